@@ -1,0 +1,75 @@
+// The device seam: one small interface over the CUDA driver and over the emulator.
+//
+// Everything above this line (plans, API, examples) works on either. Device addresses are plain 64-bit
+// integers; a stream is an opaque handle, 0 being the default stream. Calls may be made from several host
+// threads at once. launch() and encodeTiled() neither allocate device memory nor synchronise.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/device/status.hpp"
+#include "common/emulator/machine/cluster.hpp"   // Dim3, LaunchConfig
+#include "common/emulator/tma/tensor_map.hpp"    // TiledMap: the argument list of cuTensorMapEncodeTiled
+
+namespace shiftconv::device {
+
+using Address = uint64_t;
+using Stream = uintptr_t;
+using emulator::machine::Dim3;
+using emulator::machine::LaunchConfig;
+using emulator::tma::TiledMap;
+using TensorMap = emulator::tma::TensorMapImage;  ///< 128 bytes, 128-byte aligned; contents belong to the device
+
+enum class Kind : uint8_t { Cuda, Emulated };
+
+struct Properties {
+  Kind kind = Kind::Emulated;
+  std::string name;                     ///< "NVIDIA H200", "emulated sm_100a"
+  int computeMajor = 0, computeMinor = 0;
+  uint32_t multiprocessors = 0;
+  uint32_t sharedBytesPerBlock = 0;     ///< opt-in maximum
+  uint64_t l2Bytes = 0;
+  uint64_t globalBytes = 0;
+};
+
+/// A loaded module and a kernel in it. Owned by the device that made them; both live as long as it.
+struct Module;
+struct Kernel;
+
+/// The code of one kernel family, in the forms a device may want.
+struct ModuleImage {
+  std::string_view name;                ///< for messages
+  std::string_view ptx;                 ///< compute_100a PTX text (what the emulator runs)
+  std::span<const std::byte> fatbin;    ///< SASS for real devices; may be empty
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const Properties& properties() const = 0;
+
+  virtual Status allocate(size_t bytes, Address& address) = 0;
+  virtual Status release(Address address) = 0;
+  virtual Status copyToDevice(Address destination, const void* source, size_t bytes, Stream stream) = 0;
+  virtual Status copyToHost(void* destination, Address source, size_t bytes, Stream stream) = 0;
+  virtual Status fill(Address destination, uint8_t value, size_t bytes, Stream stream) = 0;
+
+  virtual Status createStream(Stream& stream) = 0;
+  virtual Status destroyStream(Stream stream) = 0;
+  virtual Status synchronize(Stream stream) = 0;
+
+  virtual Status loadModule(const ModuleImage& image, const Module*& module) = 0;
+  virtual Status findKernel(const Module& module, std::string_view name, const Kernel*& kernel) = 0;
+  /// `arguments[i]` points at the value of parameter i; values are read before the call returns.
+  virtual Status launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments, Stream stream) = 0;
+
+  virtual Status encodeTiled(const TiledMap& description, TensorMap& map) = 0;
+};
+
+}  // namespace shiftconv::device

@@ -1,0 +1,56 @@
+// The emulator as a device sees it: load PTX, launch kernels, read counters.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/emulator/counters.hpp"
+#include "common/emulator/error.hpp"
+#include "common/emulator/isa/decoder.hpp"
+#include "common/emulator/machine/cluster.hpp"
+#include "common/emulator/machine/memory.hpp"
+#include "common/emulator/options.hpp"
+
+namespace shiftconv::emulator {
+
+struct LaunchReport {
+  Counters counters;
+  double hostSeconds = 0;
+};
+
+/// A loaded module. Keeps its global variables alive.
+class LoadedModule {
+ public:
+  const isa::Program& program() const { return *program_; }
+  ~LoadedModule();
+
+ private:
+  friend class Emulator;
+  std::shared_ptr<isa::Program> program_;
+  machine::GlobalMemory* memory_ = nullptr;
+  uint64_t globalBase_ = 0;
+};
+
+/// Thread safe: several host threads may launch on one emulator at once.
+class Emulator {
+ public:
+  Emulator();
+  ~Emulator();
+
+  machine::GlobalMemory& memory();
+  /// Parses, decodes and lays out the module. Throws EmulatorError.
+  std::shared_ptr<const LoadedModule> load(std::string_view ptx, std::string name);
+  /// Runs a kernel to completion. `arguments[i]` points at the value of parameter i. Throws EmulatorError.
+  LaunchReport launch(const LoadedModule& module, std::string_view kernel, const machine::LaunchConfig& config,
+                      std::span<const void* const> arguments, const Options& options);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace shiftconv::emulator

@@ -1,0 +1,114 @@
+// From a parsed module to an executable program.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/emulator/isa/form.hpp"
+#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/ptx/module.hpp"
+
+namespace shiftconv::emulator::isa {
+
+using machine::DecodedInstruction;
+using machine::Slot;
+
+/// Special registers whose lanes are fixed for the life of a frame; the machine fills their slots.
+enum class SpecialRegister : uint8_t {
+  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ,
+  LaneId, WarpId, NwarpId, SmId, NsmId, GridId,
+  ClusterIdX, ClusterIdY, ClusterIdZ, NclusterIdX, NclusterIdY, NclusterIdZ,
+  ClusterCtaidX, ClusterCtaidY, ClusterCtaidZ, ClusterNctaidX, ClusterNctaidY, ClusterNctaidZ,
+  ClusterCtaRank, ClusterNctaRank, IsExplicitCluster,
+  LanemaskEq, LanemaskLe, LanemaskLt, LanemaskGe, LanemaskGt,
+  DynamicSmemSize, TotalSmemSize, AggrSmemSize,
+  Count,
+};
+// %clock, %clock64, %clock_hi, %globaltimer(_lo,_hi) change between reads: `mov` decodes them to its own handler.
+
+struct SpecialSlot { SpecialRegister which; Slot slot; uint8_t bytes; };
+
+/// One function, ready to run.
+struct CompiledFunction {
+  const ptx::Function* source = nullptr;
+  std::vector<DecodedInstruction> code;      ///< same indices as source->body
+  uint32_t frameBytes = 0;                   ///< multiple of 64
+  std::vector<std::byte> frameImage;         ///< first bytes of a new frame: immediates, broadcast to all lanes
+  std::vector<SpecialSlot> specials;
+  uint32_t localBytes = 0;                   ///< local + call-param variables, per lane
+  uint32_t localAlignment = 16;
+};
+
+/// Fixed layout of the variables of a module.
+struct Program {
+  ptx::Module module;
+  std::vector<CompiledFunction> functions;   ///< same indices as module.functions
+  std::unordered_map<std::string, uint64_t> sharedOffsets;  ///< static shared variables, from offset 0
+  uint32_t staticSharedBytes = 0;
+  uint32_t dynamicSharedAlignment = 16;      ///< from the extern shared declarations
+  std::unordered_map<std::string, uint64_t> globalOffsets;  ///< module-scope global/const variables in globalImage
+  std::vector<std::byte> globalImage;        ///< copied to an allocation per load; see machine/loader
+  uint64_t globalBase = 0;                   ///< device address of that allocation, set before decoding
+  uint32_t globalAlignment = 16;
+
+  const CompiledFunction* kernel(std::string_view name) const;
+};
+
+/// What a form's decode function works with.
+class DecodeContext {
+ public:
+  const ptx::Instruction& instruction() const;
+  DecodedInstruction& out();
+  const Program& program() const;
+
+  /// Slot of a source operand read as `type`: a register, a special register, or an immediate broadcast to
+  /// all lanes. A register narrower than the type is an error; a wider one is read in its low bytes
+  /// (lane stride differs, so the decoder inserts nothing: it refuses unless sizes match, except b/s/u/f of equal size).
+  Slot source(const ptx::Operand& operand, ptx::ScalarType type);
+  /// Slot of a destination register; `_` gives a scratch slot.
+  Slot destination(const ptx::Operand& operand, ptx::ScalarType type);
+  /// Declared type of a register operand (ld/st/mov/cvt accept wider registers); None for anything else.
+  ptx::ScalarType declaredType(const ptx::Operand& operand) const;
+  /// Predicate source; a negated one gets `negated` set. Integer 0/1 is accepted as constant.
+  Slot predicateSource(const ptx::Operand& operand, bool& negated);
+  Slot predicateDestination(const ptx::Operand& operand);
+  /// A value broadcast to all lanes.
+  Slot constant(uint64_t bits, ptx::ScalarType type);
+  Slot scratch(ptx::ScalarType type);
+
+  /// An address operand: base slot as 64-bit (or 32-bit for shared) lanes plus constant offset.
+  struct Address {
+    Slot base = kNone;          ///< kNone: absolute, only `offset`
+    bool base32 = false;        ///< base register is 32 bits wide
+    int64_t offset = 0;         ///< includes the address of a symbol
+    ptx::StateSpace symbolSpace = ptx::StateSpace::None;  ///< space of the symbol, when one was named
+    static constexpr Slot kNone = machine::kNoSlot;
+  };
+  Address address(const ptx::Operand& operand);
+  /// Address of a symbol in its own state space (shared offset with window base, global address,
+  /// local/param frame offset), or the index of a function.
+  uint64_t symbolAddress(std::string_view name, ptx::StateSpace& space) const;
+  uint32_t label(const ptx::Operand& operand) const;      ///< index into the function's code
+  uint32_t functionIndex(std::string_view name) const;
+  uint64_t integer(const ptx::Operand& operand) const;    ///< the operand must be an integer literal
+
+  [[noreturn]] void illegal(const std::string& why) const;      ///< ErrorKind::IllegalInstruction, with location
+  [[noreturn]] void unsupported(const std::string& why) const;  ///< ErrorKind::Unsupported, with location
+
+  struct Impl;
+  explicit DecodeContext(Impl& impl) : impl_(impl) {}
+
+ private:
+  Impl& impl_;
+};
+
+/// Decodes every function of the module. Errors name the PTX line, the source line and the text.
+/// `globalBase` is where the module's global variables will live.
+std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase);
+/// Layout only (sizes of the global image), so that a caller can allocate before compile().
+uint64_t globalImageBytes(const ptx::Module& module);
+
+}  // namespace shiftconv::emulator::isa

@@ -1,0 +1,71 @@
+// Operations that run behind the issuing thread's back, and the policy that decides when they finish.
+//
+// An operation performs all of its reads and writes in `complete`, at one instant chosen by the policy
+// among all instants that its predecessors allow. Kernels whose result depends on the choice are wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <random>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/emulator/options.hpp"
+#include "common/emulator/ptx/module.hpp"
+
+namespace shiftconv::emulator::machine {
+
+/// 1, 2, ... in issue order within a cluster; 0 means none.
+using OperationId = uint64_t;
+
+/// Who issued an operation, for messages.
+struct IssuePoint {
+  uint32_t ctaRank = 0;
+  uint32_t warp = 0;
+  uint32_t lane = 0;
+  const ptx::Instruction* instruction = nullptr;
+};
+
+struct AsyncOperation {
+  std::string_view name;                   ///< "tcgen05.mma", for counters and reports
+  IssuePoint issuer;
+  std::vector<OperationId> predecessors;   ///< must be complete before this one may run
+  std::function<void()> complete;          ///< may throw EmulatorError; the queue adds the issue point
+};
+
+/// The outstanding operations of one cluster. Not thread safe: a cluster runs on one host thread.
+class AsyncQueue {
+ public:
+  AsyncQueue(SchedulePolicy policy, uint64_t seed);
+
+  /// Under Earliest the operation (and whatever it waits for) completes before this returns.
+  OperationId issue(AsyncOperation operation);
+  bool isComplete(OperationId id) const;
+  /// Completes `id` now, its predecessors first.
+  void force(OperationId id);
+  void forceAll();
+  bool empty() const { return pending_.empty(); }
+  size_t size() const { return pending_.size(); }
+
+  /// Random policy: maybe completes some operations; called between warp instructions.
+  void tick();
+  /// Called when no warp can run: completes one eligible operation chosen by the policy.
+  /// Returns false when nothing is pending.
+  bool completeOne();
+  /// For deadlock reports.
+  std::vector<const AsyncOperation*> pending() const;
+
+ private:
+  struct Pending { OperationId id; AsyncOperation operation; };
+  bool eligible(const Pending& entry) const;
+  void run(std::list<Pending>::iterator entry);
+  SchedulePolicy policy_;
+  std::mt19937_64 random_;
+  OperationId next_ = 1;
+  std::list<Pending> pending_;  ///< in issue order
+  std::unordered_map<OperationId, std::list<Pending>::iterator> index_;
+};
+
+}  // namespace shiftconv::emulator::machine

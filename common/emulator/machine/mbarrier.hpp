@@ -1,0 +1,49 @@
+// The mbarrier object (PTX ISA 9.7.13.15): state, transitions, and the faults hardware leaves undefined.
+//
+// The state lives beside shared memory, keyed by offset, so that corruption of the 8 bytes by ordinary
+// stores is detected; the bytes themselves hold an opaque image.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace shiftconv::emulator::machine {
+
+class SharedMemory;
+
+class MbarrierTable {
+ public:
+  static constexpr uint32_t kMaximumCount = (1u << 20) - 1;
+
+  explicit MbarrierTable(SharedMemory& shared) : shared_(shared) {}
+  /// All functions throw EmulatorError Synchronisation / Misaligned / OutOfBounds with the offset and state.
+  void initialise(uint32_t offset, uint32_t count);
+  void invalidate(uint32_t offset);
+  /// Returns the opaque state before the arrive. `drop` lowers the expected count of later phases.
+  uint64_t arrive(uint32_t offset, uint32_t count, bool drop = false);
+  void expectTransactions(uint32_t offset, uint32_t bytes);
+  void completeTransactions(uint32_t offset, uint32_t bytes);
+  /// True iff the phase with that parity is the one that completed last: (phase & 1) != parity.
+  bool testParity(uint32_t offset, uint32_t parity) const;
+  bool testState(uint32_t offset, uint64_t state) const;
+  static uint32_t pendingCount(uint64_t state);
+
+  struct State {
+    uint64_t phase = 0;
+    uint32_t pending = 0;
+    uint32_t expected = 0;
+    int32_t transactions = 0;
+  };
+  const State* find(uint32_t offset) const;
+  /// Rises whenever any barrier of the table completes a phase; sleeping warps compare it.
+  uint64_t generation() const { return generation_; }
+
+ private:
+  State& live(uint32_t offset, const char* what);
+  void advanceIfComplete(uint32_t offset, State& state);
+  SharedMemory& shared_;
+  std::unordered_map<uint32_t, State> barriers_;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace shiftconv::emulator::machine

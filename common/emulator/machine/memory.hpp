@@ -1,0 +1,79 @@
+// The memories of the machine, with the checks that real hardware does not make.
+//
+// Address map. Global memory: device addresses are host addresses of registered allocations. Shared
+// memory: 32-bit window address = (cluster CTA rank << 24) | offset; generic = kSharedWindow + that.
+// Local memory: generic = kLocalWindow + per-lane offset.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shiftconv::emulator::machine {
+
+inline constexpr uint64_t kSharedWindow = 0x1000'0000'0000'0000ull;
+inline constexpr uint64_t kLocalWindow = 0x2000'0000'0000'0000ull;
+inline constexpr uint64_t kWindowSpan = 0x0000'0001'0000'0000ull;
+inline constexpr unsigned kSharedRankShift = 24;
+inline constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
+/// The hardware keeps the first KiB of a CTA's shared memory for itself (observed: dynamic shared memory of
+/// sm_90 and sm_100 kernels starts at 0x400).
+inline constexpr uint32_t kReservedSharedBytes = 1024;
+
+/// Global memory: host allocations with guard zones, poisoned when made. Thread safe.
+class GlobalMemory {
+ public:
+  GlobalMemory();
+  ~GlobalMemory();
+  GlobalMemory(const GlobalMemory&) = delete;
+  GlobalMemory& operator=(const GlobalMemory&) = delete;
+
+  /// 256-byte aligned; contents are poison (0xCB bytes). Throws EmulatorError OutOfMemory.
+  uint64_t allocate(uint64_t bytes);
+  /// Throws EmulatorError OutOfBounds when `address` is not the start of a live allocation.
+  void release(uint64_t address);
+  /// Makes caller-owned memory reachable from kernels (kernel parameters, tensor maps in host memory).
+  void registerRange(const void* base, uint64_t bytes, bool writable);
+  void unregisterRange(const void* base);
+
+  /// Host pointer for [address, address+bytes) inside one live allocation. Throws OutOfBounds with the
+  /// address, the size and the nearest allocation, or Misaligned.
+  std::byte* access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const;
+  /// True when the range lies in one live allocation.
+  bool contains(uint64_t address, uint64_t bytes) const;
+  uint64_t allocatedBytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Shared memory of one CTA, with a written-bit per byte.
+class SharedMemory {
+ public:
+  explicit SharedMemory(uint32_t bytes);
+  uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
+  /// Unchecked storage for engines that have checked their ranges.
+  std::byte* data() { return bytes_.data(); }
+  const std::byte* data() const { return bytes_.data(); }
+
+  /// Throws OutOfBounds / Misaligned / Uninitialised (read of a never-written byte), naming the offset.
+  const std::byte* read(uint32_t offset, uint32_t bytes, uint32_t alignment) const;
+  /// Marks the range as written.
+  std::byte* write(uint32_t offset, uint32_t bytes, uint32_t alignment);
+  /// As write, but the bytes become undefined (padding that an engine leaves uninitialised).
+  void poison(uint32_t offset, uint32_t bytes);
+  bool isWritten(uint32_t offset, uint32_t bytes) const;
+
+ private:
+  void check(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const;
+  std::vector<std::byte> bytes_;
+  std::vector<uint8_t> written_;  ///< one byte per byte: fast to test in blocks, and cheap at 228 KiB
+};
+
+}  // namespace shiftconv::emulator::machine

@@ -1,0 +1,60 @@
+// What a user of the emulator can choose.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shiftconv::emulator {
+
+/// When asynchronous operations complete. Every policy only produces orders that the PTX ISA allows.
+enum class SchedulePolicy : uint8_t {
+  Earliest,  ///< at issue
+  Latest,    ///< only when every warp waits; the youngest eligible operation first
+  Random,    ///< seeded: any eligible operation at any instruction boundary
+};
+
+enum class Numerics : uint8_t {
+  Hardware,  ///< bit-level model of the tensor core (aligned truncated sum, 25 fraction bits)
+  Fast,      ///< f32 FMA chains, vectorised
+};
+
+/// Identifiers of tcgen05 behaviours that no public document or observation settles completely.
+/// The numbering is this project's own and appears in README.md. For each, alternative 0 is the default.
+enum class Unproven : uint8_t {
+  U1, U2, U3, U4, U5, U6, U7, U8, U9, U10, U11, U12, U13, U14, U15,
+  U16, U17, U18, U19, U20, U21, U22, U23, U24, U25, U26, U27, U28, U29,
+  Count,
+};
+
+struct UnprovenQuestion {
+  Unproven id;
+  std::string_view name;                       ///< "U3"
+  std::string_view question;
+  std::vector<std::string_view> alternatives;  ///< [0] is the default
+};
+/// Every question, in order of id.
+const std::vector<UnprovenQuestion>& unprovenQuestions();
+
+/// The chosen alternative of every question.
+class Semantics {
+ public:
+  uint8_t operator[](Unproven id) const { return choice_[static_cast<size_t>(id)]; }
+  void choose(Unproven id, uint8_t alternative) { choice_[static_cast<size_t>(id)] = alternative; }
+
+ private:
+  std::array<uint8_t, static_cast<size_t>(Unproven::Count)> choice_{};
+};
+
+struct Options {
+  SchedulePolicy policy = SchedulePolicy::Earliest;
+  uint64_t seed = 1;
+  Numerics numerics = Numerics::Hardware;
+  Semantics semantics;
+  unsigned hostThreads = 0;            ///< 0: one per host core
+  uint64_t instructionLimit = 0;       ///< warp instructions per launch; 0: none
+};
+
+}  // namespace shiftconv::emulator
