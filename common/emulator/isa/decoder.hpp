@@ -25,6 +25,7 @@ enum class SpecialRegister : uint8_t {
   ClusterCtaRank, ClusterNctaRank, IsExplicitCluster,
   LanemaskEq, LanemaskLe, LanemaskLt, LanemaskGe, LanemaskGt,
   DynamicSmemSize, TotalSmemSize, AggrSmemSize,
+  LocalBase,  ///< not PTX: local-space address of this activation's variables (see CompiledFunction::localBytes)
   Count,
 };
 // %clock, %clock64, %clock_hi, %globaltimer(_lo,_hi) change between reads: `mov` decodes them to its own handler.
@@ -38,8 +39,15 @@ struct CompiledFunction {
   uint32_t frameBytes = 0;                   ///< multiple of 64
   std::vector<std::byte> frameImage;         ///< first bytes of a new frame: immediates, broadcast to all lanes
   std::vector<SpecialSlot> specials;
-  uint32_t localBytes = 0;                   ///< local + call-param variables, per lane
+  /// Per lane: local variables, call-param variables, and (of a device function) its own parameters and return
+  /// parameters. Their symbols have space Local and an offset in this area; the machine places the area of every
+  /// activation on the lane's local stack, so the address of such a symbol at run time is LocalBase + offset.
+  /// (A kernel's parameters are symbols of space Param, with the offset in the parameter block.)
+  uint32_t localBytes = 0;
   uint32_t localAlignment = 16;
+  std::vector<uint32_t> parameterOffsets;    ///< kernel: in the parameter block; function: in the local area
+  std::vector<uint32_t> returnOffsets;       ///< function: in the local area
+  uint32_t parameterBytes = 0;               ///< kernel: size of the parameter block
 };
 
 /// Fixed layout of the variables of a module.
@@ -88,8 +96,8 @@ class DecodeContext {
     static constexpr Slot kNone = machine::kNoSlot;
   };
   Address address(const ptx::Operand& operand);
-  /// Address of a symbol in its own state space (shared offset with window base, global address,
-  /// local/param frame offset), or the index of a function.
+  /// Address of a symbol in its own state space (shared offset, global address, parameter-block offset of a kernel
+  /// parameter, offset in the activation's local area for Local: add LocalBase), or the index of a function.
   uint64_t symbolAddress(std::string_view name, ptx::StateSpace& space) const;
   uint32_t label(const ptx::Operand& operand) const;      ///< index into the function's code
   uint32_t functionIndex(std::string_view name) const;
