@@ -26,6 +26,7 @@ enum class SpecialRegister : uint8_t {
   LanemaskEq, LanemaskLe, LanemaskLt, LanemaskGe, LanemaskGt,
   DynamicSmemSize, TotalSmemSize, AggrSmemSize,
   LocalBase,  ///< not PTX: local-space address of this activation's variables (see CompiledFunction::localBytes)
+  SharedBase, ///< not PTX: shared-window address of offset 0 of the executing CTA, %cluster_ctarank << 24
   Count,
 };
 // %clock, %clock64, %clock_hi, %globaltimer(_lo,_hi) change between reads: `mov` decodes them to its own handler.
@@ -54,7 +55,8 @@ struct CompiledFunction {
 struct Program {
   ptx::Module module;
   std::vector<CompiledFunction> functions;   ///< same indices as module.functions
-  std::unordered_map<std::string, uint64_t> sharedOffsets;  ///< static shared variables, from offset 0
+  /// Static shared variables, from offset 0; they and the dynamic ones live behind machine::kReservedSharedBytes.
+  std::unordered_map<std::string, uint64_t> sharedOffsets;
   uint32_t staticSharedBytes = 0;
   uint32_t dynamicSharedAlignment = 16;      ///< from the extern shared declarations
   std::unordered_map<std::string, uint64_t> globalOffsets;  ///< module-scope global/const variables in globalImage
@@ -96,7 +98,7 @@ class DecodeContext {
     static constexpr Slot kNone = machine::kNoSlot;
   };
   Address address(const ptx::Operand& operand);
-  /// Address of a symbol in its own state space (shared offset, global address, parameter-block offset of a kernel
+  /// Address of a symbol in its own state space (shared offset, kReservedSharedBytes included: add SharedBase, global address, parameter-block offset of a kernel
   /// parameter, offset in the activation's local area for Local: add LocalBase), or the index of a function.
   uint64_t symbolAddress(std::string_view name, ptx::StateSpace& space) const;
   uint32_t label(const ptx::Operand& operand) const;      ///< index into the function's code
