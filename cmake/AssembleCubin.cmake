@@ -1,0 +1,25 @@
+# cmake -P script: one cubin from PTX or from CUDA source, refused when any kernel in it spills registers or has a
+# stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT FLAGS DEPFILE (the last two for CUDA source only).
+
+if(SOURCE MATCHES "\\.ptx$")
+  set(command ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo -v ${SOURCE} -o ${OUTPUT})
+else()
+  set(command ${CUDA_ROOT}/bin/nvcc -cubin -arch=${ARCH} -Xptxas -v ${FLAGS}
+      -MD -MT ${OUTPUT} -MF ${DEPFILE} -o ${OUTPUT} ${SOURCE})
+endif()
+execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${ARCH}: assembling ${SOURCE} failed:\n${text}")
+endif()
+
+string(REGEX MATCHALL "[0-9]+ bytes (stack frame|spill stores|spill loads)" figures "${text}")
+if(NOT figures)
+  file(REMOVE ${OUTPUT})
+  message(FATAL_ERROR "${ARCH}: the assembler reported no stack figures for ${SOURCE}:\n${text}")
+endif()
+foreach(figure IN LISTS figures)
+  if(NOT figure MATCHES "^0 bytes")
+    file(REMOVE ${OUTPUT})
+    message(FATAL_ERROR "${ARCH}: ${SOURCE} has ${figure}; kernels must live in registers:\n${text}")
+  endif()
+endforeach()

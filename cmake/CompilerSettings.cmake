@@ -1,0 +1,50 @@
+# What every translation unit of the project is compiled with.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+# CMake's own RelWithDebInfo is -O2 -DNDEBUG. Assertions stay on in everything that is shipped or measured here,
+# and line tables are enough for stack traces and profilers.
+foreach(language C CXX)
+  if("${CMAKE_${language}_FLAGS_RELWITHDEBINFO}" STREQUAL "-O2 -g -DNDEBUG")
+    set(CMAKE_${language}_FLAGS_RELWITHDEBINFO "-O3 -g1" CACHE STRING "" FORCE)
+  endif()
+endforeach()
+
+find_program(SHIFTCONV_CCACHE ccache DOC "Compiler cache, used when present")
+if(SHIFTCONV_CCACHE)
+  foreach(language C CXX)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${SHIFTCONV_CCACHE})
+    endif()
+  endforeach()
+endif()
+
+set(SHIFTCONV_SANITIZE "" CACHE STRING "Value for -fsanitize=, for example address,undefined")
+if(SHIFTCONV_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${SHIFTCONV_SANITIZE}>
+                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
+                      $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>)
+  add_link_options(-fsanitize=${SHIFTCONV_SANITIZE})
+endif()
+
+# Every target of ours links this.
+add_library(shiftconv_options INTERFACE)
+target_compile_options(shiftconv_options INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall>
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wextra>
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wpedantic>
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>
+  $<$<COMPILE_LANGUAGE:C,CXX>:-fvisibility=hidden>
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+target_include_directories(shiftconv_options INTERFACE ${PROJECT_SOURCE_DIR})
