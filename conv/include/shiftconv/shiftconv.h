@@ -1,0 +1,363 @@
+/* ShiftConv: forward 2-D convolution on NVIDIA Blackwell tensor cores, as a C API (C99, usable from C++).
+ *
+ * The phases, each a function with a printable result:
+ *   describe   fill a shiftconv_problem_t                    (shiftconv_problem_validate, shiftconv_problem_describe)
+ *   support    ask an algorithm: yes, or a reason            (shiftconv_support)
+ *   plan       from the properties of a device only          (shiftconv_plan_create, shiftconv_plan_describe)
+ *   run        pointers and a stream                         (shiftconv_run)
+ *
+ * Devices: NVIDIA GPUs through the CUDA driver, and an emulated device that executes the PTX of the same kernels
+ * on the host. The library loads and works on machines that have no CUDA driver.
+ *
+ * Rules that hold for every function
+ *  - A function that can fail returns shiftconv_status_t. On anything but SHIFTCONV_STATUS_SUCCESS,
+ *    shiftconv_last_error() returns one sentence that names the argument or field and the limit.
+ *    Output arguments are left alone on failure unless stated otherwise. No exception leaves the library.
+ *  - All functions may be called from several host threads at once, on the same handles too; only closing or
+ *    destroying a handle must not overlap any other use of it.
+ *  - Functions that write text take (buffer, size, needed): they write at most `size` bytes including the
+ *    terminating zero, and put the size that the whole text needs (with its zero) into *needed. A text that
+ *    does not fit is cut and still a success; compare *needed with `size`. `buffer` may be NULL when `size`
+ *    is 0, `needed` may be NULL.
+ *  - Strings that are returned as const char* belong to the library and are never freed by the caller.
+ */
+#ifndef SHIFTCONV_SHIFTCONV_H
+#define SHIFTCONV_SHIFTCONV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHIFTCONV_VERSION_MAJOR 0
+#define SHIFTCONV_VERSION_MINOR 1
+#define SHIFTCONV_VERSION_PATCH 0
+/** One number that grows with every release: major * 10000 + minor * 100 + patch. */
+#define SHIFTCONV_VERSION (SHIFTCONV_VERSION_MAJOR * 10000 + SHIFTCONV_VERSION_MINOR * 100 + SHIFTCONV_VERSION_PATCH)
+
+#if defined(__GNUC__)
+#define SHIFTCONV_API __attribute__((visibility("default")))
+#else
+#define SHIFTCONV_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------- version and status */
+
+/** SHIFTCONV_VERSION of the library that is loaded. Same major version: same ABI. */
+SHIFTCONV_API int shiftconv_version(void);
+
+/** Version of the loaded library as text, "0.1.0". */
+SHIFTCONV_API const char* shiftconv_version_string(void);
+
+typedef enum shiftconv_status {
+  SHIFTCONV_STATUS_SUCCESS = 0,
+  SHIFTCONV_STATUS_INVALID_ARGUMENT = 1, /**< a value is wrong in itself: null, out of range, misaligned, contradictory */
+  SHIFTCONV_STATUS_UNSUPPORTED = 2,      /**< legal, but this algorithm or device cannot do it */
+  SHIFTCONV_STATUS_OUT_OF_MEMORY = 3,    /**< host or device memory */
+  SHIFTCONV_STATUS_DEVICE_ERROR = 4,     /**< the CUDA driver or the emulator refused or stopped something; its text is quoted */
+  SHIFTCONV_STATUS_NOT_FOUND = 5,        /**< no such device, algorithm, option or preset */
+  SHIFTCONV_STATUS_INTERNAL_ERROR = 6    /**< a defect of the library */
+} shiftconv_status_t;
+
+/** Name of a status, "SHIFTCONV_STATUS_UNSUPPORTED"; for a value outside the enumeration, "unknown status". Never NULL. */
+SHIFTCONV_API const char* shiftconv_status_string(shiftconv_status_t status);
+
+/** The sentence that explains the last failure on the calling host thread; "" when no call of this thread has failed.
+ *  Valid until the next failing call on the same thread. Successful calls leave it alone. */
+SHIFTCONV_API const char* shiftconv_last_error(void);
+
+/* ------------------------------------------------------------------------------------------------------- logging */
+
+typedef enum shiftconv_log_level {
+  SHIFTCONV_LOG_OFF = 0,
+  SHIFTCONV_LOG_ERROR = 1,
+  SHIFTCONV_LOG_WARNING = 2, /**< the initial level: for example "no Blackwell GPU found, using the emulated device" */
+  SHIFTCONV_LOG_INFO = 3,
+  SHIFTCONV_LOG_DEBUG = 4
+} shiftconv_log_level_t;
+
+/** Receives one message without a line end. May be called from any host thread that uses the library, but never from
+ *  two at once. Must not call shiftconv_set_log. */
+typedef void (*shiftconv_log_callback_t)(shiftconv_log_level_t level, const char* message, void* user);
+
+/** Sends messages up to `level` to `callback` (NULL: lines on stderr, the initial state). `user` is handed through.
+ *  The environment variable SHIFTCONV_LOG (off, error, warning, info, debug) sets the initial level. */
+SHIFTCONV_API shiftconv_status_t shiftconv_set_log(shiftconv_log_callback_t callback, void* user, shiftconv_log_level_t level);
+
+/* ------------------------------------------------------------------------------------------------------- devices */
+
+/** A device with everything the library keeps on it (loaded kernels, options, counters). */
+typedef struct shiftconv_device* shiftconv_device_t;
+
+/** A stream of a device. On CUDA devices it is a CUstream (cudaStream_t), so streams of the application can be used;
+ *  NULL is the default stream. */
+typedef void* shiftconv_stream_t;
+
+typedef enum shiftconv_device_kind {
+  SHIFTCONV_DEVICE_AUTO = 0,    /**< the first Blackwell GPU (compute capability 10.x or 11.0), else the emulated device */
+  SHIFTCONV_DEVICE_CUDA = 1,    /**< a GPU through the CUDA driver */
+  SHIFTCONV_DEVICE_EMULATED = 2 /**< the PTX emulator on the host */
+} shiftconv_device_kind_t;
+
+/** What a plan needs to know of a device. Set `size` to sizeof(shiftconv_device_properties_t) before a call fills it
+ *  (SHIFTCONV_DEVICE_PROPERTIES_INIT does). */
+typedef struct shiftconv_device_properties {
+  size_t size;                      /**< sizeof of this structure as the caller compiled it */
+  int32_t kind;                     /**< shiftconv_device_kind_t, never AUTO */
+  int32_t compute_major;            /**< 10 and 0 on a B200 */
+  int32_t compute_minor;
+  uint32_t multiprocessors;
+  uint32_t shared_bytes_per_block;  /**< the largest a kernel may opt in to */
+  uint32_t reserved;                /**< 0 */
+  uint64_t l2_bytes;
+  uint64_t global_bytes;            /**< device memory in total */
+  char name[128];                   /**< "NVIDIA B200", "emulated sm_100a" */
+} shiftconv_device_properties_t;
+
+#define SHIFTCONV_DEVICE_PROPERTIES_INIT {sizeof(shiftconv_device_properties_t), 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+
+/** Number of devices: the GPUs that the CUDA driver shows, in its order, and last the emulated device. At least 1. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_count(int* count);
+
+/** Properties of device `index`, 0 <= index < shiftconv_device_count, without opening it. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_enumerate(int index, shiftconv_device_properties_t* properties);
+
+/** Properties of a known device by name, for planning without it: "B200", "B300", "Thor", "H200", "emulated"
+ *  (upper and lower case are the same). SHIFTCONV_STATUS_NOT_FOUND lists the names. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_properties_t* properties);
+
+/** Opens a device.
+ *  @param kind   AUTO logs a warning when it falls back to the emulated device, and why.
+ *  @param index  CUDA: the driver's device number. Must be 0 for the other kinds.
+ *  @param device receives the handle; close it with shiftconv_device_close.
+ *  A CUDA device retains the primary context of the GPU, the one that the CUDA runtime uses too.
+ *  Each opened emulated device is a machine of its own: memory, options and counters are not shared. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_open(shiftconv_device_kind_t kind, int index, shiftconv_device_t* device);
+
+/** Closes a device and frees its streams, kernels and memory. Every use must have ended. NULL is allowed. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_close(shiftconv_device_t device);
+
+/** Properties of an open device. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_get_properties(shiftconv_device_t device,
+                                                                 shiftconv_device_properties_t* properties);
+
+/** Allocates device memory, aligned to 256 bytes. `bytes` must be positive. Contents are undefined.
+ *  On CUDA devices memory from cudaMalloc or cuMemAlloc can be given to shiftconv_run as well. Addresses of the emulated
+ *  device may only be used through this API. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_allocate(shiftconv_device_t device, size_t bytes, void** memory);
+
+/** Frees memory from shiftconv_device_allocate. Work that uses it must have ended. NULL is allowed. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_free(shiftconv_device_t device, void* memory);
+
+/** Copies `bytes` bytes from host memory to device memory in the order of `stream`. The host memory must stay valid
+ *  until the stream reached this point (pageable host memory: it may be reused when the call returns). */
+SHIFTCONV_API shiftconv_status_t shiftconv_copy_to_device(shiftconv_device_t device, void* destination, const void* source,
+                                                          size_t bytes, shiftconv_stream_t stream);
+
+/** Copies `bytes` bytes from device memory to host memory in the order of `stream`; valid after
+ *  shiftconv_stream_synchronize. */
+SHIFTCONV_API shiftconv_status_t shiftconv_copy_to_host(shiftconv_device_t device, void* destination, const void* source,
+                                                        size_t bytes, shiftconv_stream_t stream);
+
+/** Sets `bytes` bytes of device memory to `value` in the order of `stream`. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_fill(shiftconv_device_t device, void* memory, uint8_t value, size_t bytes,
+                                                       shiftconv_stream_t stream);
+
+/** Makes a stream; it does not synchronise with the default stream. The emulated device executes work when it is
+ *  enqueued, whatever the stream. */
+SHIFTCONV_API shiftconv_status_t shiftconv_stream_create(shiftconv_device_t device, shiftconv_stream_t* stream);
+
+/** Destroys a stream from shiftconv_stream_create. Work in it still completes. NULL is allowed. */
+SHIFTCONV_API shiftconv_status_t shiftconv_stream_destroy(shiftconv_device_t device, shiftconv_stream_t stream);
+
+/** Waits until everything enqueued in `stream` (NULL: the default stream) has completed, and reports its errors. */
+SHIFTCONV_API shiftconv_status_t shiftconv_stream_synchronize(shiftconv_device_t device, shiftconv_stream_t stream);
+
+/** Sets an option of an emulated device for later runs; SHIFTCONV_STATUS_UNSUPPORTED on CUDA devices.
+ *
+ *  | name              | values                                    | initially  |
+ *  | "schedule"        | "earliest", "latest", "random": when asynchronous operations complete | "earliest" |
+ *  | "seed"            | decimal, 0..2^64-1: seed of "random"      | "1"        |
+ *  | "numerics"        | "hardware": tensor-core sums bit by bit; "fast": f32 FMA | "hardware" |
+ *  | "semantics.U<n>"  | number or name of an alternative for the unproven hardware behaviour U<n> | "0" |
+ *  | "host_threads"    | decimal, 0..1024; 0: one per host core    | "0"        |
+ *  | "instruction_limit" | decimal: warp instructions per launch; 0: no limit | "0" |
+ *
+ *  Unknown names: SHIFTCONV_STATUS_NOT_FOUND; wrong values: SHIFTCONV_STATUS_INVALID_ARGUMENT. Both list what exists. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_set_option(shiftconv_device_t device, const char* name, const char* value);
+
+typedef enum shiftconv_counters_format {
+  SHIFTCONV_COUNTERS_TABLE = 0, /**< a table to read: MMAs, bytes moved per memory and engine, instructions per warp role */
+  SHIFTCONV_COUNTERS_JSON = 1   /**< one JSON object; see shiftconv_device_counters */
+} shiftconv_counters_format_t;
+
+/** What the launches on an emulated device did since it was opened or the counters were reset;
+ *  SHIFTCONV_STATUS_UNSUPPORTED on CUDA devices.
+ *
+ *  JSON: {"launches": n, "host_seconds": x, "kernels": [{"kernel": name, "launches": n, "ctas": n, "host_seconds": x,
+ *  "mma": {shape: n}, "operations": {instruction: n}, "bytes": {engine: {traffic: n}},
+ *  "warps": [{"role": name, "warp_instructions": n, "thread_instructions": n}],
+ *  "unproven": {"U3": n}}]}. "unproven" counts the uses of hardware behaviour that no public source settles. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftconv_counters_format_t format,
+                                                           char* buffer, size_t size, size_t* needed);
+
+/** Sets the counters of an emulated device to zero; SHIFTCONV_STATUS_UNSUPPORTED on CUDA devices. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_reset_counters(shiftconv_device_t device);
+
+/* ------------------------------------------------------------------------------------------------------ problems */
+
+typedef enum shiftconv_type {
+  SHIFTCONV_TYPE_F16 = 0,  /**< IEEE binary16 */
+  SHIFTCONV_TYPE_BF16 = 1, /**< bfloat16 */
+  SHIFTCONV_TYPE_F32 = 2   /**< IEEE binary32; as output only */
+} shiftconv_type_t;
+
+typedef enum shiftconv_activation {
+  SHIFTCONV_ACTIVATION_NONE = 0,
+  SHIFTCONV_ACTIVATION_RELU = 1 /**< max(x, 0); NaN stays NaN */
+} shiftconv_activation_t;
+
+/** A forward convolution (cross-correlation, as in cuDNN and PyTorch). All tensors are dense except for the pixel pitch.
+ *
+ *    output[n,p,q,k] = act(bias[k] + sum over r,s,c of
+ *        input[n, p*stride_h + r*dilation_h - pad_top, q*stride_w + s*dilation_w - pad_left, c] * filter[k,r,s,c])
+ *
+ *  | tensor | shape        | layout | element (n,h,w,c), (k,r,s,c), (n,p,q,k) at            | type        |
+ *  | input  | [N, H, W, C] | NHWC   | ((n*H + h)*W + w) * input_pixel_pitch + c              | input_type  |
+ *  | filter | [K, R, S, C] | KRSC   | ((k*R + r)*S + s) * C + c                              | input_type  |
+ *  | bias   | [K]          |        | k                                                      | f32         |
+ *  | output | [N, P, Q, K] | NPQK   | ((n*P + p)*Q + q) * output_pixel_pitch + k             | output_type |
+ *
+ *  with P = (H + pad_top + pad_bottom - dilation_h*(R-1) - 1) / stride_h + 1, Q likewise, both rounded down. Between the
+ *  channels of neighbouring output pixels (output_pixel_pitch > K) nothing is written. Taps outside the image are skipped:
+ *  they contribute exactly 0, also when the filter holds infinities or NaN. Products are summed in f32 with the rounding
+ *  of the tensor core; bias is added in f32; the conversion to output_type rounds to nearest, ties to even.
+ *
+ *  Lengths are counted in elements. Start from SHIFTCONV_PROBLEM_INIT, which sets `size`, strides and dilations. */
+typedef struct shiftconv_problem {
+  size_t size;                 /**< sizeof of this structure as the caller compiled it */
+  int64_t n, h, w, c;          /**< images, height, width, input channels; each >= 1 */
+  int64_t k, r, s;             /**< output channels, filter height, filter width; each >= 1 */
+  int64_t pad_top, pad_bottom, pad_left, pad_right; /**< >= 0 */
+  int64_t stride_h, stride_w;  /**< >= 1 */
+  int64_t dilation_h, dilation_w; /**< >= 1 */
+  int64_t input_pixel_pitch;   /**< from one pixel to the next, >= c; 0 means c */
+  int64_t output_pixel_pitch;  /**< from one output pixel to the next, >= k; 0 means k */
+  int32_t input_type;          /**< shiftconv_type_t of input and filter: F16 or BF16 */
+  int32_t output_type;         /**< shiftconv_type_t: F16, BF16 or F32 */
+  int32_t has_bias;            /**< 1: run takes a bias */
+  int32_t activation;          /**< shiftconv_activation_t */
+} shiftconv_problem_t;
+
+#define SHIFTCONV_PROBLEM_INIT {sizeof(shiftconv_problem_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}
+
+/** Checks a problem in itself: every field in range, a non-empty output, sizes that can be addressed. Whether an
+ *  algorithm can compute it is the question of shiftconv_support. The sentence names the field. */
+SHIFTCONV_API shiftconv_status_t shiftconv_problem_validate(const shiftconv_problem_t* problem);
+
+/** P and Q of a valid problem. */
+SHIFTCONV_API shiftconv_status_t shiftconv_problem_output_size(const shiftconv_problem_t* problem, int64_t* p, int64_t* q);
+
+/** Bytes that the tensors of a valid problem span in memory, up to the last element (the gap after the last pixel is not
+ *  counted). Any of the pointers may be NULL. `bias` is 0 without a bias. */
+SHIFTCONV_API shiftconv_status_t shiftconv_problem_tensor_bytes(const shiftconv_problem_t* problem, size_t* input,
+                                                                size_t* filter, size_t* bias, size_t* output);
+
+/** One line for logs: "1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> 1x56x56x64 f16 bias relu". */
+SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_problem_t* problem, char* buffer, size_t size,
+                                                            size_t* needed);
+
+/* ------------------------------------------------------------------------------------------------------- support */
+
+/** Number of algorithms in this library. */
+SHIFTCONV_API int shiftconv_algorithm_count(void);
+
+/** Name of algorithm `index`, in the order in which the planner prefers them: "shift_window". NULL for an index outside
+ *  0 <= index < shiftconv_algorithm_count(). */
+SHIFTCONV_API const char* shiftconv_algorithm_name(int index);
+
+/** Asks whether `algorithm` can run a problem on a device with these properties.
+ *  Yes: SHIFTCONV_STATUS_SUCCESS and an empty reason. No: SHIFTCONV_STATUS_UNSUPPORTED and one sentence in `reason`.
+ *  Invalid problem: SHIFTCONV_STATUS_INVALID_ARGUMENT; no such algorithm: SHIFTCONV_STATUS_NOT_FOUND; the sentence is in
+ *  `reason` then too. */
+SHIFTCONV_API shiftconv_status_t shiftconv_support(const shiftconv_problem_t* problem,
+                                                   const shiftconv_device_properties_t* properties, const char* algorithm,
+                                                   char* reason, size_t size, size_t* needed);
+
+/* --------------------------------------------------------------------------------------------------------- plans */
+
+/** How a problem is computed on a kind of device. Immutable; needs no device and holds no device memory; may be used on
+ *  any number of devices, streams and host threads at once. */
+typedef struct shiftconv_plan* shiftconv_plan_t;
+
+/** Choices that are left to the planner unless set. Start from SHIFTCONV_PLAN_OPTIONS_INIT. */
+typedef struct shiftconv_plan_options {
+  size_t size;                /**< sizeof of this structure as the caller compiled it */
+  const char* algorithm;      /**< name of an algorithm; NULL: the first that supports the problem */
+  const char* producer;       /**< shift_window: how activations enter Tensor Memory, "tensor_copy" (tcgen05.cp) or
+                                   "register_store" (ld.shared and tcgen05.st); NULL: the planner's choice */
+  int32_t tile_n;             /**< shift_window: output channels per pass, a multiple of 16 in 16..192; 0: planner's choice */
+  int32_t ctas;               /**< shift_window: CTAs along the tiles, >= 1; 0: planner's choice */
+  int32_t resident_weights;   /**< shift_window: keep all weights in shared memory: 1 yes, 0 no, -1: planner's choice */
+  int32_t reserved;           /**< 0 */
+} shiftconv_plan_options_t;
+
+#define SHIFTCONV_PLAN_OPTIONS_INIT {sizeof(shiftconv_plan_options_t), NULL, NULL, 0, 0, -1, 0}
+
+/** Makes a plan: deterministic, in microseconds, without touching a device.
+ *  @param properties from shiftconv_device_get_properties, shiftconv_device_enumerate or shiftconv_device_preset.
+ *  @param options    NULL: every choice is the planner's.
+ *  @param plan       receives the handle; destroy it with shiftconv_plan_destroy.
+ *  SHIFTCONV_STATUS_UNSUPPORTED when no algorithm (or not the one asked for) can do it; the sentence gives each reason. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_create(const shiftconv_problem_t* problem,
+                                                       const shiftconv_device_properties_t* properties,
+                                                       const shiftconv_plan_options_t* options, shiftconv_plan_t* plan);
+
+/** Destroys a plan. Work that was enqueued with it may still be running. NULL is allowed. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan);
+
+/** Several lines to read: problem, algorithm, kernel, tile, stages, Tensor Memory, shared memory, modelled traffic. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_describe(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed);
+
+/** Name of the plan's algorithm; NULL when `plan` is NULL. Valid as long as the plan. */
+SHIFTCONV_API const char* shiftconv_plan_algorithm(shiftconv_plan_t plan);
+
+/** Name of the kernel, as profilers show it: engine, types and tile; NULL when `plan` is NULL. Valid as long as the plan. */
+SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
+
+/** Device memory that shiftconv_run needs as workspace, in bytes; 0 for every algorithm of this version. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
+
+/** Loads the plan's kernel on a device. Optional: the first shiftconv_run does it otherwise, and then allocates. Call it
+ *  before capturing runs in a CUDA graph. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_prepare(shiftconv_plan_t plan, shiftconv_device_t device);
+
+/* ----------------------------------------------------------------------------------------------------------- run */
+
+/** Enqueues the convolution of a plan.
+ *
+ *  @param device    of the compute capability that the plan was made for.
+ *  @param input     device memory, shape and layout of shiftconv_problem_t; aligned to 16 bytes.
+ *  @param filter    device memory, as given (KRSC, no packing); aligned to 16 bytes.
+ *  @param bias      device memory, f32[K], aligned to 16 bytes; NULL exactly when has_bias is 0.
+ *  @param output    device memory, aligned to 16 bytes; must not overlap any other tensor.
+ *  @param workspace device memory of shiftconv_plan_workspace_size bytes, aligned to 256; NULL when that is 0.
+ *  @param stream    of the device; NULL: the default stream.
+ *
+ *  Tensors must stay valid until the stream has reached this point. After shiftconv_plan_prepare the call neither
+ *  allocates nor synchronises on a CUDA device, and can be captured in a CUDA graph. It is re-entrant: several host threads
+ *  may run one plan at once. Whatever fails is reported by the call itself when it is about arguments or the launch;
+ *  errors of a kernel that is already running appear in shiftconv_stream_synchronize (CUDA devices).
+ *  The emulated device has completed the work when the call returns; it checks every memory access, and reports a
+ *  tensor that is too small as SHIFTCONV_STATUS_DEVICE_ERROR with address, instruction and source line. */
+SHIFTCONV_API shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const void* input,
+                                               const void* filter, const void* bias, void* output, void* workspace,
+                                               shiftconv_stream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHIFTCONV_SHIFTCONV_H */
