@@ -104,19 +104,22 @@ typedef enum shiftconv_device_kind {
 /** What a plan needs to know of a device. Set `size` to sizeof(shiftconv_device_properties_t) before a call fills it
  *  (SHIFTCONV_DEVICE_PROPERTIES_INIT does). */
 typedef struct shiftconv_device_properties {
-  size_t size;                      /**< sizeof of this structure as the caller compiled it */
-  int32_t kind;                     /**< shiftconv_device_kind_t, never AUTO */
-  int32_t compute_major;            /**< 10 and 0 on a B200 */
+  size_t size;           /**< sizeof of this structure as the caller compiled it */
+  int32_t kind;          /**< shiftconv_device_kind_t, never AUTO */
+  int32_t compute_major; /**< 10 and 0 on a B200 */
   int32_t compute_minor;
   uint32_t multiprocessors;
-  uint32_t shared_bytes_per_block;  /**< the largest a kernel may opt in to */
-  uint32_t reserved;                /**< 0 */
+  uint32_t shared_bytes_per_block; /**< the largest a kernel may opt in to */
+  uint32_t reserved;               /**< 0 */
   uint64_t l2_bytes;
-  uint64_t global_bytes;            /**< device memory in total */
-  char name[128];                   /**< "NVIDIA B200", "emulated sm_100a" */
+  uint64_t global_bytes; /**< device memory in total */
+  char name[128];        /**< "NVIDIA B200", "emulated sm_100a" */
 } shiftconv_device_properties_t;
 
-#define SHIFTCONV_DEVICE_PROPERTIES_INIT {sizeof(shiftconv_device_properties_t), 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define SHIFTCONV_DEVICE_PROPERTIES_INIT                                 \
+  {                                                                      \
+    sizeof(shiftconv_device_properties_t), 0, 0, 0, 0, 0, 0, 0, 0, { 0 } \
+  }
 
 /** Number of devices: the GPUs that the CUDA driver shows, in its order, and last the emulated device. At least 1. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_count(int* count);
@@ -237,21 +240,22 @@ typedef enum shiftconv_activation {
  *
  *  Lengths are counted in elements. Start from SHIFTCONV_PROBLEM_INIT, which sets `size`, strides and dilations. */
 typedef struct shiftconv_problem {
-  size_t size;                 /**< sizeof of this structure as the caller compiled it */
-  int64_t n, h, w, c;          /**< images, height, width, input channels; each >= 1 */
-  int64_t k, r, s;             /**< output channels, filter height, filter width; each >= 1 */
+  size_t size;                                      /**< sizeof of this structure as the caller compiled it */
+  int64_t n, h, w, c;                               /**< images, height, width, input channels; each >= 1 */
+  int64_t k, r, s;                                  /**< output channels, filter height, filter width; each >= 1 */
   int64_t pad_top, pad_bottom, pad_left, pad_right; /**< >= 0 */
-  int64_t stride_h, stride_w;  /**< >= 1 */
-  int64_t dilation_h, dilation_w; /**< >= 1 */
-  int64_t input_pixel_pitch;   /**< from one pixel to the next, >= c; 0 means c */
-  int64_t output_pixel_pitch;  /**< from one output pixel to the next, >= k; 0 means k */
-  int32_t input_type;          /**< shiftconv_type_t of input and filter: F16 or BF16 */
-  int32_t output_type;         /**< shiftconv_type_t: F16, BF16 or F32 */
-  int32_t has_bias;            /**< 1: run takes a bias */
-  int32_t activation;          /**< shiftconv_activation_t */
+  int64_t stride_h, stride_w;                       /**< >= 1 */
+  int64_t dilation_h, dilation_w;                   /**< >= 1 */
+  int64_t input_pixel_pitch;                        /**< from one pixel to the next, >= c; 0 means c */
+  int64_t output_pixel_pitch;                       /**< from one output pixel to the next, >= k; 0 means k */
+  int32_t input_type;                               /**< shiftconv_type_t of input and filter: F16 or BF16 */
+  int32_t output_type;                              /**< shiftconv_type_t: F16, BF16 or F32 */
+  int32_t has_bias;                                 /**< 1: run takes a bias */
+  int32_t activation;                               /**< shiftconv_activation_t */
 } shiftconv_problem_t;
 
-#define SHIFTCONV_PROBLEM_INIT {sizeof(shiftconv_problem_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}
+#define SHIFTCONV_PROBLEM_INIT \
+  { sizeof(shiftconv_problem_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 }
 
 /** Checks a problem in itself: every field in range, a non-empty output, sizes that can be addressed. Whether an
  *  algorithm can compute it is the question of shiftconv_support. The sentence names the field. */
@@ -262,8 +266,8 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_output_size(const shiftconv_p
 
 /** Bytes that the tensors of a valid problem span in memory, up to the last element (the gap after the last pixel is not
  *  counted). Any of the pointers may be NULL. `bias` is 0 without a bias. */
-SHIFTCONV_API shiftconv_status_t shiftconv_problem_tensor_bytes(const shiftconv_problem_t* problem, size_t* input,
-                                                                size_t* filter, size_t* bias, size_t* output);
+SHIFTCONV_API shiftconv_status_t shiftconv_problem_tensor_bytes(const shiftconv_problem_t* problem, size_t* input, size_t* filter,
+                                                                size_t* bias, size_t* output);
 
 /** One line for logs: "1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> 1x56x56x64 f16 bias relu". */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_problem_t* problem, char* buffer, size_t size,
@@ -294,17 +298,18 @@ typedef struct shiftconv_plan* shiftconv_plan_t;
 
 /** Choices that are left to the planner unless set. Start from SHIFTCONV_PLAN_OPTIONS_INIT. */
 typedef struct shiftconv_plan_options {
-  size_t size;                /**< sizeof of this structure as the caller compiled it */
-  const char* algorithm;      /**< name of an algorithm; NULL: the first that supports the problem */
-  const char* producer;       /**< shift_window: how activations enter Tensor Memory, "tensor_copy" (tcgen05.cp) or
-                                   "register_store" (ld.shared and tcgen05.st); NULL: the planner's choice */
-  int32_t tile_n;             /**< shift_window: output channels per pass, a multiple of 16 in 16..192; 0: planner's choice */
-  int32_t ctas;               /**< shift_window: CTAs along the tiles, >= 1; 0: planner's choice */
-  int32_t resident_weights;   /**< shift_window: keep all weights in shared memory: 1 yes, 0 no, -1: planner's choice */
-  int32_t reserved;           /**< 0 */
+  size_t size;              /**< sizeof of this structure as the caller compiled it */
+  const char* algorithm;    /**< name of an algorithm; NULL: the first that supports the problem */
+  const char* producer;     /**< shift_window: how activations enter Tensor Memory, "tensor_copy" (tcgen05.cp) or
+                                 "register_store" (ld.shared and tcgen05.st); NULL: the planner's choice */
+  int32_t tile_n;           /**< shift_window: output channels per pass, a multiple of 16 in 16..192; 0: planner's choice */
+  int32_t ctas;             /**< shift_window: CTAs along the tiles, >= 1; 0: planner's choice */
+  int32_t resident_weights; /**< shift_window: keep all weights in shared memory: 1 yes, 0 no, -1: planner's choice */
+  int32_t reserved;         /**< 0 */
 } shiftconv_plan_options_t;
 
-#define SHIFTCONV_PLAN_OPTIONS_INIT {sizeof(shiftconv_plan_options_t), NULL, NULL, 0, 0, -1, 0}
+#define SHIFTCONV_PLAN_OPTIONS_INIT \
+  { sizeof(shiftconv_plan_options_t), NULL, NULL, 0, 0, -1, 0 }
 
 /** Makes a plan: deterministic, in microseconds, without touching a device.
  *  @param properties from shiftconv_device_get_properties, shiftconv_device_enumerate or shiftconv_device_preset.

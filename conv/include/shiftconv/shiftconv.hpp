@@ -1,0 +1,222 @@
+// ShiftConv for C++: owners and exceptions over the C API of shiftconv.h, nothing else. Header only; no symbol of the
+// library beyond the C ABI is used. C++17.
+//
+// Every failing call throws shiftconv::Error, which carries the status and the library's sentence. Handles are closed by
+// destructors; they are movable and not copyable. Rules about shapes, alignment, streams and lifetimes: shiftconv.h.
+#pragma once
+
+#include <shiftconv/shiftconv.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace shiftconv {
+
+/// A failed call. what() is the sentence of shiftconv_last_error().
+class Error : public std::runtime_error {
+ public:
+  Error(shiftconv_status_t status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  shiftconv_status_t status() const noexcept { return status_; }
+
+ private:
+  shiftconv_status_t status_;
+};
+
+/// Throws Error unless `status` is SHIFTCONV_STATUS_SUCCESS.
+inline void check(shiftconv_status_t status) {
+  if (status != SHIFTCONV_STATUS_SUCCESS) throw Error(status, shiftconv_last_error());
+}
+
+/// Calls `function(buffer, size, needed)` of the C API until the whole text fits.
+template <typename Function>
+std::string textOf(Function&& function) {
+  std::string text(1024, '\0');
+  for (;;) {
+    size_t needed = 0;
+    check(function(text.data(), text.size(), &needed));
+    const bool fits = needed <= text.size();
+    text.resize(needed);
+    if (!fits) continue;
+    if (!text.empty()) text.pop_back();  // the terminating zero
+    return text;
+  }
+}
+
+/// The convolution to compute; starts with strides and dilations 1 and everything else 0.
+struct Convolution : shiftconv_problem_t {
+  Convolution() : shiftconv_problem_t(SHIFTCONV_PROBLEM_INIT) {}
+
+  void validate() const { check(shiftconv_problem_validate(this)); }
+  int64_t outputHeight() const { return outputSize().first; }
+  int64_t outputWidth() const { return outputSize().second; }
+  std::string describe() const {
+    return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_problem_describe(this, b, s, n); });
+  }
+
+  /// Bytes of each tensor; bias is 0 without a bias.
+  struct TensorBytes {
+    size_t input = 0, filter = 0, bias = 0, output = 0;
+  };
+  TensorBytes tensorBytes() const {
+    TensorBytes bytes;
+    check(shiftconv_problem_tensor_bytes(this, &bytes.input, &bytes.filter, &bytes.bias, &bytes.output));
+    return bytes;
+  }
+
+ private:
+  std::pair<int64_t, int64_t> outputSize() const {
+    std::pair<int64_t, int64_t> size;
+    check(shiftconv_problem_output_size(this, &size.first, &size.second));
+    return size;
+  }
+};
+
+/// What a plan needs to know of a device.
+struct DeviceProperties : shiftconv_device_properties_t {
+  DeviceProperties() : shiftconv_device_properties_t(SHIFTCONV_DEVICE_PROPERTIES_INIT) {}
+  /// "B200", "B300", "Thor", "H200", "emulated".
+  static DeviceProperties preset(const std::string& name) {
+    DeviceProperties properties;
+    check(shiftconv_device_preset(name.c_str(), &properties));
+    return properties;
+  }
+  bool emulated() const noexcept { return kind == SHIFTCONV_DEVICE_EMULATED; }
+};
+
+/// An open device.
+class Device {
+ public:
+  explicit Device(shiftconv_device_kind_t kind = SHIFTCONV_DEVICE_AUTO, int index = 0) {
+    check(shiftconv_device_open(kind, index, &handle_));
+  }
+  ~Device() { shiftconv_device_close(handle_); }
+  Device(Device&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Device& operator=(Device&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  shiftconv_device_t handle() const noexcept { return handle_; }
+  DeviceProperties properties() const {
+    DeviceProperties properties;
+    check(shiftconv_device_get_properties(handle_, &properties));
+    return properties;
+  }
+  void setOption(const std::string& name, const std::string& value) {
+    check(shiftconv_device_set_option(handle_, name.c_str(), value.c_str()));
+  }
+  std::string counters(shiftconv_counters_format_t format = SHIFTCONV_COUNTERS_TABLE) const {
+    return textOf([&](char* b, size_t s, size_t* n) { return shiftconv_device_counters(handle_, format, b, s, n); });
+  }
+  void resetCounters() { check(shiftconv_device_reset_counters(handle_)); }
+  void copyToDevice(void* destination, const void* source, size_t bytes, shiftconv_stream_t stream = nullptr) {
+    check(shiftconv_copy_to_device(handle_, destination, source, bytes, stream));
+  }
+  void copyToHost(void* destination, const void* source, size_t bytes, shiftconv_stream_t stream = nullptr) {
+    check(shiftconv_copy_to_host(handle_, destination, source, bytes, stream));
+  }
+  void fill(void* memory, uint8_t value, size_t bytes, shiftconv_stream_t stream = nullptr) {
+    check(shiftconv_device_fill(handle_, memory, value, bytes, stream));
+  }
+  void synchronize(shiftconv_stream_t stream = nullptr) { check(shiftconv_stream_synchronize(handle_, stream)); }
+
+ private:
+  shiftconv_device_t handle_ = nullptr;
+};
+
+/// Device memory. Must not outlive its device.
+class Memory {
+ public:
+  Memory(const Device& device, size_t bytes) : device_(device.handle()), bytes_(bytes) {
+    check(shiftconv_device_allocate(device_, bytes, &address_));
+  }
+  ~Memory() { shiftconv_device_free(device_, address_); }
+  Memory(Memory&& other) noexcept
+      : device_(other.device_), address_(std::exchange(other.address_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(address_, other.address_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  void* get() const noexcept { return address_; }
+  size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  shiftconv_device_t device_ = nullptr;
+  void* address_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+/// A stream. Must not outlive its device.
+class Stream {
+ public:
+  explicit Stream(const Device& device) : device_(device.handle()) { check(shiftconv_stream_create(device_, &handle_)); }
+  ~Stream() { shiftconv_stream_destroy(device_, handle_); }
+  Stream(Stream&& other) noexcept : device_(other.device_), handle_(std::exchange(other.handle_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  shiftconv_stream_t get() const noexcept { return handle_; }
+  void synchronize() { check(shiftconv_stream_synchronize(device_, handle_)); }
+
+ private:
+  shiftconv_device_t device_ = nullptr;
+  shiftconv_stream_t handle_ = nullptr;
+};
+
+/// Choices left to the planner unless set.
+struct PlanOptions : shiftconv_plan_options_t {
+  PlanOptions() : shiftconv_plan_options_t(SHIFTCONV_PLAN_OPTIONS_INIT) {}
+};
+
+/// "" when `algorithm` can run the problem on such a device, else the reason. Throws when the question itself is wrong.
+inline std::string refusal(const Convolution& problem, const DeviceProperties& properties, const std::string& algorithm) {
+  return textOf([&](char* b, size_t s, size_t* n) {
+    const shiftconv_status_t status = shiftconv_support(&problem, &properties, algorithm.c_str(), b, s, n);
+    return status == SHIFTCONV_STATUS_UNSUPPORTED ? SHIFTCONV_STATUS_SUCCESS : status;
+  });
+}
+
+/// How a problem is computed. Immutable; may be used by several devices and host threads at once.
+class Plan {
+ public:
+  Plan(const Convolution& problem, const DeviceProperties& properties, const PlanOptions& options = PlanOptions()) {
+    check(shiftconv_plan_create(&problem, &properties, &options, &handle_));
+  }
+  ~Plan() { shiftconv_plan_destroy(handle_); }
+  Plan(Plan&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Plan& operator=(Plan&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  shiftconv_plan_t handle() const noexcept { return handle_; }
+  std::string describe() const {
+    return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_plan_describe(handle_, b, s, n); });
+  }
+  std::string algorithm() const { return shiftconv_plan_algorithm(handle_); }
+  std::string kernelName() const { return shiftconv_plan_kernel_name(handle_); }
+  size_t workspaceBytes() const {
+    size_t bytes = 0;
+    check(shiftconv_plan_workspace_size(handle_, &bytes));
+    return bytes;
+  }
+  void prepare(const Device& device) const { check(shiftconv_plan_prepare(handle_, device.handle())); }
+
+  /// Enqueues the convolution; see shiftconv_run.
+  void run(const Device& device, const void* input, const void* filter, const void* bias, void* output, void* workspace = nullptr,
+           shiftconv_stream_t stream = nullptr) const {
+    check(shiftconv_run(handle_, device.handle(), input, filter, bias, output, workspace, stream));
+  }
+
+ private:
+  shiftconv_plan_t handle_ = nullptr;
+};
+
+}  // namespace shiftconv
