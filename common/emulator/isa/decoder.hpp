@@ -65,7 +65,12 @@ struct Program {
   uint32_t globalAlignment = 16;
 
   const CompiledFunction* kernel(std::string_view name) const;
+  /// Offset of dynamic shared memory in the CTA's shared memory: kReservedSharedBytes, then the kernel's static area.
+  uint32_t dynamicSharedOffset(const CompiledFunction& kernel) const;
 };
+
+/// "Address" of function i when a program takes it (`mov.u64 %rd1, f;`, initialisers): kFunctionAddressBase + i.
+inline constexpr uint64_t kFunctionAddressBase = 0x4000'0000'0000'0000ull;
 
 /// What a form's decode function works with.
 class DecodeContext {
@@ -73,9 +78,10 @@ class DecodeContext {
   const ptx::Instruction& instruction() const;
   DecodedInstruction& out();
   const Program& program() const;
+  const ptx::Function& function() const;
 
-  /// Slot of a source operand read as `type`: a register, a special register, or an immediate broadcast to
-  /// all lanes. A register narrower than the type is an error; a wider one is read in its low bytes
+  /// Slot of a source operand read as `type`: a register, a special register, the address of a symbol, or an
+  /// immediate broadcast to all lanes. A register narrower than the type is an error; a wider one is read in its low bytes
   /// (lane stride differs, so the decoder inserts nothing: it refuses unless sizes match, except b/s/u/f of equal size).
   Slot source(const ptx::Operand& operand, ptx::ScalarType type);
   /// Slot of a destination register; `_` gives a scratch slot.
@@ -89,7 +95,10 @@ class DecodeContext {
   Slot constant(uint64_t bits, ptx::ScalarType type);
   Slot scratch(ptx::ScalarType type);
 
-  /// An address operand: base slot as 64-bit (or 32-bit for shared) lanes plus constant offset.
+  /// An address operand: base slot as 64-bit (or 32-bit) lanes plus constant offset. Symbols are already resolved:
+  /// shared ones have SharedWindowBase or DynamicSharedBase as base (so base + offset is a window address of this
+  /// CTA), local ones and call parameters (also the parameters of a .func) have LocalFrameBase and symbolSpace Local,
+  /// module-scope variables are absolute. Only kernel parameters keep symbolSpace Param: absolute offset in the block.
   struct Address {
     Slot base = kNone;          ///< kNone: absolute, only `offset`
     bool base32 = false;        ///< base register is 32 bits wide
