@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <random>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -29,13 +31,14 @@ struct IssuePoint {
 };
 
 struct AsyncOperation {
-  std::string_view name;                   ///< "tcgen05.mma", for counters and reports
+  std::string_view name;  ///< "tcgen05.mma", for counters and reports
   IssuePoint issuer;
-  std::vector<OperationId> predecessors;   ///< must be complete before this one may run
-  std::function<void()> complete;          ///< may throw EmulatorError; the queue adds the issue point
+  std::vector<OperationId> predecessors;  ///< must be complete before this one may run
+  std::function<void()> complete;         ///< may throw EmulatorError; the queue adds the issue point
 };
 
-/// The outstanding operations of one cluster. Not thread safe: a cluster runs on one host thread.
+/// The outstanding operations of one cluster. Issued operations are counted by name here (Counters::operations). Not thread safe: a
+/// cluster runs on one host thread.
 class AsyncQueue {
  public:
   AsyncQueue(SchedulePolicy policy, uint64_t seed);
@@ -50,22 +53,39 @@ class AsyncQueue {
   size_t size() const { return pending_.size(); }
 
   /// Random policy: maybe completes some operations; called between warp instructions.
-  void tick();
+  void tick() {
+    if (policy_ == SchedulePolicy::Random && !pending_.empty()) randomStep();
+  }
   /// Called when no warp can run: completes one eligible operation chosen by the policy.
   /// Returns false when nothing is pending.
   bool completeOne();
   /// For deadlock reports.
   std::vector<const AsyncOperation*> pending() const;
+  /// Number of operations that have completed so far.
+  uint64_t completed() const { return completed_; }
+  /// Issued operations by name.
+  const std::map<std::string_view, uint64_t>& issued() const { return issued_; }
+  /// Turns an issue point into text for errors raised by operations; set by the cluster.
+  std::function<std::string(const IssuePoint&)> describe;
 
  private:
-  struct Pending { OperationId id; AsyncOperation operation; };
+  struct Pending {
+    OperationId id;
+    AsyncOperation operation;
+  };
+  using Entry = std::list<Pending>::iterator;
   bool eligible(const Pending& entry) const;
-  void run(std::list<Pending>::iterator entry);
+  void run(Entry entry);
+  void runRandomEligible();
+  void randomStep();
   SchedulePolicy policy_;
   std::mt19937_64 random_;
   OperationId next_ = 1;
+  uint64_t randomThreshold_ = 0;  ///< a random step completes an operation when the generator is below this
+  uint64_t completed_ = 0;
+  std::map<std::string_view, uint64_t> issued_;
   std::list<Pending> pending_;  ///< in issue order
-  std::unordered_map<OperationId, std::list<Pending>::iterator> index_;
+  std::unordered_map<OperationId, Entry> index_;
 };
 
 }  // namespace shiftconv::emulator::machine

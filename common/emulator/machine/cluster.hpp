@@ -52,7 +52,11 @@ class Cta {
   std::unique_ptr<tma::BulkGroups> bulkGroups;
   std::vector<std::unique_ptr<Warp>> warps;
   /// Named barriers 0..15 and their arrival counts: see machine/barrier.hpp.
-  struct NamedBarrier { uint32_t arrived = 0; uint32_t expected = 0; uint64_t generation = 0; };
+  struct NamedBarrier {
+    uint32_t arrived = 0;
+    uint32_t expected = 0;
+    uint64_t generation = 0;
+  };
   std::array<NamedBarrier, 16> barriers{};
 };
 
@@ -85,8 +89,8 @@ class Cluster {
 
 /// What a blocked group of lanes waits for; the instruction is executed again after any wakeup.
 struct WaitReason {
-  std::string text;          ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
-  bool mayTimeOut = false;   ///< try_wait: returns false once when nothing else can happen
+  std::string text;         ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
+  bool mayTimeOut = false;  ///< try_wait: returns false once when nothing else can happen
 };
 
 /// 32 lanes with their own program counters. Public part: what instruction handlers use.
@@ -121,8 +125,8 @@ class Warp {
 /// Value of a generic or state-space address per lane, resolved to what it names.
 struct ResolvedAddress {
   enum class Space : uint8_t { Global, Shared, Local } space;
-  Cta* cta = nullptr;     ///< for Shared
-  uint64_t offset = 0;    ///< shared offset, local offset, or global address
+  Cta* cta = nullptr;   ///< for Shared
+  uint64_t offset = 0;  ///< shared offset, local offset, or global address
 };
 ResolvedAddress resolveGeneric(Cluster& cluster, uint64_t address);
 

@@ -39,7 +39,9 @@ struct Execution {
   std::byte* frame;
 
   template <class T>
-  T* lanes(Slot slot) const { return reinterpret_cast<T*>(frame + slot); }
+  T* lanes(Slot slot) const {
+    return reinterpret_cast<T*>(frame + slot);
+  }
   LaneMask& predicate(Slot slot) const { return *reinterpret_cast<LaneMask*>(frame + slot); }
 };
 
@@ -49,14 +51,16 @@ struct DecodedInstruction {
   Handler handler = nullptr;
   Slot guard = kNoSlot;
   bool guardNegated = false;
-  bool endsGroup = false;        ///< may change control flow or block: the warp loop re-reads its state
+  bool endsGroup = false;  ///< may change control flow or block: the warp loop re-reads its state
   std::array<Slot, 6> operand{kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot};
-  uint64_t immediate = 0;        ///< free for the handler (address offset, branch target, flags)
+  uint64_t immediate = 0;  ///< free for the handler (address offset, branch target, flags)
   std::shared_ptr<const InstructionDetail> detail;
   const ptx::Instruction* source = nullptr;  ///< for messages; lives as long as the program
 
   template <class Detail>
-  const Detail& as() const { return static_cast<const Detail&>(*detail); }
+  const Detail& as() const {
+    return static_cast<const Detail&>(*detail);
+  }
 };
 
 }  // namespace shiftconv::emulator::machine

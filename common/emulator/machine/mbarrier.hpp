@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 
 namespace shiftconv::emulator::machine {
@@ -19,8 +20,11 @@ class MbarrierTable {
   /// All functions throw EmulatorError Synchronisation / Misaligned / OutOfBounds with the offset and state.
   void initialise(uint32_t offset, uint32_t count);
   void invalidate(uint32_t offset);
-  /// Returns the opaque state before the arrive. `drop` lowers the expected count of later phases.
-  uint64_t arrive(uint32_t offset, uint32_t count, bool drop = false);
+  /// Returns the opaque state before the arrive. `drop` lowers the expected count of later phases; `noComplete`
+  /// makes it an error to complete the phase.
+  uint64_t arrive(uint32_t offset, uint32_t count, bool drop = false, bool noComplete = false);
+  /// Adds pending arrivals to the current phase (cp.async.mbarrier.arrive without .noinc).
+  void addPending(uint32_t offset, uint32_t count);
   void expectTransactions(uint32_t offset, uint32_t bytes);
   void completeTransactions(uint32_t offset, uint32_t bytes);
   /// True iff the phase with that parity is the one that completed last: (phase & 1) != parity.
@@ -35,12 +39,17 @@ class MbarrierTable {
     int32_t transactions = 0;
   };
   const State* find(uint32_t offset) const;
+  /// "mbarrier at shared offset 0x410 (phase 0, pending 1 of 1, tx 4096)", for reports.
+  std::string describe(uint32_t offset) const;
   /// Rises whenever any barrier of the table completes a phase; sleeping warps compare it.
   uint64_t generation() const { return generation_; }
 
  private:
-  State& live(uint32_t offset, const char* what);
-  void advanceIfComplete(uint32_t offset, State& state);
+  static uint64_t encode(const State& state);
+  const State& checked(uint32_t offset, const char* what) const;
+  State& live(uint32_t offset, const char* what) { return const_cast<State&>(checked(offset, what)); }
+  void advanceIfComplete(State& state);
+  void store(uint32_t offset, const State& state);
   SharedMemory& shared_;
   std::unordered_map<uint32_t, State> barriers_;
   uint64_t generation_ = 0;

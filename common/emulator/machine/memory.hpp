@@ -7,11 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <cstring>
 #include <memory>
-#include <shared_mutex>
-#include <span>
-#include <string>
 #include <vector>
 
 namespace shiftconv::emulator::machine {
@@ -63,15 +60,26 @@ class SharedMemory {
   const std::byte* data() const { return bytes_.data(); }
 
   /// Throws OutOfBounds / Misaligned / Uninitialised (read of a never-written byte), naming the offset.
-  const std::byte* read(uint32_t offset, uint32_t bytes, uint32_t alignment) const;
+  const std::byte* read(uint32_t offset, uint32_t bytes, uint32_t alignment) const {
+    if (!fits(offset, bytes, alignment) || std::memchr(written_.data() + offset, 0, bytes) != nullptr)
+      refuse(offset, bytes, alignment, "read");
+    return bytes_.data() + offset;
+  }
   /// Marks the range as written.
-  std::byte* write(uint32_t offset, uint32_t bytes, uint32_t alignment);
+  std::byte* write(uint32_t offset, uint32_t bytes, uint32_t alignment) {
+    if (!fits(offset, bytes, alignment)) refuse(offset, bytes, alignment, "write");
+    std::memset(written_.data() + offset, 1, bytes);
+    return bytes_.data() + offset;
+  }
   /// As write, but the bytes become undefined (padding that an engine leaves uninitialised).
   void poison(uint32_t offset, uint32_t bytes);
   bool isWritten(uint32_t offset, uint32_t bytes) const;
 
  private:
-  void check(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const;
+  bool fits(uint32_t offset, uint32_t bytes, uint32_t alignment) const {
+    return uint64_t{offset} + bytes <= bytes_.size() && (offset & (alignment - 1)) == 0;
+  }
+  [[noreturn]] void refuse(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const;
   std::vector<std::byte> bytes_;
   std::vector<uint8_t> written_;  ///< one byte per byte: fast to test in blocks, and cheap at 228 KiB
 };

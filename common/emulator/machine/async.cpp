@@ -1,0 +1,95 @@
+#include "common/emulator/machine/async.hpp"
+
+#include <algorithm>
+
+#include "common/emulator/error.hpp"
+
+namespace shiftconv::emulator::machine {
+
+AsyncQueue::AsyncQueue(SchedulePolicy policy, uint64_t seed) : policy_(policy), random_(seed) {
+  // Some seeds complete operations almost at once, others hardly ever before somebody waits.
+  constexpr unsigned kRates = 4;
+  const unsigned shift = 1 + 2 * static_cast<unsigned>(random_() % kRates);
+  randomThreshold_ = UINT64_MAX >> shift;
+}
+
+OperationId AsyncQueue::issue(AsyncOperation operation) {
+  const OperationId id = next_++;
+  ++issued_[operation.name];
+  pending_.push_back({id, std::move(operation)});
+  index_.emplace(id, std::prev(pending_.end()));
+  if (policy_ == SchedulePolicy::Earliest) force(id);
+  return id;
+}
+
+bool AsyncQueue::isComplete(OperationId id) const { return index_.find(id) == index_.end(); }
+
+bool AsyncQueue::eligible(const Pending& entry) const {
+  return std::all_of(entry.operation.predecessors.begin(), entry.operation.predecessors.end(),
+                     [this](OperationId id) { return isComplete(id); });
+}
+
+void AsyncQueue::run(Entry entry) {
+  // Unlinked first, so that the operation may itself issue or force others.
+  std::list<Pending> running;
+  index_.erase(entry->id);
+  running.splice(running.begin(), pending_, entry);
+  ++completed_;
+  const AsyncOperation& operation = running.front().operation;
+  try {
+    if (operation.complete) operation.complete();
+  } catch (const EmulatorError& error) {
+    if (!describe) throw;
+    throw EmulatorError(error.kind(), std::string(error.what()) + "\n  asynchronous operation " + std::string(operation.name) +
+                                          " issued by " + describe(operation.issuer));
+  }
+}
+
+void AsyncQueue::force(OperationId id) {
+  if (isComplete(id)) return;
+  // Everything that must come first, without recursion: chains can be thousands of operations long.
+  std::vector<OperationId> needed{id};
+  for (size_t i = 0; i < needed.size(); ++i)
+    for (OperationId predecessor : index_.at(needed[i])->operation.predecessors)
+      if (!isComplete(predecessor) && std::find(needed.begin(), needed.end(), predecessor) == needed.end())
+        needed.push_back(predecessor);
+  std::sort(needed.begin(), needed.end());  // a predecessor always has the smaller id
+  for (OperationId next : needed)
+    if (const auto found = index_.find(next); found != index_.end()) run(found->second);
+}
+
+void AsyncQueue::forceAll() {
+  while (!pending_.empty()) completeOne();
+}
+
+void AsyncQueue::runRandomEligible() {
+  std::vector<Entry> candidates;
+  for (Entry entry = pending_.begin(); entry != pending_.end(); ++entry)
+    if (eligible(*entry)) candidates.push_back(entry);
+  run(candidates[random_() % candidates.size()]);
+}
+
+void AsyncQueue::randomStep() {
+  while (!pending_.empty() && random_() < randomThreshold_) runRandomEligible();
+}
+
+bool AsyncQueue::completeOne() {
+  if (pending_.empty()) return false;
+  if (policy_ == SchedulePolicy::Random) {
+    runRandomEligible();
+    return true;
+  }
+  // The oldest operation is always eligible, so the search ends.
+  Entry entry = std::prev(pending_.end());
+  while (!eligible(*entry)) --entry;
+  run(entry);
+  return true;
+}
+
+std::vector<const AsyncOperation*> AsyncQueue::pending() const {
+  std::vector<const AsyncOperation*> operations;
+  for (const Pending& entry : pending_) operations.push_back(&entry.operation);
+  return operations;
+}
+
+}  // namespace shiftconv::emulator::machine

@@ -1,0 +1,218 @@
+#include "common/emulator/machine/memory.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+#include <shared_mutex>
+#include <string>
+
+#include "common/emulator/error.hpp"
+
+namespace shiftconv::emulator::machine {
+namespace {
+
+constexpr uint64_t kAllocationAlignment = 256;
+/// Unregistered bytes on both sides of every allocation, so that a small overrun never lands in a neighbour.
+constexpr uint64_t kGuardBytes = 1024;
+constexpr int kPoison = 0xCB;
+
+struct Region {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  bool writable = true;
+  unsigned registrations = 0;            ///< of caller-owned memory
+  std::unique_ptr<std::byte[]> storage;  ///< of an allocation, guard zones included
+};
+
+/// Recently used regions of this host thread. `epoch` says of which memory, and since when nothing was released.
+struct CachedRegion {
+  uint64_t epoch = 0, begin = 0, end = 0;
+  bool writable = false;
+};
+constexpr size_t kCachedRegions = 8;
+thread_local std::array<CachedRegion, kCachedRegions> cachedRegions;
+thread_local size_t nextCachedRegion = 0;
+
+/// Unique over all memories and all releases: a stale cache entry can never match.
+std::atomic<uint64_t> lastEpoch{0};
+
+}  // namespace
+
+struct GlobalMemory::Impl {
+  mutable std::shared_mutex mutex;
+  std::map<uint64_t, Region> regions;  ///< by begin
+  std::atomic<uint64_t> epoch{++lastEpoch};
+  uint64_t allocated = 0;
+
+  void invalidateCaches() { epoch.store(++lastEpoch, std::memory_order_release); }
+
+  /// The region that holds `address`, or nullptr. The mutex is held.
+  const Region* find(uint64_t address) const {
+    auto next = regions.upper_bound(address);
+    if (next == regions.begin()) return nullptr;
+    const Region& region = std::prev(next)->second;
+    return address < region.end ? &region : nullptr;
+  }
+
+  std::string describeNearest(uint64_t address) const {
+    const auto next = regions.upper_bound(address);
+    const Region* nearest = nullptr;
+    uint64_t distance = UINT64_MAX;
+    if (next != regions.begin()) {
+      nearest = &std::prev(next)->second;
+      distance = address < nearest->end ? 0 : address - nearest->end;
+    }
+    if (next != regions.end() && next->second.begin - address < distance) nearest = &next->second;
+    if (nearest == nullptr) return "there is no allocation";
+    const uint64_t size = nearest->end - nearest->begin;
+    const char* kind = nearest->storage ? "allocation" : "registered range";
+    if (address < nearest->begin)
+      return fmt::format("it lies {} bytes before the {}-byte {} at 0x{:x}", nearest->begin - address, size, kind, nearest->begin);
+    if (address < nearest->end)
+      return fmt::format("it starts at byte {} of the {}-byte {} at 0x{:x} and runs past its end", address - nearest->begin, size,
+                         kind, nearest->begin);
+    return fmt::format("it lies {} bytes past the end of the {}-byte {} at 0x{:x}", address - nearest->end, size, kind,
+                       nearest->begin);
+  }
+};
+
+GlobalMemory::GlobalMemory() : impl_(std::make_unique<Impl>()) {}
+GlobalMemory::~GlobalMemory() = default;
+
+uint64_t GlobalMemory::allocate(uint64_t bytes) {
+  Region region;
+  try {
+    region.storage.reset(new std::byte[bytes + 2 * kGuardBytes + kAllocationAlignment]);
+  } catch (const std::bad_alloc&) {
+    throw EmulatorError(ErrorKind::OutOfMemory, fmt::format("the host has no memory for a device allocation of {} bytes", bytes));
+  }
+  const uint64_t raw = reinterpret_cast<uint64_t>(region.storage.get()) + kGuardBytes;
+  region.begin = (raw + kAllocationAlignment - 1) / kAllocationAlignment * kAllocationAlignment;
+  region.end = region.begin + bytes;
+  std::memset(reinterpret_cast<void*>(region.begin), kPoison, bytes);
+  const uint64_t address = region.begin;
+  std::unique_lock lock(impl_->mutex);
+  impl_->allocated += bytes;
+  impl_->regions.emplace(address, std::move(region));
+  return address;
+}
+
+void GlobalMemory::release(uint64_t address) {
+  std::unique_lock lock(impl_->mutex);
+  const auto found = impl_->regions.find(address);
+  if (found == impl_->regions.end() || !found->second.storage)
+    throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("0x{:x} is not the start of a live device allocation", address));
+  impl_->allocated -= found->second.end - found->second.begin;
+  impl_->regions.erase(found);
+  impl_->invalidateCaches();
+}
+
+void GlobalMemory::registerRange(const void* base, uint64_t bytes, bool writable) {
+  const uint64_t begin = reinterpret_cast<uint64_t>(base);
+  std::unique_lock lock(impl_->mutex);
+  const auto same = impl_->regions.find(begin);
+  if (same != impl_->regions.end() && !same->second.storage && same->second.end == begin + bytes) {
+    ++same->second.registrations;
+    same->second.writable |= writable;
+    return;
+  }
+  const auto next = impl_->regions.lower_bound(begin);
+  const bool overlapsNext = next != impl_->regions.end() && next->second.begin < begin + bytes;
+  const bool overlapsPrevious = next != impl_->regions.begin() && std::prev(next)->second.end > begin;
+  if (overlapsNext || overlapsPrevious)
+    throw EmulatorError(
+        ErrorKind::Launch,
+        fmt::format("the host range 0x{:x} of {} bytes overlaps memory that the device knows already", begin, bytes));
+  Region region;
+  region.begin = begin;
+  region.end = begin + bytes;
+  region.writable = writable;
+  region.registrations = 1;
+  impl_->regions.emplace(begin, std::move(region));
+}
+
+void GlobalMemory::unregisterRange(const void* base) {
+  const uint64_t begin = reinterpret_cast<uint64_t>(base);
+  std::unique_lock lock(impl_->mutex);
+  const auto found = impl_->regions.find(begin);
+  if (found == impl_->regions.end() || found->second.storage)
+    throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("0x{:x} is not the start of a registered host range", begin));
+  if (--found->second.registrations != 0) return;
+  impl_->regions.erase(found);
+  impl_->invalidateCaches();
+}
+
+std::byte* GlobalMemory::access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const {
+  const uint64_t epoch = impl_->epoch.load(std::memory_order_acquire);
+  const bool aligned = (address & (alignment - 1)) == 0;
+  if (aligned)
+    for (const CachedRegion& entry : cachedRegions)
+      if (entry.epoch == epoch && address >= entry.begin && address < entry.end && bytes <= entry.end - address &&
+          (entry.writable || !write))
+        return reinterpret_cast<std::byte*>(address);
+
+  std::shared_lock lock(impl_->mutex);
+  const char* verb = write ? "write" : "read";
+  const Region* region = impl_->find(address);
+  if (region == nullptr || bytes > region->end - address)
+    throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("global {} of {} bytes at 0x{:x} is outside every allocation: {}", verb,
+                                                            bytes, address, impl_->describeNearest(address)));
+  if (!aligned)
+    throw EmulatorError(
+        ErrorKind::Misaligned,
+        fmt::format(
+            "global {} of {} bytes at 0x{:x} needs an address that is a multiple of {} (byte {} of the allocation at 0x{:x})", verb,
+            bytes, address, alignment, address - region->begin, region->begin));
+  if (write && !region->writable)
+    throw EmulatorError(
+        ErrorKind::OutOfBounds,
+        fmt::format("global write of {} bytes at 0x{:x} falls into read-only memory (byte {} of the {}-byte range at 0x{:x})",
+                    bytes, address, address - region->begin, region->end - region->begin, region->begin));
+  cachedRegions[nextCachedRegion] = {impl_->epoch.load(std::memory_order_relaxed), region->begin, region->end, region->writable};
+  nextCachedRegion = (nextCachedRegion + 1) % kCachedRegions;
+  return reinterpret_cast<std::byte*>(address);
+}
+
+bool GlobalMemory::contains(uint64_t address, uint64_t bytes) const {
+  std::shared_lock lock(impl_->mutex);
+  const Region* region = impl_->find(address);
+  return region != nullptr && bytes <= region->end - address;
+}
+
+uint64_t GlobalMemory::allocatedBytes() const {
+  std::shared_lock lock(impl_->mutex);
+  return impl_->allocated;
+}
+
+SharedMemory::SharedMemory(uint32_t bytes) : bytes_(bytes, std::byte{kPoison}), written_(bytes, 0) {}
+
+void SharedMemory::poison(uint32_t offset, uint32_t bytes) {
+  if (!fits(offset, bytes, 1)) refuse(offset, bytes, 1, "write");
+  std::memset(bytes_.data() + offset, kPoison, bytes);
+  std::memset(written_.data() + offset, 0, bytes);
+}
+
+bool SharedMemory::isWritten(uint32_t offset, uint32_t bytes) const {
+  return fits(offset, bytes, 1) && std::memchr(written_.data() + offset, 0, bytes) == nullptr;
+}
+
+void SharedMemory::refuse(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const {
+  if (uint64_t{offset} + bytes > bytes_.size())
+    throw EmulatorError(ErrorKind::OutOfBounds,
+                        fmt::format("shared memory {} of {} bytes at offset 0x{:x} is outside the {} bytes of the CTA", what, bytes,
+                                    offset, bytes_.size()));
+  if ((offset & (alignment - 1)) != 0)
+    throw EmulatorError(ErrorKind::Misaligned,
+                        fmt::format("shared memory {} of {} bytes at offset 0x{:x} needs an offset that is a multiple of {}", what,
+                                    bytes, offset, alignment));
+  const auto* hole = static_cast<const uint8_t*>(std::memchr(written_.data() + offset, 0, bytes));
+  throw EmulatorError(ErrorKind::Uninitialised,
+                      fmt::format("shared memory read of {} bytes at offset 0x{:x}: byte 0x{:x} was never written", bytes, offset,
+                                  static_cast<uint64_t>(hole - written_.data())));
+}
+
+}  // namespace shiftconv::emulator::machine
