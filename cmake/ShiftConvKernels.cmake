@@ -46,7 +46,7 @@ function(_shiftconv_find_cuda result)
 endfunction()
 
 _shiftconv_find_cuda(_shiftconv_cuda_root)
-set(SHIFTCONV_CUDA_ROOT ${_shiftconv_cuda_root} CACHE PATH "CUDA 13 toolkit: bin/nvcc, nvvm, include")
+set(SHIFTCONV_CUDA_ROOT ${_shiftconv_cuda_root} CACHE PATH "CUDA 13 toolkit: bin/nvcc, nvvm, include" FORCE)
 message(STATUS "CUDA toolkit: ${SHIFTCONV_CUDA_ROOT}")
 
 set(_shiftconv_kernel_flags -std=c++20 -lineinfo -I${PROJECT_SOURCE_DIR} -Werror all-warnings)
