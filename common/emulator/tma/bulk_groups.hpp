@@ -1,8 +1,14 @@
-// Bulk async-groups: which outstanding bulk stores belong to which committed group of which thread.
+// Bulk async-groups (PTX ISA 9.0, 9.7.9.25.6): which outstanding bulk stores belong to which committed group of which
+// thread, and how many groups are still pending.
+//
+// A store consists of two asynchronous operations, a read of shared memory and, after it, the write: `wait_group.read`
+// waits for the first only.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+
+#include "common/emulator/machine/async.hpp"
 
 namespace shiftconv::emulator::machine {
 class Cta;
@@ -14,6 +20,14 @@ class BulkGroups {
  public:
   explicit BulkGroups(machine::Cta& cta);
   ~BulkGroups();
+
+  /// Adds a store to the open group of `thread` (index in the CTA). Prefetches belong to no group.
+  void add(uint32_t thread, machine::OperationId read, machine::OperationId write);
+  /// Closes the open group of `thread`, which may be empty.
+  void commit(uint32_t thread);
+  /// Committed groups of `thread` that are not complete, or (`readsOnly`) whose reads are not complete. Groups
+  /// complete in the order of their commits: one that is done counts as pending while an older one is not.
+  uint32_t pending(uint32_t thread, bool readsOnly);
 
   struct State;
   std::unique_ptr<State> state;

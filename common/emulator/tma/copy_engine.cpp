@@ -1,0 +1,187 @@
+#include "common/emulator/tma/copy_engine.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "common/emulator/error.hpp"
+#include "common/emulator/tma/swizzle.hpp"
+
+namespace shiftconv::emulator::tma {
+namespace {
+
+constexpr uint32_t kMaximumRowBytes = 256 * 8;
+
+std::string describe(const DecodedMap& map, const TileStart& start) {
+  return fmt::format("tile at coordinates {{{}}}",
+                     fmt::join(start.coordinates.begin(), start.coordinates.begin() + map.tensor.rank, ", "));
+}
+
+/// Calls copy(dense offset, shared offset, bytes) for every piece of a range that the swizzle keeps together.
+template <class Copy>
+void forEachChunk(const SwizzlePattern& swizzle, uint32_t base, uint32_t begin, uint32_t bytes, Copy&& copy) {
+  if (swizzle.lineMask == 0) return copy(begin, base + begin, bytes);
+  while (bytes > 0) {
+    const uint32_t address = base + begin;
+    const uint32_t piece = std::min(bytes, swizzle.chunk - (address & (swizzle.chunk - 1)));
+    copy(begin, swizzle(address), piece);
+    begin += piece;
+    bytes -= piece;
+  }
+}
+
+void copyPiece(std::byte* to, const std::byte* from, uint32_t bytes) {
+  if (bytes == 16)
+    std::memcpy(to, from, 16);  // the usual piece, as two instructions
+  else
+    std::memcpy(to, from, bytes);
+}
+
+uint32_t flushSubnormal(uint32_t bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits; }
+
+uint32_t roundToTf32(uint32_t bits) {
+  if ((bits & 0x7f800000u) == 0x7f800000u) {
+    const bool nan = (bits & 0x007fffffu) != 0;
+    return (bits & 0xffffe000u) | (nan ? 0x00400000u : 0u);
+  }
+  return (bits + 0x0fffu + (bits >> 13 & 1u)) & 0xffffe000u;
+}
+
+bool converts(DataType type) { return type == DataType::F32Ftz || type == DataType::TF32 || type == DataType::TF32Ftz; }
+
+void convertRow(DataType type, const std::byte* from, std::byte* to, uint32_t elements) {
+  for (uint32_t i = 0; i < elements; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, from + 4 * i, 4);
+    if (type != DataType::TF32) bits = flushSubnormal(bits);
+    if (type != DataType::F32Ftz) bits = roundToTf32(bits);
+    std::memcpy(to + 4 * i, &bits, 4);
+  }
+}
+
+uint64_t fillPattern(const TiledMap& map) {
+  if (map.fill == Fill::Zero) return 0;
+  switch (elementBits(map.type)) {
+    case 16:
+      return 0x7fff;
+    case 32:
+      return 0x7fffffff;
+    default:
+      return 0x7fffffffffffffff;
+  }
+}
+
+using RowBuffer = std::array<std::byte, kMaximumRowBytes>;
+
+RowBuffer fillRow(const TiledMap& map, const TileShape& shape) {
+  RowBuffer row{};
+  const uint64_t pattern = fillPattern(map);
+  if (pattern != 0)
+    for (uint32_t i = 0; i < shape.rowElements; ++i) std::memcpy(&row[i * shape.elementBytes], &pattern, shape.elementBytes);
+  return row;
+}
+
+void requireInsidePixelBox(const DecodedMap& map, const TileStart& start) {
+  for (uint32_t i = 1; i + 1 < map.tensor.rank; ++i) {
+    const int64_t lower = map.pixels->lowerCorner[i - 1];
+    const int64_t upper = static_cast<int64_t>(map.tensor.dims[i]) - 1 + map.pixels->upperCorner[i - 1];
+    if (start.coordinates[i] < lower || start.coordinates[i] > upper)
+      throw EmulatorError(ErrorKind::Descriptor,
+                          fmt::format("im2col {}: coordinate {} is {}, outside of the map's bounding box [{}, {}]",
+                                      describe(map, start), i, start.coordinates[i], lower, upper));
+  }
+}
+
+}  // namespace
+
+void requireCopyable(const DecodedMap& map, const TileStart& start) {
+  const TiledMap& tensor = map.tensor;
+  const auto refuse = [](const std::string& what) { throw EmulatorError(ErrorKind::Unsupported, what); };
+  if (isPacked(tensor.type))
+    refuse(fmt::format("copying through a tensor map of the packed type {} is not implemented", toString(tensor.type)));
+  if (tensor.interleave != Interleave::None) refuse("copying through a tensor map with an interleaved layout is not implemented");
+  const TileShape shape = tileShape(map);
+  const uint32_t span = swizzlePattern(tensor.swizzle).span;
+  if (tensor.swizzle != Swizzle::None && shape.rowBytes() != span)
+    refuse(
+        fmt::format("a tile with rows of {} bytes under swizzle {} (span {} bytes) is not implemented: how hardware spaces such "
+                    "rows is not documented",
+                    shape.rowBytes(), toString(tensor.swizzle), span));
+  if (map.pixels) requireInsidePixelBox(map, start);
+}
+
+CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalMemory& global,
+                   machine::SharedMemory& shared, uint32_t offset) {
+  const TileShape shape = tileShape(map);
+  const SwizzlePattern swizzle = swizzlePattern(map.tensor.swizzle);
+  const RowBuffer fill = fillRow(map.tensor, shape);
+  // A swizzle moves bytes only inside whole spans, so that the swizzled tile covers the range of the dense one.
+  std::byte* const origin = shared.write(offset, static_cast<uint32_t>(shape.bytes()), kTileAlignment) - offset;
+  const auto put = [&](const std::byte* from, uint32_t tileBytes, uint32_t elements) {
+    forEachChunk(swizzle, offset, tileBytes, elements * shape.elementBytes, [&](uint32_t dense, uint32_t place, uint32_t bytes) {
+      copyPiece(origin + place, from + (dense - tileBytes), bytes);
+    });
+  };
+  RowBuffer converted;
+  CopyBytes moved{.global = 0, .shared = shape.bytes()};
+  forEachRow(map, shape, start, [&](const TileRow& row) {
+    const uint32_t inside = row.tileBytes + row.before * shape.elementBytes;
+    const uint32_t after = inside + row.inside * shape.elementBytes;
+    if (row.before) put(fill.data(), row.tileBytes, row.before);
+    if (row.after) put(fill.data(), after, row.after);
+    if (!row.inside) return;
+    const std::byte* from = global.access(row.address, after - inside, 1, false);
+    if (converts(map.tensor.type)) {
+      convertRow(map.tensor.type, from, converted.data(), row.inside);
+      from = converted.data();
+    }
+    put(from, inside, row.inside);
+    moved.global += after - inside;
+  });
+  return moved;
+}
+
+std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start, const machine::SharedMemory& shared,
+                                  uint32_t offset) {
+  const TileShape shape = tileShape(map);
+  const SwizzlePattern swizzle = swizzlePattern(map.tensor.swizzle);
+  const auto bytes = static_cast<uint32_t>(shape.bytes());
+  std::vector<std::byte> tile(bytes);
+  if (offset % kTileAlignment != 0 || offset > shared.size() || bytes > shared.size() - offset)
+    shared.read(offset, bytes, kTileAlignment);  // throws with its own sentence
+  const bool written = shared.isWritten(offset, bytes);
+  forEachRow(map, shape, start, [&](const TileRow& row) {
+    forEachChunk(swizzle, offset, row.tileBytes + row.before * shape.elementBytes, row.inside * shape.elementBytes,
+                 [&](uint32_t dense, uint32_t place, uint32_t count) {
+                   if (count == 0) return;
+                   const std::byte* from = written ? shared.data() + place : shared.read(place, count, 1);
+                   copyPiece(tile.data() + dense, from, count);
+                 });
+  });
+  return tile;
+}
+
+CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
+                    machine::GlobalMemory& global) {
+  const TileShape shape = tileShape(map);
+  if (!map.pixels)
+    for (uint32_t i = 0; i < map.tensor.rank; ++i)
+      if (start.coordinates[i] < 0)
+        throw EmulatorError(
+            ErrorKind::OutOfBounds,
+            fmt::format("store of the {}: coordinate {} is negative, which only loads may be", describe(map, start), i));
+  CopyBytes moved;
+  forEachRow(map, shape, start, [&](const TileRow& row) {
+    if (!row.inside) return;
+    const uint32_t bytes = row.inside * shape.elementBytes;
+    std::memcpy(global.access(row.address, bytes, 1, true), tile.data() + row.tileBytes + row.before * shape.elementBytes, bytes);
+    moved.global += bytes;
+    moved.shared += bytes;
+  });
+  return moved;
+}
+
+}  // namespace shiftconv::emulator::tma

@@ -1,0 +1,127 @@
+// Which elements of the tensor make up the tile of a bulk tensor copy: the walk over rows of the box.
+//
+// A row is what lies side by side in shared memory: boxDim[0] elements of a tiled copy, channelsPerPixel elements of
+// one im2col pixel. Rows follow each other without gaps, dimension 0 fastest (PTX ISA 9.0, 5.5.3 and 5.5.4).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "common/emulator/tma/tensor_map.hpp"
+
+namespace shiftconv::emulator::tma {
+
+/// Where a copy starts: signed coordinates, innermost first, and the pixel offsets {W, H, D} of an im2col load.
+struct TileStart {
+  std::array<int32_t, 5> coordinates{};
+  std::array<uint16_t, 3> offsets{};
+};
+
+/// One row of the tile, cut into the part that the tensor holds and what lies before and behind it.
+struct TileRow {
+  uint64_t address;    ///< global address of the first element inside
+  uint32_t before;     ///< elements before the tensor's first one in dimension 0; all of them for a row outside
+  uint32_t inside;     ///< elements inside
+  uint32_t after;      ///< elements behind the tensor's last one
+  uint32_t tileBytes;  ///< offset of the row in the dense tile
+};
+
+/// The shape of the tile in shared memory.
+struct TileShape {
+  uint32_t elementBytes = 0;
+  uint32_t rowElements = 0;
+  uint64_t rows = 1;
+  uint32_t rowBytes() const { return rowElements * elementBytes; }
+  uint64_t bytes() const { return rows * rowBytes(); }
+};
+
+/// Entries of a tiled box along dimension i: an element stride s keeps every s-th (dimension 0: cuda.h ignores it).
+inline uint32_t boxEntries(const TiledMap& map, uint32_t i) {
+  return i == 0 ? map.box[0] : (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
+}
+
+inline TileShape tileShape(const DecodedMap& map) {
+  TileShape shape{.elementBytes = elementBits(map.tensor.type) / 8};
+  if (map.pixels) {
+    shape.rowElements = map.pixels->channelsPerPixel;
+    shape.rows = map.pixels->pixelsPerColumn;
+  } else {
+    shape.rowElements = boxEntries(map.tensor, 0);
+    for (uint32_t i = 1; i < map.tensor.rank; ++i) shape.rows *= boxEntries(map.tensor, i);
+  }
+  return shape;
+}
+
+/// A row that starts at index `first` of dimension 0; `outer` is the address of index 0 of the same line, and
+/// `outerInside` tells whether all other indices lie in the tensor.
+inline TileRow makeRow(const TiledMap& map, const TileShape& shape, int64_t first, bool outerInside, uint64_t outer,
+                       uint64_t rowNumber) {
+  TileRow row{.address = 0,
+              .before = shape.rowElements,
+              .inside = 0,
+              .after = 0,
+              .tileBytes = static_cast<uint32_t>(rowNumber) * shape.rowBytes()};
+  const int64_t count = shape.rowElements, size = static_cast<int64_t>(map.dims[0]);
+  const int64_t begin = first < 0 ? -first : 0;
+  const int64_t end = first + count > size ? size - first : count;
+  if (!outerInside || begin >= end) return row;
+  row.address = outer + static_cast<uint64_t>(first + begin) * shape.elementBytes;
+  row.before = static_cast<uint32_t>(begin);
+  row.inside = static_cast<uint32_t>(end - begin);
+  row.after = static_cast<uint32_t>(count - end);
+  return row;
+}
+
+/// Tiled mode. The range test is per dimension index, not per address: with overlapping strides an index outside its
+/// dimension is outside even where the memory belongs to the tensor (observed on H200).
+template <class Visit>
+void forEachTiledRow(const TiledMap& map, const TileShape& shape, const TileStart& start, Visit&& visit) {
+  std::array<uint32_t, 5> index{};
+  for (uint64_t number = 0; number < shape.rows; ++number) {
+    bool inside = true;
+    uint64_t outer = map.globalAddress;
+    for (uint32_t i = 1; i < map.rank; ++i) {
+      const int64_t position = int64_t{start.coordinates[i]} + int64_t{index[i]} * map.elementStrides[i];
+      inside = inside && position >= 0 && position < static_cast<int64_t>(map.dims[i]);
+      outer += static_cast<uint64_t>(position) * map.strides[i - 1];
+    }
+    visit(makeRow(map, shape, start.coordinates[0], inside, outer, number));
+    for (uint32_t i = 1; i < map.rank && ++index[i] == boxEntries(map, i); ++i) index[i] = 0;
+  }
+}
+
+/// Im2col mode: the position walks through the bounding box [lower, size - 1 + upper] in steps of the element strides, W
+/// fastest, then H, D, N; the offsets move the access away from the position without taking part in the wrap.
+template <class Visit>
+void forEachPixel(const DecodedMap& map, const TileShape& shape, const TileStart& start, Visit&& visit) {
+  const TiledMap& tensor = map.tensor;
+  const PixelBox& box = *map.pixels;
+  const uint32_t images = tensor.rank - 1;  // dimension N
+  std::array<int64_t, 5> position{};
+  for (uint32_t i = 0; i < tensor.rank; ++i) position[i] = start.coordinates[i];
+  for (uint64_t number = 0; number < shape.rows; ++number) {
+    bool inside = true;
+    uint64_t outer = tensor.globalAddress;
+    for (uint32_t i = 1; i < tensor.rank; ++i) {
+      const int64_t access = position[i] + (i < images ? start.offsets[i - 1] : 0);
+      inside = inside && access >= 0 && access < static_cast<int64_t>(tensor.dims[i]);
+      outer += static_cast<uint64_t>(access) * tensor.strides[i - 1];
+    }
+    visit(makeRow(tensor, shape, position[0], inside, outer, number));
+    for (uint32_t i = 1; i <= images; ++i) {
+      position[i] += i < images ? tensor.elementStrides[i] : 1;
+      if (i == images || position[i] <= static_cast<int64_t>(tensor.dims[i]) - 1 + box.upperCorner[i - 1]) break;
+      position[i] = box.lowerCorner[i - 1];
+    }
+  }
+}
+
+template <class Visit>
+void forEachRow(const DecodedMap& map, const TileShape& shape, const TileStart& start, Visit&& visit) {
+  if (map.pixels)
+    forEachPixel(map, shape, start, visit);
+  else
+    forEachTiledRow(map.tensor, shape, start, visit);
+}
+
+}  // namespace shiftconv::emulator::tma
