@@ -21,19 +21,22 @@ enum class OperandProducer : uint8_t {
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct ShiftWindowChoices {
   std::optional<OperandProducer> producer;
-  std::optional<uint32_t> tileN;             ///< multiple of 16, 16..192
-  std::optional<uint32_t> ctas;              ///< CTAs along the tiles
+  std::optional<uint32_t> tileN;  ///< multiple of 16, 16..192
+  std::optional<uint32_t> ctas;   ///< CTAs along the tiles
   std::optional<bool> residentWeights;
 };
 
 /// Everything `run` needs, made without a device. Pointers are filled in per run.
 struct ShiftWindowPlan {
   kernels::ShiftWindowParams params{};
-  device::TiledMap input{};     ///< globalAddress is set per run
+  device::TiledMap input{};  ///< globalAddress is set per run
   device::TiledMap filter{};
   device::LaunchConfig launch{};
   std::string kernelName;
   OperandProducer producer = OperandProducer::TensorCopy;
+  double modelledClocksPerTile = 0;  ///< of one pass of one CTA
+  double modelledClocks = 0;         ///< of the slowest CTA
+  std::string modelledBound;         ///< the resource that decides
 
   /// Several lines: tile, windows, stages, Tensor Memory columns, shared memory, modelled traffic.
   std::string describe() const;
@@ -43,8 +46,8 @@ struct ShiftWindowPlan {
 std::string shiftWindowRefusal(const Problem& problem, const device::Properties& properties);
 
 /// Requires shiftWindowRefusal(...) to be empty; returns one sentence when an override cannot be met.
-std::string planShiftWindow(const Problem& problem, const device::Properties& properties,
-                            const ShiftWindowChoices& choices, ShiftWindowPlan& plan);
+std::string planShiftWindow(const Problem& problem, const device::Properties& properties, const ShiftWindowChoices& choices,
+                            ShiftWindowPlan& plan);
 
 /// Names of a CTA's warps, for counters and profiles.
 std::vector<std::string> shiftWindowWarpRoles(OperandProducer producer);

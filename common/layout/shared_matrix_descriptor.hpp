@@ -1,0 +1,39 @@
+// The 64-bit shared-memory matrix descriptor of tcgen05.mma and tcgen05.cp (PTX ISA 9.0, 9.7.16.4.1).
+#pragma once
+
+#include <cstdint>
+
+#include "common/layout/host_device.hpp"
+
+namespace shiftconv::layout {
+
+/// Values of bits 63:61.
+enum class MatrixSwizzle : uint32_t { None = 0, B128Base32 = 1, B128 = 2, B64 = 4, B32 = 6 };
+
+/// Bytes of one row of a 128-byte-swizzled K-major tile, and of the 8-row group that the pattern repeats over.
+inline constexpr uint32_t kSwizzle128RowBytes = 128;
+inline constexpr uint32_t kSwizzle128AtomBytes = 1024;
+
+/// Bytes along K that one tcgen05.mma consumes per row, for every kind (PTX ISA 9.0, table 39: K * element size = 32).
+inline constexpr uint32_t kMmaRowBytes = 32;
+
+/// K-major operand in 128-byte swizzle. `sharedAddress`: byte address of the first row in the shared window, 16-byte
+/// aligned, inside a tile whose 1024-byte atoms are 1024-byte aligned (so that the base offset is 0).
+/// `groupStrideBytes`: distance between 8-row groups. The leading-dimension offset is unused in this mode.
+SHIFTCONV_HOST_DEVICE constexpr uint64_t swizzle128KMajorDescriptor(uint32_t sharedAddress,
+                                                                    uint32_t groupStrideBytes = kSwizzle128AtomBytes) {
+  constexpr uint64_t kVersion = 0b001;  // bits 48:46, a constant of this descriptor
+  return uint64_t{(sharedAddress & 0x3FFFFu) >> 4} | (uint64_t{1} << 16) | (uint64_t{groupStrideBytes >> 4} << 32) |
+         (kVersion << 46) | (uint64_t{static_cast<uint32_t>(MatrixSwizzle::B128)} << 61);
+}
+
+/// Moves the start of a descriptor by a multiple of 16 bytes that stays inside the tile (no carry out of the field).
+SHIFTCONV_HOST_DEVICE constexpr uint64_t advanceDescriptor(uint64_t descriptor, uint32_t bytes) {
+  return descriptor + (bytes >> 4);
+}
+
+/// Where TMA's and the tensor core's 128-byte swizzle puts the byte at linear address `address`:
+/// bits 6:4 are XORed with bits 9:7 of the absolute shared address.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t swizzle128(uint32_t address) { return address ^ ((address >> 3) & 0x70u); }
+
+}  // namespace shiftconv::layout

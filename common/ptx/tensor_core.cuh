@@ -1,0 +1,58 @@
+// tcgen05 matrix instructions of one CTA (cta_group::1), single-thread issue (PTX ISA 9.7.16.9 to 9.7.16.12).
+// All are asynchronous; only the pairs of 9.7.16.6.2 are ordered, everything else needs tensorCommit and a wait.
+#pragma once
+
+#include <cstdint>
+
+namespace shiftconv::ptx {
+
+/// Copies a 128-row, 32-bytes-a-row matrix from shared memory to 128 lanes x 8 columns at `destination`.
+__device__ __forceinline__ void tensorCopy128x256(uint32_t destination, uint64_t sourceDescriptor) {
+  asm volatile("tcgen05.cp.cta_group::1.128x256b [%0], %1;" ::"r"(destination), "l"(sourceDescriptor) : "memory");
+}
+
+/// Output lanes that an MMA leaves alone: bit b of word v stands for Tensor Memory lane 32 * v + b.
+struct LaneMask {
+  uint32_t word[4];
+};
+
+enum class OperandShift : bool { Keep, DownAfterRead };
+
+/// D[128 x N] += A[128 x 16] * B[N x 16]^T in f16/bf16 with A in Tensor Memory. With DownAfterRead every 32-lane window of A moves
+/// by one lane (lane i takes lane i+1) once this instruction has read it (PTX ISA 9.7.16.10 `.ashift`).
+template <OperandShift kShift>
+__device__ __forceinline__ void mmaF16TensorA(uint32_t accumulator, uint32_t operandA, uint64_t descriptorB, uint32_t instruction,
+                                              const LaneMask& disabledLanes) {
+  if constexpr (kShift == OperandShift::DownAfterRead) {
+    asm volatile(
+        "{\n\t"
+        ".reg .pred accumulate;\n\t"
+        "setp.eq.u32 accumulate, 0, 0;\n\t"
+        "tcgen05.mma.cta_group::1.kind::f16.ashift [%0], [%1], %2, %3, {%4, %5, %6, %7}, accumulate;\n\t"
+        "}" ::"r"(accumulator),
+        "r"(operandA), "l"(descriptorB), "r"(instruction), "r"(disabledLanes.word[0]), "r"(disabledLanes.word[1]),
+        "r"(disabledLanes.word[2]), "r"(disabledLanes.word[3])
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n\t"
+        ".reg .pred accumulate;\n\t"
+        "setp.eq.u32 accumulate, 0, 0;\n\t"
+        "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, {%4, %5, %6, %7}, accumulate;\n\t"
+        "}" ::"r"(accumulator),
+        "r"(operandA), "l"(descriptorB), "r"(instruction), "r"(disabledLanes.word[0]), "r"(disabledLanes.word[1]),
+        "r"(disabledLanes.word[2]), "r"(disabledLanes.word[3])
+        : "memory");
+  }
+}
+
+/// One arrive on `barrier` (shared-window address) once all earlier mma and cp of this thread are complete. Implies
+/// fenceBeforeThreadSync.
+__device__ __forceinline__ void tensorCommit(uint32_t barrier) {
+  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void tensorFenceBeforeThreadSync() { asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory"); }
+__device__ __forceinline__ void tensorFenceAfterThreadSync() { asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory"); }
+
+}  // namespace shiftconv::ptx

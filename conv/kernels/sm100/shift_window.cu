@@ -1,0 +1,430 @@
+// shift_window: implicit-GEMM forward convolution whose activations live in Tensor Memory and slide along the filter width.
+//
+// GEMM view: M = pixels, N = output channels K, reduction over (r, chunk of 64 c, s). Activations are a flat matrix of N*H*W
+// rows of C channels; the output at anchor row o needs, for tap (r, s), row o + (r*dilationH - padTop)*W + s - padLeft. So going
+// from s to s+1 means that every lane takes the row of its upper neighbour: `.ashift` on the MMA of tap s does just that
+// for the next one. Rows that belong to another image row or image are masked with disable-output-lane.
+//
+// NOTES
+//  - A run is one (r, chunk): one load of 4 windows x 32 rows into shared memory, one copy into a Tensor Memory slot, S taps.
+//    The copy of run i+1 is issued before the MMAs of run i, so that it overlaps them; four slots keep the slot that run i+1
+//    takes three runs away from the MMAs in flight.
+//  - cp -> mma and mma -> mma (same accumulator, same shape) are ordered by hardware (PTX ISA 9.7.16.6.2); mma -> cp into the
+//    same slot is not, hence the commit into slotFree.
+//  - A masked first MMA would leave old numbers in its masked lanes. So the epilogue warps store zeros into an accumulator
+//    after draining it, and every MMA accumulates.
+//  - Lanes past the last anchor of a window hold rows that a shift left stale; they are masked in every tap.
+//  - K above tileN: blockIdx.y selects the pass; A is copied again for each, because `.ashift` consumes it.
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/shared_memory.cuh"
+#include "common/ptx/tensor_core.cuh"
+#include "common/ptx/tensor_memory.cuh"
+#include "common/ptx/warp.cuh"
+#include "conv/kernels/sm100/shift_window_epilogue.cuh"
+#include "conv/kernels/sm100/shift_window_params.hpp"
+
+namespace shiftconv::kernels {
+namespace {
+
+// ---- Roles -------------------------------------------------------------------------------------------------------------------
+enum Warp : uint32_t {
+  kOperandLoadWarp = 0,  // TMA of activations
+  kMmaWarp = 1,          // tcgen05.cp and tcgen05.mma
+  kMaskWarp = 2,         // lane masks; owns the Tensor Memory allocation
+  kFilterLoadWarp = 3,   // TMA of filters
+  kEpilogueWarps = 4,    // 4..7: warp w may touch Tensor Memory lanes 32*(w%4).. only (PTX ISA 9.7.16.8.1)
+  kStagingWarps = 8,     // 8..11, only with OperandPath::RegisterStore
+};
+
+/// How a run gets from shared memory into its Tensor Memory slot.
+enum class OperandPath { TensorCopy, RegisterStore };
+
+template <OperandPath kPath>
+inline constexpr uint32_t kThreads = (kPath == OperandPath::RegisterStore ? 12 : 8) * 32;
+
+// ---- Shared memory -----------------------------------------------------------------------------------------------------------
+struct TileMasks {
+  uint32_t column[kMaximumFilterExtent][kWindows];  // [s][window]: column outside the image, or no anchor in this lane
+  uint32_t row[kMaximumFilterExtent][kWindows];     // [r][window]: row outside the image
+};
+
+struct Control {
+  uint64_t operandFull[kMaximumOperandStages], operandEmpty[kMaximumOperandStages];
+  uint64_t slotFull[kOperandSlots], slotFree[kOperandSlots];
+  uint64_t filterFull[kMaximumFilterStages], filterEmpty[kMaximumFilterStages];
+  uint64_t maskFull[kMaskStages], maskEmpty[kMaskStages];
+  uint64_t accumulatorFull[kAccumulators], accumulatorEmpty[kAccumulators];
+  alignas(16) TileMasks masks[kMaskStages];
+  uint32_t tensorMemory;
+};
+static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the stages");
+
+/// A position in a ring of stages, with the parity that its barrier's present phase has.
+struct RingPosition {
+  int32_t index = 0;
+  uint32_t parity = 0;
+  __device__ void advance(int32_t stages) {
+    if (++index == stages) {
+      index = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// ---- One CTA -----------------------------------------------------------------------------------------------------------------
+template <OperandPath kPath, class Output>
+class ShiftWindowCta {
+ public:
+  __device__ ShiftWindowCta(const CUtensorMap& inputMap, const CUtensorMap& filterMap, const ShiftWindowParams& params)
+      : inputMap_(inputMap), filterMap_(filterMap), p_(params) {
+    extern __shared__ uint8_t dynamicShared[];
+    constexpr uint32_t kAtom = layout::kSwizzle128AtomBytes;
+    uint8_t* aligned = dynamicShared + ((kAtom - (ptx::sharedAddress(dynamicShared) & (kAtom - 1))) & (kAtom - 1));
+    control_ = reinterpret_cast<Control*>(aligned);
+    operandStages_ = ptx::sharedAddress(aligned) + kControlBytes;
+    filterStages_ = operandStages_ + static_cast<uint32_t>(p_.operandStages) * kOperandStageBytes;
+    filterStageBytes_ = static_cast<uint32_t>(p_.tileN) * layout::kSwizzle128RowBytes;
+    anchorsPerWindow_ = usefulLanes(p_.filterWidth);
+    anchorsPerTile_ = kWindows * anchorsPerWindow_;
+    runs_ = p_.filterHeight * p_.channelChunks;
+  }
+
+  __device__ void run() {
+    const uint32_t warp = threadIdx.x / 32;
+    initialise(warp);
+    if (warp == kOperandLoadWarp) {
+      if (ptx::electOne()) loadOperands();
+    } else if (warp == kMmaWarp) {
+      if (ptx::electOne()) multiply();
+    } else if (warp == kMaskWarp) {
+      buildMasks();
+    } else if (warp == kFilterLoadWarp) {
+      if (ptx::electOne()) loadFilter();
+    } else if (warp < kStagingWarps) {
+      drainAccumulators(warp % 4);
+    } else {
+      stageOperands(warp % 4);
+    }
+    finish(warp);
+  }
+
+ private:
+  // ---- Setup and teardown ------------------------------------------------------------------------------------------------------
+  static __device__ uint32_t at(const uint64_t& barrier) { return ptx::sharedAddress(&barrier); }
+
+  __device__ uint32_t allocatedColumns() const {
+    const uint32_t needed = static_cast<uint32_t>(kAccumulators * p_.tileN + kOperandSlots * kSlotColumns);
+    return needed <= 256 ? 256 : 512;  // a power of two; at least 2*16 + 128
+  }
+
+  __device__ void initialise(uint32_t warp) {
+    if (warp == kOperandLoadWarp && ptx::electOne()) {
+      ptx::prefetchTensorMap(&inputMap_);
+      ptx::prefetchTensorMap(&filterMap_);
+      constexpr uint32_t kStagers = kPath == OperandPath::RegisterStore ? kWindows : 1;
+      for (int32_t i = 0; i < kMaximumOperandStages; ++i) {
+        ptx::mbarrierInit(at(control_->operandFull[i]), 1);
+        ptx::mbarrierInit(at(control_->operandEmpty[i]), kStagers);
+      }
+      for (int32_t i = 0; i < kOperandSlots; ++i) {
+        ptx::mbarrierInit(at(control_->slotFull[i]), kStagers);
+        ptx::mbarrierInit(at(control_->slotFree[i]), 1);
+      }
+      for (int32_t i = 0; i < p_.filterStages; ++i) {
+        ptx::mbarrierInit(at(control_->filterFull[i]), 1);
+        ptx::mbarrierInit(at(control_->filterEmpty[i]), 1);
+      }
+      for (int32_t i = 0; i < kMaskStages; ++i) {
+        ptx::mbarrierInit(at(control_->maskFull[i]), 1);
+        ptx::mbarrierInit(at(control_->maskEmpty[i]), 1);
+      }
+      for (int32_t i = 0; i < kAccumulators; ++i) {
+        ptx::mbarrierInit(at(control_->accumulatorFull[i]), 1);
+        ptx::mbarrierInit(at(control_->accumulatorEmpty[i]), kWindows);
+      }
+      ptx::fenceMbarrierInit();
+    }
+    __syncwarp();
+    if (warp == kMaskWarp) {
+      ptx::tensorMemoryAllocate(ptx::sharedAddress(&control_->tensorMemory), allocatedColumns());
+      ptx::tensorMemoryRelinquish();
+    }
+    ptx::tensorFenceBeforeThreadSync();
+    __syncthreads();
+    ptx::tensorFenceAfterThreadSync();
+    accumulators_ = control_->tensorMemory;
+    slots_ = accumulators_ + static_cast<uint32_t>(kAccumulators * p_.tileN);
+  }
+
+  __device__ void finish(uint32_t warp) {
+    __syncwarp();
+    ptx::tensorFenceBeforeThreadSync();
+    __syncthreads();
+    ptx::tensorFenceAfterThreadSync();
+    if (warp == kMaskWarp) ptx::tensorMemoryFree(accumulators_, allocatedColumns());
+  }
+
+  // ---- The order of work, the same for every role ----------------------------------------------------------------------------
+  template <class Body>
+  __device__ void forEachTile(Body&& body) const {
+    for (int32_t tile = static_cast<int32_t>(blockIdx.x); tile < p_.tiles; tile += static_cast<int32_t>(gridDim.x)) body(tile);
+  }
+  __device__ int32_t totalRuns() const {
+    const int32_t first = static_cast<int32_t>(blockIdx.x), step = static_cast<int32_t>(gridDim.x);
+    return first < p_.tiles ? ((p_.tiles - first - 1) / step + 1) * runs_ : 0;
+  }
+  __device__ int32_t slicesOf(int32_t chunk) const { return chunk + 1 == p_.channelChunks ? p_.lastChunkSlices : kChunkSlices; }
+  __device__ uint32_t accumulatorAddress(int32_t index) const { return accumulators_ + static_cast<uint32_t>(index * p_.tileN); }
+  __device__ uint32_t slotAddress(int32_t index) const { return slots_ + static_cast<uint32_t>(index * kSlotColumns); }
+  __device__ uint32_t operandStageAddress(int32_t index) const {
+    return operandStages_ + static_cast<uint32_t>(index) * kOperandStageBytes;
+  }
+
+  // ---- Activations: global -> shared -----------------------------------------------------------------------------------------
+  __device__ void loadOperands() const {
+    RingPosition stage;
+    forEachTile([&](int32_t tile) {
+      for (int32_t r = 0; r < p_.filterHeight; ++r) {
+        const int32_t firstRow = tile * anchorsPerTile_ + (r * p_.dilationH - p_.padTop) * p_.width - p_.padLeft;
+        for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) {
+          const uint32_t full = at(control_->operandFull[stage.index]);
+          ptx::mbarrierWait(at(control_->operandEmpty[stage.index]), stage.parity ^ 1);
+          ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes);
+          for (int32_t window = 0; window < kWindows; ++window) {
+            ptx::loadTile2d(operandStageAddress(stage.index) + static_cast<uint32_t>(window) * kWindowBytes, &inputMap_,
+                            chunk * kChunkChannels, firstRow + window * anchorsPerWindow_, full);
+          }
+          stage.advance(p_.operandStages);
+        }
+      }
+    });
+  }
+
+  // ---- Filters: global -> shared, once when resident ---------------------------------------------------------------------------
+  __device__ void loadFilter() const {
+    RingPosition stage;
+    const int32_t firstOutputChannel = static_cast<int32_t>(blockIdx.y) * p_.tileN;
+    const auto loadAll = [&](int32_t) {
+      for (int32_t r = 0; r < p_.filterHeight; ++r) {
+        for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) {
+          for (int32_t s = 0; s < p_.filterWidth; ++s) {
+            const uint32_t full = at(control_->filterFull[stage.index]);
+            ptx::mbarrierWait(at(control_->filterEmpty[stage.index]), stage.parity ^ 1);
+            ptx::mbarrierArriveExpectBytes(full, filterStageBytes_);
+            ptx::loadTile3d(filterStages_ + static_cast<uint32_t>(stage.index) * filterStageBytes_, &filterMap_,
+                            chunk * kChunkChannels, r * p_.filterWidth + s, firstOutputChannel, full);
+            stage.advance(p_.filterStages);
+          }
+        }
+      }
+    };
+    if (p_.filterResident) {
+      if (static_cast<int32_t>(blockIdx.x) < p_.tiles) loadAll(0);
+    } else {
+      forEachTile(loadAll);
+    }
+  }
+
+  // ---- Lane masks
+  // ----------------------------------------------------------------------------------------------------------------
+  __device__ void buildMasks() const {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    RingPosition stage;
+    forEachTile([&](int32_t tile) {
+      ptx::mbarrierWait(at(control_->maskEmpty[stage.index]), stage.parity ^ 1);
+      TileMasks& masks = control_->masks[stage.index];
+      for (int32_t window = 0; window < kWindows; ++window) {
+        const int32_t anchor = tile * anchorsPerTile_ + window * anchorsPerWindow_ + lane;
+        const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;
+        const PixelPosition pixel = pixelOf(p_, hasAnchor ? anchor : 0);
+        for (int32_t s = 0; s < p_.filterWidth; ++s) {
+          const bool inside = static_cast<uint32_t>(pixel.column + s - p_.padLeft) < static_cast<uint32_t>(p_.width);
+          const uint32_t disabled = __ballot_sync(0xffffffffu, !(hasAnchor && inside));
+          if (lane == 0) masks.column[s][window] = disabled;
+        }
+        for (int32_t r = 0; r < p_.filterHeight; ++r) {
+          const bool inside = static_cast<uint32_t>(pixel.row + r * p_.dilationH - p_.padTop) < static_cast<uint32_t>(p_.height);
+          const uint32_t disabled = __ballot_sync(0xffffffffu, !inside);
+          if (lane == 0) masks.row[r][window] = disabled;
+        }
+      }
+      if (lane == 0) ptx::mbarrierArrive(at(control_->maskFull[stage.index]));
+      stage.advance(kMaskStages);
+    });
+  }
+
+  // ---- Activations: shared -> Tensor Memory by threads (every step observed on hardware by vendor examples) -------------------
+  __device__ void stageOperands(uint32_t window) const {
+    const uint32_t lane = threadIdx.x % 32;
+    RingPosition stage, slot;
+    forEachTile([&](int32_t) {
+      for (int32_t run = 0; run < runs_; ++run) {
+        ptx::mbarrierWait(at(control_->operandFull[stage.index]), stage.parity);
+        ptx::mbarrierWait(at(control_->slotFree[slot.index]), slot.parity ^ 1);
+        ptx::tensorFenceAfterThreadSync();
+        const uint32_t row = operandStageAddress(stage.index) + window * kWindowBytes + lane * layout::kSwizzle128RowBytes;
+        const uint32_t destination = slotAddress(slot.index) + ((window * kWindowLanes) << 16);
+        const int32_t slices = slicesOf(run % p_.channelChunks);
+        for (int32_t slice = 0; slice < slices; ++slice) {
+          const uint32_t source = row + static_cast<uint32_t>(slice) * layout::kMmaRowBytes;
+          uint32_t words[kSliceColumns];
+          ptx::loadShared16Bytes(layout::swizzle128(source), words[0], words[1], words[2], words[3]);
+          ptx::loadShared16Bytes(layout::swizzle128(source + 16), words[4], words[5], words[6], words[7]);
+          ptx::tensorStore8(destination + static_cast<uint32_t>(slice * kSliceColumns), words);
+        }
+        ptx::tensorStoreWait();
+        ptx::tensorFenceBeforeThreadSync();
+        __syncwarp();
+        if (lane == 0) {
+          ptx::mbarrierArrive(at(control_->slotFull[slot.index]));
+          ptx::mbarrierArrive(at(control_->operandEmpty[stage.index]));
+        }
+        stage.advance(p_.operandStages);
+        slot.advance(kOperandSlots);
+      }
+    });
+  }
+
+  // ---- The tensor core: one thread ----------------------------------------------------------------------------------------------
+  /// Brings one run into its slot with tcgen05.cp.
+  __device__ void copyRun(RingPosition& stage, RingPosition& slot, int32_t run) const {
+    ptx::mbarrierWait(at(control_->operandFull[stage.index]), stage.parity);
+    ptx::mbarrierWait(at(control_->slotFree[slot.index]), slot.parity ^ 1);
+    ptx::tensorFenceAfterThreadSync();
+    const uint64_t source = layout::swizzle128KMajorDescriptor(operandStageAddress(stage.index));
+    const int32_t slices = slicesOf(run % p_.channelChunks);
+    for (int32_t slice = 0; slice < slices; ++slice) {
+      ptx::tensorCopy128x256(slotAddress(slot.index) + static_cast<uint32_t>(slice * kSliceColumns),
+                             layout::advanceDescriptor(source, static_cast<uint32_t>(slice) * layout::kMmaRowBytes));
+    }
+    ptx::tensorCommit(at(control_->operandEmpty[stage.index]));
+    stage.advance(p_.operandStages);
+    slot.advance(kOperandSlots);
+  }
+
+  template <ptx::OperandShift kShift>
+  __device__ void multiplyTap(uint32_t accumulator, uint32_t operand, uint32_t filterStage, int32_t slices,
+                              const ptx::LaneMask& disabled) const {
+    const uint64_t filter = layout::swizzle128KMajorDescriptor(filterStage);
+    for (int32_t slice = 0; slice < slices; ++slice) {
+      ptx::mmaF16TensorA<kShift>(accumulator, operand + static_cast<uint32_t>(slice * kSliceColumns),
+                                 layout::advanceDescriptor(filter, static_cast<uint32_t>(slice) * layout::kMmaRowBytes),
+                                 p_.instructionDescriptor, disabled);
+    }
+  }
+
+  __device__ void multiply() const {
+    RingPosition copyStage, copySlot, slot, filterStage, maskStage, accumulator;
+    int32_t runsToCopy = totalRuns(), nextCopy = 0;
+    const auto copyNext = [&] {
+      if (nextCopy < runsToCopy) copyRun(copyStage, copySlot, nextCopy++);
+    };
+    if constexpr (kPath == OperandPath::TensorCopy) copyNext();
+
+    bool filterLoaded = false;  // only meaningful with a resident filter: every stage has been waited for once
+    forEachTile([&](int32_t) {
+      ptx::mbarrierWait(at(control_->maskFull[maskStage.index]), maskStage.parity);
+      ptx::mbarrierWait(at(control_->accumulatorEmpty[accumulator.index]), accumulator.parity);
+      ptx::tensorFenceAfterThreadSync();
+      const TileMasks& masks = control_->masks[maskStage.index];
+      for (int32_t r = 0; r < p_.filterHeight; ++r) {
+        for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) {
+          if constexpr (kPath == OperandPath::TensorCopy) {
+            copyNext();
+          } else {
+            ptx::mbarrierWait(at(control_->slotFull[slot.index]), slot.parity);
+            ptx::tensorFenceAfterThreadSync();
+          }
+          for (int32_t s = 0; s < p_.filterWidth; ++s) {
+            if (!filterLoaded) {
+              ptx::mbarrierWait(at(control_->filterFull[filterStage.index]), filterStage.parity);
+              ptx::tensorFenceAfterThreadSync();
+            }
+            ptx::LaneMask disabled;
+            for (int32_t window = 0; window < kWindows; ++window) {
+              disabled.word[window] = masks.column[s][window] | masks.row[r][window];
+            }
+            const uint32_t filter = filterStages_ + static_cast<uint32_t>(filterStage.index) * filterStageBytes_;
+            const uint32_t target = accumulatorAddress(accumulator.index), operand = slotAddress(slot.index);
+            if (s + 1 < p_.filterWidth) {
+              multiplyTap<ptx::OperandShift::DownAfterRead>(target, operand, filter, slicesOf(chunk), disabled);
+            } else {
+              multiplyTap<ptx::OperandShift::Keep>(target, operand, filter, slicesOf(chunk), disabled);
+            }
+            if (!p_.filterResident) ptx::tensorCommit(at(control_->filterEmpty[filterStage.index]));
+            filterStage.advance(p_.filterStages);
+          }
+          ptx::tensorCommit(at(control_->slotFree[slot.index]));
+          slot.advance(kOperandSlots);
+        }
+      }
+      ptx::tensorCommit(at(control_->accumulatorFull[accumulator.index]));
+      ptx::mbarrierArrive(at(control_->maskEmpty[maskStage.index]));
+      filterLoaded = p_.filterResident;
+      maskStage.advance(kMaskStages);
+      accumulator.advance(kAccumulators);
+    });
+  }
+
+  // ---- Epilogue -----------------------------------------------------------------------------------------------------------------
+  /// Zeroes this warp's window of an accumulator and hands it to the MMA warp.
+  __device__ void offerEmptyAccumulator(int32_t index, uint32_t window) const {
+    const uint32_t address = accumulatorAddress(index) + ((window * kWindowLanes) << 16);
+    for (int32_t column = 0; column < p_.tileN; column += 16) ptx::tensorFill16(address + static_cast<uint32_t>(column), 0);
+    ptx::tensorStoreWait();
+    ptx::tensorFenceBeforeThreadSync();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(at(control_->accumulatorEmpty[index]));
+  }
+
+  __device__ void drainAccumulators(uint32_t window) const {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    for (int32_t index = 0; index < kAccumulators; ++index) offerEmptyAccumulator(index, window);
+    RingPosition accumulator;
+    forEachTile([&](int32_t tile) {
+      ptx::mbarrierWait(at(control_->accumulatorFull[accumulator.index]), accumulator.parity);
+      ptx::tensorFenceAfterThreadSync();
+      const int32_t anchor = tile * anchorsPerTile_ + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;
+      const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;
+      storePixel<Output>(p_, accumulatorAddress(accumulator.index) + ((window * kWindowLanes) << 16),
+                         static_cast<int32_t>(blockIdx.y) * p_.tileN, hasAnchor, anchor);
+      offerEmptyAccumulator(accumulator.index, window);
+      accumulator.advance(kAccumulators);
+    });
+  }
+
+  const CUtensorMap& inputMap_;
+  const CUtensorMap& filterMap_;
+  const ShiftWindowParams& p_;
+  Control* control_;
+  uint32_t operandStages_, filterStages_, filterStageBytes_;  // shared-window addresses; bytes
+  uint32_t accumulators_ = 0, slots_ = 0;                     // Tensor Memory addresses
+  int32_t anchorsPerWindow_, anchorsPerTile_, runs_;
+};
+
+}  // namespace
+
+// ---- Kernels: shift_window_<input and output types>_<tile>_<path> ----------------------------------------------------------
+// The input type (f16 or bf16) is a field of the instruction descriptor, so it needs no kernel of its own.
+#define SHIFTCONV_SHIFT_WINDOW_KERNEL(NAME, PATH, OUTPUT)                                               \
+  extern "C" __global__ void __launch_bounds__(kThreads<OperandPath::PATH>, 1)                          \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
+           const __grid_constant__ ShiftWindowParams params) {                                          \
+    ShiftWindowCta<OperandPath::PATH, OUTPUT>(inputMap, filterMap, params).run();                       \
+  }
+
+SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f16_m128_cp, TensorCopy, __half)
+SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_bf16_m128_cp, TensorCopy, __nv_bfloat16)
+SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f32_m128_cp, TensorCopy, float)
+SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f16_m128_st, RegisterStore, __half)
+SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_bf16_m128_st, RegisterStore, __nv_bfloat16)
+SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f32_m128_st, RegisterStore, float)
+
+}  // namespace shiftconv::kernels

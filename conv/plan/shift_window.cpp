@@ -1,0 +1,277 @@
+#include "conv/plan/shift_window.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "common/layout/instruction_descriptor.hpp"
+#include "shift_window_image.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels;
+
+namespace {
+
+constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
+
+constexpr int64_t kTileNStep = 16;  // N of an M = 128 tcgen05.mma (PTX ISA table 39 allows 16, 32, .. 256)
+constexpr int64_t kMinimumOperandStages = 3;
+constexpr int64_t kStreamingOperandStages = 4;
+constexpr int64_t kMinimumFilterStages = 2;
+
+// Rates of one SM for the planner's model, in bytes or columns a clock. Published B200 measurements, not ours: SemiAnalysis'
+// Blackwell microbenchmarks (MMA with A in Tensor Memory: N/2 clocks a K step; 128 B/clk of shared-memory reads) and
+// public L2 and tcgen05.cp read-outs (16.8-21 TB/s over 148 SMs; 64 B/clk).
+constexpr double kMmaColumnsPerClock = 2.0;
+constexpr double kL2BytesPerClock = 70.0;
+constexpr double kCopyBytesPerClock = 64.0;
+constexpr double kSharedReadBytesPerClock = 128.0;
+
+/// One way to cut the problem into passes over the output channels, and what the model says of it.
+struct Cut {
+  int64_t tileN = 0, passes = 0;
+  bool resident = false;
+  int64_t operandStages = 0, filterStages = 0;
+  int64_t ctas = 0;          ///< along the tiles
+  double clocksPerTile = 0;  ///< of one pass
+  double clocks = 0;         ///< of the slowest CTA
+  const char* bound = "";
+};
+
+int64_t stageBudget(uint32_t sharedBytesPerBlock) { return int64_t{sharedBytesPerBlock} - sharedBytes(0, 0, 0); }
+
+/// False when the cut does not fit into shared memory.
+bool fitStages(const Problem& p, uint32_t sharedBytesPerBlock, std::optional<bool> residentWanted, Cut& cut) {
+  const int64_t budget = stageBudget(sharedBytesPerBlock);
+  const int64_t filterBytes = cut.tileN * layout::kSwizzle128RowBytes;
+  const int64_t filterTiles = p.r * p.s * ceilDivide(p.c, kChunkChannels);
+  const bool canStay =
+      filterTiles <= kMaximumFilterStages && filterTiles * filterBytes + kMinimumOperandStages * kOperandStageBytes <= budget;
+  cut.resident = residentWanted.value_or(canStay);
+  if (cut.resident) {
+    if (!canStay) return false;
+    cut.filterStages = filterTiles;
+    cut.operandStages = std::min<int64_t>(kMaximumOperandStages, (budget - filterTiles * filterBytes) / kOperandStageBytes);
+    return true;
+  }
+  cut.operandStages = kStreamingOperandStages;
+  cut.filterStages = std::min<int64_t>(kMaximumFilterStages, (budget - cut.operandStages * kOperandStageBytes) / filterBytes);
+  return cut.filterStages >= kMinimumFilterStages;
+}
+
+void model(const Problem& p, int64_t tiles, uint32_t multiprocessors, std::optional<uint32_t> ctasWanted, Cut& cut) {
+  const int64_t chunks = ceilDivide(p.c, kChunkChannels), slices = ceilDivide(p.c, kSliceChannels);
+  const double n = static_cast<double>(cut.tileN);
+  const double mmas = static_cast<double>(p.r * p.s * slices);
+  const double operandLoads = static_cast<double>(p.r * chunks) * kOperandStageBytes;
+  const double operandCopies = static_cast<double>(p.r * slices) * kTensorLanes * layout::kMmaRowBytes;
+  const double filterBytes = static_cast<double>(p.r * p.s * chunks) * n * layout::kSwizzle128RowBytes;
+
+  struct {
+    const char* name;
+    double clocks;
+  } resources[] = {
+      {"tensor core", mmas * n / kMmaColumnsPerClock},
+      {"L2 to shared memory", (operandLoads + (cut.resident ? 0 : filterBytes)) / kL2BytesPerClock},
+      {"shared memory to Tensor Memory", operandCopies / kCopyBytesPerClock},
+      {"shared memory reads", (operandCopies + mmas * n * layout::kMmaRowBytes) / kSharedReadBytesPerClock},
+  };
+  const auto* slowest = std::max_element(std::begin(resources), std::end(resources),
+                                         [](const auto& a, const auto& b) { return a.clocks < b.clocks; });
+  cut.clocksPerTile = slowest->clocks;
+  cut.bound = slowest->name;
+
+  const int64_t available = std::max<int64_t>(1, multiprocessors / cut.passes);
+  const int64_t tilesPerCta = ceilDivide(tiles, std::min(tiles, ctasWanted ? int64_t{*ctasWanted} : available));
+  cut.ctas = ceilDivide(tiles, tilesPerCta);
+  const double waves = static_cast<double>(ceilDivide(cut.ctas * cut.passes, std::max<int64_t>(1, multiprocessors)));
+  cut.clocks = waves * (static_cast<double>(tilesPerCta) * cut.clocksPerTile + (cut.resident ? filterBytes / kL2BytesPerClock : 0));
+}
+
+device::TiledMap inputMap(const Problem& p) {
+  device::TiledMap map;
+  map.type = p.inputType == DataType::BF16 ? emulator::tma::DataType::BF16 : emulator::tma::DataType::F16;
+  map.rank = 2;
+  map.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.n * p.h * p.w)};
+  map.strides = {static_cast<uint64_t>(p.inputPitch()) * bytesOf(p.inputType)};
+  map.box = {kChunkChannels, kWindowLanes};
+  map.swizzle = emulator::tma::Swizzle::B128;
+  return map;
+}
+
+device::TiledMap filterMap(const Problem& p, int64_t tileN) {
+  device::TiledMap map = inputMap(p);
+  map.rank = 3;
+  map.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.r * p.s), static_cast<uint64_t>(p.k)};
+  const uint64_t tapBytes = static_cast<uint64_t>(p.c) * bytesOf(p.inputType);
+  map.strides = {tapBytes, tapBytes * static_cast<uint64_t>(p.r * p.s)};
+  map.box = {kChunkChannels, 1, static_cast<uint32_t>(tileN)};
+  return map;
+}
+
+int64_t tileCount(const Problem& p) {
+  return ceilDivide(p.n * p.h * p.w, int64_t{kWindows} * usefulLanes(static_cast<int32_t>(p.s)));
+}
+
+std::string kernelNameOf(const Problem& p, OperandProducer producer) {
+  const char* output = p.outputType == DataType::F32 ? "f32" : p.outputType == DataType::BF16 ? "bf16" : "f16";
+  return fmt::format("shift_window_sm100_x16_{}_m128_{}", output, producer == OperandProducer::TensorCopy ? "cp" : "st");
+}
+
+}  // namespace
+
+std::string shiftWindowRefusal(const Problem& p, const device::Properties& properties) {
+  const int cc = properties.computeMajor * 10 + properties.computeMinor;
+  if (cc != 100 && cc != 103 && cc != 110)
+    return fmt::format("shift_window needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", properties.name,
+                       properties.computeMajor, properties.computeMinor);
+  if (p.strideH != 1 || p.strideW != 1)
+    return fmt::format("shift_window needs stride 1 (a shift moves by one pixel), but stride is {}x{}", p.strideH, p.strideW);
+  if (p.dilationW != 1)
+    return fmt::format("shift_window needs dilation_w = 1 (a shift moves by one pixel), but it is {}", p.dilationW);
+  if (p.s < 2 || p.s > kMaximumFilterExtent)
+    return fmt::format("shift_window needs a filter width S of 2 to {}, but S is {}", kMaximumFilterExtent, p.s);
+  if (p.r > kMaximumFilterExtent)
+    return fmt::format("shift_window needs a filter height R of at most {}, but R is {}", kMaximumFilterExtent, p.r);
+  if (p.p() > p.h)
+    return fmt::format("shift_window needs P <= H, but pad_top + pad_bottom = {} exceeds (R-1)*dilation_h = {}",
+                       p.padTop + p.padBottom, (p.r - 1) * p.dilationH);
+  if (p.q() > p.w)
+    return fmt::format("shift_window needs Q <= W, but pad_left + pad_right = {} exceeds S-1 = {}", p.padLeft + p.padRight,
+                       p.s - 1);
+  if (p.inputType == DataType::F32) return "shift_window multiplies f16 or bf16, but the input type is f32";
+  if (p.c % 8 != 0) return fmt::format("shift_window needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c);
+  if (p.k % 8 != 0) return fmt::format("shift_window needs K to be a multiple of 8 (16-byte stores), but K is {}", p.k);
+  if (p.inputPitch() % 8 != 0)
+    return fmt::format("shift_window needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch());
+  if (p.outputPitch() % 8 != 0)
+    return fmt::format("shift_window needs an output pixel pitch that is a multiple of 8 elements, but it is {}", p.outputPitch());
+  // Row numbers of a tile, with the rows that its filter reaches below it, are 32-bit coordinates.
+  const int64_t lastRow = p.n * p.h * p.w + p.r * p.dilationH * p.w + 2 * kTensorLanes;
+  if (lastRow > std::numeric_limits<int32_t>::max())
+    return fmt::format("shift_window needs N*H*W + R*dilation_h*W below 2^31 (32-bit TMA coordinates), but it is {}", lastRow);
+  if (p.padTop * p.w + p.padLeft > std::numeric_limits<int32_t>::max())
+    return fmt::format("shift_window needs pad_top*W below 2^31, but pad_top is {}", p.padTop);
+  // Strides of a tensor map are below 2^40 bytes (cuTensorMapEncodeTiled).
+  if (p.r * p.s * p.c * bytesOf(p.inputType) >= int64_t{1} << 40 || p.inputPitch() * bytesOf(p.inputType) >= int64_t{1} << 40)
+    return "shift_window needs filter and pixel strides below 2^40 bytes (tensor-map limit)";
+  if (stageBudget(properties.sharedBytesPerBlock) <
+      kStreamingOperandStages * int64_t{kOperandStageBytes} + kMinimumFilterStages * kTileNStep * layout::kSwizzle128RowBytes)
+    return fmt::format("shift_window needs more shared memory per block than the {} bytes of {}", properties.sharedBytesPerBlock,
+                       properties.name);
+  return {};
+}
+
+std::string planShiftWindow(const Problem& p, const device::Properties& properties, const ShiftWindowChoices& choices,
+                            ShiftWindowPlan& plan) {
+  if (choices.tileN && (*choices.tileN % kTileNStep != 0 || *choices.tileN < kTileNStep || *choices.tileN > kMaximumTileN))
+    return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", kTileNStep, kTileNStep, kMaximumTileN,
+                       *choices.tileN);
+  if (choices.ctas && *choices.ctas == 0) return "ctas must be at least 1";
+
+  const int64_t tiles = tileCount(p);
+  const auto evaluate = [&](int64_t tileN, Cut& cut) {
+    cut.tileN = tileN;
+    cut.passes = ceilDivide(p.k, tileN);
+    if (!fitStages(p, properties.sharedBytesPerBlock, choices.residentWeights, cut)) return false;
+    model(p, tiles, properties.multiprocessors, choices.ctas, cut);
+    return true;
+  };
+
+  Cut best;
+  if (choices.tileN) {
+    if (!evaluate(*choices.tileN, best))
+      return fmt::format("tile_n = {} does not leave room for the filter in shared memory", *choices.tileN);
+  } else {
+    // Every pass count with a tile of its own; the fewest passes win a tie, because each copies the activations again.
+    int64_t lastTileN = 0;
+    for (int64_t passes = ceilDivide(p.k, kMaximumTileN); passes <= ceilDivide(p.k, kTileNStep); ++passes) {
+      const int64_t tileN = roundUp(ceilDivide(p.k, passes), kTileNStep);
+      if (tileN == lastTileN) continue;
+      lastTileN = tileN;
+      Cut cut;
+      if (evaluate(tileN, cut) && (best.tileN == 0 || cut.clocks < best.clocks)) best = cut;
+    }
+    if (best.tileN == 0) return "resident weights were asked for, but they do not fit into shared memory at any tile_n";
+  }
+
+  plan.producer = choices.producer.value_or(OperandProducer::TensorCopy);
+  plan.kernelName = kernelNameOf(p, plan.producer);
+  plan.input = inputMap(p);
+  plan.filter = filterMap(p, best.tileN);
+
+  ShiftWindowParams& params = plan.params;
+  params = {};
+  params.height = static_cast<int32_t>(p.h);
+  params.width = static_cast<int32_t>(p.w);
+  params.outputHeight = static_cast<int32_t>(p.p());
+  params.outputWidth = static_cast<int32_t>(p.q());
+  params.filterHeight = static_cast<int32_t>(p.r);
+  params.filterWidth = static_cast<int32_t>(p.s);
+  params.dilationH = static_cast<int32_t>(p.dilationH);
+  params.padTop = static_cast<int32_t>(p.padTop);
+  params.padLeft = static_cast<int32_t>(p.padLeft);
+  params.anchors = static_cast<int32_t>(p.n * p.h * p.w);
+  params.outputChannels = static_cast<int32_t>(p.k);
+  params.outputPitch = p.outputPitch();
+  params.channelChunks = static_cast<int32_t>(ceilDivide(p.c, kChunkChannels));
+  params.lastChunkSlices =
+      static_cast<int32_t>(ceilDivide(p.c - (params.channelChunks - 1) * int64_t{kChunkChannels}, kSliceChannels));
+  params.tileN = static_cast<int32_t>(best.tileN);
+  params.tiles = static_cast<int32_t>(tiles);
+  params.operandStages = static_cast<int32_t>(best.operandStages);
+  params.filterStages = static_cast<int32_t>(best.filterStages);
+  params.filterResident = best.resident;
+  params.relu = p.activation == Activation::Relu;
+  params.instructionDescriptor =
+      layout::instructionDescriptorF16(p.inputType == DataType::BF16 ? layout::MmaInput16::BF16 : layout::MmaInput16::F16,
+                                       layout::MmaAccumulator::F32, kTensorLanes, static_cast<uint32_t>(best.tileN));
+  params.byWidth = layout::FastDivisor(static_cast<uint32_t>(p.w));
+  params.byImage = layout::FastDivisor(static_cast<uint32_t>(p.h * p.w));
+
+  plan.launch.grid = {static_cast<uint32_t>(best.ctas), static_cast<uint32_t>(best.passes), 1};
+  plan.launch.block = {static_cast<uint32_t>(shiftWindowWarpRoles(plan.producer).size() * 32), 1, 1};
+  plan.launch.cluster = {1, 1, 1};
+  plan.launch.dynamicSharedBytes = sharedBytes(params.operandStages, params.filterStages, params.tileN);
+  plan.modelledClocksPerTile = best.clocksPerTile;
+  plan.modelledClocks = best.clocks;
+  plan.modelledBound = best.bound;
+  return {};
+}
+
+std::string ShiftWindowPlan::describe() const {
+  const ShiftWindowParams& p = params;
+  std::string text;
+  text += fmt::format("kernel     {}\n", kernelName);
+  text += fmt::format("tile       {} pixels ({} windows of {} useful lanes) x {} output channels, {} tiles, {} pass(es)\n",
+                      kWindows * usefulLanes(p.filterWidth), kWindows, usefulLanes(p.filterWidth), p.tileN, p.tiles, launch.grid.y);
+  text += fmt::format("reduction  {} filter rows x {} channel chunks x {} taps by {}, 16-channel slices in the last chunk: {}\n",
+                      p.filterHeight, p.channelChunks, p.filterWidth, "shift", p.lastChunkSlices);
+  text += fmt::format("operands   shared memory -> Tensor Memory by {}, {} stages of 16 KiB, {} slots of {} columns\n",
+                      producer == OperandProducer::TensorCopy ? "tcgen05.cp" : "ld.shared + tcgen05.st", p.operandStages,
+                      kOperandSlots, kSlotColumns);
+  text += fmt::format("filter     {}, {} stages of {} bytes\n",
+                      p.filterResident ? "resident in shared memory" : "streamed for every tile", p.filterStages,
+                      p.tileN * static_cast<int32_t>(layout::kSwizzle128RowBytes));
+  text += fmt::format("Tensor Mem {} of {} columns\n", kAccumulators * p.tileN + kOperandSlots * kSlotColumns, kTensorColumns);
+  text += fmt::format("launch     grid {}x{}, block {}, {} bytes of dynamic shared memory\n", launch.grid.x, launch.grid.y,
+                      launch.block.x, launch.dynamicSharedBytes);
+  text += fmt::format("modelled   {:.0f} clocks a tile, {:.0f} in all, bound by {} (a model of B200, not a measurement)\n",
+                      modelledClocksPerTile, modelledClocks, modelledBound);
+  return text;
+}
+
+std::vector<std::string> shiftWindowWarpRoles(OperandProducer producer) {
+  std::vector<std::string> roles = {"operand load", "mma",        "masks",      "filter load",
+                                    "epilogue 0",   "epilogue 1", "epilogue 2", "epilogue 3"};
+  if (producer == OperandProducer::RegisterStore)
+    for (int window = 0; window < kWindows; ++window) roles.push_back(fmt::format("staging {}", window));
+  return roles;
+}
+
+device::ModuleImage shiftWindowImage() { return {"shift_window", images::shift_window_ptx(), images::shift_window_fatbin()}; }
+
+}  // namespace shiftconv::plan
