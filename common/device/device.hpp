@@ -12,10 +12,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/device/status.hpp"
-#include "common/emulator/machine/cluster.hpp"   // Dim3, LaunchConfig
-#include "common/emulator/tma/tensor_map.hpp"    // TiledMap: the argument list of cuTensorMapEncodeTiled
+#include "common/emulator/machine/cluster.hpp"  // Dim3, LaunchConfig
+#include "common/emulator/tma/tensor_map.hpp"   // TiledMap: the argument list of cuTensorMapEncodeTiled
 
 namespace shiftconv::device {
 
@@ -30,23 +31,28 @@ enum class Kind : uint8_t { Cuda, Emulated };
 
 struct Properties {
   Kind kind = Kind::Emulated;
-  std::string name;                     ///< "NVIDIA H200", "emulated sm_100a"
+  std::string name;  ///< "NVIDIA H200", "emulated sm_100a"
   int computeMajor = 0, computeMinor = 0;
   uint32_t multiprocessors = 0;
-  uint32_t sharedBytesPerBlock = 0;     ///< opt-in maximum
+  uint32_t sharedBytesPerBlock = 0;  ///< opt-in maximum
   uint64_t l2Bytes = 0;
   uint64_t globalBytes = 0;
 };
 
-/// A loaded module and a kernel in it. Owned by the device that made them; both live as long as it.
-struct Module;
-struct Kernel;
+/// A loaded module and a kernel in it. Owned by the device that made them; both live as long as it. Each device derives
+/// its own, and accepts only those it made.
+struct Module {
+  virtual ~Module() = default;
+};
+struct Kernel {
+  virtual ~Kernel() = default;
+};
 
 /// The code of one kernel family, in the forms a device may want.
 struct ModuleImage {
-  std::string_view name;                ///< for messages
-  std::string_view ptx;                 ///< compute_100a PTX text (what the emulator runs)
-  std::span<const std::byte> fatbin;    ///< SASS for real devices; may be empty
+  std::string_view name;              ///< for messages
+  std::string_view ptx;               ///< compute_100a PTX text (what the emulator runs)
+  std::span<const std::byte> fatbin;  ///< SASS for real devices; may be empty
 };
 
 class Device {
@@ -66,8 +72,11 @@ class Device {
 
   virtual Status loadModule(const ModuleImage& image, const Module*& module) = 0;
   virtual Status findKernel(const Module& module, std::string_view name, const Kernel*& kernel) = 0;
+  /// Names the warps of a CTA for counters; devices without counters ignore it.
+  virtual void nameWarps(const Kernel&, const std::vector<std::string>&) {}
   /// `arguments[i]` points at the value of parameter i; values are read before the call returns.
-  virtual Status launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments, Stream stream) = 0;
+  virtual Status launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments,
+                        Stream stream) = 0;
 
   virtual Status encodeTiled(const TiledMap& description, TensorMap& map) = 0;
 };

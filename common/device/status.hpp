@@ -13,8 +13,8 @@ enum class StatusCode : int {
   InvalidArgument = 1,
   Unsupported = 2,
   OutOfMemory = 3,
-  DeviceError = 4,     ///< the driver or the emulator refused or stopped a launch; the message quotes it
-  NotFound = 5,        ///< no such device, kernel, file or option
+  DeviceError = 4,  ///< the driver or the emulator refused or stopped a launch; the message quotes it
+  NotFound = 5,     ///< no such device, kernel, file or option
   InternalError = 6,
 };
 

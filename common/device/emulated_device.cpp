@@ -1,0 +1,218 @@
+#include "common/device/emulated_device.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "common/device/emulated_options.hpp"
+
+namespace shiftconv::device {
+namespace {
+
+StatusCode statusOf(emulator::ErrorKind kind) {
+  switch (kind) {
+    case emulator::ErrorKind::OutOfMemory:
+      return StatusCode::OutOfMemory;
+    case emulator::ErrorKind::Unsupported:
+      return StatusCode::Unsupported;
+    default:
+      return StatusCode::DeviceError;
+  }
+}
+
+/// Runs `body`, which may throw what the emulator throws.
+template <class Body>
+Status guarded(Body&& body) {
+  try {
+    body();
+    return {};
+  } catch (const emulator::EmulatorError& error) {
+    return {statusOf(error.kind()), fmt::format("emulated device: {}: {}", toString(error.kind()), error.what())};
+  } catch (const std::bad_alloc&) {
+    return {StatusCode::OutOfMemory, "emulated device: the host has no memory left"};
+  }
+}
+
+}  // namespace
+
+struct EmulatedDevice::ModuleHolder : Module {
+  std::string name;
+  std::shared_ptr<const emulator::LoadedModule> loaded;
+};
+
+struct EmulatedDevice::LoadedKernel : Kernel {
+  std::string name;
+  std::shared_ptr<const emulator::LoadedModule> module;
+  std::vector<std::string> warpRoles;
+};
+
+Properties EmulatedDevice::emulatedProperties() {
+  Properties properties;
+  properties.kind = Kind::Emulated;
+  properties.name = "emulated sm_100a";
+  properties.computeMajor = 10;
+  properties.computeMinor = 0;
+  properties.multiprocessors = 16;
+  properties.sharedBytesPerBlock = 227 * 1024;
+  properties.l2Bytes = 132'644'864;  // as the driver reports it on a B200
+  properties.globalBytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return properties;
+}
+
+EmulatedDevice::EmulatedDevice() : properties_(emulatedProperties()) { streams_.emplace(0, std::make_shared<std::mutex>()); }
+EmulatedDevice::~EmulatedDevice() = default;
+
+Status EmulatedDevice::allocate(size_t bytes, Address& address) {
+  return guarded([&] { address = emulator_.memory().allocate(bytes); });
+}
+
+Status EmulatedDevice::release(Address address) {
+  return guarded([&] { emulator_.memory().release(address); });
+}
+
+Status EmulatedDevice::streamLock(Stream stream, std::shared_ptr<std::mutex>& lock) {
+  const std::lock_guard guard(mutex_);
+  const auto found = streams_.find(stream);
+  if (found == streams_.end())
+    return {StatusCode::InvalidArgument, fmt::format("stream {:#x} is not a stream of this emulated device", stream)};
+  lock = found->second;
+  return {};
+}
+
+Status EmulatedDevice::copyToDevice(Address destination, const void* source, size_t bytes, Stream stream) {
+  std::shared_ptr<std::mutex> lock;
+  if (Status status = streamLock(stream, lock); !status.ok() || bytes == 0) return status;
+  const std::lock_guard guard(*lock);
+  return guarded([&] { std::memcpy(emulator_.memory().access(destination, bytes, 1, true), source, bytes); });
+}
+
+Status EmulatedDevice::copyToHost(void* destination, Address source, size_t bytes, Stream stream) {
+  std::shared_ptr<std::mutex> lock;
+  if (Status status = streamLock(stream, lock); !status.ok() || bytes == 0) return status;
+  const std::lock_guard guard(*lock);
+  return guarded([&] { std::memcpy(destination, emulator_.memory().access(source, bytes, 1, false), bytes); });
+}
+
+Status EmulatedDevice::fill(Address destination, uint8_t value, size_t bytes, Stream stream) {
+  std::shared_ptr<std::mutex> lock;
+  if (Status status = streamLock(stream, lock); !status.ok() || bytes == 0) return status;
+  const std::lock_guard guard(*lock);
+  return guarded([&] { std::memset(emulator_.memory().access(destination, bytes, 1, true), value, bytes); });
+}
+
+Status EmulatedDevice::createStream(Stream& stream) {
+  const std::lock_guard guard(mutex_);
+  stream = nextStream_++;
+  streams_.emplace(stream, std::make_shared<std::mutex>());
+  return {};
+}
+
+Status EmulatedDevice::destroyStream(Stream stream) {
+  const std::lock_guard guard(mutex_);
+  if (stream == 0) return {StatusCode::InvalidArgument, "the default stream cannot be destroyed"};
+  if (streams_.erase(stream) == 0)
+    return {StatusCode::InvalidArgument, fmt::format("stream {:#x} is not a stream of this emulated device", stream)};
+  return {};
+}
+
+Status EmulatedDevice::synchronize(Stream stream) {
+  std::shared_ptr<std::mutex> lock;
+  if (Status status = streamLock(stream, lock); !status.ok()) return status;
+  const std::lock_guard guard(*lock);  // a launch of another host thread may be running in this stream
+  return {};
+}
+
+Status EmulatedDevice::loadModule(const ModuleImage& image, const Module*& module) {
+  if (image.ptx.empty())
+    return {StatusCode::Unsupported, fmt::format("module {} has no PTX, which the emulated device needs", image.name)};
+  return guarded([&] {
+    auto holder = std::make_unique<ModuleHolder>();
+    holder->name = image.name;
+    holder->loaded = emulator_.load(image.ptx, holder->name);
+    const std::lock_guard guard(mutex_);
+    module = modules_.emplace_back(std::move(holder)).get();
+  });
+}
+
+Status EmulatedDevice::findKernel(const Module& module, std::string_view name, const Kernel*& kernel) {
+  const auto* holder = dynamic_cast<const ModuleHolder*>(&module);
+  if (!holder) return {StatusCode::InvalidArgument, "the module was not loaded by an emulated device"};
+  if (!holder->loaded->program().kernel(name))
+    return {StatusCode::NotFound, fmt::format("module {} has no kernel \"{}\"", holder->name, name)};
+  auto loaded = std::make_unique<LoadedKernel>();
+  loaded->name = name;
+  loaded->module = holder->loaded;
+  const std::lock_guard guard(mutex_);
+  kernel = kernels_.emplace_back(std::move(loaded)).get();
+  return {};
+}
+
+void EmulatedDevice::nameWarps(const Kernel& kernel, const std::vector<std::string>& roles) {
+  const std::lock_guard guard(mutex_);
+  for (const std::unique_ptr<LoadedKernel>& loaded : kernels_)
+    if (loaded.get() == &kernel) loaded->warpRoles = roles;
+}
+
+Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments,
+                              Stream stream) {
+  const auto* loaded = dynamic_cast<const LoadedKernel*>(&kernel);
+  if (!loaded) return {StatusCode::InvalidArgument, "the kernel was not loaded by an emulated device"};
+  std::shared_ptr<std::mutex> lock;
+  if (Status status = streamLock(stream, lock); !status.ok()) return status;
+  const std::lock_guard streamGuard(*lock);
+  const emulator::Options options = this->options();
+  return guarded([&] {
+    emulator::LaunchReport report = emulator_.launch(*loaded->module, loaded->name, config, arguments, options);
+    const std::lock_guard guard(mutex_);
+    KernelCounters& sum = counters_[loaded->name];
+    sum.kernel = loaded->name;
+    sum.launches += 1;
+    sum.hostSeconds += report.hostSeconds;
+    sum.warpRoles = loaded->warpRoles;
+    sum.counters += report.counters;
+  });
+}
+
+Status EmulatedDevice::encodeTiled(const TiledMap& description, TensorMap& map) {
+  std::string problem = emulator::tma::encodeTiled(description, map);
+  if (problem.empty()) return {};
+  return {StatusCode::InvalidArgument, "tensor map: " + problem};
+}
+
+Status EmulatedDevice::setOption(std::string_view name, std::string_view value) {
+  const std::lock_guard guard(mutex_);
+  return setEmulatedOption(options_, name, value);
+}
+
+emulator::Options EmulatedDevice::options() const {
+  const std::lock_guard guard(mutex_);
+  return options_;
+}
+
+std::vector<KernelCounters> EmulatedDevice::counters() const {
+  const std::lock_guard guard(mutex_);
+  std::vector<KernelCounters> result;
+  for (const auto& [name, kernel] : counters_) result.push_back(kernel);
+  return result;
+}
+
+void EmulatedDevice::resetCounters() {
+  const std::lock_guard guard(mutex_);
+  counters_.clear();
+}
+
+std::string formatKernelCounters(const std::vector<KernelCounters>& kernels) {
+  if (kernels.empty()) return "no launches since the counters were reset\n";
+  std::string text;
+  for (const KernelCounters& kernel : kernels) {
+    text += fmt::format("{}: {} launch{}, {:.3f} s on the host\n", kernel.kernel, kernel.launches, kernel.launches == 1 ? "" : "es",
+                        kernel.hostSeconds);
+    text += emulator::formatCounters(kernel.counters, kernel.warpRoles);
+  }
+  return text;
+}
+
+}  // namespace shiftconv::device

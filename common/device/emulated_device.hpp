@@ -1,0 +1,79 @@
+// The PTX emulator as a device. Work is done when it is enqueued; a stream only keeps its launches apart from each other.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/device/device.hpp"
+#include "common/emulator/counters.hpp"
+#include "common/emulator/emulator.hpp"
+#include "common/emulator/options.hpp"
+
+namespace shiftconv::device {
+
+/// What all launches of one kernel did since the last reset.
+struct KernelCounters {
+  std::string kernel;
+  uint64_t launches = 0;
+  double hostSeconds = 0;
+  std::vector<std::string> warpRoles;
+  emulator::Counters counters;
+};
+
+class EmulatedDevice final : public Device {
+ public:
+  /// Properties of every emulated device: an sm_100a with few multiprocessors, because each CTA of a persistent kernel
+  /// costs set-up that the host executes too.
+  static Properties emulatedProperties();
+
+  EmulatedDevice();
+  ~EmulatedDevice() override;
+
+  const Properties& properties() const override { return properties_; }
+  Status allocate(size_t bytes, Address& address) override;
+  Status release(Address address) override;
+  Status copyToDevice(Address destination, const void* source, size_t bytes, Stream stream) override;
+  Status copyToHost(void* destination, Address source, size_t bytes, Stream stream) override;
+  Status fill(Address destination, uint8_t value, size_t bytes, Stream stream) override;
+  Status createStream(Stream& stream) override;
+  Status destroyStream(Stream stream) override;
+  Status synchronize(Stream stream) override;
+  Status loadModule(const ModuleImage& image, const Module*& module) override;
+  Status findKernel(const Module& module, std::string_view name, const Kernel*& kernel) override;
+  void nameWarps(const Kernel& kernel, const std::vector<std::string>& roles) override;
+  Status launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments, Stream stream) override;
+  Status encodeTiled(const TiledMap& description, TensorMap& map) override;
+
+  /// See emulated_options.hpp. Applies to later launches.
+  Status setOption(std::string_view name, std::string_view value);
+  emulator::Options options() const;
+
+  /// By kernel, in the order of their names.
+  std::vector<KernelCounters> counters() const;
+  void resetCounters();
+
+ private:
+  struct LoadedKernel;
+  struct ModuleHolder;
+
+  /// The lock that orders work of one stream.
+  Status streamLock(Stream stream, std::shared_ptr<std::mutex>& lock);
+
+  Properties properties_;
+  emulator::Emulator emulator_;
+  mutable std::mutex mutex_;  ///< guards everything below
+  emulator::Options options_;
+  std::vector<std::unique_ptr<ModuleHolder>> modules_;
+  std::vector<std::unique_ptr<LoadedKernel>> kernels_;
+  std::map<Stream, std::shared_ptr<std::mutex>> streams_;
+  Stream nextStream_ = 1;
+  std::map<std::string, KernelCounters, std::less<>> counters_;
+};
+
+/// A table per kernel, or a line that says nothing ran.
+std::string formatKernelCounters(const std::vector<KernelCounters>& kernels);
+
+}  // namespace shiftconv::device

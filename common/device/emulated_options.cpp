@@ -1,0 +1,91 @@
+#include "common/device/emulated_options.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "common/device/joined.hpp"
+
+namespace shiftconv::device {
+namespace {
+
+constexpr std::string_view kSemanticsPrefix = "semantics.";
+constexpr unsigned kMaxHostThreads = 1024;
+
+template <class Value>
+struct Choice {
+  std::string_view name;
+  Value value;
+};
+
+constexpr std::array<Choice<emulator::SchedulePolicy>, 3> kSchedules{{{"earliest", emulator::SchedulePolicy::Earliest},
+                                                                      {"latest", emulator::SchedulePolicy::Latest},
+                                                                      {"random", emulator::SchedulePolicy::Random}}};
+constexpr std::array<Choice<emulator::Numerics>, 2> kNumerics{
+    {{"hardware", emulator::Numerics::Hardware}, {"fast", emulator::Numerics::Fast}}};
+
+template <class Value, size_t Count>
+Status choose(const std::array<Choice<Value>, Count>& choices, std::string_view name, std::string_view text, Value& value) {
+  std::vector<std::string_view> names;
+  for (const Choice<Value>& choice : choices) {
+    if (choice.name == text) {
+      value = choice.value;
+      return {};
+    }
+    names.push_back(choice.name);
+  }
+  return {StatusCode::InvalidArgument,
+          fmt::format("option \"{}\" has no value \"{}\"; choose one of: {}", name, text, joined(names))};
+}
+
+template <class Value>
+Status parseNumber(std::string_view name, std::string_view text, Value& value, Value maximum = std::numeric_limits<Value>::max()) {
+  Value parsed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  if (error != std::errc() || end != text.data() + text.size() || parsed > maximum)
+    return {StatusCode::InvalidArgument,
+            fmt::format("option \"{}\" needs a decimal number in 0..{}, not \"{}\"", name, maximum, text)};
+  value = parsed;
+  return {};
+}
+
+Status chooseAlternative(emulator::Semantics& semantics, std::string_view name, std::string_view text) {
+  const std::string_view id = name.substr(kSemanticsPrefix.size());
+  for (const emulator::UnprovenQuestion& question : emulator::unprovenQuestions()) {
+    if (question.name != id) continue;
+    for (size_t i = 0; i < question.alternatives.size(); ++i)
+      if (text == question.alternatives[i] || text == fmt::to_string(i)) {
+        semantics.choose(question.id, static_cast<uint8_t>(i));
+        return {};
+      }
+    std::string list;
+    for (size_t i = 0; i < question.alternatives.size(); ++i)
+      list += fmt::format("{}{}: {}", i ? "; " : "", i, question.alternatives[i]);
+    return {StatusCode::InvalidArgument, fmt::format("option \"{}\" ({}) has no alternative \"{}\"; the alternatives are {}", name,
+                                                     question.question, text, list)};
+  }
+  std::vector<std::string_view> ids;
+  for (const emulator::UnprovenQuestion& question : emulator::unprovenQuestions()) ids.push_back(question.name);
+  return {StatusCode::NotFound, fmt::format("there is no unproven behaviour \"{}\"; known are {}", id, joined(ids))};
+}
+
+}  // namespace
+
+Status setEmulatedOption(emulator::Options& options, std::string_view name, std::string_view value) {
+  if (name == "schedule") return choose(kSchedules, name, value, options.policy);
+  if (name == "seed") return parseNumber(name, value, options.seed);
+  if (name == "numerics") return choose(kNumerics, name, value, options.numerics);
+  if (name == "host_threads") return parseNumber(name, value, options.hostThreads, kMaxHostThreads);
+  if (name == "instruction_limit") return parseNumber(name, value, options.instructionLimit);
+  if (name.starts_with(kSemanticsPrefix)) return chooseAlternative(options.semantics, name, value);
+  return {
+      StatusCode::NotFound,
+      fmt::format("there is no option \"{}\"; known are schedule, seed, numerics, semantics.U<n>, host_threads, instruction_limit",
+                  name)};
+}
+
+}  // namespace shiftconv::device

@@ -1,0 +1,20 @@
+// Options of an emulated device as text, so that they can come from an API call, a command line or a file.
+#pragma once
+
+#include <string_view>
+
+#include "common/device/status.hpp"
+#include "common/emulator/options.hpp"
+
+namespace shiftconv::device {
+
+/// Sets one option; on failure `options` keeps its value and the message lists what exists.
+///   "schedule"          earliest | latest | random
+///   "seed"              decimal
+///   "numerics"          hardware | fast
+///   "semantics.U<n>"    number or text of an alternative
+///   "host_threads"      decimal, 0..1024
+///   "instruction_limit" decimal
+Status setEmulatedOption(emulator::Options& options, std::string_view name, std::string_view value);
+
+}  // namespace shiftconv::device
