@@ -1,6 +1,8 @@
 # cmake -P script: one cubin from PTX or from CUDA source, refused when any kernel in it spills registers or has a
 # stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT FLAGS DEPFILE (the last two for CUDA source only).
 
+cmake_minimum_required(VERSION 3.25)
+
 if(SOURCE MATCHES "\\.ptx$")
   set(command ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo -v ${SOURCE} -o ${OUTPUT})
 else()

@@ -1,0 +1,35 @@
+# cmake -P script: installs the library into an empty folder, builds the consumer project against it, and runs the
+# consumer's programs. Arguments: BUILD_TREE CONSUMER SCRATCH VERSION GENERATOR CC CXX SANITIZE.
+
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${status}:\n${text}")
+  endif()
+  message(STATUS "${text}")
+endfunction()
+
+file(REMOVE_RECURSE ${SCRATCH})
+set(prefix ${SCRATCH}/prefix)
+run(${CMAKE_COMMAND} --install ${BUILD_TREE} --component ShiftConv --prefix ${prefix})
+
+set(configure ${CMAKE_COMMAND} -S ${CONSUMER} -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
+    -DCMAKE_CXX_COMPILER=${CXX})
+if(SANITIZE)
+  # A sanitized library can only be loaded by a sanitized program.
+  list(APPEND configure -DCMAKE_C_FLAGS=-fsanitize=${SANITIZE} -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE})
+endif()
+run(${configure} -B ${SCRATCH}/build -DSHIFTCONV_WANTED=${VERSION})
+run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
+run(${SCRATCH}/build/consumer_c)
+run(${SCRATCH}/build/consumer_cpp)
+
+# The version file must refuse a release with another interface.
+execute_process(COMMAND ${configure} -B ${SCRATCH}/refused -DSHIFTCONV_WANTED=99.0
+                RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(status EQUAL 0 OR NOT text MATCHES "99\\.0")
+  message(FATAL_ERROR "find_package(ShiftConv 99.0) was not refused because of its version:\n${text}")
+endif()
