@@ -15,11 +15,27 @@ namespace shiftconv::emulator::ptx {
 enum class StateSpace : uint8_t { None, Reg, Const, Global, Local, Param, Shared };
 
 enum class ScalarType : uint8_t {
-  None, Pred,
-  B8, B16, B32, B64, B128,
-  U8, U16, U32, U64,
-  S8, S16, S32, S64,
-  F16, F16x2, BF16, BF16x2, F32, F64,
+  None,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  B128,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  F16x2,
+  BF16,
+  BF16x2,
+  F32,
+  F64,
 };
 
 /// Size in bytes of one value of the type; a predicate counts as 0 (it is one bit of a lane mask).
@@ -49,56 +65,59 @@ struct Operand {
     Dual,      ///< d|p : elements[0], elements[1]
   };
   Kind kind = Kind::Sink;
-  std::string text;
+  std::string text{};
   uint64_t integer = 0;
   uint64_t bits = 0;
   ScalarType type = ScalarType::None;
   int64_t offset = 0;
   bool negated = false;  ///< '!' in front of a predicate, '-' in front of a register
-  std::vector<Operand> elements;
+  std::vector<Operand> elements{};
 };
 
 struct Instruction {
-  std::string opcode;                  ///< "add", "tcgen05", "cp" ...: the text up to the first dot
-  std::vector<std::string> modifiers;  ///< without dots; "shared::cta" is one modifier
-  std::string guard;                   ///< predicate register, empty when unguarded
+  std::string opcode{};                  ///< "add", "tcgen05", "cp" ...: the text up to the first dot
+  std::vector<std::string> modifiers{};  ///< without dots; "shared::cta" is one modifier
+  std::string guard{};                   ///< predicate register, empty when unguarded
   bool guardNegated = false;
-  std::vector<Operand> operands;
-  Location location;
-  std::string text;                    ///< the instruction as written, for messages
+  std::vector<Operand> operands{};
+  Location location{};
+  std::string text{};  ///< the instruction as written, for messages
 };
 
 /// A relocated value inside an initialiser: address of `symbol` plus `addend` at byte `offset`.
+/// The mask form 0xff00(symbol) stores (address & mask) shifted right by the trailing zeros of the mask.
 struct Relocation {
   uint64_t offset = 0;
-  std::string symbol;
+  std::string symbol{};
   int64_t addend = 0;
   bool generic = false;
+  uint64_t mask = ~uint64_t{0};
+  uint8_t bytes = 8;
 };
 
 struct Variable {
-  std::string name;
+  std::string name{};
   StateSpace space = StateSpace::None;
   ScalarType type = ScalarType::None;
   uint32_t alignment = 1;
-  uint64_t bytes = 0;        ///< total size; 0 for an extern array of unknown size
-  bool isExternal = false;   ///< `.extern`: dynamic shared memory, or an unresolved symbol
-  std::vector<std::byte> initialiser;
-  std::vector<Relocation> relocations;
-  Location location;
+  uint64_t bytes = 0;       ///< total size; 0 for an extern array of unknown size
+  bool isExternal = false;  ///< `.extern`: dynamic shared memory, or an unresolved symbol
+  std::vector<std::byte> initialiser{};
+  std::vector<Relocation> relocations{};
+  Location location{};
 };
 
 struct RegisterDeclaration {
-  std::string name;  ///< unique in the function; registers of inner scopes are renamed by the parser
+  std::string name{};  ///< unique in the function; registers of inner scopes are renamed by the parser
   ScalarType type = ScalarType::None;
 };
 
 struct PerformanceDirectives {
-  std::optional<std::vector<uint32_t>> requiredThreads;   ///< .reqntid
-  std::optional<std::vector<uint32_t>> maximumThreads;    ///< .maxntid
-  std::optional<std::vector<uint32_t>> requiredCluster;   ///< .reqnctapercluster
-  std::optional<uint32_t> maximumRegisters;               ///< .maxnreg
-  std::optional<uint32_t> minimumCtas;                    ///< .minnctapersm
+  std::optional<std::vector<uint32_t>> requiredThreads;  ///< .reqntid
+  std::optional<std::vector<uint32_t>> maximumThreads;   ///< .maxntid
+  std::optional<std::vector<uint32_t>> requiredCluster;  ///< .reqnctapercluster
+  std::optional<uint32_t> maximumRegisters;              ///< .maxnreg
+  std::optional<uint32_t> minimumCtas;                   ///< .minnctapersm
   bool explicitCluster = false;
 };
 
@@ -112,19 +131,20 @@ struct Function {
   std::vector<Variable> variables;  ///< local, shared and call-param variables declared in the body
   std::vector<Instruction> body;
   std::unordered_map<std::string, uint32_t> labels;  ///< label -> index into body (may equal body.size())
-  std::unordered_map<std::string, std::vector<std::string>> branchTargets;  ///< brx.idx tables
+  /// `.branchtargets` (labels, for brx.idx) and `.calltargets` (functions), by their label.
+  std::unordered_map<std::string, std::vector<std::string>> branchTargets;
   PerformanceDirectives directives;
   Location location;
 };
 
 struct Module {
-  std::string name;  ///< for messages: file name or kernel family
-  std::string version;
-  std::string target;
+  std::string name{};  ///< for messages: file name or kernel family
+  std::string version{};
+  std::string target{};
   uint32_t addressSize = 64;
-  std::unordered_map<uint32_t, std::string> files;  ///< `.file` number -> path
-  std::vector<Variable> variables;                  ///< module scope: global, const, shared
-  std::vector<Function> functions;
+  std::unordered_map<uint32_t, std::string> files{};  ///< `.file` number -> path
+  std::vector<Variable> variables{};                  ///< module scope: global, const, shared
+  std::vector<Function> functions{};
 
   const Function* find(std::string_view functionName) const;
 };
