@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/machine/cluster.hpp"

@@ -113,6 +113,23 @@ void requireCopyable(const DecodedMap& map, const TileStart& start) {
   if (map.pixels) requireInsidePixelBox(map, start);
 }
 
+void requireStorable(const DecodedMap& map, const TileStart& start) {
+  if (map.pixels) {
+    for (uint32_t i = 0; i + 2 < map.tensor.rank; ++i)
+      if (map.pixels->lowerCorner[i] < 0 || map.pixels->upperCorner[i] > 0)
+        throw EmulatorError(
+            ErrorKind::Descriptor,
+            fmt::format(
+                "an im2col store needs a lower corner >= 0 and an upper corner <= 0, but those of dimension {} are {} and {}",
+                i + 1, map.pixels->lowerCorner[i], map.pixels->upperCorner[i]));
+    return;
+  }
+  for (uint32_t i = 0; i < map.tensor.rank; ++i)
+    if (start.coordinates[i] < 0)
+      throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("store of the {}: coordinate {} is negative, which only loads may be",
+                                                              describe(map, start), i));
+}
+
 CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalMemory& global,
                    machine::SharedMemory& shared, uint32_t offset) {
   const TileShape shape = tileShape(map);
@@ -167,12 +184,6 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
                     machine::GlobalMemory& global) {
   const TileShape shape = tileShape(map);
-  if (!map.pixels)
-    for (uint32_t i = 0; i < map.tensor.rank; ++i)
-      if (start.coordinates[i] < 0)
-        throw EmulatorError(
-            ErrorKind::OutOfBounds,
-            fmt::format("store of the {}: coordinate {} is negative, which only loads may be", describe(map, start), i));
   CopyBytes moved;
   forEachRow(map, shape, start, [&](const TileRow& row) {
     if (!row.inside) return;

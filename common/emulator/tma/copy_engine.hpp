@@ -29,6 +29,10 @@ struct CopyBytes {
 /// Throws EmulatorError Descriptor for an im2col start outside of the bounding box.
 void requireCopyable(const DecodedMap& map, const TileStart& start);
 
+/// Further limits of stores (PTX ISA 9.0, 9.7.9.25.5.1): throws EmulatorError OutOfBounds for a negative start coordinate of
+/// a tile, Descriptor for an im2col map whose bounding box reaches outside of the tensor.
+void requireStorable(const DecodedMap& map, const TileStart& start);
+
 /// Alignment of the tile in shared memory (CUDA Programming Guide, table of TMA alignment requirements).
 inline constexpr uint32_t kTileAlignment = 128;
 
@@ -42,7 +46,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
 std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start, const machine::SharedMemory& shared,
                                   uint32_t offset);
 
-/// Second half: writes the elements inside of the tensor. Throws EmulatorError OutOfBounds for a negative start coordinate.
+/// Second half: writes the elements inside of the tensor; the others are dropped.
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
                     machine::GlobalMemory& global);
 

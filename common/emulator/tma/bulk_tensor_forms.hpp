@@ -1,0 +1,18 @@
+// Internal to the bulk copy family: the rows of the tensor copies, and what they share with the plain ones.
+#pragma once
+
+#include <functional>
+
+#include "common/emulator/isa/form.hpp"
+#include "common/emulator/machine/cluster.hpp"
+
+namespace shiftconv::emulator::tma {
+
+isa::FormFamily bulkTensorForms();
+
+/// Calls action for every CTA named by a multicast mask, in order of rank.
+/// Throws EmulatorError OutOfBounds for an empty mask and for ranks outside of the cluster.
+void forEachMulticastTarget(machine::Cluster& cluster, uint16_t mask,
+                            const std::function<void(machine::Cta& target, bool first)>& action);
+
+}  // namespace shiftconv::emulator::tma
