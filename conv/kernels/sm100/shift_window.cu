@@ -180,6 +180,14 @@ class ShiftWindowCta {
     const int32_t first = static_cast<int32_t>(blockIdx.x), step = static_cast<int32_t>(gridDim.x);
     return first < p_.tiles ? ((p_.tiles - first - 1) / step + 1) * runs_ : 0;
   }
+  /// At the end of a producer: waits until all stages of its ring have been released, so that no commit arrives on a barrier
+  /// of a CTA that has left.
+  __device__ void awaitRelease(const uint64_t* empty, RingPosition stage, int32_t stages) const {
+    for (int32_t i = 0; i < stages; ++i) {
+      ptx::mbarrierWait(at(empty[stage.index]), stage.parity ^ 1);
+      stage.advance(stages);
+    }
+  }
   __device__ int32_t slicesOf(int32_t chunk) const { return chunk + 1 == p_.channelChunks ? p_.lastChunkSlices : kChunkSlices; }
   __device__ uint32_t accumulatorAddress(int32_t index) const { return accumulators_ + static_cast<uint32_t>(index * p_.tileN); }
   __device__ uint32_t slotAddress(int32_t index) const { return slots_ + static_cast<uint32_t>(index * kSlotColumns); }
@@ -205,6 +213,7 @@ class ShiftWindowCta {
         }
       }
     });
+    awaitRelease(control_->operandEmpty, stage, p_.operandStages);
   }
 
   // ---- Filters: global -> shared, once when resident ---------------------------------------------------------------------------
@@ -229,6 +238,7 @@ class ShiftWindowCta {
       if (static_cast<int32_t>(blockIdx.x) < p_.tiles) loadAll(0);
     } else {
       forEachTile(loadAll);
+      awaitRelease(control_->filterEmpty, stage, p_.filterStages);
     }
   }
 
@@ -290,6 +300,7 @@ class ShiftWindowCta {
         slot.advance(kOperandSlots);
       }
     });
+    awaitRelease(control_->slotFree, slot, kOperandSlots);
   }
 
   // ---- The tensor core: one thread ----------------------------------------------------------------------------------------------
@@ -322,7 +333,8 @@ class ShiftWindowCta {
 
   __device__ void multiply() const {
     RingPosition copyStage, copySlot, slot, filterStage, maskStage, accumulator;
-    int32_t runsToCopy = totalRuns(), nextCopy = 0;
+    const int32_t runsToCopy = totalRuns();
+    int32_t nextCopy = 0;
     const auto copyNext = [&] {
       if (nextCopy < runsToCopy) copyRun(copyStage, copySlot, nextCopy++);
     };
@@ -371,6 +383,7 @@ class ShiftWindowCta {
       maskStage.advance(kMaskStages);
       accumulator.advance(kAccumulators);
     });
+    if constexpr (kPath == OperandPath::TensorCopy) awaitRelease(control_->slotFree, copySlot, kOperandSlots);
   }
 
   // ---- Epilogue -----------------------------------------------------------------------------------------------------------------
