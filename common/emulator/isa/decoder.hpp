@@ -27,11 +27,14 @@ enum class SpecialRegister : uint8_t {
   DynamicSmemSize, TotalSmemSize, AggrSmemSize,
   LocalBase,  ///< not PTX: local-space address of this activation's variables (see CompiledFunction::localBytes)
   SharedBase, ///< not PTX: shared-window address of offset 0 of the executing CTA, %cluster_ctarank << 24
+  DynamicSharedBase,  ///< not PTX: SharedBase + Program::dynamicSharedOffset(kernel), where extern shared arrays start
   Count,
 };
 // %clock, %clock64, %clock_hi, %globaltimer(_lo,_hi) change between reads: `mov` decodes them to its own handler.
 
-struct SpecialSlot { SpecialRegister which; Slot slot; uint8_t bytes; };
+/// The machine writes `value(which) + addend` to all lanes of `slot` when it makes a frame: lanes of 2, 4 or 8 bytes;
+/// for bytes 0 the slot is a predicate (a lane mask). The address of a shared or local symbol is such a slot.
+struct SpecialSlot { SpecialRegister which; Slot slot; uint8_t bytes; uint64_t addend = 0; };
 
 /// One function, ready to run.
 struct CompiledFunction {
@@ -48,7 +51,10 @@ struct CompiledFunction {
   uint32_t localAlignment = 16;
   std::vector<uint32_t> parameterOffsets;    ///< kernel: in the parameter block; function: in the local area
   std::vector<uint32_t> returnOffsets;       ///< function: in the local area
+  std::vector<Slot> parameterSlots;          ///< function: registers of `.reg` parameters, kNoSlot for the others
+  std::vector<Slot> returnSlots;
   uint32_t parameterBytes = 0;               ///< kernel: size of the parameter block
+  uint32_t staticSharedBytes = 0;            ///< kernel: end of its static shared variables, from offset 0
 };
 
 /// Fixed layout of the variables of a module.
@@ -56,8 +62,9 @@ struct Program {
   ptx::Module module;
   std::vector<CompiledFunction> functions;   ///< same indices as module.functions
   /// Static shared variables, from offset 0; they and the dynamic ones live behind machine::kReservedSharedBytes.
+  /// Function-scope ones are called "function::name"; those of kernels overlay each other behind all the others.
   std::unordered_map<std::string, uint64_t> sharedOffsets;
-  uint32_t staticSharedBytes = 0;
+  uint32_t staticSharedBytes = 0;            ///< the largest of all kernels
   uint32_t dynamicSharedAlignment = 16;      ///< from the extern shared declarations
   std::unordered_map<std::string, uint64_t> globalOffsets;  ///< module-scope global/const variables in globalImage
   std::vector<std::byte> globalImage;        ///< copied to an allocation per load; see machine/loader
@@ -96,9 +103,9 @@ class DecodeContext {
   Slot scratch(ptx::ScalarType type);
 
   /// An address operand: base slot as 64-bit (or 32-bit) lanes plus constant offset. Symbols are already resolved:
-  /// shared ones have SharedWindowBase or DynamicSharedBase as base (so base + offset is a window address of this
-  /// CTA), local ones and call parameters (also the parameters of a .func) have LocalFrameBase and symbolSpace Local,
-  /// module-scope variables are absolute. Only kernel parameters keep symbolSpace Param: absolute offset in the block.
+  /// shared ones have SharedBase or DynamicSharedBase as base (so base + offset is a window address of this CTA), local
+  /// ones and call parameters (also the parameters of a .func) have LocalBase and symbolSpace Local, module-scope
+  /// variables are absolute. Only kernel parameters keep symbolSpace Param: absolute offset in the block.
   struct Address {
     Slot base = kNone;          ///< kNone: absolute, only `offset`
     bool base32 = false;        ///< base register is 32 bits wide
@@ -107,8 +114,10 @@ class DecodeContext {
     static constexpr Slot kNone = machine::kNoSlot;
   };
   Address address(const ptx::Operand& operand);
-  /// Address of a symbol in its own state space (shared offset, kReservedSharedBytes included: add SharedBase, global address, parameter-block offset of a kernel
-  /// parameter, offset in the activation's local area for Local: add LocalBase), or the index of a function.
+  /// Address of a symbol in its own state space: shared offset including kReservedSharedBytes but not SharedBase
+  /// (static variables only), global address, offset in the parameter block of a kernel, offset in the activation's
+  /// local area (Local: add LocalBase), or kFunctionAddressBase + index with space None.
+  /// Prefer source() and address(), which make slots.
   uint64_t symbolAddress(std::string_view name, ptx::StateSpace& space) const;
   uint32_t label(const ptx::Operand& operand) const;      ///< index into the function's code
   uint32_t functionIndex(std::string_view name) const;

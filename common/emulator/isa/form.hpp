@@ -6,7 +6,9 @@
 //   .(x|y|z)      exactly one of them
 //   {.x} {.(x|y)} optional
 // e.g. "mbarrier.try_wait{.parity}{.(acquire|relaxed)}{.(cta|cluster)}{.(shared|shared::cta)}.b64".
-// The first row of a family that matches wins; an instruction that matches no row is refused by name.
+// The first row that matches wins; an instruction that matches no row is refused by name. ptxas takes the modifiers in
+// any order, so when no row fits the order as written, rows are tried again with the modifiers in the order of the
+// pattern (those that fit several groups keep their relative order, as in cvt.f32.s32).
 #pragma once
 
 #include <functional>
@@ -57,7 +59,7 @@ FormFamily tensorForms();      // tcgen05.*
 /// All families, in the order the decoder searches them.
 const std::vector<Form>& allForms();
 
-/// True when the instruction's modifiers fit the pattern; fills `match`.
+/// True when the opcode and the modifiers, in this order, fit the pattern; fills `match` (views into `syntax`).
 bool matches(std::string_view syntax, const ptx::Instruction& instruction, FormMatch& match);
 
 /// The row for an instruction, or nullptr.

@@ -286,6 +286,7 @@ void FunctionParser::parseInstruction() {
   const Token opcode = lexer_.peek();
   if (opcode.kind != Token::Kind::Identifier) lexer_.fail(opcode, "an instruction behind the guard");
   instruction.opcode = opcode.text;
+  inCall_ = opcode.text == "call";
   instruction.location = location_;
   instruction.location.ptxLine = opcode.line;
   std::string_view modifiers = lexer_.takeModifiers();

@@ -71,6 +71,7 @@ class FunctionParser {
   std::unordered_set<std::string> innerRegisters_;  ///< renamed registers of inner blocks that exist already
   Location location_;
   uint32_t nextScopeId_ = 0;
+  bool inCall_ = false;  ///< parentheses are lists in calls, expressions elsewhere
 };
 
 }  // namespace shiftconv::emulator::ptx

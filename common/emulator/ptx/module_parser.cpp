@@ -59,11 +59,21 @@ class ModuleParser {
       // Attributes and .noreturn may stand between .func and the name.
       while (lexer_.acceptDirective("noreturn")) continue;
       module_.functions.push_back(FunctionParser(lexer_, name == "entry").parse());
+      hoistStatics(module_.functions.back());
     } else if (const auto space = stateSpace(name); space && *space != StateSpace::Reg && *space != StateSpace::Param) {
       variables(*space);
     } else {
       lexer_.fail(token, "a directive at module scope");
     }
+  }
+
+  /// Global and constant variables declared in a function live as long as the module.
+  void hoistStatics(Function& function) {
+    std::erase_if(function.variables, [&](Variable& variable) {
+      if (variable.space != StateSpace::Global && variable.space != StateSpace::Const) return false;
+      module_.variables.push_back(std::move(variable));
+      return true;
+    });
   }
 
   void variables(StateSpace space) {

@@ -39,8 +39,8 @@ Operand FunctionParser::parsePrimary() {
     return {.kind = Operand::Kind::Vector, .elements = parseElements("}")};
   }
   if (token.is("(")) {
+    if (!inCall_) return parseNumber();
     lexer_.next();
-    // Only calls have lists; an expression in parentheses comes out as a list of one integer, which decoders unwrap.
     return {.kind = Operand::Kind::List, .elements = parseElements(")")};
   }
   if (token.is("!")) {

@@ -1,0 +1,147 @@
+#include "common/emulator/isa/decoder.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "common/emulator/error.hpp"
+#include "common/emulator/isa/decode_context.hpp"
+#include "common/emulator/isa/layout.hpp"
+#include "common/emulator/machine/memory.hpp"
+
+namespace shiftconv::emulator::isa {
+namespace {
+
+/// More undecodable instructions than this are counted, not listed.
+constexpr size_t kMaximumListedErrors = 20;
+
+/// Rows found so far by opcode and modifiers: a module repeats few combinations many times.
+class FormCache {
+ public:
+  struct Entry {
+    const Form* form;
+    FormMatch match;
+  };
+
+  const Entry& find(const ptx::Instruction& instruction) {
+    key_ = instruction.opcode;
+    for (const std::string& modifier : instruction.modifiers) (key_ += '.') += modifier;
+    const auto found = entries_.find(key_);
+    if (found != entries_.end()) return found->second;
+    Entry entry;
+    entry.form = findForm(instruction, entry.match);
+    return entries_.emplace(key_, std::move(entry)).first->second;
+  }
+
+ private:
+  std::string key_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+/// Collects what is wrong with a module, so that one load names all of it.
+class ErrorList {
+ public:
+  void add(const EmulatorError& error) {
+    if (!kind_) kind_ = error.kind();
+    if (++count_ <= kMaximumListedErrors) (text_ += text_.empty() ? "" : "\n") += error.what();
+  }
+  bool empty() const { return count_ == 0; }
+  void raise(const ptx::Module& module) const {
+    if (count_ == 0) return;
+    if (count_ == 1) throw EmulatorError(*kind_, text_);
+    std::string message = fmt::format("{}: {} instructions cannot be executed.\n{}", module.name, count_, text_);
+    if (count_ > kMaximumListedErrors) message += fmt::format("\n... and {} more.", count_ - kMaximumListedErrors);
+    throw EmulatorError(*kind_, message);
+  }
+
+ private:
+  std::optional<ErrorKind> kind_;
+  std::string text_;
+  size_t count_ = 0;
+};
+
+class FunctionDecoder {
+ public:
+  FunctionDecoder(Program& program, size_t index, FormCache& cache)
+      : function_(program.module.functions[index]),
+        symbols_(symbolsOf(program, index)),
+        program_(program),
+        index_(index),
+        cache_(cache) {}
+
+  void decode(ErrorList& errors) {
+    CompiledFunction& compiled = program_.functions[index_];
+    pass(compiled, 0, errors);
+    if (errors.empty()) pass(compiled, static_cast<uint32_t>(compiled.frameImage.size()), errors);
+  }
+
+ private:
+  void pass(CompiledFunction& compiled, uint32_t constantBytes, ErrorList& errors) {
+    DecodeContext::Impl impl(program_, index_, symbols_, compiled, constantBytes);
+    DecodeContext context(impl);
+    compiled.code.assign(function_.body.size(), {});
+    for (size_t i = 0; i < function_.body.size(); ++i) {
+      const ptx::Instruction& instruction = function_.body[i];
+      DecodedInstruction& out = compiled.code[i];
+      out.source = &instruction;
+      impl.begin(instruction, out);
+      try {
+        const FormCache::Entry& entry = cache_.find(instruction);
+        if (entry.form == nullptr) context.unsupported(unknownForm(instruction));
+        if (!instruction.guard.empty()) {
+          out.guard = context.source({.kind = ptx::Operand::Kind::Register, .text = instruction.guard}, ptx::ScalarType::Pred);
+          out.guardNegated = instruction.guardNegated;
+        }
+        entry.form->decode(context, entry.match);
+      } catch (const EmulatorError& error) {
+        errors.add(error);
+      }
+    }
+    impl.finish();
+  }
+
+  static std::string unknownForm(const ptx::Instruction& instruction) {
+    std::string name = instruction.opcode;
+    for (const std::string& modifier : instruction.modifiers) (name += '.') += modifier;
+    return fmt::format("Instruction '{}' is not supported by this machine.", name);
+  }
+
+  const ptx::Function& function_;
+  const SymbolMap symbols_;
+  Program& program_;
+  const size_t index_;
+  FormCache& cache_;
+};
+
+}  // namespace
+
+const CompiledFunction* Program::kernel(std::string_view name) const {
+  const ptx::Function* function = module.find(name);
+  if (function == nullptr || !function->isKernel || function->isDeclaration) return nullptr;
+  return &functions[static_cast<size_t>(function - module.functions.data())];
+}
+
+uint32_t Program::dynamicSharedOffset(const CompiledFunction& kernel) const {
+  const uint32_t end = machine::kReservedSharedBytes + kernel.staticSharedBytes;
+  return (end + dynamicSharedAlignment - 1) / dynamicSharedAlignment * dynamicSharedAlignment;
+}
+
+std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase) {
+  auto program = std::make_shared<Program>();
+  program->module = std::move(module);
+  program->globalBase = globalBase;
+  program->functions.resize(program->module.functions.size());
+  layOut(*program);
+  FormCache cache;
+  ErrorList errors;
+  for (size_t i = 0; i < program->functions.size(); ++i) {
+    program->functions[i].source = &program->module.functions[i];
+    FunctionDecoder(*program, i, cache).decode(errors);
+  }
+  errors.raise(program->module);
+  return program;
+}
+
+}  // namespace shiftconv::emulator::isa

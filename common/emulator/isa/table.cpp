@@ -1,0 +1,57 @@
+// The decoder's table: all families in one list, indexed by opcode.
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "common/emulator/isa/form.hpp"
+#include "common/emulator/isa/pattern.hpp"
+
+namespace shiftconv::emulator::isa {
+namespace {
+
+struct Row {
+  Pattern pattern;
+  const Form* form;
+};
+
+using Index = std::unordered_map<std::string_view, std::vector<Row>>;
+
+const Index& index() {
+  static const Index built = [] {
+    Index result;
+    for (const Form& form : allForms()) {
+      Pattern pattern(form.syntax);
+      const std::string_view opcode = pattern.opcode();
+      result[opcode].push_back({std::move(pattern), &form});
+    }
+    return result;
+  }();
+  return built;
+}
+
+}  // namespace
+
+const std::vector<Form>& allForms() {
+  static const std::vector<Form> forms = [] {
+    std::vector<Form> all;
+    for (const auto family : {integerForms, floatForms, halfForms, conversionForms, logicForms, memoryForms, controlForms,
+                              warpForms, mbarrierForms, fenceForms, bulkCopyForms, tensorForms}) {
+      const FormFamily rows = family();
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    return all;
+  }();
+  return forms;
+}
+
+const Form* findForm(const ptx::Instruction& instruction, FormMatch& match) {
+  const auto rows = index().find(instruction.opcode);
+  if (rows == index().end()) return nullptr;
+  for (const Row& row : rows->second)
+    if (row.pattern.matchOrdered(instruction.modifiers, match)) return row.form;
+  for (const Row& row : rows->second)
+    if (row.pattern.matchUnordered(instruction.modifiers, match)) return row.form;
+  return nullptr;
+}
+
+}  // namespace shiftconv::emulator::isa
