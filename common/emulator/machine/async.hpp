@@ -63,6 +63,7 @@ class AsyncQueue {
   std::vector<const AsyncOperation*> pending() const;
   /// Number of operations that have completed so far.
   uint64_t completed() const { return completed_; }
+  uint64_t issuedCount() const { return next_ - 1; }
   /// Issued operations by name.
   const std::map<std::string_view, uint64_t>& issued() const { return issued_; }
   /// Turns an issue point into text for errors raised by operations; set by the cluster.

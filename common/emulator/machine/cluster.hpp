@@ -2,9 +2,12 @@
 // A cluster is executed by one host thread; only global memory is shared with other clusters.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
-#include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -38,6 +41,20 @@ struct LaunchConfig {
 class Cluster;
 class Warp;
 
+/// One of the sixteen barriers of a CTA; see machine/barrier.hpp.
+struct NamedBarrier {
+  uint32_t arrived = 0;        ///< threads, in the present round
+  uint32_t expected = 0;       ///< threads; 0: every thread of the CTA that has not exited
+  uint64_t generation = 0;     ///< completed rounds
+  bool open = false;           ///< somebody has arrived in the present round
+  uint32_t trueCount = 0;      ///< reduction: arrivals whose predicate is true
+  uint32_t contributions = 0;  ///< reduction: arrivals that brought a predicate
+  struct Result {
+    uint32_t trueCount = 0, contributions = 0;
+  };
+  std::map<uint64_t, Result> results;  ///< of recent rounds with a reduction, by generation
+};
+
 class Cta {
  public:
   Cta(Cluster& cluster, uint32_t rank, Dim3 ctaid);
@@ -51,13 +68,14 @@ class Cta {
   std::unique_ptr<tensor::TensorUnit> tensor;
   std::unique_ptr<tma::BulkGroups> bulkGroups;
   std::vector<std::unique_ptr<Warp>> warps;
-  /// Named barriers 0..15 and their arrival counts: see machine/barrier.hpp.
-  struct NamedBarrier {
-    uint32_t arrived = 0;
-    uint32_t expected = 0;
-    uint64_t generation = 0;
-  };
-  std::array<NamedBarrier, 16> barriers{};
+  std::array<NamedBarrier, 16> barriers;
+  uint32_t liveThreads = 0;  ///< threads that have not exited
+};
+
+/// What barrier.cluster.arrive and .wait count; which lanes have arrived is kept by the warps.
+struct ClusterBarrier {
+  uint32_t arrived = 0;     ///< live threads that have arrived in the present round
+  uint64_t generation = 0;  ///< completed rounds
 };
 
 class Cluster {
@@ -69,7 +87,8 @@ class Cluster {
   /// Runs until every warp has exited or about `warpInstructions` were executed; true when finished.
   bool run(uint64_t warpInstructions);
 
-  /// The CTA and offset behind a shared-window address (32-bit form). Throws OutOfBounds for a rank outside.
+  /// The CTA and offset behind a shared-window address (32-bit form). Throws OutOfBounds for a rank outside, and
+  /// Synchronisation for a CTA that has exited.
   Cta& ctaOfShared(uint32_t windowAddress);
   static uint32_t sharedOffset(uint32_t windowAddress) { return windowAddress & kSharedOffsetMask; }
 
@@ -83,14 +102,42 @@ class Cluster {
   AsyncQueue queue;
   Counters counters;
   std::vector<std::unique_ptr<Cta>> ctas;
+  ClusterBarrier barrier;
+  uint32_t liveThreads = 0;
   /// Increased by anything a sleeping warp might wait for (barrier phase, TMEM dealloc, group completion).
   uint64_t wakeups = 0;
+  /// Increased by every write to memory and every change of a barrier: tells a spinning cluster from a working one.
+  uint64_t changes = 0;
+
+  /// Changes whenever a sleeping lane could find its condition fulfilled: wakeups, mbarrier phases, completed operations.
+  uint64_t wakeEpoch() const;
+  /// Changes with anything at all that the cluster does to its surroundings.
+  uint64_t activity() const { return changes + wakeEpoch() + queue.issuedCount(); }
+  /// Executed so far by all warps.
+  uint64_t warpInstructions() const { return executed_; }
+  /// Where every warp is and what it waits for, and the outstanding operations.
+  std::string report() const;
+
+ private:
+  bool runWarps(uint64_t& budget);
+  void resolveStandstill();
+  void finish();
+  std::vector<Warp*> warps_;  ///< of all CTAs, in the order they take turns
+  std::mt19937_64 random_;
+  uint64_t executed_ = 0;
+  uint64_t operationsAtProgress_ = 0;  ///< queue.completed() when an operation was last seen to complete
+  uint64_t instructionsSinceOperation_ = 0;
+  unsigned fruitlessTimeOuts_ = 0;
+  uint64_t activityAtTimeOut_ = 0;
+  uint64_t globalReadsAtTimeOut_ = 0;
+  bool finished_ = false;
 };
 
 /// What a blocked group of lanes waits for; the instruction is executed again after any wakeup.
 struct WaitReason {
-  std::string text;         ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
-  bool mayTimeOut = false;  ///< try_wait: returns false once when nothing else can happen
+  std::string text;                       ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
+  bool mayTimeOut = false;                ///< try_wait: returns false once when nothing else can happen
+  std::function<std::string()> describe;  ///< instead of `text`, when making the text would be slow
 };
 
 /// 32 lanes with their own program counters. Public part: what instruction handlers use.
@@ -105,14 +152,20 @@ class Warp {
   LaneMask existing() const;  ///< lanes that hold a thread (the last warp of a block may be partial)
   LaneMask exited() const;
 
-  /// The executing lanes wait; the handler must return at once and have no effect so far.
+  /// The executing lanes wait; the handler must return at once and have no effect so far. The instruction must have
+  /// been decoded with `endsGroup`.
   void block(WaitReason reason);
+  /// Only `lanes` of the executing lanes wait; the others go on behind the instruction.
+  void block(LaneMask lanes, WaitReason reason);
   /// True while the present execution of a blocked try_wait is its time-out.
   bool timedOut() const;
   /// A `.sync` instruction over `members`: false (and the lanes are parked) until all of them that still run
   /// have arrived at this instruction; then they execute it together. Errors when a lane is not in its own mask.
+  /// The instruction must have been decoded with `endsGroup`.
   bool converge(LaneMask executing, LaneMask members);
-  /// For `.aligned` instructions: errors unless all non-exited lanes execute.
+  /// For `.aligned` instructions; call it before anything else. When lanes that have not exited are elsewhere the
+  /// executing ones wait for them (it leaves the handler by an internal exception), and it is an error when those can
+  /// never come. The instruction must have been decoded with `endsGroup`.
   void requireAligned(LaneMask executing, const char* what) const;
   IssuePoint issuePoint(unsigned lane) const;
   /// Program counter of the instruction being executed, for messages.

@@ -1,0 +1,96 @@
+#include "common/emulator/emulator.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "common/emulator/machine/launcher.hpp"
+
+namespace shiftconv::emulator {
+namespace {
+
+/// Kernel parameters may hold tensor maps, which need 64-byte alignment.
+constexpr size_t kParameterAlignment = 256;
+
+/// The parameter block of one launch, visible to the kernel as read-only memory.
+class ParameterBlock {
+ public:
+  ParameterBlock(machine::GlobalMemory& memory, const isa::CompiledFunction& kernel, std::span<const void* const> arguments)
+      : memory_(memory), storage_(kernel.parameterBytes + kParameterAlignment) {
+    const auto raw = reinterpret_cast<uintptr_t>(storage_.data());
+    base_ = storage_.data() + (kParameterAlignment - raw % kParameterAlignment) % kParameterAlignment;
+    for (size_t i = 0; i < arguments.size(); ++i)
+      std::memcpy(base_ + kernel.parameterOffsets[i], arguments[i], kernel.source->parameters[i].bytes);
+    memory_.registerRange(base_, kernel.parameterBytes, false);
+  }
+  ~ParameterBlock() { memory_.unregisterRange(base_); }
+  ParameterBlock(const ParameterBlock&) = delete;
+  ParameterBlock& operator=(const ParameterBlock&) = delete;
+  uint64_t address() const { return reinterpret_cast<uint64_t>(base_); }
+
+ private:
+  machine::GlobalMemory& memory_;
+  std::vector<std::byte> storage_;
+  std::byte* base_;
+};
+
+void checkArguments(const isa::CompiledFunction& kernel, std::span<const void* const> arguments) {
+  const auto& parameters = kernel.source->parameters;
+  if (arguments.size() != parameters.size())
+    throw EmulatorError(ErrorKind::Launch, fmt::format("cannot launch kernel {}: it has {} parameters, {} arguments were given",
+                                                       kernel.source->name, parameters.size(), arguments.size()));
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i] == nullptr)
+      throw EmulatorError(
+          ErrorKind::Launch,
+          fmt::format("cannot launch kernel {}: argument {} is a null pointer (each argument points at the value of the parameter)",
+                      kernel.source->name, i));
+}
+
+}  // namespace
+
+struct Emulator::Impl {
+  machine::GlobalMemory memory;
+};
+
+Emulator::Emulator() : impl_(std::make_unique<Impl>()) {}
+Emulator::~Emulator() = default;
+
+machine::GlobalMemory& Emulator::memory() { return impl_->memory; }
+
+LoadedModule::~LoadedModule() {
+  if (memory_ != nullptr && globalBase_ != 0) memory_->release(globalBase_);
+}
+
+std::shared_ptr<const LoadedModule> Emulator::load(std::string_view ptx, std::string name) {
+  ptx::Module parsed = ptx::parseModule(ptx, std::move(name));
+  auto module = std::shared_ptr<LoadedModule>(new LoadedModule);
+  module->memory_ = &impl_->memory;
+  const uint64_t bytes = isa::globalImageBytes(parsed);
+  if (bytes != 0) module->globalBase_ = impl_->memory.allocate(bytes);
+  module->program_ = isa::compile(std::move(parsed), module->globalBase_);
+  if (bytes != 0) {
+    const std::vector<std::byte>& image = module->program_->globalImage;
+    std::memcpy(impl_->memory.access(module->globalBase_, image.size(), 1, true), image.data(), image.size());
+  }
+  return module;
+}
+
+LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kernelName, const machine::LaunchConfig& config,
+                              std::span<const void* const> arguments, const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const isa::Program& program = module.program();
+  const isa::CompiledFunction* kernel = program.kernel(kernelName);
+  if (kernel == nullptr)
+    throw EmulatorError(ErrorKind::Launch, fmt::format("module {} has no kernel {}", program.module.name, kernelName));
+  const machine::LaunchConfig checked = machine::checkLaunch(program, *kernel, config);
+  checkArguments(*kernel, arguments);
+  const ParameterBlock parameters(impl_->memory, *kernel, arguments);
+  LaunchReport report;
+  report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options);
+  report.hostSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace shiftconv::emulator

@@ -1,0 +1,31 @@
+#include "common/emulator/machine/report.hpp"
+
+#include <fmt/format.h>
+
+namespace shiftconv::emulator::machine {
+
+std::string describe(const ptx::Module& module, const ptx::Instruction* instruction) {
+  if (instruction == nullptr) return "the end of the function";
+  const ptx::Location& location = instruction->location;
+  std::string source;
+  if (location.sourceLine != 0) {
+    const auto file = module.files.find(location.sourceFile);
+    source = fmt::format(" ({}:{})", file == module.files.end() ? "?" : file->second, location.sourceLine);
+  }
+  return fmt::format("PTX line {}{}: {}", location.ptxLine, source, instruction->text);
+}
+
+std::string describe(const Warp& warp) {
+  const Cta& cta = warp.cta;
+  return fmt::format("CTA ({},{},{}) rank {}, warp {}", cta.ctaid.x, cta.ctaid.y, cta.ctaid.z, cta.rank, warp.index);
+}
+
+std::string describeLanes(LaneMask lanes) { return fmt::format("0x{:08x}", lanes); }
+
+std::string errorContext(const Warp& warp, LaneMask lanes) {
+  const Cluster& cluster = warp.cta.cluster;
+  return fmt::format("\n  in kernel {}, {}, lanes {}\n  at {}", cluster.kernel.source->name, describe(warp), describeLanes(lanes),
+                     describe(cluster.program.module, warp.currentInstruction()));
+}
+
+}  // namespace shiftconv::emulator::machine

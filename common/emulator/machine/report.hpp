@@ -1,0 +1,19 @@
+// Text about running things, for errors and reports.
+#pragma once
+
+#include <string>
+
+#include "common/emulator/machine/cluster.hpp"
+
+namespace shiftconv::emulator::machine {
+
+/// "PTX line 120 (gemm.cu:45): mbarrier.init.shared.b64 [%r1], 1;"
+std::string describe(const ptx::Module& module, const ptx::Instruction* instruction);
+/// "CTA (3,0,0) rank 1, warp 2"
+std::string describe(const Warp& warp);
+/// "0x0000000f"
+std::string describeLanes(LaneMask lanes);
+/// The lines that the machine appends to an error of an instruction.
+std::string errorContext(const Warp& warp, LaneMask lanes);
+
+}  // namespace shiftconv::emulator::machine
