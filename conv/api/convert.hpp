@@ -1,0 +1,21 @@
+// C structures to and from the library's own. A `size` field says which version of a structure the caller compiled.
+#pragma once
+
+#include <shiftconv/shiftconv.h>
+
+#include "common/device/device.hpp"
+#include "common/device/status.hpp"
+#include "conv/plan/algorithm.hpp"
+#include "conv/plan/problem.hpp"
+
+namespace shiftconv::api {
+
+/// Converts and validates.
+Status fromC(const shiftconv_problem_t* source, Problem& problem);
+Status fromC(const shiftconv_device_properties_t* source, device::Properties& properties);
+/// NULL gives the planner every choice.
+Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options);
+/// Fills as much as the caller's structure holds.
+Status toC(const device::Properties& properties, shiftconv_device_properties_t* target);
+
+}  // namespace shiftconv::api

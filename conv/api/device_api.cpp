@@ -1,0 +1,237 @@
+// Version, log and devices of the C API.
+#include <fmt/format.h>
+#include <strings.h>
+
+#include <string>
+#include <utility>
+
+#include "common/device/counters_json.hpp"
+#include "common/device/registry.hpp"
+#include "conv/api/boundary.hpp"
+#include "conv/api/convert.hpp"
+#include "conv/api/handles.hpp"
+#include "conv/api/log.hpp"
+
+using namespace shiftconv;
+using namespace shiftconv::api;
+
+namespace {
+
+#define SHIFTCONV_TEXT_OF(x) #x
+#define SHIFTCONV_TEXT(x) SHIFTCONV_TEXT_OF(x)
+constexpr const char* kVersion =
+    SHIFTCONV_TEXT(SHIFTCONV_VERSION_MAJOR) "." SHIFTCONV_TEXT(SHIFTCONV_VERSION_MINOR) "." SHIFTCONV_TEXT(SHIFTCONV_VERSION_PATCH);
+
+Status invalid(std::string message) { return {StatusCode::InvalidArgument, std::move(message)}; }
+
+device::Stream streamOf(shiftconv_stream_t stream) { return reinterpret_cast<device::Stream>(stream); }
+device::Address addressOf(const void* memory) { return reinterpret_cast<device::Address>(memory); }
+
+Status requireEmulated(shiftconv_device_t handle, const char* what, device::EmulatedDevice*& emulated) {
+  if (Status status = require(handle, "device"); !status.ok()) return status;
+  emulated = handle->emulated();
+  if (emulated) return {};
+  return {StatusCode::Unsupported,
+          fmt::format("{} exist only on the emulated device, not on {}", what, handle->device().properties().name)};
+}
+
+/// Checks of every transfer; pointers may be NULL when nothing is moved.
+Status requireTransfer(shiftconv_device_t handle, size_t bytes, const void* first, const char* firstName, const void* second,
+                       const char* secondName) {
+  if (Status status = require(handle, "device"); !status.ok() || bytes == 0) return status;
+  if (Status status = require(first, firstName); !status.ok()) return status;
+  return require(second, secondName);
+}
+
+Status open(shiftconv_device_kind_t kind, int index, std::unique_ptr<device::Device>& opened) {
+  switch (kind) {
+    case SHIFTCONV_DEVICE_CUDA:
+      return device::openDevice(device::Kind::Cuda, index, opened);
+    case SHIFTCONV_DEVICE_EMULATED:
+      return device::openDevice(device::Kind::Emulated, index, opened);
+    case SHIFTCONV_DEVICE_AUTO: {
+      if (index != 0) return invalid(fmt::format("index must be 0 when the kind is AUTO, but is {}", index));
+      std::string note;
+      Status status = device::openPreferredDevice(opened, note);
+      if (status.ok() && !note.empty()) log(SHIFTCONV_LOG_WARNING, note);
+      return status;
+    }
+  }
+  return invalid(fmt::format("kind must be AUTO (0), CUDA (1) or EMULATED (2), but is {}", static_cast<int>(kind)));
+}
+
+}  // namespace
+
+extern "C" {
+
+int shiftconv_version(void) { return SHIFTCONV_VERSION; }
+const char* shiftconv_version_string(void) { return kVersion; }
+
+shiftconv_status_t shiftconv_set_log(shiftconv_log_callback_t callback, void* user, shiftconv_log_level_t level) {
+  return boundary([&]() -> Status {
+    if (level < SHIFTCONV_LOG_OFF || level > SHIFTCONV_LOG_DEBUG)
+      return invalid(fmt::format("level must be in 0..4, but is {}", static_cast<int>(level)));
+    setLog(callback, user, level);
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_device_count(int* count) {
+  return boundary([&]() -> Status {
+    if (Status status = require(count, "count"); !status.ok()) return status;
+    *count = static_cast<int>(device::enumerateDevices().size());
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_device_enumerate(int index, shiftconv_device_properties_t* properties) {
+  return boundary([&]() -> Status {
+    const auto devices = device::enumerateDevices();
+    if (index < 0 || static_cast<size_t>(index) >= devices.size())
+      return {StatusCode::NotFound, fmt::format("there is no device {}; there are {}", index, devices.size())};
+    return toC(devices[static_cast<size_t>(index)], properties);
+  });
+}
+
+shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_properties_t* properties) {
+  return boundary([&]() -> Status {
+    if (Status status = require(name, "name"); !status.ok()) return status;
+    std::string known;
+    for (const device::Preset& preset : device::presets()) {
+      if (strcasecmp(preset.name, name) == 0) return toC(preset.properties, properties);
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", preset.name);
+    }
+    return {StatusCode::NotFound, fmt::format("there is no device preset \"{}\"; known are {}", name, known)};
+  });
+}
+
+shiftconv_status_t shiftconv_device_open(shiftconv_device_kind_t kind, int index, shiftconv_device_t* device) {
+  return boundary([&]() -> Status {
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    std::unique_ptr<device::Device> opened;
+    if (Status status = open(kind, index, opened); !status.ok()) return status;
+    log(SHIFTCONV_LOG_INFO, fmt::format("opened {}", opened->properties().name));
+    *device = new shiftconv_device(std::move(opened));
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_device_close(shiftconv_device_t device) {
+  return boundary([&]() -> Status {
+    delete device;
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_device_get_properties(shiftconv_device_t device, shiftconv_device_properties_t* properties) {
+  return boundary([&]() -> Status {
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    return toC(device->device().properties(), properties);
+  });
+}
+
+shiftconv_status_t shiftconv_device_allocate(shiftconv_device_t device, size_t bytes, void** memory) {
+  return boundary([&]() -> Status {
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    if (Status status = require(memory, "memory"); !status.ok()) return status;
+    if (bytes == 0) return invalid("bytes must be positive, but is 0");
+    device::Address address = 0;
+    if (Status status = device->device().allocate(bytes, address); !status.ok()) return status;
+    *memory = reinterpret_cast<void*>(address);
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_device_free(shiftconv_device_t device, void* memory) {
+  return boundary([&]() -> Status {
+    if (!memory) return {};
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    return device->device().release(addressOf(memory));
+  });
+}
+
+shiftconv_status_t shiftconv_copy_to_device(shiftconv_device_t device, void* destination, const void* source, size_t bytes,
+                                            shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    if (Status status = requireTransfer(device, bytes, destination, "destination", source, "source"); !status.ok()) return status;
+    return device->device().copyToDevice(addressOf(destination), source, bytes, streamOf(stream));
+  });
+}
+
+shiftconv_status_t shiftconv_copy_to_host(shiftconv_device_t device, void* destination, const void* source, size_t bytes,
+                                          shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    if (Status status = requireTransfer(device, bytes, destination, "destination", source, "source"); !status.ok()) return status;
+    return device->device().copyToHost(destination, addressOf(source), bytes, streamOf(stream));
+  });
+}
+
+shiftconv_status_t shiftconv_device_fill(shiftconv_device_t device, void* memory, uint8_t value, size_t bytes,
+                                         shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    if (Status status = requireTransfer(device, bytes, memory, "memory", memory, "memory"); !status.ok()) return status;
+    return device->device().fill(addressOf(memory), value, bytes, streamOf(stream));
+  });
+}
+
+shiftconv_status_t shiftconv_stream_create(shiftconv_device_t device, shiftconv_stream_t* stream) {
+  return boundary([&]() -> Status {
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    if (Status status = require(stream, "stream"); !status.ok()) return status;
+    device::Stream made = 0;
+    if (Status status = device->device().createStream(made); !status.ok()) return status;
+    *stream = reinterpret_cast<shiftconv_stream_t>(made);
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_stream_destroy(shiftconv_device_t device, shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    if (!stream) return {};
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    return device->device().destroyStream(streamOf(stream));
+  });
+}
+
+shiftconv_status_t shiftconv_stream_synchronize(shiftconv_device_t device, shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    return device->device().synchronize(streamOf(stream));
+  });
+}
+
+shiftconv_status_t shiftconv_device_set_option(shiftconv_device_t device, const char* name, const char* value) {
+  return boundary([&]() -> Status {
+    device::EmulatedDevice* emulated = nullptr;
+    if (Status status = requireEmulated(device, "options", emulated); !status.ok()) return status;
+    if (Status status = require(name, "name"); !status.ok()) return status;
+    if (Status status = require(value, "value"); !status.ok()) return status;
+    return emulated->setOption(name, value);
+  });
+}
+
+shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftconv_counters_format_t format, char* buffer,
+                                             size_t size, size_t* needed) {
+  return boundary([&]() -> Status {
+    device::EmulatedDevice* emulated = nullptr;
+    if (Status status = requireEmulated(device, "counters", emulated); !status.ok()) return status;
+    switch (format) {
+      case SHIFTCONV_COUNTERS_TABLE:
+        return writeText(device::formatKernelCounters(emulated->counters()), buffer, size, needed);
+      case SHIFTCONV_COUNTERS_JSON:
+        return writeText(device::countersJson(emulated->counters()), buffer, size, needed);
+    }
+    return invalid(fmt::format("format must be TABLE (0) or JSON (1), but is {}", static_cast<int>(format)));
+  });
+}
+
+shiftconv_status_t shiftconv_device_reset_counters(shiftconv_device_t device) {
+  return boundary([&]() -> Status {
+    device::EmulatedDevice* emulated = nullptr;
+    if (Status status = requireEmulated(device, "counters", emulated); !status.ok()) return status;
+    emulated->resetCounters();
+    return {};
+  });
+}
+
+}  // extern "C"

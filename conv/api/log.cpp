@@ -1,0 +1,53 @@
+#include "conv/api/log.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+
+namespace shiftconv::api {
+namespace {
+
+constexpr std::array<const char*, 5> kLevelNames{"off", "error", "warning", "info", "debug"};
+
+shiftconv_log_level_t initialLevel() {
+  const char* text = std::getenv("SHIFTCONV_LOG");
+  for (size_t i = 0; text && i < kLevelNames.size(); ++i)
+    if (std::string_view(text) == kLevelNames[i]) return static_cast<shiftconv_log_level_t>(i);
+  return SHIFTCONV_LOG_WARNING;
+}
+
+void writeToStderr(shiftconv_log_level_t level, const char* message, void*) {
+  std::fprintf(stderr, "shiftconv %s: %s\n", kLevelNames[level], message);
+}
+
+struct Log {
+  std::mutex mutex;  // also keeps the callback from being called by two threads at once
+  shiftconv_log_callback_t callback = writeToStderr;
+  void* user = nullptr;
+  shiftconv_log_level_t level = initialLevel();
+};
+
+Log& theLog() {
+  static Log instance;
+  return instance;
+}
+
+}  // namespace
+
+void setLog(shiftconv_log_callback_t callback, void* user, shiftconv_log_level_t level) {
+  Log& state = theLog();
+  const std::lock_guard guard(state.mutex);
+  state.callback = callback ? callback : writeToStderr;
+  state.user = user;
+  state.level = level;
+}
+
+void log(shiftconv_log_level_t level, const std::string& message) {
+  Log& state = theLog();
+  const std::lock_guard guard(state.mutex);
+  if (level <= state.level) state.callback(level, message.c_str(), state.user);
+}
+
+}  // namespace shiftconv::api
