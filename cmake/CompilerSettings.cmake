@@ -47,4 +47,8 @@ target_compile_options(shiftconv_options INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>
   $<$<COMPILE_LANGUAGE:C,CXX>:-fvisibility=hidden>
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+# GCC 12 and 13 report overflows inside inlined fmt code that cannot happen (GCC bugs 105329, 105651 and their like).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(shiftconv_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow> $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
 target_include_directories(shiftconv_options INTERFACE ${PROJECT_SOURCE_DIR})
