@@ -1,0 +1,158 @@
+// What only the emulated device has: counters, stream handles that are checked, reports of wrong programs.
+#include "common/device/emulated_device.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "common/device/counters_json.hpp"
+#include "tests/device/seam_fixture.hpp"
+
+namespace shiftconv::device::tests {
+namespace {
+
+class EmulatedDeviceTest : public SeamTest {
+ protected:
+  EmulatedDevice& emulated() { return dynamic_cast<EmulatedDevice&>(*device_); }
+
+  /// Runs `affine` over `count` elements of `size` allocated.
+  Status launchAffine(uint32_t size, uint32_t count, Stream stream = 0) {
+    const Kernel* affine = kernel("affine");
+    if (!affine) return {StatusCode::InternalError, "no kernel"};
+    const Address input = upload(std::vector<float>(size, 2.0f)), output = memory(size * sizeof(float));
+    const float scale = 3;
+    const std::array<const void*, 4> arguments{&input, &output, &scale, &count};
+    return device_->launch(*affine, grid((count + 63) / 64, 64), arguments, stream);
+  }
+};
+
+TEST_F(EmulatedDeviceTest, ReportsAccessesOutsideTensors) {
+  const Status status = launchAffine(64, 100);
+  EXPECT_EQ(status.code(), StatusCode::DeviceError);
+  EXPECT_NE(status.message().find("affine"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("ld.global"), std::string::npos) << status.message();
+}
+
+TEST_F(EmulatedDeviceTest, ReportsHostCopiesOutsideAllocations) {
+  const Address address = memory(256);
+  std::array<uint8_t, 512> bytes{};
+  EXPECT_EQ(device_->copyToDevice(address, bytes.data(), bytes.size(), 0).code(), StatusCode::DeviceError);
+  EXPECT_EQ(device_->copyToHost(bytes.data(), address + 1, 256, 0).code(), StatusCode::DeviceError);
+  EXPECT_EQ(device_->fill(address, 0, 257, 0).code(), StatusCode::DeviceError);
+}
+
+TEST_F(EmulatedDeviceTest, CountsLaunchesByKernel) {
+  ASSERT_SUCCESS(launchAffine(128, 128));
+  ASSERT_SUCCESS(launchAffine(128, 128));
+  device_->nameWarps(*kernel("affine"), {"alpha", "beta"});
+  const auto counters = emulated().counters();
+  ASSERT_EQ(counters.size(), 1u);
+  EXPECT_EQ(counters[0].kernel, "affine");
+  EXPECT_EQ(counters[0].launches, 2u);
+  EXPECT_EQ(counters[0].counters.ctas, 4u);
+  // 2 launches of 128 threads, each of which loads one f32 (alone: constant and parameter space do not count as global).
+  const auto& threads = counters[0].counters.bytes[static_cast<size_t>(emulator::Engine::Threads)];
+  EXPECT_EQ(threads[static_cast<size_t>(emulator::Traffic::GlobalRead)], 2u * 128 * 4);
+  EXPECT_EQ(threads[static_cast<size_t>(emulator::Traffic::GlobalWrite)], 2u * 128 * 4);
+
+  const std::string table = formatKernelCounters(counters);
+  EXPECT_NE(table.find("affine: 2 launches"), std::string::npos) << table;
+
+  emulated().resetCounters();
+  EXPECT_TRUE(emulated().counters().empty());
+  EXPECT_NE(formatKernelCounters(emulated().counters()).find("no launches"), std::string::npos);
+}
+
+TEST_F(EmulatedDeviceTest, WritesCountersAsJson) {
+  const Kernel* affine = kernel("affine");
+  ASSERT_TRUE(affine);
+  device_->nameWarps(*affine, {"alpha", "beta"});
+  const Address memory = upload(std::vector<float>(64, 2.0f));
+  const float scale = 3;
+  const uint32_t count = 64;
+  const std::array<const void*, 4> arguments{&memory, &memory, &scale, &count};
+  ASSERT_SUCCESS(device_->launch(*affine, grid(1, 64), arguments, 0));
+  const auto json = nlohmann::json::parse(countersJson(emulated().counters()));
+  EXPECT_EQ(json["launches"], 1);
+  const auto& entry = json["kernels"][0];
+  EXPECT_EQ(entry["kernel"], "affine");
+  EXPECT_EQ(entry["ctas"], 1);
+  EXPECT_EQ(entry["bytes"]["threads"]["global_read"], 256);
+  EXPECT_EQ(entry["warps"][1]["role"], "beta");
+  EXPECT_GT(entry["warps"][1]["thread_instructions"], 32);
+  EXPECT_TRUE(entry["unproven"].is_object());
+}
+
+TEST(CountersJson, CarriesEveryField) {
+  KernelCounters kernel;
+  kernel.kernel = "name with \"quotes\"";
+  kernel.launches = 3;
+  kernel.hostSeconds = 0.5;
+  kernel.warpRoles = {"load"};
+  kernel.counters.ctas = 7;
+  kernel.counters.mma["kind::f16 m128n64k16"] = 11;
+  kernel.counters.operations["tcgen05.commit"] = 13;
+  kernel.counters.addBytes(emulator::Engine::TensorCopy, emulator::Traffic::TmemWrite, 4096);
+  kernel.counters.warpInstructions = {100, 200};
+  kernel.counters.threadInstructions = {3200, 200};
+  kernel.counters.use(emulator::Unproven::U3);
+  const auto json = nlohmann::json::parse(countersJson({kernel, kernel}));
+  EXPECT_EQ(json["launches"], 6);
+  EXPECT_EQ(json["host_seconds"], 1.0);
+  const auto& entry = json["kernels"][1];
+  EXPECT_EQ(entry["kernel"], kernel.kernel);
+  EXPECT_EQ(entry["mma"]["kind::f16 m128n64k16"], 11);
+  EXPECT_EQ(entry["operations"]["tcgen05.commit"], 13);
+  EXPECT_EQ(entry["bytes"]["tensor_copy"]["tmem_write"], 4096);
+  EXPECT_EQ(entry["warps"][0]["role"], "load");
+  EXPECT_EQ(entry["warps"][1]["role"], "warp 1");
+  EXPECT_EQ(entry["warps"][1]["warp_instructions"], 200);
+  EXPECT_EQ(entry["unproven"], (nlohmann::json{{"U3", 1}}));
+}
+
+TEST_F(EmulatedDeviceTest, KnowsItsStreams) {
+  Stream stream = 0;
+  ASSERT_SUCCESS(device_->createStream(stream));
+  const Stream foreign = stream + 1000;
+  EXPECT_EQ(device_->synchronize(foreign).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(launchAffine(64, 64, foreign).code(), StatusCode::InvalidArgument);
+  ASSERT_SUCCESS(launchAffine(64, 64, stream));
+  ASSERT_SUCCESS(device_->destroyStream(stream));
+  EXPECT_EQ(device_->synchronize(stream).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(device_->destroyStream(stream).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(device_->destroyStream(0).code(), StatusCode::InvalidArgument);
+}
+
+TEST_F(EmulatedDeviceTest, NeedsPtx) {
+  const Module* module = nullptr;
+  const Status status = device_->loadModule({"binary_only", "", {}}, module);
+  EXPECT_EQ(status.code(), StatusCode::Unsupported);
+  EXPECT_NE(status.message().find("binary_only"), std::string::npos) << status.message();
+}
+
+TEST_F(EmulatedDeviceTest, QuotesInstructionsItDoesNotKnow) {
+  const Module* module = nullptr;
+  const std::string ptx =
+      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n\t.reg .b32 %r<3>;\n"
+      "\tfrobnicate.b32 %r1, %r2;\n\tret;\n}\n";
+  const Status status = device_->loadModule({"odd", ptx, {}}, module);
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("frobnicate"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("7"), std::string::npos) << status.message();
+}
+
+TEST_F(EmulatedDeviceTest, HonoursTheInstructionLimit) {
+  ASSERT_SUCCESS(emulated().setOption("instruction_limit", "3"));
+  EXPECT_EQ(launchAffine(64, 64).code(), StatusCode::DeviceError);
+  ASSERT_SUCCESS(emulated().setOption("instruction_limit", "0"));
+  EXPECT_TRUE(launchAffine(64, 64).ok());
+}
+
+TEST_F(EmulatedDeviceTest, IsAMachineOfItsOwn) {
+  std::unique_ptr<Device> other;
+  ASSERT_SUCCESS(openDevice(Kind::Emulated, 0, other));
+  const Address mine = memory(64);
+  EXPECT_FALSE(other->fill(mine, 1, 64, 0).ok());
+}
+
+}  // namespace
+}  // namespace shiftconv::device::tests
