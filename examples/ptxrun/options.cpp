@@ -1,0 +1,122 @@
+#include "examples/ptxrun/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+namespace ptxrun {
+namespace {
+
+using namespace shiftconv::emulator;
+
+const char* const kFooter = R"(
+Arguments, one --arg per kernel parameter, in order:
+  i32:-5  u64:0x10  f32:1.5      scalars: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64; b8 b16 b32 b64 for bit patterns
+  buf:FILE                       device buffer with the contents of FILE
+  out:FILE:TYPE:SHAPE            device buffer filled with 0xCB bytes; written to FILE after the launch
+  inout:FILE:OUTPUT              contents of FILE; written to OUTPUT after the launch
+  zeros:TYPE:SHAPE[:OUTPUT]      device buffer of zeros, optionally written
+  ref:NAME[+BYTES]               address of the buffer of another --arg (its position) or --buffer (its name)
+  tmap:FILE or tmap:{JSON}       tensor map (128 bytes), see below
+  bytes:FILE                     a structure passed by value
+Files that end in .npy are NumPy arrays; all others are raw bytes. TYPE is one of u8 i8 u16 i16 f16 bf16 u32 i32 f32 u64
+i64 f64 (bf16 is written to .npy as uint16). SHAPE is 1024 or 32x64, outermost first.
+
+Tensor maps in JSON; dims, strides, box innermost first, as cuTensorMapEncodeTiled takes them:
+  {"buffer": 0, "type": "f16", "dims": [64, 128], "strides": [128], "box": [64, 32], "swizzle": "128B"}
+  buffer: position of an --arg or name of a --buffer; strides in bytes from dimension 1 on (default dense);
+  optional: offset (bytes), elementStrides, swizzle (none 32B 64B 128B 128B_ATOM_32B 128B_ATOM_32B_FLIP_8B
+  128B_ATOM_64B), interleave (none 16B 32B), fill (zero nan). In place of box, for im2col maps:
+  "im2col": {"lowerCorner": [-1, -1], "upperCorner": [-1, -1], "channelsPerPixel": 64, "pixelsPerColumn": 128}
+
+Example: y = a*x + y on 1000 floats, under ten random schedules
+  ptxrun saxpy.ptx --kernel saxpy --grid 8 --block 128 --arg i32:1000 --arg f32:2.5 \
+         --arg buf:x.npy --arg inout:y.npy:result.npy --policy random --seed 1 --repeat 10 --counters
+
+Exit status: 0 all launches succeeded; 1 the command line or a file is wrong; 2 the PTX cannot be loaded;
+3 a launch failed; 4 the outputs of repeated launches differ.
+)";
+
+void chooseSemantics(const std::vector<std::string>& choices, Semantics& semantics) {
+  for (const std::string& choice : choices) {
+    const size_t equals = choice.find('=');
+    const std::string name = choice.substr(0, equals);
+    const auto& questions = unprovenQuestions();
+    const auto question =
+        std::find_if(questions.begin(), questions.end(), [&](const UnprovenQuestion& entry) { return entry.name == name; });
+    if (equals == std::string::npos || question == questions.end())
+      throw CLI::ValidationError("--semantics", "'" + choice + "' is not of the form U3=1");
+    const auto alternative =
+        std::find_if(question->alternatives.begin(), question->alternatives.end(),
+                     [&, i = 0](std::string_view) mutable { return std::to_string(i++) == choice.substr(equals + 1); });
+    if (alternative == question->alternatives.end()) {
+      std::string known;
+      for (size_t i = 0; i < question->alternatives.size(); ++i)
+        known += fmt::format("\n  {}={}: {}", name, i, question->alternatives[i]);
+      throw CLI::ValidationError("--semantics",
+                                 fmt::format("'{}' names no alternative of \"{}\":{}", choice, question->question, known));
+    }
+    semantics.choose(question->id, static_cast<uint8_t>(alternative - question->alternatives.begin()));
+  }
+}
+
+}  // namespace
+
+bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
+  CLI::App app("Loads a PTX file and runs one of its kernels on the emulated sm_100a device, instruction by instruction.",
+               "ptxrun");
+  app.footer(kFooter);
+  app.get_formatter()->column_width(34);
+  std::vector<std::string> semantics;
+  app.add_option("ptx", options.ptxPath, "PTX file")->required();
+  app.add_flag("--list", options.list, "Show the kernels and their parameters, and stop");
+  app.add_option("--kernel", options.kernel, "Kernel to run (needed when the file holds several)");
+  app.add_option("--grid", options.grid, "CTAs: x, or x,y,z (default 1)")->delimiter(',')->expected(1, 3);
+  app.add_option("--block", options.block, "Threads per CTA: x, or x,y,z (default: .reqntid, else 1)")
+      ->delimiter(',')
+      ->expected(1, 3);
+  app.add_option("--cluster", options.cluster, "CTAs per cluster: x, or x,y,z (default: .reqnctapercluster, else 1)")
+      ->delimiter(',')
+      ->expected(1, 3);
+  app.add_option("--shared", options.dynamicSharedBytes, "Bytes of dynamic shared memory");
+  app.add_option("--arg", options.arguments, "Argument of the kernel; repeat in the order of the parameters")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--buffer", options.buffers, "NAME=SPEC: a further buffer (SPEC: buf, out, inout, zeros), for ref and tmap")
+      ->expected(1)
+      ->take_all();
+  const std::map<std::string, SchedulePolicy> policies{
+      {"earliest", SchedulePolicy::Earliest}, {"latest", SchedulePolicy::Latest}, {"random", SchedulePolicy::Random}};
+  app.add_option("--policy", options.machine.policy, "When asynchronous operations complete: earliest, latest or random")
+      ->transform(CLI::CheckedTransformer(policies).description(""));
+  app.add_option("--seed", options.machine.seed, "Seed of the random policy (default 1); repetition i uses seed + i");
+  const std::map<std::string, Numerics> numerics{{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}};
+  app.add_option("--numerics", options.machine.numerics, "Tensor core arithmetic: hardware (bit-level model) or fast (f32 FMA)")
+      ->transform(CLI::CheckedTransformer(numerics).description(""));
+  app.add_option("--semantics", semantics, "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--instruction-limit", options.machine.instructionLimit,
+                 "Stop after so many warp instructions (default: no limit)");
+  app.add_option("--threads", options.machine.hostThreads, "Host threads (default: one per core)");
+  app.add_option("--repeat", options.repeat, "Launch so many times, each from the same buffer contents, and compare the outputs")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--counters", options.counters, "Print what the last launch did, in numbers");
+  app.add_option("--roles", options.roles, "Names of the warps of a CTA in that table: producer,mma,...")->delimiter(',');
+  try {
+    app.parse(argc, argv);
+    chooseSemantics(semantics, options.machine.semantics);
+  } catch (const CLI::Success& success) {  // --help
+    exitCode = app.exit(success);
+    return false;
+  } catch (const CLI::Error& error) {
+    fmt::print(stderr, "ptxrun: {}\nRun ptxrun --help for the options.\n", error.what());
+    exitCode = exit_code::kUsage;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace ptxrun
