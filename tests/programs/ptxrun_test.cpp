@@ -1,0 +1,135 @@
+// The command line of ptxrun: listings, help, and errors that say what to do.
+#include <fstream>
+
+#include "tests/programs/program_fixture.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using testing::Test;
+
+class Ptxrun : public PtxrunTest {
+ protected:
+  /// The program must leave with that status and name every one of `parts` in its error text.
+  void expectError(const std::vector<std::string>& arguments, int exitCode, const std::vector<std::string>& parts) const {
+    const ProgramResult result = ptxrun(arguments);
+    EXPECT_EQ(result.exitCode, exitCode) << result.output << result.errors;
+    for (const std::string& part : parts)
+      EXPECT_NE(result.errors.find(part), std::string::npos) << "no '" << part << "' in:\n" << result.errors;
+  }
+
+  static void expectParts(const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text;
+  }
+
+  std::vector<std::string> saxpy(const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{ptx("tiled_gemm"), "--kernel", "row_panel_gemm"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder / name) << text;
+    return name;
+  }
+};
+
+TEST_F(Ptxrun, ListShowsKernelsParametersAndDirectives) {
+  expectParts(ptxrunOk({ptx("tiled_gemm"), "--list"}),
+              {"kernel tiled_gemm", "kernel row_panel_gemm", "tiled_gemm_param_7", "sm_100a", "static shared memory: 2112 bytes",
+               ".f32        4 bytes", ".u64        8 bytes"});
+  expectParts(ptxrunOk({ptx("tma_pipeline"), "--list"}),
+              {"kernel tma_pipeline", "128 bytes, aligned to 128 (tensor map?)", ".maxntid 160"});
+}
+
+TEST_F(Ptxrun, HelpIsComplete) {
+  const std::string help = ptxrunOk({"--help"});
+  for (const char* option :
+       {"--list", "--kernel", "--grid", "--block", "--cluster", "--shared", "--arg", "--buffer", "--policy", "--seed", "--numerics",
+        "--semantics", "--counters", "--roles", "--instruction-limit", "--repeat", "--threads"})
+    EXPECT_NE(help.find(option), std::string::npos) << option;
+  expectParts(help, {"inout:FILE:OUTPUT", "Tensor maps in JSON", "Example:", "Exit status"});
+}
+
+TEST_F(Ptxrun, UsageErrorsNameWhatIsWrong) {
+  expectError({}, 1, {"ptx", "--help"});
+  expectError({"absent.ptx", "--list"}, 1, {"absent.ptx", "cannot be opened"});
+  expectError({ptx("tiled_gemm"), "--kernel", "sgemm"}, 1, {"no kernel 'sgemm'", "tiled_gemm, row_panel_gemm"});
+  expectError({ptx("tiled_gemm")}, 1, {"several kernels", "--kernel", "row_panel_gemm"});
+  expectError(saxpy({"--arg", "i32:1"}), 1, {"row_panel_gemm takes 6 parameters, but 1 --arg", "--list"});
+  expectError({ptx("tiled_gemm"), "--policy", "sometimes"}, 1, {"--policy", "sometimes"});
+  expectError({ptx("tiled_gemm"), "--semantics", "U99=1"}, 1, {"U99=1"});
+  expectError({ptx("tiled_gemm"), "--semantics", "U3=77"}, 1, {"U3=77", "U3=0"});
+}
+
+TEST_F(Ptxrun, ArgumentErrorsNameTheArgument) {
+  const auto withFirst = [this](const std::string& first) {
+    return saxpy({"--arg", first, "--arg", "i32:1", "--arg", "i32:1", "--arg", "zeros:f32:4", "--arg", "zeros:f32:4", "--arg",
+                  "zeros:f32:4"});
+  };
+  expectError(withFirst("i32:five"), 1, {"argument 0 (i32:five)", "'five' is no value of type i32"});
+  expectError(withFirst("i32:2147483648"), 1, {"2147483648 does not fit into type i32"});
+  expectError(withFirst("u32:-1"), 1, {"-1 does not fit into type u32"});
+  expectError(withFirst("i64:1"), 1, {"argument 0", "8 bytes, but parameter row_panel_gemm_param_0 has 4"});
+  expectError(withFirst("int:1"), 1, {"'int' is no kind of argument"});
+  expectError(withFirst("5"), 1, {"KIND:VALUE"});
+  expectError(withFirst("buf:absent.npy"), 1, {"absent.npy", "cannot be opened"});
+  expectError(withFirst("out:x.npy:f33:4"), 1, {"'f33' is no element type", "f32"});
+  expectError(withFirst("out:x.npy:f32:4by4"), 1, {"'4by4' is no shape"});
+  expectError(withFirst("ref:7"), 1, {"there is no buffer '7'", "3, 4, 5"});
+}
+
+TEST_F(Ptxrun, TensorMapErrorsNameTheKey) {
+  const auto withMap = [this](const std::string& map) {
+    return std::vector<std::string>{
+        ptx("tma_pipeline"), "--buffer", "x=zeros:f16:64x64", "--arg", "tmap:" + map, "--arg", "tmap:" + map, "--arg",
+        "zeros:f32:64",      "--arg",    "zeros:f32:64",      "--arg", "i32:64",      "--arg", "i32:64"};
+  };
+  expectError(withMap("{"), 1, {"argument 0", "parse error"});
+  expectError(withMap(R"({"buffer": "x", "type": "f16", "dims": [64, 64]})"), 1, {R"("box" is missing)"});
+  expectError(withMap(R"({"buffer": "y", "type": "f16", "dims": [64, 64], "box": [64, 8]})"), 1, {"there is no buffer 'y'"});
+  expectError(withMap(R"({"buffer": "x", "type": "half", "dims": [64, 64], "box": [64, 8]})"), 1, {R"("type" is "half")", "bf16"});
+  expectError(withMap(R"({"buffer": "x", "type": "f16", "dims": [64, 64], "box": [64, 8], "swizle": "none"})"), 1,
+              {R"("swizle" is no known key)"});
+  expectError(withMap(R"({"buffer": "x", "type": "f16", "dims": [64, 64], "box": [64, 300]})"), 1,
+              {"boxDim[1] is 300", "[1, 256]"});
+  expectError(withMap(R"({"buffer": "x", "type": "f16", "dims": [64, 64], "box": [64]})"), 1,
+              {R"("box" must be a list of 2 numbers)"});
+}
+
+TEST_F(Ptxrun, UnsupportedInstructionsAreNamedWithTheirLine) {
+  expectError({ptx("unsupported"), "--list"}, 2, {"unsupported.ptx", "sured.b.1d.add.u32.trap", "11"});
+  expectError({file("broken.ptx", ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k() { add.s32 %r1; \n"), "--list"}, 2,
+              {"broken.ptx", "4"});
+}
+
+TEST_F(Ptxrun, FaultsOfTheKernelAreReported) {
+  // 19 elements per row are promised, but the buffers hold fewer: the first access behind the end is reported.
+  expectError(saxpy({"--block", "32", "--shared", "76", "--arg", "i32:1", "--arg", "i32:67", "--arg", "i32:19", "--arg",
+                     "zeros:f32:19", "--arg", "zeros:f32:100", "--arg", "out:c.npy:f32:67"}),
+              3, {"launch 1 of 1 failed", "row_panel_gemm", "ld.global", "tiled_gemm.cu"});
+  EXPECT_FALSE(std::filesystem::exists(folder / "c.npy")) << "a failed launch must leave no output";
+  expectError(saxpy({"--block", "32", "--shared", "76", "--instruction-limit", "5", "--arg", "i32:1", "--arg", "i32:1", "--arg",
+                     "i32:19", "--arg", "zeros:f32:19", "--arg", "zeros:f32:19", "--arg", "zeros:f32:1"}),
+              3, {"limit"});
+  expectError(saxpy({"--block", "2000", "--arg", "i32:1", "--arg", "i32:1", "--arg", "i32:1", "--arg", "zeros:f32:1", "--arg",
+                     "zeros:f32:1", "--arg", "zeros:f32:1"}),
+              3, {"2000"});
+}
+
+// The consumer reads a tile without waiting for the mbarrier: some schedule must show it.
+TEST_F(Ptxrun, DifferentOutputsOfRepeatedLaunchesAreNoticed) {
+  write("x.npy", "i32", {64}, [] {
+    std::vector<int32_t> values(64);
+    for (int i = 0; i < 64; ++i) values[static_cast<size_t>(i)] = i * i + 1;
+    return values;
+  }());
+  const ProgramResult result = ptxrun({ptx("missing_wait"), "--block", "64", "--arg", "buf:x.npy", "--arg", "out:y.npy:i32:64",
+                                       "--policy", "random", "--repeat", "20"});
+  EXPECT_EQ(result.exitCode, 4) << result.output << result.errors;
+  expectParts(result.errors, {"differ from those of launch 1"});
+  expectError({ptx("missing_wait"), "--block", "64", "--arg", "buf:x.npy", "--arg", "out:y.npy:i32:32"}, 3, {"missing_wait", "st.global"});
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
