@@ -1,0 +1,130 @@
+// The program as its users run it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "examples/feature_maps/exit_code.hpp"
+#include "examples/feature_maps/image_io.hpp"
+#include "tests/examples/temporary_folder.hpp"
+
+namespace feature_maps {
+namespace {
+
+constexpr const char* kCrop = "48x48+88+56";  // the face
+
+struct Outcome {
+  int exitCode = -1;
+  std::string text;  ///< standard output and standard error
+};
+
+Outcome runProgram(const std::string& arguments) {
+  Outcome run;
+  const std::string command = fmt::format("'{}' {} 2>&1", FEATURE_MAPS_PROGRAM, arguments);
+  std::FILE* pipe = popen(command.c_str(), "r");
+  char buffer[4096];
+  while (const size_t size = std::fread(buffer, 1, sizeof(buffer), pipe)) run.text.append(buffer, size);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) run.exitCode = WEXITSTATUS(status);
+  return run;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// Fails unless the program refuses with that exit code and one line that holds `part`.
+void expectRefusal(const std::string& arguments, const std::string& part) {
+  SCOPED_TRACE(arguments);
+  const Outcome run = runProgram(arguments);
+  EXPECT_EQ(run.exitCode, ExitCode::Usage) << run.text;
+  EXPECT_TRUE(contains(run.text, part)) << run.text;
+}
+
+TEST(FeatureMapsProgram, DrawsAVerifiedSheet) {
+  const TemporaryFolder folder;
+  const Outcome run = runProgram(fmt::format("--device emulated --crop {} --output {} --plans", kCrop, folder / "sheet.png"));
+  ASSERT_EQ(run.exitCode, ExitCode::Success) << run.text;
+  for (const char* part : {"48 x 48 pixels", "shift_window", "% of its bound", "unproven hardware behaviour",
+                           "within the derived error bound", "100%", "MMAs", "earliest", "hardware numerics"}) {
+    EXPECT_TRUE(contains(run.text, part)) << "no '" << part << "' in\n" << run.text;
+  }
+  const Image sheet = readPng(folder / "sheet.png");
+  EXPECT_GT(sheet.width, 1000);
+  EXPECT_GT(sheet.height, 1000);
+}
+
+TEST(FeatureMapsProgram, FastNumericsAndTheOtherProducerAreWithinTheirBound) {
+  const TemporaryFolder folder;
+  for (const char* producer : {"tensor_copy", "register_store"}) {
+    const Outcome run = runProgram(fmt::format("--device emulated --crop 33x21+90+60 --numerics fast --producer {} --output {}",
+                                           producer, folder / "sheet.png"));
+    EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
+  }
+}
+
+TEST(FeatureMapsProgram, MistakesGetOneSentenceAndExitCode2) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "text.png") << "no picture";
+  expectRefusal("--image " + (folder / "missing.png"), "No such file");
+  expectRefusal("--image " + (folder / "text.png"), "is not a PNG file");
+  expectRefusal("--size 1", "--size 1 is outside 8..1024");
+  expectRefusal("--size 100000", "--size 100000 is outside");
+  expectRefusal("--size many", "many");
+  expectRefusal("--crop 48x48", "WxH+X+Y");
+  expectRefusal("--crop 300x300+0+0", "reaches outside the picture, which is 256x256");
+  expectRefusal("--policy sometimes", "sometimes");
+  expectRefusal("--producer magic", "magic");
+  expectRefusal("--no-such-option", "--no-such-option");
+}
+
+TEST(FeatureMapsProgram, AFileThatCannotBeWrittenIsSaidBeforeTheWork) {
+  const TemporaryFolder folder;
+  expectRefusal("--output " + (folder / "no/such/folder/sheet.png"), "Cannot write");
+}
+
+TEST(FeatureMapsProgram, UnknownSemanticsAreRefused) {
+  const TemporaryFolder folder;
+  const Outcome run = runProgram("--device emulated --semantics U999=1 --crop 8x8+0+0 --output " + (folder / "sheet.png"));
+  EXPECT_EQ(run.exitCode, ExitCode::DeviceFailure) << run.text;
+  EXPECT_TRUE(contains(run.text, "U999")) << run.text;
+}
+
+TEST(FeatureMapsProgram, HelpNamesEveryOption) {
+  const Outcome run = runProgram("--help");
+  EXPECT_EQ(run.exitCode, ExitCode::Success);
+  for (const char* option : {"--image", "--size", "--crop", "--output", "--dump", "--device", "--policy", "--seed", "--numerics",
+                             "--semantics", "--producer", "--quick", "--no-verify", "--plans", "--counters", "Exit codes"}) {
+    EXPECT_TRUE(contains(run.text, option)) << option;
+  }
+}
+
+/// Both layers of the crop, as the bytes of the dumped arrays; nothing when the program failed.
+std::optional<std::string> mapsUnder(const TemporaryFolder& folder, const std::string& schedule) {
+  const Outcome run = runProgram(fmt::format("--device emulated --no-verify --crop {} --output {} --dump {} --policy {}", kCrop,
+                                         folder / "sheet.png", folder / "maps", schedule));
+  EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
+  if (run.exitCode != ExitCode::Success) return std::nullopt;
+  return fileContents(folder / "maps.layer1.npy") + fileContents(folder / "maps.layer2.npy");
+}
+
+/// Five seeds a test, so that tests can run side by side.
+class FeatureMapsSchedules : public testing::TestWithParam<int> {};
+
+TEST_P(FeatureMapsSchedules, SameBitsWhateverTheOrderOfCompletion) {
+  const TemporaryFolder folder;
+  const std::optional<std::string> earliest = mapsUnder(folder, "earliest");
+  ASSERT_TRUE(earliest);
+  ASSERT_GT(earliest->size(), 48u * 48u * (120u * 2u + 24u * 4u));
+  const auto compare = [&](const std::string& schedule) {
+    const std::optional<std::string> maps = mapsUnder(folder, schedule);
+    EXPECT_TRUE(maps == earliest) << "outputs differ under --policy " << schedule;
+  };
+  if (GetParam() == 0) compare("latest");
+  for (int seed = 5 * GetParam() + 1; seed <= 5 * GetParam() + 5; ++seed) compare(fmt::format("random --seed {}", seed));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, FeatureMapsSchedules, testing::Range(0, 4));
+
+}  // namespace
+}  // namespace feature_maps
