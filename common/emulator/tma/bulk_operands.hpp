@@ -55,6 +55,7 @@ class OperandCursor {
   const ptx::Operand& next(const char* what);
   LaneAddress address(const char* what) { return LaneAddress(context_.address(next(what))); }
   machine::Slot source(const char* what, ptx::ScalarType type) { return context_.source(next(what), type); }
+  bool more() const { return index_ < context_.instruction().operands.size(); }
   /// An illegal-instruction error unless every operand was taken.
   void finish();
 

@@ -1,0 +1,327 @@
+#include "common/emulator/tensor/mma.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/emulator/error.hpp"
+#include "common/emulator/tensor/mma_operands.hpp"
+#include "common/emulator/tensor/numerics_fast.hpp"
+#include "common/emulator/tensor/numerics_hardware.hpp"
+#include "common/emulator/tensor/operand_address.hpp"
+
+namespace shiftconv::emulator::tensor {
+
+namespace {
+
+/// Every instruction reads 32 bytes of A per row (PTX ISA 9.7.16.10.4).
+constexpr uint32_t kOperandColumns = 8;
+constexpr uint32_t kOperandRowBytes = 32;
+
+bool isSet(const LaneBits& bits, uint32_t lane) { return bits[lane / 32] >> lane % 32 & 1; }
+
+template <class... Arguments>
+[[noreturn]] void refuse(ErrorKind kind, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  throw EmulatorError(kind, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+bool isSixBit(ElementType type) { return elementFormat(type).packedBits == 6; }
+
+void checkAccumulator(const MmaOperation& operation, const MmaContext& context) {
+  const TmemAddress d = unpackAddress(operation.d);
+  const AccumulatorLayout layout = operation.layout();
+  if (!layout.allowsBaseLane(d.lane)) {
+    refuse(ErrorKind::Misaligned,
+           "The accumulator of tcgen05.mma starts at lane {}; with M = {} and cta_group::{} the lane must be {}.", d.lane,
+           operation.descriptor.m, operation.ctaGroup, layout.spaced ? "0 or 16" : "0");
+  }
+  const uint8_t rule = context.options.semantics[Unproven::U23];
+  const uint32_t alignment = rule == 1 ? 4 : rule == 2 ? 32 : 1;
+  if (d.column % 32 != 0) context.counters.use(Unproven::U23);
+  if (d.column % alignment != 0) {
+    refuse(ErrorKind::Misaligned,
+           "The accumulator of tcgen05.mma starts at column {}: alternative {} of question U23 wants a multiple of {}.", d.column,
+           rule, alignment);
+  }
+  for (const CtaMemories& cta : context.ctas) {
+    cta.tensor.requireCells(0, kTmemLanes, d.column, layout.columns, "The accumulator of tcgen05.mma");
+  }
+}
+
+void checkOperandA(const MmaOperation& operation, const MmaContext& context) {
+  const InstructionDescriptor& descriptor = operation.descriptor;
+  if (!operation.aInTensorMemory) {
+    checkOperandDescriptor(operation.a, descriptor.a, descriptor.transposeA, "operand A", context.options.semantics,
+                           context.counters);
+    return;
+  }
+  if (descriptor.transposeA) {
+    refuse(ErrorKind::Descriptor, "Instruction descriptor: A in Tensor Memory is always K-major, but bit 15 says MN-major.");
+  }
+  const TmemAddress a = unpackAddress(operation.aAddress);
+  const AccumulatorLayout layout = operation.layout();
+  const uint32_t dLane = unpackAddress(operation.d).lane;
+  if (!layout.allowsBaseLane(a.lane) || a.lane != dLane) {
+    refuse(ErrorKind::Misaligned,
+           "Operand A of tcgen05.mma starts at lane {} and the accumulator at lane {}: both must start at lane {}.", a.lane, dLane,
+           layout.spaced ? "0, or both at lane 16" : "0");
+  }
+  for (const CtaMemories& cta : context.ctas) {
+    cta.tensor.requireCells(0, kTmemLanes, a.column, kOperandColumns, "Operand A of tcgen05.mma");
+  }
+  if (isSixBit(descriptor.a)) context.counters.use(Unproven::U8);
+}
+
+void checkShiftOfA(const MmaOperation& operation, const MmaContext& context) {
+  context.counters.use(Unproven::U3);
+  if (std::any_of(operation.disabled.begin(), operation.disabled.end(), [](uint32_t word) { return word != 0; })) {
+    context.counters.use(Unproven::U25);
+  }
+  if (operation.layout().rowsPerCta != 64 || operation.ctaGroup != 1) return;
+  context.counters.use(Unproven::U24);
+  if (context.options.semantics[Unproven::U24] == 0) {
+    refuse(ErrorKind::IllegalInstruction, ".ashift with M = 64: it is defined for M = 128 and 256 (PTX ISA 9.7.16.10.9.1).");
+  }
+}
+
+void checkScaleD(const MmaOperation& operation, const MmaContext& context) {
+  if (operation.scaleD == 0) return;
+  if (operation.kind == MmaKind::I8) {
+    context.counters.use(Unproven::U22);
+    if (context.options.semantics[Unproven::U22] == 0) {
+      refuse(ErrorKind::IllegalInstruction, "scale-input-d is defined for kind::f16 and kind::tf32 only (PTX ISA 9.7.16.10.9.1).");
+    }
+    return;
+  }
+  context.counters.use(Unproven::U15);
+}
+
+/// The A rows that some enabled lane multiplies, and the work of those lanes.
+struct LanePlan {
+  std::array<bool, kTmemLanes> rows{};
+  std::vector<LaneWork> work;
+  LaneBits lanes{};  ///< the enabled lanes
+};
+
+LanePlan planLanes(const MmaOperation& operation, const CtaMemories& cta, const LaneBits& disabled) {
+  LanePlan plan;
+  const AccumulatorLayout layout = operation.layout();
+  const TmemAddress d = unpackAddress(operation.d);
+  for (uint32_t relative = 0; relative + d.lane < kTmemLanes; ++relative) {
+    const int row = layout.rowOfLane(relative);
+    const uint32_t lane = d.lane + relative;
+    if (row < 0 || isSet(disabled, lane)) continue;
+    // In Tensor Memory every lane multiplies its own copy of the row.
+    const uint32_t index = operation.aInTensorMemory ? relative : static_cast<uint32_t>(row);
+    plan.rows[index] = true;
+    plan.lanes[lane / 32] |= 1u << lane % 32;
+    plan.work.push_back({index, layout.firstColumnOfLane(relative), cta.tensor.cells(lane) + d.column});
+  }
+  return plan;
+}
+
+/// Question U20: with alternative 1, `use` reads what the last `fill` read.
+void passThroughCollector(const MmaOperation& operation, const MmaContext& context, std::optional<CollectorBuffer>& buffer,
+                          const LanePlan& plan, OperandTile& a) {
+  const bool uses = operation.collector == Collector::Use || operation.collector == Collector::LastUse;
+  if (uses && context.options.semantics[Unproven::U20] == 1 && buffer && buffer->a.type == a.type) {
+    bool covered = true;
+    for (size_t word = 0; word < plan.lanes.size(); ++word) covered &= (plan.lanes[word] & ~buffer->lanes[word]) == 0;
+    if (covered) a.raw = buffer->a.raw;
+  }
+  if (operation.collector == Collector::Fill) buffer = CollectorBuffer{a, plan.lanes};
+  if (operation.collector == Collector::LastUse || operation.collector == Collector::Discard) buffer.reset();
+}
+
+void requireAccumulators(const MmaOperation& operation, const CtaMemories& cta, const LanePlan& plan) {
+  const uint8_t halves = operation.descriptor.d == AccumulatorType::F16 ? kLowHalf : kWholeCell;
+  const uint32_t column = unpackAddress(operation.d).column;
+  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+    if (isSet(plan.lanes, lane)) {
+      cta.tensor.requireWritten(lane, column, operation.layout().columns, halves,
+                                "The accumulator of tcgen05.mma (enable-input-d is true)");
+    }
+  }
+}
+
+/// Decodes the operands and runs the arithmetic of the chosen numerics.
+void accumulate(const MmaOperation& operation, const MmaContext& context, OperandTile& a, OperandTile& b, const LanePlan& plan) {
+  const uint32_t depth = kindTraits(operation.kind).depth;
+  const uint32_t columns = operation.layout().columns;
+  if (operation.kind == MmaKind::I8) {
+    decodeIntegers(a, kTmemLanes, depth);
+    if (operation.scaleD != 0 && context.options.semantics[Unproven::U22] == 2) {
+      for (const LaneWork& lane : plan.work) {
+        for (uint32_t n = 0; n < columns; ++n)
+          lane.d[n] = static_cast<uint32_t>(static_cast<int32_t>(lane.d[n]) >> operation.scaleD);
+      }
+    }
+    const bool saturate = operation.descriptor.saturate && context.options.semantics[Unproven::U13] == 0;
+    accumulateIntegers(a, b, columns, depth, operation.enableInputD, saturate, plan.work);
+    return;
+  }
+  const AccumulatorInput input{operation.descriptor.d, operation.enableInputD, operation.scaleD,
+                               context.options.semantics[Unproven::U15] == 1};
+  if (context.options.numerics == Numerics::Fast) {
+    decodeForFast(a, kTmemLanes, depth);
+    accumulateFast(a, b, columns, depth, input, plan.work);
+  } else {
+    decodeForHardware(a, kTmemLanes, depth, true);
+    accumulateHardware(a, b, columns, depth, input, plan.work);
+  }
+}
+
+void decodeB(const MmaOperation& operation, const MmaContext& context, OperandTile& b) {
+  const uint32_t depth = kindTraits(operation.kind).depth;
+  if (operation.kind == MmaKind::I8) {
+    decodeIntegers(b, depth, b.stride);
+  } else if (context.options.numerics == Numerics::Fast) {
+    decodeForFast(b, depth, b.stride);
+  } else {
+    decodeForHardware(b, depth, b.stride, false);
+  }
+}
+
+/// Marks the results as defined. f16 results: what the high halves hold is question U9.
+void finishAccumulators(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, const LanePlan& plan,
+                        const std::vector<uint32_t>& highHalves) {
+  const uint32_t columns = operation.layout().columns;
+  const uint32_t column = unpackAddress(operation.d).column;
+  const uint8_t rule = operation.descriptor.d == AccumulatorType::F16 ? context.options.semantics[Unproven::U9] : 0;
+  size_t next = 0;
+  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+    if (!isSet(plan.lanes, lane)) continue;
+    uint8_t* written = cta.tensor.written(lane) + column;
+    if (rule == 0) {
+      std::fill_n(written, columns, static_cast<uint8_t>(kWholeCell));
+      continue;
+    }
+    uint32_t* cells = cta.tensor.cells(lane) + column;
+    for (uint32_t n = 0; n < columns; ++n) {
+      cells[n] = (cells[n] & 0xffffu) | highHalves[next++];
+      written[n] = rule == 1 ? written[n] | kLowHalf : kLowHalf;
+    }
+  }
+}
+
+/// The high halves of f16 accumulators before the MMA, in the order of the enabled lanes.
+std::vector<uint32_t> saveHighHalves(const MmaOperation& operation, const MmaContext& context, const LanePlan& plan) {
+  std::vector<uint32_t> saved;
+  if (operation.descriptor.d != AccumulatorType::F16) return saved;
+  context.counters.use(Unproven::U9);
+  if (context.options.semantics[Unproven::U9] == 0) return saved;
+  for (const LaneWork& lane : plan.work) {
+    for (uint32_t n = 0; n < operation.layout().columns; ++n) saved.push_back(lane.d[n] & 0xffff0000u);
+  }
+  return saved;
+}
+
+void zeroMaskedLanes(const MmaOperation& operation, const CtaMemories& cta, const LaneBits& disabled) {
+  const TmemAddress d = unpackAddress(operation.d);
+  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+    if (!isSet(disabled, lane)) continue;
+    for (uint32_t n = 0; n < operation.layout().columns; ++n) cta.tensor.store(lane, d.column + n, 0);
+  }
+}
+
+void shiftOperandA(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, const LaneBits& disabled) {
+  const Semantics& semantics = context.options.semantics;
+  const TmemAddress a = unpackAddress(operation.aAddress);
+  constexpr uint32_t kWideColumns = 32;
+  const uint32_t width = semantics[Unproven::U3] == 1 ? std::min(kWideColumns, kTmemColumns - a.column) : kShiftColumns;
+  const LaneBits heldBack = semantics[Unproven::U25] == 1 ? disabled : LaneBits{};
+  if (!operation.layout().spaced) {
+    shiftWindows(cta.tensor, a.column, width, kAllWindows, heldBack);
+    return;
+  }
+  // Question U24, M = 64: 16 rows in each window, or nothing.
+  if (semantics[Unproven::U24] != 1) return;
+  for (uint32_t lane = a.lane; lane < kTmemLanes; lane += kWindowLanes) shiftLanes(cta.tensor, a.column, width, lane, 16, heldBack);
+}
+
+void countTraffic(const MmaOperation& operation, const MmaContext& context, const LanePlan& plan) {
+  const uint64_t lanes = plan.work.size();
+  const uint64_t accumulatorBytes = lanes * operation.layout().columns * sizeof(uint32_t);
+  const auto rows = static_cast<uint64_t>(std::count(plan.rows.begin(), plan.rows.end(), true));
+  Counters& counters = context.counters;
+  counters.addBytes(Engine::TensorCore, operation.aInTensorMemory ? Traffic::TmemRead : Traffic::SharedRead,
+                    rows * kOperandRowBytes);
+  counters.addBytes(Engine::TensorCore, Traffic::SharedRead,
+                    uint64_t{operation.descriptor.n} / context.ctas.size() * kOperandRowBytes);
+  if (operation.enableInputD) counters.addBytes(Engine::TensorCore, Traffic::TmemRead, accumulatorBytes);
+  counters.addBytes(Engine::TensorCore, Traffic::TmemWrite, accumulatorBytes);
+}
+
+}  // namespace
+
+std::string MmaOperation::shapeName() const {
+  std::string name = fmt::format("{} m{}n{}k{} a:{}", kindTraits(kind).name, descriptor.m, descriptor.n, kindTraits(kind).depth,
+                                 aInTensorMemory ? "tmem" : "smem");
+  if (ctaGroup == 2) name += " cta_group::2";
+  if (masked) name += " masked";
+  if (shiftA) name += " ashift";
+  return name;
+}
+
+LaneBits disabledLanes(const MmaOperation& operation, uint32_t cta, const Semantics& semantics) {
+  LaneBits result{};
+  const auto& words = operation.disabled;
+  if (operation.ctaGroup == 1) {
+    std::copy_n(words.begin(), result.size(), result.begin());
+    return result;
+  }
+  // Question U7: which CTA words 4..7 belong to, and whether layout B's bits are rows.
+  const uint8_t rule = semantics[Unproven::U7];
+  if (rule == 2 && operation.layout().splitColumns) {
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+      const uint32_t row = cta * 64 + lane % 64;
+      if (words[row / 32] >> row % 32 & 1) result[lane / 32] |= 1u << lane % 32;
+    }
+    return result;
+  }
+  const bool second = rule == 1 ? cta != operation.issuerParity : cta == 1;
+  std::copy_n(words.begin() + (second ? 4 : 0), result.size(), result.begin());
+  return result;
+}
+
+void checkMma(const MmaOperation& operation, const MmaContext& context) {
+  checkAccumulator(operation, context);
+  checkOperandA(operation, context);
+  checkOperandDescriptor(operation.b, operation.descriptor.b, operation.descriptor.transposeB, "operand B",
+                         context.options.semantics, context.counters);
+  if (operation.shiftA) checkShiftOfA(operation, context);
+  checkScaleD(operation, context);
+  const bool anyMasked = std::any_of(operation.disabled.begin(), operation.disabled.end(), [](uint32_t word) { return word != 0; });
+  if (anyMasked && operation.ctaGroup == 2) context.counters.use(Unproven::U7);
+  if (anyMasked && !operation.enableInputD) context.counters.use(Unproven::U26);
+  if (operation.collector == Collector::Use || operation.collector == Collector::LastUse) context.counters.use(Unproven::U20);
+  if (operation.kind == MmaKind::I8) context.counters.use(Unproven::U13);
+  if (operation.ctaGroup == 2 || operation.kind == MmaKind::I8 || isSixBit(operation.descriptor.a) ||
+      isSixBit(operation.descriptor.b)) {
+    context.counters.use(Unproven::U14);
+  }
+}
+
+void performMma(const MmaOperation& operation, const MmaContext& context) {
+  // Large buffers, kept from one MMA to the next.
+  thread_local OperandTile a, b;
+  fetchB(operation, context, b);
+  decodeB(operation, context, b);
+  for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {
+    const CtaMemories& memories = context.ctas[cta];
+    const LaneBits disabled = disabledLanes(operation, cta, context.options.semantics);
+    const LanePlan plan = planLanes(operation, memories, disabled);
+    fetchA(operation, context, memories, plan.rows, a);
+    passThroughCollector(operation, context, context.collectors[cta], plan, a);
+    if (operation.enableInputD) requireAccumulators(operation, memories, plan);
+    const std::vector<uint32_t> highHalves = saveHighHalves(operation, context, plan);
+    accumulate(operation, context, a, b, plan);
+    finishAccumulators(operation, context, memories, plan, highHalves);
+    if (!operation.enableInputD && context.options.semantics[Unproven::U26] == 1) zeroMaskedLanes(operation, memories, disabled);
+    if (operation.shiftA) shiftOperandA(operation, context, memories, disabled);
+    countTraffic(operation, context, plan);
+  }
+  ++context.counters.mma[operation.shapeName()];
+}
+
+}  // namespace shiftconv::emulator::tensor

@@ -1,0 +1,161 @@
+#include "common/emulator/tensor/mma_operands.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "common/emulator/tensor/operand_address.hpp"
+#include "common/emulator/tensor/operand_chunk.hpp"
+
+namespace shiftconv::emulator::tensor {
+
+namespace {
+
+/// How the elements of a 16-byte chunk are stored.
+struct ChunkFormat {
+  uint32_t elements;  ///< in a chunk
+  uint32_t bitStep;   ///< from one element to the next
+  uint32_t shift;     ///< of the element inside its step
+  uint32_t mask;
+  uint32_t definedBytes;  ///< data before the padding of packed sub-byte elements
+};
+
+/// PTX ISA 9.7.16.10.4 (Tensor Memory) and 9.7.16.10.6 (shared memory).
+ChunkFormat chunkFormat(const MmaOperation& operation, ElementType type, bool inTensorMemory, const Semantics& semantics) {
+  const ElementFormat& format = elementFormat(type);
+  const uint32_t width = format.specials == Specials::Integer ? 8u : 1u + format.exponentBits + format.mantissaBits;
+  const uint32_t mask = (1u << width) - 1;
+  const bool fourBitKind = operation.kind == MmaKind::MXF4 || operation.kind == MmaKind::MXF4NVF4;
+  if (fourBitKind) return {32, 4, 0, mask, kChunkBytes};
+  if (format.packedBits < 8 && !inTensorMemory) return {16, format.packedBits, 0, mask, 2u * format.packedBits};
+  uint32_t shift = format.shift;
+  if (format.packedBits == 6 && semantics[Unproven::U8] == 1) shift = 0;
+  return {kChunkBytes * 8u / format.containerBits, format.containerBits, shift, mask, kChunkBytes};
+}
+
+/// Element bits of a chunk, `step` array elements apart.
+void unpackChunk(const ChunkFormat& format, const std::byte* chunk, uint32_t* raw, size_t step) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(chunk);
+  if (format.bitStep == 16) {
+    for (uint32_t i = 0; i < 8; ++i) raw[i * step] = bytes[2 * i] | uint32_t{bytes[2 * i + 1]} << 8;
+    return;
+  }
+  if (format.bitStep == 32) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      uint32_t word;
+      std::memcpy(&word, bytes + 4 * i, sizeof word);
+      raw[i * step] = word >> format.shift & format.mask;
+    }
+    return;
+  }
+  for (uint32_t i = 0; i < format.elements; ++i) {
+    const uint32_t bit = i * format.bitStep + format.shift;
+    const uint32_t next = bit / 8 + 1 < kChunkBytes ? bytes[bit / 8 + 1] : 0u;
+    raw[i * step] = (bytes[bit / 8] | next << 8) >> bit % 8 & format.mask;
+  }
+}
+
+uint32_t depthOf(const MmaOperation& operation) { return kindTraits(operation.kind).depth; }
+
+/// The shared-memory half of both fetches: rows [0, count) of an operand, element (row, k) to raw[row * rowStep + k * kStep].
+struct SharedOperand {
+  const MatrixDescriptor& descriptor;
+  ElementType type;
+  bool transposed;
+  const char* name;
+  uint32_t firstIndex;  ///< added to the row in messages
+};
+
+void fetchShared(const MmaOperation& operation, const MmaContext& context, const machine::SharedMemory& shared,
+                 const SharedOperand& operand, uint32_t count, std::span<const bool> rows, uint32_t* raw, size_t rowStep,
+                 size_t kStep) {
+  const Semantics& semantics = context.options.semantics;
+  const OperandAddress addresses(operand.descriptor, semantics[Unproven::U11]);
+  const ChunkFormat format = chunkFormat(operation, operand.type, false, semantics);
+  const uint32_t depth = depthOf(operation);
+  const auto wanted = [&](uint32_t row) { return rows.empty() || rows[row]; };
+  if (!operand.transposed) {
+    for (uint32_t row = 0; row < count; ++row) {
+      if (!wanted(row)) continue;
+      for (uint32_t chunk = 0; chunk < depth / format.elements; ++chunk) {
+        const std::byte* bytes =
+            readChunk(shared, addresses.kMajor(row, chunk), format.definedBytes, semantics, context.counters, [&] {
+              return fmt::format("Operand {} of tcgen05.mma, row {}, k {}..{},", operand.name, operand.firstIndex + row,
+                                 chunk * format.elements, (chunk + 1) * format.elements - 1);
+            });
+        unpackChunk(format, bytes, raw + row * rowStep + chunk * format.elements * kStep, kStep);
+      }
+    }
+    return;
+  }
+  const uint32_t elementBytes = kChunkBytes / format.elements;
+  for (uint32_t first = 0; first < count; first += format.elements) {
+    // Only the elements of wanted rows need to be defined.
+    bool whole = true, any = false;
+    for (uint32_t i = 0; i < format.elements; ++i) {
+      const bool want = first + i < count && wanted(first + i);
+      whole &= want;
+      any |= want;
+    }
+    if (!any) continue;
+    for (uint32_t k = 0; k < depth; ++k) {
+      const uint32_t address = addresses.mnMajor(first / format.elements, k);
+      const auto describe = [&] {
+        return fmt::format("Operand {} of tcgen05.mma (MN-major), rows {}..{}, k {},", operand.name, operand.firstIndex + first,
+                           operand.firstIndex + first + format.elements - 1, k);
+      };
+      const std::byte* bytes = readChunk(shared, address, whole ? kChunkBytes : 0, semantics, context.counters, describe);
+      for (uint32_t i = 0; i < format.elements; ++i) {
+        if (first + i >= count || !wanted(first + i)) continue;
+        if (!whole && !shared.isWritten(static_cast<uint32_t>(bytes - shared.data()) + i * elementBytes, elementBytes)) {
+          throw EmulatorError(ErrorKind::Uninitialised, fmt::format("{} reads shared memory at {:#x}, which nothing has written.",
+                                                                    describe(), bytes - shared.data() + i * elementBytes));
+        }
+        uint32_t value = 0;
+        std::memcpy(&value, bytes + i * elementBytes, elementBytes);
+        raw[(first + i) * rowStep + k * kStep] = value >> format.shift & format.mask;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta,
+            std::span<const bool, kTmemLanes> rows, OperandTile& tile) {
+  const uint32_t depth = depthOf(operation);
+  tile.type = operation.descriptor.a;
+  tile.negate = operation.descriptor.negateA;
+  tile.resize(kTmemLanes, depth);
+  if (!operation.aInTensorMemory) {
+    const SharedOperand operand{operation.a, tile.type, operation.descriptor.transposeA, "A", 0};
+    fetchShared(operation, context, cta.shared, operand, operation.layout().rowsPerCta, rows, tile.raw.data(), depth, 1);
+    return;
+  }
+  const ChunkFormat format = chunkFormat(operation, tile.type, true, context.options.semantics);
+  const TmemAddress at = unpackAddress(operation.aAddress);
+  for (uint32_t row = 0; row < kTmemLanes; ++row) {
+    if (!rows[row]) continue;
+    const uint32_t lane = at.lane + row;
+    constexpr uint32_t kRowColumns = 8;
+    cta.tensor.requireWritten(lane, at.column, kRowColumns, kWholeCell, "Operand A of tcgen05.mma");
+    const auto* bytes = reinterpret_cast<const std::byte*>(cta.tensor.cells(lane) + at.column);
+    for (uint32_t chunk = 0; chunk < depth / format.elements; ++chunk) {
+      unpackChunk(format, bytes + chunk * kChunkBytes, tile.raw.data() + size_t{row} * depth + chunk * format.elements, 1);
+    }
+  }
+}
+
+void fetchB(const MmaOperation& operation, const MmaContext& context, OperandTile& tile) {
+  tile.type = operation.descriptor.b;
+  tile.negate = operation.descriptor.negateB;
+  const uint32_t columns = operation.descriptor.n;
+  tile.resize(depthOf(operation), columns);
+  const uint32_t share = columns / static_cast<uint32_t>(context.ctas.size());
+  for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {
+    const SharedOperand operand{operation.b, tile.type, operation.descriptor.transposeB, "B", cta * share};
+    fetchShared(operation, context, context.ctas[cta].shared, operand, share, {}, tile.raw.data() + cta * share, 1, columns);
+  }
+}
+
+}  // namespace shiftconv::emulator::tensor

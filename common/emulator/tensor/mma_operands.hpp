@@ -1,0 +1,18 @@
+// Fetching the operands of an MMA from shared memory or Tensor Memory into dense tiles of element bits.
+#pragma once
+
+#include <cstdint>
+
+#include "common/emulator/tensor/mma.hpp"
+
+namespace shiftconv::emulator::tensor {
+
+/// Operand A of one CTA into rows of `tile.raw`. In Tensor Memory a row is indexed by its lane relative to the base lane, in
+/// shared memory by its M index in the CTA. Only rows in `rows` (128 flags, same index) are fetched.
+void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta,
+            std::span<const bool, kTmemLanes> rows, OperandTile& tile);
+
+/// All N columns of operand B: with cta_group::2 each CTA contributes half of them from its own shared memory.
+void fetchB(const MmaOperation& operation, const MmaContext& context, OperandTile& tile);
+
+}  // namespace shiftconv::emulator::tensor

@@ -1,0 +1,133 @@
+#include "common/emulator/tensor/ordering.hpp"
+
+#include <algorithm>
+
+namespace shiftconv::emulator::tensor {
+
+namespace {
+
+/// Completed operations that nothing retires are forgotten beyond this many.
+constexpr size_t kRememberedOperations = 1024;
+
+/// The execution-ordered pairs of PTX ISA 9.7.16.6.2.
+bool isOrderedPair(const OrderedOperation& first, const OrderedOperation& second) {
+  switch (second.kind) {
+    case OperationClass::Mma:
+      return first.kind != OperationClass::Mma || first.accumulator == second.accumulator;
+    case OperationClass::Shift:
+      return first.kind == OperationClass::Mma;
+    case OperationClass::Copy4x256b:
+      return first.kind == OperationClass::Shift;
+    case OperationClass::OtherCopy:
+      return false;
+  }
+  return false;
+}
+
+bool isShiftingPair(const OrderedOperation& first, const OrderedOperation& second) {
+  return first.kind == OperationClass::Mma && second.kind == OperationClass::Mma && (first.shiftsOperand || second.shiftsOperand) &&
+         first.operand.overlaps(second.operand);
+}
+
+/// Two operations of which one writes what the other touches; mma pairs are looked at by isShiftingPair.
+bool conflict(const OrderedOperation& first, const OrderedOperation& second) {
+  if (first.kind == OperationClass::Mma && second.kind == OperationClass::Mma) return false;
+  return first.operand.overlaps(second.operand) || first.operand.overlaps(second.result) || first.result.overlaps(second.operand);
+}
+
+}  // namespace
+
+bool Ordering::isVisible(const Record& earlier, uint32_t thread) const {
+  if (earlier.operation.thread == thread) return true;
+  const auto acquired = acquiredAt_.find(thread);
+  return earlier.releasedAt != 0 && acquired != acquiredAt_.end() && earlier.releasedAt < acquired->second;
+}
+
+std::vector<uint64_t> Ordering::allBefore(const std::vector<uint64_t>& direct) const {
+  std::vector<uint64_t> all = direct;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto record = std::lower_bound(records_.begin(), records_.end(), all[i],
+                                         [](const Record& candidate, uint64_t serial) { return candidate.serial < serial; });
+    if (record == records_.end() || record->serial != all[i]) continue;
+    for (uint64_t serial : record->before) {
+      if (std::find(all.begin(), all.end(), serial) == all.end()) all.push_back(serial);
+    }
+  }
+  return all;
+}
+
+std::vector<machine::OperationId> Ordering::predecessors(const OrderedOperation& operation, const Semantics& semantics,
+                                                         const machine::AsyncQueue& queue, Counters& counters) {
+  std::vector<machine::OperationId> outstanding;
+  directlyBefore_.clear();
+  std::vector<const Record*> unordered6, unordered17;
+  for (const Record& record : records_) {
+    if ((record.operation.ctas & operation.ctas) == 0 || !isVisible(record, operation.thread)) continue;
+    bool ordered = isOrderedPair(record.operation, operation);
+    if (!ordered && isShiftingPair(record.operation, operation)) {
+      unordered17.push_back(&record);
+      ordered = semantics[Unproven::U17] == 1;
+    } else if (!ordered && conflict(record.operation, operation)) {
+      unordered6.push_back(&record);
+      ordered = semantics[Unproven::U6] == 1;
+    }
+    if (!ordered) continue;
+    directlyBefore_.push_back(record.serial);
+    if (!queue.isComplete(record.id)) outstanding.push_back(record.id);
+  }
+  if (!unordered6.empty() || !unordered17.empty()) {
+    // What the listed pairs alone imply, whatever the chosen alternative adds.
+    std::vector<uint64_t> listed;
+    for (const Record& record : records_) {
+      const bool direct = std::find(directlyBefore_.begin(), directlyBefore_.end(), record.serial) != directlyBefore_.end();
+      if (direct && isOrderedPair(record.operation, operation)) listed.push_back(record.serial);
+    }
+    const std::vector<uint64_t> implied = allBefore(listed);
+    const auto isOpen = [&](const Record* record) {
+      return std::find(implied.begin(), implied.end(), record->serial) == implied.end();
+    };
+    if (std::any_of(unordered6.begin(), unordered6.end(), isOpen)) counters.use(Unproven::U6);
+    if (std::any_of(unordered17.begin(), unordered17.end(), isOpen)) counters.use(Unproven::U17);
+  }
+  return outstanding;
+}
+
+void Ordering::remember(const OrderedOperation& operation, machine::OperationId id, const machine::AsyncQueue& queue) {
+  if (records_.size() >= kRememberedOperations && queue.isComplete(records_.front().id)) records_.pop_front();
+  Record record;
+  record.serial = nextSerial_++;
+  record.id = id;
+  record.operation = operation;
+  record.before = std::move(directlyBefore_);
+  records_.push_back(std::move(record));
+  directlyBefore_.clear();
+}
+
+std::vector<machine::OperationId> Ordering::tracked(uint32_t thread, const machine::AsyncQueue& queue) const {
+  std::vector<machine::OperationId> result;
+  for (const Record& record : records_) {
+    if (record.operation.thread == thread && !queue.isComplete(record.id)) result.push_back(record.id);
+  }
+  return result;
+}
+
+void Ordering::commit(uint32_t thread, machine::OperationId id) {
+  for (Record& record : records_) {
+    if (record.operation.thread == thread && record.coveredBy == 0) record.coveredBy = id;
+  }
+  release(thread);
+}
+
+void Ordering::release(uint32_t thread) {
+  ++clock_;
+  for (Record& record : records_) {
+    if (record.operation.thread == thread && record.releasedAt == 0) record.releasedAt = clock_;
+  }
+}
+
+void Ordering::acquire(uint32_t thread, const machine::AsyncQueue& queue) {
+  acquiredAt_[thread] = ++clock_;
+  std::erase_if(records_, [&](const Record& record) { return record.coveredBy != 0 && queue.isComplete(record.coveredBy); });
+}
+
+}  // namespace shiftconv::emulator::tensor
