@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <exception>
 
 #include "common/numerics/float16.hpp"
@@ -110,7 +111,7 @@ SheetContent sheetContent(const Image& photograph, const InputPlanes& planes, co
 
 int run(const Options& options) {
   const Image photograph = loadPhotograph(options);
-  requireWritable(options.output);
+  if (options.sheet) requireWritable(options.output);
   if (!options.dump.empty()) requireWritable(options.dump + ".layer1.npy");
   const InputPlanes planes = inputPlanes(photograph);
   const FilterBank bank = makeFilterBank();
@@ -156,9 +157,11 @@ int run(const Options& options) {
   const Maps combined{planes.width, planes.height, second.count(), runner.download<float>(combinedMaps)};
   layers.back().check = check(combination, magnitudes, combined.values.data(), options, runner, progress);
 
-  SheetContent content = sheetContent(photograph, planes, bank, first, second, combined);
-  content.footer = footerLines(layers, deviceLine(runner, options));
-  writePng(options.output, render(layOut(content)));
+  if (options.sheet) {
+    SheetContent content = sheetContent(photograph, planes, bank, first, second, combined);
+    content.footer = footerLines(layers, deviceLine(runner, options));
+    writePng(options.output, render(layOut(content)));
+  }
   if (!options.dump.empty()) {
     writeNpy(options.dump + ".layer1.npy", firstMaps, {planes.height, planes.width, bank.count()});
     writeNpy(options.dump + ".layer2.npy", combined.values, {planes.height, planes.width, second.count()});

@@ -13,7 +13,7 @@ CommandLine parseCommandLine(int argc, char** argv) {
   Options& options = line.options;
   options.image = FEATURE_MAPS_PHOTOGRAPH;
   std::string crop;
-  bool noVerify = false;
+  bool noVerify = false, noSheet = false;
 
   CLI::App app{
       "Runs a photograph through 120 image filters and 24 combinations of their maps, as convolutions on a Blackwell GPU or on\n"
@@ -46,6 +46,7 @@ CommandLine parseCommandLine(int argc, char** argv) {
       ->check(CLI::IsMember({"tensor_copy", "register_store"}));
   app.add_flag("--quick", options.quick, fmt::format("scale to {} pixels unless --size is given", kQuickSize));
   app.add_flag("--no-verify", noVerify, "skip the comparison with the exact result");
+  app.add_flag("--no-sheet", noSheet, "draw nothing; for runs that only --dump");
   app.add_flag("--plans", options.plans, "print the plan of every convolution");
   app.add_flag("--counters", options.counters, "emulated device: print all counters");
 
@@ -63,6 +64,7 @@ CommandLine parseCommandLine(int argc, char** argv) {
     line.exitCode = ExitCode::Usage;
   }
   options.verify = !noVerify;
+  options.sheet = !noSheet;
   return line;
 }
 

@@ -29,6 +29,7 @@ struct Options {
   std::string producer;                ///< empty: the planner's choice
   bool quick = false;
   bool verify = true;
+  bool sheet = true;
   bool plans = false;     ///< print every plan
   bool counters = false;  ///< print the whole table of counters
 };

@@ -69,7 +69,8 @@ void printCounters(const ConvolutionRunner& runner, bool all) {
 
 int printVerdict(const std::vector<CheckedLayer>& layers, const Options& options) {
   const Verification sum = total(layers);
-  fmt::print("\n{} convolutions in {:.1f} s; contact sheet: {}\n", layers.size(), totalSeconds(layers), options.output);
+  fmt::print("\n{} convolutions in {:.1f} s; contact sheet: {}\n", layers.size(), totalSeconds(layers),
+             options.sheet ? options.output : "none (--no-sheet)");
   if (sum.elements == 0) {
     fmt::print("Results were not verified (--no-verify).\n");
     return ExitCode::Success;

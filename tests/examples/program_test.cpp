@@ -58,7 +58,7 @@ TEST(FeatureMapsProgram, FastNumericsAndTheOtherProducerAreWithinTheirBound) {
   const TemporaryFolder folder;
   for (const char* producer : {"tensor_copy", "register_store"}) {
     const Outcome run = runProgram(fmt::format("--device emulated --crop 33x21+90+60 --numerics fast --producer {} --output {}",
-                                           producer, folder / "sheet.png"));
+                                               producer, folder / "sheet.png"));
     EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
   }
 }
@@ -93,16 +93,17 @@ TEST(FeatureMapsProgram, UnknownSemanticsAreRefused) {
 TEST(FeatureMapsProgram, HelpNamesEveryOption) {
   const Outcome run = runProgram("--help");
   EXPECT_EQ(run.exitCode, ExitCode::Success);
-  for (const char* option : {"--image", "--size", "--crop", "--output", "--dump", "--device", "--policy", "--seed", "--numerics",
-                             "--semantics", "--producer", "--quick", "--no-verify", "--plans", "--counters", "Exit codes"}) {
+  for (const char* option :
+       {"--image", "--size", "--crop", "--output", "--dump", "--device", "--policy", "--seed", "--numerics", "--semantics",
+        "--producer", "--quick", "--no-verify", "--no-sheet", "--plans", "--counters", "Exit codes"}) {
     EXPECT_TRUE(contains(run.text, option)) << option;
   }
 }
 
 /// Both layers of the crop, as the bytes of the dumped arrays; nothing when the program failed.
 std::optional<std::string> mapsUnder(const TemporaryFolder& folder, const std::string& schedule) {
-  const Outcome run = runProgram(fmt::format("--device emulated --no-verify --crop {} --output {} --dump {} --policy {}", kCrop,
-                                         folder / "sheet.png", folder / "maps", schedule));
+  const Outcome run = runProgram(
+      fmt::format("--device emulated --no-verify --no-sheet --crop {} --dump {} --policy {}", kCrop, folder / "maps", schedule));
   EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
   if (run.exitCode != ExitCode::Success) return std::nullopt;
   return fileContents(folder / "maps.layer1.npy") + fileContents(folder / "maps.layer2.npy");
