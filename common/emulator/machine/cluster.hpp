@@ -137,7 +137,7 @@ class Cluster {
 struct WaitReason {
   std::string text;                       ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
   bool mayTimeOut = false;                ///< try_wait: returns false once when nothing else can happen
-  std::function<std::string()> describe;  ///< instead of `text`, when making the text would be slow
+  std::function<std::string()> describe{};  ///< instead of `text`, when making the text would be slow
 };
 
 /// 32 lanes with their own program counters. Public part: what instruction handlers use.
