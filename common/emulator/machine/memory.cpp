@@ -146,15 +146,35 @@ void GlobalMemory::unregisterRange(const void* base) {
   impl_->invalidateCaches();
 }
 
-std::byte* GlobalMemory::access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const {
-  const uint64_t epoch = impl_->epoch.load(std::memory_order_acquire);
-  const bool aligned = (address & (alignment - 1)) == 0;
-  if (aligned)
-    for (const CachedRegion& entry : cachedRegions)
-      if (entry.epoch == epoch && address >= entry.begin && address < entry.end && bytes <= entry.end - address &&
-          (entry.writable || !write))
-        return reinterpret_cast<std::byte*>(address);
+namespace {
 
+bool isCached(uint64_t epoch, uint64_t address, uint64_t bytes, bool write) {
+  for (const CachedRegion& entry : cachedRegions)
+    if (entry.epoch == epoch && address >= entry.begin && address < entry.end && bytes <= entry.end - address &&
+        (entry.writable || !write))
+      return true;
+  return false;
+}
+
+void remember(uint64_t epoch, const Region& region) {
+  cachedRegions[nextCachedRegion] = {epoch, region.begin, region.end, region.writable};
+  nextCachedRegion = (nextCachedRegion + 1) % kCachedRegions;
+}
+
+}  // namespace
+
+bool GlobalMemory::reaches(uint64_t address, uint64_t bytes, bool write) const {
+  if (isCached(impl_->epoch.load(std::memory_order_acquire), address, bytes, write)) return true;
+  std::shared_lock lock(impl_->mutex);
+  const Region* region = impl_->find(address);
+  if (region == nullptr || bytes > region->end - address || (write && !region->writable)) return false;
+  remember(impl_->epoch.load(std::memory_order_relaxed), *region);
+  return true;
+}
+
+std::byte* GlobalMemory::access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const {
+  const bool aligned = (address & (alignment - 1)) == 0;
+  if (aligned && reaches(address, bytes, write)) return reinterpret_cast<std::byte*>(address);
   std::shared_lock lock(impl_->mutex);
   const char* verb = write ? "write" : "read";
   const Region* region = impl_->find(address);
@@ -164,17 +184,13 @@ std::byte* GlobalMemory::access(uint64_t address, uint64_t bytes, uint32_t align
   if (!aligned)
     throw EmulatorError(
         ErrorKind::Misaligned,
-        fmt::format(
-            "global {} of {} bytes at 0x{:x} needs an address that is a multiple of {} (byte {} of the allocation at 0x{:x})", verb,
-            bytes, address, alignment, address - region->begin, region->begin));
-  if (write && !region->writable)
-    throw EmulatorError(
-        ErrorKind::OutOfBounds,
-        fmt::format("global write of {} bytes at 0x{:x} falls into read-only memory (byte {} of the {}-byte range at 0x{:x})",
-                    bytes, address, address - region->begin, region->end - region->begin, region->begin));
-  cachedRegions[nextCachedRegion] = {impl_->epoch.load(std::memory_order_relaxed), region->begin, region->end, region->writable};
-  nextCachedRegion = (nextCachedRegion + 1) % kCachedRegions;
-  return reinterpret_cast<std::byte*>(address);
+        fmt::format("global {} of {} bytes at 0x{:x} needs an address that is a multiple of {} (byte {} of the allocation "
+                    "at 0x{:x})",
+                    verb, bytes, address, alignment, address - region->begin, region->begin));
+  throw EmulatorError(
+      ErrorKind::OutOfBounds,
+      fmt::format("global write of {} bytes at 0x{:x} falls into read-only memory (byte {} of the {}-byte range at 0x{:x})", bytes,
+                  address, address - region->begin, region->end - region->begin, region->begin));
 }
 
 bool GlobalMemory::contains(uint64_t address, uint64_t bytes) const {

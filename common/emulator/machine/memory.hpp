@@ -5,6 +5,7 @@
 // Local memory: generic = kLocalWindow + per-lane offset.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -41,6 +42,8 @@ class GlobalMemory {
   /// Host pointer for [address, address+bytes) inside one live allocation. Throws OutOfBounds with the
   /// address, the size and the nearest allocation, or Misaligned.
   std::byte* access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const;
+  /// True when access() of the range would succeed with any alignment. Fast for recently used allocations.
+  bool reaches(uint64_t address, uint64_t bytes, bool write) const;
   /// True when the range lies in one live allocation.
   bool contains(uint64_t address, uint64_t bytes) const;
   uint64_t allocatedBytes() const;
@@ -71,6 +74,18 @@ class SharedMemory {
     std::memset(written_.data() + offset, 1, bytes);
     return bytes_.data() + offset;
   }
+  /// As read() and write() of N bytes (a power of two up to 16) aligned to N: the fast case of thread accesses.
+  template <uint32_t N>
+  const std::byte* readFixed(uint32_t offset) const {
+    if (!fits(offset, N, N) || !allWritten<N>(offset)) refuse(offset, N, N, "read");
+    return bytes_.data() + offset;
+  }
+  template <uint32_t N>
+  std::byte* writeFixed(uint32_t offset) {
+    if (!fits(offset, N, N)) refuse(offset, N, N, "write");
+    std::memset(written_.data() + offset, 1, N);
+    return bytes_.data() + offset;
+  }
   /// As write, but the bytes become undefined (padding that an engine leaves uninitialised).
   void poison(uint32_t offset, uint32_t bytes);
   bool isWritten(uint32_t offset, uint32_t bytes) const;
@@ -78,6 +93,12 @@ class SharedMemory {
  private:
   bool fits(uint32_t offset, uint32_t bytes, uint32_t alignment) const {
     return uint64_t{offset} + bytes <= bytes_.size() && (offset & (alignment - 1)) == 0;
+  }
+  template <uint32_t N>
+  bool allWritten(uint32_t offset) const {
+    std::array<uint8_t, N> ones;
+    ones.fill(1);
+    return std::memcmp(written_.data() + offset, ones.data(), N) == 0;
   }
   [[noreturn]] void refuse(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const;
   std::vector<std::byte> bytes_;

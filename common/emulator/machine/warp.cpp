@@ -321,11 +321,8 @@ void Warp::State::execute(uint64_t quantum) {
   if (pc >= code.size()) {  // running off the end is a return
     current.pc = pc;
     executing = lanes;
-    if (activation.caller == nullptr)
-      exit(lanes);
-    else
-      leave(lanes);
-    current.lanes = 0;
+    returnFromFunction(warp, lanes);
+    current = Group{};
     return;
   }
   current.pc = pc;

@@ -69,9 +69,10 @@ struct Warp::State {
   Warp& warp;
   const LaneMask existing;
   LaneMask exited = 0;
-  LaneMask clusterArrived = 0;  ///< lanes that have arrived in the present round of the cluster barrier
-  LaneMask clusterPending = 0;  ///< lanes that have arrived and not yet waited
-  uint64_t executed = 0;        ///< warp instructions
+  LaneMask clusterArrived = 0;                              ///< lanes that have arrived in the present round of the cluster barrier
+  LaneMask clusterPending = 0;                              ///< lanes that have arrived and not yet waited
+  std::vector<const DecodedInstruction*> registerRequests;  ///< setmaxnreg executed so far
+  uint64_t executed = 0;                                    ///< warp instructions
   uint64_t threadExecuted = 0;
   std::vector<Group> groups;  ///< without the running one
   Group current;              ///< the running one; pc is exact while a handler runs
@@ -100,5 +101,8 @@ struct Warp::State {
   LaneMask departed = 0;
   uint32_t takenTarget = 0;
 };
+
+/// `ret`: hands the results to the caller, or exits from the kernel itself.
+void returnFromFunction(Warp& warp, LaneMask lanes);
 
 }  // namespace shiftconv::emulator::machine

@@ -1,0 +1,251 @@
+#include "common/emulator/machine/lane_access.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "common/emulator/error.hpp"
+#include "common/emulator/machine/warp_state.hpp"
+
+namespace shiftconv::emulator::machine {
+namespace {
+
+using LaneAddresses = std::array<uint64_t, kWarpLanes>;
+
+void evaluate(const Execution& execution, LaneMask lanes, const LaneAddress& operand, LaneAddresses& addresses) {
+  if (operand.base == kNoSlot) {
+    addresses.fill(static_cast<uint64_t>(operand.offset));
+  } else if (operand.base32) {
+    const auto* base = execution.lanes<uint32_t>(operand.base);
+    for (unsigned lane = 0; lane < kWarpLanes; ++lane)
+      addresses[lane] = static_cast<uint32_t>(base[lane] + static_cast<uint32_t>(operand.offset));
+  } else {
+    const auto* base = execution.lanes<uint64_t>(operand.base);
+    for (unsigned lane = 0; lane < kWarpLanes; ++lane) addresses[lane] = base[lane] + static_cast<uint64_t>(operand.offset);
+  }
+  if (lanes == kAllLanes) return;
+  // Lanes that do not take part must not disturb tests over all lanes.
+  const uint64_t some = addresses[static_cast<unsigned>(std::countr_zero(lanes))];
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane)
+    if ((lanes >> lane & 1) == 0) addresses[lane] = some;
+}
+
+struct Request {
+  const Execution& execution;
+  LaneMask lanes;
+  uint32_t bytes;
+  uint32_t alignment;
+  AccessKind kind;
+
+  Cluster& cluster() const { return execution.warp.cta.cluster; }
+  bool reads() const { return kind != AccessKind::Write; }
+  bool writes() const { return kind != AccessKind::Read; }
+  void count(Traffic read, Traffic write, LaneMask who) const {
+    const uint64_t total = uint64_t{bytes} * static_cast<uint64_t>(who == kAllLanes ? 32 : std::popcount(who));
+    Counters& counters = cluster().counters;
+    if (reads()) counters.addBytes(Engine::Threads, read, total);
+    if (!writes()) return;
+    counters.addBytes(Engine::Threads, write, total);
+    ++cluster().changes;
+  }
+};
+
+/// Runs action(lane) for the lanes; an error gets the lane in front.
+template <class Action>
+void withLaneNamed(LaneMask lanes, Action&& action) {
+  unsigned current = 0;
+  try {
+    forEachLane(lanes, [&](unsigned lane) {
+      current = lane;
+      action(lane);
+    });
+  } catch (const EmulatorError& error) {
+    throw EmulatorError(error.kind(), fmt::format("lane {}: {}", current, error.what()));
+  }
+}
+
+void global(const Request& request, const LaneAddresses& addresses, LanePointers& pointers) {
+  request.count(Traffic::GlobalRead, Traffic::GlobalWrite, request.lanes);
+  const GlobalMemory& memory = request.cluster().global;
+  uint64_t lowest = addresses[0], highest = addresses[0], bits = 0;
+  for (uint64_t address : addresses) {
+    lowest = std::min(lowest, address);
+    highest = std::max(highest, address);
+    bits |= address;
+  }
+  if ((bits & (request.alignment - 1)) == 0 && memory.reaches(lowest, highest - lowest + request.bytes, request.writes())) {
+    for (unsigned lane = 0; lane < kWarpLanes; ++lane) pointers[lane] = reinterpret_cast<std::byte*>(addresses[lane]);
+    return;
+  }
+  withLaneNamed(request.lanes, [&](unsigned lane) {
+    pointers[lane] = memory.access(addresses[lane], request.bytes, request.alignment, request.writes());
+  });
+}
+
+std::byte* sharedPointer(SharedMemory& memory, uint32_t offset, const Request& request) {
+  if (request.kind == AccessKind::Write) return memory.write(offset, request.bytes, request.alignment);
+  const std::byte* pointer = memory.read(offset, request.bytes, request.alignment);
+  return const_cast<std::byte*>(pointer);
+}
+
+template <uint32_t N>
+void sharedFixed(SharedMemory& memory, const Request& request, const LaneAddresses& addresses, LanePointers& pointers) {
+  withLaneNamed(request.lanes, [&](unsigned lane) {
+    const uint32_t offset = Cluster::sharedOffset(static_cast<uint32_t>(addresses[lane]));
+    pointers[lane] =
+        request.kind == AccessKind::Write ? memory.writeFixed<N>(offset) : const_cast<std::byte*>(memory.readFixed<N>(offset));
+  });
+}
+
+[[noreturn]] void refuseForeign(uint64_t address, const Cta& cta) {
+  throw EmulatorError(
+      ErrorKind::OutOfBounds,
+      fmt::format("address 0x{:x} is not in the shared::cta window of CTA rank {} (0x{:x} to 0x{:x})", address, cta.rank,
+                  uint64_t{cta.rank} << kSharedRankShift, (uint64_t{cta.rank} << kSharedRankShift) + cta.shared.size()));
+}
+
+void shared(const Request& request, const LaneAddresses& addresses, bool clusterWide, LanePointers& pointers) {
+  request.count(Traffic::SharedRead, Traffic::SharedWrite, request.lanes);
+  Cta& own = request.execution.warp.cta;
+  const bool local =
+      std::all_of(addresses.begin(), addresses.end(), [&](uint64_t address) { return address >> kSharedRankShift == own.rank; });
+  if (local && request.alignment == request.bytes) {
+    switch (request.bytes) {
+      case 1:
+        return sharedFixed<1>(own.shared, request, addresses, pointers);
+      case 2:
+        return sharedFixed<2>(own.shared, request, addresses, pointers);
+      case 4:
+        return sharedFixed<4>(own.shared, request, addresses, pointers);
+      case 8:
+        return sharedFixed<8>(own.shared, request, addresses, pointers);
+      case 16:
+        return sharedFixed<16>(own.shared, request, addresses, pointers);
+      default:
+        break;
+    }
+  }
+  withLaneNamed(request.lanes, [&](unsigned lane) {
+    const uint64_t address = addresses[lane];
+    if (address >= kWindowSpan || (!clusterWide && address >> kSharedRankShift != own.rank)) refuseForeign(address, own);
+    const auto window = static_cast<uint32_t>(address);
+    Cta& cta = window >> kSharedRankShift == own.rank ? own : request.cluster().ctaOfShared(window);
+    pointers[lane] = sharedPointer(cta.shared, Cluster::sharedOffset(window), request);
+  });
+}
+
+void local(const Request& request, const LaneAddresses& addresses, LanePointers& pointers) {
+  LocalStack& stack = request.execution.warp.state->locals;
+  withLaneNamed(request.lanes,
+                [&](unsigned lane) { pointers[lane] = stack.access(lane, addresses[lane], request.bytes, request.alignment); });
+  if (request.writes()) ++request.cluster().changes;
+}
+
+void generic(const Request& request, LaneAddresses& addresses, LanePointers& pointers) {
+  const auto within = [&](uint64_t window) {
+    return std::all_of(addresses.begin(), addresses.end(), [=](uint64_t address) { return address - window < kWindowSpan; });
+  };
+  const auto rebase = [&](uint64_t window) {
+    for (uint64_t& address : addresses) address -= window;
+  };
+  if (within(kSharedWindow)) {
+    rebase(kSharedWindow);
+    return shared(request, addresses, true, pointers);
+  }
+  if (within(kLocalWindow)) {
+    rebase(kLocalWindow);
+    return local(request, addresses, pointers);
+  }
+  const bool mixed = std::any_of(addresses.begin(), addresses.end(), [](uint64_t address) {
+    return address - kSharedWindow < kWindowSpan || address - kLocalWindow < kWindowSpan;
+  });
+  if (!mixed) return global(request, addresses, pointers);
+  forEachLane(request.lanes, [&](unsigned lane) {
+    LaneAddresses alone;
+    alone.fill(addresses[lane]);
+    LanePointers pointer;
+    generic({request.execution, LaneMask{1} << lane, request.bytes, request.alignment, request.kind}, alone, pointer);
+    pointers[lane] = pointer[lane];
+  });
+}
+
+}  // namespace
+
+MemoryOperand memoryOperand(isa::DecodeContext& context, const ptx::Operand& operand, std::string_view space) {
+  const isa::DecodeContext::Address address = context.address(operand);
+  MemoryOperand result;
+  result.address = LaneAddress(address);
+  const ptx::StateSpace symbol = address.symbolSpace;
+  const auto require = [&](bool fits) {
+    if (!fits) context.illegal(fmt::format("the variable is not in the state space .{} that the instruction names", space));
+  };
+  if (space.empty()) {
+    if (symbol == ptx::StateSpace::Shared || symbol == ptx::StateSpace::Local || symbol == ptx::StateSpace::Param)
+      context.illegal("a generic access needs a generic address: use cvta on the variable, or name its state space");
+  } else if (space == "global" || space == "const") {
+    require(symbol == ptx::StateSpace::None || symbol == ptx::StateSpace::Global || symbol == ptx::StateSpace::Const);
+    result.space = AccessSpace::Global;
+  } else if (space == "shared" || space == "shared::cta" || space == "shared::cluster") {
+    require(symbol == ptx::StateSpace::None || symbol == ptx::StateSpace::Shared);
+    result.space = space == "shared::cluster" ? AccessSpace::SharedCluster : AccessSpace::SharedCta;
+  } else if (space == "local") {
+    require(symbol == ptx::StateSpace::None || symbol == ptx::StateSpace::Local);
+    result.space = AccessSpace::Local;
+  } else {  // param, param::entry, param::func
+    require(symbol != ptx::StateSpace::Shared && symbol != ptx::StateSpace::Global && symbol != ptx::StateSpace::Const);
+    const bool ofKernel = context.function().isKernel && symbol != ptx::StateSpace::Local && space != "param::func";
+    result.space = ofKernel ? AccessSpace::KernelParameter : AccessSpace::Local;
+  }
+  return result;
+}
+
+void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& operand, uint32_t bytes, AccessKind kind,
+             LanePointers& pointers) {
+  const Request request{execution, lanes, bytes, std::bit_ceil(bytes), kind};
+  LaneAddresses addresses;
+  evaluate(execution, lanes, operand.address, addresses);
+  switch (operand.space) {
+    case AccessSpace::Generic:
+      return generic(request, addresses, pointers);
+    case AccessSpace::Global:
+      return global(request, addresses, pointers);
+    case AccessSpace::SharedCta:
+      return shared(request, addresses, false, pointers);
+    case AccessSpace::SharedCluster:
+      return shared(request, addresses, true, pointers);
+    case AccessSpace::Local:
+      return local(request, addresses, pointers);
+    case AccessSpace::KernelParameter: {
+      // Parameters are constant-bank reads on the hardware and not counted as traffic.
+      const Cluster& cluster = request.cluster();
+      withLaneNamed(lanes, [&](unsigned lane) {
+        if (addresses[lane] + bytes > cluster.kernel.parameterBytes || addresses[lane] + bytes < bytes)
+          throw EmulatorError(ErrorKind::OutOfBounds,
+                              fmt::format("parameter access of {} bytes at offset {} is outside the {} bytes of the "
+                                          "kernel's parameters",
+                                          bytes, addresses[lane], cluster.kernel.parameterBytes));
+        pointers[lane] =
+            cluster.global.access(cluster.parameterAddress + addresses[lane], bytes, request.alignment, request.writes());
+      });
+      return;
+    }
+  }
+}
+
+SharedObject sharedObject(const Execution& execution, const MemoryOperand& operand, unsigned lane) {
+  Cta& own = execution.warp.cta;
+  uint64_t address = operand.address.at(execution, lane);
+  if (operand.space == AccessSpace::Generic) {
+    if (address - kSharedWindow >= kWindowSpan)
+      throw EmulatorError(ErrorKind::OutOfBounds,
+                          fmt::format("lane {}: generic address 0x{:x} is not in shared memory", lane, address));
+    address -= kSharedWindow;
+  }
+  if (address >= kWindowSpan || (operand.space == AccessSpace::SharedCta && address >> kSharedRankShift != own.rank))
+    refuseForeign(address, own);
+  const auto window = static_cast<uint32_t>(address);
+  return {window >> kSharedRankShift == own.rank ? &own : &own.cluster.ctaOfShared(window), Cluster::sharedOffset(window)};
+}
+
+}  // namespace shiftconv::emulator::machine

@@ -1,0 +1,65 @@
+// Memory accesses by threads: one address per lane, resolved to host pointers with every check done.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+#include "common/emulator/isa/decoder.hpp"
+#include "common/emulator/machine/cluster.hpp"
+
+namespace shiftconv::emulator::machine {
+
+/// The state space that an instruction names. Const and global variables live in one address space here.
+enum class AccessSpace : uint8_t { Generic, Global, SharedCta, SharedCluster, Local, KernelParameter };
+enum class AccessKind : uint8_t { Read, Write, ReadWrite };
+
+/// An address operand, to be evaluated per lane.
+struct LaneAddress {
+  Slot base = kNoSlot;
+  bool base32 = false;
+  int64_t offset = 0;
+
+  LaneAddress() = default;
+  explicit LaneAddress(const isa::DecodeContext::Address& address)
+      : base(address.base), base32(address.base32), offset(address.offset) {}
+  uint64_t at(const Execution& execution, unsigned lane) const {
+    if (base == kNoSlot) return static_cast<uint64_t>(offset);
+    if (base32) return static_cast<uint32_t>(execution.lanes<uint32_t>(base)[lane] + static_cast<uint32_t>(offset));
+    return execution.lanes<uint64_t>(base)[lane] + static_cast<uint64_t>(offset);
+  }
+};
+
+/// An address operand together with the space it is in.
+struct MemoryOperand {
+  AccessSpace space = AccessSpace::Generic;
+  LaneAddress address;
+};
+
+/// Decodes an address operand. `space` is the state-space modifier without the dot, "" for generic addressing; a
+/// parameter of a device function or of a call is local memory of the thread.
+MemoryOperand memoryOperand(isa::DecodeContext& context, const ptx::Operand& operand, std::string_view space);
+
+using LanePointers = std::array<std::byte*, kWarpLanes>;
+
+/// Host pointers to `bytes` bytes for every lane of `lanes`, aligned to `bytes` rounded up to a power of two. Counts
+/// the traffic. Throws OutOfBounds, Misaligned or Uninitialised, naming the lane.
+void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& operand, uint32_t bytes, AccessKind kind,
+             LanePointers& pointers);
+
+/// The mbarrier (or other object in shared memory) that an address names.
+struct SharedObject {
+  Cta* cta = nullptr;
+  uint32_t offset = 0;
+};
+/// Throws OutOfBounds when the address is not in shared memory, or `.shared::cta` names another CTA.
+SharedObject sharedObject(const Execution& execution, const MemoryOperand& operand, unsigned lane);
+
+/// Calls action(lane) for every lane of the mask, in order.
+template <class Action>
+inline void forEachLane(LaneMask lanes, Action&& action) {
+  for (; lanes != 0; lanes &= lanes - 1) action(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+}  // namespace shiftconv::emulator::machine
