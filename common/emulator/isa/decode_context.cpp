@@ -153,6 +153,11 @@ Slot DecodeContext::constant(uint64_t bits, ScalarType type) {
 
 Slot DecodeContext::scratch(ScalarType type) { return impl_.scratch(sizeOf(type)); }
 
+Slot DecodeContext::carryFlag() {
+  if (impl_.carryFlag == machine::kNoSlot) impl_.carryFlag = impl_.allocatePredicate();
+  return impl_.carryFlag;
+}
+
 Slot DecodeContext::source(const Operand& operand, ScalarType type) {
   const size_t bytes = sizeOf(type);
   switch (operand.kind) {

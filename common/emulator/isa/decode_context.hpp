@@ -51,6 +51,7 @@ struct DecodeContext::Impl {
   /// Temporaries live within one instruction, so all instructions share them: by lane size, in order of request.
   std::map<size_t, std::vector<Slot>> scratchSlots;
   std::map<size_t, size_t> scratchUsed;
+  Slot carryFlag = machine::kNoSlot;
   uint32_t frameEnd;
   Slot predicateArea = 0;
   uint32_t predicatesLeft = 0;

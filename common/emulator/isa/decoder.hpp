@@ -101,6 +101,8 @@ class DecodeContext {
   /// A value broadcast to all lanes.
   Slot constant(uint64_t bits, ptx::ScalarType type);
   Slot scratch(ptx::ScalarType type);
+  /// The carry flag CC.CF of the function, a predicate.
+  Slot carryFlag();
 
   /// An address operand: base slot as 64-bit (or 32-bit) lanes plus constant offset. Symbols are already resolved:
   /// shared ones have SharedBase or DynamicSharedBase as base (so base + offset is a window address of this CTA), local

@@ -1,0 +1,176 @@
+// Single- and double-precision arithmetic (PTX ISA 9.0, 9.7.3) as pure functions of one lane.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace shiftconv::emulator::isa::floating {
+
+inline constexpr uint32_t kCanonicalNan = 0x7fff'ffffu;
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+template <class T>
+BitsOf<T> bitsOf(T value) {
+  return std::bit_cast<BitsOf<T>>(value);
+}
+template <class T>
+inline constexpr BitsOf<T> kSign = BitsOf<T>{1} << (8 * sizeof(T) - 1);
+
+/// Subnormals become zero of the same sign.
+inline float flush(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  return std::bit_cast<float>((bits & 0x7f80'0000u) == 0 ? bits & 0x8000'0000u : bits);
+}
+
+/// .sat: clamps to [0, 1]; NaN becomes +0.
+inline float saturate(float value) {
+  const float low = value > 0.0f ? value : 0.0f;
+  return low < 1.0f ? low : 1.0f;
+}
+
+/// Single-precision instructions return the canonical NaN.
+inline float canonical(float value) { return std::isnan(value) ? std::bit_cast<float>(kCanonicalNan) : value; }
+inline double canonical(double value) { return value; }
+
+/// The operation with .ftz and .sat around it.
+template <auto kFunction, bool kFlush, bool kSaturate>
+struct Modified;
+template <class T, class... A, T (*kFunction)(A...), bool kFlush, bool kSaturate>
+struct Modified<kFunction, kFlush, kSaturate> {
+  static T apply(A... arguments) {
+    if constexpr (kFlush || kSaturate) {
+      const float raw = kFunction((kFlush ? flush(arguments) : arguments)...);
+      const float flushed = kFlush ? flush(raw) : raw;
+      return kSaturate ? saturate(flushed) : canonical(flushed);
+    } else {
+      return canonical(kFunction(arguments...));
+    }
+  }
+};
+
+template <class T>
+T add(T a, T b) {
+  return a + b;
+}
+template <class T>
+T subtract(T a, T b) {
+  return a - b;
+}
+template <class T>
+T multiply(T a, T b) {
+  return a * b;
+}
+template <class T>
+T multiplyAdd(T a, T b, T c) {
+  return std::fma(a, b, c);
+}
+template <class T>
+T divide(T a, T b) {
+  return a / b;
+}
+template <class T>
+T reciprocal(T a) {
+  return T{1} / a;
+}
+template <class T>
+T squareRoot(T a) {
+  return std::sqrt(a);
+}
+
+template <class T>
+T negate(T a) {
+  return std::bit_cast<T>(bitsOf(a) ^ kSign<T>);
+}
+template <class T>
+T absolute(T a) {
+  return std::bit_cast<T>(bitsOf(a) & ~kSign<T>);
+}
+/// |b| with the sign of a.
+template <class T>
+T copySign(T a, T b) {
+  return std::bit_cast<T>((bitsOf(b) & ~kSign<T>) | (bitsOf(a) & kSign<T>));
+}
+
+/// The smaller (or larger) of two numbers with -0 < +0. A NaN loses, unless kNan: then it wins.
+template <bool kMaximum, bool kNan, class T>
+T extreme(T a, T b) {
+  const bool aFirst = a == b ? ((bitsOf(a) & kSign<T>) != 0) != kMaximum : (kMaximum ? a > b : a < b);
+  T result = aFirst ? a : b;
+  if (std::isnan(b)) result = kNan ? b : a;
+  if (std::isnan(a)) result = kNan ? a : b;
+  return result;
+}
+template <bool kMaximum, bool kNan, bool kAbsolute>
+float extreme3(float a, float b, float c) {
+  if constexpr (kAbsolute) return extreme<kMaximum, kNan>(extreme<kMaximum, kNan>(absolute(a), absolute(b)), absolute(c));
+  return extreme<kMaximum, kNan>(extreme<kMaximum, kNan>(a, b), c);
+}
+/// .xorsign.abs: the smaller magnitude with the exclusive-or of the signs.
+template <bool kMaximum, bool kNan>
+float extremeXorSign(float a, float b) {
+  const float magnitude = extreme<kMaximum, kNan>(absolute(a), absolute(b));
+  return std::bit_cast<float>(bitsOf(magnitude) | ((bitsOf(a) ^ bitsOf(b)) & kSign<float>));
+}
+
+// The .approx functions. PTX bounds their error (in ulp or relative to the result); this machine returns the correctly
+// rounded value of the host, or within one ulp of it, which lies inside every bound: div.approx 2 ulp, div.full 2 ulp,
+// rcp.approx 1 ulp, sqrt.approx 1 ulp, rsqrt.approx 2 ulp, ex2.approx 2 ulp, lg2.approx 2^-22, tanh.approx 2^-11 relative,
+// sin.approx and cos.approx 2^-20.5 absolute in [-pi, pi]. Real results may differ in the last bits.
+inline float reciprocalSquareRoot(float a) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(a))); }
+inline double reciprocalSquareRoot64(double a) { return 1.0 / std::sqrt(a); }
+inline float sine(float a) { return static_cast<float>(std::sin(static_cast<double>(a))); }
+inline float cosine(float a) { return static_cast<float>(std::cos(static_cast<double>(a))); }
+inline float logarithm2(float a) { return static_cast<float>(std::log2(static_cast<double>(a))); }
+inline float exponential2(float a) { return static_cast<float>(std::exp2(static_cast<double>(a))); }
+inline float hyperbolicTangent(float a) { return static_cast<float>(std::tanh(static_cast<double>(a))); }
+/// div.approx returns 0 when 2^126 < |b| < 2^128 and a is finite; infinity over such a divisor is NaN (9.7.3.8).
+inline float divideApproximately(float a, float b) {
+  const float magnitude = absolute(b);
+  if (magnitude > 0x1p126f && !std::isinf(b))
+    return std::isinf(a) ? std::numeric_limits<float>::quiet_NaN() : std::isnan(a) ? a : copySign(a * b, 0.0f);
+  return a / b;
+}
+/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 work on the upper 32 bits of the argument and result (9.7.3.14, 9.7.3.17):
+/// 20 fraction bits, subnormals flushed.
+inline double upperWord(double a) {
+  const uint64_t bits = std::bit_cast<uint64_t>(a) & 0xffff'ffff'0000'0000ull;
+  return std::bit_cast<double>((bits & 0x7ff0'0000'0000'0000ull) == 0 ? bits & kSign<double> : bits);
+}
+inline double reciprocalUpperWord(double a) {
+  return std::isnan(a) ? std::bit_cast<double>(0x7fff'ffff'0000'0000ull) : upperWord(1.0 / upperWord(a));
+}
+inline double reciprocalSquareRootUpperWord(double a) {
+  const double result = 1.0 / std::sqrt(upperWord(a));
+  return std::isnan(result) ? std::bit_cast<double>(0x7fff'ffff'0000'0000ull) : upperWord(result);
+}
+
+template <class T>
+bool isFinite(T a) {
+  return std::isfinite(a);
+}
+template <class T>
+bool isInfinite(T a) {
+  return std::isinf(a);
+}
+template <class T>
+bool isNumber(T a) {
+  return !std::isnan(a);
+}
+template <class T>
+bool isNotANumber(T a) {
+  return std::isnan(a);
+}
+template <class T>
+bool isNormal(T a) {
+  return std::isnormal(a) || a == 0;
+}  // zero counts as normal (9.7.3.2)
+template <class T>
+bool isSubnormal(T a) {
+  return std::fpclassify(a) == FP_SUBNORMAL;
+}
+
+}  // namespace shiftconv::emulator::isa::floating
