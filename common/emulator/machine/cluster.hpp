@@ -135,8 +135,8 @@ class Cluster {
 
 /// What a blocked group of lanes waits for; the instruction is executed again after any wakeup.
 struct WaitReason {
-  std::string text;                       ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
-  bool mayTimeOut = false;                ///< try_wait: returns false once when nothing else can happen
+  std::string text;                         ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
+  bool mayTimeOut = false;                  ///< try_wait: returns false once when nothing else can happen
   std::function<std::string()> describe{};  ///< instead of `text`, when making the text would be slow
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/emulator/machine/activation.hpp"
+#include "common/emulator/machine/async_copy.hpp"
 #include "common/emulator/machine/cluster.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -79,6 +80,7 @@ struct Warp::State {
   LaneMask executing = 0;     ///< lanes of `current` whose guard is true
   LocalStack locals;
   ActivationPool activations;
+  AsyncCopies copies;
   bool timedOut = false;
   uint64_t token = 0;
 
