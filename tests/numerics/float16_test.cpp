@@ -100,7 +100,7 @@ TEST_P(Float16, RoundsRandomFloats) {
   RecordProperty("seed", static_cast<int>(kSeed));
   std::mt19937 generator(kSeed);
   for (int i = 0; i < 200000; ++i) {
-    const float value = std::bit_cast<float>(generator() & 0x7fffffffu);
+    const float value = std::bit_cast<float>(static_cast<uint32_t>(generator()) & 0x7fffffffu);
     const uint16_t expected = std::isnan(value) ? kCanonicalNan16 : nearest(value);
     ASSERT_EQ(GetParam().encode(value), expected) << value << ", seed " << kSeed;
   }

@@ -1,0 +1,51 @@
+// Helpers of the C API's tests.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <shiftconv/shiftconv.h>
+
+#include <string>
+
+namespace shiftconv::tests {
+
+/// The call must fail with `status` and a sentence that contains `word`.
+#define EXPECT_FAILURE(call, status, word)                                                                  \
+  do {                                                                                                      \
+    const shiftconv_status_t status_ = (call);                                                              \
+    EXPECT_STREQ(shiftconv_status_string(status_), shiftconv_status_string(status));                        \
+    EXPECT_NE(std::string(shiftconv_last_error()).find(word), std::string::npos) << shiftconv_last_error(); \
+  } while (false)
+
+#define EXPECT_OK(call) EXPECT_EQ(call, SHIFTCONV_STATUS_SUCCESS) << shiftconv_last_error()
+#define ASSERT_OK(call) ASSERT_EQ(call, SHIFTCONV_STATUS_SUCCESS) << shiftconv_last_error()
+
+/// 1x5x7x16 -> 24, 3x3 "same", f16, bias and ReLU: something every algorithm of this library can do.
+inline shiftconv_problem_t smallProblem() {
+  shiftconv_problem_t problem = SHIFTCONV_PROBLEM_INIT;
+  problem.n = 1;
+  problem.h = 5;
+  problem.w = 7;
+  problem.c = 16;
+  problem.k = 24;
+  problem.r = problem.s = 3;
+  problem.pad_top = problem.pad_bottom = problem.pad_left = problem.pad_right = 1;
+  problem.has_bias = 1;
+  problem.activation = SHIFTCONV_ACTIVATION_RELU;
+  return problem;
+}
+
+inline shiftconv_device_properties_t preset(const char* name) {
+  shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
+  EXPECT_OK(shiftconv_device_preset(name, &properties));
+  return properties;
+}
+
+/// An emulated device for the life of a test.
+class EmulatedDeviceTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_OK(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 0, &device_)); }
+  void TearDown() override { EXPECT_OK(shiftconv_device_close(device_)); }
+  shiftconv_device_t device_ = nullptr;
+};
+
+}  // namespace shiftconv::tests

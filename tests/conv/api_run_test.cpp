@@ -1,0 +1,152 @@
+// Runs: what is checked before a launch, what is counted, and one plan used by many threads.
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "tests/conv/api_fixture.hpp"
+#include "tests/conv/convolution_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+class ApiRun : public EmulatedDeviceTest {
+ protected:
+  void SetUp() override {
+    EmulatedDeviceTest::SetUp();
+    problem_ = smallProblem();
+    const auto properties = preset("emulated");
+    ASSERT_OK(shiftconv_plan_create(&problem_, &properties, nullptr, &plan_));
+    ASSERT_OK(shiftconv_problem_tensor_bytes(&problem_, &bytes_[0], &bytes_[1], &bytes_[2], &bytes_[3]));
+    // 16 spare bytes, for addresses that are off.
+    for (size_t i = 0; i < 4; ++i) {
+      ASSERT_OK(shiftconv_device_allocate(device_, bytes_[i] + 16, &tensors_[i]));
+      ASSERT_OK(shiftconv_device_fill(device_, tensors_[i], 0x11, bytes_[i] + 16, nullptr));
+    }
+  }
+  void TearDown() override {
+    for (void* tensor : tensors_) EXPECT_OK(shiftconv_device_free(device_, tensor));
+    EXPECT_OK(shiftconv_plan_destroy(plan_));
+    EmulatedDeviceTest::TearDown();
+  }
+
+  shiftconv_status_t run(void* input, void* filter, void* bias, void* output, void* workspace = nullptr,
+                         shiftconv_stream_t stream = nullptr) {
+    return shiftconv_run(plan_, device_, input, filter, bias, output, workspace, stream);
+  }
+  static void* off(void* pointer, size_t bytes) { return static_cast<char*>(pointer) + bytes; }
+
+  shiftconv_problem_t problem_{};
+  shiftconv_plan_t plan_ = nullptr;
+  size_t bytes_[4] = {};
+  void* tensors_[4] = {};
+};
+
+TEST_F(ApiRun, ChecksEveryArgument) {
+  auto& [input, filter, bias, output] = tensors_;
+  EXPECT_FAILURE(shiftconv_run(nullptr, device_, input, filter, bias, output, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "plan");
+  EXPECT_FAILURE(shiftconv_run(plan_, nullptr, input, filter, bias, output, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "device");
+  EXPECT_FAILURE(run(nullptr, filter, bias, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "input must not be NULL");
+  EXPECT_FAILURE(run(input, nullptr, bias, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "filter must not be NULL");
+  EXPECT_FAILURE(run(input, filter, nullptr, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bias must not be NULL");
+  EXPECT_FAILURE(run(input, filter, bias, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "output must not be NULL");
+  EXPECT_FAILURE(run(off(input, 8), filter, bias, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "input must be aligned to 16");
+  EXPECT_FAILURE(run(input, off(filter, 2), bias, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "filter must be aligned to 16");
+  EXPECT_FAILURE(run(input, filter, off(bias, 4), output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bias must be aligned to 16");
+  EXPECT_FAILURE(run(input, filter, bias, off(output, 1)), SHIFTCONV_STATUS_INVALID_ARGUMENT, "output must be aligned to 16");
+  EXPECT_FAILURE(run(input, filter, bias, output, bias), SHIFTCONV_STATUS_INVALID_ARGUMENT, "workspace must be NULL");
+  EXPECT_FAILURE(run(input, filter, bias, off(input, bytes_[0] - bytes_[0] % 16 - 16)), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "output must not overlap input");
+  EXPECT_FAILURE(run(input, filter, bias, filter), SHIFTCONV_STATUS_INVALID_ARGUMENT, "output must not overlap filter");
+  EXPECT_FAILURE(run(input, filter, bias, output, nullptr, bias), SHIFTCONV_STATUS_INVALID_ARGUMENT, "stream");
+  EXPECT_OK(run(input, filter, bias, output));
+}
+
+TEST_F(ApiRun, RefusesABiasThatThePlanDoesNotUse) {
+  shiftconv_problem_t plain = problem_;
+  plain.has_bias = 0;
+  const auto properties = preset("emulated");
+  shiftconv_plan_t plan = nullptr;
+  ASSERT_OK(shiftconv_plan_create(&plain, &properties, nullptr, &plan));
+  EXPECT_FAILURE(shiftconv_run(plan, device_, tensors_[0], tensors_[1], tensors_[2], tensors_[3], nullptr, nullptr),
+                 SHIFTCONV_STATUS_INVALID_ARGUMENT, "bias must be NULL");
+  EXPECT_OK(shiftconv_run(plan, device_, tensors_[0], tensors_[1], nullptr, tensors_[3], nullptr, nullptr));
+  EXPECT_OK(shiftconv_plan_destroy(plan));
+}
+
+TEST_F(ApiRun, ReportsTensorsThatAreTooSmall) {
+  void* small = nullptr;
+  ASSERT_OK(shiftconv_device_allocate(device_, bytes_[3] / 2, &small));
+  EXPECT_FAILURE(run(tensors_[0], tensors_[1], tensors_[2], small), SHIFTCONV_STATUS_DEVICE_ERROR,
+                 shiftconv_plan_kernel_name(plan_));
+  EXPECT_OK(shiftconv_device_free(device_, small));
+  ASSERT_OK(shiftconv_device_allocate(device_, bytes_[0] / 2, &small));
+  EXPECT_FAILURE(run(small, tensors_[1], tensors_[2], tensors_[3]), SHIFTCONV_STATUS_DEVICE_ERROR, "cp.async.bulk.tensor");
+  EXPECT_OK(shiftconv_device_free(device_, small));
+  EXPECT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));  // the device stays usable
+}
+
+TEST_F(ApiRun, CountsWhatItDid) {
+  ASSERT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));
+  ASSERT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));
+  size_t needed = 0;
+  ASSERT_OK(shiftconv_device_counters(device_, SHIFTCONV_COUNTERS_JSON, nullptr, 0, &needed));
+  std::string text(needed, '\0');
+  ASSERT_OK(shiftconv_device_counters(device_, SHIFTCONV_COUNTERS_JSON, text.data(), text.size(), nullptr));
+  const auto json = nlohmann::json::parse(text.c_str());
+  EXPECT_EQ(json["launches"], 2);
+  const auto& kernel = json["kernels"][0];
+  EXPECT_EQ(kernel["kernel"], shiftconv_plan_kernel_name(plan_));
+  uint64_t mmas = 0;
+  for (const auto& [shape, count] : kernel["mma"].items()) mmas += count.get<uint64_t>();
+  EXPECT_GE(mmas, 2u * 9) << text;  // one tile, 3x3 taps, one slice of 16 channels
+  EXPECT_EQ(kernel["warps"][1]["role"], "mma") << text;
+
+  ASSERT_OK(shiftconv_device_counters(device_, SHIFTCONV_COUNTERS_TABLE, nullptr, 0, &needed));
+  std::string table(needed, '\0');
+  ASSERT_OK(shiftconv_device_counters(device_, SHIFTCONV_COUNTERS_TABLE, table.data(), table.size(), nullptr));
+  EXPECT_NE(table.find(shiftconv_plan_kernel_name(plan_)), std::string::npos) << table;
+  EXPECT_NE(table.find("epilogue 0"), std::string::npos) << table;
+
+  ASSERT_OK(shiftconv_device_reset_counters(device_));
+  ASSERT_OK(shiftconv_device_counters(device_, SHIFTCONV_COUNTERS_JSON, text.data(), text.size(), nullptr));
+  EXPECT_EQ(nlohmann::json::parse(text.c_str())["launches"], 0);
+}
+
+TEST(ApiConcurrency, OnePlanRunsOnEightThreads) {
+  ConvolutionCase test = parseCase("1 9 13 24 40 3 3 1 1 1 1 bias relu");
+  Device device(SHIFTCONV_DEVICE_EMULATED);
+  const Plan plan(test.problem, device.properties(), test.options());
+  constexpr size_t kThreads = 8;
+  std::vector<std::string> verdicts(kThreads, "did not run");
+  {
+    std::vector<std::jthread> threads;
+    for (size_t t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] {
+        try {
+          // Half of the threads share the default stream, and every thread has operands of its own.
+          const Stream own(device);
+          const CaseTensors tensors = makeTensors(test, 100 + t);
+          const auto output = runCase(test, tensors, device, plan, t % 2 ? own.get() : nullptr);
+          const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias},
+                                                    reference::Accumulation::TensorCore, 1);
+          verdicts[t] = judge(test, expected, output);
+        } catch (const std::exception& error) {
+          verdicts[t] = error.what();
+        }
+      });
+  }
+  for (size_t t = 0; t < kThreads; ++t) EXPECT_EQ(verdicts[t], "") << "thread " << t << ", seed " << 100 + t;
+}
+
+TEST(ApiConcurrency, OnePlanRunsOnSeveralDevices) {
+  ConvolutionCase test = parseCase("1 4 6 8 16 3 3 1 1 1 1");
+  Device first(SHIFTCONV_DEVICE_EMULATED), second(SHIFTCONV_DEVICE_EMULATED);
+  const Plan plan(test.problem, DeviceProperties::preset("B200"), test.options());
+  const CaseTensors tensors = makeTensors(test, 5);
+  EXPECT_EQ(runCase(test, tensors, first, plan), runCase(test, tensors, second, plan));
+}
+
+}  // namespace
+}  // namespace shiftconv::tests

@@ -1,0 +1,258 @@
+#include "tests/conv/convolution_case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+#include "common/numerics/float16.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+constexpr std::byte kPoison{0xCD};
+constexpr int kShownErrors = 5;
+
+int32_t typeNamed(const std::string& name) {
+  static const std::map<std::string, int32_t> types{
+      {"f16", SHIFTCONV_TYPE_F16}, {"bf16", SHIFTCONV_TYPE_BF16}, {"f32", SHIFTCONV_TYPE_F32}};
+  return types.at(name);
+}
+
+DataKind dataNamed(const std::string& name) {
+  static const std::map<std::string, DataKind> kinds{
+      {"unit", DataKind::Unit}, {"wide", DataKind::Wide}, {"subnormal", DataKind::Subnormal}};
+  return kinds.at(name);
+}
+
+void applyOption(const std::string& word, ConvolutionCase& test) {
+  const size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
+  if (name == "bias")
+    test.problem.has_bias = 1;
+  else if (name == "relu")
+    test.problem.activation = SHIFTCONV_ACTIVATION_RELU;
+  else if (name == "in")
+    test.problem.input_type = typeNamed(value);
+  else if (name == "out")
+    test.problem.output_type = typeNamed(value);
+  else if (name == "dil")
+    test.problem.dilation_h = std::stoll(value);
+  else if (name == "ipitch")
+    test.problem.input_pixel_pitch = std::stoll(value);
+  else if (name == "opitch")
+    test.problem.output_pixel_pitch = std::stoll(value);
+  else if (name == "producer")
+    test.producer = value;
+  else if (name == "tile_n")
+    test.tileN = std::stoi(value);
+  else if (name == "ctas")
+    test.ctas = std::stoi(value);
+  else if (name == "data")
+    test.data = dataNamed(value);
+  else
+    throw std::invalid_argument("unknown option " + word);
+}
+
+double randomMagnitude(DataKind kind, bool bf16, std::mt19937_64& generator) {
+  std::uniform_real_distribution<double> unit(0, 1);
+  switch (kind) {
+    case DataKind::Unit:
+      return unit(generator) + 1e-3;
+    case DataKind::Wide:
+      return unit(generator) < 0.02 ? 0.0 : std::exp2(-7 + 12 * unit(generator));
+    case DataKind::Subnormal: {
+      const double smallestNormal = bf16 ? 0x1p-126 : 0x1p-14;
+      const double choice = unit(generator);
+      if (choice < 0.5) return smallestNormal * unit(generator);
+      return choice < 0.8 ? smallestNormal * (1 + 3 * unit(generator)) : unit(generator);
+    }
+  }
+  return 0;
+}
+
+uint16_t randomElement(DataKind kind, bool bf16, std::mt19937_64& generator) {
+  const double magnitude = randomMagnitude(kind, bf16, generator);
+  const auto value = static_cast<float>(generator() % 2 ? magnitude : -magnitude);
+  return bf16 ? numerics::encodeBf16(value) : numerics::encodeF16(value);
+}
+
+float decodeOutput(int32_t type, const std::byte* bytes) {
+  if (type == SHIFTCONV_TYPE_F32) {
+    float value;
+    std::memcpy(&value, bytes, sizeof(value));
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  return type == SHIFTCONV_TYPE_BF16 ? numerics::decodeBf16(bits) : numerics::decodeF16(bits);
+}
+
+}  // namespace
+
+PlanOptions ConvolutionCase::options() const {
+  PlanOptions options;
+  options.algorithm = "shift_window";
+  options.producer = producer.empty() ? nullptr : producer.c_str();
+  options.tile_n = tileN;
+  options.ctas = ctas;
+  return options;
+}
+
+ConvolutionCase parseCase(const std::string& line) {
+  ConvolutionCase test;
+  shiftconv_problem_t& p = test.problem;
+  std::istringstream words(line);
+  for (int64_t* field : {&p.n, &p.h, &p.w, &p.c, &p.k, &p.r, &p.s, &p.pad_top, &p.pad_bottom, &p.pad_left, &p.pad_right})
+    if (!(words >> *field)) throw std::invalid_argument("a shape needs 11 numbers: " + line);
+  std::string word;
+  try {
+    while (words >> word) applyOption(word, test);
+  } catch (const std::exception& error) {
+    throw std::invalid_argument(fmt::format("{} ({}) in shape: {}", word, error.what(), line));
+  }
+  return test;
+}
+
+std::vector<ShapeLine> readShapes(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::invalid_argument("cannot read " + path);
+  std::vector<ShapeLine> shapes;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line = line.substr(0, line.find('#'));
+    if (line.find_first_not_of(" \t") == std::string::npos) continue;
+    std::string name = fmt::format("{}_{}_{}", std::filesystem::path(path).stem().string(), number, line);
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
+    name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == '_' && b == '_'; }), name.end());
+    shapes.push_back({name, line});
+  }
+  return shapes;
+}
+
+Problem internalProblem(const shiftconv_problem_t& p) {
+  Problem problem;
+  problem.n = p.n, problem.h = p.h, problem.w = p.w, problem.c = p.c;
+  problem.k = p.k, problem.r = p.r, problem.s = p.s;
+  problem.padTop = p.pad_top, problem.padBottom = p.pad_bottom, problem.padLeft = p.pad_left, problem.padRight = p.pad_right;
+  problem.strideH = p.stride_h, problem.strideW = p.stride_w;
+  problem.dilationH = p.dilation_h, problem.dilationW = p.dilation_w;
+  problem.inputPixelPitch = p.input_pixel_pitch, problem.outputPixelPitch = p.output_pixel_pitch;
+  problem.inputType = static_cast<DataType>(p.input_type), problem.outputType = static_cast<DataType>(p.output_type);
+  problem.hasBias = p.has_bias != 0, problem.activation = static_cast<Activation>(p.activation);
+  return problem;
+}
+
+CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  const Problem p = internalProblem(test.problem);
+  const bool bf16 = p.inputType == DataType::BF16;
+  const auto bytes = test.problem.tensorBytes();
+  CaseTensors tensors;
+  tensors.input.assign(bytes.input / 2, numerics::kCanonicalNan16);
+  for (int64_t pixel = 0; pixel < p.n * p.h * p.w; ++pixel)
+    for (int64_t c = 0; c < p.c; ++c)
+      tensors.input[static_cast<size_t>(pixel * p.inputPitch() + c)] = randomElement(test.data, bf16, generator);
+  tensors.filter.resize(bytes.filter / 2);
+  for (uint16_t& element : tensors.filter) element = randomElement(test.data, bf16, generator);
+  tensors.bias.resize(bytes.bias / sizeof(float));
+  std::uniform_real_distribution<float> bias(-2, 2);
+  for (float& element : tensors.bias) element = bias(generator);
+  return tensors;
+}
+
+std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,
+                               shiftconv_stream_t stream) {
+  const auto bytes = test.problem.tensorBytes();
+  const shiftconv_device_t handle = device.handle();
+  const Memory input(device, bytes.input), filter(device, bytes.filter), output(device, bytes.output);
+  const Memory bias(device, std::max<size_t>(bytes.bias, 16));
+  shiftconv::check(shiftconv_copy_to_device(handle, input.get(), tensors.input.data(), bytes.input, stream));
+  shiftconv::check(shiftconv_copy_to_device(handle, filter.get(), tensors.filter.data(), bytes.filter, stream));
+  shiftconv::check(shiftconv_copy_to_device(handle, bias.get(), tensors.bias.data(), bytes.bias, stream));
+  shiftconv::check(shiftconv_device_fill(handle, output.get(), static_cast<uint8_t>(kPoison), bytes.output, stream));
+  plan.run(device, input.get(), filter.get(), bytes.bias ? bias.get() : nullptr, output.get(), nullptr, stream);
+  std::vector<std::byte> result(bytes.output);
+  shiftconv::check(shiftconv_copy_to_host(handle, result.data(), output.get(), result.size(), stream));
+  shiftconv::check(shiftconv_stream_synchronize(handle, stream));
+  return result;
+}
+
+std::string judge(const ConvolutionCase& test, const reference::Expectation& expected, const std::vector<std::byte>& output) {
+  const Problem p = internalProblem(test.problem);
+  const auto size = static_cast<int64_t>(bytesOf(p.outputType));
+  const int64_t pixels = p.n * p.p() * p.q();
+  std::string text;
+  int64_t wrong = 0;
+  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+    const std::byte* row = output.data() + pixel * p.outputPitch() * size;
+    for (int64_t k = 0; k < p.k; ++k) {
+      const auto index = static_cast<size_t>(pixel * p.k + k);
+      const float computed = decodeOutput(test.problem.output_type, row + k * size);
+      if (reference::agrees(p, expected.value[index], expected.bound[index], computed)) continue;
+      if (wrong++ < kShownErrors)
+        text += fmt::format("output[n={},p={},q={},k={}] is {}, exact {}, bound {:.3g}\n", pixel / (p.p() * p.q()),
+                            pixel / p.q() % p.p(), pixel % p.q(), k, computed, expected.value[index], expected.bound[index]);
+    }
+    const int64_t end = pixel + 1 < pixels ? p.outputPitch() : p.k;
+    const bool gapWritten = std::any_of(row + p.k * size, row + end * size, [](std::byte byte) { return byte != kPoison; });
+    if (gapWritten && wrong++ < kShownErrors) text += fmt::format("the gap after output pixel {} was written\n", pixel);
+  }
+  if (wrong > 0) text += fmt::format("{} of {} elements wrong", wrong, pixels * p.k);
+  return text;
+}
+
+std::string check(const ConvolutionCase& test, Device& device, uint64_t seed) {
+  const CaseTensors tensors = makeTensors(test, seed);
+  const Plan plan(test.problem, device.properties(), test.options());
+  const auto output = runCase(test, tensors, device, plan);
+  const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias});
+  return judge(test, expected, output);
+}
+
+ConvolutionCase randomCase(std::mt19937_64& generator) {
+  const auto in = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(generator); };
+  // Multiply-accumulates that the emulated tensor core executes, idle lanes and padded channels included.
+  constexpr int64_t kMostMacs = 6'000'000;
+  for (;;) {
+    ConvolutionCase test;
+    shiftconv_problem_t& p = test.problem;
+    p.n = in(1, 3);
+    p.h = in(1, in(0, 3) ? 12 : 40);
+    p.w = in(1, in(0, 3) ? 20 : 70);
+    p.c = 8 * in(1, in(0, 2) ? 5 : 18);
+    p.k = 8 * in(1, in(0, 2) ? 6 : 33);
+    p.r = in(1, 7);
+    p.s = in(2, 7);
+    p.dilation_h = in(1, 3);
+    const int64_t padH = in(0, (p.r - 1) * p.dilation_h), padW = in(0, p.s - 1);
+    p.pad_top = in(0, padH);
+    p.pad_bottom = padH - p.pad_top;
+    p.pad_left = in(0, padW);
+    p.pad_right = padW - p.pad_left;
+    p.input_type = in(0, 1) ? SHIFTCONV_TYPE_F16 : SHIFTCONV_TYPE_BF16;
+    p.output_type = static_cast<int32_t>(in(0, 2));
+    p.has_bias = in(0, 1) != 0;
+    p.activation = in(0, 1) ? SHIFTCONV_ACTIVATION_RELU : SHIFTCONV_ACTIVATION_NONE;
+    if (in(0, 3) == 0) p.input_pixel_pitch = p.c + 8 * in(1, 3);
+    if (in(0, 3) == 0) p.output_pixel_pitch = p.k + 8 * in(1, 3);
+    test.producer = in(0, 1) ? "tensor_copy" : "register_store";
+    test.ctas = in(0, 1) ? static_cast<int32_t>(in(1, 4)) : 0;
+    const int64_t kind = in(0, 3);
+    test.data = kind == 0 ? DataKind::Wide : kind == 1 ? DataKind::Subnormal : DataKind::Unit;
+    const int64_t tiles = (p.n * p.h * p.w + 4 * (33 - p.s) - 1) / (4 * (33 - p.s));
+    const int64_t macs = tiles * 128 * p.r * p.s * ((p.c + 15) / 16 * 16) * ((p.k + 15) / 16 * 16);
+    if (macs <= kMostMacs && shiftconv_problem_validate(&p) == SHIFTCONV_STATUS_SUCCESS) return test;
+  }
+}
+
+}  // namespace shiftconv::tests

@@ -1,0 +1,59 @@
+// Every line of the shape files, on the emulated device with the hardware's numerics: each output element must lie within the
+// derived bound of the exact result, and nothing else may be written.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/conv/convolution_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+std::vector<ShapeLine> allShapes() {
+  std::vector<ShapeLine> shapes;
+  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt"}) {
+    const auto lines = readShapes(std::string(SHAPES_FOLDER "/") + file);
+    shapes.insert(shapes.end(), lines.begin(), lines.end());
+  }
+  return shapes;
+}
+
+Device& device() {
+  static Device emulated(SHIFTCONV_DEVICE_EMULATED);
+  return emulated;
+}
+
+class ConvolutionShapes : public testing::TestWithParam<ShapeLine> {};
+
+TEST_P(ConvolutionShapes, AreExactToTheBound) {
+  const ConvolutionCase test = parseCase(GetParam().text);
+  const uint64_t seed = std::hash<std::string>()(GetParam().text);
+  EXPECT_EQ(check(test, device(), seed), "") << "shape " << GetParam().text << ", seed " << seed;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(allShapes()),
+                         [](const auto& info) { return info.param.name; });
+
+// The fixture itself must be able to fail.
+TEST(ConvolutionFixture, NoticesOneWrongElementAndAWrittenGap) {
+  const ConvolutionCase test = parseCase("1 3 5 8 8 1 2 0 0 0 0 opitch=16 out=f32");
+  const CaseTensors tensors = makeTensors(test, 1);
+  const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias});
+  std::vector<std::byte> output(test.problem.tensorBytes().output, std::byte{0xCD});
+  for (size_t pixel = 0; pixel < 12; ++pixel)
+    for (size_t k = 0; k < 8; ++k)
+      reinterpret_cast<float*>(output.data())[pixel * 16 + k] = static_cast<float>(expected.value[pixel * 8 + k]);
+  ASSERT_EQ(judge(test, expected, output), "");
+
+  std::vector<std::byte> wrong = output;
+  float& element = reinterpret_cast<float*>(wrong.data())[5 * 16 + 3];
+  element += static_cast<float>(3 * expected.bound[5 * 8 + 3]);
+  EXPECT_NE(judge(test, expected, wrong).find("n=0,p=1,q=1,k=3"), std::string::npos) << judge(test, expected, wrong);
+
+  wrong = output;
+  wrong[(2 * 16 + 8) * sizeof(float)] = std::byte{0};
+  EXPECT_NE(judge(test, expected, wrong).find("gap after output pixel 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
