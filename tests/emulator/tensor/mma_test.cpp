@@ -1,0 +1,444 @@
+// Whole tcgen05.mma operations against the oracle: operand placements, accumulator layouts, masks, shifts, alternatives.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "common/emulator/error.hpp"
+#include "common/emulator/tensor/mma.hpp"
+#include "tests/emulator/tensor/operand_placement.hpp"
+#include "tests/emulator/tensor/oracle.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using namespace emulator;
+using namespace emulator::tensor;
+using testing::HasSubstr;
+
+struct KindCase {
+  MmaKind kind;
+  uint32_t typeCode, accumulator;
+  const oracle::Format* format;
+  uint32_t bytes, depth;
+};
+const KindCase kF16Case{MmaKind::F16, 0, 1, &oracle::kF16, 2, 16};
+const KindCase kF16HalfCase{MmaKind::F16, 0, 0, &oracle::kF16, 2, 16};
+const KindCase kBf16Case{MmaKind::F16, 1, 1, &oracle::kBf16, 2, 16};
+const KindCase kTf32Case{MmaKind::TF32, 2, 1, &oracle::kTf32, 4, 8};
+const KindCase kE4m3Case{MmaKind::F8F6F4, 0, 1, &oracle::kE4m3, 1, 32};
+
+constexpr uint32_t kDColumn = 128, kAColumn = 64;
+
+/// One CTA with 512 columns, operands of random bits, and the result that the oracle expects.
+class Machine {
+ public:
+  Machine(KindCase kind, IdescFields fields, uint32_t seed) : kind_(kind), random_(seed) {
+    fields.d = kind.accumulator;
+    fields.a = fields.b = kind.typeCode;
+    idesc = fields;
+    memory.allocate(512);
+    operation.kind = kind.kind;
+    operation.descriptor = decodeInstructionDescriptor(fields.word(), kind.kind, 1);
+    operation.d = kDColumn;
+    for (uint32_t i = 0; i < fields.m * kind.depth; ++i) a.push_back(element());
+    for (uint32_t i = 0; i < fields.n * kind.depth; ++i) b.push_back(element());
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+      for (uint32_t n = 0; n < fields.n; ++n) memory.store(lane, kDColumn + n, accumulator());
+    }
+  }
+
+  void placeA(Mode mode) {
+    const Placement placement{mode, idesc.transposeA, 0, idesc.m, kind_.depth, kind_.bytes};
+    put(placement, a);
+    operation.a = decodeMatrixDescriptor(placement.descriptor(), "A");
+  }
+  void placeB(Mode mode) {
+    const Placement placement{mode, idesc.transposeB, 96 * 1024, idesc.n, kind_.depth, kind_.bytes};
+    put(placement, b);
+    operation.b = decodeMatrixDescriptor(placement.descriptor(), "B");
+  }
+  /// Row m of A at the lane of row m of D, elements in order from the low bits up, 32 bytes a row.
+  void placeAInTensorMemory(uint32_t baseLane = 0) {
+    operation.aInTensorMemory = true;
+    operation.aAddress = packAddress({baseLane, kAColumn});
+    operation.d = packAddress({baseLane, kDColumn});
+    for (uint32_t m = 0; m < idesc.m; ++m) {
+      std::array<uint8_t, 32> row{};
+      for (uint32_t k = 0; k < kind_.depth; ++k) std::memcpy(row.data() + k * kind_.bytes, &a[m * kind_.depth + k], kind_.bytes);
+      for (uint32_t column = 0; column < 8; ++column) {
+        uint32_t word;
+        std::memcpy(&word, row.data() + 4 * column, 4);
+        memory.store(laneOf(m, baseLane), kAColumn + column, word);
+      }
+    }
+  }
+  uint32_t laneOf(uint32_t m, uint32_t baseLane = 0) const { return baseLane + (idesc.m == 64 ? m / 16 * 32 + m % 16 : m); }
+
+  void run() {
+    const CtaMemories cta{memory, shared};
+    const MmaContext context{{&cta, 1}, options, counters, collectors};
+    checkMma(operation, context);
+    performMma(operation, context);
+  }
+
+  /// Runs and compares every cell of the accumulator's columns with the oracle; other lanes must not change.
+  void runAndCompare(const std::string& what) {
+    std::vector<uint32_t> before;
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+      before.insert(before.end(), memory.cells(lane) + kDColumn, memory.cells(lane) + kDColumn + idesc.n);
+    }
+    run();
+    const uint32_t base = operation.d >> 16;
+    std::vector<int> rowOf(kTmemLanes, -1);
+    for (uint32_t m = 0; m < idesc.m; ++m) rowOf[laneOf(m, base)] = static_cast<int>(m);
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+      const bool disabled = operation.disabled[lane / 32] >> lane % 32 & 1;
+      for (uint32_t n = 0; n < idesc.n; ++n) {
+        const uint32_t old = before[lane * idesc.n + n];
+        uint32_t expected = old;
+        if (rowOf[lane] >= 0 && !disabled) expected = result(static_cast<uint32_t>(rowOf[lane]), n, old);
+        ASSERT_EQ(memory.cells(lane)[kDColumn + n], expected) << what << " lane " << lane << " column " << n;
+      }
+    }
+  }
+
+  uint32_t result(uint32_t m, uint32_t n, uint32_t old) const {
+    const auto row = [&](const std::vector<uint32_t>& matrix, uint32_t index) {
+      std::vector<uint32_t> values(matrix.begin() + index * kind_.depth, matrix.begin() + (index + 1) * kind_.depth);
+      if (kind_.kind == MmaKind::TF32) {
+        for (uint32_t& value : values) value >>= 13;
+      }
+      return values;
+    };
+    oracle::Accumulator accumulator;
+    accumulator.half = idesc.d == 0;
+    accumulator.enabled = operation.enableInputD;
+    accumulator.scale = static_cast<int>(operation.scaleD);
+    return oracle::multiplyAccumulate(*kind_.format, row(a, m), idesc.negateA, *kind_.format, row(b, n), idesc.negateB,
+                                      accumulator.half ? old & 0xffff : old, accumulator);
+  }
+
+  uint64_t uses(Unproven id) const { return counters.unprovenUses[static_cast<size_t>(id)]; }
+
+  IdescFields idesc;
+  MmaOperation operation;
+  TensorMemory memory{false};
+  machine::SharedMemory shared{228 * 1024};
+  Options options;
+  Counters counters;
+  std::array<std::optional<CollectorBuffer>, 2> collectors;
+  std::vector<uint32_t> a, b;  ///< [row][k], words of tf32 operands with all 32 bits
+
+ private:
+  uint32_t element() {
+    const uint32_t bits = random_();
+    if (kind_.bytes == 4) return random_() % 40 == 0 ? bits : (bits & 0x87ffffffu) | 0x38000000u;
+    if (kind_.bytes == 1) return bits & 0xff;
+    return bits & 0xffff;
+  }
+  uint32_t accumulator() {
+    const uint32_t bits = random_();
+    if (kind_.accumulator == 0) return bits;
+    return random_() % 40 == 0 ? bits : (bits & 0x80ffffffu) | 0x3f000000u;
+  }
+  void put(const Placement& placement, const std::vector<uint32_t>& matrix) {
+    for (uint32_t row = 0; row < placement.rows; ++row) {
+      for (uint32_t k = 0; k < placement.depth; ++k) {
+        std::memcpy(shared.write(placement.address(row, k), placement.bytes, 1), &matrix[row * placement.depth + k],
+                    placement.bytes);
+      }
+    }
+  }
+  KindCase kind_;
+  std::mt19937 random_;
+};
+
+std::string_view modeName(Mode mode) { return toString(static_cast<Swizzle>(mode)); }
+
+TEST(Mma, KMajorOperandsInEverySwizzle) {
+  for (const KindCase& kind : {kF16Case, kF16HalfCase, kBf16Case, kTf32Case, kE4m3Case}) {
+    for (const Mode mode : {Mode::None, Mode::Bytes32, Mode::Bytes64, Mode::Bytes128}) {
+      Machine machine(kind, {.n = 24}, 11);
+      machine.placeA(mode);
+      machine.placeB(mode == Mode::None ? Mode::Bytes128 : Mode::None);
+      machine.runAndCompare(fmt::format("{} {}", kind.format->name, modeName(mode)));
+    }
+  }
+}
+
+TEST(Mma, MnMajorOperandsInEverySwizzle) {
+  for (const KindCase& kind : {kF16Case, kBf16Case, kE4m3Case}) {
+    for (const Mode mode : {Mode::None, Mode::Bytes32, Mode::Bytes64, Mode::Bytes128}) {
+      Machine machine(kind, {.n = 128, .transposeA = true, .transposeB = true}, 12);
+      machine.placeA(mode);
+      machine.placeB(mode);
+      machine.runAndCompare(fmt::format("{} {}", kind.format->name, modeName(mode)));
+    }
+  }
+  Machine tf32(kTf32Case, {.n = 32, .transposeA = true, .transposeB = true}, 13);
+  tf32.placeA(Mode::Base32);
+  tf32.placeB(Mode::Base32);
+  tf32.runAndCompare("tf32 with 32-byte atoms");
+}
+
+TEST(Mma, OperandAInTensorMemory) {
+  for (const KindCase& kind : {kF16Case, kF16HalfCase, kBf16Case, kTf32Case, kE4m3Case}) {
+    for (const uint32_t m : {64u, 128u}) {
+      Machine machine(kind, {.m = m, .n = 40}, 14);
+      machine.placeAInTensorMemory(m == 64 ? 16 : 0);
+      machine.placeB(Mode::Bytes128);
+      machine.runAndCompare(fmt::format("{} m{}", kind.format->name, m));
+    }
+  }
+}
+
+TEST(Mma, RowsOfM64StandInTheirLanes) {
+  Machine machine(kF16Case, {.m = 64, .n = 256}, 15);
+  machine.placeA(Mode::Bytes64);
+  machine.placeB(Mode::Bytes32);
+  machine.runAndCompare("m64");
+  machine.operation.d = packAddress({16, kDColumn});
+  machine.runAndCompare("m64 at lane 16");
+}
+
+TEST(Mma, NegationScaleAndReplacement) {
+  for (const bool negateA : {false, true}) {
+    Machine machine(kF16Case, {.n = 16, .negateA = negateA, .negateB = true}, 16);
+    machine.placeA(Mode::Bytes128);
+    machine.placeB(Mode::Bytes128);
+    machine.runAndCompare("negated");
+    machine.operation.scaleD = 7;
+    machine.runAndCompare("scale-input-d 7");
+    EXPECT_EQ(machine.uses(Unproven::U15), 1u);
+    machine.operation.enableInputD = false;
+    machine.runAndCompare("enable-input-d false");
+  }
+}
+
+TEST(Mma, LaneMasksKeepAccumulators) {
+  for (const uint32_t m : {64u, 128u}) {
+    for (const bool enable : {true, false}) {
+      Machine machine(kBf16Case, {.m = m, .n = 16}, 17);
+      machine.placeAInTensorMemory();
+      machine.placeB(Mode::None);
+      machine.operation.masked = true;
+      machine.operation.disabled = {0x80000001u, 0xaaaaaaaau, 0xffffffffu, 0x0000fff0u};
+      machine.operation.enableInputD = enable;
+      machine.runAndCompare(fmt::format("m{} enable {}", m, enable));
+      EXPECT_EQ(machine.uses(Unproven::U26), enable ? 0u : 1u);
+    }
+  }
+}
+
+TEST(Mma, OnlyEnabledRowsNeedDefinedData) {
+  Machine machine(kF16Case, {.n = 16}, 18);
+  machine.placeAInTensorMemory();
+  machine.placeB(Mode::Bytes128);
+  machine.memory.written(45)[kAColumn + 3] = kNothing;
+  machine.memory.written(45)[kDColumn + 9] = kNothing;
+  EXPECT_THROW(
+      {
+        try {
+          machine.run();
+        } catch (const EmulatorError& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::Uninitialised);
+          EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("Operand A"), HasSubstr("lane 45, column 67")));
+          throw;
+        }
+      },
+      EmulatorError);
+  machine.operation.disabled[1] = 1u << 13;
+  machine.runAndCompare("masked lane 45");
+  machine.operation.disabled[1] = 0;
+  machine.memory.written(45)[kAColumn + 3] = kWholeCell;
+  EXPECT_THROW(machine.run(), EmulatorError);
+  machine.operation.enableInputD = false;
+  machine.runAndCompare("accumulator not read");
+  machine.memory.requireWritten(45, kDColumn, 16, kWholeCell, "x");
+}
+
+std::string uninitialised(Machine& machine) {
+  try {
+    machine.run();
+  } catch (const EmulatorError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Uninitialised);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Mma, UndefinedSharedMemoryIsNamed) {
+  for (const bool transposed : {false, true}) {
+    Machine machine(kF16Case, {.n = 64, .transposeA = transposed, .transposeB = transposed}, 19);
+    machine.placeA(Mode::Bytes128);
+    machine.placeB(Mode::Bytes128);
+    const Placement placement{Mode::Bytes128, transposed, 0, 128, 16, 2};
+    machine.shared.poison(placement.address(77, 5), 2);
+    EXPECT_THAT(uninitialised(machine),
+                HasSubstr(transposed ? "Operand A of tcgen05.mma (MN-major), rows 72..79, k 5" : "row 77, k 0..7"));
+    machine.operation.disabled[2] = 1u << 13;
+    machine.runAndCompare("row 77 disabled");
+    const Placement other{Mode::Bytes128, transposed, 96 * 1024, 64, 16, 2};
+    machine.shared.poison(other.address(3, 9), 2);
+    EXPECT_THAT(uninitialised(machine), HasSubstr("Operand B"));
+  }
+}
+
+TEST(Mma, ShiftOfAComesAfterTheMma) {
+  Machine machine(kF16Case, {.n = 16}, 20);
+  machine.placeAInTensorMemory();
+  machine.placeB(Mode::Bytes128);
+  machine.operation.shiftA = true;
+  machine.operation.disabled = {0xffff0000u, 0, 0, 0xffffffffu};
+  for (uint32_t step = 0; step < 3; ++step) {
+    machine.runAndCompare(fmt::format("step {}", step));
+    // What the next MMA must see: rows moved down inside each window, the mask notwithstanding.
+    std::vector<uint32_t> shifted = machine.a;
+    for (uint32_t m = 0; m < 128; ++m) {
+      const uint32_t from = m % 32 == 31 ? m : m + 1;
+      std::copy_n(machine.a.begin() + from * 16, 16, shifted.begin() + m * 16);
+    }
+    machine.a = shifted;
+  }
+  EXPECT_EQ(machine.uses(Unproven::U3), 3u);
+  EXPECT_EQ(machine.uses(Unproven::U25), 3u);
+  EXPECT_EQ(machine.counters.mma.at("kind::f16 m128n16k16 a:tmem ashift"), 3u);
+}
+
+TEST(Mma, ShiftAlternatives) {
+  const auto prepared = [](uint32_t m) {
+    auto machine = std::make_unique<Machine>(kF16Case, IdescFields{.m = m, .n = 16}, 21);
+    machine->placeAInTensorMemory();
+    machine->placeB(Mode::Bytes128);
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+      for (uint32_t column = 0; column < 32; ++column) machine->memory.store(lane, kAColumn + column, 0x10000 * lane + column);
+    }
+    machine->operation.shiftA = true;
+    return machine;
+  };
+  auto machine = prepared(128);
+  machine->options.semantics.choose(Unproven::U3, 1);
+  machine->run();
+  EXPECT_EQ(machine->memory.cells(4)[kAColumn + 31], 0x10000u * 5 + 31);
+  machine = prepared(128);
+  machine->operation.disabled[0] = 1u << 4;
+  machine->options.semantics.choose(Unproven::U25, 1);
+  machine->run();
+  EXPECT_EQ(machine->memory.cells(4)[kAColumn], 0x10000u * 4);
+  EXPECT_EQ(machine->memory.cells(3)[kAColumn], 0x10000u * 4);
+  EXPECT_EQ(machine->memory.cells(5)[kAColumn], 0x10000u * 6);
+  EXPECT_EQ(machine->memory.cells(5)[kAColumn + 8], 0x10000u * 5 + 8);
+  machine = prepared(64);
+  EXPECT_THROW(machine->run(), EmulatorError);
+  machine->options.semantics.choose(Unproven::U24, 1);
+  machine->run();
+  EXPECT_EQ(machine->memory.cells(32 + 14)[kAColumn], 0x10000u * (32 + 15));
+  EXPECT_EQ(machine->memory.cells(32 + 15)[kAColumn], 0x10000u * (32 + 15));
+  machine = prepared(64);
+  machine->options.semantics.choose(Unproven::U24, 2);
+  machine->run();
+  EXPECT_EQ(machine->memory.cells(3)[kAColumn], 0x10000u * 3);
+}
+
+TEST(Mma, HighHalvesOfF16Accumulators) {
+  for (const uint8_t rule : {0, 1, 2}) {
+    Machine machine(kF16HalfCase, {.n = 8}, 22);
+    machine.placeA(Mode::Bytes128);
+    machine.placeB(Mode::Bytes128);
+    for (uint32_t n = 0; n < 8; ++n) machine.memory.store(7, kDColumn + n, 0xabcd3c00u);
+    machine.options.semantics.choose(Unproven::U9, rule);
+    machine.run();
+    EXPECT_EQ(machine.memory.cells(7)[kDColumn] >> 16, rule == 0 ? 0u : 0xabcdu);
+    EXPECT_EQ(machine.memory.cells(7)[kDColumn] & 0xffff, machine.result(7, 0, 0x3c00));
+    EXPECT_EQ(machine.memory.written(7)[kDColumn], rule == 2 ? kLowHalf : kWholeCell);
+    machine.run();  // reads low halves only, so it is legal under every rule
+  }
+}
+
+TEST(Mma, MaskedLanesMayBeZeroedInTheOtherReading) {
+  Machine machine(kF16Case, {.n = 8}, 23);
+  machine.placeA(Mode::Bytes128);
+  machine.placeB(Mode::Bytes128);
+  machine.operation.disabled[0] = 2;
+  machine.operation.enableInputD = false;
+  machine.options.semantics.choose(Unproven::U26, 1);
+  machine.run();
+  EXPECT_EQ(machine.memory.cells(1)[kDColumn + 5], 0u);
+}
+
+TEST(Mma, CollectorMayKeepWhatFillRead) {
+  for (const uint8_t rule : {0, 1}) {
+    Machine machine(kF16Case, {.n = 8}, 24);
+    for (std::vector<uint32_t>* matrix : {&machine.a, &machine.b}) {
+      for (uint32_t& bits : *matrix) bits = (bits & 0x83ffu) | 0x3c00u;  // finite and not zero
+    }
+    machine.placeA(Mode::Bytes128);
+    machine.placeB(Mode::Bytes128);
+    machine.options.semantics.choose(Unproven::U20, rule);
+    machine.operation.enableInputD = false;
+    machine.operation.collector = Collector::Fill;
+    machine.run();
+    const uint32_t filled = machine.memory.cells(0)[kDColumn];
+    std::memset(machine.shared.write(0, 32, 1), 0, 32);  // row 0
+    machine.operation.collector = Collector::LastUse;
+    machine.run();
+    EXPECT_EQ(machine.memory.cells(0)[kDColumn], rule == 1 ? filled : 0u);
+  }
+}
+
+TEST(Mma, FastNumericsAreClose) {
+  Machine machine(kBf16Case, {.n = 64}, 25);
+  for (std::vector<uint32_t>* matrix : {&machine.a, &machine.b}) {
+    for (uint32_t& bits : *matrix) bits = (bits & 0x807fu) | 0x3f80u;  // 1 <= |x| < 2
+  }
+  machine.placeAInTensorMemory();
+  machine.placeB(Mode::Bytes128);
+  machine.options.numerics = Numerics::Fast;
+  machine.operation.enableInputD = false;
+  machine.run();
+  for (uint32_t m = 0; m < 128; ++m) {
+    for (uint32_t n = 0; n < 64; ++n) {
+      float got, want;
+      const uint32_t wantBits = machine.result(m, n, 0);
+      std::memcpy(&got, &machine.memory.cells(m)[kDColumn + n], 4);
+      std::memcpy(&want, &wantBits, 4);
+      ASSERT_NEAR(got, want, 64 * 17 * 0x1p-24) << m << " " << n;
+    }
+  }
+}
+
+TEST(Mma, IllegalPlacementsAreRefused) {
+  const auto refused = [](ErrorKind kind, const char* part, auto change) {
+    Machine machine(kF16Case, {.n = 32}, 26);
+    machine.placeAInTensorMemory();
+    machine.placeB(Mode::Bytes128);
+    change(machine);
+    try {
+      machine.run();
+      ADD_FAILURE() << "no error; expected " << part;
+    } catch (const EmulatorError& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr(part));
+    }
+  };
+  refused(ErrorKind::Misaligned, "accumulator of tcgen05.mma starts at lane 16", [](Machine& m) {
+    m.operation.d = packAddress({16, 0});
+  });
+  refused(ErrorKind::Misaligned, "Operand A of tcgen05.mma starts at lane 32", [](Machine& m) {
+    m.operation.aAddress = packAddress({32, 0});
+  });
+  refused(ErrorKind::OutOfBounds, "columns 496..527", [](Machine& m) { m.operation.d = 496; });
+  refused(ErrorKind::OutOfBounds, "columns 508..515", [](Machine& m) { m.operation.aAddress = 508; });
+  refused(ErrorKind::Descriptor, "always K-major", [](Machine& m) { m.operation.descriptor.transposeA = true; });
+  refused(ErrorKind::Misaligned, "question U23", [](Machine& m) {
+    m.options.semantics.choose(Unproven::U23, 2);
+    m.operation.d = 100;
+  });
+  refused(ErrorKind::OutOfBounds, "the CTA has", [](Machine& m) { m.operation.b.start = 250 * 1024; });
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
