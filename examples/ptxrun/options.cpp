@@ -73,13 +73,13 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.add_option("ptx", options.ptxPath, "PTX file")->required();
   app.add_flag("--list", options.list, "Show the kernels and their parameters, and stop");
   app.add_option("--kernel", options.kernel, "Kernel to run (needed when the file holds several)");
-  app.add_option("--grid", options.grid, "CTAs: x, or x,y,z (default 1)")->delimiter(',')->expected(1, 3);
-  app.add_option("--block", options.block, "Threads per CTA: x, or x,y,z (default: .reqntid, else 1)")
-      ->delimiter(',')
-      ->expected(1, 3);
-  app.add_option("--cluster", options.cluster, "CTAs per cluster: x, or x,y,z (default: .reqnctapercluster, else 1)")
-      ->delimiter(',')
-      ->expected(1, 3);
+  // expected(1) and take_all: one word per option, so that the PTX file may follow it.
+  const auto addList = [&app](const char* name, auto& values, const char* text) {
+    app.add_option(name, values, text)->delimiter(',')->expected(1)->take_all();
+  };
+  addList("--grid", options.grid, "CTAs: x, or x,y,z (default 1)");
+  addList("--block", options.block, "Threads per CTA: x, or x,y,z (default: .reqntid, else 1)");
+  addList("--cluster", options.cluster, "CTAs per cluster: x, or x,y,z (default: .reqnctapercluster, else 1)");
   app.add_option("--shared", options.dynamicSharedBytes, "Bytes of dynamic shared memory");
   app.add_option("--arg", options.arguments, "Argument of the kernel; repeat in the order of the parameters")
       ->expected(1)
@@ -104,10 +104,13 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.add_option("--repeat", options.repeat, "Launch so many times, each from the same buffer contents, and compare the outputs")
       ->check(CLI::PositiveNumber);
   app.add_flag("--counters", options.counters, "Print what the last launch did, in numbers");
-  app.add_option("--roles", options.roles, "Names of the warps of a CTA in that table: producer,mma,...")->delimiter(',');
+  addList("--roles", options.roles, "Names of the warps of a CTA in that table: producer,mma,...");
   try {
     app.parse(argc, argv);
     chooseSemantics(semantics, options.machine.semantics);
+    for (const auto& [name, numbers] :
+         {std::pair{"--grid", &options.grid}, {"--block", &options.block}, {"--cluster", &options.cluster}})
+      if (numbers->size() > 3) throw CLI::ValidationError(name, "at most three numbers, x,y,z");
   } catch (const CLI::Success& success) {  // --help
     exitCode = app.exit(success);
     return false;

@@ -37,9 +37,21 @@ class Ptxrun : public PtxrunTest {
 TEST_F(Ptxrun, ListShowsKernelsParametersAndDirectives) {
   expectParts(ptxrunOk({ptx("tiled_gemm"), "--list"}),
               {"kernel tiled_gemm", "kernel row_panel_gemm", "tiled_gemm_param_7", "sm_100a", "static shared memory: 2112 bytes",
-               ".f32        4 bytes", ".u64        8 bytes"});
+               ".f32       4 bytes", ".u64       8 bytes"});
   expectParts(ptxrunOk({ptx("tma_pipeline"), "--list"}),
               {"kernel tma_pipeline", "128 bytes, aligned to 128 (tensor map?)", ".maxntid 160"});
+}
+
+TEST_F(Ptxrun, ThePtxFileMayStandAnywhere) {
+  const std::string expected = ptxrunOk({ptx("tiled_gemm"), "--list"});
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--grid", "1,2"},
+                                                  {"--roles", "a,b"},
+                                                  {"--arg", "i32:1"},
+                                                  {"--cluster", "1", "--semantics", "U3=0"}}) {
+    std::vector<std::string> arguments = options;
+    arguments.insert(arguments.end(), {ptx("tiled_gemm"), "--list"});
+    EXPECT_EQ(ptxrunOk(arguments), expected) << options[0];
+  }
 }
 
 TEST_F(Ptxrun, HelpIsComplete) {
@@ -58,6 +70,8 @@ TEST_F(Ptxrun, UsageErrorsNameWhatIsWrong) {
   expectError({ptx("tiled_gemm")}, 1, {"several kernels", "--kernel", "row_panel_gemm"});
   expectError(saxpy({"--arg", "i32:1"}), 1, {"row_panel_gemm takes 6 parameters, but 1 --arg", "--list"});
   expectError({ptx("tiled_gemm"), "--policy", "sometimes"}, 1, {"--policy", "sometimes"});
+  expectError({ptx("tiled_gemm"), "--grid", "1,2,3,4"}, 1, {"--grid", "three"});
+  expectError({ptx("tiled_gemm"), "--grid", "1,y"}, 1, {"--grid", "y"});
   expectError({ptx("tiled_gemm"), "--semantics", "U99=1"}, 1, {"U99=1"});
   expectError({ptx("tiled_gemm"), "--semantics", "U3=77"}, 1, {"U3=77", "U3=0"});
 }
@@ -98,7 +112,7 @@ TEST_F(Ptxrun, TensorMapErrorsNameTheKey) {
 }
 
 TEST_F(Ptxrun, UnsupportedInstructionsAreNamedWithTheirLine) {
-  expectError({ptx("unsupported"), "--list"}, 2, {"unsupported.ptx", "sured.b.1d.add.u32.trap", "11"});
+  expectError({ptx("unsupported"), "--list"}, 2, {"unsupported.ptx", "vadd2.u32.u32.u32.add", "9"});
   expectError({file("broken.ptx", ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k() { add.s32 %r1; \n"), "--list"}, 2,
               {"broken.ptx", "4"});
 }
@@ -128,7 +142,8 @@ TEST_F(Ptxrun, DifferentOutputsOfRepeatedLaunchesAreNoticed) {
                                        "--policy", "random", "--repeat", "20"});
   EXPECT_EQ(result.exitCode, 4) << result.output << result.errors;
   expectParts(result.errors, {"differ from those of launch 1"});
-  expectError({ptx("missing_wait"), "--block", "64", "--arg", "buf:x.npy", "--arg", "out:y.npy:i32:32"}, 3, {"missing_wait", "st.global"});
+  expectError({ptx("missing_wait"), "--block", "64", "--arg", "buf:x.npy", "--arg", "out:y.npy:i32:32"}, 3,
+              {"missing_wait", "st.global"});
 }
 
 }  // namespace
