@@ -47,8 +47,11 @@ target_compile_options(shiftconv_options INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>
   $<$<COMPILE_LANGUAGE:C,CXX>:-fvisibility=hidden>
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
-# GCC 12 and 13 report overflows inside inlined fmt code that cannot happen (GCC bugs 105329, 105651 and their like).
+# GCC 12 and 13 report overflows that cannot happen, inside inlined code of fmt and of std::vector's comparison (GCC bugs
+# 105329, 105651 and their like).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(shiftconv_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow> $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+  foreach(warning stringop-overflow stringop-overread restrict)
+    target_compile_options(shiftconv_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-${warning}>)
+  endforeach()
 endif()
 target_include_directories(shiftconv_options INTERFACE ${PROJECT_SOURCE_DIR})
