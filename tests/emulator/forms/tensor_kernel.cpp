@@ -6,8 +6,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "tests/emulator/forms/form_case.hpp"
-
 namespace shiftconv::tests {
 
 using namespace emulator;
@@ -117,7 +115,7 @@ std::string commitAndWait(unsigned index, unsigned parity, unsigned ctaGroup) {
 }
 
 std::string dumpColumns(uint32_t column, uint32_t count, uint32_t offset) {
-  std::string text = fmt::format("  mul.wide.u32 %rd9, %thread, {};\n  add.u64 %rd9, %rd9, %out;\n", 4 * count);
+  std::string text = outputOfThread(count);
   for (uint32_t i = 0; i < count; ++i) {
     text += fmt::format(
         "  add.u32 %r299, %tmem, {};\n  tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r298}}, [%r299];\n"
@@ -137,6 +135,27 @@ std::string fillColumns(uint32_t column, uint32_t count, uint32_t base) {
 }
 
 std::string fencedBarrier() { return "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n"; }
+
+std::string outputOfThread(uint32_t words) {
+  return fmt::format("  mul.wide.u32 %rd9, %thread, {};\n  add.u64 %rd9, %rd9, %out;\n", 4 * words);
+}
+
+void expectRefusal(FormRun& form, const TensorKernel& kernel, const std::vector<std::string>& parts) {
+  const std::string message = form.error([&] { kernel.run(form); });
+  for (const std::string& part : parts) EXPECT_NE(message.find(part), std::string::npos) << "no '" << part << "' in:\n" << message;
+}
+
+std::vector<std::byte> randomInput(FormRun& form, size_t count) {
+  std::vector<std::byte> bytes(count);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(form.random() >> 24);
+  return bytes;
+}
+
+uint32_t sourceWord(const std::vector<std::byte>& input, uint32_t row, uint32_t word) {
+  uint32_t value;
+  std::memcpy(&value, input.data() + row % 8 * 16 + row / 8 * 256 + word / 4 * 128 + word % 4 * 4, 4);
+  return value;
+}
 
 uint64_t descriptorBits(uint32_t start, uint32_t leading, uint32_t stride, uint32_t swizzle) {
   return uint64_t{start >> 4} | uint64_t{leading >> 4} << 16 | uint64_t{stride >> 4} << 32 | uint64_t{1} << 46 |

@@ -16,10 +16,9 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
+#include "tests/emulator/forms/form_case.hpp"
 
 namespace shiftconv::tests {
-
-class FormRun;
 
 struct TensorKernel {
   std::string body;
@@ -60,6 +59,21 @@ std::string fencedBarrier();
 
 /// Descriptor constant without its start address, to be added to %desc: offsets in bytes, swizzle code.
 uint64_t descriptorBits(uint32_t start, uint32_t leading, uint32_t stride, uint32_t swizzle = 0);
+
+/// %rd9 = where the output of this thread starts when every thread has `words` words.
+std::string outputOfThread(uint32_t words);
+
+/// Expects an EmulatorError whose text holds every part.
+void expectRefusal(FormRun& form, const TensorKernel& kernel, const std::vector<std::string>& parts);
+
+std::vector<std::byte> randomInput(FormRun& form, size_t count);
+/// 32-bit word `word` of row `row` of a source without swizzle whose 16-byte chunk c of row i lies at
+/// i % 8 * 16 + i / 8 * 256 + c * 128.
+uint32_t sourceWord(const std::vector<std::byte>& input, uint32_t row, uint32_t word);
+
+FormCases tensorFragmentCases();
+FormCases tensorMovementCases();
+FormCases tensorMmaCases();
 
 /// What fillColumns puts into a cell.
 inline uint32_t filledCell(uint32_t lane, uint32_t column, uint32_t base = 0) { return lane * 1000 + column + base; }
