@@ -256,7 +256,8 @@ std::string ShiftWindowPlan::describe() const {
   text += fmt::format("filter     {}, {} stages of {} bytes\n",
                       p.filterResident ? "resident in shared memory" : "streamed for every tile", p.filterStages,
                       p.tileN * static_cast<int32_t>(layout::kSwizzle128RowBytes));
-  text += fmt::format("Tensor Mem {} of {} columns\n", kAccumulators * p.tileN + kOperandSlots * kSlotColumns, kTensorColumns);
+  text += fmt::format("Tensor Mem {} of {} columns\n", kAccumulators * accumulatorColumns(p.tileN) + kOperandSlots * kSlotColumns,
+                      kTensorColumns);
   text += fmt::format("launch     grid {}x{}, block {}, {} bytes of dynamic shared memory\n", launch.grid.x, launch.grid.y,
                       launch.block.x, launch.dynamicSharedBytes);
   text += fmt::format("modelled   {:.0f} clocks a tile, {:.0f} in all, bound by {} (a model of B200, not a measurement)\n",

@@ -120,8 +120,8 @@ class ShiftWindowCta {
   static __device__ uint32_t at(const uint64_t& barrier) { return ptx::sharedAddress(&barrier); }
 
   __device__ uint32_t allocatedColumns() const {
-    const uint32_t needed = static_cast<uint32_t>(kAccumulators * p_.tileN + kOperandSlots * kSlotColumns);
-    return needed <= 256 ? 256 : 512;  // a power of two; at least 2*16 + 128
+    const uint32_t needed = static_cast<uint32_t>(kAccumulators * accumulatorColumns(p_.tileN) + kOperandSlots * kSlotColumns);
+    return needed <= 256 ? 256 : 512;  // a power of two; at least 2*32 + 128
   }
 
   __device__ void initialise(uint32_t warp) {
@@ -160,7 +160,7 @@ class ShiftWindowCta {
     __syncthreads();
     ptx::tensorFenceAfterThreadSync();
     accumulators_ = control_->tensorMemory;
-    slots_ = accumulators_ + static_cast<uint32_t>(kAccumulators * p_.tileN);
+    slots_ = accumulators_ + static_cast<uint32_t>(kAccumulators * accumulatorColumns(p_.tileN));
   }
 
   __device__ void finish(uint32_t warp) {
@@ -189,7 +189,9 @@ class ShiftWindowCta {
     }
   }
   __device__ int32_t slicesOf(int32_t chunk) const { return chunk + 1 == p_.channelChunks ? p_.lastChunkSlices : kChunkSlices; }
-  __device__ uint32_t accumulatorAddress(int32_t index) const { return accumulators_ + static_cast<uint32_t>(index * p_.tileN); }
+  __device__ uint32_t accumulatorAddress(int32_t index) const {
+    return accumulators_ + static_cast<uint32_t>(index * accumulatorColumns(p_.tileN));
+  }
   __device__ uint32_t slotAddress(int32_t index) const { return slots_ + static_cast<uint32_t>(index * kSlotColumns); }
   __device__ uint32_t operandStageAddress(int32_t index) const {
     return operandStages_ + static_cast<uint32_t>(index) * kOperandStageBytes;

@@ -32,7 +32,10 @@ inline constexpr int32_t kAccumulators = 2;
 inline constexpr int32_t kOperandSlots = 4;
 inline constexpr int32_t kSlotColumns = kChunkSlices * kSliceColumns;
 inline constexpr int32_t kMaximumTileN = 192;
-static_assert(kAccumulators * kMaximumTileN + kOperandSlots * kSlotColumns <= kTensorColumns,
+/// Columns from one accumulator to the next. Accumulators start at multiples of 32 columns: any alignment that hardware may ask
+/// for is met (no public document states one).
+SHIFTCONV_HOST_DEVICE constexpr int32_t accumulatorColumns(int32_t tileN) { return (tileN + 31) / 32 * 32; }
+static_assert(kAccumulators * accumulatorColumns(kMaximumTileN) + kOperandSlots * kSlotColumns <= kTensorColumns,
               "accumulators and operand slots share the 512 columns of Tensor Memory");
 
 inline constexpr int32_t kMaximumFilterExtent = 7;  ///< of R and S
