@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "common/emulator/error.hpp"
@@ -20,14 +21,14 @@ uint32_t count(LaneMask lanes) { return static_cast<uint32_t>(std::popcount(lane
 [[noreturn]] void fail(const std::string& message) { throw EmulatorError(ErrorKind::Synchronisation, message); }
 
 void releaseIfFull(Cta& cta, NamedBarrier& barrier) {
-  const uint32_t needed = barrier.expected == 0 ? cta.liveThreads : barrier.expected;
-  if (!barrier.open || barrier.arrived < needed) return;
+  const bool full = barrier.expected == 0 ? barrier.arrived >= cta.liveThreads : barrier.arrivedInWarps >= barrier.expected;
+  if (!barrier.open || !full) return;
   if (barrier.contributions != 0) {
     barrier.results[barrier.generation] = {barrier.trueCount, barrier.contributions};
     while (barrier.results.begin()->first + kKeptResults < barrier.generation) barrier.results.erase(barrier.results.begin());
   }
   ++barrier.generation;
-  barrier.arrived = barrier.expected = barrier.trueCount = barrier.contributions = 0;
+  barrier.arrived = barrier.arrivedInWarps = barrier.expected = barrier.trueCount = barrier.contributions = 0;
   barrier.open = false;
   ++cta.cluster.wakeups;
 }
@@ -50,26 +51,26 @@ uint64_t arriveAtBarrier(Warp& warp, LaneMask lanes, uint32_t id, uint32_t threa
   if (threads % kWarpLanes != 0)
     fail(fmt::format("barrier {}: the thread count {} is not a multiple of {}", id, threads, kWarpLanes));
   const uint64_t blockThreads = cta.cluster.config.block.count();
-  // Spelling out the size of the whole CTA means the same as leaving the count away.
   const uint64_t wholeCta = (blockThreads + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
-  if (threads == wholeCta && cta.liveThreads == blockThreads) threads = 0;
   if (threads > wholeCta) fail(fmt::format("barrier {} waits for {} threads, but the CTA has {}", id, threads, blockThreads));
 
   NamedBarrier& barrier = cta.barriers[id];
-  if (barrier.open && barrier.expected != threads)
-    fail(fmt::format("barrier {}: this arrival expects {} threads, an earlier one of the same round {}", id,
-                     threads == 0 ? wholeCta : threads, barrier.expected == 0 ? wholeCta : barrier.expected));
+  // "All threads" and the size of the whole CTA are the same thing.
+  const auto spelled = [&](uint32_t count) { return count == 0 ? wholeCta : count; };
+  if (barrier.open && spelled(barrier.expected) != spelled(threads))
+    fail(fmt::format("barrier {}: this arrival expects {} threads, an earlier one of the same round {}", id, spelled(threads),
+                     spelled(barrier.expected)));
   barrier.open = true;
-  barrier.expected = threads;
+  barrier.expected = std::max(barrier.expected, threads);
   barrier.arrived += count(lanes);
   // A thread count is in whole warps: lanes that never existed or have exited count with their warp.
-  if (threads != 0 && lanes == warp.state->alive()) barrier.arrived += kWarpLanes - count(lanes);
+  barrier.arrivedInWarps += lanes == warp.state->alive() ? kWarpLanes : count(lanes);
   if (trueLanes) {
     barrier.trueCount += count(*trueLanes & lanes);
     barrier.contributions += count(lanes);
   }
-  if (threads != 0 && barrier.arrived > threads)
-    fail(fmt::format("barrier {}: {} threads have arrived in a round for {}", id, barrier.arrived, threads));
+  if (barrier.expected != 0 && barrier.arrivedInWarps > barrier.expected)
+    fail(fmt::format("barrier {}: {} threads have arrived in a round for {}", id, barrier.arrivedInWarps, barrier.expected));
   const uint64_t round = barrier.generation;
   ++cta.cluster.changes;
   releaseIfFull(cta, barrier);

@@ -160,8 +160,8 @@ void Cluster::finish() {
   queue.forceAll();
   for (const auto& cta : ctas)
     for (const auto& warp : cta->warps) {
-      counters.warpInstructions[warp->index] += warp->state->executed;
-      counters.threadInstructions[warp->index] += warp->state->threadExecuted;
+      counters.warpInstructions[warp->index] += warp->state->executed - warp->state->repeated;
+      counters.threadInstructions[warp->index] += warp->state->threadExecuted - warp->state->threadRepeated;
     }
   for (const auto& [name, count] : queue.issued()) counters.operations[std::string(name)] += count;
   finished_ = true;

@@ -43,12 +43,13 @@ class Warp;
 
 /// One of the sixteen barriers of a CTA; see machine/barrier.hpp.
 struct NamedBarrier {
-  uint32_t arrived = 0;        ///< threads, in the present round
-  uint32_t expected = 0;       ///< threads; 0: every thread of the CTA that has not exited
-  uint64_t generation = 0;     ///< completed rounds
-  bool open = false;           ///< somebody has arrived in the present round
-  uint32_t trueCount = 0;      ///< reduction: arrivals whose predicate is true
-  uint32_t contributions = 0;  ///< reduction: arrivals that brought a predicate
+  uint32_t arrived = 0;         ///< threads, in the present round
+  uint32_t arrivedInWarps = 0;  ///< the same with whole warps counted full, as an explicit thread count does
+  uint32_t expected = 0;        ///< threads; 0: every thread of the CTA that has not exited
+  uint64_t generation = 0;      ///< completed rounds
+  bool open = false;            ///< somebody has arrived in the present round
+  uint32_t trueCount = 0;       ///< reduction: arrivals whose predicate is true
+  uint32_t contributions = 0;   ///< reduction: arrivals that brought a predicate
   struct Result {
     uint32_t trueCount = 0, contributions = 0;
   };

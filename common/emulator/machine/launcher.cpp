@@ -23,9 +23,10 @@ constexpr uint32_t kMaximumGridYZ = 65535;
 constexpr uint64_t kMaximumClusterCtas = 16;
 constexpr uint32_t kMaximumSharedBytes = 227 * 1024;
 
-/// Warp instructions after which a host thread looks whether its cluster gets anywhere, and after which it turns to
-/// another resident cluster in any case.
+/// Warp instructions after which a host thread looks whether its cluster gets anywhere (fewer for a cluster that was
+/// found spinning), and after which it turns to another resident cluster in any case.
 constexpr uint64_t kSlice = 20000;
+constexpr uint64_t kShortestSlice = 250;
 constexpr uint64_t kLongSlice = 1000000;
 /// CTAs resident at a time over all host threads: two on each of the 148 multiprocessors of a B200.
 constexpr uint64_t kResidentCtas = 2 * 148;
@@ -85,6 +86,7 @@ class Grid {
   struct Resident {
     uint64_t index;
     std::unique_ptr<Cluster> cluster;
+    uint64_t slice = kSlice;
     uint64_t afterError = 0;
   };
 
@@ -96,8 +98,10 @@ class Grid {
     const Dim3 id{static_cast<uint32_t>(index % clusters_.x), static_cast<uint32_t>(index / clusters_.x % clusters_.y),
                   static_cast<uint32_t>(index / clusters_.x / clusters_.y)};
     try {
-      resident.push_front({index, std::make_unique<Cluster>(program_, kernel_, config_, id, global_, parameterAddress_, options_,
-                                                            clusterSeed(options_.seed, index))});
+      resident.push_front({index,
+                           std::make_unique<Cluster>(program_, kernel_, config_, id, global_, parameterAddress_, options_,
+                                                     clusterSeed(options_.seed, index)),
+                           kSlice, 0});
     } catch (...) {
       fail(index);
       return false;
@@ -134,7 +138,7 @@ class Grid {
       while (used < kLongSlice) {
         const uint64_t activity = cluster.activity();
         const uint64_t before = cluster.warpInstructions();
-        const bool finished = cluster.run(kSlice);
+        const bool finished = cluster.run(resident.slice);
         const uint64_t ran = cluster.warpInstructions() - before;
         used += ran;
         countInstructions(ran, cluster);
@@ -142,7 +146,9 @@ class Grid {
         if (resident.index > failedIndex_.load()) return Outcome::Dropped;
         if (failedIndex_.load() != UINT64_MAX && (resident.afterError += ran + 1) > kInstructionsAfterError)
           return Outcome::Dropped;
-        if (cluster.activity() == activity) return Outcome::Waiting;
+        const bool spinning = cluster.activity() == activity;
+        resident.slice = spinning ? std::max(resident.slice / 4, kShortestSlice) : std::min(resident.slice * 4, kSlice);
+        if (spinning) return Outcome::Waiting;
       }
     } catch (...) {
       fail(resident.index);

@@ -90,6 +90,7 @@ void Warp::State::sleep(LaneMask lanes, WaitReason reason, uint64_t remembered) 
   group.reason = std::move(reason);
   place(std::move(group));
   departed |= lanes;
+  waiting |= lanes;
 }
 
 void Warp::State::park(LaneMask lanes, Group::Status status) {
@@ -100,6 +101,7 @@ void Warp::State::park(LaneMask lanes, Group::Status status) {
   group.status = status;
   place(std::move(group));
   departed |= lanes;
+  waiting |= lanes;
 }
 
 void Warp::State::exit(LaneMask lanes) {
@@ -332,6 +334,11 @@ void Warp::State::execute(uint64_t quantum) {
 
 /// Splits the running group according to the requests of the instruction at current.pc.
 void Warp::State::commit() {
+  if (waiting != 0) {
+    threadRepeated += countLanes(waiting);
+    if (waiting == executing) ++repeated;
+    waiting = 0;
+  }
   const LaneMask rest = current.lanes & ~(taken | departed);
   if (taken != 0) place(current.activation, takenTarget, taken);
   if (rest != 0) place(current.activation, current.pc + 1, rest);

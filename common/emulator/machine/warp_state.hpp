@@ -75,6 +75,8 @@ struct Warp::State {
   std::vector<const DecodedInstruction*> registerRequests;  ///< setmaxnreg executed so far
   uint64_t executed = 0;                                    ///< warp instructions
   uint64_t threadExecuted = 0;
+  uint64_t repeated = 0;  ///< of these, executions that only found that they have to wait
+  uint64_t threadRepeated = 0;
   std::vector<Group> groups;  ///< without the running one
   Group current;              ///< the running one; pc is exact while a handler runs
   LaneMask executing = 0;     ///< lanes of `current` whose guard is true
@@ -101,6 +103,7 @@ struct Warp::State {
   // Set by the instruction being executed: lanes that branch, and lanes that have been moved to other groups.
   LaneMask taken = 0;
   LaneMask departed = 0;
+  LaneMask waiting = 0;  ///< of these, lanes that will execute the instruction again
   uint32_t takenTarget = 0;
 };
 

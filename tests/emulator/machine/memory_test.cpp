@@ -1,0 +1,108 @@
+#include "common/emulator/machine/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "common/emulator/error.hpp"
+
+namespace shiftconv::emulator::machine {
+namespace {
+
+template <class Action>
+EmulatorError errorOf(Action&& action) {
+  try {
+    action();
+  } catch (const EmulatorError& error) {
+    return error;
+  }
+  ADD_FAILURE() << "no error was raised";
+  return EmulatorError(ErrorKind::Limit, "");
+}
+
+TEST(GlobalMemory, AllocationsArePoisonedAndAligned) {
+  GlobalMemory memory;
+  const uint64_t address = memory.allocate(1000);
+  EXPECT_EQ(address % 256, 0u);
+  for (uint64_t i = 0; i < 1000; ++i) ASSERT_EQ(*reinterpret_cast<uint8_t*>(address + i), 0xCB);
+  EXPECT_EQ(memory.allocatedBytes(), 1000u);
+  memory.release(address);
+  EXPECT_EQ(memory.allocatedBytes(), 0u);
+}
+
+TEST(GlobalMemory, AccessesMustStayInsideOneAllocation) {
+  GlobalMemory memory;
+  const uint64_t a = memory.allocate(100);
+  EXPECT_EQ(memory.access(a + 96, 4, 4, true), reinterpret_cast<std::byte*>(a + 96));
+  const EmulatorError past = errorOf([&] { memory.access(a + 96, 8, 8, true); });
+  EXPECT_EQ(past.kind(), ErrorKind::OutOfBounds);
+  EXPECT_NE(std::string(past.what()).find("byte 96 of the 100-byte allocation"), std::string::npos) << past.what();
+  const EmulatorError behind = errorOf([&] { memory.access(a + 104, 4, 4, false); });
+  EXPECT_NE(std::string(behind.what()).find("4 bytes past the end of the 100-byte allocation"), std::string::npos) << behind.what();
+  const EmulatorError before = errorOf([&] { memory.access(a - 8, 4, 4, false); });
+  EXPECT_NE(std::string(before.what()).find("8 bytes before the 100-byte allocation"), std::string::npos) << before.what();
+  EXPECT_EQ(errorOf([&] { memory.access(a + 2, 4, 4, false); }).kind(), ErrorKind::Misaligned);
+  EXPECT_EQ(errorOf([&] { memory.access(~uint64_t{0} - 1, 8, 1, false); }).kind(), ErrorKind::OutOfBounds);
+}
+
+TEST(GlobalMemory, ReleasedMemoryIsGoneForEveryThreadThatHadUsedIt) {
+  GlobalMemory memory;
+  const uint64_t a = memory.allocate(64);
+  memory.access(a, 4, 4, true);  // this thread's cache knows it now
+  std::thread([&] { memory.release(a); }).join();
+  EXPECT_EQ(errorOf([&] { memory.access(a, 4, 4, true); }).kind(), ErrorKind::OutOfBounds);
+  EXPECT_EQ(errorOf([&] { memory.release(a); }).kind(), ErrorKind::OutOfBounds);
+}
+
+TEST(GlobalMemory, TwoMemoriesDoNotShareAllocations) {
+  GlobalMemory first, second;
+  const uint64_t a = first.allocate(64);
+  first.access(a, 4, 4, true);
+  EXPECT_EQ(errorOf([&] { second.access(a, 4, 4, true); }).kind(), ErrorKind::OutOfBounds);
+}
+
+TEST(GlobalMemory, RegisteredRangesMayBeReadOnly) {
+  GlobalMemory memory;
+  alignas(16) uint32_t host[4] = {1, 2, 3, 4};
+  memory.registerRange(host, sizeof host, false);
+  const auto address = reinterpret_cast<uint64_t>(host);
+  EXPECT_TRUE(memory.contains(address, 16));
+  EXPECT_FALSE(memory.contains(address, 17));
+  memory.access(address, 16, 16, false);
+  const EmulatorError error = errorOf([&] { memory.access(address, 4, 4, true); });
+  EXPECT_NE(std::string(error.what()).find("read-only"), std::string::npos) << error.what();
+  EXPECT_EQ(errorOf([&] { memory.registerRange(&host[1], 4, true); }).kind(), ErrorKind::Launch);
+  memory.registerRange(host, sizeof host, false);
+  memory.unregisterRange(host);
+  memory.access(address, 16, 16, false);  // still registered once
+  memory.unregisterRange(host);
+  EXPECT_EQ(errorOf([&] { memory.access(address, 4, 4, false); }).kind(), ErrorKind::OutOfBounds);
+}
+
+TEST(SharedMemory, ReadsOfNeverWrittenBytesNameTheByte) {
+  SharedMemory shared(256);
+  EXPECT_EQ(errorOf([&] { shared.read(16, 4, 4); }).kind(), ErrorKind::Uninitialised);
+  std::memset(shared.write(16, 4, 4), 7, 4);
+  EXPECT_EQ(std::to_integer<int>(*shared.read(16, 4, 4)), 7);
+  EXPECT_EQ(std::to_integer<int>(*shared.readFixed<4>(16)), 7);
+  const EmulatorError hole = errorOf([&] { shared.read(16, 8, 8); });
+  EXPECT_NE(std::string(hole.what()).find("byte 0x14 was never written"), std::string::npos) << hole.what();
+  EXPECT_EQ(errorOf([&] { shared.readFixed<8>(16); }).kind(), ErrorKind::Uninitialised);
+  shared.poison(17, 1);
+  EXPECT_FALSE(shared.isWritten(16, 4));
+  EXPECT_TRUE(shared.isWritten(18, 2));
+  EXPECT_NE(std::to_integer<int>(shared.data()[17]), 7);
+}
+
+TEST(SharedMemory, BoundsAndAlignment) {
+  SharedMemory shared(256);
+  EXPECT_EQ(errorOf([&] { shared.write(254, 4, 2); }).kind(), ErrorKind::OutOfBounds);
+  EXPECT_EQ(errorOf([&] { shared.write(0xfffffffe, 4, 2); }).kind(), ErrorKind::OutOfBounds);
+  EXPECT_EQ(errorOf([&] { shared.write(6, 4, 4); }).kind(), ErrorKind::Misaligned);
+  EXPECT_EQ(errorOf([&] { shared.writeFixed<8>(244); }).kind(), ErrorKind::Misaligned);
+  EXPECT_EQ(errorOf([&] { shared.writeFixed<8>(256); }).kind(), ErrorKind::OutOfBounds);
+}
+
+}  // namespace
+}  // namespace shiftconv::emulator::machine
