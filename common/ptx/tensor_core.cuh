@@ -12,9 +12,12 @@ __device__ __forceinline__ void tensorCopy128x256(uint32_t destination, uint64_t
 }
 
 /// Output lanes that an MMA leaves alone: bit b of word v stands for Tensor Memory lane 32 * v + b.
-struct LaneMask {
+struct alignas(16) LaneMask {
   uint32_t word[4];
 };
+__device__ __forceinline__ LaneMask operator|(const LaneMask& a, const LaneMask& b) {
+  return {{a.word[0] | b.word[0], a.word[1] | b.word[1], a.word[2] | b.word[2], a.word[3] | b.word[3]}};
+}
 
 enum class OperandShift : bool { Keep, DownAfterRead };
 

@@ -13,8 +13,8 @@ shiftconv_defect(row_mask_off_by_one
   "pixel.row + r * p_.dilationH - p_.padTop"
   "pixel.row + r * p_.dilationH - p_.padTop - 1")
 shiftconv_defect(one_mask_bit_wrong
-  "disabled.word[window] = masks.column[s][window] | masks.row[r][window];"
-  "disabled.word[window] = (masks.column[s][window] | masks.row[r][window]) ^ (window == 2 ? 1u << 5 : 0u);")
+  "const ptx::LaneMask disabled = masks.column[s] | rowMask;"
+  "ptx::LaneMask disabled = masks.column[s] | rowMask; disabled.word[2] ^= 1u << 5;")
 shiftconv_defect(shift_dropped_from_middle_tap
   "if (s + 1 < p_.filterWidth) {"
   "if (s + 1 < p_.filterWidth && s != 1) {")
