@@ -73,9 +73,9 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.add_option("ptx", options.ptxPath, "PTX file")->required();
   app.add_flag("--list", options.list, "Show the kernels and their parameters, and stop");
   app.add_option("--kernel", options.kernel, "Kernel to run (needed when the file holds several)");
-  // expected(1) and take_all: one word per option, so that the PTX file may follow it.
+  // One word per option, so that the PTX file may follow it.
   const auto addList = [&app](const char* name, auto& values, const char* text) {
-    app.add_option(name, values, text)->delimiter(',')->expected(1)->take_all();
+    app.add_option(name, values, text)->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
   };
   addList("--grid", options.grid, "CTAs: x, or x,y,z (default 1)");
   addList("--block", options.block, "Threads per CTA: x, or x,y,z (default: .reqntid, else 1)");
@@ -83,10 +83,12 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.add_option("--shared", options.dynamicSharedBytes, "Bytes of dynamic shared memory");
   app.add_option("--arg", options.arguments, "Argument of the kernel; repeat in the order of the parameters")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--buffer", options.buffers, "NAME=SPEC: a further buffer (SPEC: buf, out, inout, zeros), for ref and tmap")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   const std::map<std::string, SchedulePolicy> policies{
       {"earliest", SchedulePolicy::Earliest}, {"latest", SchedulePolicy::Latest}, {"random", SchedulePolicy::Random}};
   app.add_option("--policy", options.machine.policy, "When asynchronous operations complete: earliest, latest or random")
@@ -97,7 +99,8 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
       ->transform(CLI::CheckedTransformer(numerics).description(""));
   app.add_option("--semantics", semantics, "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable")
       ->expected(1)
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--instruction-limit", options.machine.instructionLimit,
                  "Stop after so many warp instructions (default: no limit)");
   app.add_option("--threads", options.machine.hostThreads, "Host threads (default: one per core)");
