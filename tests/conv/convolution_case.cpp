@@ -139,6 +139,15 @@ std::vector<ShapeLine> readShapes(const std::string& path) {
   return shapes;
 }
 
+std::vector<ShapeLine> allShapes(const std::string& folder) {
+  std::vector<ShapeLine> shapes;
+  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt"}) {
+    const auto lines = readShapes(folder + "/" + file);
+    shapes.insert(shapes.end(), lines.begin(), lines.end());
+  }
+  return shapes;
+}
+
 Problem internalProblem(const shiftconv_problem_t& p) {
   Problem problem;
   problem.n = p.n, problem.h = p.h, problem.w = p.w, problem.c = p.c;
@@ -222,13 +231,13 @@ std::string check(const ConvolutionCase& test, Device& device, uint64_t seed) {
 ConvolutionCase randomCase(std::mt19937_64& generator) {
   const auto in = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(generator); };
   // Multiply-accumulates that the emulated tensor core executes, idle lanes and padded channels included.
-  constexpr int64_t kMostMacs = 6'000'000;
+  constexpr int64_t kMostMacs = 60'000'000;
   for (;;) {
     ConvolutionCase test;
     shiftconv_problem_t& p = test.problem;
     p.n = in(1, 3);
-    p.h = in(1, in(0, 3) ? 12 : 40);
-    p.w = in(1, in(0, 3) ? 20 : 70);
+    p.h = in(1, in(0, 3) ? 14 : 60);
+    p.w = in(1, in(0, 3) ? 24 : 140);
     p.c = 8 * in(1, in(0, 2) ? 5 : 18);
     p.k = 8 * in(1, in(0, 2) ? 6 : 33);
     p.r = in(1, 7);

@@ -40,6 +40,8 @@ struct ShapeLine {
 };
 /// Lines of a shape file, without comments (#) and empty lines.
 std::vector<ShapeLine> readShapes(const std::string& path);
+/// Of every shape file.
+std::vector<ShapeLine> allShapes(const std::string& folder);
 
 /// The same problem in the planner's own words.
 Problem internalProblem(const shiftconv_problem_t& problem);
@@ -61,7 +63,7 @@ std::string judge(const ConvolutionCase& test, const reference::Expectation& exp
 /// Plans, runs on `device`, and judges. `seed` makes the operands.
 std::string check(const ConvolutionCase& test, Device& device, uint64_t seed);
 
-/// A random problem that shift_window accepts, small enough to be emulated in about a quarter of a second.
+/// A random problem that shift_window accepts, small enough to be emulated in a fraction of a second.
 ConvolutionCase randomCase(std::mt19937_64& generator);
 
 }  // namespace shiftconv::tests

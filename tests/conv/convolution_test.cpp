@@ -9,15 +9,6 @@
 namespace shiftconv::tests {
 namespace {
 
-std::vector<ShapeLine> allShapes() {
-  std::vector<ShapeLine> shapes;
-  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt"}) {
-    const auto lines = readShapes(std::string(SHAPES_FOLDER "/") + file);
-    shapes.insert(shapes.end(), lines.begin(), lines.end());
-  }
-  return shapes;
-}
-
 Device& device() {
   static Device emulated(SHIFTCONV_DEVICE_EMULATED);
   return emulated;
@@ -31,7 +22,7 @@ TEST_P(ConvolutionShapes, AreExactToTheBound) {
   EXPECT_EQ(check(test, device(), seed), "") << "shape " << GetParam().text << ", seed " << seed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(allShapes()),
+INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(allShapes(SHAPES_FOLDER)),
                          [](const auto& info) { return info.param.name; });
 
 // The fixture itself must be able to fail.

@@ -157,7 +157,7 @@ TEST_F(TensorMaps, RefusalsNameTheArgument) {
   refused([](TiledMap& map) { map.strides[0] = 225; }, "tride");
   refused([](TiledMap& map) { map.box[1] = 257; }, "ox");
   refused([](TiledMap& map) { map.box[0] = 72; }, "wizzle");
-  refused([](TiledMap& map) { map.dims[1] = 0; }, "dim");
+  refused([](TiledMap& map) { map.dims[1] = 0; }, "Dim");
   refused([](TiledMap& map) { map.rank = 6; }, "ank");
 }
 
