@@ -162,26 +162,37 @@ void loadPairSignal(FormRun& form) {
   }
 }
 
-/// Multicast under .cta_group::2 in a cluster of 4: every pair's even barrier collects the bytes of both members.
+/// Multicast under .cta_group::2 in a cluster of 4: in every pair the barrier of the member whose parity the barrier
+/// operand has collects the bytes of both members.
 void loadPairMulticast(FormRun& form) {
-  BulkKernel kernel = matrixKernel(form,
-                                   R"(
+  for (const unsigned parity : {0u, 1u}) {
+    SCOPED_TRACE(parity);
+    BulkKernel kernel = matrixKernel(form,
+                                     fmt::format(R"(
   and.b32 %r2, %rank, 1;
-  setp.eq.and.u32 %p0, %r2, 0, %leader;
+  setp.eq.and.u32 %p0, %r2, {0}, %leader;
   @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 512;
-)" + clusterBarrier() + R"(
+  {1}
   setp.eq.and.u32 %p1, %rank, 1, %leader;
   mov.u16 %h0, 0xf;
-  and.b32 %r0, %bar, 0xfeffffff;
-  @%p1 cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%tile], [%map, {0, 7}], [%r0], %h0;
-  setp.ne.u32 %p2, %r2, 0;
+  mapa.shared::cluster.u32 %r0, %bar, {0};
+  @%p1 cp.async.bulk.tensor.2d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%tile], [%map, {{0, 7}}], [%r0], %h0;
+  setp.ne.u32 %p2, %r2, {0};
   @%p2 bra told;
-)" + waitForBarrier() + "told:\n" + clusterBarrier() +
-                                       dumpTile(256),
-                                   1024);
-  kernel.ctas = 4;
-  const Bytes output = kernel.runEverySchedule(form);
-  for (size_t rank = 0; rank < 4; ++rank) EXPECT_EQ(slice(output, 256 * rank, 256), slice(kernel.input, 7 * 64, 256)) << rank;
+  {2}
+told:
+)",
+                                                 parity, clusterBarrier(), waitForBarrier()) +
+                                         clusterBarrier() + dumpTile(256),
+                                     1024);
+    kernel.ctas = 4;
+    LaunchReport report;
+    const Bytes output = kernel.runEverySchedule(form, &report);
+    for (size_t rank = 0; rank < 4; ++rank) EXPECT_EQ(slice(output, 256 * rank, 256), slice(kernel.input, 7 * 64, 256)) << rank;
+    const auto& bytes = report.counters.bytes[static_cast<size_t>(Engine::BulkCopy)];
+    EXPECT_EQ(bytes[static_cast<size_t>(Traffic::GlobalRead)], 256u) << "a multicast reads once";
+    EXPECT_EQ(bytes[static_cast<size_t>(Traffic::SharedWrite)], 1024u);
+  }
 }
 
 /// 5x5 image of 8 channels, corners -1, tap (1, 2) of a 3x3 filter by offsets {2, 1}.
@@ -205,14 +216,14 @@ void loadIm2col(FormRun& form) {
 
 void loadFaults(FormRun& form) {
   const auto kernel = [&](const std::string& rest) {
-    return matrixKernel(form, "  mapa.shared::cluster.u32 %r5, %bar, %rank;\n  @%leader cp.async.bulk.tensor." + rest + ";\n");
+    return matrixKernel(form, "  add.u64 %rd0, %map, 64;\n  @%leader cp.async.bulk.tensor." + rest + ";\n");
   };
   const std::string load = ".shared::cta.global.mbarrier::complete_tx::bytes ";
   expectError(form, kernel("3d" + load + "[%tile], [%map, {0, 0, 0}], [%bar]"), {"3d copy", "rank 2", "bulk.tensor"});
   expectError(form, kernel("2d" + load + "[%tile], [%map, {0}], [%bar]"), {"1 coordinates", "2"});
   expectError(form, kernel("2d" + load + "[%tile], [%map, {0, 0}], [%bar], %rd0"), {"operands"});
   expectError(form, kernel("2d" + load + "[%tile+16], [%map, {0, 0}], [%bar]"), {"128"});
-  expectError(form, kernel("2d" + load + "[%tile], [%map+64, {0, 0}], [%bar]"), {"bytes"});
+  expectError(form, kernel("2d" + load + "[%tile], [%rd0, {0, 0}], [%bar]"), {"bytes"});
   expectError(form, kernel("2d" + load + "[%tile], [%in, {0, 0}], [%bar]"), {"not a tensor map"});
   expectError(form,
               kernel("2d.shared::cta.global.mbarrier::complete_tx::bytes.multicast::cluster [%tile], [%map, {0, 0}], [%bar], %h0"),
