@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace feature_maps {
 
@@ -42,12 +43,16 @@ ConvolutionRunner::ConvolutionRunner(const Options& options)
   device_.setOption("seed", std::to_string(options.seed));
   device_.setOption("numerics", options.numerics);
   fastNumerics_ = options.numerics == "fast";
-  for (const std::string& choice : options.semantics) {
-    const size_t equals = choice.find('=');
-    if (equals == std::string::npos) {
-      throw shiftconv::Error(SHIFTCONV_STATUS_INVALID_ARGUMENT, fmt::format("--semantics {} is not of the form U3=1.", choice));
-    }
+  for (const std::string& choice : options.semantics) chooseSemantics(choice);
+}
+
+void ConvolutionRunner::chooseSemantics(const std::string& choice) {
+  const size_t equals = choice.find('=');
+  if (equals == std::string::npos) throw std::invalid_argument(fmt::format("--semantics {} is not of the form U3=1.", choice));
+  try {
     device_.setOption("semantics." + choice.substr(0, equals), choice.substr(equals + 1));
+  } catch (const shiftconv::Error& error) {
+    throw std::invalid_argument(fmt::format("--semantics {}: {}", choice, error.what()));
   }
 }
 
@@ -75,7 +80,7 @@ LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& 
            plan.workspaceBytes() ? workspace.get() : nullptr);
   device_.synchronize();
 
-  LayerReport report{layer.name, layer.problem.describe(), plan.algorithm(), plan.kernelName(), plan.describe()};
+  LayerReport report{layer.name, plan.algorithm(), plan.describe()};
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   report.gigaflops = 2e-9 * layer.multiplyAdds() / report.seconds;
   return report;

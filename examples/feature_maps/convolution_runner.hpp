@@ -26,7 +26,8 @@ struct Layer {
 shiftconv::Convolution samePadding(int height, int width, int channels, int filters, int size);
 
 struct LayerReport {
-  std::string name, problem, algorithm, kernel, plan;
+  std::string name, algorithm;
+  std::string plan;  ///< several lines: problem, kernel, tile, memory, modelled time
   double seconds = 0;
   double gigaflops = 0;  ///< of useful work, per second
 };
@@ -40,6 +41,7 @@ struct CounterSummary {
 
 class ConvolutionRunner {
  public:
+  /// Throws std::invalid_argument when --semantics names a question or an alternative that does not exist.
   explicit ConvolutionRunner(const Options& options);
 
   const shiftconv::Device& device() const { return device_; }
@@ -72,6 +74,8 @@ class ConvolutionRunner {
   CounterSummary counterSummary() const;
 
  private:
+  void chooseSemantics(const std::string& choice);
+
   shiftconv::Device device_;
   shiftconv::DeviceProperties properties_;
   std::string producer_;

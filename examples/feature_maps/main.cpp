@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 #include "common/numerics/float16.hpp"
 #include "examples/feature_maps/contact_sheet.hpp"
@@ -167,7 +168,7 @@ int run(const Options& options) {
     writeNpy(options.dump + ".layer2.npy", combined.values, {planes.height, planes.width, second.count()});
   }
 
-  printLayers(layers, options.plans);
+  printLayers(layers);
   printCounters(runner, options.counters);
   return printVerdict(layers, options);
 }
@@ -182,6 +183,9 @@ int main(int argc, char** argv) {
     const CommandLine line = parseCommandLine(argc, argv);
     return line.exitCode ? *line.exitCode : run(line.options);
   } catch (const ImageError& error) {
+    fmt::print(stderr, "feature_maps: {}\n", error.what());
+    return ExitCode::Usage;
+  } catch (const std::invalid_argument& error) {
     fmt::print(stderr, "feature_maps: {}\n", error.what());
     return ExitCode::Usage;
   } catch (const shiftconv::Error& error) {

@@ -47,7 +47,6 @@ CommandLine parseCommandLine(int argc, char** argv) {
   app.add_flag("--quick", options.quick, fmt::format("scale to {} pixels unless --size is given", kQuickSize));
   app.add_flag("--no-verify", noVerify, "skip the comparison with the exact result");
   app.add_flag("--no-sheet", noSheet, "draw nothing; for runs that only --dump");
-  app.add_flag("--plans", options.plans, "print the plan of every convolution");
   app.add_flag("--counters", options.counters, "emulated device: print all counters");
 
   try {

@@ -30,7 +30,6 @@ struct Options {
   bool quick = false;
   bool verify = true;
   bool sheet = true;
-  bool plans = false;     ///< print every plan
   bool counters = false;  ///< print the whole table of counters
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <set>
+#include <sstream>
 
 #include "examples/feature_maps/exit_code.hpp"
 
@@ -41,15 +42,16 @@ std::string deviceLine(const ConvolutionRunner& runner, const Options& options) 
   return line + fmt::format(", {} numerics", options.numerics);
 }
 
-void printLayers(const std::vector<CheckedLayer>& layers, bool withPlans) {
+void printLayers(const std::vector<CheckedLayer>& layers) {
   for (const auto& [report, check] : layers) {
-    fmt::print("\n{}\n  problem    {}\n  algorithm  {}\n  kernel     {}\n  time       {:.3f} s, {:.2f} GFLOP/s\n", report.name,
-               report.problem, report.algorithm, report.kernel, report.seconds, report.gigaflops);
+    fmt::print("\n{}\n", report.name);
+    std::istringstream plan(report.plan);
+    for (std::string line; std::getline(plan, line);) fmt::print("  {}\n", line);
+    fmt::print("  time       {:.3f} s, {:.2f} GFLOP/s\n", report.seconds, report.gigaflops);
     if (check.elements > 0) {
       fmt::print("  error      {} elements, largest {:.3g}, at most {:.1f}% of its bound\n", check.elements, check.worstError,
                  100 * check.worstRatio);
     }
-    if (withPlans) fmt::print("  plan\n{}\n", report.plan);
   }
 }
 
@@ -57,10 +59,11 @@ void printCounters(const ConvolutionRunner& runner, bool all) {
   if (!runner.properties().emulated()) return;
   if (all) fmt::print("\n{}\n", runner.device().counters());
   const CounterSummary summary = runner.counterSummary();
-  fmt::print("\nCounters of the emulated device\n  MMAs          {}, {} of them with .ashift\n  instructions  {} by warps\n",
-             summary.mmas, summary.shiftingMmas, summary.warpInstructions);
+  fmt::print(
+      "\nCounters of the emulated device\n  MMAs              {}, {} of them with .ashift\n  instructions      {} by warps\n",
+      summary.mmas, summary.shiftingMmas, summary.warpInstructions);
   for (const auto& [engine, bytes] : summary.bytesByEngine) {
-    if (bytes > 0) fmt::print("  {:<13} {} moved\n", engine, inMegabytes(bytes));
+    if (bytes > 0) fmt::print("  {:<17} {} moved\n", engine, inMegabytes(bytes));
   }
   std::vector<std::string> uses;
   for (const auto& [id, count] : summary.unproven) uses.push_back(fmt::format("{} ({} times)", id, count));

@@ -17,7 +17,8 @@ struct CheckedLayer {
 
 /// "emulated sm_100a, schedule earliest, hardware numerics".
 std::string deviceLine(const ConvolutionRunner& runner, const Options& options);
-void printLayers(const std::vector<CheckedLayer>& layers, bool withPlans);
+/// Plan, time and error of each.
+void printLayers(const std::vector<CheckedLayer>& layers);
 void printCounters(const ConvolutionRunner& runner, bool all);
 /// Prints the verdict; returns the program's exit code.
 int printVerdict(const std::vector<CheckedLayer>& layers, const Options& options);
