@@ -64,22 +64,26 @@ struct FragmentAddress {
   TmemAddress first, second;
 };
 
+/// Checked at issue and again at completion: the columns may have been freed in between.
+void requireFragment(const TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address) {
+  const uint32_t lanes = fragmentTraits(detail.shape).lanes;
+  memory.requireCells(address.first.lane, lanes, address.first.column, detail.columns, detail.name);
+  if (detail.shape != FragmentShape::S16x32bx2) return;
+  memory.requireCells(address.second.lane, lanes, address.second.column, detail.columns, detail.name);
+}
+
 FragmentAddress fragmentAddress(const Execution& execution, const FragmentDetail& detail) {
   std::array<uint32_t, kWarpLanes> words;
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) words[lane] = addressWord(detail.address, execution, lane);
   const uint32_t word = uniformValue(execution, words.data(), "Tensor Memory address");
-  const TensorMemory& memory = stateOf(execution.warp.cta).memory;
-  const auto locate = [&](uint32_t half) {
-    const TmemAddress at = windowAddress(execution, detail, half);
-    memory.requireCells(at.lane, fragmentTraits(detail.shape).lanes, at.column, detail.columns, detail.name);
-    return at;
-  };
-  FragmentAddress result{locate(word), {}};
-  if (detail.shape == FragmentShape::S16x32bx2) result.second = locate(word + detail.secondHalf);
+  FragmentAddress result{windowAddress(execution, detail, word), {}};
+  if (detail.shape == FragmentShape::S16x32bx2) result.second = windowAddress(execution, detail, word + detail.secondHalf);
+  requireFragment(stateOf(execution.warp.cta).memory, detail, result);
   return result;
 }
 
 void loadCells(const TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address, std::byte* frame) {
+  requireFragment(memory, detail, address);
   for (size_t index = 0; index < detail.registers.size(); ++index) {
     auto* lanes = reinterpret_cast<uint32_t*>(frame + detail.registers[index]);
     for (uint32_t thread = 0; thread < kWarpLanes; ++thread) {
@@ -115,6 +119,7 @@ void storeHalf(TensorMemory& memory, uint32_t lane, uint32_t column, uint32_t ha
 
 void storeCells(TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address,
                 const std::vector<uint32_t>& values, const Semantics& semantics) {
+  requireFragment(memory, detail, address);
   for (size_t i = 0; i < values.size(); ++i) {
     const FragmentCell& cell = detail.cells[i];
     const TmemAddress& base = cell.secondHalf ? address.second : address.first;

@@ -27,6 +27,16 @@ template <class... Arguments>
 
 bool isSixBit(ElementType type) { return elementFormat(type).packedBits == 6; }
 
+/// The columns may have been freed between issue and completion.
+void requireColumns(const MmaOperation& operation, const MmaContext& context) {
+  for (const CtaMemories& cta : context.ctas) {
+    cta.tensor.requireCells(0, kTmemLanes, unpackAddress(operation.d).column, operation.layout().columns,
+                            "The accumulator of tcgen05.mma");
+    if (!operation.aInTensorMemory) continue;
+    cta.tensor.requireCells(0, kTmemLanes, unpackAddress(operation.aAddress).column, kOperandColumns, "Operand A of tcgen05.mma");
+  }
+}
+
 void checkAccumulator(const MmaOperation& operation, const MmaContext& context) {
   const TmemAddress d = unpackAddress(operation.d);
   const AccumulatorLayout layout = operation.layout();
@@ -42,9 +52,6 @@ void checkAccumulator(const MmaOperation& operation, const MmaContext& context) 
     refuse(ErrorKind::Misaligned,
            "The accumulator of tcgen05.mma starts at column {}: alternative {} of question U23 wants a multiple of {}.", d.column,
            rule, alignment);
-  }
-  for (const CtaMemories& cta : context.ctas) {
-    cta.tensor.requireCells(0, kTmemLanes, d.column, layout.columns, "The accumulator of tcgen05.mma");
   }
 }
 
@@ -65,9 +72,6 @@ void checkOperandA(const MmaOperation& operation, const MmaContext& context) {
     refuse(ErrorKind::Misaligned,
            "Operand A of tcgen05.mma starts at lane {} and the accumulator at lane {}: both must start at lane {}.", a.lane, dLane,
            layout.spaced ? "0, or both at lane 16" : "0");
-  }
-  for (const CtaMemories& cta : context.ctas) {
-    cta.tensor.requireCells(0, kTmemLanes, a.column, kOperandColumns, "Operand A of tcgen05.mma");
   }
   if (isSixBit(descriptor.a)) context.counters.use(Unproven::U8);
 }
@@ -287,6 +291,7 @@ LaneBits disabledLanes(const MmaOperation& operation, uint32_t cta, const Semant
 void checkMma(const MmaOperation& operation, const MmaContext& context) {
   checkAccumulator(operation, context);
   checkOperandA(operation, context);
+  requireColumns(operation, context);
   checkOperandDescriptor(operation.b, operation.descriptor.b, operation.descriptor.transposeB, "operand B",
                          context.options.semantics, context.counters);
   if (operation.shiftA) checkShiftOfA(operation, context);
@@ -305,6 +310,7 @@ void checkMma(const MmaOperation& operation, const MmaContext& context) {
 void performMma(const MmaOperation& operation, const MmaContext& context) {
   // Large buffers, kept from one MMA to the next.
   thread_local OperandTile a, b;
+  requireColumns(operation, context);
   fetchB(operation, context, b);
   decodeB(operation, context, b);
   for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {

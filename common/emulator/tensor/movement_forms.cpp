@@ -59,7 +59,10 @@ void runShift(Execution& execution, const DecodedInstruction& instruction) {
     ordered.ctas = ctaBits(ctas);
     ordered.operand = {column, kShiftColumns};
     issueOrdered(execution, lane, "tcgen05.shift", ordered, [column, windows, ctas] {
-      for (machine::Cta* cta : ctas) shiftWindows(stateOf(*cta).memory, column, kShiftColumns, windows);
+      for (machine::Cta* cta : ctas) {
+        stateOf(*cta).memory.requireCells(0, kTmemLanes, column, kShiftColumns, "tcgen05.shift");
+        shiftWindows(stateOf(*cta).memory, column, kShiftColumns, windows);
+      }
     });
   });
 }

@@ -98,6 +98,23 @@ void deallocates(FormRun& form) {
   expectRefusal(form, broken(dealloc("[%r0]", "64")), {"without brackets"});
 }
 
+/// Operations that are still under way when their columns are freed, seen under the latest schedule.
+void deallocTooEarly(FormRun& form) {
+  Options options;
+  options.policy = SchedulePolicy::Latest;
+  const std::string begin = alloc("32") + "  @%firstwarp ld.shared.u32 %tmem, [%slot];\n";
+  for (const std::string& operation :
+       {std::string("  @%firstwarp tcgen05.st.sync.aligned.32x32b.x1.b32 [%tmem], {%r20};\n"),
+        std::string("  @%issuer tcgen05.shift.cta_group::1.down [%tmem];\n"),
+        fmt::format("  add.u64 %rd0, %desc, {:#x};\n  @%issuer tcgen05.cp.cta_group::1.128x128b [%tmem], %rd0;\n",
+                    descriptorBits(0, 16, 128)),
+        std::string("  @%firstwarp tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%tmem];\n")}) {
+    const TensorKernel kernel{.body = begin + operation + dealloc("%tmem", "32"), .input = randomInput(form, 2048), .columns = 0};
+    const std::string message = form.error([&] { kernel.run(form, options); });
+    EXPECT_NE(message.find("not allocated (allocated: none)"), std::string::npos) << message;
+  }
+}
+
 void relinquishes(FormRun& form) {
   const TensorKernel kernel{.body = alloc("32") + kRelinquishText + "  @%firstwarp ld.shared.u32 %r0, [%slot];\n" +
                                     dealloc("%r0", "32") + "  @%issuer st.global.u32 [%out], %r0;\n",
@@ -174,6 +191,7 @@ FormCases tensorCases() {
       {kAlloc, "blocks_until_columns_are_free", allocBlocks},
       {kAlloc, "refusals", allocRefusals},
       {kDealloc, "frees", deallocates},
+      {kDealloc, "too_early", deallocTooEarly},
       {kRelinquish, "forbids_alloc", relinquishes},
       {kCommit, "arrives", commits},
       {kCommit, "multicast", commitMulticast},

@@ -241,7 +241,7 @@ std::vector<Scenario> unorderedScenarios() {
       {"MmaThenStore", Mma{}.text() + kUnfenced + storeTile(1) + kWaitStore + finish(kD), product(0)},
       {"CopyThenStore", copy("128x256b", 1) + kUnfenced + storeTile(2) + kWaitStore + finish(kA), rows(2)},
       {"ShiftThenStore", shift() + kUnfenced + storeTile(1) + kWaitStore + finish(kA), rows(1)},
-      {"StoreThenMma", storeTile(1) + kFenced + Mma{}.text() + finish(kD), product(1)},
+      {"StoreThenMma", storeTile(1) + kFenced + Mma{}.text() + finish(kD) + kWaitStore, product(1)},
       {"StoreThenCopy", storeTile(1) + kFenced + copy("128x256b", 2) + commitAndWait(1) + kWaitStore + kFenced + dumpColumns(kA, 8),
        rows(2)},
       {"StoreThenShift", storeTile(1) + kFenced + shift() + commitAndWait(1) + kWaitStore + kFenced + dumpColumns(kA, 8),
