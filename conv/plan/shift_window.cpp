@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
+constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kTileNStep = 16;  // N of an M = 128 tcgen05.mma (PTX ISA table 39 allows 16, 32, .. 256)
 constexpr int64_t kMinimumOperandStages = 3;
 constexpr int64_t kStreamingOperandStages = 4;
@@ -24,9 +25,10 @@ constexpr int64_t kMinimumFilterStages = 2;
 
 // Rates of one SM for the planner's model, in bytes or columns a clock. Published B200 measurements, not ours: SemiAnalysis'
 // Blackwell microbenchmarks (MMA with A in Tensor Memory: N/2 clocks a K step; 128 B/clk of shared-memory reads) and
-// public L2 and tcgen05.cp read-outs (16.8-21 TB/s over 148 SMs; 64 B/clk).
+// public L2, TMA and tcgen05.cp read-outs (16.8-21 TB/s over 148 SMs; 120 B/clk into shared memory; 64 B/clk).
 constexpr double kMmaColumnsPerClock = 2.0;
 constexpr double kL2BytesPerClock = 70.0;
+constexpr double kBulkWriteBytesPerClock = 120.0;
 constexpr double kCopyBytesPerClock = 64.0;
 constexpr double kSharedReadBytesPerClock = 128.0;
 
@@ -66,16 +68,21 @@ void model(const Problem& p, int64_t tiles, uint32_t multiprocessors, std::optio
   const int64_t chunks = ceilDivide(p.c, kChunkChannels), slices = ceilDivide(p.c, kSliceChannels);
   const double n = static_cast<double>(cut.tileN);
   const double mmas = static_cast<double>(p.r * p.s * slices);
-  const double operandLoads = static_cast<double>(p.r * chunks) * kOperandStageBytes;
+  // Zero-filled channels of a box are written to shared memory but not read from L2, whose unit is a 32-byte sector.
+  const double l2RowBytes = static_cast<double>(roundUp(p.c * 2, kSectorBytes));
+  const double sharedRowBytes = static_cast<double>(chunks * layout::kSwizzle128RowBytes);
+  const double operandRows = static_cast<double>(p.r) * kTensorLanes;
+  const double filterRows = static_cast<double>(p.r * p.s) * n;
+  const double rowsPerTile = operandRows + (cut.resident ? 0 : filterRows);
   const double operandCopies = static_cast<double>(p.r * slices) * kTensorLanes * layout::kMmaRowBytes;
-  const double filterBytes = static_cast<double>(p.r * p.s * chunks) * n * layout::kSwizzle128RowBytes;
 
   struct {
     const char* name;
     double clocks;
   } resources[] = {
       {"tensor core", mmas * n / kMmaColumnsPerClock},
-      {"L2 to shared memory", (operandLoads + (cut.resident ? 0 : filterBytes)) / kL2BytesPerClock},
+      {"L2 to shared memory", rowsPerTile * l2RowBytes / kL2BytesPerClock},
+      {"TMA writes to shared memory", rowsPerTile * sharedRowBytes / kBulkWriteBytesPerClock},
       {"shared memory to Tensor Memory", operandCopies / kCopyBytesPerClock},
       {"shared memory reads", (operandCopies + mmas * n * layout::kMmaRowBytes) / kSharedReadBytesPerClock},
   };
@@ -88,7 +95,8 @@ void model(const Problem& p, int64_t tiles, uint32_t multiprocessors, std::optio
   const int64_t tilesPerCta = ceilDivide(tiles, std::min(tiles, ctasWanted ? int64_t{*ctasWanted} : available));
   cut.ctas = ceilDivide(tiles, tilesPerCta);
   const double waves = static_cast<double>(ceilDivide(cut.ctas * cut.passes, std::max<int64_t>(1, multiprocessors)));
-  cut.clocks = waves * (static_cast<double>(tilesPerCta) * cut.clocksPerTile + (cut.resident ? filterBytes / kL2BytesPerClock : 0));
+  cut.clocks = waves * (static_cast<double>(tilesPerCta) * cut.clocksPerTile +
+                        (cut.resident ? filterRows * sharedRowBytes / kBulkWriteBytesPerClock : 0));
 }
 
 device::TiledMap inputMap(const Problem& p) {
