@@ -188,7 +188,7 @@ template <auto kCompare>
 Handlers handlersOf() {
   Handlers result{isa::setpPlain<kCompare>, isa::setpFull<kCompare>, nullptr,
                   set<kCompare, uint16_t>,  set<kCompare, uint32_t>, nullptr};
-  if constexpr (std::is_same_v<decltype(kCompare), bool (*const)(uint16_t, uint16_t)>) {
+  if constexpr (std::is_same_v<decltype(kCompare), bool (*)(uint16_t, uint16_t)>) {
     result.setpPacked = isa::setpPacked<kCompare>;
     result.setPacked = isa::setPacked<kCompare>;
   }

@@ -95,6 +95,7 @@ class FunctionDecoder {
           out.guardNegated = instruction.guardNegated;
         }
         entry.form->decode(context, entry.match);
+        if (out.handler == nullptr) context.unsupported("This combination of modifiers has no implementation.");
       } catch (const EmulatorError& error) {
         errors.add(error);
       }

@@ -60,8 +60,14 @@ void packed(DecodeContext& context, const FormMatch& match) {
 template <auto kFunction, unsigned kSources>
 void twice(DecodeContext& context, const FormMatch& match) {
   const int rounding = hostRounding(match.group(0));
-  decodeSame(context, select<kFunction, 1>(rounding), ScalarType::F64, kSources);
+  decodeSame(context, select<&floating::DefinedNan<kFunction>::apply, 1>(rounding), ScalarType::F64, kSources);
   context.out().immediate = static_cast<uint64_t>(rounding);
+}
+
+/// f64 functions that look after NaN themselves.
+template <auto kFunction, unsigned kSources>
+void exactly(DecodeContext& context, const FormMatch&) {
+  decodeSame(context, lanewise<kFunction>, ScalarType::F64, kSources);
 }
 
 template <class Half, auto kFunction>
@@ -182,24 +188,24 @@ FormFamily floatForms() {
       {"div.(rn|rz|rm|rp){.ftz}.f32", single<&divide<float>, 2>},
       {"div.(rn|rz|rm|rp).f64", twice<&divide<double>, 2>},
       {"abs{.ftz}.f32", signUnary<&absolute<float>>},
-      {"abs.f64", twice<&absolute<double>, 1>},
+      {"abs.f64", exactly<&absolute<double>, 1>},
       {"neg{.ftz}.f32", signUnary<&negate<float>>},
-      {"neg.f64", twice<&negate<double>, 1>},
+      {"neg.f64", exactly<&negate<double>, 1>},
       {"copysign.(f32|f64)", isa::copySign<&floating::copySign<float>, &floating::copySign<double>>},
       {"min{.ftz}{.NaN}{.xorsign}{.abs}.f32", isa::extreme<false>},
-      {"min.f64", twice<&floating::extreme<false, false, double>, 2>},
+      {"min.f64", exactly<&floating::extreme<false, false, double>, 2>},
       {"max{.ftz}{.NaN}{.xorsign}{.abs}.f32", isa::extreme<true>},
-      {"max.f64", twice<&floating::extreme<true, false, double>, 2>},
+      {"max.f64", exactly<&floating::extreme<true, false, double>, 2>},
       {"rcp.approx{.ftz}.f32", single<&reciprocal<float>, 1>},
       {"rcp.(rn|rz|rm|rp){.ftz}.f32", single<&reciprocal<float>, 1>},
       {"rcp.(rn|rz|rm|rp).f64", twice<&reciprocal<double>, 1>},
-      {"rcp.approx.ftz.f64", twice<&reciprocalUpperWord, 1>},
+      {"rcp.approx.ftz.f64", exactly<&reciprocalUpperWord, 1>},
       {"sqrt.approx{.ftz}.f32", single<&squareRoot<float>, 1>},
       {"sqrt.(rn|rz|rm|rp){.ftz}.f32", single<&squareRoot<float>, 1>},
       {"sqrt.(rn|rz|rm|rp).f64", twice<&squareRoot<double>, 1>},
       {"rsqrt.approx{.ftz}.f32", single<&reciprocalSquareRoot, 1>},
       {"rsqrt.approx.f64", twice<&reciprocalSquareRoot64, 1>},
-      {"rsqrt.approx.ftz.f64", twice<&reciprocalSquareRootUpperWord, 1>},
+      {"rsqrt.approx.ftz.f64", exactly<&reciprocalSquareRootUpperWord, 1>},
       {"sin.approx{.ftz}.f32", single<&sine, 1>},
       {"cos.approx{.ftz}.f32", single<&cosine, 1>},
       {"lg2.approx{.ftz}.f32", single<&logarithm2, 1>},

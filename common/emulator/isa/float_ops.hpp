@@ -34,14 +34,17 @@ inline float saturate(float value) {
 
 /// Single-precision instructions return the canonical NaN.
 inline float canonical(float value) { return std::isnan(value) ? std::bit_cast<float>(kCanonicalNan) : value; }
-inline double canonical(double value) { return value; }
+/// Double precision keeps the payload of the first NaN operand, and generates this NaN (CUDART_NAN of the CUDA toolkit).
+/// The host's choice would depend on the order in which the compiler hands it the operands.
+inline constexpr uint64_t kDoubleNan = 0xfff8'0000'0000'0000ull;
+inline constexpr uint64_t kDoubleQuiet = 0x0008'0000'0000'0000ull;
 
-/// The operation with .ftz and .sat around it.
+/// A single-precision operation with .ftz and .sat around it.
 template <auto kFunction, bool kFlush, bool kSaturate>
 struct Modified;
-template <class T, class... A, T (*kFunction)(A...), bool kFlush, bool kSaturate>
+template <class... A, float (*kFunction)(A...), bool kFlush, bool kSaturate>
 struct Modified<kFunction, kFlush, kSaturate> {
-  static T apply(A... arguments) {
+  static float apply(A... arguments) {
     if constexpr (kFlush || kSaturate) {
       const float raw = kFunction((kFlush ? flush(arguments) : arguments)...);
       const float flushed = kFlush ? flush(raw) : raw;
@@ -49,6 +52,22 @@ struct Modified<kFunction, kFlush, kSaturate> {
     } else {
       return canonical(kFunction(arguments...));
     }
+  }
+};
+
+/// A double-precision operation with a defined NaN.
+template <auto kFunction>
+struct DefinedNan;
+template <class... A, double (*kFunction)(A...)>
+struct DefinedNan<kFunction> {
+  static double apply(A... arguments) {
+    const double result = kFunction(arguments...);
+    uint64_t nan = kDoubleNan;
+    bool found = false;
+    ((nan = !found && std::isnan(arguments) ? std::bit_cast<uint64_t>(arguments) | kDoubleQuiet : nan,
+      found = found || std::isnan(arguments)),
+     ...);
+    return std::isnan(result) ? std::bit_cast<double>(nan) : result;
   }
 };
 
@@ -140,12 +159,13 @@ inline double upperWord(double a) {
   const uint64_t bits = std::bit_cast<uint64_t>(a) & 0xffff'ffff'0000'0000ull;
   return std::bit_cast<double>((bits & 0x7ff0'0000'0000'0000ull) == 0 ? bits & kSign<double> : bits);
 }
+inline constexpr uint64_t kUpperWordNan = 0x7fff'ffff'0000'0000ull;
 inline double reciprocalUpperWord(double a) {
-  return std::isnan(a) ? std::bit_cast<double>(0x7fff'ffff'0000'0000ull) : upperWord(1.0 / upperWord(a));
+  return std::isnan(a) ? std::bit_cast<double>(kUpperWordNan) : upperWord(1.0 / upperWord(a));
 }
 inline double reciprocalSquareRootUpperWord(double a) {
-  const double result = 1.0 / std::sqrt(upperWord(a));
-  return std::isnan(result) ? std::bit_cast<double>(0x7fff'ffff'0000'0000ull) : upperWord(result);
+  const double result = std::isnan(a) ? a : 1.0 / std::sqrt(upperWord(a));
+  return std::isnan(result) ? std::bit_cast<double>(kUpperWordNan) : upperWord(result);
 }
 
 template <class T>

@@ -1,0 +1,206 @@
+// f16 and bf16, single and packed, against exact arithmetic.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "tests/emulator/forms/float_oracle.hpp"
+#include "tests/emulator/forms/scalar_run.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using Expected = std::function<uint64_t(const FloatRules&, uint64_t, uint64_t, uint64_t)>;
+
+Lanes halves(FormRun& run, Format format) { return floatOperands(run, format.exponentBits, format.fractionBits); }
+std::string nameOf(Format format) { return format == kHalf ? "f16" : "bf16"; }
+
+/// One instruction on single values and on pairs; `prefix` is everything in front of the type.
+void checkBoth(FormRun& run, const std::string& prefix, unsigned sources, const FloatRules& rules, const Expected& expected) {
+  const Format format = rules.format;
+  for (const unsigned distance : {0u, 1u, 4u, 9u}) {
+    Lanes low[3];
+    Lanes pairs[3];
+    for (unsigned i = 0; i < 3; ++i) {
+      low[i] = rotated(halves(run, format), distance * i * i);
+      const Lanes high = rotated(halves(run, format), 3 * distance * i + 1);
+      for (size_t lane = 0; lane < 32; ++lane) pairs[i][lane] = lowBits(low[i][lane], 16) | lowBits(high[lane], 16) << 16;
+    }
+    const ScalarInstruction single{fmt::format("{}.{}", prefix, nameOf(format)), 16, std::vector<unsigned>(sources, 16)};
+    expectLanes(single, runScalar(run, single, low[0], low[1], low[2]), low[0], low[1], low[2],
+                [&](uint64_t a, uint64_t b, uint64_t c) { return expected(rules, a, b, c); });
+    const ScalarInstruction packed{fmt::format("{}.{}x2", prefix, nameOf(format)), 32, std::vector<unsigned>(sources, 32)};
+    expectLanes(packed, runScalar(run, packed, pairs[0], pairs[1], pairs[2]), pairs[0], pairs[1], pairs[2],
+                [&](uint64_t a, uint64_t b, uint64_t c) {
+                  return expected(rules, lowBits(a, 16), lowBits(b, 16), lowBits(c, 16)) |
+                         expected(rules, a >> 16, b >> 16, c >> 16) << 16;
+                });
+  }
+}
+
+/// Modifiers to try: .ftz and a clamp are for f16 only.
+FormCase everyModifier(std::string_view form, std::string opcode, Format format, unsigned sources, std::vector<std::string> clamps,
+                       bool nameless, Expected expected) {
+  return {form, "every_modifier", [=](FormRun& run) {
+            for (const std::string mode : {".rn", ""})
+              for (const bool flush : {false, true})
+                for (const std::string& clamp : clamps) {
+                  if ((mode.empty() && !nameless) || (flush && format != kHalf)) continue;
+                  const FloatRules rules{format, Round::NearestEven, flush, clamp == ".sat", clamp == ".relu"};
+                  checkBoth(run, fmt::format("{}{}{}{}", opcode, mode, flush ? ".ftz" : "", clamp), sources, rules, expected);
+                }
+          }};
+}
+
+uint64_t sum(const FloatRules& rules, uint64_t a, uint64_t b, uint64_t) { return expectedSum(rules, a, b, false, rules.format); }
+uint64_t difference(const FloatRules& rules, uint64_t a, uint64_t b, uint64_t) {
+  return expectedSum(rules, a, b, true, rules.format);
+}
+uint64_t product(const FloatRules& rules, uint64_t a, uint64_t b, uint64_t) { return expectedProduct(rules, a, b); }
+uint64_t fused(const FloatRules& rules, uint64_t a, uint64_t b, uint64_t c) { return expectedFma(rules, a, b, c, rules.format); }
+
+/// Every pair of finite f16 exponents meets in a fused multiply-add whose addend lies near the product's last place:
+/// rounding twice, or dropping bits of the product, shows here.
+void fusedNearTies(FormRun& run) {
+  for (const Format format : {kHalf, kBfloat}) {
+    Lanes a{};
+    Lanes b{};
+    Lanes c{};
+    const ScalarInstruction instruction{fmt::format("fma.rn.{}", nameOf(format)), 16, {16, 16, 16}};
+    for (int round = 0; round < 20; ++round) {
+      for (size_t lane = 0; lane < 32; ++lane) {
+        const uint64_t fraction = (uint64_t{1} << format.fractionBits) - 1;
+        const uint64_t one = ((uint64_t{1} << (format.exponentBits - 1)) - 1) << format.fractionBits;
+        a[lane] = one | (run.random() & fraction);
+        b[lane] = one | (run.random() & fraction & ~uint64_t{7});
+        // An addend 1 to 2 * precision places below: the sum lies next to a tie of the product.
+        const uint64_t down = run.random() % static_cast<uint64_t>(2 * format.fractionBits + 2);
+        const uint64_t exponent = (one >> format.fractionBits) - std::min(down, (one >> format.fractionBits) - 1);
+        c[lane] = (exponent << format.fractionBits) | (run.random() % 2 == 0 ? 0 : run.random() & fraction) |
+                  (run.random() & signOf(format));
+      }
+      expectLanes(instruction, runScalar(run, instruction, a, b, c), a, b, c,
+                  [&](uint64_t x, uint64_t y, uint64_t z) { return expectedFma({format}, x, y, z, format); });
+    }
+  }
+}
+
+/// neg and abs change the sign bit and nothing else, except that .ftz flushes.
+FormCase signForm(std::string_view form, std::string opcode, Format format, bool negates) {
+  return {form, "values", [=](FormRun& run) {
+            for (const bool flush : {false, true}) {
+              if (flush && format != kHalf) continue;
+              checkBoth(run, opcode + (flush ? ".ftz" : ""), 1, {format}, [&](const FloatRules&, uint64_t a, uint64_t, uint64_t) {
+                if (flush) a = flushed(format, a);
+                return negates ? a ^ 0x8000 : a & 0x7fff;
+              });
+            }
+          }};
+}
+
+FormCase extremes(std::string_view form, Format format, bool maximum) {
+  return {form, "every_modifier", [=](FormRun& run) {
+            for (const bool flush : {false, true})
+              for (const bool nanWins : {false, true})
+                for (const bool xorSign : {false, true}) {
+                  if (flush && format != kHalf) continue;
+                  const std::string prefix = fmt::format("{}{}{}{}", maximum ? "max" : "min", flush ? ".ftz" : "",
+                                                         nanWins ? ".NaN" : "", xorSign ? ".xorsign.abs" : "");
+                  checkBoth(run, prefix, 2, {format}, [&](const FloatRules&, uint64_t a, uint64_t b, uint64_t) {
+                    if (flush) a = flushed(format, a), b = flushed(format, b);
+                    const uint64_t sign = xorSign ? (a ^ b) & 0x8000 : 0;
+                    if (xorSign) a &= 0x7fff, b &= 0x7fff;
+                    const bool aNan = isNan(format, a);
+                    const bool bNan = isNan(format, b);
+                    if (nanWins ? aNan || bNan : aNan && bNan) return uint64_t{0x7fff} | sign;
+                    if (aNan || bNan) return (aNan ? b : a) | sign;
+                    const auto order = [](uint64_t x) {
+                      return (x & 0x8000) != 0 ? -static_cast<int64_t>(x & 0x7fff) - 1 : static_cast<int64_t>(x);
+                    };
+                    return ((order(a) < order(b)) != maximum ? a : b) | sign;
+                  });
+                }
+          }};
+}
+
+double valueOf(Format format, uint64_t bits) {
+  const Unpacked value = unpack(format, bits);
+  if (value.nan) return NAN;
+  const double magnitude = value.infinite ? INFINITY : std::ldexp(static_cast<double>(value.significand), value.exponent);
+  return value.negative ? -magnitude : magnitude;
+}
+
+/// Within a relative bound, or the neighbouring subnormal; NaN and limits exactly.
+FormCase approximation(std::string_view form, std::string opcode, std::vector<Format> formats, double (*exact)(double),
+                       std::vector<double> bounds) {
+  return {
+      form, "within_its_bound_" + std::string(formats.size() == 2 ? "both" : nameOf(formats[0])), [=](FormRun& run) {
+        for (size_t i = 0; i < formats.size(); ++i) {
+          const Format format = formats[i];
+          const bool flush = opcode.find(".ftz") != std::string::npos;
+          for (const bool packed : {false, true}) {
+            Lanes a = halves(run, format);
+            const Lanes high = rotated(halves(run, format), 5);
+            if (packed)
+              for (size_t lane = 0; lane < 32; ++lane) a[lane] = lowBits(a[lane], 16) | lowBits(high[lane], 16) << 16;
+            const unsigned bits = packed ? 32 : 16;
+            const ScalarInstruction instruction{fmt::format("{}.{}{}", opcode, nameOf(format), packed ? "x2" : ""), bits, {bits}};
+            const Lanes result = runScalar(run, instruction, a);
+            for (size_t lane = 0; lane < 32; ++lane)
+              for (unsigned shift = 0; shift < bits; shift += 16) {
+                const uint64_t x = lowBits(a[lane] >> shift, 16);
+                const uint64_t y = lowBits(result[lane] >> shift, 16);
+                const double want = exact(valueOf(format, flush ? flushed(format, x) : x));
+                const double got = valueOf(format, y);
+                const double smallest = std::ldexp(1.0, 2 - (1 << (format.exponentBits - 1)));
+                const double step = std::ldexp(smallest, -format.fractionBits);
+                if (std::isnan(want)) {
+                  EXPECT_EQ(y, 0x7fffu) << instruction.text << " of " << valueOf(format, x);
+                } else if (std::isinf(got)) {
+                  EXPECT_GT(std::fabs(want), valueOf(format, infinityOf(format) - 1))
+                      << instruction.text << " of " << valueOf(format, x);
+                } else if (flush && want < smallest) {
+                  EXPECT_EQ(got, 0.0) << instruction.text << " of " << valueOf(format, x);
+                } else {
+                  EXPECT_LE(std::fabs(got - want), std::max(step, bounds[i] * std::fabs(want)))
+                      << instruction.text << " of " << valueOf(format, x);
+                }
+              }
+          }
+        }
+      }};
+}
+
+}  // namespace
+
+FormCases halfCases() {
+  const std::vector<std::string> none{""};
+  const std::vector<std::string> unit{"", ".sat"};
+  return {
+      everyModifier("add{.rn}{.ftz}{.sat}.(f16|f16x2)", "add", kHalf, 2, unit, true, sum),
+      everyModifier("add{.rn}.(bf16|bf16x2)", "add", kBfloat, 2, none, true, sum),
+      everyModifier("sub{.rn}{.ftz}{.sat}.(f16|f16x2)", "sub", kHalf, 2, unit, true, difference),
+      everyModifier("sub{.rn}.(bf16|bf16x2)", "sub", kBfloat, 2, none, true, difference),
+      everyModifier("mul{.rn}{.ftz}{.sat}.(f16|f16x2)", "mul", kHalf, 2, unit, true, product),
+      everyModifier("mul{.rn}.(bf16|bf16x2)", "mul", kBfloat, 2, none, true, product),
+      everyModifier("fma.rn{.ftz}{.(sat|relu)}.(f16|f16x2)", "fma", kHalf, 3, {"", ".sat", ".relu"}, false, fused),
+      everyModifier("fma.rn{.relu}.(bf16|bf16x2)", "fma", kBfloat, 3, {"", ".relu"}, false, fused),
+      {"fma.rn{.ftz}{.(sat|relu)}.(f16|f16x2)", "near_ties", fusedNearTies},
+      signForm("neg{.ftz}.(f16|f16x2)", "neg", kHalf, true),
+      signForm("neg.(bf16|bf16x2)", "neg", kBfloat, true),
+      signForm("abs{.ftz}.(f16|f16x2)", "abs", kHalf, false),
+      signForm("abs.(bf16|bf16x2)", "abs", kBfloat, false),
+      extremes("min{.ftz}{.NaN}{.xorsign}{.abs}.(f16|f16x2)", kHalf, false),
+      extremes("min{.NaN}{.xorsign}{.abs}.(bf16|bf16x2)", kBfloat, false),
+      extremes("max{.ftz}{.NaN}{.xorsign}{.abs}.(f16|f16x2)", kHalf, true),
+      extremes("max{.NaN}{.xorsign}{.abs}.(bf16|bf16x2)", kBfloat, true),
+      approximation("tanh.approx.(f16|f16x2|bf16|bf16x2)", "tanh.approx", {kHalf, kBfloat}, [](double x) { return std::tanh(x); },
+                    {0x1p-10, 0x1p-8}),
+      approximation("ex2.approx.(f16|f16x2)", "ex2.approx", {kHalf}, [](double x) { return std::exp2(x); }, {0x1p-9}),
+      approximation("ex2.approx.ftz.(bf16|bf16x2)", "ex2.approx.ftz", {kBfloat}, [](double x) { return std::exp2(x); }, {0x1p-7}),
+  };
+}
+
+}  // namespace shiftconv::tests
