@@ -216,6 +216,8 @@ Status CudaDevice::launch(const Kernel& kernel, const LaunchConfig& config, std:
 
 Status CudaDevice::encodeTiled(const TiledMap& map, TensorMap& encoded) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
+  const ContextScope scope(driver_, context_);  // the driver refuses without one (observed: CUDA_ERROR_INVALID_CONTEXT, 580.159)
+  if (!scope.status().ok()) return scope.status();
   const CUresult result = driver_.cuTensorMapEncodeTiled(
       reinterpret_cast<CUtensorMap*>(&encoded), static_cast<CUtensorMapDataType>(map.type), map.rank,
       reinterpret_cast<void*>(map.globalAddress), map.dims.data(), map.strides.data(), map.box.data(), map.elementStrides.data(),

@@ -66,6 +66,11 @@ EmulatedDevice::EmulatedDevice() : properties_(emulatedProperties()) { streams_.
 EmulatedDevice::~EmulatedDevice() = default;
 
 Status EmulatedDevice::allocate(size_t bytes, Address& address) {
+  // A host that overcommits would grant anything and then be killed for touching it.
+  const uint64_t used = emulator_.memory().allocatedBytes();
+  if (used > properties_.globalBytes || bytes > properties_.globalBytes - used)
+    return {StatusCode::OutOfMemory, fmt::format("{} bytes were asked for, but the emulated device has {} bytes, {} of them in use",
+                                                 bytes, properties_.globalBytes, used)};
   return guarded([&] { address = emulator_.memory().allocate(bytes); });
 }
 

@@ -28,9 +28,7 @@ double totalSum(const Filter& filter) {
   return sum;
 }
 
-const Filter& filterNamed(const FilterBank& bank, const std::string& name) {
-  return bank.filters[static_cast<size_t>(bank.find(name))];
-}
+const Filter& filterNamed(const FilterBank& bank, const char* name) { return bank.filters[static_cast<size_t>(bank.find(name))]; }
 
 TEST(FilterBank, HasEnoughFiltersWithUniqueNames) {
   const FilterBank bank = makeFilterBank();
