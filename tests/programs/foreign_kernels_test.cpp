@@ -30,9 +30,8 @@ class ForeignKernels : public PtxrunTest {
 };
 
 TEST_F(ForeignKernels, TiledGemm) {
-  const int m = 37, n = 29, k = 45;
-  const auto a = randomFloats(static_cast<size_t>(m * k), 9), b = randomFloats(static_cast<size_t>(k * n), 9),
-             c = randomFloats(static_cast<size_t>(m * n), 99);
+  const size_t m = 37, n = 29, k = 45;
+  const auto a = randomFloats(m * k, 9), b = randomFloats(k * n, 9), c = randomFloats(m * n, 99);
   write("a.npy", "f32", {37, 45}, a);
   write("b.npy", "f32", {45, 29}, b);
   write("c.npy", "f32", {37, 29}, c);
@@ -63,10 +62,10 @@ TEST_F(ForeignKernels, TiledGemm) {
              schedule);
     const auto result = read<float>("result.npy");
     ASSERT_EQ(result.size(), c.size());
-    for (int row = 0; row < m; ++row)
-      for (int column = 0; column < n; ++column) {
+    for (size_t row = 0; row < m; ++row)
+      for (size_t column = 0; column < n; ++column) {
         double sum = 0;
-        for (int i = 0; i < k; ++i) sum += static_cast<double>(a[row * k + i]) * b[i * n + column];
+        for (size_t i = 0; i < k; ++i) sum += static_cast<double>(a[row * k + i]) * b[i * n + column];
         ASSERT_EQ(result[row * n + column], 0.5 * sum - 2.0 * c[row * n + column])
             << row << "," << column << " under " << schedule[1];
       }
@@ -74,19 +73,19 @@ TEST_F(ForeignKernels, TiledGemm) {
 }
 
 TEST_F(ForeignKernels, GemmInDynamicSharedMemoryFromRawFiles) {
-  const int m = 5, n = 67, k = 19;
-  const auto a = randomFloats(static_cast<size_t>(m * k), 9), b = randomFloats(static_cast<size_t>(k * n), 9);
+  const size_t m = 5, n = 67, k = 19;
+  const auto a = randomFloats(m * k, 9), b = randomFloats(k * n, 9);
   write("a.bin", "f32", {95}, a);
   write("b.bin", "f32", {19 * 67}, b);
   ptxrunOk({ptx("tiled_gemm"), "--kernel", "row_panel_gemm", "--grid", "5",         "--block", "48",
             "--shared",        "76",       "--arg",          "i32:5",  "--arg",     "i32:67",  "--arg",
             "i32:19",          "--arg",    "buf:a.bin",      "--arg",  "buf:b.bin", "--arg",   "out:c.bin:f32:5x67"});
   const auto result = read<float>("c.bin");
-  ASSERT_EQ(result.size(), static_cast<size_t>(m * n));
-  for (int row = 0; row < m; ++row)
-    for (int column = 0; column < n; ++column) {
+  ASSERT_EQ(result.size(), m * n);
+  for (size_t row = 0; row < m; ++row)
+    for (size_t column = 0; column < n; ++column) {
       double sum = 0;
-      for (int i = 0; i < k; ++i) sum += static_cast<double>(a[row * k + i]) * b[i * n + column];
+      for (size_t i = 0; i < k; ++i) sum += static_cast<double>(a[row * k + i]) * b[i * n + column];
       ASSERT_EQ(result[row * n + column], sum) << row << "," << column;
     }
 }
@@ -252,7 +251,7 @@ TEST_F(ForeignKernels, CallsLocalArraysAndSwitches) {
   constexpr int32_t kWeights[8] = {3, -1, 4, 1, -5, 9, 2, -6};
   std::vector<int32_t> input(18 * kThreads);
   for (int thread = 0; thread < kThreads; ++thread) {
-    int32_t* mine = &input[static_cast<size_t>(18 * thread)];
+    int32_t* mine = &input[size_t{18} * static_cast<size_t>(thread)];
     mine[0] = between(-1, 14);
     mine[1] = between(-2000000000, 2000000000);
     mine[2] = between(0, 3) ? between(-2000000000, 2000000000) : 0;
@@ -267,7 +266,7 @@ TEST_F(ForeignKernels, CallsLocalArraysAndSwitches) {
     const auto result = read<int32_t>("out.npy");
     ASSERT_EQ(result.size(), 7u * kThreads);
     for (int thread = 0; thread < kThreads; ++thread) {
-      const int32_t* mine = &input[static_cast<size_t>(18 * thread)];
+      const int32_t* mine = &input[size_t{18} * static_cast<size_t>(thread)];
       const int64_t numerator = static_cast<int64_t>(mine[1]) * mine[2] - 7;
       const int64_t quotient = numerator / (mine[3] + 1);
       std::vector<int32_t> sorted(mine + 4, mine + 4 + mine[3]);

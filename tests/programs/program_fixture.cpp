@@ -60,12 +60,12 @@ std::string PtxrunTest::ptx(const std::string& name) {
   return fs::exists(source) ? source : fmt::format("{}/{}.ptx", SHIFTCONV_TEST_COMPILED_PTX, name);
 }
 
-ProgramResult PtxrunTest::ptxrun(std::vector<std::string> arguments) const {
+ProgramResult PtxrunTest::ptxrun(const std::vector<std::string>& arguments) const {
   return runProgram(SHIFTCONV_PTXRUN, arguments, folder);
 }
 
-std::string PtxrunTest::ptxrunOk(std::vector<std::string> arguments) const {
-  const ProgramResult result = ptxrun(std::move(arguments));
+std::string PtxrunTest::ptxrunOk(const std::vector<std::string>& arguments) const {
+  const ProgramResult result = ptxrun(arguments);
   EXPECT_EQ(result.exitCode, 0) << result.output << result.errors;
   return result.output;
 }

@@ -30,9 +30,9 @@ class PtxrunTest : public testing::Test {
 
   /// Path of a compiled test kernel, or of a .ptx file of this folder.
   static std::string ptx(const std::string& name);
-  ProgramResult ptxrun(std::vector<std::string> arguments) const;
+  ProgramResult ptxrun(const std::vector<std::string>& arguments) const;
   /// The same; fails the test unless the program succeeds.
-  std::string ptxrunOk(std::vector<std::string> arguments) const;
+  std::string ptxrunOk(const std::vector<std::string>& arguments) const;
 
   template <class Value>
   void write(const std::string& file, const std::string& type, const std::vector<uint64_t>& shape,

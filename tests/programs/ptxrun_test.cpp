@@ -6,8 +6,6 @@
 namespace shiftconv::tests {
 namespace {
 
-using testing::Test;
-
 class Ptxrun : public PtxrunTest {
  protected:
   /// The program must leave with that status and name every one of `parts` in its error text.
@@ -22,7 +20,7 @@ class Ptxrun : public PtxrunTest {
     for (const std::string& part : parts) EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text;
   }
 
-  std::vector<std::string> saxpy(const std::vector<std::string>& more) const {
+  std::vector<std::string> panelGemm(const std::vector<std::string>& more) const {
     std::vector<std::string> arguments{ptx("tiled_gemm"), "--kernel", "row_panel_gemm"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
@@ -68,7 +66,7 @@ TEST_F(Ptxrun, UsageErrorsNameWhatIsWrong) {
   expectError({"absent.ptx", "--list"}, 1, {"absent.ptx", "cannot be opened"});
   expectError({ptx("tiled_gemm"), "--kernel", "sgemm"}, 1, {"no kernel 'sgemm'", "tiled_gemm, row_panel_gemm"});
   expectError({ptx("tiled_gemm")}, 1, {"several kernels", "--kernel", "row_panel_gemm"});
-  expectError(saxpy({"--arg", "i32:1"}), 1, {"row_panel_gemm takes 6 parameters, but 1 --arg", "--list"});
+  expectError(panelGemm({"--arg", "i32:1"}), 1, {"row_panel_gemm takes 6 parameters, but 1 --arg", "--list"});
   expectError({ptx("tiled_gemm"), "--policy", "sometimes"}, 1, {"--policy", "sometimes"});
   expectError({ptx("tiled_gemm"), "--grid", "1,2,3,4"}, 1, {"--grid", "three"});
   expectError({ptx("tiled_gemm"), "--grid", "1,y"}, 1, {"--grid", "y"});
@@ -78,8 +76,8 @@ TEST_F(Ptxrun, UsageErrorsNameWhatIsWrong) {
 
 TEST_F(Ptxrun, ArgumentErrorsNameTheArgument) {
   const auto withFirst = [this](const std::string& first) {
-    return saxpy({"--arg", first, "--arg", "i32:1", "--arg", "i32:1", "--arg", "zeros:f32:4", "--arg", "zeros:f32:4", "--arg",
-                  "zeros:f32:4"});
+    return panelGemm({"--arg", first, "--arg", "i32:1", "--arg", "i32:1", "--arg", "zeros:f32:4", "--arg", "zeros:f32:4", "--arg",
+                      "zeros:f32:4"});
   };
   expectError(withFirst("i32:five"), 1, {"argument 0 (i32:five)", "'five' is no value of type i32"});
   expectError(withFirst("i32:2147483648"), 1, {"2147483648 does not fit into type i32"});
@@ -119,15 +117,15 @@ TEST_F(Ptxrun, UnsupportedInstructionsAreNamedWithTheirLine) {
 
 TEST_F(Ptxrun, FaultsOfTheKernelAreReported) {
   // 19 elements per row are promised, but the buffers hold fewer: the first access behind the end is reported.
-  expectError(saxpy({"--block", "32", "--shared", "76", "--arg", "i32:1", "--arg", "i32:67", "--arg", "i32:19", "--arg",
-                     "zeros:f32:19", "--arg", "zeros:f32:100", "--arg", "out:c.npy:f32:67"}),
+  expectError(panelGemm({"--block", "32", "--shared", "76", "--arg", "i32:1", "--arg", "i32:67", "--arg", "i32:19", "--arg",
+                         "zeros:f32:19", "--arg", "zeros:f32:100", "--arg", "out:c.npy:f32:67"}),
               3, {"launch 1 of 1 failed", "row_panel_gemm", "ld.global", "tiled_gemm.cu"});
   EXPECT_FALSE(std::filesystem::exists(folder / "c.npy")) << "a failed launch must leave no output";
-  expectError(saxpy({"--block", "32", "--shared", "76", "--instruction-limit", "5", "--arg", "i32:1", "--arg", "i32:1", "--arg",
-                     "i32:19", "--arg", "zeros:f32:19", "--arg", "zeros:f32:19", "--arg", "zeros:f32:1"}),
+  expectError(panelGemm({"--block", "32", "--shared", "76", "--instruction-limit", "5", "--arg", "i32:1", "--arg", "i32:1", "--arg",
+                         "i32:19", "--arg", "zeros:f32:19", "--arg", "zeros:f32:19", "--arg", "zeros:f32:1"}),
               3, {"limit"});
-  expectError(saxpy({"--block", "2000", "--arg", "i32:1", "--arg", "i32:1", "--arg", "i32:1", "--arg", "zeros:f32:1", "--arg",
-                     "zeros:f32:1", "--arg", "zeros:f32:1"}),
+  expectError(panelGemm({"--block", "2000", "--arg", "i32:1", "--arg", "i32:1", "--arg", "i32:1", "--arg", "zeros:f32:1", "--arg",
+                         "zeros:f32:1", "--arg", "zeros:f32:1"}),
               3, {"2000"});
 }
 
