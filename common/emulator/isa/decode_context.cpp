@@ -184,7 +184,6 @@ Slot DecodeContext::source(const Operand& operand, ScalarType type) {
     case Operand::Kind::Integer:
       if (isFloat(type))
         illegal(fmt::format("A .{} operand needs a floating-point literal or a register, not an integer.", toString(type)));
-      if (type == ScalarType::Pred && operand.integer > 1) illegal("A predicate operand must be a register, 0 or 1.");
       return constant(operand.integer, type);
     case Operand::Kind::Float: {
       const bool single = operand.type == ScalarType::F32;

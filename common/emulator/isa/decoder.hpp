@@ -95,7 +95,7 @@ class DecodeContext {
   Slot destination(const ptx::Operand& operand, ptx::ScalarType type);
   /// Declared type of a register operand (ld/st/mov/cvt accept wider registers); None for anything else.
   ptx::ScalarType declaredType(const ptx::Operand& operand) const;
-  /// Predicate source; a negated one gets `negated` set. Integer 0/1 is accepted as constant.
+  /// Predicate source; a negated one gets `negated` set. An integer is a constant: false only when 0.
   Slot predicateSource(const ptx::Operand& operand, bool& negated);
   Slot predicateDestination(const ptx::Operand& operand);
   /// A value broadcast to all lanes.

@@ -173,6 +173,32 @@ void bitMask(DecodeContext& context, const FormMatch& match) {
   decodeOperands(context, handler, ScalarType::B32, {ScalarType::U32, ScalarType::U32});
 }
 
+/// vabsdiff2, vabsdiff4: the lanes of a register in parallel; with .add the sum of all differences and c.
+template <class Lane, bool kAdd>
+uint32_t absoluteDifferences(uint32_t a, uint32_t b, uint32_t c) {
+  constexpr unsigned kBits = sizeof(Lane) * 8;
+  uint32_t result = 0;
+  uint32_t total = c;
+  for (unsigned shift = 0; shift < 32; shift += kBits) {
+    const int32_t difference =
+        static_cast<int32_t>(static_cast<Lane>(a >> shift)) - static_cast<int32_t>(static_cast<Lane>(b >> shift));
+    const auto magnitude = static_cast<uint32_t>(difference < 0 ? -difference : difference);
+    total += magnitude;
+    result |= (magnitude & ((1u << kBits) - 1)) << shift;
+  }
+  return kAdd ? total : result;
+}
+
+template <class Unsigned, class Signed>
+void absoluteDifferences(DecodeContext& context, const FormMatch& match) {
+  const bool isSigned = match.group(1) == "s32";
+  if (isSigned != (match.group(2) == "s32")) context.unsupported("Lanes of different signedness are not supported here.");
+  Handler handler = isSigned ? lanewise<&absoluteDifferences<Signed, false>> : lanewise<&absoluteDifferences<Unsigned, false>>;
+  if (match.has("add"))
+    handler = isSigned ? lanewise<&absoluteDifferences<Signed, true>> : lanewise<&absoluteDifferences<Unsigned, true>>;
+  decodeOperands(context, handler, ScalarType::B32, {ScalarType::B32, ScalarType::B32, ScalarType::B32});
+}
+
 void dotProduct4(DecodeContext& context, const FormMatch& match) {
   const bool signedA = match.group(0) == "s32";
   const bool signedB = match.group(1) == "s32";
@@ -238,6 +264,8 @@ FormFamily integerForms() {
       {"bfi.(b32|b64)", isa::insertField},
       {"szext.(clamp|wrap).(u32|s32)", isa::extendFrom},
       {"bmsk.(clamp|wrap).b32", isa::bitMask},
+      {"vabsdiff2.(u32|s32).(u32|s32).(u32|s32){.add}", isa::absoluteDifferences<uint16_t, int16_t>},
+      {"vabsdiff4.(u32|s32).(u32|s32).(u32|s32){.add}", isa::absoluteDifferences<uint8_t, int8_t>},
       {"dp4a.(u32|s32).(u32|s32)", isa::dotProduct4},
       {"dp2a.(lo|hi).(u32|s32).(u32|s32)", isa::dotProduct2},
   };

@@ -63,7 +63,9 @@ const SpecialName* findSpecial(std::string_view name) {
 }
 
 std::optional<FixedSpecial> fixedSpecial(std::string_view name) {
-  if (name == "%reserved_smem_offset_begin") return FixedSpecial{ScalarType::U32, 0};
+  // Offsets 0 and 1 are areas that the toolkit's own headers use (cooperative groups: 12 bytes at offset 1).
+  if (name == "%reserved_smem_offset_begin" || name == "%reserved_smem_offset_0") return FixedSpecial{ScalarType::U32, 0};
+  if (name == "%reserved_smem_offset_1") return FixedSpecial{ScalarType::U32, machine::kReservedSharedBytes / 2};
   if (name == "%reserved_smem_offset_end" || name == "%reserved_smem_offset_cap")
     return FixedSpecial{ScalarType::U32, machine::kReservedSharedBytes};
   if (name == "%current_graph_exec") return FixedSpecial{ScalarType::U64, 0};  // no kernel runs inside a graph here

@@ -92,10 +92,9 @@ void multiplyHalves(FormRun& run) {
       checkInteger(run, {fmt::format("mul.{}.{}", high ? "hi" : "lo", type.name), type.bits, {type.bits, type.bits}},
                    [&](uint64_t a, uint64_t b, uint64_t) {
                      // Unsigned 64-bit products need all 128 bits, so multiply as unsigned and shift as the type says.
-                     const auto product =
-                         static_cast<Unsigned128>(type.value(a)) * static_cast<Unsigned128>(type.value(b));
-                     const auto shifted = type.isSigned ? static_cast<Unsigned128>(static_cast<Wide>(product) >> type.bits)
-                                                        : product >> type.bits;
+                     const auto product = static_cast<Unsigned128>(type.value(a)) * static_cast<Unsigned128>(type.value(b));
+                     const auto shifted =
+                         type.isSigned ? static_cast<Unsigned128>(static_cast<Wide>(product) >> type.bits) : product >> type.bits;
                      return static_cast<uint64_t>(high ? shifted : product);
                    });
 }
@@ -105,10 +104,9 @@ void multiplyAddHalves(FormRun& run) {
     for (const bool high : {false, true})
       checkInteger(run, {fmt::format("mad.{}.{}", high ? "hi" : "lo", type.name), type.bits, {type.bits, type.bits, type.bits}},
                    [&](uint64_t a, uint64_t b, uint64_t c) {
-                     const auto product =
-                         static_cast<Unsigned128>(type.value(a)) * static_cast<Unsigned128>(type.value(b));
-                     const auto shifted = type.isSigned ? static_cast<Unsigned128>(static_cast<Wide>(product) >> type.bits)
-                                                        : product >> type.bits;
+                     const auto product = static_cast<Unsigned128>(type.value(a)) * static_cast<Unsigned128>(type.value(b));
+                     const auto shifted =
+                         type.isSigned ? static_cast<Unsigned128>(static_cast<Wide>(product) >> type.bits) : product >> type.bits;
                      return static_cast<uint64_t>(high ? shifted : product) + c;
                    });
 }
@@ -285,6 +283,29 @@ void dotOfBytes(FormRun& run) {
         }
         return static_cast<uint64_t>(sum);
       });
+}
+
+/// vabsdiff2 and vabsdiff4 with and without .add.
+FormCase laneDifferences(std::string_view form, unsigned bits) {
+  return {form, "values", [=](FormRun& run) {
+            for (const IntegerType& type : {kU32, kS32})
+              for (const bool add : {false, true}) {
+                const ScalarInstruction instruction{
+                    fmt::format("vabsdiff{0}.{1}.{1}.{1}{2}", 32 / bits, type.name, add ? ".add" : ""), 32, {32, 32, 32}};
+                checkInteger(run, instruction, [&](uint64_t a, uint64_t b, uint64_t c) {
+                  uint64_t packed = 0;
+                  for (unsigned shift = 0; shift < 32; shift += bits) {
+                    const auto lane = [&](uint64_t x) {
+                      return type.isSigned ? asSigned(x >> shift, bits) : static_cast<int64_t>(lowBits(x >> shift, bits));
+                    };
+                    const auto difference = static_cast<uint64_t>(std::abs(lane(a) - lane(b)));
+                    packed |= lowBits(difference, bits) << shift;
+                    c += difference;
+                  }
+                  return add ? c : packed;
+                });
+              }
+          }};
 }
 
 void dotOfHalves(FormRun& run) {
@@ -471,6 +492,8 @@ FormCases integerCases() {
       {"bfi.(b32|b64)", "values", insertion},
       {"szext.(clamp|wrap).(u32|s32)", "values", extension},
       {"bmsk.(clamp|wrap).b32", "values", masks},
+      laneDifferences("vabsdiff2.(u32|s32).(u32|s32).(u32|s32){.add}", 16),
+      laneDifferences("vabsdiff4.(u32|s32).(u32|s32).(u32|s32){.add}", 8),
       {"dp4a.(u32|s32).(u32|s32)", "values", dotOfBytes},
       {"dp2a.(lo|hi).(u32|s32).(u32|s32)", "values", dotOfHalves},
       {"add.cc.(u32|s32|u64|s64)", "two_words", carriedSums},

@@ -325,7 +325,7 @@ void predicateCopies(FormRun& run) {
   setp.ne.b32 %p, %t, 0;
   mov.pred %q, !%p;
   selp.b32 %d32, 1, 0, %q;
-  mov.pred %q, 1;
+  mov.pred %q, -1;
   @%q add.u32 %d32, %d32, 2;
   mov.pred %q, %is_explicit_cluster;
   @%q add.u32 %d32, %d32, 4;
