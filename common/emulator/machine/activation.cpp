@@ -16,6 +16,8 @@ using isa::SpecialRegister;
 
 constexpr size_t kRegisterAlignment = 64;
 constexpr int kPoison = 0xCB;
+/// Stops endless recursion before the host runs out of memory.
+constexpr uint32_t kMaximumDepth = 1000;
 /// %nsmid, and the modulus of %smid: the streaming multiprocessors of a B200.
 constexpr uint32_t kMultiprocessors = 148;
 constexpr uint32_t kSharedAllocationUnit = 128;
@@ -135,6 +137,9 @@ uint64_t specialValue(const Warp& warp, const Activation& activation, SpecialReg
 }  // namespace
 
 Activation* ActivationPool::make(const isa::CompiledFunction& function, Activation* caller, LaneMask lanes) {
+  if (caller != nullptr && caller->depth == kMaximumDepth)
+    throw EmulatorError(ErrorKind::Limit,
+                        fmt::format("calls are nested more than {} deep at '{}'", kMaximumDepth, function.source->name));
   Activation* activation = nullptr;
   std::vector<Activation*>& reusable = free_[&function];
   const bool fresh = reusable.empty();

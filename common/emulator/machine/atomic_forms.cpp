@@ -1,15 +1,12 @@
 // atom and red (PTX ISA 9.0, 9.7.13.5 and 9.7.13.6) on global and shared memory. Lanes take their turns in lane order.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/machine/atomic_operations.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
-#include "common/numerics/float16.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -29,24 +26,6 @@ struct AtomicDetail final : InstructionDetail {
   std::array<Slot, kMaximumElements> sources{};
   Slot replacement = kNoSlot;  ///< of cas
 };
-
-/// What an operation may depend on besides its values.
-struct AtomicPlace {
-  bool global = false;
-};
-
-template <class T>
-using Combine = T (*)(T old, T operand, AtomicPlace place);
-
-/// Other clusters run on other host threads, so this is an atomic operation of the host, too.
-template <class T, class Update>
-T exchange(std::byte* pointer, Update&& update) {
-  T* const object = reinterpret_cast<T*>(pointer);
-  T old = __atomic_load_n(object, __ATOMIC_SEQ_CST);
-  while (!__atomic_compare_exchange_n(object, &old, update(old), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-  }
-  return old;
-}
 
 AtomicPlace placeOf(const MemoryOperand& memory, const std::byte* pointer, const Execution& execution, unsigned lane) {
   if (memory.space == AccessSpace::Generic) return {reinterpret_cast<uint64_t>(pointer) == memory.address.at(execution, lane)};
@@ -82,136 +61,8 @@ void compareAndSwap(Execution& execution, const DecodedInstruction& instruction)
   });
 }
 
-template <class T>
-T bitAnd(T a, T b, AtomicPlace) {
-  return a & b;
-}
-template <class T>
-T bitOr(T a, T b, AtomicPlace) {
-  return a | b;
-}
-template <class T>
-T bitXor(T a, T b, AtomicPlace) {
-  return a ^ b;
-}
-template <class T>
-T replace(T, T b, AtomicPlace) {
-  return b;
-}
-template <class T>
-T add(T a, T b, AtomicPlace) {
-  return a + b;
-}
-template <class T>
-T smaller(T a, T b, AtomicPlace) {
-  return std::min(a, b);
-}
-template <class T>
-T larger(T a, T b, AtomicPlace) {
-  return std::max(a, b);
-}
-uint32_t increment(uint32_t a, uint32_t b, AtomicPlace) { return a >= b ? 0 : a + 1; }
-uint32_t decrement(uint32_t a, uint32_t b, AtomicPlace) { return a == 0 || a > b ? b : a - 1; }
-
-float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
-
-/// On global memory subnormal inputs and results become zero, on shared memory they do not.
-uint32_t addF32(uint32_t a, uint32_t b, AtomicPlace place) {
-  constexpr uint32_t kCanonicalNan = 0x7fffffff;
-  float x = std::bit_cast<float>(a), y = std::bit_cast<float>(b);
-  if (place.global) x = flushed(x), y = flushed(y);
-  const float sum = place.global ? flushed(x + y) : x + y;
-  return std::isnan(sum) ? kCanonicalNan : std::bit_cast<uint32_t>(sum);
-}
-
-uint64_t addF64(uint64_t a, uint64_t b, AtomicPlace) {
-  return std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
-}
-
-struct Half {
-  static float decode(uint16_t bits) { return numerics::decodeF16(bits); }
-  static uint16_t encode(float value) { return numerics::encodeF16(value); }
-};
-struct Bfloat {
-  static float decode(uint16_t bits) { return numerics::decodeBf16(bits); }
-  static uint16_t encode(float value) { return numerics::encodeBf16(value); }
-};
-
-enum class HalfOperation : uint8_t { Add, Min, Max };
-
-/// f32 has more than twice the precision of both formats plus two bits, so rounding its sum once more is exact.
-template <class Format, HalfOperation kOperation>
-uint16_t combineHalf(uint16_t a, uint16_t b, AtomicPlace) {
-  const float x = Format::decode(a), y = Format::decode(b);
-  if constexpr (kOperation == HalfOperation::Add) return Format::encode(x + y);
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y) ? numerics::kCanonicalNan16 : std::isnan(x) ? b : a;
-  const bool firstIsSmaller = x < y || (x == y && std::signbit(x));
-  return (kOperation == HalfOperation::Min) == firstIsSmaller ? a : b;
-}
-
-template <class Format, HalfOperation kOperation>
-uint32_t combineHalves(uint32_t a, uint32_t b, AtomicPlace place) {
-  const auto part = [&](unsigned shift) {
-    return uint32_t{combineHalf<Format, kOperation>(static_cast<uint16_t>(a >> shift), static_cast<uint16_t>(b >> shift), place)}
-           << shift;
-  };
-  return part(0) | part(16);
-}
-
-template <class T>
-Handler bitHandler(std::string_view operation) {
-  if (operation == "and") return atomic<T, bitAnd<T>>;
-  if (operation == "or") return atomic<T, bitOr<T>>;
-  if (operation == "xor") return atomic<T, bitXor<T>>;
-  return atomic<T, replace<T>>;
-}
-
-template <class T>
-Handler rangeHandler(bool minimum) {
-  return minimum ? atomic<T, smaller<T>> : atomic<T, larger<T>>;
-}
-
-template <HalfOperation kOperation>
-Handler halfHandler(ScalarType type) {
-  switch (type) {
-    case ScalarType::F16:
-      return atomic<uint16_t, combineHalf<Half, kOperation>>;
-    case ScalarType::BF16:
-      return atomic<uint16_t, combineHalf<Bfloat, kOperation>>;
-    case ScalarType::F16x2:
-      return atomic<uint32_t, combineHalves<Half, kOperation>>;
-    default:
-      return atomic<uint32_t, combineHalves<Bfloat, kOperation>>;
-  }
-}
-
-Handler handlerFor(std::string_view operation, ScalarType type, bool noFlush) {
-  const bool wide = ptx::sizeOf(type) == 8;
-  if (noFlush)
-    return operation == "add"   ? halfHandler<HalfOperation::Add>(type)
-           : operation == "min" ? halfHandler<HalfOperation::Min>(type)
-                                : halfHandler<HalfOperation::Max>(type);
-  if (operation == "add") {
-    if (type == ScalarType::F32) return atomic<uint32_t, addF32>;
-    if (type == ScalarType::F64) return atomic<uint64_t, addF64>;
-    return wide ? atomic<uint64_t, add<uint64_t>> : atomic<uint32_t, add<uint32_t>>;
-  }
-  if (operation == "inc") return atomic<uint32_t, increment>;
-  if (operation == "dec") return atomic<uint32_t, decrement>;
-  if (operation == "min" || operation == "max") {
-    const bool minimum = operation == "min";
-    switch (type) {
-      case ScalarType::U32:
-        return rangeHandler<uint32_t>(minimum);
-      case ScalarType::S32:
-        return rangeHandler<int32_t>(minimum);
-      case ScalarType::U64:
-        return rangeHandler<uint64_t>(minimum);
-      default:
-        return rangeHandler<int64_t>(minimum);
-    }
-  }
-  return wide ? bitHandler<uint64_t>(operation) : bitHandler<uint32_t>(operation);
+Handler handlerFor(std::string_view operation, ScalarType type) {
+  return withCombine(operation, type, []<class T, Combine<T> kCombine>() -> Handler { return atomic<T, kCombine>; });
 }
 
 std::string_view firstOf(const FormMatch& match, std::initializer_list<std::string_view> candidates) {
@@ -254,8 +105,7 @@ void decodeAtomic(DecodeContext& context, const FormMatch& match) {
     if (detail->returns) detail->destinations[i] = context.destination(element(operands[0], i), type);
     detail->sources[i] = context.source(element(operands[detail->returns ? 2 : 1], i), type);
   }
-  context.out().handler =
-      handlerFor(firstOf(match, {"and", "or", "xor", "exch", "add", "inc", "dec", "min", "max"}), type, match.has("noftz"));
+  context.out().handler = handlerFor(firstOf(match, {"and", "or", "xor", "exch", "add", "inc", "dec", "min", "max"}), type);
   context.out().detail = std::move(detail);
 }
 

@@ -55,8 +55,8 @@ Cluster::Cluster(const isa::Program& theProgram, const isa::CompiledFunction& th
       queue(theOptions.policy, seed),
       random_(seed ^ 0x9e3779b97f4a7c15ull) {
   queue.describe = [this](const IssuePoint& point) {
-    return fmt::format("CTA rank {}, warp {}, lane {} at {}", point.ctaRank, point.warp, point.lane,
-                       describe(program.module, point.instruction));
+    return fmt::format("{}, lane {} of kernel {}\n  at {}", describe(*ctas[point.ctaRank]->warps[point.warp]), point.lane,
+                       kernel.source->name, describe(program.module, point.instruction));
   };
   const auto ranks = static_cast<uint32_t>(config.cluster.count());
   const auto warps = static_cast<uint32_t>((config.block.count() + kWarpLanes - 1) / kWarpLanes);

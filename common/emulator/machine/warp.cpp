@@ -279,7 +279,7 @@ void Warp::State::execute(uint64_t quantum) {
   const LaneMask lanes = current.lanes;
   const uint32_t lanesCount = countLanes(lanes);
   const uint32_t stop = stopPc();
-  const uint64_t last = executed + quantum;
+  uint64_t last = executed + quantum;
   timedOut = std::exchange(current.timeOut, false);
   token = std::exchange(current.token, 0);
   bool resumed = timedOut || token != 0;
@@ -307,6 +307,7 @@ void Warp::State::execute(uint64_t quantum) {
     if (resumed) {
       resumed = timedOut = false;
       token = 0;
+      if (!groups.empty()) last = executed;  // others may have woken up at this place, too
     }
     if ((taken | departed) == 0) {
       ++pc;

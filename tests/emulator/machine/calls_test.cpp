@@ -94,6 +94,12 @@ TEST(Calls, AddressesOfLocalsReachAcrossCalls) {
   for (uint32_t t = 0; t < 40; ++t) EXPECT_EQ(out[t], t + 5) << t;
 }
 
+TEST(Calls, EndlessRecursionIsStopped) {
+  const EmulatorError error = errorOf(".func f() { call f; ret; }" + std::string(kBegin) + "call f;" + kStore, threads(32));
+  EXPECT_EQ(error.kind(), ErrorKind::Limit);
+  EXPECT_CONTAINS(error.what(), "calls are nested more than 1000 deep at 'f'");
+}
+
 TEST(Calls, AssertionsStopTheKernelWithTheirText) {
   const EmulatorError error = errorOf(R"(
 .extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
