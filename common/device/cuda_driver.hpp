@@ -11,6 +11,7 @@
 // `driver.cuMemAlloc` and the symbol looked up always agree.
 #define SHIFTCONV_DRIVER_FUNCTIONS(X) \
   X(cuInit)                           \
+  X(cuDriverGetVersion)               \
   X(cuGetErrorName)                   \
   X(cuGetErrorString)                 \
   X(cuDeviceGetCount)                 \
@@ -36,7 +37,8 @@
   X(cuFuncGetAttribute)               \
   X(cuFuncSetAttribute)               \
   X(cuLaunchKernelEx)                 \
-  X(cuTensorMapEncodeTiled)
+  X(cuTensorMapEncodeTiled)           \
+  X(cuTensorMapEncodeIm2col)
 
 namespace shiftconv::device {
 

@@ -1,0 +1,31 @@
+// The verdict on one case: what the emulator computed against what the hardware was seen to compute.
+#pragma once
+
+#include <string>
+
+#include "tests/witness/case.hpp"
+#include "tests/witness/recording.hpp"
+
+namespace shiftconv::witness {
+
+enum class Verdict : uint8_t {
+  Match,           ///< bit for bit, or the same refusal
+  WithinError,     ///< within the documented error of the instruction
+  Mismatch,
+  NotImplemented,  ///< the emulator refuses the instruction by name
+  Informational,   ///< undefined by the ISA, or only the hardware can say
+  NotRecorded,     ///< the recording has no such case, or one of other text or operands
+  Count,
+};
+inline constexpr std::array<std::string_view, 6> kVerdictNames{"match",           "within documented error", "mismatch",
+                                                               "not implemented", "informational",           "not recorded"};
+
+struct Judgement {
+  Verdict verdict = Verdict::Match;
+  std::string detail;  ///< first differences with their operands, or the reason
+};
+
+/// `expected` is null when nothing was recorded.
+Judgement judge(const Case& made, const Observation& emulated, const Record* expected);
+
+}  // namespace shiftconv::witness
