@@ -35,6 +35,8 @@ if(SHIFTCONV_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${SHIFTCONV_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>)
+  # Instrumented code confuses GCC's flow analysis inside the standard library (GCC bug 109561 and others).
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized> $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
   add_link_options(-fsanitize=${SHIFTCONV_SANITIZE})
 endif()
 

@@ -15,7 +15,7 @@ class Buffer {
   Buffer(emulator::machine::GlobalMemory& memory, size_t bytes)
       : memory_(memory), bytes_(std::max<size_t>(bytes, 1)), address_(memory.allocate(bytes_)) {}
   Buffer(emulator::machine::GlobalMemory& memory, const void* data, size_t bytes) : Buffer(memory, bytes) {
-    std::memcpy(memory.access(address_, bytes, 1, true), data, bytes);
+    if (bytes != 0) std::memcpy(memory.access(address_, bytes, 1, true), data, bytes);
   }
   ~Buffer() { memory_.release(address_); }
   Buffer(const Buffer&) = delete;

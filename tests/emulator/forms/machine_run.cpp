@@ -1,5 +1,6 @@
 #include "tests/emulator/forms/machine_run.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "common/emulator/ptx/module.hpp"
@@ -33,7 +34,7 @@ std::string_view formOf(std::string_view text) {
 std::vector<uint32_t> runModule(FormRun& run, const std::string& ptx, const LaunchConfig& config, size_t words,
                                 const std::vector<uint32_t>& initial, const Options& options) {
   const DeviceWords out(run.emulator(), words);
-  std::memcpy(reinterpret_cast<void*>(out.address()), initial.data(), initial.size() * 4);
+  std::copy(initial.begin(), initial.end(), reinterpret_cast<uint32_t*>(out.address()));
   const void* arguments[] = {out.argument()};
   run.module(ptx, "k", config, arguments, options);
   return out.read();
