@@ -1,4 +1,4 @@
-// cp.async.bulk without a tensor map, and bulk async-groups (PTX ISA 9.0, 9.7.9.25.4 and 9.7.9.25.6).
+// cp.async.bulk and cp.reduce.async.bulk without a tensor map, and bulk async-groups (PTX ISA 9.0, 9.7.9.25.4 and 9.7.9.25.6).
 //
 // Every copy is an asynchronous operation without predecessors: nothing orders bulk copies against each other. A copy
 // out of shared memory is two operations, read and write, so that `wait_group.read` does not promise the write.
@@ -13,6 +13,7 @@
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/bulk_operands.hpp"
 #include "common/emulator/tma/bulk_tensor_forms.hpp"
+#include "common/emulator/tma/reduction.hpp"
 
 namespace shiftconv::emulator::tma {
 namespace {
@@ -33,6 +34,7 @@ struct BulkCopy : machine::InstructionDetail {
   Slot byteMask = machine::kNoSlot;  ///< .cp_mask: bit i keeps byte i of every 16
   Slot ctaMask = machine::kNoSlot;   ///< .multicast::cluster
   bool clusterDestination = false;
+  Reduction reduction = nullptr;  ///< cp.reduce: combines instead of overwriting
 };
 
 uint32_t copySize(const Execution& execution, const BulkCopy& copy, unsigned lane) {
@@ -91,13 +93,21 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
               "another CTA of the cluster",
               lane, self.rank));
     const SharedPlace mbarrier = mbarrierOf(execution, copy, lane, destination);
-    cluster.queue.issue({"cp.async.bulk to peer", execution.warp.issuePoint(lane), {}, [=, &cluster] {
-                           const std::byte* from = source.cta->shared.read(source.offset, size, kGranule);
-                           std::memcpy(destination.cta->shared.write(destination.offset, size, kGranule), from, size);
-                           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
-                           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
-                           signalTransactions(*destination.cta, mbarrier.offset, size);
-                         }});
+    const Reduction reduction = copy.reduction;
+    cluster.queue.issue(
+        {reduction ? "cp.reduce.async.bulk to peer" : "cp.async.bulk to peer", execution.warp.issuePoint(lane), {}, [=, &cluster] {
+           const std::byte* from = source.cta->shared.read(source.offset, size, kGranule);
+           machine::SharedMemory& target = destination.cta->shared;
+           if (reduction) target.read(destination.offset, size, kGranule);
+           std::byte* to = target.write(destination.offset, size, kGranule);
+           if (reduction)
+             reduction(to, from, size, {.global = false});
+           else
+             std::memcpy(to, from, size);
+           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
+           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
+           signalTransactions(*destination.cta, mbarrier.offset, size);
+         }});
   });
 }
 
@@ -112,9 +122,10 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
     const uint64_t destination = copy.destination.at(execution, lane);
     const auto staged = std::make_shared<std::vector<std::byte>>(size);
     const machine::IssuePoint issuer = execution.warp.issuePoint(lane);
+    const Reduction reduction = copy.reduction;
     const auto kept = [keep](uint32_t byte) { return (keep >> (byte % kGranule) & 1) != 0; };
     const auto read =
-        cluster.queue.issue({"cp.async.bulk store: read", issuer, {}, [=, &cluster] {
+        cluster.queue.issue({reduction ? "cp.reduce.async.bulk: read" : "cp.async.bulk store: read", issuer, {}, [=, &cluster] {
                                if (keep == 0xffff) {
                                  std::memcpy(staged->data(), source.cta->shared.read(source.offset, size, kGranule), size);
                                } else {
@@ -125,17 +136,20 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
                                cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
                                ++cluster.wakeups;
                              }});
-    const auto write = cluster.queue.issue({"cp.async.bulk store: write", issuer, {read}, [=, &cluster] {
-                                              std::byte* to = cluster.global.access(destination, size, kGranule, true);
-                                              if (keep == 0xffff) {
-                                                std::memcpy(to, staged->data(), size);
-                                              } else {
-                                                for (uint32_t i = 0; i < size; ++i)
-                                                  if (kept(i)) to[i] = (*staged)[i];
-                                              }
-                                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, size);
-                                              ++cluster.wakeups;
-                                            }});
+    const auto write = cluster.queue.issue(
+        {reduction ? "cp.reduce.async.bulk: write" : "cp.async.bulk store: write", issuer, {read}, [=, &cluster] {
+           std::byte* to = cluster.global.access(destination, size, kGranule, true);
+           if (reduction) {
+             reduction(to, staged->data(), size, {.global = true});
+           } else if (keep == 0xffff) {
+             std::memcpy(to, staged->data(), size);
+           } else {
+             for (uint32_t i = 0; i < size; ++i)
+               if (kept(i)) to[i] = (*staged)[i];
+           }
+           cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, size);
+           ++cluster.wakeups;
+         }});
     self.bulkGroups->add(execution.warp.thread(lane), read, write);
   });
 }
@@ -171,6 +185,8 @@ void decodeCopy(DecodeContext& context, const FormMatch& match) {
   if (match.has("cp_mask")) copy->byteMask = operands.source("byte mask", ptx::ScalarType::U16);
   operands.finish();
   copy->clusterDestination = match.has("shared::cluster");
+  const std::string_view operation = reductionName(match);
+  if (!operation.empty()) copy->reduction = reductionFor(operation, match.type());
   constexpr machine::Handler kHandlers[] = {runGlobalToShared, runSharedToPeer, runSharedToGlobal, runPrefetch};
   context.out().handler = kHandlers[static_cast<size_t>(direction)];
   context.out().detail = std::move(copy);
@@ -210,6 +226,12 @@ void decodeWait(DecodeContext& context, const FormMatch& match) {
 
 }  // namespace
 
+std::string_view reductionName(const isa::FormMatch& match) {
+  for (std::string_view name : {"add", "min", "max", "inc", "dec", "and", "or", "xor"})
+    if (match.has(name)) return name;
+  return {};
+}
+
 void forEachMulticastTarget(Cluster& cluster, uint16_t mask, const std::function<void(Cta& target, bool first)>& action) {
   if (mask == 0 || mask >> cluster.ctas.size() != 0)
     throw EmulatorError(
@@ -225,6 +247,9 @@ void forEachMulticastTarget(Cluster& cluster, uint16_t mask, const std::function
 
 }  // namespace shiftconv::emulator::tma
 
+#define SHIFTCONV_REDUCE_GLOBAL "cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}"
+#define SHIFTCONV_REDUCE_PEER "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+
 namespace shiftconv::emulator::isa {
 
 FormFamily bulkCopyForms() {
@@ -236,6 +261,15 @@ FormFamily bulkCopyForms() {
        tma::decodeCopy<Direction::GlobalToShared>},
       {"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", tma::decodeCopy<Direction::SharedToPeer>},
       {"cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}{.cp_mask}", tma::decodeCopy<Direction::SharedToGlobal>},
+      {SHIFTCONV_REDUCE_GLOBAL ".add.(u32|s32|u64|f32|f64)", tma::decodeCopy<Direction::SharedToGlobal>},
+      {SHIFTCONV_REDUCE_GLOBAL ".add.noftz.(f16|bf16)", tma::decodeCopy<Direction::SharedToGlobal>},
+      {SHIFTCONV_REDUCE_GLOBAL ".(min|max).(u32|s32|u64|s64|f16|bf16)", tma::decodeCopy<Direction::SharedToGlobal>},
+      {SHIFTCONV_REDUCE_GLOBAL ".(inc|dec).u32", tma::decodeCopy<Direction::SharedToGlobal>},
+      {SHIFTCONV_REDUCE_GLOBAL ".(and|or|xor).(b32|b64)", tma::decodeCopy<Direction::SharedToGlobal>},
+      {SHIFTCONV_REDUCE_PEER ".add.(u32|s32|u64)", tma::decodeCopy<Direction::SharedToPeer>},
+      {SHIFTCONV_REDUCE_PEER ".(min|max).(u32|s32)", tma::decodeCopy<Direction::SharedToPeer>},
+      {SHIFTCONV_REDUCE_PEER ".(inc|dec).u32", tma::decodeCopy<Direction::SharedToPeer>},
+      {SHIFTCONV_REDUCE_PEER ".(and|or|xor).b32", tma::decodeCopy<Direction::SharedToPeer>},
       {"cp.async.bulk.prefetch.L2.global{.L2::cache_hint}", tma::decodeCopy<Direction::Prefetch>},
       {"cp.async.bulk.commit_group", tma::decodeCommit},
       {"cp.async.bulk.wait_group{.read}", tma::decodeWait},

@@ -1,8 +1,7 @@
 // cp.async.bulk.tensor and the prefetches that take a tensor map (PTX ISA 9.0, 9.7.9.25.5, 9.7.9.16).
 //
 // The 128 bytes of the tensor map are read when the copy is issued; tensor elements and shared memory when it completes.
-// Modes .tile and .im2col are known; gather4, scatter4, im2col::w, reductions and tensormap.replace match no row here
-// and are refused by the decoder.
+// Modes .tile and .im2col are known; gather4, scatter4 and im2col::w match no row here and are refused by the decoder.
 #include "common/emulator/tma/bulk_tensor_forms.hpp"
 
 #include <fmt/format.h>
@@ -38,6 +37,7 @@ struct TensorCopy : machine::InstructionDetail {
   bool im2col = false;
   bool clusterDestination = false;  ///< .shared::cluster
   bool pairSignal = false;          ///< .cta_group::2
+  std::string_view operation = {};  ///< of cp.reduce
 };
 
 /// Copies the map out of whatever the generic address names.
@@ -135,19 +135,22 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
     const TileStart start = readStart(execution, copy, lane);
     requireCopyable(map, start);
     requireStorable(map, start);
+    const Reduction reduction = copy.operation.empty() ? nullptr : tensorReduction(map.tensor, copy.operation);
     const SharedPlace source = sharedPlace(execution, copy.shared, lane, false, "source");
     const auto tile = std::make_shared<std::vector<std::byte>>();
     const machine::IssuePoint issuer = execution.warp.issuePoint(lane);
-    const auto read = cluster.queue.issue({"cp.async.bulk.tensor store: read", issuer, {}, [=, &cluster] {
-                                             *tile = gatherTile(map, start, source.cta->shared, source.offset);
-                                             ++cluster.wakeups;
-                                           }});
-    const auto write = cluster.queue.issue({"cp.async.bulk.tensor store: write", issuer, {read}, [=, &cluster] {
-                                              const CopyBytes moved = storeTile(map, start, *tile, cluster.global);
-                                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, moved.shared);
-                                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, moved.global);
-                                              ++cluster.wakeups;
-                                            }});
+    const auto read = cluster.queue.issue(
+        {reduction ? "cp.reduce.async.bulk.tensor: read" : "cp.async.bulk.tensor store: read", issuer, {}, [=, &cluster] {
+           *tile = gatherTile(map, start, source.cta->shared, source.offset);
+           ++cluster.wakeups;
+         }});
+    const auto write = cluster.queue.issue(
+        {reduction ? "cp.reduce.async.bulk.tensor: write" : "cp.async.bulk.tensor store: write", issuer, {read}, [=, &cluster] {
+           const CopyBytes moved = storeTile(map, start, *tile, cluster.global, reduction);
+           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, moved.shared);
+           cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, moved.global);
+           ++cluster.wakeups;
+         }});
     self.bulkGroups->add(execution.warp.thread(lane), read, write);
   });
 }
@@ -222,6 +225,7 @@ void decodeStore(DecodeContext& context, const FormMatch& match) {
   OperandCursor operands(context);
   decodeMapOperand(context, operands.next("tensor map with coordinates"), *copy);
   copy->shared = operands.address("source");
+  copy->operation = reductionName(match);
   finish(context, match, operands, runStore, copy);
 }
 
@@ -268,6 +272,9 @@ isa::FormFamily bulkTensorForms() {
        decodeLoad},
       {"cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|im2col_no_offs)}.global.shared::cta{.(tile|im2col_no_offs)}.bulk_group{.L2::"
        "cache_hint}",
+       decodeStore},
+      {"cp.reduce.async.bulk.tensor.(1d|2d|3d|4d|5d).global.shared::cta.(add|min|max|inc|dec|and|or|xor){.(tile|im2col_no_offs)}"
+       ".bulk_group{.L2::cache_hint}",
        decodeStore},
       {"cp.async.bulk.prefetch.tensor.(1d|2d|3d|4d|5d){.(tile|im2col)}.L2.global{.(tile|im2col)}{.L2::cache_hint}", decodePrefetch},
       {"prefetch{.(param|const)}.tensormap", decodeMapPrefetch},

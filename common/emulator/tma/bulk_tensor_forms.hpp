@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/machine/cluster.hpp"
@@ -9,6 +10,9 @@
 namespace shiftconv::emulator::tma {
 
 isa::FormFamily bulkTensorForms();
+
+/// The operation that a cp.reduce names ("add"), empty for the copies.
+std::string_view reductionName(const isa::FormMatch& match);
 
 /// Calls action for every CTA named by a multicast mask, in order of rank.
 /// Throws EmulatorError OutOfBounds for an empty mask and for ranks outside of the cluster.

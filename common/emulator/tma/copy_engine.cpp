@@ -182,17 +182,47 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
 }
 
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
-                    machine::GlobalMemory& global) {
+                    machine::GlobalMemory& global, Reduction reduction) {
   const TileShape shape = tileShape(map);
   CopyBytes moved;
   forEachRow(map, shape, start, [&](const TileRow& row) {
     if (!row.inside) return;
     const uint32_t bytes = row.inside * shape.elementBytes;
-    std::memcpy(global.access(row.address, bytes, 1, true), tile.data() + row.tileBytes + row.before * shape.elementBytes, bytes);
+    std::byte* const to = global.access(row.address, bytes, 1, true);
+    const std::byte* const from = tile.data() + row.tileBytes + row.before * shape.elementBytes;
+    if (reduction)
+      reduction(to, from, bytes, {.global = true});
+    else
+      std::memcpy(to, from, bytes);
     moved.global += bytes;
     moved.shared += bytes;
   });
   return moved;
+}
+
+Reduction tensorReduction(const TiledMap& map, std::string_view operation) {
+  using ptx::ScalarType;
+  struct Reducible {
+    DataType type;
+    ScalarType values;
+    bool adds, orders, logic;
+  };
+  constexpr std::array<Reducible, 6> kTypes{{{DataType::U32, ScalarType::U32, true, true, true},
+                                             {DataType::S32, ScalarType::S32, true, true, true},
+                                             {DataType::U64, ScalarType::U64, true, true, true},
+                                             {DataType::S64, ScalarType::S64, false, true, true},
+                                             {DataType::F16, ScalarType::F16, true, true, false},
+                                             {DataType::BF16, ScalarType::BF16, true, true, false}}};
+  const bool counts = operation == "inc" || operation == "dec", orders = operation == "min" || operation == "max";
+  if (map.type == DataType::F32 && operation == "add") return reductionFor(operation, ScalarType::F32);
+  for (const Reducible& row : kTypes)
+    if (row.type == map.type && (counts               ? row.type == DataType::U32
+                                 : orders             ? row.orders
+                                 : operation == "add" ? row.adds
+                                                      : row.logic))
+      return reductionFor(operation, row.values);
+  throw EmulatorError(ErrorKind::Descriptor, fmt::format("a bulk tensor reduction .{} does not exist for elements of type {}",
+                                                         operation, toString(map.type)));
 }
 
 }  // namespace shiftconv::emulator::tma

@@ -10,9 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "common/emulator/machine/memory.hpp"
+#include "common/emulator/tma/reduction.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 #include "common/emulator/tma/tile_walk.hpp"
 
@@ -46,8 +48,12 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
 std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start, const machine::SharedMemory& shared,
                                   uint32_t offset);
 
-/// Second half: writes the elements inside of the tensor; the others are dropped.
+/// Second half: writes the elements inside of the tensor, or combines them into it; the others are dropped.
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
-                    machine::GlobalMemory& global);
+                    machine::GlobalMemory& global, Reduction reduction = nullptr);
+
+/// The reduction of cp.reduce.async.bulk.tensor on the map's element type (PTX ISA 9.0, 9.7.9.25.5.3). Throws EmulatorError
+/// Descriptor when the operation does not exist for that type.
+Reduction tensorReduction(const TiledMap& map, std::string_view operation);
 
 }  // namespace shiftconv::emulator::tma

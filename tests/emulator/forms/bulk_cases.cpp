@@ -321,8 +321,7 @@ FormCases bulkCopyCases() {
       {kWait, "reads_and_writes", waitForReadsAndWrites},
       {kWait, "missing_wait_shows", missingWaitShows},
   };
-  const FormCases tensor = bulkTensorCases();
-  cases.insert(cases.end(), tensor.begin(), tensor.end());
+  for (const FormCases& part : {bulkTensorCases(), bulkReduceCases()}) cases.insert(cases.end(), part.begin(), part.end());
   return cases;
 }
 

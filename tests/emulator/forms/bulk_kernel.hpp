@@ -52,6 +52,8 @@ Bytes slice(const Bytes& bytes, size_t begin, size_t count);
 /// Expects an EmulatorError whose text holds every part.
 void expectError(FormRun& form, const BulkKernel& kernel, const std::vector<std::string>& parts);
 
-FormCases bulkTensorCases();  ///< those with a tensor map
+// bulkCopyCases() is assembled from these and its own.
+FormCases bulkTensorCases();
+FormCases bulkReduceCases();
 
 }  // namespace shiftconv::tests
