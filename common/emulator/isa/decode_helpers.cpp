@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace shiftconv::emulator::isa {
 
-void expectOperands(DecodeContext& context, size_t count) {
+void expectOperands(DecodeContext& context, size_t least, size_t most) {
   const size_t found = context.instruction().operands.size();
-  if (found != count) context.illegal(fmt::format("This instruction takes {} operands, but {} are given.", count, found));
+  if (found >= least && found <= most) return;
+  const std::string wanted = least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
+  context.illegal(fmt::format("This instruction takes {} operands, but {} are given.", wanted, found));
 }
+
+void expectOperands(DecodeContext& context, size_t count) { expectOperands(context, count, count); }
 
 void decodeOperands(DecodeContext& context, machine::Handler handler, ptx::ScalarType destination,
                     std::initializer_list<ptx::ScalarType> sources) {

@@ -10,6 +10,8 @@
 
 namespace shiftconv::emulator::isa {
 
+/// Refuses an instruction that does not have `least` to `most` operands.
+void expectOperands(DecodeContext& context, size_t least, size_t most);
 /// Refuses an instruction that does not have `count` operands.
 void expectOperands(DecodeContext& context, size_t count);
 /// Handler, destination (operand 0) and sources (operands 1...) of the given types; refuses another number of operands.

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -11,15 +12,10 @@ namespace shiftconv::emulator::machine {
 namespace {
 
 using isa::DecodeContext;
+using isa::expectOperands;
 using isa::FormMatch;
 using ptx::Operand;
 using ptx::ScalarType;
-
-void expectOperands(DecodeContext& context, size_t least, size_t most) {
-  const size_t count = context.instruction().operands.size();
-  if (count < least || count > most)
-    context.illegal(fmt::format("{} to {} operands are expected here, {} were given", least, most, count));
-}
 
 // --- cvta: operands 0 d, 1 a; immediate: base of the window ---------------------------------------------------------
 
@@ -57,7 +53,7 @@ uint64_t windowOf(std::string_view space) {
 
 template <bool kTo>
 void decodeCvta(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 2, 2);
+  expectOperands(context, 2);
   const auto& operands = context.instruction().operands;
   const std::string_view space = match.group(kTo ? 1 : 0);
   DecodedInstruction& out = context.out();
@@ -112,7 +108,7 @@ void isspacep(Execution& execution, const DecodedInstruction& instruction) {
 }
 
 void decodeIsspacep(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 2, 2);
+  expectOperands(context, 2);
   const auto& operands = context.instruction().operands;
   DecodedInstruction& out = context.out();
   out.operand[0] = context.predicateDestination(operands[0]);
@@ -180,7 +176,7 @@ void requireGenericWidth(DecodeContext& context, bool generic, ScalarType type) 
 }
 
 void decodeMapa(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 3, 3);
+  expectOperands(context, 3);
   const auto& operands = context.instruction().operands;
   const bool generic = !match.has("shared::cluster");
   requireGenericWidth(context, generic, match.type());
@@ -193,7 +189,7 @@ void decodeMapa(DecodeContext& context, const FormMatch& match) {
 }
 
 void decodeGetCtaRank(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 2, 2);
+  expectOperands(context, 2);
   const auto& operands = context.instruction().operands;
   const bool generic = !match.has("shared::cluster");
   requireGenericWidth(context, generic, match.type());
@@ -209,7 +205,7 @@ void decodeGetCtaRank(DecodeContext& context, const FormMatch& match) {
 void nothing(Execution&, const DecodedInstruction&) {}
 
 void decodePrefetch(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 1, 1);
+  expectOperands(context, 1);
   memoryOperand(context, context.instruction().operands[0], match.has("global") ? "global" : match.has("local") ? "local" : "");
   context.out().handler = nothing;
 }
@@ -229,7 +225,7 @@ void discard(Execution& execution, const DecodedInstruction& instruction) {
 }
 
 void decodeLineHint(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 2, 2);
+  expectOperands(context, 2);
   const auto& operands = context.instruction().operands;
   if (context.integer(operands[1]) != kCacheLine) context.illegal("the size operand must be 128");
   auto detail = std::make_shared<LineDetail>();

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/atomic_operations.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -78,8 +79,7 @@ std::shared_ptr<AtomicDetail> decodeCommon(DecodeContext& context, const FormMat
   detail->returns = context.instruction().opcode == "atom";
   const size_t hint = match.has("L2::cache_hint") ? 1 : 0;
   const size_t expected = (detail->returns ? 1 : 0) + 1 + values + hint;
-  if (operands.size() != expected)
-    context.illegal(fmt::format("{} operands are expected here, {} were given", expected, operands.size()));
+  isa::expectOperands(context, expected);
   if (hint != 0) context.source(operands.back(), ScalarType::B64);
   detail->memory = memoryOperand(context, operands[detail->returns ? 1 : 0],
                                  firstOf(match, {"global", "shared", "shared::cta", "shared::cluster"}));

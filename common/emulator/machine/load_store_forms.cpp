@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -195,8 +196,7 @@ size_t registerBytes(DecodeContext& context, const Operand& data, uint32_t eleme
 void decodeTransfer(DecodeContext& context, const FormMatch& match, bool isLoad) {
   const auto& operands = context.instruction().operands;
   const size_t expected = match.has("L2::cache_hint") ? 3 : 2;
-  if (operands.size() != expected)
-    context.illegal(fmt::format("{} operands are expected here, {} were given", expected, operands.size()));
+  isa::expectOperands(context, expected);
   const Operand& data = operands[isLoad ? 0 : 1];
   const Operand& place = operands[isLoad ? 1 : 0];
   if (expected == 3) context.source(operands[2], ScalarType::B64);

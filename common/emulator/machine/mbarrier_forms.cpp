@@ -6,13 +6,14 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/isa/decoder.hpp"
+#include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
 
 using isa::DecodeContext;
+using isa::expectOperands;
 using isa::FormMatch;
 using ptx::Operand;
 using ptx::ScalarType;
@@ -30,13 +31,6 @@ std::string_view spaceOf(const FormMatch& match) {
   for (std::string_view space : {"shared", "shared::cta", "shared::cluster"})
     if (match.has(space)) return space;
   return {};
-}
-
-void expectOperands(DecodeContext& context, size_t least, size_t most) {
-  const size_t count = context.instruction().operands.size();
-  if (count < least || count > most)
-    context.illegal(least == most ? fmt::format("{} operands are expected here, {} were given", least, count)
-                                  : fmt::format("{} to {} operands are expected here, {} were given", least, most, count));
 }
 
 std::shared_ptr<MbarrierDetail> barrierDetail(DecodeContext& context, const FormMatch& match, const Operand& address) {
@@ -164,7 +158,7 @@ void checkCount(DecodeContext& context, const Operand& operand) {
 }
 
 void decodeInit(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 2, 2);
+  expectOperands(context, 2);
   const auto& operands = context.instruction().operands;
   checkCount(context, operands[1]);
   context.out().detail = barrierDetail(context, match, operands[0]);
@@ -173,7 +167,7 @@ void decodeInit(DecodeContext& context, const FormMatch& match) {
 }
 
 void decodeInval(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 1, 1);
+  expectOperands(context, 1);
   context.out().detail = barrierDetail(context, match, context.instruction().operands[0]);
   context.out().handler = invalidate;
 }
@@ -198,7 +192,7 @@ void decodeArrive(DecodeContext& context, const FormMatch& match) {
 
 template <Handler kHandler>
 void decodeTransactions(DecodeContext& context, const FormMatch& match) {
-  expectOperands(context, 2, 2);
+  expectOperands(context, 2);
   const auto& operands = context.instruction().operands;
   context.out().detail = barrierDetail(context, match, operands[0]);
   context.out().operand[1] = context.source(operands[1], ScalarType::U32);
@@ -222,7 +216,7 @@ void decodeWait(DecodeContext& context, const FormMatch& match) {
 }
 
 void decodePendingCount(DecodeContext& context, const FormMatch&) {
-  expectOperands(context, 2, 2);
+  expectOperands(context, 2);
   const auto& operands = context.instruction().operands;
   context.out().operand[0] = context.destination(operands[0], ScalarType::U32);
   context.out().operand[1] = context.source(operands[1], ScalarType::B64);

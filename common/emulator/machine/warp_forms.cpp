@@ -1,13 +1,11 @@
 // Exchange between the lanes of a warp: shfl, vote, match, elect, redux (PTX ISA 9.0, 9.7.9.6, 9.7.13.9 to 9.7.13.14).
 // The forms without `.sync` do not exist on targets from sm_70 on and are refused.
-#include <fmt/format.h>
-
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-#include "common/emulator/isa/decoder.hpp"
+#include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/member_lanes.hpp"
 
@@ -15,6 +13,7 @@ namespace shiftconv::emulator::machine {
 namespace {
 
 using isa::DecodeContext;
+using isa::expectOperands;
 using isa::FormMatch;
 using ptx::Operand;
 using ptx::ScalarType;
@@ -30,11 +29,6 @@ void decodeDual(DecodeContext& context, const Operand& operand, ScalarType type)
   } else {
     out.operand[0] = context.destination(operand, type);
   }
-}
-
-void expectOperands(DecodeContext& context, size_t count) {
-  if (context.instruction().operands.size() != count)
-    context.illegal(fmt::format("{} operands are expected here, {} were given", count, context.instruction().operands.size()));
 }
 
 // --- shfl: operands 0 d, 1 p, 2 a, 3 b, 4 c, 5 members ---------------------------------------------------------

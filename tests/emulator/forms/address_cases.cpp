@@ -121,7 +121,7 @@ void hint(FormRun& run, std::initializer_list<const char*> instructions) {
 
 void prefetches(FormRun& run) {
   hint(run, {"prefetch.global.L1 [%rd1];", "prefetch.global.L2 [%rd1+64];", "prefetch.L1 [%rd1];", "prefetch.L2 [%rd1];"});
-  expectRefused(run, "prefetch.global.L1 [%rd1], 4;", "operands are expected");
+  expectRefused(run, "prefetch.global.L1 [%rd1], 4;", "operands, but 2 are given");
 }
 
 void discards(FormRun& run) {

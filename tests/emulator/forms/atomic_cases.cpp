@@ -160,7 +160,7 @@ void compareAndSwap(FormRun& run) {
                                        "atom.global.cas.b16 %h3, [%rd3], %h1, %h2;"),
                                 threads(2), 1, {0x00070007});
   EXPECT_EQ(narrow, std::vector<uint32_t>{0x00090009});
-  expectRefused(run, "atom.global.cas.b32 %r2, [%rd1], %r1;", "4 operands are expected");
+  expectRefused(run, "atom.global.cas.b32 %r2, [%rd1], %r1;", "takes 4 operands");
 }
 
 /// Patterns of f16 (or bf16 in brackets) with exact sums: 1.5 + 2 = 3.5 and so on, and the special values.

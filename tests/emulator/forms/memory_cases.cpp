@@ -198,7 +198,7 @@ void loadRefusals(FormRun& run) {
   expectRefused(run, "ld.global.v2.u32 %r2, [%rd1];", "vector of 2 registers");
   expectRefused(run, "ld.global.u32 %r2, [s];", "not in the state space .global", scope);
   expectRefused(run, "ld.u32 %r2, [s];", "needs a generic address", scope);
-  expectRefused(run, "ld.global.L2::cache_hint.u32 %r2, [%rd1];", "3 operands are expected");
+  expectRefused(run, "ld.global.L2::cache_hint.u32 %r2, [%rd1];", "takes 3 operands");
   expectRefused(run, "ld.global.wt.u32 %r2, [%rd1];", "not supported");
 }
 
