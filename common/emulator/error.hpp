@@ -8,19 +8,19 @@
 namespace shiftconv::emulator {
 
 enum class ErrorKind : uint8_t {
-  Parse,              ///< the text is not PTX that this parser knows
-  Unsupported,        ///< an instruction, qualifier or directive that is not implemented
-  IllegalInstruction, ///< a combination that the PTX ISA forbids
-  Launch,             ///< launch configuration or arguments do not fit the kernel
-  OutOfBounds,        ///< global, shared, local, parameter or Tensor Memory access outside an object
+  Parse,               ///< the text is not PTX that this parser knows
+  Unsupported,         ///< an instruction, qualifier or directive that is not implemented
+  IllegalInstruction,  ///< a combination that the PTX ISA forbids
+  Launch,              ///< launch configuration or arguments do not fit the kernel
+  OutOfBounds,         ///< global, shared, local, parameter or Tensor Memory access outside an object
   Misaligned,
-  Uninitialised,      ///< read of shared memory or Tensor Memory that nothing wrote
-  Descriptor,         ///< illegal shared-memory, instruction or tensor-map descriptor
-  Synchronisation,    ///< mbarrier, barrier or Tensor Memory allocation protocol broken
+  Uninitialised,    ///< read of shared memory or Tensor Memory that nothing wrote
+  Descriptor,       ///< illegal shared-memory, instruction or tensor-map descriptor
+  Synchronisation,  ///< mbarrier, barrier or Tensor Memory allocation protocol broken
   Deadlock,
-  Trap,               ///< trap or brkpt executed
+  Trap,  ///< trap or brkpt executed
   OutOfMemory,
-  Limit,              ///< instruction limit of the launch reached
+  Limit,  ///< instruction limit of the launch reached
 };
 
 const char* toString(ErrorKind kind);

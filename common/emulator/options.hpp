@@ -24,14 +24,41 @@ enum class Numerics : uint8_t {
 /// Identifiers of tcgen05 behaviours that no public document or observation settles completely.
 /// The numbering is this project's own and appears in README.md. For each, alternative 0 is the default.
 enum class Unproven : uint8_t {
-  U1, U2, U3, U4, U5, U6, U7, U8, U9, U10, U11, U12, U13, U14, U15,
-  U16, U17, U18, U19, U20, U21, U22, U23, U24, U25, U26, U27, U28, U29,
+  U1,
+  U2,
+  U3,
+  U4,
+  U5,
+  U6,
+  U7,
+  U8,
+  U9,
+  U10,
+  U11,
+  U12,
+  U13,
+  U14,
+  U15,
+  U16,
+  U17,
+  U18,
+  U19,
+  U20,
+  U21,
+  U22,
+  U23,
+  U24,
+  U25,
+  U26,
+  U27,
+  U28,
+  U29,
   Count,
 };
 
 struct UnprovenQuestion {
   Unproven id;
-  std::string_view name;                       ///< "U3"
+  std::string_view name;  ///< "U3"
   std::string_view question;
   std::vector<std::string_view> alternatives;  ///< [0] is the default
 };
@@ -53,8 +80,8 @@ struct Options {
   uint64_t seed = 1;
   Numerics numerics = Numerics::Hardware;
   Semantics semantics;
-  unsigned hostThreads = 0;            ///< 0: one per host core
-  uint64_t instructionLimit = 0;       ///< warp instructions per launch; 0: none
+  unsigned hostThreads = 0;       ///< 0: one per host core
+  uint64_t instructionLimit = 0;  ///< warp instructions per launch; 0: none
 };
 
 }  // namespace shiftconv::emulator

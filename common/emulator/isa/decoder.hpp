@@ -18,15 +18,49 @@ using machine::Slot;
 
 /// Special registers whose lanes are fixed for the life of a frame; the machine fills their slots.
 enum class SpecialRegister : uint8_t {
-  TidX, TidY, TidZ, NtidX, NtidY, NtidZ, CtaidX, CtaidY, CtaidZ, NctaidX, NctaidY, NctaidZ,
-  LaneId, WarpId, NwarpId, SmId, NsmId, GridId,
-  ClusterIdX, ClusterIdY, ClusterIdZ, NclusterIdX, NclusterIdY, NclusterIdZ,
-  ClusterCtaidX, ClusterCtaidY, ClusterCtaidZ, ClusterNctaidX, ClusterNctaidY, ClusterNctaidZ,
-  ClusterCtaRank, ClusterNctaRank, IsExplicitCluster,
-  LanemaskEq, LanemaskLe, LanemaskLt, LanemaskGe, LanemaskGt,
-  DynamicSmemSize, TotalSmemSize, AggrSmemSize,
-  LocalBase,  ///< not PTX: local-space address of this activation's variables (see CompiledFunction::localBytes)
-  SharedBase, ///< not PTX: shared-window address of offset 0 of the executing CTA, %cluster_ctarank << 24
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  SmId,
+  NsmId,
+  GridId,
+  ClusterIdX,
+  ClusterIdY,
+  ClusterIdZ,
+  NclusterIdX,
+  NclusterIdY,
+  NclusterIdZ,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusterCtaRank,
+  ClusterNctaRank,
+  IsExplicitCluster,
+  LanemaskEq,
+  LanemaskLe,
+  LanemaskLt,
+  LanemaskGe,
+  LanemaskGt,
+  DynamicSmemSize,
+  TotalSmemSize,
+  AggrSmemSize,
+  LocalBase,          ///< not PTX: local-space address of this activation's variables (see CompiledFunction::localBytes)
+  SharedBase,         ///< not PTX: shared-window address of offset 0 of the executing CTA, %cluster_ctarank << 24
   DynamicSharedBase,  ///< not PTX: SharedBase + Program::dynamicSharedOffset(kernel), where extern shared arrays start
   Count,
 };
@@ -34,14 +68,19 @@ enum class SpecialRegister : uint8_t {
 
 /// The machine writes `value(which) + addend` to all lanes of `slot` when it makes a frame: lanes of 2, 4 or 8 bytes;
 /// for bytes 0 the slot is a predicate (a lane mask). The address of a shared or local symbol is such a slot.
-struct SpecialSlot { SpecialRegister which; Slot slot; uint8_t bytes; uint64_t addend = 0; };
+struct SpecialSlot {
+  SpecialRegister which;
+  Slot slot;
+  uint8_t bytes;
+  uint64_t addend = 0;
+};
 
 /// One function, ready to run.
 struct CompiledFunction {
   const ptx::Function* source = nullptr;
-  std::vector<DecodedInstruction> code;      ///< same indices as source->body
-  uint32_t frameBytes = 0;                   ///< multiple of 64
-  std::vector<std::byte> frameImage;         ///< first bytes of a new frame: immediates, broadcast to all lanes
+  std::vector<DecodedInstruction> code;  ///< same indices as source->body
+  uint32_t frameBytes = 0;               ///< multiple of 64
+  std::vector<std::byte> frameImage;     ///< first bytes of a new frame: immediates, broadcast to all lanes
   std::vector<SpecialSlot> specials;
   /// Per lane: local variables, call-param variables, and (of a device function) its own parameters and return
   /// parameters. Their symbols have space Local and an offset in this area; the machine places the area of every
@@ -49,26 +88,26 @@ struct CompiledFunction {
   /// (A kernel's parameters are symbols of space Param, with the offset in the parameter block.)
   uint32_t localBytes = 0;
   uint32_t localAlignment = 16;
-  std::vector<uint32_t> parameterOffsets;    ///< kernel: in the parameter block; function: in the local area
-  std::vector<uint32_t> returnOffsets;       ///< function: in the local area
-  std::vector<Slot> parameterSlots;          ///< function: registers of `.reg` parameters, kNoSlot for the others
+  std::vector<uint32_t> parameterOffsets;  ///< kernel: in the parameter block; function: in the local area
+  std::vector<uint32_t> returnOffsets;     ///< function: in the local area
+  std::vector<Slot> parameterSlots;        ///< function: registers of `.reg` parameters, kNoSlot for the others
   std::vector<Slot> returnSlots;
-  uint32_t parameterBytes = 0;               ///< kernel: size of the parameter block
-  uint32_t staticSharedBytes = 0;            ///< kernel: end of its static shared variables, from offset 0
+  uint32_t parameterBytes = 0;     ///< kernel: size of the parameter block
+  uint32_t staticSharedBytes = 0;  ///< kernel: end of its static shared variables, from offset 0
 };
 
 /// Fixed layout of the variables of a module.
 struct Program {
   ptx::Module module;
-  std::vector<CompiledFunction> functions;   ///< same indices as module.functions
+  std::vector<CompiledFunction> functions;  ///< same indices as module.functions
   /// Static shared variables, from offset 0; they and the dynamic ones live behind machine::kReservedSharedBytes.
   /// Function-scope ones are called "function::name"; those of kernels overlay each other behind all the others.
   std::unordered_map<std::string, uint64_t> sharedOffsets;
-  uint32_t staticSharedBytes = 0;            ///< the largest of all kernels
-  uint32_t dynamicSharedAlignment = 16;      ///< from the extern shared declarations
+  uint32_t staticSharedBytes = 0;                           ///< the largest of all kernels
+  uint32_t dynamicSharedAlignment = 16;                     ///< from the extern shared declarations
   std::unordered_map<std::string, uint64_t> globalOffsets;  ///< module-scope global/const variables in globalImage
-  std::vector<std::byte> globalImage;        ///< copied to an allocation per load; see machine/loader
-  uint64_t globalBase = 0;                   ///< device address of that allocation, set before decoding
+  std::vector<std::byte> globalImage;                       ///< copied to an allocation per load; see machine/loader
+  uint64_t globalBase = 0;                                  ///< device address of that allocation, set before decoding
   uint32_t globalAlignment = 16;
 
   const CompiledFunction* kernel(std::string_view name) const;
@@ -109,9 +148,9 @@ class DecodeContext {
   /// ones and call parameters (also the parameters of a .func) have LocalBase and symbolSpace Local, module-scope
   /// variables are absolute. Only kernel parameters keep symbolSpace Param: absolute offset in the block.
   struct Address {
-    Slot base = kNone;          ///< kNone: absolute, only `offset`
-    bool base32 = false;        ///< base register is 32 bits wide
-    int64_t offset = 0;         ///< includes the address of a symbol
+    Slot base = kNone;                                    ///< kNone: absolute, only `offset`
+    bool base32 = false;                                  ///< base register is 32 bits wide
+    int64_t offset = 0;                                   ///< includes the address of a symbol
     ptx::StateSpace symbolSpace = ptx::StateSpace::None;  ///< space of the symbol, when one was named
     static constexpr Slot kNone = machine::kNoSlot;
   };
@@ -121,9 +160,9 @@ class DecodeContext {
   /// local area (Local: add LocalBase), or kFunctionAddressBase + index with space None.
   /// Prefer source() and address(), which make slots.
   uint64_t symbolAddress(std::string_view name, ptx::StateSpace& space) const;
-  uint32_t label(const ptx::Operand& operand) const;      ///< index into the function's code
+  uint32_t label(const ptx::Operand& operand) const;  ///< index into the function's code
   uint32_t functionIndex(std::string_view name) const;
-  uint64_t integer(const ptx::Operand& operand) const;    ///< the operand must be an integer literal
+  uint64_t integer(const ptx::Operand& operand) const;  ///< the operand must be an integer literal
 
   [[noreturn]] void illegal(const std::string& why) const;      ///< ErrorKind::IllegalInstruction, with location
   [[noreturn]] void unsupported(const std::string& why) const;  ///< ErrorKind::Unsupported, with location

@@ -34,13 +34,26 @@ extern "C" __global__ void features(double* out, Arguments arguments, int n) {
   for (int k = 0; k < 8; ++k) local[k] = i * k + arguments.table[k % 5];
   double result = 0;
   switch (i % 7) {
-    case 0: result = *record.value * arguments.factor; break;
-    case 1: result = record.numbers[i % 3] + record.tag; break;
-    case 2: result = grid[i % 3][i % 4]; break;
-    case 3: result = words[i & 1][i % 5]; break;
-    case 4: result = weights[i % 4]; break;
-    case 5: result = operations[(i / 7) & 1](i, n); break;
-    default: result = fibonacci(i % 10) + arguments.first;
+    case 0:
+      result = *record.value * arguments.factor;
+      break;
+    case 1:
+      result = record.numbers[i % 3] + record.tag;
+      break;
+    case 2:
+      result = grid[i % 3][i % 4];
+      break;
+    case 3:
+      result = words[i & 1][i % 5];
+      break;
+    case 4:
+      result = weights[i % 4];
+      break;
+    case 5:
+      result = operations[(i / 7) & 1](i, n);
+      break;
+    default:
+      result = fibonacci(i % 10) + arguments.first;
   }
   out[i] = result + local[n & 7];
 }
@@ -51,8 +64,10 @@ extern "C" __global__ void single_math(float* out, const float* in) {
   float* o = out + i * 24;
   o[0] = sinf(x), o[1] = cosf(x), o[2] = tanf(x), o[3] = expf(x), o[4] = logf(fabsf(x)), o[5] = sqrtf(fabsf(x));
   o[6] = powf(fabsf(x), 1.7f), o[7] = atan2f(x, 2.0f), o[8] = fmodf(x, 0.7f), o[9] = cbrtf(x), o[10] = erff(x), o[11] = tanhf(x);
-  o[12] = floorf(x), o[13] = rintf(x), o[14] = roundf(x), o[15] = remainderf(x, 0.7f), o[16] = ldexpf(x, 5), o[17] = hypotf(x, 3.0f);
-  o[18] = exp2f(x), o[19] = log10f(fabsf(x)), o[20] = x / 3.0f, o[21] = 1.0f / x, o[22] = lgammaf(fabsf(x)), o[23] = fmaf(x, x, -1.0f);
+  o[12] = floorf(x), o[13] = rintf(x), o[14] = roundf(x), o[15] = remainderf(x, 0.7f), o[16] = ldexpf(x, 5),
+  o[17] = hypotf(x, 3.0f);
+  o[18] = exp2f(x), o[19] = log10f(fabsf(x)), o[20] = x / 3.0f, o[21] = 1.0f / x, o[22] = lgammaf(fabsf(x)),
+  o[23] = fmaf(x, x, -1.0f);
 }
 
 extern "C" __global__ void double_math(double* out, const double* in) {
@@ -72,7 +87,8 @@ extern "C" __global__ void integer_math(long long* out, const long long* in) {
   long long* o = out + i * 12;
   o[0] = a / (b | 1), o[1] = a % (b | 1), o[2] = c / 7, o[3] = static_cast<unsigned>(c) % 13u;
   o[4] = __mul64hi(a, b), o[5] = __popcll(a) + 64 * __clzll(b), o[6] = __ffs(c), o[7] = __byte_perm(c, d, 0x2143);
-  o[8] = __funnelshift_l(c, d, d), o[9] = min(c, d) + max(a, b), o[10] = __brev(c), o[11] = static_cast<unsigned long long>(a) / (static_cast<unsigned long long>(b) | 1);
+  o[8] = __funnelshift_l(c, d, d), o[9] = min(c, d) + max(a, b), o[10] = __brev(c),
+  o[11] = static_cast<unsigned long long>(a) / (static_cast<unsigned long long>(b) | 1);
 }
 
 extern "C" __global__ void half_math(float* out, const float* in) {
