@@ -1,7 +1,8 @@
 // cp.async.bulk.tensor and the prefetches that take a tensor map (PTX ISA 9.0, 9.7.9.25.5, 9.7.9.16).
 //
 // The 128 bytes of the tensor map are read when the copy is issued; tensor elements and shared memory when it completes.
-// Modes .tile and .im2col are known; gather4, scatter4 and im2col::w match no row here and are refused by the decoder.
+// Modes .tile, .tile::gather4, .tile::scatter4 and .im2col are known. The im2col::w modes are refused by name: in which order
+// they visit pixels after the end of a line, and what their halo rows hold, is described in figures only.
 #include "common/emulator/tma/bulk_tensor_forms.hpp"
 
 #include <fmt/format.h>
@@ -35,10 +36,13 @@ struct TensorCopy : machine::InstructionDetail {
   std::array<Slot, 3> offsets{};    ///< im2col
   Slot ctaMask = machine::kNoSlot;  ///< .multicast::cluster
   bool im2col = false;
+  bool fourRows = false;            ///< .tile::gather4, .tile::scatter4
   bool clusterDestination = false;  ///< .shared::cluster
   bool pairSignal = false;          ///< .cta_group::2
   std::string_view operation = {};  ///< of cp.reduce
 };
+
+uint32_t coordinateCount(const TensorCopy& copy) { return copy.fourRows ? 1 + kGatheredRows : copy.rank; }
 
 /// Copies the map out of whatever the generic address names.
 TensorMapImage readImage(Cluster& cluster, uint64_t address) {
@@ -69,7 +73,8 @@ DecodedMap readMap(const Execution& execution, const TensorCopy& copy, unsigned 
 
 TileStart readStart(const Execution& execution, const TensorCopy& copy, unsigned lane) {
   TileStart start;
-  for (uint32_t i = 0; i < copy.rank; ++i) start.coordinates[i] = execution.lanes<int32_t>(copy.coordinates[i])[lane];
+  start.fourRows = copy.fourRows;
+  for (uint32_t i = 0; i < coordinateCount(copy); ++i) start.coordinates[i] = execution.lanes<int32_t>(copy.coordinates[i])[lane];
   if (copy.im2col) {
     constexpr std::array<uint32_t, 3> kOffsetLimit{65536, 256, 32};  // by number of spatial dimensions
     for (uint32_t i = 0; i + 2 < copy.rank && copy.offsets[i] != machine::kNoSlot; ++i) {
@@ -110,6 +115,7 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
     const DecodedMap map = readMap(execution, copy, lane);
     const TileStart start = readStart(execution, copy, lane);
     requireCopyable(map, start);
+    requireLoadable(map);
     const SharedPlace destination = sharedPlace(execution, copy.shared, lane, copy.clusterDestination, "destination");
     const SharedPlace mbarrier = mbarrierOf(execution, copy, lane, destination);
     const auto issue = [&](Cta& target, bool countRead) {
@@ -159,7 +165,9 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
 void runPrefetch(Execution& execution, const DecodedInstruction& instruction) {
   const auto& copy = instruction.as<TensorCopy>();
   forEachLane(execution, [&](unsigned lane) {
-    requireCopyable(readMap(execution, copy, lane), readStart(execution, copy, lane));
+    const DecodedMap map = readMap(execution, copy, lane);
+    requireCopyable(map, readStart(execution, copy, lane));
+    requireLoadable(map);
     ++execution.warp.cta.cluster.counters.operations["cp.async.bulk.tensor prefetch"];
   });
 }
@@ -171,9 +179,11 @@ void decodeMapOperand(DecodeContext& context, const ptx::Operand& operand, Tenso
   const bool vector = elements.size() == 2 && elements[1].kind == ptx::Operand::Kind::Vector;
   const ptx::Operand* first = vector ? elements[1].elements.data() : elements.data() + 1;
   const size_t count = vector ? elements[1].elements.size() : elements.size() - 1;
-  if (count != copy.rank)
-    context.illegal(fmt::format("{} coordinates given, but a {}d copy takes {}", count, copy.rank, copy.rank));
-  for (uint32_t i = 0; i < copy.rank; ++i) copy.coordinates[i] = context.source(first[i], ptx::ScalarType::S32);
+  const uint32_t expected = coordinateCount(copy);
+  if (count != expected)
+    context.illegal(fmt::format("{} coordinates given, but a {}d {} takes {}", count, copy.rank,
+                                copy.fourRows ? "gather or scatter of four rows" : "copy", expected));
+  for (uint32_t i = 0; i < expected; ++i) copy.coordinates[i] = context.source(first[i], ptx::ScalarType::S32);
 }
 
 std::shared_ptr<TensorCopy> newCopy(DecodeContext& context, const FormMatch& match) {
@@ -181,6 +191,9 @@ std::shared_ptr<TensorCopy> newCopy(DecodeContext& context, const FormMatch& mat
   for (uint32_t rank = 1; rank <= kMaximumRank; ++rank)
     if (match.has(fmt::format("{}d", rank))) copy->rank = rank;
   copy->im2col = match.has("im2col") || match.has("im2col_no_offs");
+  copy->fourRows = match.has("tile::gather4") || match.has("tile::scatter4");
+  if (copy->fourRows && copy->rank != 2)
+    context.illegal(fmt::format(".tile::gather4 and .tile::scatter4 exist for 2d, not for {}d", copy->rank));
   if (copy->im2col && copy->rank < 3) context.illegal(fmt::format("im2col mode needs 3 to 5 dimensions, not {}", copy->rank));
   copy->offsets.fill(machine::kNoSlot);
   return copy;
@@ -237,6 +250,12 @@ void decodePrefetch(DecodeContext& context, const FormMatch& match) {
   finish(context, match, operands, runPrefetch, copy);
 }
 
+void decodeHaloMode(DecodeContext& context, const FormMatch&) {
+  context.unsupported(
+      "the modes .im2col::w and .im2col::w::128 are not implemented: which pixels follow the end of a line, and which ones the "
+      "halo rows hold, is not documented in words");
+}
+
 struct MapPrefetch : machine::InstructionDetail {
   LaneAddress map;
   bool parameter = false;  ///< an address in the kernel's parameter block, not a generic one
@@ -267,16 +286,25 @@ void decodeMapPrefetch(DecodeContext& context, const FormMatch& match) {
 isa::FormFamily bulkTensorForms() {
   return {
       // The mode may stand behind the dimension or behind .global; .cta_group likewise in two places.
-      {"cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|im2col)}{.(cta_group::1|cta_group::2)}.(shared::cta|shared::cluster).global"
-       "{.(tile|im2col)}.mbarrier::complete_tx::bytes{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_hint}",
+      {"cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|tile::gather4|im2col)}{.(cta_group::1|cta_group::2)}.(shared::cta|shared::"
+       "cluster).global"
+       "{.(tile|tile::gather4|im2col)}.mbarrier::complete_tx::bytes{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_"
+       "hint}",
        decodeLoad},
-      {"cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|im2col_no_offs)}.global.shared::cta{.(tile|im2col_no_offs)}.bulk_group{.L2::"
-       "cache_hint}",
+      {"cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|tile::scatter4|im2col_no_offs)}.global.shared::cta"
+       "{.(tile|tile::scatter4|im2col_no_offs)}.bulk_group{.L2::cache_hint}",
        decodeStore},
       {"cp.reduce.async.bulk.tensor.(1d|2d|3d|4d|5d).global.shared::cta.(add|min|max|inc|dec|and|or|xor){.(tile|im2col_no_offs)}"
        ".bulk_group{.L2::cache_hint}",
        decodeStore},
-      {"cp.async.bulk.prefetch.tensor.(1d|2d|3d|4d|5d){.(tile|im2col)}.L2.global{.(tile|im2col)}{.L2::cache_hint}", decodePrefetch},
+      {"cp.async.bulk.prefetch.tensor.(1d|2d|3d|4d|5d){.(tile|tile::gather4|im2col)}.L2.global{.(tile|tile::gather4|im2col)}{.L2::"
+       "cache_hint}",
+       decodePrefetch},
+      {"cp.async.bulk.tensor.(3d|4d|5d).(shared::cta|shared::cluster).global.(im2col::w|im2col::w::128).mbarrier::complete_tx::"
+       "bytes"
+       "{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_hint}",
+       decodeHaloMode},
+      {"cp.async.bulk.prefetch.tensor.(3d|4d|5d).L2.global.(im2col::w|im2col::w::128){.L2::cache_hint}", decodeHaloMode},
       {"prefetch{.(param|const)}.tensormap", decodeMapPrefetch},
   };
 }

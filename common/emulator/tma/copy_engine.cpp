@@ -15,9 +15,13 @@ namespace {
 
 constexpr uint32_t kMaximumRowBytes = 256 * 8;
 
+uint32_t coordinateCount(const DecodedMap& map, const TileStart& start) {
+  return start.fourRows ? 1 + kGatheredRows : map.tensor.rank;
+}
+
 std::string describe(const DecodedMap& map, const TileStart& start) {
   return fmt::format("tile at coordinates {{{}}}",
-                     fmt::join(start.coordinates.begin(), start.coordinates.begin() + map.tensor.rank, ", "));
+                     fmt::join(start.coordinates.begin(), start.coordinates.begin() + coordinateCount(map, start), ", "));
 }
 
 /// Calls copy(dense offset, shared offset, bytes) for every piece of a range that the swizzle keeps together.
@@ -74,13 +78,29 @@ uint64_t fillPattern(const TiledMap& map) {
   }
 }
 
+/// Global memory to shared memory of padded types; the padding is poisoned later.
+void expandUnits(const TileShape& shape, const std::byte* from, std::byte* to, uint32_t units) {
+  for (uint32_t i = 0; i < units; ++i)
+    std::memcpy(to + i * shape.unitBytes, from + i * shape.globalUnitBytes, shape.globalUnitBytes);
+}
+
+/// One 6-bit element per byte to 16 of them in 12 bytes, the first one in the lowest bits.
+void packUnits(const TileShape& shape, const std::byte* from, std::byte* to, uint32_t units) {
+  constexpr uint32_t kGroup = 4;  // elements that fill 3 bytes
+  for (uint32_t i = 0; i < units * shape.unitElements; i += kGroup) {
+    uint32_t bits = 0;
+    for (uint32_t j = 0; j < kGroup; ++j) bits |= (std::to_integer<uint32_t>(from[i + j]) & 0x3f) << (6 * j);
+    for (uint32_t j = 0; j < 3; ++j) to[i / kGroup * 3 + j] = static_cast<std::byte>(bits >> (8 * j));
+  }
+}
+
 using RowBuffer = std::array<std::byte, kMaximumRowBytes>;
 
 RowBuffer fillRow(const TiledMap& map, const TileShape& shape) {
   RowBuffer row{};
   const uint64_t pattern = fillPattern(map);
   if (pattern != 0)
-    for (uint32_t i = 0; i < shape.rowElements; ++i) std::memcpy(&row[i * shape.elementBytes], &pattern, shape.elementBytes);
+    for (uint32_t i = 0; i < shape.rowUnits; ++i) std::memcpy(&row[i * shape.unitBytes], &pattern, shape.unitBytes);
   return row;
 }
 
@@ -100,10 +120,8 @@ void requireInsidePixelBox(const DecodedMap& map, const TileStart& start) {
 void requireCopyable(const DecodedMap& map, const TileStart& start) {
   const TiledMap& tensor = map.tensor;
   const auto refuse = [](const std::string& what) { throw EmulatorError(ErrorKind::Unsupported, what); };
-  if (isPacked(tensor.type))
-    refuse(fmt::format("copying through a tensor map of the packed type {} is not implemented", toString(tensor.type)));
   if (tensor.interleave != Interleave::None) refuse("copying through a tensor map with an interleaved layout is not implemented");
-  const TileShape shape = tileShape(map);
+  const TileShape shape = tileShape(map, start);
   const uint32_t span = swizzlePattern(tensor.swizzle).span;
   if (tensor.swizzle != Swizzle::None && shape.rowBytes() != span)
     refuse(
@@ -111,9 +129,26 @@ void requireCopyable(const DecodedMap& map, const TileStart& start) {
                     "rows is not documented",
                     shape.rowBytes(), toString(tensor.swizzle), span));
   if (map.pixels) requireInsidePixelBox(map, start);
+  if (start.fourRows && (map.pixels || tensor.rank != 2 || tensor.box[1] != 1))
+    throw EmulatorError(
+        ErrorKind::Descriptor,
+        fmt::format("gather4 and scatter4 need a tiled map of rank 2 with a box of one row, but this one has {}",
+                    tensor.rank != 2 ? fmt::format("rank {}", tensor.rank) : fmt::format("a box of {} rows", tensor.box[1])));
+  const int32_t step = isPadded(tensor.type) ? 128 : static_cast<int32_t>(shape.unitElements);
+  if (start.coordinates[0] % step != 0)
+    throw EmulatorError(ErrorKind::Descriptor, fmt::format("{}: with elements of type {} coordinate 0 must be a multiple of {}",
+                                                           describe(map, start), toString(tensor.type), step));
+}
+
+void requireLoadable(const DecodedMap& map) {
+  if (map.tensor.type == DataType::U6Align16 && map.tensor.swizzle == Swizzle::B128Atom64)
+    throw EmulatorError(ErrorKind::Descriptor, fmt::format("a map of type {} with swizzle {} is for stores only",
+                                                           toString(map.tensor.type), toString(map.tensor.swizzle)));
 }
 
 void requireStorable(const DecodedMap& map, const TileStart& start) {
+  if (map.tensor.type == DataType::U4Align16)
+    throw EmulatorError(ErrorKind::Descriptor, fmt::format("a map of type {} is for loads only", toString(map.tensor.type)));
   if (map.pixels) {
     for (uint32_t i = 0; i + 2 < map.tensor.rank; ++i)
       if (map.pixels->lowerCorner[i] < 0 || map.pixels->upperCorner[i] > 0)
@@ -124,7 +159,7 @@ void requireStorable(const DecodedMap& map, const TileStart& start) {
                 i + 1, map.pixels->lowerCorner[i], map.pixels->upperCorner[i]));
     return;
   }
-  for (uint32_t i = 0; i < map.tensor.rank; ++i)
+  for (uint32_t i = 0; i < coordinateCount(map, start); ++i)
     if (start.coordinates[i] < 0)
       throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("store of the {}: coordinate {} is negative, which only loads may be",
                                                               describe(map, start), i));
@@ -132,38 +167,45 @@ void requireStorable(const DecodedMap& map, const TileStart& start) {
 
 CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalMemory& global,
                    machine::SharedMemory& shared, uint32_t offset) {
-  const TileShape shape = tileShape(map);
+  const TileShape shape = tileShape(map, start);
   const SwizzlePattern swizzle = swizzlePattern(map.tensor.swizzle);
   const RowBuffer fill = fillRow(map.tensor, shape);
   // A swizzle moves bytes only inside whole spans, so that the swizzled tile covers the range of the dense one.
   std::byte* const origin = shared.write(offset, static_cast<uint32_t>(shape.bytes()), kTileAlignment) - offset;
-  const auto put = [&](const std::byte* from, uint32_t tileBytes, uint32_t elements) {
-    forEachChunk(swizzle, offset, tileBytes, elements * shape.elementBytes, [&](uint32_t dense, uint32_t place, uint32_t bytes) {
+  const auto put = [&](const std::byte* from, uint32_t tileBytes, uint32_t units) {
+    forEachChunk(swizzle, offset, tileBytes, units * shape.unitBytes, [&](uint32_t dense, uint32_t place, uint32_t bytes) {
       copyPiece(origin + place, from + (dense - tileBytes), bytes);
     });
   };
   RowBuffer converted;
   CopyBytes moved{.global = 0, .shared = shape.bytes()};
   forEachRow(map, shape, start, [&](const TileRow& row) {
-    const uint32_t inside = row.tileBytes + row.before * shape.elementBytes;
-    const uint32_t after = inside + row.inside * shape.elementBytes;
+    const uint32_t inside = row.tileBytes + row.before * shape.unitBytes;
+    const uint32_t after = inside + row.inside * shape.unitBytes;
+    const uint32_t bytes = row.inside * shape.globalUnitBytes;
     if (row.before) put(fill.data(), row.tileBytes, row.before);
     if (row.after) put(fill.data(), after, row.after);
     if (!row.inside) return;
-    const std::byte* from = global.access(row.address, after - inside, 1, false);
+    const std::byte* from = global.access(row.address, bytes, 1, false);
     if (converts(map.tensor.type)) {
       convertRow(map.tensor.type, from, converted.data(), row.inside);
       from = converted.data();
+    } else if (isPadded(map.tensor.type)) {
+      expandUnits(shape, from, converted.data(), row.inside);
+      from = converted.data();
     }
     put(from, inside, row.inside);
-    moved.global += after - inside;
+    moved.global += bytes;
   });
+  if (shape.unitBytes != shape.globalUnitBytes)  // every unit, fill included
+    for (uint32_t unit = 0; unit < shape.bytes(); unit += shape.unitBytes)
+      shared.poison(swizzle(offset + unit) + shape.globalUnitBytes, shape.unitBytes - shape.globalUnitBytes);
   return moved;
 }
 
 std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start, const machine::SharedMemory& shared,
                                   uint32_t offset) {
-  const TileShape shape = tileShape(map);
+  const TileShape shape = tileShape(map, start);
   const SwizzlePattern swizzle = swizzlePattern(map.tensor.swizzle);
   const auto bytes = static_cast<uint32_t>(shape.bytes());
   std::vector<std::byte> tile(bytes);
@@ -171,7 +213,7 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
     shared.read(offset, bytes, kTileAlignment);  // throws with its own sentence
   const bool written = shared.isWritten(offset, bytes);
   forEachRow(map, shape, start, [&](const TileRow& row) {
-    forEachChunk(swizzle, offset, row.tileBytes + row.before * shape.elementBytes, row.inside * shape.elementBytes,
+    forEachChunk(swizzle, offset, row.tileBytes + row.before * shape.unitBytes, row.inside * shape.unitBytes,
                  [&](uint32_t dense, uint32_t place, uint32_t count) {
                    if (count == 0) return;
                    const std::byte* from = written ? shared.data() + place : shared.read(place, count, 1);
@@ -183,19 +225,24 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
 
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
                     machine::GlobalMemory& global, Reduction reduction) {
-  const TileShape shape = tileShape(map);
+  const TileShape shape = tileShape(map, start);
   CopyBytes moved;
+  RowBuffer packed;
   forEachRow(map, shape, start, [&](const TileRow& row) {
     if (!row.inside) return;
-    const uint32_t bytes = row.inside * shape.elementBytes;
+    const uint32_t bytes = row.inside * shape.globalUnitBytes;
     std::byte* const to = global.access(row.address, bytes, 1, true);
-    const std::byte* const from = tile.data() + row.tileBytes + row.before * shape.elementBytes;
+    const std::byte* from = tile.data() + row.tileBytes + row.before * shape.unitBytes;
+    if (isPadded(map.tensor.type)) {
+      packUnits(shape, from, packed.data(), row.inside);
+      from = packed.data();
+    }
     if (reduction)
       reduction(to, from, bytes, {.global = true});
     else
       std::memcpy(to, from, bytes);
     moved.global += bytes;
-    moved.shared += bytes;
+    moved.shared += row.inside * shape.unitBytes;
   });
   return moved;
 }

@@ -6,6 +6,10 @@
 // Conversions on the way in, which no public document spells out bit by bit (defaults of this emulator): *_FTZ types
 // replace subnormals by zeros of the same sign; TFLOAT32 types round to nearest even at 10 fraction bits and leave the
 // low 13 bits zero. Stores move bits unchanged. NaN fill is the quiet NaN with all fraction bits set.
+//
+// Padded packed types (PTX ISA 9.0, 5.5.1.1.1): 16 elements of 4 or 6 bits, 8 or 12 bytes in global memory, become these
+// bytes and 8 or 4 bytes of undefined padding in shared memory. A store of 6-bit elements (b6p2x16) reads one byte per
+// element and ignores its upper two bits.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +30,19 @@ struct CopyBytes {
   uint64_t shared = 0;
 };
 
-/// Throws EmulatorError Unsupported for what this engine does not copy: packed types, interleaved layouts, and
-/// swizzled boxes whose rows are narrower than the swizzle span (how those rows are spaced is documented nowhere).
-/// Throws EmulatorError Descriptor for an im2col start outside of the bounding box.
+/// Throws EmulatorError Unsupported for what this engine does not copy: interleaved layouts, and swizzled boxes whose
+/// rows are narrower than the swizzle span (how those rows are spaced is documented nowhere).
+/// Throws EmulatorError Descriptor for an im2col start outside of the bounding box, a packed row that does not start at
+/// a whole unit (128 elements for the padded types, PTX ISA 9.0, 9.7.9.25.5.1; one byte for 16U4_ALIGN8B), and a gather
+/// or scatter through a map that is not a matrix with a box of one row.
 void requireCopyable(const DecodedMap& map, const TileStart& start);
 
+/// Further limits of loads and prefetches: throws EmulatorError Descriptor for 16U6_ALIGN16B with swizzle 128B_ATOM_64B, which
+/// cuda.h allows for stores only.
+void requireLoadable(const DecodedMap& map);
+
 /// Further limits of stores (PTX ISA 9.0, 9.7.9.25.5.1): throws EmulatorError OutOfBounds for a negative start coordinate of
-/// a tile, Descriptor for an im2col map whose bounding box reaches outside of the tensor.
+/// a tile, Descriptor for an im2col map whose bounding box reaches outside of the tensor and for type 16U4_ALIGN16B.
 void requireStorable(const DecodedMap& map, const TileStart& start);
 
 /// Alignment of the tile in shared memory (CUDA Programming Guide, table of TMA alignment requirements).

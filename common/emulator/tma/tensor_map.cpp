@@ -37,9 +37,6 @@ constexpr std::array<std::string_view, 7> kSwizzles{"NONE",         "32B", "64B"
 
 const TypeTraits& traits(DataType type) { return kTypes[static_cast<size_t>(type)]; }
 
-/// The two packed types that are padded to 16 bytes in shared memory.
-bool isPadded(DataType type) { return type == DataType::U4Align16 || type == DataType::U6Align16; }
-
 /// The first broken rule, as a sentence; later ones are not evaluated.
 class Rules {
  public:
@@ -175,6 +172,7 @@ TensorMapImage pack(const TiledMap& map, const PixelBox* pixels) {
 
 uint32_t elementBits(DataType type) { return traits(type).bits; }
 bool isPacked(DataType type) { return traits(type).bits < 8; }
+bool isPadded(DataType type) { return type == DataType::U4Align16 || type == DataType::U6Align16; }
 std::string_view toString(DataType type) { return traits(type).name; }
 std::string_view toString(Swizzle swizzle) { return kSwizzles[static_cast<size_t>(swizzle)]; }
 

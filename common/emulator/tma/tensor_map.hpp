@@ -77,6 +77,8 @@ struct DecodedMap {
 uint32_t elementBits(DataType type);
 /// 4-bit and 6-bit types, whose elements are not addressable bytes.
 bool isPacked(DataType type);
+/// The two packed types whose 16 elements fill 16 bytes of shared memory, with padding behind or between them.
+bool isPadded(DataType type);
 /// "FLOAT16", "128B" ...: the driver's enumerator names without their common prefix.
 std::string_view toString(DataType type);
 std::string_view toString(Swizzle swizzle);

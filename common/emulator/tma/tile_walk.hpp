@@ -2,6 +2,9 @@
 //
 // A row is what lies side by side in shared memory: boxDim[0] elements of a tiled copy, channelsPerPixel elements of
 // one im2col pixel. Rows follow each other without gaps, dimension 0 fastest (PTX ISA 9.0, 5.5.3 and 5.5.4).
+//
+// Rows are counted in units, the smallest parts that move: an element, or for the packed types 2 or 16 elements that
+// share whole bytes. Units of the padded types are larger in shared memory than in global memory (5.5.1.1.1).
 #pragma once
 
 #include <array>
@@ -15,23 +18,26 @@ namespace shiftconv::emulator::tma {
 struct TileStart {
   std::array<int32_t, 5> coordinates{};
   std::array<uint16_t, 3> offsets{};
+  bool fourRows = false;  ///< tile::gather4 and ::scatter4: the coordinates are {column, row, row, row, row} of a matrix
 };
 
 /// One row of the tile, cut into the part that the tensor holds and what lies before and behind it.
 struct TileRow {
-  uint64_t address;    ///< global address of the first element inside
-  uint32_t before;     ///< elements before the tensor's first one in dimension 0; all of them for a row outside
-  uint32_t inside;     ///< elements inside
-  uint32_t after;      ///< elements behind the tensor's last one
+  uint64_t address;    ///< global address of the first unit inside
+  uint32_t before;     ///< units before the tensor's first one in dimension 0; all of them for a row outside
+  uint32_t inside;     ///< units inside
+  uint32_t after;      ///< units behind the tensor's last one
   uint32_t tileBytes;  ///< offset of the row in the dense tile
 };
 
 /// The shape of the tile in shared memory.
 struct TileShape {
-  uint32_t elementBytes = 0;
-  uint32_t rowElements = 0;
+  uint32_t unitElements = 1;
+  uint32_t globalUnitBytes = 0;
+  uint32_t unitBytes = 0;  ///< in shared memory
+  uint32_t rowUnits = 0;
   uint64_t rows = 1;
-  uint32_t rowBytes() const { return rowElements * elementBytes; }
+  uint32_t rowBytes() const { return rowUnits * unitBytes; }
   uint64_t bytes() const { return rows * rowBytes(); }
 };
 
@@ -40,32 +46,40 @@ inline uint32_t boxEntries(const TiledMap& map, uint32_t i) {
   return i == 0 ? map.box[0] : (map.box[i] + map.elementStrides[i] - 1) / map.elementStrides[i];
 }
 
-inline TileShape tileShape(const DecodedMap& map) {
-  TileShape shape{.elementBytes = elementBits(map.tensor.type) / 8};
+inline constexpr uint32_t kGatheredRows = 4;
+
+inline TileShape tileShape(const DecodedMap& map, const TileStart& start) {
+  const DataType type = map.tensor.type;
+  TileShape shape;
+  shape.unitElements = isPadded(type) ? 16 : isPacked(type) ? 2 : 1;
+  shape.globalUnitBytes = shape.unitElements * elementBits(type) / 8;
+  shape.unitBytes = isPadded(type) ? 16 : shape.globalUnitBytes;
   if (map.pixels) {
-    shape.rowElements = map.pixels->channelsPerPixel;
+    shape.rowUnits = map.pixels->channelsPerPixel / shape.unitElements;
     shape.rows = map.pixels->pixelsPerColumn;
   } else {
-    shape.rowElements = boxEntries(map.tensor, 0);
+    shape.rowUnits = boxEntries(map.tensor, 0) / shape.unitElements;
     for (uint32_t i = 1; i < map.tensor.rank; ++i) shape.rows *= boxEntries(map.tensor, i);
   }
+  if (start.fourRows) shape.rows = kGatheredRows;
   return shape;
 }
 
-/// A row that starts at index `first` of dimension 0; `outer` is the address of index 0 of the same line, and
-/// `outerInside` tells whether all other indices lie in the tensor.
+/// A row that starts at index `first` of dimension 0, a multiple of the unit; `outer` is the address of index 0 of the same line,
+/// and `outerInside` tells whether all other indices lie in the tensor.
 inline TileRow makeRow(const TiledMap& map, const TileShape& shape, int64_t first, bool outerInside, uint64_t outer,
                        uint64_t rowNumber) {
   TileRow row{.address = 0,
-              .before = shape.rowElements,
+              .before = shape.rowUnits,
               .inside = 0,
               .after = 0,
               .tileBytes = static_cast<uint32_t>(rowNumber) * shape.rowBytes()};
-  const int64_t count = shape.rowElements, size = static_cast<int64_t>(map.dims[0]);
+  const int64_t count = shape.rowUnits, size = static_cast<int64_t>(map.dims[0] / shape.unitElements);
+  first /= shape.unitElements;
   const int64_t begin = first < 0 ? -first : 0;
   const int64_t end = first + count > size ? size - first : count;
   if (!outerInside || begin >= end) return row;
-  row.address = outer + static_cast<uint64_t>(first + begin) * shape.elementBytes;
+  row.address = outer + static_cast<uint64_t>(first + begin) * shape.globalUnitBytes;
   row.before = static_cast<uint32_t>(begin);
   row.inside = static_cast<uint32_t>(end - begin);
   row.after = static_cast<uint32_t>(count - end);
@@ -81,12 +95,13 @@ void forEachTiledRow(const TiledMap& map, const TileShape& shape, const TileStar
     bool inside = true;
     uint64_t outer = map.globalAddress;
     for (uint32_t i = 1; i < map.rank; ++i) {
-      const int64_t position = int64_t{start.coordinates[i]} + int64_t{index[i]} * map.elementStrides[i];
+      const int64_t position = start.fourRows ? int64_t{start.coordinates[1 + number]}
+                                              : int64_t{start.coordinates[i]} + int64_t{index[i]} * map.elementStrides[i];
       inside = inside && position >= 0 && position < static_cast<int64_t>(map.dims[i]);
       outer += static_cast<uint64_t>(position) * map.strides[i - 1];
     }
     visit(makeRow(map, shape, start.coordinates[0], inside, outer, number));
-    for (uint32_t i = 1; i < map.rank && ++index[i] == boxEntries(map, i); ++i) index[i] = 0;
+    for (uint32_t i = 1; !start.fourRows && i < map.rank && ++index[i] == boxEntries(map, i); ++i) index[i] = 0;
   }
 }
 

@@ -321,7 +321,8 @@ FormCases bulkCopyCases() {
       {kWait, "reads_and_writes", waitForReadsAndWrites},
       {kWait, "missing_wait_shows", missingWaitShows},
   };
-  for (const FormCases& part : {bulkTensorCases(), bulkReduceCases()}) cases.insert(cases.end(), part.begin(), part.end());
+  for (const FormCases& part : {bulkTensorCases(), bulkTensorModeCases(), bulkReduceCases()})
+    cases.insert(cases.end(), part.begin(), part.end());
   return cases;
 }
 

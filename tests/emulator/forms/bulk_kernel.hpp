@@ -52,8 +52,27 @@ Bytes slice(const Bytes& bytes, size_t begin, size_t count);
 /// Expects an EmulatorError whose text holds every part.
 void expectError(FormRun& form, const BulkKernel& kernel, const std::vector<std::string>& parts);
 
+namespace bulkforms {  // names of rows that several files have cases for
+
+inline constexpr std::string_view kLoad =
+    "cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|tile::gather4|im2col)}{.(cta_group::1|cta_group::2)}.(shared::cta|shared::"
+    "cluster).global"
+    "{.(tile|tile::gather4|im2col)}.mbarrier::complete_tx::bytes{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_"
+    "hint}";
+inline constexpr std::string_view kStore =
+    "cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|tile::scatter4|im2col_no_offs)}.global.shared::cta{.(tile|tile::scatter4|im2col_"
+    "no_offs)}.bulk_group{.L2::"
+    "cache_hint}";
+inline constexpr std::string_view kPrefetch =
+    "cp.async.bulk.prefetch.tensor.(1d|2d|3d|4d|5d){.(tile|tile::gather4|im2col)}.L2.global{.(tile|tile::gather4|im2col)}{.L2::"
+    "cache_hint}";
+inline constexpr std::string_view kMapPrefetch = "prefetch{.(param|const)}.tensormap";
+
+}  // namespace bulkforms
+
 // bulkCopyCases() is assembled from these and its own.
 FormCases bulkTensorCases();
+FormCases bulkTensorModeCases();
 FormCases bulkReduceCases();
 
 }  // namespace shiftconv::tests

@@ -15,16 +15,6 @@ using tma::PixelBox;
 using tma::Swizzle;
 using tma::TiledMap;
 
-constexpr std::string_view kLoad =
-    "cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|im2col)}{.(cta_group::1|cta_group::2)}.(shared::cta|shared::cluster).global"
-    "{.(tile|im2col)}.mbarrier::complete_tx::bytes{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_hint}";
-constexpr std::string_view kStore =
-    "cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|im2col_no_offs)}.global.shared::cta{.(tile|im2col_no_offs)}.bulk_group{.L2::"
-    "cache_hint}";
-constexpr std::string_view kPrefetch =
-    "cp.async.bulk.prefetch.tensor.(1d|2d|3d|4d|5d){.(tile|im2col)}.L2.global{.(tile|im2col)}{.L2::cache_hint}";
-constexpr std::string_view kMapPrefetch = "prefetch{.(param|const)}.tensormap";
-
 /// 20 rows of 32 halves; box of 4 rows: 256 bytes, dense.
 TiledMap matrix() { return {.type = DataType::F16, .rank = 2, .dims = {32, 20}, .strides = {64}, .box = {32, 4}}; }
 
@@ -319,20 +309,20 @@ void prefetchMap(FormRun& form) {
 
 FormCases bulkTensorCases() {
   return {
-      {kLoad, "every_spelling", loadInEverySpelling},
-      {kLoad, "every_rank", loadEveryRank},
-      {kLoad, "outside_the_tensor", loadOutside},
-      {kLoad, "swizzled", loadSwizzled},
-      {kLoad, "to_peers_and_multicast", loadToPeersAndMulticast},
-      {kLoad, "pair_signal", loadPairSignal},
-      {kLoad, "pair_multicast", loadPairMulticast},
-      {kLoad, "im2col", loadIm2col},
-      {kLoad, "faults", loadFaults},
-      {kStore, "drops_what_lies_outside", store},
-      {kStore, "im2col", storeIm2col},
-      {kStore, "faults", storeFaults},
-      {kPrefetch, "has_no_effect", prefetchTensor},
-      {kMapPrefetch, "has_no_effect", prefetchMap},
+      {bulkforms::kLoad, "every_spelling", loadInEverySpelling},
+      {bulkforms::kLoad, "every_rank", loadEveryRank},
+      {bulkforms::kLoad, "outside_the_tensor", loadOutside},
+      {bulkforms::kLoad, "swizzled", loadSwizzled},
+      {bulkforms::kLoad, "to_peers_and_multicast", loadToPeersAndMulticast},
+      {bulkforms::kLoad, "pair_signal", loadPairSignal},
+      {bulkforms::kLoad, "pair_multicast", loadPairMulticast},
+      {bulkforms::kLoad, "im2col", loadIm2col},
+      {bulkforms::kLoad, "faults", loadFaults},
+      {bulkforms::kStore, "drops_what_lies_outside", store},
+      {bulkforms::kStore, "im2col", storeIm2col},
+      {bulkforms::kStore, "faults", storeFaults},
+      {bulkforms::kPrefetch, "has_no_effect", prefetchTensor},
+      {bulkforms::kMapPrefetch, "has_no_effect", prefetchMap},
   };
 }
 

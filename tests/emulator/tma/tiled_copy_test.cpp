@@ -225,9 +225,6 @@ TEST_F(TiledCopy, RefusesWhatItCannotDo) {
       std::string::npos);
   map.swizzle = Swizzle::None;
   EXPECT_NO_THROW(requireCopyable(decodedOf(map), {}));
-  map.type = DataType::U4Align8;
-  EXPECT_NE(errorOf([&] { requireCopyable(decodedOf(map), {}); }, ErrorKind::Unsupported).find("16U4_ALIGN8B"), std::string::npos);
-  map.type = DataType::F16;
   map.interleave = Interleave::B16;
   EXPECT_NE(errorOf([&] { requireCopyable(decodedOf(map), {}); }, ErrorKind::Unsupported).find("interleaved"), std::string::npos);
 }
