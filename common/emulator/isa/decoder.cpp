@@ -9,6 +9,7 @@
 #include "common/emulator/error.hpp"
 #include "common/emulator/isa/decode_context.hpp"
 #include "common/emulator/isa/layout.hpp"
+#include "common/emulator/isa/refused_forms.hpp"
 #include "common/emulator/machine/memory.hpp"
 
 namespace shiftconv::emulator::isa {
@@ -106,7 +107,9 @@ class FunctionDecoder {
   static std::string unknownForm(const ptx::Instruction& instruction) {
     std::string name = instruction.opcode;
     for (const std::string& modifier : instruction.modifiers) (name += '.') += modifier;
-    return fmt::format("Instruction '{}' is not supported by this machine.", name);
+    const RefusedForm* refused = findRefusal(instruction);
+    return fmt::format("Instruction '{}' is not supported by this machine{}{}.", name, refused == nullptr ? "" : ": ",
+                       refused == nullptr ? "" : refused->reason);
   }
 
   const ptx::Function& function_;

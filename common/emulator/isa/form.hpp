@@ -47,16 +47,25 @@ FormFamily integerForms();
 FormFamily floatForms();
 FormFamily halfForms();
 FormFamily conversionForms();
-FormFamily logicForms();       // and or xor not shifts, lop3, selp, setp, mov, prmt, bfe, bfi ...
-FormFamily memoryForms();      // ld st atom red cvta prefetch ...
-FormFamily controlForms();     // bra call ret exit, bar, barrier.cluster, activemask, nanosleep, trap ...
-FormFamily warpForms();        // shfl vote match elect redux
+FormFamily logicForms();    // and or xor not shifts, lop3, selp, setp, mov, prmt, bfe, bfi ...
+FormFamily memoryForms();   // ld st atom red cvta prefetch ...
+FormFamily controlForms();  // bra call ret exit, bar, barrier.cluster, activemask, nanosleep, trap ...
+FormFamily warpForms();     // shfl vote match elect redux
 FormFamily mbarrierForms();
-FormFamily fenceForms();       // membar fence griddepcontrol setmaxnreg
-FormFamily bulkCopyForms();    // cp.async.bulk*, prefetch.tensormap
-FormFamily tensorForms();      // tcgen05.*
+FormFamily fenceForms();          // membar fence griddepcontrol setmaxnreg
+FormFamily bulkCopyForms();       // cp.async.bulk*, prefetch.tensormap
+FormFamily tensorForms();         // tcgen05.*
+FormFamily matrixForms();         // ldmatrix stmatrix movmatrix
+FormFamily launchControlForms();  // clusterlaunchcontrol
 
-/// All families, in the order the decoder searches them.
+/// The families in the order the decoder searches them, with a heading for documentation.
+struct NamedFamily {
+  std::string_view heading;
+  FormFamily (*forms)();
+};
+const std::vector<NamedFamily>& formFamilies();
+
+/// The rows of all families, in that order.
 const std::vector<Form>& allForms();
 
 /// True when the opcode and the modifiers, in this order, fit the pattern; fills `match` (views into `syntax`).

@@ -31,12 +31,31 @@ const Index& index() {
 
 }  // namespace
 
+const std::vector<NamedFamily>& formFamilies() {
+  static const std::vector<NamedFamily> families = {
+      {"Integer arithmetic", integerForms},
+      {"Floating point", floatForms},
+      {"Half precision", halfForms},
+      {"Conversion", conversionForms},
+      {"Logic, shifts, comparison, selection, moves", logicForms},
+      {"Memory, addresses, atomics, cp.async", memoryForms},
+      {"Control flow and barriers", controlForms},
+      {"Exchange between lanes", warpForms},
+      {"mbarrier", mbarrierForms},
+      {"Fences, grid dependencies, register allocation", fenceForms},
+      {"Bulk and tensor copies", bulkCopyForms},
+      {"Tensor core, fifth generation", tensorForms},
+      {"Matrices in shared memory", matrixForms},
+      {"Cluster launch control", launchControlForms},
+  };
+  return families;
+}
+
 const std::vector<Form>& allForms() {
   static const std::vector<Form> forms = [] {
     std::vector<Form> all;
-    for (const auto family : {integerForms, floatForms, halfForms, conversionForms, logicForms, memoryForms, controlForms,
-                              warpForms, mbarrierForms, fenceForms, bulkCopyForms, tensorForms}) {
-      const FormFamily rows = family();
+    for (const NamedFamily& family : formFamilies()) {
+      const FormFamily rows = family.forms();
       all.insert(all.end(), rows.begin(), rows.end());
     }
     return all;

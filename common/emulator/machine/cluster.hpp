@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -71,6 +72,7 @@ class Cta {
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
   uint32_t liveThreads = 0;  ///< threads that have not exited
+  bool sawFailedCancel = false;  ///< a clusterlaunchcontrol.query_cancel of this CTA has answered "not canceled"
 };
 
 /// What barrier.cluster.arrive and .wait count; which lanes have arrived is kept by the warps.
@@ -102,6 +104,9 @@ class Cluster {
   const Options& options;
   AsyncQueue queue;
   Counters counters;
+  /// Takes a cluster that has not started out of the grid, for good: the id of its first CTA, or nothing when there is
+  /// none left. Set by who runs the grid; the default finds none.
+  std::function<std::optional<Dim3>()> cancelUnstarted = [] { return std::optional<Dim3>{}; };
   std::vector<std::unique_ptr<Cta>> ctas;
   ClusterBarrier barrier;
   uint32_t liveThreads = 0;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -90,20 +91,38 @@ class Grid {
     uint64_t afterError = 0;
   };
 
-  /// The next cluster of the grid, or nothing when all have started.
+  /// Index of a cluster that nobody has taken yet, taken from now on.
+  std::optional<uint64_t> takeNext() {
+    const uint64_t index = next_.fetch_add(1);
+    return index < clusters_.count() ? std::optional(index) : std::nullopt;
+  }
+
+  Dim3 clusterId(uint64_t index) const {
+    return {static_cast<uint32_t>(index % clusters_.x), static_cast<uint32_t>(index / clusters_.x % clusters_.y),
+            static_cast<uint32_t>(index / clusters_.x / clusters_.y)};
+  }
+
+  /// First CTA of a cluster that will not be started, see Cluster::cancelUnstarted.
+  std::optional<Dim3> cancelUnstarted() {
+    const std::optional<uint64_t> index = takeNext();
+    if (!index) return std::nullopt;
+    const Dim3 id = clusterId(*index);
+    return Dim3{id.x * config_.cluster.x, id.y * config_.cluster.y, id.z * config_.cluster.z};
+  }
+
+  /// Starts the next cluster of the grid; false when all have started or been canceled.
   bool start(std::deque<Resident>& resident) {
     if (failedIndex_.load() != UINT64_MAX) return false;
-    const uint64_t index = next_.fetch_add(1);
-    if (index >= clusters_.count()) return false;
-    const Dim3 id{static_cast<uint32_t>(index % clusters_.x), static_cast<uint32_t>(index / clusters_.x % clusters_.y),
-                  static_cast<uint32_t>(index / clusters_.x / clusters_.y)};
+    const std::optional<uint64_t> index = takeNext();
+    if (!index) return false;
     try {
-      resident.push_front({index,
-                           std::make_unique<Cluster>(program_, kernel_, config_, id, global_, parameterAddress_, options_,
-                                                     clusterSeed(options_.seed, index)),
+      resident.push_front({*index,
+                           std::make_unique<Cluster>(program_, kernel_, config_, clusterId(*index), global_, parameterAddress_,
+                                                     options_, clusterSeed(options_.seed, *index)),
                            kSlice, 0});
+      resident.front().cluster->cancelUnstarted = [this] { return cancelUnstarted(); };
     } catch (...) {
-      fail(index);
+      fail(*index);
       return false;
     }
     return true;

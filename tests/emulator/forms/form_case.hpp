@@ -65,5 +65,7 @@ FormCases mbarrierCases();
 FormCases fenceCases();
 FormCases bulkCopyCases();
 FormCases tensorCases();
+FormCases matrixCases();
+FormCases launchControlCases();
 
 }  // namespace shiftconv::tests

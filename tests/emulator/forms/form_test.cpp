@@ -24,7 +24,7 @@ const FormCases& allCases() {
   static const FormCases cases = [] {
     FormCases all;
     for (const auto family : {integerCases, floatCases, halfCases, conversionCases, logicCases, memoryCases, controlCases,
-                              warpCases, mbarrierCases, fenceCases, bulkCopyCases, tensorCases}) {
+                              warpCases, mbarrierCases, fenceCases, bulkCopyCases, tensorCases, matrixCases, launchControlCases}) {
       FormCases some = family();
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }

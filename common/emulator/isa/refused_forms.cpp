@@ -1,0 +1,62 @@
+#include "common/emulator/isa/refused_forms.hpp"
+
+#include <algorithm>
+
+namespace shiftconv::emulator::isa {
+
+const std::vector<RefusedForm>& refusedForms() {
+  constexpr Refusal kIllegal = Refusal::Illegal;
+  constexpr Refusal kMissing = Refusal::NotImplemented;
+  constexpr std::string_view kOldWarp = "the form without .sync ended with sm_70";
+  constexpr std::string_view kTexture = "textures and surfaces are not modelled";
+  constexpr std::string_view kVideo = "video instructions are not implemented";
+  static const std::vector<RefusedForm> forms = {
+      {"wgmma", {}, kIllegal, "wgmma is an instruction of sm_90a only; kernels for sm_100 use tcgen05.mma"},
+      {"shfl", {}, kIllegal, kOldWarp},
+      {"vote", {}, kIllegal, kOldWarp},
+      {"tcgen05", {"sp"}, kMissing, "sparse operands are not implemented"},
+      {"tcgen05", {"ws"}, kMissing, "weight-stationary products are not implemented"},
+      {"tcgen05", {"red"}, kMissing, "loads that reduce are not implemented"},
+      {"mma", {}, kMissing, "products of register fragments are not implemented; tcgen05.mma is"},
+      {"wmma", {}, kMissing, "products of register fragments are not implemented; tcgen05.mma is"},
+      {"ldmatrix",
+       {"b4x16_p64", "b6x16_p32"},
+       kMissing,
+       "the place of a 4- or 6-bit value in its byte is not known well enough to expand it"},
+      {"multimem", {}, kMissing, "multicast objects of several GPUs are not modelled"},
+      {"tex", {}, kMissing, kTexture},
+      {"tld4", {}, kMissing, kTexture},
+      {"txq", {}, kMissing, kTexture},
+      {"istypep", {}, kMissing, kTexture},
+      {"suld", {}, kMissing, kTexture},
+      {"sust", {}, kMissing, kTexture},
+      {"sured", {}, kMissing, kTexture},
+      {"suq", {}, kMissing, kTexture},
+      {"alloca", {}, kMissing, "the stack of a thread cannot be changed"},
+      {"stacksave", {}, kMissing, "the stack of a thread cannot be changed"},
+      {"stackrestore", {}, kMissing, "the stack of a thread cannot be changed"},
+      {"vadd", {}, kMissing, kVideo},
+      {"vsub", {}, kMissing, kVideo},
+      {"vabsdiff", {}, kMissing, kVideo},
+      {"vmin", {}, kMissing, kVideo},
+      {"vmax", {}, kMissing, kVideo},
+      {"vshl", {}, kMissing, kVideo},
+      {"vshr", {}, kMissing, kVideo},
+      {"vmad", {}, kMissing, kVideo},
+      {"vset", {}, kMissing, kVideo},
+  };
+  return forms;
+}
+
+const RefusedForm* findRefusal(const ptx::Instruction& instruction) {
+  const auto present = [&](std::string_view modifier) {
+    return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) != instruction.modifiers.end();
+  };
+  for (const RefusedForm& form : refusedForms())
+    if (form.opcode == instruction.opcode &&
+        (form.modifiers.empty() || std::any_of(form.modifiers.begin(), form.modifiers.end(), present)))
+      return &form;
+  return nullptr;
+}
+
+}  // namespace shiftconv::emulator::isa

@@ -1,0 +1,47 @@
+// The instructions of well-known kernels (common_forms.txt) must all have a row in the decoder's table.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "common/emulator/isa/form.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using emulator::isa::findForm;
+
+emulator::ptx::Instruction instructionOf(std::string_view spelling) {
+  emulator::ptx::Instruction instruction;
+  size_t dot = std::min(spelling.find('.'), spelling.size());
+  instruction.opcode = spelling.substr(0, dot);
+  while (dot < spelling.size()) {
+    const size_t end = std::min(spelling.find('.', dot + 1), spelling.size());
+    instruction.modifiers.emplace_back(spelling.substr(dot + 1, end - dot - 1));
+    dot = end;
+  }
+  return instruction;
+}
+
+TEST(CommonForms, AreAllInTheTable) {
+  std::ifstream file(COMMON_FORMS);
+  ASSERT_TRUE(file) << COMMON_FORMS;
+  size_t count = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    emulator::isa::FormMatch match;
+    EXPECT_NE(findForm(instructionOf(line), match), nullptr) << line;
+    ++count;
+  }
+  EXPECT_GT(count, 200u) << "the list is damaged";
+}
+
+TEST(CommonForms, NonsenseIsNotInTheTable) {
+  for (const char* spelling : {"add.f32.f32", "nonsense", "bra.bra", "clusterlaunchcontrol.try_cancel", "ldmatrix.sync.m8n8.b16"}) {
+    emulator::isa::FormMatch match;
+    EXPECT_EQ(findForm(instructionOf(spelling), match), nullptr) << spelling;
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::tests

@@ -1,0 +1,106 @@
+// Makes SUPPORTED.md, the list of every instruction form, from the decoder's own table.
+#include <fmt/format.h>
+
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "common/emulator/isa/form.hpp"
+#include "common/emulator/isa/refused_forms.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using namespace emulator::isa;
+
+std::string spelling(const RefusedForm& form) {
+  std::string text(form.opcode);
+  for (size_t i = 0; i < form.modifiers.size(); ++i) text += fmt::format("{}.{}", i == 0 ? " with " : " or ", form.modifiers[i]);
+  return text;
+}
+
+std::string table() {
+  std::string text = fmt::format(
+      "# PTX instructions of the emulator\n\nMade by `supported_table` from the decoder's table; do not edit. {} forms are "
+      "implemented.\n\n"
+      "`.x` is required, `.(x|y)` is one of them, `{{.x}}` is optional. Modifiers may come in any order that ptxas takes.\n"
+      "Combinations that the PTX ISA forbids are refused with the rule they break, when the module is loaded. An instruction\n"
+      "that is in none of the lists below is refused by name.\n",
+      allForms().size());
+  for (const NamedFamily& family : formFamilies()) {
+    text += fmt::format("\n## {}\n\n", family.heading);
+    for (const Form& form : family.forms()) text += fmt::format("- `{}`\n", form.syntax);
+  }
+  for (const Refusal refusal : {Refusal::Illegal, Refusal::NotImplemented}) {
+    text += refusal == Refusal::Illegal ? "\n## Refused: not an instruction of these targets\n\n| instruction | why |\n|---|---|\n"
+                                        : "\n## Refused: not implemented\n\n| instruction | why |\n|---|---|\n";
+    for (const RefusedForm& form : refusedForms())
+      if (form.refusal == refusal) text += fmt::format("| `{}` | {} |\n", spelling(form), form.reason);
+  }
+  return text;
+}
+
+/// A refused form must not be in the decoder's table.
+void checkRefusals() {
+  for (const RefusedForm& refused : refusedForms()) {
+    for (const Form& form : allForms()) {
+      const std::string_view opcode = form.syntax.substr(0, form.syntax.find_first_of(".{"));
+      if (opcode != refused.opcode) continue;
+      bool implemented = refused.modifiers.empty() && form.syntax.find(".sync") == std::string_view::npos;
+      for (const std::string_view modifier : refused.modifiers)
+        for (size_t at = form.syntax.find(modifier); at != std::string_view::npos; at = form.syntax.find(modifier, at + 1)) {
+          const size_t end = at + modifier.size();
+          const std::string_view separators = ".|(){}";
+          implemented |= separators.find(form.syntax[at - 1]) != std::string_view::npos &&
+                         (end == form.syntax.size() || separators.find(form.syntax[end]) != std::string_view::npos);
+        }
+      if (implemented)
+        throw std::logic_error(fmt::format("{} is listed as refused but implemented by {}", spelling(refused), form.syntax));
+    }
+  }
+}
+
+std::string readFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+int run(const std::string& mode, const std::string& path) {
+  checkRefusals();
+  const std::string made = table();
+  if (mode.empty()) {
+    std::cout << made;
+    return 0;
+  }
+  if (mode == "--update") {
+    std::ofstream file(path);
+    file << made;
+    return file.flush() ? 0 : 1;
+  }
+  if (readFile(path) == made) return 0;
+  std::cerr << path << " differs from the decoder's table; run supported_table --update " << path << "\n";
+  return 1;
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
+
+int main(int argc, char** argv) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if ((!mode.empty() && mode != "--check" && mode != "--update") || argc != (mode.empty() ? 1 : 3)) {
+    std::cerr << "usage: supported_table [--check FILE | --update FILE]\n";
+    return 2;
+  }
+  try {
+    return shiftconv::tests::run(mode, argc > 2 ? argv[2] : "");
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+}
