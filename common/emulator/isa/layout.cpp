@@ -12,6 +12,9 @@
 namespace shiftconv::emulator::isa {
 namespace {
 
+/// A module's variables at most, aligned: more is a damaged program, not a reason to exhaust the host.
+constexpr uint64_t kMaximumImageBytes = uint64_t{1} << 32;
+
 using ptx::StateSpace;
 
 uint64_t alignUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
@@ -130,6 +133,9 @@ void layOut(Program& program) {
     program.globalOffsets[variable.name] = place(variable, end);
     program.globalAlignment = std::max(program.globalAlignment, variable.alignment);
   }
+  if (end > kMaximumImageBytes)
+    throw EmulatorError(ErrorKind::Unsupported, fmt::format("{}: the module's variables take {} bytes; the limit is {}.",
+                                                            program.module.name, end, kMaximumImageBytes));
   program.globalImage.resize(end);
   relocate(program);
   layOutShared(program);

@@ -11,6 +11,13 @@
 namespace shiftconv::emulator::ptx {
 namespace {
 
+/// Larger variables are refused before the host runs out of memory, and before sizes overflow.
+constexpr uint64_t kMaximumVariableBytes = uint64_t{1} << 30;
+
+[[noreturn]] void failTooLarge(const Lexer& lexer, const Token& at, std::string_view name) {
+  lexer.failMessage(at, fmt::format("the variable '{}' is larger than {} bytes", name, kMaximumVariableBytes));
+}
+
 /// Fills the bytes of a variable from its initialiser, dimension by dimension.
 class InitialiserParser {
  public:
@@ -52,6 +59,7 @@ class InitialiserParser {
 
   void store(uint64_t offset, uint64_t bits) {
     end_ = std::max(end_, offset + elementBytes_);
+    if (end_ > kMaximumVariableBytes) failTooLarge(lexer_, lexer_.peek(), variable_.name);
     if (variable_.initialiser.size() < end_) variable_.initialiser.resize(end_);
     std::memcpy(variable_.initialiser.data() + offset, &bits, std::min<size_t>(elementBytes_, sizeof bits));
   }
@@ -184,18 +192,19 @@ Variable parseVariable(Lexer& lexer, const DeclarationHead& head, bool isExterna
   Variable variable{.name = std::string(name.text), .space = head.space, .type = head.type, .isExternal = isExternal};
   variable.location.ptxLine = name.line;
   std::vector<uint64_t> dimensions;
-  uint64_t count = 1;
+  const auto natural = static_cast<uint32_t>(sizeOf(head.type)) * head.vectorWidth;
+  uint64_t bytes = natural;  // of the innermost dimensions when the first one is empty
   while (lexer.accept("[")) {
     const uint64_t dimension = lexer.peek().is("]") ? 0 : parseIntegerExpression(lexer);
     lexer.expect("]");
     if (dimension == 0 && !dimensions.empty()) lexer.failMessage(name, "only the first dimension of an array may be empty");
     dimensions.push_back(dimension);
-    count *= dimension;
+    if (dimension > kMaximumVariableBytes / bytes) failTooLarge(lexer, name, name.text);
+    bytes *= std::max<uint64_t>(dimension, 1);
   }
   if (head.vectorWidth > 1) dimensions.push_back(head.vectorWidth);
-  const auto natural = static_cast<uint32_t>(sizeOf(head.type)) * head.vectorWidth;
   variable.alignment = head.alignment != 0 ? head.alignment : natural;
-  variable.bytes = count * natural;
+  variable.bytes = !dimensions.empty() && dimensions.front() == 0 ? 0 : bytes;
   if (lexer.accept("=")) InitialiserParser(lexer, variable, dimensions).parse();
   return variable;
 }
