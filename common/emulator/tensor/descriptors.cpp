@@ -37,14 +37,14 @@ constexpr auto kF8F6F4Types = types({{0, E4M3}, {1, E5M2}, {3, E2M3}, {4, E3M2},
 constexpr auto kF4Types = types({{1, E2M1}});
 
 constexpr std::array<MmaKindTraits, static_cast<size_t>(MmaKind::Count)> kKinds{{
-    // name, K, accumulators, negate, transpose, .ashift, lane mask, block scaled, types
-    {"kind::f16", 16, accumulators({Acc::F16, Acc::F32}), true, true, true, true, false, types({{0, F16}, {1, BF16}})},
-    {"kind::tf32", 8, accumulators({Acc::F32}), true, true, true, true, false, types({{2, TF32}})},
-    {"kind::f8f6f4", 32, accumulators({Acc::F16, Acc::F32}), true, true, true, true, false, kF8F6F4Types},
-    {"kind::i8", 32, accumulators({Acc::S32}), false, true, true, true, false, types({{0, U8}, {1, S8}})},
-    {"kind::mxf8f6f4", 32, accumulators({Acc::F32}), true, true, false, false, true, kF8F6F4Types},
-    {"kind::mxf4", 64, accumulators({Acc::F32}), true, false, false, false, true, kF4Types},
-    {"kind::mxf4nvf4", 64, accumulators({Acc::F32}), true, false, false, false, true, kF4Types},
+    // name, K, accumulators, negate, transpose, block scaled, types
+    {"kind::f16", 16, accumulators({Acc::F16, Acc::F32}), true, true, false, types({{0, F16}, {1, BF16}})},
+    {"kind::tf32", 8, accumulators({Acc::F32}), true, true, false, types({{2, TF32}})},
+    {"kind::f8f6f4", 32, accumulators({Acc::F16, Acc::F32}), true, true, false, kF8F6F4Types},
+    {"kind::i8", 32, accumulators({Acc::S32}), false, true, false, types({{0, U8}, {1, S8}})},
+    {"kind::mxf8f6f4", 32, accumulators({Acc::F32}), true, true, true, kF8F6F4Types},
+    {"kind::mxf4", 64, accumulators({Acc::F32}), true, false, true, kF4Types},
+    {"kind::mxf4nvf4", 64, accumulators({Acc::F32}), true, false, true, kF4Types},
 }};
 
 /// PTX ISA 9.7.16.2.1, table 39 (dense).

@@ -41,8 +41,6 @@ struct MmaKindTraits {
   uint32_t allowedAccumulators;  ///< bit per AccumulatorType
   bool allowsNegate;
   bool allowsTranspose;
-  bool allowsShift;  ///< .ashift
-  bool allowsLaneMask;
   bool blockScaled;
   /// Element type of each code of the A/B type fields; Count where the code is reserved.
   std::array<ElementType, 8> types;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/tensor/block_scale.hpp"
 #include "common/emulator/tensor/mma_operands.hpp"
 #include "common/emulator/tensor/numerics_fast.hpp"
 #include "common/emulator/tensor/numerics_hardware.hpp"
@@ -148,8 +149,41 @@ void requireAccumulators(const MmaOperation& operation, const CtaMemories& cta, 
   }
 }
 
+/// Block-scaled kinds always use the hardware numerics; the fast ones would have to scale B for every row of A.
+void accumulateBlockScaled(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a,
+                           OperandTile& b, const LanePlan& plan) {
+  const Semantics& semantics = context.options.semantics;
+  const uint32_t columns = operation.layout().columns;
+  const uint32_t depth = kindTraits(operation.kind).depth;
+  const bool fourBit = operation.kind != MmaKind::MXF8F6F4;
+  if (!fourBit) decodeForHardware(a, kTmemLanes, depth, true);
+  const AccumulatorInput input{AccumulatorType::F32, operation.enableInputD, 0, false};
+  std::array<std::vector<ScaleRow>, kTmemLanes / kWindowLanes> scaleB;
+  size_t next = 0;
+  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+    if (!isSet(plan.lanes, lane)) continue;
+    LaneWork work = plan.work[next++];
+    std::vector<ScaleRow>& window = scaleB[lane / kWindowLanes];
+    if (window.empty()) window = fetchColumnScales(operation, semantics, cta.tensor, lane / kWindowLanes);
+    const auto row = static_cast<uint32_t>(operation.layout().rowOfLane(lane));
+    const ScaleRow scaleA = fetchRowScales(operation, semantics, cta.tensor, lane, row);
+    if (fourBit) {
+      accumulateFourBit(a, b, operation.scaleVector, scaleA, window, operation.enableInputD, columns, work);
+      continue;
+    }
+    const std::vector<int32_t> exponents = scaleExponents(scaleA, window);
+    work.scaleExponents = exponents.data();
+    accumulateHardware(a, b, columns, depth, input, {&work, 1});
+  }
+}
+
 /// Decodes the operands and runs the arithmetic of the chosen numerics.
-void accumulate(const MmaOperation& operation, const MmaContext& context, OperandTile& a, OperandTile& b, const LanePlan& plan) {
+void accumulate(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a, OperandTile& b,
+                const LanePlan& plan) {
+  if (kindTraits(operation.kind).blockScaled) {
+    accumulateBlockScaled(operation, context, cta, a, b, plan);
+    return;
+  }
   const uint32_t depth = kindTraits(operation.kind).depth;
   const uint32_t columns = operation.layout().columns;
   if (operation.kind == MmaKind::I8) {
@@ -179,7 +213,9 @@ void decodeB(const MmaOperation& operation, const MmaContext& context, OperandTi
   const uint32_t depth = kindTraits(operation.kind).depth;
   if (operation.kind == MmaKind::I8) {
     decodeIntegers(b, depth, b.stride);
-  } else if (context.options.numerics == Numerics::Fast) {
+  } else if (operation.kind == MmaKind::MXF4 || operation.kind == MmaKind::MXF4NVF4) {
+    return;  // works on the codes
+  } else if (context.options.numerics == Numerics::Fast && !kindTraits(operation.kind).blockScaled) {
     decodeForFast(b, depth, b.stride);
   } else {
     decodeForHardware(b, depth, b.stride, false);
@@ -261,6 +297,7 @@ void countTraffic(const MmaOperation& operation, const MmaContext& context, cons
 std::string MmaOperation::shapeName() const {
   std::string name = fmt::format("{} m{}n{}k{} a:{}", kindTraits(kind).name, descriptor.m, descriptor.n, kindTraits(kind).depth,
                                  aInTensorMemory ? "tmem" : "smem");
+  if (scaleVector != 0) name += fmt::format(" scale_vec::{}X", scaleVector);
   if (ctaGroup == 2) name += " cta_group::2";
   if (masked) name += " masked";
   if (shiftA) name += " ashift";
@@ -295,6 +332,7 @@ void checkMma(const MmaOperation& operation, const MmaContext& context) {
   checkOperandDescriptor(operation.b, operation.descriptor.b, operation.descriptor.transposeB, "operand B",
                          context.options.semantics, context.counters);
   if (operation.shiftA) checkShiftOfA(operation, context);
+  if (kindTraits(operation.kind).blockScaled) checkScales(operation, context);
   checkScaleD(operation, context);
   const bool anyMasked = std::any_of(operation.disabled.begin(), operation.disabled.end(), [](uint32_t word) { return word != 0; });
   if (anyMasked && operation.ctaGroup == 2) context.counters.use(Unproven::U7);
@@ -321,7 +359,7 @@ void performMma(const MmaOperation& operation, const MmaContext& context) {
     passThroughCollector(operation, context, context.collectors[cta], plan, a);
     if (operation.enableInputD) requireAccumulators(operation, memories, plan);
     const std::vector<uint32_t> highHalves = saveHighHalves(operation, context, plan);
-    accumulate(operation, context, a, b, plan);
+    accumulate(operation, context, memories, a, b, plan);
     finishAccumulators(operation, context, memories, plan, highHalves);
     if (!operation.enableInputD && context.options.semantics[Unproven::U26] == 1) zeroMaskedLanes(operation, memories, disabled);
     if (operation.shiftA) shiftOperandA(operation, context, memories, disabled);

@@ -28,6 +28,8 @@ struct MmaDetail : machine::InstructionDetail {
   Slot bDescriptor = machine::kNoSlot;
   Slot instructionDescriptor = machine::kNoSlot;
   std::vector<Slot> disabled;
+  tma::LaneAddress scaleA, scaleB;
+  uint32_t scaleVector = 0;  ///< 0: not block-scaled
   Slot enableInputD = machine::kNoSlot;
   bool enableNegated = false;
   uint32_t scaleD = 0;
@@ -37,6 +39,13 @@ struct MmaDetail : machine::InstructionDetail {
 uint64_t accumulatorKey(const MmaOperation& operation) {
   return uint64_t{operation.d} << 32 | uint64_t{operation.descriptor.m} << 20 | uint64_t{operation.descriptor.n} << 8 |
          kindTraits(operation.kind).depth;
+}
+
+/// The scale type stands in the instruction descriptor (PTX ISA 9.7.16.10.7, table 54).
+void checkScaleType(const MmaOperation& operation) {
+  if (operation.descriptor.scaleIsUe8m0 || operation.scaleVector == 4) return;
+  throw EmulatorError(ErrorKind::Descriptor,
+                      "Instruction descriptor: scale type ue4m3 (bit 23 = 0) needs scale_vec::4X or block16.");
 }
 
 MmaOperation gather(const Execution& execution, const MmaDetail& detail, unsigned lane) {
@@ -61,6 +70,12 @@ MmaOperation gather(const Execution& execution, const MmaDetail& detail, unsigne
   }
   operation.enableInputD = ((execution.predicate(detail.enableInputD) >> lane & 1) != 0) != detail.enableNegated;
   operation.scaleD = detail.scaleD;
+  operation.scaleVector = detail.scaleVector;
+  if (detail.scaleVector != 0) {
+    operation.scaleA = addressWord(detail.scaleA, execution, lane);
+    operation.scaleB = addressWord(detail.scaleB, execution, lane);
+    checkScaleType(operation);
+  }
   operation.issuerParity = execution.warp.cta.rank & 1;
   return operation;
 }
@@ -75,6 +90,14 @@ OrderedOperation orderOf(const MmaOperation& operation, const Execution& executi
   ordered.shiftsOperand = operation.shiftA;
   if (operation.aInTensorMemory) ordered.operand = {unpackAddress(operation.aAddress).column, kShiftColumns};
   ordered.result = {unpackAddress(operation.d).column, operation.layout().columns};
+  if (operation.scaleVector != 0) {
+    constexpr uint32_t kRowsPerColumn = 32;
+    const auto range = [](uint32_t address, uint32_t count) {
+      return ColumnRange{unpackAddress(address).column, (count + kRowsPerColumn - 1) / kRowsPerColumn};
+    };
+    ordered.scaleA = range(operation.scaleA, operation.layout().rowsPerCta);
+    ordered.scaleB = range(operation.scaleB, operation.layout().columns);
+  }
   return ordered;
 }
 
@@ -136,14 +159,43 @@ void decodeScaleD(DecodeContext& context, const Operand& operand, MmaDetail& det
   detail.scaleD = static_cast<uint32_t>(scale);
 }
 
-void decodeMma(DecodeContext& context, const FormMatch& match) {
+/// Factors per row of one instruction (PTX ISA 9.7.16.10.7, tables 54 and 55).
+uint32_t scaleVectorOf(DecodeContext& context, const FormMatch& match, MmaKind kind) {
+  struct Legal {
+    MmaKind kind;
+    std::string_view modifier;  ///< "" when none is written
+    uint32_t factors;
+  };
+  static constexpr std::array<Legal, 10> kLegal{{
+      {MmaKind::MXF8F6F4, "", 1},
+      {MmaKind::MXF8F6F4, "scale_vec::1X", 1},
+      {MmaKind::MXF8F6F4, "block32", 1},
+      {MmaKind::MXF4, "", 2},
+      {MmaKind::MXF4, "scale_vec::2X", 2},
+      {MmaKind::MXF4, "block32", 2},
+      {MmaKind::MXF4NVF4, "scale_vec::2X", 2},
+      {MmaKind::MXF4NVF4, "block32", 2},
+      {MmaKind::MXF4NVF4, "scale_vec::4X", 4},
+      {MmaKind::MXF4NVF4, "block16", 4},
+  }};
+  std::string_view written;
+  for (const std::string_view modifier : {"scale_vec::1X", "scale_vec::2X", "scale_vec::4X", "block16", "block32"}) {
+    if (match.has(modifier)) written = modifier;
+  }
+  for (const Legal& row : kLegal) {
+    if (row.kind == kind && row.modifier == written) return row.factors;
+  }
+  context.illegal(written.empty() ? fmt::format("{} must name its scale vector size: .block16 or .block32.", kindTraits(kind).name)
+                                  : fmt::format(".{} is not legal for {}.", written, kindTraits(kind).name));
+}
+
+/// The part that all forms share: accumulator, A, B and instruction descriptor.
+std::shared_ptr<MmaDetail> decodeOperands(DecodeContext& context, const FormMatch& match, tma::OperandCursor& operands) {
   auto detail = std::make_shared<MmaDetail>();
   detail->kind = kindOf(match);
   detail->ctaGroup = ctaGroupOf(match);
   detail->shiftA = match.has("ashift");
   detail->collector = collectorOf(match);
-
-  tma::OperandCursor operands(context);
   detail->d = tensorAddress(context, operands.next("accumulator"));
   const Operand& a = operands.next("operand A");
   detail->aInTensorMemory = a.kind == Operand::Kind::Address;
@@ -154,6 +206,18 @@ void decodeMma(DecodeContext& context, const FormMatch& match) {
   }
   detail->bDescriptor = operands.source("descriptor of operand B", ScalarType::B64);
   detail->instructionDescriptor = operands.source("instruction descriptor", ScalarType::B32);
+  return detail;
+}
+
+void finish(DecodeContext& context, tma::OperandCursor& operands, std::shared_ptr<MmaDetail> detail) {
+  operands.finish();
+  context.out().handler = runMma;
+  context.out().detail = std::move(detail);
+}
+
+void decodeMma(DecodeContext& context, const FormMatch& match) {
+  tma::OperandCursor operands(context);
+  auto detail = decodeOperands(context, match, operands);
   const Operand* next = &operands.next("enable-input-d predicate");
   if (next->kind == Operand::Kind::Vector) {
     decodeLaneMask(context, *next, *detail);
@@ -161,14 +225,22 @@ void decodeMma(DecodeContext& context, const FormMatch& match) {
   }
   detail->enableInputD = context.predicateSource(*next, detail->enableNegated);
   if (operands.more()) decodeScaleD(context, operands.next("scale-input-d"), *detail);
-  operands.finish();
 
   if (detail->shiftA && !detail->aInTensorMemory) context.illegal(".ashift needs operand A in Tensor Memory.");
   if (detail->shiftA && (detail->collector == Collector::Fill || detail->collector == Collector::Use)) {
     context.illegal(".ashift cannot be combined with .collector::a::fill or .collector::a::use.");
   }
-  context.out().handler = runMma;
-  context.out().detail = std::move(detail);
+  finish(context, operands, std::move(detail));
+}
+
+void decodeBlockScaled(DecodeContext& context, const FormMatch& match) {
+  tma::OperandCursor operands(context);
+  auto detail = decodeOperands(context, match, operands);
+  detail->scaleVector = scaleVectorOf(context, match, detail->kind);
+  detail->scaleA = tensorAddress(context, operands.next("scale factors of A"));
+  detail->scaleB = tensorAddress(context, operands.next("scale factors of B"));
+  detail->enableInputD = context.predicateSource(operands.next("enable-input-d predicate"), detail->enableNegated);
+  finish(context, operands, std::move(detail));
 }
 
 }  // namespace
@@ -178,6 +250,10 @@ isa::FormFamily mmaForms() {
       {"tcgen05.mma.(cta_group::1|cta_group::2).(kind::f16|kind::tf32|kind::f8f6f4|kind::i8){.ashift}"
        "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}",
        decodeMma},
+      {"tcgen05.mma.(cta_group::1|cta_group::2).(kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4).block_scale"
+       "{.(scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32)}"
+       "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}",
+       decodeBlockScaled},
   };
 }
 

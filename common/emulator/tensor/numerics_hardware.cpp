@@ -87,10 +87,13 @@ SHIFTCONV_INLINE Int8 roundToHalf(Int8 bits) {
 
 SHIFTCONV_INLINE void accumulateColumns(const int32_t* aSignificand, const int32_t* aExponent, const int32_t* bSignificand,
                                         const int32_t* bExponent, size_t bStride, uint32_t columns, uint32_t depth,
-                                        const AccumulatorInput& input, uint32_t* d) {
+                                        const AccumulatorInput& input, const int32_t* scaleExponents, uint32_t* d) {
   for (uint32_t n = 0; n < columns; n += kVectorLanes) {
     AccumulatorTerm term{Int8{}, splat(kZeroExponent)};
     if (input.enabled) term = unpackAccumulator(load(d + n), input);
+    // Scale factors raise the exponents of all products alike, so the accumulator's is lowered instead, until the end.
+    const Int8 scale = scaleExponents == nullptr ? Int8{} : load(scaleExponents + n);
+    term.exponent -= scale;
 
     Int8 largest = term.exponent;
     for (uint32_t k = 0; k < depth; ++k) largest = maximum(largest, load(bExponent + k * bStride + n) + aExponent[k]);
@@ -110,6 +113,7 @@ SHIFTCONV_INLINE void accumulateColumns(const int32_t* aSignificand, const int32
       low += __builtin_convertvector(__builtin_shufflevector(sum, sum, 0, 1, 2, 3), Double4);
       high += __builtin_convertvector(__builtin_shufflevector(sum, sum, 4, 5, 6, 7), Double4);
     }
+    largest += scale;
     const Int4 exponentLow = __builtin_shufflevector(largest, largest, 0, 1, 2, 3);
     const Int4 exponentHigh = __builtin_shufflevector(largest, largest, 4, 5, 6, 7);
     const bool half = input.type == AccumulatorType::F16;
@@ -122,13 +126,13 @@ SHIFTCONV_INLINE void accumulateColumns(const int32_t* aSignificand, const int32
 
 SHIFTCONV_TARGET_AVX2 void accumulateColumnsAvx2(const int32_t* aSignificand, const int32_t* aExponent, const int32_t* bSignificand,
                                                  const int32_t* bExponent, size_t bStride, uint32_t columns, uint32_t depth,
-                                                 const AccumulatorInput& input, uint32_t* d) {
-  accumulateColumns(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, d);
+                                                 const AccumulatorInput& input, const int32_t* scaleExponents, uint32_t* d) {
+  accumulateColumns(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, scaleExponents, d);
 }
 void accumulateColumnsBaseline(const int32_t* aSignificand, const int32_t* aExponent, const int32_t* bSignificand,
                                const int32_t* bExponent, size_t bStride, uint32_t columns, uint32_t depth,
-                               const AccumulatorInput& input, uint32_t* d) {
-  accumulateColumns(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, d);
+                               const AccumulatorInput& input, const int32_t* scaleExponents, uint32_t* d) {
+  accumulateColumns(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, scaleExponents, d);
 }
 
 /// Element-wise decode of `count` neighbours (a multiple of 8): the vector form of unpackElement for finite elements.
@@ -166,11 +170,11 @@ void decodeRunBaseline(const ElementFormat& format, bool negate, const uint32_t*
 
 /// The result where some term is an infinity or a NaN (rule 4); nullopt-like `false` when all are finite.
 bool specialResult(const OperandTile& a, uint32_t row, const OperandTile& b, uint32_t column, uint32_t depth,
-                   const AccumulatorInput& input, uint32_t accumulator, uint32_t& result) {
+                   const AccumulatorInput& input, uint32_t accumulator, bool nanScale, uint32_t& result) {
   const ElementFormat& formatA = elementFormat(a.type);
   const ElementFormat& formatB = elementFormat(b.type);
   const bool half = input.type == AccumulatorType::F16;
-  bool nan = false, positive = false, negative = false;
+  bool nan = nanScale, positive = false, negative = false;
   const auto addInfinity = [&](bool isNegative) { (isNegative ? negative : positive) = true; };
   using Class = Unpacked::Class;
   for (uint32_t k = 0; k < depth; ++k) {
@@ -225,17 +229,21 @@ void accumulateHardware(const OperandTile& a, const OperandTile& b, uint32_t col
   std::array<uint32_t, kMaximumColumns> old;
   for (const LaneWork& lane : work) {
     std::copy_n(lane.d, columns, old.begin());
+    const auto isNanScale = [&](uint32_t n) { return lane.scaleExponents != nullptr && lane.scaleExponents[n] == kNanScale; };
     uint32_t anySpecial = a.special[lane.row];
     for (uint32_t n = 0; n < columns; ++n) {
       anySpecial |= b.special[lane.firstColumn + n];
+      anySpecial |= static_cast<uint32_t>(isNanScale(n));
       anySpecial |= static_cast<uint32_t>(input.enabled && (old[n] & exponentBits) == exponentBits);
     }
     const size_t aAt = size_t{lane.row} * a.stride;
     accumulate(a.significand.data() + aAt, a.exponent.data() + aAt, b.significand.data() + lane.firstColumn,
-               b.exponent.data() + lane.firstColumn, b.stride, columns, depth, input, lane.d);
+               b.exponent.data() + lane.firstColumn, b.stride, columns, depth, input, lane.scaleExponents, lane.d);
     if (!anySpecial) [[likely]]
       continue;
-    for (uint32_t n = 0; n < columns; ++n) specialResult(a, lane.row, b, lane.firstColumn + n, depth, input, old[n], lane.d[n]);
+    for (uint32_t n = 0; n < columns; ++n) {
+      specialResult(a, lane.row, b, lane.firstColumn + n, depth, input, old[n], isNanScale(n), lane.d[n]);
+    }
   }
 }
 

@@ -40,11 +40,16 @@ struct OperandTile {
   }
 };
 
+/// Stands for a scale factor that is NaN.
+inline constexpr int32_t kNanScale = 1 << 20;
+
 /// One Tensor Memory lane's share: d[j] += sum over k of A[row][k] * B[k][firstColumn + j].
 struct LaneWork {
   uint32_t row = 0;
   uint32_t firstColumn = 0;
   uint32_t* d = nullptr;
+  /// kind::mxf8f6f4: exponents of both scale factors of the row and of each column together; nullptr: none.
+  const int32_t* scaleExponents = nullptr;
 };
 
 }  // namespace shiftconv::emulator::tensor

@@ -32,7 +32,12 @@ bool isShiftingPair(const OrderedOperation& first, const OrderedOperation& secon
 /// Two operations of which one writes what the other touches; mma pairs are looked at by isShiftingPair.
 bool conflict(const OrderedOperation& first, const OrderedOperation& second) {
   if (first.kind == OperationClass::Mma && second.kind == OperationClass::Mma) return false;
-  return first.operand.overlaps(second.operand) || first.operand.overlaps(second.result) || first.result.overlaps(second.operand);
+  const auto touches = [](const OrderedOperation& operation, const ColumnRange& range) {
+    return operation.operand.overlaps(range) || operation.result.overlaps(range) || operation.scaleA.overlaps(range) ||
+           operation.scaleB.overlaps(range);
+  };
+  // At most one of the two is an mma, and every other operation has only `operand`.
+  return touches(first, second.operand) || touches(second, first.operand);
 }
 
 }  // namespace

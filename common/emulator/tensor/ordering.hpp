@@ -40,8 +40,9 @@ struct OrderedOperation {
   uint32_t ctas = 0;         ///< bit per CTA of the cluster whose Tensor Memory it touches
   uint64_t accumulator = 0;  ///< mma: address, shape and kind in one number
   bool shiftsOperand = false;
-  ColumnRange operand;  ///< mma: A in Tensor Memory (count 0: none); cp, shift: the columns written
-  ColumnRange result;   ///< mma: D
+  ColumnRange operand;         ///< mma: A in Tensor Memory (count 0: none); cp, shift: the columns written
+  ColumnRange result;          ///< mma: D
+  ColumnRange scaleA, scaleB;  ///< block-scaled mma: the columns of the scale factors
 };
 
 class Ordering {

@@ -18,6 +18,11 @@ constexpr std::string_view kMma =
     "tcgen05.mma.(cta_group::1|cta_group::2).(kind::f16|kind::tf32|kind::f8f6f4|kind::i8){.ashift}"
     "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}";
 
+constexpr std::string_view kScaled =
+    "tcgen05.mma.(cta_group::1|cta_group::2).(kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4).block_scale"
+    "{.(scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32)}"
+    "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}";
+
 // Shared memory: A (128 rows of 32 bytes, no swizzle) at 0, B (8 rows of 32 bytes) at 4096. Tensor Memory: A at column 0,
 // D at column 32, N = 8.
 constexpr uint32_t kBStart = 4096, kD = 32, kN = 8;
@@ -89,9 +94,9 @@ std::string plain(const Type& type) { return fmt::format("cta_group::1.kind::{}"
 
 using Expected = int (*)(const Type& type, uint32_t m, uint32_t n);
 
-void check(FormRun& form, const Type& type, const std::string& text, Expected expected) {
+void check(FormRun& form, const Type& type, const std::string& text, Expected expected, std::vector<std::byte> input) {
   const TensorKernel kernel{
-      .body = prepare(type) + text + commitAndWait(0) + dumpColumns(kD, kN), .input = operands(type), .outputWords = 128 * kN};
+      .body = prepare(type) + text + commitAndWait(0) + dumpColumns(kD, kN), .input = std::move(input), .outputWords = 128 * kN};
   const std::vector<uint32_t> output = kernel.runEverySchedule(form);
   for (uint32_t m = 0; m < 128; ++m) {
     for (uint32_t n = 0; n < kN; ++n) {
@@ -99,6 +104,10 @@ void check(FormRun& form, const Type& type, const std::string& text, Expected ex
                                                                             << text;
     }
   }
+}
+
+void check(FormRun& form, const Type& type, const std::string& text, Expected expected) {
+  check(form, type, text, expected, operands(type));
 }
 
 void kindsFromSharedAndTensorMemory(FormRun& form) {
@@ -240,6 +249,53 @@ void refusals(FormRun& form) {
           {"Operand B of tcgen05.mma, row 0", "nothing has written"});
 }
 
+// --- block scaling: scale factors at shared offset kScaleStart as 32x128b.warpx4 copies them ---------------------------
+
+constexpr uint32_t kScaleStart = 8192, kScaleAColumn = 48, kScaleBColumn = 52;
+
+/// A and B as kE4m3 operands; the factor of row or column i is 2^(i % 3), in byte 1 of its word.
+std::vector<std::byte> scaledOperands() {
+  std::vector<std::byte> image = operands(kE4m3);
+  image.resize(kScaleStart + 512, std::byte{0x7f});
+  for (uint32_t i = 0; i < 128; ++i) {
+    image[kScaleStart + 16 * (i % 32) + 4 * (i / 32) + 1] = static_cast<std::byte>(127 + i % 3);
+  }
+  return image;
+}
+
+void blockScaled(FormRun& form) {
+  const uint32_t idesc = 1u << 4 | kN / 8 << 17 | 1u << 23 | 1u << 27 | 1u << 29;  // both sf ids 1, ue8m0, M = 128
+  const std::string copies = fmt::format(
+      "  add.u64 %rd3, %desc, {:#x};\n  @%issuer tcgen05.cp.cta_group::1.32x128b.warpx4 [%tmem+{}], %rd3;\n"
+      "  @%issuer tcgen05.cp.cta_group::1.32x128b.warpx4 [%tmem+{}], %rd3;\n"
+      "  mov.u32 %r1, {:#x};\n  add.u32 %r2, %tmem, {};\n",
+      descriptorBits(kScaleStart, 16, 128), kScaleAColumn, kScaleBColumn, idesc, kScaleAColumn);
+  const std::string scales = fmt::format("[%r2], [%tmem+{}]", kScaleBColumn);
+  for (const char* vector : {"", ".scale_vec::1X", ".block32"}) {
+    const std::string modifiers = fmt::format("cta_group::1.kind::mxf8f6f4.block_scale{}", vector);
+    check(
+        form, kE4m3,
+        copies + mma(modifiers, fmt::format("%rd1, %rd2, %r1, {}, %p2", scales)) +
+            mma(modifiers + ".collector::a::lastuse", fmt::format("[%tmem], %rd2, %r1, {}, %p1", scales)),
+        [](const Type& t, uint32_t m, uint32_t n) { return 2 * product(t, m, n) << (m % 3 + n % 3); }, scaledOperands());
+  }
+}
+
+void blockScaledRefusals(FormRun& form) {
+  const auto refused = [&](const std::string& modifiers, const std::string& rest, const std::vector<std::string>& parts) {
+    expectRefusal(form, {.body = prepare(kE4m3) + mma("cta_group::1." + modifiers, rest), .input = operands(kE4m3), .columns = 64},
+                  parts);
+  };
+  const std::string all = "%rd1, %rd2, %r1, [%tmem], [%tmem], %p2";
+  refused("kind::mxf8f6f4.block_scale.scale_vec::2X", all, {".scale_vec::2X is not legal for kind::mxf8f6f4"});
+  refused("kind::mxf4.block_scale.block16", all, {".block16 is not legal for kind::mxf4"});
+  refused("kind::mxf4nvf4.block_scale", all, {"must name its scale vector size"});
+  refused("kind::mxf8f6f4.block_scale", "%rd1, %rd2, %r1, {%r1, %r1, %r1, %r1}, %p2", {"in brackets"});
+  refused("kind::mxf8f6f4.block_scale", "%rd1, %rd2, %r1, [%tmem], %p2", {"in brackets"});
+  refused("kind::mxf8f6f4.block_scale", "%rd1, %rd2, %r1, [%tmem], [%tmem], %p2, 1", {"operands given"});
+  refused("kind::mxf8f6f4.block_scale", all, {"kind::mxf8f6f4"});
+}
+
 }  // namespace
 
 FormCases tensorMmaCases() {
@@ -254,6 +310,8 @@ FormCases tensorMmaCases() {
       {kMma, "one_for_each_thread", oneForEachThread},
       {kMma, "pair", pair},
       {kMma, "refusals", refusals},
+      {kScaled, "scales_products", blockScaled},
+      {kScaled, "refusals", blockScaledRefusals},
   };
 }
 

@@ -96,6 +96,9 @@ struct Accumulator {
   bool half = false;
   bool enabled = true;
   int scale = 0;  ///< the old value is multiplied by 2^-scale
+  /// Block scaling with one block: the exponents of both ue8m0 factors together, added to every product's.
+  int productExponent = 0;
+  bool nanScale = false;
 };
 
 /// D = C * 2^-scale + sum of a[k] * b[k]. `negate*`: the operand's sign is flipped first.
@@ -111,7 +114,7 @@ inline uint32_t multiplyAccumulate(const Format& formatA, const std::vector<uint
     int exponent;
   };
   std::vector<Term> terms;
-  bool nan = false, plus = false, minus = false;
+  bool nan = accumulator.nanScale, plus = false, minus = false;
   for (size_t k = 0; k < a.size(); ++k) {
     Number x = decode(formatA, a[k]), y = decode(formatB, b[k]);
     if (negateA) x.significand = -x.significand;
@@ -121,7 +124,7 @@ inline uint32_t multiplyAccumulate(const Format& formatA, const std::vector<uint
     } else if (x.infinite || y.infinite) {
       (x.significand * y.significand < 0 ? minus : plus) = true;
     } else {
-      terms.push_back({x.significand * y.significand, x.exponent + y.exponent});
+      terms.push_back({x.significand * y.significand, x.exponent + y.exponent + accumulator.productExponent});
     }
   }
   Number old{0, -126, false, false};
@@ -142,6 +145,45 @@ inline uint32_t multiplyAccumulate(const Format& formatA, const std::vector<uint
   for (const Term& term : terms) sum += std::trunc(std::ldexp(term.significand, 25 + term.exponent - largest));
   const double result = std::ldexp(sum, largest - 25);
   return accumulator.half ? roundToF16(result) : truncateToF32(result);
+}
+
+/// A scale factor: ue8m0 is 2^(bits - 127); ue4m3 is e4m3 without its sign.
+inline Number decodeScale(uint32_t bits, bool isUe8m0) {
+  if (!isUe8m0) return decode(kE4m3, bits & 0x7f);
+  Number number;
+  number.significand = 1;
+  number.exponent = static_cast<int>(bits) - 127;
+  number.nan = bits == 0xff;
+  return number;
+}
+
+/// The 4-bit kinds: 64 products in four groups; block j of the scales covers 64 / blocks products.
+inline uint32_t multiplyAccumulateFourBit(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, bool negate,
+                                          const std::vector<Number>& scaleA, const std::vector<Number>& scaleB, uint32_t c,
+                                          bool enabled) {
+  Number old{0, -126, false, false};
+  if (enabled) old = decode(kF32, c);
+  bool nan = old.nan;
+  struct Term {
+    double significand;
+    int exponent;
+  };
+  std::vector<Term> terms{{old.significand, old.exponent}};
+  for (size_t group = 0; group < 4; ++group) {
+    double sum = 0;
+    for (size_t k = 16 * group; k < 16 * group + 16; ++k) sum += decode(kE2m1, a[k]).value() * decode(kE2m1, b[k]).value();
+    const size_t block = group * scaleA.size() / 4;
+    nan = nan || scaleA[block].nan || scaleB[block].nan;
+    terms.push_back({(negate ? -sum : sum) * scaleA[block].significand * scaleB[block].significand,
+                     scaleA[block].exponent + scaleB[block].exponent});
+  }
+  if (nan) return 0x7fffffffu;
+  if (old.infinite) return c;
+  int largest = std::numeric_limits<int>::min();
+  for (const Term& term : terms) largest = std::max(largest, term.exponent);
+  double sum = 0;
+  for (const Term& term : terms) sum += std::trunc(std::ldexp(term.significand, 35 + term.exponent - largest));
+  return truncateToF32(std::ldexp(sum, largest - 35));
 }
 
 }  // namespace shiftconv::tests::oracle
