@@ -80,6 +80,8 @@ extern "C" const char* shiftconv_status_string(shiftconv_status_t status) {
       return "SHIFTCONV_STATUS_NOT_FOUND";
     case SHIFTCONV_STATUS_INTERNAL_ERROR:
       return "SHIFTCONV_STATUS_INTERNAL_ERROR";
+    case SHIFTCONV_STATUS_FORCE_INT:
+      break;
   }
   return "unknown status";
 }

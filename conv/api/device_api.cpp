@@ -56,6 +56,8 @@ Status open(shiftconv_device_kind_t kind, int index, std::unique_ptr<device::Dev
       if (status.ok() && !note.empty()) log(SHIFTCONV_LOG_WARNING, note);
       return status;
     }
+    case SHIFTCONV_DEVICE_FORCE_INT:
+      break;
   }
   return invalid(fmt::format("kind must be AUTO (0), CUDA (1) or EMULATED (2), but is {}", static_cast<int>(kind)));
 }
@@ -220,6 +222,8 @@ shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftcon
         return writeText(device::formatKernelCounters(emulated->counters()), buffer, size, needed);
       case SHIFTCONV_COUNTERS_JSON:
         return writeText(device::countersJson(emulated->counters()), buffer, size, needed);
+      case SHIFTCONV_COUNTERS_FORCE_INT:
+        break;
     }
     return invalid(fmt::format("format must be TABLE (0) or JSON (1), but is {}", static_cast<int>(format)));
   });

@@ -53,12 +53,13 @@ SHIFTCONV_API const char* shiftconv_version_string(void);
 
 typedef enum shiftconv_status {
   SHIFTCONV_STATUS_SUCCESS = 0,
-  SHIFTCONV_STATUS_INVALID_ARGUMENT = 1, /**< a value is wrong in itself: null, out of range, misaligned, contradictory */
-  SHIFTCONV_STATUS_UNSUPPORTED = 2,      /**< legal, but this algorithm or device cannot do it */
-  SHIFTCONV_STATUS_OUT_OF_MEMORY = 3,    /**< host or device memory */
-  SHIFTCONV_STATUS_DEVICE_ERROR = 4,     /**< the CUDA driver or the emulator refused or stopped something; its text is quoted */
-  SHIFTCONV_STATUS_NOT_FOUND = 5,        /**< no such device, algorithm, option or preset */
-  SHIFTCONV_STATUS_INTERNAL_ERROR = 6    /**< a defect of the library */
+  SHIFTCONV_STATUS_INVALID_ARGUMENT = 1,  /**< a value is wrong in itself: null, out of range, misaligned, contradictory */
+  SHIFTCONV_STATUS_UNSUPPORTED = 2,       /**< legal, but this algorithm or device cannot do it */
+  SHIFTCONV_STATUS_OUT_OF_MEMORY = 3,     /**< host or device memory */
+  SHIFTCONV_STATUS_DEVICE_ERROR = 4,      /**< the CUDA driver or the emulator refused or stopped something; its text is quoted */
+  SHIFTCONV_STATUS_NOT_FOUND = 5,         /**< no such device, algorithm, option or preset */
+  SHIFTCONV_STATUS_INTERNAL_ERROR = 6,    /**< a defect of the library */
+  SHIFTCONV_STATUS_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_status_t;
 
 /** Name of a status, "SHIFTCONV_STATUS_UNSUPPORTED"; for a value outside the enumeration, "unknown status". Never NULL. */
@@ -75,7 +76,8 @@ typedef enum shiftconv_log_level {
   SHIFTCONV_LOG_ERROR = 1,
   SHIFTCONV_LOG_WARNING = 2, /**< the initial level: for example "no Blackwell GPU found, using the emulated device" */
   SHIFTCONV_LOG_INFO = 3,
-  SHIFTCONV_LOG_DEBUG = 4
+  SHIFTCONV_LOG_DEBUG = 4,
+  SHIFTCONV_LOG_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_log_level_t;
 
 /** Receives one message without a line end. May be called from any host thread that uses the library, but never from
@@ -96,9 +98,10 @@ typedef struct shiftconv_device* shiftconv_device_t;
 typedef void* shiftconv_stream_t;
 
 typedef enum shiftconv_device_kind {
-  SHIFTCONV_DEVICE_AUTO = 0,    /**< the first Blackwell GPU (compute capability 10.x or 11.0), else the emulated device */
-  SHIFTCONV_DEVICE_CUDA = 1,    /**< a GPU through the CUDA driver */
-  SHIFTCONV_DEVICE_EMULATED = 2 /**< the PTX emulator on the host */
+  SHIFTCONV_DEVICE_AUTO = 0,     /**< the first Blackwell GPU (compute capability 10.x or 11.0), else the emulated device */
+  SHIFTCONV_DEVICE_CUDA = 1,     /**< a GPU through the CUDA driver */
+  SHIFTCONV_DEVICE_EMULATED = 2, /**< the PTX emulator on the host */
+  SHIFTCONV_DEVICE_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_device_kind_t;
 
 /** What a plan needs to know of a device. Set `size` to sizeof(shiftconv_device_properties_t) before a call fills it
@@ -193,7 +196,8 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_set_option(shiftconv_device_t 
 
 typedef enum shiftconv_counters_format {
   SHIFTCONV_COUNTERS_TABLE = 0, /**< a table to read: MMAs, bytes moved per memory and engine, instructions per warp role */
-  SHIFTCONV_COUNTERS_JSON = 1   /**< one JSON object; see shiftconv_device_counters */
+  SHIFTCONV_COUNTERS_JSON = 1,  /**< one JSON object; see shiftconv_device_counters */
+  SHIFTCONV_COUNTERS_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_counters_format_t;
 
 /** What the launches on an emulated device did since it was opened or the counters were reset;
