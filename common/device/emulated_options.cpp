@@ -28,6 +28,9 @@ constexpr std::array<Choice<emulator::SchedulePolicy>, 3> kSchedules{{{"earliest
 constexpr std::array<Choice<emulator::Numerics>, 2> kNumerics{
     {{"hardware", emulator::Numerics::Hardware}, {"fast", emulator::Numerics::Fast}}};
 
+constexpr std::array<Choice<emulator::HazardMode>, 3> kHazardModes{
+    {{"off", emulator::HazardMode::Off}, {"warn", emulator::HazardMode::Warn}, {"error", emulator::HazardMode::Error}}};
+
 template <class Value, size_t Count>
 Status choose(const std::array<Choice<Value>, Count>& choices, std::string_view name, std::string_view text, Value& value) {
   std::vector<std::string_view> names;
@@ -79,13 +82,15 @@ Status setEmulatedOption(emulator::Options& options, std::string_view name, std:
   if (name == "schedule") return choose(kSchedules, name, value, options.policy);
   if (name == "seed") return parseNumber(name, value, options.seed);
   if (name == "numerics") return choose(kNumerics, name, value, options.numerics);
+  if (name == "hazards") return choose(kHazardModes, name, value, options.hazards);
   if (name == "host_threads") return parseNumber(name, value, options.hostThreads, kMaxHostThreads);
   if (name == "instruction_limit") return parseNumber(name, value, options.instructionLimit);
   if (name.starts_with(kSemanticsPrefix)) return chooseAlternative(options.semantics, name, value);
   return {
       StatusCode::NotFound,
-      fmt::format("there is no option \"{}\"; known are schedule, seed, numerics, semantics.U<n>, host_threads, instruction_limit",
-                  name)};
+      fmt::format(
+          "there is no option \"{}\"; known are schedule, seed, numerics, hazards, semantics.U<n>, host_threads, instruction_limit",
+          name)};
 }
 
 }  // namespace shiftconv::device

@@ -12,6 +12,7 @@ namespace shiftconv::device {
 ///   "schedule"          earliest | latest | random
 ///   "seed"              decimal
 ///   "numerics"          hardware | fast
+///   "hazards"           off | warn | error: what to do with races and missing fences
 ///   "semantics.U<n>"    number or text of an alternative
 ///   "host_threads"      decimal, 0..1024
 ///   "instruction_limit" decimal

@@ -19,6 +19,7 @@ namespace shiftconv::emulator {
 
 struct LaunchReport {
   Counters counters;
+  std::vector<Hazard> hazards;  ///< in the order of the clusters that saw them; each pair of instructions once
   double hostSeconds = 0;
 };
 

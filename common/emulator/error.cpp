@@ -28,6 +28,8 @@ const char* toString(ErrorKind kind) {
       return "trap";
     case ErrorKind::OutOfMemory:
       return "out of memory";
+    case ErrorKind::Hazard:
+      return "hazard";
     case ErrorKind::Limit:
       return "limit reached";
   }

@@ -20,6 +20,7 @@ enum class ErrorKind : uint8_t {
   Deadlock,
   Trap,  ///< trap or brkpt executed
   OutOfMemory,
+  Hazard,  ///< the hazard checker found something, and was told to make it an error
   Limit,  ///< instruction limit of the launch reached
 };
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/emulator/hazards/report.hpp"
+
 namespace shiftconv::emulator {
 
 /// When asynchronous operations complete. Every policy only produces orders that the PTX ISA allows.
@@ -80,8 +82,10 @@ struct Options {
   uint64_t seed = 1;
   Numerics numerics = Numerics::Hardware;
   Semantics semantics;
-  unsigned hostThreads = 0;       ///< 0: one per host core
-  uint64_t instructionLimit = 0;  ///< warp instructions per launch; 0: none
+  HazardMode hazards = HazardMode::Off;
+  std::vector<std::string> warpRoles;  ///< `warpRoles[i]` names warp i of a CTA in hazard reports; may be short or empty
+  unsigned hostThreads = 0;            ///< 0: one per host core
+  uint64_t instructionLimit = 0;       ///< warp instructions per launch; 0: none
 };
 
 }  // namespace shiftconv::emulator

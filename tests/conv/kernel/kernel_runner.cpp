@@ -73,7 +73,9 @@ KernelRun KernelRunner::run(const Problem& problem, const ConvolutionInputs& inp
   const void* arguments[] = {&inputMap, &filterMap, &plan.params};
 
   KernelRun run;
-  run.counters = emulator_.launch(*module_, plan.kernelName, plan.launch, arguments, options).counters;
+  emulator::LaunchReport report = emulator_.launch(*module_, plan.kernelName, plan.launch, arguments, options);
+  run.counters = std::move(report.counters);
+  run.hazards = std::move(report.hazards);
   run.output.assign(output.data(), output.data() + outputBytes);
   return run;
 }

@@ -24,6 +24,7 @@ struct ConvolutionInputs {
 struct KernelRun {
   std::vector<std::byte> output;  ///< N*P*Q rows of outputPitch() elements, 0xCD where the kernel stored nothing
   emulator::Counters counters;
+  std::vector<emulator::Hazard> hazards;
 };
 
 /// The part of an sm_100 device that the planner looks at, with few multiprocessors so that CTAs have several tiles each.

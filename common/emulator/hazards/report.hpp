@@ -1,0 +1,51 @@
+// What the hazard checker tells its user.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shiftconv::emulator {
+
+/// What is done with hazards; see hazards/checker.hpp for what counts as one.
+enum class HazardMode : uint8_t {
+  Off,    ///< not looked for
+  Warn,   ///< collected in LaunchReport::hazards
+  Error,  ///< the first one ends the launch with ErrorKind::Hazard
+};
+
+enum class HazardKind : uint8_t {
+  Race,             ///< two accesses, one a write, that nothing orders
+  ProxyFence,       ///< ordered, but a write through the generic proxy was not published to the asynchronous proxy
+  TensorFence,      ///< ordered, but without the tcgen05.fence or tcgen05.wait that makes it count for Tensor Memory
+  PendingRegister,  ///< a register of a tcgen05.ld was used before tcgen05.wait::ld
+  BarrierLifetime,  ///< an mbarrier was used without its initialisation being visible, or was lapped
+  TensorMapFence,   ///< a tensor map was changed on the device and used without the fences of the tensormap proxy
+  UndefinedData,    ///< never-written bytes, or rows left stale by a shift, reach a result
+  Count,
+};
+
+const char* toString(HazardKind kind);
+
+/// One side of a hazard.
+struct HazardAccess {
+  std::string what;    ///< "write of shared memory bytes 0x400..0x403 of CTA rank 0"
+  std::string kernel;  ///< entry name
+  std::string thread;  ///< "CTA (0,0,0) rank 0, warp 2 (epilogue), lane 5", or the issuer of an asynchronous operation
+  std::string where;   ///< "PTX line 120 (file.cu:45): st.shared.b32 [%r1], %r2;"
+  uint32_t ptxLine = 0;
+  uint32_t sourceLine = 0;  ///< 0: unknown
+};
+
+struct Hazard {
+  HazardKind kind = HazardKind::Race;
+  HazardAccess first;   ///< the earlier access; empty `what` when there is only one
+  HazardAccess second;  ///< the access at which the hazard was seen
+  std::string missing;  ///< the ordering that is missing, in words
+  uint64_t count = 1;   ///< how often it was seen between these two instructions
+};
+
+/// Everything about the hazard, on several lines.
+std::string describe(const Hazard& hazard);
+
+}  // namespace shiftconv::emulator
