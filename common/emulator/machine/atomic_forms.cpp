@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <mutex>
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
@@ -28,6 +29,27 @@ struct AtomicDetail final : InstructionDetail {
   Slot replacement = kNoSlot;  ///< of cas
 };
 
+/// A value of .b128. Hosts differ in whether they have atomic operations of this width, so that these take turns under a lock:
+/// they are atomic towards each other and within their CTA, whose warps share a host thread.
+struct Quad {
+  uint64_t low, high;
+  bool operator==(const Quad&) const = default;
+};
+
+template <class T, class Update>
+T update(std::byte* pointer, Update&& next) {
+  if constexpr (sizeof(T) <= sizeof(uint64_t)) {
+    return exchange<T>(pointer, next);
+  } else {
+    static std::mutex turns;
+    const std::lock_guard lock(turns);
+    T& object = *reinterpret_cast<T*>(pointer);
+    const T old = object;
+    object = next(old);
+    return old;
+  }
+}
+
 AtomicPlace placeOf(const MemoryOperand& memory, const std::byte* pointer, const Execution& execution, unsigned lane) {
   if (memory.space == AccessSpace::Generic) return {reinterpret_cast<uint64_t>(pointer) == memory.address.at(execution, lane)};
   return {memory.space == AccessSpace::Global};
@@ -43,7 +65,7 @@ void atomic(Execution& execution, const DecodedInstruction& instruction) {
     const AtomicPlace place = placeOf(detail.memory, pointers[lane], execution, lane);
     for (uint32_t element = 0; element < detail.elements; ++element) {
       const T operand = execution.lanes<T>(detail.sources[element])[lane];
-      const T old = exchange<T>(pointers[lane] + element * sizeof(T), [&](T value) { return kCombine(value, operand, place); });
+      const T old = update<T>(pointers[lane] + element * sizeof(T), [&](T value) { return kCombine(value, operand, place); });
       if (detail.returns) execution.lanes<T>(detail.destinations[element])[lane] = old;
     }
   });
@@ -58,11 +80,12 @@ void compareAndSwap(Execution& execution, const DecodedInstruction& instruction)
     const T expected = execution.lanes<T>(detail.sources[0])[lane];
     const T desired = execution.lanes<T>(detail.replacement)[lane];
     execution.lanes<T>(detail.destinations[0])[lane] =
-        exchange<T>(pointers[lane], [&](T value) { return value == expected ? desired : value; });
+        update<T>(pointers[lane], [&](T value) { return value == expected ? desired : value; });
   });
 }
 
 Handler handlerFor(std::string_view operation, ScalarType type) {
+  if (type == ScalarType::B128) return atomic<Quad, &replace<Quad>>;  // there is no other operation of this width
   return withCombine(operation, type, []<class T, Combine<T> kCombine>() -> Handler { return atomic<T, kCombine>; });
 }
 
@@ -123,8 +146,11 @@ void decodeCompareAndSwap(DecodeContext& context, const FormMatch& match) {
     case 4:
       context.out().handler = compareAndSwap<uint32_t>;
       break;
-    default:
+    case 8:
       context.out().handler = compareAndSwap<uint64_t>;
+      break;
+    default:
+      context.out().handler = compareAndSwap<Quad>;
       break;
   }
   context.out().detail = std::move(detail);
@@ -140,7 +166,8 @@ void decodeCompareAndSwap(DecodeContext& context, const FormMatch& match) {
 isa::FormFamily atomicForms() {
   return {
       {SHIFTCONV_ATOM_PREFIX ".(and|or|xor|exch)" SHIFTCONV_HINT ".(b32|b64)", decodeAtomic},
-      {SHIFTCONV_ATOM_PREFIX ".cas" SHIFTCONV_HINT ".(b16|b32|b64)", decodeCompareAndSwap},
+      {SHIFTCONV_ATOM_PREFIX ".exch" SHIFTCONV_HINT ".b128", decodeAtomic},
+      {SHIFTCONV_ATOM_PREFIX ".cas" SHIFTCONV_HINT ".(b16|b32|b64|b128)", decodeCompareAndSwap},
       {SHIFTCONV_ATOM_PREFIX ".add" SHIFTCONV_HINT ".(u32|s32|u64|f32|f64)", decodeAtomic},
       {SHIFTCONV_ATOM_PREFIX ".(inc|dec)" SHIFTCONV_HINT ".u32", decodeAtomic},
       {SHIFTCONV_ATOM_PREFIX ".(min|max)" SHIFTCONV_HINT ".(u32|s32|u64|s64)", decodeAtomic},

@@ -163,6 +163,35 @@ void compareAndSwap(FormRun& run) {
   expectRefused(run, "atom.global.cas.b32 %r2, [%rd1], %r1;", "takes 4 operands");
 }
 
+/// Lane i moves the 16 bytes on from i to i + 1, once with a comparison that only its turn satisfies.
+void wideWords(FormRun& run) {
+  const std::string begin =
+      ".reg .b64 %x<8>; cvt.u64.u32 %x0, %r1; not.b64 %x1, %x0; mov.b128 %q0, {%x0, %x1}; add.u64 %x2, %x0, 1; "
+      "not.b64 %x3, %x2; mov.b128 %q1, {%x2, %x3}; mov.b64 %x4, s; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.b128 [%x4], %q0; "
+      "bar.warp.sync 0xffffffff; ";
+  // Word 2 tells the old value, word 3 the new one, in the low parts and, inverted, in the high parts.
+  const std::string end =
+      " bar.warp.sync 0xffffffff; ld.shared.b128 %q3, [%x4]; mov.b128 {%x4, %x5}, %q2; mov.b128 {%x6, %x7}, %q3; not.b64 %x5, %x5; "
+      "not.b64 %x7, %x7; setp.ne.u64 %p1, %x4, %x5; @%p1 trap; setp.ne.u64 %p1, %x6, %x7; @%p1 trap; "
+      "mad.lo.u64 %x4, %x6, 1000, %x4; cvt.u32.u64 %r9, %x4;";
+  for (const char* instruction :
+       {"atom.shared.cas.b128 %q2, [%x4], %q0, %q1;", "atom.relaxed.gpu.shared::cta.cas.b128 %q2, [%x4], %q0, %q1;"})
+    expectWords(
+        run, begin + instruction + end, [](uint32_t lane) { return 32000 + lane; }, ".shared .align 16 .b8 s[16];");
+  expectWords(
+      run, begin + "atom.shared.exch.b128 %q2, [%x4], %q1;" + end, [](uint32_t lane) { return 32000 + lane; },
+      ".shared .align 16 .b8 s[16];");
+  // On global memory, where the comparison fails: nothing changes.
+  const std::string other =
+      ".reg .b64 %x<4>; mov.b64 %x0, 0x200000001; mov.b64 %x1, 0x400000003; mov.b128 %q0, {%x0, %x1}; "
+      "mov.b64 %x2, 77; mov.b64 %x3, 88; mov.b128 %q1, {%x2, %x3}; atom.global.cas.b128 %q2, [%rd1], %q0, %q1; "
+      "st.global.b128 [%rd1+16], %q2;";
+  EXPECT_EQ(runModule(run, kernel(other), threads(1), 8, {1, 2, 3, 4}), (std::vector<uint32_t>{77, 0, 88, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(runModule(run, kernel(other), threads(1), 8, {1, 2, 3, 5}), (std::vector<uint32_t>{1, 2, 3, 5, 1, 2, 3, 5}));
+  expectRefused(run, "atom.global.exch.b128 %q0, [%rd1+8], %q0;", "multiple of 16");
+  expectRefused(run, "atom.global.and.b128 %q0, [%rd1], %q0;", "not supported");
+}
+
 /// Patterns of f16 (or bf16 in brackets) with exact sums: 1.5 + 2 = 3.5 and so on, and the special values.
 void halfAdds(FormRun& run) {
   const auto f16 = [](uint32_t a, uint32_t b) -> uint32_t {
@@ -262,6 +291,8 @@ FormCases atomicCases() {
   cases.push_back({formOf("red.and.b32"), "logic", logic});
   cases.push_back({formOf("atom.exch.b32"), "exchange", exchanges});
   cases.push_back({formOf("atom.cas.b32"), "compare_and_swap", compareAndSwap});
+  cases.push_back({formOf("atom.cas.b128"), "wide_words", wideWords});
+  cases.push_back({formOf("atom.exch.b128"), "wide_words", wideWords});
   both(cases, "min.u32", "ranges", ranges);
   both(cases, "inc.u32", "wrap_around", counting);
   both(cases, "add.noftz.f16", "halves", halfAdds);
