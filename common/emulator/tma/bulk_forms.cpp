@@ -101,7 +101,7 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
            if (reduction) target.read(destination.offset, size, kGranule);
            std::byte* to = target.write(destination.offset, size, kGranule);
            if (reduction)
-             reduction(to, from, size, {.global = false});
+             reduction(to, from, size, {.global = false, .bulk = true});
            else
              std::memcpy(to, from, size);
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
@@ -140,7 +140,7 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
         {reduction ? "cp.reduce.async.bulk: write" : "cp.async.bulk store: write", issuer, {read}, [=, &cluster] {
            std::byte* to = cluster.global.access(destination, size, kGranule, true);
            if (reduction) {
-             reduction(to, staged->data(), size, {.global = true});
+             reduction(to, staged->data(), size, {.global = true, .bulk = true});
            } else if (keep == 0xffff) {
              std::memcpy(to, staged->data(), size);
            } else {
@@ -274,8 +274,8 @@ FormFamily bulkCopyForms() {
       {"cp.async.bulk.commit_group", tma::decodeCommit},
       {"cp.async.bulk.wait_group{.read}", tma::decodeWait},
   };
-  const FormFamily tensor = tma::bulkTensorForms();
-  forms.insert(forms.end(), tensor.begin(), tensor.end());
+  for (const FormFamily& part : {tma::bulkTensorForms(), tma::mapEditForms(), tma::remoteStoreForms()})
+    forms.insert(forms.end(), part.begin(), part.end());
   return forms;
 }
 

@@ -17,6 +17,7 @@
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/bulk_operands.hpp"
 #include "common/emulator/tma/copy_engine.hpp"
+#include "common/emulator/tma/tensor_map_edit.hpp"
 
 namespace shiftconv::emulator::tma {
 namespace {
@@ -57,11 +58,14 @@ TensorMapImage readImage(Cluster& cluster, uint64_t address) {
 
 DecodedMap readMap(const Execution& execution, const TensorCopy& copy, unsigned lane) {
   const uint64_t address = copy.map.at(execution, lane);
-  const std::optional<DecodedMap> map = decode(readImage(execution.warp.cta.cluster, address));
+  const TensorMapImage image = readImage(execution.warp.cta.cluster, address);
+  const std::optional<DecodedMap> map = decode(image);
   const auto fail = [](const std::string& message) { throw EmulatorError(ErrorKind::Descriptor, message); };
   if (!map)
     fail(fmt::format("the 128 bytes at {:#x} (lane {}) are not a tensor map: nothing encoded them, or they were overwritten",
                      address, lane));
+  if (const std::string fault = editFault(image); !fault.empty())
+    fail(fmt::format("the tensor map at {:#x} (lane {}), edited by tensormap.replace, is not valid: {}", address, lane, fault));
   if (map->tensor.rank != copy.rank)
     fail(fmt::format("a {}d copy uses the tensor map at {:#x} (lane {}), which has rank {}", copy.rank, address, lane,
                      map->tensor.rank));

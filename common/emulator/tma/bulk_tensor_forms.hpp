@@ -9,7 +9,10 @@
 
 namespace shiftconv::emulator::tma {
 
+// bulkCopyForms() is assembled from these and its own.
 isa::FormFamily bulkTensorForms();
+isa::FormFamily mapEditForms();      ///< tensormap.replace
+isa::FormFamily remoteStoreForms();  ///< st.async, red.async
 
 /// The operation that a cp.reduce names ("add"), empty for the copies.
 std::string_view reductionName(const isa::FormMatch& match);

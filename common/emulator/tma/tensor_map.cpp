@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/emulator/tma/swizzle.hpp"
+#include "common/emulator/tma/tensor_map_edit.hpp"
 
 namespace shiftconv::emulator::tma {
 namespace {
@@ -121,7 +122,8 @@ void checkRow(const TiledMap& map, std::string_view name, uint32_t count, Rules&
 // --- bug (cute/atom/copy_traits_sm90_tma.hpp, driver <= 13.1), so its value must mean nothing and enter no checksum.
 //
 //   word 0      globalAddress
-//   word 1      type [3:0], rank [6:4], interleave [9:8], swizzle [13:10], fill [14], im2col [16]; the rest is zero
+//   word 1      type [3:0], rank [6:4], interleave [9:8], swizzle mode [11:10] and atomicity [13:12],
+//               fill [14], im2col [16], edited on the device [17]; the rest is zero
 //   words 2-4   globalDim - 1, 32 bits each; word 4 [63:32] elementStrides - 1, 3 bits each
 //   words 5-8   globalStrides
 //   word 9      boxDim - 1, 8 bits each
@@ -130,7 +132,8 @@ void checkRow(const TiledMap& map, std::string_view name, uint32_t count, Rules&
 //   word 14     magic, word 15 checksum of words 0 to 14
 constexpr uint64_t kMagic = 0x70616d726f736e74ull;
 constexpr uint64_t kIgnoredBit = uint64_t{1} << 21;
-constexpr uint64_t kMeaningfulBits = 0x17f7f;  // of word 1
+constexpr uint64_t kEditedBit = uint64_t{1} << 17;
+constexpr uint64_t kMeaningfulBits = 0x37f7f;  // of word 1
 
 uint64_t checksum(const TensorMapImage& image) {
   uint64_t hash = 0x9e3779b97f4a7c15ull;
@@ -142,12 +145,23 @@ uint64_t checksum(const TensorMapImage& image) {
   return hash;
 }
 
+/// The three 128B_ATOM modes are 128B with an atomicity other than 16 bytes.
+constexpr uint64_t kMode128 = static_cast<uint64_t>(Swizzle::B128);
+uint64_t swizzleBits(Swizzle swizzle) {
+  const auto value = static_cast<uint64_t>(swizzle);
+  return value < kMode128 ? value : kMode128 | (value - kMode128) << 2;
+}
+Swizzle swizzleOf(uint64_t bits) {
+  const uint64_t mode = bits & 3, atomicity = bits >> 2 & 3;
+  return static_cast<Swizzle>(mode == kMode128 ? mode + atomicity : mode);
+}
+
 TensorMapImage pack(const TiledMap& map, const PixelBox* pixels) {
   TensorMapImage image;
   auto& words = image.words;
   words[0] = map.globalAddress;
   words[1] = static_cast<uint64_t>(map.type) | uint64_t{map.rank} << 4 | static_cast<uint64_t>(map.interleave) << 8 |
-             static_cast<uint64_t>(map.swizzle) << 10 | static_cast<uint64_t>(map.fill) << 14 | uint64_t{pixels != nullptr} << 16;
+             swizzleBits(map.swizzle) << 10 | static_cast<uint64_t>(map.fill) << 14 | uint64_t{pixels != nullptr} << 16;
   for (uint32_t i = 0; i < map.rank; ++i) {
     words[2 + i / 2] |= (map.dims[i] - 1) << (32 * (i % 2));
     const bool strideIgnored = i == 0 && map.interleave == Interleave::None;
@@ -238,7 +252,7 @@ std::optional<DecodedMap> decode(const TensorMapImage& image) {
   map.type = static_cast<DataType>(words[1] & 15);
   map.rank = static_cast<uint32_t>(words[1] >> 4 & 7);
   map.interleave = static_cast<Interleave>(words[1] >> 8 & 3);
-  map.swizzle = static_cast<Swizzle>(words[1] >> 10 & 15);
+  map.swizzle = swizzleOf(words[1] >> 10);
   map.fill = static_cast<Fill>(words[1] >> 14 & 1);
   const bool im2col = words[1] >> 16 & 1;
   for (uint32_t i = 0; i < map.rank; ++i) {
@@ -257,6 +271,82 @@ std::optional<DecodedMap> decode(const TensorMapImage& image) {
     pixels.pixelsPerColumn = static_cast<uint32_t>(words[11] >> 48);
   }
   return decoded;
+}
+
+std::string replaceField(TensorMapImage& image, MapField field, uint32_t ordinal, uint64_t value) {
+  const std::optional<DecodedMap> decoded = decode(image);
+  if (!decoded) return "these 128 bytes are not a tensor map: nothing encoded them, or they were overwritten";
+  if (decoded->pixels) return "tensormap.replace edits tiled maps, but this one was encoded for im2col mode";
+  auto& words = image.words;
+  const auto put = [&](uint32_t word, uint32_t shift, uint32_t bits, uint64_t bitsValue) {
+    const uint64_t mask = bits == 64 ? ~uint64_t{0} : ((uint64_t{1} << bits) - 1) << shift;
+    words[word] = (words[word] & ~mask) | (bitsValue << shift & mask);
+    words[1] |= kEditedBit;
+    words[15] = checksum(image);
+  };
+  const auto between = [&](const char* name, uint64_t low, uint64_t high) {
+    return value >= low && value <= high ? std::string{} : fmt::format("{} {} is not in [{}, {}]", name, value, low, high);
+  };
+  std::string fault;
+  switch (field) {
+    case MapField::GlobalAddress:
+      put(0, 0, 64, value);
+      break;
+    case MapField::Rank:
+      fault = between("rank - 1 =", 0, kMaximumRank - 1);
+      if (fault.empty()) put(1, 4, 3, value + 1);
+      break;
+    case MapField::BoxDim:
+      fault = between("box_dim", 1, 256);
+      if (fault.empty()) put(9, 8 * ordinal, 8, value - 1);
+      break;
+    case MapField::GlobalDim:
+      fault = between("global_dim", 1, uint64_t{1} << 32);
+      if (fault.empty()) put(2 + ordinal / 2, 32 * (ordinal % 2), 32, value - 1);
+      break;
+    case MapField::GlobalStride:
+      put(5 + ordinal, 0, 64, value);
+      break;
+    case MapField::ElementStride:
+      fault = between("element_stride", 1, 8);
+      if (fault.empty()) put(4, 32 + 3 * ordinal, 3, value - 1);
+      break;
+    case MapField::ElementType: {
+      // .f32.ftz stands before .f64 and .bf16 here, and behind them in cuda.h.
+      constexpr std::array<DataType, 3> kMoved{DataType::F32Ftz, DataType::F64, DataType::BF16};
+      fault = between("elemtype", 0, kTypes.size() - 1);
+      if (fault.empty()) put(1, 0, 4, value >= 8 && value <= 10 ? static_cast<uint64_t>(kMoved[value - 8]) : value);
+      break;
+    }
+    case MapField::InterleaveLayout:
+      fault = between("interleave_layout", 0, 2);
+      if (fault.empty()) put(1, 8, 2, value);
+      break;
+    case MapField::SwizzleMode:
+      fault = between("swizzle_mode", 0, 3);  // 4 is the 96-byte swizzle of sm_103a
+      if (fault.empty()) put(1, 10, 2, value);
+      break;
+    case MapField::SwizzleAtomicity:
+      fault = between("swizzle_atomicity", 0, 3);
+      if (fault.empty()) put(1, 12, 2, value);
+      break;
+    case MapField::FillMode:
+      fault = between("fill_mode", 0, 1);
+      if (fault.empty()) put(1, 14, 1, value);
+      break;
+  }
+  return fault;
+}
+
+std::string editFault(const TensorMapImage& image) {
+  const uint64_t word = image.words[1];
+  const std::optional<DecodedMap> decoded = decode(image);
+  if (!decoded || (word & kEditedBit) == 0) return {};
+  const uint64_t mode = word >> 10 & 3, atomicity = word >> 12 & 3;
+  if (mode != 0 && mode != kMode128 && atomicity != 0)
+    return fmt::format("swizzle_atomicity is {}, but swizzle {} allows only 0", atomicity, toString(swizzleOf(mode)));
+  TensorMapImage encoded;
+  return encodeTiled(decoded->tensor, encoded);
 }
 
 bool decodeTiled(const TensorMapImage& image, TiledMap& map) {

@@ -321,7 +321,7 @@ FormCases bulkCopyCases() {
       {kWait, "reads_and_writes", waitForReadsAndWrites},
       {kWait, "missing_wait_shows", missingWaitShows},
   };
-  for (const FormCases& part : {bulkTensorCases(), bulkTensorModeCases(), bulkReduceCases()})
+  for (const FormCases& part : {bulkTensorCases(), bulkTensorModeCases(), bulkReduceCases(), mapEditCases(), remoteStoreCases()})
     cases.insert(cases.end(), part.begin(), part.end());
   return cases;
 }

@@ -74,5 +74,7 @@ inline constexpr std::string_view kMapPrefetch = "prefetch{.(param|const)}.tenso
 FormCases bulkTensorCases();
 FormCases bulkTensorModeCases();
 FormCases bulkReduceCases();
+FormCases mapEditCases();
+FormCases remoteStoreCases();
 
 }  // namespace shiftconv::tests
