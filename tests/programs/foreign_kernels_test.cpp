@@ -196,8 +196,9 @@ TEST_F(ForeignKernels, WarpSpecialisedTmaPipeline) {
     for (int row = 0; row < kRows; ++row)
       for (int column = 0; column < kPitch; ++column) {
         const int i = row * kPitch + column;
-        const uint16_t expected =
-            column < kColumns ? exactHalf(std::max(input[i] * scale[column] + bias[column], 0.0f)) : untouched;
+        // The pitch ends with the 16 bytes that hold the last column, which a tensor store writes as a whole (observed on an
+        // H200): the zeros that the kernel computes behind the last column arrive, too.
+        const uint16_t expected = column < kColumns ? exactHalf(std::max(input[i] * scale[column] + bias[column], 0.0f)) : 0;
         ASSERT_EQ(result[i], expected) << "row " << row << " column " << column << " under " << schedule[1];
       }
   }

@@ -44,39 +44,25 @@ void copyPiece(std::byte* to, const std::byte* from, uint32_t bytes) {
     std::memcpy(to, from, bytes);
 }
 
-uint32_t flushSubnormal(uint32_t bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits; }
-
 uint32_t roundToTf32(uint32_t bits) {
-  if ((bits & 0x7f800000u) == 0x7f800000u) {
-    const bool nan = (bits & 0x007fffffu) != 0;
-    return (bits & 0xffffe000u) | (nan ? 0x00400000u : 0u);
-  }
+  constexpr uint32_t kInfinity = 0x7f800000u, kNan = 0x7fffe000u;
+  if ((bits & 0x7fffffffu) > kInfinity) return kNan;
   return (bits + 0x0fffu + (bits >> 13 & 1u)) & 0xffffe000u;
 }
 
-bool converts(DataType type) { return type == DataType::F32Ftz || type == DataType::TF32 || type == DataType::TF32Ftz; }
+bool converts(DataType type) { return type == DataType::TF32 || type == DataType::TF32Ftz; }
 
-void convertRow(DataType type, const std::byte* from, std::byte* to, uint32_t elements) {
+void convertRow(const std::byte* from, std::byte* to, uint32_t elements) {
   for (uint32_t i = 0; i < elements; ++i) {
     uint32_t bits;
     std::memcpy(&bits, from + 4 * i, 4);
-    if (type != DataType::TF32) bits = flushSubnormal(bits);
-    if (type != DataType::F32Ftz) bits = roundToTf32(bits);
+    bits = roundToTf32(bits);
     std::memcpy(to + 4 * i, &bits, 4);
   }
 }
 
-uint64_t fillPattern(const TiledMap& map) {
-  if (map.fill == Fill::Zero) return 0;
-  switch (elementBits(map.type)) {
-    case 16:
-      return 0x7fff;
-    case 32:
-      return 0x7fffffff;
-    default:
-      return 0x7fffffffffffffff;
-  }
-}
+constexpr uint32_t kGranule = 16;  ///< bytes; the smallest part of a row that a copy can begin or a store can end with
+constexpr uint64_t kOutOfBoundsNan = 0x7ff7'7ff7'7ff7'7ff7;
 
 /// Global memory to shared memory of padded types; the padding is poisoned later.
 void expandUnits(const TileShape& shape, const std::byte* from, std::byte* to, uint32_t units) {
@@ -98,7 +84,7 @@ using RowBuffer = std::array<std::byte, kMaximumRowBytes>;
 
 RowBuffer fillRow(const TiledMap& map, const TileShape& shape) {
   RowBuffer row{};
-  const uint64_t pattern = fillPattern(map);
+  const uint64_t pattern = map.fill == Fill::Zero ? 0 : kOutOfBoundsNan;
   if (pattern != 0)
     for (uint32_t i = 0; i < shape.rowUnits; ++i) std::memcpy(&row[i * shape.unitBytes], &pattern, shape.unitBytes);
   return row;
@@ -121,20 +107,13 @@ void requireCopyable(const DecodedMap& map, const TileStart& start) {
   const TiledMap& tensor = map.tensor;
   const auto refuse = [](const std::string& what) { throw EmulatorError(ErrorKind::Unsupported, what); };
   if (tensor.interleave != Interleave::None) refuse("copying through a tensor map with an interleaved layout is not implemented");
-  const TileShape shape = tileShape(map, start);
-  const uint32_t span = swizzlePattern(tensor.swizzle).span;
-  if (tensor.swizzle != Swizzle::None && shape.rowBytes() != span)
-    refuse(
-        fmt::format("a tile with rows of {} bytes under swizzle {} (span {} bytes) is not implemented: how hardware spaces such "
-                    "rows is not documented",
-                    shape.rowBytes(), toString(tensor.swizzle), span));
   if (map.pixels) requireInsidePixelBox(map, start);
   if (start.fourRows && (map.pixels || tensor.rank != 2 || tensor.box[1] != 1))
     throw EmulatorError(
         ErrorKind::Descriptor,
         fmt::format("gather4 and scatter4 need a tiled map of rank 2 with a box of one row, but this one has {}",
                     tensor.rank != 2 ? fmt::format("rank {}", tensor.rank) : fmt::format("a box of {} rows", tensor.box[1])));
-  const int32_t step = isPadded(tensor.type) ? 128 : static_cast<int32_t>(shape.unitElements);
+  const int32_t step = isPadded(tensor.type) ? 128 : static_cast<int32_t>(8 * kGranule / elementBits(tensor.type));
   if (start.coordinates[0] % step != 0)
     throw EmulatorError(ErrorKind::Descriptor, fmt::format("{}: with elements of type {} coordinate 0 must be a multiple of {}",
                                                            describe(map, start), toString(tensor.type), step));
@@ -170,11 +149,12 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
   const TileShape shape = tileShape(map, start);
   const SwizzlePattern swizzle = swizzlePattern(map.tensor.swizzle);
   const RowBuffer fill = fillRow(map.tensor, shape);
-  // A swizzle moves bytes only inside whole spans, so that the swizzled tile covers the range of the dense one.
-  std::byte* const origin = shared.write(offset, static_cast<uint32_t>(shape.bytes()), kTileAlignment) - offset;
+  // A swizzle moves bytes only inside whole spans, so that a swizzled tile of full rows covers the range of the dense one.
+  const bool gaps = shape.rowPitch != shape.rowBytes();
+  std::byte* const origin = shared.write(offset, gaps ? 0 : static_cast<uint32_t>(shape.bytes()), kTileAlignment) - offset;
   const auto put = [&](const std::byte* from, uint32_t tileBytes, uint32_t units) {
     forEachChunk(swizzle, offset, tileBytes, units * shape.unitBytes, [&](uint32_t dense, uint32_t place, uint32_t bytes) {
-      copyPiece(origin + place, from + (dense - tileBytes), bytes);
+      copyPiece(gaps ? shared.write(place, bytes, 1) : origin + place, from + (dense - tileBytes), bytes);
     });
   };
   RowBuffer converted;
@@ -188,7 +168,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
     if (!row.inside) return;
     const std::byte* from = global.access(row.address, bytes, 1, false);
     if (converts(map.tensor.type)) {
-      convertRow(map.tensor.type, from, converted.data(), row.inside);
+      convertRow(from, converted.data(), row.inside);
       from = converted.data();
     } else if (isPadded(map.tensor.type)) {
       expandUnits(shape, from, converted.data(), row.inside);
@@ -203,17 +183,26 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
   return moved;
 }
 
+namespace {
+
+/// Bytes of a row that a store moves from shared memory.
+uint32_t storedBytes(const TileShape& shape, const TileRow& row) {
+  return (row.inside * shape.unitBytes + kGranule - 1) / kGranule * kGranule;
+}
+
+}  // namespace
+
 std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start, const machine::SharedMemory& shared,
                                   uint32_t offset) {
   const TileShape shape = tileShape(map, start);
   const SwizzlePattern swizzle = swizzlePattern(map.tensor.swizzle);
-  const auto bytes = static_cast<uint32_t>(shape.bytes());
+  const auto bytes = static_cast<uint32_t>(shape.footprint());
   std::vector<std::byte> tile(bytes);
   if (offset % kTileAlignment != 0 || offset > shared.size() || bytes > shared.size() - offset)
     shared.read(offset, bytes, kTileAlignment);  // throws with its own sentence
   const bool written = shared.isWritten(offset, bytes);
   forEachRow(map, shape, start, [&](const TileRow& row) {
-    forEachChunk(swizzle, offset, row.tileBytes + row.before * shape.unitBytes, row.inside * shape.unitBytes,
+    forEachChunk(swizzle, offset, row.tileBytes + row.before * shape.unitBytes, storedBytes(shape, row),
                  [&](uint32_t dense, uint32_t place, uint32_t count) {
                    if (count == 0) return;
                    const std::byte* from = written ? shared.data() + place : shared.read(place, count, 1);
@@ -230,7 +219,7 @@ CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::ve
   RowBuffer packed;
   forEachRow(map, shape, start, [&](const TileRow& row) {
     if (!row.inside) return;
-    const uint32_t bytes = row.inside * shape.globalUnitBytes;
+    const uint32_t bytes = isPadded(map.tensor.type) ? row.inside * shape.globalUnitBytes : storedBytes(shape, row);
     std::byte* const to = global.access(row.address, bytes, 1, true);
     const std::byte* from = tile.data() + row.tileBytes + row.before * shape.unitBytes;
     if (isPadded(map.tensor.type)) {
@@ -238,11 +227,11 @@ CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::ve
       from = packed.data();
     }
     if (reduction)
-      reduction(to, from, bytes, {.global = true});
+      reduction(to, from, bytes, {.global = true, .bulk = true});
     else
       std::memcpy(to, from, bytes);
     moved.global += bytes;
-    moved.shared += row.inside * shape.unitBytes;
+    moved.shared += storedBytes(shape, row);
   });
   return moved;
 }
@@ -257,7 +246,7 @@ Reduction tensorReduction(const TiledMap& map, std::string_view operation) {
   constexpr std::array<Reducible, 6> kTypes{{{DataType::U32, ScalarType::U32, true, true, true},
                                              {DataType::S32, ScalarType::S32, true, true, true},
                                              {DataType::U64, ScalarType::U64, true, true, true},
-                                             {DataType::S64, ScalarType::S64, false, true, true},
+                                             {DataType::S64, ScalarType::S64, false, true, false},
                                              {DataType::F16, ScalarType::F16, true, true, false},
                                              {DataType::BF16, ScalarType::BF16, true, true, false}}};
   const bool counts = operation == "inc" || operation == "dec", orders = operation == "min" || operation == "max";

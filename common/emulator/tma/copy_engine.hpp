@@ -3,9 +3,11 @@
 // Loads fill elements outside of the tensor, per element and per dimension. Stores drop them, but must not start at a
 // negative coordinate (PTX ISA 9.0, 9.7.9.25.5.1). Swizzles act on absolute shared addresses (swizzle.hpp).
 //
-// Conversions on the way in, which no public document spells out bit by bit (defaults of this emulator): *_FTZ types
-// replace subnormals by zeros of the same sign; TFLOAT32 types round to nearest even at 10 fraction bits and leave the
-// low 13 bits zero. Stores move bits unchanged. NaN fill is the quiet NaN with all fraction bits set.
+// What no public document spells out was observed on an H200 (tests/witness): the first coordinate must be a multiple of 16
+// bytes, else the copy faults; stores and reductions clip dimension 0 in steps of 16 bytes only, so that they change the
+// rest of the 16 bytes that hold the end of a row; TFLOAT32 types, with or without FTZ, round to nearest even at 10 fraction
+// bits, subnormals included, and make NaN 0x7FFFE000 on the way in; FLOAT32_FTZ changes nothing; stores move bits
+// unchanged; NaN fill is 0x7FF7 in every 16 bits, whatever the type.
 //
 // Padded packed types (PTX ISA 9.0, 5.5.1.1.1): 16 elements of 4 or 6 bits, 8 or 12 bytes in global memory, become these
 // bytes and 8 or 4 bytes of undefined padding in shared memory. A store of 6-bit elements (b6p2x16) reads one byte per
@@ -30,11 +32,10 @@ struct CopyBytes {
   uint64_t shared = 0;
 };
 
-/// Throws EmulatorError Unsupported for what this engine does not copy: interleaved layouts, and swizzled boxes whose
-/// rows are narrower than the swizzle span (how those rows are spaced is documented nowhere).
-/// Throws EmulatorError Descriptor for an im2col start outside of the bounding box, a packed row that does not start at
-/// a whole unit (128 elements for the padded types, PTX ISA 9.0, 9.7.9.25.5.1; one byte for 16U4_ALIGN8B), and a gather
-/// or scatter through a map that is not a matrix with a box of one row.
+/// Throws EmulatorError Unsupported for what this engine does not copy: interleaved layouts.
+/// Throws EmulatorError Descriptor for an im2col start outside of the bounding box (H200 faults, too), a row that does not
+/// start at a multiple of 16 bytes (for the padded types of 128 elements, PTX ISA 9.0, 9.7.9.25.5.1), and a gather or scatter
+/// through a map that is not a matrix with a box of one row.
 void requireCopyable(const DecodedMap& map, const TileStart& start);
 
 /// Further limits of loads and prefetches: throws EmulatorError Descriptor for 16U6_ALIGN16B with swizzle 128B_ATOM_64B, which
@@ -58,7 +59,8 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
 std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start, const machine::SharedMemory& shared,
                                   uint32_t offset);
 
-/// Second half: writes the elements inside of the tensor, or combines them into it; the others are dropped.
+/// Second half: writes the elements inside of the tensor, or combines them into it; the others are dropped, but for those
+/// that share 16 bytes with the last one of a row.
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
                     machine::GlobalMemory& global, Reduction reduction = nullptr);
 

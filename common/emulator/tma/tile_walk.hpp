@@ -1,7 +1,8 @@
 // Which elements of the tensor make up the tile of a bulk tensor copy: the walk over rows of the box.
 //
 // A row is what lies side by side in shared memory: boxDim[0] elements of a tiled copy, channelsPerPixel elements of
-// one im2col pixel. Rows follow each other without gaps, dimension 0 fastest (PTX ISA 9.0, 5.5.3 and 5.5.4).
+// one im2col pixel. Rows follow each other, dimension 0 fastest (PTX ISA 9.0, 5.5.3 and 5.5.4), without gaps, or under a
+// swizzle at the pitch of its span: rows shorter than the span leave the rest of it untouched (observed on H200).
 //
 // Rows are counted in units, the smallest parts that move: an element, or for the packed types 2 or 16 elements that
 // share whole bytes. Units of the padded types are larger in shared memory than in global memory (5.5.1.1.1).
@@ -10,6 +11,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/emulator/tma/swizzle.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::emulator::tma {
@@ -27,7 +29,7 @@ struct TileRow {
   uint32_t before;     ///< units before the tensor's first one in dimension 0; all of them for a row outside
   uint32_t inside;     ///< units inside
   uint32_t after;      ///< units behind the tensor's last one
-  uint32_t tileBytes;  ///< offset of the row in the dense tile
+  uint32_t tileBytes;  ///< offset of the row in the tile before swizzling
 };
 
 /// The shape of the tile in shared memory.
@@ -37,8 +39,10 @@ struct TileShape {
   uint32_t unitBytes = 0;  ///< in shared memory
   uint32_t rowUnits = 0;
   uint64_t rows = 1;
+  uint32_t rowPitch = 0;
   uint32_t rowBytes() const { return rowUnits * unitBytes; }
-  uint64_t bytes() const { return rows * rowBytes(); }
+  uint64_t bytes() const { return rows * rowBytes(); }  ///< that move, and that an mbarrier counts
+  uint64_t footprint() const { return rows * rowPitch; }
 };
 
 /// Entries of a tiled box along dimension i: an element stride s keeps every s-th (dimension 0: cuda.h ignores it).
@@ -62,6 +66,7 @@ inline TileShape tileShape(const DecodedMap& map, const TileStart& start) {
     for (uint32_t i = 1; i < map.tensor.rank; ++i) shape.rows *= boxEntries(map.tensor, i);
   }
   if (start.fourRows) shape.rows = kGatheredRows;
+  shape.rowPitch = map.tensor.swizzle == Swizzle::None ? shape.rowBytes() : swizzlePattern(map.tensor.swizzle).span;
   return shape;
 }
 
@@ -73,7 +78,7 @@ inline TileRow makeRow(const TiledMap& map, const TileShape& shape, int64_t firs
               .before = shape.rowUnits,
               .inside = 0,
               .after = 0,
-              .tileBytes = static_cast<uint32_t>(rowNumber) * shape.rowBytes()};
+              .tileBytes = static_cast<uint32_t>(rowNumber) * shape.rowPitch};
   const int64_t count = shape.rowUnits, size = static_cast<int64_t>(map.dims[0] / shape.unitElements);
   first /= shape.unitElements;
   const int64_t begin = first < 0 ? -first : 0;

@@ -66,7 +66,7 @@ void loadEveryRank(FormRun& form) {
 /// Negative coordinates, rows past the end, and the full byte count for a tile that lies partly outside.
 void loadOutside(FormRun& form) {
   const BulkKernel kernel = matrixKernel(form, expectBytes(512) + R"(
-  mov.u32 %r0, -1;
+  mov.u32 %r0, -8;
   @%leader cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile], [%map, {%r0, -2}], [%bar];
   @%leader cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile+256], [%map, {8, 18}], [%bar];
 )" + waitForBarrier() + dumpTile(512),
@@ -81,10 +81,10 @@ void loadOutside(FormRun& form) {
     for (int row = 0; row < 4; ++row)
       for (int column = 0; column < 32; ++column)
         ASSERT_EQ(slice(output, static_cast<size_t>(tile * 256 + row * 64 + column * 2), 2),
-                  expected((tile ? 18 : -2) + row, (tile ? 8 : -1) + column));
+                  expected((tile ? 18 : -2) + row, (tile ? 8 : -8) + column));
   EXPECT_EQ(report.counters.bytes[static_cast<size_t>(Engine::BulkCopy)][static_cast<size_t>(Traffic::SharedWrite)], 512u);
   EXPECT_EQ(report.counters.bytes[static_cast<size_t>(Engine::BulkCopy)][static_cast<size_t>(Traffic::GlobalRead)],
-            2u * 62 + 2 * 48);
+            2u * 48 + 2 * 48);
 }
 
 void loadSwizzled(FormRun& form) {
@@ -213,6 +213,7 @@ void loadFaults(FormRun& form) {
   expectError(form, kernel("2d" + load + "[%tile], [%map, {0}], [%bar]"), {"1 coordinates", "2"});
   expectError(form, kernel("2d" + load + "[%tile], [%map, {0, 0}], [%bar], %rd0"), {"operands"});
   expectError(form, kernel("2d" + load + "[%tile+16], [%map, {0, 0}], [%bar]"), {"128"});
+  expectError(form, kernel("2d" + load + "[%tile], [%map, {4, 0}], [%bar]"), {"{4, 0}", "multiple of 8"});
   expectError(form, kernel("2d" + load + "[%tile], [%rd0, {0, 0}], [%bar]"), {"bytes"});
   expectError(form, kernel("2d" + load + "[%tile], [%in, {0, 0}], [%bar]"), {"not a tensor map"});
   expectError(form,
@@ -287,7 +288,7 @@ void storeFaults(FormRun& form) {
 
 void prefetchTensor(FormRun& form) {
   for (const char* text : {"cp.async.bulk.prefetch.tensor.2d.L2.global [%map, {0, 0}]",
-                           "cp.async.bulk.prefetch.tensor.2d.L2.global.tile.L2::cache_hint [%map, {-1, 99}], %rd0",
+                           "cp.async.bulk.prefetch.tensor.2d.L2.global.tile.L2::cache_hint [%map, {-8, 99}], %rd0",
                            "cp.async.bulk.prefetch.tensor.2d.tile.L2.global [%map, {0, 0}]"}) {
     const BulkKernel kernel = matrixKernel(form, fmt::format("  mov.b64 %rd0, 0;\n  @%leader {};\n", text));
     EXPECT_EQ(kernel.runEverySchedule(form), Bytes(256, poison()));

@@ -71,13 +71,23 @@ class CopyTest : public testing::Test {
             }
   }
 
-  /// Shared memory must hold exactly `expected` at `offset` on (dense order, swizzle undone here) and be untouched elsewhere.
-  void expectShared(const machine::SharedMemory& shared, uint32_t offset, Swizzle mode, const Bytes& expected) {
+  /// Where byte `position` of a dense tile with rows of `rowBytes` lies, relative to the tile, before swizzling: under a swizzle
+  /// each row begins a new span (observed on an H200).
+  static uint32_t spaced(uint32_t position, uint32_t rowBytes, Swizzle mode) {
+    const uint32_t pitch = mode == Swizzle::None ? rowBytes : swizzlePattern(mode).span;
+    return position / rowBytes * pitch + position % rowBytes;
+  }
+
+  /// Shared memory must hold exactly `expected` at `offset` on (dense rows of `rowBytes`, spaced and swizzled here) and be
+  /// untouched elsewhere. rowBytes 0: rows fill the span.
+  void expectShared(const machine::SharedMemory& shared, uint32_t offset, Swizzle mode, const Bytes& expected,
+                    uint32_t rowBytes = 0) {
     const SwizzlePattern swizzle = swizzlePattern(mode);
+    if (rowBytes == 0) rowBytes = mode == Swizzle::None ? static_cast<uint32_t>(expected.size()) : swizzle.span;
     Bytes image(shared.size(), std::byte{0xCB});
     std::vector<bool> covered(shared.size());
     for (uint32_t i = 0; i < expected.size(); ++i) {
-      const uint32_t place = swizzle(offset + i);
+      const uint32_t place = swizzle(offset + spaced(i, rowBytes, mode));
       image[place] = expected[i];
       covered[place] = true;
     }
