@@ -46,13 +46,13 @@ To cast(From value) {
   return static_cast<To>(value);
 }
 
-/// Host conversions between floats keep payloads of NaN; f32 results have one NaN.
-inline float canonicalFloat(float value) { return std::isnan(value) ? std::bit_cast<float>(0x7fff'ffffu) : value; }
-inline float narrow(double value) { return canonicalFloat(static_cast<float>(value)); }
-template <class Half>
-float widen(uint16_t bits) {
-  return canonicalFloat(Half::toFloat(bits));
+/// The NaN of f16 becomes the canonical one of f32. (From f64 the host keeps the payload, as it should, and from bf16 the
+/// bits only move.)
+inline float widenF16(uint16_t bits) {
+  const float value = F16::toFloat(bits);
+  return std::isnan(value) ? std::bit_cast<float>(0x7fff'ffffu) : value;
 }
+inline uint32_t widenBf16(uint16_t bits) { return uint32_t{bits} << 16; }
 
 /// Values outside the range clamp to its ends, NaN becomes 0.
 template <class Integer>
@@ -90,9 +90,9 @@ Handler fastHandler(const Conversion& conversion, ScalarType result, ScalarType 
     if (conversion.result.bits == 64) return integerCast<uint64_t>(bytes, isSigned);
   }
   if (result == ScalarType::F32 && !conversion.roundsToInteger) {
-    if (source == ScalarType::F16) return bestLanewise<&widen<F16>>();
-    if (source == ScalarType::BF16) return bestLanewise<&widen<Bf16>>();
-    if (source == ScalarType::F64 && nearest) return bestLanewise<&narrow>();
+    if (source == ScalarType::F16) return bestLanewise<&widenF16>();
+    if (source == ScalarType::BF16) return bestLanewise<&widenBf16>();
+    if (source == ScalarType::F64 && nearest) return bestLanewise<&cast<float, double>>();
     if (source == ScalarType::S32 && nearest) return bestLanewise<&cast<float, int32_t>>();
     if (source == ScalarType::U32 && nearest) return bestLanewise<&cast<float, uint32_t>>();
     if (source == ScalarType::S64 && nearest) return bestLanewise<&cast<float, int64_t>>();

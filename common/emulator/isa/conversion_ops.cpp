@@ -56,19 +56,38 @@ uint64_t floatToInteger(const Conversion& conversion, double value) {
   return clampInteger(result, integral < 0, magnitude < 0x1p64 ? static_cast<uint64_t>(magnitude) : ~uint64_t{0});
 }
 
+/// Fraction of a NaN at the top of another format's, with its sign and the quiet bit set.
+uint64_t passNan(const FloatFormat& from, const FloatFormat& to, uint64_t bits) {
+  const uint64_t exponent = ((uint64_t{1} << to.exponentBits) - 1) << to.fractionBits;
+  const uint64_t fraction = bits & ((uint64_t{1} << from.fractionBits) - 1);
+  const int shift = to.fractionBits - from.fractionBits;
+  const uint64_t moved = shift >= 0 ? fraction << shift : fraction >> -shift;
+  return ((bits & from.signBit()) != 0 ? to.signBit() : 0) | exponent | uint64_t{1} << (to.fractionBits - 1) | moved;
+}
+
+/// What conversions make of NaNs (observed on H200): to and from f64 they keep sign and payload, bf16 to f32 moves the bits
+/// and does not even make them quiet, everything else gives the canonical NaN, and so does .ftz on the f32 side.
+uint64_t convertNan(const Conversion& conversion, uint64_t bits) {
+  const FloatFormat& from = *conversion.source.format;
+  const FloatFormat& to = *conversion.result.format;
+  if (conversion.saturate) return 0;
+  if (&from == &kBf16 && &to == &kF32) return bits << 16;
+  if (conversion.result.bits != 64 && conversion.source.bits != 64) return to.nan;
+  if (&from == &kF32 && conversion.flush) bits = kF32.nan;
+  return passNan(from, to, bits);
+}
+
 uint64_t fromFloat(const Conversion& conversion, uint64_t bits) {
   const FloatFormat& sourceFormat = *conversion.source.format;
-  if (conversion.flush && conversion.source.bits == 32) bits = flushBits(bits, sourceFormat);
-  const bool sameFormat = conversion.source.format == conversion.result.format;
-  double value = decode(sourceFormat, lowBits(bits, conversion.source.bits));
+  bits = lowBits(bits, conversion.source.bits);
+  // .ftz does not reach a subnormal f32 that is rounded up or down to f16 (observed on H200).
+  const bool flushSource = conversion.flush && conversion.source.bits == 32 && conversion.result.format != &kF16;
+  if (flushSource) bits = flushBits(bits, sourceFormat);
+  double value = decode(sourceFormat, bits);
   if (conversion.result.kind != NumberKind::Float) return floatToInteger(conversion, value);
   const FloatFormat& format = *conversion.result.format;
   const bool negative = (bits & sourceFormat.signBit()) != 0;
-  if (std::isnan(value)) {
-    if (conversion.saturate) return 0;
-    // f64 keeps the payload of its NaNs; every other type has one NaN.
-    return sameFormat && conversion.result.bits == 64 ? bits | uint64_t{1} << 51 : format.nan;
-  }
+  if (std::isnan(value)) return convertNan(conversion, bits);
   if (conversion.roundsToInteger) value = std::copysign(roundToIntegral(value, conversion.rounding), negative ? -1.0 : 1.0);
   if (conversion.saturate) value = std::clamp(value > 0 ? value : 0.0, 0.0, 1.0);
   if (conversion.relu && negative) value = 0.0;

@@ -98,15 +98,14 @@ void mixedFma(DecodeContext& context, const FormMatch& match) {
   context.out().immediate = static_cast<uint64_t>(rounding);
 }
 
-/// neg, abs and copysign move bits: no NaN is made canonical, only .ftz touches the value.
 template <auto kFunction>
 float flushed(float a) {
-  return kFunction(floating::flush(a));
+  return floating::besidesNan<kFunction>(floating::flush(a));
 }
 
 template <auto kPlain>
 void signUnary(DecodeContext& context, const FormMatch& match) {
-  const Handler handler = match.has("ftz") ? lanewise<&flushed<kPlain>> : lanewise<kPlain>;
+  const Handler handler = match.has("ftz") ? lanewise<&flushed<kPlain>> : lanewise<&floating::besidesNan<kPlain, float>>;
   decodeOperands(context, handler, ScalarType::F32, {ScalarType::F32});
 }
 
@@ -188,14 +187,14 @@ FormFamily floatForms() {
       {"div.(rn|rz|rm|rp){.ftz}.f32", single<&divide<float>, 2>},
       {"div.(rn|rz|rm|rp).f64", twice<&divide<double>, 2>},
       {"abs{.ftz}.f32", signUnary<&absolute<float>>},
-      {"abs.f64", exactly<&absolute<double>, 1>},
+      {"abs.f64", exactly<&besidesNan<&absolute<double>, double>, 1>},
       {"neg{.ftz}.f32", signUnary<&negate<float>>},
-      {"neg.f64", exactly<&negate<double>, 1>},
+      {"neg.f64", exactly<&besidesNan<&negate<double>, double>, 1>},
       {"copysign.(f32|f64)", isa::copySign<&floating::copySign<float>, &floating::copySign<double>>},
       {"min{.ftz}{.NaN}{.xorsign}{.abs}.f32", isa::extreme<false>},
-      {"min.f64", exactly<&floating::extreme<false, false, double>, 2>},
+      {"min.f64", exactly<&extreme64<false>, 2>},
       {"max{.ftz}{.NaN}{.xorsign}{.abs}.f32", isa::extreme<true>},
-      {"max.f64", exactly<&floating::extreme<true, false, double>, 2>},
+      {"max.f64", exactly<&extreme64<true>, 2>},
       {"rcp.approx{.ftz}.f32", single<&reciprocal<float>, 1>},
       {"rcp.(rn|rz|rm|rp){.ftz}.f32", single<&reciprocal<float>, 1>},
       {"rcp.(rn|rz|rm|rp).f64", twice<&reciprocal<double>, 1>},

@@ -1,6 +1,4 @@
 // Half-precision arithmetic on f16, f16x2, bf16 and bf16x2 (PTX ISA 9.0, 9.7.4).
-//
-// fma.oob is refused: no public document gives the bit pattern of the "OOB NaN" that it must recognise.
 #include <cmath>
 #include <type_traits>
 
@@ -32,6 +30,18 @@ uint16_t maybeFlush(uint16_t bits) {
   return kFlush ? flush<Half>(bits) : bits;
 }
 
+/// .ftz flushes a result that would be below the smallest normal number if the exponent had no limit (observed on H200).
+template <bool kFlush>
+uint16_t flushResult(uint16_t rounded, double exact) {
+  if constexpr (!kFlush) return rounded;
+  constexpr uint16_t kSmallestNormal = 0x0400;
+  constexpr unsigned kScale = 8;
+  const bool atLimit = (rounded & 0x7fff) == kSmallestNormal;
+  const bool tiny =
+      atLimit && (convertTo(kF16, std::ldexp(exact, kScale), Rounding::NearestEven) & 0x7fff) < kSmallestNormal + (kScale << 10);
+  return tiny ? rounded & 0x8000 : flush<F16>(rounded);
+}
+
 struct Add {
   static double apply(double a, double b) { return a + b; }
 };
@@ -48,13 +58,14 @@ template <class Half, class Operation, bool kFlush, Clamp kClamp>
 uint16_t arithmetic(uint16_t a, uint16_t b) {
   const float x = Half::toFloat(maybeFlush<Half, kFlush>(a));
   const float y = Half::toFloat(maybeFlush<Half, kFlush>(b));
+  const double exact = Operation::apply(x, y);
   uint16_t result = 0;
   if constexpr (std::is_same_v<Half, F16>) {
-    result = Half::fromFloat(static_cast<float>(Operation::apply(x, y)));
+    result = Half::fromFloat(static_cast<float>(exact));
   } else {
-    result = static_cast<uint16_t>(convertTo(Half::kFormat, Operation::apply(x, y), Rounding::NearestEven));
+    result = static_cast<uint16_t>(convertTo(Half::kFormat, exact, Rounding::NearestEven));
   }
-  return clamp<Half, kClamp>(maybeFlush<Half, kFlush>(result));
+  return clamp<Half, kClamp>(flushResult<kFlush>(result, exact));
 }
 
 /// The product is exact in f64; the sum is rounded to odd there, and once more to the format.
@@ -62,16 +73,29 @@ template <class Half, bool kFlush, Clamp kClamp>
 uint16_t multiplyAdd(uint16_t a, uint16_t b, uint16_t c) {
   const auto value = [](uint16_t bits) { return static_cast<double>(Half::toFloat(maybeFlush<Half, kFlush>(bits))); };
   const double sum = addToOdd(value(a) * value(b), value(c));
-  return clamp<Half, kClamp>(maybeFlush<Half, kFlush>(static_cast<uint16_t>(convertTo(Half::kFormat, sum, Rounding::NearestEven))));
+  return clamp<Half, kClamp>(flushResult<kFlush>(static_cast<uint16_t>(convertTo(Half::kFormat, sum, Rounding::NearestEven)), sum));
 }
 
+constexpr uint16_t kCanonicalNan = 0x7fff;
+/// What tensor copies fill in outside of a tensor, and fma.oob, whatever the sign, takes as "no contribution" (observed on an
+/// H200).
+constexpr uint16_t kOutOfBoundsNan = 0x7ff7;
+
+template <class Half, Clamp kClamp>
+uint16_t multiplyAddInBounds(uint16_t a, uint16_t b, uint16_t c) {
+  const auto isFill = [](uint16_t bits) { return (bits & 0x7fff) == kOutOfBoundsNan; };
+  if (isFill(a) || isFill(b)) return 0;
+  return multiplyAdd<Half, false, kClamp>(a, b, c);
+}
+
+/// neg and abs make NaNs canonical (observed on H200).
 template <class Half, bool kFlush>
 uint16_t negate(uint16_t a) {
-  return maybeFlush<Half, kFlush>(a) ^ 0x8000;
+  return isNan<Half>(a) ? kCanonicalNan : maybeFlush<Half, kFlush>(a) ^ 0x8000;
 }
 template <class Half, bool kFlush>
 uint16_t absolute(uint16_t a) {
-  return maybeFlush<Half, kFlush>(a) & 0x7fff;
+  return isNan<Half>(a) ? kCanonicalNan : maybeFlush<Half, kFlush>(a) & 0x7fff;
 }
 
 /// Orders numbers as integers, -0 below +0.
@@ -82,7 +106,7 @@ uint16_t extreme(uint16_t a, uint16_t b) {
   a = maybeFlush<Half, kFlush>(a);
   b = maybeFlush<Half, kFlush>(b);
   if (isNan<Half>(a) || isNan<Half>(b)) {
-    if (kNan || (isNan<Half>(a) && isNan<Half>(b))) return 0x7fff;
+    if (kNan || (isNan<Half>(a) && isNan<Half>(b))) return kCanonicalNan;
     return isNan<Half>(a) ? b : a;
   }
   return (orderOf(a) < orderOf(b)) != kMaximum ? a : b;
@@ -91,7 +115,7 @@ uint16_t extreme(uint16_t a, uint16_t b) {
 template <class Half, bool kMaximum, bool kNan, bool kFlush>
 uint16_t extremeXorSign(uint16_t a, uint16_t b) {
   const uint16_t magnitude = extreme<Half, kMaximum, kNan, kFlush>(a & 0x7fff, b & 0x7fff);
-  return static_cast<uint16_t>(magnitude | ((a ^ b) & 0x8000));
+  return isNan<Half>(magnitude) ? kCanonicalNan : static_cast<uint16_t>(magnitude | ((a ^ b) & 0x8000));
 }
 
 // ex2.approx and tanh.approx: PTX bounds the error at 2^-9.9 (ex2 f16), 2^-7 (ex2 bf16), 2^-10.987 (tanh f16) and 2^-8 (tanh bf16)
@@ -145,6 +169,16 @@ void decodeFma(DecodeContext& context, const FormMatch& match) {
   match.has("ftz") ? decodeFmaF16<true>(context, match) : decodeFmaF16<false>(context, match);
 }
 
+template <class Half>
+void decodeFmaInBoundsOf(DecodeContext& context, const FormMatch& match) {
+  if (match.has("relu")) return decodeHalf<&multiplyAddInBounds<Half, Clamp::Relu>>(context, match, 3);
+  decodeHalf<&multiplyAddInBounds<Half, Clamp::None>>(context, match, 3);
+}
+
+void decodeFmaInBounds(DecodeContext& context, const FormMatch& match) {
+  isBf16(match.type()) ? decodeFmaInBoundsOf<Bf16>(context, match) : decodeFmaInBoundsOf<F16>(context, match);
+}
+
 template <auto kF16, auto kF16Flush, auto kBf16Function>
 void decodeUnary(DecodeContext& context, const FormMatch& match) {
   if (isBf16(match.type())) return decodeHalf<kBf16Function>(context, match, 1);
@@ -181,6 +215,7 @@ FormFamily halfForms() {
       {"mul{.rn}.(bf16|bf16x2)", decodeArithmetic<Multiply>},
       {"fma.rn{.ftz}{.(sat|relu)}.(f16|f16x2)", decodeFma},
       {"fma.rn{.relu}.(bf16|bf16x2)", decodeFma},
+      {"fma.rn.oob{.relu}.(f16|f16x2|bf16|bf16x2)", decodeFmaInBounds},
       {"neg{.ftz}.(f16|f16x2)", decodeUnary<&negate<F16, false>, &negate<F16, true>, &negate<Bf16, false>>},
       {"neg.(bf16|bf16x2)", decodeUnary<&negate<F16, false>, &negate<F16, true>, &negate<Bf16, false>>},
       {"abs{.ftz}.(f16|f16x2)", decodeUnary<&absolute<F16, false>, &absolute<F16, true>, &absolute<Bf16, false>>},

@@ -102,6 +102,13 @@ void widenPair(Execution& execution, const DecodedInstruction& instruction) {
   });
 }
 
+/// NaN as tf32 (observed on H200): .rn and .rz give the canonical NaN of tf32; .rna, which is emulated by integer arithmetic,
+/// cuts the fraction off (so that a NaN may become infinity), and with .satfinite steps down by one besides.
+uint32_t tf32Nan(const Narrowing& narrowing, uint32_t bits) {
+  if (narrowing.rounding != Rounding::NearestAway) return 0x7fff'e000u;
+  return (bits & 0xffff'e000u) - (narrowing.saturateFinite ? 0x2000u : 0u);
+}
+
 /// One value of tf32 in the upper bits of a 32-bit register.
 void narrowToTf32(Execution& execution, const DecodedInstruction& instruction) {
   const Narrowing& narrowing = instruction.as<NarrowingDetail>().narrowing;
@@ -109,7 +116,7 @@ void narrowToTf32(Execution& execution, const DecodedInstruction& instruction) {
   auto* const result = execution.lanes<uint32_t>(instruction.operand[0]);
   forLanes(execution.mask, [&](unsigned lane) {
     const uint32_t bits = narrowValue(narrowing, double{a[lane]}) << 13;
-    result[lane] = a[lane] != a[lane] ? 0x7fff'ffffu : bits;
+    result[lane] = a[lane] != a[lane] ? tf32Nan(narrowing, std::bit_cast<uint32_t>(a[lane])) : bits;
   });
 }
 

@@ -121,7 +121,7 @@ uint64_t specialValue(const Warp& warp, const Activation& activation, SpecialReg
     case SpecialRegister::TotalSmemSize:
       return (sharedBytes + kSharedAllocationUnit - 1) / kSharedAllocationUnit * kSharedAllocationUnit;
     case SpecialRegister::AggrSmemSize:
-      return (cta.shared.size() + kSharedAllocationUnit - 1) / kSharedAllocationUnit * kSharedAllocationUnit;
+      return cta.shared.size();  // what the hardware reserves included, and not rounded (observed on H200)
     case SpecialRegister::LocalBase:
       return activation.localBase;
     case SpecialRegister::SharedBase:

@@ -16,6 +16,7 @@ namespace shiftconv::emulator::machine {
 /// What an operation may depend on besides its values.
 struct AtomicPlace {
   bool global = false;
+  bool bulk = false;  ///< done by the copy engine
 };
 
 template <class T>
@@ -64,17 +65,26 @@ inline uint32_t decrement(uint32_t a, uint32_t b, AtomicPlace) { return a == 0 |
 
 inline float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
 
-/// On global memory subnormal inputs and results become zero, on shared memory they do not.
+/// atom and red on global memory take and give zeros for subnormals; on shared memory, and in bulk reductions, they do not
+/// (observed on H200).
 inline uint32_t addF32(uint32_t a, uint32_t b, AtomicPlace place) {
   constexpr uint32_t kCanonicalNan = 0x7fffffff;
+  const bool flush = place.global && !place.bulk;
   float x = std::bit_cast<float>(a), y = std::bit_cast<float>(b);
-  if (place.global) x = flushed(x), y = flushed(y);
-  const float sum = place.global ? flushed(x + y) : x + y;
+  if (flush) x = flushed(x), y = flushed(y);
+  const float sum = flush ? flushed(x + y) : x + y;
   return std::isnan(sum) ? kCanonicalNan : std::bit_cast<uint32_t>(sum);
 }
 
-inline uint64_t addF64(uint64_t a, uint64_t b, AtomicPlace) {
-  return std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
+/// Of two NaNs the operand passes on global memory, just as it is; the old value, made quiet, on shared memory (observed on
+/// H200).
+inline uint64_t addF64(uint64_t a, uint64_t b, AtomicPlace place) {
+  constexpr uint64_t kQuiet = 0x0008'0000'0000'0000, kGeneratedNan = 0xfff8'0000'0000'0000;
+  const double x = std::bit_cast<double>(a), y = std::bit_cast<double>(b);
+  if (place.global && std::isnan(y)) return b;
+  if (std::isnan(x)) return place.global ? a : a | kQuiet;
+  if (std::isnan(y)) return b | kQuiet;
+  return std::isnan(x + y) ? kGeneratedNan : std::bit_cast<uint64_t>(x + y);
 }
 
 struct Half {

@@ -112,6 +112,9 @@ void MbarrierTable::expectTransactions(uint32_t offset, uint32_t bytes) {
     fail(fmt::format("expect_tx of {} bytes at the {}: the transaction count would exceed {}", bytes, describe(offset),
                      kMaximumTransactions));
   state.transactions += static_cast<int32_t>(bytes);
+  // Bytes may arrive before they are expected; then this is what completes the phase (observed on an H200).
+  advanceIfComplete(state);
+  store(offset, state);
 }
 
 void MbarrierTable::completeTransactions(uint32_t offset, uint32_t bytes) {

@@ -166,11 +166,15 @@ void Warp::State::warpBarrier(LaneMask lanes, LaneMask members) {
     groups.back().members = members;
     return;
   }
+  if (arrived == lanes) return;
   for (Group& group : groups)
     if (group.status == Group::Status::WarpBarrier && group.members == members) {
       group.status = Group::Status::Ready;
       ++group.pc;
     }
+  // Chosen anew together with the released ones, so that all meet again as soon as they can.
+  place(current.activation, current.pc + 1, lanes);
+  departed |= lanes;
 }
 
 void Warp::State::wakeParked() {

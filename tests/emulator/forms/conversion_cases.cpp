@@ -157,6 +157,19 @@ void integersToFloats(FormRun& run) {
         }
 }
 
+/// A NaN in another format, as an H200 converts it: f64 keeps sign and payload on the way in and out, bf16 just gets longer, the
+/// others have one NaN, and .ftz makes one of f32.
+uint64_t convertedNan(const Type& from, const Type& to, uint64_t bits, bool flush) {
+  if (from.name == "bf16" && to.name == "f32") return bits << 16;
+  if (from.bits != 64 && to.bits != 64) return nanOf(*to.format);
+  if (from.name == "f32" && flush) bits = nanOf(kSingle);
+  const int distance = to.format->fractionBits - from.format->fractionBits;
+  const uint64_t payload = bits & ((uint64_t{1} << from.format->fractionBits) - 1);
+  const uint64_t quiet = uint64_t{1} << (to.format->fractionBits - 1);
+  const uint64_t sign = (bits & signOf(*from.format)) != 0 ? signOf(*to.format) : 0;
+  return sign | infinityOf(*to.format) | quiet | (distance > 0 ? payload << distance : payload >> -distance);
+}
+
 /// Float to another float; a widening conversion takes no rounding modifier.
 void floatsToFloats(FormRun& run) {
   for (const Type& from : kFloats)
@@ -173,21 +186,16 @@ void floatsToFloats(FormRun& run) {
                                                 to.bits,
                                                 {from.bits}};
             const Lanes a = operandsOf(run, from);
-            Lanes result = runScalar(run, instruction, a);
-            const auto expected = [&, r = round](uint64_t x, uint64_t, uint64_t) {
-              if (flush && from.bits == 32) x = flushed(kSingle, x);
+            expectLanes(instruction, runScalar(run, instruction, a), a, {}, {}, [&, r = round](uint64_t x, uint64_t, uint64_t) {
+              // .ftz does not reach a subnormal f32 that becomes f16 (observed on an H200).
+              if (flush && from.bits == 32 && to.name != "f16") x = flushed(kSingle, x);
               const FloatRules rules{*to.format, r, flush && to.bits == 32, saturate};
               const Unpacked value = unpack(*from.format, x);
               const uint64_t sign = value.negative ? signOf(*to.format) : 0;
-              if (value.nan) return finish(rules, nanOf(*to.format));
+              if (value.nan) return saturate ? 0 : convertedNan(from, to, x, flush);
               if (value.infinite) return finish(rules, infinityOf(*to.format) | sign);
               return finish(rules, value.zero() ? sign : exactly(value).round(*to.format, r));
-            };
-            for (size_t lane = 0; lane < 32; ++lane) {
-              const uint64_t want = expected(lowBits(a[lane], from.bits), 0, 0);
-              if (sameFloat(*to.format, want, result[lane])) result[lane] = want;
-            }
-            expectLanes(instruction, result, a, {}, {}, expected);
+            });
           }
     }
 }

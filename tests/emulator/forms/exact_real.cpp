@@ -98,4 +98,11 @@ uint64_t ExactReal::round(Format format, Round mode) const {
   return bits | (negative ? signOf(format) : 0);
 }
 
+bool ExactReal::isTiny(Format format, Round mode) const {
+  const Format wide{format.exponentBits + 3, format.fractionBits};
+  const auto bias = [](Format f) { return (1 << (f.exponentBits - 1)) - 1; };
+  const auto smallestNormal = static_cast<uint64_t>(1 - bias(format) + bias(wide)) << wide.fractionBits;
+  return (round(wide, mode) & ~signOf(wide)) < smallestNormal;
+}
+
 }  // namespace shiftconv::tests

@@ -51,6 +51,8 @@ class ExactReal {
   int compareMagnitude(const ExactReal& other) const;
   /// Bits in `format`, infinity on overflow where the mode says so. Not for zero: its sign is the caller's business.
   uint64_t round(Format format, Round mode) const;
+  /// Whether the value, rounded to the format's precision without a limit to the exponent, is below its smallest normal number.
+  bool isTiny(Format format, Round mode) const;
 
  private:
   static constexpr int kWords = 80;

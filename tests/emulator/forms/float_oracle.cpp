@@ -47,6 +47,13 @@ Unpacked middleAbove(Format format, uint64_t bits) {
   return value;
 }
 
+/// A sum or product that is not zero. Whether .ftz applies to one that rounds to the smallest normal number is not in the PTX
+/// ISA; an H200 flushes those that an unlimited exponent would have left smaller.
+uint64_t rounded(const FloatRules& rules, const ExactReal& exact) {
+  const uint64_t bits = exact.round(rules.format, rules.round);
+  return finish(rules, rules.flush && exact.isTiny(rules.format, rules.round) ? bits & signOf(rules.format) : bits);
+}
+
 }  // namespace
 
 uint64_t nanOf(Format format) { return (uint64_t{1} << (format.exponentBits + format.fractionBits)) - 1; }
@@ -94,7 +101,7 @@ uint64_t expectedFma(const FloatRules& rules, uint64_t a, uint64_t b, uint64_t c
   const bool zeroProduct = sum.isZero();
   sum.add(z);
   if (sum.isZero()) return finish(rules, zeroSum(rules, negative, z.negative, zeroProduct && z.zero()));
-  return finish(rules, sum.round(rules.format, rules.round));
+  return rounded(rules, sum);
 }
 
 uint64_t expectedSum(const FloatRules& rules, uint64_t a, uint64_t b, bool subtract, Format first) {
@@ -110,7 +117,7 @@ uint64_t expectedSum(const FloatRules& rules, uint64_t a, uint64_t b, bool subtr
   sum.add(x);
   sum.add(y);
   if (sum.isZero()) return finish(rules, zeroSum(rules, x.negative, y.negative, x.zero() && y.zero()));
-  return finish(rules, sum.round(rules.format, rules.round));
+  return rounded(rules, sum);
 }
 
 uint64_t expectedProduct(const FloatRules& rules, uint64_t a, uint64_t b) {
@@ -122,7 +129,7 @@ uint64_t expectedProduct(const FloatRules& rules, uint64_t a, uint64_t b) {
   if (x.infinite || y.infinite) return finish(rules, infinityOf(rules.format) | sign);
   ExactReal product;
   product.addProduct(x, y);
-  return finish(rules, product.isZero() ? sign : product.round(rules.format, rules.round));
+  return product.isZero() ? finish(rules, sign) : rounded(rules, product);
 }
 
 uint64_t expectedQuotient(const FloatRules& rules, uint64_t a, uint64_t b) {

@@ -86,12 +86,43 @@ void fusedNearTies(FormRun& run) {
   }
 }
 
-/// neg and abs change the sign bit and nothing else, except that .ftz flushes.
+/// fma.oob gives +0 when a factor is the NaN with which tensor copies fill (0x7FF7 or 0xFFF7, observed on an H200), and is fma
+/// otherwise.
+void fusedInBounds(FormRun& run) {
+  for (const Format format : {kHalf, kBfloat})
+    for (const bool relu : {false, true}) {
+      const FloatRules rules{.format = format, .relu = relu};
+      Lanes a = halves(run, format), b = rotated(halves(run, format), 3);
+      const Lanes c = rotated(halves(run, format), 7);
+      for (size_t lane = 0; lane < 32; lane += 5) a[lane] = 0x7ff7;
+      for (size_t lane = 1; lane < 32; lane += 6) b[lane] = 0x7ff7;
+      a[3] = 0xfff7, b[4] = 0x7ff6;  // the second is another NaN
+      const ScalarInstruction instruction{fmt::format("fma.rn.oob{}.{}", relu ? ".relu" : "", nameOf(format)), 16, {16, 16, 16}};
+      const auto expected = [&](uint64_t x, uint64_t y, uint64_t z) {
+        return (x & 0x7fff) == 0x7ff7 || (y & 0x7fff) == 0x7ff7 ? 0 : expectedFma(rules, x, y, z, format);
+      };
+      expectLanes(instruction, runScalar(run, instruction, a, b, c), a, b, c, expected);
+      Lanes wide[3] = {a, b, c};
+      for (Lanes& lanes : wide) {
+        const Lanes high = rotated(lanes, 1);
+        for (size_t lane = 0; lane < 32; ++lane) lanes[lane] = lowBits(lanes[lane], 16) | lowBits(high[lane], 16) << 16;
+      }
+      const ScalarInstruction packed{fmt::format("fma.rn.oob{}.{}x2", relu ? ".relu" : "", nameOf(format)), 32, {32, 32, 32}};
+      expectLanes(packed, runScalar(run, packed, wide[0], wide[1], wide[2]), wide[0], wide[1], wide[2],
+                  [&](uint64_t x, uint64_t y, uint64_t z) {
+                    return expected(lowBits(x, 16), lowBits(y, 16), lowBits(z, 16)) | expected(x >> 16, y >> 16, z >> 16) << 16;
+                  });
+    }
+}
+
+/// neg and abs change the sign bit of a number and nothing else, except that .ftz flushes; NaNs become canonical (observed on an
+/// H200).
 FormCase signForm(std::string_view form, std::string opcode, Format format, bool negates) {
   return {form, "values", [=](FormRun& run) {
             for (const bool flush : {false, true}) {
               if (flush && format != kHalf) continue;
               checkBoth(run, opcode + (flush ? ".ftz" : ""), 1, {format}, [&](const FloatRules&, uint64_t a, uint64_t, uint64_t) {
+                if (isNan(format, a)) return uint64_t{0x7fff};
                 if (flush) a = flushed(format, a);
                 return negates ? a ^ 0x8000 : a & 0x7fff;
               });
@@ -113,7 +144,7 @@ FormCase extremes(std::string_view form, Format format, bool maximum) {
                     if (xorSign) a &= 0x7fff, b &= 0x7fff;
                     const bool aNan = isNan(format, a);
                     const bool bNan = isNan(format, b);
-                    if (nanWins ? aNan || bNan : aNan && bNan) return uint64_t{0x7fff} | sign;
+                    if (nanWins ? aNan || bNan : aNan && bNan) return uint64_t{0x7fff};
                     if (aNan || bNan) return (aNan ? b : a) | sign;
                     const auto order = [](uint64_t x) {
                       return (x & 0x8000) != 0 ? -static_cast<int64_t>(x & 0x7fff) - 1 : static_cast<int64_t>(x);
@@ -187,6 +218,7 @@ FormCases halfCases() {
       everyModifier("fma.rn{.ftz}{.(sat|relu)}.(f16|f16x2)", "fma", kHalf, 3, {"", ".sat", ".relu"}, false, fused),
       everyModifier("fma.rn{.relu}.(bf16|bf16x2)", "fma", kBfloat, 3, {"", ".relu"}, false, fused),
       {"fma.rn{.relu}.(bf16|bf16x2)", "near_ties", fusedNearTies},
+      {"fma.rn.oob{.relu}.(f16|f16x2|bf16|bf16x2)", "fill_values", fusedInBounds},
       signForm("neg{.ftz}.(f16|f16x2)", "neg", kHalf, true),
       signForm("neg.(bf16|bf16x2)", "neg", kBfloat, true),
       signForm("abs{.ftz}.(f16|f16x2)", "abs", kHalf, false),

@@ -112,6 +112,17 @@ TEST(Divergence, WarpBarrierJoinsLanesFromDifferentPlaces) {
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], (31 - lane) * 3 + (lane < 16 ? 0 : 1000)) << lane;
 }
 
+TEST(Divergence, LanesReleasedByAWarpBarrierMeetAtOnce) {
+  // The halves wait at barriers of their own; behind the join all lanes run together again.
+  const auto out = runWords(std::string(kBegin) + R"(
+    setp.ge.u32 %p1, %r1, 16; @%p1 bra H;
+    bar.warp.sync 0xffffffff; bra J;
+  H: bar.warp.sync 0xffffffff;
+  J: activemask.b32 %r9;)" + std::string(kStoreR9),
+                            threads(32), 32);
+  for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], 0xffffffffu) << lane;
+}
+
 TEST(Divergence, ASpinningLaneDoesNotStarveItsWarpMates) {
   // Lane 0 spins at a lower program counter on a word that lane 1 writes behind the loop.
   const auto out = runWords(R"(.shared .align 4 .b8 flag[4];)" + std::string(kBegin) + R"(
