@@ -1,0 +1,35 @@
+// The list of mutants that are proven to behave like the original.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/hazards/mutation/mutation.hpp"
+
+namespace shiftconv::tests {
+
+/// One line of equivalent.txt: fields separated by " | ". `kernel` and `instruction` may contain '*' for any text.
+struct Equivalent {
+  std::string kernel;
+  std::string source;       ///< as Mutation::source
+  std::string instruction;  ///< as Mutation::instruction
+  std::string change;       ///< as toString(Change)
+  std::string proof;        ///< one sentence
+  size_t line = 0;          ///< in the file
+};
+
+class Equivalents {
+ public:
+  /// Throws std::runtime_error naming the line when the file is not as described. Empty lines and lines with '#' are skipped.
+  explicit Equivalents(const std::string& path);
+
+  /// The first entry that covers the mutation, or null.
+  const Equivalent* find(const Mutation& mutation) const;
+  const std::vector<Equivalent>& entries() const { return entries_; }
+
+ private:
+  std::vector<Equivalent> entries_;
+};
+
+}  // namespace shiftconv::tests

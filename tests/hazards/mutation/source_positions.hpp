@@ -1,0 +1,36 @@
+// Where in the CUDA source a line of PTX comes from, through inlined calls.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace shiftconv::tests {
+
+/// Reads the `.loc` and `.file` directives of PTX that nvcc -lineinfo wrote (PTX ISA 9.0, 11.5.2).
+class SourcePositions {
+ public:
+  explicit SourcePositions(std::string_view ptx);
+
+  /// "file.cu:207/184": the innermost line outside common/ptx and the toolkit's intrinsics, behind the line that its
+  /// function was inlined at, if any.
+  /// "" where nothing is known.
+  std::string at(uint32_t ptxLine) const;
+
+ private:
+  using Place = std::tuple<uint32_t, uint32_t, uint32_t>;  // file, line, column
+  struct Frame {
+    uint32_t ptxLine = 0;
+    Place place, inlinedAt;  // file 0: not inlined
+  };
+  bool isWrapper(uint32_t file) const;
+  const Frame* frameOf(const Place& place, uint32_t beforePtxLine) const;
+
+  std::map<uint32_t, std::string> files_;
+  std::vector<Frame> frames_;  ///< in order of PTX lines
+};
+
+}  // namespace shiftconv::tests

@@ -1,0 +1,41 @@
+// A correct kernel that mutants are made of, and the ways to run it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/emulator/emulator.hpp"
+
+namespace shiftconv::tests {
+
+/// What one run showed.
+struct Observation {
+  std::string difference;  ///< from the reference: "" or the first one
+  std::vector<emulator::Hazard> hazards;
+  emulator::Counters counters;
+};
+
+/// One PTX text, loaded. Trials differ in problem size, so that together they execute every instruction of the kernel.
+class LoadedSubject {
+ public:
+  virtual ~LoadedSubject() = default;
+  /// Throws EmulatorError when the machine stops the kernel.
+  virtual Observation run(size_t trial, const emulator::Options& options) = 0;
+};
+
+struct Subject {
+  std::string kernel;  ///< entry name
+  std::string ptx;     ///< the module, at its original line numbers
+  std::vector<std::string> trials;
+  /// Loads `ptx` or a mutant of it on an emulator of its own. Throws EmulatorError when the text is no legal program.
+  std::function<std::unique_ptr<LoadedSubject>(std::string_view ptx)> load;
+};
+
+/// The kernels of conv/kernels/sm100/shift_window.cu.
+std::vector<Subject> shiftWindowSubjects();
+
+}  // namespace shiftconv::tests

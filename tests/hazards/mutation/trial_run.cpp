@@ -1,0 +1,82 @@
+#include "tests/hazards/mutation/trial_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace shiftconv::tests {
+namespace {
+
+using emulator::EmulatorError;
+using emulator::Options;
+using emulator::SchedulePolicy;
+
+struct Schedule {
+  const char* name;
+  SchedulePolicy policy;
+  uint64_t seed;
+};
+constexpr Schedule kSchedules[] = {{"latest", SchedulePolicy::Latest, 1},
+                                   {"earliest", SchedulePolicy::Earliest, 1},
+                                   {"random 1", SchedulePolicy::Random, 1},
+                                   {"random 2", SchedulePolicy::Random, 2}};
+
+/// A mutant that executes this many times the instructions of the original will not end.
+constexpr uint64_t kRunawayFactor = 8;
+
+Options optionsFor(const Schedule& schedule, emulator::HazardMode hazards) {
+  Options options;
+  options.policy = schedule.policy;
+  options.seed = schedule.seed;
+  options.numerics = emulator::Numerics::Fast;
+  options.hazards = hazards;
+  options.hostThreads = 1;
+  return options;
+}
+
+std::string firstLine(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
+}  // namespace
+
+InstructionLimits runUnchanged(const Subject& subject, std::vector<std::string>& alarms) {
+  InstructionLimits limits(subject.trials.size());
+  const auto loaded = subject.load(subject.ptx);
+  for (size_t trial = 0; trial < subject.trials.size(); ++trial) {
+    for (const Schedule& schedule : kSchedules) {
+      const std::string run = fmt::format("{}, {}, {} schedule", subject.kernel, subject.trials[trial], schedule.name);
+      try {
+        const Observation seen = loaded->run(trial, optionsFor(schedule, emulator::HazardMode::Warn));
+        if (!seen.difference.empty()) alarms.push_back(fmt::format("{}: wrong result: {}", run, seen.difference));
+        for (const emulator::Hazard& hazard : seen.hazards) alarms.push_back(fmt::format("{}: {}", run, describe(hazard)));
+        const auto& perWarp = seen.counters.warpInstructions;
+        limits[trial] = std::max(limits[trial], kRunawayFactor * std::accumulate(perWarp.begin(), perWarp.end(), uint64_t{0}));
+      } catch (const EmulatorError& error) {
+        alarms.push_back(fmt::format("{}: {}: {}", run, toString(error.kind()), error.what()));
+      }
+    }
+  }
+  return limits;
+}
+
+Judgement judge(const Subject& subject, std::string_view mutantPtx, const InstructionLimits& limits) {
+  const auto loaded = subject.load(mutantPtx);
+  Judgement judgement;
+  for (const Schedule& schedule : kSchedules) {
+    for (size_t trial = 0; trial < subject.trials.size(); ++trial) {
+      const std::string run = fmt::format("{} schedule, {}", schedule.name, subject.trials[trial]);
+      try {
+        Options options = optionsFor(schedule, emulator::HazardMode::Error);
+        options.instructionLimit = limits[trial];
+        const Observation seen = loaded->run(trial, options);
+        if (!seen.difference.empty() && judgement.verdict == Verdict::Survived)
+          judgement = {Verdict::WrongOutput, fmt::format("{}: {}", run, firstLine(seen.difference))};
+      } catch (const EmulatorError& error) {
+        return {Verdict::Detected, fmt::format("{}: {}: {}", run, toString(error.kind()), firstLine(error.what()))};
+      }
+    }
+  }
+  return judgement;
+}
+
+}  // namespace shiftconv::tests
