@@ -37,6 +37,8 @@ constexpr const char* kFrame = R"(.version 9.0
   ld.param.u64 %out, [output];
   mul.wide.u32 %rd0, %rank, {outputBytes};
   add.u64 %out, %out, %rd0;
+  mul.wide.u32 %rd0, %rank, {inputStride};
+  add.u64 %in, %in, %rd0;
   setp.eq.u32 %issuer, %thread, 0;
   setp.eq.u32 %second, %thread, 32;
   setp.eq.u32 %firstwarp, %warp, 0;
@@ -164,8 +166,9 @@ uint64_t descriptorBits(uint32_t start, uint32_t leading, uint32_t stride, uint3
 
 std::vector<uint32_t> TensorKernel::run(Emulator& emulator, const Options& options, LaunchReport* report,
                                         const Launch& launch) const {
-  EXPECT_LE(input.size(), kTileBytes);
-  EXPECT_EQ(input.size() % 16, 0u);
+  const size_t inputBytes = inputPerCta ? input.size() / ctas : input.size();
+  EXPECT_LE(inputBytes, kTileBytes);
+  EXPECT_EQ(inputBytes % 16, 0u);
   const uint64_t outputBytes = uint64_t{outputWords} * 4 * ctas;
   machine::GlobalMemory& memory = emulator.memory();
   const uint64_t in = memory.allocate(std::max<size_t>(input.size(), 16)),
@@ -175,9 +178,9 @@ std::vector<uint32_t> TensorKernel::run(Emulator& emulator, const Options& optio
   const auto optional = [&](const char* text) {
     return columns == 0 ? std::string() : fmt::format(fmt::runtime(text), arg("group", ctaGroup), arg("columns", columns));
   };
-  const std::string ptx =
-      fmt::format(kFrame, arg("outputBytes", outputWords * 4), arg("inputBytes", input.size()),
-                  arg("allocate", optional(kAllocate)), arg("body", body), arg("deallocate", optional(kDeallocate)));
+  const std::string ptx = fmt::format(kFrame, arg("outputBytes", outputWords * 4), arg("inputBytes", inputBytes),
+                                      arg("inputStride", inputPerCta ? inputBytes : 0), arg("allocate", optional(kAllocate)),
+                                      arg("body", body), arg("deallocate", optional(kDeallocate)));
   const void* arguments[] = {&in, &out};
   machine::LaunchConfig config;
   config.grid.x = config.cluster.x = ctas;

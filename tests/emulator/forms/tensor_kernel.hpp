@@ -22,11 +22,12 @@ namespace shiftconv::tests {
 
 struct TensorKernel {
   std::string body;
-  std::vector<std::byte> input = {};  ///< at most 64 KiB; the same for every CTA
+  std::vector<std::byte> input = {};  ///< at most 64 KiB for each CTA; the same for every CTA unless inputPerCta
   uint32_t outputWords = 0;           ///< 32-bit words of each CTA, poisoned with 0xCB bytes
   uint32_t columns = 512;             ///< 0: the body allocates itself
   uint32_t ctas = 1;
   uint32_t ctaGroup = 1;
+  bool inputPerCta = false;  ///< `input` holds one image per CTA, of equal sizes, in order of rank
 
   /// Runs on `emulator`; throws EmulatorError.
   std::vector<uint32_t> run(emulator::Emulator& emulator, const emulator::Options& options,
