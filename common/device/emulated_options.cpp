@@ -5,7 +5,10 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "common/device/joined.hpp"
@@ -76,6 +79,25 @@ Status chooseAlternative(emulator::Semantics& semantics, std::string_view name, 
   return {StatusCode::NotFound, fmt::format("there is no unproven behaviour \"{}\"; known are {}", id, joined(ids))};
 }
 
+/// A report of the probe kit (tests/probe), or as much of one as has a member "semantics".
+Status loadSemantics(emulator::Semantics& semantics, std::string_view path) {
+  std::ifstream file{std::string(path)};
+  if (!file) return {StatusCode::NotFound, fmt::format("option \"semantics.file\": cannot read {}", path)};
+  const nlohmann::json report = nlohmann::json::parse(file, nullptr, false);
+  if (!report.is_object() || !report.contains("semantics") || !report["semantics"].is_object())
+    return {StatusCode::InvalidArgument,
+            fmt::format("option \"semantics.file\": {} is no JSON object with an object \"semantics\" in it", path)};
+  emulator::Semantics loaded = semantics;
+  for (const auto& [id, choice] : report["semantics"].items()) {
+    const std::string text = choice.is_string() ? choice.get<std::string>() : choice.dump();
+    const std::string name = std::string(kSemanticsPrefix) + id;
+    if (Status status = chooseAlternative(loaded, name, text); !status.ok())
+      return {status.code(), fmt::format("{}: {}", path, status.message())};
+  }
+  semantics = loaded;
+  return {};
+}
+
 }  // namespace
 
 Status setEmulatedOption(emulator::Options& options, std::string_view name, std::string_view value) {
@@ -85,12 +107,12 @@ Status setEmulatedOption(emulator::Options& options, std::string_view name, std:
   if (name == "hazards") return choose(kHazardModes, name, value, options.hazards);
   if (name == "host_threads") return parseNumber(name, value, options.hostThreads, kMaxHostThreads);
   if (name == "instruction_limit") return parseNumber(name, value, options.instructionLimit);
+  if (name == "semantics.file") return loadSemantics(options.semantics, value);
   if (name.starts_with(kSemanticsPrefix)) return chooseAlternative(options.semantics, name, value);
-  return {
-      StatusCode::NotFound,
-      fmt::format(
-          "there is no option \"{}\"; known are schedule, seed, numerics, hazards, semantics.U<n>, host_threads, instruction_limit",
-          name)};
+  return {StatusCode::NotFound,
+          fmt::format("there is no option \"{}\"; known are schedule, seed, numerics, hazards, semantics.U<n>, semantics.file, "
+                      "host_threads, instruction_limit",
+                      name)};
 }
 
 }  // namespace shiftconv::device

@@ -14,6 +14,7 @@ namespace shiftconv::device {
 ///   "numerics"          hardware | fast
 ///   "hazards"           off | warn | error: what to do with races and missing fences
 ///   "semantics.U<n>"    number or text of an alternative
+///   "semantics.file"    path of a JSON object whose member "semantics" holds such choices, as {"U3": 1}
 ///   "host_threads"      decimal, 0..1024
 ///   "instruction_limit" decimal
 Status setEmulatedOption(emulator::Options& options, std::string_view name, std::string_view value);

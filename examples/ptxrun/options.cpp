@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "common/device/emulated_options.hpp"
+
 namespace ptxrun {
 namespace {
 
@@ -70,6 +72,7 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
   std::vector<std::string> semantics;
+  std::string semanticsFile;
   app.add_option("ptx", options.ptxPath, "PTX file")->required();
   app.add_flag("--list", options.list, "Show the kernels and their parameters, and stop");
   app.add_option("--kernel", options.kernel, "Kernel to run (needed when the file holds several)");
@@ -101,6 +104,8 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  app.add_option("--semantics-file", semanticsFile,
+                 "JSON of the probe kit (tests/probe): the alternatives that a GPU was seen to follow; --semantics overrides it");
   app.add_option("--instruction-limit", options.machine.instructionLimit,
                  "Stop after so many warp instructions (default: no limit)");
   app.add_option("--threads", options.machine.hostThreads, "Host threads (default: one per core)");
@@ -110,6 +115,10 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   addList("--roles", options.roles, "Names of the warps of a CTA in that table: producer,mma,...");
   try {
     app.parse(argc, argv);
+    if (!semanticsFile.empty()) {
+      const shiftconv::Status status = shiftconv::device::setEmulatedOption(options.machine, "semantics.file", semanticsFile);
+      if (!status.ok()) throw CLI::ValidationError("--semantics-file", status.message());
+    }
     chooseSemantics(semantics, options.machine.semantics);
     for (const auto& [name, numbers] :
          {std::pair{"--grid", &options.grid}, {"--block", &options.block}, {"--cluster", &options.cluster}})

@@ -1,6 +1,11 @@
 #include "common/device/emulated_options.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 namespace shiftconv::device::tests {
 namespace {
@@ -41,6 +46,42 @@ TEST(EmulatedOptions, ChooseAlternativesByNumberAndByName) {
       EXPECT_TRUE(setEmulatedOption(options, name, question.alternatives[i]).ok()) << name << " " << question.alternatives[i];
       EXPECT_EQ(options.semantics[question.id], i) << name;
     }
+}
+
+/// A file that lives as long as this object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text) { std::ofstream(path_) << text; }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("semantics_" + std::to_string(getpid()) + ".json");
+};
+
+TEST(EmulatedOptions, LoadAlternativesFromAFile) {
+  Options options;
+  options.semantics.choose(Unproven::U9, 1);
+  const TemporaryFile file(R"({"device": "a GPU", "semantics": {"U3": 1, "U24": "ignored"}})");
+  const Status status = setEmulatedOption(options, "semantics.file", file.path());
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(options.semantics[Unproven::U3], 1);
+  EXPECT_EQ(options.semantics[Unproven::U24], 2);
+  EXPECT_EQ(options.semantics[Unproven::U9], 1) << "questions that the file does not name keep their alternative";
+}
+
+TEST(EmulatedOptions, RefusedFilesChangeNothing) {
+  for (const char* text : {"", "[]", "{}", R"({"semantics": 3})", R"({"semantics": {"U3": 1, "U4": 77}})",
+                           R"({"semantics": {"U3": 1, "U99": 0}})", R"({"semantics": {"U3": 1, "U4": null}})"}) {
+    Options options;
+    const TemporaryFile file(text);
+    const Status status = setEmulatedOption(options, "semantics.file", file.path());
+    EXPECT_FALSE(status.ok()) << text;
+    EXPECT_NE(status.message().find(file.path()), std::string::npos) << status.message();
+    EXPECT_EQ(options.semantics[Unproven::U3], 0) << text;
+  }
+  Options options;
+  EXPECT_EQ(setEmulatedOption(options, "semantics.file", "/nonexistent").code(), StatusCode::NotFound);
 }
 
 struct Wrong {

@@ -56,7 +56,7 @@ TEST_F(Ptxrun, HelpIsComplete) {
   const std::string help = ptxrunOk({"--help"});
   for (const char* option :
        {"--list", "--kernel", "--grid", "--block", "--cluster", "--shared", "--arg", "--buffer", "--policy", "--seed", "--numerics",
-        "--semantics", "--counters", "--roles", "--instruction-limit", "--repeat", "--threads"})
+        "--semantics", "--semantics-file", "--counters", "--roles", "--instruction-limit", "--repeat", "--threads"})
     EXPECT_NE(help.find(option), std::string::npos) << option;
   expectParts(help, {"inout:FILE:OUTPUT", "Tensor maps in JSON", "Example:", "Exit status"});
 }
@@ -72,6 +72,9 @@ TEST_F(Ptxrun, UsageErrorsNameWhatIsWrong) {
   expectError({ptx("tiled_gemm"), "--grid", "1,y"}, 1, {"--grid", "y"});
   expectError({ptx("tiled_gemm"), "--semantics", "U99=1"}, 1, {"U99=1"});
   expectError({ptx("tiled_gemm"), "--semantics", "U3=77"}, 1, {"U3=77", "U3=0"});
+  expectError({ptx("tiled_gemm"), "--semantics-file", "absent.json"}, 1, {"--semantics-file", "absent.json"});
+  const std::string wrong = file("wrong.json", R"({"semantics": {"U3": 77}})");
+  expectError({ptx("tiled_gemm"), "--semantics-file", wrong}, 1, {"wrong.json", "U3", "the alternatives are"});
 }
 
 TEST_F(Ptxrun, ArgumentErrorsNameTheArgument) {
