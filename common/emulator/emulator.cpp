@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/machine/launcher.hpp"
 
 namespace shiftconv::emulator {
@@ -88,7 +89,10 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   checkArguments(*kernel, arguments);
   const ParameterBlock parameters(impl_->memory, *kernel, arguments);
   LaunchReport report;
-  report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options);
+  hazards::Reporter reporter(options.hazards);
+  report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options,
+                                     options.hazards == HazardMode::Off ? nullptr : &reporter);
+  report.hazards = reporter.take();
   report.hostSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

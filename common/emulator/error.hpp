@@ -21,7 +21,7 @@ enum class ErrorKind : uint8_t {
   Trap,  ///< trap or brkpt executed
   OutOfMemory,
   Hazard,  ///< the hazard checker found something, and was told to make it an error
-  Limit,  ///< instruction limit of the launch reached
+  Limit,   ///< instruction limit of the launch reached
 };
 
 const char* toString(ErrorKind kind);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 
 namespace shiftconv::emulator::machine {
 
@@ -16,6 +17,7 @@ AsyncQueue::AsyncQueue(SchedulePolicy policy, uint64_t seed) : policy_(policy), 
 OperationId AsyncQueue::issue(AsyncOperation operation) {
   const OperationId id = next_++;
   ++issued_[operation.name];
+  if (hazards != nullptr) hazards->issued(id, operation);
   pending_.push_back({id, std::move(operation)});
   index_.emplace(id, std::prev(pending_.end()));
   if (policy_ == SchedulePolicy::Earliest) force(id);
@@ -32,12 +34,15 @@ bool AsyncQueue::eligible(const Pending& entry) const {
 void AsyncQueue::run(Entry entry) {
   // Unlinked first, so that the operation may itself issue or force others.
   std::list<Pending> running;
-  index_.erase(entry->id);
+  const OperationId id = entry->id;
+  index_.erase(id);
   running.splice(running.begin(), pending_, entry);
   ++completed_;
   const AsyncOperation& operation = running.front().operation;
   try {
+    if (hazards != nullptr) hazards->begin(id);
     if (operation.complete) operation.complete();
+    if (hazards != nullptr) hazards->end();
   } catch (const EmulatorError& error) {
     if (!describe) throw;
     throw EmulatorError(error.kind(), std::string(error.what()) + "\n  asynchronous operation " + std::string(operation.name) +

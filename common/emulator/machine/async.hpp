@@ -17,6 +17,10 @@
 #include "common/emulator/options.hpp"
 #include "common/emulator/ptx/module.hpp"
 
+namespace shiftconv::emulator::hazards {
+class HazardChecker;
+}
+
 namespace shiftconv::emulator::machine {
 
 /// 1, 2, ... in issue order within a cluster; 0 means none.
@@ -35,6 +39,13 @@ struct AsyncOperation {
   IssuePoint issuer;
   std::vector<OperationId> predecessors;  ///< must be complete before this one may run
   std::function<void()> complete;         ///< may throw EmulatorError; the queue adds the issue point
+  /// For the hazard checker: what the execution-ordered pairs of tcgen05 say about it (tensor/ordering.hpp).
+  struct Pairs {
+    uint8_t kind = 0;                   ///< a tensor::OperationClass plus one; 0: in no pair
+    uint64_t accumulator = 0;           ///< of an mma: address and shape
+    uint32_t ctas = 0;                  ///< whose Tensor Memory it touches, bit per CTA
+    std::vector<OperationId> before{};  ///< as predecessors, but with those that were complete already
+  } pairs{};
 };
 
 /// The outstanding operations of one cluster. Issued operations are counted by name here (Counters::operations). Not thread safe: a
@@ -68,6 +79,8 @@ class AsyncQueue {
   const std::map<std::string_view, uint64_t>& issued() const { return issued_; }
   /// Turns an issue point into text for errors raised by operations; set by the cluster.
   std::function<std::string(const IssuePoint&)> describe;
+  /// Told of every operation; nullptr: hazards are not looked for.
+  hazards::HazardChecker* hazards = nullptr;
 
  private:
   struct Pending {

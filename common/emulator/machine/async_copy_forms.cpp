@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/async_copy.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -123,6 +124,8 @@ void copy(Execution& execution, const DecodedInstruction& instruction) {
          forEachLane(lanes, [&](unsigned lane) { counters.addBytes(Engine::Threads, Traffic::GlobalRead, sourceBytes[lane]); });
        }});
   warp.state->copies.add(lanes, id);
+  if (auto* hazards = cluster.hazards.get())
+    forEachLane(lanes, [&](unsigned lane) { hazards->addToGroup(hazards::HazardChecker::Group::Copy, warp, lane, id); });
 }
 
 void decodeCopy(DecodeContext& context, const FormMatch& match) {
@@ -154,7 +157,12 @@ void decodeCopy(DecodeContext& context, const FormMatch& match) {
   context.out().handler = copy;
 }
 
-void commitGroup(Execution& execution, const DecodedInstruction&) { execution.warp.state->copies.commit(execution.mask); }
+void commitGroup(Execution& execution, const DecodedInstruction&) {
+  execution.warp.state->copies.commit(execution.mask);
+  if (auto* hazards = execution.warp.cta.cluster.hazards.get())
+    forEachLane(execution.mask,
+                [&](unsigned lane) { hazards->commitGroup(hazards::HazardChecker::Group::Copy, execution.warp, lane); });
+}
 
 void decodeCommitGroup(DecodeContext& context, const FormMatch&) {
   if (!context.instruction().operands.empty()) context.illegal("the instruction takes no operands");
@@ -172,6 +180,12 @@ void waitGroup(Execution& execution, const DecodedInstruction& instruction) {
     const bool done =
         instruction.immediate == kWaitAll ? copies.allDone(queue, lane) : copies.groupsDone(queue, lane, instruction.immediate);
     waiting |= static_cast<LaneMask>(!done) << lane;
+    auto* hazards = warp.cta.cluster.hazards.get();
+    if (hazards == nullptr || !done) return;
+    if (instruction.immediate == kWaitAll)
+      hazards->waitedForAll(hazards::HazardChecker::Group::Copy, warp, lane);
+    else
+      hazards->waitedForGroups(hazards::HazardChecker::Group::Copy, warp, lane, instruction.immediate);
   });
   if (waiting != 0) warp.block(waiting, {.text = "its groups of cp.async copies", .mayTimeOut = false, .describe = {}});
 }

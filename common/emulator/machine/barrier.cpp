@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 #include "common/emulator/tensor/tensor_unit.hpp"
@@ -27,6 +28,8 @@ void releaseIfFull(Cta& cta, NamedBarrier& barrier) {
     barrier.results[barrier.generation] = {barrier.trueCount, barrier.contributions};
     while (barrier.results.begin()->first + kKeptResults < barrier.generation) barrier.results.erase(barrier.results.begin());
   }
+  if (auto* hazards = cta.cluster.hazards.get())
+    hazards->barrierComplete(cta.rank, static_cast<uint32_t>(&barrier - cta.barriers.data()), barrier.generation);
   ++barrier.generation;
   barrier.arrived = barrier.arrivedInWarps = barrier.expected = barrier.trueCount = barrier.contributions = 0;
   barrier.open = false;
@@ -37,6 +40,8 @@ void releaseClusterIfFull(Cluster& cluster) {
   ClusterBarrier& barrier = cluster.barrier;
   if (barrier.arrived == 0 || barrier.arrived < cluster.liveThreads) return;
   barrier.arrived = 0;
+  if (auto* hazards = cluster.hazards.get())
+    hazards->barrierComplete(0, hazards::HazardChecker::kClusterBarrier, barrier.generation);
   ++barrier.generation;
   for (const auto& cta : cluster.ctas)
     for (const auto& warp : cta->warps) warp->state->clusterArrived = 0;
@@ -72,6 +77,7 @@ uint64_t arriveAtBarrier(Warp& warp, LaneMask lanes, uint32_t id, uint32_t threa
   if (barrier.expected != 0 && barrier.arrivedInWarps > barrier.expected)
     fail(fmt::format("barrier {}: {} threads have arrived in a round for {}", id, barrier.arrivedInWarps, barrier.expected));
   const uint64_t round = barrier.generation;
+  if (auto* hazards = cta.cluster.hazards.get()) hazards->barrierArrive(warp, lanes, id);
   ++cta.cluster.changes;
   releaseIfFull(cta, barrier);
   return round;
@@ -81,7 +87,7 @@ bool barrierRoundDone(const Cta& cta, uint32_t id, uint64_t round) { return cta.
 
 NamedBarrier::Result barrierResult(const Cta& cta, uint32_t id, uint64_t round) { return cta.barriers[id].results.at(round); }
 
-void arriveAtClusterBarrier(Warp& warp, LaneMask lanes) {
+void arriveAtClusterBarrier(Warp& warp, LaneMask lanes, bool release) {
   Warp::State& state = *warp.state;
   if ((state.clusterPending & lanes) != 0)
     fail(fmt::format("lanes {} arrive at the cluster barrier again without having waited",
@@ -90,6 +96,7 @@ void arriveAtClusterBarrier(Warp& warp, LaneMask lanes) {
   state.clusterPending |= lanes;
   Cluster& cluster = warp.cta.cluster;
   cluster.barrier.arrived += count(lanes);
+  if (auto* hazards = cluster.hazards.get()) hazards->barrierArrive(warp, lanes, hazards::HazardChecker::kClusterBarrier, release);
   ++cluster.changes;
   releaseClusterIfFull(cluster);
 }
@@ -100,6 +107,9 @@ bool waitAtClusterBarrier(Warp& warp, LaneMask lanes) {
     fail(fmt::format("lanes {} wait at the cluster barrier without having arrived", describeLanes(lanes & ~state.clusterPending)));
   if ((state.clusterArrived & lanes) != 0) return false;
   state.clusterPending &= ~lanes;
+  Cluster& cluster = warp.cta.cluster;
+  if (auto* hazards = cluster.hazards.get())
+    hazards->barrierLeave(warp, lanes, hazards::HazardChecker::kClusterBarrier, cluster.barrier.generation - 1);
   return true;
 }
 

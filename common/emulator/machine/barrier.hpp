@@ -16,7 +16,8 @@ uint64_t arriveAtBarrier(Warp& warp, LaneMask lanes, uint32_t id, uint32_t threa
 bool barrierRoundDone(const Cta& cta, uint32_t id, uint64_t round);
 NamedBarrier::Result barrierResult(const Cta& cta, uint32_t id, uint64_t round);
 
-void arriveAtClusterBarrier(Warp& warp, LaneMask lanes);
+/// `release`: what the lanes did before is published to those that wait.
+void arriveAtClusterBarrier(Warp& warp, LaneMask lanes, bool release);
 /// True, and the lanes' arrival is used up, when the round they arrived in is complete.
 bool waitAtClusterBarrier(Warp& warp, LaneMask lanes);
 

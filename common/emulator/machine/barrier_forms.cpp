@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/barrier.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -21,6 +22,7 @@ constexpr uint64_t kAligned = 1;
 constexpr uint64_t kNegated = 2;  ///< the predicate of a reduction is used inverted
 constexpr uint64_t kReduceAnd = 4;
 constexpr uint64_t kReduceOr = 8;  ///< neither: popc
+constexpr uint64_t kRelaxed = 16;
 // Operands of bar: 0 barrier, 1 thread count (kNoSlot: all), 2 predicate in, 3 result.
 
 /// Lanes may name different barriers when the instruction is not aligned: `action(lanes, id, threads)` per barrier.
@@ -61,10 +63,12 @@ void synchronise(Execution& execution, const DecodedInstruction& instruction, st
   forEachBarrier(execution, instruction, [&](LaneMask lanes, uint32_t id, uint32_t threads) {
     // The token is the round plus one, so that it is never 0.
     const uint64_t round = token != 0 ? token - 1 : arriveAtBarrier(warp, lanes, id, threads, predicate);
-    if (barrierRoundDone(warp.cta, id, round))
+    if (barrierRoundDone(warp.cta, id, round)) {
+      if (auto* hazards = warp.cta.cluster.hazards.get()) hazards->barrierLeave(warp, lanes, id, round);
       done(lanes, id, round);
-    else
+    } else {
       warp.state->sleep(lanes, barrierReason(warp.cta, id), round + 1);
+    }
   });
 }
 
@@ -148,7 +152,7 @@ void decodeWarpSync(DecodeContext& context, const FormMatch&) {
 
 void clusterArrive(Execution& execution, const DecodedInstruction& instruction) {
   if (instruction.immediate & kAligned) execution.warp.requireAligned(execution.mask, "barrier.cluster.arrive.aligned");
-  arriveAtClusterBarrier(execution.warp, execution.mask);
+  arriveAtClusterBarrier(execution.warp, execution.mask, (instruction.immediate & kRelaxed) == 0);
 }
 
 void clusterWait(Execution& execution, const DecodedInstruction& instruction) {
@@ -164,7 +168,7 @@ void clusterWait(Execution& execution, const DecodedInstruction& instruction) {
 template <Handler kHandler>
 void decodeClusterBarrier(DecodeContext& context, const FormMatch& match) {
   if (!context.instruction().operands.empty()) context.illegal("the instruction takes no operands");
-  context.out().immediate = match.has("aligned") ? kAligned : 0;
+  context.out().immediate = (match.has("aligned") ? kAligned : 0) | (match.has("relaxed") ? kRelaxed : 0);
   context.out().handler = kHandler;
   context.out().endsGroup = true;
 }

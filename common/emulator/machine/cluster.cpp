@@ -6,9 +6,10 @@
 #include <iterator>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
-#include "common/emulator/tensor/tensor_unit.hpp"
+#include "common/emulator/tensor/tensor_state.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -77,6 +78,16 @@ Cluster::Cluster(const isa::Program& theProgram, const isa::CompiledFunction& th
   counters.threadInstructions.resize(warps);
 }
 Cluster::~Cluster() = default;
+
+void Cluster::watch(hazards::Reporter& reporter) {
+  hazards = std::make_unique<hazards::HazardChecker>(*this, reporter);
+  queue.hazards = hazards.get();
+  for (const auto& cta : ctas) {
+    cta->shared.watch(hazards.get(), cta->rank);
+    cta->mbarriers.watch(hazards.get(), cta->rank);
+    tensor::stateOf(*cta).memory.watch(hazards.get(), cta->rank);
+  }
+}
 
 Cta& Cluster::ctaOfShared(uint32_t windowAddress) {
   const uint32_t rank = windowAddress >> kSharedRankShift;

@@ -23,6 +23,10 @@
 namespace shiftconv::emulator::tensor {
 class TensorUnit;  // Tensor Memory, its allocator and the ordering state of one CTA (tensor/tensor_unit.hpp)
 }
+namespace shiftconv::emulator::hazards {
+class HazardChecker;
+class Reporter;
+}  // namespace shiftconv::emulator::hazards
 namespace shiftconv::emulator::tma {
 class BulkGroups;  // bulk async-groups of the threads of one CTA (tma/bulk_groups.hpp)
 }
@@ -71,7 +75,7 @@ class Cta {
   std::unique_ptr<tma::BulkGroups> bulkGroups;
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
-  uint32_t liveThreads = 0;  ///< threads that have not exited
+  uint32_t liveThreads = 0;      ///< threads that have not exited
   bool sawFailedCancel = false;  ///< a clusterlaunchcontrol.query_cancel of this CTA has answered "not canceled"
 };
 
@@ -86,6 +90,9 @@ class Cluster {
   Cluster(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, Dim3 clusterId,
           GlobalMemory& global, uint64_t parameterAddress, const Options& options, uint64_t seed);
   ~Cluster();
+
+  /// From now on hazards are looked for and told to `reporter`; to be called before run().
+  void watch(hazards::Reporter& reporter);
 
   /// Runs until every warp has exited or about `warpInstructions` were executed; true when finished.
   bool run(uint64_t warpInstructions);
@@ -108,6 +115,7 @@ class Cluster {
   /// none left. Set by who runs the grid; the default finds none.
   std::function<std::optional<Dim3>()> cancelUnstarted = [] { return std::optional<Dim3>{}; };
   std::vector<std::unique_ptr<Cta>> ctas;
+  std::unique_ptr<hazards::HazardChecker> hazards;  ///< nullptr: hazards are not looked for
   ClusterBarrier barrier;
   uint32_t liveThreads = 0;
   /// Increased by anything a sleeping warp might wait for (barrier phase, TMEM dealloc, group completion).

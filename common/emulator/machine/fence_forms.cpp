@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/warp_state.hpp"
@@ -23,7 +24,14 @@ using ptx::ScalarType;
 constexpr uint32_t kTensorMapBytes = 128;
 constexpr unsigned kWarpsInWarpgroup = 4;
 
-void hostFence(Execution&, const DecodedInstruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
+template <hazards::FenceKind kKind>
+void hostFence(Execution& execution, const DecodedInstruction&) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (auto* hazards = execution.warp.cta.cluster.hazards.get()) hazards->fence(execution.warp, execution.mask, kKind);
+}
+constexpr Handler kMemoryFence = hostFence<hazards::FenceKind::Memory>;
+constexpr Handler kProxyFence = hostFence<hazards::FenceKind::AsyncProxy>;
+constexpr Handler kMbarrierFence = hostFence<hazards::FenceKind::MbarrierInit>;
 void nothing(Execution&, const DecodedInstruction&) {}
 
 template <Handler kHandler>
@@ -124,17 +132,17 @@ namespace shiftconv::emulator::isa {
 FormFamily fenceForms() {
   using namespace machine;
   return {
-      {"membar.(cta|gl|sys)", decodeBare<hostFence>},
-      {"membar.proxy.(alias|async)", decodeBare<hostFence>},
-      {"fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys)", decodeBare<hostFence>},
-      {"fence.acquire.sync_restrict::shared::cluster.cluster", decodeBare<hostFence>},
-      {"fence.release.sync_restrict::shared::cta.cluster", decodeBare<hostFence>},
-      {"fence.proxy.alias", decodeBare<hostFence>},
-      {"fence.proxy.async{.(global|shared::cta|shared::cluster)}", decodeBare<hostFence>},
-      {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", decodeBare<hostFence>},
-      {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", decodeBare<hostFence>},
-      {"fence.mbarrier_init.release.cluster", decodeBare<hostFence>},
-      {"fence.proxy.tensormap::generic.release.(cta|cluster|gpu|sys)", decodeBare<hostFence>},
+      {"membar.(cta|gl|sys)", decodeBare<kMemoryFence>},
+      {"membar.proxy.(alias|async)", decodeBare<kProxyFence>},
+      {"fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys)", decodeBare<kMemoryFence>},
+      {"fence.acquire.sync_restrict::shared::cluster.cluster", decodeBare<kMemoryFence>},
+      {"fence.release.sync_restrict::shared::cta.cluster", decodeBare<kMemoryFence>},
+      {"fence.proxy.alias", decodeBare<kMemoryFence>},
+      {"fence.proxy.async{.(global|shared::cta|shared::cluster)}", decodeBare<kProxyFence>},
+      {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", decodeBare<kProxyFence>},
+      {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", decodeBare<kProxyFence>},
+      {"fence.mbarrier_init.release.cluster", decodeBare<kMbarrierFence>},
+      {"fence.proxy.tensormap::generic.release.(cta|cluster|gpu|sys)", decodeBare<kMemoryFence>},
       {"fence.proxy.tensormap::generic.acquire.(cta|cluster|gpu|sys)", decodeAcquireTensorMap},
       {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.(cta|cluster|gpu|sys).sync.aligned",
        decodeCopyTensorMap},

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -105,8 +106,7 @@ void sharedFixed(SharedMemory& memory, const Request& request, const LaneAddress
                   uint64_t{cta.rank} << kSharedRankShift, (uint64_t{cta.rank} << kSharedRankShift) + cta.shared.size()));
 }
 
-void shared(const Request& request, const LaneAddresses& addresses, bool clusterWide, LanePointers& pointers) {
-  request.count(Traffic::SharedRead, Traffic::SharedWrite, request.lanes);
+void sharedPointers(const Request& request, const LaneAddresses& addresses, bool clusterWide, LanePointers& pointers) {
   Cta& own = request.execution.warp.cta;
   const bool local =
       std::all_of(addresses.begin(), addresses.end(), [&](uint64_t address) { return address >> kSharedRankShift == own.rank; });
@@ -133,6 +133,13 @@ void shared(const Request& request, const LaneAddresses& addresses, bool cluster
     Cta& cta = window >> kSharedRankShift == own.rank ? own : request.cluster().ctaOfShared(window);
     pointers[lane] = sharedPointer(cta.shared, Cluster::sharedOffset(window), request);
   });
+}
+
+void shared(const Request& request, const LaneAddresses& addresses, bool clusterWide, LanePointers& pointers) {
+  request.count(Traffic::SharedRead, Traffic::SharedWrite, request.lanes);
+  sharedPointers(request, addresses, clusterWide, pointers);
+  if (hazards::HazardChecker* hazards = request.cluster().hazards.get())
+    hazards->sharedAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
 }
 
 void local(const Request& request, const LaneAddresses& addresses, LanePointers& pointers) {

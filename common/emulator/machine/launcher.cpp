@@ -61,13 +61,14 @@ uint64_t clusterSeed(uint64_t seed, uint64_t index) {
 class Grid {
  public:
   Grid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-       uint64_t parameterAddress, const Options& options)
+       uint64_t parameterAddress, const Options& options, hazards::Reporter* reporter)
       : program_(program),
         kernel_(kernel),
         config_(config),
         global_(global),
         parameterAddress_(parameterAddress),
-        options_(options) {
+        options_(options),
+        reporter_(reporter) {
     clusters_ = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y, config.grid.z / config.cluster.z};
     const uint64_t wanted = options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     threads_ = static_cast<unsigned>(std::min<uint64_t>(wanted, clusters_.count()));
@@ -120,6 +121,7 @@ class Grid {
                            std::make_unique<Cluster>(program_, kernel_, config_, clusterId(*index), global_, parameterAddress_,
                                                      options_, clusterSeed(options_.seed, *index)),
                            kSlice, 0});
+      if (reporter_ != nullptr) resident.front().cluster->watch(*reporter_);
       resident.front().cluster->cancelUnstarted = [this] { return cancelUnstarted(); };
     } catch (...) {
       fail(*index);
@@ -197,6 +199,7 @@ class Grid {
   GlobalMemory& global_;
   const uint64_t parameterAddress_;
   const Options& options_;
+  hazards::Reporter* const reporter_;
   Dim3 clusters_;
   unsigned threads_ = 1;
   uint64_t residentPerThread_ = 1;
@@ -252,8 +255,8 @@ LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunctio
 }
 
 Counters runGrid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-                 uint64_t parameterAddress, const Options& options) {
-  return Grid(program, kernel, config, global, parameterAddress, options).run();
+                 uint64_t parameterAddress, const Options& options, hazards::Reporter* reporter) {
+  return Grid(program, kernel, config, global, parameterAddress, options, reporter).run();
 }
 
 }  // namespace shiftconv::emulator::machine

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/memory.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -35,7 +36,7 @@ std::string MbarrierTable::describe(uint32_t offset) const {
 
 void MbarrierTable::store(uint32_t offset, const State& state) {
   const uint64_t image = encode(state);
-  std::memcpy(shared_.write(offset, kBytes, kBytes), &image, kBytes);
+  std::memcpy(shared_.writeFixed<kBytes>(offset), &image, kBytes);
 }
 
 const MbarrierTable::State* MbarrierTable::find(uint32_t offset) const {
@@ -49,7 +50,7 @@ const MbarrierTable::State& MbarrierTable::checked(uint32_t offset, const char* 
   if (found == barriers_.end())
     fail(fmt::format("{} on shared offset 0x{:x}, where no mbarrier was initialised (or it was invalidated)", what, offset));
   uint64_t image = 0;
-  std::memcpy(&image, shared_.read(offset, kBytes, kBytes), kBytes);
+  std::memcpy(&image, shared_.readFixed<kBytes>(offset), kBytes);
   if (image != encode(found->second))
     fail(fmt::format("{} on the {}: its 8 bytes were overwritten by something else", what, describe(offset)));
   return found->second;
@@ -76,11 +77,12 @@ void MbarrierTable::invalidate(uint32_t offset) {
   shared_.poison(offset, kBytes);
 }
 
-void MbarrierTable::advanceIfComplete(State& state) {
+void MbarrierTable::advanceIfComplete(uint32_t offset, State& state) {
   if (state.pending != 0 || state.transactions != 0) return;
   ++state.phase;
   state.pending = state.expected;
   ++generation_;
+  if (hazards_ != nullptr) hazards_->mbarrierPhase(rank_, offset, state.phase);
 }
 
 uint64_t MbarrierTable::arrive(uint32_t offset, uint32_t count, bool drop, bool noComplete) {
@@ -91,9 +93,10 @@ uint64_t MbarrierTable::arrive(uint32_t offset, uint32_t count, bool drop, bool 
   if (noComplete && count == state.pending && state.transactions == 0)
     fail(fmt::format(".noComplete arrive with count {} would complete the phase of the {}", count, describe(offset)));
   const uint64_t before = encode(state);
+  if (hazards_ != nullptr) hazards_->mbarrierSignalled(rank_, offset, state.phase);
   if (drop) state.expected -= count;
   state.pending -= count;
-  advanceIfComplete(state);
+  advanceIfComplete(offset, state);
   store(offset, state);
   return before;
 }
@@ -122,8 +125,9 @@ void MbarrierTable::completeTransactions(uint32_t offset, uint32_t bytes) {
   if (int64_t{state.transactions} - bytes < -kMaximumTransactions)
     fail(fmt::format("complete_tx of {} bytes at the {}: the transaction count would fall below -{}", bytes, describe(offset),
                      kMaximumTransactions));
+  if (hazards_ != nullptr) hazards_->mbarrierSignalled(rank_, offset, state.phase);
   state.transactions -= static_cast<int32_t>(bytes);
-  advanceIfComplete(state);
+  advanceIfComplete(offset, state);
   store(offset, state);
 }
 

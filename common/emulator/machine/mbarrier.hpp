@@ -8,6 +8,10 @@
 #include <string>
 #include <unordered_map>
 
+namespace shiftconv::emulator::hazards {
+class HazardChecker;
+}
+
 namespace shiftconv::emulator::machine {
 
 class SharedMemory;
@@ -43,14 +47,20 @@ class MbarrierTable {
   std::string describe(uint32_t offset) const;
   /// Rises whenever any barrier of the table completes a phase; sleeping warps compare it.
   uint64_t generation() const { return generation_; }
+  void watch(hazards::HazardChecker* hazards, uint32_t rank) {
+    hazards_ = hazards;
+    rank_ = rank;
+  }
 
  private:
   static uint64_t encode(const State& state);
   const State& checked(uint32_t offset, const char* what) const;
   State& live(uint32_t offset, const char* what) { return const_cast<State&>(checked(offset, what)); }
-  void advanceIfComplete(State& state);
+  void advanceIfComplete(uint32_t offset, State& state);
   void store(uint32_t offset, const State& state);
   SharedMemory& shared_;
+  hazards::HazardChecker* hazards_ = nullptr;  ///< told of signals by operations and of completed phases
+  uint32_t rank_ = 0;
   std::unordered_map<uint32_t, State> barriers_;
   uint64_t generation_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -25,6 +26,7 @@ struct MbarrierDetail final : InstructionDetail {
   bool noComplete = false;
   bool expectTransactions = false;
   bool parity = false;
+  bool relaxed = false;  ///< neither publishes nor acquires
 };
 
 std::string_view spaceOf(const FormMatch& match) {
@@ -36,6 +38,7 @@ std::string_view spaceOf(const FormMatch& match) {
 std::shared_ptr<MbarrierDetail> barrierDetail(DecodeContext& context, const FormMatch& match, const Operand& address) {
   auto detail = std::make_shared<MbarrierDetail>();
   detail->barrier = memoryOperand(context, address, spaceOf(match));
+  detail->relaxed = match.has("relaxed");
   return detail;
 }
 
@@ -58,6 +61,7 @@ void initialise(Execution& execution, const DecodedInstruction& instruction) {
   forEachLane(execution.mask, [&](unsigned lane) {
     const SharedObject object = ownBarrier(execution, detail, lane, "mbarrier.init");
     object.cta->mbarriers.initialise(object.offset, valueOf(execution, instruction, lane, 0));
+    if (auto* hazards = object.cta->cluster.hazards.get()) hazards->mbarrierInit(execution.warp, lane, *object.cta, object.offset);
   });
   ++execution.warp.cta.cluster.changes;
 }
@@ -67,6 +71,7 @@ void invalidate(Execution& execution, const DecodedInstruction& instruction) {
   forEachLane(execution.mask, [&](unsigned lane) {
     const SharedObject object = ownBarrier(execution, detail, lane, "mbarrier.inval");
     object.cta->mbarriers.invalidate(object.offset);
+    if (auto* hazards = object.cta->cluster.hazards.get()) hazards->mbarrierInval(execution.warp, lane, *object.cta, object.offset);
   });
   ++execution.warp.cta.cluster.changes;
 }
@@ -82,6 +87,8 @@ void arrive(Execution& execution, const DecodedInstruction& instruction) {
                           fmt::format("lane {}: an arrive on an mbarrier of another CTA (rank {}) returns no state: use '_'", lane,
                                       object.cta->rank));
     if (detail.expectTransactions) table.expectTransactions(object.offset, value);
+    if (auto* hazards = object.cta->cluster.hazards.get())
+      hazards->mbarrierArrive(execution.warp, lane, *object.cta, object.offset, !detail.relaxed);
     const uint64_t state = table.arrive(object.offset, detail.expectTransactions ? 1 : value, detail.drop, detail.noComplete);
     if (instruction.operand[0] != kNoSlot) execution.lanes<uint64_t>(instruction.operand[0])[lane] = state;
   });
@@ -116,6 +123,8 @@ LaneMask completedLanes(const Execution& execution, const DecodedInstruction& in
         detail.parity ? object.cta->mbarriers.testParity(object.offset, execution.lanes<uint32_t>(instruction.operand[1])[lane])
                       : object.cta->mbarriers.testState(object.offset, execution.lanes<uint64_t>(instruction.operand[1])[lane]);
     done |= static_cast<LaneMask>(complete) << lane;
+    if (auto* hazards = object.cta->cluster.hazards.get(); hazards != nullptr && complete)
+      hazards->mbarrierWaited(execution.warp, lane, *object.cta, object.offset, !detail.relaxed);
   });
   return done;
 }

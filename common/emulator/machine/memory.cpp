@@ -11,6 +11,7 @@
 #include <string>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -205,6 +206,10 @@ uint64_t GlobalMemory::allocatedBytes() const {
 }
 
 SharedMemory::SharedMemory(uint32_t bytes) : bytes_(bytes, std::byte{kPoison}), written_(bytes, 0) {}
+
+void SharedMemory::notify(uint32_t offset, uint32_t bytes, bool writes) const {
+  hazards_->operationShared(rank_, offset, bytes, writes, writes ? hazards::Role::Destination : hazards::Role::Source);
+}
 
 void SharedMemory::poison(uint32_t offset, uint32_t bytes) {
   if (!fits(offset, bytes, 1)) refuse(offset, bytes, 1, "write");

@@ -12,6 +12,10 @@
 #include <memory>
 #include <vector>
 
+namespace shiftconv::emulator::hazards {
+class HazardChecker;
+}
+
 namespace shiftconv::emulator::machine {
 
 inline constexpr uint64_t kSharedWindow = 0x1000'0000'0000'0000ull;
@@ -66,15 +70,28 @@ class SharedMemory {
   const std::byte* read(uint32_t offset, uint32_t bytes, uint32_t alignment) const {
     if (!fits(offset, bytes, alignment) || std::memchr(written_.data() + offset, 0, bytes) != nullptr)
       refuse(offset, bytes, alignment, "read");
+    observe(offset, bytes, false);
     return bytes_.data() + offset;
   }
   /// Marks the range as written.
   std::byte* write(uint32_t offset, uint32_t bytes, uint32_t alignment) {
     if (!fits(offset, bytes, alignment)) refuse(offset, bytes, alignment, "write");
     std::memset(written_.data() + offset, 1, bytes);
+    observe(offset, bytes, true);
     return bytes_.data() + offset;
   }
-  /// As read() and write() of N bytes (a power of two up to 16) aligned to N: the fast case of thread accesses.
+  /// Tells the hazard checker, if there is one, that the operation that is completing touches the range. read() and write()
+  /// do it themselves; engines that use data() call it.
+  void observe(uint32_t offset, uint32_t bytes, bool writes) const {
+    if (hazards_ != nullptr) [[unlikely]]
+      notify(offset, bytes, writes);
+  }
+  void watch(hazards::HazardChecker* hazards, uint32_t rank) {
+    hazards_ = hazards;
+    rank_ = rank;
+  }
+  /// As read() and write() of N bytes (a power of two up to 16) aligned to N: the fast case of thread accesses, which are
+  /// not reported as accesses of an operation.
   template <uint32_t N>
   const std::byte* readFixed(uint32_t offset) const {
     if (!fits(offset, N, N) || !allWritten<N>(offset)) refuse(offset, N, N, "read");
@@ -101,6 +118,9 @@ class SharedMemory {
     return std::memcmp(written_.data() + offset, ones.data(), N) == 0;
   }
   [[noreturn]] void refuse(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const;
+  void notify(uint32_t offset, uint32_t bytes, bool writes) const;
+  hazards::HazardChecker* hazards_ = nullptr;
+  uint32_t rank_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<uint8_t> written_;  ///< one byte per byte: fast to test in blocks, and cheap at 228 KiB
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/barrier.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
@@ -166,6 +167,7 @@ void Warp::State::warpBarrier(LaneMask lanes, LaneMask members) {
     groups.back().members = members;
     return;
   }
+  if (auto* hazards = warp.cta.cluster.hazards.get()) hazards->warpSync(warp, arrived);
   if (arrived == lanes) return;
   for (Group& group : groups)
     if (group.status == Group::Status::WarpBarrier && group.members == members) {

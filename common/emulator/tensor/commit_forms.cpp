@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/tensor/tensor_forms.hpp"
 
 namespace shiftconv::emulator::tensor {
@@ -70,12 +71,16 @@ void runCommit(Execution& execution, const DecodedInstruction& instruction) {
 void runFenceBefore(Execution& execution, const DecodedInstruction&) {
   Ordering& ordering = orderingOf(execution.warp.cta);
   tma::forEachLane(execution, [&](unsigned lane) { ordering.release(clusterThread(execution.warp, lane)); });
+  if (auto* hazards = execution.warp.cta.cluster.hazards.get())
+    hazards->fence(execution.warp, execution.mask, hazards::FenceKind::TensorBefore);
 }
 
 void runFenceAfter(Execution& execution, const DecodedInstruction&) {
   Ordering& ordering = orderingOf(execution.warp.cta);
   const machine::AsyncQueue& queue = execution.warp.cta.cluster.queue;
   tma::forEachLane(execution, [&](unsigned lane) { ordering.acquire(clusterThread(execution.warp, lane), queue); });
+  if (auto* hazards = execution.warp.cta.cluster.hazards.get())
+    hazards->fence(execution.warp, execution.mask, hazards::FenceKind::TensorAfter);
 }
 
 void decodeCommit(DecodeContext& context, const FormMatch& match) {

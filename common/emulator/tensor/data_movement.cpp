@@ -120,6 +120,7 @@ void performCopy(const CopyOperation& operation, TensorMemory& memory, const mac
         const uint32_t lane = to.lane + copyLane(operation.shape, row, copy);
         std::memcpy(memory.cells(lane) + column, bytes.data(), bytes.size());
         std::memset(memory.written(lane) + column, kWholeCell, bytes.size() / 4);
+        memory.observe(lane, 1, column, kChunkBytes / 4, true, hazards::Role::Destination);
       }
     }
   }
@@ -129,6 +130,7 @@ void performCopy(const CopyOperation& operation, TensorMemory& memory, const mac
 
 void shiftLanes(TensorMemory& memory, uint32_t firstColumn, uint32_t columns, uint32_t firstLane, uint32_t lanes,
                 const LaneBits& heldBack) {
+  memory.observeShift(firstLane, lanes, firstColumn, columns);
   for (uint32_t lane = firstLane; lane + 1 < firstLane + lanes; ++lane) {
     if (heldBack[lane / 32] >> lane % 32 & 1) continue;
     std::memcpy(memory.cells(lane) + firstColumn, memory.cells(lane + 1) + firstColumn, columns * sizeof(uint32_t));

@@ -9,6 +9,7 @@
 #include <charconv>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/tensor/fragment_layout.hpp"
 #include "common/emulator/tensor/tensor_forms.hpp"
 
@@ -82,8 +83,18 @@ FragmentAddress fragmentAddress(const Execution& execution, const FragmentDetail
   return result;
 }
 
+/// Tells the hazard checker about the cells of a load or store.
+void observeFragment(const TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address, bool writes) {
+  const auto role = writes ? hazards::Role::Destination : hazards::Role::Source;
+  const uint32_t lanes = fragmentTraits(detail.shape).lanes;
+  memory.observe(address.first.lane, lanes, address.first.column, detail.columns, writes, role);
+  if (detail.shape != FragmentShape::S16x32bx2) return;
+  memory.observe(address.second.lane, lanes, address.second.column, detail.columns, writes, role);
+}
+
 void loadCells(const TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address, std::byte* frame) {
   requireFragment(memory, detail, address);
+  observeFragment(memory, detail, address, false);
   for (size_t index = 0; index < detail.registers.size(); ++index) {
     auto* lanes = reinterpret_cast<uint32_t*>(frame + detail.registers[index]);
     for (uint32_t thread = 0; thread < kWarpLanes; ++thread) {
@@ -120,6 +131,7 @@ void storeHalf(TensorMemory& memory, uint32_t lane, uint32_t column, uint32_t ha
 void storeCells(TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address,
                 const std::vector<uint32_t>& values, const Semantics& semantics) {
   requireFragment(memory, detail, address);
+  observeFragment(memory, detail, address, true);
   for (size_t i = 0; i < values.size(); ++i) {
     const FragmentCell& cell = detail.cells[i];
     const TmemAddress& base = cell.secondHalf ? address.second : address.first;
@@ -176,7 +188,9 @@ template <std::unordered_map<uint32_t, std::vector<machine::OperationId>> Tensor
 void runWait(Execution& execution, const DecodedInstruction&) {
   execution.warp.requireAligned(execution.mask, "tcgen05.wait");
   std::vector<machine::OperationId>& own = (stateOf(execution.warp.cta).*Outstanding)[execution.warp.index];
-  for (machine::OperationId id : own) execution.warp.cta.cluster.queue.force(id);
+  machine::Cluster& cluster = execution.warp.cta.cluster;
+  for (machine::OperationId id : own) cluster.queue.force(id);
+  if (cluster.hazards) cluster.hazards->waitedTogether(execution.warp, own);
   own.clear();
 }
 

@@ -279,6 +279,42 @@ void shiftOperandA(const MmaOperation& operation, const MmaContext& context, con
   for (uint32_t lane = a.lane; lane < kTmemLanes; lane += kWindowLanes) shiftLanes(cta.tensor, a.column, width, lane, 16, heldBack);
 }
 
+/// Tells the hazard checker what the MMA touches in Tensor Memory; operands in shared memory are reported as they are read.
+void observeOperands(const MmaOperation& operation, const CtaMemories& cta, const LanePlan& plan) {
+  using hazards::Role;
+  // Calls action(first, count) for runs of set entries.
+  const auto forEachRun = [](auto&& isIncluded, auto&& action) {
+    for (uint32_t first = 0; first < kTmemLanes; ++first) {
+      if (!isIncluded(first)) continue;
+      uint32_t end = first;
+      while (end < kTmemLanes && isIncluded(end)) ++end;
+      action(first, end - first);
+      first = end;
+    }
+  };
+  if (operation.aInTensorMemory) {
+    const TmemAddress a = unpackAddress(operation.aAddress);
+    forEachRun([&](uint32_t row) { return plan.rows[row]; },
+               [&](uint32_t first, uint32_t count) {
+                 cta.tensor.observe(a.lane + first, count, a.column, kOperandColumns, false, Role::OperandA);
+               });
+  }
+  if (operation.scaleVector != 0) {
+    constexpr uint32_t kRowsPerColumn = 32;
+    const auto observeScales = [&](uint32_t address, uint32_t rows, Role role) {
+      const uint32_t column = unpackAddress(address).column;
+      cta.tensor.observe(0, kTmemLanes, column, (rows + kRowsPerColumn - 1) / kRowsPerColumn, false, role);
+    };
+    observeScales(operation.scaleA, operation.layout().rowsPerCta, Role::ScaleA);
+    observeScales(operation.scaleB, operation.layout().columns, Role::ScaleB);
+  }
+  const uint32_t column = unpackAddress(operation.d).column;
+  forEachRun([&](uint32_t lane) { return isSet(plan.lanes, lane); },
+             [&](uint32_t first, uint32_t count) {
+               cta.tensor.observe(first, count, column, operation.layout().columns, true, Role::Accumulator);
+             });
+}
+
 void countTraffic(const MmaOperation& operation, const MmaContext& context, const LanePlan& plan) {
   const uint64_t lanes = plan.work.size();
   const uint64_t accumulatorBytes = lanes * operation.layout().columns * sizeof(uint32_t);
@@ -358,6 +394,7 @@ void performMma(const MmaOperation& operation, const MmaContext& context) {
     fetchA(operation, context, memories, plan.rows, a);
     passThroughCollector(operation, context, context.collectors[cta], plan, a);
     if (operation.enableInputD) requireAccumulators(operation, memories, plan);
+    observeOperands(operation, memories, plan);
     const std::vector<uint32_t> highHalves = saveHighHalves(operation, context, plan);
     accumulate(operation, context, memories, a, b, plan);
     finishAccumulators(operation, context, memories, plan, highHalves);

@@ -36,6 +36,7 @@ const std::byte* readChunk(const machine::SharedMemory& shared, uint32_t offset,
                         fmt::format("{} reads shared memory bytes {:#x}..{:#x}, which nothing has written.", describe(), offset,
                                     offset + defined - 1));
   }
+  shared.observe(offset, defined, false);
   return shared.data() + offset;
 }
 

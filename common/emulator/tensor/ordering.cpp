@@ -4,24 +4,27 @@
 
 namespace shiftconv::emulator::tensor {
 
+bool isOrderedPair(OperationClass first, uint64_t firstAccumulator, OperationClass second, uint64_t secondAccumulator) {
+  switch (second) {
+    case OperationClass::Mma:
+      return first != OperationClass::Mma || firstAccumulator == secondAccumulator;
+    case OperationClass::Shift:
+      return first == OperationClass::Mma;
+    case OperationClass::Copy4x256b:
+      return first == OperationClass::Shift;
+    case OperationClass::OtherCopy:
+      return false;
+  }
+  return false;
+}
+
 namespace {
 
 /// Completed operations that nothing retires are forgotten beyond this many.
 constexpr size_t kRememberedOperations = 1024;
 
-/// The execution-ordered pairs of PTX ISA 9.7.16.6.2.
 bool isOrderedPair(const OrderedOperation& first, const OrderedOperation& second) {
-  switch (second.kind) {
-    case OperationClass::Mma:
-      return first.kind != OperationClass::Mma || first.accumulator == second.accumulator;
-    case OperationClass::Shift:
-      return first.kind == OperationClass::Mma;
-    case OperationClass::Copy4x256b:
-      return first.kind == OperationClass::Shift;
-    case OperationClass::OtherCopy:
-      return false;
-  }
-  return false;
+  return isOrderedPair(first.kind, first.accumulator, second.kind, second.accumulator);
 }
 
 bool isShiftingPair(const OrderedOperation& first, const OrderedOperation& second) {
@@ -95,6 +98,13 @@ std::vector<machine::OperationId> Ordering::predecessors(const OrderedOperation&
     if (std::any_of(unordered17.begin(), unordered17.end(), isOpen)) counters.use(Unproven::U17);
   }
   return outstanding;
+}
+
+std::vector<machine::OperationId> Ordering::directlyBefore() const {
+  std::vector<machine::OperationId> ids;
+  for (const Record& record : records_)
+    if (std::find(directlyBefore_.begin(), directlyBefore_.end(), record.serial) != directlyBefore_.end()) ids.push_back(record.id);
+  return ids;
 }
 
 void Ordering::remember(const OrderedOperation& operation, machine::OperationId id, const machine::AsyncQueue& queue) {

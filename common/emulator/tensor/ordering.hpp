@@ -45,11 +45,16 @@ struct OrderedOperation {
   ColumnRange scaleA, scaleB;  ///< block-scaled mma: the columns of the scale factors
 };
 
+/// The execution-ordered pairs of PTX ISA 9.7.16.6.2.
+bool isOrderedPair(OperationClass first, uint64_t firstAccumulator, OperationClass second, uint64_t secondAccumulator);
+
 class Ordering {
  public:
   /// The operations that must complete before `operation` may.
   std::vector<machine::OperationId> predecessors(const OrderedOperation& operation, const Semantics& semantics,
                                                  const machine::AsyncQueue& queue, Counters& counters);
+  /// The operations ordered before the one of the last predecessors(), with those that were complete already.
+  std::vector<machine::OperationId> directlyBefore() const;
   /// Remembers an operation that was just issued with the predecessors of the last call.
   void remember(const OrderedOperation& operation, machine::OperationId id, const machine::AsyncQueue& queue);
   /// What a commit by `thread` tracks: all its earlier operations that are still outstanding.

@@ -9,6 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "common/emulator/hazards/access.hpp"
+
+namespace shiftconv::emulator::hazards {
+class HazardChecker;
+}
+
 namespace shiftconv::emulator::tensor {
 
 inline constexpr uint32_t kTmemLanes = 128;
@@ -58,6 +64,18 @@ class TensorMemory {
   uint8_t* written(uint32_t lane) { return written_.data() + size_t{lane} * kTmemColumns; }
   const uint8_t* written(uint32_t lane) const { return written_.data() + size_t{lane} * kTmemColumns; }
 
+  /// Tells the hazard checker, if there is one, what the operation that is completing touches.
+  void observe(uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, hazards::Role role) const {
+    if (hazards_ != nullptr) [[unlikely]]
+      notify(lane, lanes, column, columns, writes, role);
+  }
+  void watch(hazards::HazardChecker* hazards, uint32_t rank) {
+    hazards_ = hazards;
+    rank_ = rank;
+  }
+  /// A shift moved rows [first + 1, first + lanes) up by one, and left the last one as it was.
+  void observeShift(uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) const;
+
   /// Stores one cell whose halves are all defined.
   void store(uint32_t lane, uint32_t column, uint32_t value) {
     cells(lane)[column] = value;
@@ -65,6 +83,9 @@ class TensorMemory {
   }
 
  private:
+  void notify(uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, hazards::Role role) const;
+  hazards::HazardChecker* hazards_ = nullptr;
+  uint32_t rank_ = 0;
   static constexpr uint32_t kUnits = kTmemColumns / kAllocationUnit;
   bool zeroed_;
   bool relinquished_ = false;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/bulk_operands.hpp"
@@ -113,8 +114,7 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
 
 void runSharedToGlobal(Execution& execution, const DecodedInstruction& instruction) {
   const auto& copy = instruction.as<BulkCopy>();
-  Cta& self = execution.warp.cta;
-  Cluster& cluster = self.cluster;
+  Cluster& cluster = execution.warp.cta.cluster;
   forEachLane(execution, [&](unsigned lane) {
     const uint32_t size = copySize(execution, copy, lane);
     const uint16_t keep = copy.byteMask == machine::kNoSlot ? 0xffff : execution.lanes<uint16_t>(copy.byteMask)[lane];
@@ -150,7 +150,7 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, size);
            ++cluster.wakeups;
          }});
-    self.bulkGroups->add(execution.warp.thread(lane), read, write);
+    addToBulkGroup(execution, lane, read, write);
   });
 }
 
@@ -193,7 +193,13 @@ void decodeCopy(DecodeContext& context, const FormMatch& match) {
 }
 
 void runCommit(Execution& execution, const DecodedInstruction&) {
-  forEachLane(execution, [&](unsigned lane) { execution.warp.cta.bulkGroups->commit(execution.warp.thread(lane)); });
+  auto* hazards = execution.warp.cta.cluster.hazards.get();
+  forEachLane(execution, [&](unsigned lane) {
+    execution.warp.cta.bulkGroups->commit(execution.warp.thread(lane));
+    if (hazards == nullptr) return;
+    hazards->commitGroup(hazards::HazardChecker::Group::BulkRead, execution.warp, lane);
+    hazards->commitGroup(hazards::HazardChecker::Group::BulkWrite, execution.warp, lane);
+  });
 }
 
 void decodeCommit(DecodeContext& context, const FormMatch&) {
@@ -211,7 +217,13 @@ void runWait(Execution& execution, const DecodedInstruction& instruction) {
       reason = fmt::format("bulk async-groups of lane {}: {} pending, at most {} allowed{}", lane, pending, allowed,
                            readsOnly ? " (reads only)" : "");
   });
-  if (!reason.empty()) execution.warp.block({.text = reason});
+  if (!reason.empty()) return execution.warp.block({.text = reason});
+  auto* hazards = execution.warp.cta.cluster.hazards.get();
+  if (hazards == nullptr) return;
+  forEachLane(execution, [&](unsigned lane) {
+    hazards->waitedForGroups(hazards::HazardChecker::Group::BulkRead, execution.warp, lane, allowed);
+    if (!readsOnly) hazards->waitedForGroups(hazards::HazardChecker::Group::BulkWrite, execution.warp, lane, allowed);
+  });
 }
 
 void decodeWait(DecodeContext& context, const FormMatch& match) {
@@ -225,6 +237,15 @@ void decodeWait(DecodeContext& context, const FormMatch& match) {
 }
 
 }  // namespace
+
+void addToBulkGroup(const Execution& execution, unsigned lane, machine::OperationId read, machine::OperationId write) {
+  Cta& cta = execution.warp.cta;
+  cta.bulkGroups->add(execution.warp.thread(lane), read, write);
+  if (auto* hazards = cta.cluster.hazards.get()) {
+    hazards->addToGroup(hazards::HazardChecker::Group::BulkRead, execution.warp, lane, read);
+    hazards->addToGroup(hazards::HazardChecker::Group::BulkWrite, execution.warp, lane, write);
+  }
+}
 
 std::string_view reductionName(const isa::FormMatch& match) {
   for (std::string_view name : {"add", "min", "max", "inc", "dec", "and", "or", "xor"})

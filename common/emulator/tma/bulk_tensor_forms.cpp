@@ -138,8 +138,7 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
 
 void runStore(Execution& execution, const DecodedInstruction& instruction) {
   const auto& copy = instruction.as<TensorCopy>();
-  Cta& self = execution.warp.cta;
-  Cluster& cluster = self.cluster;
+  Cluster& cluster = execution.warp.cta.cluster;
   forEachLane(execution, [&](unsigned lane) {
     const DecodedMap map = readMap(execution, copy, lane);
     const TileStart start = readStart(execution, copy, lane);
@@ -161,7 +160,7 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, moved.global);
            ++cluster.wakeups;
          }});
-    self.bulkGroups->add(execution.warp.thread(lane), read, write);
+    addToBulkGroup(execution, lane, read, write);
   });
 }
 

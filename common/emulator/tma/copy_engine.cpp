@@ -205,6 +205,7 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
     forEachChunk(swizzle, offset, row.tileBytes + row.before * shape.unitBytes, storedBytes(shape, row),
                  [&](uint32_t dense, uint32_t place, uint32_t count) {
                    if (count == 0) return;
+                   if (written) shared.observe(place, count, false);
                    const std::byte* from = written ? shared.data() + place : shared.read(place, count, 1);
                    copyPiece(tile.data() + dense, from, count);
                  });

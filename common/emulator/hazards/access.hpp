@@ -1,0 +1,60 @@
+// One access to memory, in 64 bits.
+#pragma once
+
+#include <cstdint>
+
+#include "common/emulator/machine/async.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+/// What an operation does with the bytes, for reports.
+enum class Role : uint8_t { Source, Destination, OperandA, OperandB, Accumulator, ScaleA, ScaleB, Shifted };
+
+class Access {
+ public:
+  enum class Kind : uint8_t { None, Thread, Warp, Operation };
+
+  constexpr Access() = default;
+  explicit constexpr Access(uint64_t bits) : bits_(bits) {}
+
+  /// `strong`: relaxed, acquire, release or volatile, or atomic: such accesses do not race with each other.
+  static Access byThread(uint32_t thread, uint32_t clock, uint32_t line, bool strong) {
+    return Access(kThread << kKindShift | pack(thread, clock, line, strong));
+  }
+  /// A read of the same bytes by every lane of a warp.
+  static Access byWarp(uint32_t warp, uint32_t clock, uint32_t line, bool strong) {
+    return Access(kWarp << kKindShift | pack(warp, clock, line, strong));
+  }
+  static Access byOperation(machine::OperationId id, Role role) {
+    return Access(kOperation << kKindShift | id << 4 | static_cast<uint64_t>(role));
+  }
+
+  Kind kind() const { return static_cast<Kind>(bits_ >> kKindShift); }
+  uint32_t thread() const { return static_cast<uint32_t>(bits_ >> (kClockBits + kLineBits + 1)) & 0xffffu; }
+  uint32_t warp() const { return thread(); }
+  uint32_t clock() const { return static_cast<uint32_t>(bits_ >> (kLineBits + 1)) & kMaximumClock; }
+  /// PTX line; kMaximumLine stands for that line and all behind it.
+  uint32_t line() const { return static_cast<uint32_t>(bits_ >> 1) & kMaximumLine; }
+  bool strong() const { return kind() != Kind::Operation && (bits_ & 1) != 0; }
+  machine::OperationId operation() const { return bits_ >> 4 & ((uint64_t{1} << (kKindShift - 4)) - 1); }
+  Role role() const { return static_cast<Role>(bits_ & 15); }
+  uint64_t bits() const { return bits_; }
+  bool operator==(const Access&) const = default;
+
+  static constexpr unsigned kKindShift = 62;
+  static constexpr unsigned kClockBits = 26;
+  static constexpr unsigned kLineBits = 19;
+  static constexpr uint32_t kMaximumClock = (1u << kClockBits) - 1;
+  static constexpr uint32_t kMaximumLine = (1u << kLineBits) - 1;
+
+ private:
+  static constexpr uint64_t kThread = 1, kWarp = 2, kOperation = 3;
+  static uint64_t pack(uint32_t index, uint32_t clock, uint32_t line, bool strong) {
+    const uint64_t cut = line < kMaximumLine ? line : kMaximumLine;
+    return uint64_t{index} << (kClockBits + kLineBits + 1) | uint64_t{clock} << (kLineBits + 1) | cut << 1 |
+           static_cast<uint64_t>(strong);
+  }
+  uint64_t bits_ = 0;
+};
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,162 @@
+#include "common/emulator/hazards/checker.hpp"
+
+#include <fmt/format.h>
+
+#include "common/emulator/machine/cluster.hpp"
+#include "common/emulator/machine/report.hpp"
+#include "common/emulator/tensor/tensor_memory.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter)
+    : cluster_(cluster),
+      reporter_(reporter),
+      warpsPerCta_(static_cast<uint32_t>((cluster.config.block.count() + machine::kWarpLanes - 1) / machine::kWarpLanes)) {
+  const size_t ctas = cluster.ctas.size();
+  const ClockPointer nothing = std::make_shared<Clock>();
+  threads_.resize(ctas * warpsPerCta_ * machine::kWarpLanes);
+  for (size_t i = 0; i < threads_.size(); ++i) {
+    threads_[i].view.base = threads_[i].view.tensor = nothing;
+    threads_[i].view.thread = static_cast<uint32_t>(i);
+  }
+  clocks_.assign(ctas * warpsPerCta_, 1);
+  for (const auto& cta : cluster.ctas) {
+    shared_.emplace_back(cta->shared.size());
+    tensor_.emplace_back(size_t{tensor::kTmemLanes} * tensor::kTmemColumns);
+    stale_.emplace_back(size_t{tensor::kTmemLanes} * (tensor::kTmemColumns / 64));
+  }
+}
+
+HazardChecker::~HazardChecker() = default;
+
+uint32_t HazardChecker::lineOf(const machine::Warp& warp) const {
+  const ptx::Instruction* instruction = warp.currentInstruction();
+  return instruction == nullptr ? 0 : instruction->location.ptxLine;
+}
+
+// --- reports --------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t line) {
+  for (const ptx::Function& function : module.functions)
+    for (const ptx::Instruction& instruction : function.body)
+      if (instruction.location.ptxLine == line) return &instruction;
+  return nullptr;
+}
+
+std::string warpName(const machine::Warp& warp, const std::vector<std::string>& roles) {
+  std::string name = machine::describe(warp);
+  if (warp.index < roles.size() && !roles[warp.index].empty()) name += fmt::format(" ({})", roles[warp.index]);
+  return name;
+}
+
+const char* toString(Role role) {
+  switch (role) {
+    case Role::Source:
+      return "source";
+    case Role::Destination:
+      return "destination";
+    case Role::OperandA:
+      return "operand A";
+    case Role::OperandB:
+      return "operand B";
+    case Role::Accumulator:
+      return "accumulator";
+    case Role::ScaleA:
+      return "scale factors of A";
+    case Role::ScaleB:
+      return "scale factors of B";
+    case Role::Shifted:
+      return "shifted rows";
+  }
+  return "operand";
+}
+
+}  // namespace
+
+void HazardChecker::report(HazardKind kind, HazardAccess first, HazardAccess second, std::string missing) {
+  reporter_.report({kind, std::move(first), std::move(second), std::move(missing), 1});
+}
+
+HazardAccess HazardChecker::describeIssuer(const machine::IssuePoint& issuer, std::string what) const {
+  const machine::Warp& warp = *cluster_.ctas[issuer.ctaRank]->warps[issuer.warp];
+  HazardAccess access;
+  access.what = std::move(what);
+  access.kernel = cluster_.kernel.source->name;
+  access.thread = fmt::format("{}, lane {}", warpName(warp, cluster_.options.warpRoles), issuer.lane);
+  access.where = machine::describe(cluster_.program.module, issuer.instruction);
+  if (issuer.instruction != nullptr) {
+    access.ptxLine = issuer.instruction->location.ptxLine;
+    access.sourceLine = issuer.instruction->location.sourceLine;
+  }
+  return access;
+}
+
+HazardAccess HazardChecker::describeThread(const machine::Warp& warp, unsigned lane, std::string what) const {
+  return describeIssuer({warp.cta.rank, warp.index, lane, warp.currentInstruction()}, std::move(what));
+}
+
+HazardAccess HazardChecker::describe(Access access, const Place& place, bool writes) {
+  const std::string bytes = place.count == 0 ? std::string("mbarrier")
+                            : place.tensor   ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane,
+                                                           place.first, place.first + place.count - 1, place.rank)
+                                             : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first,
+                                                           place.first + place.count - 1, place.rank);
+  const char* verb = place.count == 0 ? "initialisation" : writes ? "write" : "read";
+  if (access.kind() == Access::Kind::Operation) {
+    const Operation* operation = operations_.find(access.operation());
+    return describeIssuer(operation->issuer,
+                          fmt::format("{} of {} as {} of {}", verb, bytes, toString(access.role()), operation->name));
+  }
+  const bool whole = access.kind() == Access::Kind::Warp;
+  const uint32_t warp = whole ? access.warp() : access.thread() / machine::kWarpLanes;
+  const machine::IssuePoint point{warp / warpsPerCta_, warp % warpsPerCta_, whole ? 0 : access.thread() % machine::kWarpLanes,
+                                  instructionAt(cluster_.program.module, access.line())};
+  const bool allocation = place.tensor;
+  return describeIssuer(point, allocation ? fmt::format("allocation or deallocation of {}", bytes)
+                                          : fmt::format("{} of {}{}", verb, bytes, whole ? " by all lanes" : ""));
+}
+
+std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place) {
+  if (verdict == Verdict::ProxyFence)
+    return "fence.proxy.async behind the write, before the threads synchronise: the later access goes through the asynchronous "
+           "proxy";
+  if (verdict == Verdict::TensorFence)
+    return "tcgen05.fence::before_thread_sync in the first thread and tcgen05.fence::after_thread_sync in the second one, around "
+           "their synchronisation";
+  if (earlier.kind() != Access::Kind::Operation)
+    return "nothing orders the two: a barrier, or an mbarrier on which the first thread arrives and for which the second one waits";
+  const std::string_view name = operations_.find(earlier.operation())->name;
+  if (name == "tcgen05.ld" || name == "tcgen05.st")
+    return fmt::format("tcgen05.wait::{} by the warp that issued it, and then a synchronisation with tcgen05 fences around it",
+                       name.substr(name.size() - 2));
+  if (name.starts_with("tcgen05"))
+    return "a tcgen05.commit behind it and a wait for its mbarrier" +
+           std::string(place.tensor ? ", followed by tcgen05.fence::after_thread_sync" : "") +
+           (later.operation != nullptr && later.operation->name.starts_with("tcgen05")
+                ? fmt::format(": {} and {} are not an ordered pair, or were not issued in an order that both threads know", name,
+                              later.operation->name)
+                : "");
+  if (name.find("store: read") != std::string_view::npos || name.find("reduce") != std::string_view::npos)
+    return "cp.async.bulk.wait_group.read by the thread that issued the store";
+  if (name.starts_with("cp.async.bulk")) return fmt::format("a wait for the mbarrier that the {} signals", name);
+  return "cp.async.wait_group by the threads that issued the copy, or an mbarrier that cp.async.mbarrier.arrive arrives on";
+}
+
+void HazardChecker::reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
+                                   const Place& place) {
+  const HazardKind kind = verdict == Verdict::ProxyFence    ? HazardKind::ProxyFence
+                          : verdict == Verdict::TensorFence ? HazardKind::TensorFence
+                                                            : HazardKind::Race;
+  const auto lineOfAccess = [&](Access access) {
+    if (access.kind() != Access::Kind::Operation) return access.line();
+    const ptx::Instruction* instruction = operations_.find(access.operation())->issuer.instruction;
+    return instruction == nullptr ? 0 : instruction->location.ptxLine;
+  };
+  if (reporter_.seen(kind, lineOfAccess(earlier), lineOfAccess(later.access))) return;
+  report(kind, describe(earlier, place, earlierWrites), describe(later.access, place, laterWrites),
+         missingOrder(verdict, earlier, later, place));
+}
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,208 @@
+// The hazard checker of one cluster: byte-level happens-before over shared memory, Tensor Memory and mbarriers.
+//
+// Two accesses to the same byte or cell, one of them a write, must be ordered by program order, barriers, mbarriers, fences
+// with strong accesses, tcgen05.wait, bulk-group waits, or the ordered pairs of tcgen05 (PTX ISA 9.0, 9.7.16.6.2). What is
+// asked beyond that:
+//  - a generic write before an access through the asynchronous proxy (bulk copies, operands of mma and cp in shared memory)
+//    needs fence.proxy.async behind it (PTX ISA 8.6.4 and 9.7.13.4). A generic read before an asynchronous write does not:
+//    published pipelines release their stages that way;
+//  - accesses to Tensor Memory by different threads need tcgen05.fence::before_thread_sync and ::after_thread_sync around
+//    the synchronisation (9.7.16.6.3); a commit implies the former (9.7.16.6.4.2). No such fence is asked for between a
+//    thread's wait for data in shared memory and its mma. Allocation and deallocation are synchronous and need none;
+//  - an mbarrier that the asynchronous proxy or another CTA signals needs fence.mbarrier_init or fence.proxy.async
+//    behind its initialisation;
+//  - rows that a shift leaves stale must not be multiplied in an enabled lane.
+// What happened is judged by the synchronisation that was seen, not by the order in which the emulator ran things, so most
+// hazards show under every schedule.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "common/emulator/hazards/access.hpp"
+#include "common/emulator/hazards/clock.hpp"
+#include "common/emulator/hazards/operations.hpp"
+#include "common/emulator/hazards/reader_sets.hpp"
+#include "common/emulator/hazards/reporter.hpp"
+#include "common/emulator/hazards/shadow.hpp"
+#include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/instruction.hpp"
+
+namespace shiftconv::emulator::machine {
+class Cluster;
+class Cta;
+class Warp;
+}  // namespace shiftconv::emulator::machine
+
+namespace shiftconv::emulator::hazards {
+
+using machine::LaneMask;
+using machine::OperationId;
+
+enum class FenceKind : uint8_t { AsyncProxy, MbarrierInit, Memory, TensorBefore, TensorAfter };
+
+class HazardChecker {
+ public:
+  HazardChecker(machine::Cluster& cluster, Reporter& reporter);
+  ~HazardChecker();
+
+  // --- accesses by threads (checker_memory.cpp) ---------------------------------------------------------------
+  /// `addresses`: per lane, in the shared window of the cluster.
+  void sharedAccess(const machine::Warp& warp, LaneMask lanes, const std::array<uint64_t, machine::kWarpLanes>& addresses,
+                    uint32_t bytes, bool reads, bool writes);
+  void allocate(const machine::Warp& warp, uint32_t column, uint32_t columns);
+  void deallocate(const machine::Warp& warp, uint32_t column, uint32_t columns);
+
+  // --- accesses by the operation that is completing ------------------------------------------------------------
+  bool inOperation() const { return running_ != nullptr; }
+  void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role);
+  void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, Role role);
+  /// A shift of `columns` left row `lane` as it was.
+  void markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
+  /// Row `lane` now holds what row `lane + 1` held.
+  void moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
+
+  // --- operations ------------------------------------------------------------------------------------------------
+  void issued(OperationId id, const machine::AsyncOperation& operation);
+  void begin(OperationId id);
+  void end() { running_ = nullptr; }
+  /// tcgen05.wait::ld or ::st: the warp's own operations are done.
+  void waitedTogether(const machine::Warp& warp, const std::vector<OperationId>& operations);
+  /// Bulk groups and cp.async groups of a thread, by kind.
+  enum class Group : uint8_t { BulkRead, BulkWrite, Copy, Count };
+  void addToGroup(Group kind, const machine::Warp& warp, unsigned lane, OperationId id);
+  void commitGroup(Group kind, const machine::Warp& warp, unsigned lane);
+  /// At most the `newest` last groups are still under way.
+  void waitedForGroups(Group kind, const machine::Warp& warp, unsigned lane, uint64_t newest);
+  /// Uncommitted ones, too.
+  void waitedForAll(Group kind, const machine::Warp& warp, unsigned lane);
+
+  // --- synchronisation between threads (checker_threads.cpp) ------------------------------------------------------
+  void fence(const machine::Warp& warp, LaneMask lanes, FenceKind kind);
+  void warpSync(const machine::Warp& warp, LaneMask lanes);
+  /// Barrier `id` of a CTA; kClusterBarrier: of the cluster.
+  static constexpr uint32_t kClusterBarrier = 0xffff'ffff;
+  void barrierArrive(const machine::Warp& warp, LaneMask lanes, uint32_t id, bool release = true);
+  void barrierComplete(uint32_t rank, uint32_t id, uint64_t round);
+  void barrierLeave(const machine::Warp& warp, LaneMask lanes, uint32_t id, uint64_t round);
+
+  void mbarrierInit(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset);
+  void mbarrierInval(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset);
+  void mbarrierArrive(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool release);
+  void mbarrierWaited(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool acquire);
+  /// The running operation, if any, arrives or completes transactions; `phase` is the one it counts for.
+  void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase);
+  /// `phase` phases are now complete.
+  void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase);
+
+  // --- registers --------------------------------------------------------------------------------------------------
+  void report(HazardKind kind, HazardAccess first, HazardAccess second, std::string missing);
+  HazardAccess describeThread(const machine::Warp& warp, unsigned lane, std::string what) const;
+  HazardAccess describeIssuer(const machine::IssuePoint& issuer, std::string what) const;
+
+ private:
+  struct Thread {
+    View view;
+    ClockPointer pending;         ///< seen through relaxed reads; counts from the next fence on
+    ClockPointer fenced;          ///< what relaxed writes publish: the state at the last fence
+    uint32_t tensorReleased = 0;  ///< stamp at the last tcgen05.fence::before_thread_sync
+    struct Groups {
+      std::vector<OperationId> open;
+      std::deque<std::vector<OperationId>> committed;
+    };
+    std::array<Groups, static_cast<size_t>(Group::Count)> groups;
+  };
+  /// Collects what several arrivals publish.
+  struct Gathering {
+    Clock clock;
+    ClockPointer last;  ///< joined last: most arrivals bring the same
+    void join(const ClockPointer& other);
+  };
+  struct Rounds {
+    Gathering gathering;
+    std::map<uint64_t, ClockPointer> completed;
+  };
+  struct Mbarrier {
+    uint32_t slot = 0;
+    uint32_t initThread = 0, initClock = 0, initLine = 0;
+    bool fenced = false;
+    Gathering gathering;
+    ClockPointer completed;
+    uint64_t phases = 0;
+  };
+  /// Who makes an access.
+  struct Subject {
+    const View& view;
+    const Operation* operation = nullptr;  ///< nullptr: a thread
+    Access access;
+    bool asyncProxy = false;
+    bool collective = false;  ///< by the whole warp
+  };
+  struct Place {
+    bool tensor = false;
+    uint32_t rank = 0;
+    uint32_t lane = 0, lanes = 0;  ///< Tensor Memory only
+    uint32_t first = 0, count = 0;
+  };
+  /// Results of the last checks; valid for one subject.
+  struct Memo {
+    uint64_t writer = 0, readers = 0, readersBefore = 0, readersAfter = 0;
+  };
+  enum class Verdict : uint8_t { Ordered, Race, ProxyFence, TensorFence };
+  struct Semantics {
+    bool strong = false, acquire = false, release = false;
+  };
+
+  uint32_t threadIndex(uint32_t rank, uint32_t warp, unsigned lane) const {
+    return (rank * warpsPerCta_ + warp) * machine::kWarpLanes + lane;
+  }
+  uint32_t warpIndex(const machine::Warp& warp) const;
+  Thread& threadOf(const machine::Warp& warp, unsigned lane);
+  View viewOf(const machine::Warp& warp, unsigned lane);
+  uint32_t lineOf(const machine::Warp& warp) const;
+  Semantics semanticsOf(const machine::Warp& warp);
+  void publish(Gathering& gathering, uint32_t thread);
+  ClockPointer publishedBy(uint32_t thread);
+  void acquire(Thread& thread, const ClockPointer& clock);
+  void synchronises(const machine::Warp& warp, unsigned lane, uint64_t address, const Semantics& semantics, bool reads,
+                    bool writes);
+
+  Verdict order(Access earlier, bool earlierWrites, const Subject& later, bool tensor);
+  bool isPublishedCopy(const Operation& copy, const View& view) const;
+  void touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo);
+  void reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
+                      const Place& place);
+  std::string missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place);
+  HazardAccess describe(Access access, const Place& place, bool writes);
+  void requireInitialised(const Mbarrier& barrier, const View& view, bool asyncProxy, const HazardAccess& user);
+  Mbarrier* mbarrier(uint32_t rank, uint32_t offset);
+  void reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns);
+  void collectGarbage();
+
+  machine::Cluster& cluster_;
+  Reporter& reporter_;
+  const uint32_t warpsPerCta_;
+  std::vector<Thread> threads_;
+  std::vector<uint32_t> clocks_;  ///< by warp
+  OperationTable operations_;
+  ReaderSets readerSets_;
+  std::vector<Shadow<4>> shared_;             ///< by CTA
+  std::vector<Shadow<8>> tensor_;             ///< by CTA
+  std::vector<std::vector<uint64_t>> stale_;  ///< by CTA: 8 words of column bits for each lane
+  Operation* running_ = nullptr;
+  Memo runningMemo_;
+  ClockJoiner join_;
+  ClockPointer unproxied_, proxied_;                             ///< the last result of fence.proxy.async
+  std::map<std::pair<uint32_t, uint32_t>, Rounds> barriers_;     ///< by rank and id
+  std::map<std::pair<uint32_t, uint32_t>, Mbarrier> mbarriers_;  ///< by rank and offset
+  uint32_t nextSlot_ = 0;
+  std::unordered_map<uint64_t, ClockPointer> published_;  ///< by address: what strong writes there published
+  std::unordered_map<const ptx::Instruction*, Semantics> semantics_;
+};
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,311 @@
+// Accesses: are they ordered after the ones they conflict with?
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/machine/cluster.hpp"
+#include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/tensor/tensor_memory.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+using machine::forEachLane;
+using machine::kAllLanes;
+using machine::kWarpLanes;
+using machine::Warp;
+using tensor::kTmemColumns;
+using tensor::kTmemLanes;
+
+namespace {
+
+constexpr uint32_t kStaleWords = kTmemColumns / 64;
+
+/// Calls action(word, bits) for the words of a row of column bits that [column, column + columns) touches.
+template <class Action>
+void forEachWord(uint32_t column, uint32_t columns, Action&& action) {
+  while (columns != 0) {
+    const uint32_t bit = column % 64, count = std::min(columns, 64 - bit);
+    action(column / 64, (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << bit);
+    column += count;
+    columns -= count;
+  }
+}
+
+}  // namespace
+
+bool HazardChecker::isPublishedCopy(const Operation& copy, const View& view) const {
+  return std::any_of(copy.completions.begin(), copy.completions.end(), [&](const Completion& completion) {
+    if (completion.kind != Completion::Kind::Thread) return true;
+    return completion.index == view.thread ? completion.clock <= view.proxied
+                                           : entry(view.base->proxied, completion.index) >= completion.clock;
+  });
+}
+
+HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, const Subject& later, bool tensor) {
+  const View& view = later.view;
+  switch (earlier.kind()) {
+    case Access::Kind::None:
+      return Verdict::Ordered;
+    case Access::Kind::Thread: {
+      if (earlier.strong() && later.access.strong()) return Verdict::Ordered;
+      const bool own = earlier.thread() == view.thread;
+      if (own ? earlier.clock() > view.clock : entry(view.base->generic, earlier.thread()) < earlier.clock()) return Verdict::Race;
+      if (!earlierWrites || !later.asyncProxy || tensor) return Verdict::Ordered;
+      const uint32_t published = own ? view.proxied : entry(view.base->proxied, earlier.thread());
+      return published >= earlier.clock() ? Verdict::Ordered : Verdict::ProxyFence;
+    }
+    case Access::Kind::Warp: {
+      if (earlier.strong() && later.access.strong()) return Verdict::Ordered;
+      const uint32_t first = earlier.warp() * kWarpLanes;
+      for (uint32_t thread = first; thread < first + kWarpLanes; ++thread) {
+        const bool own = thread == view.thread;
+        if (own ? earlier.clock() > view.clock : entry(view.base->generic, thread) < earlier.clock()) return Verdict::Race;
+      }
+      return Verdict::Ordered;
+    }
+    case Access::Kind::Operation: {
+      const Operation* operation = operations_.find(earlier.operation());
+      if (operation == nullptr || operation == later.operation) return Verdict::Ordered;
+      if (later.operation != nullptr && operations_.isBefore(*operation, *later.operation)) return Verdict::Ordered;
+      if (operations_.isKnown(*operation, view, tensor)) {
+        const bool published = !operation->genericProxy || !earlierWrites || !later.asyncProxy || isPublishedCopy(*operation, view);
+        return published ? Verdict::Ordered : Verdict::ProxyFence;
+      }
+      return tensor && operations_.isKnown(*operation, view, false) ? Verdict::TensorFence : Verdict::Race;
+    }
+  }
+  return Verdict::Ordered;
+}
+
+void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo) {
+  if (cell.writer != memo.writer) {
+    const Verdict verdict = order(Access(cell.writer), true, subject, place.tensor);
+    if (verdict != Verdict::Ordered) reportConflict(verdict, Access(cell.writer), true, subject, writes, place);
+    memo.writer = cell.writer;
+  }
+  if (!writes) {
+    if (cell.readers == subject.access.bits()) return;
+    if (cell.readers != memo.readersBefore || memo.readersAfter == 0) {
+      memo.readersBefore = cell.readers;
+      memo.readersAfter = readerSets_.add(cell.readers, subject.access, [&](Access member) {
+        return order(member, false, subject, place.tensor) == Verdict::Ordered;
+      });
+    }
+    cell.readers = memo.readersAfter;
+    return;
+  }
+  if (cell.readers != memo.readers) {
+    readerSets_.forEach(cell.readers, [&](Access reader) {
+      const Verdict verdict = order(reader, false, subject, place.tensor);
+      if (verdict != Verdict::Ordered) reportConflict(verdict, reader, false, subject, true, place);
+    });
+    memo.readers = cell.readers;
+  }
+  cell.writer = subject.access.bits();
+  cell.readers = 0;
+}
+
+void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const std::array<uint64_t, kWarpLanes>& addresses,
+                                 uint32_t bytes, bool reads, bool writes) {
+  const Semantics semantics = semanticsOf(warp);
+  const uint32_t line = lineOf(warp);
+  const uint32_t clock = clocks_[warpIndex(warp)];
+  const auto rankOf = [](uint64_t address) { return static_cast<uint32_t>(address) >> machine::kSharedRankShift; };
+  const auto placeOf = [&](uint64_t address) {
+    Place place;
+    place.rank = rankOf(address);
+    place.first = static_cast<uint32_t>(address) & machine::kSharedOffsetMask;
+    place.count = bytes;
+    return place;
+  };
+  const uint64_t first = addresses[static_cast<unsigned>(std::countr_zero(lanes))];
+  const bool broadcast = !writes && lanes == kAllLanes &&
+                         std::all_of(addresses.begin(), addresses.end(), [&](uint64_t address) { return address == first; });
+  if (broadcast) {
+    // One entry for all lanes, after every lane was checked against the last write.
+    const Place place = placeOf(first);
+    Shadow<4>& shadow = shared_[place.rank];
+    const Access access = Access::byWarp(warpIndex(warp), clock, line, semantics.strong);
+    for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+      const Subject subject{threadOf(warp, lane).view, nullptr, access};
+      if (lane + 1 == kWarpLanes) {
+        Memo memo;
+        shadow.visit(place.first, bytes, false, [&](ShadowCell& cell) { touch(cell, subject, false, place, memo); });
+        continue;
+      }
+      shadow.visit(place.first, bytes, false, [&](ShadowCell& cell) {
+        const Verdict verdict = order(Access(cell.writer), true, subject, false);
+        if (verdict != Verdict::Ordered) reportConflict(verdict, Access(cell.writer), true, subject, false, place);
+      });
+    }
+    return;
+  }
+  forEachLane(lanes, [&](unsigned lane) {
+    Thread& thread = threadOf(warp, lane);
+    const Place place = placeOf(addresses[lane]);
+    if (semantics.strong) synchronises(warp, lane, machine::kSharedWindow + addresses[lane], semantics, reads, writes);
+    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, line, semantics.strong)};
+    Memo memo;
+    shared_[place.rank].visit(place.first, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
+  });
+}
+
+void HazardChecker::allocate(const Warp& warp, uint32_t column, uint32_t columns) { deallocate(warp, column, columns); }
+
+/// Both end whatever the columns were used for; they are synchronous, so ordinary ordering is enough.
+void HazardChecker::deallocate(const Warp& warp, uint32_t column, uint32_t columns) {
+  Thread& thread = threadOf(warp, 0);
+  View view = thread.view;
+  view.tensor = view.base;
+  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, lineOf(warp), false)};
+  Memo memo;
+  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+    const Place place{true, warp.cta.rank, lane, 1, column, columns};
+    tensor_[warp.cta.rank].visit(size_t{lane} * kTmemColumns + column, columns, true,
+                                 [&](ShadowCell& cell) { touch(cell, subject, true, place, memo); });
+  }
+}
+
+void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) {
+  if (running_ == nullptr || bytes == 0) return;
+  const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), !running_->genericProxy};
+  const Place place{false, rank, 0, 0, offset, bytes};
+  shared_[rank].visit(offset, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, runningMemo_); });
+}
+
+void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
+                                    Role role) {
+  if (running_ == nullptr) return;
+  const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), true};
+  Memo memo;
+  for (uint32_t row = lane; row < lane + lanes; ++row) {
+    const Place place{true, rank, row, 1, column, columns};
+    tensor_[rank].visit(size_t{row} * kTmemColumns + column, columns, writes,
+                        [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
+  }
+  if (role == Role::OperandA) reportStale(rank, lane, lanes, column, columns);
+  if (role == Role::Destination || role == Role::Accumulator)
+    for (uint32_t row = lane; row < lane + lanes; ++row)
+      forEachWord(column, columns, [&](uint32_t word, uint64_t bits) { stale_[rank][row * kStaleWords + word] &= ~bits; });
+}
+
+void HazardChecker::markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns) {
+  forEachWord(column, columns, [&](uint32_t word, uint64_t bits) { stale_[rank][lane * kStaleWords + word] |= bits; });
+}
+
+void HazardChecker::moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns) {
+  forEachWord(column, columns, [&](uint32_t word, uint64_t bits) {
+    uint64_t& mine = stale_[rank][lane * kStaleWords + word];
+    mine = (mine & ~bits) | (stale_[rank][(lane + 1) * kStaleWords + word] & bits);
+  });
+}
+
+void HazardChecker::reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns) {
+  for (uint32_t row = lane; row < lane + lanes; ++row) {
+    bool stale = false;
+    forEachWord(column, columns,
+                [&](uint32_t word, uint64_t bits) { stale |= (stale_[rank][row * kStaleWords + word] & bits) != 0; });
+    if (!stale) continue;
+    const HazardAccess user =
+        describeIssuer(running_->issuer,
+                       fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}, columns {}..{}) in an enabled lane",
+                                   row, rank, column, column + columns - 1));
+    if (reporter_.seen(HazardKind::UndefinedData, 0, user.ptxLine)) return;
+    return report(HazardKind::UndefinedData, {}, user,
+                  "the row was left as it was by a shift of the rows above it: disable its lane in this mma, or refill the row "
+                  "(tcgen05.cp.4x256b) after the shift");
+  }
+}
+
+// --- operations ---------------------------------------------------------------------------------------------------------
+
+void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued) {
+  if (operations_.isCrowded()) collectGarbage();
+  const Warp& warp = *cluster_.ctas[issued.issuer.ctaRank]->warps[issued.issuer.warp];
+  Operation operation;
+  operation.id = id;
+  operation.name = issued.name;
+  operation.issuer = issued.issuer;
+  operation.view = viewOf(warp, issued.issuer.lane);
+  operation.pairs.kind = issued.pairs.kind;
+  operation.pairs.accumulator = issued.pairs.accumulator;
+  operation.pairs.ctas = issued.pairs.ctas;
+  operation.before = issued.pairs.kind == 0 ? issued.predecessors : issued.pairs.before;
+  if (issued.pairs.kind != 0)
+    std::erase_if(operation.before, [&](OperationId earlier) {
+      const Operation* found = operations_.find(earlier);
+      return found == nullptr || !OperationTable::isIssueKnown(*found, operation.view);
+    });
+  operation.genericProxy = issued.name.starts_with("cp.async") && !issued.name.starts_with("cp.async.bulk");
+  if (issued.name == "tcgen05.ld" || issued.name == "tcgen05.st") {
+    // All lanes take part: what counts is what all of them have acquired.
+    forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
+      const ClockPointer& other = threadOf(warp, lane).view.tensor;
+      if (other == operation.view.tensor) return;
+      auto both = std::make_shared<Clock>(*operation.view.tensor);
+      both->meet(*other);
+      operation.view.tensor = std::move(both);
+    });
+  }
+  Operation& added = operations_.add(std::move(operation));
+  if (issued.name == "tcgen05.mma" || issued.name == "tcgen05.cp" || issued.name == "tcgen05.shift") operations_.track(added);
+  if (issued.name == "tcgen05.commit") operations_.commit(added);
+}
+
+void HazardChecker::begin(OperationId id) {
+  running_ = operations_.find(id);
+  runningMemo_ = {};
+}
+
+void HazardChecker::waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) {
+  for (OperationId id : operations) operations_.complete(id, {Completion::Kind::Warp, warpIndex(warp), clocks_[warpIndex(warp)]});
+}
+
+void HazardChecker::addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) {
+  threadOf(warp, lane).groups[static_cast<size_t>(kind)].open.push_back(id);
+}
+
+void HazardChecker::commitGroup(Group kind, const Warp& warp, unsigned lane) {
+  Thread::Groups& groups = threadOf(warp, lane).groups[static_cast<size_t>(kind)];
+  groups.committed.push_back(std::move(groups.open));
+  groups.open.clear();
+}
+
+void HazardChecker::waitedForGroups(Group kind, const Warp& warp, unsigned lane, uint64_t newest) {
+  Thread& thread = threadOf(warp, lane);
+  auto& committed = thread.groups[static_cast<size_t>(kind)].committed;
+  while (committed.size() > newest) {
+    for (OperationId id : committed.front())
+      operations_.complete(id, {Completion::Kind::Thread, thread.view.thread, thread.view.clock});
+    committed.pop_front();
+  }
+}
+
+void HazardChecker::waitedForAll(Group kind, const Warp& warp, unsigned lane) {
+  commitGroup(kind, warp, lane);
+  waitedForGroups(kind, warp, lane, 0);
+}
+
+/// Operations that no byte remembers are forgotten.
+void HazardChecker::collectGarbage() {
+  std::unordered_map<OperationId, bool> used;
+  const auto note = [&](Access access) {
+    if (access.kind() == Access::Kind::Operation) used[access.operation()] = true;
+  };
+  const auto scan = [&](const ShadowCell& cell) {
+    note(Access(cell.writer));
+    readerSets_.forEach(cell.readers, note);
+  };
+  for (const auto& shadow : shared_) shadow.forEach(scan);
+  for (const auto& shadow : tensor_) shadow.forEach(scan);
+  for (const Thread& thread : threads_)
+    for (const auto& groups : thread.groups) {
+      for (OperationId id : groups.open) used[id] = true;
+      for (const auto& group : groups.committed)
+        for (OperationId id : group) used[id] = true;
+    }
+  operations_.collect([&](OperationId id) { return used.contains(id) || !cluster_.queue.isComplete(id); });
+}
+
+}  // namespace shiftconv::emulator::hazards

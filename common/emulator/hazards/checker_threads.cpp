@@ -1,0 +1,255 @@
+// Synchronisation between threads: what is published where, and who acquires it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/machine/cluster.hpp"
+#include "common/emulator/machine/lane_access.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+using machine::forEachLane;
+using machine::kWarpLanes;
+using machine::Warp;
+
+uint32_t HazardChecker::warpIndex(const Warp& warp) const { return warp.cta.rank * warpsPerCta_ + warp.index; }
+
+HazardChecker::Thread& HazardChecker::threadOf(const Warp& warp, unsigned lane) {
+  Thread& thread = threads_[threadIndex(warp.cta.rank, warp.index, lane)];
+  thread.view.clock = clocks_[warpIndex(warp)];
+  return thread;
+}
+
+View HazardChecker::viewOf(const Warp& warp, unsigned lane) { return threadOf(warp, lane).view; }
+
+void HazardChecker::Gathering::join(const ClockPointer& other) {
+  if (last == other) return;
+  clock.join(*other);
+  last = other;
+}
+
+/// Adds everything that the thread knows, and its own accesses so far.
+void HazardChecker::publish(Gathering& gathering, uint32_t index) {
+  const Thread& thread = threads_[index];
+  gathering.join(thread.view.base);
+  raise(gathering.clock.generic, index, clocks_[index / kWarpLanes]);
+  if (thread.view.proxied != 0) raise(gathering.clock.proxied, index, thread.view.proxied);
+  if (thread.tensorReleased != 0) raise(gathering.clock.tensor, index / kWarpLanes, thread.tensorReleased);
+}
+
+ClockPointer HazardChecker::publishedBy(uint32_t thread) {
+  Gathering gathering;
+  publish(gathering, thread);
+  return std::make_shared<Clock>(std::move(gathering.clock));
+}
+
+void HazardChecker::acquire(Thread& thread, const ClockPointer& clock) { thread.view.base = join_(thread.view.base, clock); }
+
+void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
+  uint32_t& clock = clocks_[warpIndex(warp)];
+  forEachLane(lanes, [&](unsigned lane) {
+    Thread& thread = threadOf(warp, lane);
+    const uint32_t index = thread.view.thread;
+    switch (kind) {
+      case FenceKind::AsyncProxy:
+        thread.view.proxied = clock;
+        if (unproxied_ != thread.view.base) {
+          auto published = std::make_shared<Clock>(*thread.view.base);
+          for (size_t i = 0; i < published->generic.size(); ++i)
+            if (published->generic[i] != 0) raise(published->proxied, i, published->generic[i]);
+          unproxied_ = thread.view.base;
+          proxied_ = std::move(published);
+        }
+        thread.view.base = proxied_;
+        [[fallthrough]];
+      case FenceKind::MbarrierInit:
+        for (auto& [place, barrier] : mbarriers_)
+          if (barrier.initThread == index) barrier.fenced = true;
+        break;
+      case FenceKind::Memory:
+        if (thread.pending) acquire(thread, std::exchange(thread.pending, nullptr));
+        thread.fenced = publishedBy(index);
+        break;
+      case FenceKind::TensorBefore:
+        thread.tensorReleased = clock;
+        break;
+      case FenceKind::TensorAfter:
+        thread.view.tensor = thread.view.base;
+        break;
+    }
+  });
+  if (kind != FenceKind::TensorAfter) ++clock;
+}
+
+void HazardChecker::warpSync(const Warp& warp, LaneMask lanes) {
+  Gathering gathering;
+  forEachLane(lanes, [&](unsigned lane) { publish(gathering, threadIndex(warp.cta.rank, warp.index, lane)); });
+  const ClockPointer clock = std::make_shared<Clock>(std::move(gathering.clock));
+  // Every member's own clock is in it, so it replaces what they had.
+  forEachLane(lanes, [&](unsigned lane) { threadOf(warp, lane).view.base = clock; });
+  ++clocks_[warpIndex(warp)];
+}
+
+// --- barriers of a CTA and of the cluster ---------------------------------------------------------------------------
+
+namespace {
+/// Lanes may leave a round so many rounds late: a warp's lanes can wait at a barrier one by one.
+constexpr uint64_t kRememberedRounds = 64;
+}  // namespace
+
+void HazardChecker::barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id, bool release) {
+  if (!release) return;
+  Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : warp.cta.rank, id}];
+  forEachLane(lanes, [&](unsigned lane) { publish(rounds.gathering, threadIndex(warp.cta.rank, warp.index, lane)); });
+  ++clocks_[warpIndex(warp)];
+}
+
+void HazardChecker::barrierComplete(uint32_t rank, uint32_t id, uint64_t round) {
+  Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : rank, id}];
+  rounds.completed[round] = std::make_shared<Clock>(std::move(rounds.gathering.clock));
+  rounds.gathering = {};
+  while (rounds.completed.begin()->first + kRememberedRounds < round) rounds.completed.erase(rounds.completed.begin());
+}
+
+void HazardChecker::barrierLeave(const Warp& warp, LaneMask lanes, uint32_t id, uint64_t round) {
+  Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : warp.cta.rank, id}];
+  const auto found = rounds.completed.find(round);
+  if (found == rounds.completed.end()) return;
+  forEachLane(lanes, [&](unsigned lane) { acquire(threadOf(warp, lane), found->second); });
+}
+
+// --- mbarriers --------------------------------------------------------------------------------------------------------
+
+HazardChecker::Mbarrier* HazardChecker::mbarrier(uint32_t rank, uint32_t offset) {
+  const auto found = mbarriers_.find({rank, offset});
+  return found == mbarriers_.end() ? nullptr : &found->second;
+}
+
+void HazardChecker::mbarrierInit(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset) {
+  std::array<uint64_t, kWarpLanes> addresses;
+  addresses.fill(uint64_t{cta.rank} << machine::kSharedRankShift | offset);
+  constexpr uint32_t kMbarrierBytes = 8;
+  sharedAccess(warp, LaneMask{1} << lane, addresses, kMbarrierBytes, false, true);
+  Mbarrier barrier;
+  barrier.slot = nextSlot_++;
+  barrier.initThread = threadIndex(warp.cta.rank, warp.index, lane);
+  barrier.initClock = clocks_[warpIndex(warp)];
+  barrier.initLine = lineOf(warp);
+  mbarriers_[{cta.rank, offset}] = std::move(barrier);
+}
+
+void HazardChecker::mbarrierInval(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset) {
+  std::array<uint64_t, kWarpLanes> addresses;
+  addresses.fill(uint64_t{cta.rank} << machine::kSharedRankShift | offset);
+  constexpr uint32_t kMbarrierBytes = 8;
+  sharedAccess(warp, LaneMask{1} << lane, addresses, kMbarrierBytes, false, true);
+  mbarriers_.erase({cta.rank, offset});
+}
+
+void HazardChecker::requireInitialised(const Mbarrier& barrier, const View& view, bool asyncProxy, const HazardAccess& user) {
+  const bool own = view.thread == barrier.initThread;
+  const bool known = own ? barrier.initClock <= view.clock : entry(view.base->generic, barrier.initThread) >= barrier.initClock;
+  if (known && (barrier.fenced || !asyncProxy)) return;
+  if (reporter_.seen(HazardKind::BarrierLifetime, barrier.initLine, user.ptxLine)) return;
+  Place place;
+  report(
+      HazardKind::BarrierLifetime,
+      describe(Access::byThread(barrier.initThread, barrier.initClock, barrier.initLine, false), place, true), user,
+      known ? "fence.mbarrier_init.release.cluster or fence.proxy.async behind the mbarrier.init: the asynchronous proxy and other "
+              "CTAs need not see the initialisation without it"
+            : "a barrier between the mbarrier.init and this use");
+}
+
+void HazardChecker::mbarrierArrive(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool release) {
+  Mbarrier* barrier = mbarrier(cta.rank, offset);
+  if (barrier == nullptr) return;
+  Thread& thread = threadOf(warp, lane);
+  const bool remote = &cta != &warp.cta;
+  if (entry(thread.view.base->barrier, barrier->slot) == 0)
+    requireInitialised(*barrier, thread.view, remote, describeThread(warp, lane, "arrive on the mbarrier"));
+  if (!release) return;
+  publish(barrier->gathering, thread.view.thread);
+  ++clocks_[warpIndex(warp)];
+}
+
+void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool acquires) {
+  Mbarrier* barrier = mbarrier(cta.rank, offset);
+  if (barrier == nullptr) return;
+  Thread& thread = threadOf(warp, lane);
+  if (entry(thread.view.base->barrier, barrier->slot) == 0)
+    requireInitialised(*barrier, thread.view, false, describeThread(warp, lane, "wait for the mbarrier"));
+  if (barrier->completed == nullptr || entry(thread.view.base->barrier, barrier->slot) >= barrier->phases) return;
+  if (acquires)
+    acquire(thread, barrier->completed);
+  else
+    thread.pending = thread.pending ? join_(thread.pending, barrier->completed) : barrier->completed;
+}
+
+void HazardChecker::mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) {
+  Mbarrier* barrier = mbarrier(rank, offset);
+  if (running_ == nullptr || barrier == nullptr) return;
+  requireInitialised(
+      *barrier, running_->view, true,
+      describeIssuer(running_->issuer, fmt::format("signal of {} to the mbarrier at shared offset {:#x} of CTA rank {}",
+                                                   running_->name, offset, rank)));
+  // What its issuer had acquired happened before the operation, and so before its signal. The issuer's own accesses are left
+  // out: an operation publishes what it did itself.
+  barrier->gathering.join(running_->view.base);
+  operations_.complete(running_->id, {Completion::Kind::Barrier, barrier->slot, static_cast<uint32_t>(phase + 1)});
+}
+
+void HazardChecker::mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) {
+  Mbarrier* barrier = mbarrier(rank, offset);
+  if (barrier == nullptr) return;
+  barrier->phases = phase;
+  Clock clock = std::move(barrier->gathering.clock);
+  barrier->gathering = {};
+  // Phases complete in order: who has seen this one has seen those before.
+  if (barrier->completed) clock.join(*barrier->completed);
+  raise(clock.barrier, barrier->slot, static_cast<uint32_t>(phase));
+  barrier->completed = std::make_shared<Clock>(std::move(clock));
+}
+
+// --- strong accesses -------------------------------------------------------------------------------------------------
+
+/// Release and acquire patterns through a location (PTX ISA 9.0, 8.8): relaxed accesses count together with a fence.
+void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t address, const Semantics& semantics, bool reads,
+                                 bool writes) {
+  Thread& thread = threadOf(warp, lane);
+  if (reads) {
+    if (const auto found = published_.find(address); found != published_.end() && found->second) {
+      if (semantics.acquire)
+        acquire(thread, found->second);
+      else
+        thread.pending = thread.pending ? join_(thread.pending, found->second) : found->second;
+    }
+  }
+  if (!writes) return;
+  ClockPointer mine = semantics.release ? publishedBy(thread.view.thread) : thread.fenced;
+  if (semantics.release) ++clocks_[warpIndex(warp)];
+  ClockPointer& there = published_[address];
+  // A read-modify-write continues the release sequence; a store starts anew.
+  if (reads && there && mine)
+    there = join_(there, mine);
+  else if (!reads || mine)
+    there = std::move(mine);
+}
+
+HazardChecker::Semantics HazardChecker::semanticsOf(const Warp& warp) {
+  const ptx::Instruction* instruction = warp.currentInstruction();
+  const auto [entry, isNew] = semantics_.try_emplace(instruction);
+  if (!isNew || instruction == nullptr) return entry->second;
+  Semantics& semantics = entry->second;
+  semantics.strong = instruction->opcode == "atom" || instruction->opcode == "red";
+  for (const auto& modifier : instruction->modifiers) {
+    semantics.acquire |= modifier == "acquire" || modifier == "acq_rel";
+    semantics.release |= modifier == "release" || modifier == "acq_rel";
+    semantics.strong |= modifier == "relaxed" || modifier == "volatile" || modifier == "mmio";
+  }
+  semantics.strong |= semantics.acquire || semantics.release;
+  return semantics;
+}
+
+}  // namespace shiftconv::emulator::hazards

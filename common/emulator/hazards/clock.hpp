@@ -1,0 +1,42 @@
+// What an event knows to have happened before it: vector clocks.
+//
+// Threads of a warp share one counter, which rises with every release by one of its lanes; an access is stamped with
+// the counter of its warp. A clock holds, per thread, the highest stamp whose accesses are known to be finished.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace shiftconv::emulator::hazards {
+
+/// Missing entries are 0: stamps start at 1, so nothing is known.
+struct Clock {
+  std::vector<uint32_t> generic;  ///< by thread of the cluster: its accesses through the generic proxy
+  std::vector<uint32_t> proxied;  ///< the same, published to the asynchronous proxy by fence.proxy.async
+  std::vector<uint32_t> tensor;   ///< by warp of the cluster: its tcgen05 instructions before a fence::before_thread_sync
+  std::vector<uint32_t> barrier;  ///< by mbarrier: its completed phases
+
+  void join(const Clock& other);
+  /// What both know.
+  void meet(const Clock& other);
+};
+
+/// Shared and never changed: threads that synchronised with each other have the same one.
+using ClockPointer = std::shared_ptr<const Clock>;
+
+inline uint32_t entry(const std::vector<uint32_t>& values, size_t index) { return index < values.size() ? values[index] : 0; }
+/// Raises an entry to at least `value`.
+void raise(std::vector<uint32_t>& values, size_t index, uint32_t value);
+
+/// Joins clocks; many threads join the same two, so the last result is kept.
+class ClockJoiner {
+ public:
+  ClockPointer operator()(const ClockPointer& a, const ClockPointer& b);
+
+ private:
+  ClockPointer a_, b_, result_;
+};
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,107 @@
+#include "common/emulator/hazards/operations.hpp"
+
+#include <algorithm>
+
+#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/tensor/ordering.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+Operation& OperationTable::add(Operation operation) {
+  const machine::OperationId id = operation.id;
+  for (machine::OperationId earlier : operation.before)
+    if (Operation* found = find(earlier); found != nullptr && found->view.thread != operation.view.thread)
+      found->coveredBy.push_back(id);
+  return operations_.insert_or_assign(id, std::move(operation)).first->second;
+}
+
+Operation* OperationTable::find(machine::OperationId id) {
+  const auto found = operations_.find(id);
+  return found == operations_.end() ? nullptr : &found->second;
+}
+
+void OperationTable::track(Operation& operation) {
+  Commits& commits = commits_[operation.view.thread];
+  operation.firstCommit = commits.completions.size();
+}
+
+void OperationTable::commit(Operation& operation) {
+  Commits& commits = commits_[operation.view.thread];
+  commitIndex_[operation.id] = {operation.view.thread, commits.completions.size()};
+  commits.completions.emplace_back();
+}
+
+void OperationTable::complete(machine::OperationId id, const Completion& completion) {
+  if (const auto commit = commitIndex_.find(id); commit != commitIndex_.end()) {
+    commits_[commit->second.first].completions[commit->second.second].push_back(completion);
+    return;
+  }
+  std::vector<machine::OperationId> todo{id};
+  while (!todo.empty()) {
+    Operation* operation = find(todo.back());
+    todo.pop_back();
+    if (operation == nullptr) continue;
+    operation->completions.push_back(completion);
+    todo.insert(todo.end(), operation->before.begin(), operation->before.end());
+  }
+}
+
+bool OperationTable::proves(const Completion& completion, const View& view, bool tensor) {
+  switch (completion.kind) {
+    case Completion::Kind::Barrier:
+      return entry((tensor ? view.tensor : view.base)->barrier, completion.index) >= completion.clock;
+    case Completion::Kind::Thread:
+      if (completion.index == view.thread) return completion.clock <= view.clock;
+      return entry(view.base->generic, completion.index) >= completion.clock;
+    case Completion::Kind::Warp:
+      if (completion.index == view.warp()) return completion.clock <= view.clock;
+      if (tensor) return entry(view.tensor->tensor, completion.index) >= completion.clock;
+      for (uint32_t lane = 0; lane < machine::kWarpLanes; ++lane)
+        if (entry(view.base->generic, completion.index * machine::kWarpLanes + lane) >= completion.clock) return true;
+      return false;
+  }
+  return false;
+}
+
+bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor) {
+  const auto any = [&](const std::vector<Completion>& completions) {
+    return std::any_of(completions.rbegin(), completions.rend(),
+                       [&](const Completion& completion) { return proves(completion, view, tensor); });
+  };
+  if (any(operation.completions)) return true;
+  if (operation.firstCommit != SIZE_MAX) {
+    const auto& commits = commits_[operation.view.thread].completions;
+    for (size_t i = operation.firstCommit; i < commits.size(); ++i)
+      if (any(commits[i])) return true;
+  }
+  return std::any_of(operation.coveredBy.begin(), operation.coveredBy.end(), [&](machine::OperationId id) {
+    const Operation* later = find(id);
+    return later != nullptr && isKnown(*later, view, tensor);
+  });
+}
+
+bool OperationTable::isIssueKnown(const Operation& operation, const View& view) {
+  return operation.view.thread == view.thread || entry(view.tensor->tensor, operation.view.warp()) >= operation.view.clock;
+}
+
+bool OperationTable::isBefore(const Operation& earlier, const Operation& later) {
+  using tensor::OperationClass;
+  if (earlier.pairs.kind != 0 && later.pairs.kind != 0 && (earlier.pairs.ctas & later.pairs.ctas) != 0) {
+    const auto kind = [](const Operation& operation) { return static_cast<OperationClass>(operation.pairs.kind - 1); };
+    if (tensor::isOrderedPair(kind(earlier), earlier.pairs.accumulator, kind(later), later.pairs.accumulator) &&
+        isIssueKnown(earlier, later.view))
+      return true;
+  }
+  std::vector<machine::OperationId> todo = later.before;
+  for (size_t i = 0; i < todo.size(); ++i) {
+    if (todo[i] == earlier.id) return true;
+    if (todo[i] < earlier.id) continue;  // whatever is before it is older still
+    const Operation* operation = find(todo[i]);
+    if (operation == nullptr) continue;
+    for (machine::OperationId id : operation->before)
+      if (id >= earlier.id && std::find(todo.begin(), todo.end(), id) == todo.end()) todo.push_back(id);
+  }
+  return false;
+}
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,89 @@
+// Asynchronous operations: what each knew when it was issued, and what tells others that it has finished.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/emulator/hazards/clock.hpp"
+#include "common/emulator/machine/async.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+/// Something whose observation proves that an operation has finished.
+struct Completion {
+  enum class Kind : uint8_t {
+    Barrier,  ///< phase `clock` of mbarrier `index` has completed
+    Thread,   ///< thread `index` waited for it, stamp `clock`
+    Warp,     ///< warp `index` waited for it together (tcgen05.wait), stamp `clock`
+  };
+  Kind kind;
+  uint32_t index;
+  uint32_t clock;
+};
+
+/// The eyes with which an access looks at earlier ones.
+struct View {
+  ClockPointer base;     ///< everything its thread has acquired
+  ClockPointer tensor;   ///< of that, what a tcgen05.fence::after_thread_sync made count for Tensor Memory
+  uint32_t thread = 0;   ///< in the cluster
+  uint32_t clock = 0;    ///< its own accesses with this stamp or a lower one come before
+  uint32_t proxied = 0;  ///< of these, the ones published to the asynchronous proxy
+  uint32_t warp() const { return thread / 32; }
+};
+
+struct Operation {
+  machine::OperationId id = 0;
+  std::string_view name;
+  machine::IssuePoint issuer;
+  View view;
+  bool genericProxy = false;                 ///< cp.async: accesses like ordinary ones
+  machine::AsyncOperation::Pairs pairs;      ///< kind and accumulator; `before` moves to the next member
+  std::vector<machine::OperationId> before;  ///< ordered before it by the pairs of tcgen05 or by construction
+  std::vector<Completion> completions;
+  std::vector<machine::OperationId> coveredBy;  ///< operations that begin only after it: when they have finished, so has it
+  size_t firstCommit = SIZE_MAX;                ///< index of the first tcgen05.commit of its thread behind it
+};
+
+class OperationTable {
+ public:
+  Operation& add(Operation operation);
+  Operation* find(machine::OperationId id);
+  /// Many more operations than at the last collect().
+  bool isCrowded() const { return operations_.size() > limit_; }
+  /// Forgets the operations for which keep(id) is false.
+  template <class Keep>
+  void collect(Keep&& keep) {
+    std::erase_if(operations_, [&](const auto& item) { return !keep(item.first); });
+    limit_ = 2 * operations_.size() + kLeastLimit;
+  }
+
+  /// An mma, cp or shift: the next commit of its thread tracks it.
+  void track(Operation& operation);
+  /// The operation is a commit: from now on it stands for everything its thread issued before.
+  void commit(Operation& operation);
+  /// The observation of this completion proves that the operation, and all that it waited for, has finished.
+  void complete(machine::OperationId id, const Completion& completion);
+
+  /// Whether `view` knows that the operation has finished. `tensor`: as far as Tensor Memory is concerned.
+  bool isKnown(const Operation& operation, const View& view, bool tensor);
+  /// Whether `view` knows that an operation of tcgen05 was issued.
+  static bool isIssueKnown(const Operation& operation, const View& view);
+  /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
+  bool isBefore(const Operation& earlier, const Operation& later);
+
+ private:
+  struct Commits {
+    std::vector<std::vector<Completion>> completions;  ///< of each commit of the thread, oldest first
+  };
+  static bool proves(const Completion& completion, const View& view, bool tensor);
+  static constexpr size_t kLeastLimit = 4096;
+  std::unordered_map<machine::OperationId, Operation> operations_;
+  std::unordered_map<uint32_t, Commits> commits_;                                      ///< by thread
+  std::unordered_map<machine::OperationId, std::pair<uint32_t, size_t>> commitIndex_;  ///< thread and place of a commit
+  size_t limit_ = kLeastLimit;
+};
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,31 @@
+// Collects the hazards of one launch. Thread safe: all clusters of a grid report to one.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "common/emulator/hazards/report.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+class Reporter {
+ public:
+  explicit Reporter(HazardMode mode) : mode_(mode) {}
+
+  /// True when a hazard of this kind between these two PTX lines was reported before; it is then counted.
+  bool seen(HazardKind kind, uint32_t firstLine, uint32_t secondLine);
+  /// Throws EmulatorError Hazard in mode Error.
+  void report(Hazard hazard);
+  std::vector<Hazard> take();
+
+ private:
+  using Key = std::tuple<HazardKind, uint32_t, uint32_t>;
+  const HazardMode mode_;
+  std::mutex mutex_;
+  std::map<Key, size_t> index_;
+  std::vector<Hazard> hazards_;
+};
+
+}  // namespace shiftconv::emulator::hazards

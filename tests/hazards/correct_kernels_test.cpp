@@ -1,0 +1,48 @@
+// The shipped kernels have no hazard, under any schedule.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/conv/kernel/kernel_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using emulator::HazardMode;
+using emulator::Options;
+using emulator::SchedulePolicy;
+using plan::OperandProducer;
+
+class ShiftWindowHazards : public testing::TestWithParam<std::tuple<size_t, OperandProducer>> {};
+
+TEST_P(ShiftWindowHazards, ThereAreNone) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const KernelCase one(kernelFixture().at(std::get<0>(GetParam())), seed);
+  KernelRunner runner;
+  plan::ShiftWindowChoices choices;
+  choices.producer = std::get<1>(GetParam());
+  Options options;
+  options.numerics = emulator::Numerics::Fast;
+  options.hazards = HazardMode::Warn;
+  options.seed = seed;
+  for (const SchedulePolicy policy : {SchedulePolicy::Earliest, SchedulePolicy::Latest, SchedulePolicy::Random}) {
+    options.policy = policy;
+    const KernelRun run = runner.run(one.problem(), one.inputs(), choices, options);
+    EXPECT_EQ(one.judge(run, emulator::Numerics::Fast), "");
+    for (const emulator::Hazard& hazard : run.hazards) ADD_FAILURE() << describe(hazard);
+  }
+}
+
+std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, OperandProducer>>& info) {
+  return "fixture" + std::to_string(std::get<0>(info.param)) +
+         (std::get<1>(info.param) == OperandProducer::TensorCopy ? "_copy" : "_store");
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixture, ShiftWindowHazards,
+                         testing::Combine(testing::Range<size_t>(0, kernelFixture().size()),
+                                          testing::Values(OperandProducer::TensorCopy, OperandProducer::RegisterStore)),
+                         nameOf);
+
+}  // namespace
+}  // namespace shiftconv::tests
