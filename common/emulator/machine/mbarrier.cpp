@@ -116,7 +116,7 @@ void MbarrierTable::expectTransactions(uint32_t offset, uint32_t bytes) {
                      kMaximumTransactions));
   state.transactions += static_cast<int32_t>(bytes);
   // Bytes may arrive before they are expected; then this is what completes the phase (observed on an H200).
-  advanceIfComplete(state);
+  advanceIfComplete(offset, state);
   store(offset, state);
 }
 
