@@ -27,6 +27,14 @@ SHIFTCONV_HOST_DEVICE constexpr uint64_t swizzle128KMajorDescriptor(uint32_t sha
          (kVersion << 46) | (uint64_t{static_cast<uint32_t>(MatrixSwizzle::B128)} << 61);
 }
 
+/// Rows of 16 bytes that follow each other without gaps, 8 rows a group, no swizzle: how block scale factors lie for
+/// tcgen05.cp. `sharedAddress`: 16-byte aligned.
+SHIFTCONV_HOST_DEVICE constexpr uint64_t densePackedRowsDescriptor(uint32_t sharedAddress) {
+  constexpr uint64_t kVersion = 0b001, kRowBytes = 16, kGroupBytes = 8 * kRowBytes;
+  return uint64_t{(sharedAddress & 0x3FFFFu) >> 4} | (uint64_t{kRowBytes >> 4} << 16) | (uint64_t{kGroupBytes >> 4} << 32) |
+         (kVersion << 46);
+}
+
 /// Moves the start of a descriptor by a multiple of 16 bytes that stays inside the tile (no carry out of the field).
 SHIFTCONV_HOST_DEVICE constexpr uint64_t advanceDescriptor(uint64_t descriptor, uint32_t bytes) {
   return descriptor + (bytes >> 4);

@@ -1,4 +1,5 @@
-// Tensor-map copies from global to shared memory (PTX ISA 9.7.9.25.5). One executing thread issues one copy.
+// Copies by the bulk copy engine between global and shared memory (PTX ISA 9.7.9.25.4 and 9.7.9.25.5). One executing thread
+// issues one copy.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +26,46 @@ __device__ __forceinline__ void loadTile3d(uint32_t destination, const void* map
                "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(barrier)
                : "memory");
 }
+
+/// As loadTile2d, into the same offset of the shared memory of every CTA of the cluster whose rank is a bit of `ctas`; each of
+/// them has the whole box count towards its own barrier at the offset of `barrier`.
+__device__ __forceinline__ void loadTile2dMulticast(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier,
+                                                    uint16_t ctas) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(barrier), "h"(ctas)
+      : "memory");
+}
+
+/// Copies `bytes` (a multiple of 16; both ends 16-byte aligned) as they are.
+__device__ __forceinline__ void loadBytes(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(destination),
+               "l"(__cvta_generic_to_global(source)), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+
+/// Stores the box at (x0, x1); elements outside the tensor are dropped. Completion through bulkCommitGroup.
+__device__ __forceinline__ void storeTile2d(const void* map, int32_t x0, int32_t x1, uint32_t source) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(reinterpret_cast<uint64_t>(map)),
+      "r"(x0), "r"(x1), "r"(source)
+      : "memory");
+}
+/// Closes the group of this thread's earlier bulk stores.
+__device__ __forceinline__ void bulkCommitGroup() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/// Until at most `kPending` groups of this thread still read their sources.
+template <int kPending>
+__device__ __forceinline__ void bulkWaitGroupRead() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kPending) : "memory");
+}
+/// Until at most `kPending` groups of this thread are incomplete.
+template <int kPending>
+__device__ __forceinline__ void bulkWaitGroup() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+/// Publishes this thread's earlier stores to shared memory to bulk copies and matrix instructions (PTX ISA 9.7.13.4).
+__device__ __forceinline__ void fenceProxyAsyncShared() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 }  // namespace shiftconv::ptx

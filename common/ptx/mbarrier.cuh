@@ -35,4 +35,21 @@ __device__ __forceinline__ void mbarrierWait(uint32_t barrier, uint32_t parity) 
       : "memory");
 }
 
+/// Arrives on a barrier of any CTA of the cluster; `barrier` comes from mapToCta().
+__device__ __forceinline__ void mbarrierArriveInCluster(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/// As mbarrierWait, for a barrier that threads of other CTAs arrive on.
+__device__ __forceinline__ void mbarrierWaitInCluster(uint32_t barrier, uint32_t parity) {
+  asm volatile(
+      "{\n\t"
+      ".reg .pred done;\n\t"
+      "wait:\n\t"
+      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n\t"
+      "@!done bra wait;\n\t"
+      "}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
 }  // namespace shiftconv::ptx

@@ -10,4 +10,21 @@ __device__ __forceinline__ void loadShared16Bytes(uint32_t address, uint32_t& a,
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(address) : "memory");
 }
 
+/// Stores 16 bytes (16-byte aligned) to shared memory.
+__device__ __forceinline__ void storeShared16Bytes(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+}
+
+/// Copies 16 bytes (16-byte aligned) from global to shared memory, asynchronously (PTX ISA 9.7.9.25.3).
+__device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(__cvta_generic_to_global(source)) : "memory");
+}
+/// Closes the group of this thread's earlier copyAsync16Bytes.
+__device__ __forceinline__ void copyAsyncCommitGroup() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+/// Until at most `kPending` groups of this thread are incomplete.
+template <int kPending>
+__device__ __forceinline__ void copyAsyncWaitGroup() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
 }  // namespace shiftconv::ptx

@@ -8,8 +8,10 @@
 #include <set>
 #include <thread>
 
+#include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/hazards/mutation/equivalents.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
+#include "tests/hazards/mutation/shift_window_subjects.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"
 
 namespace shiftconv::tests {
@@ -73,8 +75,9 @@ struct Arguments {
 
 int run(const Arguments& arguments) {
   std::vector<Subject> subjects;
-  for (Subject& subject : shiftWindowSubjects())
-    if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
+  for (const auto make : {shiftWindowSubjects, testKernelSubjects})
+    for (Subject& subject : make())
+      if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
 
   std::vector<std::string> alarms;
   std::vector<InstructionLimits> limits(subjects.size());

@@ -1,9 +1,9 @@
-// shift_window on problems whose rings of stages, slots, masks and accumulators are used several times over.
+#include "tests/hazards/mutation/shift_window_subjects.hpp"
+
 #include <fmt/format.h>
 
 #include "tests/conv/kernel/kernel_case.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
-#include "tests/hazards/mutation/subject.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/hazards/mutation/subject.hpp"
+#include "tests/hazards/kernels/subject.hpp"
 
 namespace shiftconv::tests {
 

@@ -35,7 +35,4 @@ struct Subject {
   std::function<std::unique_ptr<LoadedSubject>(std::string_view ptx)> load;
 };
 
-/// The kernels of conv/kernels/sm100/shift_window.cu.
-std::vector<Subject> shiftWindowSubjects();
-
 }  // namespace shiftconv::tests

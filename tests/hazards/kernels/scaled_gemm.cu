@@ -1,0 +1,173 @@
+// C = (A * scaleA) * (B * scaleB)^T in e4m3 with one ue8m0 scale for 32 elements along K; f32 result. A[M][K], B[64][K], C[M][64]
+// row-major. Operands come by TMA, scale factors by plain bulk copies; tcgen05.cp takes the latter from shared memory to Tensor
+// Memory. Each stage has Tensor Memory columns of its own for its scale factors, because tcgen05.cp is not ordered behind an MMA
+// that still reads them.
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "common/layout/instruction_descriptor.hpp"
+#include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/tensor_core.cuh"
+#include "common/ptx/tensor_memory.cuh"
+#include "tests/hazards/kernels/pipeline.cuh"
+
+namespace shiftconv::tests {
+namespace {
+
+constexpr int32_t kTileM = 128, kTileN = 64, kTileK = 128, kMmaK = 32;
+constexpr int32_t kStages = 2;
+constexpr uint32_t kBytesA = kTileM * kTileK, kBytesB = kTileN * kTileK;
+constexpr uint32_t kScaleBytes = 512;  // 128 rows x 4 blocks of 32 elements
+constexpr uint32_t kScaleColumns = 4;  // Tensor Memory columns that hold them
+constexpr uint32_t kColumns = 128;     // allocated: the accumulator, then the scales of A and of B for each stage
+
+enum Warp : uint32_t { kLoadWarp = 0, kMmaWarp = 1, kEpilogueWarps = 2 };  // 2..5
+
+struct Shared {
+  uint8_t a[kStages][kBytesA];
+  uint8_t b[kStages][kBytesB];
+  uint8_t scaleA[kStages][kScaleBytes], scaleB[kStages][kScaleBytes];
+  uint64_t full[kStages], empty[kStages];
+  uint64_t accumulatorFull, accumulatorEmpty;
+  uint32_t tensorMemory;
+};
+
+struct Tiles {
+  int32_t count, chunks;
+  template <class Body>
+  __device__ void forEach(Body&& body) const {
+#pragma unroll 1
+    for (int32_t tile = static_cast<int32_t>(blockIdx.x); tile < count; tile += static_cast<int32_t>(gridDim.x)) body(tile);
+  }
+};
+
+__device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const uint8_t* scaleA, const uint8_t* scaleB,
+                     const Tiles& tiles) {
+  Ring<kStages> stage;
+  tiles.forEach([&](int32_t tile) {
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
+      const uint32_t full = at(shared.full[stage.index]);
+      ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
+      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB + 2 * kScaleBytes);
+      ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, tile * kTileM, full);
+      ptx::loadTile2d(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK, 0, full);
+      const uint8_t* tileScales = scaleA + (static_cast<int64_t>(tile) * tiles.chunks + chunk) * kScaleBytes;
+      ptx::loadBytes(ptx::sharedAddress(shared.scaleA[stage.index]), tileScales, kScaleBytes, full);
+      ptx::loadBytes(ptx::sharedAddress(shared.scaleB[stage.index]), scaleB + chunk * kScaleBytes, kScaleBytes, full);
+      stage.advance();
+    }
+  });
+}
+
+__device__ void multiply(Shared& shared, const Tiles& tiles, uint32_t tensorMemory) {
+  Ring<kStages> stage;
+  Ring<1> accumulator;
+  tiles.forEach([&](int32_t) {
+    ptx::mbarrierWait(at(shared.accumulatorEmpty), accumulator.parity ^ 1);
+    ptx::tensorFenceAfterThreadSync();
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
+      ptx::mbarrierWait(at(shared.full[stage.index]), stage.parity);
+      ptx::tensorFenceAfterThreadSync();  // behind the MMAs that read this stage's scale factors before, through `empty` and `full`
+      const uint32_t scaleA = tensorMemory + kTileN + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;
+      const uint32_t scaleB = scaleA + kScaleColumns;
+      ptx::tensorCopy32x128ToAllWindows(scaleA, layout::densePackedRowsDescriptor(ptx::sharedAddress(shared.scaleA[stage.index])));
+      ptx::tensorCopy32x128ToAllWindows(scaleB, layout::densePackedRowsDescriptor(ptx::sharedAddress(shared.scaleB[stage.index])));
+      const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));
+      const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage.index]));
+#pragma unroll 1
+      for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice) {
+        ptx::mmaScaledF8(tensorMemory, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                         layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
+                         layout::instructionDescriptorScaledE4m3(kTileN, slice), scaleA, scaleB, chunk != 0 || slice != 0);
+      }
+      ptx::tensorCommit(at(shared.empty[stage.index]));
+      stage.advance();
+    }
+    ptx::tensorCommit(at(shared.accumulatorFull));
+    accumulator.advance();
+  });
+  // No commit may arrive on a barrier of a CTA that has left.
+#pragma unroll 1
+  for (int32_t i = 0; i < kStages; ++i) {
+    ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
+    stage.advance();
+  }
+}
+
+__device__ void drain(Shared& shared, float* output, int32_t m, const Tiles& tiles, uint32_t tensorMemory) {
+  const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+  Ring<1> accumulator;
+  tiles.forEach([&](int32_t tile) {
+    ptx::mbarrierWait(at(shared.accumulatorFull), accumulator.parity);
+    ptx::tensorFenceAfterThreadSync();
+    const int32_t row = tile * kTileM + static_cast<int32_t>(window * 32 + lane);
+    constexpr int32_t kLoadColumns = 16;
+#pragma unroll 1
+    for (int32_t column = 0; column < kTileN; column += kLoadColumns) {
+      uint32_t bits[kLoadColumns];
+      ptx::tensorLoad16(tensorMemory + ((window * 32) << 16) + static_cast<uint32_t>(column), bits);
+      ptx::tensorLoadWait(bits);
+      if (row >= m) continue;
+      uint4* target = reinterpret_cast<uint4*>(output + static_cast<int64_t>(row) * kTileN + column);
+#pragma unroll
+      for (int32_t i = 0; i < kLoadColumns / 4; ++i)
+        target[i] = make_uint4(bits[4 * i], bits[4 * i + 1], bits[4 * i + 2], bits[4 * i + 3]);
+    }
+    ptx::tensorFenceBeforeThreadSync();
+    __syncwarp();
+    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty));
+    accumulator.advance();
+  });
+}
+
+}  // namespace
+
+/// `mapA`: [M][K] in boxes of 128 x 128, `mapB`: [64][K] in boxes of 64 x 128, both with 128-byte swizzle. `scaleA`: for each tile
+/// of 128 rows and each 128 elements of K 512 bytes: the scale of row r, block j is byte 16 * (r % 32) + 4 * (r / 32) + j; `scaleB`
+/// the same for the only tile of columns.
+extern "C" __global__ void __launch_bounds__(192, 1)
+    scaled_gemm(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB, const uint8_t* scaleA,
+                const uint8_t* scaleB, float* output, int32_t m, int32_t k) {
+  extern __shared__ uint8_t dynamicShared[];
+  Shared& shared = alignedShared<Shared>(dynamicShared);
+  const uint32_t warp = threadIdx.x / 32;
+  const Tiles tiles{(m + kTileM - 1) / kTileM, (k + kTileK - 1) / kTileK};
+
+  if (threadIdx.x == 0) {
+#pragma unroll 1
+    for (int32_t i = 0; i < kStages; ++i) {
+      ptx::mbarrierInit(at(shared.full[i]), 1);
+      ptx::mbarrierInit(at(shared.empty[i]), 1);
+    }
+    ptx::mbarrierInit(at(shared.accumulatorFull), 1);
+    ptx::mbarrierInit(at(shared.accumulatorEmpty), 4);
+    ptx::fenceMbarrierInit();
+  }
+  if (warp == kMmaWarp) {
+    ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
+    ptx::tensorMemoryRelinquish();
+  }
+  ptx::tensorFenceBeforeThreadSync();
+  __syncthreads();
+  ptx::tensorFenceAfterThreadSync();
+  const uint32_t tensorMemory = shared.tensorMemory;
+
+  if (warp == kLoadWarp) {
+    if (ptx::electOne()) load(shared, mapA, mapB, scaleA, scaleB, tiles);
+  } else if (warp == kMmaWarp) {
+    if (ptx::electOne()) multiply(shared, tiles, tensorMemory);
+  } else {
+    drain(shared, output, m, tiles, tensorMemory);
+  }
+
+  ptx::tensorFenceBeforeThreadSync();
+  __syncthreads();
+  ptx::tensorFenceAfterThreadSync();
+  if (warp == kMmaWarp) ptx::tensorMemoryFree(tensorMemory, kColumns);
+}
+
+}  // namespace shiftconv::tests

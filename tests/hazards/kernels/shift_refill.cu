@@ -1,0 +1,190 @@
+// y[row][o] = sum over s < 3 and c < 64 of x[row + s][c] * filter[s][o][c] in f16 with f32 result, with one copy of x in Tensor
+// Memory that moves down by a row from tap to tap: tcgen05.shift, and tcgen05.cp.4x256b for the last lane of each 32-lane window,
+// which a shift leaves stale. mma -> shift -> cp.4x256b -> mma needs no wait (PTX ISA 9.7.16.6.2); tcgen05.cp of the next tile
+// behind the last MMAs of this one does.
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "common/layout/instruction_descriptor.hpp"
+#include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/tensor_core.cuh"
+#include "common/ptx/tensor_memory.cuh"
+#include "tests/hazards/kernels/pipeline.cuh"
+
+namespace shiftconv::tests {
+namespace {
+
+constexpr int32_t kTileM = 128, kTileN = 32, kTaps = 3, kChannels = 64, kMmaK = 16;
+constexpr int32_t kWindows = 4, kWindowLanes = 32;
+constexpr uint32_t kSlices = kChannels / kMmaK, kSliceColumns = 8;
+constexpr int32_t kStages = 2, kAccumulators = 2;
+constexpr uint32_t kTileBytes = kTileM * kChannels * 2, kRefillBytes = kWindows * kChannels * 2,
+                   kFilterBytes = kTileN * kChannels * 2;
+constexpr uint32_t kColumns = 128;  // allocated: the accumulators, then x
+
+enum Warp : uint32_t { kLoadWarp = 0, kMmaWarp = 1, kEpilogueWarps = 2 };  // 2..5
+
+struct Shared {
+  uint8_t x[kStages][kTileBytes];
+  uint8_t refill[kStages][kTaps - 1][layout::kSwizzle128AtomBytes];  // kRefillBytes of each are used
+  uint8_t filter[kTaps][kFilterBytes];
+  uint64_t full[kStages], empty[kStages];
+  uint64_t filterFull;
+  uint64_t operandFree;
+  uint64_t accumulatorFull[kAccumulators], accumulatorEmpty[kAccumulators];
+  uint32_t tensorMemory;
+};
+
+template <class Body>
+__device__ void forEachTile(int32_t tiles, Body&& body) {
+#pragma unroll 1
+  for (int32_t tile = static_cast<int32_t>(blockIdx.x); tile < tiles; tile += static_cast<int32_t>(gridDim.x)) body(tile);
+}
+
+__device__ void load(Shared& shared, const CUtensorMap& mapX, const CUtensorMap& mapWindows, const CUtensorMap& mapFilter,
+                     int32_t tiles) {
+  ptx::mbarrierArriveExpectBytes(at(shared.filterFull), kTaps * kFilterBytes);
+#pragma unroll 1
+  for (int32_t s = 0; s < kTaps; ++s)
+    ptx::loadTile2d(ptx::sharedAddress(shared.filter[s]), &mapFilter, 0, s * kTileN, at(shared.filterFull));
+  Ring<kStages> stage;
+  forEachTile(tiles, [&](int32_t tile) {
+    const uint32_t full = at(shared.full[stage.index]);
+    ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
+    ptx::mbarrierArriveExpectBytes(full, kTileBytes + (kTaps - 1) * kRefillBytes);
+    ptx::loadTile2d(ptx::sharedAddress(shared.x[stage.index]), &mapX, 0, tile * kTileM, full);
+#pragma unroll 1
+    for (int32_t s = 0; s + 1 < kTaps; ++s)  // the rows that follow the four windows: row s of the four next windows
+      ptx::loadTile3d(ptx::sharedAddress(shared.refill[stage.index][s]), &mapWindows, 0, s, tile * kWindows + 1, full);
+    stage.advance();
+  });
+}
+
+__device__ void multiply(Shared& shared, int32_t tiles, uint32_t tensorMemory) {
+  constexpr uint32_t kInstruction =
+      layout::instructionDescriptorF16(layout::MmaInput16::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
+  const uint32_t operand = tensorMemory + kAccumulators * kTileN;
+  constexpr uint32_t kLastLane = static_cast<uint32_t>(kWindowLanes - 1) << 16;
+  Ring<kStages> stage;
+  Ring<kAccumulators> accumulator;
+  Ring<1> operandUse;
+  ptx::mbarrierWait(at(shared.filterFull), 0);
+  forEachTile(tiles, [&](int32_t) {
+    ptx::mbarrierWait(at(shared.accumulatorEmpty[accumulator.index]), accumulator.parity ^ 1);
+    ptx::mbarrierWait(at(shared.operandFree), operandUse.parity ^ 1);
+    ptx::mbarrierWait(at(shared.full[stage.index]), stage.parity);
+    ptx::tensorFenceAfterThreadSync();
+    const uint32_t target = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN);
+    const uint64_t x = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.x[stage.index]));
+#pragma unroll 1
+    for (uint32_t slice = 0; slice < kSlices; ++slice)
+      ptx::tensorCopy128x256(operand + slice * kSliceColumns, layout::advanceDescriptor(x, slice * layout::kMmaRowBytes));
+#pragma unroll 1
+    for (int32_t s = 0; s < kTaps; ++s) {
+      const uint64_t filter = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.filter[s]));
+#pragma unroll 1
+      for (uint32_t slice = 0; slice < kSlices; ++slice) {
+        const uint32_t columns = operand + slice * kSliceColumns, offset = slice * layout::kMmaRowBytes;
+        ptx::mmaF16TensorA(target, columns, layout::advanceDescriptor(filter, offset), kInstruction, s != 0 || slice != 0);
+        if (s + 1 == kTaps) continue;
+        const uint64_t rows = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.refill[stage.index][s]));
+        ptx::tensorShiftDown(columns);
+        ptx::tensorCopy4x256(columns + kLastLane, layout::advanceDescriptor(rows, offset));
+      }
+    }
+    ptx::tensorCommit(at(shared.empty[stage.index]));
+    ptx::tensorCommit(at(shared.operandFree));
+    ptx::tensorCommit(at(shared.accumulatorFull[accumulator.index]));
+    stage.advance();
+    accumulator.advance();
+    operandUse.advance();
+  });
+  // No commit may arrive on a barrier of a CTA that has left.
+#pragma unroll 1
+  for (int32_t i = 0; i < kStages; ++i) {
+    ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
+    stage.advance();
+  }
+  ptx::mbarrierWait(at(shared.operandFree), operandUse.parity ^ 1);
+}
+
+__device__ void drain(Shared& shared, float* output, int32_t rows, int32_t tiles, uint32_t tensorMemory) {
+  const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+  Ring<kAccumulators> accumulator;
+  forEachTile(tiles, [&](int32_t tile) {
+    ptx::mbarrierWait(at(shared.accumulatorFull[accumulator.index]), accumulator.parity);
+    ptx::tensorFenceAfterThreadSync();
+    const uint32_t source = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * kWindowLanes) << 16);
+    const int32_t row = tile * kTileM + static_cast<int32_t>(window * kWindowLanes + lane);
+    constexpr int32_t kLoadColumns = 16;
+#pragma unroll 1
+    for (int32_t column = 0; column < kTileN; column += kLoadColumns) {
+      uint32_t bits[kLoadColumns];
+      ptx::tensorLoad16(source + static_cast<uint32_t>(column), bits);
+      ptx::tensorLoadWait(bits);
+      if (row >= rows) continue;
+      uint4* target = reinterpret_cast<uint4*>(output + static_cast<int64_t>(row) * kTileN + column);
+#pragma unroll
+      for (int32_t i = 0; i < kLoadColumns / 4; ++i)
+        target[i] = make_uint4(bits[4 * i], bits[4 * i + 1], bits[4 * i + 2], bits[4 * i + 3]);
+    }
+    ptx::tensorFenceBeforeThreadSync();
+    __syncwarp();
+    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty[accumulator.index]));
+    accumulator.advance();
+  });
+}
+
+}  // namespace
+
+/// x[rows + 2][64] f16, filter[3][32][64] f16, output[rows][32] f32. `mapX`: x in boxes of 128 x 64; `mapWindows`: x as
+/// [windows][32][64] in boxes of 4 x 1 x 64; `mapFilter`: [3 * 32][64] in boxes of 32 x 64; all with 128-byte swizzle.
+extern "C" __global__ void __launch_bounds__(192, 1)
+    shift_refill(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CUtensorMap mapWindows,
+                 const __grid_constant__ CUtensorMap mapFilter, float* output, int32_t rows) {
+  extern __shared__ uint8_t dynamicShared[];
+  Shared& shared = alignedShared<Shared>(dynamicShared);
+  const uint32_t warp = threadIdx.x / 32;
+  const int32_t tiles = (rows + kTileM - 1) / kTileM;
+
+  if (threadIdx.x == 0) {
+#pragma unroll 1
+    for (int32_t i = 0; i < kStages; ++i) {
+      ptx::mbarrierInit(at(shared.full[i]), 1);
+      ptx::mbarrierInit(at(shared.empty[i]), 1);
+    }
+#pragma unroll 1
+    for (int32_t i = 0; i < kAccumulators; ++i) {
+      ptx::mbarrierInit(at(shared.accumulatorFull[i]), 1);
+      ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kWindows);
+    }
+    ptx::mbarrierInit(at(shared.filterFull), 1);
+    ptx::mbarrierInit(at(shared.operandFree), 1);
+    ptx::fenceMbarrierInit();
+  }
+  if (warp == kMmaWarp) {
+    ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
+    ptx::tensorMemoryRelinquish();
+  }
+  ptx::tensorFenceBeforeThreadSync();
+  __syncthreads();
+  ptx::tensorFenceAfterThreadSync();
+  const uint32_t tensorMemory = shared.tensorMemory;
+
+  if (warp == kLoadWarp) {
+    if (ptx::electOne()) load(shared, mapX, mapWindows, mapFilter, tiles);
+  } else if (warp == kMmaWarp) {
+    if (ptx::electOne()) multiply(shared, tiles, tensorMemory);
+  } else {
+    drain(shared, output, rows, tiles, tensorMemory);
+  }
+
+  ptx::tensorFenceBeforeThreadSync();
+  __syncthreads();
+  ptx::tensorFenceAfterThreadSync();
+  if (warp == kMmaWarp) ptx::tensorMemoryFree(tensorMemory, kColumns);
+}
+
+}  // namespace shiftconv::tests
