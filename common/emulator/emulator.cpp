@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -49,6 +50,15 @@ void checkArguments(const isa::CompiledFunction& kernel, std::span<const void* c
                       kernel.source->name, i));
 }
 
+/// What the checker saw before a launch failed often is the reason.
+EmulatorError withHazards(const EmulatorError& error, const std::vector<Hazard>& hazards) {
+  if (hazards.empty()) return error;
+  constexpr size_t kShown = 8;
+  std::string text = fmt::format("{}\nBefore that, {} hazards were seen:", error.what(), hazards.size());
+  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) text += "\n" + describe(hazards[i]);
+  return {error.kind(), text};
+}
+
 }  // namespace
 
 struct Emulator::Impl {
@@ -90,8 +100,12 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   const ParameterBlock parameters(impl_->memory, *kernel, arguments);
   LaunchReport report;
   hazards::Reporter reporter(options.hazards);
-  report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options,
-                                     options.hazards == HazardMode::Off ? nullptr : &reporter);
+  try {
+    report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options,
+                                       options.hazards == HazardMode::Off ? nullptr : &reporter);
+  } catch (const EmulatorError& error) {
+    throw withHazards(error, reporter.take());
+  }
   report.hazards = reporter.take();
   report.hostSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -20,6 +20,7 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter)
     threads_[i].view.thread = static_cast<uint32_t>(i);
   }
   clocks_.assign(ctas * warpsPerCta_, 1);
+  loading_.resize(ctas * warpsPerCta_);
   for (const auto& cta : cluster.ctas) {
     shared_.emplace_back(cta->shared.size());
     tensor_.emplace_back(size_t{tensor::kTmemLanes} * tensor::kTmemColumns);
@@ -93,8 +94,13 @@ HazardAccess HazardChecker::describeIssuer(const machine::IssuePoint& issuer, st
   return access;
 }
 
+HazardAccess HazardChecker::describePoint(const machine::Warp& warp, unsigned lane, const ptx::Instruction* instruction,
+                                          std::string what) const {
+  return describeIssuer({warp.cta.rank, warp.index, lane, instruction}, std::move(what));
+}
+
 HazardAccess HazardChecker::describeThread(const machine::Warp& warp, unsigned lane, std::string what) const {
-  return describeIssuer({warp.cta.rank, warp.index, lane, warp.currentInstruction()}, std::move(what));
+  return describePoint(warp, lane, warp.currentInstruction(), std::move(what));
 }
 
 HazardAccess HazardChecker::describe(Access access, const Place& place, bool writes) {
@@ -118,6 +124,25 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
                                           : fmt::format("{} of {}{}", verb, bytes, whole ? " by all lanes" : ""));
 }
 
+namespace {
+
+/// What shows a thread that an operation has finished.
+std::string proofOfCompletion(std::string_view name, bool tensor) {
+  if (name == "tcgen05.ld" || name == "tcgen05.st")
+    return fmt::format("tcgen05.wait::{} by the warp that issued it, and then a synchronisation with tcgen05 fences around it",
+                       name.substr(name.size() - 2));
+  if (name.starts_with("tcgen05"))
+    return fmt::format("a tcgen05.commit behind the {} and a wait for its mbarrier{}", name,
+                       tensor ? ", followed by tcgen05.fence::after_thread_sync" : "");
+  if (name.ends_with(": read")) return "cp.async.bulk.wait_group.read by the thread that issued the store";
+  if (name.ends_with(": write")) return "cp.async.bulk.wait_group by the thread that issued the store";
+  if (name == "cp.async")
+    return "cp.async.wait_group by the threads that issued the copy, or an mbarrier that cp.async.mbarrier.arrive arrives on";
+  return fmt::format("a wait for the mbarrier that the {} signals", name);
+}
+
+}  // namespace
+
 std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place) {
   if (verdict == Verdict::ProxyFence)
     return "fence.proxy.async behind the write, before the threads synchronise: the later access goes through the asynchronous "
@@ -125,23 +150,19 @@ std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const S
   if (verdict == Verdict::TensorFence)
     return "tcgen05.fence::before_thread_sync in the first thread and tcgen05.fence::after_thread_sync in the second one, around "
            "their synchronisation";
-  if (earlier.kind() != Access::Kind::Operation)
-    return "nothing orders the two: a barrier, or an mbarrier on which the first thread arrives and for which the second one waits";
+  if (earlier.kind() != Access::Kind::Operation) {
+    std::string text =
+        "nothing orders the two: a barrier, or an mbarrier on which the first thread arrives and for which the second one waits";
+    if (later.operation != nullptr)
+      text += fmt::format("; or, if the {} was meant to come first, {}", later.operation->name,
+                          proofOfCompletion(later.operation->name, place.tensor));
+    return text;
+  }
   const std::string_view name = operations_.find(earlier.operation())->name;
-  if (name == "tcgen05.ld" || name == "tcgen05.st")
-    return fmt::format("tcgen05.wait::{} by the warp that issued it, and then a synchronisation with tcgen05 fences around it",
-                       name.substr(name.size() - 2));
-  if (name.starts_with("tcgen05"))
-    return "a tcgen05.commit behind it and a wait for its mbarrier" +
-           std::string(place.tensor ? ", followed by tcgen05.fence::after_thread_sync" : "") +
-           (later.operation != nullptr && later.operation->name.starts_with("tcgen05")
-                ? fmt::format(": {} and {} are not an ordered pair, or were not issued in an order that both threads know", name,
-                              later.operation->name)
-                : "");
-  if (name.find("store: read") != std::string_view::npos || name.find("reduce") != std::string_view::npos)
-    return "cp.async.bulk.wait_group.read by the thread that issued the store";
-  if (name.starts_with("cp.async.bulk")) return fmt::format("a wait for the mbarrier that the {} signals", name);
-  return "cp.async.wait_group by the threads that issued the copy, or an mbarrier that cp.async.mbarrier.arrive arrives on";
+  std::string text = proofOfCompletion(name, place.tensor);
+  if (later.operation != nullptr && later.operation->pairs.kind != 0 && name.starts_with("tcgen05"))
+    text += fmt::format(": {} and {} are not an ordered pair here", name, later.operation->name);
+  return text;
 }
 
 void HazardChecker::reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,

@@ -33,6 +33,9 @@
 #include "common/emulator/machine/async.hpp"
 #include "common/emulator/machine/instruction.hpp"
 
+namespace shiftconv::emulator::isa {
+struct CompiledFunction;
+}
 namespace shiftconv::emulator::machine {
 class Cluster;
 class Cta;
@@ -100,7 +103,15 @@ class HazardChecker {
   /// `phase` phases are now complete.
   void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase);
 
-  // --- registers --------------------------------------------------------------------------------------------------
+  // --- registers of unfinished tcgen05.ld (checker_registers.cpp) --------------------------------------------------
+  /// `frame` holds the registers; those in `slots` are undefined until tcgen05.wait::ld.
+  void loading(const machine::Warp& warp, const std::byte* frame, const std::vector<machine::Slot>& slots);
+  bool hasLoadingRegisters(const machine::Warp& warp) const { return !loading_[warpIndex(warp)].empty(); }
+  /// The instruction about to be executed must not touch any of them.
+  void checkRegisters(const machine::Warp& warp, LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function,
+                      uint32_t pc);
+  void loaded(const machine::Warp& warp) { loading_[warpIndex(warp)].clear(); }
+
   void report(HazardKind kind, HazardAccess first, HazardAccess second, std::string missing);
   HazardAccess describeThread(const machine::Warp& warp, unsigned lane, std::string what) const;
   HazardAccess describeIssuer(const machine::IssuePoint& issuer, std::string what) const;
@@ -177,6 +188,7 @@ class HazardChecker {
   void touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo);
   void reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
                       const Place& place);
+  HazardAccess describePoint(const machine::Warp& warp, unsigned lane, const ptx::Instruction* instruction, std::string what) const;
   std::string missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place);
   HazardAccess describe(Access access, const Place& place, bool writes);
   void requireInitialised(const Mbarrier& barrier, const View& view, bool asyncProxy, const HazardAccess& user);
@@ -191,8 +203,10 @@ class HazardChecker {
   std::vector<uint32_t> clocks_;  ///< by warp
   OperationTable operations_;
   ReaderSets readerSets_;
-  std::vector<Shadow<4>> shared_;             ///< by CTA
-  std::vector<Shadow<8>> tensor_;             ///< by CTA
+  std::vector<Shadow<4>> shared_;  ///< by CTA
+  std::vector<Shadow<8>> tensor_;  ///< by CTA
+  /// By warp: undefined registers, and the load that will define them.
+  std::vector<std::unordered_map<const std::byte*, const ptx::Instruction*>> loading_;
   std::vector<std::vector<uint64_t>> stale_;  ///< by CTA: 8 words of column bits for each lane
   Operation* running_ = nullptr;
   Memo runningMemo_;

@@ -79,8 +79,9 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
 }
 
 void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo) {
+  const bool tensor = place.tensor && subject.operation != nullptr;  // threads only allocate and free, which is synchronous
   if (cell.writer != memo.writer) {
-    const Verdict verdict = order(Access(cell.writer), true, subject, place.tensor);
+    const Verdict verdict = order(Access(cell.writer), true, subject, tensor);
     if (verdict != Verdict::Ordered) reportConflict(verdict, Access(cell.writer), true, subject, writes, place);
     memo.writer = cell.writer;
   }
@@ -88,16 +89,15 @@ void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes,
     if (cell.readers == subject.access.bits()) return;
     if (cell.readers != memo.readersBefore || memo.readersAfter == 0) {
       memo.readersBefore = cell.readers;
-      memo.readersAfter = readerSets_.add(cell.readers, subject.access, [&](Access member) {
-        return order(member, false, subject, place.tensor) == Verdict::Ordered;
-      });
+      memo.readersAfter = readerSets_.add(cell.readers, subject.access,
+                                          [&](Access member) { return order(member, false, subject, tensor) == Verdict::Ordered; });
     }
     cell.readers = memo.readersAfter;
     return;
   }
   if (cell.readers != memo.readers) {
     readerSets_.forEach(cell.readers, [&](Access reader) {
-      const Verdict verdict = order(reader, false, subject, place.tensor);
+      const Verdict verdict = order(reader, false, subject, tensor);
       if (verdict != Verdict::Ordered) reportConflict(verdict, reader, false, subject, true, place);
     });
     memo.readers = cell.readers;
@@ -120,7 +120,7 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const std::ar
     return place;
   };
   const uint64_t first = addresses[static_cast<unsigned>(std::countr_zero(lanes))];
-  const bool broadcast = !writes && lanes == kAllLanes &&
+  const bool broadcast = !writes && !semantics.strong && lanes == kAllLanes &&
                          std::all_of(addresses.begin(), addresses.end(), [&](uint64_t address) { return address == first; });
   if (broadcast) {
     // One entry for all lanes, after every lane was checked against the last write.
@@ -156,9 +156,7 @@ void HazardChecker::allocate(const Warp& warp, uint32_t column, uint32_t columns
 /// Both end whatever the columns were used for; they are synchronous, so ordinary ordering is enough.
 void HazardChecker::deallocate(const Warp& warp, uint32_t column, uint32_t columns) {
   Thread& thread = threadOf(warp, 0);
-  View view = thread.view;
-  view.tensor = view.base;
-  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, lineOf(warp), false)};
+  const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, thread.view.clock, lineOf(warp), false)};
   Memo memo;
   for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
     const Place place{true, warp.cta.rank, lane, 1, column, columns};
@@ -248,9 +246,16 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
       operation.view.tensor = std::move(both);
     });
   }
+  if (issued.name == "cp.async.mbarrier.arrive") {
+    // It stands for all copies of its thread so far, complete or not.
+    const Thread::Groups& copies = threadOf(warp, issued.issuer.lane).groups[static_cast<size_t>(Group::Copy)];
+    operation.before = copies.open;
+    for (const auto& group : copies.committed) operation.before.insert(operation.before.end(), group.begin(), group.end());
+  }
   Operation& added = operations_.add(std::move(operation));
   if (issued.name == "tcgen05.mma" || issued.name == "tcgen05.cp" || issued.name == "tcgen05.shift") operations_.track(added);
   if (issued.name == "tcgen05.commit") operations_.commit(added);
+  ++clocks_[warpIndex(warp)];  // what the thread does from now on is not before the operation
 }
 
 void HazardChecker::begin(OperationId id) {

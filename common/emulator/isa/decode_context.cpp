@@ -42,6 +42,8 @@ DecodeContext::Impl::Impl(const Program& owner, size_t index, const SymbolMap& v
     registers.emplace(declaration.name, Register{declaration.type});
   compiled.frameImage.clear();
   compiled.specials.clear();
+  compiled.registerUses.clear();
+  compiled.registerUseEnd.clear();
 }
 
 void DecodeContext::Impl::begin(const ptx::Instruction& next, DecodedInstruction& decoded) {
@@ -69,6 +71,7 @@ Slot DecodeContext::Impl::allocatePredicate() {
 Slot DecodeContext::Impl::registerSlot(Register& entry) {
   if (entry.slot == machine::kNoSlot)
     entry.slot = entry.type == ScalarType::Pred ? allocatePredicate() : allocate(sizeOf(entry.type));
+  compiled.registerUses.push_back(entry.slot);
   return entry.slot;
 }
 

@@ -100,6 +100,7 @@ class FunctionDecoder {
       } catch (const EmulatorError& error) {
         errors.add(error);
       }
+      compiled.registerUseEnd.push_back(static_cast<uint32_t>(compiled.registerUses.size()));
     }
     impl.finish();
   }

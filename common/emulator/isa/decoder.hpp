@@ -79,8 +79,11 @@ struct SpecialSlot {
 struct CompiledFunction {
   const ptx::Function* source = nullptr;
   std::vector<DecodedInstruction> code;  ///< same indices as source->body
-  uint32_t frameBytes = 0;               ///< multiple of 64
-  std::vector<std::byte> frameImage;     ///< first bytes of a new frame: immediates, broadcast to all lanes
+  /// Registers that instruction i reads or writes: registerUses[registerUseEnd[i - 1]] up to [registerUseEnd[i]].
+  std::vector<Slot> registerUses;
+  std::vector<uint32_t> registerUseEnd;
+  uint32_t frameBytes = 0;            ///< multiple of 64
+  std::vector<std::byte> frameImage;  ///< first bytes of a new frame: immediates, broadcast to all lanes
   std::vector<SpecialSlot> specials;
   /// Per lane: local variables, call-param variables, and (of a device function) its own parameters and return
   /// parameters. Their symbols have space Local and an offset in this area; the machine places the area of every

@@ -279,6 +279,7 @@ uint64_t Warp::State::run(uint64_t quantum) {
 
 void Warp::State::execute(uint64_t quantum) {
   AsyncQueue& queue = warp.cta.cluster.queue;
+  hazards::HazardChecker* const hazards = warp.cta.cluster.hazards.get();
   Activation& activation = *current.activation;
   const std::vector<DecodedInstruction>& code = activation.function->code;
   Execution execution{warp, current.lanes, activation.registers};
@@ -309,6 +310,8 @@ void Warp::State::execute(uint64_t quantum) {
     }
     current.pc = pc;
     execution.mask = executing = mask;
+    if (hazards != nullptr && hazards->hasLoadingRegisters(warp)) [[unlikely]]
+      hazards->checkRegisters(warp, mask, execution.frame, *activation.function, pc);
     instruction.handler(execution, instruction);
     if (resumed) {
       resumed = timedOut = false;

@@ -153,6 +153,7 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
   machine::Cluster& cluster = cta.cluster;
   const FragmentAddress address = fragmentAddress(execution, detail);
   for (Slot slot : detail.registers) std::fill_n(execution.lanes<uint32_t>(slot), kWarpLanes, kPoisonRegister);
+  if (cluster.hazards) cluster.hazards->loading(execution.warp, execution.frame, detail.registers);
   // The program, and so the detail, outlives the launch; the frame lives as long as the warp.
   const auto complete = [&cta, &detail, address, frame = execution.frame] {
     loadCells(stateOf(cta).memory, detail, address, frame);
@@ -190,7 +191,10 @@ void runWait(Execution& execution, const DecodedInstruction&) {
   std::vector<machine::OperationId>& own = (stateOf(execution.warp.cta).*Outstanding)[execution.warp.index];
   machine::Cluster& cluster = execution.warp.cta.cluster;
   for (machine::OperationId id : own) cluster.queue.force(id);
-  if (cluster.hazards) cluster.hazards->waitedTogether(execution.warp, own);
+  if (cluster.hazards) {
+    cluster.hazards->waitedTogether(execution.warp, own);
+    if (Outstanding == &TensorUnit::State::loads) cluster.hazards->loaded(execution.warp);
+  }
   own.clear();
 }
 
