@@ -17,6 +17,7 @@ Subject scaledGemmSubject();
 Subject clusterPairSubject();
 Subject shiftRefillSubject();
 Subject scalarExchangeSubject();
+Subject tensormapEditSubject();
 
 /// All of the above.
 std::vector<Subject> testKernelSubjects();

@@ -1,0 +1,49 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "tests/hazards/kernels/kernel_trials.hpp"
+#include "tests/hazards/kernels/test_kernels.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+constexpr size_t kRows = 32, kColumns = 64, kWords = kRows * kColumns / 2;
+
+emulator::tma::TensorMapImage mapOfOneMatrix(uint64_t address) {
+  emulator::tma::TiledMap map;
+  map.type = emulator::tma::DataType::F16;
+  map.rank = 2;
+  map.globalAddress = address;
+  map.dims = {kColumns, kRows};
+  map.strides = {kColumns * 2};
+  map.box = {kColumns, kRows};
+  emulator::tma::TensorMapImage image;
+  if (const std::string why = encodeTiled(map, image); !why.empty()) throw std::invalid_argument(why);
+  return image;
+}
+
+KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint32_t> expected(count * kWords);
+  for (uint32_t& value : expected) value = static_cast<uint32_t>(random());
+  const auto run = [=](DeviceRun& device, const emulator::Options& options) {
+    std::vector<uint64_t> matrices;
+    for (uint32_t i = 0; i < count; ++i)
+      matrices.push_back(device.upload(std::vector<uint32_t>(expected.begin() + i * kWords, expected.begin() + (i + 1) * kWords)));
+    const auto map = mapOfOneMatrix(matrices[0]);
+    const uint64_t addresses = device.upload(matrices), workspace = device.reserve(ctas * sizeof map);
+    const uint64_t output = device.reserve(expected.size() * sizeof(uint32_t));
+    const void* arguments[] = {&map, &addresses, &workspace, &output, &count};
+    Observation seen = device.launch({{ctas}, {128}, {}, 0}, arguments, options);
+    seen.difference = firstDifference(device.download<uint32_t>(output, expected.size()), expected, "output");
+    return seen;
+  };
+  return {fmt::format("{} matrices, {} CTAs", count, ctas), run};
+}
+
+}  // namespace
+
+Subject tensormapEditSubject() { return makeSubject("tensormap_edit", testKernelPtx("tensormap_edit"), {trial(2, 5, 651)}); }
+
+}  // namespace shiftconv::tests
