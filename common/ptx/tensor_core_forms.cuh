@@ -1,24 +1,10 @@
-// Forms of tcgen05 that the library's kernels do not use; tests ask what they do. `kCtaGroup` is 1 or 2, the same in all
-// instructions of a kernel. Operand A is always in Tensor Memory.
+// Forms of tcgen05 beyond those of tensor_core.cuh and tensor_memory.cuh; no kernel of the library uses them, tests ask what they
+// do. `kCtaGroup` is 1 or 2, the same in all instructions of a kernel. Operand A is always in Tensor Memory.
 #pragma once
 
 #include <cstdint>
 
 namespace shiftconv::ptx::forms {
-
-/// Publishes this thread's earlier stores to shared memory to matrix instructions (PTX ISA 9.7.13.4).
-__device__ __forceinline__ void fenceProxyAsync() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
-
-__device__ __forceinline__ uint32_t clusterRank() {
-  uint32_t rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-/// Every thread of the cluster.
-__device__ __forceinline__ void clusterBarrier() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
 
 // --- Tensor Memory allocation by one warp of each CTA of the group (9.7.16.7) ------------------------------------------
 
@@ -37,23 +23,16 @@ __device__ __forceinline__ void release(uint32_t address, uint32_t columns) {
   asm volatile("tcgen05.dealloc.cta_group::%2.sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns), "n"(kCtaGroup) : "memory");
 }
 
-/// One arrive on the barrier at this offset in every CTA of the group once all earlier operations of this thread are complete.
-template <int kCtaGroup>
-__device__ __forceinline__ void commitToGroup(uint32_t barrier) {
-  constexpr uint16_t kCtas = (1 << kCtaGroup) - 1;
-  asm volatile("tcgen05.commit.cta_group::%2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(barrier),
-               "h"(kCtas), "n"(kCtaGroup)
+/// One arrive on the barrier at this offset in both CTAs of a pair once all earlier operations of this thread are complete.
+__device__ __forceinline__ void commitToPair(uint32_t barrier) {
+  constexpr uint16_t kBothCtas = 3;
+  asm volatile("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(barrier),
+               "h"(kBothCtas)
                : "memory");
 }
 
 // --- Movement (9.7.16.9) --------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ void shiftDown(uint32_t address) {
-  asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(address) : "memory");
-}
-__device__ __forceinline__ void copy4x256(uint32_t destination, uint64_t source) {
-  asm volatile("tcgen05.cp.cta_group::1.4x256b [%0], %1;" ::"r"(destination), "l"(source) : "memory");
-}
 /// 4-bit elements, 16 in the first half of every 16 source bytes, become bytes.
 __device__ __forceinline__ void copy4x256From4Bits(uint32_t destination, uint64_t source) {
   asm volatile("tcgen05.cp.cta_group::1.4x256b.b8x16.b4x16_p64 [%0], %1;" ::"r"(destination), "l"(source) : "memory");
@@ -66,30 +45,24 @@ __device__ __forceinline__ void copy128x128From6Bits(uint32_t destination, uint6
   asm volatile("tcgen05.cp.cta_group::1.128x128b.b8x16.b6x16_p32 [%0], %1;" ::"r"(destination), "l"(source) : "memory");
 }
 
-// --- Multiplication (9.7.16.10); D = A * B, and + D with `accumulate` -----------------------------------------------------
+// --- Multiplication (9.7.16.10): D = A * B unless stated otherwise --------------------------------------------------------
 
-enum class Collector { Discard, Fill, Use };
+enum class Collector { Fill, Use };
 
-template <Collector kCollector = Collector::Discard>
-__device__ __forceinline__ void mmaF16(uint32_t d, uint32_t a, uint64_t b, uint32_t instruction, bool accumulate) {
-  const auto enabled = static_cast<uint32_t>(accumulate);
-  if constexpr (kCollector == Collector::Discard) {
+/// In f16, A in Tensor Memory kept for later instructions, or possibly taken from what was kept.
+template <Collector kCollector>
+__device__ __forceinline__ void mmaF16KeptA(uint32_t d, uint32_t a, uint64_t b, uint32_t instruction) {
+  if constexpr (kCollector == Collector::Fill) {
     asm volatile(
-        "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, %4, 0;\n\t"
-        "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, enabled;\n\t}" ::"r"(d),
-        "r"(a), "l"(b), "r"(instruction), "r"(enabled)
-        : "memory");
-  } else if constexpr (kCollector == Collector::Fill) {
-    asm volatile(
-        "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, %4, 0;\n\t"
+        "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, 0, 0;\n\t"
         "tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%0], [%1], %2, %3, enabled;\n\t}" ::"r"(d),
-        "r"(a), "l"(b), "r"(instruction), "r"(enabled)
+        "r"(a), "l"(b), "r"(instruction)
         : "memory");
   } else {
     asm volatile(
-        "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, %4, 0;\n\t"
+        "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, 0, 0;\n\t"
         "tcgen05.mma.cta_group::1.kind::f16.collector::a::use [%0], [%1], %2, %3, enabled;\n\t}" ::"r"(d),
-        "r"(a), "l"(b), "r"(instruction), "r"(enabled)
+        "r"(a), "l"(b), "r"(instruction)
         : "memory");
   }
 }

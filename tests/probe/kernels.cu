@@ -2,7 +2,9 @@
 // What state to expect from which alternative is in questions.cpp. CTAs have 128 threads.
 #include "common/layout/instruction_descriptor.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/synchronisation.cuh"
 #include "common/ptx/tensor_core.cuh"
 #include "common/ptx/tensor_core_forms.cuh"
 #include "common/ptx/tensor_memory.cuh"
@@ -75,7 +77,7 @@ __device__ void observe(const uint32_t* tensor, const uint32_t* words, uint32_t*
                         Operation operation, LoadedWindow loadedWindow) {
   __shared__ SharedState shared;
   const uint32_t warp = threadIdx.x / 32;
-  const uint32_t rank = kCtas == 2 ? forms::clusterRank() : 0;
+  const uint32_t rank = kCtas == 2 ? clusterRank() : 0;
   const uint32_t barriers = sharedAddress(shared.barriers);
 
   if (warp == 0) {
@@ -88,7 +90,7 @@ __device__ void observe(const uint32_t* tensor, const uint32_t* words, uint32_t*
     fenceMbarrierInit();
   }
   for (uint32_t i = threadIdx.x; i < kSharedWords; i += kLanes) shared.words[i] = words[i];
-  forms::fenceProxyAsync();
+  fenceProxyAsyncShared();
   synchroniseTensor();
   const uint32_t allocation = shared.allocation;
 
@@ -96,14 +98,18 @@ __device__ void observe(const uint32_t* tensor, const uint32_t* words, uint32_t*
   synchroniseTensor();
   if constexpr (kCtas == 2) {
     tensorFenceBeforeThreadSync();
-    forms::clusterBarrier();
+    clusterBarrierSync();
     tensorFenceAfterThreadSync();
   }
 
   if (warp == 0 && rank == issuer) {
     if (electOne()) {
       operation(Stage{allocation, sharedAddress(shared.words), variant, barriers});
-      forms::commitToGroup<kCtas>(barriers + 8);
+      if constexpr (kCtas == 2) {
+        forms::commitToPair(barriers + 8);
+      } else {
+        tensorCommit(barriers + 8);
+      }
     }
     __syncwarp();
   }
@@ -112,7 +118,7 @@ __device__ void observe(const uint32_t* tensor, const uint32_t* words, uint32_t*
 
   loadState(loadedWindow(allocation, variant), result + rank * kLanes * kColumns);
   synchroniseTensor();
-  if constexpr (kCtas == 2) forms::clusterBarrier();
+  if constexpr (kCtas == 2) clusterBarrierSync();
   if (warp == 0) forms::release<kCtas>(allocation, kColumns);
 }
 
@@ -147,7 +153,7 @@ __device__ constexpr uint32_t scaledBytes(uint32_t n) { return ((n >> 3) << 17) 
 
 // variant: the lane of the address.
 PROBE(shift_at_lane)
-forms::shiftDown(stage.tensor + (stage.variant << 16));
+tensorShiftDown(stage.tensor + (stage.variant << 16));
 PROBE_END
 
 // variant: M.
@@ -165,18 +171,18 @@ PROBE_END
 PROBE(mma_behind_shift)
 const uint32_t instruction = halfPrecision(MmaAccumulator::F32, 128);
 mmaF16TensorA<OperandShift::DownAfterRead>(stage.accumulator(), stage.tensor, stage.operandB(), instruction, kNoLanes);
-forms::mmaF16(stage.secondAccumulator(), stage.tensor, stage.operandB(), instruction, false);
+mmaF16TensorA(stage.secondAccumulator(), stage.tensor, stage.operandB(), instruction, false);
 PROBE_END
 
 // A copy onto operand A right behind the MMAs that read it.
 PROBE(copy_behind_mma)
 const uint32_t instruction = halfPrecision(MmaAccumulator::F32, 128);
-for (uint32_t i = 0; i < kQueuedMmas; ++i) forms::mmaF16(stage.accumulator(), stage.tensor, stage.operandB(), instruction, i != 0);
+for (uint32_t i = 0; i < kQueuedMmas; ++i) mmaF16TensorA(stage.accumulator(), stage.tensor, stage.operandB(), instruction, i != 0);
 tensorCopy128x256(stage.tensor, stage.unswizzledRows(kSecondSourceBytes));
 PROBE_END
 
 PROBE(mma_to_half_precision)
-forms::mmaF16(stage.accumulator(), stage.tensor, stage.operandB(), halfPrecision(MmaAccumulator::F16, 128), false);
+mmaF16TensorA(stage.accumulator(), stage.tensor, stage.operandB(), halfPrecision(MmaAccumulator::F16, 128), false);
 PROBE_END
 
 PROBE(masked_mma_without_input)
@@ -185,22 +191,22 @@ PROBE_END
 
 // variant: columns between the 32-column boundary and the accumulator.
 PROBE(mma_at_column)
-forms::mmaF16(stage.accumulator() + stage.variant, stage.tensor, stage.operandB(), halfPrecision(MmaAccumulator::F32, 128), false);
+mmaF16TensorA(stage.accumulator() + stage.variant, stage.tensor, stage.operandB(), halfPrecision(MmaAccumulator::F32, 128), false);
 PROBE_END
 
 PROBE(mma_without_swizzle)
-forms::mmaF16(stage.accumulator(), stage.tensor, stage.unswizzledRows(), halfPrecision(MmaAccumulator::F32, 128), false);
+mmaF16TensorA(stage.accumulator(), stage.tensor, stage.unswizzledRows(), halfPrecision(MmaAccumulator::F32, 128), false);
 PROBE_END
 
 // The collector keeps A, A changes in Tensor Memory, and the next MMA may use what was kept.
 PROBE(mma_with_kept_operand)
 const uint32_t instruction = halfPrecision(MmaAccumulator::F32, 128);
-forms::mmaF16<forms::Collector::Fill>(stage.accumulator(), stage.tensor, stage.operandB(), instruction, false);
+forms::mmaF16KeptA<forms::Collector::Fill>(stage.accumulator(), stage.tensor, stage.operandB(), instruction);
 tensorCommit(stage.done);
 mbarrierWait(stage.done, 0);
 tensorFenceAfterThreadSync();
 tensorCopy128x256(stage.tensor, stage.unswizzledRows(kSecondSourceBytes));
-forms::mmaF16<forms::Collector::Use>(stage.secondAccumulator(), stage.tensor, stage.operandB(), instruction, false);
+forms::mmaF16KeptA<forms::Collector::Use>(stage.secondAccumulator(), stage.tensor, stage.operandB(), instruction);
 PROBE_END
 
 // variant: bits 31:30 of the address of A's scale factors.
@@ -248,13 +254,13 @@ PROBE_END
 
 // variant: the lane of the address.
 PROBE(copy_four_rows)
-forms::copy4x256(stage.tensor + (stage.variant << 16), stage.unswizzledRows());
+tensorCopy4x256(stage.tensor + (stage.variant << 16), stage.unswizzledRows());
 PROBE_END
 
 // variant: 0: without decompression, 1: with it.
 PROBE(copy_four_rows_of_4_bits)
 if (stage.variant == 0) {
-  forms::copy4x256(stage.tensor, stage.unswizzledRows());
+  tensorCopy4x256(stage.tensor, stage.unswizzledRows());
 } else {
   forms::copy4x256From4Bits(stage.tensor, stage.unswizzledRows());
 }
