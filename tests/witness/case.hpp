@@ -64,6 +64,14 @@ struct Tolerance {
   double absolute = 0;
 };
 
+/// 64 x 8 sums of products by wgmma. The emulator has no such instruction; its arithmetic of tcgen05.mma stands in for it.
+struct MatrixProducts {
+  std::string element;  ///< "f16", "bf16", "tf32"
+  uint32_t depth = 16;  ///< products in a sum
+  bool halfResult = false;
+  uint32_t multiplications = 1;  ///< one behind the other in both input buffers: operands A and B, and accumulators
+};
+
 enum class Outcome : uint8_t {
   Ok,
   MapRefused,      ///< cuTensorMapEncode* refused the tensor map
@@ -72,8 +80,8 @@ enum class Outcome : uint8_t {
   TimedOut,        ///< killed by the watchdog
   NotImplemented,  ///< the emulator says so
 };
-inline constexpr std::array<std::string_view, 6> kOutcomeNames{"ok",           "map refused", "module refused",
-                                                               "launch failed", "timed out",   "not implemented"};
+inline constexpr std::array<std::string_view, 6> kOutcomeNames{"ok",        "map refused",    "module refused", "launch failed",
+                                                               "timed out", "not implemented"};
 
 struct Observation {
   Outcome outcome = Outcome::Ok;
@@ -89,9 +97,10 @@ struct Case {
   std::vector<TensorMap> maps;
   std::vector<Argument> arguments;
   Tolerance tolerance;
-  /// What the PTX ISA leaves undefined, or what only the hardware can say (raw images, times): recorded, reported as
-  /// a finding, and not held against the emulator.
-  bool informational = false;
+  std::optional<MatrixProducts> products{};
+  /// Why the emulator is not compared with the recording: the ISA leaves the result open, or only hardware can say it (raw
+  /// images, times). Such a case is there for its finding. Empty for all others.
+  std::string unjudged;
   /// Says what stands at a byte of the result: operands, coordinates.
   std::function<std::string(size_t offset)> explain;
   /// Reads the answer to an open question out of the observation.

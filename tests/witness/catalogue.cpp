@@ -23,6 +23,7 @@ const CaseList& allCases() {
     addMbarrierCases(list);
     addMatrixCases(list);
     addClusterCases(list);
+    addClusterSynchronisationCases(list);
     addBulkCases(list);
     addTensorCopyCases(list);
     addIm2colCases(list);

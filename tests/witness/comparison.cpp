@@ -16,10 +16,17 @@ constexpr size_t kReportedDifferences = 8;
 double floatValue(const std::byte* at, Tolerance::Number number) {
   uint64_t bits = 0;
   switch (number) {
-    case Tolerance::Number::F64: std::memcpy(&bits, at, 8); return std::bit_cast<double>(bits);
-    case Tolerance::Number::F32: std::memcpy(&bits, at, 4); return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case Tolerance::Number::BF16: std::memcpy(&bits, at, 2); return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
-    default: break;
+    case Tolerance::Number::F64:
+      std::memcpy(&bits, at, 8);
+      return std::bit_cast<double>(bits);
+    case Tolerance::Number::F32:
+      std::memcpy(&bits, at, 4);
+      return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    case Tolerance::Number::BF16:
+      std::memcpy(&bits, at, 2);
+      return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
+    default:
+      break;
   }
   std::memcpy(&bits, at, 2);
   const uint64_t exponent = (bits >> 10) & 31, mantissa = bits & 1023;
@@ -29,9 +36,7 @@ double floatValue(const std::byte* at, Tolerance::Number number) {
   return bits & 0x8000 ? -value : value;
 }
 
-size_t bytesOf(Tolerance::Number number) {
-  return number == Tolerance::Number::F64 ? 8 : number == Tolerance::Number::F32 ? 4 : 2;
-}
+size_t bytesOf(Tolerance::Number number) { return number == Tolerance::Number::F64 ? 8 : number == Tolerance::Number::F32 ? 4 : 2; }
 
 /// A result within its error of the largest number may have overflowed.
 double withoutInfinity(double x, Tolerance::Number number) {
@@ -53,7 +58,9 @@ std::string hex(const std::byte* first, size_t count) {
   return "0x" + text;
 }
 
-std::string explained(const Case& made, size_t offset) { return made.explain ? made.explain(offset) : fmt::format("byte {}", offset); }
+std::string explained(const Case& made, size_t offset) {
+  return made.explain ? made.explain(offset) : fmt::format("byte {}", offset);
+}
 
 /// Byte by byte where the recording holds bytes, block by block elsewhere.
 std::string differences(const Case& made, const Observation& emulated, const Record& expected) {
@@ -78,7 +85,8 @@ std::string differences(const Case& made, const Observation& emulated, const Rec
     if (at + size <= known || static_cast<uint16_t>(hashBytes(&emulated.bytes[at], size)) == expected.blocks[k]) continue;
     if (blocks++ < kReportedDifferences) text += fmt::format("\n    in the block of {} bytes from: {}", size, explained(made, at));
   }
-  return fmt::format("{} differing results among the {} recorded bytes, {} differing blocks behind them{}", found, known, blocks, text);
+  return fmt::format("{} differing results among the {} recorded bytes, {} differing blocks behind them{}", found, known, blocks,
+                     text);
 }
 
 Judgement judgeApproximation(const Case& made, const Observation& emulated, const Record& expected) {
@@ -86,9 +94,11 @@ Judgement judgeApproximation(const Case& made, const Observation& emulated, cons
   std::string text;
   size_t wrong = 0;
   for (size_t at = 0; at + step <= known; at += step) {
-    const double ours = floatValue(&emulated.bytes[at], made.tolerance.number), theirs = floatValue(&expected.prefix[at], made.tolerance.number);
+    const double ours = floatValue(&emulated.bytes[at], made.tolerance.number),
+                 theirs = floatValue(&expected.prefix[at], made.tolerance.number);
     if (agrees(ours, theirs, made.tolerance)) continue;
-    if (wrong++ < kReportedDifferences) text += fmt::format("\n    {}: emulator {:.9g} hardware {:.9g}", explained(made, at), ours, theirs);
+    if (wrong++ < kReportedDifferences)
+      text += fmt::format("\n    {}: emulator {:.9g} hardware {:.9g}", explained(made, at), ours, theirs);
   }
   if (wrong) return {Verdict::Mismatch, fmt::format("{} of {} results outside the documented error{}", wrong, known / step, text)};
   return {Verdict::WithinError, {}};
@@ -97,18 +107,20 @@ Judgement judgeApproximation(const Case& made, const Observation& emulated, cons
 }  // namespace
 
 Judgement judge(const Case& made, const Observation& emulated, const Record* expected) {
-  if (emulated.outcome == Outcome::NotImplemented && !made.informational) return {Verdict::NotImplemented, emulated.text};
+  if (emulated.outcome == Outcome::NotImplemented && made.unjudged.empty()) return {Verdict::NotImplemented, emulated.text};
   const auto outcome = [](Outcome o) { return kOutcomeNames[static_cast<size_t>(o)]; };
   if (!expected || expected->caseHash != hashOf(made))
-    return {Verdict::NotRecorded, fmt::format("{}; emulator: {} {}", expected ? "the case changed since it was recorded" : "no observation", outcome(emulated.outcome), emulated.text)};
-  if (made.informational)
-    return {Verdict::Informational, fmt::format("hardware: {}; emulator: {} {}", outcome(expected->outcome), outcome(emulated.outcome), emulated.text)};
+    return {Verdict::NotRecorded,
+            fmt::format("{}; emulator: {} {}", expected ? "the case changed since it was recorded" : "no observation",
+                        outcome(emulated.outcome), emulated.text)};
+  if (!made.unjudged.empty()) return {Verdict::Unjudged, made.unjudged};
   if (emulated.outcome != expected->outcome)
-    return {Verdict::Mismatch, fmt::format("hardware: {} {}; emulator: {} {}", outcome(expected->outcome), expected->text, outcome(emulated.outcome), emulated.text)};
+    return {Verdict::Mismatch, fmt::format("hardware: {} {}; emulator: {} {}", outcome(expected->outcome), expected->text,
+                                           outcome(emulated.outcome), emulated.text)};
   if (emulated.outcome != Outcome::Ok) return {Verdict::Match, {}};
   if (emulated.bytes.size() != expected->totalBytes)
     return {Verdict::Mismatch, fmt::format("{} bytes instead of {}", emulated.bytes.size(), expected->totalBytes)};
-  if (hashBytes(emulated.bytes.data(), emulated.bytes.size()) == expected->hash) return {Verdict::Match, {}};
+  if (contentHash(emulated.bytes) == expected->hash) return {Verdict::Match, {}};
   if (made.tolerance.number != Tolerance::Number::None) return judgeApproximation(made, emulated, *expected);
   return {Verdict::Mismatch, differences(made, emulated, *expected)};
 }

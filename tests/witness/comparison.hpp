@@ -9,16 +9,16 @@
 namespace shiftconv::witness {
 
 enum class Verdict : uint8_t {
-  Match,           ///< bit for bit, or the same refusal
-  WithinError,     ///< within the documented error of the instruction
+  Match,        ///< bit for bit, or the same refusal
+  WithinError,  ///< within the documented error of the instruction
   Mismatch,
   NotImplemented,  ///< the emulator refuses the instruction by name
-  Informational,   ///< undefined by the ISA, or only the hardware can say
+  Unjudged,        ///< recorded for a finding only: Case::unjudged says why
   NotRecorded,     ///< the recording has no such case, or one of other text or operands
   Count,
 };
-inline constexpr std::array<std::string_view, 6> kVerdictNames{"match",           "within documented error", "mismatch",
-                                                               "not implemented", "informational",           "not recorded"};
+inline constexpr std::array<std::string_view, 6> kVerdictNames{
+    "match", "within documented error", "mismatch", "not implemented", "not compared", "not recorded"};
 
 struct Judgement {
   Verdict verdict = Verdict::Match;

@@ -4,6 +4,7 @@
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 #include "tests/witness/backend.hpp"
+#include "tests/witness/mma_model.hpp"
 
 namespace shiftconv::witness {
 namespace {
@@ -42,16 +43,19 @@ class EmulatorBackend final : public Backend {
   std::string driver() const override { return "none"; }
 
   Observation run(const Case& made) override {
+    if (made.products) return {Outcome::Ok, {}, multiplyByModel(made)};
     // Every case has an emulator of its own: nothing a case leaves behind can help the next one.
     emulator::Emulator machine;
     std::vector<uint64_t> addresses;
     std::vector<tma::TensorMapImage> maps(made.maps.size());
     for (const Buffer& buffer : made.buffers) {
       addresses.push_back(machine.memory().allocate(buffer.bytes.size()));
-      std::memcpy(machine.memory().access(addresses.back(), buffer.bytes.size(), 1, true), buffer.bytes.data(), buffer.bytes.size());
+      std::memcpy(machine.memory().access(addresses.back(), buffer.bytes.size(), 1, true), buffer.bytes.data(),
+                  buffer.bytes.size());
     }
     for (size_t i = 0; i < maps.size(); ++i)
-      if (const std::string why = encode(made.maps[i], addresses[made.maps[i].buffer], maps[i]); !why.empty()) return {Outcome::MapRefused, why, {}};
+      if (const std::string why = encode(made.maps[i], addresses[made.maps[i].buffer], maps[i]); !why.empty())
+        return {Outcome::MapRefused, why, {}};
     std::shared_ptr<const emulator::LoadedModule> module;
     try {
       module = machine.load(made.ptx, "witness");
@@ -65,7 +69,8 @@ class EmulatorBackend final : public Backend {
       if (argument.kind == Argument::Kind::Value) parameters.push_back(&argument.index);
     }
     const auto dim = [](const Extent& extent) { return emulator::machine::Dim3{extent.x, extent.y, extent.z}; };
-    const emulator::machine::LaunchConfig config{dim(made.launch.grid), dim(made.launch.block), dim(made.launch.cluster), made.launch.dynamicShared};
+    const emulator::machine::LaunchConfig config{dim(made.launch.grid), dim(made.launch.block), dim(made.launch.cluster),
+                                                 made.launch.dynamicShared};
     emulator::Options options;
     options.instructionLimit = kInstructionLimit;
     try {

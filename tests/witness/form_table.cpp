@@ -81,7 +81,6 @@ Case makeCase(const std::string& name, const std::vector<Kind>& inputs, const st
   made.buffers = {std::move(in), Buffer{std::vector<std::byte>(outputBytes, kPoison), true}};
   made.arguments = {{Argument::Kind::Buffer, 0}, {Argument::Kind::Buffer, 1}};
   made.tolerance = options.tolerance;
-  made.informational = options.informational;
   made.explain = [sets, inputs, outputs](size_t byte) {
     size_t k = 0;
     while (k + 1 < outputs.size() && byte >= sets->size() * bytesOf(outputs[k])) byte -= sets->size() * bytesOf(outputs[k++]);
@@ -106,7 +105,8 @@ std::vector<std::string> expandBraces(std::string_view pattern) {
   for (bool more = true; more;) {
     const size_t comma = choices.find(',');
     more = comma != std::string_view::npos;
-    for (const std::string& tail : tails) expanded.push_back(std::string(pattern.substr(0, open)) + std::string(choices.substr(0, comma)) + tail);
+    for (const std::string& tail : tails)
+      expanded.push_back(std::string(pattern.substr(0, open)) + std::string(choices.substr(0, comma)) + tail);
     if (more) choices.remove_prefix(comma + 1);
   }
   return expanded;
@@ -114,10 +114,10 @@ std::vector<std::string> expandBraces(std::string_view pattern) {
 
 Kind kindNamed(std::string_view type) {
   static const std::map<std::string_view, Kind> kinds{
-      {"pred", Kind::Pred},   {"b8", Kind::I8},       {"u8", Kind::I8},       {"s8", Kind::I8},        {"b16", Kind::I16},
-      {"u16", Kind::I16},     {"s16", Kind::I16},     {"b32", Kind::I32},     {"u32", Kind::I32},      {"s32", Kind::I32},
-      {"b64", Kind::I64},     {"u64", Kind::I64},     {"s64", Kind::I64},     {"f16", Kind::F16},      {"bf16", Kind::BF16},
-      {"f32", Kind::F32},     {"tf32", Kind::F32},    {"f64", Kind::F64},     {"u16x2", Kind::I16x2},  {"s16x2", Kind::I16x2},
+      {"pred", Kind::Pred},   {"b8", Kind::I8},         {"u8", Kind::I8},         {"s8", Kind::I8},        {"b16", Kind::I16},
+      {"u16", Kind::I16},     {"s16", Kind::I16},       {"b32", Kind::I32},       {"u32", Kind::I32},      {"s32", Kind::I32},
+      {"b64", Kind::I64},     {"u64", Kind::I64},       {"s64", Kind::I64},       {"f16", Kind::F16},      {"bf16", Kind::BF16},
+      {"f32", Kind::F32},     {"tf32", Kind::F32},      {"f64", Kind::F64},       {"u16x2", Kind::I16x2},  {"s16x2", Kind::I16x2},
       {"f16x2", Kind::F16x2}, {"bf16x2", Kind::BF16x2}, {"e4m3x2", Kind::E4M3x2}, {"e5m2x2", Kind::E5M2x2}};
   const auto found = kinds.find(type);
   if (found == kinds.end()) throw std::logic_error(fmt::format("'{}' is no operand type", type));
@@ -141,8 +141,8 @@ void FormTable::form(std::string_view pattern, const std::vector<Kind>& inputs, 
   }
 }
 
-void FormTable::body(const std::string& name, const std::vector<Kind>& inputs, const std::vector<Kind>& outputs, const std::string& text,
-                     const FormOptions& options) {
+void FormTable::body(const std::string& name, const std::vector<Kind>& inputs, const std::vector<Kind>& outputs,
+                     const std::string& text, const FormOptions& options) {
   cases_.push_back({family_, name, [=] { return makeCase(name, inputs, outputs, text, options); }});
 }
 

@@ -11,11 +11,10 @@
 namespace shiftconv::witness {
 
 struct FormOptions {
-  size_t count = 4096;        ///< operand sets, a multiple of 32
+  size_t count = 4096;  ///< operand sets, a multiple of 32
   Tolerance tolerance{};
   OperandFilter filter{};
-  bool informational = false;
-  std::string moduleText{};   ///< declarations and functions before the kernel
+  std::string moduleText{};  ///< declarations and functions before the kernel
   std::string target = "sm_90";
 };
 
@@ -33,7 +32,8 @@ class FormTable {
   void binary(std::string_view pattern, FormOptions options = {}) { uniform(pattern, 2, std::move(options)); }
   void ternary(std::string_view pattern, FormOptions options = {}) { uniform(pattern, 3, std::move(options)); }
   /// One instruction, "<form> %x0.., %a..;".
-  void form(std::string_view pattern, const std::vector<Kind>& inputs, const std::vector<Kind>& outputs, const FormOptions& options = {});
+  void form(std::string_view pattern, const std::vector<Kind>& inputs, const std::vector<Kind>& outputs,
+            const FormOptions& options = {});
   /// Any text. Inputs stand in %a %b %c %e %f, results go to %x0, %x1, ...; Pred operands are predicate registers,
   /// all others bit registers of their size (8-bit ones: 32). %i is the index of the thread, %lane its lane.
   void body(const std::string& name, const std::vector<Kind>& inputs, const std::vector<Kind>& outputs, const std::string& text,

@@ -50,9 +50,12 @@ class GpuBackend final : public Backend {
 
   std::string device() const override { return name_; }
   std::string driver() const override {
-    std::string kernelModule;
-    std::getline(std::ifstream("/proc/driver/nvidia/version"), kernelModule);
-    return fmt::format("CUDA {}.{} {}", version_ / 1000, version_ % 1000 / 10, kernelModule);
+    // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build ..."
+    std::ifstream file("/proc/driver/nvidia/version");
+    std::string word;
+    while (file >> word && word.find('.') == std::string::npos) {
+    }
+    return fmt::format("CUDA {}.{}, kernel driver {}", version_ / 1000, version_ % 1000 / 10, word);
   }
   bool broken() const override { return broken_; }
 
@@ -63,17 +66,20 @@ class GpuBackend final : public Backend {
       if (const Status status = driver_.check(driver_.cuMemAlloc(&address, buffer.bytes.size()), "cuMemAlloc"); !status.ok())
         return failed(Outcome::LaunchFailed, status);
       resources.memory.push_back(address);
-      if (const Status status = driver_.check(driver_.cuMemcpyHtoDAsync(address, buffer.bytes.data(), buffer.bytes.size(), nullptr), "upload");
+      if (const Status status =
+              driver_.check(driver_.cuMemcpyHtoDAsync(address, buffer.bytes.data(), buffer.bytes.size(), nullptr), "upload");
           !status.ok())
         return failed(Outcome::LaunchFailed, status);
     }
     std::vector<CUtensorMap> maps(made.maps.size());
     for (size_t i = 0; i < maps.size(); ++i)
-      if (const Status status = encode(made.maps[i], resources.memory, maps[i]); !status.ok()) return failed(Outcome::MapRefused, status);
+      if (const Status status = encode(made.maps[i], resources.memory, maps[i]); !status.ok())
+        return failed(Outcome::MapRefused, status);
     std::string log(4096, '\0');
     CUjit_option options[]{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[]{log.data(), reinterpret_cast<void*>(log.size())};
-    if (Status status = driver_.check(driver_.cuModuleLoadDataEx(&resources.module, made.ptx.c_str(), 2, options, values), "cuModuleLoadDataEx");
+    if (Status status = driver_.check(driver_.cuModuleLoadDataEx(&resources.module, made.ptx.c_str(), 2, options, values),
+                                      "cuModuleLoadDataEx");
         !status.ok()) {
       resources.module = nullptr;
       return failed(Outcome::ModuleRefused, {status.code(), status.message() + "\n" + log.c_str()});
@@ -84,7 +90,8 @@ class GpuBackend final : public Backend {
       if (!made.buffers[i].observed) continue;
       const size_t old = seen.bytes.size(), size = made.buffers[i].bytes.size();
       seen.bytes.resize(old + size);
-      const Status status = driver_.check(driver_.cuMemcpyDtoHAsync(seen.bytes.data() + old, resources.memory[i], size, nullptr), "download");
+      const Status status =
+          driver_.check(driver_.cuMemcpyDtoHAsync(seen.bytes.data() + old, resources.memory[i], size, nullptr), "download");
       if (!status.ok()) return failed(Outcome::LaunchFailed, status);
     }
     if (const Status status = driver_.check(driver_.cuStreamSynchronize(nullptr), "cuStreamSynchronize"); !status.ok())
@@ -106,22 +113,27 @@ class GpuBackend final : public Backend {
     const auto swizzle = static_cast<CUtensorMapSwizzle>(map.swizzle);
     const auto fill = static_cast<CUtensorMapFloatOOBfill>(map.fill);
     if (!map.pixels)
-      return driver_.check(driver_.cuTensorMapEncodeTiled(&out, type, map.rank, base, map.dims.data(), map.strides.data(), map.box.data(),
-                                                          map.elementStrides.data(), interleave, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill),
-                           "cuTensorMapEncodeTiled");
-    return driver_.check(driver_.cuTensorMapEncodeIm2col(&out, type, map.rank, base, map.dims.data(), map.strides.data(), map.pixels->lower.data(),
-                                                         map.pixels->upper.data(), map.pixels->channels, map.pixels->pixels,
-                                                         map.elementStrides.data(), interleave, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill),
-                         "cuTensorMapEncodeIm2col");
+      return driver_.check(
+          driver_.cuTensorMapEncodeTiled(&out, type, map.rank, base, map.dims.data(), map.strides.data(), map.box.data(),
+                                         map.elementStrides.data(), interleave, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill),
+          "cuTensorMapEncodeTiled");
+    return driver_.check(
+        driver_.cuTensorMapEncodeIm2col(&out, type, map.rank, base, map.dims.data(), map.strides.data(), map.pixels->lower.data(),
+                                        map.pixels->upper.data(), map.pixels->channels, map.pixels->pixels,
+                                        map.elementStrides.data(), interleave, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill),
+        "cuTensorMapEncodeIm2col");
   }
 
   Status launch(const Case& made, const Resources& resources, std::vector<CUtensorMap>& maps) const {
     CUfunction function = nullptr;
-    if (Status status = driver_.check(driver_.cuModuleGetFunction(&function, resources.module, made.kernel.c_str()), "cuModuleGetFunction"); !status.ok())
+    if (Status status =
+            driver_.check(driver_.cuModuleGetFunction(&function, resources.module, made.kernel.c_str()), "cuModuleGetFunction");
+        !status.ok())
       return status;
     if (made.launch.dynamicShared > 48 * 1024) {
       const auto bytes = static_cast<int>(made.launch.dynamicShared);
-      if (Status status = driver_.check(driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes), "cuFuncSetAttribute");
+      if (Status status = driver_.check(
+              driver_.cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes), "cuFuncSetAttribute");
           !status.ok())
         return status;
     }

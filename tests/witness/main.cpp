@@ -1,11 +1,12 @@
-// witness: the same PTX on a GPU and on the emulator, compared bit for bit. See README.md beside this file.
+// witness: the same PTX on a GPU and on the emulator, compared bit for bit. See FINDINGS.md beside this file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <iterator>
+#include <map>
 
 #include "tests/witness/backend.hpp"
 #include "tests/witness/comparison.hpp"
@@ -17,7 +18,7 @@ namespace shiftconv::witness {
 namespace {
 
 constexpr size_t kCompactPrefix = 192;
-constexpr size_t kCompactPrefixLong = 4096;  ///< of cases with a finding or a tolerance, which need their numbers
+constexpr size_t kCompactPrefixLong = 16384;  ///< of cases with a finding or a tolerance, which need their numbers
 
 struct Selection {
   std::string shard = "0/1";
@@ -66,7 +67,8 @@ int writePtx(const Selection& selection, const std::string& directory) {
 
 int record(const Selection& selection, const std::string& path, bool worker) {
   if (worker) return recordMissing(selection.cases(), path);
-  const std::vector<std::string> arguments{"record", "--worker", "--out", path, "--shard", selection.shard, "--filter", selection.filter};
+  const std::vector<std::string> arguments{"record",  "--worker",      "--out",    path,
+                                           "--shard", selection.shard, "--filter", selection.filter};
   const std::string error = superviseRecording(selection.cases(), path, arguments);
   if (!error.empty()) {
     fmt::print(stderr, "witness: {}\n", error);
@@ -84,15 +86,23 @@ int merge(const std::vector<std::string>& inputs, const std::string& output) {
   return 0;
 }
 
-/// Merges recordings into one that keeps a prefix and hashes.
+/// The answer that an observation gives; empty without one.
+std::string answerOf(const Case& made, const Record& one) { return made.finding({one.outcome, one.text, one.prefix}); }
+
+/// Merges recordings into one that keeps prefixes, hashes and the answers to questions.
 int compact(const std::vector<std::string>& inputs, const std::string& output) {
-  std::set<std::string> needNumbers;
-  for (const CaseEntry& entry : allCases())
-    if (const Case made = entry.make(); made.finding || made.tolerance.number != Tolerance::Number::None) needNumbers.insert(entry.name);
+  std::map<std::string, const CaseEntry*> entries;
+  for (const CaseEntry& entry : allCases()) entries[entry.name] = &entry;
   startRecording(output, mustRead(inputs.front()).header);
   for (const std::string& input : inputs)
-    for (const Record& one : mustRead(input).records)
-      appendRecord(output, compacted(one, needNumbers.contains(one.name) ? kCompactPrefixLong : kCompactPrefix));
+    for (const Record& one : mustRead(input).records) {
+      const auto entry = entries.find(one.name);
+      if (entry == entries.end()) continue;
+      const Case made = entry->second->make();
+      Record small = compacted(one, made.tolerance.number != Tolerance::Number::None ? kCompactPrefixLong : kCompactPrefix);
+      if (made.finding && one.outcome == Outcome::Ok) small.text = answerOf(made, one);
+      appendRecord(output, small);
+    }
   return 0;
 }
 
@@ -104,12 +114,7 @@ int findings(const Selection& selection, const std::string& path) {
     const auto found = recording.index.find(entry->name);
     if (!made.finding || found == recording.index.end()) continue;
     const Record& one = recording.records[found->second];
-    std::string answer;
-    if (one.prefix.size() < one.totalBytes)
-      answer = "(needs the full recording)";
-    else
-      answer = made.finding({one.outcome, one.text, one.prefix});
-    fmt::print("{}/{}: {}\n", entry->family, entry->name, answer);
+    fmt::print("{}/{}: {}\n", entry->family, entry->name, one.prefix.size() < one.totalBytes ? one.text : answerOf(made, one));
   }
   return 0;
 }
@@ -120,51 +125,47 @@ int show(const Selection& selection, const std::string& path) {
     const auto found = recording.index.find(entry->name);
     if (found == recording.index.end()) continue;
     const Record& one = recording.records[found->second];
-    fmt::print("{}/{}: {} {} bytes {}", entry->family, entry->name, kOutcomeNames[static_cast<size_t>(one.outcome)], one.totalBytes, one.text);
-    for (size_t i = 0; i < one.prefix.size(); ++i) fmt::print("{}{:02x}", i % 32 == 0 ? "\n  " : i % 4 == 0 ? " " : "", static_cast<unsigned>(one.prefix[i]));
+    fmt::print("{}/{}: {} {} bytes {}", entry->family, entry->name, kOutcomeNames[static_cast<size_t>(one.outcome)], one.totalBytes,
+               one.text);
+    for (size_t i = 0; i < one.prefix.size(); ++i)
+      fmt::print("{}{:02x}", i % 32 == 0 ? "\n  " : i % 4 == 0 ? " " : "", static_cast<unsigned>(one.prefix[i]));
     fmt::print("\n");
   }
   return 0;
 }
 
-/// Names that may be missing from the emulator, one per line; '#' starts a comment.
-std::set<std::string> readNames(const std::string& path) {
-  std::set<std::string> names;
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(fmt::format("cannot open {}", path));
-  for (std::string line; std::getline(file, line);)
-    if (!line.empty() && line[0] != '#') names.insert(line);
-  return names;
-}
-
 struct CompareOptions {
-  std::string recording, json, allowMissing;
+  std::string recording, summary, check;
   bool progress = false;
 };
+
+/// Empty when the file holds exactly this text.
+std::string differs(const std::string& path, const std::string& text) {
+  std::ifstream file(path);
+  const std::string present{std::istreambuf_iterator<char>(file), {}};
+  return present == text ? std::string{} : fmt::format("{} is not what this comparison says; write it anew with --summary\n", path);
+}
 
 int compare(const Selection& selection, const CompareOptions& options) {
   std::string why;
   const std::unique_ptr<Backend> emulator = makeEmulatorBackend(why);
   if (!emulator) throw std::runtime_error(why);
   const Recording recording = mustRead(options.recording);
-  const std::set<std::string> allowed = options.allowMissing.empty() ? std::set<std::string>{} : readNames(options.allowMissing);
   Summary summary(recording.header);
-  size_t unexpected = 0;
   for (const CaseEntry* entry : selection.cases()) {
     if (options.progress) fmt::print(stderr, "{}/{}\n", entry->family, entry->name);
     const Case made = entry->make();
     const auto found = recording.index.find(entry->name);
     const Record* expected = found == recording.index.end() ? nullptr : &recording.records[found->second];
-    const Judgement judgement = judge(made, emulator->run(made), expected);
-    summary.add(*entry, judgement);
-    if (judgement.verdict == Verdict::NotImplemented && !options.allowMissing.empty() && !allowed.contains(entry->family + "/" + entry->name)) {
-      fmt::print("{}/{} is not in {}\n", entry->family, entry->name, options.allowMissing);
-      ++unexpected;
-    }
+    const bool compared = made.unjudged.empty();
+    summary.add(*entry, judge(made, compared ? emulator->run(made) : Observation{}, expected), expected ? expected->totalBytes : 0);
   }
   fmt::print("recorded: {}\n{}", recording.header, summary.table());
-  if (!options.json.empty()) std::ofstream(options.json) << summary.json();
-  return summary.count(Verdict::Mismatch) + summary.count(Verdict::NotRecorded) + unexpected == 0 ? 0 : 1;
+  if (!options.summary.empty()) std::ofstream(options.summary) << summary.markdown();
+  const std::string stale = options.check.empty() ? std::string{} : differs(options.check, summary.markdown());
+  fmt::print("{}", stale);
+  const size_t agreeing = summary.count(Verdict::Match) + summary.count(Verdict::WithinError) + summary.count(Verdict::Unjudged);
+  return agreeing == selection.cases().size() && stale.empty() ? 0 : 1;
 }
 
 int run(int argc, char** argv) {
@@ -194,8 +195,8 @@ int run(int argc, char** argv) {
   both->add_option("--out", comparison.recording, "recording to make or continue")->required();
   for (CLI::App* command : {comparing, both}) {
     command->add_flag("--progress", comparison.progress, "name each case on standard error before it runs");
-    command->add_option("--json", comparison.json, "write a summary");
-    command->add_option("--allow-missing", comparison.allowMissing, "file of family/name lines that the emulator may not implement; others count as errors");
+    command->add_option("--summary", comparison.summary, "write the summary");
+    command->add_option("--check", comparison.check, "fail unless this file holds the summary");
   }
   CLI::App* answers = app.add_subcommand("findings", "what a recording says about open questions");
   answers->add_option("recording", path)->required();

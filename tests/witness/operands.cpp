@@ -24,28 +24,28 @@ std::vector<uint64_t> floatEdges(const FloatFormat& format) {
   std::vector<uint64_t> edges{0,
                               1,
                               2,
-                              format.mantissaMask(),      // largest subnormal
-                              hidden >> 1,                // a subnormal in the middle
-                              hidden,                     // smallest normal
+                              format.mantissaMask(),  // largest subnormal
+                              hidden >> 1,            // a subnormal in the middle
+                              hidden,                 // smallest normal
                               hidden + 1,
                               2 * hidden,
                               one,
                               one + ulp,
                               one - ulp,
-                              one + hidden,               // 2
-                              one - hidden,               // 1/2
-                              one + (hidden >> 1),        // 3/2
-                              one + hidden + (hidden >> 2),  // 5/2
+                              one + hidden,                                  // 2
+                              one - hidden,                                  // 1/2
+                              one + (hidden >> 1),                           // 3/2
+                              one + hidden + (hidden >> 2),                  // 5/2
                               one + hidden + (hidden >> 1) + (hidden >> 2),  // 7/2
                               one + 3 * hidden + 3,
-                              format.infinity() - 1,      // largest finite
+                              format.infinity() - 1,  // largest finite
                               format.infinity() - 2,
                               format.infinity() - hidden,
                               format.infinity(),
                               quiet,
                               quiet | 1,
                               quiet | format.mantissaMask(),
-                              format.infinity() | 1,      // signalling NaN
+                              format.infinity() | 1,  // signalling NaN
                               format.infinity() | (hidden >> 2)};
   // Around the limits of the integer types and of the mantissa, where conversions round, tie and saturate.
   for (unsigned power : {7u, 8u, 15u, 16u, 31u, 32u, 63u, 64u, format.mantissaBits, format.mantissaBits + 1}) {
@@ -83,8 +83,10 @@ const std::vector<uint64_t>& edgesOf(Kind kind) {
     at(Kind::BF16) = floatEdges(kBF16);
     at(Kind::F32) = floatEdges(kF32);
     at(Kind::F64) = floatEdges(kF64);
-    at(Kind::Amount) = {0, 1, 2, 3, 7, 8, 15, 16, 17, 30, 31, 32, 33, 47, 48, 62, 63, 64, 65, 127, 128, 255, 256, 257, 0x80000000, 0xFFFFFFFF};
-    at(Kind::Angle) = {0x00000000, 0x80000000, 0x3fc90fdb, 0xbfc90fdb, 0x40490fdb, 0xc0490fdb, 0x40c90fdb, 0x00000001, 0x00800000, 0x3f800000};
+    at(Kind::Amount) = {0,  1,  2,  3,  7,  8,  15,  16,  17,  30,  31,  32,         33,
+                        47, 48, 62, 63, 64, 65, 127, 128, 255, 256, 257, 0x80000000, 0xFFFFFFFF};
+    at(Kind::Angle) = {0x00000000, 0x80000000, 0x3fc90fdb, 0xbfc90fdb, 0x40490fdb,
+                       0xc0490fdb, 0x40c90fdb, 0x00000001, 0x00800000, 0x3f800000};
     return edges;
   }();
   return all[static_cast<size_t>(kind)];
@@ -93,20 +95,29 @@ const std::vector<uint64_t>& edgesOf(Kind kind) {
 /// The half of a packed kind, and the kind itself for all others.
 Kind halfOf(Kind kind) {
   switch (kind) {
-    case Kind::I16x2: return Kind::I16;
-    case Kind::F16x2: return Kind::F16;
-    case Kind::BF16x2: return Kind::BF16;
-    default: return kind;
+    case Kind::I16x2:
+      return Kind::I16;
+    case Kind::F16x2:
+      return Kind::F16;
+    case Kind::BF16x2:
+      return Kind::BF16;
+    default:
+      return kind;
   }
 }
 
 const FloatFormat* formatOf(Kind kind) {
   switch (kind) {
-    case Kind::F16: return &kF16;
-    case Kind::BF16: return &kBF16;
-    case Kind::F32: return &kF32;
-    case Kind::F64: return &kF64;
-    default: return nullptr;
+    case Kind::F16:
+      return &kF16;
+    case Kind::BF16:
+      return &kBF16;
+    case Kind::F32:
+      return &kF32;
+    case Kind::F64:
+      return &kF64;
+    default:
+      return nullptr;
   }
 }
 
@@ -143,9 +154,10 @@ uint64_t uniform(Kind kind, Random& random) {
 
 double toDouble(uint64_t bits, const FloatFormat& format) {
   const uint64_t exponent = (bits & format.infinity()) >> format.mantissaBits, mantissa = bits & format.mantissaMask();
-  const double value = exponent ? std::ldexp(1.0 + std::ldexp(static_cast<double>(mantissa), -static_cast<int>(format.mantissaBits)),
-                                             static_cast<int>(exponent) - static_cast<int>(format.bias()))
-                                : std::ldexp(static_cast<double>(mantissa), 1 - static_cast<int>(format.bias() + format.mantissaBits));
+  const double value = exponent
+                           ? std::ldexp(1.0 + std::ldexp(static_cast<double>(mantissa), -static_cast<int>(format.mantissaBits)),
+                                        static_cast<int>(exponent) - static_cast<int>(format.bias()))
+                           : std::ldexp(static_cast<double>(mantissa), 1 - static_cast<int>(format.bias() + format.mantissaBits));
   return bits & format.sign() ? -value : value;
 }
 
@@ -156,7 +168,8 @@ uint64_t fromDouble(double value, const FloatFormat& format) {
   const uint64_t sign = bits >> 63 ? format.sign() : 0;
   if (exponent <= 0) return sign;
   if (static_cast<uint64_t>(exponent) >= format.infinity() >> format.mantissaBits) return sign | format.infinity();
-  return sign | (static_cast<uint64_t>(exponent) << format.mantissaBits) | ((bits >> (52 - format.mantissaBits)) & format.mantissaMask());
+  return sign | (static_cast<uint64_t>(exponent) << format.mantissaBits) |
+         ((bits >> (52 - format.mantissaBits)) & format.mantissaMask());
 }
 
 /// An operand that almost cancels, equals or neighbours what the operands before it make.
@@ -174,7 +187,8 @@ uint64_t related(Kind kind, size_t position, const OperandSet& set, const std::v
   return (near ^ (random.chance(50) ? format->sign() : 0)) & maskOf(kind);
 }
 
-uint64_t draw(Kind kind, unsigned strategy, size_t position, const OperandSet& set, const std::vector<Kind>& kinds, Random& random) {
+uint64_t draw(Kind kind, unsigned strategy, size_t position, const OperandSet& set, const std::vector<Kind>& kinds,
+              Random& random) {
   const Kind half = halfOf(kind);
   if (half != kind) {
     OperandSet low{}, high{};
@@ -198,15 +212,19 @@ uint64_t draw(Kind kind, unsigned strategy, size_t position, const OperandSet& s
 
 unsigned bytesOf(Kind kind) {
   switch (kind) {
-    case Kind::I8: return 1;
+    case Kind::I8:
+      return 1;
     case Kind::I16:
     case Kind::F16:
     case Kind::BF16:
     case Kind::E4M3x2:
-    case Kind::E5M2x2: return 2;
+    case Kind::E5M2x2:
+      return 2;
     case Kind::I64:
-    case Kind::F64: return 8;
-    default: return 4;
+    case Kind::F64:
+      return 8;
+    default:
+      return 4;
   }
 }
 

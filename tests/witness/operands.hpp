@@ -12,12 +12,21 @@ namespace shiftconv::witness {
 /// What an operand means, which decides the edge values it is drawn from.
 enum class Kind : uint8_t {
   Pred,
-  I8, I16, I32, I64,
-  F16, BF16, F32, F64,
-  I16x2, F16x2, BF16x2,
-  E4M3x2, E5M2x2,
-  Amount,   ///< 32-bit shift amount, lane delta, bit position: mostly small, sometimes far beyond any width
-  Angle,    ///< f32 in [-2 pi, 2 pi]
+  I8,
+  I16,
+  I32,
+  I64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  I16x2,
+  F16x2,
+  BF16x2,
+  E4M3x2,
+  E5M2x2,
+  Amount,  ///< 32-bit shift amount, lane delta, bit position: mostly small, sometimes far beyond any width
+  Angle,   ///< f32 in [-2 pi, 2 pi]
   Count,
 };
 

@@ -13,8 +13,10 @@ thread_local unsigned labelCount = 0;
 /// A loop of all threads over words: %r50 = index, %r51 = index * 4.
 std::string forEachWord(uint32_t bytes, const std::string& text) {
   const std::string again = uniqueLabel(), end = uniqueLabel();
-  return fmt::format("  mov.u32 %r50, %thread;\n{0}:\n  setp.ge.u32 %p12, %r50, {1};\n  @%p12 bra {2};\n  shl.b32 %r51, %r50, 2;\n{3}  add.u32 %r50, %r50, %threads;\n  bra {0};\n{2}:\n",
-                     again, bytes / 4, end, text);
+  return fmt::format(
+      "  mov.u32 %r50, %thread;\n{0}:\n  setp.ge.u32 %p12, %r50, {1};\n  @%p12 bra {2};\n  shl.b32 %r51, %r50, 2;\n{3}  add.u32 "
+      "%r50, %r50, %threads;\n  bra {0};\n{2}:\n",
+      again, bytes / 4, end, text);
 }
 
 }  // namespace
@@ -34,7 +36,8 @@ size_t Program::map(const TensorMap& map) {
 }
 
 Case Program::build() const {
-  std::string text = fmt::format(".version 9.0\n.target {}\n.address_size 64\n{}.extern .shared .align 1024 .b8 dynamic[];\n", target_, moduleText);
+  std::string text = fmt::format(".version 9.0\n.target {}\n.address_size 64\n{}.extern .shared .align 1024 .b8 dynamic[];\n",
+                                 target_, moduleText);
   text += ".visible .entry k(";
   std::string loads;
   for (size_t i = 0; i < arguments_.size(); ++i) {
@@ -45,10 +48,13 @@ Case Program::build() const {
     else
       loads += fmt::format("  ld.param.u64 %buf{}, [p{}];\n", arguments_[i].index, i);
   }
-  text += ")\n{\n  .reg .b64 %buf<8>, %map<4>, %rd<32>;\n  .reg .b32 %r<64>, %thread, %lane, %warp, %threads, %cta, %rank, %dyn;\n"
-          "  .reg .b16 %h<32>;\n  .reg .pred %p<16>;\n" + loads +
-          "  mov.u32 %thread, %tid.x;\n  mov.u32 %threads, %ntid.x;\n  mov.u32 %cta, %ctaid.x;\n  mov.u32 %rank, %cluster_ctarank;\n"
-          "  and.b32 %lane, %thread, 31;\n  shr.u32 %warp, %thread, 5;\n  mov.u32 %dyn, dynamic;\n" + body + "  ret;\n}\n";
+  text +=
+      ")\n{\n  .reg .b64 %buf<8>, %map<4>, %rd<32>;\n  .reg .b32 %r<64>, %thread, %lane, %warp, %threads, %cta, %rank, %dyn;\n"
+      "  .reg .b16 %h<32>;\n  .reg .pred %p<16>;\n" +
+      loads +
+      "  mov.u32 %thread, %tid.x;\n  mov.u32 %threads, %ntid.x;\n  mov.u32 %cta, %ctaid.x;\n  mov.u32 %rank, %cluster_ctarank;\n"
+      "  and.b32 %lane, %thread, 31;\n  shr.u32 %warp, %thread, 5;\n  mov.u32 %dyn, dynamic;\n" +
+      body + "  ret;\n}\n";
   labelCount = 0;
   Case made;
   made.ptx = std::move(text);
@@ -71,20 +77,25 @@ std::string fillShared(uint32_t offset, uint32_t bytes, uint32_t word) {
 }
 
 std::string copyFromBuffer(uint32_t offset, uint32_t bytes, size_t buffer, uint64_t from) {
-  return forEachWord(bytes, fmt::format("  cvt.u64.u32 %rd24, %r51;\n  add.u64 %rd24, %rd24, %buf{};\n  ld.global.b32 %r52, [%rd24+{}];\n"
-                                        "  add.u32 %r51, %r51, %dyn;\n  st.shared.b32 [%r51+{}], %r52;\n", buffer, from, offset));
+  return forEachWord(bytes,
+                     fmt::format("  cvt.u64.u32 %rd24, %r51;\n  add.u64 %rd24, %rd24, %buf{};\n  ld.global.b32 %r52, [%rd24+{}];\n"
+                                 "  add.u32 %r51, %r51, %dyn;\n  st.shared.b32 [%r51+{}], %r52;\n",
+                                 buffer, from, offset));
 }
 
 std::string copyToBuffer(uint32_t offset, uint32_t bytes, size_t buffer, uint64_t to) {
   return forEachWord(bytes, fmt::format("  cvt.u64.u32 %rd24, %r51;\n  add.u64 %rd24, %rd24, %buf{};\n  add.u32 %r51, %r51, %dyn;\n"
-                                        "  ld.shared.b32 %r52, [%r51+{}];\n  st.global.b32 [%rd24+{}], %r52;\n", buffer, offset, to));
+                                        "  ld.shared.b32 %r52, [%r51+{}];\n  st.global.b32 [%rd24+{}], %r52;\n",
+                                        buffer, offset, to));
 }
 
 std::string boundedWait(uint32_t barrier, const std::string& parity, const std::string& predicate) {
   const std::string again = uniqueLabel(), end = uniqueLabel();
-  return fmt::format("  add.u32 %r53, %dyn, {1};\n  mov.u32 %r54, 0;\n{0}:\n  mbarrier.try_wait.parity.shared::cta.b64 {3}, [%r53], {2};\n  @{3} bra {4};\n"
-                     "  add.u32 %r54, %r54, 1;\n  setp.lt.u32 %p12, %r54, 16;\n  @%p12 bra {0};\n{4}:\n",
-                     again, barrier, parity, predicate, end);
+  return fmt::format(
+      "  add.u32 %r53, %dyn, {1};\n  mov.u32 %r54, 0;\n{0}:\n  mbarrier.try_wait.parity.shared::cta.b64 {3}, [%r53], {2};\n  @{3} "
+      "bra {4};\n"
+      "  add.u32 %r54, %r54, 1;\n  setp.lt.u32 %p12, %r54, 16;\n  @%p12 bra {0};\n{4}:\n",
+      again, barrier, parity, predicate, end);
 }
 
 std::string byThread0(const std::string& text) {
@@ -92,7 +103,9 @@ std::string byThread0(const std::string& text) {
   return fmt::format("  setp.ne.u32 %p12, %thread, 0;\n  @%p12 bra {};\n{}{}:\n", end, text, end);
 }
 
-std::string putWord(size_t buffer, uint32_t word, const std::string& reg) { return fmt::format("  st.global.b32 [%buf{}+{}], {};\n", buffer, 4 * word, reg); }
+std::string putWord(size_t buffer, uint32_t word, const std::string& reg) {
+  return fmt::format("  st.global.b32 [%buf{}+{}], {};\n", buffer, 4 * word, reg);
+}
 
 std::string putPredicate(size_t buffer, uint32_t word, const std::string& predicate) {
   return fmt::format("  selp.b32 %r55, 1, 0, {};\n", predicate) + putWord(buffer, word, "%r55");

@@ -94,7 +94,8 @@ std::string superviseRecording(const std::vector<const CaseEntry*>& selected, co
     if (!culprit) break;
     if (!readRecording(path)) return fmt::format("the first worker ended with status {} before it recorded anything", status);
     const Outcome outcome = status == -SIGKILL ? Outcome::TimedOut : Outcome::LaunchFailed;
-    appendRecord(path, fullRecord(culprit->name, culprit->make(), {outcome, fmt::format("the process ended with status {}", status), {}}));
+    appendRecord(
+        path, fullRecord(culprit->name, culprit->make(), {outcome, fmt::format("the process ended with status {}", status), {}}));
   }
   return {};
 }
@@ -108,7 +109,8 @@ int recordMissing(const std::vector<const CaseEntry*>& selected, const std::stri
   }
   std::optional<Recording> recording = readRecording(path);
   if (!recording) {
-    const nlohmann::json header{{"date", today()}, {"device", gpu->device()}, {"driver", gpu->driver()}, {"seed", fmt::format("{:#x}", kSuiteSeed)}};
+    const nlohmann::json header{
+        {"date", today()}, {"device", gpu->device()}, {"driver", gpu->driver()}, {"seed", fmt::format("{:#x}", kSuiteSeed)}};
     startRecording(path, header.dump());
     recording.emplace();
   }

@@ -1,6 +1,7 @@
 // A file of observations. Appended to case by case, so that an interrupted run can be resumed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,7 +13,10 @@
 
 namespace shiftconv::witness {
 
-/// What is kept of one observation. Full recordings hold every byte; compact ones hold a prefix, a 64-bit hash of
+using ContentHash = std::array<uint64_t, 2>;
+ContentHash contentHash(const std::vector<std::byte>& bytes);
+
+/// What is kept of one observation. Full recordings hold every byte; compact ones hold a prefix, a 128-bit hash of
 /// everything, and a 16-bit hash of each block, which tells where a difference lies.
 struct Record {
   std::string name;
@@ -20,12 +24,12 @@ struct Record {
   Outcome outcome = Outcome::Ok;
   std::string text;
   uint64_t totalBytes = 0;
-  uint64_t hash = 0;
+  ContentHash hash{};
   std::vector<std::byte> prefix;
   std::vector<uint16_t> blocks;
 };
 
-inline constexpr size_t kBlockBytes = 128;
+inline constexpr size_t kBlockBytes = 256;
 
 uint64_t hashOf(const Case& made);
 Record fullRecord(const std::string& name, const Case& made, const Observation& seen);

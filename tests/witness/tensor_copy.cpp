@@ -29,7 +29,8 @@ std::string explainLoad(const std::vector<CopyStart>& starts, const std::vector<
   size_t k = 0;
   while (byte >= slots[k + 1]) ++k;
   const auto& c = starts[k].coordinates;
-  return fmt::format("copy {} from ({},{},{},{},{}), byte {} behind the slot's 1024-byte boundary", k, c[0], c[1], c[2], c[3], c[4], byte - slots[k]);
+  return fmt::format("copy {} from ({},{},{},{},{}), byte {} behind the slot's 1024-byte boundary", k, c[0], c[1], c[2], c[3], c[4],
+                     byte - slots[k]);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ uint64_t tensorBytes(const TensorMap& map) {
 }
 
 std::vector<std::byte> tensorContents(uint32_t type, uint64_t bytes, uint64_t seed) {
-  constexpr std::array<Kind, kMapTypes> kinds{Kind::I32, Kind::I32, Kind::I32, Kind::I32, Kind::I64, Kind::I64, Kind::F16,
+  constexpr std::array<Kind, kMapTypes> kinds{Kind::I32, Kind::I32, Kind::I32,  Kind::I32, Kind::I64, Kind::I64, Kind::F16,
                                               Kind::F32, Kind::F64, Kind::BF16, Kind::F32, Kind::F32, Kind::F32};
   const Kind kind = kinds.at(type);
   if (type < kF16 && type != kU32 && type != kS32) return noise(bytes, seed);
@@ -90,17 +91,22 @@ Case tensorLoad(const TensorMap& map, const std::vector<CopyStart>& starts, cons
     std::string offsets;
     if (map.pixels)
       for (uint32_t i = 0; i + 2 < map.rank; ++i) offsets += fmt::format("{}{}", i ? ", " : ", {", starts[k].offsets[i]);
-    issue += fmt::format("  add.u32 %r0, %dyn, {};\n  cp.async.bulk.tensor.{}d.{}.global{}.mbarrier::complete_tx::bytes [%r0], [%map0, {}], [%r10]{};\n",
-                         slots[k] + starts[k].shared, map.rank, space, map.pixels ? ".im2col" : ".tile", coordinateList(map, starts[k]), map.pixels ? offsets + "}" : "");
+    issue += fmt::format(
+        "  add.u32 %r0, %dyn, {};\n  cp.async.bulk.tensor.{}d.{}.global{}.mbarrier::complete_tx::bytes [%r0], [%map0, {}], "
+        "[%r10]{};\n",
+        slots[k] + starts[k].shared, map.rank, space, map.pixels ? ".im2col" : ".tile", coordinateList(map, starts[k]),
+        map.pixels ? offsets + "}" : "");
   }
   const uint32_t total = tileBytes(map) * static_cast<uint32_t>(starts.size());
   // A second arrival without bytes completes the next phase at once, unless surplus bytes have come in.
   const std::string surplus = "  mbarrier.arrive.shared.b64 _, [%r10];\n" + boundedWait(barrier, "1", "%p1");
   program.body = fillShared(0, barrier) + fmt::format("  add.u32 %r10, %dyn, {};\n", barrier) +
-                 byThread0("  mbarrier.init.shared.b64 [%r10], 1;\n  fence.mbarrier_init.release.cluster;\n") + "  fence.proxy.async;\n  bar.sync 0;\n" +
-                 byThread0(fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%r10], {};\n", total) + issue) + boundedWait(barrier, "0", "%p0") +
-                 copyToBuffer(0, barrier, out) + "  bar.sync 0;\n" +
-                 byThread0(putPredicate(out, barrier / 4, "%p0") + surplus + "  and.pred %p1, %p1, %p0;\n" + putPredicate(out, barrier / 4 + 1, "%p1"));
+                 byThread0("  mbarrier.init.shared.b64 [%r10], 1;\n  fence.mbarrier_init.release.cluster;\n") +
+                 "  fence.proxy.async;\n  bar.sync 0;\n" +
+                 byThread0(fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%r10], {};\n", total) + issue) +
+                 boundedWait(barrier, "0", "%p0") + copyToBuffer(0, barrier, out) + "  bar.sync 0;\n" +
+                 byThread0(putPredicate(out, barrier / 4, "%p0") + surplus + "  and.pred %p1, %p1, %p0;\n" +
+                           putPredicate(out, barrier / 4 + 1, "%p1"));
   Case made = program.build();
   made.explain = [starts, slots](size_t byte) { return explainLoad(starts, slots, byte); };
   return made;
@@ -111,15 +117,18 @@ Case tensorStore(const TensorMap& map, const std::vector<CopyStart>& starts, con
   Program program;
   const size_t data = program.input(tensorContents(map.type, slots.back(), 71 + map.type));
   const uint64_t bytes = tensorBytes(map) + 64;
-  const size_t out = operation.empty() ? program.output(bytes) : program.inputOutput(tensorContents(map.type, bytes, 81 + map.type));
+  const size_t out =
+      operation.empty() ? program.output(bytes) : program.inputOutput(tensorContents(map.type, bytes, 81 + map.type));
   TensorMap own = map;
   own.buffer = out;
   program.map(own);
   program.launch.dynamicShared = slots.back();
   std::string issue;
   for (size_t k = 0; k < starts.size(); ++k)
-    issue += fmt::format("  add.u32 %r0, %dyn, {};\n  cp.{}async.bulk.tensor.{}d.global.shared::cta{}{}.bulk_group [%map0, {}], [%r0];\n", slots[k] + starts[k].shared,
-                         operation.empty() ? "" : "reduce.", map.rank, operation.empty() ? "" : "." + operation, map.pixels ? ".im2col_no_offs" : ".tile", coordinateList(map, starts[k]));
+    issue += fmt::format(
+        "  add.u32 %r0, %dyn, {};\n  cp.{}async.bulk.tensor.{}d.global.shared::cta{}{}.bulk_group [%map0, {}], [%r0];\n",
+        slots[k] + starts[k].shared, operation.empty() ? "" : "reduce.", map.rank, operation.empty() ? "" : "." + operation,
+        map.pixels ? ".im2col_no_offs" : ".tile", coordinateList(map, starts[k]));
   program.body = copyFromBuffer(0, slots.back(), data) + "  fence.proxy.async.shared::cta;\n  bar.sync 0;\n" +
                  byThread0(issue + "  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n");
   return program.build();

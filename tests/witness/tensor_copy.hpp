@@ -15,6 +15,10 @@ namespace shiftconv::witness {
 enum MapType : uint32_t { kU8, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF64, kBF16, kF32Ftz, kTF32, kTF32Ftz, kMapTypes };
 enum MapSwizzle : uint32_t { kNone, k32B, k64B, k128B, k128BAtom32, k128BAtom32Flip8, k128BAtom64 };
 
+/// Why cases with a swizzle beyond 128B are not compared.
+inline constexpr const char* kAtomsAreNewer =
+    "the driver refuses the 128B_ATOM swizzles for sm_90; they came with Blackwell, which the emulator models";
+
 uint32_t elementBytes(uint32_t type);
 /// Bytes of a row that the pattern covers; 0 without swizzle.
 uint32_t swizzleSpan(uint32_t swizzle);

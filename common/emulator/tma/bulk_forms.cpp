@@ -254,10 +254,11 @@ std::string_view reductionName(const isa::FormMatch& match) {
 }
 
 void forEachMulticastTarget(Cluster& cluster, uint16_t mask, const std::function<void(Cta& target, bool first)>& action) {
-  if (mask == 0 || mask >> cluster.ctas.size() != 0)
+  // An empty mask copies nothing; one that names CTAs beyond the cluster is a launch failure (observed on an H200).
+  if (mask >> cluster.ctas.size() != 0)
     throw EmulatorError(
         ErrorKind::OutOfBounds,
-        fmt::format("CTA mask {:#06x} of the multicast must name at least one, and only, of the {} CTAs of the cluster", mask,
+        fmt::format("CTA mask {:#06x} of the multicast names CTAs beyond the {} of the cluster", mask,
                     cluster.ctas.size()));
   bool first = true;
   for (uint32_t left = mask; left != 0; left &= left - 1) {

@@ -13,7 +13,7 @@
 //
 // Source: the chunk tables of PTX ISA 9.0, 5.5.7 (all modes but the flip, whose line parity - odd lines flipped - is an
 // assumption); that the address is absolute follows from the "base offset" (address / 128) % 8 of the same tables and
-// of the CUDA Programming Guide.
+// of the CUDA Programming Guide, and was observed on an H200 for 32B, 64B and 128B at every 128-byte offset.
 #pragma once
 
 #include <cstdint>

@@ -19,14 +19,19 @@ Case load(const std::string& space, bool hint) {
   std::string issue = hint ? "  createpolicy.fractional.L2::evict_first.b64 %rd3, 1.0;\n" : "";
   uint32_t total = 0, to = 0;
   while (to + 512 < kArea) {
-    const uint32_t bytes = static_cast<uint32_t>(16 * (1 + random.below(20))), from = static_cast<uint32_t>(16 * random.below((kArea - bytes) / 16));
-    issue += fmt::format("  add.u64 %rd0, %buf{}, {};\n  add.u32 %r0, %dyn, {};\n  cp.async.bulk.{}.global.mbarrier::complete_tx::bytes{} [%r0], [%rd0], {}, [%r10]{};\n", data, from, to, space,
-                         hint ? ".L2::cache_hint" : "", bytes, hint ? ", %rd3" : "");
+    const uint32_t bytes = static_cast<uint32_t>(16 * (1 + random.below(20))),
+                   from = static_cast<uint32_t>(16 * random.below((kArea - bytes) / 16));
+    issue += fmt::format(
+        "  add.u64 %rd0, %buf{}, {};\n  add.u32 %r0, %dyn, {};\n  cp.async.bulk.{}.global.mbarrier::complete_tx::bytes{} [%r0], "
+        "[%rd0], {}, [%r10]{};\n",
+        data, from, to, space, hint ? ".L2::cache_hint" : "", bytes, hint ? ", %rd3" : "");
     total += bytes;
     to += bytes + static_cast<uint32_t>(16 * random.below(4));
   }
-  program.body = fillShared(0, kArea) + fmt::format("  add.u32 %r10, %dyn, {};\n", kArea) + byThread0("  mbarrier.init.shared.b64 [%r10], 1;\n  fence.mbarrier_init.release.cluster;\n") +
-                 "  fence.proxy.async;\n  bar.sync 0;\n" + byThread0(fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%r10], {};\n", total) + issue) +
+  program.body = fillShared(0, kArea) + fmt::format("  add.u32 %r10, %dyn, {};\n", kArea) +
+                 byThread0("  mbarrier.init.shared.b64 [%r10], 1;\n  fence.mbarrier_init.release.cluster;\n") +
+                 "  fence.proxy.async;\n  bar.sync 0;\n" +
+                 byThread0(fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%r10], {};\n", total) + issue) +
                  boundedWait(kArea, "0", "%p0") + copyToBuffer(0, kArea, out) + byThread0(putPredicate(out, kArea / 4, "%p0"));
   return program.build();
 }
@@ -40,13 +45,17 @@ Case store(bool readOnly) {
   std::string issue;
   uint32_t to = 0, number = 0;
   while (to + 400 < kArea) {
-    const uint32_t bytes = static_cast<uint32_t>(16 * (1 + random.below(20))), from = static_cast<uint32_t>(16 * random.below((kArea - bytes) / 16));
-    issue += fmt::format("  add.u64 %rd0, %buf{}, {};\n  add.u32 %r0, %dyn, {};\n  cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], {};\n", out, to, from, bytes);
+    const uint32_t bytes = static_cast<uint32_t>(16 * (1 + random.below(20))),
+                   from = static_cast<uint32_t>(16 * random.below((kArea - bytes) / 16));
+    issue += fmt::format(
+        "  add.u64 %rd0, %buf{}, {};\n  add.u32 %r0, %dyn, {};\n  cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r0], {};\n",
+        out, to, from, bytes);
     if (++number % 3 == 0) issue += "  cp.async.bulk.commit_group;\n";
     to += bytes + static_cast<uint32_t>(16 * random.below(4));
   }
   issue += "  cp.async.bulk.commit_group;\n";
-  issue += readOnly ? "  cp.async.bulk.wait_group.read 1;\n  cp.async.bulk.wait_group.read 0;\n" : "  cp.async.bulk.wait_group 2;\n  cp.async.bulk.wait_group 0;\n";
+  issue += readOnly ? "  cp.async.bulk.wait_group.read 1;\n  cp.async.bulk.wait_group.read 0;\n"
+                    : "  cp.async.bulk.wait_group 2;\n  cp.async.bulk.wait_group 0;\n";
   program.body = copyFromBuffer(0, kArea, data) + "  fence.proxy.async.shared::cta;\n  bar.sync 0;\n" + byThread0(issue);
   return program.build();
 }
@@ -65,14 +74,35 @@ Case reduce(const std::string& operation, Kind kind) {
   const size_t data = program.input(edges(kind, kBytes, 31)), out = program.inputOutput(edges(kind, kBytes, 32));
   program.launch.dynamicShared = kBytes;
   program.body = copyFromBuffer(0, kBytes, data) + "  fence.proxy.async.shared::cta;\n  bar.sync 0;\n" +
-                 byThread0(fmt::format("  cp.reduce.async.bulk.global.shared::cta.bulk_group.{} [%buf{}], [%dyn], {};\n  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n", operation, out, kBytes));
+                 byThread0(fmt::format("  cp.reduce.async.bulk.global.shared::cta.bulk_group.{} [%buf{}], [%dyn], {};\n  "
+                                       "cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n",
+                                       operation, out, kBytes));
+  return program.build();
+}
+
+/// One copy as large as a kernel may make it.
+Case largeLoad() {
+  constexpr uint32_t kBytes = 200 * 1024;
+  Program program;
+  program.launch.dynamicShared = kBytes + 16;
+  const size_t data = program.input(noise(kBytes, 24)), out = program.output(kBytes + 8);
+  program.body =
+      fillShared(0, kBytes) + fmt::format("  add.u32 %r10, %dyn, {};\n", kBytes) +
+      byThread0("  mbarrier.init.shared.b64 [%r10], 1;\n  fence.mbarrier_init.release.cluster;\n") +
+      "  fence.proxy.async;\n  bar.sync 0;\n" +
+      byThread0(fmt::format("  mbarrier.arrive.expect_tx.shared.b64 _, [%r10], {0};\n  "
+                            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%dyn], [%buf{1}], {0}, [%r10];\n",
+                            kBytes, data)) +
+      boundedWait(kBytes, "0", "%p0") + copyToBuffer(0, kBytes, out) + byThread0(putPredicate(out, kBytes / 4, "%p0"));
   return program.build();
 }
 
 Case prefetch() {
   Program program;
   const size_t data = program.input(noise(256, 23)), out = program.output(8);
-  program.body = byThread0(fmt::format("  cp.async.bulk.prefetch.L2.global [%buf{}], 256;\n  ld.global.b32 %r0, [%buf{}+16];\n", data, data) + putWord(out, 0, "%r0"));
+  program.body =
+      byThread0(fmt::format("  cp.async.bulk.prefetch.L2.global [%buf{}], 256;\n  ld.global.b32 %r0, [%buf{}+16];\n", data, data) +
+                putWord(out, 0, "%r0"));
   return program.build();
 }
 
@@ -81,11 +111,14 @@ Case prefetch() {
 void addBulkCases(CaseList& cases) {
   for (const std::string space : {"shared::cluster", "shared::cta"})
     for (const bool hint : {false, true})
-      cases.push_back({"bulk", fmt::format("cp.async.bulk.{}.global{}", space, hint ? ".L2::cache_hint" : ""), [=] { return load(space, hint); }});
+      cases.push_back({"bulk", fmt::format("cp.async.bulk.{}.global{}", space, hint ? ".L2::cache_hint" : ""),
+                       [=] { return load(space, hint); }});
   cases.push_back({"bulk", "cp.async.bulk.global.shared::cta", [] { return store(false); }});
   cases.push_back({"bulk", "cp.async.bulk.global.shared::cta wait_group.read", [] { return store(true); }});
-  for (const char* operation : {"add.u32", "add.s32", "add.u64", "add.f32", "add.f64", "add.noftz.f16", "add.noftz.bf16", "min.u32", "min.s32", "min.u64", "min.s64", "min.f16", "min.bf16",
-                                "max.u32", "max.s32", "max.u64", "max.s64", "max.f16", "max.bf16", "inc.u32", "dec.u32", "and.b32", "and.b64", "or.b32", "or.b64", "xor.b32", "xor.b64"}) {
+  for (const char* operation :
+       {"add.u32",  "add.s32", "add.u64", "add.f32",  "add.f64", "add.noftz.f16", "add.noftz.bf16", "min.u32", "min.s32",
+        "min.u64",  "min.s64", "min.f16", "min.bf16", "max.u32", "max.s32",       "max.u64",        "max.s64", "max.f16",
+        "max.bf16", "inc.u32", "dec.u32", "and.b32",  "and.b64", "or.b32",        "or.b64",         "xor.b32", "xor.b64"}) {
     static const auto kindOf = [](const std::string& text) {
       const std::string type = text.substr(text.rfind('.') + 1);
       if (type == "f16") return Kind::F16;
@@ -94,9 +127,11 @@ void addBulkCases(CaseList& cases) {
       if (type == "f64") return Kind::F64;
       return type.ends_with("64") ? Kind::I64 : Kind::I32;
     };
-    cases.push_back({"bulk", std::string("cp.reduce.async.bulk.global.") + operation, [operation] { return reduce(operation, kindOf(operation)); }});
+    cases.push_back({"bulk", std::string("cp.reduce.async.bulk.global.") + operation,
+                     [operation] { return reduce(operation, kindOf(operation)); }});
   }
   cases.push_back({"bulk", "cp.async.bulk.prefetch.L2", prefetch});
+  cases.push_back({"bulk", "cp.async.bulk of 200 KiB", largeLoad});
 }
 
 }  // namespace shiftconv::witness

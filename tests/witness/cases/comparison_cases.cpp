@@ -23,7 +23,8 @@ void addSetp(FormTable& table, const std::string& type, const std::string& ftz =
   const std::vector<std::string>& comparisons = comparisonsOf(type);
   const Kind kind = kindNamed(type);
   std::string text;
-  for (size_t k = 0; k < comparisons.size(); ++k) text += fmt::format("setp.{}{}.{} %x{}, %a, %b;\n    ", comparisons[k], ftz, type, k);
+  for (size_t k = 0; k < comparisons.size(); ++k)
+    text += fmt::format("setp.{}{}.{} %x{}, %a, %b;\n    ", comparisons[k], ftz, type, k);
   table.body(fmt::format("setp.cmp{}.{}", ftz, type), {kind, kind}, std::vector<Kind>(comparisons.size(), Kind::Pred), text);
 }
 
@@ -47,8 +48,10 @@ void addPackedSetp(FormTable& table, const std::string& type, const std::string&
   const Kind kind = kindNamed(type);
   for (size_t first = 0; first < kFloat.size(); first += 7) {
     std::string text;
-    for (size_t k = 0; k < 7; ++k) text += fmt::format("setp.{}{}.{} %x{}|%x{}, %a, %b;\n    ", kFloat[first + k], ftz, type, 2 * k, 2 * k + 1);
-    table.body(fmt::format("setp.{}..{}{}.{}", kFloat[first], kFloat[first + 6], ftz, type), {kind, kind}, std::vector<Kind>(14, Kind::Pred), text);
+    for (size_t k = 0; k < 7; ++k)
+      text += fmt::format("setp.{}{}.{} %x{}|%x{}, %a, %b;\n    ", kFloat[first + k], ftz, type, 2 * k, 2 * k + 1);
+    table.body(fmt::format("setp.{}..{}{}.{}", kFloat[first], kFloat[first + 6], ftz, type), {kind, kind},
+               std::vector<Kind>(14, Kind::Pred), text);
   }
 }
 
@@ -56,16 +59,18 @@ void addSet(FormTable& table, const std::string& result, const std::string& type
   const std::vector<std::string>& comparisons = comparisonsOf(type);
   const Kind kind = kindNamed(type);
   std::string text;
-  for (size_t k = 0; k < comparisons.size(); ++k) text += fmt::format("set.{}{}.{}.{} %x{}, %a, %b;\n    ", comparisons[k], ftz, result, type, k);
-  table.body(fmt::format("set.cmp{}.{}.{}", ftz, result, type), {kind, kind}, std::vector<Kind>(comparisons.size(), kindNamed(result)), text,
-             {.count = 1024});
+  for (size_t k = 0; k < comparisons.size(); ++k)
+    text += fmt::format("set.{}{}.{}.{} %x{}, %a, %b;\n    ", comparisons[k], ftz, result, type, k);
+  table.body(fmt::format("set.cmp{}.{}.{}", ftz, result, type), {kind, kind},
+             std::vector<Kind>(comparisons.size(), kindNamed(result)), text, {.count = 1024});
 }
 
 }  // namespace
 
 void addComparisonCases(CaseList& cases) {
   FormTable table(cases, "comparison");
-  for (const char* type : {"b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64", "f32", "f64", "f16", "bf16"}) addSetp(table, type);
+  for (const char* type : {"b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64", "f32", "f64", "f16", "bf16"})
+    addSetp(table, type);
   addSetp(table, "f32", ".ftz");
   addSetp(table, "f16", ".ftz");
   for (const char* type : {"u32", "s64", "f32", "f64", "f16"}) addCombined(table, type);

@@ -9,7 +9,9 @@ namespace {
 
 constexpr Kind I32 = Kind::I32;
 
-unsigned bitsOf(const std::string& type) { return static_cast<unsigned>(std::stoul(type.substr(type.find_first_of("0123456789")))); }
+unsigned bitsOf(const std::string& type) {
+  return static_cast<unsigned>(std::stoul(type.substr(type.find_first_of("0123456789"))));
+}
 
 /// Destinations narrower than 32 bits go to a 32-bit register, which shows the extension as well.
 std::vector<Kind> integerResult(const std::string& type) { return {bitsOf(type) == 64 ? Kind::I64 : I32}; }

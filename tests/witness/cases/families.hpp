@@ -18,6 +18,7 @@ void addWarpCases(CaseList& cases);
 void addMbarrierCases(CaseList& cases);
 void addMatrixCases(CaseList& cases);
 void addClusterCases(CaseList& cases);
+void addClusterSynchronisationCases(CaseList& cases);
 void addBulkCases(CaseList& cases);
 void addTensorCopyCases(CaseList& cases);
 void addIm2colCases(CaseList& cases);

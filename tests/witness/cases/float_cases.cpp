@@ -45,7 +45,8 @@ void addNaNs(FormTable& table) {
     const std::string text = form + " %x0, %a, %b;";
     table.body(form + " of NaNs", {Kind::I64, Kind::I64}, {Kind::F64}, text, {.count = 1024, .filter = mostlyNaN});
   }
-  table.body("fma.rn.f64 of NaNs", {Kind::I64, Kind::I64, Kind::I64}, {Kind::F64}, "fma.rn.f64 %x0, %a, %b, %c;", {.count = 2048, .filter = mostlyNaN});
+  table.body("fma.rn.f64 of NaNs", {Kind::I64, Kind::I64, Kind::I64}, {Kind::F64}, "fma.rn.f64 %x0, %a, %b, %c;",
+             {.count = 2048, .filter = mostlyNaN});
 }
 
 }  // namespace

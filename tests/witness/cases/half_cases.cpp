@@ -1,10 +1,29 @@
 // f16 and bf16 arithmetic, scalar and packed (PTX ISA 9.0, 9.7.4).
+#include <array>
 #include <cmath>
 
 #include "tests/witness/cases/families.hpp"
 #include "tests/witness/form_table.hpp"
 
 namespace shiftconv::witness {
+namespace {
+
+/// fma.oob must recognise the NaN of out-of-bounds fills among the factors: many of it, its neighbours and their negatives.
+void addFills(FormTable& table) {
+  const OperandFilter fills = [](OperandSet& set) {
+    constexpr std::array<uint64_t, 4> values{0x7FF7, 0xFFF7, 0x7FF6, 0x7FFF};
+    for (size_t i = 0; i < 3; ++i)
+      for (unsigned shift = 0; shift < 32; shift += 16)
+        if (const uint64_t choice = set[(i + 1) % 3] >> 3 & 15; choice < values.size())
+          set[i] = (set[i] & ~(0xFFFFull << shift)) | values[choice] << shift;
+  };
+  for (const std::string& form : expandBraces("fma.rn.oob{,.relu}.{f16,f16x2,bf16,bf16x2}")) {
+    const Kind kind = kindNamed(form.substr(form.rfind('.') + 1));
+    table.body(form + " of fill values", {kind, kind, kind}, {kind}, form + " %x0, %a, %b, %c;", {.count = 4096, .filter = fills});
+  }
+}
+
+}  // namespace
 
 void addHalfCases(CaseList& cases) {
   FormTable table(cases, "half");
@@ -13,6 +32,7 @@ void addHalfCases(CaseList& cases) {
   table.ternary("fma.rn{,.ftz}{,.sat,.relu}.{f16,f16x2}");
   table.ternary("fma.rn{,.relu}.{bf16,bf16x2}");
   table.ternary("fma.rn.oob{,.relu}.{f16,f16x2,bf16,bf16x2}");
+  addFills(table);
   table.unary("{abs,neg}{,.ftz}.{f16,f16x2}");
   table.unary("{abs,neg}.{bf16,bf16x2}");
   table.binary("{min,max}{,.ftz}{,.NaN}{,.xorsign.abs}.{f16,f16x2}");

@@ -69,7 +69,8 @@ void addIntegerCases(CaseList& cases) {
   table.form("bfind{,.shiftamt}.{u32,s32}", {I32}, {I32});
   table.form("bfind{,.shiftamt}.{u64,s64}", {I64}, {I32});
   table.unary("brev.{b32,b64}");
-  table.form("fns.b32", {I32, Amount, Amount}, {I32}, {.filter = [](OperandSet& set) { set[1] &= 31, set[2] = (set[2] % 40 - 20) & 0xFFFFFFFF; }});
+  table.form("fns.b32", {I32, Amount, Amount}, {I32},
+             {.filter = [](OperandSet& set) { set[1] &= 31, set[2] = (set[2] % 40 - 20) & 0xFFFFFFFF; }});
   table.form("bfe.{u32,s32}", {I32, Amount, Amount}, {I32});
   table.form("bfi.b32", {I32, I32, Amount, Amount}, {I32});
   // Positions and lengths above 255 are outside the documented range. The 32-bit forms reduce them modulo 256 as the

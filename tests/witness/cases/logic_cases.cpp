@@ -14,7 +14,8 @@ void addTruthTables(FormTable& table) {
   for (unsigned base = 0; base < 256; base += 16) {
     std::string text;
     for (unsigned k = 0; k < 16; ++k) text += fmt::format("lop3.b32 %x{}, %a, %b, %c, {:#04x};\n    ", k, base + k);
-    table.body(fmt::format("lop3.b32 {:#04x}-{:#04x}", base, base + 15), {I32, I32, I32}, std::vector<Kind>(16, I32), text, {.count = 512});
+    table.body(fmt::format("lop3.b32 {:#04x}-{:#04x}", base, base + 15), {I32, I32, I32}, std::vector<Kind>(16, I32), text,
+               {.count = 512});
   }
   for (const char* op : {"or", "and"})
     table.body(fmt::format("lop3.{}.b32", op), {I32, I32, I32, Pred}, {I32, Pred},

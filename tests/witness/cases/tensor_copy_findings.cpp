@@ -19,7 +19,9 @@ Number at(const std::vector<std::byte>& bytes, size_t offset) {
   return value;
 }
 
-std::string refusal(const Observation& seen) { return fmt::format("{}: {}", kOutcomeNames[static_cast<size_t>(seen.outcome)], seen.text); }
+std::string refusal(const Observation& seen) {
+  return fmt::format("{}: {}", kOutcomeNames[static_cast<size_t>(seen.outcome)], seen.text);
+}
 
 /// A tensor whose 16-bit elements number themselves from 1.
 std::vector<std::byte> counting16(size_t bytes) {
@@ -51,17 +53,26 @@ std::string chunkPlaces(const Observation& seen, uint32_t rows, uint32_t chunks,
       text += fmt::format("{}r{}c{}@{}", text.empty() ? "" : " ", r, c, place);
     }
   const size_t flags = seen.bytes.size() - 8;
-  return text + fmt::format("; phase completed {}, exact byte count {}", at<uint32_t>(seen.bytes, flags), at<uint32_t>(seen.bytes, flags + 4));
+  return text + fmt::format("; phase completed {}, exact byte count {}", at<uint32_t>(seen.bytes, flags),
+                            at<uint32_t>(seen.bytes, flags + 4));
 }
 
 void addRowPitch(CaseList& cases) {
-  for (const auto& [swizzle, inner] : {std::pair{k128B, 16u}, {k128B, 32u}, {k128B, 48u}, {k64B, 16u}, {k64B, 24u}, {k32B, 8u}, {k128BAtom32, 32u}}) {
-    const TensorMap map{.type = kF16, .rank = 2, .dims = {64, 16}, .strides = {128}, .box = {inner, 8, 1, 1, 1}, .swizzle = static_cast<uint32_t>(swizzle)};
-    cases.push_back({"finding", fmt::format("U-4 row pitch, swizzle {} with {} bytes inside", static_cast<uint32_t>(swizzle), 2 * inner), [=] {
-                       Case made = withTensor(tensorLoad(map, {{}}), counting16(tensorBytes(map)));
-                       made.finding = [inner = inner](const Observation& seen) { return chunkPlaces(seen, 8, inner / 8, 64); };
-                       return made;
-                     }});
+  for (const auto& [swizzle, inner] :
+       {std::pair{k128B, 16u}, {k128B, 32u}, {k128B, 48u}, {k64B, 16u}, {k64B, 24u}, {k32B, 8u}, {k128BAtom32, 32u}}) {
+    const TensorMap map{.type = kF16,
+                        .rank = 2,
+                        .dims = {64, 16},
+                        .strides = {128},
+                        .box = {inner, 8, 1, 1, 1},
+                        .swizzle = static_cast<uint32_t>(swizzle)};
+    cases.push_back(
+        {"finding", fmt::format("U-4 row pitch, swizzle {} with {} bytes inside", static_cast<uint32_t>(swizzle), 2 * inner), [=] {
+           Case made = withTensor(tensorLoad(map, {{}}), counting16(tensorBytes(map)));
+           if (swizzle > k128B) made.unjudged = kAtomsAreNewer;
+           made.finding = [inner = inner](const Observation& seen) { return chunkPlaces(seen, 8, inner / 8, 64); };
+           return made;
+         }});
   }
 }
 
@@ -71,10 +82,13 @@ std::string pixelOrder(const Observation& seen, uint32_t pixels) {
   for (uint32_t p = 0; p < pixels; ++p) {
     const uint16_t value = at<uint16_t>(seen.bytes, 16 * p);
     text += p ? " " : "";
-    text += value == 0 ? "F" : value == 0xEEEE ? "unwritten" : fmt::format("n{}h{}w{}", (value - 1) / 8 / 20, (value - 1) / 8 / 5 % 4, (value - 1) / 8 % 5);
+    text += value == 0        ? "F"
+            : value == 0xEEEE ? "unwritten"
+                              : fmt::format("n{}h{}w{}", (value - 1) / 8 / 20, (value - 1) / 8 / 5 % 4, (value - 1) / 8 % 5);
   }
   const size_t flags = seen.bytes.size() - 8;
-  return text + fmt::format("; phase completed {}, exact byte count {}", at<uint32_t>(seen.bytes, flags), at<uint32_t>(seen.bytes, flags + 4));
+  return text + fmt::format("; phase completed {}, exact byte count {}", at<uint32_t>(seen.bytes, flags),
+                            at<uint32_t>(seen.bytes, flags + 4));
 }
 
 /// N = 2, H = 4, W = 5 pixels of 8 channels.
@@ -110,7 +124,8 @@ void addNaN(CaseList& cases) {
     cases.push_back({"finding", fmt::format("U-7 NaN fill, type {}", type), [=] {
                        Case made = tensorLoad(map, {{.coordinates = {1000}}});
                        made.finding = [](const Observation& seen) {
-                         return seen.outcome == Outcome::Ok ? fmt::format("{:#018x} in each 8 bytes", at<uint64_t>(seen.bytes, 0)) : refusal(seen);
+                         return seen.outcome == Outcome::Ok ? fmt::format("{:#018x} in each 8 bytes", at<uint64_t>(seen.bytes, 0))
+                                                            : refusal(seen);
                        };
                        return made;
                      }});
@@ -118,14 +133,17 @@ void addNaN(CaseList& cases) {
 }
 
 void addByteCounts(CaseList& cases) {
-  const TensorMap map{.type = kF16, .rank = 2, .dims = {60, 9}, .strides = {128}, .box = {64, 8, 1, 1, 1}, .elementStrides = {1, 3, 1, 1, 1}};
+  const TensorMap map{
+      .type = kF16, .rank = 2, .dims = {60, 9}, .strides = {128}, .box = {64, 8, 1, 1, 1}, .elementStrides = {1, 3, 1, 1, 1}};
   for (const int32_t row : {0, 5, 100, -20})
     cases.push_back({"finding", fmt::format("U-8 byte count of a strided box from row {}", row), [=] {
                        Case made = tensorLoad(map, {{.coordinates = {0, row}}});
                        made.finding = [](const Observation& seen) {
                          if (seen.outcome != Outcome::Ok) return refusal(seen);
                          const size_t flags = seen.bytes.size() - 8;
-                         return fmt::format("with the bytes of the whole packed tile expected: phase completed {}, and not one byte more {}", at<uint32_t>(seen.bytes, flags), at<uint32_t>(seen.bytes, flags + 4));
+                         return fmt::format(
+                             "with the bytes of the whole packed tile expected: phase completed {}, and not one byte more {}",
+                             at<uint32_t>(seen.bytes, flags), at<uint32_t>(seen.bytes, flags + 4));
                        };
                        return made;
                      }});
@@ -139,13 +157,15 @@ void addAtoms(CaseList& cases) {
                        std::vector<std::byte> cells(tensorBytes(map));
                        for (uint64_t i = 0; i < cells.size() / 8; ++i) std::memcpy(&cells[8 * i], &i, 8);
                        Case made = withTensor(tensorLoad(map, {{}}), std::move(cells));
-                       made.informational = swizzle > k128B;  // refused by the driver
+                       if (swizzle > k128B) made.unjudged = kAtomsAreNewer;
                        made.finding = [](const Observation& seen) {
                          if (seen.outcome != Outcome::Ok) return refusal(seen);
                          std::string text = "8-byte cells of each line:";
                          for (uint64_t line = 0; line < 16; ++line) {
                            text += fmt::format("\n   line {:2}:", line);
-                           for (uint64_t cell = 0; cell < 16; ++cell) text += fmt::format(" {:2}", static_cast<int64_t>(at<uint64_t>(seen.bytes, 128 * line + 8 * cell)) - static_cast<int64_t>(16 * line));
+                           for (uint64_t cell = 0; cell < 16; ++cell)
+                             text += fmt::format(" {:2}", static_cast<int64_t>(at<uint64_t>(seen.bytes, 128 * line + 8 * cell)) -
+                                                              static_cast<int64_t>(16 * line));
                          }
                          return text;
                        };
@@ -160,8 +180,10 @@ uint32_t nearestAway(uint32_t bits) { return (bits + 0x1000u) & ~0x1FFFu; }
 
 /// Special values and ties through the converting types.
 void addConversions(CaseList& cases) {
-  const std::vector<uint32_t> values{0x3f800000, 0x3f800fff, 0x3f801000, 0x3f801001, 0x3f803000, 0x3f802fff, 0xbf801000, 0xbf803000, 0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000001, 0x007fffff, 0x007fe000,
-                                     0x00001000, 0x00003000, 0x00800000, 0x00801000, 0x7f800000, 0xff800000, 0x7f800001, 0x7fc00000, 0xffc00001, 0x7fffffff, 0xffffffff, 0x7fa00000, 0x00000000, 0x80000000,
+  const std::vector<uint32_t> values{0x3f800000, 0x3f800fff, 0x3f801000, 0x3f801001, 0x3f803000, 0x3f802fff, 0xbf801000,
+                                     0xbf803000, 0x7f7fffff, 0xff7fffff, 0x00000001, 0x80000001, 0x007fffff, 0x007fe000,
+                                     0x00001000, 0x00003000, 0x00800000, 0x00801000, 0x7f800000, 0xff800000, 0x7f800001,
+                                     0x7fc00000, 0xffc00001, 0x7fffffff, 0xffffffff, 0x7fa00000, 0x00000000, 0x80000000,
                                      0x007ff000, 0x3f7ff000, 0x3f7fffff, 0x12345678};
   for (const bool store : {false, true})
     for (const uint32_t type : {kF32Ftz, kTF32, kTF32Ftz}) {
@@ -191,7 +213,13 @@ void addConversions(CaseList& cases) {
 void addAlignment(CaseList& cases) {
   for (const uint32_t swizzle : {k32B, k64B, k128B}) {
     const uint32_t span = swizzleSpan(swizzle);
-    const TensorMap map{.type = kF16, .rank = 2, .byteOffset = 16, .dims = {span / 2, 16}, .strides = {span + 16}, .box = {span / 2, 4, 1, 1, 1}, .swizzle = swizzle};
+    const TensorMap map{.type = kF16,
+                        .rank = 2,
+                        .byteOffset = 16,
+                        .dims = {span / 2, 16},
+                        .strides = {span + 16},
+                        .box = {span / 2, 4, 1, 1, 1},
+                        .swizzle = swizzle};
     cases.push_back({"finding", fmt::format("U-15 tensor 16 bytes off, swizzle {}", swizzle), [=] {
                        std::vector<std::byte> contents(tensorBytes(map));
                        const std::vector<std::byte> numbers = counting16(contents.size());
@@ -206,7 +234,7 @@ void addAlignment(CaseList& cases) {
       const TensorMap map{.type = kF16, .rank = 2, .dims = {64, 8}, .strides = {128}, .box = {64, 2, 1, 1, 1}, .swizzle = swizzle};
       cases.push_back({"finding", fmt::format("U-16 destination {} bytes off, swizzle {}", offset, swizzle), [=] {
                          Case made = withTensor(tensorLoad(map, {{.shared = offset}}), counting16(tensorBytes(map)));
-                         made.informational = swizzle > k128B;  // refused by the driver
+                         if (swizzle > k128B) made.unjudged = kAtomsAreNewer;
                          made.finding = [](const Observation& seen) { return chunkPlaces(seen, 2, 8, 64); };
                          return made;
                        }});
@@ -253,13 +281,20 @@ void addFirstCoordinates(CaseList& cases) {
       for (const int32_t bytes : {8, 16, 24, -8, -16}) {
         if (store && bytes < 0) continue;
         const auto element = static_cast<int32_t>(elementBytes(type));
-        const TensorMap map{.type = type, .rank = 2, .dims = {static_cast<uint64_t>(64 / element), 4}, .strides = {64}, .box = {static_cast<uint32_t>(32 / element), 2, 1, 1, 1}};
-        cases.push_back({"finding", fmt::format("N-1 {} from byte {} of the row, type {}", store ? "store" : "load", bytes, type), [=] {
-                           const std::vector<CopyStart> start{{.coordinates = {bytes / element, 1}}};
-                           Case made = store ? tensorStore(map, start) : tensorLoad(map, start);
-                           made.finding = [](const Observation& seen) { return seen.outcome == Outcome::Ok ? std::string("executes") : refusal(seen); };
-                           return made;
-                         }});
+        const TensorMap map{.type = type,
+                            .rank = 2,
+                            .dims = {static_cast<uint64_t>(64 / element), 4},
+                            .strides = {64},
+                            .box = {static_cast<uint32_t>(32 / element), 2, 1, 1, 1}};
+        cases.push_back(
+            {"finding", fmt::format("N-1 {} from byte {} of the row, type {}", store ? "store" : "load", bytes, type), [=] {
+               const std::vector<CopyStart> start{{.coordinates = {bytes / element, 1}}};
+               Case made = store ? tensorStore(map, start) : tensorLoad(map, start);
+               made.finding = [](const Observation& seen) {
+                 return seen.outcome == Outcome::Ok ? std::string("executes") : refusal(seen);
+               };
+               return made;
+             }});
       }
 }
 
