@@ -253,12 +253,6 @@ void decodePrefetch(DecodeContext& context, const FormMatch& match) {
   finish(context, match, operands, runPrefetch, copy);
 }
 
-void decodeHaloMode(DecodeContext& context, const FormMatch&) {
-  context.unsupported(
-      "the modes .im2col::w and .im2col::w::128 are not implemented: which pixels follow the end of a line, and which ones the "
-      "halo rows hold, is not documented in words");
-}
-
 struct MapPrefetch : machine::InstructionDetail {
   LaneAddress map;
   bool parameter = false;  ///< an address in the kernel's parameter block, not a generic one
@@ -303,11 +297,6 @@ isa::FormFamily bulkTensorForms() {
       {"cp.async.bulk.prefetch.tensor.(1d|2d|3d|4d|5d){.(tile|tile::gather4|im2col)}.L2.global{.(tile|tile::gather4|im2col)}{.L2::"
        "cache_hint}",
        decodePrefetch},
-      {"cp.async.bulk.tensor.(3d|4d|5d).(shared::cta|shared::cluster).global.(im2col::w|im2col::w::128).mbarrier::complete_tx::"
-       "bytes"
-       "{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_hint}",
-       decodeHaloMode},
-      {"cp.async.bulk.prefetch.tensor.(3d|4d|5d).L2.global.(im2col::w|im2col::w::128){.L2::cache_hint}", decodeHaloMode},
       {"prefetch{.(param|const)}.tensormap", decodeMapPrefetch},
   };
 }

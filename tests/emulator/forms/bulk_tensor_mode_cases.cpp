@@ -1,4 +1,4 @@
-// Less common modes of the tensor copies: gather4, scatter4, packed types, and the refusal of im2col::w.
+// Less common modes of the tensor copies: gather4, scatter4 and packed types.
 #include <fmt/format.h>
 
 #include "tests/emulator/forms/bulk_kernel.hpp"
@@ -10,12 +10,6 @@ using namespace emulator;
 using tma::DataType;
 using tma::Swizzle;
 using tma::TiledMap;
-
-constexpr std::string_view kHaloLoad =
-    "cp.async.bulk.tensor.(3d|4d|5d).(shared::cta|shared::cluster).global.(im2col::w|im2col::w::128).mbarrier::complete_tx::bytes"
-    "{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_hint}";
-constexpr std::string_view kHaloPrefetch =
-    "cp.async.bulk.prefetch.tensor.(3d|4d|5d).L2.global.(im2col::w|im2col::w::128){.L2::cache_hint}";
 
 /// 20 rows of 128 bytes, boxes of one row.
 TiledMap rows(Swizzle swizzle = Swizzle::None) {
@@ -126,25 +120,6 @@ void loadPadded(FormRun& form) {
   expectError(form, padding, {"ld.shared", "never written"});
 }
 
-void haloModes(FormRun& form) {
-  for (const char* mode : {"im2col::w", "im2col::w::128"}) {
-    const auto kernel = [&](const std::string& body) { return BulkKernel{.body = body, .input = Bytes(16), .outputBytes = 16}; };
-    expectError(form,
-                kernel(fmt::format("  @%leader cp.async.bulk.tensor.3d.shared::cta.global.{}.mbarrier::complete_tx::bytes [%tile], "
-                                   "[%map, {{0, 0, 0}}], [%bar], {{%h0, %h1}};\n",
-                                   mode)),
-                {"im2col::w", "not implemented", "halo"});
-  }
-}
-
-void haloPrefetch(FormRun& form) {
-  const BulkKernel kernel{
-      .body = "  @%leader cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%map, {0, 0, 0}], {%h0, %h1};\n",
-      .input = Bytes(16),
-      .outputBytes = 16};
-  expectError(form, kernel, {"im2col::w", "not implemented", "halo"});
-}
-
 }  // namespace
 
 FormCases bulkTensorModeCases() {
@@ -154,8 +129,6 @@ FormCases bulkTensorModeCases() {
       {bulkforms::kLoad, "padded_elements", loadPadded},
       {bulkforms::kStore, "scatter4", scatter},
       {bulkforms::kPrefetch, "gather4", prefetchGather},
-      {kHaloLoad, "refused", haloModes},
-      {kHaloPrefetch, "refused", haloPrefetch},
   };
 }
 

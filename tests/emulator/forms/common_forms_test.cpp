@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/emulator/isa/form.hpp"
+#include "common/emulator/isa/refused_forms.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -34,6 +35,22 @@ TEST(CommonForms, AreAllInTheTable) {
     ++count;
   }
   EXPECT_GT(count, 200u) << "the list is damaged";
+}
+
+TEST(CommonForms, RefusedOnesSayWhy) {
+  const std::pair<const char*, const char*> refusals[] = {
+      {"cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes", "halo rows"},
+      {"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w::128", "halo rows"},
+      {"tcgen05.mma.sp.cta_group::1.kind::f16", "sparse"},
+      {"wgmma.fence.sync.aligned", "sm_90a"},
+  };
+  for (const auto& [spelling, reason] : refusals) {
+    emulator::isa::FormMatch match;
+    EXPECT_EQ(findForm(instructionOf(spelling), match), nullptr) << spelling;
+    const emulator::isa::RefusedForm* refused = emulator::isa::findRefusal(instructionOf(spelling));
+    ASSERT_NE(refused, nullptr) << spelling;
+    EXPECT_NE(refused->reason.find(reason), std::string_view::npos) << refused->reason;
+  }
 }
 
 TEST(CommonForms, NonsenseIsNotInTheTable) {

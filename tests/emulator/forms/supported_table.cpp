@@ -4,10 +4,12 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 
+#include "common/emulator/isa/approximations.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/isa/refused_forms.hpp"
 
@@ -33,6 +35,15 @@ std::string table() {
   for (const NamedFamily& family : formFamilies()) {
     text += fmt::format("\n## {}\n\n", family.heading);
     for (const Form& form : family.forms()) text += fmt::format("- `{}`\n", form.syntax);
+  }
+  text +=
+      "\n## Approximations\n\nErrors that the PTX ISA allows; the recorded results of an H200 differ from these within them "
+      "(tests/witness/SUMMARY.md).\n\n| form | bound | here |\n|---|---|---|\n";
+  for (const Approximation& row : approximations()) {
+    // A bar ends a cell, even inside code.
+    std::string form(row.syntax);
+    for (size_t at = form.find('|'); at != std::string::npos; at = form.find('|', at + 2)) form.insert(at, "\\");
+    text += fmt::format("| `{}` | {} | {} |\n", form, row.bound, row.machine);
   }
   for (const Refusal refusal : {Refusal::Illegal, Refusal::NotImplemented}) {
     text += refusal == Refusal::Illegal ? "\n## Refused: not an instruction of these targets\n\n| instruction | why |\n|---|---|\n"
@@ -63,6 +74,16 @@ void checkRefusals() {
   }
 }
 
+/// Every approximate form has a row, and every row a form.
+void checkApproximations() {
+  std::set<std::string_view> listed, present;
+  for (const Approximation& row : approximations()) listed.insert(row.syntax);
+  for (const Form& form : allForms())
+    if (form.syntax.find(".approx") != std::string_view::npos || form.syntax.find(".full") != std::string_view::npos)
+      present.insert(form.syntax);
+  if (listed != present) throw std::logic_error("approximations() and the forms with .approx or .full differ");
+}
+
 std::string readFile(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
@@ -73,6 +94,7 @@ std::string readFile(const std::string& path) {
 
 int run(const std::string& mode, const std::string& path) {
   checkRefusals();
+  checkApproximations();
   const std::string made = table();
   if (mode.empty()) {
     std::cout << made;
