@@ -165,10 +165,7 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
     ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kTileN);
     ptx::tensorMemoryRelinquish();
   }
-  ptx::tensorFenceBeforeThreadSync();
-  __syncthreads();
-  ptx::clusterBarrierSync();  // the peer's barriers exist
-  ptx::tensorFenceAfterThreadSync();
+  ptx::clusterBarrierSync();  // the barriers of both CTAs exist
   const uint32_t accumulators = shared.tensorMemory;
 
   if (warp == kLoadWarp) {
@@ -180,9 +177,7 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
     exchangeRowSums(shared, sum, pairSum, m, tiles);
   }
 
-  ptx::tensorFenceBeforeThreadSync();
   __syncthreads();
-  ptx::tensorFenceAfterThreadSync();
   if (warp == kMmaWarp) ptx::tensorMemoryFree(accumulators, kTileN);
   ptx::clusterBarrierSync();  // the peer may still copy into this CTA, arrive here or read its sums
 }

@@ -167,9 +167,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
     ptx::tensorMemoryRelinquish();
   }
-  ptx::tensorFenceBeforeThreadSync();
   __syncthreads();
-  ptx::tensorFenceAfterThreadSync();
   const uint32_t accumulators = shared.tensorMemory;
 
   if (warp == kLoadWarp) {
@@ -180,9 +178,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     drain(shared, mapC, tiles, accumulators);
   }
 
-  ptx::tensorFenceBeforeThreadSync();
   __syncthreads();
-  ptx::tensorFenceAfterThreadSync();
   if (warp == kMmaWarp) ptx::tensorMemoryFree(accumulators, kColumns);
 }
 

@@ -67,11 +67,10 @@ __device__ void multiply(Shared& shared, const Tiles& tiles, uint32_t tensorMemo
   Ring<1> accumulator;
   tiles.forEach([&](int32_t) {
     ptx::mbarrierWait(at(shared.accumulatorEmpty), accumulator.parity ^ 1);
-    ptx::tensorFenceAfterThreadSync();
 #pragma unroll 1
     for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
       ptx::mbarrierWait(at(shared.full[stage.index]), stage.parity);
-      ptx::tensorFenceAfterThreadSync();  // behind the MMAs that read this stage's scale factors before, through `empty` and `full`
+      ptx::tensorFenceAfterThreadSync();  // behind the accumulator's readers, and the MMAs that read this stage's scale factors
       const uint32_t scaleA = tensorMemory + kTileN + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;
       const uint32_t scaleB = scaleA + kScaleColumns;
       ptx::tensorCopy32x128ToAllWindows(scaleA, layout::densePackedRowsDescriptor(ptx::sharedAddress(shared.scaleA[stage.index])));
@@ -151,9 +150,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
     ptx::tensorMemoryRelinquish();
   }
-  ptx::tensorFenceBeforeThreadSync();
   __syncthreads();
-  ptx::tensorFenceAfterThreadSync();
   const uint32_t tensorMemory = shared.tensorMemory;
 
   if (warp == kLoadWarp) {
@@ -164,9 +161,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     drain(shared, output, m, tiles, tensorMemory);
   }
 
-  ptx::tensorFenceBeforeThreadSync();
   __syncthreads();
-  ptx::tensorFenceAfterThreadSync();
   if (warp == kMmaWarp) ptx::tensorMemoryFree(tensorMemory, kColumns);
 }
 

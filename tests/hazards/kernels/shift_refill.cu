@@ -168,9 +168,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
     ptx::tensorMemoryRelinquish();
   }
-  ptx::tensorFenceBeforeThreadSync();
   __syncthreads();
-  ptx::tensorFenceAfterThreadSync();
   const uint32_t tensorMemory = shared.tensorMemory;
 
   if (warp == kLoadWarp) {
@@ -181,9 +179,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     drain(shared, output, rows, tiles, tensorMemory);
   }
 
-  ptx::tensorFenceBeforeThreadSync();
   __syncthreads();
-  ptx::tensorFenceAfterThreadSync();
   if (warp == kMmaWarp) ptx::tensorMemoryFree(tensorMemory, kColumns);
 }
 

@@ -8,10 +8,11 @@
 namespace shiftconv::tests {
 namespace {
 
-/// '*' in the pattern stands for any text.
+/// '*' in the pattern stands for any text, '?' for one character.
 bool matches(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
-  if (pattern[0] != '*') return !text.empty() && text[0] == pattern[0] && matches(pattern.substr(1), text.substr(1));
+  if (pattern[0] != '*')
+    return !text.empty() && (text[0] == pattern[0] || pattern[0] == '?') && matches(pattern.substr(1), text.substr(1));
   for (size_t skip = 0; skip <= text.size(); ++skip)
     if (matches(pattern.substr(1), text.substr(skip))) return true;
   return false;
@@ -45,7 +46,7 @@ Equivalents::Equivalents(const std::string& path) {
 const Equivalent* Equivalents::find(const Mutation& mutation) const {
   for (const Equivalent& entry : entries_)
     if (matches(entry.kernel, mutation.kernel) && matches(entry.source, mutation.source) &&
-        matches(entry.instruction, mutation.instruction) && entry.change == toString(mutation.change))
+        matches(entry.instruction, mutation.instruction) && matches(entry.change, toString(mutation.change)))
       return &entry;
   return nullptr;
 }

@@ -9,7 +9,8 @@
 
 namespace shiftconv::tests {
 
-/// One line of equivalent.txt: fields separated by " | ". `kernel` and `instruction` may contain '*' for any text.
+/// One line of equivalent.txt: fields separated by " | ". All but the proof may contain '*' for any text
+/// and '?' for one character.
 struct Equivalent {
   std::string kernel;
   std::string source;       ///< as Mutation::source

@@ -14,20 +14,22 @@ struct TrialProblem {
   plan::ShiftWindowChoices choices;
 };
 
-/// nvcc unrolls the loops over channel chunks and over taps four times and peels the rest, so copies of one source line are
-/// reached by different numbers of chunks and of taps.
+/// nvcc unrolls the loops over channel chunks, over taps and over the stages of a ring four times and peels the rest, so copies of
+/// one source line are reached by different numbers of these.
 std::vector<TrialProblem> trialProblems(DataType output, plan::OperandProducer producer) {
   std::vector<TrialProblem> trials;
-  const auto add = [&](const char* name, const Problem& problem, bool resident) {
+  const auto add = [&](const char* name, const Problem& problem, uint32_t tileN, bool resident) {
     trials.push_back({name, problem, {}});
     trials.back().problem.outputType = output;
     trials.back().choices.producer = producer;
-    trials.back().choices.tileN = 16;
+    trials.back().choices.tileN = tileN;
     trials.back().choices.residentWeights = resident;
   };
-  add("8 tiles, 3x3, streamed filter", makeProblem(2, 16, 29, 72, 16, 3, 3, {1, 1, 1, 1}), false);
-  add("4 tiles, 1x7, 7 chunks, streamed filter", makeProblem(1, 13, 31, 392, 16, 1, 7, {0, 0, 3, 3}), false);
-  add("7 tiles, 2x7, resident filter", makeProblem(1, 24, 29, 24, 16, 2, 7, {1, 0, 3, 3}), true);
+  add("3x3, 2 chunks, 26 filter stages", makeProblem(2, 16, 29, 72, 40, 3, 3, {1, 1, 1, 1}), 48, false);
+  add("1x7, 1 chunk, 13 filter stages", makeProblem(1, 17, 31, 24, 88, 1, 7, {0, 0, 3, 3}), 96, false);
+  add("1x7, 7 chunks, resident filter, 7 operand stages", makeProblem(1, 13, 31, 392, 16, 1, 7, {0, 0, 3, 3}), 16, true);
+  add("1x2, 1 chunk, resident filter", makeProblem(1, 24, 29, 16, 16, 1, 2, {0, 0, 1, 0}), 16, true);
+  add("1x7, 1 tile, resident filter, 6 operand stages", makeProblem(1, 4, 20, 16, 120, 1, 7, {0, 0, 3, 3}), 128, true);
   return trials;
 }
 

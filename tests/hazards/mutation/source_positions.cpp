@@ -71,12 +71,15 @@ std::string SourcePositions::at(uint32_t ptxLine) const {
   const Frame* frame = &*(next - 1);
   while (frame != nullptr && isWrapper(std::get<0>(frame->place))) frame = frameOf(frame->inlinedAt, frame->ptxLine);
   if (frame == nullptr) return {};
-  const auto& [file, line, column] = frame->place;
+  const auto [file, line, column] = frame->place;
   const auto name = files_.find(file);
   if (name == files_.end()) return {};
-  const std::string base = name->second.substr(name->second.rfind('/') + 1);
-  const auto& [outerFile, outerLine, outerColumn] = frame->inlinedAt;
-  return outerFile == 0 ? fmt::format("{}:{}", base, line) : fmt::format("{}:{}/{}", base, outerLine, line);
+  std::string lines = std::to_string(line);
+  for (int calls = 0; calls < 2 && frame != nullptr && std::get<0>(frame->inlinedAt) != 0; ++calls) {
+    lines = fmt::format("{}/{}", std::get<1>(frame->inlinedAt), lines);
+    frame = frameOf(frame->inlinedAt, frame->ptxLine);
+  }
+  return fmt::format("{}:{}", name->second.substr(name->second.rfind('/') + 1), lines);
 }
 
 }  // namespace shiftconv::tests

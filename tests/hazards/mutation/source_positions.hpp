@@ -15,8 +15,8 @@ class SourcePositions {
  public:
   explicit SourcePositions(std::string_view ptx);
 
-  /// "file.cu:207/184": the innermost line outside common/ptx and the toolkit's intrinsics, behind the line that its
-  /// function was inlined at, if any.
+  /// "file.cu:103/207/184": the innermost line outside common/ptx and the toolkit's intrinsics, behind the lines that its
+  /// function and the one around it were inlined at, if they were.
   /// "" where nothing is known.
   std::string at(uint32_t ptxLine) const;
 
