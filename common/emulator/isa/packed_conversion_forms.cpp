@@ -1,5 +1,4 @@
-// Stochastic rounding to four 8-, 6- or 4-bit values (cvt.rs.*x4) is refused: the public text does not say which random
-// bits meet which operand.
+// Conversions of pairs, and to tf32 (PTX ISA 9.0, 9.7.9.21). Stochastic rounding to four values is refused: see refused_forms.
 #include "common/emulator/isa/packed_conversion_forms.hpp"
 
 #include <algorithm>
