@@ -1,5 +1,5 @@
-// The test kernels compute what they should, under every schedule and in both numerics: what mutants of them do wrong is the
-// mutation's fault.
+// The test kernels compute what they should and have no hazard, under every schedule and in both numerics: what mutants of
+// them do wrong is the mutation's fault.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ const std::vector<Subject>& subjects() {
 
 class CorrectKernel : public testing::TestWithParam<size_t> {};
 
-TEST_P(CorrectKernel, AgreesWithTheReferenceUnderEverySchedule) {
+TEST_P(CorrectKernel, AgreesWithTheReferenceAndHasNoHazardUnderAnySchedule) {
   const Subject& subject = subjects().at(GetParam());
   const auto loaded = subject.load(subject.ptx);
   for (size_t trial = 0; trial < subject.trials.size(); ++trial)
@@ -26,8 +26,11 @@ TEST_P(CorrectKernel, AgreesWithTheReferenceUnderEverySchedule) {
         emulator::Options options;
         options.policy = policy;
         options.numerics = numerics;
-        EXPECT_EQ(loaded->run(trial, options).difference, "")
-            << subject.trials[trial] << ", policy " << static_cast<int>(policy) << ", numerics " << static_cast<int>(numerics);
+        options.hazards = emulator::HazardMode::Warn;
+        const Observation seen = loaded->run(trial, options);
+        EXPECT_EQ(seen.difference, "") << subject.trials[trial] << ", policy " << static_cast<int>(policy) << ", numerics "
+                                       << static_cast<int>(numerics);
+        for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << subject.trials[trial] << "\n" << describe(hazard);
       }
 }
 
