@@ -19,6 +19,7 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter)
     threads_[i].view.base = threads_[i].view.tensor = nothing;
     threads_[i].view.thread = static_cast<uint32_t>(i);
   }
+  outstanding_.resize(ctas);
   clocks_.assign(ctas * warpsPerCta_, 1);
   loading_.resize(ctas * warpsPerCta_);
   for (const auto& cta : cluster.ctas) {
@@ -104,12 +105,12 @@ HazardAccess HazardChecker::describeThread(const machine::Warp& warp, unsigned l
 }
 
 HazardAccess HazardChecker::describe(Access access, const Place& place, bool writes) {
-  const std::string bytes = place.count == 0 ? std::string("mbarrier")
+  const std::string bytes = place.count == 0 ? fmt::format("shared memory of CTA rank {}", place.rank)
                             : place.tensor   ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane,
                                                            place.first, place.first + place.count - 1, place.rank)
                                              : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first,
                                                            place.first + place.count - 1, place.rank);
-  const char* verb = place.count == 0 ? "initialisation" : writes ? "write" : "read";
+  const char* verb = writes ? "write" : "read";
   if (access.kind() == Access::Kind::Operation) {
     const Operation* operation = operations_.find(access.operation());
     return describeIssuer(operation->issuer,
@@ -124,9 +125,6 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
                                           : fmt::format("{} of {}{}", verb, bytes, whole ? " by all lanes" : ""));
 }
 
-namespace {
-
-/// What shows a thread that an operation has finished.
 std::string proofOfCompletion(std::string_view name, bool tensor) {
   if (name == "tcgen05.ld" || name == "tcgen05.st")
     return fmt::format("tcgen05.wait::{} by the warp that issued it, and then a synchronisation with tcgen05 fences around it",
@@ -140,8 +138,6 @@ std::string proofOfCompletion(std::string_view name, bool tensor) {
     return "cp.async.wait_group by the threads that issued the copy, or an mbarrier that cp.async.mbarrier.arrive arrives on";
   return fmt::format("a wait for the mbarrier that the {} signals", name);
 }
-
-}  // namespace
 
 std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place) {
   if (verdict == Verdict::ProxyFence)

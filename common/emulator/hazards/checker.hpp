@@ -11,6 +11,8 @@
 //    thread's wait for data in shared memory and its mma. Allocation and deallocation are synchronous and need none;
 //  - an mbarrier that the asynchronous proxy or another CTA signals needs fence.mbarrier_init or fence.proxy.async
 //    behind its initialisation;
+//  - operations that use the memories or mbarriers of a CTA, and accesses to them by its peers, must be over, and some thread of
+//    the CTA must know it, before the CTA exits;
 //  - rows that a shift leaves stale must not be multiplied in an enabled lane.
 // What happened is judged by the synchronisation that was seen, not by the order in which the emulator ran things, so most
 // hazards show under every schedule.
@@ -49,6 +51,9 @@ using machine::OperationId;
 
 enum class FenceKind : uint8_t { AsyncProxy, MbarrierInit, Memory, TensorBefore, TensorAfter };
 
+/// What shows a thread that an operation with this name has finished, in words.
+std::string proofOfCompletion(std::string_view name, bool tensor);
+
 class HazardChecker {
  public:
   HazardChecker(machine::Cluster& cluster, Reporter& reporter);
@@ -84,6 +89,9 @@ class HazardChecker {
   void waitedForGroups(Group kind, const machine::Warp& warp, unsigned lane, uint64_t newest);
   /// Uncommitted ones, too.
   void waitedForAll(Group kind, const machine::Warp& warp, unsigned lane);
+
+  /// The last thread of a CTA has exited.
+  void ctaExits(uint32_t rank);
 
   // --- synchronisation between threads (checker_threads.cpp) ------------------------------------------------------
   void fence(const machine::Warp& warp, LaneMask lanes, FenceKind kind);
@@ -140,7 +148,8 @@ class HazardChecker {
   };
   struct Mbarrier {
     uint32_t slot = 0;
-    uint32_t initThread = 0, initClock = 0, initLine = 0;
+    uint32_t initThread = 0, initClock = 0;
+    const ptx::Instruction* init = nullptr;
     bool fenced = false;
     Gathering gathering;
     ClockPointer completed;
@@ -157,8 +166,8 @@ class HazardChecker {
   struct Place {
     bool tensor = false;
     uint32_t rank = 0;
-    uint32_t lane = 0, lanes = 0;  ///< Tensor Memory only
-    uint32_t first = 0, count = 0;
+    uint32_t lane = 0, lanes = 0;   ///< Tensor Memory only
+    uint32_t first = 0, count = 0;  ///< count 0: somewhere
   };
   /// Results of the last checks; valid for one subject.
   struct Memo {
@@ -191,10 +200,17 @@ class HazardChecker {
   HazardAccess describePoint(const machine::Warp& warp, unsigned lane, const ptx::Instruction* instruction, std::string what) const;
   std::string missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place);
   HazardAccess describe(Access access, const Place& place, bool writes);
-  void requireInitialised(const Mbarrier& barrier, const View& view, bool asyncProxy, const HazardAccess& user);
+  static bool seesInitialisation(const Mbarrier& barrier, const View& view);
+  /// `foreign`: used by the asynchronous proxy or by another CTA.
+  void requireInitialised(const Mbarrier& barrier, const View& view, bool foreign, const machine::IssuePoint& user,
+                          const char* use);
   Mbarrier* mbarrier(uint32_t rank, uint32_t offset);
   void reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns);
   void collectGarbage();
+  /// What the threads of a CTA know together.
+  View knowledgeOf(uint32_t rank) const;
+  bool isOver(OperationId id, const View& view);
+  void requirePeersDone(uint32_t rank, const View& view);
 
   machine::Cluster& cluster_;
   Reporter& reporter_;
@@ -207,7 +223,8 @@ class HazardChecker {
   std::vector<Shadow<8>> tensor_;  ///< by CTA
   /// By warp: undefined registers, and the load that will define them.
   std::vector<std::unordered_map<const std::byte*, const ptx::Instruction*>> loading_;
-  std::vector<std::vector<uint64_t>> stale_;  ///< by CTA: 8 words of column bits for each lane
+  std::vector<std::vector<uint64_t>> stale_;           ///< by CTA: 8 words of column bits for each lane
+  std::vector<std::vector<OperationId>> outstanding_;  ///< by CTA: issued there, and perhaps not over
   Operation* running_ = nullptr;
   Memo runningMemo_;
   ClockJoiner join_;

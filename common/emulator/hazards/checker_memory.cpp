@@ -155,8 +155,9 @@ void HazardChecker::allocate(const Warp& warp, uint32_t column, uint32_t columns
 
 /// Both end whatever the columns were used for; they are synchronous, so ordinary ordering is enough.
 void HazardChecker::deallocate(const Warp& warp, uint32_t column, uint32_t columns) {
-  Thread& thread = threadOf(warp, 0);
-  const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, thread.view.clock, lineOf(warp), false)};
+  View view = viewOf(warp, 0);
+  view.collective = true;
+  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, lineOf(warp), false)};
   Memo memo;
   for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
     const Place place{true, warp.cta.rank, lane, 1, column, columns};
@@ -214,103 +215,6 @@ void HazardChecker::reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, ui
                   "the row was left as it was by a shift of the rows above it: disable its lane in this mma, or refill the row "
                   "(tcgen05.cp.4x256b) after the shift");
   }
-}
-
-// --- operations ---------------------------------------------------------------------------------------------------------
-
-void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued) {
-  if (operations_.isCrowded()) collectGarbage();
-  const Warp& warp = *cluster_.ctas[issued.issuer.ctaRank]->warps[issued.issuer.warp];
-  Operation operation;
-  operation.id = id;
-  operation.name = issued.name;
-  operation.issuer = issued.issuer;
-  operation.view = viewOf(warp, issued.issuer.lane);
-  operation.pairs.kind = issued.pairs.kind;
-  operation.pairs.accumulator = issued.pairs.accumulator;
-  operation.pairs.ctas = issued.pairs.ctas;
-  operation.before = issued.pairs.kind == 0 ? issued.predecessors : issued.pairs.before;
-  if (issued.pairs.kind != 0)
-    std::erase_if(operation.before, [&](OperationId earlier) {
-      const Operation* found = operations_.find(earlier);
-      return found == nullptr || !OperationTable::isIssueKnown(*found, operation.view);
-    });
-  operation.genericProxy = issued.name.starts_with("cp.async") && !issued.name.starts_with("cp.async.bulk");
-  if (issued.name == "tcgen05.ld" || issued.name == "tcgen05.st") {
-    // All lanes take part: what counts is what all of them have acquired.
-    forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
-      const ClockPointer& other = threadOf(warp, lane).view.tensor;
-      if (other == operation.view.tensor) return;
-      auto both = std::make_shared<Clock>(*operation.view.tensor);
-      both->meet(*other);
-      operation.view.tensor = std::move(both);
-    });
-  }
-  if (issued.name == "cp.async.mbarrier.arrive") {
-    // It stands for all copies of its thread so far, complete or not.
-    const Thread::Groups& copies = threadOf(warp, issued.issuer.lane).groups[static_cast<size_t>(Group::Copy)];
-    operation.before = copies.open;
-    for (const auto& group : copies.committed) operation.before.insert(operation.before.end(), group.begin(), group.end());
-  }
-  Operation& added = operations_.add(std::move(operation));
-  if (issued.name == "tcgen05.mma" || issued.name == "tcgen05.cp" || issued.name == "tcgen05.shift") operations_.track(added);
-  if (issued.name == "tcgen05.commit") operations_.commit(added);
-  ++clocks_[warpIndex(warp)];  // what the thread does from now on is not before the operation
-}
-
-void HazardChecker::begin(OperationId id) {
-  running_ = operations_.find(id);
-  runningMemo_ = {};
-}
-
-void HazardChecker::waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) {
-  for (OperationId id : operations) operations_.complete(id, {Completion::Kind::Warp, warpIndex(warp), clocks_[warpIndex(warp)]});
-}
-
-void HazardChecker::addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) {
-  threadOf(warp, lane).groups[static_cast<size_t>(kind)].open.push_back(id);
-}
-
-void HazardChecker::commitGroup(Group kind, const Warp& warp, unsigned lane) {
-  Thread::Groups& groups = threadOf(warp, lane).groups[static_cast<size_t>(kind)];
-  groups.committed.push_back(std::move(groups.open));
-  groups.open.clear();
-}
-
-void HazardChecker::waitedForGroups(Group kind, const Warp& warp, unsigned lane, uint64_t newest) {
-  Thread& thread = threadOf(warp, lane);
-  auto& committed = thread.groups[static_cast<size_t>(kind)].committed;
-  while (committed.size() > newest) {
-    for (OperationId id : committed.front())
-      operations_.complete(id, {Completion::Kind::Thread, thread.view.thread, thread.view.clock});
-    committed.pop_front();
-  }
-}
-
-void HazardChecker::waitedForAll(Group kind, const Warp& warp, unsigned lane) {
-  commitGroup(kind, warp, lane);
-  waitedForGroups(kind, warp, lane, 0);
-}
-
-/// Operations that no byte remembers are forgotten.
-void HazardChecker::collectGarbage() {
-  std::unordered_map<OperationId, bool> used;
-  const auto note = [&](Access access) {
-    if (access.kind() == Access::Kind::Operation) used[access.operation()] = true;
-  };
-  const auto scan = [&](const ShadowCell& cell) {
-    note(Access(cell.writer));
-    readerSets_.forEach(cell.readers, note);
-  };
-  for (const auto& shadow : shared_) shadow.forEach(scan);
-  for (const auto& shadow : tensor_) shadow.forEach(scan);
-  for (const Thread& thread : threads_)
-    for (const auto& groups : thread.groups) {
-      for (OperationId id : groups.open) used[id] = true;
-      for (const auto& group : groups.committed)
-        for (OperationId id : group) used[id] = true;
-    }
-  operations_.collect([&](OperationId id) { return used.contains(id) || !cluster_.queue.isComplete(id); });
 }
 
 }  // namespace shiftconv::emulator::hazards

@@ -36,7 +36,7 @@ void HazardChecker::publish(Gathering& gathering, uint32_t index) {
   gathering.join(thread.view.base);
   raise(gathering.clock.generic, index, clocks_[index / kWarpLanes]);
   if (thread.view.proxied != 0) raise(gathering.clock.proxied, index, thread.view.proxied);
-  if (thread.tensorReleased != 0) raise(gathering.clock.tensor, index / kWarpLanes, thread.tensorReleased);
+  if (thread.tensorReleased != 0) raise(gathering.clock.tensor, index, thread.tensorReleased);
 }
 
 ClockPointer HazardChecker::publishedBy(uint32_t thread) {
@@ -136,7 +136,7 @@ void HazardChecker::mbarrierInit(const Warp& warp, unsigned lane, const machine:
   barrier.slot = nextSlot_++;
   barrier.initThread = threadIndex(warp.cta.rank, warp.index, lane);
   barrier.initClock = clocks_[warpIndex(warp)];
-  barrier.initLine = lineOf(warp);
+  barrier.init = warp.currentInstruction();
   mbarriers_[{cta.rank, offset}] = std::move(barrier);
 }
 
@@ -148,18 +148,24 @@ void HazardChecker::mbarrierInval(const Warp& warp, unsigned lane, const machine
   mbarriers_.erase({cta.rank, offset});
 }
 
-void HazardChecker::requireInitialised(const Mbarrier& barrier, const View& view, bool asyncProxy, const HazardAccess& user) {
-  const bool own = view.thread == barrier.initThread;
-  const bool known = own ? barrier.initClock <= view.clock : entry(view.base->generic, barrier.initThread) >= barrier.initClock;
-  if (known && (barrier.fenced || !asyncProxy)) return;
-  if (reporter_.seen(HazardKind::BarrierLifetime, barrier.initLine, user.ptxLine)) return;
-  Place place;
+bool HazardChecker::seesInitialisation(const Mbarrier& barrier, const View& view) {
+  if (view.thread == barrier.initThread) return barrier.initClock <= view.clock;
+  return entry(view.base->generic, barrier.initThread) >= barrier.initClock;
+}
+
+void HazardChecker::requireInitialised(const Mbarrier& barrier, const View& view, bool foreign, const machine::IssuePoint& user,
+                                       const char* use) {
+  const bool seen = seesInitialisation(barrier, view);
+  if (seen && (barrier.fenced || !foreign)) return;
+  const HazardAccess access = describeIssuer(user, use);
+  if (reporter_.seen(HazardKind::BarrierLifetime, barrier.init->location.ptxLine, access.ptxLine)) return;
+  const uint32_t warp = barrier.initThread / kWarpLanes;
+  const machine::IssuePoint init{warp / warpsPerCta_, warp % warpsPerCta_, barrier.initThread % kWarpLanes, barrier.init};
   report(
-      HazardKind::BarrierLifetime,
-      describe(Access::byThread(barrier.initThread, barrier.initClock, barrier.initLine, false), place, true), user,
-      known ? "fence.mbarrier_init.release.cluster or fence.proxy.async behind the mbarrier.init: the asynchronous proxy and other "
-              "CTAs need not see the initialisation without it"
-            : "a barrier between the mbarrier.init and this use");
+      HazardKind::BarrierLifetime, describeIssuer(init, "initialisation of the mbarrier"), access,
+      seen ? "fence.mbarrier_init.release.cluster or fence.proxy.async behind the mbarrier.init: the asynchronous proxy and other "
+             "CTAs need not see the initialisation without it"
+           : "a barrier between the mbarrier.init and this use");
 }
 
 void HazardChecker::mbarrierArrive(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool release) {
@@ -168,7 +174,7 @@ void HazardChecker::mbarrierArrive(const Warp& warp, unsigned lane, const machin
   Thread& thread = threadOf(warp, lane);
   const bool remote = &cta != &warp.cta;
   if (entry(thread.view.base->barrier, barrier->slot) == 0)
-    requireInitialised(*barrier, thread.view, remote, describeThread(warp, lane, "arrive on the mbarrier"));
+    requireInitialised(*barrier, thread.view, remote, warp.issuePoint(lane), "arrive on the mbarrier");
   if (!release) return;
   publish(barrier->gathering, thread.view.thread);
   ++clocks_[warpIndex(warp)];
@@ -179,7 +185,7 @@ void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machin
   if (barrier == nullptr) return;
   Thread& thread = threadOf(warp, lane);
   if (entry(thread.view.base->barrier, barrier->slot) == 0)
-    requireInitialised(*barrier, thread.view, false, describeThread(warp, lane, "wait for the mbarrier"));
+    requireInitialised(*barrier, thread.view, false, warp.issuePoint(lane), "wait for the mbarrier");
   if (barrier->completed == nullptr || entry(thread.view.base->barrier, barrier->slot) >= barrier->phases) return;
   if (acquires)
     acquire(thread, barrier->completed);
@@ -190,10 +196,7 @@ void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machin
 void HazardChecker::mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) {
   Mbarrier* barrier = mbarrier(rank, offset);
   if (running_ == nullptr || barrier == nullptr) return;
-  requireInitialised(
-      *barrier, running_->view, true,
-      describeIssuer(running_->issuer, fmt::format("signal of {} to the mbarrier at shared offset {:#x} of CTA rank {}",
-                                                   running_->name, offset, rank)));
+  requireInitialised(*barrier, running_->view, true, running_->issuer, "signal to the mbarrier by an asynchronous operation");
   // What its issuer had acquired happened before the operation, and so before its signal. The issuer's own accesses are left
   // out: an operation publishes what it did itself.
   barrier->gathering.join(running_->view.base);

@@ -15,7 +15,7 @@ namespace shiftconv::emulator::hazards {
 struct Clock {
   std::vector<uint32_t> generic;  ///< by thread of the cluster: its accesses through the generic proxy
   std::vector<uint32_t> proxied;  ///< the same, published to the asynchronous proxy by fence.proxy.async
-  std::vector<uint32_t> tensor;   ///< by warp of the cluster: its tcgen05 instructions before a fence::before_thread_sync
+  std::vector<uint32_t> tensor;   ///< by thread of the cluster: its tcgen05 instructions before a fence::before_thread_sync
   std::vector<uint32_t> barrier;  ///< by mbarrier: its completed phases
 
   void join(const Clock& other);

@@ -53,12 +53,15 @@ bool OperationTable::proves(const Completion& completion, const View& view, bool
     case Completion::Kind::Thread:
       if (completion.index == view.thread) return completion.clock <= view.clock;
       return entry(view.base->generic, completion.index) >= completion.clock;
-    case Completion::Kind::Warp:
-      if (completion.index == view.warp()) return completion.clock <= view.clock;
-      if (tensor) return entry(view.tensor->tensor, completion.index) >= completion.clock;
-      for (uint32_t lane = 0; lane < machine::kWarpLanes; ++lane)
-        if (entry(view.base->generic, completion.index * machine::kWarpLanes + lane) >= completion.clock) return true;
-      return false;
+    case Completion::Kind::Warp: {
+      // Every thread waited for its own share; who was told by one of them knows nothing about the others.
+      if (view.collective && completion.index == view.warp()) return completion.clock <= view.clock;
+      const std::vector<uint32_t>& known = tensor ? view.tensor->tensor : view.base->generic;
+      const uint32_t first = completion.index * machine::kWarpLanes;
+      for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
+        if (thread == view.thread ? completion.clock > view.clock : entry(known, thread) < completion.clock) return false;
+      return true;
+    }
   }
   return false;
 }
@@ -80,8 +83,15 @@ bool OperationTable::isKnown(const Operation& operation, const View& view, bool 
   });
 }
 
+bool OperationTable::isArrivalKnown(const Operation& commit, const View& view) {
+  const auto& [thread, index] = commitIndex_.at(commit.id);
+  const std::vector<Completion>& arrivals = commits_[thread].completions[index];
+  return !arrivals.empty() && std::all_of(arrivals.begin(), arrivals.end(),
+                                          [&](const Completion& completion) { return proves(completion, view, false); });
+}
+
 bool OperationTable::isIssueKnown(const Operation& operation, const View& view) {
-  return operation.view.thread == view.thread || entry(view.tensor->tensor, operation.view.warp()) >= operation.view.clock;
+  return operation.view.thread == view.thread || entry(view.tensor->tensor, operation.view.thread) >= operation.view.clock;
 }
 
 bool OperationTable::isBefore(const Operation& earlier, const Operation& later) {

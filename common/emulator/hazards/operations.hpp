@@ -26,11 +26,12 @@ struct Completion {
 
 /// The eyes with which an access looks at earlier ones.
 struct View {
-  ClockPointer base;     ///< everything its thread has acquired
-  ClockPointer tensor;   ///< of that, what a tcgen05.fence::after_thread_sync made count for Tensor Memory
-  uint32_t thread = 0;   ///< in the cluster
-  uint32_t clock = 0;    ///< its own accesses with this stamp or a lower one come before
-  uint32_t proxied = 0;  ///< of these, the ones published to the asynchronous proxy
+  ClockPointer base;        ///< everything its thread has acquired
+  ClockPointer tensor;      ///< of that, what a tcgen05.fence::after_thread_sync made count for Tensor Memory
+  uint32_t thread = 0;      ///< in the cluster
+  uint32_t clock = 0;       ///< its own accesses with this stamp or a lower one come before
+  uint32_t proxied = 0;     ///< of these, the ones published to the asynchronous proxy
+  bool collective = false;  ///< by all threads of the warp together
   uint32_t warp() const { return thread / 32; }
 };
 
@@ -69,6 +70,8 @@ class OperationTable {
 
   /// Whether `view` knows that the operation has finished. `tensor`: as far as Tensor Memory is concerned.
   bool isKnown(const Operation& operation, const View& view, bool tensor);
+  /// Whether `view` knows that the arrival of a commit has happened. (A later commit says nothing about it.)
+  bool isArrivalKnown(const Operation& commit, const View& view);
   /// Whether `view` knows that an operation of tcgen05 was issued.
   static bool isIssueKnown(const Operation& operation, const View& view);
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.

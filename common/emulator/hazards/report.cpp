@@ -18,6 +18,8 @@ const char* toString(HazardKind kind) {
       return "mbarrier lifetime";
     case HazardKind::TensorMapFence:
       return "missing tensor-map fence";
+    case HazardKind::Outlives:
+      return "use of an exited CTA";
     case HazardKind::UndefinedData:
       return "undefined data";
     case HazardKind::Count:

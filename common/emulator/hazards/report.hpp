@@ -21,6 +21,7 @@ enum class HazardKind : uint8_t {
   PendingRegister,  ///< a register of a tcgen05.ld was used before tcgen05.wait::ld
   BarrierLifetime,  ///< an mbarrier was used without its initialisation being visible, or was lapped
   TensorMapFence,   ///< a tensor map was changed on the device and used without the fences of the tensormap proxy
+  Outlives,         ///< an operation or a peer\'s access may come after the CTA whose memory it uses has exited
   UndefinedData,    ///< never-written bytes, or rows left stale by a shift, reach a result
   Count,
 };

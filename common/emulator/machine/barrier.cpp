@@ -129,6 +129,7 @@ void lanesExited(Warp& warp, LaneMask lanes) {
       if (barrier.expected == 0) releaseIfFull(cta, barrier);
     return;
   }
+  if (cluster.hazards) cluster.hazards->ctaExits(cta.rank);
   if (cta.tensor) cta.tensor->checkExit();
 }
 

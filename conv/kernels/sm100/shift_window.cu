@@ -111,7 +111,7 @@ class ShiftWindowCta {
       if (ptx::electOne()) loadFilter();
     } else if (warp < kStagingWarps) {
       drainAccumulators(warp % 4);
-    } else {
+    } else if constexpr (kPath == OperandPath::RegisterStore) {
       stageOperands(warp % 4);
     }
     finish(warp);

@@ -1,0 +1,195 @@
+// Asynchronous operations: what they knew when they were issued, who learns that they are over, and what outlives its CTA.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/machine/cluster.hpp"
+#include "common/emulator/machine/lane_access.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+using machine::forEachLane;
+using machine::kWarpLanes;
+using machine::Warp;
+
+namespace {
+
+/// Operations that use the shared memory, the Tensor Memory or the mbarriers of their CTA, which must wait for them before it
+/// exits. (Writes to global memory may finish later.)
+bool mattersToItsCta(std::string_view name) {
+  if (name.starts_with("cp.async") || name.starts_with("cp.reduce"))
+    return name.find(".bulk") != std::string_view::npos && !name.ends_with(": write");
+  return true;
+}
+
+}  // namespace
+
+void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued) {
+  if (operations_.isCrowded()) collectGarbage();
+  const Warp& warp = *cluster_.ctas[issued.issuer.ctaRank]->warps[issued.issuer.warp];
+  Operation operation;
+  operation.id = id;
+  operation.name = issued.name;
+  operation.issuer = issued.issuer;
+  operation.view = viewOf(warp, issued.issuer.lane);
+  operation.pairs.kind = issued.pairs.kind;
+  operation.pairs.accumulator = issued.pairs.accumulator;
+  operation.pairs.ctas = issued.pairs.ctas;
+  operation.before = issued.pairs.kind == 0 ? issued.predecessors : issued.pairs.before;
+  if (issued.pairs.kind != 0)
+    std::erase_if(operation.before, [&](OperationId earlier) {
+      const Operation* found = operations_.find(earlier);
+      return found == nullptr || !OperationTable::isIssueKnown(*found, operation.view);
+    });
+  operation.genericProxy = issued.name.starts_with("cp.async") && !issued.name.starts_with("cp.async.bulk");
+  if (issued.name == "tcgen05.ld" || issued.name == "tcgen05.st") {
+    // All lanes take part: what counts is what all of them have acquired.
+    operation.view.collective = true;
+    forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
+      const ClockPointer& other = threadOf(warp, lane).view.tensor;
+      if (other == operation.view.tensor) return;
+      auto both = std::make_shared<Clock>(*operation.view.tensor);
+      both->meet(*other);
+      operation.view.tensor = std::move(both);
+    });
+  }
+  if (issued.name == "cp.async.mbarrier.arrive") {
+    // It stands for all copies of its thread so far, complete or not.
+    const Thread::Groups& copies = threadOf(warp, issued.issuer.lane).groups[static_cast<size_t>(Group::Copy)];
+    operation.before = copies.open;
+    for (const auto& group : copies.committed) operation.before.insert(operation.before.end(), group.begin(), group.end());
+  }
+  Operation& added = operations_.add(std::move(operation));
+  if (issued.name == "tcgen05.mma" || issued.name == "tcgen05.cp" || issued.name == "tcgen05.shift") operations_.track(added);
+  if (issued.name == "tcgen05.commit") operations_.commit(added);
+  if (mattersToItsCta(issued.name)) outstanding_[issued.issuer.ctaRank].push_back(id);
+  ++clocks_[warpIndex(warp)];  // what the thread does from now on is not before the operation
+}
+
+void HazardChecker::begin(OperationId id) {
+  running_ = operations_.find(id);
+  runningMemo_ = {};
+}
+
+void HazardChecker::waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) {
+  for (OperationId id : operations) operations_.complete(id, {Completion::Kind::Warp, warpIndex(warp), clocks_[warpIndex(warp)]});
+}
+
+void HazardChecker::addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) {
+  threadOf(warp, lane).groups[static_cast<size_t>(kind)].open.push_back(id);
+}
+
+void HazardChecker::commitGroup(Group kind, const Warp& warp, unsigned lane) {
+  Thread::Groups& groups = threadOf(warp, lane).groups[static_cast<size_t>(kind)];
+  groups.committed.push_back(std::move(groups.open));
+  groups.open.clear();
+}
+
+void HazardChecker::waitedForGroups(Group kind, const Warp& warp, unsigned lane, uint64_t newest) {
+  Thread& thread = threadOf(warp, lane);
+  auto& committed = thread.groups[static_cast<size_t>(kind)].committed;
+  while (committed.size() > newest) {
+    for (OperationId id : committed.front())
+      operations_.complete(id, {Completion::Kind::Thread, thread.view.thread, thread.view.clock});
+    committed.pop_front();
+  }
+}
+
+void HazardChecker::waitedForAll(Group kind, const Warp& warp, unsigned lane) {
+  commitGroup(kind, warp, lane);
+  waitedForGroups(kind, warp, lane, 0);
+}
+
+View HazardChecker::knowledgeOf(uint32_t rank) const {
+  auto everything = std::make_shared<Clock>();
+  const size_t first = size_t{rank} * warpsPerCta_ * kWarpLanes, end = first + size_t{warpsPerCta_} * kWarpLanes;
+  const Clock* last = nullptr;
+  for (size_t thread = first; thread < end; ++thread) {
+    const ClockPointer& base = threads_[thread].view.base;
+    if (base.get() != last) everything->join(*base);
+    last = base.get();
+  }
+  for (size_t thread = first; thread < end; ++thread) raise(everything->generic, thread, clocks_[thread / kWarpLanes]);
+  View view;
+  view.base = view.tensor = std::move(everything);
+  view.thread = UINT32_MAX;
+  return view;
+}
+
+bool HazardChecker::isOver(OperationId id, const View& view) {
+  const Operation* operation = operations_.find(id);
+  if (operation == nullptr) return true;
+  return operation->name == "tcgen05.commit" ? operations_.isArrivalKnown(*operation, view)
+                                             : operations_.isKnown(*operation, view, false);
+}
+
+void HazardChecker::ctaExits(uint32_t rank) {
+  const View view = knowledgeOf(rank);
+  for (OperationId id : outstanding_[rank]) {
+    if (isOver(id, view)) continue;
+    const Operation& operation = *operations_.find(id);
+    const HazardAccess access = describeIssuer(operation.issuer, fmt::format("{} that nobody has waited for", operation.name));
+    if (reporter_.seen(HazardKind::Outlives, 0, access.ptxLine)) continue;
+    report(
+        HazardKind::Outlives, {}, access,
+        fmt::format("{}, before the CTA exits and its memories and mbarriers are gone", proofOfCompletion(operation.name, false)));
+  }
+  outstanding_[rank].clear();
+  if (cluster_.ctas.size() > 1) requirePeersDone(rank, view);
+}
+
+/// Accesses by other CTAs to the shared memory of a CTA must have happened before it exits (PTX ISA 9.0, 9.7.9.22, mapa; CUDA
+/// Programming Guide, distributed shared memory).
+void HazardChecker::requirePeersDone(uint32_t rank, const View& view) {
+  const Subject exit{view, nullptr, Access()};
+  const auto require = [&](Access access, bool writes) {
+    uint32_t issuer = rank;
+    if (access.kind() == Access::Kind::Thread) issuer = access.thread() / kWarpLanes / warpsPerCta_;
+    if (access.kind() == Access::Kind::Warp) issuer = access.warp() / warpsPerCta_;
+    if (access.kind() == Access::Kind::Operation) {
+      const Operation* operation = operations_.find(access.operation());
+      if (operation != nullptr) issuer = operation->issuer.ctaRank;
+    }
+    if (issuer == rank || order(access, writes, exit, false) == Verdict::Ordered) return;
+    Place place;
+    place.rank = rank;
+    const HazardAccess user = describe(access, place, writes);
+    if (reporter_.seen(HazardKind::Outlives, 0, user.ptxLine)) return;
+    report(
+        HazardKind::Outlives, {}, user,
+        fmt::format("a cluster barrier, or an mbarrier of CTA rank {}, behind the access: that CTA may have exited by then", rank));
+  };
+  shared_[rank].forEach([&](const ShadowCell& cell) {
+    if (cell.writer != 0) require(Access(cell.writer), true);
+    readerSets_.forEach(cell.readers, [&](Access reader) { require(reader, false); });
+  });
+}
+
+/// Operations that no byte remembers are forgotten.
+void HazardChecker::collectGarbage() {
+  std::unordered_map<OperationId, bool> used;
+  const auto note = [&](Access access) {
+    if (access.kind() == Access::Kind::Operation) used[access.operation()] = true;
+  };
+  const auto scan = [&](const ShadowCell& cell) {
+    note(Access(cell.writer));
+    readerSets_.forEach(cell.readers, note);
+  };
+  for (const auto& shadow : shared_) shadow.forEach(scan);
+  for (const auto& shadow : tensor_) shadow.forEach(scan);
+  for (const Thread& thread : threads_)
+    for (const auto& groups : thread.groups) {
+      for (OperationId id : groups.open) used[id] = true;
+      for (const auto& group : groups.committed)
+        for (OperationId id : group) used[id] = true;
+    }
+  for (uint32_t rank = 0; rank < outstanding_.size(); ++rank) {
+    const View view = knowledgeOf(rank);
+    std::erase_if(outstanding_[rank], [&](OperationId id) { return isOver(id, view); });
+    for (OperationId id : outstanding_[rank]) used[id] = true;
+  }
+  operations_.collect([&](OperationId id) { return used.contains(id) || !cluster_.queue.isComplete(id); });
+}
+
+}  // namespace shiftconv::emulator::hazards
