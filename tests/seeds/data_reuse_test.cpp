@@ -42,13 +42,15 @@ struct TapLanes {
   bool operator==(const TapLanes&) const = default;
 };
 
+/// Lane whose window has shifted s times and has no row left for it.
+bool isStale(uint32_t lane, int s) { return static_cast<int>(lane) % kWindowLanes + s >= kWindowLanes; }
+
 /// What tap (r, s) does to each lane of a tile.
 TapLanes lanesOfTap(int tile, int r, int s) {
   TapLanes lanes;
   for (uint32_t lane = 0; lane < 128; ++lane) {
     const int anchor = anchorOf(tile, lane), row = rowOfTap(anchor, r, s);
-    const bool stale = static_cast<int>(lane) % kWindowLanes + s >= kWindowLanes;
-    if (anchor >= kRows || stale) {
+    if (anchor >= kRows || isStale(lane, s)) {
       lanes.disabled.insert(lane);
     } else if (isZeroRow(row)) {
       lanes.zeroRows.insert(lane);
@@ -103,7 +105,8 @@ float partialSum(int anchor, uint32_t output, int count) {
   return static_cast<float>(sum);
 }
 
-/// Runs the first `taps` taps of a tile: for each filter row a copy, then MMAs that shift A. `unmasked`: a tap without its mask.
+/// Runs the first `taps` taps of a tile: for each filter row a copy, then MMAs that shift A. `unmasked`: a tap
+/// that disables stale rows only.
 std::vector<uint32_t> runTile(int tile, int taps, int unmasked = -1) {
   constexpr uint32_t kAImage = 4096, kFilterStart = 3 * kAImage, kFilterImage = 512;
   std::vector<std::byte> image(kFilterStart + kFilter * kFilter * kFilterImage);
@@ -135,8 +138,8 @@ std::vector<uint32_t> runTile(int tile, int taps, int unmasked = -1) {
                           descriptorBits(static_cast<uint32_t>(r) * kAImage, 128, 256), column);
     }
     std::array<uint32_t, 4> mask{};
-    if (tap != unmasked) {
-      for (const uint32_t lane : lanesOfTap(tile, r, s).disabled) mask[lane / 32] |= 1u << lane % 32;
+    for (const uint32_t lane : lanesOfTap(tile, r, s).disabled) {
+      if (tap != unmasked || isStale(lane, s)) mask[lane / 32] |= 1u << lane % 32;
     }
     for (uint32_t word = 0; word < 4; ++word) body += fmt::format("  mov.u32 %r{}, {:#x};\n", 10 + word, mask[word]);
     body += fmt::format(
@@ -147,7 +150,7 @@ std::vector<uint32_t> runTile(int tile, int taps, int unmasked = -1) {
   }
   body += commitAndWait(0) + dumpCells(kOutputs);
   emulator::Emulator machine;
-  return TensorKernel{.body = body, .input = image, .outputWords = 128 * kOutputs}.run(machine, {});
+  return TensorKernel{.body = body, .input = image, .outputWords = 128 * kOutputs}.run(machine, withHazardChecks());
 }
 
 uint32_t bitsOf(float value) { return std::bit_cast<uint32_t>(value); }

@@ -130,7 +130,7 @@ TEST(Fragments, LoadsPutEveryCellIntoItsRegister) {
                        fmt::format("  tcgen05.ld.{} {{{}}}, [%r0]{};\n  tcgen05.wait::ld.sync.aligned;\n",
                                    fragment.modifier(".pack::16b"), registerList(count), fragment.immediate());
     for (uint32_t r = 0; r < count; ++r) body += fmt::format("  st.global.u32 [%rd9+{}], %r{};\n", 4 * r, kFirstRegister + r);
-    const std::vector<uint32_t> output = TensorKernel{.body = body, .outputWords = 128 * count}.run(machine, {});
+    const std::vector<uint32_t> output = TensorKernel{.body = body, .outputWords = 128 * count}.run(machine, withHazardChecks());
     std::vector<uint32_t> expected(output.size(), 0);
     fragment.forEachCell([&](uint32_t lane, uint32_t column, uint32_t thread, uint32_t r, int half) {
       const uint32_t cell = cellOf(lane, column);
@@ -161,7 +161,7 @@ TEST(Fragments, StoresPutEveryRegisterIntoItsCell) {
             fmt::format("  tcgen05.st.{} [%r0]{}, {{{}}};\n  tcgen05.wait::st.sync.aligned;\n", fragment.modifier(".unpack::16b"),
                         fragment.immediate(), registerList(count)) +
             fencedBarrier() + dumpCells(columns);
-    std::vector<uint32_t> output = TensorKernel{.body = body, .outputWords = 128 * columns}.run(machine, {});
+    std::vector<uint32_t> output = TensorKernel{.body = body, .outputWords = 128 * columns}.run(machine, withHazardChecks());
     std::vector<uint32_t> expected;
     for (uint32_t lane = 0; lane < 128; ++lane) {
       for (uint32_t column = 0; column < columns; ++column) expected.push_back(cellBefore(lane, column));

@@ -4,7 +4,16 @@
 #include <cstdint>
 #include <string>
 
+#include "common/emulator/options.hpp"
+
 namespace shiftconv::tests::seeds {
+
+/// Every seed is a correct program: the hazard checker must stay silent.
+inline emulator::Options withHazardChecks() {
+  emulator::Options options;
+  options.hazards = emulator::HazardMode::Error;
+  return options;
+}
 
 /// Cells [0, columns) of every lane l become l * 1000 + 0x5a000000 + column % 16; `columns` a multiple of 16.
 std::string fillCells(uint32_t columns);

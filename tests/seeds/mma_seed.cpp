@@ -96,7 +96,7 @@ std::vector<uint32_t> MmaSeed::run(emulator::Emulator& machine) const {
   if (aLane) body += fmt::format("  @%p1 tcgen05.cp.cta_group::{}.128x256b [%tmem+{}], %rd1;\n", ctaGroup, kAColumn);
   body += fmt::format("  @%p1 tcgen05.mma.{} [%r2], {}, %rd2, %r1,{} %p2;\n", modifiers, aLane ? "[%r3]" : "%rd1", scales);
   body += commitFromFirstCta(0, ctaGroup) + dumpCells(kDumpedColumns);
-  return kernel.run(machine, {});
+  return kernel.run(machine, withHazardChecks());
 }
 
 Place accumulatorPlace(const MmaSeed& seed, uint32_t m, uint32_t n) {

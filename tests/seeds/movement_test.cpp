@@ -79,7 +79,7 @@ void expectCopy(const CopyShape& shape, const Source& source, const Format& form
   kernel.ctas = kernel.ctaGroup = ctaGroup;
   kernel.inputPerCta = true;
   emulator::Emulator machine;
-  const std::vector<uint32_t> output = kernel.run(machine, {});
+  const std::vector<uint32_t> output = kernel.run(machine, withHazardChecks());
   for (uint32_t i = 0; i < ctaGroup * 128; ++i) {
     const uint32_t lane = i % 128;
     const std::byte* bytes = input.data() + size_t{i / 128} * kImage;  // each CTA copies from its own shared memory
@@ -149,7 +149,7 @@ TEST(Shift, MovesRowsUpByOneInEveryWindow) {
       TensorKernel kernel{.body = body + dumpCells(kColumns), .outputWords = 128 * kColumns};
       kernel.ctas = kernel.ctaGroup = ctaGroup;
       emulator::Emulator machine;
-      const std::vector<uint32_t> output = kernel.run(machine, {});
+      const std::vector<uint32_t> output = kernel.run(machine, withHazardChecks());
       for (uint32_t i = 0; i < ctaGroup * 128; ++i) {
         const uint32_t lane = i % 128;
         for (uint32_t column = 0; column < kColumns; ++column) {

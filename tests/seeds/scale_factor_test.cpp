@@ -129,7 +129,7 @@ TEST(ScaleFactorAtom, IsWhatWarpx4CopiesIntoFourColumns) {
                             .input = atom,
                             .outputWords = 128 * 16};
   Emulator machine;
-  const std::vector<uint32_t> output = kernel.run(machine, {});
+  const std::vector<uint32_t> output = kernel.run(machine, withHazardChecks());
   for (uint32_t lane = 0; lane < 128; ++lane) {
     for (uint32_t column = 0; column < 16; ++column) {
       uint32_t expected = cellBefore(lane, column);
@@ -160,7 +160,7 @@ TEST(ScaleFactorAtom, IsSplitBetweenHalvesOfTheLanesByWarpx2) {
                             .input = atoms,
                             .outputWords = 128 * 16};
   Emulator machine;
-  const std::vector<uint32_t> output = kernel.run(machine, {});
+  const std::vector<uint32_t> output = kernel.run(machine, withHazardChecks());
   for (uint32_t lane = 0; lane < 128; ++lane) {
     for (uint32_t column = 4; column < 8; ++column)
       ASSERT_EQ(output[lane * 16 + column], wordOf(lane / 64 * 128 + (column - 4) * 32 + lane % 32)) << lane << " " << column;

@@ -107,7 +107,7 @@ void expectProduct(const LayoutCase& test) {
   body += commitAndWait(0) + dumpCells(kDumpedColumns);
   const TensorKernel kernel{.body = body, .input = image, .outputWords = 128 * kDumpedColumns};
   emulator::Emulator machine;
-  expectAccumulators(shape, kernel.run(machine, {}),
+  expectAccumulators(shape, kernel.run(machine, withHazardChecks()),
                      [&](uint32_t m, uint32_t n) { return static_cast<float>(product(m, n, depth)); });
 }
 
