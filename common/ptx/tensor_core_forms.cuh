@@ -87,6 +87,15 @@ __device__ __forceinline__ void mmaF16MaskedInPair(uint32_t d, uint32_t a, uint6
       : "memory");
 }
 
+/// In both CTAs of a pair; afterwards every 32-lane window of A has moved by one lane (lane i takes lane i+1).
+__device__ __forceinline__ void mmaF16InPairThenShift(uint32_t d, uint32_t a, uint64_t b, uint32_t instruction) {
+  asm volatile(
+      "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, 0, 0;\n\t"
+      "tcgen05.mma.cta_group::2.kind::f16.ashift [%0], [%1], %2, %3, enabled;\n\t}" ::"r"(d),
+      "r"(a), "l"(b), "r"(instruction)
+      : "memory");
+}
+
 /// D = A * B + D / 2. Not on sm_110a.
 __device__ __forceinline__ void mmaF16HalvedInput(uint32_t d, uint32_t a, uint64_t b, uint32_t instruction) {
   asm volatile(

@@ -299,6 +299,15 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(kLanes) m
       [](uint32_t allocation, uint32_t) { return windowOf(allocation); });
 }
 
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(kLanes) shift_after_mma_of_pair(PROBE_PARAMETERS) {
+  observe<2>(
+      tensor, shared, result, variant, 0,
+      [](const Stage& stage) {
+        forms::mmaF16InPairThenShift(stage.accumulator(), stage.tensor, stage.operandB(), halfPrecision(MmaAccumulator::F32, 256));
+      },
+      [](uint32_t allocation, uint32_t) { return windowOf(allocation); });
+}
+
 // Columns that were written, freed and allocated again, with the state in `tensor` as what they held before.
 extern "C" __global__ void __launch_bounds__(kLanes) load_after_allocation(PROBE_PARAMETERS) {
   __shared__ uint32_t allocation;

@@ -34,20 +34,21 @@ std::vector<uint32_t> cellsOf(CellFunction function, uint32_t ctas) {
 }
 
 /// Launches and waits. Failure is the answer of the device, not an error of the program.
-Status perform(device::Device& device, const device::Kernel& kernel, const Experiment& experiment, uint32_t variant,
+Status perform(device::Device& device, const device::Kernel& kernel, const Experiment& experiment, const Step& step,
                std::vector<uint32_t>& result) {
+  const uint32_t ctas = step.pairKernel ? 2 : 1;
   std::vector<uint32_t> shared;
   for (uint32_t word = 0; word < kSharedWords; ++word) shared.push_back(experiment.shared(word));
   constexpr uint32_t kPoison = 0xDEADBEEFu;
-  result.assign(size_t{experiment.ctas} * kLanes * kColumns, kPoison);
-  const Address tensorState = upload(device, cellsOf(experiment.tensor, experiment.ctas));
+  result.assign(size_t{ctas} * kLanes * kColumns, kPoison);
+  const Address tensorState = upload(device, cellsOf(experiment.tensor, ctas));
   const Address sharedState = upload(device, shared);
   const Address resultState = upload(device, result);
   require(device.synchronize(0));
 
-  const void* arguments[] = {&tensorState, &sharedState, &resultState, &variant};
+  const void* arguments[] = {&tensorState, &sharedState, &resultState, &step.variant};
   device::LaunchConfig config;
-  config.grid = config.cluster = {experiment.ctas, 1, 1};
+  config.grid = config.cluster = {ctas, 1, 1};
   config.block = {kLanes, 1, 1};
   if (Status status = device.launch(kernel, config, arguments, 0); !status.ok()) return status;
   if (Status status = device.synchronize(0); !status.ok()) return status;
@@ -57,7 +58,7 @@ Status perform(device::Device& device, const device::Kernel& kernel, const Exper
 /// The first compared cell that is not as expected, in words; empty when all are.
 std::string difference(const Experiment& experiment, const std::vector<uint32_t>& result, CellFunction expected) {
   const Compared& compared = experiment.compared;
-  for (uint32_t lane = 0; lane < experiment.ctas * kLanes; ++lane)
+  for (uint32_t lane = 0; lane < result.size() / kColumns; ++lane)
     for (uint32_t column = compared.firstColumn; column < compared.firstColumn + compared.columns; ++column) {
       const uint32_t found = result[lane * kColumns + column] & compared.bits;
       const uint32_t wanted = expected(lane, column) & compared.bits;
@@ -92,11 +93,10 @@ Observation observe(device::Device& device, const Experiment& experiment) {
   const device::Module* module = nullptr;
   const device::Kernel* kernel = nullptr;
   require(device.loadModule({"probe_kernels", images::probe_kernels_ptx(), images::probe_kernels_fatbin()}, module));
-  require(device.findKernel(*module, experiment.kernel, kernel));
-
   for (const Step& step : experiment.steps) {
+    require(device.findKernel(*module, step.pairKernel ? step.pairKernel : experiment.kernel, kernel));
     std::vector<uint32_t> result;
-    if (const Status status = perform(device, *kernel, experiment, step.variant, result); !status.ok()) {
+    if (const Status status = perform(device, *kernel, experiment, step, result); !status.ok()) {
       if (experiment.onUndefinedRead && isUndefinedRead(device, status))
         return {experiment.id, experiment.onUndefinedRead, true, status.message()};
       return {experiment.id, step.onFault, true, status.message()};

@@ -105,8 +105,11 @@ TEST(Probe, KernelsAssembleForEveryTarget) {
     for (const Experiment& experiment : experiments()) {
       const bool absent = std::count(experiment.absentOn.begin(), experiment.absentOn.end(), capability) != 0;
       // The name of the section of a kernel ends with a NUL.
-      const std::string section = fmt::format(".text.{}", experiment.kernel) + std::string(1, '\0');
-      EXPECT_EQ(cubin.find(section) != std::string::npos, !absent) << wording(experiment.id).name << " on sm_" << capability << "a";
+      for (const Step& step : experiment.steps) {
+        const char* kernel = step.pairKernel ? step.pairKernel : experiment.kernel;
+        const std::string section = fmt::format(".text.{}", kernel) + std::string(1, '\0');
+        EXPECT_EQ(cubin.find(section) != std::string::npos, !absent) << kernel << " on sm_" << capability << "a";
+      }
     }
   }
 }
@@ -118,7 +121,8 @@ class Program : public testing::Test {
 
   /// Exit status; standard output and errors are in `output_`.
   int run(const std::string& arguments) {
-    const int status = std::system(fmt::format("{} {} > {} 2>&1", PROBE_PROGRAM, arguments, file("output")).c_str());
+    const int status =
+        std::system(fmt::format("{} {} {} > {} 2>&1", environment_, PROBE_PROGRAM, arguments, file("output")).c_str());
     std::ifstream stream(file("output"));
     output_.assign(std::istreambuf_iterator<char>(stream), {});
     return WEXITSTATUS(status);
@@ -127,6 +131,7 @@ class Program : public testing::Test {
 
   std::filesystem::path folder_ = std::filesystem::temp_directory_path() / fmt::format("probe_test_{}", getpid());
   std::string output_;
+  std::string environment_;  ///< as a shell writes it in front of a command
 };
 
 TEST_F(Program, ItsReportMakesAnEmulatorBehaveAsObserved) {
@@ -155,6 +160,19 @@ TEST_F(Program, OrdersThatWereOnlySeenAreNotTakenOver) {
   ASSERT_TRUE(device::setEmulatedOption(options, "semantics.file", file("seen.json")).ok());
   EXPECT_EQ(options.semantics[emulator::Unproven::U6], 0);
   EXPECT_EQ(options.semantics[emulator::Unproven::U17], 0);
+}
+
+TEST_F(Program, AFaultOfOneQuestionLeavesTheOthersAlone) {
+  ASSERT_EQ(run("--isolate --only U22,U24,U26"), 0) << output_;
+  EXPECT_NE(output_.find("0 (fault): as the emulator"), std::string::npos) << output_;
+  EXPECT_NE(output_.find("0 (masked lanes keep their old value): as the emulator"), std::string::npos) << output_;
+}
+
+TEST_F(Program, AProcessWithoutAnAnswerIsReported) {
+  environment_ = "TMPDIR=/proc";  // where the process for a question cannot write its answer
+  ASSERT_EQ(run("--isolate --only U1,U26"), 0) << output_;
+  EXPECT_NE(output_.find("none of the alternatives"), std::string::npos) << output_;
+  EXPECT_NE(output_.find("ended without an answer"), std::string::npos) << output_;
 }
 
 TEST_F(Program, ListsEveryQuestion) {

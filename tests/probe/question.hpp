@@ -29,6 +29,7 @@ struct Step {
   std::optional<uint8_t> onFault;         ///< the alternative that a fault of this launch means
   std::vector<Outcome> outcomes;          ///< the first that agrees in every compared cell counts
   std::optional<uint8_t> otherwise = {};  ///< any other state
+  const char* pairKernel = nullptr;       ///< instead of the kernel of the experiment, on a pair of CTAs
 };
 
 /// Cells of Tensor Memory that are compared, in every lane.
@@ -44,7 +45,6 @@ struct Experiment {
   WordFunction shared;  ///< shared memory before the operation, the same in every CTA
   Compared compared;
   std::vector<Step> steps;
-  uint32_t ctas = 1;  ///< a cluster of so many CTAs
   /// What a read of undefined cells means, which the emulator refuses and a GPU answers with whatever is there.
   std::optional<uint8_t> onUndefinedRead = {};
   /// An alternative that an observation can suggest but not prove; it is reported and not passed on to the emulator.
