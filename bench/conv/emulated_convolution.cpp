@@ -24,7 +24,7 @@ shiftconv::Memory upload(shiftconv::Device& device, const std::vector<uint16_t>&
   return memory;
 }
 
-void emulate(benchmark::State& state, const char* numerics, const char* producer) {
+void emulate(benchmark::State& state, const char* numerics, const char* producer, const char* hazards) {
   shiftconv::Convolution problem;
   problem.n = 1;
   problem.h = problem.w = state.range(0);
@@ -34,6 +34,7 @@ void emulate(benchmark::State& state, const char* numerics, const char* producer
 
   shiftconv::Device device(SHIFTCONV_DEVICE_EMULATED);
   device.setOption("numerics", numerics);
+  device.setOption("hazards", hazards);
   shiftconv::PlanOptions options;
   options.producer = producer;
   const shiftconv::Plan plan(problem, device.properties(), options);
@@ -52,9 +53,24 @@ void emulate(benchmark::State& state, const char* numerics, const char* producer
   state.counters["input bytes"] = static_cast<double>(bytes.input + bytes.filter + bytes.output);
 }
 
-BENCHMARK_CAPTURE(emulate, fast, "fast", "tensor_copy")->Args({56, 64})->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(emulate, hardware, "hardware", "tensor_copy")->Args({56, 64})->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK_CAPTURE(emulate, fast_register_store, "fast", "register_store")
+BENCHMARK_CAPTURE(emulate, fast, "fast", "tensor_copy", "off")->Args({56, 64})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(emulate, fast_watched, "fast", "tensor_copy", "warn")
+    ->Args({56, 64})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(emulate, hardware_watched, "hardware", "tensor_copy", "warn")
+    ->Args({56, 64})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(emulate, register_store_watched, "fast", "register_store", "warn")
+    ->Args({56, 64})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(emulate, hardware, "hardware", "tensor_copy", "off")
+    ->Args({56, 64})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(emulate, fast_register_store, "fast", "register_store", "off")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

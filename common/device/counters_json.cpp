@@ -43,6 +43,20 @@ Json unprovenJson(const emulator::Counters& counters) {
   return uses;
 }
 
+Json hazardsJson(const std::vector<emulator::Hazard>& hazards) {
+  const auto side = [](const emulator::HazardAccess& access) {
+    return Json{{"what", access.what}, {"thread", access.thread}, {"where", access.where}, {"ptx_line", access.ptxLine}};
+  };
+  Json list = Json::array();
+  for (const emulator::Hazard& hazard : hazards) {
+    Json entry{{"kind", toString(hazard.kind)}, {"missing", hazard.missing}, {"count", hazard.count}};
+    if (!hazard.first.what.empty()) entry["first"] = side(hazard.first);
+    entry["second"] = side(hazard.second);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string countersJson(const std::vector<KernelCounters>& kernels) {
@@ -57,6 +71,7 @@ std::string countersJson(const std::vector<KernelCounters>& kernels) {
                     {"ctas", kernel.counters.ctas},
                     {"host_seconds", kernel.hostSeconds},
                     {"mma", kernel.counters.mma},
+                    {"hazards", hazardsJson(kernel.hazards)},
                     {"operations", kernel.counters.operations},
                     {"bytes", bytesJson(kernel.counters)},
                     {"warps", warpsJson(kernel)},

@@ -168,7 +168,8 @@ Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, 
   std::shared_ptr<std::mutex> lock;
   if (Status status = streamLock(stream, lock); !status.ok()) return status;
   const std::lock_guard streamGuard(*lock);
-  const emulator::Options options = this->options();
+  emulator::Options options = this->options();
+  options.warpRoles = loaded->warpRoles;
   return guarded([&] {
     emulator::LaunchReport report = emulator_.launch(*loaded->module, loaded->name, config, arguments, options);
     const std::lock_guard guard(mutex_);
@@ -178,6 +179,7 @@ Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, 
     sum.hostSeconds += report.hostSeconds;
     sum.warpRoles = loaded->warpRoles;
     sum.counters += report.counters;
+    sum.hazards.insert(sum.hazards.end(), report.hazards.begin(), report.hazards.end());
   });
 }
 
@@ -216,6 +218,7 @@ std::string formatKernelCounters(const std::vector<KernelCounters>& kernels) {
     text += fmt::format("{}: {} launch{}, {:.3f} s on the host\n", kernel.kernel, kernel.launches, kernel.launches == 1 ? "" : "es",
                         kernel.hostSeconds);
     text += emulator::formatCounters(kernel.counters, kernel.warpRoles);
+    for (const emulator::Hazard& hazard : kernel.hazards) text += emulator::describe(hazard) + "\n";
   }
   return text;
 }

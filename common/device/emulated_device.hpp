@@ -21,6 +21,7 @@ struct KernelCounters {
   double hostSeconds = 0;
   std::vector<std::string> warpRoles;
   emulator::Counters counters;
+  std::vector<emulator::Hazard> hazards;  ///< of all launches, when option "hazards" is "warn"
 };
 
 class EmulatedDevice final : public Device {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,8 @@ int run(const ptxrun::Options& options) {
 
   fmt::print("kernel {}: {}\n", kernel.name, describe(config));
   shiftconv::emulator::Options machine = options.machine;
+  machine.warpRoles = options.roles;
+  std::map<std::string, size_t> hazards;
   LaunchReport report;
   std::vector<std::byte> firstOutputs;
   bool different = false;
@@ -99,6 +102,11 @@ int run(const ptxrun::Options& options) {
     }
     fmt::print("launch {} of {}: {:.3f} ms on the host (seed {})\n", repetition + 1, options.repeat, report.hostSeconds * 1e3,
                machine.seed);
+    // Every launch may show others; the same one is printed once.
+    for (const shiftconv::emulator::Hazard& hazard : report.hazards) {
+      const std::string key = fmt::format("{}|{}|{}", toString(hazard.kind), hazard.first.where, hazard.second.where);
+      if (hazards[key]++ == 0) fmt::print(stderr, "{}\n", describe(hazard));
+    }
     if (repetition == 0) {
       firstOutputs = buffers.outputs();
     } else if (!different && buffers.outputs() != firstOutputs) {
@@ -109,7 +117,8 @@ int run(const ptxrun::Options& options) {
   }
   for (const std::string& line : buffers.save()) fmt::print("{}\n", line);
   if (options.counters) fmt::print("\n{}", formatCounters(report.counters, options.roles));
-  return different ? exit_code::kDifferent : exit_code::kSuccess;
+  if (!hazards.empty()) fmt::print(stderr, "ptxrun: {} different hazards\n", hazards.size());
+  return different ? exit_code::kDifferent : hazards.empty() ? exit_code::kSuccess : exit_code::kHazards;
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Example: y = a*x + y on 1000 floats, under ten random schedules
          --arg buf:x.npy --arg inout:y.npy:result.npy --policy random --seed 1 --repeat 10 --counters
 
 Exit status: 0 all launches succeeded; 1 the command line or a file is wrong; 2 the PTX cannot be loaded;
-3 a launch failed; 4 the outputs of repeated launches differ.
+3 a launch failed; 4 the outputs of repeated launches differ; 5 hazards were reported (--hazards warn).
 )";
 
 void chooseSemantics(const std::vector<std::string>& choices, Semantics& semantics) {
@@ -100,6 +100,11 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   const std::map<std::string, Numerics> numerics{{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}};
   app.add_option("--numerics", options.machine.numerics, "Tensor core arithmetic: hardware (bit-level model) or fast (f32 FMA)")
       ->transform(CLI::CheckedTransformer(numerics).description(""));
+  const std::map<std::string, HazardMode> hazards{
+      {"off", HazardMode::Off}, {"warn", HazardMode::Warn}, {"error", HazardMode::Error}};
+  app.add_option("--hazards", options.machine.hazards,
+                 "Look for races and missing fences: off (default), warn (report all of them) or error (stop at the first)")
+      ->transform(CLI::CheckedTransformer(hazards).description(""));
   app.add_option("--semantics", semantics, "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable")
       ->expected(1)
       ->take_all()
@@ -112,7 +117,7 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.add_option("--repeat", options.repeat, "Launch so many times, each from the same buffer contents, and compare the outputs")
       ->check(CLI::PositiveNumber);
   app.add_flag("--counters", options.counters, "Print what the last launch did, in numbers");
-  addList("--roles", options.roles, "Names of the warps of a CTA in that table: producer,mma,...");
+  addList("--roles", options.roles, "Names of the warps of a CTA in that table and in hazard reports: producer,mma,...");
   try {
     app.parse(argc, argv);
     if (!semanticsFile.empty()) {

@@ -12,7 +12,7 @@
 namespace ptxrun {
 
 namespace exit_code {
-constexpr int kSuccess = 0, kUsage = 1, kModule = 2, kLaunch = 3, kDifferent = 4;
+constexpr int kSuccess = 0, kUsage = 1, kModule = 2, kLaunch = 3, kDifferent = 4, kHazards = 5;
 }
 
 struct Options {

@@ -96,6 +96,8 @@ bool OperationTable::isIssueKnown(const Operation& operation, const View& view) 
 
 bool OperationTable::isBefore(const Operation& earlier, const Operation& later) {
   using tensor::OperationClass;
+  // Pairs speak of the order of issue; a schedule may have run the two the other way round.
+  if (earlier.id > later.id) return false;
   if (earlier.pairs.kind != 0 && later.pairs.kind != 0 && (earlier.pairs.ctas & later.pairs.ctas) != 0) {
     const auto kind = [](const Operation& operation) { return static_cast<OperationClass>(operation.pairs.kind - 1); };
     if (tensor::isOrderedPair(kind(earlier), earlier.pairs.accumulator, kind(later), later.pairs.accumulator) &&
