@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <optional>
 
+#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/machine/launcher.hpp"
 
@@ -59,6 +61,36 @@ EmulatorError withHazards(const EmulatorError& error, const std::vector<Hazard>&
   return {error.kind(), text};
 }
 
+hazards::Extent extent(const machine::Dim3& size) { return {size.x, size.y, size.z}; }
+
+uint32_t warpsOf(const machine::Dim3& block) {
+  return static_cast<uint32_t>((block.count() + machine::kWarpLanes - 1) / machine::kWarpLanes);
+}
+
+/// The launch among those that use the memory, while it runs.
+class Watched {
+ public:
+  Watched(machine::GlobalMemory& memory, hazards::Reporter& reporter, const Options& options, hazards::LaunchFacts facts) {
+    if (options.hazards == HazardMode::Off) {
+      memory.runUnwatched();
+      return;
+    }
+    hazards::GlobalShadow& shadow = memory.watch();
+    record_ = shadow.launches().begin(std::move(facts));
+    watch_.emplace(hazards::LaunchWatch{reporter, shadow, *record_});
+  }
+  ~Watched() {
+    if (watch_) watch_->shadow.launches().end(*record_);
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  const hazards::LaunchWatch* get() const { return watch_ ? &*watch_ : nullptr; }
+
+ private:
+  std::shared_ptr<hazards::LaunchRecord> record_;
+  std::optional<hazards::LaunchWatch> watch_;
+};
+
 }  // namespace
 
 struct Emulator::Impl {
@@ -100,9 +132,16 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   const ParameterBlock parameters(impl_->memory, *kernel, arguments);
   LaunchReport report;
   hazards::Reporter reporter(options.hazards);
+  const Watched watched(impl_->memory, reporter, options,
+                        {.name = kernel->source->name,
+                         .program = module.program_,
+                         .grid = extent(checked.grid),
+                         .cluster = extent(checked.cluster),
+                         .warpsPerCta = warpsOf(checked.block),
+                         .warpRoles = options.warpRoles,
+                         .place = {}});
   try {
-    report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options,
-                                       options.hazards == HazardMode::Off ? nullptr : &reporter);
+    report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options, watched.get());
   } catch (const EmulatorError& error) {
     throw withHazards(error, reporter.take());
   }

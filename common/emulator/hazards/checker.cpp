@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/tensor/tensor_memory.hpp"
@@ -39,13 +40,6 @@ uint32_t HazardChecker::lineOf(const machine::Warp& warp) const {
 // --- reports --------------------------------------------------------------------------------------------------------------
 
 namespace {
-
-const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t line) {
-  for (const ptx::Function& function : module.functions)
-    for (const ptx::Instruction& instruction : function.body)
-      if (instruction.location.ptxLine == line) return &instruction;
-  return nullptr;
-}
 
 std::string warpName(const machine::Warp& warp, const std::vector<std::string>& roles) {
   std::string name = machine::describe(warp);
@@ -119,7 +113,7 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
   const bool whole = access.kind() == Access::Kind::Warp;
   const uint32_t warp = whole ? access.warp() : access.thread() / machine::kWarpLanes;
   const machine::IssuePoint point{warp / warpsPerCta_, warp % warpsPerCta_, whole ? 0 : access.thread() % machine::kWarpLanes,
-                                  instructionAt(cluster_.program.module, access.line())};
+                                  machine::instructionAt(cluster_.program.module, access.line())};
   const bool allocation = place.tensor;
   return describeIssuer(point, allocation ? fmt::format("allocation or deallocation of {}", bytes)
                                           : fmt::format("{} of {}{}", verb, bytes, whole ? " by all lanes" : ""));

@@ -54,6 +54,10 @@ enum class FenceKind : uint8_t { AsyncProxy, MbarrierInit, Memory, TensorBefore,
 /// What shows a thread that an operation with this name has finished, in words.
 std::string proofOfCompletion(std::string_view name, bool tensor);
 
+class GlobalChecker;
+class GlobalShadow;
+class LaunchRecord;
+
 class HazardChecker {
  public:
   HazardChecker(machine::Cluster& cluster, Reporter& reporter);
@@ -66,9 +70,17 @@ class HazardChecker {
   void allocate(const machine::Warp& warp, uint32_t column, uint32_t columns);
   void deallocate(const machine::Warp& warp, uint32_t column, uint32_t columns);
 
+  // --- global memory (global_checker.hpp); nullptr: not watched -------------------------------------------------
+  GlobalChecker* global() { return global_.get(); }
+  void watchGlobal(GlobalShadow& shadow, LaunchRecord& launch, uint32_t cluster);
+
   // --- accesses by the operation that is completing ------------------------------------------------------------
   bool inOperation() const { return running_ != nullptr; }
   void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role);
+  /// Called by GlobalMemory for whatever an operation touches there. `view`: when not that of the issuing lane.
+  void operationGlobal(uint64_t address, uint64_t bytes, bool writes, const View* view = nullptr);
+  /// By lane; for an operation that stands for several lanes, to be asked for when it is issued.
+  std::vector<View> viewsOf(const machine::Warp& warp, LaneMask lanes);
   void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, Role role);
   /// A shift of `columns` left row `lane` as it was.
   void markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
@@ -78,7 +90,7 @@ class HazardChecker {
   // --- operations ------------------------------------------------------------------------------------------------
   void issued(OperationId id, const machine::AsyncOperation& operation);
   void begin(OperationId id);
-  void end() { running_ = nullptr; }
+  void end();
   /// tcgen05.wait::ld or ::st: the warp's own operations are done.
   void waitedTogether(const machine::Warp& warp, const std::vector<OperationId>& operations);
   /// Bulk groups and cp.async groups of a thread, by kind.
@@ -125,11 +137,15 @@ class HazardChecker {
   HazardAccess describeIssuer(const machine::IssuePoint& issuer, std::string what) const;
 
  private:
+  friend class GlobalChecker;
   struct Thread {
     View view;
-    ClockPointer pending;         ///< seen through relaxed reads; counts from the next fence on
-    ClockPointer fenced;          ///< what relaxed writes publish: the state at the last fence
-    uint32_t tensorReleased = 0;  ///< stamp at the last tcgen05.fence::before_thread_sync
+    ClockPointer pending;          ///< seen through relaxed reads; counts from the next fence on
+    ClockPointer fenced;           ///< what relaxed writes publish: the state at the last fence
+    ForeignPointer widelyPending;  ///< as pending, of other clusters
+    ForeignPointer lastAcquired;   ///< of other clusters
+    ClockPointer widelyFenced;     ///< as fenced, at .gpu or .sys scope
+    uint32_t tensorReleased = 0;   ///< stamp at the last tcgen05.fence::before_thread_sync
     struct Groups {
       std::vector<OperationId> open;
       std::deque<std::vector<OperationId>> committed;
@@ -176,6 +192,7 @@ class HazardChecker {
   enum class Verdict : uint8_t { Ordered, Race, ProxyFence, TensorFence };
   struct Semantics {
     bool strong = false, acquire = false, release = false;
+    bool wide = true;  ///< scope .gpu or .sys
   };
 
   uint32_t threadIndex(uint32_t rank, uint32_t warp, unsigned lane) const {
@@ -213,6 +230,7 @@ class HazardChecker {
   void requirePeersDone(uint32_t rank, const View& view);
 
   machine::Cluster& cluster_;
+  std::unique_ptr<GlobalChecker> global_;
   Reporter& reporter_;
   const uint32_t warpsPerCta_;
   std::vector<Thread> threads_;

@@ -70,6 +70,12 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
 void HazardChecker::begin(OperationId id) {
   running_ = operations_.find(id);
   runningMemo_ = {};
+  if (global_) machine::GlobalMemory::observeOperations(this);
+}
+
+void HazardChecker::end() {
+  running_ = nullptr;
+  machine::GlobalMemory::observeOperations(nullptr);
 }
 
 void HazardChecker::waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) {

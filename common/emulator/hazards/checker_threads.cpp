@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -49,6 +50,7 @@ void HazardChecker::acquire(Thread& thread, const ClockPointer& clock) { thread.
 
 void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
   uint32_t& clock = clocks_[warpIndex(warp)];
+  const bool wide = semanticsOf(warp).wide;
   forEachLane(lanes, [&](unsigned lane) {
     Thread& thread = threadOf(warp, lane);
     const uint32_t index = thread.view.thread;
@@ -57,8 +59,7 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
         thread.view.proxied = clock;
         if (unproxied_ != thread.view.base) {
           auto published = std::make_shared<Clock>(*thread.view.base);
-          for (size_t i = 0; i < published->generic.size(); ++i)
-            if (published->generic[i] != 0) raise(published->proxied, i, published->generic[i]);
+          published->publishToAsyncProxy();
           unproxied_ = thread.view.base;
           proxied_ = std::move(published);
         }
@@ -70,7 +71,9 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
         break;
       case FenceKind::Memory:
         if (thread.pending) acquire(thread, std::exchange(thread.pending, nullptr));
+        if (global_ && wide) global_->acquirePending(thread);
         thread.fenced = publishedBy(index);
+        if (wide) thread.widelyFenced = thread.fenced;
         break;
       case FenceKind::TensorBefore:
         thread.tensorReleased = clock;
@@ -249,6 +252,7 @@ HazardChecker::Semantics HazardChecker::semanticsOf(const Warp& warp) {
   for (const auto& modifier : instruction->modifiers) {
     semantics.acquire |= modifier == "acquire" || modifier == "acq_rel";
     semantics.release |= modifier == "release" || modifier == "acq_rel";
+    semantics.wide &= modifier != "cta" && modifier != "cluster";
     semantics.strong |= modifier == "relaxed" || modifier == "volatile" || modifier == "mmio";
   }
   semantics.strong |= semantics.acquire || semantics.release;

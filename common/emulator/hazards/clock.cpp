@@ -15,13 +15,52 @@ void meetInto(std::vector<uint32_t>& mine, const std::vector<uint32_t>& other) {
   for (size_t i = 0; i < mine.size(); ++i) mine[i] = std::min(mine[i], other[i]);
 }
 
+/// Applies change(clock) to a copy of every clock.
+template <class Change>
+ForeignPointer changed(const ForeignPointer& foreign, Change&& change) {
+  if (!foreign) return nullptr;
+  auto result = std::make_shared<ForeignClocks>();
+  for (const auto& [cluster, clock] : foreign->clusters) {
+    auto copy = std::make_shared<Clock>(*clock);
+    change(*copy);
+    result->clusters.emplace(cluster, std::move(copy));
+  }
+  return result;
+}
+
 }  // namespace
+
+ForeignPointer joinForeign(const ForeignPointer& a, const ForeignPointer& b) {
+  if (!b || a == b) return a;
+  if (!a) return b;
+  auto joined = std::make_shared<ForeignClocks>(*a);
+  for (const auto& [cluster, clock] : b->clusters) {
+    const auto [mine, isNew] = joined->clusters.emplace(cluster, clock);
+    if (isNew || mine->second == clock) continue;
+    auto both = std::make_shared<Clock>(*mine->second);
+    both->join(*clock);
+    mine->second = std::move(both);
+  }
+  return joined;
+}
+
+void Clock::publishToAsyncProxy() {
+  joinInto(proxied, generic);
+  foreign = changed(foreign, [](Clock& clock) { clock.publishToAsyncProxy(); });
+}
+
+void Clock::publishToMapProxy() {
+  joinInto(mapped, generic);
+  foreign = changed(foreign, [](Clock& clock) { clock.publishToMapProxy(); });
+}
 
 void Clock::join(const Clock& other) {
   joinInto(generic, other.generic);
   joinInto(proxied, other.proxied);
   joinInto(tensor, other.tensor);
   joinInto(barrier, other.barrier);
+  joinInto(mapped, other.mapped);
+  foreign = joinForeign(foreign, other.foreign);
 }
 
 void Clock::meet(const Clock& other) {
@@ -29,6 +68,8 @@ void Clock::meet(const Clock& other) {
   meetInto(proxied, other.proxied);
   meetInto(tensor, other.tensor);
   meetInto(barrier, other.barrier);
+  meetInto(mapped, other.mapped);
+  if (foreign != other.foreign) foreign = nullptr;
 }
 
 void raise(std::vector<uint32_t>& values, size_t index, uint32_t value) {

@@ -6,10 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
 namespace shiftconv::emulator::hazards {
+
+struct ForeignClocks;
 
 /// Missing entries are 0: stamps start at 1, so nothing is known.
 struct Clock {
@@ -17,14 +20,28 @@ struct Clock {
   std::vector<uint32_t> proxied;  ///< the same, published to the asynchronous proxy by fence.proxy.async
   std::vector<uint32_t> tensor;   ///< by thread of the cluster: its tcgen05 instructions before a fence::before_thread_sync
   std::vector<uint32_t> barrier;  ///< by mbarrier: its completed phases
+  std::vector<uint32_t> mapped;   ///< as generic, published to the tensor-map proxy by a fence.proxy.tensormap release
+  std::shared_ptr<const ForeignClocks> foreign;  ///< what is known of other clusters of the launch; nullptr: nothing
 
   void join(const Clock& other);
-  /// What both know.
+  /// What both know; of other clusters, nothing is kept unless both know the same.
   void meet(const Clock& other);
+  /// Every access that is known counts as published to the asynchronous proxy, or to the tensor-map proxy.
+  void publishToAsyncProxy();
+  void publishToMapProxy();
 };
 
 /// Shared and never changed: threads that synchronised with each other have the same one.
 using ClockPointer = std::shared_ptr<const Clock>;
+
+/// By cluster index: what is known of the threads of other clusters, each as that cluster numbers them. These clocks have no
+/// `foreign` of their own.
+struct ForeignClocks {
+  std::map<uint32_t, ClockPointer> clusters;
+};
+using ForeignPointer = std::shared_ptr<const ForeignClocks>;
+/// Everything that one of them knows.
+ForeignPointer joinForeign(const ForeignPointer& a, const ForeignPointer& b);
 
 inline uint32_t entry(const std::vector<uint32_t>& values, size_t index) { return index < values.size() ? values[index] : 0; }
 /// Raises an entry to at least `value`.

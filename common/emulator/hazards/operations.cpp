@@ -42,6 +42,7 @@ void OperationTable::complete(machine::OperationId id, const Completion& complet
     todo.pop_back();
     if (operation == nullptr) continue;
     operation->completions.push_back(completion);
+    if (operation->usesGlobal) completed(operation->id, completion);
     todo.insert(todo.end(), operation->before.begin(), operation->before.end());
   }
 }

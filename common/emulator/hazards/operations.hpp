@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +41,7 @@ struct Operation {
   std::string_view name;
   machine::IssuePoint issuer;
   View view;
+  bool usesGlobal = false;                   ///< has touched global memory
   bool genericProxy = false;                 ///< cp.async: accesses like ordinary ones
   machine::AsyncOperation::Pairs pairs;      ///< kind and accumulator; `before` moves to the next member
   std::vector<machine::OperationId> before;  ///< ordered before it by the pairs of tcgen05 or by construction
@@ -76,12 +78,15 @@ class OperationTable {
   static bool isIssueKnown(const Operation& operation, const View& view);
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
   bool isBefore(const Operation& earlier, const Operation& later);
+  /// Whether `view` has seen the completion.
+  static bool proves(const Completion& completion, const View& view, bool tensor);
+  /// Told of the completions of operations that a thread or an mbarrier shows, and of all that came before these.
+  std::function<void(machine::OperationId, const Completion&)> completed;
 
  private:
   struct Commits {
     std::vector<std::vector<Completion>> completions;  ///< of each commit of the thread, oldest first
   };
-  static bool proves(const Completion& completion, const View& view, bool tensor);
   static constexpr size_t kLeastLimit = 4096;
   std::unordered_map<machine::OperationId, Operation> operations_;
   std::unordered_map<uint32_t, Commits> commits_;                                      ///< by thread

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace shiftconv::emulator::hazards {
@@ -14,15 +15,23 @@ namespace shiftconv::emulator::hazards {
 struct ShadowCell {
   uint64_t writer = 0;   ///< an Access; 0: nobody
   uint64_t readers = 0;  ///< an Access, or the number of a reader set (reader_sets.hpp); 0: nobody
+
+  // A writer is an Access, whose kind is never 0 in the top bits; a split granule has a 0 there.
+  static constexpr uint64_t kSplit = uint64_t{1} << 61;
+  static ShadowCell splitAt(size_t index) { return {kSplit | index, 0}; }
+  bool isSplit() const { return writer >> 61 == 1; }
+  size_t splitIndex() const { return writer & ~kSplit; }
 };
 
-template <uint32_t Parts>
+/// `Cell` says what is remembered; it can also stand for a split granule (splitAt, isSplit, splitIndex).
+template <uint32_t Parts, class Cell = ShadowCell>
 class Shadow {
  public:
   explicit Shadow(size_t parts) : granules_((parts + Parts - 1) / Parts) {}
 
-  /// Calls visit(cell) for the cells that together hold [first, first + count). With `writes` a granule that is covered
-  /// as a whole becomes one cell after all of its cells were visited; visit must then leave them all the same.
+  /// Calls visit(cell), or visit(cell, first part, parts), for the cells that together hold [first, first + count). With `writes` a
+  /// granule that is covered as a whole becomes one cell after all of its cells were visited; visit must then leave them all the
+  /// same.
   template <class Visit>
   void visit(size_t first, size_t count, bool writes, Visit&& visit) {
     const size_t end = first + count;
@@ -30,10 +39,11 @@ class Shadow {
       const size_t granule = first / Parts;
       const size_t stop = std::min(end, (granule + 1) * Parts);
       if (stop - first == Parts) {
-        visitWhole(granules_[granule], writes, visit);
+        visitWhole(granules_[granule], first, writes, visit);
       } else {
-        std::array<ShadowCell, Parts>& parts = split(granules_[granule]);
-        for (size_t part = first % Parts; part < stop - granule * Parts; ++part) visit(parts[part]);
+        std::array<Cell, Parts>& parts = split(granules_[granule]);
+        for (size_t part = first % Parts; part < stop - granule * Parts; ++part)
+          call(visit, parts[part], granule * Parts + part, 1);
       }
       first = stop;
     }
@@ -42,33 +52,36 @@ class Shadow {
   /// Calls action(cell) for every cell that was ever touched.
   template <class Action>
   void forEach(Action&& action) const {
-    for (const ShadowCell& granule : granules_) {
-      if (!isSplit(granule)) {
+    for (const Cell& granule : granules_) {
+      if (!granule.isSplit()) {
         action(granule);
         continue;
       }
-      for (const ShadowCell& part : splits_[indexOf(granule)]) action(part);
+      for (const Cell& part : splits_[granule.splitIndex()]) action(part);
     }
   }
 
  private:
-  // A writer is an Access, whose kind is never 0 in the top bits; a split granule has a 0 there and its index, plus one.
-  static constexpr uint64_t kSplit = uint64_t{1} << 61;
-  static bool isSplit(const ShadowCell& granule) { return granule.writer >> 61 == 1; }
-  static size_t indexOf(const ShadowCell& granule) { return granule.writer & ~kSplit; }
+  template <class Visit>
+  static void call(Visit& visit, Cell& cell, size_t first, size_t count) {
+    if constexpr (std::is_invocable_v<Visit&, Cell&, size_t, size_t>)
+      visit(cell, first, count);
+    else
+      visit(cell);
+  }
 
   template <class Visit>
-  void visitWhole(ShadowCell& granule, bool writes, Visit&& visit) {
-    if (!isSplit(granule)) return visit(granule);
-    std::array<ShadowCell, Parts>& parts = splits_[indexOf(granule)];
-    for (ShadowCell& part : parts) visit(part);
+  void visitWhole(Cell& granule, size_t first, bool writes, Visit& visit) {
+    if (!granule.isSplit()) return call(visit, granule, first, Parts);
+    std::array<Cell, Parts>& parts = splits_[granule.splitIndex()];
+    for (size_t part = 0; part < Parts; ++part) call(visit, parts[part], first + part, 1);
     if (!writes) return;
-    free_.push_back(indexOf(granule));
+    free_.push_back(granule.splitIndex());
     granule = parts[0];
   }
 
-  std::array<ShadowCell, Parts>& split(ShadowCell& granule) {
-    if (isSplit(granule)) return splits_[indexOf(granule)];
+  std::array<Cell, Parts>& split(Cell& granule) {
+    if (granule.isSplit()) return splits_[granule.splitIndex()];
     if (free_.empty()) {
       free_.push_back(splits_.size());
       splits_.emplace_back();
@@ -76,12 +89,12 @@ class Shadow {
     const size_t index = free_.back();
     free_.pop_back();
     splits_[index].fill(granule);
-    granule = {kSplit | index, 0};
+    granule = Cell::splitAt(index);
     return splits_[index];
   }
 
-  std::vector<ShadowCell> granules_;
-  std::vector<std::array<ShadowCell, Parts>> splits_;
+  std::vector<Cell> granules_;
+  std::vector<std::array<Cell, Parts>> splits_;
   std::vector<size_t> free_;
 };
 

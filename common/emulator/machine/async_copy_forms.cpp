@@ -112,19 +112,26 @@ void copy(Execution& execution, const DecodedInstruction& instruction) {
   const LaneMask lanes = execution.mask;
   const uint32_t bytes = detail.bytes;
   const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+  auto* hazards = cluster.hazards.get();
+  const auto views = hazards == nullptr ? std::vector<hazards::View>() : hazards->viewsOf(warp, lanes);
   const OperationId id = cluster.queue.issue(
-      {"cp.async", warp.issuePoint(first), {}, [&cta, lanes, bytes, from, offsets, sourceBytes] {
+      {"cp.async", warp.issuePoint(first), {}, [&cta, hazards, views, lanes, bytes, from, offsets, sourceBytes] {
          forEachLane(lanes, [&](unsigned lane) {
            std::byte* destination = cta.shared.write(offsets[lane], bytes, bytes);
-           if (sourceBytes[lane] != 0) std::memcpy(destination, from[lane], sourceBytes[lane]);
            std::memset(destination + sourceBytes[lane], 0, bytes - sourceBytes[lane]);
+           if (sourceBytes[lane] == 0) return;
+           std::memcpy(destination, from[lane], sourceBytes[lane]);
+           const uint64_t source = reinterpret_cast<uint64_t>(from[lane]);
+           if (hazards != nullptr) hazards->operationGlobal(source, sourceBytes[lane], false, &views[lane]);
+           for (const auto& [address, count] : cta.shared.undefinedSource())
+             cta.shared.poison(offsets[lane] + static_cast<uint32_t>(address - source), static_cast<uint32_t>(count));
          });
          Counters& counters = cta.cluster.counters;
          counters.addBytes(Engine::Threads, Traffic::SharedWrite, uint64_t{bytes} * static_cast<uint64_t>(std::popcount(lanes)));
          forEachLane(lanes, [&](unsigned lane) { counters.addBytes(Engine::Threads, Traffic::GlobalRead, sourceBytes[lane]); });
        }});
   warp.state->copies.add(lanes, id);
-  if (auto* hazards = cluster.hazards.get())
+  if (hazards != nullptr)
     forEachLane(lanes, [&](unsigned lane) { hazards->addToGroup(hazards::HazardChecker::Group::Copy, warp, lane, id); });
 }
 

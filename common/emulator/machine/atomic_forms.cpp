@@ -69,6 +69,7 @@ void atomic(Execution& execution, const DecodedInstruction& instruction) {
       if (detail.returns) execution.lanes<T>(detail.destinations[element])[lane] = old;
     }
   });
+  noteValuesRead(execution);
 }
 
 template <class T>
@@ -82,6 +83,7 @@ void compareAndSwap(Execution& execution, const DecodedInstruction& instruction)
     execution.lanes<T>(detail.destinations[0])[lane] =
         update<T>(pointers[lane], [&](T value) { return value == expected ? desired : value; });
   });
+  noteValuesRead(execution);
 }
 
 Handler handlerFor(std::string_view operation, ScalarType type) {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 #include "common/emulator/tensor/tensor_state.hpp"
@@ -79,8 +79,9 @@ Cluster::Cluster(const isa::Program& theProgram, const isa::CompiledFunction& th
 }
 Cluster::~Cluster() = default;
 
-void Cluster::watch(hazards::Reporter& reporter) {
-  hazards = std::make_unique<hazards::HazardChecker>(*this, reporter);
+void Cluster::watch(const hazards::LaunchWatch& watch, uint64_t index) {
+  hazards = std::make_unique<hazards::HazardChecker>(*this, watch.reporter);
+  hazards->watchGlobal(watch.shadow, watch.launch, static_cast<uint32_t>(index));
   queue.hazards = hazards.get();
   for (const auto& cta : ctas) {
     cta->shared.watch(hazards.get(), cta->rank);

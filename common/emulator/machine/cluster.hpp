@@ -25,7 +25,7 @@ class TensorUnit;  // Tensor Memory, its allocator and the ordering state of one
 }
 namespace shiftconv::emulator::hazards {
 class HazardChecker;
-class Reporter;
+struct LaunchWatch;
 }  // namespace shiftconv::emulator::hazards
 namespace shiftconv::emulator::tma {
 class BulkGroups;  // bulk async-groups of the threads of one CTA (tma/bulk_groups.hpp)
@@ -91,8 +91,8 @@ class Cluster {
           GlobalMemory& global, uint64_t parameterAddress, const Options& options, uint64_t seed);
   ~Cluster();
 
-  /// From now on hazards are looked for and told to `reporter`; to be called before run().
-  void watch(hazards::Reporter& reporter);
+  /// From now on hazards are looked for; to be called before run(). `index`: of the cluster in the grid.
+  void watch(const hazards::LaunchWatch& watch, uint64_t index);
 
   /// Runs until every warp has exited or about `warpInstructions` were executed; true when finished.
   bool run(uint64_t warpInstructions);

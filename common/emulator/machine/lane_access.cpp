@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -77,11 +77,13 @@ void global(const Request& request, const LaneAddresses& addresses, LanePointers
   }
   if ((bits & (request.alignment - 1)) == 0 && memory.reaches(lowest, highest - lowest + request.bytes, request.writes())) {
     for (unsigned lane = 0; lane < kWarpLanes; ++lane) pointers[lane] = reinterpret_cast<std::byte*>(addresses[lane]);
-    return;
+  } else {
+    withLaneNamed(request.lanes, [&](unsigned lane) {
+      pointers[lane] = memory.access(addresses[lane], request.bytes, request.alignment, request.writes());
+    });
   }
-  withLaneNamed(request.lanes, [&](unsigned lane) {
-    pointers[lane] = memory.access(addresses[lane], request.bytes, request.alignment, request.writes());
-  });
+  if (hazards::HazardChecker* hazards = request.cluster().hazards.get())
+    hazards->global()->access(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
 }
 
 std::byte* sharedPointer(SharedMemory& memory, uint32_t offset, const Request& request) {
@@ -238,6 +240,10 @@ void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& op
       return;
     }
   }
+}
+
+void noteValuesRead(const Execution& execution) {
+  if (hazards::HazardChecker* hazards = execution.warp.cta.cluster.hazards.get()) hazards->global()->valuesRead();
 }
 
 SharedObject sharedObject(const Execution& execution, const MemoryOperand& operand, unsigned lane) {

@@ -48,6 +48,9 @@ using LanePointers = std::array<std::byte*, kWarpLanes>;
 void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& operand, uint32_t bytes, AccessKind kind,
              LanePointers& pointers);
 
+/// To be called when the values behind the pointers of resolve() have been read, if that can synchronise with other clusters.
+void noteValuesRead(const Execution& execution);
+
 /// The mbarrier (or other object in shared memory) that an address names.
 struct SharedObject {
   Cta* cta = nullptr;

@@ -61,14 +61,14 @@ uint64_t clusterSeed(uint64_t seed, uint64_t index) {
 class Grid {
  public:
   Grid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-       uint64_t parameterAddress, const Options& options, hazards::Reporter* reporter)
+       uint64_t parameterAddress, const Options& options, const hazards::LaunchWatch* watch)
       : program_(program),
         kernel_(kernel),
         config_(config),
         global_(global),
         parameterAddress_(parameterAddress),
         options_(options),
-        reporter_(reporter) {
+        watch_(watch) {
     clusters_ = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y, config.grid.z / config.cluster.z};
     const uint64_t wanted = options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     threads_ = static_cast<unsigned>(std::min<uint64_t>(wanted, clusters_.count()));
@@ -121,7 +121,7 @@ class Grid {
                            std::make_unique<Cluster>(program_, kernel_, config_, clusterId(*index), global_, parameterAddress_,
                                                      options_, clusterSeed(options_.seed, *index)),
                            kSlice, 0});
-      if (reporter_ != nullptr) resident.front().cluster->watch(*reporter_);
+      if (watch_ != nullptr) resident.front().cluster->watch(*watch_, *index);
       resident.front().cluster->cancelUnstarted = [this] { return cancelUnstarted(); };
     } catch (...) {
       fail(*index);
@@ -131,6 +131,7 @@ class Grid {
   }
 
   void work() {
+    const GlobalMemory::DeviceScope scope;
     Counters counters;
     std::deque<Resident> resident;
     while (!resident.empty() || start(resident)) {
@@ -199,7 +200,7 @@ class Grid {
   GlobalMemory& global_;
   const uint64_t parameterAddress_;
   const Options& options_;
-  hazards::Reporter* const reporter_;
+  const hazards::LaunchWatch* const watch_;
   Dim3 clusters_;
   unsigned threads_ = 1;
   uint64_t residentPerThread_ = 1;
@@ -255,8 +256,8 @@ LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunctio
 }
 
 Counters runGrid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-                 uint64_t parameterAddress, const Options& options, hazards::Reporter* reporter) {
-  return Grid(program, kernel, config, global, parameterAddress, options, reporter).run();
+                 uint64_t parameterAddress, const Options& options, const hazards::LaunchWatch* watch) {
+  return Grid(program, kernel, config, global, parameterAddress, options, watch).run();
 }
 
 }  // namespace shiftconv::emulator::machine

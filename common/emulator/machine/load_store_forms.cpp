@@ -77,6 +77,7 @@ void load(Execution& execution, const DecodedInstruction& instruction) {
       forEachLane(execution.mask, one);
   }
   if (detail.acquire) std::atomic_thread_fence(std::memory_order_seq_cst);
+  noteValuesRead(execution);
 }
 
 template <class T, class R>

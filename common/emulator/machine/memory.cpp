@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <map>
@@ -11,7 +12,8 @@
 #include <string>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/hazards/global_checker.hpp"
+#include "common/emulator/hazards/global_shadow.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -27,7 +29,24 @@ struct Region {
   bool writable = true;
   unsigned registrations = 0;            ///< of caller-owned memory
   std::unique_ptr<std::byte[]> storage;  ///< of an allocation, guard zones included
+  uint64_t number = 0;                   ///< allocations count up
+  std::map<uint64_t, uint64_t> written;  ///< by the host: begin and end of ranges that do not touch each other
 };
+
+/// What runs on this host thread.
+thread_local unsigned deviceScopes = 0;
+thread_local hazards::HazardChecker* operationObserver = nullptr;
+
+void addRange(std::map<uint64_t, uint64_t>& ranges, uint64_t begin, uint64_t end) {
+  auto next = ranges.upper_bound(begin);
+  if (next != ranges.begin() && std::prev(next)->second >= begin) next = std::prev(next);
+  while (next != ranges.end() && next->first <= end) {
+    begin = std::min(begin, next->first);
+    end = std::max(end, next->second);
+    next = ranges.erase(next);
+  }
+  ranges.emplace(begin, end);
+}
 
 /// Recently used regions of this host thread. `epoch` says of which memory, and since when nothing was released.
 struct CachedRegion {
@@ -48,6 +67,25 @@ struct GlobalMemory::Impl {
   std::map<uint64_t, Region> regions;  ///< by begin
   std::atomic<uint64_t> epoch{++lastEpoch};
   uint64_t allocated = 0;
+  uint64_t allocations = 0;  ///< so far
+  uint64_t unwatched = 0;    ///< of these, the ones that a launch without hazard checking may have written
+  std::unique_ptr<hazards::GlobalShadow> shadow;
+  std::atomic<hazards::GlobalShadow*> watching{nullptr};  ///< the same, for readers without the mutex
+
+  void forget(uint64_t address, uint64_t bytes) {
+    if (auto* present = watching.load(std::memory_order_acquire)) present->forget(address, bytes);
+  }
+
+  void markWritten(uint64_t address, uint64_t bytes) {
+    {
+      const std::unique_lock lock(mutex);
+      const auto next = regions.upper_bound(address);
+      if (next == regions.begin()) return;
+      Region& region = std::prev(next)->second;
+      if (region.storage && address < region.end) addRange(region.written, address, std::min(region.end, address + bytes));
+    }
+    if (auto* present = watching.load(std::memory_order_acquire)) present->hostWrote(address, bytes);
+  }
 
   void invalidateCaches() { epoch.store(++lastEpoch, std::memory_order_release); }
 
@@ -96,20 +134,29 @@ uint64_t GlobalMemory::allocate(uint64_t bytes) {
   region.end = region.begin + bytes;
   std::memset(reinterpret_cast<void*>(region.begin), kPoison, bytes);
   const uint64_t address = region.begin;
-  std::unique_lock lock(impl_->mutex);
-  impl_->allocated += bytes;
-  impl_->regions.emplace(address, std::move(region));
+  {
+    const std::unique_lock lock(impl_->mutex);
+    impl_->allocated += bytes;
+    region.number = ++impl_->allocations;
+    impl_->regions.emplace(address, std::move(region));
+  }
+  impl_->forget(address, bytes);
   return address;
 }
 
 void GlobalMemory::release(uint64_t address) {
-  std::unique_lock lock(impl_->mutex);
-  const auto found = impl_->regions.find(address);
-  if (found == impl_->regions.end() || !found->second.storage)
-    throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("0x{:x} is not the start of a live device allocation", address));
-  impl_->allocated -= found->second.end - found->second.begin;
-  impl_->regions.erase(found);
-  impl_->invalidateCaches();
+  Region region;  // outlives the lock: whatever is remembered of its bytes is forgotten before they can be allocated again
+  {
+    const std::unique_lock lock(impl_->mutex);
+    const auto found = impl_->regions.find(address);
+    if (found == impl_->regions.end() || !found->second.storage)
+      throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("0x{:x} is not the start of a live device allocation", address));
+    impl_->allocated -= found->second.end - found->second.begin;
+    region = std::move(found->second);
+    impl_->regions.erase(found);
+    impl_->invalidateCaches();
+  }
+  impl_->forget(region.begin, region.end - region.begin);
 }
 
 void GlobalMemory::registerRange(const void* base, uint64_t bytes, bool writable) {
@@ -134,6 +181,8 @@ void GlobalMemory::registerRange(const void* base, uint64_t bytes, bool writable
   region.writable = writable;
   region.registrations = 1;
   impl_->regions.emplace(begin, std::move(region));
+  lock.unlock();
+  if (auto* shadow = impl_->watching.load(std::memory_order_acquire)) shadow->hostWrote(begin, bytes);
 }
 
 void GlobalMemory::unregisterRange(const void* base) {
@@ -143,8 +192,11 @@ void GlobalMemory::unregisterRange(const void* base) {
   if (found == impl_->regions.end() || found->second.storage)
     throw EmulatorError(ErrorKind::OutOfBounds, fmt::format("0x{:x} is not the start of a registered host range", begin));
   if (--found->second.registrations != 0) return;
+  const uint64_t bytes = found->second.end - begin;
   impl_->regions.erase(found);
   impl_->invalidateCaches();
+  lock.unlock();
+  impl_->forget(begin, bytes);
 }
 
 namespace {
@@ -175,7 +227,12 @@ bool GlobalMemory::reaches(uint64_t address, uint64_t bytes, bool write) const {
 
 std::byte* GlobalMemory::access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const {
   const bool aligned = (address & (alignment - 1)) == 0;
-  if (aligned && reaches(address, bytes, write)) return reinterpret_cast<std::byte*>(address);
+  if (aligned && reaches(address, bytes, write)) {
+    if (operationObserver != nullptr) [[unlikely]]
+      operationObserver->operationGlobal(address, bytes, write);
+    if (write && deviceScopes == 0) impl_->markWritten(address, bytes);
+    return reinterpret_cast<std::byte*>(address);
+  }
   std::shared_lock lock(impl_->mutex);
   const char* verb = write ? "write" : "read";
   const Region* region = impl_->find(address);
@@ -205,10 +262,69 @@ uint64_t GlobalMemory::allocatedBytes() const {
   return impl_->allocated;
 }
 
+std::string GlobalMemory::describe(uint64_t address, uint64_t bytes) const {
+  std::shared_lock lock(impl_->mutex);
+  std::string text = fmt::format("global memory bytes {:#x}..{:#x}", address, address + bytes - 1);
+  if (const Region* region = impl_->find(address))
+    text += fmt::format(" (bytes {}..{} of the {}-byte {} at {:#x})", address - region->begin, address - region->begin + bytes - 1,
+                        region->end - region->begin, region->storage ? "allocation" : "registered range", region->begin);
+  return text;
+}
+
+hazards::GlobalShadow& GlobalMemory::watch() {
+  const std::unique_lock lock(impl_->mutex);
+  if (!impl_->shadow) {
+    impl_->shadow = std::make_unique<hazards::GlobalShadow>(*this);
+    impl_->watching.store(impl_->shadow.get(), std::memory_order_release);
+  }
+  return *impl_->shadow;
+}
+
+void GlobalMemory::runUnwatched() {
+  const std::unique_lock lock(impl_->mutex);
+  impl_->unwatched = impl_->allocations;
+}
+
+void GlobalMemory::forEachHostWritten(uint64_t begin, uint64_t end, const std::function<void(uint64_t, uint64_t)>& action) const {
+  const std::shared_lock lock(impl_->mutex);
+  const auto clip = [&](uint64_t first, uint64_t last) {
+    first = std::max(first, begin);
+    last = std::min(last, end);
+    if (first < last) action(first, last);
+  };
+  auto next = impl_->regions.upper_bound(begin);
+  if (next != impl_->regions.begin()) --next;
+  for (; next != impl_->regions.end() && next->first < end; ++next) {
+    const Region& region = next->second;
+    if (!region.storage || region.number <= impl_->unwatched)
+      clip(region.begin, region.end);
+    else
+      for (const auto& [first, last] : region.written) clip(first, last);
+  }
+}
+
+bool GlobalMemory::isUnwritten(uint64_t address, uint64_t bytes) const {
+  const std::shared_lock lock(impl_->mutex);
+  const Region* region = impl_->find(address);
+  if (region == nullptr || !region->storage || region->number <= impl_->unwatched || bytes > region->end - address) return false;
+  const auto* first = reinterpret_cast<const std::byte*>(address);
+  return std::all_of(first, first + bytes, [](std::byte byte) { return byte == std::byte{kPoison}; });
+}
+
+void GlobalMemory::markWritten(uint64_t address, uint64_t bytes) { impl_->markWritten(address, bytes); }
+void GlobalMemory::observeOperations(hazards::HazardChecker* hazards) { operationObserver = hazards; }
+GlobalMemory::DeviceScope::DeviceScope() { ++deviceScopes; }
+GlobalMemory::DeviceScope::~DeviceScope() { --deviceScopes; }
+
 SharedMemory::SharedMemory(uint32_t bytes) : bytes_(bytes, std::byte{kPoison}), written_(bytes, 0) {}
 
 void SharedMemory::notify(uint32_t offset, uint32_t bytes, bool writes) const {
   hazards_->operationShared(rank_, offset, bytes, writes, writes ? hazards::Role::Destination : hazards::Role::Source);
+}
+
+std::span<const std::pair<uint64_t, uint64_t>> SharedMemory::undefinedSource() const {
+  if (hazards_ == nullptr || !hazards_->inOperation()) return {};
+  return hazards_->global()->undefined();
 }
 
 void SharedMemory::poison(uint32_t offset, uint32_t bytes) {

@@ -9,12 +9,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace shiftconv::emulator::hazards {
+class GlobalShadow;
 class HazardChecker;
-}
+}  // namespace shiftconv::emulator::hazards
 
 namespace shiftconv::emulator::machine {
 
@@ -44,13 +49,40 @@ class GlobalMemory {
   void unregisterRange(const void* base);
 
   /// Host pointer for [address, address+bytes) inside one live allocation. Throws OutOfBounds with the
-  /// address, the size and the nearest allocation, or Misaligned.
+  /// address, the size and the nearest allocation, or Misaligned. With `write` outside of a launch the range counts as
+  /// written by the host.
   std::byte* access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const;
   /// True when access() of the range would succeed with any alignment. Fast for recently used allocations.
   bool reaches(uint64_t address, uint64_t bytes, bool write) const;
   /// True when the range lies in one live allocation.
   bool contains(uint64_t address, uint64_t bytes) const;
   uint64_t allocatedBytes() const;
+  /// "global memory bytes 0x7f..10..0x7f..13 (bytes 16..19 of the 64-byte allocation at 0x7f..00)".
+  std::string describe(uint64_t address, uint64_t bytes) const;
+
+  // --- for the hazard checker ------------------------------------------------------------------------------------
+  /// A launch is about to run that is watched; the shadow lives from the first one on.
+  hazards::GlobalShadow& watch();
+  /// A launch is about to run that is not watched: from now on all memory that there is counts as written.
+  void runUnwatched();
+  /// Calls action(begin, end) for what the host has written, by access() outside of launches or by registering it, of
+  /// [begin, end).
+  void forEachHostWritten(uint64_t begin, uint64_t end, const std::function<void(uint64_t, uint64_t)>& action) const;
+  /// True when, as far as the memory itself shows, nothing has written the range since its allocation: it still holds poison,
+  /// and no launch ran unwatched. Launches that were watched are not asked.
+  bool isUnwritten(uint64_t address, uint64_t bytes) const;
+  /// The range was written through a pointer that access() did not give out for writing.
+  void markWritten(uint64_t address, uint64_t bytes);
+  /// From now on this host thread runs an operation, and `hazards` is told of every access(); nullptr: no longer.
+  static void observeOperations(hazards::HazardChecker* hazards);
+  /// While it lives, access() by this host thread is by the device, not by the host.
+  class DeviceScope {
+   public:
+    DeviceScope();
+    ~DeviceScope();
+    DeviceScope(const DeviceScope&) = delete;
+    DeviceScope& operator=(const DeviceScope&) = delete;
+  };
 
  private:
   struct Impl;
@@ -103,6 +135,9 @@ class SharedMemory {
     std::memset(written_.data() + offset, 1, N);
     return bytes_.data() + offset;
   }
+  /// Of the last access to global memory by the operation that is completing, the bytes that nothing has written: global
+  /// address and count. Nothing when hazards are not looked for.
+  std::span<const std::pair<uint64_t, uint64_t>> undefinedSource() const;
   /// As write, but the bytes become undefined (padding that an engine leaves uninitialised).
   void poison(uint32_t offset, uint32_t bytes);
   bool isWritten(uint32_t offset, uint32_t bytes) const;

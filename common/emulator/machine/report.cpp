@@ -15,6 +15,13 @@ std::string describe(const ptx::Module& module, const ptx::Instruction* instruct
   return fmt::format("PTX line {}{}: {}", location.ptxLine, source, instruction->text);
 }
 
+const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t ptxLine) {
+  for (const ptx::Function& function : module.functions)
+    for (const ptx::Instruction& instruction : function.body)
+      if (instruction.location.ptxLine == ptxLine) return &instruction;
+  return nullptr;
+}
+
 std::string describe(const Warp& warp) {
   const Cta& cta = warp.cta;
   return fmt::format("CTA ({},{},{}) rank {}, warp {}", cta.ctaid.x, cta.ctaid.y, cta.ctaid.z, cta.rank, warp.index);

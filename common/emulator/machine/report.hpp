@@ -9,6 +9,8 @@ namespace shiftconv::emulator::machine {
 
 /// "PTX line 120 (gemm.cu:45): mbarrier.init.shared.b64 [%r1], 1;"
 std::string describe(const ptx::Module& module, const ptx::Instruction* instruction);
+/// The first instruction on a line; nullptr when there is none.
+const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t ptxLine);
 /// "CTA (3,0,0) rank 1, warp 2"
 std::string describe(const Warp& warp);
 /// "0x0000000f"

@@ -68,6 +68,9 @@ void runGlobalToShared(Execution& execution, const DecodedInstruction& instructi
       cluster.queue.issue({"cp.async.bulk load", execution.warp.issuePoint(lane), {}, [=, &cluster, &target] {
                              const std::byte* from = cluster.global.access(source, size, kGranule, false);
                              std::memcpy(target.shared.write(destination.offset, size, kGranule), from, size);
+                             for (const auto& [address, bytes] : target.shared.undefinedSource())
+                               target.shared.poison(destination.offset + static_cast<uint32_t>(address - source),
+                                                    static_cast<uint32_t>(bytes));
                              if (countRead) cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, size);
                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
                              signalTransactions(target, mbarrier.offset, size);

@@ -167,6 +167,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
     if (row.after) put(fill.data(), after, row.after);
     if (!row.inside) return;
     const std::byte* from = global.access(row.address, bytes, 1, false);
+    const auto undefined = shared.undefinedSource();
     if (converts(map.tensor.type)) {
       convertRow(from, converted.data(), row.inside);
       from = converted.data();
@@ -176,6 +177,12 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
     }
     put(from, inside, row.inside);
     moved.global += bytes;
+    for (const auto& [address, count] : undefined) {
+      const auto first = static_cast<uint32_t>(address - row.address) / shape.globalUnitBytes;
+      const auto last = static_cast<uint32_t>(address + count - 1 - row.address) / shape.globalUnitBytes;
+      forEachChunk(swizzle, offset, inside + first * shape.unitBytes, (last - first + 1) * shape.unitBytes,
+                   [&](uint32_t, uint32_t place, uint32_t size) { shared.poison(place, size); });
+    }
   });
   if (shape.unitBytes != shape.globalUnitBytes)  // every unit, fill included
     for (uint32_t unit = 0; unit < shape.bytes(); unit += shape.unitBytes)

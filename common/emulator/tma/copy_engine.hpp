@@ -49,7 +49,8 @@ void requireStorable(const DecodedMap& map, const TileStart& start);
 /// Alignment of the tile in shared memory (CUDA Programming Guide, table of TMA alignment requirements).
 inline constexpr uint32_t kTileAlignment = 128;
 
-/// Reads the tile from global memory and writes it at `offset` of `shared`.
+/// Reads the tile from global memory and writes it at `offset` of `shared`. What it reads of bytes that nothing has written
+/// (SharedMemory::undefinedSource) becomes undefined there.
 /// Throws EmulatorError OutOfBounds or Misaligned, naming the address.
 CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalMemory& global,
                    machine::SharedMemory& shared, uint32_t offset);

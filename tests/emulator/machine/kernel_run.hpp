@@ -28,7 +28,7 @@ class DeviceWords {
   DeviceWords(emulator::Emulator& device, size_t count)
       : device_(device), count_(count), address_(device.memory().allocate(count * 4)) {}
   DeviceWords(emulator::Emulator& device, const std::vector<uint32_t>& values) : DeviceWords(device, values.size()) {
-    std::memcpy(reinterpret_cast<void*>(address_), values.data(), values.size() * 4);
+    std::memcpy(device.memory().access(address_, values.size() * 4, 4, true), values.data(), values.size() * 4);
   }
   ~DeviceWords() { device_.memory().release(address_); }
   DeviceWords(const DeviceWords&) = delete;

@@ -1,0 +1,315 @@
+#include "common/emulator/hazards/global_checker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "common/emulator/machine/cluster.hpp"
+#include "common/emulator/machine/lane_access.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+using machine::forEachLane;
+using machine::kAllLanes;
+using machine::kWarpLanes;
+using machine::Warp;
+
+// --- what the machine tells the checker of a cluster -----------------------------------------------------------------
+
+void HazardChecker::watchGlobal(GlobalShadow& shadow, LaunchRecord& launch, uint32_t cluster) {
+  global_ = std::make_unique<GlobalChecker>(*this, shadow, launch, cluster);
+  operations_.completed = [this](OperationId id, const Completion& completion) { global_->operationCompleted(id, completion); };
+}
+
+std::vector<View> HazardChecker::viewsOf(const Warp& warp, LaneMask lanes) {
+  std::vector<View> views(kWarpLanes);
+  forEachLane(lanes, [&](unsigned lane) { views[lane] = viewOf(warp, lane); });
+  return views;
+}
+
+void HazardChecker::operationGlobal(uint64_t address, uint64_t bytes, bool writes, const View* view) {
+  if (running_ == nullptr || bytes == 0) return;
+  if (!running_->usesGlobal) {
+    running_->usesGlobal = true;
+    for (const Completion& completion : running_->completions) global_->operationCompleted(running_->id, completion);
+  }
+  global_->operationAccess(*running_, view != nullptr ? *view : running_->view, address, bytes, writes);
+}
+
+// --- accesses ---------------------------------------------------------------------------------------------------------
+
+void GlobalChecker::hold(PageHold& held, uint64_t address) {
+  const uint64_t number = address / kGlobalPageBytes;
+  auto& [remembered, page] = pages_[number % kRememberedPages];
+  if (page == nullptr || remembered != number) {
+    page = &shadow_.page(address);
+    remembered = number;
+  }
+  if (held.page == page) return;
+  held.lock = {};
+  held.page = page;
+  held.lock = std::unique_lock(page->lock);
+}
+
+/// Calls visit(cell, address, bytes) for the cells of a range.
+template <class Visit>
+void GlobalChecker::visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit) {
+  while (bytes != 0) {
+    const uint64_t first = address % kGlobalPageBytes, begin = address - first;
+    const uint64_t count = std::min(bytes, kGlobalPageBytes - first);
+    hold(held, address);
+    held.page->cells.visit(first, count, writes,
+                           [&](GlobalCell& cell, size_t part, size_t parts) { visit(cell, begin + part, parts); });
+    address += count;
+    bytes -= count;
+  }
+}
+
+GlobalChecker::Verdict GlobalChecker::orderOfOperation(const GlobalAccess& earlier, const View& view) {
+  const std::vector<Completion> completions = launch_.completions(earlier.cluster, earlier.operationId());
+  return std::any_of(completions.begin(), completions.end(),
+                     [&](const Completion& completion) { return OperationTable::proves(completion, view, false); })
+             ? Verdict::Ordered
+             : Verdict::Race;
+}
+
+GlobalChecker::Verdict GlobalChecker::order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
+  if (!earlier.isLaunch()) return Verdict::Ordered;
+  if (earlier.launch != launch_.number) {
+    if (earlier.launch != otherLaunch_) {
+      otherLaunch_ = earlier.launch;
+      otherIsBefore_ = shadow_.launches().isBefore(earlier.launch, launch_);
+    }
+    return otherIsBefore_ ? Verdict::Ordered : Verdict::Race;
+  }
+  if (earlier.wide != 0 && later.access.wide != 0) return Verdict::Ordered;
+  const Subject& subject = later.subject;
+  if (earlier.cluster == cluster_) {
+    if (!earlier.isOperation()) return base_.order(earlier.access(), earlierWrites, subject, false);
+    if (subject.operation != nullptr && static_cast<uint32_t>(subject.operation->id) == earlier.operationId())
+      return Verdict::Ordered;
+    return orderOfOperation(earlier, subject.view);
+  }
+  if (!subject.view.base->foreign) return Verdict::Race;
+  const auto& clusters = subject.view.base->foreign->clusters;
+  const auto known = clusters.find(earlier.cluster);
+  if (known == clusters.end()) return Verdict::Race;
+  // The cluster's clock as seen from outside: by none of its threads.
+  View outside;
+  outside.base = outside.tensor = known->second;
+  outside.thread = UINT32_MAX;
+  if (earlier.isOperation()) return orderOfOperation(earlier, outside);
+  const Access access = earlier.access();
+  const bool whole = access.kind() == Access::Kind::Warp;
+  const uint32_t first = whole ? access.warp() * kWarpLanes : access.thread();
+  for (uint32_t thread = first; thread < first + (whole ? kWarpLanes : 1); ++thread) {
+    if (entry(outside.base->generic, thread) < access.clock()) return Verdict::Race;
+    if (earlierWrites && subject.asyncProxy && entry(outside.base->proxied, thread) < access.clock()) return Verdict::ProxyFence;
+  }
+  return Verdict::Ordered;
+}
+
+void GlobalChecker::addReader(GlobalCell& cell, const Visitor& visitor, Memo& memo) {
+  GlobalAccess& first = cell.readers[0];
+  GlobalAccess& second = cell.readers[1];
+  if (first == visitor.access || second == visitor.access) return;
+  if (first == memo.readers[0] && second == memo.readers[1] && memo.kept[0].launch != GlobalAccess::kNobody) {
+    first = memo.kept[0];
+    second = memo.kept[1];
+    return;
+  }
+  memo.readers[0] = first;
+  memo.readers[1] = second;
+  // Readers that happened before this one are covered by it.
+  for (GlobalAccess& reader : cell.readers)
+    if (reader.isLaunch() && order(reader, false, visitor) == Verdict::Ordered) reader = {};
+  if (!first.isLaunch())
+    first = visitor.access;
+  else if (!second.isLaunch() || first.cluster != cluster_ || first.launch != launch_.number)
+    second = visitor.access;
+  else
+    first = visitor.access;
+  memo.kept[0] = first;
+  memo.kept[1] = second;
+}
+
+void GlobalChecker::touch(GlobalCell& cell, const Visitor& visitor, Memo& memo) {
+  if (!(cell.writer == memo.writer)) {
+    const Verdict verdict = order(cell.writer, true, visitor);
+    if (verdict != Verdict::Ordered) reportConflict(verdict, cell.writer, true, visitor);
+    memo.writer = cell.writer;
+  }
+  if (!visitor.writes) return addReader(cell, visitor, memo);
+  for (size_t i = 0; i < 2; ++i) {
+    const GlobalAccess& reader = cell.readers[i];
+    if (!reader.isLaunch() || reader == memo.readers[i]) continue;
+    const Verdict verdict = order(reader, false, visitor);
+    if (verdict != Verdict::Ordered) reportConflict(verdict, reader, false, visitor);
+    memo.readers[i] = reader;
+  }
+  cell.writer = visitor.access;
+  cell.readers[0] = cell.readers[1] = {};
+}
+
+void GlobalChecker::noteUndefined(uint64_t address, uint64_t bytes) {
+  if (!undefined_.empty() && undefined_.back().first + undefined_.back().second == address)
+    undefined_.back().second += bytes;
+  else
+    undefined_.emplace_back(address, bytes);
+}
+
+void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes) {
+  valuesRead();
+  undefined_.clear();
+  const HazardChecker::Semantics& semantics = base_.semanticsOf(warp);
+  const uint64_t some = addresses[static_cast<unsigned>(std::countr_zero(lanes))];
+  if (!writes && !semantics.strong && lanes == kAllLanes &&
+      std::all_of(addresses.begin(), addresses.end(), [&](uint64_t address) { return address == some; }))
+    return broadcast(warp, some, bytes);
+  const uint32_t clock = base_.clocks_[base_.warpIndex(warp)];
+  const uint32_t line = base_.lineOf(warp);
+  PageHold held;
+  unsigned undefinedLane = kWarpLanes;
+  forEachLane(lanes, [&](unsigned lane) {
+    HazardChecker::Thread& thread = base_.threadOf(warp, lane);
+    if (semantics.strong) {
+      if (semantics.wide && writes) publish(thread, addresses[lane], semantics.release);
+      base_.synchronises(warp, lane, addresses[lane], semantics, reads, writes);
+      if (semantics.wide && reads) deferred_.push_back({thread.view.thread, addresses[lane], semantics.acquire});
+    }
+    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, line, semantics.strong)};
+    const Visitor visitor{subject,         GlobalAccess::byThreads(launch_.number, cluster_, subject.access, semantics.wide),
+                          addresses[lane], bytes,
+                          reads,           writes};
+    Memo memo;
+    visit(held, addresses[lane], bytes, writes, [&](GlobalCell& cell, uint64_t address, uint64_t count) {
+      if (reads && cell.writer.launch == GlobalAccess::kNobody) noteUndefined(address, count);
+      touch(cell, visitor, memo);
+    });
+    if (!undefined_.empty() && undefinedLane == kWarpLanes) undefinedLane = lane;
+  });
+  held.lock = {};
+  if (!undefined_.empty()) reportUndefined(warp, undefinedLane);
+}
+
+/// One entry for all lanes, after every lane was checked against the last write.
+void GlobalChecker::broadcast(const Warp& warp, uint64_t address, uint32_t bytes) {
+  const Access access = Access::byWarp(base_.warpIndex(warp), base_.clocks_[base_.warpIndex(warp)], base_.lineOf(warp), false);
+  const GlobalAccess global = GlobalAccess::byThreads(launch_.number, cluster_, access, false);
+  const Subject last{base_.threadOf(warp, kWarpLanes - 1).view, nullptr, access};
+  const Visitor visitor{last, global, address, bytes, true, false};
+  Memo memo;
+  PageHold held;
+  visit(held, address, bytes, false, [&](GlobalCell& cell, uint64_t begin, uint64_t count) {
+    if (cell.writer.launch == GlobalAccess::kNobody) noteUndefined(begin, count);
+    if (cell.writer.launch == launch_.number && !(cell.writer == memo.writer))
+      for (unsigned lane = 0; lane + 1 < kWarpLanes; ++lane) {
+        const Subject subject{base_.threadOf(warp, lane).view, nullptr, access};
+        const Visitor one{subject, global, address, bytes, true, false};
+        const Verdict verdict = order(cell.writer, true, one);
+        if (verdict != Verdict::Ordered) reportConflict(verdict, cell.writer, true, one);
+      }
+    touch(cell, visitor, memo);
+  });
+  held.lock = {};
+  if (!undefined_.empty()) reportUndefined(warp, 0);
+}
+
+void GlobalChecker::operationAccess(const Operation& operation, const View& view, uint64_t address, uint64_t bytes, bool writes) {
+  undefined_.clear();
+  const bool reduces = operation.name.starts_with("cp.reduce");
+  const Subject subject{view, &operation, Access::byOperation(operation.id, writes ? Role::Destination : Role::Source),
+                        !operation.genericProxy};
+  const Visitor visitor{
+      subject, GlobalAccess::byOperation(launch_.number, cluster_, operation.issuer, operation.id, reduces && writes),
+      address, bytes,
+      !writes, writes};
+  Memo memo;
+  PageHold held;
+  visit(held, address, bytes, writes, [&](GlobalCell& cell, uint64_t begin, uint64_t count) {
+    if (!writes && cell.writer.launch == GlobalAccess::kNobody) noteUndefined(begin, count);
+    touch(cell, visitor, memo);
+  });
+  held.lock = {};
+  std::erase_if(undefined_, [&](const Range& range) { return !shadow_.memory().isUnwritten(range.first, range.second); });
+}
+
+// --- synchronisation between clusters -----------------------------------------------------------------------------------
+
+void GlobalChecker::publish(HazardChecker::Thread& thread, uint64_t address, bool release) {
+  const ClockPointer mine = release ? base_.publishedBy(thread.view.thread) : thread.widelyFenced;
+  if (!mine) return;
+  auto own = std::make_shared<Clock>(*mine);
+  own->foreign = nullptr;
+  auto clocks = std::make_shared<ForeignClocks>();
+  if (mine->foreign) *clocks = *mine->foreign;
+  clocks->clusters[cluster_] = std::move(own);
+  launch_.publish(address, clocks);
+}
+
+void GlobalChecker::acquire(HazardChecker::Thread& thread, const ForeignPointer& clocks) {
+  if (clocks == thread.lastAcquired) return;
+  thread.lastAcquired = clocks;
+  auto others = std::make_shared<ForeignClocks>(*clocks);
+  auto joined = std::make_shared<Clock>(*thread.view.base);
+  if (const auto own = others->clusters.extract(cluster_)) joined->join(*own.mapped());
+  joined->foreign = joinForeign(joined->foreign, others);
+  thread.view.base = std::move(joined);
+}
+
+void GlobalChecker::valuesRead() {
+  if (deferred_.empty()) return;
+  if (launch_.hasPublished())
+    for (const Deferred& read : deferred_) {
+      const ForeignPointer clocks = launch_.publishedAt(read.address);
+      if (!clocks) continue;
+      HazardChecker::Thread& thread = base_.threads_[read.thread];
+      if (read.acquire)
+        acquire(thread, clocks);
+      else
+        thread.widelyPending = joinForeign(thread.widelyPending, clocks);
+    }
+  deferred_.clear();
+}
+
+void GlobalChecker::acquirePending(HazardChecker::Thread& thread) {
+  if (thread.widelyPending) acquire(thread, std::exchange(thread.widelyPending, nullptr));
+}
+
+// --- reports ------------------------------------------------------------------------------------------------------------
+
+void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
+  std::erase_if(undefined_, [&](const Range& range) { return !shadow_.memory().isUnwritten(range.first, range.second); });
+  if (undefined_.empty() || base_.reporter_.seen(HazardKind::UndefinedData, 0, base_.lineOf(warp))) return;
+  const auto [address, bytes] = undefined_.front();
+  base_.report(HazardKind::UndefinedData, {},
+               base_.describeThread(warp, lane, fmt::format("read of {}", shadow_.memory().describe(address, bytes))),
+               "nothing has written these bytes since they were allocated");
+}
+
+std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later) {
+  if (earlier.launch != launch_.number) return missingLaunchOrder(*shadow_.launches().at(earlier.launch), launch_);
+  if (verdict == Verdict::ProxyFence) return base_.missingOrder(verdict, {}, later.subject, {});
+  const std::string waits = "cp.async.bulk.wait_group by the thread that issued the first one, or a wait for its mbarrier";
+  if (earlier.cluster != cluster_)
+    return fmt::format(
+        "{}a release at .gpu or .sys scope behind the first access, and an acquire of the same address before the second one: "
+        "they belong to different clusters, for which barriers and narrower scopes order nothing",
+        earlier.isOperation() ? waits + ", and then " : "");
+  if (earlier.isOperation()) return waits + ", and then a synchronisation of the two threads unless they are one";
+  return base_.missingOrder(verdict, earlier.access(), later.subject, {});
+}
+
+void GlobalChecker::reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
+  const HazardKind kind = verdict == Verdict::ProxyFence ? HazardKind::ProxyFence : HazardKind::Race;
+  if (base_.reporter_.seen(kind, earlier.line(), later.access.line())) return;
+  const std::string bytes = shadow_.memory().describe(later.address, later.bytes);
+  const auto words = [&](const GlobalAccess& access, bool writes) {
+    const auto record = access.launch == launch_.number ? nullptr : shadow_.launches().at(access.launch);
+    return (record ? *record : launch_).describe(access, fmt::format("{} of {}", writes ? "write" : "read", bytes));
+  };
+  base_.report(kind, words(earlier, earlierWrites), words(later.access, later.writes), missingOrder(verdict, earlier, later));
+}
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,108 @@
+// The part of the hazard checker of a cluster that watches global memory, which other clusters and launches use, too.
+//
+// What is asked, beyond the rules of checker.hpp for threads and operations of one cluster:
+//  - accesses by different clusters of a launch are ordered by release and acquire patterns at .gpu or .sys scope only
+//    (PTX ISA 9.0, 8.8); those at .cta or .cluster scope, and barriers, order nothing between clusters;
+//  - accesses by different launches are ordered when the launches are (stream_order.hpp). The end of a launch publishes to all
+//    proxies;
+//  - bytes that nothing has written since their allocation must not be read by threads. Copies may move them (the pitch of
+//    a row may be padding): what they write is undefined then;
+//  - a tensor map that the launch itself has changed needs fence.proxy.tensormap::generic.release, or tensormap.cp_fenceproxy,
+//    behind the change and fence.proxy.tensormap::generic.acquire of its address before its use (9.7.13.4).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/hazards/global_launch.hpp"
+#include "common/emulator/hazards/global_shadow.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+/// What watching one launch needs.
+struct LaunchWatch {
+  Reporter& reporter;
+  GlobalShadow& shadow;
+  LaunchRecord& launch;
+};
+
+class GlobalChecker {
+ public:
+  GlobalChecker(HazardChecker& base, GlobalShadow& shadow, LaunchRecord& launch, uint32_t cluster)
+      : base_(base), shadow_(shadow), launch_(launch), cluster_(cluster) {}
+
+  using Addresses = std::array<uint64_t, machine::kWarpLanes>;
+  void access(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes);
+  /// The values of the last access() have been read: only now it can be told what they synchronise with.
+  void valuesRead();
+
+  /// An access by the running operation. Bytes that are read although nothing wrote them are listed in undefined().
+  void operationAccess(const Operation& operation, const View& view, uint64_t address, uint64_t bytes, bool writes);
+  using Range = std::pair<uint64_t, uint64_t>;  ///< address, bytes
+  const std::vector<Range>& undefined() const { return undefined_; }
+  /// A completion of an operation that may have used global memory.
+  void operationCompleted(OperationId id, const Completion& completion) {
+    launch_.operationCompleted(cluster_, static_cast<uint32_t>(id), completion);
+  }
+
+  /// What relaxed reads at .gpu or .sys scope saw counts from the fence on.
+  void acquirePending(HazardChecker::Thread& thread);
+
+ private:
+  using Subject = HazardChecker::Subject;
+  using Verdict = HazardChecker::Verdict;
+  /// Who makes an access, and where.
+  struct Visitor {
+    const Subject& subject;
+    GlobalAccess access;
+    uint64_t address, bytes;
+    bool reads, writes;
+  };
+  /// Results of the last checks, valid for one subject.
+  struct Memo {
+    GlobalAccess writer, readers[2], kept[2];
+  };
+  struct PageHold {
+    GlobalPage* page = nullptr;
+    std::unique_lock<SpinLock> lock;
+  };
+  struct Deferred {
+    uint32_t thread;
+    uint64_t address;
+    bool acquire;
+  };
+
+  void hold(PageHold& held, uint64_t address);
+  template <class Visit>
+  void visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit);
+  void touch(GlobalCell& cell, const Visitor& visitor, Memo& memo);
+  void broadcast(const machine::Warp& warp, uint64_t address, uint32_t bytes);
+  Verdict order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
+  Verdict orderOfOperation(const GlobalAccess& earlier, const View& view);
+  void addReader(GlobalCell& cell, const Visitor& visitor, Memo& memo);
+  void noteUndefined(uint64_t address, uint64_t bytes);
+  void reportUndefined(const machine::Warp& warp, unsigned lane);
+  void reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
+  std::string missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later);
+
+  void publish(HazardChecker::Thread& thread, uint64_t address, bool release);
+  void acquire(HazardChecker::Thread& thread, const ForeignPointer& clocks);
+
+  HazardChecker& base_;
+  GlobalShadow& shadow_;
+  LaunchRecord& launch_;
+  const uint32_t cluster_;
+  static constexpr size_t kRememberedPages = 64;
+  std::array<std::pair<uint64_t, GlobalPage*>, kRememberedPages> pages_{};  ///< recently used, by page number
+  uint32_t otherLaunch_ = GlobalAccess::kNobody;                            ///< the one that was asked for last
+  bool otherIsBefore_ = false;
+  std::vector<Range> undefined_;
+  std::vector<Deferred> deferred_;
+};
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,134 @@
+#include "common/emulator/hazards/global_launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/emulator/isa/decoder.hpp"
+#include "common/emulator/machine/report.hpp"
+
+namespace shiftconv::emulator::hazards {
+
+void LaunchRecord::operationCompleted(uint32_t cluster, uint32_t operation, const Completion& completion) {
+  const uint64_t key = uint64_t{cluster} << 32 | operation;
+  Shard& shard = shardOf(key);
+  const std::lock_guard lock(shard.mutex);
+  shard.completions[key].push_back(completion);
+}
+
+std::vector<Completion> LaunchRecord::completions(uint32_t cluster, uint32_t operation) const {
+  const uint64_t key = uint64_t{cluster} << 32 | operation;
+  const Shard& shard = shardOf(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.completions.find(key);
+  return found == shard.completions.end() ? std::vector<Completion>() : found->second;
+}
+
+/// Stores by several clusters to one address may reach memory in another order than they are seen here, so that none of them
+/// takes back what another one published.
+void LaunchRecord::publish(uint64_t address, const ForeignPointer& clocks) {
+  Shard& shard = shardOf(address);
+  const std::lock_guard lock(shard.mutex);
+  ForeignPointer& there = shard.flags[address];
+  there = joinForeign(there, clocks);
+  published_.store(true, std::memory_order_release);
+}
+
+ForeignPointer LaunchRecord::publishedAt(uint64_t address) const {
+  const Shard& shard = shardOf(address);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.flags.find(address);
+  return found == shard.flags.end() ? nullptr : found->second;
+}
+
+void LaunchRecord::finish() {
+  for (Shard& shard : shards_) {
+    const std::lock_guard lock(shard.mutex);
+    shard.completions.clear();
+    shard.flags.clear();
+  }
+}
+
+HazardAccess LaunchRecord::describe(const GlobalAccess& access, std::string what) const {
+  HazardAccess text;
+  text.what = std::move(what);
+  text.kernel = facts.name;
+  if (facts.program == nullptr) {
+    text.thread = "the host";
+    text.where = fmt::format("{} in stream {:#x}", facts.name, facts.place ? facts.place->stream : 0);
+    return text;
+  }
+  uint32_t rank, warp;
+  std::string lane;
+  if (access.isOperation()) {
+    rank = access.operationRank();
+    warp = access.operationWarp();
+  } else {
+    const bool whole = access.access().kind() == Access::Kind::Warp;
+    const uint32_t index = whole ? access.access().warp() : access.access().thread() / machine::kWarpLanes;
+    rank = index / facts.warpsPerCta;
+    warp = index % facts.warpsPerCta;
+    lane = whole ? ", all lanes" : fmt::format(", lane {}", access.access().thread() % machine::kWarpLanes);
+  }
+  Extent cta;
+  uint32_t cluster = access.cluster;
+  for (size_t i = 0; i < cta.size(); ++i) {
+    const uint32_t clusters = facts.grid[i] / facts.cluster[i];
+    cta[i] = cluster % clusters * facts.cluster[i] + rank % facts.cluster[i];
+    cluster /= clusters;
+    rank /= facts.cluster[i];
+  }
+  text.thread = fmt::format("CTA ({},{},{}), warp {}", cta[0], cta[1], cta[2], warp);
+  if (warp < facts.warpRoles.size() && !facts.warpRoles[warp].empty()) text.thread += fmt::format(" ({})", facts.warpRoles[warp]);
+  text.thread += lane;
+  const ptx::Instruction* instruction = machine::instructionAt(facts.program->module, access.line());
+  text.where = machine::describe(facts.program->module, instruction);
+  text.ptxLine = access.line();
+  if (instruction != nullptr) text.sourceLine = instruction->location.sourceLine;
+  return text;
+}
+
+std::shared_ptr<LaunchRecord> LaunchTable::begin(LaunchFacts facts) {
+  const std::lock_guard lock(mutex_);
+  const auto number = static_cast<uint32_t>(records_.size()) + GlobalAccess::kFirstLaunch;
+  auto record = std::make_shared<LaunchRecord>(number, std::move(facts), running_);
+  running_.push_back(number);
+  return records_.emplace_back(std::move(record));
+}
+
+void LaunchTable::end(LaunchRecord& record) {
+  record.finish();
+  const std::lock_guard lock(mutex_);
+  std::erase(running_, record.number);
+}
+
+std::shared_ptr<const LaunchRecord> LaunchTable::at(uint32_t number) const {
+  const std::lock_guard lock(mutex_);
+  return records_.at(number - GlobalAccess::kFirstLaunch);
+}
+
+bool LaunchTable::isBefore(uint32_t earlier, const LaunchRecord& later) const {
+  const auto& running = later.runningAtStart;
+  if (earlier > later.number || std::find(running.begin(), running.end(), earlier) != running.end()) return false;
+  const std::shared_ptr<const LaunchRecord> first = at(earlier);
+  return !first->facts.place || !later.facts.place || later.facts.place->isAfter(*first->facts.place);
+}
+
+bool LaunchTable::anyRunning() const {
+  const std::lock_guard lock(mutex_);
+  return !running_.empty();
+}
+
+std::string missingLaunchOrder(const LaunchRecord& earlier, const LaunchRecord& later) {
+  if (!earlier.facts.place || !later.facts.place)
+    return fmt::format("{} and {} were launched by host threads that did not wait for each other", earlier.facts.name,
+                       later.facts.name);
+  if (earlier.facts.place->stream == later.facts.place->stream)
+    return fmt::format("{} and {} overlap although they are in one stream", earlier.facts.name, later.facts.name);
+  return fmt::format(
+      "{} is in stream {:#x} and {} in stream {:#x}, and the host did not synchronize the first stream in between: do that, or "
+      "use one stream for both",
+      earlier.facts.name, earlier.facts.place->stream, later.facts.name, later.facts.place->stream);
+}
+
+}  // namespace shiftconv::emulator::hazards

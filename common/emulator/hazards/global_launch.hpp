@@ -1,0 +1,98 @@
+// The launches that have touched global memory: how they are ordered, and what their clusters tell each other.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/emulator/hazards/clock.hpp"
+#include "common/emulator/hazards/global_access.hpp"
+#include "common/emulator/hazards/operations.hpp"
+#include "common/emulator/hazards/report.hpp"
+#include "common/emulator/hazards/stream_order.hpp"
+
+namespace shiftconv::emulator::isa {
+struct Program;
+}
+
+namespace shiftconv::emulator::hazards {
+
+/// Three dimensions, as LaunchConfig has them.
+using Extent = std::array<uint32_t, 3>;
+
+/// What a launch, or a copy of the host in a stream, is called and where it stands.
+struct LaunchFacts {
+  std::string name;                             ///< kernel, or "copyToDevice"
+  std::shared_ptr<const isa::Program> program;  ///< nullptr for the host
+  Extent grid{1, 1, 1}, cluster{1, 1, 1};       ///< CTAs
+  uint32_t warpsPerCta = 1;
+  std::vector<std::string> warpRoles;
+  std::optional<StreamPlace> place;  ///< nothing: after everything that has finished, and before everything that comes
+};
+
+/// Thread safe: all clusters of the launch use it.
+class LaunchRecord {
+ public:
+  LaunchRecord(uint32_t number, LaunchFacts facts, std::vector<uint32_t> running)
+      : number(number), facts(std::move(facts)), runningAtStart(std::move(running)) {}
+
+  /// Operations that touched global memory: how others may know that they have finished.
+  void operationCompleted(uint32_t cluster, uint32_t operation, const Completion& completion);
+  std::vector<Completion> completions(uint32_t cluster, uint32_t operation) const;
+
+  /// What release patterns at .gpu or .sys scope published at an address.
+  void publish(uint64_t address, const ForeignPointer& clocks);
+  ForeignPointer publishedAt(uint64_t address) const;
+  bool hasPublished() const { return published_.load(std::memory_order_acquire); }
+
+  /// Everything that only running clusters need is dropped.
+  void finish();
+
+  /// The access in words. `what` says what was done, in words.
+  HazardAccess describe(const GlobalAccess& access, std::string what) const;
+
+  const uint32_t number;
+  const LaunchFacts facts;
+  const std::vector<uint32_t> runningAtStart;
+
+ private:
+  static constexpr size_t kShards = 16;
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<uint64_t, std::vector<Completion>> completions;  ///< by cluster << 32 | operation
+    std::unordered_map<uint64_t, ForeignPointer> flags;                 ///< by address
+  };
+  Shard& shardOf(uint64_t key) { return shards_[(key ^ key >> 4 ^ key >> 32) % kShards]; }
+  const Shard& shardOf(uint64_t key) const { return const_cast<LaunchRecord*>(this)->shardOf(key); }
+  std::array<Shard, kShards> shards_;
+  std::atomic<bool> published_{false};
+};
+
+/// Launches are numbered in the order in which they start. Thread safe.
+class LaunchTable {
+ public:
+  std::shared_ptr<LaunchRecord> begin(LaunchFacts facts);
+  void end(LaunchRecord& record);
+  /// `number` of a launch, not kNobody or kHost.
+  std::shared_ptr<const LaunchRecord> at(uint32_t number) const;
+  /// Whether everything of launch `earlier` happened before `later` began.
+  bool isBefore(uint32_t earlier, const LaunchRecord& later) const;
+  bool anyRunning() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<LaunchRecord>> records_;
+  std::vector<uint32_t> running_;
+};
+
+/// Words for two accesses by launches that nothing orders.
+std::string missingLaunchOrder(const LaunchRecord& earlier, const LaunchRecord& later);
+
+}  // namespace shiftconv::emulator::hazards

@@ -1,0 +1,89 @@
+// Who last wrote and who has since read every byte of global memory, for all launches of one emulator.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "common/emulator/hazards/global_access.hpp"
+#include "common/emulator/hazards/global_launch.hpp"
+#include "common/emulator/hazards/shadow.hpp"
+
+namespace shiftconv::emulator::machine {
+class GlobalMemory;
+}
+
+namespace shiftconv::emulator::hazards {
+
+inline constexpr uint64_t kGlobalPageBytes = 4096;
+
+/// Held for a few accesses at a time, mostly by one host thread: cheaper than a mutex.
+class SpinLock {
+ public:
+  void lock() {
+    while (flag_.test_and_set(std::memory_order_acquire)) flag_.wait(true, std::memory_order_relaxed);
+  }
+  void unlock() {
+    flag_.clear(std::memory_order_release);
+    flag_.notify_one();
+  }
+
+ private:
+  std::atomic_flag flag_;
+};
+
+struct GlobalPage {
+  SpinLock lock;  ///< guards the cells
+  Shadow<4, GlobalCell> cells{kGlobalPageBytes};
+};
+
+/// Thread safe. Pages are made when a launch first touches them; a page keeps 12 bytes for each byte of memory.
+class GlobalShadow {
+ public:
+  explicit GlobalShadow(const machine::GlobalMemory& memory) : memory_(memory) {}
+
+  /// The page that holds `address`. It stays where it is as long as a launch is running.
+  GlobalPage& page(uint64_t address);
+  /// Calls action(page, first byte in the page, bytes) for the pages of the range that exist.
+  template <class Action>
+  void forEachPage(uint64_t address, uint64_t bytes, Action&& action);
+
+  /// The host wrote these bytes, by hand, not in a stream.
+  void hostWrote(uint64_t address, uint64_t bytes);
+  /// The range begins or ends to be an allocation: whatever happened to it is forgotten.
+  void forget(uint64_t address, uint64_t bytes);
+
+  const machine::GlobalMemory& memory() const { return memory_; }
+  LaunchTable& launches() { return launches_; }
+
+ private:
+  static constexpr size_t kShards = 64;
+  struct Shard {
+    std::shared_mutex mutex;
+    std::unordered_map<uint64_t, std::unique_ptr<GlobalPage>> pages;  ///< by page number
+  };
+  Shard& shardOf(uint64_t number) { return shards_[number % kShards]; }
+  GlobalPage* find(uint64_t number);
+  void fill(uint64_t address, uint64_t bytes, const GlobalCell& cell);
+
+  const machine::GlobalMemory& memory_;
+  LaunchTable launches_;
+  std::array<Shard, kShards> shards_;
+};
+
+template <class Action>
+void GlobalShadow::forEachPage(uint64_t address, uint64_t bytes, Action&& action) {
+  const uint64_t end = address + bytes;
+  while (address < end) {
+    const uint64_t number = address / kGlobalPageBytes, first = address % kGlobalPageBytes;
+    const uint64_t count = std::min(end - address, kGlobalPageBytes - first);
+    if (GlobalPage* page = find(number)) action(*page, first, count);
+    address += count;
+  }
+}
+
+}  // namespace shiftconv::emulator::hazards

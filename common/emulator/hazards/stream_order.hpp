@@ -1,0 +1,35 @@
+// What the host knows to be finished: the order between work in different streams.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+namespace shiftconv::emulator::hazards {
+
+/// The place of one piece of work (a launch, a copy, a fill) among the work of all streams.
+struct StreamPlace {
+  uint64_t stream = 0;
+  uint64_t number = 0;                    ///< in its stream, from 1
+  std::map<uint64_t, uint64_t> finished;  ///< by stream: all work up to that number had finished before this was enqueued
+
+  bool isAfter(const StreamPlace& earlier) const {
+    if (earlier.stream == stream) return earlier.number < number;
+    const auto found = finished.find(earlier.stream);
+    return found != finished.end() && earlier.number <= found->second;
+  }
+};
+
+/// Host threads are taken for one: when one of them has waited for a stream, all of them know. Not thread safe.
+class StreamOrder {
+ public:
+  StreamPlace enqueue(uint64_t stream) { return {stream, ++last_[stream], finished_}; }
+  /// The host waited for everything in the stream.
+  void synchronized(uint64_t stream) { finished_[stream] = last_[stream]; }
+  void synchronizedAll() { finished_ = last_; }
+
+ private:
+  std::map<uint64_t, uint64_t> last_;      ///< by stream: work enqueued so far
+  std::map<uint64_t, uint64_t> finished_;  ///< of that, what the host has waited for
+};
+
+}  // namespace shiftconv::emulator::hazards

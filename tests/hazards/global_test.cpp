@@ -1,0 +1,303 @@
+// Hazards in global memory: never-written bytes, accesses of different clusters of a launch, and what orders them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/emulator/machine/kernel_run.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using emulator::Emulator;
+using emulator::Hazard;
+using emulator::HazardKind;
+using emulator::HazardMode;
+
+constexpr HazardKind kNone = HazardKind::Count;
+
+/// A kernel with `in` and `out`, 1024 words each, zeros in the first half of `in`; the rest of `in` and all of `out` are never
+/// written by the host.
+struct GlobalCase {
+  std::string name;
+  LaunchConfig config;
+  std::string body;
+  HazardKind kind = kNone;  ///< kNone: nothing must be reported
+  std::string first = {};   ///< part of the instruction of the earlier access
+  std::string second = {};  ///< and of the later one
+  std::string missing = {};
+};
+
+/// %r0 = thread, %r1 = CTA, %r2 = index in the grid, %rd0 = in, %rd1 = out, %rd2 and %rd3 = the thread's words of them,
+/// %p0 = first thread of the CTA, %p1 = in CTA 0.
+const std::string kBegin = R"(
+.visible .entry k(.param .u64 in, .param .u64 out) {
+  .reg .pred %p<8>;
+  .reg .b32 %r<32>;
+  .reg .b64 %rd<16>;
+  .shared .align 128 .b8 data[4096];
+  .shared .align 8 .b64 bar;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mad.lo.u32 %r2, %r1, %r3, %r0;
+  setp.eq.u32 %p0, %r0, 0;
+  setp.eq.u32 %p1, %r1, 0;
+  ld.param.u64 %rd0, [in];
+  ld.param.u64 %rd1, [out];
+  mul.wide.u32 %rd4, %r2, 4;
+  add.u64 %rd2, %rd0, %rd4;
+  add.u64 %rd3, %rd1, %rd4;
+  mov.u32 %r4, data;
+  mov.u32 %r5, bar;
+)";
+
+/// CTA 0 writes word 16 of in and raises the flag in word 0; CTA 1 waits for it and reads.
+std::string handshake(const std::string& raise, const std::string& look,
+                      const std::string& data = "ld.global.u32 %r8, [%rd0+64];") {
+  return R"(
+  @!%p0 bra END;
+  @!%p1 bra SPIN;
+  st.global.u32 [%rd0+64], 5;
+)" + raise +
+         R"(
+  bra END;
+SPIN:
+)" + look +
+         R"(
+  setp.eq.u32 %p2, %r7, 0;
+  @%p2 bra SPIN;
+)" + data +
+         "\nEND:\n";
+}
+
+const std::string kWaitForBar = R"(
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 %p3, [%r5], 0;
+  @!%p3 bra WAIT;
+)";
+const std::string kInitBar = "  @%p0 mbarrier.init.shared.b64 [%r5], 1;\n  fence.mbarrier_init.release.cluster;\n  bar.sync 0;\n";
+
+/// CTA 1 loads 16 bytes of in behind the handshake.
+std::string loadBehind(const std::string& raise, const std::string& look) {
+  return kInitBar + handshake(raise, look, R"(
+  mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r5], 16;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r4], [%rd0+64], 16, [%r5];
+)" + kWaitForBar + "  ld.shared.u32 %r8, [%r4];");
+}
+
+/// CTA 0 stores 16 bytes from shared memory to in by a bulk copy, then raises the flag; CTA 1 reads.
+std::string storeBefore(const std::string& wait) {
+  return R"(
+  @!%p0 bra END;
+  @!%p1 bra SPIN;
+  st.shared.v4.u32 [%r4], {1, 2, 3, 4};
+  fence.proxy.async;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd0+64], [%r4], 16;
+  cp.async.bulk.commit_group;
+)" + wait +
+         R"(
+  st.release.gpu.global.u32 [%rd0], 1;
+  bra END;
+SPIN:
+  ld.acquire.gpu.global.u32 %r7, [%rd0];
+  setp.eq.u32 %p2, %r7, 0;
+  @%p2 bra SPIN;
+  ld.global.u32 %r8, [%rd0+64];
+END:
+)";
+}
+
+/// Thread 0 stores 16 bytes by a bulk copy and reads them back.
+std::string storeThenRead(const std::string& wait, const std::string& read) {
+  return kInitBar + R"(
+  @!%p0 bra END;
+  st.shared.v4.u32 [%r4], {1, 2, 3, 4};
+  fence.proxy.async;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd0+64], [%r4], 16;
+  cp.async.bulk.commit_group;
+)" + wait +
+         read + "  cp.async.bulk.wait_group.read 0;\nEND:\n";
+}
+
+const std::string kLoadBack = R"(
+  mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r5], 16;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r4+64], [%rd0+64], 16, [%r5];
+)" + kWaitForBar + "  ld.shared.u32 %r8, [%r4+64];\n";
+
+std::vector<GlobalCase> cases() {
+  const std::string release = "  st.release.gpu.global.u32 [%rd0], 1;", acquire = "  ld.acquire.gpu.global.u32 %r7, [%rd0];";
+  const std::string anotherCluster = "they belong to different clusters";
+  const LaunchConfig pair = threads(32, 2), one = threads(64);
+  std::vector<GlobalCase> all;
+  // Never-written bytes.
+  all.push_back({"reads_what_the_host_wrote", threads(64, 4), "  ld.global.u32 %r8, [%rd2];\n  st.global.u32 [%rd3], %r8;\n"});
+  all.push_back({"reads_its_own_write", threads(64, 4), "  st.global.u32 [%rd3], %r0;\n  ld.global.u32 %r8, [%rd3];\n"});
+  all.push_back({"reads_never_written", one, "  ld.global.u32 %r8, [%rd3];\n", HazardKind::UndefinedData, "", "ld.global.u32",
+                 "nothing has written"});
+  all.push_back({"reads_half_written_vector", threads(32), R"(
+  @!%p0 bra END;
+  st.global.v2.u32 [%rd1], {1, 2};
+  ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd1];
+END:
+)",
+                 HazardKind::UndefinedData, "", "ld.global.v4", "nothing has written"});
+  all.push_back({"broadcast_of_never_written", one, "  ld.global.u32 %r8, [%rd1];\n", HazardKind::UndefinedData, "",
+                 "ld.global.u32", "nothing has written"});
+  all.push_back({"adds_to_never_written", threads(32), "  red.global.add.u32 [%rd1], 1;\n", HazardKind::UndefinedData, "",
+                 "red.global.add", "nothing has written"});
+  // Threads of one CTA.
+  all.push_back({"barrier_between", one, R"(
+  st.global.u32 [%rd2], %r0;
+  bar.sync 0;
+  xor.b32 %r6, %r0, 32;
+  mul.wide.u32 %rd5, %r6, 4;
+  add.u64 %rd5, %rd0, %rd5;
+  ld.global.u32 %r8, [%rd5];
+)"});
+  all.push_back({"no_barrier_between", one, R"(
+  st.global.u32 [%rd2], %r0;
+  xor.b32 %r6, %r0, 32;
+  mul.wide.u32 %rd5, %r6, 4;
+  add.u64 %rd5, %rd0, %rd5;
+  setp.lt.u32 %p2, %r0, 32;
+  @!%p2 ld.global.u32 %r8, [%rd5];
+)",
+                 HazardKind::Race, "st.global.u32 [%rd2]", "ld.global.u32 %r8", "nothing orders the two"});
+  // Clusters of one launch.
+  all.push_back({"disjoint_words", threads(64, 8), "  st.global.u32 [%rd3], %r0;\n"});
+  all.push_back(
+      {"disjoint_bytes", threads(64, 8), "  cvt.u64.u32 %rd5, %r2;\n  add.u64 %rd5, %rd1, %rd5;\n  st.global.u8 [%rd5], %r0;\n"});
+  all.push_back({"same_word", pair, "  @%p0 st.global.u32 [%rd1], %r1;\n", HazardKind::Race, "st.global.u32 [%rd1]",
+                 "st.global.u32 [%rd1]", anotherCluster});
+  all.push_back({"histogram", threads(64, 8), R"(
+  and.b32 %r6, %r2, 15;
+  mul.wide.u32 %rd5, %r6, 4;
+  add.u64 %rd5, %rd0, %rd5;
+  red.global.add.u32 [%rd5], 1;
+)"});
+  all.push_back({"histogram_at_cta_scope", pair, "  @%p0 red.relaxed.cta.global.add.u32 [%rd0], 1;\n", HazardKind::Race,
+                 "red.relaxed.cta", "red.relaxed.cta", anotherCluster});
+  all.push_back({"histogram_read_without_atomics", pair,
+                 "  @%p0 red.global.add.u32 [%rd0], 1;\n  @%p0 ld.global.u32 %r8, [%rd0];\n", HazardKind::Race, "red.global.add",
+                 "", anotherCluster});
+  all.push_back({"release_and_acquire", pair, handshake(release, acquire)});
+  all.push_back({"relaxed_flag", pair, handshake("  st.relaxed.gpu.global.u32 [%rd0], 1;", acquire), HazardKind::Race,
+                 "st.global.u32 [%rd0+64], 5", "ld.global.u32 %r8", anotherCluster});
+  all.push_back({"relaxed_look", pair, handshake(release, "  ld.relaxed.gpu.global.u32 %r7, [%rd0];"), HazardKind::Race,
+                 "st.global.u32 [%rd0+64], 5", "ld.global.u32 %r8", anotherCluster});
+  all.push_back({"narrow_release", pair, handshake("  st.release.cta.global.u32 [%rd0], 1;", acquire), HazardKind::Race, "st.",
+                 "ld.", anotherCluster});
+  all.push_back({"fences_around_volatile", pair,
+                 handshake("  membar.gl;\n  st.volatile.global.u32 [%rd0], 1;", "  ld.volatile.global.u32 %r7, [%rd0];",
+                           "  fence.acq_rel.gpu;\n  ld.global.u32 %r8, [%rd0+64];")});
+  all.push_back({"narrow_fence", pair,
+                 handshake("  membar.cta;\n  st.volatile.global.u32 [%rd0], 1;", "  ld.volatile.global.u32 %r7, [%rd0];",
+                           "  fence.acq_rel.gpu;\n  ld.global.u32 %r8, [%rd0+64];"),
+                 HazardKind::Race, "st.global.u32 [%rd0+64], 5", "ld.global.u32 %r8", anotherCluster});
+  all.push_back({"weak_flag", pair, handshake("  membar.gl;\n  st.global.u32 [%rd0], 1;", acquire), HazardKind::Race,
+                 "st.global.u32 [%rd0]", "ld.acquire.gpu", anotherCluster});
+  all.push_back(
+      {"atomic_flag", pair,
+       handshake("  atom.add.release.gpu.global.u32 %r9, [%rd0], 1;", "  atom.or.acquire.gpu.global.b32 %r7, [%rd0], 0;")});
+  // All threads of a CTA write, one of them tells everybody; the others hear of it through a barrier.
+  const std::string gridBarrier = R"(
+  st.global.u32 [%rd2+64], %r0;
+  bar.sync 0;
+  @!%p0 bra TOLD;
+  fence.acq_rel.gpu;
+  red.relaxed.gpu.global.add.u32 [%rd0], 1;
+SPIN:
+  ld.relaxed.gpu.global.u32 %r7, [%rd0];
+  setp.lt.u32 %p2, %r7, 4;
+  @%p2 bra SPIN;
+  fence.acq_rel.gpu;
+TOLD:
+  bar.sync 0;
+  xor.b32 %r6, %r2, 127;
+  mul.wide.u32 %rd5, %r6, 4;
+  add.u64 %rd5, %rd0, %rd5;
+  ld.global.u32 %r8, [%rd5+64];
+)";
+  all.push_back({"grid_barrier", threads(32, 4), gridBarrier});
+  std::string unfenced = gridBarrier;
+  unfenced.replace(unfenced.find("fence.acq_rel.gpu;"), 18, "");
+  all.push_back({"grid_barrier_without_release", threads(32, 4), unfenced, HazardKind::Race, "st.global.u32 [%rd2+64]",
+                 "ld.global.u32 %r8", anotherCluster});
+  // Bulk copies.
+  all.push_back({"load_behind_proxy_fence", pair, loadBehind("  fence.proxy.async;\n" + release, acquire)});
+  all.push_back({"load_without_proxy_fence", pair, loadBehind(release, acquire), HazardKind::ProxyFence,
+                 "st.global.u32 [%rd0+64], 5", "cp.async.bulk", "fence.proxy.async"});
+  all.push_back({"store_awaited", pair, storeBefore("  cp.async.bulk.wait_group 0;")});
+  all.push_back({"store_not_awaited", pair, storeBefore("  cp.async.bulk.wait_group.read 0;"), HazardKind::Race,
+                 "cp.async.bulk.global", "ld.global.u32", "cp.async.bulk.wait_group"});
+  all.push_back({"store_then_load", threads(32), storeThenRead("  cp.async.bulk.wait_group 0;\n", kLoadBack)});
+  all.push_back({"store_then_load_at_once", threads(32), storeThenRead("", kLoadBack), HazardKind::Race, "cp.async.bulk",
+                 "cp.async.bulk", "cp.async.bulk.wait_group"});
+  all.push_back(
+      {"store_then_read", threads(32), storeThenRead("  cp.async.bulk.wait_group 0;\n", "  ld.global.u32 %r8, [%rd0+64];\n")});
+  all.push_back({"bulk_reductions_of_all", threads(32, 4), R"(
+  @!%p0 bra END;
+  st.shared.v4.u32 [%r4], {1, 2, 3, 4};
+  fence.proxy.async;
+  cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd0], [%r4], 16;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+END:
+)"});
+  all.push_back({"bulk_stores_of_all", pair, R"(
+  @!%p0 bra END;
+  st.shared.v4.u32 [%r4], {1, 2, 3, 4};
+  fence.proxy.async;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r4], 16;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+END:
+)",
+                 HazardKind::Race, "cp.async.bulk", "cp.async.bulk", anotherCluster});
+  return all;
+}
+
+std::vector<Hazard> hazardsOf(const GlobalCase& one, Options options) {
+  Emulator device;
+  const auto module = device.load(kHeader + kBegin + one.body + "  ret;\n}\n", "test");
+  const DeviceWords in(device, std::vector<uint32_t>(512, 0)), out(device, 1024);
+  const void* arguments[] = {in.argument(), out.argument()};
+  options.hazards = HazardMode::Warn;
+  return device.launch(*module, "k", one.config, arguments, options).hazards;
+}
+
+std::string list(const std::vector<Hazard>& hazards) {
+  std::string text = "reported:\n";
+  for (const Hazard& hazard : hazards) text += describe(hazard) + "\n";
+  return text;
+}
+
+/// A race may be seen from either end; every other kind has a direction.
+bool isExpected(const Hazard& hazard, const GlobalCase& one) {
+  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  const auto joins = [&](const emulator::HazardAccess& a, const emulator::HazardAccess& b) {
+    return has(a.where, one.first) && has(b.where, one.second);
+  };
+  return hazard.kind == one.kind && has(hazard.missing, one.missing) &&
+         (joins(hazard.first, hazard.second) || (one.kind == HazardKind::Race && joins(hazard.second, hazard.first)));
+}
+
+TEST(GlobalHazards, CorrectKernelsHaveNoneAndBrokenOnesTheExpectedOne) {
+  for (const GlobalCase& one : cases())
+    for (const Options& options : schedules(2)) {
+      SCOPED_TRACE(one.name + ", " + nameOf(options));
+      const std::vector<Hazard> hazards = hazardsOf(one, options);
+      if (one.kind == kNone) {
+        EXPECT_TRUE(hazards.empty()) << list(hazards);
+        continue;
+      }
+      EXPECT_TRUE(std::any_of(hazards.begin(), hazards.end(), [&](const Hazard& hazard) { return isExpected(hazard, one); }))
+          << list(hazards);
+      for (const Hazard& hazard : hazards) EXPECT_EQ(hazard.kind, one.kind) << list(hazards);
+    }
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
