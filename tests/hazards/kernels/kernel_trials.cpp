@@ -37,6 +37,11 @@ uint64_t DeviceRun::reserve(uint64_t bytes) {
   return allocations_.back();
 }
 
+void DeviceRun::release(uint64_t address) {
+  emulator_.memory().release(address);
+  std::erase(allocations_, address);
+}
+
 Observation DeviceRun::launch(const emulator::machine::LaunchConfig& config, std::span<const void* const> arguments,
                               const emulator::Options& options) {
   emulator::LaunchReport report = emulator_.launch(module_, kernel_, config, arguments, options);

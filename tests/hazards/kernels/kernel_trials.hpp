@@ -29,6 +29,7 @@ class DeviceRun {
   }
   /// Poisoned memory for results.
   uint64_t reserve(uint64_t bytes);
+  void release(uint64_t address);
   template <class T>
   std::vector<T> download(uint64_t address, size_t count) const {
     std::vector<T> values(count);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <future>
 #include <stdexcept>
 
 #include "tests/hazards/kernels/kernel_trials.hpp"
@@ -23,7 +24,17 @@ emulator::tma::TensorMapImage mapOfOneMatrix(uint64_t address) {
   return image;
 }
 
-KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed) {
+/// Both at the same time, each with all its arguments of its own but for what they share. Rethrows what either throws.
+Observation launchTwice(DeviceRun& device, const emulator::machine::LaunchConfig& config, std::span<const void* const> first,
+                        std::span<const void* const> second, const emulator::Options& options) {
+  auto other = std::async(std::launch::async, [&] { return device.launch(config, second, options); });
+  Observation seen = device.launch(config, first, options);
+  const Observation seenByOther = other.get();
+  seen.hazards.insert(seen.hazards.end(), seenByOther.hazards.begin(), seenByOther.hazards.end());
+  return seen;
+}
+
+KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed, HostMistake mistake) {
   std::mt19937_64 random(seed);
   std::vector<uint32_t> expected(count * kWords);
   for (uint32_t& value : expected) value = static_cast<uint32_t>(random());
@@ -35,7 +46,18 @@ KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed) {
     const uint64_t addresses = device.upload(matrices), workspace = device.reserve(ctas * sizeof map);
     const uint64_t output = device.reserve(expected.size() * sizeof(uint32_t));
     const void* arguments[] = {&map, &addresses, &workspace, &output, &count};
-    Observation seen = device.launch({{ctas}, {128}, {}, 0}, arguments, options);
+    const emulator::machine::LaunchConfig config{{ctas}, {128}, {}, 0};
+    if (mistake == HostMistake::WorkspaceFreed) device.release(workspace);
+    if (mistake == HostMistake::InputFreed || mistake == HostMistake::InputReused) device.release(matrices.back());
+    if (mistake == HostMistake::InputReused) device.reserve(kWords * sizeof(uint32_t));
+    Observation seen;
+    if (mistake == HostMistake::WorkspaceShared) {
+      const uint64_t otherOutput = device.reserve(expected.size() * sizeof(uint32_t));
+      const void* otherArguments[] = {&map, &addresses, &workspace, &otherOutput, &count};
+      seen = launchTwice(device, config, arguments, otherArguments, options);
+    } else {
+      seen = device.launch(config, arguments, options);
+    }
     seen.difference = firstDifference(device.download<uint32_t>(output, expected.size()), expected, "output");
     return seen;
   };
@@ -44,6 +66,8 @@ KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed) {
 
 }  // namespace
 
-Subject tensormapEditSubject() { return makeSubject("tensormap_edit", testKernelPtx("tensormap_edit"), {trial(2, 5, 651)}); }
+Subject tensormapEditSubject(HostMistake mistake) {
+  return makeSubject("tensormap_edit", testKernelPtx("tensormap_edit"), {trial(2, 5, 651, mistake)});
+}
 
 }  // namespace shiftconv::tests

@@ -17,7 +17,16 @@ Subject scaledGemmSubject();
 Subject clusterPairSubject();
 Subject shiftRefillSubject();
 Subject scalarExchangeSubject();
-Subject tensormapEditSubject();
+
+/// What the program around the kernel may do wrong.
+enum class HostMistake : uint8_t {
+  None,
+  WorkspaceFreed,
+  InputFreed,
+  InputReused,      ///< freed and allocated again, without being written
+  WorkspaceShared,  ///< by two launches at once
+};
+Subject tensormapEditSubject(HostMistake mistake = HostMistake::None);
 
 /// All of the above.
 std::vector<Subject> testKernelSubjects();

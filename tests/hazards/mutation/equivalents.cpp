@@ -1,9 +1,6 @@
 #include "tests/hazards/mutation/equivalents.hpp"
 
-#include <fmt/format.h>
-
-#include <fstream>
-#include <stdexcept>
+#include "tests/hazards/mutation/table_file.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -18,28 +15,12 @@ bool matches(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-std::vector<std::string> fieldsOf(std::string_view line) {
-  constexpr std::string_view kSeparator = " | ";
-  std::vector<std::string> fields;
-  for (size_t end; (end = line.find(kSeparator)) != std::string_view::npos; line.remove_prefix(end + kSeparator.size()))
-    fields.emplace_back(line.substr(0, end));
-  fields.emplace_back(line);
-  return fields;
-}
-
 }  // namespace
 
 Equivalents::Equivalents(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(fmt::format("cannot read {}", path));
-  size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.empty() || line[0] == '#') continue;
-    const std::vector<std::string> fields = fieldsOf(line);
-    if (fields.size() != 5)
-      throw std::runtime_error(fmt::format("{}:{}: expected kernel | source | instruction | change | proof", path, number));
-    entries_.push_back({fields[0], fields[1], fields[2], fields[3], fields[4], number});
+  for (TableRow& row : readTable(path, 5)) {
+    auto& f = row.fields;
+    entries_.push_back({std::move(f[0]), std::move(f[1]), std::move(f[2]), std::move(f[3]), std::move(f[4]), row.line});
   }
 }
 

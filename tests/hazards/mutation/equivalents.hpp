@@ -9,7 +9,7 @@
 
 namespace shiftconv::tests {
 
-/// One line of equivalent.txt: fields separated by " | ". All but the proof may contain '*' for any text
+/// One row of equivalent.txt (see table_file.hpp). All but the proof may contain '*' for any text
 /// and '?' for one character.
 struct Equivalent {
   std::string kernel;
@@ -22,7 +22,7 @@ struct Equivalent {
 
 class Equivalents {
  public:
-  /// Throws std::runtime_error naming the line when the file is not as described. Empty lines and lines with '#' are skipped.
+  /// Throws as readTable().
   explicit Equivalents(const std::string& path);
 
   /// The first entry that covers the mutation, or null.

@@ -2,28 +2,37 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
-#include <exception>
-#include <mutex>
+#include <map>
 #include <set>
-#include <thread>
 
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/hazards/mutation/catalogue.hpp"
 #include "tests/hazards/mutation/equivalents.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
+#include "tests/hazards/mutation/parallel.hpp"
 #include "tests/hazards/mutation/shift_window_subjects.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-/// A mutant with everything the table says about it.
-struct Mutant {
-  const Subject* subject = nullptr;
-  const InstructionLimits* limits = nullptr;
-  Mutation mutation;
-  Judgement judgement;
-  const Equivalent* equivalent = nullptr;
+struct Arguments {
+  std::string kernelPattern;
+  std::string equivalentsFile;
+  unsigned threads = 2;
+  bool allowSurvivors = false;
+};
+
+/// Which mutants were made, and what is wrong with the score itself.
+struct Score {
+  size_t detected = 0, total = 0;
+  std::vector<std::string> falseAlarms;
+  std::vector<std::string> complaints;  ///< about the lists: entries that do not hold
+
+  void count(const Judgement& judgement) {
+    ++total;
+    if (judgement.verdict == Verdict::Detected) ++detected;
+  }
 };
 
 const char* toString(Verdict verdict) {
@@ -38,40 +47,105 @@ const char* toString(Verdict verdict) {
   return "";
 }
 
-/// Calls body(i) for i in 0..count-1 on `threads` threads. Rethrows the first exception.
-template <class Body>
-void inParallel(size_t count, unsigned threads, const Body& body) {
-  std::atomic<size_t> next = 0;
-  std::exception_ptr failure;
-  std::once_flag failed;
-  {
-    std::vector<std::jthread> workers;
-    for (unsigned t = 0; t < threads; ++t)
-      workers.emplace_back([&] {
-        try {
-          for (size_t i; (i = next.fetch_add(1)) < count;) body(i);
-        } catch (...) {
-          std::call_once(failed, [&] { failure = std::current_exception(); });
-          next = count;
-        }
-      });
+using LimitsByKernel = std::map<std::string, InstructionLimits>;
+
+LimitsByKernel runCorrectKernels(const std::vector<Subject>& subjects, unsigned threads, Score& score) {
+  std::vector<InstructionLimits> limits(subjects.size());
+  std::vector<std::vector<std::string>> alarms(subjects.size());
+  inParallel(subjects.size(), threads, [&](size_t i) { limits[i] = runUnchanged(subjects[i], alarms[i]); });
+  LimitsByKernel byKernel;
+  for (size_t i = 0; i < subjects.size(); ++i) {
+    byKernel[subjects[i].kernel] = std::move(limits[i]);
+    score.falseAlarms.insert(score.falseAlarms.end(), alarms[i].begin(), alarms[i].end());
   }
-  if (failure) std::rethrow_exception(failure);
+  return byKernel;
 }
 
-std::vector<Mutant> mutantsOf(const Subject& subject, const InstructionLimits& limits) {
-  std::vector<Mutant> mutants;
-  for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel))
-    mutants.push_back({&subject, &limits, std::move(mutation), {}, nullptr});
+// ---- Mechanical mutants --------------------------------------------------------------------------------------------------------
+struct MechanicalMutant {
+  const Subject* subject = nullptr;
+  Mutation mutation;
+  const Equivalent* equivalent = nullptr;
+  Judgement judgement;
+};
+
+std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& subjects, const LimitsByKernel& limits,
+                                                   const Equivalents& equivalents, unsigned threads) {
+  std::vector<MechanicalMutant> mutants;
+  for (const Subject& subject : subjects)
+    for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel)) {
+      const Equivalent* equivalent = equivalents.find(mutation);
+      mutants.push_back({&subject, std::move(mutation), equivalent, {}});
+    }
+  inParallel(mutants.size(), threads, [&](size_t i) {
+    auto& [subject, mutation, equivalent, judgement] = mutants[i];
+    judgement = judge(*subject, mutate(subject->ptx, mutation), limits.at(subject->kernel),
+                      equivalent != nullptr ? Thoroughness::TwoSchedules : Thoroughness::EverySchedule);
+  });
   return mutants;
 }
 
-struct Arguments {
-  std::string kernelPattern;
-  std::string equivalentsFile;
-  unsigned threads = 2;
-  bool allowSurvivors = false;
-};
+void printMechanicalMutants(const std::vector<MechanicalMutant>& mutants, Score& score) {
+  for (const auto& [subject, mutation, equivalent, judgement] : mutants) {
+    fmt::print("{:<36} {:>6} {:<24} {:<16}  {:<17} {}  [{}]\n", mutation.kernel, mutation.ptxLine, mutation.source,
+               toString(mutation.change), equivalent != nullptr ? "equivalent" : toString(judgement.verdict), mutation.instruction,
+               equivalent != nullptr ? equivalent->proof : judgement.how);
+    if (equivalent == nullptr) {
+      score.count(judgement);
+    } else if (judgement.verdict != Verdict::Survived) {
+      score.complaints.push_back(fmt::format("entry in line {} of the equivalent mutants does not hold for {}, PTX line {}: {}",
+                                             equivalent->line, mutation.kernel, mutation.ptxLine, judgement.how));
+    }
+  }
+}
+
+void complainAboutUnusedEntries(const std::vector<MechanicalMutant>& mutants, const Equivalents& equivalents, Score& score) {
+  std::set<const Equivalent*> used;
+  for (const MechanicalMutant& mutant : mutants) used.insert(mutant.equivalent);
+  for (const Equivalent& entry : equivalents.entries())
+    if (!used.contains(&entry))
+      score.complaints.push_back(fmt::format("entry in line {} of the equivalent mutants covers none", entry.line));
+}
+
+// ---- Hand-made mutants ---------------------------------------------------------------------------------------------------------
+void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const LimitsByKernel& limits, unsigned threads, Score& score) {
+  std::vector<Judgement> judgements(mutants.size());
+  inParallel(mutants.size(), threads, [&](size_t i) {
+    judgements[i] = judge(mutants[i].subject, mutants[i].ptx, limits.at(mutants[i].subject.kernel), Thoroughness::EverySchedule);
+  });
+
+  const auto printKind = [&](MutantKind kind) {
+    for (size_t i = 0; i < mutants.size(); ++i)
+      if (mutants[i].kind == kind)
+        fmt::print("{:<16} {:<44} {:<17} {}.  [{}]\n", mutants[i].kernel, mutants[i].name, toString(judgements[i].verdict),
+                   mutants[i].what, judgements[i].how);
+  };
+  fmt::print("\nHand-made mutants:\n");
+  printKind(MutantKind::Hazard);
+  fmt::print("\nErrors of value, not part of the score, because no rule of the machine is broken:\n");
+  printKind(MutantKind::Value);
+  fmt::print("\nUnusual but correct variants:\n");
+  printKind(MutantKind::Correct);
+  fmt::print("\n");
+
+  for (size_t i = 0; i < mutants.size(); ++i) {
+    const std::string mutant = fmt::format("{} {}", mutants[i].kernel, mutants[i].name);
+    switch (mutants[i].kind) {
+      case MutantKind::Hazard:
+        score.count(judgements[i]);
+        break;
+      case MutantKind::Value:
+        if (judgements[i].verdict != Verdict::WrongOutput)
+          score.complaints.push_back(fmt::format("{} is listed as an error of value, but {}: {}", mutant,
+                                                 toString(judgements[i].verdict), judgements[i].how));
+        break;
+      case MutantKind::Correct:
+        if (judgements[i].verdict != Verdict::Survived)
+          score.falseAlarms.push_back(fmt::format("{}: {}", mutant, judgements[i].how));
+        break;
+    }
+  }
+}
 
 int run(const Arguments& arguments) {
   std::vector<Subject> subjects;
@@ -79,52 +153,19 @@ int run(const Arguments& arguments) {
     for (Subject& subject : make())
       if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
 
-  std::vector<std::string> alarms;
-  std::vector<InstructionLimits> limits(subjects.size());
-  std::mutex mutex;
-  inParallel(subjects.size(), arguments.threads, [&](size_t i) {
-    std::vector<std::string> found;
-    limits[i] = runUnchanged(subjects[i], found);
-    const std::scoped_lock lock(mutex);
-    alarms.insert(alarms.end(), found.begin(), found.end());
-  });
-
-  std::vector<Mutant> mutants;
-  for (size_t i = 0; i < subjects.size(); ++i)
-    for (Mutant& mutant : mutantsOf(subjects[i], limits[i])) mutants.push_back(std::move(mutant));
-  inParallel(mutants.size(), arguments.threads, [&](size_t i) {
-    Mutant& mutant = mutants[i];
-    mutant.judgement = judge(*mutant.subject, mutate(mutant.subject->ptx, mutant.mutation), *mutant.limits);
-  });
-
+  Score score;
   const Equivalents equivalents(arguments.equivalentsFile);
-  size_t detected = 0, total = 0, unexplained = 0;
-  std::vector<std::string> stale;
-  std::set<const Equivalent*> used;
-  for (Mutant& mutant : mutants) {
-    const Mutation& mutation = mutant.mutation;
-    mutant.equivalent = equivalents.find(mutation);
-    const bool found = mutant.judgement.verdict == Verdict::Detected;
-    fmt::print("{:<36} {:>6} {:<24} {:<16}  {:<17} {}  [{}]\n", mutation.kernel, mutation.ptxLine, mutation.source,
-               toString(mutation.change), mutant.equivalent != nullptr ? "equivalent" : toString(mutant.judgement.verdict),
-               mutation.instruction, mutant.equivalent != nullptr ? mutant.equivalent->proof : mutant.judgement.how);
-    if (mutant.equivalent != nullptr) {
-      used.insert(mutant.equivalent);
-      if (found)
-        stale.push_back(fmt::format("line {}: the mutant of {} line {} is detected", mutant.equivalent->line, mutation.kernel,
-                                    mutation.ptxLine));
-      continue;
-    }
-    ++total;
-    found ? ++detected : ++unexplained;
-  }
-  if (arguments.kernelPattern.empty())
-    for (const Equivalent& entry : equivalents.entries())
-      if (!used.contains(&entry)) stale.push_back(fmt::format("line {}: covers no mutant", entry.line));
-  for (const std::string& entry : stale) fmt::print("stale entry of {}, {}\n", arguments.equivalentsFile, entry);
-  for (const std::string& alarm : alarms) fmt::print("false alarm: {}\n", alarm);
-  fmt::print("mutation score: {}/{} detected, {} false alarms\n", detected, total, alarms.size());
-  return (unexplained == 0 || arguments.allowSurvivors) && stale.empty() && alarms.empty() ? 0 : 1;
+  const LimitsByKernel limits = runCorrectKernels(subjects, arguments.threads, score);
+  const auto mechanical = runMechanicalMutants(subjects, limits, equivalents, arguments.threads);
+  printMechanicalMutants(mechanical, score);
+  if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
+  runHandMadeMutants(handMadeMutants(subjects), limits, arguments.threads, score);
+
+  for (const std::string& complaint : score.complaints) fmt::print("{}\n", complaint);
+  for (const std::string& alarm : score.falseAlarms) fmt::print("false alarm: {}\n", alarm);
+  fmt::print("mutation score: {}/{} detected, {} false alarms\n", score.detected, score.total, score.falseAlarms.size());
+  const bool allDetected = score.detected == score.total || arguments.allowSurvivors;
+  return allDetected && score.complaints.empty() && score.falseAlarms.empty() ? 0 : 1;
 }
 
 }  // namespace

@@ -27,7 +27,12 @@ using InstructionLimits = std::vector<uint64_t>;
 /// added to `alarms`, wrong results as well. Returns the limits for mutants.
 InstructionLimits runUnchanged(const Subject& subject, std::vector<std::string>& alarms);
 
-/// Runs a mutant until it is detected: every trial under the latest schedule, then under the earliest and random ones.
-Judgement judge(const Subject& subject, std::string_view mutantPtx, const InstructionLimits& limits);
+enum class Thoroughness : uint8_t {
+  EverySchedule,  ///< all trials under the latest schedule, then under the earliest and two random ones
+  TwoSchedules,   ///< the latest and a random one
+};
+
+/// Runs a mutant until it is detected. Throws EmulatorError when its text is no legal program.
+Judgement judge(const Subject& subject, std::string_view mutantPtx, const InstructionLimits& limits, Thoroughness thoroughness);
 
 }  // namespace shiftconv::tests

@@ -1,0 +1,97 @@
+#include "tests/hazards/mutation/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <tuple>
+
+#include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/hazards/mutation/mutation.hpp"
+#include "tests/hazards/mutation/table_file.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+/// Mistakes that a compiler's front end lets through and the CUDA source cannot express.
+constexpr struct {
+  const char* kernel;
+  const char* name;
+  const char* what;
+  const char* original;  ///< its first occurrence is replaced
+  const char* replacement;
+} kPtxEdits[] = {
+    {"cluster_pair", "mixed_cta_group", "A commit of cta_group::2 is to track MMAs of cta_group::1", "tcgen05.commit.cta_group::1",
+     "tcgen05.commit.cta_group::2"},
+    {"pipelined_gemm", "pair_commit_of_single_mma", "A commit of cta_group::2 is to track MMAs of cta_group::1",
+     "tcgen05.commit.cta_group::1", "tcgen05.commit.cta_group::2"},
+    {"shift_refill", "shift_of_a_pair", "A shift of cta_group::2 among instructions of cta_group::1", "tcgen05.shift.cta_group::1",
+     "tcgen05.shift.cta_group::2"},
+};
+
+constexpr struct {
+  HostMistake mistake;
+  const char* name;
+  const char* what;
+} kHostMistakes[] = {
+    {HostMistake::WorkspaceFreed, "workspace_freed", "The workspace is freed before the kernel that keeps tensor maps in it runs"},
+    {HostMistake::InputFreed, "input_freed", "A matrix is freed before the kernel that loads it runs"},
+    {HostMistake::InputReused, "input_reused", "A matrix is freed, and its memory given to somebody who has not written it yet"},
+    {HostMistake::WorkspaceShared, "workspace_shared", "Two launches at once keep their tensor maps in one workspace"},
+};
+
+MutantKind kindFrom(std::string_view text) {
+  if (text == "HAZARD") return MutantKind::Hazard;
+  if (text == "VALUE") return MutantKind::Value;
+  if (text == "CORRECT") return MutantKind::Correct;
+  throw std::runtime_error(fmt::format("catalogue.cmake: {} is none of HAZARD, VALUE, CORRECT", text));
+}
+
+std::string contentsOf(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(fmt::format("cannot read {}", path));
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+const Subject* find(const std::vector<Subject>& subjects, std::string_view kernel) {
+  // Variants of shift_window are variants of all its kernels; one of them stands for the others.
+  if (kernel == "shift_window") kernel = "shift_window_sm100_x16_f32_m128_cp";
+  const auto found = std::find_if(subjects.begin(), subjects.end(), [&](const Subject& s) { return s.kernel == kernel; });
+  return found == subjects.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<HandMadeMutant> handMadeMutants(const std::vector<Subject>& subjects) {
+  std::vector<HandMadeMutant> mutants;
+  const std::string folder = MUTANT_FOLDER;
+  for (const TableRow& row : readTable(folder + "/catalogue.txt", 4)) {
+    const auto& [kernel, name, kind, what] = std::tie(row.fields[0], row.fields[1], row.fields[2], row.fields[3]);
+    const Subject* subject = find(subjects, kernel);
+    if (subject == nullptr) continue;
+    const std::string ptx = contentsOf(fmt::format("{}/{}.{}.ptx", folder, kernel, name));
+    mutants.push_back({kernel, name, what, kindFrom(kind), *subject, onlyKernel(ptx, subject->kernel)});
+  }
+  for (const auto& edit : kPtxEdits) {
+    const Subject* subject = find(subjects, edit.kernel);
+    if (subject == nullptr) continue;
+    std::string ptx = subject->ptx;
+    const size_t at = ptx.find(edit.original);
+    if (at == std::string::npos) throw std::runtime_error(fmt::format("{} does not contain {}", edit.kernel, edit.original));
+    ptx.replace(at, std::string_view(edit.original).size(), edit.replacement);
+    mutants.push_back({edit.kernel, edit.name, edit.what, MutantKind::Hazard, *subject, std::move(ptx)});
+  }
+  if (find(subjects, "tensormap_edit") != nullptr)
+    for (const auto& [mistake, name, what] : kHostMistakes) {
+      Subject subject = tensormapEditSubject(mistake);
+      const std::string ptx = subject.ptx;
+      mutants.push_back({subject.kernel, name, what, MutantKind::Hazard, std::move(subject), ptx});
+    }
+  return mutants;
+}
+
+}  // namespace shiftconv::tests
