@@ -42,14 +42,14 @@ KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed, HostMistake mist
     std::vector<uint64_t> matrices;
     for (uint32_t i = 0; i < count; ++i)
       matrices.push_back(device.upload(std::vector<uint32_t>(expected.begin() + i * kWords, expected.begin() + (i + 1) * kWords)));
+    if (mistake == HostMistake::InputUnwritten) matrices.back() = device.reserve(kWords * sizeof(uint32_t));
     const auto map = mapOfOneMatrix(matrices[0]);
     const uint64_t addresses = device.upload(matrices), workspace = device.reserve(ctas * sizeof map);
     const uint64_t output = device.reserve(expected.size() * sizeof(uint32_t));
     const void* arguments[] = {&map, &addresses, &workspace, &output, &count};
     const emulator::machine::LaunchConfig config{{ctas}, {128}, {}, 0};
     if (mistake == HostMistake::WorkspaceFreed) device.release(workspace);
-    if (mistake == HostMistake::InputFreed || mistake == HostMistake::InputReused) device.release(matrices.back());
-    if (mistake == HostMistake::InputReused) device.reserve(kWords * sizeof(uint32_t));
+    if (mistake == HostMistake::InputFreed) device.release(matrices.back());
     Observation seen;
     if (mistake == HostMistake::WorkspaceShared) {
       const uint64_t otherOutput = device.reserve(expected.size() * sizeof(uint32_t));

@@ -17,13 +17,14 @@ Subject scaledGemmSubject();
 Subject clusterPairSubject();
 Subject shiftRefillSubject();
 Subject scalarExchangeSubject();
+Subject lastBlockSumSubject();
 
 /// What the program around the kernel may do wrong.
 enum class HostMistake : uint8_t {
   None,
   WorkspaceFreed,
   InputFreed,
-  InputReused,      ///< freed and allocated again, without being written
+  InputUnwritten,   ///< its memory has been given to somebody who has not written it yet
   WorkspaceShared,  ///< by two launches at once
 };
 Subject tensormapEditSubject(HostMistake mistake = HostMistake::None);

@@ -430,6 +430,39 @@ shiftconv_mutant(scalar_exchange lanes_exchange_without_barrier HAZARD
     values[threadIdx.x] = value;
     const uint32_t below = values[lane >= distance ? threadIdx.x - distance : threadIdx.x];")
 
+# ---- last_block_sum ------------------------------------------------------------------------------------------------------------
+shiftconv_mutant(last_block_sum fence_of_the_cta_only HAZARD
+  "The fence between partial sum and counter has the scope of the CTA"
+  "    __threadfence();
+    isLast"
+  "    __threadfence_block();
+    isLast")
+shiftconv_mutant(last_block_sum counted_before_the_partial_sum HAZARD
+  "A CTA counts itself as finished before it stores its partial sum"
+  "    partials[blockIdx.x] = partial;
+    __threadfence();
+"
+  "    __threadfence();
+"
+  "    __threadfence();
+  }"
+  "    partials[blockIdx.x] = partial;
+    __threadfence();
+  }")
+shiftconv_mutant(last_block_sum counter_not_atomic HAZARD
+  "CTAs count themselves with a load and a store"
+  "isLast = atomicAdd(finished, 1) == gridDim.x - 1;"
+  "const uint32_t before = *finished;
+    *finished = before + 1;
+    isLast = before == gridDim.x - 1;")
+shiftconv_mutant(last_block_sum everybody_adds_up HAZARD
+  "Every CTA adds up the partial sums, whether the others have stored theirs or not"
+  "if (!isLast) return;"
+  "if (!isLast && count == 0) return;")
+shiftconv_mutant(last_block_sum sums_in_one_slot CORRECT
+  "The barriers between the two uses of the warp sums order them"
+  "sumOfCta(others, warpSums[1])"
+  "sumOfCta(others, warpSums[0])")
 # ---- tensormap_edit ------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(tensormap_edit map_shared_by_ctas HAZARD
   "All CTAs edit one tensor map"

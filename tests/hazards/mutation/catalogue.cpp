@@ -38,7 +38,8 @@ constexpr struct {
 } kHostMistakes[] = {
     {HostMistake::WorkspaceFreed, "workspace_freed", "The workspace is freed before the kernel that keeps tensor maps in it runs"},
     {HostMistake::InputFreed, "input_freed", "A matrix is freed before the kernel that loads it runs"},
-    {HostMistake::InputReused, "input_reused", "A matrix is freed, and its memory given to somebody who has not written it yet"},
+    {HostMistake::InputUnwritten, "input_unwritten",
+     "The memory of a matrix belongs to somebody else by now, who has not written it yet"},
     {HostMistake::WorkspaceShared, "workspace_shared", "Two launches at once keep their tensor maps in one workspace"},
 };
 

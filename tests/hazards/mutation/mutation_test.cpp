@@ -1,0 +1,116 @@
+// What the mutation engine does to a small kernel, line by line.
+#include "tests/hazards/mutation/mutation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "tests/hazards/mutation/source_positions.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+constexpr std::string_view kModule = R"(.version 9.0
+.target sm_100a
+.address_size 64
+.visible .entry other()
+{
+bar.sync 0;
+ret;
+}
+.visible .entry k()
+{
+.reg .pred %p<2>;
+.reg .b32 %r<4>;
+.reg .b64 %rd<2>;
+fence.proxy.async.shared::cta;
+@%p1 bar.sync 	1, 64;
+mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r2;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 4096;
+@!%p1 mbarrier.arrive.shared::cta.b64 _, [%r1];
+cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [%r3];
+cp.async.bulk.wait_group.read 0;
+tcgen05.wait::ld.sync.aligned;
+mbarrier.init.shared::cta.b64 [%r1], 1;
+add.u32 %r1, %r2, 16;
+ret;
+}
+)";
+
+/// The line that a mutation leaves behind.
+std::string mutatedLine(const Mutation& mutation) {
+  const std::string text = mutate(kModule, mutation);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), std::count(kModule.begin(), kModule.end(), '\n')) << "lines moved";
+  size_t begin = 0;
+  for (uint32_t line = 1; line < mutation.ptxLine; ++line) begin = text.find('\n', begin) + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Mutation, EveryOrderingInstructionIsBrokenInEveryWay) {
+  using Expected = std::tuple<uint32_t, Change, std::string>;
+  const std::vector<Expected> expected = {
+      {14, Change::Delete, ""},
+      {15, Change::Delete, ""},
+      {16, Change::SucceedAtOnce, "setp.eq.u32 %p1, 0, 0;"},
+      {16, Change::FlipParity,
+       "{ .reg .b32 mutated; mov.b32 mutated, %r2; xor.b32 mutated, mutated, 1; "
+       "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], mutated; }"},
+      {17, Change::Delete, ""},
+      {17, Change::PlainArrive, "mbarrier.arrive.shared::cta.b64 _, [%r1];"},
+      {17, Change::Add16Bytes,
+       "{ .reg .b32 mutated; mov.b32 mutated, 4096; add.u32 mutated, mutated, 16; "
+       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], mutated; }"},
+      {17, Change::Subtract16Bytes,
+       "{ .reg .b32 mutated; mov.b32 mutated, 4096; sub.u32 mutated, mutated, 16; "
+       "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], mutated; }"},
+      {18, Change::Delete, ""},
+      {19, Change::Add16Bytes,
+       "{ .reg .b32 mutated; mov.b32 mutated, %r2; add.u32 mutated, mutated, 16; "
+       "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], mutated, [%r3]; }"},
+      {19, Change::Subtract16Bytes,
+       "{ .reg .b32 mutated; mov.b32 mutated, %r2; sub.u32 mutated, mutated, 16; "
+       "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], mutated, [%r3]; }"},
+      {20, Change::Delete, ""},
+      {21, Change::Delete, ""},
+  };
+  std::vector<Expected> made;
+  for (const Mutation& mutation : mutationsOf(kModule, "k"))
+    made.emplace_back(mutation.ptxLine, mutation.change, mutatedLine(mutation));
+  EXPECT_EQ(made, expected);
+}
+
+TEST(Mutation, AGuardStaysWithItsInstruction) {
+  const Mutation wait{"k", 15, "", "@%p1 bar.sync 1, 64;", Change::Delete};
+  EXPECT_EQ(mutatedLine(wait), "");
+  EXPECT_EQ(mutationsOf(kModule, "k").at(1).instruction, wait.instruction);
+  const Mutation elsewhere{"k", 16, "", wait.instruction, Change::Delete};
+  EXPECT_THROW(mutate(kModule, elsewhere), std::invalid_argument);
+}
+
+TEST(Mutation, OtherKernelsBecomeEmptyLines) {
+  const std::string text = onlyKernel(kModule, "k");
+  EXPECT_EQ(text.find("other"), std::string::npos);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), std::count(kModule.begin(), kModule.end(), '\n'));
+  EXPECT_EQ(mutationsOf(text, "k").size(), mutationsOf(kModule, "k").size());
+  EXPECT_EQ(mutationsOf(text, "k").front().ptxLine, 14u);
+}
+
+TEST(SourcePositions, FollowInlinedCalls) {
+  const SourcePositions positions(
+      ".file 1 \"/a/kernel.cu\"\n"
+      ".file 2 \"/a/common/ptx/mbarrier.cuh\"\n"
+      ".loc 1 50 3\n"
+      ".loc 1 20 7, function_name $f, inlined_at 1 50 3\n"
+      ".loc 2 9 3, function_name $g, inlined_at 1 20 7\n"
+      "fence;\n"
+      ".loc 1 51 1\n"
+      "fence;\n");
+  EXPECT_EQ(positions.at(1), "");
+  EXPECT_EQ(positions.at(6), "kernel.cu:50/20");
+  EXPECT_EQ(positions.at(8), "kernel.cu:51");
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
