@@ -6,6 +6,25 @@
 #include "common/emulator/hazards/checker.hpp"
 
 namespace shiftconv::emulator::machine {
+namespace {
+
+/// Tells the hazard checker, if any, which operation is completing, until it has completed or failed.
+class Completing {
+ public:
+  Completing(hazards::HazardChecker* hazards, OperationId id) : hazards_(hazards) {
+    if (hazards_ != nullptr) hazards_->begin(id);
+  }
+  ~Completing() {
+    if (hazards_ != nullptr) hazards_->end();
+  }
+  Completing(const Completing&) = delete;
+  Completing& operator=(const Completing&) = delete;
+
+ private:
+  hazards::HazardChecker* hazards_;
+};
+
+}  // namespace
 
 AsyncQueue::AsyncQueue(SchedulePolicy policy, uint64_t seed) : policy_(policy), random_(seed) {
   // Some seeds complete operations almost at once, others hardly ever before somebody waits.
@@ -40,9 +59,8 @@ void AsyncQueue::run(Entry entry) {
   ++completed_;
   const AsyncOperation& operation = running.front().operation;
   try {
-    if (hazards != nullptr) hazards->begin(id);
+    const Completing completing(hazards, id);
     if (operation.complete) operation.complete();
-    if (hazards != nullptr) hazards->end();
   } catch (const EmulatorError& error) {
     if (!describe) throw;
     throw EmulatorError(error.kind(), std::string(error.what()) + "\n  asynchronous operation " + std::string(operation.name) +
