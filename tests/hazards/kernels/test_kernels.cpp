@@ -6,8 +6,8 @@ namespace shiftconv::tests {
 
 std::vector<Subject> testKernelSubjects() {
   std::vector<Subject> subjects;
-  for (const auto make : {pipelinedGemmSubject, scaledGemmSubject, clusterPairSubject, shiftRefillSubject, scalarExchangeSubject,
-                          lastBlockSumSubject})
+  for (const auto make : {pipelinedGemmSubject, scaledGemmSubject, clusterPairSubject, pairGemmSubject, shiftRefillSubject,
+                          scalarExchangeSubject, lastBlockSumSubject})
     subjects.push_back(make());
   subjects.push_back(tensormapEditSubject());
   return subjects;

@@ -15,6 +15,7 @@ namespace shiftconv::tests {
 Subject pipelinedGemmSubject();
 Subject scaledGemmSubject();
 Subject clusterPairSubject();
+Subject pairGemmSubject();
 Subject shiftRefillSubject();
 Subject scalarExchangeSubject();
 Subject lastBlockSumSubject();

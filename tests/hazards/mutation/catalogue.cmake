@@ -306,6 +306,46 @@ shiftconv_mutant(cluster_pair wrong_half_overwritten HAZARD
   "ptx::sharedAddress(shared.b[stage.index]) + rank * kHalfBytes"
   "ptx::sharedAddress(shared.b[stage.index]) + 0 * rank * kHalfBytes")
 
+# ---- pair_gemm -----------------------------------------------------------------------------------------------------------------
+shiftconv_mutant(pair_gemm own_warps_release_the_accumulator HAZARD
+  "The accumulators of both CTAs are overwritten when the warps of one CTA's number have drained theirs"
+  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kCtas * kEpilogueWarpCount);"
+  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueWarpCount);")
+shiftconv_mutant(pair_gemm peer_not_told_of_the_accumulator HAZARD
+  "The commit of an accumulator arrives in the even CTA only"
+  "ptx::tensorCommitInPair(at(shared.accumulatorFull[accumulator.index]), kBothCtas);"
+  "ptx::tensorCommitInPair(at(shared.accumulatorFull[accumulator.index]), 0b01);")
+shiftconv_mutant(pair_gemm release_in_the_own_cta HAZARD
+  "Warps of the odd CTA release the accumulator on a barrier that nobody waits for"
+  "ptx::mapToCta(at(shared.accumulatorEmpty[accumulator.index]), kLeader)"
+  "ptx::mapToCta(at(shared.accumulatorEmpty[accumulator.index]), ptx::clusterRank())")
+shiftconv_mutant(pair_gemm bytes_of_one_cta HAZARD
+  "A stage counts as full when as many bytes as one CTA loads have arrived"
+  "kCtas * (kBytesA + kBytesHalfB));"
+  "kBytesA + kBytesHalfB);")
+shiftconv_mutant(pair_gemm both_ctas_multiply HAZARD
+  "The odd CTA issues the multiplications, too"
+  "if (ptx::clusterRank() == kLeader && ptx::electOne())"
+  "if (ptx::electOne())")
+shiftconv_mutant(pair_gemm odd_cta_leaves_early HAZARD
+  "The odd CTA frees its columns and leaves while the even one may still multiply out of its shared memory"
+  "ptx::clusterBarrierSync();  // the peer may still multiply out of this CTA's memory, or arrive here"
+  "if (ptx::clusterRank() == kLeader) __syncthreads();")
+shiftconv_mutant(pair_gemm one_cta_frees HAZARD
+  "Only one CTA of the pair takes part in the deallocation"
+  "if (warp == kMmaWarp) ptx::tensorMemoryFreeInPair(accumulators, kColumns);"
+  "if (warp == kMmaWarp && ptx::clusterRank() == kLeader) ptx::tensorMemoryFreeInPair(accumulators, kColumns);")
+shiftconv_mutant(pair_gemm peer_load_counts_in_the_own_cta HAZARD
+  "Loads of the odd CTA count towards its own barrier, which nobody waits for"
+  "const uint32_t full = ptx::mapToCta(at(shared.full[stage.index]), kLeader);"
+  "const uint32_t full = ptx::mapToCta(at(shared.full[stage.index]), rank);")
+shiftconv_mutant(pair_gemm odd_cta_refills_at_once HAZARD
+  "The odd CTA refills a stage without waiting for the tensor core to release it"
+  "ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
+      if (rank == kLeader)"
+  "if (rank == kLeader) ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
+      if (rank == kLeader)")
+
 # ---- shift_refill --------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(shift_refill missing_refill HAZARD
   "The last lane of a window keeps the stale row that the shift left"

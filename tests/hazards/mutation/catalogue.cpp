@@ -27,6 +27,8 @@ constexpr struct {
      "tcgen05.commit.cta_group::2"},
     {"pipelined_gemm", "pair_commit_of_single_mma", "A commit of cta_group::2 is to track MMAs of cta_group::1",
      "tcgen05.commit.cta_group::1", "tcgen05.commit.cta_group::2"},
+    {"pair_gemm", "single_mma_among_pairs", "A multiplication of cta_group::1 among instructions of cta_group::2",
+     "tcgen05.mma.cta_group::2", "tcgen05.mma.cta_group::1"},
     {"shift_refill", "shift_of_a_pair", "A shift of cta_group::2 among instructions of cta_group::1", "tcgen05.shift.cta_group::1",
      "tcgen05.shift.cta_group::2"},
 };
