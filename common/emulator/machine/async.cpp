@@ -60,7 +60,9 @@ void AsyncQueue::run(Entry entry) {
   const AsyncOperation& operation = running.front().operation;
   try {
     const Completing completing(hazards, id);
+    running_ = &operation.issuer;
     if (operation.complete) operation.complete();
+    running_ = nullptr;
   } catch (const EmulatorError& error) {
     if (!describe) throw;
     throw EmulatorError(error.kind(), std::string(error.what()) + "\n  asynchronous operation " + std::string(operation.name) +

@@ -60,6 +60,8 @@ class AsyncQueue {
   /// Completes `id` now, its predecessors first.
   void force(OperationId id);
   void forceAll();
+  /// Issuer of the operation that is completing; nullptr when none is.
+  const IssuePoint* running() const { return running_; }
   bool empty() const { return pending_.empty(); }
   size_t size() const { return pending_.size(); }
 
@@ -94,6 +96,7 @@ class AsyncQueue {
   void randomStep();
   SchedulePolicy policy_;
   std::mt19937_64 random_;
+  const IssuePoint* running_ = nullptr;
   OperationId next_ = 1;
   uint64_t randomThreshold_ = 0;  ///< a random step completes an operation when the generator is below this
   uint64_t completed_ = 0;

@@ -47,11 +47,15 @@ void requireAlignedBarrier(const Execution& execution, const DecodedInstruction&
 }
 
 WaitReason barrierReason(const Cta& cta, uint32_t id) {
-  return {.text = {}, .mayTimeOut = false, .describe = [&cta, id] {
-            const NamedBarrier& barrier = cta.barriers[id];
-            return fmt::format("barrier {} of the CTA ({} of {} threads have arrived)", id, barrier.arrived,
-                               barrier.expected == 0 ? cta.liveThreads : barrier.expected);
-          }};
+  return {.text = {},
+          .mayTimeOut = false,
+          .describe =
+              [&cta, id] {
+                const NamedBarrier& barrier = cta.barriers[id];
+                return fmt::format("barrier {} of the CTA ({} of {} threads have arrived)", id, barrier.arrived,
+                                   barrier.expected == 0 ? cta.liveThreads : barrier.expected);
+              },
+          .target = {WaitTarget::Kind::Barrier, &cta, id}};
 }
 
 /// Arrives on first execution, and sleeps until the round is complete; `done(lanes, id, round)` then.
@@ -159,10 +163,14 @@ void clusterWait(Execution& execution, const DecodedInstruction& instruction) {
   if (instruction.immediate & kAligned) execution.warp.requireAligned(execution.mask, "barrier.cluster.wait.aligned");
   if (waitAtClusterBarrier(execution.warp, execution.mask)) return;
   const Cluster& cluster = execution.warp.cta.cluster;
-  execution.warp.block({.text = {}, .mayTimeOut = false, .describe = [&cluster] {
-                          return fmt::format("the cluster barrier ({} of {} threads have arrived)", cluster.barrier.arrived,
-                                             cluster.liveThreads);
-                        }});
+  execution.warp.block({.text = {},
+                        .mayTimeOut = false,
+                        .describe =
+                            [&cluster] {
+                              return fmt::format("the cluster barrier ({} of {} threads have arrived)", cluster.barrier.arrived,
+                                                 cluster.liveThreads);
+                            },
+                        .target = {WaitTarget::Kind::ClusterBarrier, nullptr, 0}});
 }
 
 template <Handler kHandler>

@@ -8,6 +8,7 @@
 #include "common/emulator/error.hpp"
 #include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/machine/report.hpp"
+#include "common/emulator/machine/wait_graph.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 #include "common/emulator/tensor/tensor_state.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
@@ -39,6 +40,10 @@ Dim3 ctaOfRank(Dim3 cluster, Dim3 clusterId, uint32_t rank) {
 Cta::Cta(Cluster& owner, uint32_t ctaRank, Dim3 ctaIndex)
     : cluster(owner), rank(ctaRank), ctaid(ctaIndex), shared(sharedBytes(owner)), mbarriers(shared) {
   liveThreads = static_cast<uint32_t>(cluster.config.block.count());
+  mbarriers.whoArrives = [this] {
+    if (const IssuePoint* issuer = cluster.queue.running()) return *issuer;
+    return cluster.runningWarp == nullptr ? IssuePoint{rank, 0, 0, nullptr} : cluster.runningWarp->issuePoint(0);
+  };
   tensor = std::make_unique<tensor::TensorUnit>(*this);
   bulkGroups = std::make_unique<tma::BulkGroups>(*this);
 }
@@ -141,6 +146,7 @@ bool Cluster::runWarps(uint64_t& budget) {
   for (size_t i = 0; i < warps_.size(); ++i) {
     Warp::State& warp = *warps_[(first + i) % warps_.size()]->state;
     if (warp.finished()) continue;
+    runningWarp = &warp.warp;
     ran += warp.run(random ? 1 + random_() % kTurn : kTurn);
   }
   executed_ += ran;
@@ -161,8 +167,8 @@ void Cluster::resolveStandstill() {
   if (!any)
     throw EmulatorError(
         ErrorKind::Deadlock,
-        fmt::format("deadlock in kernel {}, cluster ({},{},{}): no warp can run and no operation is outstanding\n{}",
-                    kernel.source->name, clusterId.x, clusterId.y, clusterId.z, report()));
+        fmt::format("deadlock in kernel {}, cluster ({},{},{}): no warp can run and no operation is outstanding\n{}{}",
+                    kernel.source->name, clusterId.x, clusterId.y, clusterId.z, report(), describeWaitGraph(*this)));
   ++fruitlessTimeOuts_;
   activityAtTimeOut_ = activity();
   globalReadsAtTimeOut_ = globalReads;

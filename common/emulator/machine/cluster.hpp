@@ -117,6 +117,7 @@ class Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   std::unique_ptr<hazards::HazardChecker> hazards;  ///< nullptr: hazards are not looked for
   ClusterBarrier barrier;
+  const Warp* runningWarp = nullptr;
   uint32_t liveThreads = 0;
   /// Increased by anything a sleeping warp might wait for (barrier phase, TMEM dealloc, group completion).
   uint64_t wakeups = 0;
@@ -147,11 +148,20 @@ class Cluster {
   bool finished_ = false;
 };
 
+/// What could end a wait, for reports of deadlocks.
+struct WaitTarget {
+  enum class Kind : uint8_t { Other, Mbarrier, Barrier, ClusterBarrier };
+  Kind kind = Kind::Other;
+  const Cta* cta = nullptr;
+  uint32_t id = 0;  ///< shared offset of the mbarrier, or number of the barrier
+};
+
 /// What a blocked group of lanes waits for; the instruction is executed again after any wakeup.
 struct WaitReason {
   std::string text;                         ///< "mbarrier at shared offset 0x410, parity 0 (phase 0, pending 1, tx 4096)"
   bool mayTimeOut = false;                  ///< try_wait: returns false once when nothing else can happen
   std::function<std::string()> describe{};  ///< instead of `text`, when making the text would be slow
+  WaitTarget target{};
 };
 
 /// 32 lanes with their own program counters. Public part: what instruction handlers use.

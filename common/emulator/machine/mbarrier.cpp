@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/emulator/error.hpp"
@@ -94,11 +95,30 @@ uint64_t MbarrierTable::arrive(uint32_t offset, uint32_t count, bool drop, bool 
     fail(fmt::format(".noComplete arrive with count {} would complete the phase of the {}", count, describe(offset)));
   const uint64_t before = encode(state);
   if (hazards_ != nullptr) hazards_->mbarrierSignalled(rank_, offset, state.phase);
+  remember(offset);
   if (drop) state.expected -= count;
   state.pending -= count;
   advanceIfComplete(offset, state);
   store(offset, state);
   return before;
+}
+
+void MbarrierTable::remember(uint32_t offset) {
+  constexpr size_t kRemembered = 8;
+  if (!whoArrives) return;
+  std::vector<IssuePoint>& known = arrivers_[offset];
+  if (known.size() == kRemembered) return;
+  const IssuePoint point = whoArrives();
+  const bool isKnown = std::any_of(known.begin(), known.end(), [&](const IssuePoint& arriver) {
+    return arriver.ctaRank == point.ctaRank && arriver.warp == point.warp && arriver.instruction == point.instruction;
+  });
+  if (!isKnown) known.push_back(point);
+}
+
+const std::vector<IssuePoint>& MbarrierTable::arrivers(uint32_t offset) const {
+  static const std::vector<IssuePoint> kNobody;
+  const auto found = arrivers_.find(offset);
+  return found == arrivers_.end() ? kNobody : found->second;
 }
 
 void MbarrierTable::addPending(uint32_t offset, uint32_t count) {
@@ -126,6 +146,7 @@ void MbarrierTable::completeTransactions(uint32_t offset, uint32_t bytes) {
     fail(fmt::format("complete_tx of {} bytes at the {}: the transaction count would fall below -{}", bytes, describe(offset),
                      kMaximumTransactions));
   if (hazards_ != nullptr) hazards_->mbarrierSignalled(rank_, offset, state.phase);
+  remember(offset);
   state.transactions -= static_cast<int32_t>(bytes);
   advanceIfComplete(offset, state);
   store(offset, state);

@@ -5,8 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
+#include <vector>
+
+#include "common/emulator/machine/async.hpp"
 
 namespace shiftconv::emulator::hazards {
 class HazardChecker;
@@ -45,6 +49,11 @@ class MbarrierTable {
   const State* find(uint32_t offset) const;
   /// "mbarrier at shared offset 0x410 (phase 0, pending 1 of 1, tx 4096)", for reports.
   std::string describe(uint32_t offset) const;
+  /// The first few instructions that arrived on the barrier or completed transactions there, over all phases; for reports of
+  /// deadlocks.
+  const std::vector<IssuePoint>& arrivers(uint32_t offset) const;
+  /// Tells who is arriving; set by the CTA.
+  std::function<IssuePoint()> whoArrives;
   /// Rises whenever any barrier of the table completes a phase; sleeping warps compare it.
   uint64_t generation() const { return generation_; }
   void watch(hazards::HazardChecker* hazards, uint32_t rank) {
@@ -61,7 +70,9 @@ class MbarrierTable {
   SharedMemory& shared_;
   hazards::HazardChecker* hazards_ = nullptr;  ///< told of signals by operations and of completed phases
   uint32_t rank_ = 0;
+  void remember(uint32_t offset);
   std::unordered_map<uint32_t, State> barriers_;
+  std::unordered_map<uint32_t, std::vector<IssuePoint>> arrivers_;
   uint64_t generation_ = 0;
 };
 

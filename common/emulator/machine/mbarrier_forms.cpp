@@ -147,10 +147,15 @@ void tryWait(Execution& execution, const DecodedInstruction& instruction) {
     const SharedObject object = sharedObject(execution, instruction.as<MbarrierDetail>().barrier, lane);
     const bool parity = instruction.as<MbarrierDetail>().parity;
     const uint32_t value = parity ? execution.lanes<uint32_t>(instruction.operand[1])[lane] : 0;
-    execution.warp.block(waiting, {.text = {}, .mayTimeOut = true, .describe = [object, parity, value] {
-                                     return (parity ? fmt::format("parity {} at the ", value) : std::string("a phase of the ")) +
-                                            object.cta->mbarriers.describe(object.offset);
-                                   }});
+    execution.warp.block(waiting,
+                         {.text = {},
+                          .mayTimeOut = true,
+                          .describe =
+                              [object, parity, value] {
+                                return (parity ? fmt::format("parity {} at the ", value) : std::string("a phase of the ")) +
+                                       object.cta->mbarriers.describe(object.offset);
+                              },
+                          .target = {WaitTarget::Kind::Mbarrier, object.cta, object.offset}});
   }
   assign(execution.predicate(instruction.operand[0]), answered, done);
 }

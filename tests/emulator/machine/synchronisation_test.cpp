@@ -178,6 +178,27 @@ TEST(Deadlock, ReportSaysWhoWaitsForWhat) {
     EXPECT_CONTAINS(error.what(), "mbarrier.try_wait.parity.shared.b64 %p2, [%r3], 0;");
     EXPECT_CONTAINS(error.what(), "warp 1\n  lanes 0xffffffff wait for barrier 3 of the CTA (32 of 64 threads have arrived)");
     EXPECT_CONTAINS(error.what(), "outstanding asynchronous operations: 0");
+    EXPECT_CONTAINS(error.what(), "warp 0 of CTA rank 0 can be woken by\n  warp 0 of CTA rank 0, which arrived before at PTX line");
+    EXPECT_CONTAINS(error.what(), "warp 1 of CTA rank 0 can be woken by\n  warp 0 of CTA rank 0\n");
+  }
+}
+
+// Each warp arrives on the other's barrier, and the second time only after its own was completed.
+TEST(Deadlock, ReportNamesTheCycleOfWarpsThatWaitForEachOther) {
+  const std::string ptx = R"(.shared .align 8 .b8 bar[16];)" + std::string(kBegin) + R"(
+    mov.u32 %r3, bar; setp.eq.u32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared.b64 [%r3], 32; @%p1 mbarrier.init.shared.b64 [%r3+8], 32; bar.sync 0;
+    shl.b32 %r4, %r2, 3; add.u32 %r5, %r3, %r4; xor.b32 %r4, %r4, 8; add.u32 %r6, %r3, %r4;
+    mbarrier.arrive.shared.b64 _, [%r6];
+  V: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0; @!%p2 bra V;
+  W: mbarrier.try_wait.parity.shared.b64 %p2, [%r5], 1; @!%p2 bra W;
+    mbarrier.arrive.shared.b64 _, [%r6];
+    ret; })";
+  for (const Options& options : schedules(3)) {
+    const EmulatorError error = errorOf(ptx, threads(64), options);
+    EXPECT_EQ(error.kind(), ErrorKind::Deadlock);
+    EXPECT_CONTAINS(error.what(), "cycle: warp ");
+    EXPECT_CONTAINS(error.what(), "warp 0 of CTA rank 0 -> warp 1 of CTA rank 0");
   }
 }
 
