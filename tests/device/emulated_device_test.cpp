@@ -95,6 +95,14 @@ TEST(CountersJson, CarriesEveryField) {
   kernel.counters.warpInstructions = {100, 200};
   kernel.counters.threadInstructions = {3200, 200};
   kernel.counters.use(emulator::Unproven::U3);
+  emulator::Hazard hazard;
+  hazard.kind = emulator::HazardKind::ProxyFence;
+  hazard.first.what = "write of shared memory";
+  hazard.first.ptxLine = 17;
+  hazard.second.where = "PTX line 19";
+  hazard.missing = "fence.proxy.async";
+  hazard.count = 21;
+  kernel.hazards = {hazard};
   const auto json = nlohmann::json::parse(countersJson({kernel, kernel}));
   EXPECT_EQ(json["launches"], 6);
   EXPECT_EQ(json["host_seconds"], 1.0);
@@ -107,6 +115,13 @@ TEST(CountersJson, CarriesEveryField) {
   EXPECT_EQ(entry["warps"][1]["role"], "warp 1");
   EXPECT_EQ(entry["warps"][1]["warp_instructions"], 200);
   EXPECT_EQ(entry["unproven"], (nlohmann::json{{"U3", 1}}));
+  ASSERT_EQ(entry["hazards"].size(), 1u);
+  EXPECT_EQ(entry["hazards"][0]["kind"], "missing proxy fence");
+  EXPECT_EQ(entry["hazards"][0]["first"]["ptx_line"], 17);
+  EXPECT_EQ(entry["hazards"][0]["second"]["where"], "PTX line 19");
+  EXPECT_EQ(entry["hazards"][0]["missing"], "fence.proxy.async");
+  EXPECT_EQ(entry["hazards"][0]["count"], 21);
+  EXPECT_NE(formatKernelCounters({kernel}).find("hazard (missing proxy fence)"), std::string::npos);
 }
 
 TEST_F(EmulatedDeviceTest, KnowsItsStreams) {

@@ -33,6 +33,12 @@ TEST(EmulatedOptions, SetEveryOption) {
   EXPECT_EQ(options.hostThreads, 3u);
   EXPECT_TRUE(setEmulatedOption(options, "instruction_limit", "12345").ok());
   EXPECT_EQ(options.instructionLimit, 12345u);
+  EXPECT_TRUE(setEmulatedOption(options, "hazards", "warn").ok());
+  EXPECT_EQ(options.hazards, emulator::HazardMode::Warn);
+  EXPECT_TRUE(setEmulatedOption(options, "hazards", "error").ok());
+  EXPECT_EQ(options.hazards, emulator::HazardMode::Error);
+  EXPECT_TRUE(setEmulatedOption(options, "hazards", "off").ok());
+  EXPECT_EQ(options.hazards, emulator::HazardMode::Off);
 }
 
 TEST(EmulatedOptions, ChooseAlternativesByNumberAndByName) {

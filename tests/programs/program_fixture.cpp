@@ -72,7 +72,9 @@ std::string PtxrunTest::ptxrunOk(const std::vector<std::string>& arguments) cons
 
 const std::vector<std::vector<std::string>>& PtxrunTest::schedules() {
   static const std::vector<std::vector<std::string>> all{
-      {"--policy", "earliest"}, {"--policy", "latest"}, {"--policy", "random", "--seed", "1", "--repeat", "5"}};
+      {"--policy", "earliest", "--hazards", "error"},
+      {"--policy", "latest", "--hazards", "error"},
+      {"--policy", "random", "--seed", "1", "--repeat", "5", "--hazards", "error"}};
   return all;
 }
 

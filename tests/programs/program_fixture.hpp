@@ -52,7 +52,8 @@ class PtxrunTest : public testing::Test {
 
   int between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); }
 
-  /// Options for every schedule: earliest, latest, several random ones (whose outputs ptxrun compares with each other).
+  /// Options for every schedule: earliest, latest, several random ones (whose outputs ptxrun compares with each other). A hazard
+  /// is an error in all of them.
   static const std::vector<std::vector<std::string>>& schedules();
 
   static constexpr unsigned kSeed = 815;

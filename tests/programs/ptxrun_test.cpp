@@ -147,5 +147,23 @@ TEST_F(Ptxrun, DifferentOutputsOfRepeatedLaunchesAreNoticed) {
               {"missing_wait", "st.global"});
 }
 
+// With the copy completing at issue the output is right: only the checker sees that nobody waited.
+TEST_F(Ptxrun, HazardsAreReportedWithBothSourceLinesAndAnExitStatus) {
+  write("x.npy", "i32", {64}, std::vector<int32_t>(64, 7));
+  const std::vector<std::string> command{ptx("missing_wait"), "--block", "64",           "--arg", "buf:x.npy", "--arg",
+                                         "out:y.npy:i32:64",  "--roles", "loader,reader"};
+  EXPECT_EQ(ptxrun(command).exitCode, 0);
+  std::vector<std::string> watched = command;
+  watched.insert(watched.end(), {"--hazards", "warn"});
+  const ProgramResult warned = ptxrun(watched);
+  EXPECT_EQ(warned.exitCode, 5) << warned.output << warned.errors;
+  expectParts(warned.errors, {"hazard (race): read of shared memory bytes", "(reader), lane",
+                              "missing_wait.cu:", "cp.async.bulk load", "missing: a wait for the mbarrier", "different hazards"});
+  watched.back() = "error";
+  const ProgramResult stopped = ptxrun(watched);
+  EXPECT_EQ(stopped.exitCode, 3) << stopped.output << stopped.errors;
+  expectParts(stopped.errors, {"launch 1 of 1 failed", "hazard"});
+}
+
 }  // namespace
 }  // namespace shiftconv::tests
