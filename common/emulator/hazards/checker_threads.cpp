@@ -199,7 +199,8 @@ void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machin
 void HazardChecker::mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) {
   Mbarrier* barrier = mbarrier(rank, offset);
   if (running_ == nullptr || barrier == nullptr) return;
-  requireInitialised(*barrier, running_->view, true, running_->issuer, "signal to the mbarrier by an asynchronous operation");
+  requireInitialised(*barrier, running_->view, !running_->genericProxy, running_->issuer,
+                     "signal to the mbarrier by an asynchronous operation");
   // What its issuer had acquired happened before the operation, and so before its signal. The issuer's own accesses are left
   // out: an operation publishes what it did itself.
   barrier->gathering.join(running_->view.base);
