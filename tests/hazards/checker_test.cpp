@@ -235,9 +235,10 @@ WAIT:
   @!%p2 bra WAIT;
 )",
        {{"no_init_fence", "@%p0 fence.mbarrier_init.release.cluster;", "", HazardKind::BarrierLifetime, "fence.mbarrier_init"}}});
-  all.push_back({"async_copy",
-                 threads(64),
-                 R"(
+  all.push_back(
+      {"async_copy",
+       threads(64),
+       R"(
   st.global.u32 [%rd2], %r0;
   cp.async.ca.shared.global [%r6], [%rd2], 4;
   cp.async.commit_group;
@@ -249,9 +250,10 @@ WAIT:
   bar.sync 1;
   st.global.u32 [%rd2], %r8;
 )",
-                 {{"no_wait", "cp.async.wait_group 0;", "", HazardKind::Race, "cp.async.wait_group"},
-                  {"no_barrier", "bar.sync 0;", "", HazardKind::Race, "cp.async.wait_group"},
-                  {"waits_for_too_few", "wait_group 0;", "wait_group 1;", HazardKind::Race, "cp.async.wait_group"}}});
+       {{"no_wait", "cp.async.wait_group 0;", "", HazardKind::Race, "cp.async.wait_group"},
+        {"no_barrier", "bar.sync 0;", "", HazardKind::Race, "cp.async.wait_group"},
+        {"waits_for_too_few", "wait_group 0;", "wait_group 1;", HazardKind::Race, "cp.async.wait_group"},
+        {"one_lane_waits", "cp.async.wait_group 0;", "@%p0 cp.async.wait_group 0;", HazardKind::Race, "cp.async.wait_group"}}});
   all.push_back({"async_copy_arrive",
                  threads(64),
                  R"(

@@ -84,6 +84,8 @@ void HazardChecker::waitedTogether(const Warp& warp, const std::vector<Operation
 
 void HazardChecker::addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) {
   threadOf(warp, lane).groups[static_cast<size_t>(kind)].open.push_back(id);
+  if (kind != Group::Copy) return;
+  if (Operation* copy = operations_.find(id)) copy->copyingLanes |= LaneMask{1} << lane;
 }
 
 void HazardChecker::commitGroup(Group kind, const Warp& warp, unsigned lane) {

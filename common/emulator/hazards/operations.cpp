@@ -67,12 +67,24 @@ bool OperationTable::proves(const Completion& completion, const View& view, bool
   return false;
 }
 
+/// An mbarrier speaks for all copying lanes, a wait only for the lane that waited.
+bool OperationTable::isCopyKnown(const Operation& copy, const View& view, bool tensor) {
+  uint32_t open = copy.copyingLanes;
+  for (const Completion& completion : copy.completions) {
+    if (!proves(completion, view, tensor)) continue;
+    if (completion.kind != Completion::Kind::Thread) return true;
+    open &= ~(uint32_t{1} << completion.index % machine::kWarpLanes);
+  }
+  return open == 0;
+}
+
 bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor) {
   const auto any = [&](const std::vector<Completion>& completions) {
     return std::any_of(completions.rbegin(), completions.rend(),
                        [&](const Completion& completion) { return proves(completion, view, tensor); });
   };
-  if (any(operation.completions)) return true;
+  if (operation.copyingLanes == 0 && any(operation.completions)) return true;
+  if (operation.copyingLanes != 0 && isCopyKnown(operation, view, tensor)) return true;
   if (operation.firstCommit != SIZE_MAX) {
     const auto& commits = commits_[operation.view.thread].completions;
     for (size_t i = operation.firstCommit; i < commits.size(); ++i)

@@ -43,6 +43,7 @@ struct Operation {
   View view;
   bool usesGlobal = false;                   ///< has touched global memory
   bool genericProxy = false;                 ///< cp.async: accesses like ordinary ones
+  uint32_t copyingLanes = 0;                 ///< cp.async: lanes that copy together, each of which has to wait for its own share
   machine::AsyncOperation::Pairs pairs;      ///< kind and accumulator; `before` moves to the next member
   std::vector<machine::OperationId> before;  ///< ordered before it by the pairs of tcgen05 or by construction
   std::vector<Completion> completions;
@@ -79,6 +80,7 @@ class OperationTable {
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
   bool isBefore(const Operation& earlier, const Operation& later);
   /// Whether `view` has seen the completion.
+  static bool isCopyKnown(const Operation& copy, const View& view, bool tensor);
   static bool proves(const Completion& completion, const View& view, bool tensor);
   /// Told of the completions of operations that a thread or an mbarrier shows, and of all that came before these.
   std::function<void(machine::OperationId, const Completion&)> completed;

@@ -8,13 +8,16 @@
 namespace shiftconv::emulator::machine {
 namespace {
 
-/// Tells the hazard checker, if any, which operation is completing, until it has completed or failed.
+/// Notes which operation is completing, until it has completed or failed.
 class Completing {
  public:
-  Completing(hazards::HazardChecker* hazards, OperationId id) : hazards_(hazards) {
+  Completing(hazards::HazardChecker* hazards, OperationId id, const IssuePoint*& running, const IssuePoint& issuer)
+      : hazards_(hazards), running_(running) {
+    running_ = &issuer;
     if (hazards_ != nullptr) hazards_->begin(id);
   }
   ~Completing() {
+    running_ = nullptr;
     if (hazards_ != nullptr) hazards_->end();
   }
   Completing(const Completing&) = delete;
@@ -22,6 +25,7 @@ class Completing {
 
  private:
   hazards::HazardChecker* hazards_;
+  const IssuePoint*& running_;
 };
 
 }  // namespace
@@ -59,10 +63,8 @@ void AsyncQueue::run(Entry entry) {
   ++completed_;
   const AsyncOperation& operation = running.front().operation;
   try {
-    const Completing completing(hazards, id);
-    running_ = &operation.issuer;
+    const Completing completing(hazards, id, running_, operation.issuer);
     if (operation.complete) operation.complete();
-    running_ = nullptr;
   } catch (const EmulatorError& error) {
     if (!describe) throw;
     throw EmulatorError(error.kind(), std::string(error.what()) + "\n  asynchronous operation " + std::string(operation.name) +
