@@ -193,6 +193,21 @@ shiftconv_mutant(pipelined_gemm proxy_fence_behind_the_barrier CORRECT
   "ptx::storeTile2d(&mapC, column, row, ptx::sharedAddress(shared.output));"
   "ptx::fenceProxyAsyncShared();
       ptx::storeTile2d(&mapC, column, row, ptx::sharedAddress(shared.output));")
+shiftconv_mutant(pipelined_gemm every_lane_releases_the_accumulator CORRECT
+  "All lanes arrive instead of one lane behind __syncwarp"
+  "    __syncwarp();
+    if (lane == 0) ptx::mbarrierArrive"
+  "    ptx::mbarrierArrive"
+  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueThreads / 32);"
+  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueThreads);")
+shiftconv_mutant(pipelined_gemm bytes_expected_behind_the_loads CORRECT
+  "The phase cannot end before the arrival, so the bytes may be expected after the loads were issued"
+  "      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);
+"
+  ""
+  "&mapB, chunk * kTileK, column, full);"
+  "&mapB, chunk * kTileK, column, full);
+      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);")
 
 # ---- scaled_gemm ---------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(scaled_gemm scale_columns_shared_by_stages HAZARD
@@ -469,6 +484,16 @@ shiftconv_mutant(scalar_exchange lanes_exchange_without_barrier HAZARD
   "    __shared__ uint32_t values[kThreads];
     values[threadIdx.x] = value;
     const uint32_t below = values[lane >= distance ? threadIdx.x - distance : threadIdx.x];")
+shiftconv_mutant(scalar_exchange flag_between_fences CORRECT
+  "Relaxed accesses to the flag between fences order as release and acquire do"
+  "ptx::storeRelease(published + blockIdx.x, 1);"
+  "__threadfence();
+    *const_cast<volatile uint32_t*>(published + blockIdx.x) = 1;"
+  "while (ptx::loadAcquire(published + blockIdx.x - 1) == 0) {
+    }"
+  "while (*const_cast<const volatile uint32_t*>(published + blockIdx.x - 1) == 0) {
+    }
+    __threadfence();")
 
 # ---- last_block_sum ------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(last_block_sum fence_of_the_cta_only HAZARD
@@ -521,6 +546,12 @@ shiftconv_mutant(tensormap_edit map_acquired_by_another_thread HAZARD
   "      if (threadIdx.x == 0) {
         ptx::acquireTensorMap(edited);"
   "      if (threadIdx.x == 1) ptx::acquireTensorMap(edited);
+      if (threadIdx.x == 0) {")
+shiftconv_mutant(tensormap_edit map_acquired_by_every_lane CORRECT
+  "All lanes acquire the map before one of them uses it"
+  "      if (threadIdx.x == 0) {
+        ptx::acquireTensorMap(edited);"
+  "      ptx::acquireTensorMap(edited);
       if (threadIdx.x == 0) {")
 shiftconv_mutant(tensormap_edit map_stored_by_threads HAZARD
   "The map is published with ordinary stores instead of tensormap.cp_fenceproxy"

@@ -117,8 +117,10 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Limits
   const auto printKind = [&](MutantKind kind) {
     for (size_t i = 0; i < mutants.size(); ++i)
       if (mutants[i].kind == kind)
-        fmt::print("{:<16} {:<44} {:<17} {}.  [{}]\n", mutants[i].kernel, mutants[i].name, toString(judgements[i].verdict),
-                   mutants[i].what, judgements[i].how);
+        fmt::print(
+            "{:<16} {:<44} {:<17} {}.  [{}]\n", mutants[i].kernel, mutants[i].name,
+            kind == MutantKind::Correct && judgements[i].verdict == Verdict::Survived ? "silent" : toString(judgements[i].verdict),
+            mutants[i].what, judgements[i].how);
   };
   fmt::print("\nHand-made mutants:\n");
   printKind(MutantKind::Hazard);
