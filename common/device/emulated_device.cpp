@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/device/emulated_options.hpp"
+#include "common/emulator/hazards/host_work.hpp"
 
 namespace shiftconv::device {
 namespace {
@@ -75,7 +76,49 @@ Status EmulatedDevice::allocate(size_t bytes, Address& address) {
 }
 
 Status EmulatedDevice::release(Address address) {
-  return guarded([&] { emulator_.memory().release(address); });
+  return guarded([&] {
+    try {
+      if (const uint64_t bytes = emulator_.memory().allocationBytes(address); bytes != 0)
+        checkHazards("release", emulator::hazards::kHostStream, address, bytes, true);
+    } catch (...) {
+      emulator_.memory().release(address);
+      throw;
+    }
+    emulator_.memory().release(address);
+  });
+}
+
+emulator::hazards::StreamPlace EmulatedDevice::enqueue(Stream stream) {
+  const std::lock_guard guard(mutex_);
+  return order_.enqueue(stream);
+}
+
+void EmulatedDevice::synchronized(Stream stream) {
+  const std::lock_guard guard(mutex_);
+  order_.synchronized(stream);
+}
+
+std::byte* EmulatedDevice::hostAccess(const char* name, Stream stream, Address address, size_t bytes, bool writes) {
+  if (options().hazards == emulator::HazardMode::Off) return emulator_.memory().access(address, bytes, 1, writes);
+  // As work of a stream, not as an act of the host that comes before everything.
+  const emulator::machine::GlobalMemory::DeviceScope scope;
+  std::byte* const pointer = emulator_.memory().access(address, bytes, 1, writes);
+  checkHazards(name, stream, address, bytes, writes);
+  return pointer;
+}
+
+void EmulatedDevice::checkHazards(const char* name, Stream stream, Address address, size_t bytes, bool writes) {
+  const emulator::HazardMode mode = options().hazards;
+  if (mode == emulator::HazardMode::Off) return;
+  const emulator::hazards::StreamPlace place = enqueue(stream);
+  emulator::hazards::Reporter reporter(mode);
+  emulator::hazards::checkHostWork(emulator_.memory().watch(), reporter, name, place, address, bytes, writes);
+  const std::lock_guard guard(mutex_);
+  for (emulator::Hazard& hazard : reporter.take()) {
+    KernelCounters& kernel = counters_[hazard.first.kernel];
+    kernel.kernel = hazard.first.kernel;
+    kernel.hazards.push_back(std::move(hazard));
+  }
 }
 
 Status EmulatedDevice::streamLock(Stream stream, std::shared_ptr<std::mutex>& lock) {
@@ -91,21 +134,24 @@ Status EmulatedDevice::copyToDevice(Address destination, const void* source, siz
   std::shared_ptr<std::mutex> lock;
   if (Status status = streamLock(stream, lock); !status.ok() || bytes == 0) return status;
   const std::lock_guard guard(*lock);
-  return guarded([&] { std::memcpy(emulator_.memory().access(destination, bytes, 1, true), source, bytes); });
+  return guarded([&] { std::memcpy(hostAccess("copyToDevice", stream, destination, bytes, true), source, bytes); });
 }
 
 Status EmulatedDevice::copyToHost(void* destination, Address source, size_t bytes, Stream stream) {
   std::shared_ptr<std::mutex> lock;
   if (Status status = streamLock(stream, lock); !status.ok() || bytes == 0) return status;
   const std::lock_guard guard(*lock);
-  return guarded([&] { std::memcpy(destination, emulator_.memory().access(source, bytes, 1, false), bytes); });
+  return guarded([&] {
+    std::memcpy(destination, hostAccess("copyToHost", stream, source, bytes, false), bytes);
+    synchronized(stream);
+  });
 }
 
 Status EmulatedDevice::fill(Address destination, uint8_t value, size_t bytes, Stream stream) {
   std::shared_ptr<std::mutex> lock;
   if (Status status = streamLock(stream, lock); !status.ok() || bytes == 0) return status;
   const std::lock_guard guard(*lock);
-  return guarded([&] { std::memset(emulator_.memory().access(destination, bytes, 1, true), value, bytes); });
+  return guarded([&] { std::memset(hostAccess("fill", stream, destination, bytes, true), value, bytes); });
 }
 
 Status EmulatedDevice::createStream(Stream& stream) {
@@ -127,6 +173,7 @@ Status EmulatedDevice::synchronize(Stream stream) {
   std::shared_ptr<std::mutex> lock;
   if (Status status = streamLock(stream, lock); !status.ok()) return status;
   const std::lock_guard guard(*lock);  // a launch of another host thread may be running in this stream
+  synchronized(stream);
   return {};
 }
 
@@ -170,6 +217,7 @@ Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, 
   const std::lock_guard streamGuard(*lock);
   emulator::Options options = this->options();
   options.warpRoles = loaded->warpRoles;
+  options.place = enqueue(stream);
   return guarded([&] {
     emulator::LaunchReport report = emulator_.launch(*loaded->module, loaded->name, config, arguments, options);
     const std::lock_guard guard(mutex_);

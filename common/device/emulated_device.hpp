@@ -1,4 +1,8 @@
 // The PTX emulator as a device. Work is done when it is enqueued; a stream only keeps its launches apart from each other.
+//
+// The hazard checker (option "hazards") still holds callers to what streams promise on a GPU: launches, copyToDevice and fill
+// are ordered within their stream only; synchronize() and copyToHost() let the host wait for their stream, and so order its work
+// before whatever is enqueued later, anywhere; an allocation is released only when no work that uses it can be under way.
 #pragma once
 
 #include <map>
@@ -60,6 +64,12 @@ class EmulatedDevice final : public Device {
   struct LoadedKernel;
   struct ModuleHolder;
 
+  /// The bytes, for the host to read or write them in a stream. With hazards looked for: asks whether work of other streams is
+  /// in the way, and remembers what is done here. Throws what the emulator throws.
+  std::byte* hostAccess(const char* name, Stream stream, Address address, size_t bytes, bool writes);
+  void checkHazards(const char* name, Stream stream, Address address, size_t bytes, bool writes);
+  emulator::hazards::StreamPlace enqueue(Stream stream);
+  void synchronized(Stream stream);
   /// The lock that orders work of one stream.
   Status streamLock(Stream stream, std::shared_ptr<std::mutex>& lock);
 
@@ -71,6 +81,7 @@ class EmulatedDevice final : public Device {
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;
   std::map<Stream, std::shared_ptr<std::mutex>> streams_;
   Stream nextStream_ = 1;
+  emulator::hazards::StreamOrder order_;
   std::map<std::string, KernelCounters, std::less<>> counters_;
 };
 

@@ -139,7 +139,7 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
                          .cluster = extent(checked.cluster),
                          .warpsPerCta = warpsOf(checked.block),
                          .warpRoles = options.warpRoles,
-                         .place = {}});
+                         .place = options.place});
   try {
     report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options, watched.get());
   } catch (const EmulatorError& error) {

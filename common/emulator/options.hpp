@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/emulator/hazards/report.hpp"
+#include "common/emulator/hazards/stream_order.hpp"
 
 namespace shiftconv::emulator {
 
@@ -86,6 +88,8 @@ struct Options {
   std::vector<std::string> warpRoles;  ///< `warpRoles[i]` names warp i of a CTA in hazard reports; may be short or empty
   unsigned hostThreads = 0;            ///< 0: one per host core
   uint64_t instructionLimit = 0;       ///< warp instructions per launch; 0: none
+  /// The place of the launch among the work of all streams, for the hazard checker; nothing: after all that has finished.
+  std::optional<hazards::StreamPlace> place;
 };
 
 }  // namespace shiftconv::emulator

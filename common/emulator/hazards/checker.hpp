@@ -49,7 +49,7 @@ namespace shiftconv::emulator::hazards {
 using machine::LaneMask;
 using machine::OperationId;
 
-enum class FenceKind : uint8_t { AsyncProxy, MbarrierInit, Memory, TensorBefore, TensorAfter };
+enum class FenceKind : uint8_t { AsyncProxy, MbarrierInit, Memory, MapRelease, TensorBefore, TensorAfter };
 
 /// What shows a thread that an operation with this name has finished, in words.
 std::string proofOfCompletion(std::string_view name, bool tensor);

@@ -37,6 +37,7 @@ void HazardChecker::publish(Gathering& gathering, uint32_t index) {
   gathering.join(thread.view.base);
   raise(gathering.clock.generic, index, clocks_[index / kWarpLanes]);
   if (thread.view.proxied != 0) raise(gathering.clock.proxied, index, thread.view.proxied);
+  if (thread.view.mapped != 0) raise(gathering.clock.mapped, index, thread.view.mapped);
   if (thread.tensorReleased != 0) raise(gathering.clock.tensor, index, thread.tensorReleased);
 }
 
@@ -69,6 +70,13 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
         for (auto& [place, barrier] : mbarriers_)
           if (barrier.initThread == index) barrier.fenced = true;
         break;
+      case FenceKind::MapRelease: {
+        thread.view.mapped = clock;
+        auto published = std::make_shared<Clock>(*thread.view.base);
+        published->publishToMapProxy();
+        thread.view.base = std::move(published);
+        [[fallthrough]];
+      }
       case FenceKind::Memory:
         if (thread.pending) acquire(thread, std::exchange(thread.pending, nullptr));
         if (global_ && wide) global_->acquirePending(thread);

@@ -52,20 +52,6 @@ void GlobalChecker::hold(PageHold& held, uint64_t address) {
   held.lock = std::unique_lock(page->lock);
 }
 
-/// Calls visit(cell, address, bytes) for the cells of a range.
-template <class Visit>
-void GlobalChecker::visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit) {
-  while (bytes != 0) {
-    const uint64_t first = address % kGlobalPageBytes, begin = address - first;
-    const uint64_t count = std::min(bytes, kGlobalPageBytes - first);
-    hold(held, address);
-    held.page->cells.visit(first, count, writes,
-                           [&](GlobalCell& cell, size_t part, size_t parts) { visit(cell, begin + part, parts); });
-    address += count;
-    bytes -= count;
-  }
-}
-
 GlobalChecker::Verdict GlobalChecker::orderOfOperation(const GlobalAccess& earlier, const View& view) {
   const std::vector<Completion> completions = launch_.completions(earlier.cluster, earlier.operationId());
   return std::any_of(completions.begin(), completions.end(),
@@ -302,14 +288,19 @@ std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& ear
 }
 
 void GlobalChecker::reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
-  const HazardKind kind = verdict == Verdict::ProxyFence ? HazardKind::ProxyFence : HazardKind::Race;
+  reportConflict(verdict == Verdict::ProxyFence ? HazardKind::ProxyFence : HazardKind::Race, earlier, earlierWrites, later,
+                 [&] { return missingOrder(verdict, earlier, later); });
+}
+
+void GlobalChecker::reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,
+                                   const std::function<std::string()>& missing) {
   if (base_.reporter_.seen(kind, earlier.line(), later.access.line())) return;
   const std::string bytes = shadow_.memory().describe(later.address, later.bytes);
   const auto words = [&](const GlobalAccess& access, bool writes) {
     const auto record = access.launch == launch_.number ? nullptr : shadow_.launches().at(access.launch);
     return (record ? *record : launch_).describe(access, fmt::format("{} of {}", writes ? "write" : "read", bytes));
   };
-  base_.report(kind, words(earlier, earlierWrites), words(later.access, later.writes), missingOrder(verdict, earlier, later));
+  base_.report(kind, words(earlier, earlierWrites), words(later.access, later.writes), missing());
 }
 
 }  // namespace shiftconv::emulator::hazards

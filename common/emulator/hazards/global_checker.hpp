@@ -13,8 +13,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -50,6 +54,12 @@ class GlobalChecker {
     launch_.operationCompleted(cluster_, static_cast<uint32_t>(id), completion);
   }
 
+  // --- tensor maps (global_maps.cpp) ----------------------------------------------------------------------------
+  /// fence.proxy.tensormap::generic.acquire of the 128 bytes at `address`.
+  void mapAcquired(const machine::Warp& warp, unsigned lane, uint64_t address);
+  /// A bulk tensor copy, issued by the lane, reads the map at `address`.
+  void mapUsed(const machine::Warp& warp, unsigned lane, uint64_t address);
+
   /// What relaxed reads at .gpu or .sys scope saw counts from the fence on.
   void acquirePending(HazardChecker::Thread& thread);
 
@@ -78,6 +88,7 @@ class GlobalChecker {
   };
 
   void hold(PageHold& held, uint64_t address);
+  /// Calls visit(cell, address, bytes) for the cells of a range.
   template <class Visit>
   void visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit);
   void touch(GlobalCell& cell, const Visitor& visitor, Memo& memo);
@@ -88,6 +99,10 @@ class GlobalChecker {
   void noteUndefined(uint64_t address, uint64_t bytes);
   void reportUndefined(const machine::Warp& warp, unsigned lane);
   void reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
+  void reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,
+                      const std::function<std::string()>& missing);
+  bool isReleasedToMaps(const GlobalAccess& write, const View& view) const;
+  bool isMapAcquired(const GlobalAccess& write, const Visitor& user);
   std::string missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later);
 
   void publish(HazardChecker::Thread& thread, uint64_t address, bool release);
@@ -103,6 +118,20 @@ class GlobalChecker {
   bool otherIsBefore_ = false;
   std::vector<Range> undefined_;
   std::vector<Deferred> deferred_;
+  std::unordered_map<uint64_t, std::map<uint32_t, View>> mapAcquisitions_;  ///< by address and thread: what it knew then
 };
+
+template <class Visit>
+void GlobalChecker::visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit) {
+  while (bytes != 0) {
+    const uint64_t first = address % kGlobalPageBytes, begin = address - first;
+    const uint64_t count = std::min(bytes, kGlobalPageBytes - first);
+    hold(held, address);
+    held.page->cells.visit(first, count, writes,
+                           [&](GlobalCell& cell, size_t part, size_t parts) { visit(cell, begin + part, parts); });
+    address += count;
+    bytes -= count;
+  }
+}
 
 }  // namespace shiftconv::emulator::hazards

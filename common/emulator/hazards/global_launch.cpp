@@ -55,7 +55,8 @@ HazardAccess LaunchRecord::describe(const GlobalAccess& access, std::string what
   text.kernel = facts.name;
   if (facts.program == nullptr) {
     text.thread = "the host";
-    text.where = fmt::format("{} in stream {:#x}", facts.name, facts.place ? facts.place->stream : 0);
+    text.where = facts.name;
+    if (facts.place && facts.place->stream != kHostStream) text.where += fmt::format(" in stream {:#x}", facts.place->stream);
     return text;
   }
   uint32_t rank, warp;
@@ -125,6 +126,9 @@ std::string missingLaunchOrder(const LaunchRecord& earlier, const LaunchRecord& 
                        later.facts.name);
   if (earlier.facts.place->stream == later.facts.place->stream)
     return fmt::format("{} and {} overlap although they are in one stream", earlier.facts.name, later.facts.name);
+  if (later.facts.place->stream == kHostStream)
+    return fmt::format("{} in stream {:#x} may be under way still: synchronize the stream before the {}", earlier.facts.name,
+                       earlier.facts.place->stream, later.facts.name);
   return fmt::format(
       "{} is in stream {:#x} and {} in stream {:#x}, and the host did not synchronize the first stream in between: do that, or "
       "use one stream for both",

@@ -32,6 +32,7 @@ struct View {
   uint32_t thread = 0;      ///< in the cluster
   uint32_t clock = 0;       ///< its own accesses with this stamp or a lower one come before
   uint32_t proxied = 0;     ///< of these, the ones published to the asynchronous proxy
+  uint32_t mapped = 0;      ///< the ones published to the proxy of the tensor maps
   bool collective = false;  ///< by all threads of the warp together
   uint32_t warp() const { return thread / 32; }
 };

@@ -6,6 +6,9 @@
 
 namespace shiftconv::emulator::hazards {
 
+/// The "stream" of what the host does by itself, outside of all streams.
+inline constexpr uint64_t kHostStream = UINT64_MAX;
+
 /// The place of one piece of work (a launch, a copy, a fill) among the work of all streams.
 struct StreamPlace {
   uint64_t stream = 0;
@@ -25,7 +28,6 @@ class StreamOrder {
   StreamPlace enqueue(uint64_t stream) { return {stream, ++last_[stream], finished_}; }
   /// The host waited for everything in the stream.
   void synchronized(uint64_t stream) { finished_[stream] = last_[stream]; }
-  void synchronizedAll() { finished_ = last_; }
 
  private:
   std::map<uint64_t, uint64_t> last_;      ///< by stream: work enqueued so far

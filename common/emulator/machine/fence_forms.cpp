@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/warp_state.hpp"
@@ -31,6 +31,7 @@ void hostFence(Execution& execution, const DecodedInstruction&) {
 }
 constexpr Handler kMemoryFence = hostFence<hazards::FenceKind::Memory>;
 constexpr Handler kProxyFence = hostFence<hazards::FenceKind::AsyncProxy>;
+constexpr Handler kMapRelease = hostFence<hazards::FenceKind::MapRelease>;
 constexpr Handler kMbarrierFence = hostFence<hazards::FenceKind::MbarrierInit>;
 void nothing(Execution&, const DecodedInstruction&) {}
 
@@ -51,8 +52,12 @@ struct MapDetail final : InstructionDetail {
 
 /// The acquire side of a tensor map edited by ordinary stores: the address must hold 128 bytes.
 void acquireTensorMap(Execution& execution, const DecodedInstruction& instruction) {
-  LanePointers pointers;
-  resolve(execution, execution.mask, instruction.as<MapDetail>().map, kTensorMapBytes, AccessKind::Read, pointers);
+  Cluster& cluster = execution.warp.cta.cluster;
+  forEachLane(execution.mask, [&](unsigned lane) {
+    const uint64_t address = instruction.as<MapDetail>().map.address.at(execution, lane);
+    cluster.global.access(address, kTensorMapBytes, kTensorMapBytes, false);
+    if (cluster.hazards) cluster.hazards->global()->mapAcquired(execution.warp, lane, address);
+  });
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
@@ -77,6 +82,10 @@ void copyTensorMap(Execution& execution, const DecodedInstruction& instruction) 
   const auto lane = static_cast<unsigned>(std::countr_zero(one));
   std::memcpy(to[lane], from[lane], kTensorMapBytes);
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (auto* hazards = execution.warp.cta.cluster.hazards.get()) {
+    hazards->fence(execution.warp, execution.mask, hazards::FenceKind::MapRelease);
+    hazards->warpSync(execution.warp, execution.mask);  // it is .sync, and the copy is by all of its lanes
+  }
 }
 
 void decodeCopyTensorMap(DecodeContext& context, const FormMatch&) {
@@ -142,7 +151,7 @@ FormFamily fenceForms() {
       {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", decodeBare<kProxyFence>},
       {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", decodeBare<kProxyFence>},
       {"fence.mbarrier_init.release.cluster", decodeBare<kMbarrierFence>},
-      {"fence.proxy.tensormap::generic.release.(cta|cluster|gpu|sys)", decodeBare<kMemoryFence>},
+      {"fence.proxy.tensormap::generic.release.(cta|cluster|gpu|sys)", decodeBare<kMapRelease>},
       {"fence.proxy.tensormap::generic.acquire.(cta|cluster|gpu|sys)", decodeAcquireTensorMap},
       {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.(cta|cluster|gpu|sys).sync.aligned",
        decodeCopyTensorMap},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <new>
@@ -22,6 +23,8 @@ constexpr uint64_t kAllocationAlignment = 256;
 /// Unregistered bytes on both sides of every allocation, so that a small overrun never lands in a neighbour.
 constexpr uint64_t kGuardBytes = 1024;
 constexpr int kPoison = 0xCB;
+/// Releases that messages about bad addresses know of.
+constexpr size_t kRememberedReleases = 256;
 
 struct Region {
   uint64_t begin = 0;
@@ -67,8 +70,9 @@ struct GlobalMemory::Impl {
   std::map<uint64_t, Region> regions;  ///< by begin
   std::atomic<uint64_t> epoch{++lastEpoch};
   uint64_t allocated = 0;
-  uint64_t allocations = 0;  ///< so far
-  uint64_t unwatched = 0;    ///< of these, the ones that a launch without hazard checking may have written
+  uint64_t allocations = 0;                            ///< so far
+  std::deque<std::pair<uint64_t, uint64_t>> released;  ///< begin and end of the last allocations that were
+  uint64_t unwatched = 0;  ///< of these, the ones that a launch without hazard checking may have written
   std::unique_ptr<hazards::GlobalShadow> shadow;
   std::atomic<hazards::GlobalShadow*> watching{nullptr};  ///< the same, for readers without the mutex
 
@@ -98,6 +102,10 @@ struct GlobalMemory::Impl {
   }
 
   std::string describeNearest(uint64_t address) const {
+    for (const auto& [begin, end] : released)
+      if (address >= begin && address < end && find(address) == nullptr)
+        return fmt::format("it is byte {} of the {}-byte allocation at 0x{:x}, which has been released", address - begin,
+                           end - begin, begin);
     const auto next = regions.upper_bound(address);
     const Region* nearest = nullptr;
     uint64_t distance = UINT64_MAX;
@@ -154,6 +162,8 @@ void GlobalMemory::release(uint64_t address) {
     impl_->allocated -= found->second.end - found->second.begin;
     region = std::move(found->second);
     impl_->regions.erase(found);
+    impl_->released.emplace_front(region.begin, region.end);
+    if (impl_->released.size() > kRememberedReleases) impl_->released.pop_back();
     impl_->invalidateCaches();
   }
   impl_->forget(region.begin, region.end - region.begin);
@@ -260,6 +270,12 @@ bool GlobalMemory::contains(uint64_t address, uint64_t bytes) const {
 uint64_t GlobalMemory::allocatedBytes() const {
   std::shared_lock lock(impl_->mutex);
   return impl_->allocated;
+}
+
+uint64_t GlobalMemory::allocationBytes(uint64_t address) const {
+  std::shared_lock lock(impl_->mutex);
+  const auto found = impl_->regions.find(address);
+  return found == impl_->regions.end() || !found->second.storage ? 0 : found->second.end - found->second.begin;
 }
 
 std::string GlobalMemory::describe(uint64_t address, uint64_t bytes) const {

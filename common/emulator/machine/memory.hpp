@@ -57,6 +57,8 @@ class GlobalMemory {
   /// True when the range lies in one live allocation.
   bool contains(uint64_t address, uint64_t bytes) const;
   uint64_t allocatedBytes() const;
+  /// Of the allocation that begins at `address`; 0 when there is none.
+  uint64_t allocationBytes(uint64_t address) const;
   /// "global memory bytes 0x7f..10..0x7f..13 (bytes 16..19 of the 64-byte allocation at 0x7f..00)".
   std::string describe(uint64_t address, uint64_t bytes) const;
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/bulk_operands.hpp"
@@ -58,7 +59,10 @@ TensorMapImage readImage(Cluster& cluster, uint64_t address) {
 
 DecodedMap readMap(const Execution& execution, const TensorCopy& copy, unsigned lane) {
   const uint64_t address = copy.map.at(execution, lane);
+  const Cluster& cluster = execution.warp.cta.cluster;
   const TensorMapImage image = readImage(execution.warp.cta.cluster, address);
+  const bool isParameter = address - cluster.parameterAddress < cluster.kernel.parameterBytes;
+  if (cluster.hazards && !isParameter) cluster.hazards->global()->mapUsed(execution.warp, lane, address);
   const std::optional<DecodedMap> map = decode(image);
   const auto fail = [](const std::string& message) { throw EmulatorError(ErrorKind::Descriptor, message); };
   if (!map)
