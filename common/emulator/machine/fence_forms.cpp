@@ -77,7 +77,8 @@ void copyTensorMap(Execution& execution, const DecodedInstruction& instruction) 
   const auto& detail = instruction.as<MapDetail>();
   const LaneMask one = execution.mask & -execution.mask;
   LanePointers from, to;
-  resolve(execution, one, detail.source, kTensorMapBytes, AccessKind::Read, from);
+  // No document says which lane reads: stores by any of them must be ordered before all.
+  resolve(execution, execution.mask, detail.source, kTensorMapBytes, AccessKind::Read, from);
   resolve(execution, one, detail.map, kTensorMapBytes, AccessKind::Write, to);
   const auto lane = static_cast<unsigned>(std::countr_zero(one));
   std::memcpy(to[lane], from[lane], kTensorMapBytes);

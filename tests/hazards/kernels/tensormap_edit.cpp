@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <future>
 #include <stdexcept>
 
 #include "tests/hazards/kernels/kernel_trials.hpp"
@@ -24,13 +23,15 @@ emulator::tma::TensorMapImage mapOfOneMatrix(uint64_t address) {
   return image;
 }
 
-/// Both at the same time, each with all its arguments of its own but for what they share. Rethrows what either throws.
-Observation launchTwice(DeviceRun& device, const emulator::machine::LaunchConfig& config, std::span<const void* const> first,
-                        std::span<const void* const> second, const emulator::Options& options) {
-  auto other = std::async(std::launch::async, [&] { return device.launch(config, second, options); });
+/// Two launches in streams that nothing orders. The emulator runs one behind the other; a GPU may run both at once.
+Observation launchInTwoStreams(DeviceRun& device, const emulator::machine::LaunchConfig& config, std::span<const void* const> first,
+                               std::span<const void* const> second, emulator::Options options) {
+  emulator::hazards::StreamOrder order;
+  options.place = order.enqueue(1);
   Observation seen = device.launch(config, first, options);
-  const Observation seenByOther = other.get();
-  seen.hazards.insert(seen.hazards.end(), seenByOther.hazards.begin(), seenByOther.hazards.end());
+  options.place = order.enqueue(2);
+  const Observation seenInSecond = device.launch(config, second, options);
+  seen.hazards.insert(seen.hazards.end(), seenInSecond.hazards.begin(), seenInSecond.hazards.end());
   return seen;
 }
 
@@ -54,7 +55,7 @@ KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed, HostMistake mist
     if (mistake == HostMistake::WorkspaceShared) {
       const uint64_t otherOutput = device.reserve(expected.size() * sizeof(uint32_t));
       const void* otherArguments[] = {&map, &addresses, &workspace, &otherOutput, &count};
-      seen = launchTwice(device, config, arguments, otherArguments, options);
+      seen = launchInTwoStreams(device, config, arguments, otherArguments, options);
     } else {
       seen = device.launch(config, arguments, options);
     }

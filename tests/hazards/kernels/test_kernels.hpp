@@ -26,7 +26,7 @@ enum class HostMistake : uint8_t {
   WorkspaceFreed,
   InputFreed,
   InputUnwritten,   ///< its memory has been given to somebody who has not written it yet
-  WorkspaceShared,  ///< by two launches at once
+  WorkspaceShared,  ///< by launches in two streams
 };
 Subject tensormapEditSubject(HostMistake mistake = HostMistake::None);
 

@@ -42,7 +42,7 @@ constexpr struct {
     {HostMistake::InputFreed, "input_freed", "A matrix is freed before the kernel that loads it runs"},
     {HostMistake::InputUnwritten, "input_unwritten",
      "The memory of a matrix belongs to somebody else by now, who has not written it yet"},
-    {HostMistake::WorkspaceShared, "workspace_shared", "Two launches at once keep their tensor maps in one workspace"},
+    {HostMistake::WorkspaceShared, "workspace_shared", "Launches in two streams keep their tensor maps in one workspace"},
 };
 
 MutantKind kindFrom(std::string_view text) {
