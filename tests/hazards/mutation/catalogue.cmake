@@ -1,29 +1,28 @@
 # Hand-made mutants: mistakes that people make, on top of the mechanical mutants.
 #
 # shiftconv_mutant(<kernel> <name> <HAZARD|VALUE|CORRECT> <what is wrong> <original text> <replacement>...)
+# shiftconv_mutant_from_defect(<name> <HAZARD|VALUE> <what is wrong>): of tests/conv/kernel/defects.cmake
 #   HAZARD   the machine has to report it
 #   VALUE    every byte is written and ordered, only the number is wrong: nothing but a comparison with a reference can see it
 #   CORRECT  unusual but legal: the machine must not report anything
 
 # ---- shift_window ------------------------------------------------------------------------------------------------------------
-shiftconv_mutant(shift_window accumulator_full_by_thread HAZARD
-  "The epilogue is told of an accumulator by a thread instead of by a commit"
-  "ptx::tensorCommit(at(control_->accumulatorFull[accumulator.index]));"
-  "ptx::mbarrierArrive(at(control_->accumulatorFull[accumulator.index]));")
-shiftconv_mutant(shift_window slot_refilled_too_early HAZARD
-  "A is copied into a Tensor Memory slot that MMAs still read"
-  "ptx::mbarrierWait(at(control_->slotFree[slot.index]), slot.parity ^ 1);
-    ptx::tensorFenceAfterThreadSync();
-    const uint64_t source"
-  "const uint64_t source")
-shiftconv_mutant(shift_window stage_released_before_copy HAZARD
-  "Shared memory is refilled while tcgen05.cp still reads it"
-  "ptx::tensorCommit(at(control_->operandEmpty[stage.index]));"
-  "ptx::mbarrierArrive(at(control_->operandEmpty[stage.index]));")
-shiftconv_mutant(shift_window filter_released_before_multiply HAZARD
-  "Shared memory is refilled while MMAs still read B from it"
-  "if (!p_.filterResident) ptx::tensorCommit(at(control_->filterEmpty[filterStage.index]));"
-  "if (!p_.filterResident) ptx::mbarrierArrive(at(control_->filterEmpty[filterStage.index]));")
+shiftconv_mutant_from_defect(missing_commit_of_accumulator HAZARD
+  "The epilogue is told of an accumulator by a thread instead of by a commit")
+shiftconv_mutant_from_defect(slot_refilled_too_early HAZARD
+  "A is copied into a Tensor Memory slot that MMAs still read")
+shiftconv_mutant_from_defect(stage_released_before_copy HAZARD
+  "Shared memory is refilled while tcgen05.cp still reads it")
+shiftconv_mutant_from_defect(filter_released_before_multiply HAZARD
+  "Shared memory is refilled while MMAs still read B from it")
+shiftconv_mutant_from_defect(column_mask_off_by_one VALUE
+  "All lanes that the wrong mask lets through hold defined rows: of a neighbouring pixel")
+shiftconv_mutant_from_defect(row_mask_off_by_one VALUE
+  "All lanes that the wrong mask lets through hold defined rows: of a neighbouring image row")
+shiftconv_mutant_from_defect(shift_dropped_from_middle_tap VALUE
+  "The rows that are multiplied are defined, but one pixel too low")
+shiftconv_mutant_from_defect(accumulator_not_zeroed VALUE
+  "The accumulator is initialised, with the wrong number")
 shiftconv_mutant(shift_window operand_bytes_of_three_windows HAZARD
   "A stage counts as full when three of its four boxes have arrived"
   "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes);"
@@ -63,22 +62,6 @@ shiftconv_mutant(shift_window too_few_columns_allocated HAZARD
   "The allocation forgets the operand slots"
   "return needed <= 256 ? 256 : 512;"
   "return needed <= 512 ? 64 : 512;")
-shiftconv_mutant(shift_window column_mask_off_by_one VALUE
-  "All lanes that the wrong mask lets through hold defined rows: of a neighbouring pixel"
-  "pixel.column + s - p_.padLeft"
-  "pixel.column + s - p_.padLeft + 1")
-shiftconv_mutant(shift_window row_mask_off_by_one VALUE
-  "All lanes that the wrong mask lets through hold defined rows: of a neighbouring image row"
-  "pixel.row + r * p_.dilationH - p_.padTop"
-  "pixel.row + r * p_.dilationH - p_.padTop - 1")
-shiftconv_mutant(shift_window shift_dropped_from_middle_tap VALUE
-  "The rows that are multiplied are defined, but one pixel too low"
-  "if (s + 1 < p_.filterWidth) {"
-  "if (s + 1 < p_.filterWidth && s != 1) {")
-shiftconv_mutant(shift_window accumulator_starts_at_one VALUE
-  "The accumulator is initialised, with the wrong number"
-  "column += 16) ptx::tensorFill16(address + static_cast<uint32_t>(column), 0);"
-  "column += 16) ptx::tensorFill16(address + static_cast<uint32_t>(column), 0x3f800000u);")
 
 # ---- pipelined_gemm ------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(pipelined_gemm output_stored_after_one_warp HAZARD

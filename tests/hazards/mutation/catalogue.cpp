@@ -71,13 +71,11 @@ const Subject* find(const std::vector<Subject>& subjects, std::string_view kerne
 
 std::vector<HandMadeMutant> handMadeMutants(const std::vector<Subject>& subjects) {
   std::vector<HandMadeMutant> mutants;
-  const std::string folder = MUTANT_FOLDER;
-  for (const TableRow& row : readTable(folder + "/catalogue.txt", 4)) {
+  for (const TableRow& row : readTable(CATALOGUE_FILE, 5)) {
     const auto& [kernel, name, kind, what] = std::tie(row.fields[0], row.fields[1], row.fields[2], row.fields[3]);
     const Subject* subject = find(subjects, kernel);
     if (subject == nullptr) continue;
-    const std::string ptx = contentsOf(fmt::format("{}/{}.{}.ptx", folder, kernel, name));
-    mutants.push_back({kernel, name, what, kindFrom(kind), *subject, onlyKernel(ptx, subject->kernel)});
+    mutants.push_back({kernel, name, what, kindFrom(kind), *subject, onlyKernel(contentsOf(row.fields[4]), subject->kernel)});
   }
   for (const auto& edit : kPtxEdits) {
     const Subject* subject = find(subjects, edit.kernel);
