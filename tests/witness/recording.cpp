@@ -72,7 +72,7 @@ Record deserialise(std::string_view bytes) {
   record.prefix.assign(first, first + prefix.size());
   const std::string_view blocks = reader.text();
   record.blocks.resize(blocks.size() / sizeof(uint16_t));
-  std::memcpy(record.blocks.data(), blocks.data(), blocks.size());
+  if (!blocks.empty()) std::memcpy(record.blocks.data(), blocks.data(), blocks.size());
   return record;
 }
 
