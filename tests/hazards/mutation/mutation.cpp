@@ -48,6 +48,13 @@ bool isPlainBulkCopy(const Instruction& i) {
          !i.operands.empty() && !isPlainWait(i) && !isCommit(i);
 }
 
+/// An instruction that releases or acquires and has a relaxed form (barrier.cluster.wait has none).
+bool mayBeRelaxed(const Instruction& i) {
+  constexpr std::string_view kOpcodes[] = {"ld", "st", "atom", "red", "mbarrier", "barrier"};
+  if (std::find(std::begin(kOpcodes), std::end(kOpcodes), i.opcode) == std::end(kOpcodes)) return false;
+  return has(i, "release") || (has(i, "acquire") && i.opcode != "barrier");
+}
+
 /// The instruction's text apart from a guard.
 struct Parts {
   std::string guard;  ///< "@%p1 ", or nothing
@@ -116,29 +123,31 @@ std::string replacementFor(std::string_view text, Change change) {
       return withComputedOperand(parts, count, "add.u32 mutated, mutated, 16;");
     case Change::Subtract16Bytes:
       return withComputedOperand(parts, count, "sub.u32 mutated, mutated, 16;");
+    case Change::Relax: {
+      const size_t release = parts.name.find(".release");
+      const size_t at = release != std::string::npos ? release : parts.name.find(".acquire");
+      parts.name.replace(at, std::string_view(".release").size(), ".relaxed");
+      return assemble(parts);
+    }
   }
   return {};
 }
 
 std::vector<Change> changesOf(const Instruction& instruction) {
   std::vector<Change> changes;
-  const auto byteCount = [&] { changes.insert(changes.end(), {Change::Add16Bytes, Change::Subtract16Bytes}); };
-  if (isFence(instruction) || isPlainWait(instruction) || isCommit(instruction)) return {Change::Delete};
+  const auto add = [&](std::initializer_list<Change> more) { changes.insert(changes.end(), more); };
+  if (isFence(instruction) || isPlainWait(instruction) || isCommit(instruction)) add({Change::Delete});
   if (isMbarrierWait(instruction)) {
-    changes.push_back(Change::SucceedAtOnce);
-    if (has(instruction, "parity")) changes.push_back(Change::FlipParity);
-  } else if (isMbarrierArrive(instruction)) {
-    changes.push_back(Change::Delete);
-    if (has(instruction, "expect_tx")) {
-      changes.push_back(Change::PlainArrive);
-      byteCount();
-    }
-  } else if (isOtherArrive(instruction)) {
-    changes.push_back(Change::Delete);
-    if (has(instruction, "expect_tx")) byteCount();
-  } else if (isPlainBulkCopy(instruction)) {
-    byteCount();
+    add({Change::SucceedAtOnce});
+    if (has(instruction, "parity")) add({Change::FlipParity});
   }
+  if (isMbarrierArrive(instruction) || isOtherArrive(instruction)) {
+    add({Change::Delete});
+    if (isMbarrierArrive(instruction) && has(instruction, "expect_tx")) add({Change::PlainArrive});
+    if (has(instruction, "expect_tx")) add({Change::Add16Bytes, Change::Subtract16Bytes});
+  }
+  if (isPlainBulkCopy(instruction)) add({Change::Add16Bytes, Change::Subtract16Bytes});
+  if (mayBeRelaxed(instruction)) add({Change::Relax});
   return changes;
 }
 
@@ -169,6 +178,8 @@ std::string_view toString(Change change) {
       return "16 bytes more";
     case Change::Subtract16Bytes:
       return "16 bytes less";
+    case Change::Relax:
+      return "relaxed";
   }
   return "";
 }

@@ -17,6 +17,7 @@ enum class Change : uint8_t {
   FlipParity,     ///< mbarrier.*_wait.parity: the other parity
   Add16Bytes,     ///< of expect_tx and of bulk copies
   Subtract16Bytes,
+  Relax,  ///< accesses, arrives and waits without their .release or .acquire
 };
 
 /// "deleted", "succeeds at once" ...: how tables and equivalent.txt name the change.

@@ -33,6 +33,8 @@ mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 4096;
 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [%r3];
 cp.async.bulk.wait_group.read 0;
 tcgen05.wait::ld.sync.aligned;
+@%p1 st.release.gpu.global.u32 [%rd1], %r2;
+barrier.cluster.wait.acquire;
 mbarrier.init.shared::cta.b64 [%r1], 1;
 add.u32 %r1, %r2, 16;
 ret;
@@ -74,6 +76,8 @@ TEST(Mutation, EveryOrderingInstructionIsBrokenInEveryWay) {
        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], mutated, [%r3]; }"},
       {20, Change::Delete, ""},
       {21, Change::Delete, ""},
+      {22, Change::Relax, "@%p1 st.relaxed.gpu.global.u32 [%rd1], %r2;"},
+      {23, Change::Delete, ""},
   };
   std::vector<Expected> made;
   for (const Mutation& mutation : mutationsOf(kModule, "k"))
