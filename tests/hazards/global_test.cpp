@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -297,6 +298,79 @@ TEST(GlobalHazards, CorrectKernelsHaveNoneAndBrokenOnesTheExpectedOne) {
           << list(hazards);
       for (const Hazard& hazard : hazards) EXPECT_EQ(hazard.kind, one.kind) << list(hazards);
     }
+}
+
+/// Thread 0 copies 32 bytes of out, of which it wrote the first 16, and reads the word of the copy at `offset`.
+GlobalCase copyOfHalfWritten(const std::string& copy, uint32_t offset) {
+  return {"copy", threads(32),
+          kInitBar + R"(
+  @!%p0 bra END;
+  st.global.v4.u32 [%rd1], {1, 2, 3, 4};
+  fence.proxy.async;
+)" + copy + "  ld.shared.u32 %r8, [%r4+" +
+              std::to_string(offset) + "];\nEND:\n"};
+}
+
+const std::string kBulkCopy = R"(
+  mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r5], 32;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r4], [%rd1], 32, [%r5];
+)" + kWaitForBar;
+const std::string kLaneCopies = R"(
+  cp.async.cg.shared.global [%r4], [%rd1], 16;
+  cp.async.cg.shared.global [%r4+16], [%rd1+16], 16;
+  cp.async.wait_all;
+)";
+
+TEST(GlobalHazards, CopiesOfNeverWrittenBytesAreUndefinedWhereTheyGo) {
+  for (const std::string& copy : {kBulkCopy, kLaneCopies})
+    for (const Options& options : schedules(1)) {
+      SCOPED_TRACE(copy + nameOf(options));
+      const std::vector<Hazard> hazards = hazardsOf(copyOfHalfWritten(copy, 12), options);
+      EXPECT_TRUE(hazards.empty()) << list(hazards);
+      try {
+        hazardsOf(copyOfHalfWritten(copy, 16), options);
+        ADD_FAILURE() << "the use of undefined bytes went unnoticed";
+      } catch (const EmulatorError& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::Uninitialised) << error.what();
+        EXPECT_CONTAINS(error.what(), "ld.shared.u32 %r8, [%r4+16]");
+      }
+    }
+}
+
+/// Writes through plain pointers show in what the memory holds; those of poison must be announced.
+TEST(GlobalHazards, WhatTheHostWroteByPointerCountsAsWritten) {
+  Emulator device;
+  const auto module = device.load(kHeader + kBegin + "  ld.global.u32 %r8, [%rd3];\n  ret;\n}\n", "test");
+  const DeviceWords in(device, 32), out(device, 32);
+  const void* arguments[] = {in.argument(), out.argument()};
+  Options options;
+  options.hazards = HazardMode::Warn;
+  const auto count = [&] { return device.launch(*module, "k", threads(32), arguments, options).hazards.size(); };
+  EXPECT_EQ(count(), 1u);
+  std::memset(reinterpret_cast<void*>(out.address()), 0, 64);
+  EXPECT_EQ(count(), 1u) << "half of it is still poison";
+  std::memset(reinterpret_cast<void*>(out.address()), 0, 128);
+  EXPECT_EQ(count(), 0u);
+  const DeviceWords poisoned(device, 32);
+  arguments[1] = poisoned.argument();
+  EXPECT_EQ(count(), 1u);
+  device.memory().markWritten(poisoned.address(), 128);
+  EXPECT_EQ(count(), 0u);
+}
+
+TEST(GlobalHazards, TheReportNamesBothCtasAndTheBytes) {
+  GlobalCase one;
+  one.config = threads(32, 2);
+  one.body = "  @%p0 st.global.u32 [%rd1+8], %r1;\n";
+  Options options;
+  options.hostThreads = 1;
+  options.warpRoles = {"epilogue"};
+  const std::vector<Hazard> hazards = hazardsOf(one, options);
+  ASSERT_EQ(hazards.size(), 1u) << list(hazards);
+  EXPECT_CONTAINS(hazards[0].first.what, "(bytes 8..11 of the 4096-byte allocation at 0x");
+  EXPECT_EQ(hazards[0].first.thread, "CTA (0,0,0), warp 0 (epilogue), lane 0");
+  EXPECT_EQ(hazards[0].second.thread, "CTA (1,0,0), warp 0 (epilogue), lane 0");
+  EXPECT_EQ(hazards[0].first.kernel, "k");
 }
 
 }  // namespace

@@ -41,6 +41,11 @@ class Access {
   uint64_t bits() const { return bits_; }
   bool operator==(const Access&) const = default;
 
+  /// The same by another lane; of an access by lane 0.
+  Access ofLane(unsigned lane) const { return Access(bits_ + (uint64_t{lane} << (kClockBits + kLineBits + 1))); }
+  /// Whether the bits are of accesses by the same thread, or warp.
+  static constexpr bool sameThread(uint64_t a, uint64_t b) { return (a ^ b) >> (kClockBits + kLineBits + 1) == 0; }
+
   static constexpr unsigned kKindShift = 62;
   static constexpr unsigned kClockBits = 26;
   static constexpr unsigned kLineBits = 19;

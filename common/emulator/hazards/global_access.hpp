@@ -37,6 +37,10 @@ struct GlobalAccess {
   }
 
   bool isLaunch() const { return launch >= kFirstLaunch; }
+  /// Of two accesses by single threads.
+  bool isBySameThread(const GlobalAccess& other) const {
+    return other.launch == launch && other.cluster == cluster && Access::sameThread(bits, other.bits);
+  }
   bool isOperation() const { return access().kind() == Access::Kind::Operation; }
   /// Of threads only.
   Access access() const { return Access(bits); }

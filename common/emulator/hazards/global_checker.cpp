@@ -138,11 +138,57 @@ void GlobalChecker::touch(GlobalCell& cell, const Visitor& visitor, Memo& memo) 
   cell.readers[0] = cell.readers[1] = {};
 }
 
-void GlobalChecker::noteUndefined(uint64_t address, uint64_t bytes) {
+/// A cell that is read although nothing is known to have written it: unless the memory shows otherwise, its bytes are undefined.
+void GlobalChecker::noteUndefined(GlobalCell& cell, uint64_t address, uint64_t bytes) {
+  if (!shadow_.memory().isUnwritten(address, bytes)) {
+    cell.writer = GlobalAccess::byHost(GlobalAccess::kHost);
+    return;
+  }
   if (!undefined_.empty() && undefined_.back().first + undefined_.back().second == address)
     undefined_.back().second += bytes;
   else
     undefined_.emplace_back(address, bytes);
+}
+
+namespace {
+
+/// What most accesses are: by the thread that used the cell last, which program order allows, or the first ones of a launch.
+/// False when it takes a closer look, at split cells, too.
+inline bool touchAlone(GlobalCell& cell, const GlobalAccess& access, bool reads, bool writes) {
+  const auto harmless = [&](const GlobalAccess& earlier) { return !earlier.isLaunch() || access.isBySameThread(earlier); };
+  if (!harmless(cell.writer) || (reads && cell.writer.launch == GlobalAccess::kNobody)) return false;
+  if (!writes) {
+    const size_t place = access.isBySameThread(cell.readers[1]) ? 1 : 0;
+    if (place == 0 && !harmless(cell.readers[0])) return false;
+    cell.readers[place] = access;
+    return true;
+  }
+  if (!harmless(cell.readers[0])) return false;
+  if (cell.readers[1].isLaunch()) return false;
+  cell.writer = access;
+  cell.readers[0] = {};
+  return true;
+}
+
+}  // namespace
+
+/// The lanes whose weak accesses need a closer look.
+LaneMask GlobalChecker::accessAlone(LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
+                                    const Access& ofLane0) {
+  constexpr uint32_t kCell = GlobalPage::kCellBytes;
+  if (bytes % kCell != 0) return lanes;
+  PageHold held;
+  LaneMask rest = 0;
+  GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
+  forEachLane(lanes, [&](unsigned lane) {
+    hold(held, addresses[lane]);
+    access.bits = ofLane0.ofLane(lane).bits();
+    GlobalCell* cell = held.page->cells.granules() + addresses[lane] % kGlobalPageBytes / kCell;
+    bool alone = addresses[lane] % kGlobalPageBytes + bytes <= kGlobalPageBytes;
+    for (uint32_t i = 0; alone && i < bytes / kCell; ++i) alone = touchAlone(cell[i], access, reads, writes);
+    rest |= static_cast<LaneMask>(!alone) << lane;
+  });
+  return rest;
 }
 
 void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes) {
@@ -155,6 +201,11 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
     return broadcast(warp, some, bytes);
   const uint32_t clock = base_.clocks_[base_.warpIndex(warp)];
   const uint32_t line = base_.lineOf(warp);
+  if (!semantics.strong) {
+    const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, line, false);
+    lanes = accessAlone(lanes, addresses, bytes, reads, writes, ofLane0);
+    if (lanes == 0) return;
+  }
   PageHold held;
   unsigned undefinedLane = kWarpLanes;
   forEachLane(lanes, [&](unsigned lane) {
@@ -170,7 +221,7 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
                           reads,           writes};
     Memo memo;
     visit(held, addresses[lane], bytes, writes, [&](GlobalCell& cell, uint64_t address, uint64_t count) {
-      if (reads && cell.writer.launch == GlobalAccess::kNobody) noteUndefined(address, count);
+      if (reads && cell.writer.launch == GlobalAccess::kNobody) noteUndefined(cell, address, count);
       touch(cell, visitor, memo);
     });
     if (!undefined_.empty() && undefinedLane == kWarpLanes) undefinedLane = lane;
@@ -188,7 +239,7 @@ void GlobalChecker::broadcast(const Warp& warp, uint64_t address, uint32_t bytes
   Memo memo;
   PageHold held;
   visit(held, address, bytes, false, [&](GlobalCell& cell, uint64_t begin, uint64_t count) {
-    if (cell.writer.launch == GlobalAccess::kNobody) noteUndefined(begin, count);
+    if (cell.writer.launch == GlobalAccess::kNobody) noteUndefined(cell, begin, count);
     if (cell.writer.launch == launch_.number && !(cell.writer == memo.writer))
       for (unsigned lane = 0; lane + 1 < kWarpLanes; ++lane) {
         const Subject subject{base_.threadOf(warp, lane).view, nullptr, access};
@@ -214,11 +265,10 @@ void GlobalChecker::operationAccess(const Operation& operation, const View& view
   Memo memo;
   PageHold held;
   visit(held, address, bytes, writes, [&](GlobalCell& cell, uint64_t begin, uint64_t count) {
-    if (!writes && cell.writer.launch == GlobalAccess::kNobody) noteUndefined(begin, count);
+    if (!writes && cell.writer.launch == GlobalAccess::kNobody) noteUndefined(cell, begin, count);
     touch(cell, visitor, memo);
   });
   held.lock = {};
-  std::erase_if(undefined_, [&](const Range& range) { return !shadow_.memory().isUnwritten(range.first, range.second); });
 }
 
 // --- synchronisation between clusters -----------------------------------------------------------------------------------
@@ -266,8 +316,7 @@ void GlobalChecker::acquirePending(HazardChecker::Thread& thread) {
 // --- reports ------------------------------------------------------------------------------------------------------------
 
 void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
-  std::erase_if(undefined_, [&](const Range& range) { return !shadow_.memory().isUnwritten(range.first, range.second); });
-  if (undefined_.empty() || base_.reporter_.seen(HazardKind::UndefinedData, 0, base_.lineOf(warp))) return;
+  if (base_.reporter_.seen(HazardKind::UndefinedData, 0, base_.lineOf(warp))) return;
   const auto [address, bytes] = undefined_.front();
   base_.report(HazardKind::UndefinedData, {},
                base_.describeThread(warp, lane, fmt::format("read of {}", shadow_.memory().describe(address, bytes))),

@@ -87,6 +87,7 @@ class GlobalChecker {
     bool acquire;
   };
 
+  LaneMask accessAlone(LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes, const Access& ofLane0);
   void hold(PageHold& held, uint64_t address);
   /// Calls visit(cell, address, bytes) for the cells of a range.
   template <class Visit>
@@ -96,7 +97,7 @@ class GlobalChecker {
   Verdict order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
   Verdict orderOfOperation(const GlobalAccess& earlier, const View& view);
   void addReader(GlobalCell& cell, const Visitor& visitor, Memo& memo);
-  void noteUndefined(uint64_t address, uint64_t bytes);
+  void noteUndefined(GlobalCell& cell, uint64_t address, uint64_t bytes);
   void reportUndefined(const machine::Warp& warp, unsigned lane);
   void reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
   void reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,

@@ -38,7 +38,8 @@ class SpinLock {
 
 struct GlobalPage {
   SpinLock lock;  ///< guards the cells
-  Shadow<4, GlobalCell> cells{kGlobalPageBytes};
+  static constexpr uint32_t kCellBytes = 4;
+  Shadow<kCellBytes, GlobalCell> cells{kGlobalPageBytes};
 };
 
 /// Thread safe. Pages are made when a launch first touches them; a page keeps 12 bytes for each byte of memory.

@@ -49,6 +49,9 @@ class Shadow {
     }
   }
 
+  /// One cell for each granule, some of which may stand for split granules.
+  Cell* granules() { return granules_.data(); }
+
   /// Calls action(cell) for every cell that was ever touched.
   template <class Action>
   void forEach(Action&& action) const {
