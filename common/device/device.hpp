@@ -3,6 +3,11 @@
 // Everything above this line (plans, API, examples) works on either. Device addresses are plain 64-bit
 // integers; a stream is an opaque handle, 0 being the default stream. Calls may be made from several host
 // threads at once. launch() and encodeTiled() neither allocate device memory nor synchronise.
+//
+// launch(), copyToDevice() and fill() are ordered within their stream only, as on a GPU with streams that do not block each
+// other, the default stream included. synchronize(), and copyToHost() into pageable memory, return when the stream has done
+// everything before them.
+// Memory is released only when no work that uses it can be under way.
 #pragma once
 
 #include <array>

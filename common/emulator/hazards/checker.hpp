@@ -1,4 +1,5 @@
-// The hazard checker of one cluster: byte-level happens-before over shared memory, Tensor Memory and mbarriers.
+// The hazard checker of one cluster: byte-level happens-before over shared memory, Tensor Memory and mbarriers,
+// and, with what it tells other clusters and launches (global_checker.hpp), over global memory.
 //
 // Two accesses to the same byte or cell, one of them a write, must be ordered by program order, barriers, mbarriers, fences
 // with strong accesses, tcgen05.wait, bulk-group waits, or the ordered pairs of tcgen05 (PTX ISA 9.0, 9.7.16.6.2). What is
