@@ -261,8 +261,7 @@ void forEachMulticastTarget(Cluster& cluster, uint16_t mask, const std::function
   if (mask >> cluster.ctas.size() != 0)
     throw EmulatorError(
         ErrorKind::OutOfBounds,
-        fmt::format("CTA mask {:#06x} of the multicast names CTAs beyond the {} of the cluster", mask,
-                    cluster.ctas.size()));
+        fmt::format("CTA mask {:#06x} of the multicast names CTAs beyond the {} of the cluster", mask, cluster.ctas.size()));
   bool first = true;
   for (uint32_t left = mask; left != 0; left &= left - 1) {
     action(*cluster.ctas[static_cast<size_t>(std::countr_zero(left))], first);

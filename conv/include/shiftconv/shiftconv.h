@@ -187,7 +187,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_stream_synchronize(shiftconv_device_t
  *  | "schedule"        | "earliest", "latest", "random": when asynchronous operations complete | "earliest" |
  *  | "seed"            | decimal, 0..2^64-1: seed of "random"      | "1"        |
  *  | "numerics"        | "hardware": tensor-core sums bit by bit; "fast": f32 FMA | "hardware" |
- *  | "hazards"         | "off"; "warn": races and missing fences appear in the counters; "error": the first one fails the run | "off" |
+ *  | "hazards"         | "off", "warn" (listed in the counters), "error": races and missing fences | "off" |
  *  | "semantics.U<n>"  | number or name of an alternative for the unproven hardware behaviour U<n> | "0" |
  *  | "host_threads"    | decimal, 0..1024; 0: one per host core    | "0"        |
  *  | "instruction_limit" | decimal: warp instructions per launch; 0: no limit | "0" |
