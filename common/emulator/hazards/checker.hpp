@@ -225,6 +225,7 @@ class HazardChecker {
   Mbarrier* mbarrier(uint32_t rank, uint32_t offset);
   void reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns);
   void collectGarbage();
+  void collectReaderSets();
   /// What the threads of a CTA know together.
   View knowledgeOf(uint32_t rank) const;
   bool isOver(OperationId id, const View& view);

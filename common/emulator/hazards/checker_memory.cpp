@@ -108,6 +108,7 @@ void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes,
 
 void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const std::array<uint64_t, kWarpLanes>& addresses,
                                  uint32_t bytes, bool reads, bool writes) {
+  if (readerSets_.isCrowded()) collectReaderSets();
   const Semantics semantics = semanticsOf(warp);
   const uint32_t line = lineOf(warp);
   const uint32_t clock = clocks_[warpIndex(warp)];

@@ -174,6 +174,16 @@ void HazardChecker::requirePeersDone(uint32_t rank, const View& view) {
   });
 }
 
+/// Reader sets that no byte has are forgotten.
+void HazardChecker::collectReaderSets() {
+  runningMemo_ = {};
+  readerSets_.keepOnly([&](auto&& rename) {
+    const auto update = [&](ShadowCell& cell) { cell.readers = rename(cell.readers); };
+    for (auto& shadow : shared_) shadow.update(update);
+    for (auto& shadow : tensor_) shadow.update(update);
+  });
+}
+
 /// Operations that no byte remembers are forgotten.
 void HazardChecker::collectGarbage() {
   std::unordered_map<OperationId, bool> used;

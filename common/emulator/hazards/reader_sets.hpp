@@ -33,9 +33,22 @@ class ReaderSets {
   }
 
   size_t size() const { return sets_.size(); }
+  /// Many more sets than the last keepOnly() left: most of them belong to no byte any more.
+  bool isCrowded() const { return sets_.size() > limit_; }
+  /// Starts anew; forEachUsed(rename) must call rename(set), which returns the new number, for every set that is still in use.
+  template <class ForEachUsed>
+  void keepOnly(ForEachUsed&& forEachUsed) {
+    const std::vector<std::vector<uint64_t>> old = std::move(sets_);
+    sets_.clear();
+    numbers_.clear();
+    forEachUsed([&](uint64_t set) { return set == 0 || set >> Access::kKindShift != 0 ? set : intern(old[set - 1]); });
+    limit_ = 2 * sets_.size() + kLeastLimit;
+  }
 
  private:
   uint64_t intern(std::vector<uint64_t> members);
+  static constexpr size_t kLeastLimit = 1 << 16;
+  size_t limit_ = kLeastLimit;
   std::vector<std::vector<uint64_t>> sets_;
   std::map<std::vector<uint64_t>, uint64_t> numbers_;
 };

@@ -52,16 +52,15 @@ class Shadow {
   /// One cell for each granule, some of which may stand for split granules.
   Cell* granules() { return granules_.data(); }
 
-  /// Calls action(cell) for every cell that was ever touched.
+  /// Calls action(cell) for every cell.
   template <class Action>
   void forEach(Action&& action) const {
-    for (const Cell& granule : granules_) {
-      if (!granule.isSplit()) {
-        action(granule);
-        continue;
-      }
-      for (const Cell& part : splits_[granule.splitIndex()]) action(part);
-    }
+    visitAll(*this, action);
+  }
+  /// The same; the action may change the cells.
+  template <class Action>
+  void update(Action&& action) {
+    visitAll(*this, action);
   }
 
  private:
@@ -71,6 +70,17 @@ class Shadow {
       visit(cell, first, count);
     else
       visit(cell);
+  }
+
+  template <class Self, class Action>
+  static void visitAll(Self& self, Action& action) {
+    for (auto& granule : self.granules_) {
+      if (!granule.isSplit()) {
+        action(granule);
+        continue;
+      }
+      for (auto& part : self.splits_[granule.splitIndex()]) action(part);
+    }
   }
 
   template <class Visit>
