@@ -380,6 +380,58 @@ WAIT:
   st.shared.u32 [%r6], %r8;
 )",
        {{"relaxed_arrive", "arrive.release.aligned", "arrive.relaxed.aligned", HazardKind::Race, "nothing orders the two"}}});
+  // A CTA may go as soon as it knows that nobody uses it any more; who arrives there may go at once.
+  all.push_back({"arrive_at_peer",
+                 threads(32, 2, 2),
+                 R"(
+  @%p0 mbarrier.init.shared.b64 [%r3], 1;
+  @%p0 fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  mov.u32 %r16, %cluster_ctarank;
+  setp.eq.u32 %p1, %r16, 0;
+  @%p1 bra WAIT;
+  mov.u32 %r18, 0;
+  mapa.shared::cluster.u32 %r19, %r3, %r18;
+  @%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r19];
+  bra END;
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p2, [%r3], 0;
+  @!%p2 bra WAIT;
+END:
+)",
+                 {{"gone_before_the_arrival", "mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p2, [%r3], 0;",
+                   "setp.eq.u32 %p2, 0, 0;", HazardKind::Outlives, "before it exits"},
+                  {"init_not_published", "@%p0 fence.mbarrier_init.release.cluster;", "", HazardKind::BarrierLifetime,
+                   "fence.mbarrier_init"}}});
+  // A bulk copy out of a CTA and into its peer: both must stay, and both must learn that it is over.
+  all.push_back({"copy_to_peer",
+                 threads(32, 2, 2),
+                 R"(
+  @%p0 mbarrier.init.shared.b64 [%r3], 1;
+  @%p0 fence.mbarrier_init.release.cluster;
+  fence.proxy.async.shared::cta;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  mov.u32 %r16, %cluster_ctarank;
+  setp.eq.u32 %p1, %r16, 0;
+  @%p1 bra WAIT;
+  mov.u32 %r18, 0;
+  add.u32 %r7, %r2, 1024;
+  mapa.shared::cluster.u32 %r19, %r3, %r18;
+  mapa.shared::cluster.u32 %r20, %r7, %r18;
+  @%p0 mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%r19], 64;
+  @%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r20], [%r2], 64, [%r19];
+  bra END;
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p2, [%r3], 0;
+  @!%p2 bra WAIT;
+END:
+  barrier.cluster.arrive.release;
+  barrier.cluster.wait.acquire;
+)",
+                 {{"source_gone", "barrier.cluster.arrive.release;\n  barrier.cluster.wait.acquire;", "", HazardKind::Outlives,
+                   "before the CTA exits"}}});
   return all;
 }
 

@@ -20,7 +20,6 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter)
     threads_[i].view.base = threads_[i].view.tensor = nothing;
     threads_[i].view.thread = static_cast<uint32_t>(i);
   }
-  outstanding_.resize(ctas);
   clocks_.assign(ctas * warpsPerCta_, 1);
   loading_.resize(ctas * warpsPerCta_);
   for (const auto& cta : cluster.ctas) {

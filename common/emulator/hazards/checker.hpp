@@ -171,6 +171,14 @@ class HazardChecker {
     Gathering gathering;
     ClockPointer completed;
     uint64_t phases = 0;
+    uint64_t signalled = 0;  ///< phases that are complete once the last signal by an operation has arrived
+    machine::IssuePoint signaller;
+    struct Arrival {
+      uint64_t phase;
+      uint32_t clock;
+      machine::IssuePoint point;
+    };
+    std::map<uint32_t, Arrival> remoteArrivals;  ///< the last one of every thread of another CTA
   };
   /// Who makes an access.
   struct Subject {
@@ -228,7 +236,6 @@ class HazardChecker {
   void collectReaderSets();
   /// What the threads of a CTA know together.
   View knowledgeOf(uint32_t rank) const;
-  bool isOver(OperationId id, const View& view);
   void requirePeersDone(uint32_t rank, const View& view);
 
   machine::Cluster& cluster_;
@@ -243,8 +250,8 @@ class HazardChecker {
   std::vector<Shadow<8>> tensor_;  ///< by CTA
   /// By warp: undefined registers, and the load that will define them.
   std::vector<std::unordered_map<const std::byte*, const ptx::Instruction*>> loading_;
-  std::vector<std::vector<uint64_t>> stale_;           ///< by CTA: 8 words of column bits for each lane
-  std::vector<std::vector<OperationId>> outstanding_;  ///< by CTA: issued there, and perhaps not over
+  std::vector<std::vector<uint64_t>> stale_;  ///< by CTA: 8 words of column bits for each lane
+  std::vector<OperationId> outstanding_;      ///< issued, and perhaps not known to be over in every CTA whose memory they use
   Operation* running_ = nullptr;
   Memo runningMemo_;
   ClockJoiner join_;

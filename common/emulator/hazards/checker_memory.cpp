@@ -169,6 +169,7 @@ void HazardChecker::deallocate(const Warp& warp, uint32_t column, uint32_t colum
 
 void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) {
   if (running_ == nullptr || bytes == 0) return;
+  running_->ctas |= 1u << rank;
   const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), !running_->genericProxy};
   const Place place{false, rank, 0, 0, offset, bytes};
   shared_[rank].visit(offset, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, runningMemo_); });
@@ -177,6 +178,7 @@ void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t byt
 void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
                                     Role role) {
   if (running_ == nullptr) return;
+  running_->ctas |= 1u << rank;
   const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), true};
   Memo memo;
   for (uint32_t row = lane; row < lane + lanes; ++row) {

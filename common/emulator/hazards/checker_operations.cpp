@@ -13,18 +13,6 @@ using machine::forEachLane;
 using machine::kWarpLanes;
 using machine::Warp;
 
-namespace {
-
-/// Operations that use the shared memory, the Tensor Memory or the mbarriers of their CTA, which must wait for them before it
-/// exits. (Writes to global memory may finish later.)
-bool mattersToItsCta(std::string_view name) {
-  if (name.starts_with("cp.async") || name.starts_with("cp.reduce"))
-    return name.find(".bulk") != std::string_view::npos && !name.ends_with(": write");
-  return true;
-}
-
-}  // namespace
-
 void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued) {
   if (operations_.isCrowded()) collectGarbage();
   const Warp& warp = *cluster_.ctas[issued.issuer.ctaRank]->warps[issued.issuer.warp];
@@ -63,7 +51,7 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
   Operation& added = operations_.add(std::move(operation));
   if (issued.name == "tcgen05.mma" || issued.name == "tcgen05.cp" || issued.name == "tcgen05.shift") operations_.track(added);
   if (issued.name == "tcgen05.commit") operations_.commit(added);
-  if (mattersToItsCta(issued.name)) outstanding_[issued.issuer.ctaRank].push_back(id);
+  if (!added.genericProxy && issued.name != "tcgen05.commit") outstanding_.push_back(id);
   ++clocks_[warpIndex(warp)];  // what the thread does from now on is not before the operation
 }
 
@@ -125,41 +113,47 @@ View HazardChecker::knowledgeOf(uint32_t rank) const {
   return view;
 }
 
-bool HazardChecker::isOver(OperationId id, const View& view) {
-  const Operation* operation = operations_.find(id);
-  if (operation == nullptr) return true;
-  return operation->name == "tcgen05.commit" ? operations_.isArrivalKnown(*operation, view)
-                                             : operations_.isKnown(*operation, view, false);
-}
-
+/// What the memories and mbarriers of a CTA are used for must be over, and some thread of it must know it, before it exits.
 void HazardChecker::ctaExits(uint32_t rank) {
   const View view = knowledgeOf(rank);
-  for (OperationId id : outstanding_[rank]) {
-    if (isOver(id, view)) continue;
-    const Operation& operation = *operations_.find(id);
-    const HazardAccess access = describeIssuer(operation.issuer, fmt::format("{} that nobody has waited for", operation.name));
-    if (reporter_.seen(HazardKind::Outlives, 0, access.ptxLine)) continue;
-    report(
-        HazardKind::Outlives, {}, access,
-        fmt::format("{}, before the CTA exits and its memories and mbarriers are gone", proofOfCompletion(operation.name, false)));
+  const auto reportOnce = [&](const HazardAccess& access, const std::string& missing) {
+    if (!reporter_.seen(HazardKind::Outlives, 0, access.ptxLine)) report(HazardKind::Outlives, {}, access, missing);
+  };
+  for (OperationId id : outstanding_) {
+    const Operation* operation = operations_.find(id);
+    if (operation == nullptr || (operation->ctas >> rank & 1) == 0 || operations_.isKnown(*operation, view, false)) continue;
+    reportOnce(
+        describeIssuer(operation->issuer, fmt::format("{} that no thread of CTA rank {} has waited for", operation->name, rank)),
+        fmt::format("{}, before the CTA exits and its memories and mbarriers are gone", proofOfCompletion(operation->name, false)));
   }
-  outstanding_[rank].clear();
+  for (const auto& [place, barrier] : mbarriers_) {
+    if (place.first != rank) continue;
+    const uint32_t known = entry(view.base->barrier, barrier.slot);
+    if (known < barrier.signalled)
+      reportOnce(describeIssuer(barrier.signaller,
+                                fmt::format("signal to the mbarrier at shared offset {:#x} of CTA rank {}, whose phase no "
+                                            "thread there has waited for",
+                                            place.second, rank)),
+                 "a wait for that phase before the CTA exits: the signal may arrive when its mbarrier is gone");
+    for (const auto& [thread, arrival] : barrier.remoteArrivals) {
+      if (known > arrival.phase || entry(view.base->generic, thread) >= arrival.clock) continue;
+      reportOnce(describeIssuer(arrival.point,
+                                fmt::format("arrival at the mbarrier at shared offset {:#x} of CTA rank {} from another CTA",
+                                            place.second, rank)),
+                 fmt::format("a cluster barrier, or a wait of CTA rank {} for that phase, before it exits", rank));
+    }
+  }
   if (cluster_.ctas.size() > 1) requirePeersDone(rank, view);
 }
 
-/// Accesses by other CTAs to the shared memory of a CTA must have happened before it exits (PTX ISA 9.0, 9.7.9.22, mapa; CUDA
-/// Programming Guide, distributed shared memory).
+/// Accesses by threads of other CTAs to the shared memory of a CTA must have happened before it exits (CUDA Programming Guide,
+/// distributed shared memory).
 void HazardChecker::requirePeersDone(uint32_t rank, const View& view) {
   const Subject exit{view, nullptr, Access()};
   const auto require = [&](Access access, bool writes) {
-    uint32_t issuer = rank;
-    if (access.kind() == Access::Kind::Thread) issuer = access.thread() / kWarpLanes / warpsPerCta_;
-    if (access.kind() == Access::Kind::Warp) issuer = access.warp() / warpsPerCta_;
-    if (access.kind() == Access::Kind::Operation) {
-      const Operation* operation = operations_.find(access.operation());
-      if (operation != nullptr) issuer = operation->issuer.ctaRank;
-    }
-    if (issuer == rank || order(access, writes, exit, false) == Verdict::Ordered) return;
+    if (access.kind() == Access::Kind::Operation || access.kind() == Access::Kind::None) return;
+    const uint32_t warp = access.kind() == Access::Kind::Warp ? access.warp() : access.thread() / kWarpLanes;
+    if (warp / warpsPerCta_ == rank || order(access, writes, exit, false) == Verdict::Ordered) return;
     Place place;
     place.rank = rank;
     const HazardAccess user = describe(access, place, writes);
@@ -169,7 +163,7 @@ void HazardChecker::requirePeersDone(uint32_t rank, const View& view) {
         fmt::format("a cluster barrier, or an mbarrier of CTA rank {}, behind the access: that CTA may have exited by then", rank));
   };
   shared_[rank].forEach([&](const ShadowCell& cell) {
-    if (cell.writer != 0) require(Access(cell.writer), true);
+    require(Access(cell.writer), true);
     readerSets_.forEach(cell.readers, [&](Access reader) { require(reader, false); });
   });
 }
@@ -202,11 +196,17 @@ void HazardChecker::collectGarbage() {
       for (const auto& group : groups.committed)
         for (OperationId id : group) used[id] = true;
     }
-  for (uint32_t rank = 0; rank < outstanding_.size(); ++rank) {
-    const View view = knowledgeOf(rank);
-    std::erase_if(outstanding_[rank], [&](OperationId id) { return isOver(id, view); });
-    for (OperationId id : outstanding_[rank]) used[id] = true;
-  }
+  std::vector<View> knowledge;
+  for (uint32_t rank = 0; rank < shared_.size(); ++rank) knowledge.push_back(knowledgeOf(rank));
+  std::erase_if(outstanding_, [&](OperationId id) {
+    const Operation* operation = operations_.find(id);
+    if (operation == nullptr) return true;
+    if (!cluster_.queue.isComplete(id)) return false;
+    for (uint32_t rank = 0; rank < knowledge.size(); ++rank)
+      if ((operation->ctas >> rank & 1) != 0 && !operations_.isKnown(*operation, knowledge[rank], false)) return false;
+    return true;
+  });
+  for (OperationId id : outstanding_) used[id] = true;
   operations_.collect([&](OperationId id) { return used.contains(id) || !cluster_.queue.isComplete(id); });
 }
 

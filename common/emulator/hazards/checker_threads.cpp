@@ -186,6 +186,7 @@ void HazardChecker::mbarrierArrive(const Warp& warp, unsigned lane, const machin
   const bool remote = &cta != &warp.cta;
   if (entry(thread.view.base->barrier, barrier->slot) == 0)
     requireInitialised(*barrier, thread.view, remote, warp.issuePoint(lane), "arrive on the mbarrier");
+  if (remote) barrier->remoteArrivals[thread.view.thread] = {barrier->phases, thread.view.clock, warp.issuePoint(lane)};
   if (!release) return;
   publish(barrier->gathering, thread.view.thread);
   ++clocks_[warpIndex(warp)];
@@ -209,6 +210,10 @@ void HazardChecker::mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t p
   if (running_ == nullptr || barrier == nullptr) return;
   requireInitialised(*barrier, running_->view, !running_->genericProxy, running_->issuer,
                      "signal to the mbarrier by an asynchronous operation");
+  if (!running_->genericProxy) {
+    barrier->signalled = phase + 1;
+    barrier->signaller = running_->issuer;
+  }
   // What its issuer had acquired happened before the operation, and so before its signal. The issuer's own accesses are left
   // out: an operation publishes what it did itself.
   barrier->gathering.join(running_->view.base);

@@ -96,13 +96,6 @@ bool OperationTable::isKnown(const Operation& operation, const View& view, bool 
   });
 }
 
-bool OperationTable::isArrivalKnown(const Operation& commit, const View& view) {
-  const auto& [thread, index] = commitIndex_.at(commit.id);
-  const std::vector<Completion>& arrivals = commits_[thread].completions[index];
-  return !arrivals.empty() && std::all_of(arrivals.begin(), arrivals.end(),
-                                          [&](const Completion& completion) { return proves(completion, view, false); });
-}
-
 bool OperationTable::isIssueKnown(const Operation& operation, const View& view) {
   return operation.view.thread == view.thread || entry(view.tensor->tensor, operation.view.thread) >= operation.view.clock;
 }

@@ -41,6 +41,7 @@ struct Operation {
   machine::OperationId id = 0;
   std::string_view name;
   machine::IssuePoint issuer;
+  uint32_t ctas = 0;  ///< whose shared memory or Tensor Memory it touched when it completed, bit per CTA
   View view;
   bool usesGlobal = false;                   ///< has touched global memory
   bool genericProxy = false;                 ///< cp.async: accesses like ordinary ones
@@ -74,8 +75,6 @@ class OperationTable {
 
   /// Whether `view` knows that the operation has finished. `tensor`: as far as Tensor Memory is concerned.
   bool isKnown(const Operation& operation, const View& view, bool tensor);
-  /// Whether `view` knows that the arrival of a commit has happened. (A later commit says nothing about it.)
-  bool isArrivalKnown(const Operation& commit, const View& view);
   /// Whether `view` knows that an operation of tcgen05 was issued.
   static bool isIssueKnown(const Operation& operation, const View& view);
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
