@@ -135,7 +135,9 @@ std::string replacementFor(std::string_view text, Change change) {
 
 std::vector<Change> changesOf(const Instruction& instruction) {
   std::vector<Change> changes;
-  const auto add = [&](std::initializer_list<Change> more) { changes.insert(changes.end(), more); };
+  const auto add = [&](std::initializer_list<Change> more) {
+    for (const Change change : more) changes.push_back(change);
+  };
   if (isFence(instruction) || isPlainWait(instruction) || isCommit(instruction)) add({Change::Delete});
   if (isMbarrierWait(instruction)) {
     add({Change::SucceedAtOnce});
