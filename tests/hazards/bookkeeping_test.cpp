@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "common/emulator/error.hpp"
 #include "common/emulator/hazards/reader_sets.hpp"
 #include "common/emulator/hazards/shadow.hpp"
 
@@ -38,6 +39,20 @@ TEST(Shadow, RemembersEveryPartHoweverItWasAccessed) {
       (writes ? writers[i] : readers[i]) = thread(step);
       if (writes) readers[i] = 0;
     }
+  }
+}
+
+TEST(Stamps, EndWithAnErrorBeforeTheyOverflowTheirField) {
+  constexpr uint32_t kLast = Access::kMaximumClock;
+  EXPECT_EQ(nextStamp(kLast - 1), kLast);
+  EXPECT_EQ(Access::byThread(16383, kLast, 77, true).clock(), kLast);
+  EXPECT_EQ(Access::byThread(16383, kLast, 77, true).thread(), 16383u) << "16 CTAs of 1024 threads";
+  try {
+    nextStamp(kLast);
+    ADD_FAILURE() << "no error";
+  } catch (const EmulatorError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Limit);
+    EXPECT_NE(std::string(error.what()).find("switch hazards off"), std::string::npos) << error.what();
   }
 }
 

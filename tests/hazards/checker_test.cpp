@@ -254,6 +254,28 @@ WAIT:
         {"no_barrier", "bar.sync 0;", "", HazardKind::Race, "cp.async.wait_group"},
         {"waits_for_too_few", "wait_group 0;", "wait_group 1;", HazardKind::Race, "cp.async.wait_group"},
         {"one_lane_waits", "cp.async.wait_group 0;", "@%p0 cp.async.wait_group 0;", HazardKind::Race, "cp.async.wait_group"}}});
+  // What cp.async wrote goes on through the asynchronous proxy: every copying lane has to publish its share.
+  all.push_back({"async_copy_then_bulk_store",
+                 threads(64),
+                 R"(
+  st.global.u32 [%rd2], %r0;
+  cp.async.ca.shared.global [%r6], [%rd2], 4;
+  cp.async.wait_all;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  @!%p0 bra DONE;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd0+512], [%r2], 256;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group.read 0;
+DONE:
+)",
+                 {{"no_proxy_fence", "fence.proxy.async.shared::cta;", "", HazardKind::ProxyFence, "fence.proxy.async"},
+                  {"alias_fence_instead", "fence.proxy.async.shared::cta;", "fence.proxy.alias;", HazardKind::ProxyFence,
+                   "fence.proxy.async"},
+                  {"old_alias_fence_instead", "fence.proxy.async.shared::cta;", "membar.proxy.alias;", HazardKind::ProxyFence,
+                   "fence.proxy.async"},
+                  {"one_lane_publishes", "fence.proxy.async.shared::cta;", "@%p0 fence.proxy.async.shared::cta;",
+                   HazardKind::ProxyFence, "fence.proxy.async"}}});
   all.push_back({"async_copy_arrive",
                  threads(64),
                  R"(

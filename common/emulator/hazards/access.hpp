@@ -7,6 +7,9 @@
 
 namespace shiftconv::emulator::hazards {
 
+/// The stamp behind `stamp`. Throws EmulatorError Limit when an Access has no room for it.
+uint32_t nextStamp(uint32_t stamp);
+
 /// What an operation does with the bytes, for reports.
 enum class Role : uint8_t { Source, Destination, OperandA, OperandB, Accumulator, ScaleA, ScaleB, Shifted };
 

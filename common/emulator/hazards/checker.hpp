@@ -68,8 +68,8 @@ class HazardChecker {
   /// `addresses`: per lane, in the shared window of the cluster.
   void sharedAccess(const machine::Warp& warp, LaneMask lanes, const std::array<uint64_t, machine::kWarpLanes>& addresses,
                     uint32_t bytes, bool reads, bool writes);
-  void allocate(const machine::Warp& warp, uint32_t column, uint32_t columns);
-  void deallocate(const machine::Warp& warp, uint32_t column, uint32_t columns);
+  /// Columns of Tensor Memory are allocated or freed.
+  void columnsChangeHands(const machine::Warp& warp, uint32_t column, uint32_t columns);
 
   // --- global memory (global_checker.hpp); nullptr: not watched -------------------------------------------------
   GlobalChecker* global() { return global_.get(); }
@@ -186,12 +186,11 @@ class HazardChecker {
     const Operation* operation = nullptr;  ///< nullptr: a thread
     Access access;
     bool asyncProxy = false;
-    bool collective = false;  ///< by the whole warp
   };
   struct Place {
     bool tensor = false;
     uint32_t rank = 0;
-    uint32_t lane = 0, lanes = 0;   ///< Tensor Memory only
+    uint32_t lane = 0;              ///< Tensor Memory only
     uint32_t first = 0, count = 0;  ///< count 0: somewhere
   };
   /// Results of the last checks; valid for one subject.
@@ -208,6 +207,8 @@ class HazardChecker {
     return (rank * warpsPerCta_ + warp) * machine::kWarpLanes + lane;
   }
   uint32_t warpIndex(const machine::Warp& warp) const;
+  /// What the warp does from now on has a higher stamp.
+  void advance(const machine::Warp& warp);
   Thread& threadOf(const machine::Warp& warp, unsigned lane);
   View viewOf(const machine::Warp& warp, unsigned lane);
   uint32_t lineOf(const machine::Warp& warp) const;
@@ -219,7 +220,6 @@ class HazardChecker {
                     bool writes);
 
   Verdict order(Access earlier, bool earlierWrites, const Subject& later, bool tensor);
-  bool isPublishedCopy(const Operation& copy, const View& view) const;
   void touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo);
   void reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
                       const Place& place);

@@ -34,14 +34,6 @@ void forEachWord(uint32_t column, uint32_t columns, Action&& action) {
 
 }  // namespace
 
-bool HazardChecker::isPublishedCopy(const Operation& copy, const View& view) const {
-  return std::any_of(copy.completions.begin(), copy.completions.end(), [&](const Completion& completion) {
-    if (completion.kind != Completion::Kind::Thread) return true;
-    return completion.index == view.thread ? completion.clock <= view.proxied
-                                           : entry(view.base->proxied, completion.index) >= completion.clock;
-  });
-}
-
 HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, const Subject& later, bool tensor) {
   const View& view = later.view;
   switch (earlier.kind()) {
@@ -69,7 +61,8 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
       if (operation == nullptr || operation == later.operation) return Verdict::Ordered;
       if (later.operation != nullptr && operations_.isBefore(*operation, *later.operation)) return Verdict::Ordered;
       if (operations_.isKnown(*operation, view, tensor)) {
-        const bool published = !operation->genericProxy || !earlierWrites || !later.asyncProxy || isPublishedCopy(*operation, view);
+        const bool published =
+            !operation->genericProxy || !earlierWrites || !later.asyncProxy || OperationTable::isPublishedCopy(*operation, view);
         return published ? Verdict::Ordered : Verdict::ProxyFence;
       }
       return tensor && operations_.isKnown(*operation, view, false) ? Verdict::TensorFence : Verdict::Race;
@@ -152,16 +145,14 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const std::ar
   });
 }
 
-void HazardChecker::allocate(const Warp& warp, uint32_t column, uint32_t columns) { deallocate(warp, column, columns); }
-
 /// Both end whatever the columns were used for; they are synchronous, so ordinary ordering is enough.
-void HazardChecker::deallocate(const Warp& warp, uint32_t column, uint32_t columns) {
+void HazardChecker::columnsChangeHands(const Warp& warp, uint32_t column, uint32_t columns) {
   View view = viewOf(warp, 0);
   view.collective = true;
   const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, lineOf(warp), false)};
   Memo memo;
   for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
-    const Place place{true, warp.cta.rank, lane, 1, column, columns};
+    const Place place{true, warp.cta.rank, lane, column, columns};
     tensor_[warp.cta.rank].visit(size_t{lane} * kTmemColumns + column, columns, true,
                                  [&](ShadowCell& cell) { touch(cell, subject, true, place, memo); });
   }
@@ -171,7 +162,7 @@ void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t byt
   if (running_ == nullptr || bytes == 0) return;
   running_->ctas |= 1u << rank;
   const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), !running_->genericProxy};
-  const Place place{false, rank, 0, 0, offset, bytes};
+  const Place place{false, rank, 0, offset, bytes};
   shared_[rank].visit(offset, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, runningMemo_); });
 }
 
@@ -182,7 +173,7 @@ void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes
   const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), true};
   Memo memo;
   for (uint32_t row = lane; row < lane + lanes; ++row) {
-    const Place place{true, rank, row, 1, column, columns};
+    const Place place{true, rank, row, column, columns};
     tensor_[rank].visit(size_t{row} * kTmemColumns + column, columns, writes,
                         [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
   }

@@ -52,7 +52,7 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
   if (issued.name == "tcgen05.mma" || issued.name == "tcgen05.cp" || issued.name == "tcgen05.shift") operations_.track(added);
   if (issued.name == "tcgen05.commit") operations_.commit(added);
   if (!added.genericProxy && issued.name != "tcgen05.commit") outstanding_.push_back(id);
-  ++clocks_[warpIndex(warp)];  // what the thread does from now on is not before the operation
+  advance(warp);  // what the thread does from now on is not before the operation
 }
 
 void HazardChecker::begin(OperationId id) {

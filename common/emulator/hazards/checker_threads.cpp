@@ -17,6 +17,11 @@ using machine::Warp;
 
 uint32_t HazardChecker::warpIndex(const Warp& warp) const { return warp.cta.rank * warpsPerCta_ + warp.index; }
 
+void HazardChecker::advance(const Warp& warp) {
+  uint32_t& stamp = clocks_[warpIndex(warp)];
+  stamp = nextStamp(stamp);
+}
+
 HazardChecker::Thread& HazardChecker::threadOf(const Warp& warp, unsigned lane) {
   Thread& thread = threads_[threadIndex(warp.cta.rank, warp.index, lane)];
   thread.view.clock = clocks_[warpIndex(warp)];
@@ -50,7 +55,7 @@ ClockPointer HazardChecker::publishedBy(uint32_t thread) {
 void HazardChecker::acquire(Thread& thread, const ClockPointer& clock) { thread.view.base = join_(thread.view.base, clock); }
 
 void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
-  uint32_t& clock = clocks_[warpIndex(warp)];
+  const uint32_t clock = clocks_[warpIndex(warp)];
   const bool wide = semanticsOf(warp).wide;
   forEachLane(lanes, [&](unsigned lane) {
     Thread& thread = threadOf(warp, lane);
@@ -91,7 +96,7 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
         break;
     }
   });
-  if (kind != FenceKind::TensorAfter) ++clock;
+  if (kind != FenceKind::TensorAfter) advance(warp);
 }
 
 void HazardChecker::warpSync(const Warp& warp, LaneMask lanes) {
@@ -100,7 +105,7 @@ void HazardChecker::warpSync(const Warp& warp, LaneMask lanes) {
   const ClockPointer clock = std::make_shared<Clock>(std::move(gathering.clock));
   // Every member's own clock is in it, so it replaces what they had.
   forEachLane(lanes, [&](unsigned lane) { threadOf(warp, lane).view.base = clock; });
-  ++clocks_[warpIndex(warp)];
+  advance(warp);
 }
 
 // --- barriers of a CTA and of the cluster ---------------------------------------------------------------------------
@@ -114,7 +119,7 @@ void HazardChecker::barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id,
   if (!release) return;
   Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : warp.cta.rank, id}];
   forEachLane(lanes, [&](unsigned lane) { publish(rounds.gathering, threadIndex(warp.cta.rank, warp.index, lane)); });
-  ++clocks_[warpIndex(warp)];
+  advance(warp);
 }
 
 void HazardChecker::barrierComplete(uint32_t rank, uint32_t id, uint64_t round) {
@@ -189,7 +194,7 @@ void HazardChecker::mbarrierArrive(const Warp& warp, unsigned lane, const machin
   if (remote) barrier->remoteArrivals[thread.view.thread] = {barrier->phases, thread.view.clock, warp.issuePoint(lane)};
   if (!release) return;
   publish(barrier->gathering, thread.view.thread);
-  ++clocks_[warpIndex(warp)];
+  advance(warp);
 }
 
 void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool acquires) {
@@ -248,7 +253,7 @@ void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t addre
   }
   if (!writes) return;
   ClockPointer mine = semantics.release ? publishedBy(thread.view.thread) : thread.fenced;
-  if (semantics.release) ++clocks_[warpIndex(warp)];
+  if (semantics.release) advance(warp);
   ClockPointer& there = published_[address];
   // A read-modify-write continues the release sequence; a store starts anew.
   if (reads && there && mine)

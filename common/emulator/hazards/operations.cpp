@@ -67,15 +67,25 @@ bool OperationTable::proves(const Completion& completion, const View& view, bool
   return false;
 }
 
-/// An mbarrier speaks for all copying lanes, a wait only for the lane that waited.
-bool OperationTable::isCopyKnown(const Operation& copy, const View& view, bool tensor) {
+/// Whether the completions that count show it for every copying lane: an mbarrier speaks for all of them, a wait only for the
+/// lane that waited.
+template <class Counts>
+bool OperationTable::speaksForEveryLane(const Operation& copy, Counts&& counts) {
   uint32_t open = copy.copyingLanes;
   for (const Completion& completion : copy.completions) {
-    if (!proves(completion, view, tensor)) continue;
+    if (!counts(completion)) continue;
     if (completion.kind != Completion::Kind::Thread) return true;
     open &= ~(uint32_t{1} << completion.index % machine::kWarpLanes);
   }
   return open == 0;
+}
+
+bool OperationTable::isPublishedCopy(const Operation& copy, const View& view) {
+  return speaksForEveryLane(copy, [&](const Completion& completion) {
+    if (completion.kind != Completion::Kind::Thread) return true;
+    return completion.index == view.thread ? completion.clock <= view.proxied
+                                           : entry(view.base->proxied, completion.index) >= completion.clock;
+  });
 }
 
 bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor) {
@@ -84,7 +94,9 @@ bool OperationTable::isKnown(const Operation& operation, const View& view, bool 
                        [&](const Completion& completion) { return proves(completion, view, tensor); });
   };
   if (operation.copyingLanes == 0 && any(operation.completions)) return true;
-  if (operation.copyingLanes != 0 && isCopyKnown(operation, view, tensor)) return true;
+  if (operation.copyingLanes != 0 &&
+      speaksForEveryLane(operation, [&](const Completion& completion) { return proves(completion, view, tensor); }))
+    return true;
   if (operation.firstCommit != SIZE_MAX) {
     const auto& commits = commits_[operation.view.thread].completions;
     for (size_t i = operation.firstCommit; i < commits.size(); ++i)

@@ -75,12 +75,15 @@ class OperationTable {
 
   /// Whether `view` knows that the operation has finished. `tensor`: as far as Tensor Memory is concerned.
   bool isKnown(const Operation& operation, const View& view, bool tensor);
+  /// Whether every lane of a cp.async that `view` knows to be over has published it to the asynchronous proxy.
+  static bool isPublishedCopy(const Operation& copy, const View& view);
   /// Whether `view` knows that an operation of tcgen05 was issued.
   static bool isIssueKnown(const Operation& operation, const View& view);
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
   bool isBefore(const Operation& earlier, const Operation& later);
   /// Whether `view` has seen the completion.
-  static bool isCopyKnown(const Operation& copy, const View& view, bool tensor);
+  template <class Counts>
+  static bool speaksForEveryLane(const Operation& copy, Counts&& counts);
   static bool proves(const Completion& completion, const View& view, bool tensor);
   /// Told of the completions of operations that a thread or an mbarrier shows, and of all that came before these.
   std::function<void(machine::OperationId, const Completion&)> completed;

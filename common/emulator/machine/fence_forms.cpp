@@ -33,12 +33,19 @@ constexpr Handler kMemoryFence = hostFence<hazards::FenceKind::Memory>;
 constexpr Handler kProxyFence = hostFence<hazards::FenceKind::AsyncProxy>;
 constexpr Handler kMapRelease = hostFence<hazards::FenceKind::MapRelease>;
 constexpr Handler kMbarrierFence = hostFence<hazards::FenceKind::MbarrierInit>;
+/// Orders accesses through different virtual addresses of one place (PTX ISA 9.0, 9.7.13.4); threads are not synchronised and
+/// nothing is published to another proxy.
+void aliasFence(Execution&, const DecodedInstruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
 void nothing(Execution&, const DecodedInstruction&) {}
 
 template <Handler kHandler>
 void decodeBare(DecodeContext& context, const FormMatch&) {
   if (!context.instruction().operands.empty()) context.illegal("the instruction takes no operands");
   context.out().handler = kHandler;
+}
+
+void decodeMembarProxy(DecodeContext& context, const FormMatch& match) {
+  match.has("alias") ? decodeBare<aliasFence>(context, match) : decodeBare<kProxyFence>(context, match);
 }
 
 void requireTensorMapSize(DecodeContext& context, const Operand& operand) {
@@ -143,11 +150,11 @@ FormFamily fenceForms() {
   using namespace machine;
   return {
       {"membar.(cta|gl|sys)", decodeBare<kMemoryFence>},
-      {"membar.proxy.(alias|async)", decodeBare<kProxyFence>},
+      {"membar.proxy.(alias|async)", decodeMembarProxy},
       {"fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys)", decodeBare<kMemoryFence>},
       {"fence.acquire.sync_restrict::shared::cluster.cluster", decodeBare<kMemoryFence>},
       {"fence.release.sync_restrict::shared::cta.cluster", decodeBare<kMemoryFence>},
-      {"fence.proxy.alias", decodeBare<kMemoryFence>},
+      {"fence.proxy.alias", decodeBare<aliasFence>},
       {"fence.proxy.async{.(global|shared::cta|shared::cluster)}", decodeBare<kProxyFence>},
       {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", decodeBare<kProxyFence>},
       {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", decodeBare<kProxyFence>},

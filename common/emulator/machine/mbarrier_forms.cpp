@@ -1,5 +1,5 @@
 // mbarrier.* (PTX ISA 9.0, 9.7.13.15). Memory is sequentially consistent within a cluster, so `.sem` and `.scope` have
-// no effect beyond their legality.
+// no effect on values; the hazard checker follows `.sem`.
 #include <fmt/format.h>
 
 #include <atomic>

@@ -60,7 +60,7 @@ void runAlloc(Execution& execution, const DecodedInstruction& instruction) {
     std::array<uint64_t, machine::kWarpLanes> place;
     place.fill(uint64_t{cta.rank} << machine::kSharedRankShift | offset);
     hazards->sharedAccess(execution.warp, execution.mask & -execution.mask, place, sizeof address, false, true);
-    hazards->allocate(execution.warp, *column, columns);
+    hazards->columnsChangeHands(execution.warp, *column, columns);
   }
   ++cta.cluster.changes;
 }
@@ -72,7 +72,8 @@ void runDealloc(Execution& execution, const DecodedInstruction& instruction) {
   const uint32_t address = uniformValue(execution, execution.lanes<uint32_t>(instruction.operand[0]), "Tensor Memory address");
   const uint32_t columns = uniformValue(execution, execution.lanes<uint32_t>(instruction.operand[1]), "number of columns");
   stateOf(cta).memory.deallocate(address, columns);
-  if (auto* hazards = cta.cluster.hazards.get()) hazards->deallocate(execution.warp, unpackAddress(address).column, columns);
+  if (auto* hazards = cta.cluster.hazards.get())
+    hazards->columnsChangeHands(execution.warp, unpackAddress(address).column, columns);
   ++cta.cluster.wakeups;
 }
 
