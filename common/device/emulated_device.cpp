@@ -101,8 +101,7 @@ void EmulatedDevice::synchronized(Stream stream) {
 std::byte* EmulatedDevice::hostAccess(const char* name, Stream stream, Address address, size_t bytes, bool writes) {
   if (options().hazards == emulator::HazardMode::Off) return emulator_.memory().access(address, bytes, 1, writes);
   // As work of a stream, not as an act of the host that comes before everything.
-  const emulator::machine::GlobalMemory::DeviceScope scope;
-  std::byte* const pointer = emulator_.memory().access(address, bytes, 1, writes);
+  std::byte* const pointer = emulator_.memory().deviceAccess(address, bytes, 1, writes);
   checkHazards(name, stream, address, bytes, writes);
   return pointer;
 }
@@ -112,7 +111,7 @@ void EmulatedDevice::checkHazards(const char* name, Stream stream, Address addre
   if (mode == emulator::HazardMode::Off) return;
   const emulator::hazards::StreamPlace place = enqueue(stream);
   emulator::hazards::Reporter reporter(mode);
-  emulator::hazards::checkHostWork(emulator_.memory().watch(), reporter, name, place, address, bytes, writes);
+  emulator::hazards::checkHostWork(emulator_.shadow(), reporter, name, place, address, bytes, writes);
   const std::lock_guard guard(mutex_);
   for (emulator::Hazard& hazard : reporter.take()) {
     KernelCounters& kernel = counters_[hazard.first.kernel];

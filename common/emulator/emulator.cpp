@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <optional>
 
 #include "common/emulator/hazards/global_checker.hpp"
@@ -70,12 +71,12 @@ uint32_t warpsOf(const machine::Dim3& block) {
 /// The launch among those that use the memory, while it runs.
 class Watched {
  public:
-  Watched(machine::GlobalMemory& memory, hazards::Reporter& reporter, const Options& options, hazards::LaunchFacts facts) {
+  Watched(Emulator& emulator, hazards::Reporter& reporter, const Options& options, hazards::LaunchFacts facts) {
     if (options.hazards == HazardMode::Off) {
-      memory.runUnwatched();
+      emulator.memory().runUnwatched();
       return;
     }
-    hazards::GlobalShadow& shadow = memory.watch();
+    hazards::GlobalShadow& shadow = emulator.shadow();
     record_ = shadow.launches().begin(std::move(facts));
     watch_.emplace(hazards::LaunchWatch{reporter, shadow, *record_});
   }
@@ -84,7 +85,10 @@ class Watched {
   }
   Watched(const Watched&) = delete;
   Watched& operator=(const Watched&) = delete;
-  const hazards::LaunchWatch* get() const { return watch_ ? &*watch_ : nullptr; }
+  machine::ObserverFactory observers() const {
+    if (!watch_) return {};
+    return [this](machine::Cluster& cluster, uint64_t index) { return hazards::watch(cluster, *watch_, index); };
+  }
 
  private:
   std::shared_ptr<hazards::LaunchRecord> record_;
@@ -95,12 +99,22 @@ class Watched {
 
 struct Emulator::Impl {
   machine::GlobalMemory memory;
+  std::once_flag watching;
+  std::unique_ptr<hazards::GlobalShadow> shadow;  ///< ends before the memory that it watches
 };
 
 Emulator::Emulator() : impl_(std::make_unique<Impl>()) {}
 Emulator::~Emulator() = default;
 
 machine::GlobalMemory& Emulator::memory() { return impl_->memory; }
+
+hazards::GlobalShadow& Emulator::shadow() {
+  std::call_once(impl_->watching, [this] {
+    impl_->shadow = std::make_unique<hazards::GlobalShadow>(impl_->memory);
+    impl_->memory.watch(impl_->shadow.get());
+  });
+  return *impl_->shadow;
+}
 
 LoadedModule::~LoadedModule() {
   if (memory_ != nullptr && globalBase_ != 0) memory_->release(globalBase_);
@@ -132,7 +146,7 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   const ParameterBlock parameters(impl_->memory, *kernel, arguments);
   LaunchReport report;
   hazards::Reporter reporter(options.hazards);
-  const Watched watched(impl_->memory, reporter, options,
+  const Watched watched(*this, reporter, options,
                         {.name = kernel->source->name,
                          .program = module.program_,
                          .grid = extent(checked.grid),
@@ -141,7 +155,8 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
                          .warpRoles = options.warpRoles,
                          .place = options.place});
   try {
-    report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options, watched.get());
+    report.counters =
+        machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options, watched.observers());
   } catch (const EmulatorError& error) {
     throw withHazards(error, reporter.take());
   }

@@ -15,6 +15,10 @@
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/options.hpp"
 
+namespace shiftconv::emulator::hazards {
+class GlobalShadow;
+}
+
 namespace shiftconv::emulator {
 
 struct LaunchReport {
@@ -43,6 +47,8 @@ class Emulator {
   ~Emulator();
 
   machine::GlobalMemory& memory();
+  /// What has happened to global memory, for the hazard checker; kept from the first call on.
+  hazards::GlobalShadow& shadow();
   /// Parses, decodes and lays out the module. Throws EmulatorError.
   std::shared_ptr<const LoadedModule> load(std::string_view ptx, std::string name);
   /// Runs a kernel to completion. `arguments[i]` points at the value of parameter i. Throws EmulatorError.

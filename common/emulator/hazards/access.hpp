@@ -4,14 +4,14 @@
 #include <cstdint>
 
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/observer.hpp"
 
 namespace shiftconv::emulator::hazards {
 
 /// The stamp behind `stamp`. Throws EmulatorError Limit when an Access has no room for it.
 uint32_t nextStamp(uint32_t stamp);
 
-/// What an operation does with the bytes, for reports.
-enum class Role : uint8_t { Source, Destination, OperandA, OperandB, Accumulator, ScaleA, ScaleB, Shifted };
+using Role = machine::OperandRole;
 
 class Access {
  public:

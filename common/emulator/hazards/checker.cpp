@@ -9,8 +9,10 @@
 
 namespace shiftconv::emulator::hazards {
 
-HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter)
+HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter, GlobalShadow& shadow, LaunchRecord& launch,
+                             uint32_t index)
     : cluster_(cluster),
+      global_(std::make_unique<GlobalChecker>(*this, shadow, launch, index)),
       reporter_(reporter),
       warpsPerCta_(static_cast<uint32_t>((cluster.config.block.count() + machine::kWarpLanes - 1) / machine::kWarpLanes)) {
   const size_t ctas = cluster.ctas.size();
@@ -27,6 +29,7 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter)
     tensor_.emplace_back(size_t{tensor::kTmemLanes} * tensor::kTmemColumns);
     stale_.emplace_back(size_t{tensor::kTmemLanes} * (tensor::kTmemColumns / 64));
   }
+  operations_.completed = [this](OperationId id, const Completion& completion) { global_->operationCompleted(id, completion); };
 }
 
 HazardChecker::~HazardChecker() = default;
@@ -107,7 +110,7 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
   if (access.kind() == Access::Kind::Operation) {
     const Operation* operation = operations_.find(access.operation());
     return describeIssuer(operation->issuer,
-                          fmt::format("{} of {} as {} of {}", verb, bytes, toString(access.role()), operation->name));
+                          fmt::format("{} of {} as {} of {}", verb, bytes, toString(access.role()), nameOf(operation->kind)));
   }
   const bool whole = access.kind() == Access::Kind::Warp;
   const uint32_t warp = whole ? access.warp() : access.thread() / machine::kWarpLanes;
@@ -118,17 +121,25 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
                                           : fmt::format("{} of {}{}", verb, bytes, whole ? " by all lanes" : ""));
 }
 
-std::string proofOfCompletion(std::string_view name, bool tensor) {
-  if (name == "tcgen05.ld" || name == "tcgen05.st")
-    return fmt::format("tcgen05.wait::{} by the warp that issued it, and then a synchronisation with tcgen05 fences around it",
-                       name.substr(name.size() - 2));
-  if (name.starts_with("tcgen05"))
-    return fmt::format("a tcgen05.commit behind the {} and a wait for its mbarrier{}", name,
-                       tensor ? ", followed by tcgen05.fence::after_thread_sync" : "");
-  if (name.ends_with(": read")) return "cp.async.bulk.wait_group.read by the thread that issued the store";
-  if (name.ends_with(": write")) return "cp.async.bulk.wait_group by the thread that issued the store";
-  if (name == "cp.async")
-    return "cp.async.wait_group by the threads that issued the copy, or an mbarrier that cp.async.mbarrier.arrive arrives on";
+std::string proofOfCompletion(machine::OperationKind kind, bool tensor) {
+  using machine::CompletionProof;
+  const std::string_view name = nameOf(kind);
+  switch (machine::traitsOf(kind).proof) {
+    case CompletionProof::TensorWait:
+      return fmt::format("tcgen05.wait::{} by the warp that issued it, and then a synchronisation with tcgen05 fences around it",
+                         kind == machine::OperationKind::TensorLoad ? "ld" : "st");
+    case CompletionProof::TensorCommit:
+      return fmt::format("a tcgen05.commit behind the {} and a wait for its mbarrier{}", name,
+                         tensor ? ", followed by tcgen05.fence::after_thread_sync" : "");
+    case CompletionProof::BulkGroupRead:
+      return "cp.async.bulk.wait_group.read by the thread that issued the store";
+    case CompletionProof::BulkGroupWrite:
+      return "cp.async.bulk.wait_group by the thread that issued the store";
+    case CompletionProof::CopyGroup:
+      return "cp.async.wait_group by the threads that issued the copy, or an mbarrier that cp.async.mbarrier.arrive arrives on";
+    case CompletionProof::Mbarrier:
+      break;
+  }
   return fmt::format("a wait for the mbarrier that the {} signals", name);
 }
 
@@ -143,14 +154,14 @@ std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const S
     std::string text =
         "nothing orders the two: a barrier, or an mbarrier on which the first thread arrives and for which the second one waits";
     if (later.operation != nullptr)
-      text += fmt::format("; or, if the {} was meant to come first, {}", later.operation->name,
-                          proofOfCompletion(later.operation->name, place.tensor));
+      text += fmt::format("; or, if the {} was meant to come first, {}", nameOf(later.operation->kind),
+                          proofOfCompletion(later.operation->kind, place.tensor));
     return text;
   }
-  const std::string_view name = operations_.find(earlier.operation())->name;
-  std::string text = proofOfCompletion(name, place.tensor);
-  if (later.operation != nullptr && later.operation->pairs.kind != 0 && name.starts_with("tcgen05"))
-    text += fmt::format(": {} and {} are not an ordered pair here", name, later.operation->name);
+  const machine::OperationKind kind = operations_.find(earlier.operation())->kind;
+  std::string text = proofOfCompletion(kind, place.tensor);
+  if (later.operation != nullptr && later.operation->pairs.kind != 0 && isTensorOperation(kind))
+    text += fmt::format(": {} and {} are not an ordered pair here", nameOf(kind), nameOf(later.operation->kind));
   return text;
 }
 

@@ -24,6 +24,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -35,6 +36,7 @@
 #include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/machine/async.hpp"
 #include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/observer.hpp"
 
 namespace shiftconv::emulator::isa {
 struct CompiledFunction;
@@ -50,88 +52,66 @@ namespace shiftconv::emulator::hazards {
 using machine::LaneMask;
 using machine::OperationId;
 
-enum class FenceKind : uint8_t { AsyncProxy, MbarrierInit, Memory, MapRelease, TensorBefore, TensorAfter };
+using machine::FenceKind;
 
-/// What shows a thread that an operation with this name has finished, in words.
-std::string proofOfCompletion(std::string_view name, bool tensor);
+/// What shows a thread that an operation of this kind has finished, in words.
+std::string proofOfCompletion(machine::OperationKind kind, bool tensor);
 
 class GlobalChecker;
 class GlobalShadow;
 class LaunchRecord;
 
-class HazardChecker {
+class HazardChecker final : public machine::Observer {
  public:
-  HazardChecker(machine::Cluster& cluster, Reporter& reporter);
-  ~HazardChecker();
+  HazardChecker(machine::Cluster& cluster, Reporter& reporter, GlobalShadow& shadow, LaunchRecord& launch, uint32_t index);
+  ~HazardChecker() override;
 
   // --- accesses by threads (checker_memory.cpp) ---------------------------------------------------------------
-  /// `addresses`: per lane, in the shared window of the cluster.
-  void sharedAccess(const machine::Warp& warp, LaneMask lanes, const std::array<uint64_t, machine::kWarpLanes>& addresses,
-                    uint32_t bytes, bool reads, bool writes);
-  /// Columns of Tensor Memory are allocated or freed.
-  void columnsChangeHands(const machine::Warp& warp, uint32_t column, uint32_t columns);
+  void sharedAccess(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes, bool reads,
+                    bool writes) override;
+  void columnsChangeHands(const machine::Warp& warp, uint32_t column, uint32_t columns) override;
 
-  // --- global memory (global_checker.hpp); nullptr: not watched -------------------------------------------------
-  GlobalChecker* global() { return global_.get(); }
-  void watchGlobal(GlobalShadow& shadow, LaunchRecord& launch, uint32_t cluster);
+  // --- global memory (global_checker.hpp) -----------------------------------------------------------------------
+  void globalAccess(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes, bool reads,
+                    bool writes) override;
+  void globalValuesRead() override;
+  void mapAcquired(const machine::Warp& warp, unsigned lane, uint64_t address) override;
+  void mapUsed(const machine::Warp& warp, unsigned lane, uint64_t address) override;
 
-  // --- accesses by the operation that is completing ------------------------------------------------------------
-  bool inOperation() const { return running_ != nullptr; }
-  void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role);
-  /// Called by GlobalMemory for whatever an operation touches there. `view`: when not that of the issuing lane.
-  void operationGlobal(uint64_t address, uint64_t bytes, bool writes, const View* view = nullptr);
-  /// By lane; for an operation that stands for several lanes, to be asked for when it is issued.
-  std::vector<View> viewsOf(const machine::Warp& warp, LaneMask lanes);
-  void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, Role role);
-  /// A shift of `columns` left row `lane` as it was.
-  void markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
-  /// Row `lane` now holds what row `lane + 1` held.
-  void moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
-
-  // --- operations ------------------------------------------------------------------------------------------------
-  void issued(OperationId id, const machine::AsyncOperation& operation);
-  void begin(OperationId id);
-  void end();
-  /// tcgen05.wait::ld or ::st: the warp's own operations are done.
-  void waitedTogether(const machine::Warp& warp, const std::vector<OperationId>& operations);
-  /// Bulk groups and cp.async groups of a thread, by kind.
-  enum class Group : uint8_t { BulkRead, BulkWrite, Copy, Count };
-  void addToGroup(Group kind, const machine::Warp& warp, unsigned lane, OperationId id);
-  void commitGroup(Group kind, const machine::Warp& warp, unsigned lane);
-  /// At most the `newest` last groups are still under way.
-  void waitedForGroups(Group kind, const machine::Warp& warp, unsigned lane, uint64_t newest);
-  /// Uncommitted ones, too.
-  void waitedForAll(Group kind, const machine::Warp& warp, unsigned lane);
-
-  /// The last thread of a CTA has exited.
-  void ctaExits(uint32_t rank);
+  // --- operations (checker_operations.cpp, checker_memory.cpp) ----------------------------------------------------
+  void issued(OperationId id, const machine::AsyncOperation& operation) override;
+  void begin(OperationId id) override;
+  void end() override;
+  void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) override;
+  std::span<const machine::ByteRange> operationGlobal(uint64_t address, uint64_t bytes, bool writes, unsigned lane) override;
+  void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
+                       Role role) override;
+  void operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) override;
+  void waitedTogether(const machine::Warp& warp, const std::vector<OperationId>& operations) override;
+  void addToGroup(Group kind, const machine::Warp& warp, unsigned lane, OperationId id) override;
+  void commitGroup(Group kind, const machine::Warp& warp, unsigned lane) override;
+  void waitedForGroups(Group kind, const machine::Warp& warp, unsigned lane, uint64_t newest) override;
+  void waitedForAll(Group kind, const machine::Warp& warp, unsigned lane) override;
+  void ctaExits(uint32_t rank) override;
 
   // --- synchronisation between threads (checker_threads.cpp) ------------------------------------------------------
-  void fence(const machine::Warp& warp, LaneMask lanes, FenceKind kind);
-  void warpSync(const machine::Warp& warp, LaneMask lanes);
-  /// Barrier `id` of a CTA; kClusterBarrier: of the cluster.
-  static constexpr uint32_t kClusterBarrier = 0xffff'ffff;
-  void barrierArrive(const machine::Warp& warp, LaneMask lanes, uint32_t id, bool release = true);
-  void barrierComplete(uint32_t rank, uint32_t id, uint64_t round);
-  void barrierLeave(const machine::Warp& warp, LaneMask lanes, uint32_t id, uint64_t round);
-
-  void mbarrierInit(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset);
-  void mbarrierInval(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset);
-  void mbarrierArrive(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool release);
-  void mbarrierWaited(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool acquire);
-  /// The running operation, if any, arrives or completes transactions; `phase` is the one it counts for.
-  void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase);
-  /// `phase` phases are now complete.
-  void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase);
+  void fence(const machine::Warp& warp, LaneMask lanes, FenceKind kind) override;
+  void warpSync(const machine::Warp& warp, LaneMask lanes) override;
+  void barrierArrive(const machine::Warp& warp, LaneMask lanes, uint32_t id, bool release) override;
+  void barrierComplete(uint32_t rank, uint32_t id, uint64_t round) override;
+  void barrierLeave(const machine::Warp& warp, LaneMask lanes, uint32_t id, uint64_t round) override;
+  void mbarrierInit(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset) override;
+  void mbarrierInval(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset) override;
+  void mbarrierArrive(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool release) override;
+  void mbarrierWaited(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool acquire) override;
+  void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) override;
+  void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) override;
 
   // --- registers of unfinished tcgen05.ld (checker_registers.cpp) --------------------------------------------------
-  /// `frame` holds the registers; those in `slots` are undefined until tcgen05.wait::ld.
-  void loading(const machine::Warp& warp, const std::byte* frame, const std::vector<machine::Slot>& slots);
-  bool hasLoadingRegisters(const machine::Warp& warp) const { return !loading_[warpIndex(warp)].empty(); }
-  /// The instruction about to be executed must not touch any of them.
+  void loading(const machine::Warp& warp, const std::byte* frame, const std::vector<machine::Slot>& slots) override;
   void checkRegisters(const machine::Warp& warp, LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function,
-                      uint32_t pc);
-  void loaded(const machine::Warp& warp) { loading_[warpIndex(warp)].clear(); }
+                      uint32_t pc) override;
+  void loaded(const machine::Warp& warp) override { loading_[warpIndex(warp)].clear(); }
 
   void report(HazardKind kind, HazardAccess first, HazardAccess second, std::string missing);
   HazardAccess describeThread(const machine::Warp& warp, unsigned lane, std::string what) const;
@@ -231,6 +211,10 @@ class HazardChecker {
   void requireInitialised(const Mbarrier& barrier, const View& view, bool foreign, const machine::IssuePoint& user,
                           const char* use);
   Mbarrier* mbarrier(uint32_t rank, uint32_t offset);
+  /// A shift of `columns` left row `lane` as it was.
+  void markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
+  /// Row `lane` now holds what row `lane + 1` held.
+  void moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
   void reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns);
   void collectGarbage();
   void collectReaderSets();

@@ -99,8 +99,8 @@ void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes,
   cell.readers = 0;
 }
 
-void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const std::array<uint64_t, kWarpLanes>& addresses,
-                                 uint32_t bytes, bool reads, bool writes) {
+void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
+                                 bool reads, bool writes) {
   if (readerSets_.isCrowded()) collectReaderSets();
   const Semantics semantics = semanticsOf(warp);
   const uint32_t line = lineOf(warp);
@@ -181,6 +181,12 @@ void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes
   if (role == Role::Destination || role == Role::Accumulator)
     for (uint32_t row = lane; row < lane + lanes; ++row)
       forEachWord(column, columns, [&](uint32_t word, uint64_t bits) { stale_[rank][row * kStaleWords + word] &= ~bits; });
+}
+
+void HazardChecker::operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) {
+  operationTensor(rank, first, lanes, column, columns, true, Role::Shifted);
+  for (uint32_t lane = first; lane + 1 < first + lanes; ++lane) moveStale(rank, lane, column, columns);
+  markStale(rank, first + lanes - 1, column, columns);
 }
 
 void HazardChecker::markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns) {

@@ -11,6 +11,7 @@ namespace shiftconv::emulator::hazards {
 
 using machine::forEachLane;
 using machine::kWarpLanes;
+using machine::OperationKind;
 using machine::Warp;
 
 void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued) {
@@ -18,7 +19,7 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
   const Warp& warp = *cluster_.ctas[issued.issuer.ctaRank]->warps[issued.issuer.warp];
   Operation operation;
   operation.id = id;
-  operation.name = issued.name;
+  operation.kind = issued.kind;
   operation.issuer = issued.issuer;
   operation.view = viewOf(warp, issued.issuer.lane);
   operation.pairs.kind = issued.pairs.kind;
@@ -30,8 +31,12 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
       const Operation* found = operations_.find(earlier);
       return found == nullptr || !OperationTable::isIssueKnown(*found, operation.view);
     });
-  operation.genericProxy = issued.name.starts_with("cp.async") && !issued.name.starts_with("cp.async.bulk");
-  if (issued.name == "tcgen05.ld" || issued.name == "tcgen05.st") {
+  operation.genericProxy = machine::traitsOf(issued.kind).genericProxy;
+  if (issued.lanes != 0) {
+    operation.laneViews.resize(kWarpLanes);
+    forEachLane(issued.lanes, [&](unsigned lane) { operation.laneViews[lane] = viewOf(warp, lane); });
+  }
+  if (issued.kind == OperationKind::TensorLoad || issued.kind == OperationKind::TensorStore) {
     // All lanes take part: what counts is what all of them have acquired.
     operation.view.collective = true;
     forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
@@ -42,29 +47,25 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
       operation.view.tensor = std::move(both);
     });
   }
-  if (issued.name == "cp.async.mbarrier.arrive") {
+  if (issued.kind == OperationKind::ThreadCopyArrive) {
     // It stands for all copies of its thread so far, complete or not.
     const Thread::Groups& copies = threadOf(warp, issued.issuer.lane).groups[static_cast<size_t>(Group::Copy)];
     operation.before = copies.open;
     for (const auto& group : copies.committed) operation.before.insert(operation.before.end(), group.begin(), group.end());
   }
   Operation& added = operations_.add(std::move(operation));
-  if (issued.name == "tcgen05.mma" || issued.name == "tcgen05.cp" || issued.name == "tcgen05.shift") operations_.track(added);
-  if (issued.name == "tcgen05.commit") operations_.commit(added);
-  if (!added.genericProxy && issued.name != "tcgen05.commit") outstanding_.push_back(id);
+  if (issued.pairs.kind != 0) operations_.track(added);
+  if (issued.kind == OperationKind::TensorCommit) operations_.commit(added);
+  if (!added.genericProxy && issued.kind != OperationKind::TensorCommit) outstanding_.push_back(id);
   advance(warp);  // what the thread does from now on is not before the operation
 }
 
 void HazardChecker::begin(OperationId id) {
   running_ = operations_.find(id);
   runningMemo_ = {};
-  if (global_) machine::GlobalMemory::observeOperations(this);
 }
 
-void HazardChecker::end() {
-  running_ = nullptr;
-  machine::GlobalMemory::observeOperations(nullptr);
-}
+void HazardChecker::end() { running_ = nullptr; }
 
 void HazardChecker::waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) {
   for (OperationId id : operations) operations_.complete(id, {Completion::Kind::Warp, warpIndex(warp), clocks_[warpIndex(warp)]});
@@ -123,8 +124,9 @@ void HazardChecker::ctaExits(uint32_t rank) {
     const Operation* operation = operations_.find(id);
     if (operation == nullptr || (operation->ctas >> rank & 1) == 0 || operations_.isKnown(*operation, view, false)) continue;
     reportOnce(
-        describeIssuer(operation->issuer, fmt::format("{} that no thread of CTA rank {} has waited for", operation->name, rank)),
-        fmt::format("{}, before the CTA exits and its memories and mbarriers are gone", proofOfCompletion(operation->name, false)));
+        describeIssuer(operation->issuer,
+                       fmt::format("{} that no thread of CTA rank {} has waited for", nameOf(operation->kind), rank)),
+        fmt::format("{}, before the CTA exits and its memories and mbarriers are gone", proofOfCompletion(operation->kind, false)));
   }
   for (const auto& [place, barrier] : mbarriers_) {
     if (place.first != rank) continue;

@@ -84,7 +84,7 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
       }
       case FenceKind::Memory:
         if (thread.pending) acquire(thread, std::exchange(thread.pending, nullptr));
-        if (global_ && wide) global_->acquirePending(thread);
+        if (wide) global_->acquirePending(thread);
         thread.fenced = publishedBy(index);
         if (wide) thread.widelyFenced = thread.fenced;
         break;

@@ -17,24 +17,28 @@ using machine::Warp;
 
 // --- what the machine tells the checker of a cluster -----------------------------------------------------------------
 
-void HazardChecker::watchGlobal(GlobalShadow& shadow, LaunchRecord& launch, uint32_t cluster) {
-  global_ = std::make_unique<GlobalChecker>(*this, shadow, launch, cluster);
-  operations_.completed = [this](OperationId id, const Completion& completion) { global_->operationCompleted(id, completion); };
+void HazardChecker::globalAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
+                                 bool reads, bool writes) {
+  global_->access(warp, lanes, addresses, bytes, reads, writes);
 }
 
-std::vector<View> HazardChecker::viewsOf(const Warp& warp, LaneMask lanes) {
-  std::vector<View> views(kWarpLanes);
-  forEachLane(lanes, [&](unsigned lane) { views[lane] = viewOf(warp, lane); });
-  return views;
-}
+void HazardChecker::globalValuesRead() { global_->valuesRead(); }
+void HazardChecker::mapAcquired(const Warp& warp, unsigned lane, uint64_t address) { global_->mapAcquired(warp, lane, address); }
+void HazardChecker::mapUsed(const Warp& warp, unsigned lane, uint64_t address) { global_->mapUsed(warp, lane, address); }
 
-void HazardChecker::operationGlobal(uint64_t address, uint64_t bytes, bool writes, const View* view) {
-  if (running_ == nullptr || bytes == 0) return;
+std::span<const machine::ByteRange> HazardChecker::operationGlobal(uint64_t address, uint64_t bytes, bool writes, unsigned lane) {
+  if (running_ == nullptr || bytes == 0) return {};
   if (!running_->usesGlobal) {
     running_->usesGlobal = true;
     for (const Completion& completion : running_->completions) global_->operationCompleted(running_->id, completion);
   }
-  global_->operationAccess(*running_, view != nullptr ? *view : running_->view, address, bytes, writes);
+  const View& view = lane < running_->laneViews.size() ? running_->laneViews[lane] : running_->view;
+  global_->operationAccess(*running_, view, address, bytes, writes);
+  return global_->undefined();
+}
+
+std::unique_ptr<machine::Observer> watch(machine::Cluster& cluster, const LaunchWatch& launch, uint64_t index) {
+  return std::make_unique<HazardChecker>(cluster, launch.reporter, launch.shadow, launch.launch, static_cast<uint32_t>(index));
 }
 
 // --- accesses ---------------------------------------------------------------------------------------------------------
@@ -144,10 +148,10 @@ void GlobalChecker::noteUndefined(GlobalCell& cell, uint64_t address, uint64_t b
     cell.writer = GlobalAccess::byHost(GlobalAccess::kHost);
     return;
   }
-  if (!undefined_.empty() && undefined_.back().first + undefined_.back().second == address)
-    undefined_.back().second += bytes;
+  if (!undefined_.empty() && undefined_.back().address + undefined_.back().bytes == address)
+    undefined_.back().bytes += bytes;
   else
-    undefined_.emplace_back(address, bytes);
+    undefined_.push_back({address, bytes});
 }
 
 namespace {
@@ -255,7 +259,7 @@ void GlobalChecker::broadcast(const Warp& warp, uint64_t address, uint32_t bytes
 
 void GlobalChecker::operationAccess(const Operation& operation, const View& view, uint64_t address, uint64_t bytes, bool writes) {
   undefined_.clear();
-  const bool reduces = operation.name.starts_with("cp.reduce");
+  const bool reduces = machine::traitsOf(operation.kind).reduces;
   const Subject subject{view, &operation, Access::byOperation(operation.id, writes ? Role::Destination : Role::Source),
                         !operation.genericProxy};
   const Visitor visitor{

@@ -35,20 +35,22 @@ struct LaunchWatch {
   LaunchRecord& launch;
 };
 
+/// The checker of one cluster of the launch; `index`: of the cluster in the grid.
+std::unique_ptr<machine::Observer> watch(machine::Cluster& cluster, const LaunchWatch& launch, uint64_t index);
+
 class GlobalChecker {
  public:
   GlobalChecker(HazardChecker& base, GlobalShadow& shadow, LaunchRecord& launch, uint32_t cluster)
       : base_(base), shadow_(shadow), launch_(launch), cluster_(cluster) {}
 
-  using Addresses = std::array<uint64_t, machine::kWarpLanes>;
+  using Addresses = machine::LaneAddresses;
   void access(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes);
   /// The values of the last access() have been read: only now it can be told what they synchronise with.
   void valuesRead();
 
   /// An access by the running operation. Bytes that are read although nothing wrote them are listed in undefined().
   void operationAccess(const Operation& operation, const View& view, uint64_t address, uint64_t bytes, bool writes);
-  using Range = std::pair<uint64_t, uint64_t>;  ///< address, bytes
-  const std::vector<Range>& undefined() const { return undefined_; }
+  const std::vector<machine::ByteRange>& undefined() const { return undefined_; }
   /// A completion of an operation that may have used global memory.
   void operationCompleted(OperationId id, const Completion& completion) {
     launch_.operationCompleted(cluster_, static_cast<uint32_t>(id), completion);
@@ -117,7 +119,7 @@ class GlobalChecker {
   std::array<std::pair<uint64_t, GlobalPage*>, kRememberedPages> pages_{};  ///< recently used, by page number
   uint32_t otherLaunch_ = GlobalAccess::kNobody;                            ///< the one that was asked for last
   bool otherIsBefore_ = false;
-  std::vector<Range> undefined_;
+  std::vector<machine::ByteRange> undefined_;
   std::vector<Deferred> deferred_;
   std::unordered_map<uint64_t, std::map<uint32_t, View>> mapAcquisitions_;  ///< by address and thread: what it knew then
 };

@@ -1,7 +1,5 @@
 #include "common/emulator/hazards/global_shadow.hpp"
 
-#include "common/emulator/machine/memory.hpp"
-
 namespace shiftconv::emulator::hazards {
 
 GlobalPage* GlobalShadow::find(uint64_t number) {

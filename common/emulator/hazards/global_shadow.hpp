@@ -12,10 +12,7 @@
 #include "common/emulator/hazards/global_access.hpp"
 #include "common/emulator/hazards/global_launch.hpp"
 #include "common/emulator/hazards/shadow.hpp"
-
-namespace shiftconv::emulator::machine {
-class GlobalMemory;
-}
+#include "common/emulator/machine/memory.hpp"
 
 namespace shiftconv::emulator::hazards {
 
@@ -43,7 +40,7 @@ struct GlobalPage {
 };
 
 /// Thread safe. Pages are made when a launch first touches them; a page keeps 12 bytes for each byte of memory.
-class GlobalShadow {
+class GlobalShadow final : public machine::MemoryObserver {
  public:
   explicit GlobalShadow(const machine::GlobalMemory& memory) : memory_(memory) {}
 
@@ -53,10 +50,8 @@ class GlobalShadow {
   template <class Action>
   void forEachPage(uint64_t address, uint64_t bytes, Action&& action);
 
-  /// The host wrote these bytes, by hand, not in a stream.
-  void hostWrote(uint64_t address, uint64_t bytes);
-  /// The range begins or ends to be an allocation: whatever happened to it is forgotten.
-  void forget(uint64_t address, uint64_t bytes);
+  void hostWrote(uint64_t address, uint64_t bytes) override;
+  void forget(uint64_t address, uint64_t bytes) override;
 
   const machine::GlobalMemory& memory() const { return memory_; }
   LaunchTable& launches() { return launches_; }

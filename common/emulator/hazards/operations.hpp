@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -39,10 +38,11 @@ struct View {
 
 struct Operation {
   machine::OperationId id = 0;
-  std::string_view name;
+  machine::OperationKind kind = machine::OperationKind::Count;
   machine::IssuePoint issuer;
   uint32_t ctas = 0;  ///< whose shared memory or Tensor Memory it touched when it completed, bit per CTA
   View view;
+  std::vector<View> laneViews;               ///< by lane, when it stands for several: what each knew when it was issued
   bool usesGlobal = false;                   ///< has touched global memory
   bool genericProxy = false;                 ///< cp.async: accesses like ordinary ones
   uint32_t copyingLanes = 0;                 ///< cp.async: lanes that copy together, each of which has to wait for its own share

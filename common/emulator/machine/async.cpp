@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -11,20 +10,20 @@ namespace {
 /// Notes which operation is completing, until it has completed or failed.
 class Completing {
  public:
-  Completing(hazards::HazardChecker* hazards, OperationId id, const IssuePoint*& running, const IssuePoint& issuer)
-      : hazards_(hazards), running_(running) {
+  Completing(Observer* observer, OperationId id, const IssuePoint*& running, const IssuePoint& issuer)
+      : observer_(observer), running_(running) {
     running_ = &issuer;
-    if (hazards_ != nullptr) hazards_->begin(id);
+    if (observer_ != nullptr) observer_->begin(id);
   }
   ~Completing() {
     running_ = nullptr;
-    if (hazards_ != nullptr) hazards_->end();
+    if (observer_ != nullptr) observer_->end();
   }
   Completing(const Completing&) = delete;
   Completing& operator=(const Completing&) = delete;
 
  private:
-  hazards::HazardChecker* hazards_;
+  Observer* observer_;
   const IssuePoint*& running_;
 };
 
@@ -39,8 +38,8 @@ AsyncQueue::AsyncQueue(SchedulePolicy policy, uint64_t seed) : policy_(policy), 
 
 OperationId AsyncQueue::issue(AsyncOperation operation) {
   const OperationId id = next_++;
-  ++issued_[operation.name];
-  if (hazards != nullptr) hazards->issued(id, operation);
+  ++issued_[static_cast<size_t>(operation.kind)];
+  if (observer != nullptr) observer->issued(id, operation);
   pending_.push_back({id, std::move(operation)});
   index_.emplace(id, std::prev(pending_.end()));
   if (policy_ == SchedulePolicy::Earliest) force(id);
@@ -63,12 +62,12 @@ void AsyncQueue::run(Entry entry) {
   ++completed_;
   const AsyncOperation& operation = running.front().operation;
   try {
-    const Completing completing(hazards, id, running_, operation.issuer);
+    const Completing completing(observer, id, running_, operation.issuer);
     if (operation.complete) operation.complete();
   } catch (const EmulatorError& error) {
     if (!describe) throw;
-    throw EmulatorError(error.kind(), std::string(error.what()) + "\n  asynchronous operation " + std::string(operation.name) +
-                                          " issued by " + describe(operation.issuer));
+    throw EmulatorError(error.kind(), std::string(error.what()) + "\n  asynchronous operation " +
+                                          std::string(nameOf(operation.kind)) + " issued by " + describe(operation.issuer));
   }
 }
 

@@ -4,22 +4,20 @@
 // among all instants that its predecessors allow. Kernels whose result depends on the choice are wrong.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <random>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/observer.hpp"
+#include "common/emulator/machine/operation_kind.hpp"
 #include "common/emulator/options.hpp"
 #include "common/emulator/ptx/module.hpp"
-
-namespace shiftconv::emulator::hazards {
-class HazardChecker;
-}
 
 namespace shiftconv::emulator::machine {
 
@@ -35,20 +33,21 @@ struct IssuePoint {
 };
 
 struct AsyncOperation {
-  std::string_view name;  ///< "tcgen05.mma", for counters and reports
+  OperationKind kind = OperationKind::Count;
   IssuePoint issuer;
   std::vector<OperationId> predecessors;  ///< must be complete before this one may run
   std::function<void()> complete;         ///< may throw EmulatorError; the queue adds the issue point
-  /// For the hazard checker: what the execution-ordered pairs of tcgen05 say about it (tensor/ordering.hpp).
+  /// For observers: what the execution-ordered pairs of tcgen05 say about it (tensor/ordering.hpp).
   struct Pairs {
     uint8_t kind = 0;                   ///< a tensor::OperationClass plus one; 0: in no pair
     uint64_t accumulator = 0;           ///< of an mma: address and shape
     uint32_t ctas = 0;                  ///< whose Tensor Memory it touches, bit per CTA
     std::vector<OperationId> before{};  ///< as predecessors, but with those that were complete already
   } pairs{};
+  LaneMask lanes = 0;  ///< of the issuing warp that it stands for, when it stands for several
 };
 
-/// The outstanding operations of one cluster. Issued operations are counted by name here (Counters::operations). Not thread safe: a
+/// The outstanding operations of one cluster. Issued operations are counted by kind here (Counters::operations). Not thread safe: a
 /// cluster runs on one host thread.
 class AsyncQueue {
  public:
@@ -77,12 +76,12 @@ class AsyncQueue {
   /// Number of operations that have completed so far.
   uint64_t completed() const { return completed_; }
   uint64_t issuedCount() const { return next_ - 1; }
-  /// Issued operations by name.
-  const std::map<std::string_view, uint64_t>& issued() const { return issued_; }
+  /// Issued operations by kind.
+  const std::array<uint64_t, kOperationKinds>& issued() const { return issued_; }
   /// Turns an issue point into text for errors raised by operations; set by the cluster.
   std::function<std::string(const IssuePoint&)> describe;
-  /// Told of every operation; nullptr: hazards are not looked for.
-  hazards::HazardChecker* hazards = nullptr;
+  /// Told of every operation; nullptr: nobody watches.
+  Observer* observer = nullptr;
 
  private:
   struct Pending {
@@ -100,7 +99,7 @@ class AsyncQueue {
   OperationId next_ = 1;
   uint64_t randomThreshold_ = 0;  ///< a random step completes an operation when the generator is below this
   uint64_t completed_ = 0;
-  std::map<std::string_view, uint64_t> issued_;
+  std::array<uint64_t, kOperationKinds> issued_{};
   std::list<Pending> pending_;  ///< in issue order
   std::unordered_map<OperationId, Entry> index_;
 };

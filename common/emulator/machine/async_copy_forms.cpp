@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/async_copy.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -112,27 +111,29 @@ void copy(Execution& execution, const DecodedInstruction& instruction) {
   const LaneMask lanes = execution.mask;
   const uint32_t bytes = detail.bytes;
   const auto first = static_cast<unsigned>(std::countr_zero(lanes));
-  auto* hazards = cluster.hazards.get();
-  const auto views = hazards == nullptr ? std::vector<hazards::View>() : hazards->viewsOf(warp, lanes);
-  const OperationId id = cluster.queue.issue(
-      {"cp.async", warp.issuePoint(first), {}, [&cta, hazards, views, lanes, bytes, from, offsets, sourceBytes] {
-         forEachLane(lanes, [&](unsigned lane) {
-           std::byte* destination = cta.shared.write(offsets[lane], bytes, bytes);
-           std::memset(destination + sourceBytes[lane], 0, bytes - sourceBytes[lane]);
-           if (sourceBytes[lane] == 0) return;
-           std::memcpy(destination, from[lane], sourceBytes[lane]);
-           const uint64_t source = reinterpret_cast<uint64_t>(from[lane]);
-           if (hazards != nullptr) hazards->operationGlobal(source, sourceBytes[lane], false, &views[lane]);
-           for (const auto& [address, count] : cta.shared.undefinedSource())
-             cta.shared.poison(offsets[lane] + static_cast<uint32_t>(address - source), static_cast<uint32_t>(count));
-         });
-         Counters& counters = cta.cluster.counters;
-         counters.addBytes(Engine::Threads, Traffic::SharedWrite, uint64_t{bytes} * static_cast<uint64_t>(std::popcount(lanes)));
-         forEachLane(lanes, [&](unsigned lane) { counters.addBytes(Engine::Threads, Traffic::GlobalRead, sourceBytes[lane]); });
-       }});
+  auto* observer = cluster.observer.get();
+  AsyncOperation operation;
+  operation.kind = OperationKind::ThreadCopy;
+  operation.issuer = warp.issuePoint(first);
+  operation.lanes = lanes;
+  operation.complete = [&cta, lanes, bytes, from, offsets, sourceBytes] {
+    Cluster& within = cta.cluster;
+    forEachLane(lanes, [&](unsigned lane) {
+      std::byte* destination = cta.shared.write(offsets[lane], bytes, bytes);
+      std::memset(destination + sourceBytes[lane], 0, bytes - sourceBytes[lane]);
+      if (sourceBytes[lane] == 0) return;
+      std::memcpy(destination, from[lane], sourceBytes[lane]);
+      const uint64_t source = reinterpret_cast<uint64_t>(from[lane]);
+      for (const auto& [address, count] : within.global.observe(source, sourceBytes[lane], false, lane))
+        cta.shared.poison(offsets[lane] + static_cast<uint32_t>(address - source), static_cast<uint32_t>(count));
+    });
+    Counters& counters = within.counters;
+    counters.addBytes(Engine::Threads, Traffic::SharedWrite, uint64_t{bytes} * static_cast<uint64_t>(std::popcount(lanes)));
+    forEachLane(lanes, [&](unsigned lane) { counters.addBytes(Engine::Threads, Traffic::GlobalRead, sourceBytes[lane]); });
+  };
+  const OperationId id = cluster.queue.issue(std::move(operation));
   warp.state->copies.add(lanes, id);
-  if (hazards != nullptr)
-    forEachLane(lanes, [&](unsigned lane) { hazards->addToGroup(hazards::HazardChecker::Group::Copy, warp, lane, id); });
+  if (observer != nullptr) forEachLane(lanes, [&](unsigned lane) { observer->addToGroup(Observer::Group::Copy, warp, lane, id); });
 }
 
 void decodeCopy(DecodeContext& context, const FormMatch& match) {
@@ -166,9 +167,8 @@ void decodeCopy(DecodeContext& context, const FormMatch& match) {
 
 void commitGroup(Execution& execution, const DecodedInstruction&) {
   execution.warp.state->copies.commit(execution.mask);
-  if (auto* hazards = execution.warp.cta.cluster.hazards.get())
-    forEachLane(execution.mask,
-                [&](unsigned lane) { hazards->commitGroup(hazards::HazardChecker::Group::Copy, execution.warp, lane); });
+  if (auto* observer = execution.warp.cta.cluster.observer.get())
+    forEachLane(execution.mask, [&](unsigned lane) { observer->commitGroup(Observer::Group::Copy, execution.warp, lane); });
 }
 
 void decodeCommitGroup(DecodeContext& context, const FormMatch&) {
@@ -187,12 +187,12 @@ void waitGroup(Execution& execution, const DecodedInstruction& instruction) {
     const bool done =
         instruction.immediate == kWaitAll ? copies.allDone(queue, lane) : copies.groupsDone(queue, lane, instruction.immediate);
     waiting |= static_cast<LaneMask>(!done) << lane;
-    auto* hazards = warp.cta.cluster.hazards.get();
-    if (hazards == nullptr || !done) return;
+    auto* observer = warp.cta.cluster.observer.get();
+    if (observer == nullptr || !done) return;
     if (instruction.immediate == kWaitAll)
-      hazards->waitedForAll(hazards::HazardChecker::Group::Copy, warp, lane);
+      observer->waitedForAll(Observer::Group::Copy, warp, lane);
     else
-      hazards->waitedForGroups(hazards::HazardChecker::Group::Copy, warp, lane, instruction.immediate);
+      observer->waitedForGroups(Observer::Group::Copy, warp, lane, instruction.immediate);
   });
   if (waiting != 0) warp.block(waiting, {.text = "its groups of cp.async copies", .mayTimeOut = false, .describe = {}});
 }
@@ -217,7 +217,7 @@ void arriveWhenCopied(Execution& execution, const DecodedInstruction& instructio
   forEachLane(execution.mask, [&](unsigned lane) {
     const SharedObject barrier = sharedObject(execution, detail.barrier, lane);
     if (!detail.counted) barrier.cta->mbarriers.addPending(barrier.offset, 1);
-    queue.issue({"cp.async.mbarrier.arrive", warp.issuePoint(lane), warp.state->copies.outstanding(queue, lane),
+    queue.issue({OperationKind::ThreadCopyArrive, warp.issuePoint(lane), warp.state->copies.outstanding(queue, lane),
                  [barrier] { barrier.cta->mbarriers.arrive(barrier.offset, 1); }});
   });
 }

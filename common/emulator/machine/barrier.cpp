@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 #include "common/emulator/tensor/tensor_unit.hpp"
@@ -28,8 +27,8 @@ void releaseIfFull(Cta& cta, NamedBarrier& barrier) {
     barrier.results[barrier.generation] = {barrier.trueCount, barrier.contributions};
     while (barrier.results.begin()->first + kKeptResults < barrier.generation) barrier.results.erase(barrier.results.begin());
   }
-  if (auto* hazards = cta.cluster.hazards.get())
-    hazards->barrierComplete(cta.rank, static_cast<uint32_t>(&barrier - cta.barriers.data()), barrier.generation);
+  if (auto* observer = cta.cluster.observer.get())
+    observer->barrierComplete(cta.rank, static_cast<uint32_t>(&barrier - cta.barriers.data()), barrier.generation);
   ++barrier.generation;
   barrier.arrived = barrier.arrivedInWarps = barrier.expected = barrier.trueCount = barrier.contributions = 0;
   barrier.open = false;
@@ -40,8 +39,7 @@ void releaseClusterIfFull(Cluster& cluster) {
   ClusterBarrier& barrier = cluster.barrier;
   if (barrier.arrived == 0 || barrier.arrived < cluster.liveThreads) return;
   barrier.arrived = 0;
-  if (auto* hazards = cluster.hazards.get())
-    hazards->barrierComplete(0, hazards::HazardChecker::kClusterBarrier, barrier.generation);
+  if (auto* observer = cluster.observer.get()) observer->barrierComplete(0, Observer::kClusterBarrier, barrier.generation);
   ++barrier.generation;
   for (const auto& cta : cluster.ctas)
     for (const auto& warp : cta->warps) warp->state->clusterArrived = 0;
@@ -77,7 +75,7 @@ uint64_t arriveAtBarrier(Warp& warp, LaneMask lanes, uint32_t id, uint32_t threa
   if (barrier.expected != 0 && barrier.arrivedInWarps > barrier.expected)
     fail(fmt::format("barrier {}: {} threads have arrived in a round for {}", id, barrier.arrivedInWarps, barrier.expected));
   const uint64_t round = barrier.generation;
-  if (auto* hazards = cta.cluster.hazards.get()) hazards->barrierArrive(warp, lanes, id);
+  if (auto* observer = cta.cluster.observer.get()) observer->barrierArrive(warp, lanes, id, true);
   ++cta.cluster.changes;
   releaseIfFull(cta, barrier);
   return round;
@@ -96,7 +94,7 @@ void arriveAtClusterBarrier(Warp& warp, LaneMask lanes, bool release) {
   state.clusterPending |= lanes;
   Cluster& cluster = warp.cta.cluster;
   cluster.barrier.arrived += count(lanes);
-  if (auto* hazards = cluster.hazards.get()) hazards->barrierArrive(warp, lanes, hazards::HazardChecker::kClusterBarrier, release);
+  if (auto* observer = cluster.observer.get()) observer->barrierArrive(warp, lanes, Observer::kClusterBarrier, release);
   ++cluster.changes;
   releaseClusterIfFull(cluster);
 }
@@ -108,8 +106,8 @@ bool waitAtClusterBarrier(Warp& warp, LaneMask lanes) {
   if ((state.clusterArrived & lanes) != 0) return false;
   state.clusterPending &= ~lanes;
   Cluster& cluster = warp.cta.cluster;
-  if (auto* hazards = cluster.hazards.get())
-    hazards->barrierLeave(warp, lanes, hazards::HazardChecker::kClusterBarrier, cluster.barrier.generation - 1);
+  if (auto* observer = cluster.observer.get())
+    observer->barrierLeave(warp, lanes, Observer::kClusterBarrier, cluster.barrier.generation - 1);
   return true;
 }
 
@@ -129,7 +127,7 @@ void lanesExited(Warp& warp, LaneMask lanes) {
       if (barrier.expected == 0) releaseIfFull(cta, barrier);
     return;
   }
-  if (cluster.hazards) cluster.hazards->ctaExits(cta.rank);
+  if (cluster.observer) cluster.observer->ctaExits(cta.rank);
   if (cta.tensor) cta.tensor->checkExit();
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/barrier.hpp"
 #include "common/emulator/machine/form_parts.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -68,7 +67,7 @@ void synchronise(Execution& execution, const DecodedInstruction& instruction, st
     // The token is the round plus one, so that it is never 0.
     const uint64_t round = token != 0 ? token - 1 : arriveAtBarrier(warp, lanes, id, threads, predicate);
     if (barrierRoundDone(warp.cta, id, round)) {
-      if (auto* hazards = warp.cta.cluster.hazards.get()) hazards->barrierLeave(warp, lanes, id, round);
+      if (auto* observer = warp.cta.cluster.observer.get()) observer->barrierLeave(warp, lanes, id, round);
       done(lanes, id, round);
     } else {
       warp.state->sleep(lanes, barrierReason(warp.cta, id), round + 1);

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/wait_graph.hpp"
 #include "common/emulator/machine/warp_state.hpp"
@@ -84,14 +83,14 @@ Cluster::Cluster(const isa::Program& theProgram, const isa::CompiledFunction& th
 }
 Cluster::~Cluster() = default;
 
-void Cluster::watch(const hazards::LaunchWatch& watch, uint64_t index) {
-  hazards = std::make_unique<hazards::HazardChecker>(*this, watch.reporter);
-  hazards->watchGlobal(watch.shadow, watch.launch, static_cast<uint32_t>(index));
-  queue.hazards = hazards.get();
+void Cluster::watch(std::unique_ptr<Observer> watcher) {
+  observer = std::move(watcher);
+  queue.observer = observer.get();
+  global.watch(observer.get());
   for (const auto& cta : ctas) {
-    cta->shared.watch(hazards.get(), cta->rank);
-    cta->mbarriers.watch(hazards.get(), cta->rank);
-    tensor::stateOf(*cta).memory.watch(hazards.get(), cta->rank);
+    cta->shared.watch(observer.get(), cta->rank);
+    cta->mbarriers.watch(observer.get(), cta->rank);
+    tensor::stateOf(*cta).memory.watch(observer.get(), cta->rank);
   }
 }
 
@@ -181,7 +180,9 @@ void Cluster::finish() {
       counters.warpInstructions[warp->index] += warp->state->executed - warp->state->repeated;
       counters.threadInstructions[warp->index] += warp->state->threadExecuted - warp->state->threadRepeated;
     }
-  for (const auto& [name, count] : queue.issued()) counters.operations[std::string(name)] += count;
+  for (size_t kind = 0; kind < queue.issued().size(); ++kind)
+    if (const uint64_t count = queue.issued()[kind]; count != 0)
+      counters.operations[std::string(nameOf(static_cast<OperationKind>(kind)))] += count;
   finished_ = true;
 }
 
@@ -196,7 +197,7 @@ std::string Cluster::report() const {
   const auto outstanding = queue.pending();
   fmt::format_to(out, "outstanding asynchronous operations: {}\n", outstanding.size());
   for (const AsyncOperation* operation : outstanding)
-    fmt::format_to(out, "  {} issued by {}\n", operation->name, queue.describe(operation->issuer));
+    fmt::format_to(out, "  {} issued by {}\n", nameOf(operation->kind), queue.describe(operation->issuer));
   return text;
 }
 

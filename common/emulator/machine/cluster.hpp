@@ -15,18 +15,16 @@
 #include "common/emulator/counters.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/global_port.hpp"
 #include "common/emulator/machine/instruction.hpp"
 #include "common/emulator/machine/mbarrier.hpp"
 #include "common/emulator/machine/memory.hpp"
+#include "common/emulator/machine/observer.hpp"
 #include "common/emulator/options.hpp"
 
 namespace shiftconv::emulator::tensor {
 class TensorUnit;  // Tensor Memory, its allocator and the ordering state of one CTA (tensor/tensor_unit.hpp)
 }
-namespace shiftconv::emulator::hazards {
-class HazardChecker;
-struct LaunchWatch;
-}  // namespace shiftconv::emulator::hazards
 namespace shiftconv::emulator::tma {
 class BulkGroups;  // bulk async-groups of the threads of one CTA (tma/bulk_groups.hpp)
 }
@@ -91,8 +89,8 @@ class Cluster {
           GlobalMemory& global, uint64_t parameterAddress, const Options& options, uint64_t seed);
   ~Cluster();
 
-  /// From now on hazards are looked for; to be called before run(). `index`: of the cluster in the grid.
-  void watch(const hazards::LaunchWatch& watch, uint64_t index);
+  /// From now on everything is reported to the observer; to be called before run().
+  void watch(std::unique_ptr<Observer> watcher);
 
   /// Runs until every warp has exited or about `warpInstructions` were executed; true when finished.
   bool run(uint64_t warpInstructions);
@@ -106,7 +104,7 @@ class Cluster {
   const isa::CompiledFunction& kernel;
   const LaunchConfig config;
   const Dim3 clusterId;
-  GlobalMemory& global;
+  GlobalPort global;
   const uint64_t parameterAddress;  ///< global address of the kernel's parameter block
   const Options& options;
   AsyncQueue queue;
@@ -115,7 +113,7 @@ class Cluster {
   /// none left. Set by who runs the grid; the default finds none.
   std::function<std::optional<Dim3>()> cancelUnstarted = [] { return std::optional<Dim3>{}; };
   std::vector<std::unique_ptr<Cta>> ctas;
-  std::unique_ptr<hazards::HazardChecker> hazards;  ///< nullptr: hazards are not looked for
+  std::unique_ptr<Observer> observer;  ///< nullptr: nobody watches
   ClusterBarrier barrier;
   const Warp* runningWarp = nullptr;
   uint32_t liveThreads = 0;
@@ -172,6 +170,7 @@ class Warp {
 
   Cta& cta;
   const uint32_t index;  ///< in the CTA
+  bool loading = false;  ///< the observer was told of registers that an unfinished operation will define
   uint32_t thread(unsigned lane) const { return index * kWarpLanes + lane; }
   LaneMask existing() const;  ///< lanes that hold a thread (the last warp of a block may be partial)
   LaneMask exited() const;

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/warp_state.hpp"
@@ -24,15 +23,15 @@ using ptx::ScalarType;
 constexpr uint32_t kTensorMapBytes = 128;
 constexpr unsigned kWarpsInWarpgroup = 4;
 
-template <hazards::FenceKind kKind>
+template <FenceKind kKind>
 void hostFence(Execution& execution, const DecodedInstruction&) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (auto* hazards = execution.warp.cta.cluster.hazards.get()) hazards->fence(execution.warp, execution.mask, kKind);
+  if (auto* observer = execution.warp.cta.cluster.observer.get()) observer->fence(execution.warp, execution.mask, kKind);
 }
-constexpr Handler kMemoryFence = hostFence<hazards::FenceKind::Memory>;
-constexpr Handler kProxyFence = hostFence<hazards::FenceKind::AsyncProxy>;
-constexpr Handler kMapRelease = hostFence<hazards::FenceKind::MapRelease>;
-constexpr Handler kMbarrierFence = hostFence<hazards::FenceKind::MbarrierInit>;
+constexpr Handler kMemoryFence = hostFence<FenceKind::Memory>;
+constexpr Handler kProxyFence = hostFence<FenceKind::AsyncProxy>;
+constexpr Handler kMapRelease = hostFence<FenceKind::MapRelease>;
+constexpr Handler kMbarrierFence = hostFence<FenceKind::MbarrierInit>;
 /// Orders accesses through different virtual addresses of one place (PTX ISA 9.0, 9.7.13.4); threads are not synchronised and
 /// nothing is published to another proxy.
 void aliasFence(Execution&, const DecodedInstruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
@@ -63,7 +62,7 @@ void acquireTensorMap(Execution& execution, const DecodedInstruction& instructio
   forEachLane(execution.mask, [&](unsigned lane) {
     const uint64_t address = instruction.as<MapDetail>().map.address.at(execution, lane);
     cluster.global.access(address, kTensorMapBytes, kTensorMapBytes, false);
-    if (cluster.hazards) cluster.hazards->global()->mapAcquired(execution.warp, lane, address);
+    if (cluster.observer) cluster.observer->mapAcquired(execution.warp, lane, address);
   });
   std::atomic_thread_fence(std::memory_order_seq_cst);
 }
@@ -90,9 +89,9 @@ void copyTensorMap(Execution& execution, const DecodedInstruction& instruction) 
   const auto lane = static_cast<unsigned>(std::countr_zero(one));
   std::memcpy(to[lane], from[lane], kTensorMapBytes);
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (auto* hazards = execution.warp.cta.cluster.hazards.get()) {
-    hazards->fence(execution.warp, execution.mask, hazards::FenceKind::MapRelease);
-    hazards->warpSync(execution.warp, execution.mask);  // it is .sync, and the copy is by all of its lanes
+  if (auto* observer = execution.warp.cta.cluster.observer.get()) {
+    observer->fence(execution.warp, execution.mask, FenceKind::MapRelease);
+    observer->warpSync(execution.warp, execution.mask);  // it is .sync, and the copy is by all of its lanes
   }
 }
 

@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -68,7 +67,7 @@ void withLaneNamed(LaneMask lanes, Action&& action) {
 
 void global(const Request& request, const LaneAddresses& addresses, LanePointers& pointers) {
   request.count(Traffic::GlobalRead, Traffic::GlobalWrite, request.lanes);
-  const GlobalMemory& memory = request.cluster().global;
+  const GlobalPort& memory = request.cluster().global;
   uint64_t lowest = addresses[0], highest = addresses[0], bits = 0;
   for (uint64_t address : addresses) {
     lowest = std::min(lowest, address);
@@ -82,8 +81,8 @@ void global(const Request& request, const LaneAddresses& addresses, LanePointers
       pointers[lane] = memory.access(addresses[lane], request.bytes, request.alignment, request.writes());
     });
   }
-  if (hazards::HazardChecker* hazards = request.cluster().hazards.get())
-    hazards->global()->access(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
+  if (Observer* observer = request.cluster().observer.get())
+    observer->globalAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
 }
 
 std::byte* sharedPointer(SharedMemory& memory, uint32_t offset, const Request& request) {
@@ -140,8 +139,8 @@ void sharedPointers(const Request& request, const LaneAddresses& addresses, bool
 void shared(const Request& request, const LaneAddresses& addresses, bool clusterWide, LanePointers& pointers) {
   request.count(Traffic::SharedRead, Traffic::SharedWrite, request.lanes);
   sharedPointers(request, addresses, clusterWide, pointers);
-  if (hazards::HazardChecker* hazards = request.cluster().hazards.get())
-    hazards->sharedAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
+  if (Observer* observer = request.cluster().observer.get())
+    observer->sharedAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
 }
 
 void local(const Request& request, const LaneAddresses& addresses, LanePointers& pointers) {
@@ -243,7 +242,7 @@ void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& op
 }
 
 void noteValuesRead(const Execution& execution) {
-  if (hazards::HazardChecker* hazards = execution.warp.cta.cluster.hazards.get()) hazards->global()->valuesRead();
+  if (Observer* observer = execution.warp.cta.cluster.observer.get()) observer->globalValuesRead();
 }
 
 SharedObject sharedObject(const Execution& execution, const MemoryOperand& operand, unsigned lane) {

@@ -69,7 +69,7 @@ void tryCancel(Execution& execution, const DecodedInstruction& instruction) {
                           fmt::format("lane {}: the response at shared offset 0x{:x} is not aligned to {} bytes", lane,
                                       response.offset, kResponseBytes));
     cluster.queue.issue(
-        {"clusterlaunchcontrol.try_cancel", warp.issuePoint(lane), {}, [&cluster, response, barrier, multicast = detail.multicast] {
+        {OperationKind::CancelLaunch, warp.issuePoint(lane), {}, [&cluster, response, barrier, multicast = detail.multicast] {
            respond(cluster, response, barrier, multicast);
          }});
   });

@@ -61,14 +61,14 @@ uint64_t clusterSeed(uint64_t seed, uint64_t index) {
 class Grid {
  public:
   Grid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-       uint64_t parameterAddress, const Options& options, const hazards::LaunchWatch* watch)
+       uint64_t parameterAddress, const Options& options, const ObserverFactory& observe)
       : program_(program),
         kernel_(kernel),
         config_(config),
         global_(global),
         parameterAddress_(parameterAddress),
         options_(options),
-        watch_(watch) {
+        observe_(observe) {
     clusters_ = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y, config.grid.z / config.cluster.z};
     const uint64_t wanted = options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     threads_ = static_cast<unsigned>(std::min<uint64_t>(wanted, clusters_.count()));
@@ -121,7 +121,7 @@ class Grid {
                            std::make_unique<Cluster>(program_, kernel_, config_, clusterId(*index), global_, parameterAddress_,
                                                      options_, clusterSeed(options_.seed, *index)),
                            kSlice, 0});
-      if (watch_ != nullptr) resident.front().cluster->watch(*watch_, *index);
+      if (observe_) resident.front().cluster->watch(observe_(*resident.front().cluster, *index));
       resident.front().cluster->cancelUnstarted = [this] { return cancelUnstarted(); };
     } catch (...) {
       fail(*index);
@@ -131,7 +131,6 @@ class Grid {
   }
 
   void work() {
-    const GlobalMemory::DeviceScope scope;
     Counters counters;
     std::deque<Resident> resident;
     while (!resident.empty() || start(resident)) {
@@ -200,7 +199,7 @@ class Grid {
   GlobalMemory& global_;
   const uint64_t parameterAddress_;
   const Options& options_;
-  const hazards::LaunchWatch* const watch_;
+  const ObserverFactory& observe_;
   Dim3 clusters_;
   unsigned threads_ = 1;
   uint64_t residentPerThread_ = 1;
@@ -256,8 +255,8 @@ LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunctio
 }
 
 Counters runGrid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-                 uint64_t parameterAddress, const Options& options, const hazards::LaunchWatch* watch) {
-  return Grid(program, kernel, config, global, parameterAddress, options, watch).run();
+                 uint64_t parameterAddress, const Options& options, const ObserverFactory& observe) {
+  return Grid(program, kernel, config, global, parameterAddress, options, observe).run();
 }
 
 }  // namespace shiftconv::emulator::machine

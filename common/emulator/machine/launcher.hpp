@@ -16,8 +16,8 @@ LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunctio
 /// Runs every cluster of the grid to completion. Throws the error of the cluster with the lowest index among those
 /// that failed. Each host thread keeps few clusters resident at a time: further ones only when the resident ones spin
 /// on global memory without getting anywhere, which may mean that they wait for a cluster that has not started.
-/// `watch`: nullptr when hazards are not looked for.
+/// `observe` makes the observer of each cluster; empty: nobody watches.
 Counters runGrid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-                 uint64_t parameterAddress, const Options& options, const hazards::LaunchWatch* watch);
+                 uint64_t parameterAddress, const Options& options, const ObserverFactory& observe);
 
 }  // namespace shiftconv::emulator::machine

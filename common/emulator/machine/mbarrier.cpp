@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/memory.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -83,7 +82,7 @@ void MbarrierTable::advanceIfComplete(uint32_t offset, State& state) {
   ++state.phase;
   state.pending = state.expected;
   ++generation_;
-  if (hazards_ != nullptr) hazards_->mbarrierPhase(rank_, offset, state.phase);
+  if (observer_ != nullptr) observer_->mbarrierPhase(rank_, offset, state.phase);
 }
 
 uint64_t MbarrierTable::arrive(uint32_t offset, uint32_t count, bool drop, bool noComplete) {
@@ -94,7 +93,7 @@ uint64_t MbarrierTable::arrive(uint32_t offset, uint32_t count, bool drop, bool 
   if (noComplete && count == state.pending && state.transactions == 0)
     fail(fmt::format(".noComplete arrive with count {} would complete the phase of the {}", count, describe(offset)));
   const uint64_t before = encode(state);
-  if (hazards_ != nullptr) hazards_->mbarrierSignalled(rank_, offset, state.phase);
+  if (observer_ != nullptr) observer_->mbarrierSignalled(rank_, offset, state.phase);
   remember(offset);
   if (drop) state.expected -= count;
   state.pending -= count;
@@ -145,7 +144,7 @@ void MbarrierTable::completeTransactions(uint32_t offset, uint32_t bytes) {
   if (int64_t{state.transactions} - bytes < -kMaximumTransactions)
     fail(fmt::format("complete_tx of {} bytes at the {}: the transaction count would fall below -{}", bytes, describe(offset),
                      kMaximumTransactions));
-  if (hazards_ != nullptr) hazards_->mbarrierSignalled(rank_, offset, state.phase);
+  if (observer_ != nullptr) observer_->mbarrierSignalled(rank_, offset, state.phase);
   remember(offset);
   state.transactions -= static_cast<int32_t>(bytes);
   advanceIfComplete(offset, state);

@@ -12,10 +12,6 @@
 
 #include "common/emulator/machine/async.hpp"
 
-namespace shiftconv::emulator::hazards {
-class HazardChecker;
-}
-
 namespace shiftconv::emulator::machine {
 
 class SharedMemory;
@@ -56,8 +52,8 @@ class MbarrierTable {
   std::function<IssuePoint()> whoArrives;
   /// Rises whenever any barrier of the table completes a phase; sleeping warps compare it.
   uint64_t generation() const { return generation_; }
-  void watch(hazards::HazardChecker* hazards, uint32_t rank) {
-    hazards_ = hazards;
+  void watch(Observer* observer, uint32_t rank) {
+    observer_ = observer;
     rank_ = rank;
   }
 
@@ -68,7 +64,7 @@ class MbarrierTable {
   void advanceIfComplete(uint32_t offset, State& state);
   void store(uint32_t offset, const State& state);
   SharedMemory& shared_;
-  hazards::HazardChecker* hazards_ = nullptr;  ///< told of signals by operations and of completed phases
+  Observer* observer_ = nullptr;  ///< told of signals by operations and of completed phases
   uint32_t rank_ = 0;
   void remember(uint32_t offset);
   std::unordered_map<uint32_t, State> barriers_;

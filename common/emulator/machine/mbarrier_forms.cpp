@@ -1,12 +1,11 @@
 // mbarrier.* (PTX ISA 9.0, 9.7.13.15). Memory is sequentially consistent within a cluster, so `.sem` and `.scope` have
-// no effect on values; the hazard checker follows `.sem`.
+// no effect on values; observers follow `.sem`.
 #include <fmt/format.h>
 
 #include <atomic>
 #include <bit>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -61,7 +60,8 @@ void initialise(Execution& execution, const DecodedInstruction& instruction) {
   forEachLane(execution.mask, [&](unsigned lane) {
     const SharedObject object = ownBarrier(execution, detail, lane, "mbarrier.init");
     object.cta->mbarriers.initialise(object.offset, valueOf(execution, instruction, lane, 0));
-    if (auto* hazards = object.cta->cluster.hazards.get()) hazards->mbarrierInit(execution.warp, lane, *object.cta, object.offset);
+    if (auto* observer = object.cta->cluster.observer.get())
+      observer->mbarrierInit(execution.warp, lane, *object.cta, object.offset);
   });
   ++execution.warp.cta.cluster.changes;
 }
@@ -71,7 +71,8 @@ void invalidate(Execution& execution, const DecodedInstruction& instruction) {
   forEachLane(execution.mask, [&](unsigned lane) {
     const SharedObject object = ownBarrier(execution, detail, lane, "mbarrier.inval");
     object.cta->mbarriers.invalidate(object.offset);
-    if (auto* hazards = object.cta->cluster.hazards.get()) hazards->mbarrierInval(execution.warp, lane, *object.cta, object.offset);
+    if (auto* observer = object.cta->cluster.observer.get())
+      observer->mbarrierInval(execution.warp, lane, *object.cta, object.offset);
   });
   ++execution.warp.cta.cluster.changes;
 }
@@ -87,8 +88,8 @@ void arrive(Execution& execution, const DecodedInstruction& instruction) {
                           fmt::format("lane {}: an arrive on an mbarrier of another CTA (rank {}) returns no state: use '_'", lane,
                                       object.cta->rank));
     if (detail.expectTransactions) table.expectTransactions(object.offset, value);
-    if (auto* hazards = object.cta->cluster.hazards.get())
-      hazards->mbarrierArrive(execution.warp, lane, *object.cta, object.offset, !detail.relaxed);
+    if (auto* observer = object.cta->cluster.observer.get())
+      observer->mbarrierArrive(execution.warp, lane, *object.cta, object.offset, !detail.relaxed);
     const uint64_t state = table.arrive(object.offset, detail.expectTransactions ? 1 : value, detail.drop, detail.noComplete);
     if (instruction.operand[0] != kNoSlot) execution.lanes<uint64_t>(instruction.operand[0])[lane] = state;
   });
@@ -123,8 +124,8 @@ LaneMask completedLanes(const Execution& execution, const DecodedInstruction& in
         detail.parity ? object.cta->mbarriers.testParity(object.offset, execution.lanes<uint32_t>(instruction.operand[1])[lane])
                       : object.cta->mbarriers.testState(object.offset, execution.lanes<uint64_t>(instruction.operand[1])[lane]);
     done |= static_cast<LaneMask>(complete) << lane;
-    if (auto* hazards = object.cta->cluster.hazards.get(); hazards != nullptr && complete)
-      hazards->mbarrierWaited(execution.warp, lane, *object.cta, object.offset, !detail.relaxed);
+    if (auto* observer = object.cta->cluster.observer.get(); observer != nullptr && complete)
+      observer->mbarrierWaited(execution.warp, lane, *object.cta, object.offset, !detail.relaxed);
   });
   return done;
 }

@@ -13,8 +13,6 @@
 #include <string>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/global_checker.hpp"
-#include "common/emulator/hazards/global_shadow.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -35,10 +33,6 @@ struct Region {
   uint64_t number = 0;                   ///< allocations count up
   std::map<uint64_t, uint64_t> written;  ///< by the host: begin and end of ranges that do not touch each other
 };
-
-/// What runs on this host thread.
-thread_local unsigned deviceScopes = 0;
-thread_local hazards::HazardChecker* operationObserver = nullptr;
 
 void addRange(std::map<uint64_t, uint64_t>& ranges, uint64_t begin, uint64_t end) {
   auto next = ranges.upper_bound(begin);
@@ -73,11 +67,10 @@ struct GlobalMemory::Impl {
   uint64_t allocations = 0;                            ///< so far
   std::deque<std::pair<uint64_t, uint64_t>> released;  ///< begin and end of the last allocations that were
   uint64_t unwatched = 0;  ///< of these, the ones that a launch without hazard checking may have written
-  std::unique_ptr<hazards::GlobalShadow> shadow;
-  std::atomic<hazards::GlobalShadow*> watching{nullptr};  ///< the same, for readers without the mutex
+  std::atomic<MemoryObserver*> observer{nullptr};
 
   void forget(uint64_t address, uint64_t bytes) {
-    if (auto* present = watching.load(std::memory_order_acquire)) present->forget(address, bytes);
+    if (auto* present = observer.load(std::memory_order_acquire)) present->forget(address, bytes);
   }
 
   void markWritten(uint64_t address, uint64_t bytes) {
@@ -88,7 +81,7 @@ struct GlobalMemory::Impl {
       Region& region = std::prev(next)->second;
       if (region.storage && address < region.end) addRange(region.written, address, std::min(region.end, address + bytes));
     }
-    if (auto* present = watching.load(std::memory_order_acquire)) present->hostWrote(address, bytes);
+    if (auto* present = observer.load(std::memory_order_acquire)) present->hostWrote(address, bytes);
   }
 
   void invalidateCaches() { epoch.store(++lastEpoch, std::memory_order_release); }
@@ -192,7 +185,7 @@ void GlobalMemory::registerRange(const void* base, uint64_t bytes, bool writable
   region.registrations = 1;
   impl_->regions.emplace(begin, std::move(region));
   lock.unlock();
-  if (auto* shadow = impl_->watching.load(std::memory_order_acquire)) shadow->hostWrote(begin, bytes);
+  if (auto* present = impl_->observer.load(std::memory_order_acquire)) present->hostWrote(begin, bytes);
 }
 
 void GlobalMemory::unregisterRange(const void* base) {
@@ -236,13 +229,14 @@ bool GlobalMemory::reaches(uint64_t address, uint64_t bytes, bool write) const {
 }
 
 std::byte* GlobalMemory::access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const {
+  std::byte* const pointer = deviceAccess(address, bytes, alignment, write);
+  if (write) impl_->markWritten(address, bytes);
+  return pointer;
+}
+
+std::byte* GlobalMemory::deviceAccess(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const {
   const bool aligned = (address & (alignment - 1)) == 0;
-  if (aligned && reaches(address, bytes, write)) {
-    if (operationObserver != nullptr) [[unlikely]]
-      operationObserver->operationGlobal(address, bytes, write);
-    if (write && deviceScopes == 0) impl_->markWritten(address, bytes);
-    return reinterpret_cast<std::byte*>(address);
-  }
+  if (aligned && reaches(address, bytes, write)) return reinterpret_cast<std::byte*>(address);
   std::shared_lock lock(impl_->mutex);
   const char* verb = write ? "write" : "read";
   const Region* region = impl_->find(address);
@@ -287,14 +281,7 @@ std::string GlobalMemory::describe(uint64_t address, uint64_t bytes) const {
   return text;
 }
 
-hazards::GlobalShadow& GlobalMemory::watch() {
-  const std::unique_lock lock(impl_->mutex);
-  if (!impl_->shadow) {
-    impl_->shadow = std::make_unique<hazards::GlobalShadow>(*this);
-    impl_->watching.store(impl_->shadow.get(), std::memory_order_release);
-  }
-  return *impl_->shadow;
-}
+void GlobalMemory::watch(MemoryObserver* observer) { impl_->observer.store(observer, std::memory_order_release); }
 
 void GlobalMemory::runUnwatched() {
   const std::unique_lock lock(impl_->mutex);
@@ -328,20 +315,8 @@ bool GlobalMemory::isUnwritten(uint64_t address, uint64_t bytes) const {
 }
 
 void GlobalMemory::markWritten(uint64_t address, uint64_t bytes) { impl_->markWritten(address, bytes); }
-void GlobalMemory::observeOperations(hazards::HazardChecker* hazards) { operationObserver = hazards; }
-GlobalMemory::DeviceScope::DeviceScope() { ++deviceScopes; }
-GlobalMemory::DeviceScope::~DeviceScope() { --deviceScopes; }
 
 SharedMemory::SharedMemory(uint32_t bytes) : bytes_(bytes, std::byte{kPoison}), written_(bytes, 0) {}
-
-void SharedMemory::notify(uint32_t offset, uint32_t bytes, bool writes) const {
-  hazards_->operationShared(rank_, offset, bytes, writes, writes ? hazards::Role::Destination : hazards::Role::Source);
-}
-
-std::span<const std::pair<uint64_t, uint64_t>> SharedMemory::undefinedSource() const {
-  if (hazards_ == nullptr || !hazards_->inOperation()) return {};
-  return hazards_->global()->undefined();
-}
 
 void SharedMemory::poison(uint32_t offset, uint32_t bytes) {
   if (!fits(offset, bytes, 1)) refuse(offset, bytes, 1, "write");

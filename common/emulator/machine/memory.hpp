@@ -11,15 +11,10 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-namespace shiftconv::emulator::hazards {
-class GlobalShadow;
-class HazardChecker;
-}  // namespace shiftconv::emulator::hazards
+#include "common/emulator/machine/observer.hpp"
 
 namespace shiftconv::emulator::machine {
 
@@ -31,6 +26,16 @@ inline constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
 /// The hardware keeps the first KiB of a CTA's shared memory for itself (observed: dynamic shared memory of
 /// sm_90 and sm_100 kernels starts at 0x400).
 inline constexpr uint32_t kReservedSharedBytes = 1024;
+
+/// Told of what happens to global memory outside of launches. Thread safe.
+class MemoryObserver {
+ public:
+  virtual ~MemoryObserver() = default;
+  /// The host wrote these bytes, by hand, not in a stream.
+  virtual void hostWrote(uint64_t address, uint64_t bytes) = 0;
+  /// The range begins or ends to be an allocation: whatever happened to it is forgotten.
+  virtual void forget(uint64_t address, uint64_t bytes) = 0;
+};
 
 /// Global memory: host allocations with guard zones, poisoned when made. Thread safe.
 class GlobalMemory {
@@ -49,9 +54,11 @@ class GlobalMemory {
   void unregisterRange(const void* base);
 
   /// Host pointer for [address, address+bytes) inside one live allocation. Throws OutOfBounds with the
-  /// address, the size and the nearest allocation, or Misaligned. With `write` outside of a launch the range counts as
-  /// written by the host.
+  /// address, the size and the nearest allocation, or Misaligned. With `write` the range counts as written by
+  /// the host.
   std::byte* access(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const;
+  /// The same by the device: by threads and operations of a launch (GlobalPort), or by work of the host in a stream.
+  std::byte* deviceAccess(uint64_t address, uint64_t bytes, uint32_t alignment, bool write) const;
   /// True when access() of the range would succeed with any alignment. Fast for recently used allocations.
   bool reaches(uint64_t address, uint64_t bytes, bool write) const;
   /// True when the range lies in one live allocation.
@@ -62,12 +69,12 @@ class GlobalMemory {
   /// "global memory bytes 0x7f..10..0x7f..13 (bytes 16..19 of the 64-byte allocation at 0x7f..00)".
   std::string describe(uint64_t address, uint64_t bytes) const;
 
-  // --- for the hazard checker ------------------------------------------------------------------------------------
-  /// A launch is about to run that is watched; the shadow lives from the first one on.
-  hazards::GlobalShadow& watch();
+  // --- for whoever watches ---------------------------------------------------------------------------------------
+  /// nullptr: nobody any more. Whoever watches must stop before it ends.
+  void watch(MemoryObserver* observer);
   /// A launch is about to run that is not watched: from now on all memory that there is counts as written.
   void runUnwatched();
-  /// Calls action(begin, end) for what the host has written, by access() outside of launches or by registering it, of
+  /// Calls action(begin, end) for what the host has written, by access() or by registering it, of
   /// [begin, end).
   void forEachHostWritten(uint64_t begin, uint64_t end, const std::function<void(uint64_t, uint64_t)>& action) const;
   /// True when, as far as the memory itself shows, nothing has written the range since its allocation: it still holds poison,
@@ -75,16 +82,6 @@ class GlobalMemory {
   bool isUnwritten(uint64_t address, uint64_t bytes) const;
   /// The range was written through a pointer that access() did not give out for writing.
   void markWritten(uint64_t address, uint64_t bytes);
-  /// From now on this host thread runs an operation, and `hazards` is told of every access(); nullptr: no longer.
-  static void observeOperations(hazards::HazardChecker* hazards);
-  /// While it lives, access() by this host thread is by the device, not by the host.
-  class DeviceScope {
-   public:
-    DeviceScope();
-    ~DeviceScope();
-    DeviceScope(const DeviceScope&) = delete;
-    DeviceScope& operator=(const DeviceScope&) = delete;
-  };
 
  private:
   struct Impl;
@@ -114,14 +111,14 @@ class SharedMemory {
     observe(offset, bytes, true);
     return bytes_.data() + offset;
   }
-  /// Tells the hazard checker, if there is one, that the operation that is completing touches the range. read() and write()
+  /// Tells the observer, if there is one, that the operation that is completing touches the range. read() and write()
   /// do it themselves; engines that use data() call it.
   void observe(uint32_t offset, uint32_t bytes, bool writes) const {
-    if (hazards_ != nullptr) [[unlikely]]
-      notify(offset, bytes, writes);
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->operationShared(rank_, offset, bytes, writes, writes ? OperandRole::Destination : OperandRole::Source);
   }
-  void watch(hazards::HazardChecker* hazards, uint32_t rank) {
-    hazards_ = hazards;
+  void watch(Observer* observer, uint32_t rank) {
+    observer_ = observer;
     rank_ = rank;
   }
   /// As read() and write() of N bytes (a power of two up to 16) aligned to N: the fast case of thread accesses, which are
@@ -137,9 +134,6 @@ class SharedMemory {
     std::memset(written_.data() + offset, 1, N);
     return bytes_.data() + offset;
   }
-  /// Of the last access to global memory by the operation that is completing, the bytes that nothing has written: global
-  /// address and count. Nothing when hazards are not looked for.
-  std::span<const std::pair<uint64_t, uint64_t>> undefinedSource() const;
   /// As write, but the bytes become undefined (padding that an engine leaves uninitialised).
   void poison(uint32_t offset, uint32_t bytes);
   bool isWritten(uint32_t offset, uint32_t bytes) const;
@@ -155,8 +149,7 @@ class SharedMemory {
     return std::memcmp(written_.data() + offset, ones.data(), N) == 0;
   }
   [[noreturn]] void refuse(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const;
-  void notify(uint32_t offset, uint32_t bytes, bool writes) const;
-  hazards::HazardChecker* hazards_ = nullptr;
+  Observer* observer_ = nullptr;
   uint32_t rank_ = 0;
   std::vector<std::byte> bytes_;
   std::vector<uint8_t> written_;  ///< one byte per byte: fast to test in blocks, and cheap at 228 KiB

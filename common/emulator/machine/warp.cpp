@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/barrier.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
@@ -167,7 +166,7 @@ void Warp::State::warpBarrier(LaneMask lanes, LaneMask members) {
     groups.back().members = members;
     return;
   }
-  if (auto* hazards = warp.cta.cluster.hazards.get()) hazards->warpSync(warp, arrived);
+  if (auto* observer = warp.cta.cluster.observer.get()) observer->warpSync(warp, arrived);
   if (arrived == lanes) return;
   for (Group& group : groups)
     if (group.status == Group::Status::WarpBarrier && group.members == members) {
@@ -279,7 +278,7 @@ uint64_t Warp::State::run(uint64_t quantum) {
 
 void Warp::State::execute(uint64_t quantum) {
   AsyncQueue& queue = warp.cta.cluster.queue;
-  hazards::HazardChecker* const hazards = warp.cta.cluster.hazards.get();
+  Observer* const observer = warp.cta.cluster.observer.get();
   Activation& activation = *current.activation;
   const std::vector<DecodedInstruction>& code = activation.function->code;
   Execution execution{warp, current.lanes, activation.registers};
@@ -310,8 +309,8 @@ void Warp::State::execute(uint64_t quantum) {
     }
     current.pc = pc;
     execution.mask = executing = mask;
-    if (hazards != nullptr && hazards->hasLoadingRegisters(warp)) [[unlikely]]
-      hazards->checkRegisters(warp, mask, execution.frame, *activation.function, pc);
+    if (warp.loading && observer != nullptr) [[unlikely]]
+      observer->checkRegisters(warp, mask, execution.frame, *activation.function, pc);
     instruction.handler(execution, instruction);
     if (resumed) {
       resumed = timedOut = false;

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/tensor/tensor_forms.hpp"
 
 namespace shiftconv::emulator::tensor {
@@ -56,11 +55,11 @@ void runAlloc(Execution& execution, const DecodedInstruction& instruction) {
   }
   const uint32_t address = packAddress({0, *column});
   std::memcpy(cta.shared.write(offset, sizeof address, sizeof address), &address, sizeof address);
-  if (auto* hazards = cta.cluster.hazards.get()) {
+  if (auto* observer = cta.cluster.observer.get()) {
     std::array<uint64_t, machine::kWarpLanes> place;
     place.fill(uint64_t{cta.rank} << machine::kSharedRankShift | offset);
-    hazards->sharedAccess(execution.warp, execution.mask & -execution.mask, place, sizeof address, false, true);
-    hazards->columnsChangeHands(execution.warp, *column, columns);
+    observer->sharedAccess(execution.warp, execution.mask & -execution.mask, place, sizeof address, false, true);
+    observer->columnsChangeHands(execution.warp, *column, columns);
   }
   ++cta.cluster.changes;
 }
@@ -72,8 +71,8 @@ void runDealloc(Execution& execution, const DecodedInstruction& instruction) {
   const uint32_t address = uniformValue(execution, execution.lanes<uint32_t>(instruction.operand[0]), "Tensor Memory address");
   const uint32_t columns = uniformValue(execution, execution.lanes<uint32_t>(instruction.operand[1]), "number of columns");
   stateOf(cta).memory.deallocate(address, columns);
-  if (auto* hazards = cta.cluster.hazards.get())
-    hazards->columnsChangeHands(execution.warp, unpackAddress(address).column, columns);
+  if (auto* observer = cta.cluster.observer.get())
+    observer->columnsChangeHands(execution.warp, unpackAddress(address).column, columns);
   ++cta.cluster.wakeups;
 }
 

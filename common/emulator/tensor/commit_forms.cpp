@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/tensor/tensor_forms.hpp"
 
 namespace shiftconv::emulator::tensor {
@@ -58,12 +57,12 @@ void runCommit(Execution& execution, const DecodedInstruction& instruction) {
       }
     }
     const uint32_t thread = clusterThread(execution.warp, lane);
-    const machine::OperationId id =
-        cluster.queue.issue({"tcgen05.commit", execution.warp.issuePoint(lane), ordering.tracked(thread, cluster.queue),
-                             [targets = std::move(targets), offset = place.offset, &cluster] {
-                               for (machine::Cta* cta : targets) cta->mbarriers.arrive(offset, 1);
-                               ++cluster.wakeups;
-                             }});
+    const machine::OperationId id = cluster.queue.issue({machine::OperationKind::TensorCommit, execution.warp.issuePoint(lane),
+                                                         ordering.tracked(thread, cluster.queue),
+                                                         [targets = std::move(targets), offset = place.offset, &cluster] {
+                                                           for (machine::Cta* cta : targets) cta->mbarriers.arrive(offset, 1);
+                                                           ++cluster.wakeups;
+                                                         }});
     ordering.commit(thread, id);
   });
 }
@@ -71,16 +70,16 @@ void runCommit(Execution& execution, const DecodedInstruction& instruction) {
 void runFenceBefore(Execution& execution, const DecodedInstruction&) {
   Ordering& ordering = orderingOf(execution.warp.cta);
   tma::forEachLane(execution, [&](unsigned lane) { ordering.release(clusterThread(execution.warp, lane)); });
-  if (auto* hazards = execution.warp.cta.cluster.hazards.get())
-    hazards->fence(execution.warp, execution.mask, hazards::FenceKind::TensorBefore);
+  if (auto* observer = execution.warp.cta.cluster.observer.get())
+    observer->fence(execution.warp, execution.mask, machine::FenceKind::TensorBefore);
 }
 
 void runFenceAfter(Execution& execution, const DecodedInstruction&) {
   Ordering& ordering = orderingOf(execution.warp.cta);
   const machine::AsyncQueue& queue = execution.warp.cta.cluster.queue;
   tma::forEachLane(execution, [&](unsigned lane) { ordering.acquire(clusterThread(execution.warp, lane), queue); });
-  if (auto* hazards = execution.warp.cta.cluster.hazards.get())
-    hazards->fence(execution.warp, execution.mask, hazards::FenceKind::TensorAfter);
+  if (auto* observer = execution.warp.cta.cluster.observer.get())
+    observer->fence(execution.warp, execution.mask, machine::FenceKind::TensorAfter);
 }
 
 void decodeCommit(DecodeContext& context, const FormMatch& match) {

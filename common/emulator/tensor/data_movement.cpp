@@ -120,7 +120,7 @@ void performCopy(const CopyOperation& operation, TensorMemory& memory, const mac
         const uint32_t lane = to.lane + copyLane(operation.shape, row, copy);
         std::memcpy(memory.cells(lane) + column, bytes.data(), bytes.size());
         std::memset(memory.written(lane) + column, kWholeCell, bytes.size() / 4);
-        memory.observe(lane, 1, column, kChunkBytes / 4, true, hazards::Role::Destination);
+        memory.observe(lane, 1, column, kChunkBytes / 4, true, machine::OperandRole::Destination);
       }
     }
   }

@@ -9,7 +9,6 @@
 #include <charconv>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/tensor/fragment_layout.hpp"
 #include "common/emulator/tensor/tensor_forms.hpp"
 
@@ -83,9 +82,9 @@ FragmentAddress fragmentAddress(const Execution& execution, const FragmentDetail
   return result;
 }
 
-/// Tells the hazard checker about the cells of a load or store.
+/// Tells observers about the cells of a load or store.
 void observeFragment(const TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address, bool writes) {
-  const auto role = writes ? hazards::Role::Destination : hazards::Role::Source;
+  const auto role = writes ? machine::OperandRole::Destination : machine::OperandRole::Source;
   const uint32_t lanes = fragmentTraits(detail.shape).lanes;
   memory.observe(address.first.lane, lanes, address.first.column, detail.columns, writes, role);
   if (detail.shape != FragmentShape::S16x32bx2) return;
@@ -153,14 +152,18 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
   machine::Cluster& cluster = cta.cluster;
   const FragmentAddress address = fragmentAddress(execution, detail);
   for (Slot slot : detail.registers) std::fill_n(execution.lanes<uint32_t>(slot), kWarpLanes, kPoisonRegister);
-  if (cluster.hazards) cluster.hazards->loading(execution.warp, execution.frame, detail.registers);
+  if (cluster.observer) {
+    cluster.observer->loading(execution.warp, execution.frame, detail.registers);
+    execution.warp.loading = true;
+  }
   // The program, and so the detail, outlives the launch; the frame lives as long as the warp.
   const auto complete = [&cta, &detail, address, frame = execution.frame] {
     loadCells(stateOf(cta).memory, detail, address, frame);
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemRead, detail.cells.size() * sizeof(uint32_t));
   };
   const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
-  const machine::OperationId id = cluster.queue.issue({"tcgen05.ld", execution.warp.issuePoint(lane), {}, complete});
+  const machine::OperationId id =
+      cluster.queue.issue({machine::OperationKind::TensorLoad, execution.warp.issuePoint(lane), {}, complete});
   stateOf(cta).loads[execution.warp.index].push_back(id);
 }
 
@@ -181,7 +184,8 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemWrite, values.size() * sizeof(uint32_t));
   };
   const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
-  const machine::OperationId id = cluster.queue.issue({"tcgen05.st", execution.warp.issuePoint(lane), {}, complete});
+  const machine::OperationId id =
+      cluster.queue.issue({machine::OperationKind::TensorStore, execution.warp.issuePoint(lane), {}, complete});
   stateOf(cta).stores[execution.warp.index].push_back(id);
 }
 
@@ -191,9 +195,12 @@ void runWait(Execution& execution, const DecodedInstruction&) {
   std::vector<machine::OperationId>& own = (stateOf(execution.warp.cta).*Outstanding)[execution.warp.index];
   machine::Cluster& cluster = execution.warp.cta.cluster;
   for (machine::OperationId id : own) cluster.queue.force(id);
-  if (cluster.hazards) {
-    cluster.hazards->waitedTogether(execution.warp, own);
-    if (Outstanding == &TensorUnit::State::loads) cluster.hazards->loaded(execution.warp);
+  if (cluster.observer) {
+    cluster.observer->waitedTogether(execution.warp, own);
+    if (Outstanding == &TensorUnit::State::loads) {
+      cluster.observer->loaded(execution.warp);
+      execution.warp.loading = false;
+    }
   }
   own.clear();
 }

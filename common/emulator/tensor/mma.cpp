@@ -279,9 +279,9 @@ void shiftOperandA(const MmaOperation& operation, const MmaContext& context, con
   for (uint32_t lane = a.lane; lane < kTmemLanes; lane += kWindowLanes) shiftLanes(cta.tensor, a.column, width, lane, 16, heldBack);
 }
 
-/// Tells the hazard checker what the MMA touches in Tensor Memory; operands in shared memory are reported as they are read.
+/// Tells observers what the MMA touches in Tensor Memory; operands in shared memory are reported as they are read.
 void observeOperands(const MmaOperation& operation, const CtaMemories& cta, const LanePlan& plan) {
-  using hazards::Role;
+  using Role = machine::OperandRole;
   // Calls action(first, count) for runs of set entries.
   const auto forEachRun = [](auto&& isIncluded, auto&& action) {
     for (uint32_t first = 0; first < kTmemLanes; ++first) {

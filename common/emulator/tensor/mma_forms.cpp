@@ -116,9 +116,10 @@ void runMma(Execution& execution, const DecodedInstruction& instruction) {
   tma::forEachLane(execution, [&](unsigned lane) {
     const MmaOperation operation = gather(execution, detail, lane);
     withMemories(cluster, ctas, [&](const MmaContext& context) { checkMma(operation, context); });
-    issueOrdered(execution, lane, "tcgen05.mma", orderOf(operation, execution, lane, ctas), [operation, ctas, &cluster] {
-      withMemories(cluster, ctas, [&](const MmaContext& context) { performMma(operation, context); });
-    });
+    issueOrdered(execution, lane, machine::OperationKind::TensorMma, orderOf(operation, execution, lane, ctas),
+                 [operation, ctas, &cluster] {
+                   withMemories(cluster, ctas, [&](const MmaContext& context) { performMma(operation, context); });
+                 });
   });
 }
 

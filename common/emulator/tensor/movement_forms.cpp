@@ -35,7 +35,7 @@ void runCopy(Execution& execution, const DecodedInstruction& instruction) {
     ordered.thread = clusterThread(execution.warp, lane);
     ordered.ctas = ctaBits(ctas);
     ordered.operand = {unpackAddress(copy.destination).column, copyTraits(copy.shape).bytesPerRow / 4};
-    issueOrdered(execution, lane, "tcgen05.cp", ordered, [copy, ctas, &cluster] {
+    issueOrdered(execution, lane, machine::OperationKind::TensorCopy, ordered, [copy, ctas, &cluster] {
       for (machine::Cta* cta : ctas) {
         performCopy(copy, stateOf(*cta).memory, cta->shared, cluster.options.semantics, cluster.counters);
       }
@@ -58,7 +58,7 @@ void runShift(Execution& execution, const DecodedInstruction& instruction) {
     ordered.thread = clusterThread(execution.warp, lane);
     ordered.ctas = ctaBits(ctas);
     ordered.operand = {column, kShiftColumns};
-    issueOrdered(execution, lane, "tcgen05.shift", ordered, [column, windows, ctas] {
+    issueOrdered(execution, lane, machine::OperationKind::TensorShift, ordered, [column, windows, ctas] {
       for (machine::Cta* cta : ctas) {
         stateOf(*cta).memory.requireCells(0, kTmemLanes, column, kShiftColumns, "tcgen05.shift");
         shiftWindows(stateOf(*cta).memory, column, kShiftColumns, windows);

@@ -33,17 +33,17 @@ uint32_t ctaBits(const std::vector<machine::Cta*>& ctas) {
   return bits;
 }
 
-void issueOrdered(const machine::Execution& execution, unsigned lane, std::string_view name, const OrderedOperation& operation,
-                  std::function<void()> complete) {
+void issueOrdered(const machine::Execution& execution, unsigned lane, machine::OperationKind kind,
+                  const OrderedOperation& operation, std::function<void()> complete) {
   machine::Cluster& cluster = execution.warp.cta.cluster;
   Ordering& ordering = orderingOf(execution.warp.cta);
   std::vector<machine::OperationId> before =
       ordering.predecessors(operation, cluster.options.semantics, cluster.queue, cluster.counters);
   machine::AsyncOperation::Pairs pairs{
       static_cast<uint8_t>(static_cast<uint8_t>(operation.kind) + 1), operation.accumulator, operation.ctas, {}};
-  if (cluster.hazards) pairs.before = ordering.directlyBefore();
+  if (cluster.observer) pairs.before = ordering.directlyBefore();
   const machine::OperationId id =
-      cluster.queue.issue({name, execution.warp.issuePoint(lane), std::move(before), std::move(complete), std::move(pairs)});
+      cluster.queue.issue({kind, execution.warp.issuePoint(lane), std::move(before), std::move(complete), std::move(pairs)});
   ordering.remember(operation, id, cluster.queue);
 }
 

@@ -31,8 +31,8 @@ inline uint32_t addressWord(const tma::LaneAddress& address, const machine::Exec
 uint32_t uniformValue(const machine::Execution& execution, const uint32_t* lanes, const char* what);
 
 /// Issues an operation under the ordering rules of ordering.hpp.
-void issueOrdered(const machine::Execution& execution, unsigned lane, std::string_view name, const OrderedOperation& operation,
-                  std::function<void()> complete);
+void issueOrdered(const machine::Execution& execution, unsigned lane, machine::OperationKind kind,
+                  const OrderedOperation& operation, std::function<void()> complete);
 
 /// Bit per cluster rank.
 uint32_t ctaBits(const std::vector<machine::Cta*>& ctas);

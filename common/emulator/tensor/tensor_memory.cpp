@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 
 namespace shiftconv::emulator::tensor {
 
@@ -114,17 +113,6 @@ void TensorMemory::requireWritten(uint32_t lane, uint32_t first, uint32_t count,
                         fmt::format("{} reads Tensor Memory lane {}, column {}, {}.", who, lane, first + i,
                                     state[i] == kNothing ? "which nothing has written" : "of which one half is undefined"));
   }
-}
-
-void TensorMemory::notify(uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, hazards::Role role) const {
-  hazards_->operationTensor(rank_, lane, lanes, column, columns, writes, role);
-}
-
-void TensorMemory::observeShift(uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) const {
-  if (hazards_ == nullptr) return;
-  hazards_->operationTensor(rank_, first, lanes, column, columns, true, hazards::Role::Shifted);
-  for (uint32_t lane = first; lane + 1 < first + lanes; ++lane) hazards_->moveStale(rank_, lane, column, columns);
-  hazards_->markStale(rank_, first + lanes - 1, column, columns);
 }
 
 }  // namespace shiftconv::emulator::tensor

@@ -9,11 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulator/hazards/access.hpp"
-
-namespace shiftconv::emulator::hazards {
-class HazardChecker;
-}
+#include "common/emulator/machine/observer.hpp"
 
 namespace shiftconv::emulator::tensor {
 
@@ -64,17 +60,20 @@ class TensorMemory {
   uint8_t* written(uint32_t lane) { return written_.data() + size_t{lane} * kTmemColumns; }
   const uint8_t* written(uint32_t lane) const { return written_.data() + size_t{lane} * kTmemColumns; }
 
-  /// Tells the hazard checker, if there is one, what the operation that is completing touches.
-  void observe(uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, hazards::Role role) const {
-    if (hazards_ != nullptr) [[unlikely]]
-      notify(lane, lanes, column, columns, writes, role);
+  /// Tells the observer, if there is one, what the operation that is completing touches.
+  void observe(uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, machine::OperandRole role) const {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->operationTensor(rank_, lane, lanes, column, columns, writes, role);
   }
-  void watch(hazards::HazardChecker* hazards, uint32_t rank) {
-    hazards_ = hazards;
+  void watch(machine::Observer* observer, uint32_t rank) {
+    observer_ = observer;
     rank_ = rank;
   }
   /// A shift moved rows [first + 1, first + lanes) up by one, and left the last one as it was.
-  void observeShift(uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) const;
+  void observeShift(uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) const {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->operationShift(rank_, first, lanes, column, columns);
+  }
 
   /// Stores one cell whose halves are all defined.
   void store(uint32_t lane, uint32_t column, uint32_t value) {
@@ -83,8 +82,7 @@ class TensorMemory {
   }
 
  private:
-  void notify(uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes, hazards::Role role) const;
-  hazards::HazardChecker* hazards_ = nullptr;
+  machine::Observer* observer_ = nullptr;
   uint32_t rank_ = 0;
   static constexpr uint32_t kUnits = kTmemColumns / kAllocationUnit;
   bool zeroed_;

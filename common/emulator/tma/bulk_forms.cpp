@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/bulk_operands.hpp"
@@ -25,6 +24,8 @@ using machine::Cluster;
 using machine::Cta;
 using machine::DecodedInstruction;
 using machine::Execution;
+using machine::Observer;
+using machine::OperationKind;
 using machine::Slot;
 
 constexpr uint32_t kGranule = 16;  ///< alignment of addresses and of sizes
@@ -65,10 +66,10 @@ void runGlobalToShared(Execution& execution, const DecodedInstruction& instructi
     const SharedPlace destination = sharedPlace(execution, copy.destination, lane, copy.clusterDestination, "destination");
     const SharedPlace mbarrier = mbarrierOf(execution, copy, lane, destination);
     const auto issue = [&](Cta& target, bool countRead) {
-      cluster.queue.issue({"cp.async.bulk load", execution.warp.issuePoint(lane), {}, [=, &cluster, &target] {
-                             const std::byte* from = cluster.global.access(source, size, kGranule, false);
-                             std::memcpy(target.shared.write(destination.offset, size, kGranule), from, size);
-                             for (const auto& [address, bytes] : target.shared.undefinedSource())
+      cluster.queue.issue({OperationKind::BulkLoad, execution.warp.issuePoint(lane), {}, [=, &cluster, &target] {
+                             const auto from = cluster.global.read(source, size, kGranule);
+                             std::memcpy(target.shared.write(destination.offset, size, kGranule), from.bytes, size);
+                             for (const auto& [address, bytes] : from.undefined)
                                target.shared.poison(destination.offset + static_cast<uint32_t>(address - source),
                                                     static_cast<uint32_t>(bytes));
                              if (countRead) cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, size);
@@ -98,20 +99,22 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
               lane, self.rank));
     const SharedPlace mbarrier = mbarrierOf(execution, copy, lane, destination);
     const Reduction reduction = copy.reduction;
-    cluster.queue.issue(
-        {reduction ? "cp.reduce.async.bulk to peer" : "cp.async.bulk to peer", execution.warp.issuePoint(lane), {}, [=, &cluster] {
-           const std::byte* from = source.cta->shared.read(source.offset, size, kGranule);
-           machine::SharedMemory& target = destination.cta->shared;
-           if (reduction) target.read(destination.offset, size, kGranule);
-           std::byte* to = target.write(destination.offset, size, kGranule);
-           if (reduction)
-             reduction(to, from, size, {.global = false, .bulk = true});
-           else
-             std::memcpy(to, from, size);
-           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
-           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
-           signalTransactions(*destination.cta, mbarrier.offset, size);
-         }});
+    cluster.queue.issue({reduction ? OperationKind::BulkReduceToPeer : OperationKind::BulkToPeer,
+                         execution.warp.issuePoint(lane),
+                         {},
+                         [=, &cluster] {
+                           const std::byte* from = source.cta->shared.read(source.offset, size, kGranule);
+                           machine::SharedMemory& target = destination.cta->shared;
+                           if (reduction) target.read(destination.offset, size, kGranule);
+                           std::byte* to = target.write(destination.offset, size, kGranule);
+                           if (reduction)
+                             reduction(to, from, size, {.global = false, .bulk = true});
+                           else
+                             std::memcpy(to, from, size);
+                           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
+                           cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
+                           signalTransactions(*destination.cta, mbarrier.offset, size);
+                         }});
   });
 }
 
@@ -128,7 +131,7 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
     const Reduction reduction = copy.reduction;
     const auto kept = [keep](uint32_t byte) { return (keep >> (byte % kGranule) & 1) != 0; };
     const auto read =
-        cluster.queue.issue({reduction ? "cp.reduce.async.bulk: read" : "cp.async.bulk store: read", issuer, {}, [=, &cluster] {
+        cluster.queue.issue({reduction ? OperationKind::BulkReduceRead : OperationKind::BulkStoreRead, issuer, {}, [=, &cluster] {
                                if (keep == 0xffff) {
                                  std::memcpy(staged->data(), source.cta->shared.read(source.offset, size, kGranule), size);
                                } else {
@@ -140,8 +143,8 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
                                ++cluster.wakeups;
                              }});
     const auto write = cluster.queue.issue(
-        {reduction ? "cp.reduce.async.bulk: write" : "cp.async.bulk store: write", issuer, {read}, [=, &cluster] {
-           std::byte* to = cluster.global.access(destination, size, kGranule, true);
+        {reduction ? OperationKind::BulkReduceWrite : OperationKind::BulkStoreWrite, issuer, {read}, [=, &cluster] {
+           std::byte* to = cluster.global.write(destination, size, kGranule);
            if (reduction) {
              reduction(to, staged->data(), size, {.global = true, .bulk = true});
            } else if (keep == 0xffff) {
@@ -196,12 +199,12 @@ void decodeCopy(DecodeContext& context, const FormMatch& match) {
 }
 
 void runCommit(Execution& execution, const DecodedInstruction&) {
-  auto* hazards = execution.warp.cta.cluster.hazards.get();
+  auto* observer = execution.warp.cta.cluster.observer.get();
   forEachLane(execution, [&](unsigned lane) {
     execution.warp.cta.bulkGroups->commit(execution.warp.thread(lane));
-    if (hazards == nullptr) return;
-    hazards->commitGroup(hazards::HazardChecker::Group::BulkRead, execution.warp, lane);
-    hazards->commitGroup(hazards::HazardChecker::Group::BulkWrite, execution.warp, lane);
+    if (observer == nullptr) return;
+    observer->commitGroup(Observer::Group::BulkRead, execution.warp, lane);
+    observer->commitGroup(Observer::Group::BulkWrite, execution.warp, lane);
   });
 }
 
@@ -221,11 +224,11 @@ void runWait(Execution& execution, const DecodedInstruction& instruction) {
                            readsOnly ? " (reads only)" : "");
   });
   if (!reason.empty()) return execution.warp.block({.text = reason});
-  auto* hazards = execution.warp.cta.cluster.hazards.get();
-  if (hazards == nullptr) return;
+  auto* observer = execution.warp.cta.cluster.observer.get();
+  if (observer == nullptr) return;
   forEachLane(execution, [&](unsigned lane) {
-    hazards->waitedForGroups(hazards::HazardChecker::Group::BulkRead, execution.warp, lane, allowed);
-    if (!readsOnly) hazards->waitedForGroups(hazards::HazardChecker::Group::BulkWrite, execution.warp, lane, allowed);
+    observer->waitedForGroups(Observer::Group::BulkRead, execution.warp, lane, allowed);
+    if (!readsOnly) observer->waitedForGroups(Observer::Group::BulkWrite, execution.warp, lane, allowed);
   });
 }
 
@@ -244,9 +247,9 @@ void decodeWait(DecodeContext& context, const FormMatch& match) {
 void addToBulkGroup(const Execution& execution, unsigned lane, machine::OperationId read, machine::OperationId write) {
   Cta& cta = execution.warp.cta;
   cta.bulkGroups->add(execution.warp.thread(lane), read, write);
-  if (auto* hazards = cta.cluster.hazards.get()) {
-    hazards->addToGroup(hazards::HazardChecker::Group::BulkRead, execution.warp, lane, read);
-    hazards->addToGroup(hazards::HazardChecker::Group::BulkWrite, execution.warp, lane, write);
+  if (auto* observer = cta.cluster.observer.get()) {
+    observer->addToGroup(Observer::Group::BulkRead, execution.warp, lane, read);
+    observer->addToGroup(Observer::Group::BulkWrite, execution.warp, lane, write);
   }
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/bulk_operands.hpp"
@@ -29,6 +28,7 @@ using machine::Cluster;
 using machine::Cta;
 using machine::DecodedInstruction;
 using machine::Execution;
+using machine::OperationKind;
 using machine::Slot;
 
 struct TensorCopy : machine::InstructionDetail {
@@ -62,7 +62,7 @@ DecodedMap readMap(const Execution& execution, const TensorCopy& copy, unsigned 
   const Cluster& cluster = execution.warp.cta.cluster;
   const TensorMapImage image = readImage(execution.warp.cta.cluster, address);
   const bool isParameter = address - cluster.parameterAddress < cluster.kernel.parameterBytes;
-  if (cluster.hazards && !isParameter) cluster.hazards->global()->mapUsed(execution.warp, lane, address);
+  if (cluster.observer && !isParameter) cluster.observer->mapUsed(execution.warp, lane, address);
   const std::optional<DecodedMap> map = decode(image);
   const auto fail = [](const std::string& message) { throw EmulatorError(ErrorKind::Descriptor, message); };
   if (!map)
@@ -128,7 +128,7 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
     const SharedPlace mbarrier = mbarrierOf(execution, copy, lane, destination);
     const auto issue = [&](Cta& target, bool countRead) {
       Cta& signalled = signalledCta(cluster, target, *mbarrier.cta, copy.pairSignal);
-      cluster.queue.issue({"cp.async.bulk.tensor load", execution.warp.issuePoint(lane), {}, [=, &cluster, &target, &signalled] {
+      cluster.queue.issue({OperationKind::TileLoad, execution.warp.issuePoint(lane), {}, [=, &cluster, &target, &signalled] {
                              const CopyBytes moved = loadTile(map, start, cluster.global, target.shared, destination.offset);
                              if (countRead) cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, moved.global);
                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, moved.shared);
@@ -152,13 +152,13 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
     const SharedPlace source = sharedPlace(execution, copy.shared, lane, false, "source");
     const auto tile = std::make_shared<std::vector<std::byte>>();
     const machine::IssuePoint issuer = execution.warp.issuePoint(lane);
-    const auto read = cluster.queue.issue(
-        {reduction ? "cp.reduce.async.bulk.tensor: read" : "cp.async.bulk.tensor store: read", issuer, {}, [=, &cluster] {
-           *tile = gatherTile(map, start, source.cta->shared, source.offset);
-           ++cluster.wakeups;
-         }});
+    const auto read =
+        cluster.queue.issue({reduction ? OperationKind::TileReduceRead : OperationKind::TileStoreRead, issuer, {}, [=, &cluster] {
+                               *tile = gatherTile(map, start, source.cta->shared, source.offset);
+                               ++cluster.wakeups;
+                             }});
     const auto write = cluster.queue.issue(
-        {reduction ? "cp.reduce.async.bulk.tensor: write" : "cp.async.bulk.tensor store: write", issuer, {read}, [=, &cluster] {
+        {reduction ? OperationKind::TileReduceWrite : OperationKind::TileStoreWrite, issuer, {read}, [=, &cluster] {
            const CopyBytes moved = storeTile(map, start, *tile, cluster.global, reduction);
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, moved.shared);
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, moved.global);

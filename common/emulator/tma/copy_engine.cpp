@@ -144,8 +144,8 @@ void requireStorable(const DecodedMap& map, const TileStart& start) {
                                                               describe(map, start), i));
 }
 
-CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalMemory& global,
-                   machine::SharedMemory& shared, uint32_t offset) {
+CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalPort& global, machine::SharedMemory& shared,
+                   uint32_t offset) {
   const TileShape shape = tileShape(map, start);
   const SwizzlePattern swizzle = swizzlePattern(map.tensor.swizzle);
   const RowBuffer fill = fillRow(map.tensor, shape);
@@ -166,8 +166,8 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
     if (row.before) put(fill.data(), row.tileBytes, row.before);
     if (row.after) put(fill.data(), after, row.after);
     if (!row.inside) return;
-    const std::byte* from = global.access(row.address, bytes, 1, false);
-    const auto undefined = shared.undefinedSource();
+    const auto source = global.read(row.address, bytes, 1);
+    const std::byte* from = source.bytes;
     if (converts(map.tensor.type)) {
       convertRow(from, converted.data(), row.inside);
       from = converted.data();
@@ -177,7 +177,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
     }
     put(from, inside, row.inside);
     moved.global += bytes;
-    for (const auto& [address, count] : undefined) {
+    for (const auto& [address, count] : source.undefined) {
       const auto first = static_cast<uint32_t>(address - row.address) / shape.globalUnitBytes;
       const auto last = static_cast<uint32_t>(address + count - 1 - row.address) / shape.globalUnitBytes;
       forEachChunk(swizzle, offset, inside + first * shape.unitBytes, (last - first + 1) * shape.unitBytes,
@@ -221,14 +221,14 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
 }
 
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
-                    machine::GlobalMemory& global, Reduction reduction) {
+                    const machine::GlobalPort& global, Reduction reduction) {
   const TileShape shape = tileShape(map, start);
   CopyBytes moved;
   RowBuffer packed;
   forEachRow(map, shape, start, [&](const TileRow& row) {
     if (!row.inside) return;
     const uint32_t bytes = isPadded(map.tensor.type) ? row.inside * shape.globalUnitBytes : storedBytes(shape, row);
-    std::byte* const to = global.access(row.address, bytes, 1, true);
+    std::byte* const to = global.write(row.address, bytes, 1);
     const std::byte* from = tile.data() + row.tileBytes + row.before * shape.unitBytes;
     if (isPadded(map.tensor.type)) {
       packUnits(shape, from, packed.data(), row.inside);

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulator/machine/memory.hpp"
+#include "common/emulator/machine/global_port.hpp"
 #include "common/emulator/tma/reduction.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 #include "common/emulator/tma/tile_walk.hpp"
@@ -50,10 +50,10 @@ void requireStorable(const DecodedMap& map, const TileStart& start);
 inline constexpr uint32_t kTileAlignment = 128;
 
 /// Reads the tile from global memory and writes it at `offset` of `shared`. What it reads of bytes that nothing has written
-/// (SharedMemory::undefinedSource) becomes undefined there.
+/// (GlobalPort::Source) becomes undefined there.
 /// Throws EmulatorError OutOfBounds or Misaligned, naming the address.
-CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalMemory& global,
-                   machine::SharedMemory& shared, uint32_t offset);
+CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine::GlobalPort& global, machine::SharedMemory& shared,
+                   uint32_t offset);
 
 /// First half of a store: the dense tile, unswizzled, out of `offset` of `shared`. Reads only what storeTile will write;
 /// throws EmulatorError Uninitialised when nothing wrote one of those bytes.
@@ -63,7 +63,7 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
 /// Second half: writes the elements inside of the tensor, or combines them into it; the others are dropped, but for those
 /// that share 16 bytes with the last one of a row.
 CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::vector<std::byte>& tile,
-                    machine::GlobalMemory& global, Reduction reduction = nullptr);
+                    const machine::GlobalPort& global, Reduction reduction = nullptr);
 
 /// The reduction of cp.reduce.async.bulk.tensor on the map's element type (PTX ISA 9.0, 9.7.9.25.5.3). Throws EmulatorError
 /// Descriptor when the operation does not exist for that type.

@@ -20,6 +20,7 @@ using isa::DecodeContext;
 using isa::FormMatch;
 using machine::DecodedInstruction;
 using machine::Execution;
+using machine::OperationKind;
 
 constexpr uint32_t kMaximumBytes = 16;
 
@@ -49,16 +50,17 @@ void runRemoteStore(Execution& execution, const DecodedInstruction& instruction)
                   store.elementBytes);
     const uint32_t bytes = store.elements * store.elementBytes;
     const Reduction reduction = store.reduction;
-    cluster.queue.issue({reduction ? "red.async" : "st.async", execution.warp.issuePoint(lane), {}, [=] {
-                           machine::SharedMemory& shared = destination.cta->shared;
-                           if (reduction) {
-                             shared.read(destination.offset, bytes, bytes);
-                             reduction(shared.write(destination.offset, bytes, bytes), values.data(), bytes, {.global = false});
-                           } else {
-                             std::memcpy(shared.write(destination.offset, bytes, bytes), values.data(), bytes);
-                           }
-                           signalTransactions(*destination.cta, mbarrier.offset, bytes);
-                         }});
+    cluster.queue.issue(
+        {reduction ? OperationKind::RemoteReduce : OperationKind::RemoteStore, execution.warp.issuePoint(lane), {}, [=] {
+           machine::SharedMemory& shared = destination.cta->shared;
+           if (reduction) {
+             shared.read(destination.offset, bytes, bytes);
+             reduction(shared.write(destination.offset, bytes, bytes), values.data(), bytes, {.global = false});
+           } else {
+             std::memcpy(shared.write(destination.offset, bytes, bytes), values.data(), bytes);
+           }
+           signalTransactions(*destination.cta, mbarrier.offset, bytes);
+         }});
   });
 }
 

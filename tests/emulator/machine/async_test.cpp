@@ -14,7 +14,7 @@ namespace {
 struct Recorder {
   std::vector<int> order;
   OperationId issue(AsyncQueue& queue, int number, std::vector<OperationId> after = {}) {
-    return queue.issue({"test", {}, std::move(after), [this, number] { order.push_back(number); }});
+    return queue.issue({OperationKind::BulkLoad, {}, std::move(after), [this, number] { order.push_back(number); }});
   }
 };
 
@@ -27,7 +27,7 @@ TEST(AsyncQueue, EarliestCompletesAtIssue) {
   EXPECT_EQ(record.order, (std::vector<int>{1, 2}));
   EXPECT_TRUE(queue.empty());
   EXPECT_EQ(queue.completed(), 2u);
-  EXPECT_EQ(queue.issued().at("test"), 2u);
+  EXPECT_EQ(queue.issued()[static_cast<size_t>(OperationKind::BulkLoad)], 2u);
 }
 
 TEST(AsyncQueue, LatestCompletesTheYoungestEligibleOnlyWhenAsked) {
@@ -99,20 +99,21 @@ TEST(AsyncQueue, RandomOrdersRespectPredecessorsAndRepeatWithTheSeed) {
 TEST(AsyncQueue, ErrorsNameTheIssuePoint) {
   AsyncQueue queue(SchedulePolicy::Latest, 1);
   queue.describe = [](const IssuePoint& point) { return "warp " + std::to_string(point.warp); };
-  queue.issue({"cp.test", {0, 5, 0, nullptr}, {}, [] { throw EmulatorError(ErrorKind::OutOfBounds, "bad address"); }});
+  queue.issue(
+      {OperationKind::TensorCopy, {0, 5, 0, nullptr}, {}, [] { throw EmulatorError(ErrorKind::OutOfBounds, "bad address"); }});
   try {
     queue.completeOne();
     FAIL();
   } catch (const EmulatorError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::OutOfBounds);
-    EXPECT_STREQ(error.what(), "bad address\n  asynchronous operation cp.test issued by warp 5");
+    EXPECT_STREQ(error.what(), "bad address\n  asynchronous operation tcgen05.cp issued by warp 5");
   }
 }
 
 TEST(AsyncQueue, OperationsMayIssueOthers) {
   AsyncQueue queue(SchedulePolicy::Latest, 1);
   Recorder record;
-  queue.issue({"outer", {}, {}, [&] { record.issue(queue, 7); }});
+  queue.issue({OperationKind::BulkLoad, {}, {}, [&] { record.issue(queue, 7); }});
   queue.forceAll();
   EXPECT_EQ(record.order, std::vector<int>{7});
 }

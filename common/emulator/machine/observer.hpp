@@ -1,0 +1,117 @@
+// Whoever watches a cluster run: told of every access, every asynchronous operation and every synchronisation, as they happen.
+//
+// The machine calls one observer per cluster, from the host thread that runs the cluster; nullptr: nobody watches, and nothing
+// is computed for it. An observer may throw EmulatorError, which ends the launch. It must not change the machine.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/emulator/machine/instruction.hpp"
+
+namespace shiftconv::emulator::isa {
+struct CompiledFunction;
+}
+
+namespace shiftconv::emulator::machine {
+
+class Cluster;
+class Cta;
+class Warp;
+struct AsyncOperation;
+using OperationId = uint64_t;
+using LaneAddresses = std::array<uint64_t, kWarpLanes>;
+
+/// What an operation does with the bytes.
+enum class OperandRole : uint8_t { Source, Destination, OperandA, OperandB, Accumulator, ScaleA, ScaleB, Shifted };
+
+enum class FenceKind : uint8_t { AsyncProxy, MbarrierInit, Memory, MapRelease, TensorBefore, TensorAfter };
+
+struct ByteRange {
+  uint64_t address = 0, bytes = 0;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  // --- accesses by threads -------------------------------------------------------------------------------------
+  /// `addresses`: per lane, in the shared window of the cluster.
+  virtual void sharedAccess(const Warp& warp, LaneMask lanes, const LaneAddresses& addresses, uint32_t bytes, bool reads,
+                            bool writes) = 0;
+  virtual void globalAccess(const Warp& warp, LaneMask lanes, const LaneAddresses& addresses, uint32_t bytes, bool reads,
+                            bool writes) = 0;
+  /// The values of the last globalAccess() have been read: only now it can be told what they synchronise with.
+  virtual void globalValuesRead() = 0;
+  /// Columns of Tensor Memory are allocated or freed.
+  virtual void columnsChangeHands(const Warp& warp, uint32_t column, uint32_t columns) = 0;
+  /// fence.proxy.tensormap::generic.acquire of the 128 bytes at `address`.
+  virtual void mapAcquired(const Warp& warp, unsigned lane, uint64_t address) = 0;
+  /// A bulk tensor copy, issued by the lane, reads the map at the global address.
+  virtual void mapUsed(const Warp& warp, unsigned lane, uint64_t address) = 0;
+
+  // --- asynchronous operations ---------------------------------------------------------------------------------
+  virtual void issued(OperationId id, const AsyncOperation& operation) = 0;
+  /// The operation completes between begin() and end(); what it touches is reported in between. Operations do not nest.
+  virtual void begin(OperationId id) = 0;
+  virtual void end() = 0;
+  /// Reported for accesses outside of begin() and end(), too, which then are none by an operation.
+  virtual void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, OperandRole role) = 0;
+  /// `lane` of an operation that stands for several (AsyncOperation::lanes); kIssuingLane: of the one that issued it. Returns
+  /// which of the bytes it reads nothing has written, as far as the observer knows; valid until the next access.
+  static constexpr unsigned kIssuingLane = kWarpLanes;
+  virtual std::span<const ByteRange> operationGlobal(uint64_t address, uint64_t bytes, bool writes, unsigned lane) = 0;
+  virtual void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
+                               OperandRole role) = 0;
+  /// A shift moved rows [first + 1, first + lanes) up by one, and left the last one as it was.
+  virtual void operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) = 0;
+
+  // --- waits for operations ------------------------------------------------------------------------------------
+  /// tcgen05.wait::ld or ::st: the warp's own operations are done.
+  virtual void waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) = 0;
+  /// Bulk groups and cp.async groups of a thread, by kind.
+  enum class Group : uint8_t { BulkRead, BulkWrite, Copy, Count };
+  virtual void addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) = 0;
+  virtual void commitGroup(Group kind, const Warp& warp, unsigned lane) = 0;
+  /// At most the `newest` last groups are still under way.
+  virtual void waitedForGroups(Group kind, const Warp& warp, unsigned lane, uint64_t newest) = 0;
+  /// Uncommitted ones, too.
+  virtual void waitedForAll(Group kind, const Warp& warp, unsigned lane) = 0;
+
+  // --- synchronisation between threads -------------------------------------------------------------------------
+  virtual void fence(const Warp& warp, LaneMask lanes, FenceKind kind) = 0;
+  virtual void warpSync(const Warp& warp, LaneMask lanes) = 0;
+  /// Barrier `id` of a CTA; kClusterBarrier: of the cluster.
+  static constexpr uint32_t kClusterBarrier = 0xffff'ffff;
+  virtual void barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id, bool release) = 0;
+  virtual void barrierComplete(uint32_t rank, uint32_t id, uint64_t round) = 0;
+  virtual void barrierLeave(const Warp& warp, LaneMask lanes, uint32_t id, uint64_t round) = 0;
+  virtual void mbarrierInit(const Warp& warp, unsigned lane, const Cta& cta, uint32_t offset) = 0;
+  virtual void mbarrierInval(const Warp& warp, unsigned lane, const Cta& cta, uint32_t offset) = 0;
+  virtual void mbarrierArrive(const Warp& warp, unsigned lane, const Cta& cta, uint32_t offset, bool release) = 0;
+  virtual void mbarrierWaited(const Warp& warp, unsigned lane, const Cta& cta, uint32_t offset, bool acquire) = 0;
+  /// A thread or, between begin() and end(), an operation arrives or completes transactions; `phase` is the one it counts for.
+  virtual void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
+  /// `phase` phases are now complete.
+  virtual void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
+  /// The last thread of a CTA has exited.
+  virtual void ctaExits(uint32_t rank) = 0;
+
+  // --- registers that an asynchronous operation defines ---------------------------------------------------------
+  /// `frame` holds the registers; those in `slots` are undefined until loaded().
+  virtual void loading(const Warp& warp, const std::byte* frame, const std::vector<Slot>& slots) = 0;
+  virtual void loaded(const Warp& warp) = 0;
+  /// The instruction at `pc` is about to be executed; asked only while registers of the warp are loading (Warp::loading).
+  virtual void checkRegisters(const Warp& warp, LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function,
+                              uint32_t pc) = 0;
+};
+
+/// Makes the observer of a cluster that is about to run; `index`: of the cluster in the grid. Called from any host thread.
+using ObserverFactory = std::function<std::unique_ptr<Observer>(Cluster& cluster, uint64_t index)>;
+
+}  // namespace shiftconv::emulator::machine
