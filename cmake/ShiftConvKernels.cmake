@@ -1,13 +1,15 @@
 # Device code without CMake's CUDA language: the build needs nvcc, ptxas and fatbinary, links nothing of the CUDA
 # runtime, and keeps the PTX text, because that text is also what the emulator executes.
 #
-#   shiftconv_add_kernels(NAME <module> SOURCE <file.cu>)
-#       Static library <module>_image with PTX (compute_100a) and a fatbin (sm_100a, sm_103a, sm_110a) inside, and
-#       the header <module>_image.hpp that gives access to both:
-#           std::string_view            shiftconv::images::<module>_ptx()     ends with a NUL after the view
-#           std::span<const std::byte>  shiftconv::images::<module>_fatbin()
-#       The sm_100a cubin is assembled from exactly the embedded PTX. Register spills or a stack frame in any of the
-#       cubins fail the build. Target properties SHIFTCONV_PTX and SHIFTCONV_CUBIN_sm_<arch> hold the files' paths.
+#   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a>)
+#       Static library <module>_image with PTX and SASS for the architectures asked for, one of them at least:
+#           sm_100a   PTX compute_100a, SASS sm_100a, sm_103a, sm_110a
+#           sm_90a    PTX compute_90a, SASS sm_90a
+#       and the header <module>_image.hpp with
+#           device::ModuleImage  shiftconv::images::<module>()     a PTX text for each, and one fatbin
+#       The cubins of sm_100a and sm_90a are assembled from exactly the embedded PTX. Register spills or a stack frame in any
+#       of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and SHIFTCONV_CUBIN_sm_<arch> hold the files'
+#       paths.
 #
 #   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx>)
 #       A plain PTX file, for test kernels. Depend on <target>, or on the file.
@@ -86,29 +88,52 @@ function(_shiftconv_cubin_command source arch output depfile)
     VERBATIM)
 endfunction()
 
+# Which SASS belongs to the PTX of an architecture; the first is assembled from the embedded text.
+set(_shiftconv_sass_of_sm_100a sm_100a sm_103a sm_110a)
+set(_shiftconv_sass_of_sm_90a sm_90a)
+
 function(shiftconv_add_kernels)
-  cmake_parse_arguments(PARSE_ARGV 0 KERNEL "" "NAME;SOURCE" "")
-  if(NOT KERNEL_NAME OR NOT KERNEL_SOURCE OR KERNEL_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "shiftconv_add_kernels(NAME <module> SOURCE <file.cu>): got '${ARGN}'")
+  cmake_parse_arguments(PARSE_ARGV 0 KERNEL "" "NAME;SOURCE" "ARCHS")
+  if(NOT KERNEL_NAME OR NOT KERNEL_SOURCE OR NOT KERNEL_ARCHS OR KERNEL_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a>): got '${ARGN}'")
   endif()
   cmake_path(ABSOLUTE_PATH KERNEL_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   set(module ${KERNEL_NAME})
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${module}_image)
-  set(ptx ${folder}/${module}.ptx)
   set(fatbin ${folder}/${module}.fatbin)
 
-  _shiftconv_ptx_command(${KERNEL_SOURCE} compute_100a ${ptx})
-  _shiftconv_cubin_command(${ptx} sm_100a ${folder}/${module}.sm_100a.cubin "")
-  foreach(arch sm_103a sm_110a)
-    set(cubin ${folder}/${module}.${arch}.cubin)
-    _shiftconv_cubin_command(${KERNEL_SOURCE} ${arch} ${cubin} ${cubin}.d)
-  endforeach()
-
+  set(texts)
   set(cubins)
   set(images)
-  foreach(arch 100a 103a 110a)
-    list(APPEND cubins ${folder}/${module}.sm_${arch}.cubin)
-    list(APPEND images --image3=kind=elf,sm=${arch},file=${folder}/${module}.sm_${arch}.cubin)
+  set(properties)
+  set(SHIFTCONV_MODULE_PTX_IMAGES)
+  set(SHIFTCONV_MODULE_PTX_SYMBOLS)
+  set(SHIFTCONV_MODULE_PTX_TABLE)
+  foreach(arch IN LISTS KERNEL_ARCHS)
+    if(NOT DEFINED _shiftconv_sass_of_${arch})
+      message(FATAL_ERROR "shiftconv_add_kernels(NAME ${module}): ARCHS has '${arch}', which is neither sm_100a nor sm_90a")
+    endif()
+    set(ptx ${folder}/${module}.${arch}.ptx)
+    string(REPLACE sm_ compute_ virtual ${arch})
+    _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx})
+    list(APPEND texts ${ptx})
+    list(APPEND properties SHIFTCONV_PTX_${arch} ${ptx})
+    set(symbol ${module}_${arch}_ptx)
+    string(APPEND SHIFTCONV_MODULE_PTX_IMAGES "        image ${symbol}, \"${ptx}\"\n")
+    string(APPEND SHIFTCONV_MODULE_PTX_SYMBOLS "extern const char ${symbol}[], ${symbol}_end[];\n")
+    string(APPEND SHIFTCONV_MODULE_PTX_TABLE "      {\"${arch}\", {symbols::${symbol}, symbols::${symbol}_end}},\n")
+    foreach(real IN LISTS _shiftconv_sass_of_${arch})
+      set(cubin ${folder}/${module}.${real}.cubin)
+      if(real STREQUAL arch)
+        _shiftconv_cubin_command(${ptx} ${real} ${cubin} "")
+      else()
+        _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} ${cubin}.d)
+      endif()
+      list(APPEND cubins ${cubin})
+      list(APPEND properties SHIFTCONV_CUBIN_${real} ${cubin})
+      string(REPLACE sm_ "" number ${real})
+      list(APPEND images --image3=kind=elf,sm=${number},file=${cubin})
+    endforeach()
   endforeach()
   add_custom_command(
     OUTPUT ${fatbin}
@@ -118,18 +143,13 @@ function(shiftconv_add_kernels)
     VERBATIM)
 
   set(SHIFTCONV_MODULE ${module})
-  set(SHIFTCONV_MODULE_PTX ${ptx})
   set(SHIFTCONV_MODULE_FATBIN ${fatbin})
   configure_file(${_shiftconv_kernel_scripts}/kernel_image.S.in ${folder}/${module}_image.S @ONLY)
   configure_file(${_shiftconv_kernel_scripts}/kernel_image.hpp.in ${folder}/${module}_image.hpp @ONLY)
-  set_source_files_properties(${folder}/${module}_image.S PROPERTIES OBJECT_DEPENDS "${ptx};${fatbin}")
+  set_source_files_properties(${folder}/${module}_image.S PROPERTIES OBJECT_DEPENDS "${texts};${fatbin}")
   add_library(${module}_image STATIC ${folder}/${module}_image.S)
   target_include_directories(${module}_image INTERFACE ${folder})
-  set_target_properties(${module}_image PROPERTIES
-    SHIFTCONV_PTX ${ptx}
-    SHIFTCONV_CUBIN_sm_100a ${folder}/${module}.sm_100a.cubin
-    SHIFTCONV_CUBIN_sm_103a ${folder}/${module}.sm_103a.cubin
-    SHIFTCONV_CUBIN_sm_110a ${folder}/${module}.sm_110a.cubin)
+  set_target_properties(${module}_image PROPERTIES ${properties})
 endfunction()
 
 function(shiftconv_add_ptx)

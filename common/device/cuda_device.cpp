@@ -103,6 +103,7 @@ class CudaDevice final : public Device {
   Status findKernel(const Module& module, std::string_view name, const Kernel*& kernel) override;
   Status launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments, Stream stream) override;
   Status encodeTiled(const TiledMap& description, TensorMap& map) override;
+  Status encodeIm2col(const Im2colMap& description, TensorMap& map) override;
 
  private:
   struct LoadedModule : Module {
@@ -121,6 +122,7 @@ class CudaDevice final : public Device {
     return body();
   }
   Status loadData(const void* data, CUmodule& module);
+  Status encoded(CUresult result, const char* call, const TiledMap& map, std::string rule) const;
 
   const CudaDriver& driver_;
   const CUdevice device_;
@@ -147,8 +149,12 @@ Status CudaDevice::loadModule(const ModuleImage& image, const Module*& module) {
     loaded->name = image.name;
     Status binary(StatusCode::Unsupported, "no binary");
     if (!image.fatbin.empty()) binary = loadData(image.fatbin.data(), loaded->handle);
-    Status text(StatusCode::Unsupported, "no PTX");
-    if (!binary.ok() && !image.ptx.empty()) text = loadData(std::string(image.ptx).c_str(), loaded->handle);
+    Status text(StatusCode::Unsupported, "none that this device takes");
+    for (const PtxImage& ptx : image.ptx) {
+      if (binary.ok() || text.ok()) break;
+      text = loadData(std::string(ptx.text).c_str(), loaded->handle);
+      if (!text.ok()) text = {text.code(), fmt::format("for {}: {}", ptx.target, text.message())};
+    }
     if (!binary.ok() && !text.ok()) {
       const StatusCode code = binary.code() == StatusCode::OutOfMemory ? binary.code() : StatusCode::Unsupported;
       return {code, fmt::format("{} (compute capability {}.{}) cannot load module {}: binary: {}; PTX: {}", properties_.name,
@@ -187,11 +193,20 @@ Status CudaDevice::launch(const Kernel& kernel, const LaunchConfig& config, std:
   const auto* loaded = dynamic_cast<const LoadedKernel*>(&kernel);
   if (!loaded) return {StatusCode::InvalidArgument, "the kernel was not loaded by a CUDA device"};
   return inContext([&]() -> Status {
-    CUlaunchAttribute cluster{};
-    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    cluster.value.clusterDim.x = config.cluster.x;
-    cluster.value.clusterDim.y = config.cluster.y;
-    cluster.value.clusterDim.z = config.cluster.z;
+    std::array<CUlaunchAttribute, 2> attributes{};
+    unsigned attributeCount = 0;
+    if (config.cluster.count() > 1) {
+      CUlaunchAttribute& cluster = attributes[attributeCount++];
+      cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+      cluster.value.clusterDim.x = config.cluster.x;
+      cluster.value.clusterDim.y = config.cluster.y;
+      cluster.value.clusterDim.z = config.cluster.z;
+    }
+    if (config.programmaticDependent) {
+      CUlaunchAttribute& overlap = attributes[attributeCount++];
+      overlap.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+      overlap.value.programmaticStreamSerializationAllowed = 1;
+    }
     CUlaunchConfig launch{};
     launch.gridDimX = config.grid.x;
     launch.gridDimY = config.grid.y;
@@ -201,8 +216,8 @@ Status CudaDevice::launch(const Kernel& kernel, const LaunchConfig& config, std:
     launch.blockDimZ = config.block.z;
     launch.sharedMemBytes = config.dynamicSharedBytes;
     launch.hStream = streamOf(stream);
-    launch.attrs = &cluster;
-    launch.numAttrs = config.cluster.count() > 1 ? 1 : 0;
+    launch.attrs = attributes.data();
+    launch.numAttrs = attributeCount;
     // The driver only reads through these pointers; its prototype lacks the const.
     Status status =
         SHIFTCONV_CUDA(driver_, cuLaunchKernelEx, &launch, loaded->handle, const_cast<void**>(arguments.data()), nullptr);
@@ -214,25 +229,41 @@ Status CudaDevice::launch(const Kernel& kernel, const LaunchConfig& config, std:
   });
 }
 
-Status CudaDevice::encodeTiled(const TiledMap& map, TensorMap& encoded) {
-  static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
-  const ContextScope scope(driver_, context_);  // the driver refuses without one (observed: CUDA_ERROR_INVALID_CONTEXT, 580.159)
-  if (!scope.status().ok()) return scope.status();
-  const CUresult result = driver_.cuTensorMapEncodeTiled(
-      reinterpret_cast<CUtensorMap*>(&encoded), static_cast<CUtensorMapDataType>(map.type), map.rank,
-      reinterpret_cast<void*>(map.globalAddress), map.dims.data(), map.strides.data(), map.box.data(), map.elementStrides.data(),
-      static_cast<CUtensorMapInterleave>(map.interleave), static_cast<CUtensorMapSwizzle>(map.swizzle),
-      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, static_cast<CUtensorMapFloatOOBfill>(map.fill));
+Status CudaDevice::encoded(CUresult result, const char* call, const TiledMap& map, std::string rule) const {
   if (result == CUDA_SUCCESS) return {};
-  // The driver says only "invalid value"; the emulator applies the same documented rules and can say which one broke.
-  TensorMap ignored;
-  std::string rule = emulator::tma::encodeTiled(map, ignored);
+  // The driver says only "invalid value"; the documented rules say which argument it was.
   if (rule.empty())
     rule = fmt::format("rank {}, address {:#x}, dims {}, strides {}, box {}", map.rank, map.globalAddress, joined(map.dims, ","),
                        joined(map.strides, ","), joined(map.box, ","));
-  const Status status = driver_.check(result, "cuTensorMapEncodeTiled");
+  const Status status = driver_.check(result, call);
   return {status.code() == StatusCode::DeviceError ? StatusCode::InvalidArgument : status.code(),
           fmt::format("{}: {}", status.message(), rule)};
+}
+
+static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= alignof(CUtensorMap));
+
+Status CudaDevice::encodeTiled(const TiledMap& map, TensorMap& image) {
+  const ContextScope scope(driver_, context_);  // the driver refuses without one (observed: CUDA_ERROR_INVALID_CONTEXT, 580.159)
+  if (!scope.status().ok()) return scope.status();
+  const CUresult result = driver_.cuTensorMapEncodeTiled(
+      reinterpret_cast<CUtensorMap*>(&image), static_cast<CUtensorMapDataType>(map.type), map.rank,
+      reinterpret_cast<void*>(map.globalAddress), map.dims.data(), map.strides.data(), map.box.data(), map.elementStrides.data(),
+      static_cast<CUtensorMapInterleave>(map.interleave), static_cast<CUtensorMapSwizzle>(map.swizzle),
+      static_cast<CUtensorMapL2promotion>(map.l2Promotion), static_cast<CUtensorMapFloatOOBfill>(map.fill));
+  return encoded(result, "cuTensorMapEncodeTiled", map, result == CUDA_SUCCESS ? "" : layout::refusal(map));
+}
+
+Status CudaDevice::encodeIm2col(const Im2colMap& description, TensorMap& image) {
+  const ContextScope scope(driver_, context_);
+  if (!scope.status().ok()) return scope.status();
+  const TiledMap& map = description.tensor;
+  const CUresult result = driver_.cuTensorMapEncodeIm2col(
+      reinterpret_cast<CUtensorMap*>(&image), static_cast<CUtensorMapDataType>(map.type), map.rank,
+      reinterpret_cast<void*>(map.globalAddress), map.dims.data(), map.strides.data(), description.pixels.lowerCorner.data(),
+      description.pixels.upperCorner.data(), description.pixels.channelsPerPixel, description.pixels.pixelsPerColumn,
+      map.elementStrides.data(), static_cast<CUtensorMapInterleave>(map.interleave), static_cast<CUtensorMapSwizzle>(map.swizzle),
+      static_cast<CUtensorMapL2promotion>(map.l2Promotion), static_cast<CUtensorMapFloatOOBfill>(map.fill));
+  return encoded(result, "cuTensorMapEncodeIm2col", map, result == CUDA_SUCCESS ? "" : layout::refusal(description));
 }
 
 Status deviceHandle(const CudaDriver& driver, int index, CUdevice& device) {

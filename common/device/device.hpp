@@ -2,7 +2,8 @@
 //
 // Everything above this line (plans, API, examples) works on either. Device addresses are plain 64-bit
 // integers; a stream is an opaque handle, 0 being the default stream. Calls may be made from several host
-// threads at once. launch() and encodeTiled() neither allocate device memory nor synchronise.
+// threads at once. launch(), encodeTiled() and encodeIm2col() neither allocate device memory nor
+// synchronise.
 //
 // launch(), copyToDevice() and fill() are ordered within their stream only, as on a GPU with streams that do not block each
 // other, the default stream included. synchronize(), and copyToHost() into pageable memory, return when the stream has done
@@ -10,7 +11,6 @@
 // Memory is released only when no work that uses it can be under way.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,18 +19,18 @@
 #include <string_view>
 #include <vector>
 
+#include "common/device/module_image.hpp"
 #include "common/device/status.hpp"
-#include "common/emulator/machine/cluster.hpp"  // Dim3, LaunchConfig
-#include "common/emulator/tma/tensor_map.hpp"   // TiledMap: the argument list of cuTensorMapEncodeTiled
+#include "common/launch.hpp"
+#include "common/layout/tensor_map.hpp"
 
 namespace shiftconv::device {
 
 using Address = uint64_t;
 using Stream = uintptr_t;
-using emulator::machine::Dim3;
-using emulator::machine::LaunchConfig;
-using emulator::tma::TiledMap;
-using TensorMap = emulator::tma::TensorMapImage;  ///< 128 bytes, 128-byte aligned; contents belong to the device
+using layout::Im2colMap;
+using layout::TiledMap;
+using TensorMap = layout::TensorMapImage;  ///< 128 bytes, 128-byte aligned; contents belong to the device
 
 enum class Kind : uint8_t { Cuda, Emulated };
 
@@ -51,13 +51,6 @@ struct Module {
 };
 struct Kernel {
   virtual ~Kernel() = default;
-};
-
-/// The code of one kernel family, in the forms a device may want.
-struct ModuleImage {
-  std::string_view name;              ///< for messages
-  std::string_view ptx;               ///< compute_100a PTX text (what the emulator runs)
-  std::span<const std::byte> fatbin;  ///< SASS for real devices; may be empty
 };
 
 class Device {
@@ -84,6 +77,7 @@ class Device {
                         Stream stream) = 0;
 
   virtual Status encodeTiled(const TiledMap& description, TensorMap& map) = 0;
+  virtual Status encodeIm2col(const Im2colMap& description, TensorMap& map) = 0;
 };
 
 }  // namespace shiftconv::device

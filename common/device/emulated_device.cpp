@@ -9,6 +9,7 @@
 
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/hazards/host_work.hpp"
+#include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::device {
 namespace {
@@ -35,6 +36,11 @@ Status guarded(Body&& body) {
   } catch (const std::bad_alloc&) {
     return {StatusCode::OutOfMemory, "emulated device: the host has no memory left"};
   }
+}
+
+Status encoded(const std::string& rule) {
+  if (rule.empty()) return {};
+  return {StatusCode::InvalidArgument, "tensor map: " + rule};
 }
 
 }  // namespace
@@ -177,12 +183,18 @@ Status EmulatedDevice::synchronize(Stream stream) {
 }
 
 Status EmulatedDevice::loadModule(const ModuleImage& image, const Module*& module) {
-  if (image.ptx.empty())
-    return {StatusCode::Unsupported, fmt::format("module {} has no PTX, which the emulated device needs", image.name)};
+  const std::string target = fmt::format("sm_{}{}a", properties_.computeMajor, properties_.computeMinor);
+  const std::string_view text = image.ptxFor(target);
+  if (text.empty()) {
+    std::string present;
+    for (const PtxImage& other : image.ptx) present += fmt::format("{}{}", present.empty() ? "" : ", ", other.target);
+    return {StatusCode::Unsupported, fmt::format("module {} has no PTX for {}, which the emulated device needs{}{}", image.name,
+                                                 target, present.empty() ? "" : "; it has ", present)};
+  }
   return guarded([&] {
     auto holder = std::make_unique<ModuleHolder>();
     holder->name = image.name;
-    holder->loaded = emulator_.load(image.ptx, holder->name);
+    holder->loaded = emulator_.load(text, holder->name);
     const std::lock_guard guard(mutex_);
     module = modules_.emplace_back(std::move(holder)).get();
   });
@@ -231,9 +243,11 @@ Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, 
 }
 
 Status EmulatedDevice::encodeTiled(const TiledMap& description, TensorMap& map) {
-  std::string problem = emulator::tma::encodeTiled(description, map);
-  if (problem.empty()) return {};
-  return {StatusCode::InvalidArgument, "tensor map: " + problem};
+  return encoded(emulator::tma::encodeTiled(description, map));
+}
+
+Status EmulatedDevice::encodeIm2col(const Im2colMap& description, TensorMap& map) {
+  return encoded(emulator::tma::encodeIm2col(description.tensor, description.pixels, map));
 }
 
 Status EmulatedDevice::setOption(std::string_view name, std::string_view value) {

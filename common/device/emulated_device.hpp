@@ -51,6 +51,7 @@ class EmulatedDevice final : public Device {
   void nameWarps(const Kernel& kernel, const std::vector<std::string>& roles) override;
   Status launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments, Stream stream) override;
   Status encodeTiled(const TiledMap& description, TensorMap& map) override;
+  Status encodeIm2col(const Im2colMap& description, TensorMap& map) override;
 
   /// See emulated_options.hpp. Applies to later launches.
   Status setOption(std::string_view name, std::string_view value);

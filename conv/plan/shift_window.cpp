@@ -101,12 +101,12 @@ void model(const Problem& p, int64_t tiles, uint32_t multiprocessors, std::optio
 
 device::TiledMap inputMap(const Problem& p) {
   device::TiledMap map;
-  map.type = p.inputType == DataType::BF16 ? emulator::tma::DataType::BF16 : emulator::tma::DataType::F16;
+  map.type = p.inputType == DataType::BF16 ? layout::MapType::BF16 : layout::MapType::F16;
   map.rank = 2;
   map.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.n * p.h * p.w)};
   map.strides = {static_cast<uint64_t>(p.inputPitch()) * bytesOf(p.inputType)};
   map.box = {kChunkChannels, kWindowLanes};
-  map.swizzle = emulator::tma::Swizzle::B128;
+  map.swizzle = layout::MapSwizzle::B128;
   return map;
 }
 
@@ -281,6 +281,6 @@ std::vector<std::string> shiftWindowWarpRoles(OperandProducer producer) {
   return roles;
 }
 
-device::ModuleImage shiftWindowImage() { return {"shift_window", images::shift_window_ptx(), images::shift_window_fatbin()}; }
+device::ModuleImage shiftWindowImage() { return images::shift_window(); }
 
 }  // namespace shiftconv::plan

@@ -31,7 +31,7 @@ struct ShiftWindowPlan {
   kernels::ShiftWindowParams params{};
   device::TiledMap input{};  ///< globalAddress is set per run
   device::TiledMap filter{};
-  device::LaunchConfig launch{};
+  LaunchConfig launch{};
   std::string kernelName;
   OperandProducer producer = OperandProducer::TensorCopy;
   double modelledClocksPerTile = 0;  ///< of one pass of one CTA

@@ -53,7 +53,7 @@ class RecordingDevice final : public device::Device {
     kernel = &kernel_;
     return {};
   }
-  Status launch(const device::Kernel&, const device::LaunchConfig& config, std::span<const void* const> arguments,
+  Status launch(const device::Kernel&, const LaunchConfig& config, std::span<const void* const> arguments,
                 device::Stream stream) override {
     launched = config;
     usedStream = stream;
@@ -65,9 +65,10 @@ class RecordingDevice final : public device::Device {
     addresses[encodes++ % 2] = description.globalAddress;
     return {};
   }
+  Status encodeIm2col(const device::Im2colMap&, device::TensorMap&) override { return refused(); }
 
   int loads = 0, encodes = 0;
-  device::LaunchConfig launched;
+  LaunchConfig launched;
   device::Stream usedStream = 0;
   size_t argumentCount = 0;
   kernels::ShiftWindowParams params;

@@ -20,8 +20,9 @@ TEST_F(SeamTest, FallsBackToPtxWhenTheBinaryIsOfNoUse) {
 }
 
 TEST_F(SeamTest, QuotesTheDriver) {
+  const PtxImage nonsense{"sm_90", "this is not PTX"};
   const Module* module = nullptr;
-  const Status status = device_->loadModule({"nonsense", "this is not PTX", {}}, module);
+  const Status status = device_->loadModule({"nonsense", {&nonsense, 1}, {}}, module);
   EXPECT_NE(status.message().find("cuModuleLoadDataEx failed: CUDA_ERROR_"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find(device_->properties().name), std::string::npos) << status.message();
 }
@@ -39,7 +40,7 @@ TEST_F(SeamTest, RefusesKernelsOfAnotherDevice) {
   std::unique_ptr<Device> emulated;
   ASSERT_SUCCESS(openDevice(Kind::Emulated, 0, emulated));
   const Module* module = nullptr;
-  ASSERT_SUCCESS(emulated->loadModule({"seam_kernels", readSeamFile("seam_kernels.ptx"), {}}, module));
+  ASSERT_SUCCESS(emulated->loadModule(image(), module));
   const Kernel* foreign = nullptr;
   EXPECT_EQ(device_->findKernel(*module, "affine", foreign).code(), StatusCode::InvalidArgument);
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/device/counters_json.hpp"
+#include "common/emulator/tma/tensor_map.hpp"
 #include "tests/device/seam_fixture.hpp"
 
 namespace shiftconv::device::tests {
@@ -137,11 +138,50 @@ TEST_F(EmulatedDeviceTest, KnowsItsStreams) {
   EXPECT_EQ(device_->destroyStream(0).code(), StatusCode::InvalidArgument);
 }
 
-TEST_F(EmulatedDeviceTest, NeedsPtx) {
+TEST_F(EmulatedDeviceTest, NeedsPtxForItsTarget) {
   const Module* module = nullptr;
-  const Status status = device_->loadModule({"binary_only", "", {}}, module);
+  Status status = device_->loadModule({"binary_only", {}, {}}, module);
   EXPECT_EQ(status.code(), StatusCode::Unsupported);
   EXPECT_NE(status.message().find("binary_only"), std::string::npos) << status.message();
+  const PtxImage hopper{"sm_90a", image().ptxFor("sm_90a")};
+  status = device_->loadModule({"hopper_only", {&hopper, 1}, {}}, module);
+  EXPECT_EQ(status.code(), StatusCode::Unsupported);
+  EXPECT_NE(status.message().find("no PTX for sm_100a"), std::string::npos) << status.message();
+  EXPECT_NE(status.message().find("it has sm_90a"), std::string::npos) << status.message();
+}
+
+TEST_F(EmulatedDeviceTest, TakesTheTextForItsTarget) {
+  const Module* module = nullptr;
+  const std::array<PtxImage, 2> texts{{{"sm_90a", "this is not PTX"}, {"sm_100a", image().ptxFor("sm_100a")}}};
+  ASSERT_SUCCESS(device_->loadModule({"both", texts, {}}, module));
+  const Kernel* affine = nullptr;
+  ASSERT_SUCCESS(device_->findKernel(*module, "affine", affine));
+}
+
+TEST_F(EmulatedDeviceTest, EncodesEveryFieldOfAnIm2colMap) {
+  Im2colMap map;
+  map.tensor.type = layout::MapType::BF16;
+  map.tensor.rank = 4;
+  map.tensor.globalAddress = 1 << 20;
+  map.tensor.dims = {16, 7, 6, 2};
+  map.tensor.strides = {32, 7 * 32, 6 * 7 * 32};
+  map.tensor.elementStrides = {1, 2, 3, 1, 1};
+  map.tensor.swizzle = layout::MapSwizzle::B32;
+  map.pixels = {.lowerCorner = {-1, -2}, .upperCorner = {-3, -4}, .channelsPerPixel = 16, .pixelsPerColumn = 33};
+  TensorMap encoded;
+  ASSERT_SUCCESS(device_->encodeIm2col(map, encoded));
+  const auto decoded = emulator::tma::decode(encoded);
+  ASSERT_TRUE(decoded && decoded->pixels);
+  EXPECT_EQ(decoded->tensor.type, map.tensor.type);
+  EXPECT_EQ(decoded->tensor.globalAddress, map.tensor.globalAddress);
+  EXPECT_EQ(decoded->tensor.dims, map.tensor.dims);
+  EXPECT_EQ(decoded->tensor.strides, map.tensor.strides);
+  EXPECT_EQ(decoded->tensor.elementStrides, map.tensor.elementStrides);
+  EXPECT_EQ(decoded->tensor.swizzle, map.tensor.swizzle);
+  EXPECT_EQ(decoded->pixels->lowerCorner, map.pixels.lowerCorner);
+  EXPECT_EQ(decoded->pixels->upperCorner, map.pixels.upperCorner);
+  EXPECT_EQ(decoded->pixels->channelsPerPixel, 16u);
+  EXPECT_EQ(decoded->pixels->pixelsPerColumn, 33u);
 }
 
 TEST_F(EmulatedDeviceTest, QuotesInstructionsItDoesNotKnow) {
@@ -149,7 +189,8 @@ TEST_F(EmulatedDeviceTest, QuotesInstructionsItDoesNotKnow) {
   const std::string ptx =
       ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{\n\t.reg .b32 %r<3>;\n"
       "\tfrobnicate.b32 %r1, %r2;\n\tret;\n}\n";
-  const Status status = device_->loadModule({"odd", ptx, {}}, module);
+  const PtxImage image{"sm_100a", ptx};
+  const Status status = device_->loadModule({"odd", {&image, 1}, {}}, module);
   EXPECT_FALSE(status.ok());
   EXPECT_NE(status.message().find("frobnicate"), std::string::npos) << status.message();
   EXPECT_NE(status.message().find("7"), std::string::npos) << status.message();

@@ -1,18 +1,16 @@
 // The device under test and its kernels: the emulated device, or with SEAM_ON_GPU the first GPU (tests are skipped when there is
-// none of compute capability 9.0 or later).
+// none of a compute capability that the kernels are built for).
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/device/registry.hpp"
+#include "seam_kernels_image.hpp"
 
 namespace shiftconv::device::tests {
 
@@ -22,27 +20,16 @@ namespace shiftconv::device::tests {
     ASSERT_TRUE(status_.ok()) << #call << ": " << status_.message(); \
   } while (false)
 
-/// A file of the test, in the build tree or, after being moved, next to the program.
-inline std::string readSeamFile(const std::string& name) {
-  std::filesystem::path path = std::filesystem::path(SEAM_FOLDER) / name;
-  if (!std::filesystem::exists(path)) path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class SeamTest : public testing::Test {
  protected:
   void SetUp() override {
 #ifdef SEAM_ON_GPU
     const std::vector<Properties> devices = enumerateDevices();
-    if (devices[0].kind != Kind::Cuda || devices[0].computeMajor < 9) GTEST_SKIP() << "no GPU of compute capability 9.0 or later";
+    if (devices[0].kind != Kind::Cuda || devices[0].computeMajor < 9 || devices[0].computeMajor > 11)
+      GTEST_SKIP() << "no GPU of compute capability 9.0, 10.x or 11.0";
     ASSERT_SUCCESS(openDevice(Kind::Cuda, 0, device_));
-    ptx_ = readSeamFile("seam_kernels_90.ptx");
-    cubin_ = readSeamFile("seam_kernels_90.cubin");
 #else
     ASSERT_SUCCESS(openDevice(Kind::Emulated, 0, device_));
-    ptx_ = readSeamFile("seam_kernels.ptx");
 #endif
   }
 
@@ -50,7 +37,7 @@ class SeamTest : public testing::Test {
     for (Address address : allocations_) EXPECT_TRUE(device_->release(address).ok());
   }
 
-  ModuleImage image() const { return {"seam_kernels", ptx_, std::as_bytes(std::span(cubin_.data(), cubin_.size()))}; }
+  static ModuleImage image() { return images::seam_kernels(); }
 
   const Kernel* kernel(const char* name) {
     if (!module_) {
@@ -99,7 +86,6 @@ class SeamTest : public testing::Test {
   }
 
   std::unique_ptr<Device> device_;
-  std::string ptx_, cubin_;
   const Module* module_ = nullptr;
   std::vector<Address> allocations_;
 };

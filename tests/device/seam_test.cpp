@@ -103,13 +103,13 @@ class TensorMaps : public SeamTest {
     if (IsSkipped()) return;
     matrix_.resize(kRows * kPitch);
     for (size_t i = 0; i < matrix_.size(); ++i) matrix_[i] = static_cast<uint16_t>(i + 1);
-    map_.type = emulator::tma::DataType::F16;
+    map_.type = layout::MapType::F16;
     map_.rank = 2;
     map_.globalAddress = upload(matrix_);
     map_.dims = {kColumns, kRows};
     map_.strides = {kPitch * 2};
     map_.box = {kBoxColumns, kBoxRows};
-    map_.swizzle = emulator::tma::Swizzle::B128;
+    map_.swizzle = layout::MapSwizzle::B128;
   }
 
   std::vector<uint16_t> matrix_;
@@ -163,6 +163,47 @@ TEST_F(TensorMaps, RefusalsNameTheArgument) {
   refused([](TiledMap& map) { map.rank = 6; }, "ank");
 }
 
+/// A 3x3 window over 2 images of 6x7 pixels of 16 f16 channels, padded by one.
+Im2colMap pixelMap() {
+  Im2colMap map;
+  map.tensor.rank = 4;
+  map.tensor.globalAddress = 1 << 20;
+  map.tensor.dims = {16, 7, 6, 2};
+  map.tensor.strides = {32, 7 * 32, 6 * 7 * 32};
+  map.pixels = {.lowerCorner = {-1, -1}, .upperCorner = {-1, -1}, .channelsPerPixel = 16, .pixelsPerColumn = 32};
+  return map;
+}
+
+TEST_F(SeamTest, EncodesIm2colMapsAndExplainsRefusals) {
+  TensorMap encoded;
+  ASSERT_SUCCESS(device_->encodeIm2col(pixelMap(), encoded));
+  const auto refused = [&](auto change, const char* word) {
+    Im2colMap wrong = pixelMap();
+    change(wrong);
+    const Status status = device_->encodeIm2col(wrong, encoded);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+  };
+  refused([](Im2colMap& map) { map.tensor.rank = 2; }, "ank");
+  refused([](Im2colMap& map) { map.pixels.lowerCorner[0] = -129; }, "pixelBoxLowerCorner[0]");
+  refused([](Im2colMap& map) { map.pixels.channelsPerPixel = 257; }, "channelsPerPixel");
+  refused([](Im2colMap& map) { map.pixels.pixelsPerColumn = 1025; }, "pixelsPerColumn");
+}
+
+TEST_F(SeamTest, ProgrammaticDependentLaunchesKeepTheirResults) {
+  constexpr uint32_t kCount = 64;
+  const Kernel* affine = kernel("affine");
+  ASSERT_TRUE(affine);
+  const Address input = upload(std::vector<float>(kCount, 2.0f)), output = memory(kCount * sizeof(float));
+  const float scale = 3;
+  const std::array<const void*, 4> arguments{&input, &output, &scale, &kCount};
+  LaunchConfig config = grid(2, 32, 0, 2);
+  config.programmaticDependent = true;
+  for (int i = 0; i < 2; ++i) ASSERT_SUCCESS(device_->launch(*affine, config, arguments, 0));
+  const auto out = download<float>(output, kCount);
+  for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], 6 + static_cast<float>(i));
+}
+
 TEST_F(SeamTest, SaysWhichKernelIsMissing) {
   ASSERT_TRUE(kernel("affine"));
   const Kernel* none = nullptr;
@@ -174,7 +215,8 @@ TEST_F(SeamTest, SaysWhichKernelIsMissing) {
 
 TEST_F(SeamTest, RefusesTextThatIsNoModule) {
   const Module* module = nullptr;
-  const Status status = device_->loadModule({"nonsense", "this is not PTX", {}}, module);
+  const PtxImage nonsense{"sm_100a", "this is not PTX"};
+  const Status status = device_->loadModule({"nonsense", {&nonsense, 1}, {}}, module);
   EXPECT_FALSE(status.ok());
   EXPECT_FALSE(status.message().empty());
   EXPECT_EQ(module, nullptr);

@@ -3,7 +3,7 @@
 #
 #   tests/gpu/run_on_gpu.sh               configure, build and run here; falls back to `run build/gpu-pack` when the packages
 #                                         that the build needs (fmt, GoogleTest, nlohmann-json) are not installed
-#   tests/gpu/run_on_gpu.sh pack [DIR]    on any build machine: build, and put programs, kernels and shared libraries into DIR
+#   tests/gpu/run_on_gpu.sh pack [DIR]    on any build machine: build, and put programs and shared libraries into DIR
 #   tests/gpu/run_on_gpu.sh run [DIR]     run what was packed; needs nothing but the CUDA driver
 #
 # DIR is build/gpu-pack unless given. Every program is named *_gpu_test. Results of `run` are in DIR/<program>.xml.
@@ -55,8 +55,6 @@ case $mode in
         cp -L "$library" "$pack/"
       done
     done
-    find "$tree/tests" -name '*.ptx' -path '*/device/*' -exec cp {} "$pack/" \;
-    find "$tree/tests" -name '*.cubin' -path '*/device/*' -exec cp {} "$pack/" \;
     ls -l "$pack"
     ;;
   run) run_packed ;;

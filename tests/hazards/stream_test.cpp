@@ -46,7 +46,8 @@ class StreamHazards : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(device_.setOption("hazards", "warn").ok());
     const Module* module = nullptr;
-    ASSERT_TRUE(device_.loadModule({.name = "streams", .ptx = kPtx, .fatbin = {}}, module).ok());
+    const PtxImage image{"sm_100a", kPtx};
+    ASSERT_TRUE(device_.loadModule({.name = "streams", .ptx = {&image, 1}, .fatbin = {}}, module).ok());
     ASSERT_TRUE(device_.findKernel(*module, "writes", writes_).ok());
     ASSERT_TRUE(device_.findKernel(*module, "reads", reads_).ok());
     ASSERT_TRUE(device_.createStream(first_).ok());

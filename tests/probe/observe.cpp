@@ -47,7 +47,7 @@ Status perform(device::Device& device, const device::Kernel& kernel, const Exper
   require(device.synchronize(0));
 
   const void* arguments[] = {&tensorState, &sharedState, &resultState, &step.variant};
-  device::LaunchConfig config;
+  LaunchConfig config;
   config.grid = config.cluster = {ctas, 1, 1};
   config.block = {kLanes, 1, 1};
   if (Status status = device.launch(kernel, config, arguments, 0); !status.ok()) return status;
@@ -92,7 +92,7 @@ Observation observe(device::Device& device, const Experiment& experiment) {
     return {experiment.id, {}, false, fmt::format("sm_{}a does not have the instruction", capability)};
   const device::Module* module = nullptr;
   const device::Kernel* kernel = nullptr;
-  require(device.loadModule({"probe_kernels", images::probe_kernels_ptx(), images::probe_kernels_fatbin()}, module));
+  require(device.loadModule(images::probe_kernels(), module));
   for (const Step& step : experiment.steps) {
     require(device.findKernel(*module, step.pairKernel ? step.pairKernel : experiment.kernel, kernel));
     std::vector<uint32_t> result;

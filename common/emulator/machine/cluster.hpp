@@ -21,6 +21,7 @@
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/machine/observer.hpp"
 #include "common/emulator/options.hpp"
+#include "common/launch.hpp"
 
 namespace shiftconv::emulator::tensor {
 class TensorUnit;  // Tensor Memory, its allocator and the ordering state of one CTA (tensor/tensor_unit.hpp)
@@ -31,15 +32,8 @@ class BulkGroups;  // bulk async-groups of the threads of one CTA (tma/bulk_grou
 
 namespace shiftconv::emulator::machine {
 
-struct Dim3 {
-  uint32_t x = 1, y = 1, z = 1;
-  uint64_t count() const { return uint64_t{x} * y * z; }
-};
-
-struct LaunchConfig {
-  Dim3 grid, block, cluster;
-  uint32_t dynamicSharedBytes = 0;
-};
+using shiftconv::Dim3;
+using shiftconv::LaunchConfig;
 
 class Cluster;
 class Warp;

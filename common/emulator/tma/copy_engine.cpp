@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
-#include "common/emulator/tma/swizzle.hpp"
+#include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::emulator::tma {
 namespace {

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdint>
 
-#include "common/emulator/tma/swizzle.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::emulator::tma {

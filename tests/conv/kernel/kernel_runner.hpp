@@ -32,7 +32,7 @@ device::Properties smallBlackwell(uint32_t multiprocessors = 2);
 
 class KernelRunner {
  public:
-  explicit KernelRunner(std::string_view ptx = plan::shiftWindowImage().ptx);
+  explicit KernelRunner(std::string_view ptx = plan::shiftWindowImage().ptxFor("sm_100a"));
 
   /// Throws EmulatorError when the machine stops the kernel, std::invalid_argument when the planner refuses.
   KernelRun run(const Problem& problem, const ConvolutionInputs& inputs, const plan::ShiftWindowChoices& choices,

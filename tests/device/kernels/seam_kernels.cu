@@ -1,5 +1,5 @@
 // Small kernels that exercise what the device seam promises: scalar and pointer parameters, a by-value tensor map, opt-in shared
-// memory, a cluster. Compiled for compute_100a (emulator) and sm_90 (GPUs from Hopper on).
+// memory, a cluster. Compiled for sm_100a (emulator, Blackwell) and sm_90a (Hopper).
 #include <cuda.h>
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 #include "common/emulator/error.hpp"
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/tma/copy_engine.hpp"
-#include "common/emulator/tma/swizzle.hpp"
+#include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::emulator::tma {
 

@@ -1,6 +1,6 @@
 // Swizzle formulas against the chunk tables of PTX ISA 9.0, 5.5.7, written out: entry = chunk number that a 16-byte cell
 // of a line receives.
-#include "common/emulator/tma/swizzle.hpp"
+#include "common/emulator/tma/tensor_map.hpp"
 
 #include <gtest/gtest.h>
 

@@ -18,9 +18,9 @@
 
 #include <cstdint>
 
-#include "common/emulator/tma/tensor_map.hpp"
+#include "common/layout/tensor_map.hpp"
 
-namespace shiftconv::emulator::tma {
+namespace shiftconv::layout {
 
 struct SwizzlePattern {
   uint32_t lineMask = 0;  ///< which bits of the line number (address / 128) take part
@@ -35,24 +35,24 @@ struct SwizzlePattern {
   }
 };
 
-constexpr SwizzlePattern swizzlePattern(Swizzle mode) {
+constexpr SwizzlePattern swizzlePattern(MapSwizzle mode) {
   switch (mode) {
-    case Swizzle::None:
+    case MapSwizzle::None:
       return {};
-    case Swizzle::B32:
+    case MapSwizzle::B32:
       return {.lineMask = 1, .shift = 4, .flip = 0, .chunk = 16, .span = 32};
-    case Swizzle::B64:
+    case MapSwizzle::B64:
       return {.lineMask = 3, .shift = 4, .flip = 0, .chunk = 16, .span = 64};
-    case Swizzle::B128:
+    case MapSwizzle::B128:
       return {.lineMask = 7, .shift = 4, .flip = 0, .chunk = 16, .span = 128};
-    case Swizzle::B128Atom32:
+    case MapSwizzle::B128Atom32:
       return {.lineMask = 3, .shift = 5, .flip = 0, .chunk = 32, .span = 128};
-    case Swizzle::B128Atom32Flip8:
+    case MapSwizzle::B128Atom32Flip8:
       return {.lineMask = 3, .shift = 5, .flip = 1, .chunk = 8, .span = 128};
-    case Swizzle::B128Atom64:
+    case MapSwizzle::B128Atom64:
       return {.lineMask = 1, .shift = 6, .flip = 0, .chunk = 64, .span = 128};
   }
   return {};
 }
 
-}  // namespace shiftconv::emulator::tma
+}  // namespace shiftconv::layout
