@@ -19,7 +19,7 @@ emulator::tma::TensorMapImage mapOfOneMatrix(uint64_t address) {
   map.strides = {kColumns * 2};
   map.box = {kColumns, kRows};
   emulator::tma::TensorMapImage image;
-  if (const std::string why = encodeTiled(map, image); !why.empty()) throw std::invalid_argument(why);
+  if (const std::string why = emulator::tma::encodeTiled(map, image); !why.empty()) throw std::invalid_argument(why);
   return image;
 }
 
