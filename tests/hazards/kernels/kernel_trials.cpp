@@ -84,6 +84,7 @@ Subject makeSubject(std::string kernel, std::string ptx, std::vector<KernelTrial
   const auto shared = std::make_shared<const std::vector<KernelTrial>>(std::move(trials));
   subject.load = [kernel, shared](std::string_view text) { return std::make_unique<LoadedKernel>(text, kernel, shared); };
   subject.kernel = std::move(kernel);
+  subject.source = SourcePositions(ptx);
   subject.ptx = std::move(ptx);
   return subject;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
+#include "tests/hazards/kernels/source_positions.hpp"
 
 namespace shiftconv::tests {
 
@@ -28,8 +29,9 @@ class LoadedSubject {
 };
 
 struct Subject {
-  std::string kernel;  ///< entry name
-  std::string ptx;     ///< the module, at its original line numbers
+  std::string kernel;      ///< entry name
+  std::string ptx;         ///< the module, at its original line numbers
+  SourcePositions source;  ///< of those lines
   std::vector<std::string> trials;
   /// Loads `ptx` or a mutant of it on an emulator of its own. Throws EmulatorError when the text is no legal program.
   std::function<std::unique_ptr<LoadedSubject>(std::string_view ptx)> load;

@@ -18,16 +18,18 @@ bool matches(std::string_view pattern, std::string_view text) {
 }  // namespace
 
 Equivalents::Equivalents(const std::string& path) {
-  for (TableRow& row : readTable(path, 5)) {
+  for (TableRow& row : readTable(path, 6)) {
     auto& f = row.fields;
-    entries_.push_back({std::move(f[0]), std::move(f[1]), std::move(f[2]), std::move(f[3]), std::move(f[4]), row.line});
+    entries_.push_back(
+        {std::move(f[0]), std::move(f[1]), std::move(f[2]), std::move(f[3]), std::move(f[4]), std::move(f[5]), row.line});
   }
 }
 
 const Equivalent* Equivalents::find(const Mutation& mutation) const {
   for (const Equivalent& entry : entries_)
-    if (matches(entry.kernel, mutation.kernel) && matches(entry.source, mutation.source) &&
-        matches(entry.instruction, mutation.instruction) && matches(entry.change, toString(mutation.change)))
+    if (matches(entry.kernel, mutation.kernel) && matches(entry.functions, mutation.functions) &&
+        matches(entry.instruction, mutation.form) && matches(entry.occurrence, std::to_string(mutation.occurrence)) &&
+        matches(entry.change, toString(mutation.change)))
       return &entry;
   return nullptr;
 }

@@ -10,11 +10,12 @@
 namespace shiftconv::tests {
 
 /// One row of equivalent.txt (see table_file.hpp). All but the proof may contain '*' for any text
-/// and '?' for one character.
+/// and '?' for one character. No field holds a line number, so that an entry survives edits elsewhere in the kernel.
 struct Equivalent {
   std::string kernel;
-  std::string source;       ///< as Mutation::source
-  std::string instruction;  ///< as Mutation::instruction
+  std::string functions;    ///< as Mutation::functions
+  std::string instruction;  ///< as Mutation::form
+  std::string occurrence;   ///< as Mutation::occurrence
   std::string change;       ///< as toString(Change)
   std::string proof;        ///< one sentence
   size_t line = 0;          ///< in the file

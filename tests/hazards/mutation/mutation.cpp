@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "common/emulator/ptx/module.hpp"
-#include "tests/hazards/mutation/source_positions.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -164,6 +164,21 @@ std::string singleBlanks(std::string_view line) {
   return result;
 }
 
+/// "add.u32 %r12, %r3, 16;" -> "add.u32 %r, %r, 16;": what stays when another part of the kernel changes.
+std::string withoutRegisterNumbers(std::string_view instruction) {
+  std::string form;
+  bool inRegister = false;
+  for (const char c : instruction) {
+    const bool isDigit = c >= '0' && c <= '9';
+    if (c == '%')
+      inRegister = true;
+    else if (!isDigit && !(c >= 'a' && c <= 'z'))
+      inRegister = false;
+    if (!inRegister || !isDigit) form += c;
+  }
+  return form;
+}
+
 }  // namespace
 
 std::string_view toString(Change change) {
@@ -186,17 +201,21 @@ std::string_view toString(Change change) {
   return "";
 }
 
-std::vector<Mutation> mutationsOf(std::string_view ptx, std::string_view kernel) {
+std::vector<Mutation> mutationsOf(std::string_view ptx, std::string_view kernel, const SourcePositions& source) {
   const emulator::ptx::Module module = emulator::ptx::parseModule(ptx, std::string(kernel));
   const emulator::ptx::Function* function = module.find(kernel);
   if (function == nullptr) throw std::invalid_argument(fmt::format("no kernel {} in the module", kernel));
-  const SourcePositions source(ptx);
   std::vector<Mutation> mutations;
-  for (const Instruction& instruction : function->body)
-    for (const Change change : changesOf(instruction)) {
-      const uint32_t line = instruction.location.ptxLine;
-      mutations.push_back({function->name, line, source.at(line), instruction.text, change});
-    }
+  std::map<std::pair<std::string, std::string>, uint32_t> occurrences;
+  for (const Instruction& instruction : function->body) {
+    const std::vector<Change> changes = changesOf(instruction);
+    if (changes.empty()) continue;
+    const uint32_t line = instruction.location.ptxLine;
+    const std::string functions = source.functionsAt(line), form = withoutRegisterNumbers(instruction.text);
+    const uint32_t occurrence = ++occurrences[{functions, form}];
+    for (const Change change : changes)
+      mutations.push_back({function->name, line, instruction.text, change, source.at(line), functions, form, occurrence});
+  }
   return mutations;
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/hazards/kernels/source_positions.hpp"
+
 namespace shiftconv::tests {
 
 enum class Change : uint8_t {
@@ -26,13 +28,16 @@ std::string_view toString(Change change);
 struct Mutation {
   std::string kernel;
   uint32_t ptxLine = 0;     ///< 1-based
-  std::string source;       ///< as SourcePositions::at
   std::string instruction;  ///< as written
   Change change = Change::Delete;
+  std::string source{};     ///< as SourcePositions::at
+  std::string functions{};  ///< as SourcePositions::functionsAt
+  std::string form{};       ///< the instruction with registers without their numbers: "mbarrier.init.shared::cta.b64 [%r], 1;"
+  uint32_t occurrence = 0;  ///< of this form in these functions, counted from 1 in the order of the kernel's instructions
 };
 
-/// Every mutation of a kernel of the module, in the order of its instructions.
-std::vector<Mutation> mutationsOf(std::string_view ptx, std::string_view kernel);
+/// Every mutation of a kernel of the module, in the order of its instructions. `source` knows the lines of `ptx`.
+std::vector<Mutation> mutationsOf(std::string_view ptx, std::string_view kernel, const SourcePositions& source);
 
 /// The text with the mutation made. Throws std::invalid_argument when the instruction is not on its line.
 std::string mutate(std::string_view ptx, const Mutation& mutation);

@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "tests/hazards/mutation/source_positions.hpp"
+#include "tests/hazards/kernels/source_positions.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -80,16 +80,16 @@ TEST(Mutation, EveryOrderingInstructionIsBrokenInEveryWay) {
       {23, Change::Delete, ""},
   };
   std::vector<Expected> made;
-  for (const Mutation& mutation : mutationsOf(kModule, "k"))
+  for (const Mutation& mutation : mutationsOf(kModule, "k", SourcePositions(kModule)))
     made.emplace_back(mutation.ptxLine, mutation.change, mutatedLine(mutation));
   EXPECT_EQ(made, expected);
 }
 
 TEST(Mutation, AGuardStaysWithItsInstruction) {
-  const Mutation wait{"k", 15, "", "@%p1 bar.sync 1, 64;", Change::Delete};
+  const Mutation wait{.kernel = "k", .ptxLine = 15, .instruction = "@%p1 bar.sync 1, 64;"};
   EXPECT_EQ(mutatedLine(wait), "");
-  EXPECT_EQ(mutationsOf(kModule, "k").at(1).instruction, wait.instruction);
-  const Mutation elsewhere{"k", 16, "", wait.instruction, Change::Delete};
+  EXPECT_EQ(mutationsOf(kModule, "k", SourcePositions(kModule)).at(1).instruction, wait.instruction);
+  const Mutation elsewhere{.kernel = "k", .ptxLine = 16, .instruction = wait.instruction};
   EXPECT_THROW(mutate(kModule, elsewhere), std::invalid_argument);
 }
 
@@ -97,8 +97,9 @@ TEST(Mutation, OtherKernelsBecomeEmptyLines) {
   const std::string text = onlyKernel(kModule, "k");
   EXPECT_EQ(text.find("other"), std::string::npos);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), std::count(kModule.begin(), kModule.end(), '\n'));
-  EXPECT_EQ(mutationsOf(text, "k").size(), mutationsOf(kModule, "k").size());
-  EXPECT_EQ(mutationsOf(text, "k").front().ptxLine, 14u);
+  const SourcePositions source(kModule);
+  EXPECT_EQ(mutationsOf(text, "k", source).size(), mutationsOf(kModule, "k", source).size());
+  EXPECT_EQ(mutationsOf(text, "k", source).front().ptxLine, 14u);
 }
 
 TEST(SourcePositions, FollowInlinedCalls) {
@@ -114,6 +115,50 @@ TEST(SourcePositions, FollowInlinedCalls) {
   EXPECT_EQ(positions.at(1), "");
   EXPECT_EQ(positions.at(6), "kernel.cu:50/20");
   EXPECT_EQ(positions.at(8), "kernel.cu:51");
+}
+
+TEST(SourcePositions, NameTheFunctionsAroundALine) {
+  const SourcePositions positions(
+      ".file 1 \"/a/kernel.cu\"\n"
+      ".file 2 \"/a/common/ptx/mbarrier.cuh\"\n"
+      ".loc 1 50 3\n"
+      ".loc 1 20 7, function_name $f, inlined_at 1 50 3\n"
+      ".loc 1 30 7, function_name $g, inlined_at 1 20 7\n"
+      ".loc 2 9 3, function_name $w, inlined_at 1 30 7\n"
+      "fence;\n"
+      ".loc 1 51 1\n"
+      "fence;\n"
+      ".section .debug_str\n{\n"
+      "$f:\n.b8 95\n.b8 90\n.b8 49\n.b8 102\n.b8 118\n.b8 0\n"  // _Z1fv
+      "$g:\n.b8 103\n.b8 0\n"
+      "$w:\n.b8 119\n.b8 0\n}\n");
+  EXPECT_EQ(positions.functionsAt(7), "f/g") << "the wrapper of common/ptx does not count";
+  EXPECT_EQ(positions.functionsAt(9), "") << "the kernel itself";
+}
+
+TEST(SourcePositions, FunctionNamesAreShort) {
+  EXPECT_EQ(shortFunctionName("f()"), "f");
+  EXPECT_EQ(shortFunctionName("a::(anonymous namespace)::Cta<(a::Path)0, __half>::run(unsigned int) const"), "run");
+  EXPECT_EQ(shortFunctionName("void a::Cta<b::C<int>>::each<a::f()::{lambda(int)#1}>(int)"), "each");
+  EXPECT_EQ(shortFunctionName("a::Cta<int>::load() const::{lambda(int)#1}::operator()(int) const"), "load");
+}
+
+TEST(Mutation, AKeySurvivesEditsElsewhere) {
+  const auto keyOf = [](std::string_view ptx) {
+    for (const Mutation& m : mutationsOf(ptx, "k", SourcePositions(ptx)))
+      if (m.form.starts_with("mbarrier.try_wait") && m.change == Change::FlipParity) return std::tuple(m.form, m.occurrence);
+    return std::tuple(std::string(), 0u);
+  };
+  const std::tuple<std::string, uint32_t> expected{"mbarrier.try_wait.parity.shared::cta.b64 %p, [%r], %r;", 1};
+  EXPECT_EQ(keyOf(kModule), expected);
+  std::string edited(kModule);
+  edited.replace(edited.find("%p1, [%r1], %r2;"), 16, "%p0, [%r3], %r1;");
+  edited.insert(edited.find("fence.proxy"), "add.u32 %r1, %r2, 32;\n");
+  EXPECT_EQ(keyOf(edited), expected);
+  // A second one of the same form is another occurrence.
+  edited.insert(edited.find("mbarrier.arrive.expect"), "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], %r3;\n");
+  const auto all = mutationsOf(edited, "k", SourcePositions(edited));
+  EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const Mutation& m) { return m.occurrence == 2; }), 2);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& s
                                                    const Equivalents& equivalents, unsigned threads) {
   std::vector<MechanicalMutant> mutants;
   for (const Subject& subject : subjects)
-    for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel)) {
+    for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel, subject.source)) {
       const Equivalent* equivalent = equivalents.find(mutation);
       mutants.push_back({&subject, std::move(mutation), equivalent, {}});
     }
@@ -87,9 +87,9 @@ std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& s
 
 void printMechanicalMutants(const std::vector<MechanicalMutant>& mutants, Score& score) {
   for (const auto& [subject, mutation, equivalent, judgement] : mutants) {
-    fmt::print("{:<36} {:>6} {:<24} {:<16}  {:<17} {}  [{}]\n", mutation.kernel, mutation.ptxLine, mutation.source,
-               toString(mutation.change), equivalent != nullptr ? "equivalent" : toString(judgement.verdict), mutation.instruction,
-               equivalent != nullptr ? equivalent->proof : judgement.how);
+    fmt::print("{:<36} {:>6} {:<24} {:<16}  {:<17} {} | {} | {}  [{}]\n", mutation.kernel, mutation.ptxLine, mutation.source,
+               toString(mutation.change), equivalent != nullptr ? "equivalent" : toString(judgement.verdict), mutation.functions,
+               mutation.form, mutation.occurrence, equivalent != nullptr ? equivalent->proof : judgement.how);
     if (equivalent == nullptr) {
       score.count(judgement);
     } else if (judgement.verdict != Verdict::Survived) {

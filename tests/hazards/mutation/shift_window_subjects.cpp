@@ -68,7 +68,9 @@ Subject subjectFor(DataType output, const char* outputName, plan::OperandProduce
     trials->push_back({std::move(what), std::move(operands)});
   }
   subject.kernel = fmt::format("shift_window_sm100_x16_{}_m128_{}", outputName, producerName);
-  subject.ptx = onlyKernel(plan::shiftWindowImage().ptxFor("sm_100a"), subject.kernel);
+  const std::string_view ptx = plan::shiftWindowImage().ptxFor("sm_100a");
+  subject.ptx = onlyKernel(ptx, subject.kernel);
+  subject.source = SourcePositions(ptx);
   subject.load = [trials](std::string_view ptx) { return std::make_unique<LoadedShiftWindow>(ptx, trials); };
   return subject;
 }
