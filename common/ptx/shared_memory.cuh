@@ -15,6 +15,11 @@ __device__ __forceinline__ void storeShared16Bytes(uint32_t address, uint32_t a,
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
 }
 
+/// Stores 8 bytes (8-byte aligned) to shared memory.
+__device__ __forceinline__ void storeShared8Bytes(uint32_t address, uint32_t a, uint32_t b) {
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b) : "memory");
+}
+
 /// Copies 16 bytes (16-byte aligned) from global to shared memory, asynchronously (PTX ISA 9.7.9.25.3).
 __device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(__cvta_generic_to_global(source)) : "memory");

@@ -1,0 +1,114 @@
+// Activations in f32. u = 2^-24 throughout; errors count from the f32 argument and are what the reference allows.
+//
+// Two approximate instructions are used, with the errors that PTX ISA 9.7.3 allows them: ex2 within 2^-22 = 4u relative, rcp within
+// 1 ulp = 2u relative; both flush subnormal results to 0, which is below 2^-126 absolute.
+//
+// sigmoid   1 / (1 + e), e = ex2(-v * log2e). The product and the constant are off by 1.5u relative, so e by (1.5|v| + 4)u; d/de
+// gives
+//           sigmoid * (1 - sigmoid) * that, the sum and rcp 1u + 2u of the result more:
+//           sigmoid * ((1 - sigmoid) * (1.5|v| + 4) + 3)u + 2^-126. When e overflows, the result is 0, right within 2^-127.
+// SiLU      v * sigmoid, one rounding more.
+// GELU tanh v * sigmoid(2g), g = sqrt(2/pi) * (v + 0.044715 v^3): the same function without the cancellation of 1 + tanh. In f32
+//           2g = v * (c1 + c3 * v^2) with c1, c3 > 0, so that nothing cancels: 2 roundings, two constants and v^2: 4u relative.
+//           sigmoid then has an error of (1 - sigmoid) * |2g| * 4u more.
+// tanh      1 - 2 / (1 + E), E = ex2(2|v| log2e), with the sign of v, where |v| >= 0.3. With r = 1 / (1 + E) <= 0.36 the error is
+//           2r(1 - r)(3|v| + 4)u + 2r*3u + u <= 6u absolute, below 21u relative at 0.29 and less beyond. Below 0.3 the odd Taylor
+//           polynomial up to v^9 (the v^11 term is below 2^-24 v), evaluated with fma from the smallest term: 3u. We allow 21u.
+// GELU erf  v * Phi(v). For w = |v|, Phi(-w) = exp(-w^2/2) * Q(t), t = 1 / (1 + 0.3w), Q a polynomial of degree 8, fitted to a
+// relative error
+//           of 1.2u on 0 <= w <= 13.3, coefficients rounded (beyond, exp(-w^2/2) flushes to 0). Horner's rule adds 4.2u, t's
+//           error (3.5u) times the condition t*Q'/Q <= 2.7 adds 9.3u: 16u for Q. The exponent is off by 2.5u relative, of
+//           w^2/2: 1.25 w^2 u; ex2 4u, product 1u. So Phi(-w) is known to (1.25 w^2 + 21)u relative; Phi(w) = 1 - Phi(-w) adds u,
+//           the product with v another.
+// hardswish v * (clamp(v + 3, 0, 6) * (1/6)): four roundings (the constant's among them), 4u relative. ReLU and clamp are exact,
+//           leaky ReLU rounds once.
+//
+// SiLU, both GELUs and hard-swish of minus infinity are NaN, the product of it and 0, as frameworks have it.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/params.hpp"
+#include "common/ptx/conversion.cuh"
+
+namespace shiftconv::gemm {
+
+inline constexpr float kLog2e = 1.44269504f;
+
+__device__ __forceinline__ float sigmoidOf(float v) { return ptx::reciprocalApproximate(1.0f + ptx::exp2Approximate(v * -kLog2e)); }
+
+__device__ __forceinline__ float tanhOf(float v) {
+  constexpr float kPolynomialBelow = 0.3f;
+  const float square = v * v;
+  const float polynomial =
+      fmaf(fmaf(fmaf(2.18694885e-2f, square, -5.39682540e-2f), square, 1.33333333e-1f), square, -3.33333333e-1f);
+  const float small = fmaf(v * square, polynomial, v);
+  const float large = 1.0f - 2.0f * ptx::reciprocalApproximate(1.0f + ptx::exp2Approximate(fabsf(v) * (2 * kLog2e)));
+  return fabsf(v) < kPolynomialBelow ? small : copysignf(large, v);
+}
+
+__device__ __forceinline__ float geluErfOf(float v) {
+  constexpr float kTail[] = {0x1.c0bdap-18f,  0x1.e97482p-4f, 0x1.f325aep-4f,  0x1.84c0eep-4f, 0x1.22d2d6p-3f,
+                             -0x1.363908p-4f, 0x1.d2ec0ep-3f, -0x1.59c9c8p-3f, 0x1.39d96ap-5f};
+  const float t = ptx::reciprocalApproximate(fmaf(0.3f, fabsf(v), 1.0f));
+  float q = kTail[8];
+#pragma unroll
+  for (int i = 7; i >= 0; --i) q = fmaf(q, t, kTail[i]);
+  const float tail = ptx::exp2Approximate(v * v * (-0.5f * kLog2e)) * q;
+  return v * (v < 0.0f ? tail : 1.0f - tail);
+}
+
+__device__ __forceinline__ float geluTanhOf(float v) {
+  constexpr float kLinear = 1.59576912f, kCubic = 0.0713548163f;  // 2 sqrt(2/pi), and 0.044715 times it
+  return v * sigmoidOf(v * fmaf(kCubic, v * v, kLinear));
+}
+
+__device__ __forceinline__ float hardSwishOf(float v) {
+  const float sum = v + 3.0f;
+  // Comparisons instead of fminf and fmaxf, which would turn NaN into a number.
+  const float clamped = sum < 0.0f ? 0.0f : sum > 6.0f ? 6.0f : sum;
+  return v * (clamped * (1.0f / 6.0f));
+}
+
+/// The same choice for all threads of a warp.
+template <int32_t kColumns>
+__device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kColumns]) {
+  const auto forAll = [&](auto&& function) {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; ++i) v[i] = function(v[i]);
+  };
+  const float a = p.activationA, b = p.activationB;
+  switch (p.activation) {
+    case Activation::None:
+      break;
+    case Activation::Relu:
+      forAll([](float x) { return x < 0.0f ? 0.0f : x; });
+      break;
+    case Activation::LeakyRelu:
+      forAll([a](float x) { return x < 0.0f ? a * x : x; });
+      break;
+    case Activation::Clamp:
+      forAll([a, b](float x) { return x < a ? a : x > b ? b : x; });
+      break;
+    case Activation::GeluErf:
+      forAll([](float x) { return geluErfOf(x); });
+      break;
+    case Activation::GeluTanh:
+      forAll([](float x) { return geluTanhOf(x); });
+      break;
+    case Activation::Silu:
+      forAll([](float x) { return x * sigmoidOf(x); });
+      break;
+    case Activation::HardSwish:
+      forAll([](float x) { return hardSwishOf(x); });
+      break;
+    case Activation::Sigmoid:
+      forAll([](float x) { return sigmoidOf(x); });
+      break;
+    case Activation::Tanh:
+      forAll([](float x) { return tanhOf(x); });
+      break;
+  }
+}
+
+}  // namespace shiftconv::gemm

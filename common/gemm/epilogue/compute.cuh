@@ -1,0 +1,138 @@
+// From accumulators to the values that are converted and stored: the arithmetic of params.hpp for one segment, which is kColumns
+// neighbouring columns of one row in the registers of one thread.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/activation.cuh"
+#include "common/gemm/epilogue/params.hpp"
+#include "common/ptx/conversion.cuh"
+
+namespace shiftconv::gemm {
+
+/// Calls body(i, base[column + i]) for the kColumns columns of a segment that exist. `base` is 16-byte aligned and `column` a
+/// multiple of kColumns, so that whole segments load 16 bytes at a time. All threads of a warp read the same addresses.
+template <int32_t kColumns, class Element, class Body>
+__device__ __forceinline__ void forColumnVector(const Element* base, int32_t column, int32_t columns, Body&& body) {
+  static_assert(sizeof(Element) == 4);
+  if (kColumns % 4 == 0 && column + kColumns <= columns) {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; i += 4) {
+      const uint4 four = *reinterpret_cast<const uint4*>(base + column + i);
+      const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (int32_t j = 0; j < 4; ++j) body(i + j, words[j]);
+    }
+  } else {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; ++i)
+      if (column + i < columns) body(i, *reinterpret_cast<const uint32_t*>(base + column + i));
+  }
+}
+
+/// v[i] += beta * residual for the columns that exist.
+template <int32_t kColumns>
+__device__ __forceinline__ void addResidual(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns]) {
+  const auto* const rowBegin = static_cast<const uint8_t*>(p.residual) + row * p.residualPitch;
+  const bool whole = column + kColumns <= p.columns;
+  if (p.residualType == NumberType::F32) {
+    const auto* const source = reinterpret_cast<const float*>(rowBegin) + column;
+    if (kColumns % 4 == 0 && whole && reinterpret_cast<uint64_t>(source) % 16 == 0) {
+#pragma unroll
+      for (int32_t i = 0; i < kColumns; i += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(source + i);
+        const float words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+        for (int32_t j = 0; j < 4; ++j) v[i + j] = fmaf(p.beta, words[j], v[i + j]);
+      }
+    } else {
+#pragma unroll
+      for (int32_t i = 0; i < kColumns; ++i)
+        if (column + i < p.columns) v[i] = fmaf(p.beta, source[i], v[i]);
+    }
+    return;
+  }
+  const bool isF16 = p.residualType == NumberType::F16;
+  const auto value = [isF16](uint32_t bits) { return isF16 ? ptx::unpackF16(bits) : ptx::unpackBf16(bits & 0xffffu); };
+  const auto* const source = reinterpret_cast<const uint16_t*>(rowBegin) + column;
+  if (kColumns % 8 == 0 && whole && reinterpret_cast<uint64_t>(source) % 16 == 0) {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; i += 8) {
+      const uint4 eight = *reinterpret_cast<const uint4*>(source + i);
+      const uint32_t words[4] = {eight.x, eight.y, eight.z, eight.w};
+#pragma unroll
+      for (int32_t j = 0; j < 4; ++j) {
+        v[i + 2 * j] = fmaf(p.beta, value(words[j]), v[i + 2 * j]);
+        v[i + 2 * j + 1] = fmaf(p.beta, value(words[j] >> 16), v[i + 2 * j + 1]);
+      }
+    }
+  } else {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; ++i)
+      if (column + i < p.columns) v[i] = fmaf(p.beta, value(source[i]), v[i]);
+  }
+}
+
+/// s32 accumulators after their correction; as they are in `v` when they are the output.
+template <int32_t kColumns>
+__device__ __forceinline__ void integerValues(const EpilogueParams& p, int32_t column, const uint32_t (&accumulator)[kColumns],
+                                              float (&v)[kColumns]) {
+  uint32_t integers[kColumns];
+#pragma unroll
+  for (int32_t i = 0; i < kColumns; ++i) integers[i] = accumulator[i];
+  if (p.columnCorrection != nullptr)
+    forColumnVector<kColumns>(p.columnCorrection, column, p.columns, [&](int32_t i, uint32_t bits) { integers[i] -= bits; });
+  const bool isOutput = p.outputType == NumberType::S32;
+#pragma unroll
+  for (int32_t i = 0; i < kColumns; ++i)
+    v[i] = isOutput ? __uint_as_float(integers[i]) : __int2float_rn(static_cast<int32_t>(integers[i]));
+}
+
+/// Whole warp; rows may differ between its threads, `column` (a multiple of kColumns) must not. `accumulator` holds columns
+/// column.. column + kColumns - 1 of `row` as the tensor core left them. v becomes the values to convert, outputScale included;
+/// what it holds for rows and columns outside of the matrix means nothing. `largestBits`, 0 at first, keeps the largest |v| of this
+/// thread.
+template <int32_t kColumns>
+__device__ __forceinline__ void computeSegment(const EpilogueParams& p, int32_t row, int32_t column,
+                                               const uint32_t (&accumulator)[kColumns], float (&v)[kColumns],
+                                               uint32_t& largestBits) {
+  if (p.accumulatorType == NumberType::S32) {
+    integerValues(p, column, accumulator, v);
+    if (p.outputType == NumberType::S32) return;
+  } else {
+    const bool isF16 = p.accumulatorType == NumberType::F16;
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; ++i) v[i] = isF16 ? ptx::unpackF16(accumulator[i]) : __uint_as_float(accumulator[i]);
+  }
+  const bool rowExists = static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows);
+  const float factor = p.rowScale != nullptr && rowExists ? p.alpha * p.rowScale[row] : p.alpha;
+#pragma unroll
+  for (int32_t i = 0; i < kColumns; ++i) v[i] *= factor;
+  if (p.columnScale != nullptr)
+    forColumnVector<kColumns>(p.columnScale, column, p.columns, [&](int32_t i, uint32_t bits) { v[i] *= __uint_as_float(bits); });
+  if (p.bias != nullptr)
+    forColumnVector<kColumns>(p.bias, column, p.columns, [&](int32_t i, uint32_t bits) { v[i] += __uint_as_float(bits); });
+  if (p.residual != nullptr && rowExists) addResidual(p, row, column, v);
+
+  activate(p, v);
+
+  if (p.largest != nullptr && rowExists) {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; ++i) {
+      // Bits of magnitudes are in the order of their values, NaN above all.
+      const uint32_t bits = __float_as_uint(v[i]) & 0x7fffffffu;
+      if (column + i < p.columns && bits > largestBits) largestBits = bits;
+    }
+  }
+#pragma unroll
+  for (int32_t i = 0; i < kColumns; ++i) v[i] *= p.outputScale;
+}
+
+/// Whole warp, once its segments are done: *largest takes the warp's maximum.
+__device__ __forceinline__ void mergeLargest(const EpilogueParams& p, uint32_t largestBits) {
+  if (p.largest == nullptr) return;
+  const uint32_t warpLargest = __reduce_max_sync(0xffffffffu, largestBits);
+  if (threadIdx.x % 32 == 0) atomicMax(reinterpret_cast<uint32_t*>(p.largest), warpLargest);
+}
+
+}  // namespace shiftconv::gemm

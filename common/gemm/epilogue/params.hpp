@@ -1,0 +1,89 @@
+// What becomes of an accumulator: the epilogue's description, the same on host and device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/layout/scale_factor_layout.hpp"
+#include "common/numerics/number_types.hpp"
+
+namespace shiftconv::gemm {
+
+using numerics::NumberType;
+
+enum class Activation : uint8_t {
+  None,
+  Relu,
+  LeakyRelu,  ///< v < 0 ? slope * v : v; slope in activationA
+  Clamp,      ///< to [activationA, activationB]
+  GeluErf,    ///< v * (1 + erf(v / sqrt 2)) / 2
+  GeluTanh,   ///< v * (1 + tanh(sqrt(2/pi) * (v + 0.044715 v^3))) / 2
+  Silu,       ///< v * sigmoid(v)
+  HardSwish,  ///< v * clamp(v + 3, 0, 6) / 6
+  Sigmoid,
+  Tanh,
+};
+inline constexpr int kActivations = 10;
+/// "none", "relu", "leaky_relu", "clamp", "gelu_erf", "gelu_tanh", "silu", "hard_swish", "sigmoid", "tanh"
+std::string_view name(Activation activation);
+
+/// Applied to every element (m, n) of a rows x columns matrix of accumulators, in f32 and in this order:
+///
+///     a   = accumulator - columnCorrection[n]                    s32 accumulators only, in s32
+///     v   = alpha * rowScale[m] * columnScale[n] * a + bias[n] + beta * residual[m][n]
+///     v   = activation(v)                                        NaN stays NaN everywhere
+///     *largest = max(*largest, |v|)
+///     out = convert(v * outputScale)                             to outputType
+///
+/// Output type S32 stores a itself; everything between is left out then and must not be asked for.
+///
+/// Null pointers leave their part out. Pointers are device addresses, 16-byte aligned; the reference takes host addresses.
+/// With outputBlock, `outputBlock` consecutive outputs of a row share a scale factor that is chosen from them by the rules of
+/// numerics/block_format.hpp (32: ue8m0, MX formats; 16: ue4m3, nvfp4, where outputScale is 1 / the tensor's factor).
+struct EpilogueParams {
+  int32_t rows = 0, columns = 0;
+
+  NumberType accumulatorType = NumberType::F32;  ///< F32, S32, or F16 (in the low half of the register)
+  const int32_t* columnCorrection = nullptr;     ///< [columns]
+  float alpha = 1;
+  const float* rowScale = nullptr;     ///< [rows]
+  const float* columnScale = nullptr;  ///< [columns]
+  const float* bias = nullptr;         ///< [columns]
+  float beta = 0;
+  const void* residual = nullptr;
+  NumberType residualType = NumberType::F32;  ///< F32, F16 or BF16
+  int64_t residualPitch = 0;                  ///< bytes from row to row
+
+  Activation activation = Activation::None;
+  float activationA = 0, activationB = 0;
+  float* largest = nullptr;  ///< one f32, 0 or a former maximum; NaN once any |v| is
+
+  float outputScale = 1;
+  NumberType outputType = NumberType::F32;  ///< F32, F16, BF16 overflow to infinity; E4M3, E5M2, E2M1, S8, U8 saturate; S32
+  int32_t outputBlock = 0;                  ///< 0, or 32 with E4M3, E5M2 or E2M1, or 16 with E2M1
+  /// Unused when stored by a tensor map; that overwrites the bytes behind a row's end up to a multiple of 16.
+  void* output = nullptr;
+  int64_t outputPitch = 0;          ///< bytes from row to row
+  uint8_t* outputScales = nullptr;  ///< one factor a block; scale_factor_layout.hpp
+  layout::ScaleFactorLayout outputScaleLayout = layout::ScaleFactorLayout::RowMajor;
+
+  SHIFTCONV_HOST_DEVICE int32_t outputBlocksPerRow() const {
+    return outputBlock == 0 ? 0 : (columns + outputBlock - 1) / outputBlock;
+  }
+};
+
+/// Bytes across the boxes that a staging tile of `tileColumns` columns is cut into: the whole tile or 128, whichever is less. A
+/// tensor map that stores them has boxes of that width and the swizzle of that width (128, 64 or 32 bytes; none for 16).
+SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBoxBytes(NumberType outputType, int32_t tileColumns) {
+  const int32_t bytes = static_cast<int32_t>(numerics::packedBytes(outputType, tileColumns));
+  return bytes < 128 ? bytes : 128;
+}
+
+/// Why the device functions cannot do it when a thread holds `segmentColumns` (2, 4, 8, 16 or 32) neighbouring columns of a row, in
+/// one sentence that names the field; nothing when they can. E2M1 without blocks is refused: its range is of no use without
+/// factors.
+std::optional<std::string> epilogueRefusal(const EpilogueParams& params, int32_t segmentColumns);
+
+}  // namespace shiftconv::gemm

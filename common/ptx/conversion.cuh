@@ -1,0 +1,89 @@
+// Conversions of f32 to the types of outputs, in pairs, with round to nearest even (PTX ISA 9.7.9.21 cvt, 9.7.9.22 cvt.pack).
+#pragma once
+
+#include <cstdint>
+
+namespace shiftconv::ptx {
+
+/// The low half of the result is `low`. Beyond the largest number: infinity.
+__device__ __forceinline__ uint32_t packF16(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+__device__ __forceinline__ uint32_t packBf16(float low, float high) {
+  uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+/// 16 bits; beyond 448 (infinity, too): 448. NaN: 0x7f.
+__device__ __forceinline__ uint32_t packE4m3(float low, float high) {
+  uint16_t pair;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+/// 16 bits; beyond 57344 (infinity, too): 57344. NaN: 0x7f.
+__device__ __forceinline__ uint32_t packE5m2(float low, float high) {
+  uint16_t pair;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+#if __CUDA_ARCH__ >= 1000
+/// 8 bits, `low` in the low nibble; beyond 6: 6. NaN: 6.
+__device__ __forceinline__ uint32_t packE2m1(float low, float high) {
+  uint16_t pair;
+  asm("{\n\t"
+      ".reg .b8 codes;\n\t"
+      "cvt.rn.satfinite.e2m1x2.f32 codes, %1, %2;\n\t"
+      "mov.b16 %0, {codes, 0};\n\t"
+      "}"
+      : "=h"(pair)
+      : "f"(high), "f"(low));
+  return pair;
+}
+#endif
+
+/// Four numbers as bytes, the first lowest, each clamped to the type.
+__device__ __forceinline__ uint32_t packS8(int32_t a, int32_t b, int32_t c, int32_t d) {
+  uint32_t upper, all;
+  asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;" : "=r"(upper) : "r"(d), "r"(c));
+  asm("cvt.pack.sat.s8.s32.b32 %0, %1, %2, %3;" : "=r"(all) : "r"(b), "r"(a), "r"(upper));
+  return all;
+}
+__device__ __forceinline__ uint32_t packU8(int32_t a, int32_t b, int32_t c, int32_t d) {
+  uint32_t upper, all;
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(upper) : "r"(d), "r"(c));
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;" : "=r"(all) : "r"(b), "r"(a), "r"(upper));
+  return all;
+}
+
+/// An e4m3 code of the low byte as f32, exactly.
+__device__ __forceinline__ float unpackE4m3(uint32_t code) {
+  uint32_t halves;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<uint16_t>(code & 0xff)));
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<uint16_t>(halves & 0xffff)));
+  return value;
+}
+/// The f16 and bf16 of the low 16 bits as f32, exactly.
+__device__ __forceinline__ float unpackF16(uint32_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<uint16_t>(bits & 0xffff)));
+  return value;
+}
+__device__ __forceinline__ float unpackBf16(uint32_t bits) { return __uint_as_float(bits << 16); }
+
+/// 2^x within 2^-22 relative; subnormal results become 0 (PTX ISA 9.7.3, ex2).
+__device__ __forceinline__ float exp2Approximate(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// 1/x within 1 ulp; subnormal arguments count as 0, subnormal results become 0 (PTX ISA 9.7.3, rcp).
+__device__ __forceinline__ float reciprocalApproximate(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
+}  // namespace shiftconv::ptx

@@ -1,0 +1,334 @@
+// Every operation and every output type of the epilogue, on the emulated device, against the reference in double.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "common/numerics/codec.hpp"
+#include "tests/gemm/epilogue_runner.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using gemm::Activation;
+using layout::ScaleFactorLayout;
+using numerics::NumberType;
+
+constexpr uint32_t kSeed = 20261121;
+
+/// Random accumulators and operands for every part that `parts` names.
+struct Parts {
+  bool rowScale = false, columnScale = false, bias = false, residual = false, largest = false;
+};
+constexpr Parts kAllParts{true, true, true, true, true};
+
+class Source {
+ public:
+  explicit Source(bool integers) : integers_(integers) {}
+  float number() {
+    if (integers_) return static_cast<float>(static_cast<int>(generator_() % 9) - 4);
+    return std::normal_distribution<float>()(generator_);
+  }
+  /// A scale; powers of two when results are to be exact.
+  float scale() { return integers_ ? std::ldexp(1.0f, static_cast<int>(generator_() % 5) - 2) : 0.25f + std::fabs(number()); }
+  uint32_t bits() { return static_cast<uint32_t>(generator_()); }
+
+ private:
+  std::mt19937 generator_{kSeed};
+  bool integers_;
+};
+
+void setOutput(EpilogueProblem& problem, NumberType type, int32_t block = 0,
+               ScaleFactorLayout layout = ScaleFactorLayout::RowMajor) {
+  gemm::EpilogueParams& p = problem.params;
+  p.outputType = type, p.outputBlock = block, p.outputScaleLayout = layout;
+  p.outputPitch = (numerics::packedBytes(type, p.columns) + 15) / 16 * 16 + 16;
+}
+
+EpilogueProblem makeProblem(int32_t rows, int32_t columns, const Parts& parts, bool integers = false,
+                            NumberType residualType = NumberType::F16) {
+  EpilogueProblem problem;
+  gemm::EpilogueParams& p = problem.params;
+  Source source(integers);
+  p.rows = rows, p.columns = columns;
+  const auto m = static_cast<size_t>(rows), n = static_cast<size_t>(columns);
+  for (size_t i = 0; i < m * n; ++i) problem.accumulators.push_back(std::bit_cast<uint32_t>(source.number()));
+  for (size_t i = 0; i < n; ++i) {
+    if (parts.columnScale) problem.columnScale.push_back(source.scale());
+    if (parts.bias) problem.bias.push_back(source.number());
+  }
+  for (size_t i = 0; parts.rowScale && i < m; ++i) problem.rowScale.push_back(source.scale());
+  p.alpha = integers ? 0.5f : 0.77f;
+  p.outputScale = integers ? 2.0f : 1.3f;
+  if (parts.rowScale) p.rowScale = problem.rowScale.data();
+  if (parts.columnScale) p.columnScale = problem.columnScale.data();
+  if (parts.bias) p.bias = problem.bias.data();
+  if (parts.largest) {
+    problem.largest.push_back(0.0f);
+    p.largest = problem.largest.data();
+  }
+  if (parts.residual) {
+    p.beta = integers ? -0.25f : 0.6f;
+    p.residualType = residualType;
+    const size_t bytes = static_cast<size_t>(numerics::storageBits(residualType)) / 8;
+    p.residualPitch = static_cast<int64_t>((n + 3) * bytes);  // rows start unaligned
+    problem.residual.resize(m * static_cast<size_t>(p.residualPitch));
+    for (size_t i = 0; i < problem.residual.size() / bytes; ++i) {
+      const uint32_t code = numerics::encode(residualType, double{source.number()});
+      std::memcpy(problem.residual.data() + i * bytes, &code, bytes);
+    }
+    p.residual = problem.residual.data();
+  }
+  setOutput(problem, NumberType::F32);
+  return problem;
+}
+
+void expectRight(const EpilogueProblem& problem, const EpilogueRun& run) {
+  ASSERT_EQ(firstDifference(problem, runEpilogue(problem, run)), "") << run.kernel << ", " << run.arch << ", seed " << kSeed;
+}
+
+struct OutputCase {
+  std::string name;
+  NumberType type;
+  int32_t block = 0;
+  ScaleFactorLayout layout = ScaleFactorLayout::RowMajor;
+};
+std::vector<OutputCase> outputCases() {
+  std::vector<OutputCase> cases;
+  for (const NumberType type :
+       {NumberType::F32, NumberType::F16, NumberType::BF16, NumberType::E4M3, NumberType::E5M2, NumberType::S8, NumberType::U8})
+    cases.push_back({std::string(numerics::name(type)), type});
+  for (const auto& [format, type, block] : {std::tuple{"mxfp8_e4m3", NumberType::E4M3, 32},
+                                            {"mxfp8_e5m2", NumberType::E5M2, 32},
+                                            {"mxfp4", NumberType::E2M1, 32},
+                                            {"nvfp4", NumberType::E2M1, 16}}) {
+    cases.push_back({fmt::format("{}_rows", format), type, block, ScaleFactorLayout::RowMajor});
+    cases.push_back({fmt::format("{}_interleaved", format), type, block, ScaleFactorLayout::Interleaved128x4});
+  }
+  return cases;
+}
+
+class EpilogueOutputs : public testing::TestWithParam<std::tuple<OutputCase, std::string>> {
+ protected:
+  /// The columns that a thread of the kernel holds.
+  static int32_t segmentColumns(const std::string& kernel) { return std::stoi(kernel.substr(kernel.rfind('_') + 1)); }
+};
+
+TEST_P(EpilogueOutputs, AreRightToTheLastByte) {
+  const auto& [output, kernel] = GetParam();
+  // Two row tiles and three column tiles, ragged: the last segment has a column that exists and one that does not.
+  for (const auto& [rows, columns] : {std::pair{130, 149}, std::pair{7, 64}}) {
+    EpilogueProblem problem = makeProblem(rows, columns, kAllParts);
+    problem.params.activation = Activation::LeakyRelu;
+    problem.params.activationA = -0.4f;
+    // Results from far below the smallest to beyond the largest number of the type.
+    problem.params.outputScale = output.block != 0 ? 3.0f : static_cast<float>(numerics::largestValue(output.type) / 4);
+    if (output.type == NumberType::F32) problem.params.outputScale = 0.7f;
+    setOutput(problem, output.type, output.block, output.layout);
+    problem.params.outputScales = output.block != 0 ? reinterpret_cast<uint8_t*>(&problem) : nullptr;  // refusals ask for one
+    const std::optional<std::string> refusal = gemm::epilogueRefusal(problem.params, segmentColumns(kernel));
+    if (output.block > segmentColumns(kernel)) {
+      EXPECT_TRUE(refusal.has_value());
+      continue;
+    }
+    ASSERT_EQ(refusal.value_or(""), "");
+    expectRight(problem, {.kernel = kernel});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, EpilogueOutputs,
+                         testing::Combine(testing::ValuesIn(outputCases()),
+                                          testing::Values("epilogue_direct_32", "epilogue_direct_16", "epilogue_direct_2",
+                                                          "epilogue_staged_32", "epilogue_staged_16")),
+                         [](const auto& info) { return std::get<0>(info.param).name + "_" + std::get<1>(info.param); });
+
+TEST(EpilogueOnHopper, ConvertsToE2m1WithoutTheInstruction) {
+  for (const int32_t block : {16, 32}) {
+    EpilogueProblem problem = makeProblem(33, 96, kAllParts);
+    setOutput(problem, NumberType::E2M1, block);
+    expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "90a"});
+  }
+  // Every boundary, both sides, both signs: blocks whose maximum is 6 have the factor 1.
+  EpilogueProblem problem = makeProblem(1, 64, {});
+  const float boundaries[] = {0, 0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5};
+  for (size_t i = 0; i < 64; ++i) {
+    const float boundary = boundaries[i / 2 % 8];
+    const float value = i % 32 < 16 ? boundary : std::nextafter(boundary, i % 2 == 0 ? 0.0f : 9.0f);
+    problem.accumulators[i] = std::bit_cast<uint32_t>(i / 32 == 0 ? value : -value);
+  }
+  problem.accumulators[0] = problem.accumulators[32] = std::bit_cast<uint32_t>(6.0f);
+  problem.params.alpha = problem.params.outputScale = 1;
+  setOutput(problem, NumberType::E2M1, 32);
+  expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "90a"});
+  expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "100a"});
+}
+
+TEST(EpilogueParts, EachAloneIsExactOnIntegers) {
+  const std::pair<const char*, Parts> cases[] = {
+      {"nothing", {}},          {"rowScale", {.rowScale = true}}, {"columnScale", {.columnScale = true}},
+      {"bias", {.bias = true}}, {"largest", {.largest = true}},   {"residual", {.residual = true}},
+      {"all", kAllParts}};
+  for (const auto& [name, parts] : cases)
+    for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_2"}) {
+      const EpilogueProblem problem = makeProblem(5, 70, parts, true);
+      for (int64_t column = 0; column < 70; ++column)
+        ASSERT_EQ(gemm::epilogueReference(problem.params, 4, column, problem.accumulator(4, column)).scaled.error, 0) << name;
+      SCOPED_TRACE(name);
+      expectRight(problem, {.kernel = kernel});
+    }
+}
+
+TEST(EpilogueParts, ResidualsOfEveryType) {
+  for (const NumberType type : {NumberType::F32, NumberType::F16, NumberType::BF16})
+    for (const bool aligned : {false, true})
+      for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_2"}) {
+        EpilogueProblem problem = makeProblem(5, aligned ? 93 : 70, {.residual = true}, false, type);  // 96 elements a row
+        SCOPED_TRACE(numerics::name(type));
+        expectRight(problem, {.kernel = kernel});
+      }
+}
+
+TEST(EpilogueParts, LargestKeepsAFormerMaximum) {
+  EpilogueProblem problem = makeProblem(5, 70, {.largest = true});
+  problem.largest[0] = 1e6f;
+  const EpilogueOutput output = runEpilogue(problem, {});
+  EXPECT_EQ(output.largest, 1e6f);
+}
+
+TEST(EpilogueAccumulators, IntegersAreCorrectedBeforeAnythingElse) {
+  for (const NumberType type : {NumberType::F32, NumberType::S8, NumberType::U8}) {
+    EpilogueProblem problem = makeProblem(6, 75, kAllParts);
+    Source source(true);
+    for (uint32_t& accumulator : problem.accumulators) accumulator = source.bits() & 0xfffu;
+    // Sums that f32 cannot hold: they round once.
+    problem.accumulators[1] = 0x7fff'ffffu;
+    problem.accumulators[2] = 0x8000'0fffu;
+    for (int32_t n = 0; n < problem.params.columns; ++n) problem.correction.push_back(static_cast<int32_t>(source.bits() & 0xfffu));
+    problem.params.accumulatorType = NumberType::S32;
+    problem.params.columnCorrection = problem.correction.data();
+    problem.params.alpha = type == NumberType::F32 ? 0.013f : 0.02f;
+    setOutput(problem, type);
+    ASSERT_EQ(gemm::epilogueRefusal(problem.params, 32).value_or(""), "");
+    for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_2"}) expectRight(problem, {.kernel = kernel});
+  }
+}
+
+TEST(EpilogueAccumulators, IntegersAreStoredAsTheyAre) {
+  EpilogueProblem problem = makeProblem(130, 75, {});
+  Source source(true);
+  for (uint32_t& accumulator : problem.accumulators) accumulator = source.bits() >> 1;
+  for (int32_t n = 0; n < problem.params.columns; ++n) problem.correction.push_back(static_cast<int32_t>(source.bits() >> 2));
+  problem.params.accumulatorType = NumberType::S32;
+  problem.params.columnCorrection = problem.correction.data();
+  problem.params.alpha = problem.params.outputScale = 1;
+  setOutput(problem, NumberType::S32);
+  ASSERT_EQ(gemm::epilogueRefusal(problem.params, 32).value_or(""), "");
+  for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_2", "epilogue_staged_16"})
+    expectRight(problem, {.kernel = kernel});
+}
+
+TEST(EpilogueAccumulators, HalvesLieInTheLowerBits) {
+  EpilogueProblem problem = makeProblem(6, 75, {});
+  for (uint32_t& accumulator : problem.accumulators)
+    accumulator = 0xdead'0000u | numerics::encode(NumberType::F16, double{std::bit_cast<float>(accumulator)});
+  problem.params.accumulatorType = NumberType::F16;
+  expectRight(problem, {});
+}
+
+class EpilogueActivations : public testing::TestWithParam<Activation> {};
+
+/// Arguments where activations change their course, and a sweep over all magnitudes.
+std::vector<float> arguments(int count) {
+  std::vector<float> values = {0.0f,   -0.0f,  3.0f,   -3.0f, 0.3f,     std::nextafter(0.3f, 0.0f), -0.3f, 13.3f, -13.3f, 88.8f,
+                               -88.8f, 1e-30f, -1e30f, 1e30f, 0x1p-149f};
+  std::mt19937 generator(kSeed);
+  while (static_cast<int>(values.size()) < count / 2)
+    values.push_back(std::ldexp(std::uniform_real_distribution<float>(-1, 1)(generator), static_cast<int>(generator() % 48) - 40));
+  while (static_cast<int>(values.size()) < count) values.push_back(std::uniform_real_distribution<float>(-14, 14)(generator));
+  return values;
+}
+
+std::vector<Activation> allActivations() {
+  std::vector<Activation> all;
+  for (int i = 0; i < gemm::kActivations; ++i) all.push_back(static_cast<Activation>(i));
+  return all;
+}
+
+TEST_P(EpilogueActivations, StayWithinTheirError) {
+  EpilogueProblem problem = makeProblem(128, 64, {.largest = true});
+  problem.params.alpha = problem.params.outputScale = 1;
+  problem.params.activation = GetParam();
+  problem.params.activationA = GetParam() == Activation::LeakyRelu ? 0.01f : -0.7f;
+  problem.params.activationB = 2.5f;
+  const std::vector<float> values = arguments(128 * 64);
+  for (size_t i = 0; i < values.size(); ++i) problem.accumulators[i] = std::bit_cast<uint32_t>(values[i]);
+  expectRight(problem, {});
+}
+
+TEST_P(EpilogueActivations, KeepNan) {
+  EpilogueProblem problem = makeProblem(2, 32, {.largest = true});
+  problem.params.activation = GetParam();
+  problem.params.activationB = 1;
+  problem.accumulators[5] = 0x7fc0'0000u;
+  const EpilogueOutput output = runEpilogue(problem, {});
+  EXPECT_EQ(firstDifference(problem, output), "");
+  EXPECT_TRUE(std::isnan(output.largest));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EpilogueActivations, testing::ValuesIn(allActivations()),
+                         [](const auto& info) { return std::string(gemm::name(info.param)); });
+
+TEST(EpilogueSpecials, InfinitiesSaturateAndSpoilTheirBlockOnly) {
+  for (const OutputCase& output : outputCases()) {
+    EpilogueProblem problem = makeProblem(3, 96, {});
+    problem.accumulators[3] = 0x7f80'0000u;
+    problem.accumulators[96 + 40] = 0xff80'0000u;
+    problem.accumulators[2 * 96 + 70] = 0x7fc0'0000u;
+    setOutput(problem, output.type, output.block, output.layout);
+    SCOPED_TRACE(output.name);
+    expectRight(problem, {});
+  }
+}
+
+TEST(EpilogueSpecials, BlocksOfZerosAndOfTinyNumbers) {
+  for (const OutputCase& output : outputCases()) {
+    if (output.block == 0) continue;
+    EpilogueProblem problem = makeProblem(4, 96, {});
+    problem.params.alpha = problem.params.outputScale = 1;
+    for (size_t i = 0; i < 96; ++i) {
+      // The smallest factor that is no limit: ue8m0 code 1.
+      problem.accumulators[3 * 96 + i] =
+          std::bit_cast<uint32_t>(std::ldexp(1.0f + static_cast<float>(i) / 96, numerics::largestExponent(output.type) - 126));
+      problem.accumulators[i] = i % 2 == 0 ? 0 : 0x8000'0000u;
+      problem.accumulators[96 + i] = static_cast<uint32_t>(i * i);  // subnormal
+      problem.accumulators[2 * 96 + i] =
+          std::bit_cast<uint32_t>(std::ldexp(1.0f + static_cast<float>(i) / 96, -9));  // around the smallest ue4m3
+    }
+    setOutput(problem, output.type, output.block, output.layout);
+    SCOPED_TRACE(output.name);
+    expectRight(problem, {});
+  }
+}
+
+TEST(EpilogueSchedules, GiveTheSameBytes) {
+  for (const OutputCase& output :
+       {OutputCase{"f32", NumberType::F32}, {"mxfp4", NumberType::E2M1, 32, ScaleFactorLayout::Interleaved128x4}}) {
+    EpilogueProblem problem = makeProblem(130, 149, kAllParts);
+    setOutput(problem, output.type, output.block, output.layout);
+    const EpilogueOutput latest = runEpilogue(problem, {.kernel = "epilogue_staged_32", .schedule = "latest"});
+    EXPECT_EQ(firstDifference(problem, latest), "");
+    for (const std::string schedule : {"earliest", "random"}) {
+      const EpilogueOutput other = runEpilogue(problem, {.kernel = "epilogue_staged_32", .schedule = schedule});
+      EXPECT_EQ(other.elements, latest.elements) << schedule;
+      EXPECT_EQ(other.scales, latest.scales) << schedule;
+      EXPECT_EQ(other.largest, latest.largest) << schedule;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
