@@ -1,0 +1,26 @@
+// The containers in which nvcc puts device code (section .nv_fatbin): PTX and machine code for several architectures, each
+// plain or compressed. The layout was read off files that fatbinary of CUDA 13.0 and 12.4 wrote.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shiftconv::runtime {
+
+struct FatBinaryEntry {
+  bool isPtx = false;
+  uint32_t architecture = 0;    ///< 100 for sm_100, sm_100a and compute_100a
+  std::string text;             ///< of PTX, decompressed
+};
+
+/// The entries of the container at `data`, which may also be a bare PTX text or a machine-code image. Throws Failure
+/// cudaErrorInvalidKernelImage saying what is wrong.
+std::vector<FatBinaryEntry> readFatBinary(const void* data);
+
+/// The PTX to run on an sm_100a device: that for the highest architecture which is not above it. Throws Failure
+/// cudaErrorNoKernelImageForDevice when there is none; `origin` names the program or file.
+std::string choosePtx(const std::vector<FatBinaryEntry>& entries, const std::string& origin);
+
+}  // namespace shiftconv::runtime

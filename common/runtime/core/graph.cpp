@@ -1,0 +1,306 @@
+#include "common/runtime/core/graph.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace shiftconv::runtime {
+namespace {
+
+/// Nodes run one after the other in a fixed order; what the graph leaves unordered is kept as clocks. A node goes on in the
+/// stream of its first dependency that nobody else has gone on in; the first of the others starts a stream of its own.
+class Run {
+ public:
+  Run(ExecutableGraph& executable, Clock before) : executable_(executable), before_(std::move(before)) {}
+
+  /// What has finished when all of the graph has.
+  Clock run() {
+    Clock after = before_;
+    for (GraphNode* node : executable_.order) {
+      Clock finished = before_;
+      for (const GraphNode* dependency : node->dependencies) join(finished, reached_.at(dependency));
+      uint64_t& number = executable_.work[node->branch];
+      finished[node->branch] = number;  // earlier launches of the graph, and the node this one goes on from
+      perform(*node, {node->branch, ++number, finished});
+      Clock& reached = reached_[node];
+      reached = std::move(finished);
+      reached[node->branch] = number;
+      join(reached, inside_);
+      join(after, reached);
+    }
+    return after;
+  }
+
+ private:
+  void perform(GraphNode& node, const Place& place) {
+    inside_.clear();
+    if (!node.enabled) return;
+    if (const auto* wait = std::get_if<EventWaitWork>(&node.work)) {
+      inside_ = wait->event->reached;
+    } else if (const auto* record = std::get_if<EventRecordWork>(&node.work)) {
+      record->event->recorded = true;
+      record->event->time = std::chrono::steady_clock::now();
+      record->event->reached = place.finished;
+      record->event->reached[place.stream] = place.number;
+    } else {
+      runtime::perform(node.work, place);
+    }
+  }
+
+  ExecutableGraph& executable_;
+  const Clock before_;
+  std::map<const GraphNode*, Clock> reached_;
+  Clock inside_;  ///< what an event node has brought
+};
+
+/// Puts the nodes of child graphs in place of the nodes that hold them.
+void flatten(Graph& graph) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    GraphNode* const node = graph.nodes[i].get();
+    const auto* child = std::get_if<ChildWork>(&node->work);
+    if (child == nullptr) continue;
+    std::map<const GraphNode*, GraphNode*> copies;
+    const std::shared_ptr<Graph> inner = child->graph->clone(copies);
+    const std::vector<GraphNode*> leaves = inner->leaves();
+    for (const auto& innerNode : inner->nodes)
+      if (innerNode->dependencies.empty()) innerNode->dependencies = node->dependencies;
+    node->work = EmptyWork{};
+    if (!leaves.empty()) node->dependencies = leaves;
+    for (auto& innerNode : inner->nodes) {
+      innerNode->graph = &graph;
+      graph.nodes.push_back(std::move(innerNode));
+    }
+  }
+}
+
+void assignBranches(const std::vector<GraphNode*>& order) {
+  std::set<const GraphNode*> continued;
+  for (GraphNode* node : order) {
+    const auto first = std::find_if(node->dependencies.begin(), node->dependencies.end(),
+                                    [&](const GraphNode* dependency) { return !continued.contains(dependency); });
+    if (first == node->dependencies.end()) {
+      node->branch = StreamTable::instance().freshStreamId();
+    } else {
+      node->branch = (*first)->branch;
+      continued.insert(*first);
+    }
+  }
+}
+
+[[noreturn]] void refuseInvalid() {
+  throw Failure(cudaErrorStreamCaptureInvalidated, "an earlier call has made the capture invalid");
+}
+
+}  // namespace
+
+cudaGraphNodeType GraphNode::type() const {
+  switch (work.index()) {
+    case 1:
+      return cudaGraphNodeTypeKernel;
+    case 2:
+      return cudaGraphNodeTypeMemcpy;
+    case 3:
+      return cudaGraphNodeTypeMemset;
+    case 4:
+      return cudaGraphNodeTypeHost;
+    case 5:
+      return cudaGraphNodeTypeMemFree;
+    case 6:
+      return cudaGraphNodeTypeEventRecord;
+    case 7:
+      return cudaGraphNodeTypeWaitEvent;
+    case 8:
+      return cudaGraphNodeTypeGraph;
+    case 9:
+      return cudaGraphNodeTypeMemAlloc;
+    default:
+      return cudaGraphNodeTypeEmpty;
+  }
+}
+
+GraphNode& Graph::add(Work work, const std::vector<GraphNode*>& dependencies) {
+  auto node = std::make_unique<GraphNode>();
+  node->graph = this;
+  node->work = std::move(work);
+  for (GraphNode* dependency : dependencies) {
+    require(dependency->graph == this, "a dependency is a node of another graph");
+    if (std::find(node->dependencies.begin(), node->dependencies.end(), dependency) == node->dependencies.end())
+      node->dependencies.push_back(dependency);
+  }
+  return *nodes.emplace_back(std::move(node));
+}
+
+std::shared_ptr<Graph> Graph::clone(std::map<const GraphNode*, GraphNode*>& copies) const {
+  auto copy = std::make_shared<Graph>();
+  for (const auto& node : nodes) {
+    auto duplicate = std::make_unique<GraphNode>(*node);
+    duplicate->graph = copy.get();
+    copies[node.get()] = duplicate.get();
+    copy->nodes.push_back(std::move(duplicate));
+  }
+  for (const auto& node : copy->nodes)
+    for (GraphNode*& dependency : node->dependencies) dependency = copies.at(dependency);
+  return copy;
+}
+
+std::vector<GraphNode*> Graph::ordered() const {
+  std::vector<GraphNode*> order;
+  std::set<const GraphNode*> done;
+  while (order.size() < nodes.size()) {
+    const size_t before = order.size();
+    for (const auto& node : nodes) {
+      const auto isDone = [&](const GraphNode* dependency) { return done.contains(dependency); };
+      if (done.contains(node.get()) || !std::all_of(node->dependencies.begin(), node->dependencies.end(), isDone)) continue;
+      order.push_back(node.get());
+      done.insert(node.get());
+    }
+    require(order.size() > before, "the graph has a circle");
+  }
+  return order;
+}
+
+std::vector<GraphNode*> Graph::leaves() const {
+  std::set<const GraphNode*> needed;
+  for (const auto& node : nodes) needed.insert(node->dependencies.begin(), node->dependencies.end());
+  std::vector<GraphNode*> leaves;
+  for (const auto& node : nodes)
+    if (!needed.contains(node.get())) leaves.push_back(node.get());
+  return leaves;
+}
+
+GraphTable& GraphTable::instance() {
+  static auto* const table = new GraphTable;
+  return *table;
+}
+
+std::shared_ptr<Graph> GraphTable::create() {
+  auto graph = std::make_shared<Graph>();
+  keep(graph);
+  return graph;
+}
+
+std::shared_ptr<Graph> GraphTable::find(cudaGraph_t handle) {
+  const auto found = graphs_.find(reinterpret_cast<Graph*>(handle));
+  require(found != graphs_.end(), "this is no graph");
+  return found->second;
+}
+
+void GraphTable::destroy(cudaGraph_t handle) {
+  find(handle);
+  graphs_.erase(reinterpret_cast<Graph*>(handle));
+}
+
+GraphNode& GraphTable::findNode(cudaGraphNode_t handle) {
+  for (const auto& [graph, owner] : graphs_)
+    for (const auto& node : graph->nodes)
+      if (node.get() == reinterpret_cast<GraphNode*>(handle)) return *node;
+  throw Failure(cudaErrorInvalidValue, "this is no node of a graph");
+}
+
+ExecutableGraph& GraphTable::instantiate(const Graph& graph, unsigned long long flags) {
+  auto executable = std::make_unique<ExecutableGraph>();
+  executable->graph = graph.clone(executable->copies);
+  flatten(*executable->graph);
+  executable->order = executable->graph->ordered();
+  assignBranches(executable->order);
+  executable->flags = flags;
+  ExecutableGraph& made = *executable;
+  executables_.emplace(&made, std::move(executable));
+  return made;
+}
+
+ExecutableGraph& GraphTable::findExecutable(cudaGraphExec_t handle) {
+  const auto found = executables_.find(reinterpret_cast<ExecutableGraph*>(handle));
+  require(found != executables_.end(), "this is no executable graph");
+  return *found->second;
+}
+
+void GraphTable::destroyExecutable(cudaGraphExec_t handle) {
+  findExecutable(handle);
+  executables_.erase(reinterpret_cast<ExecutableGraph*>(handle));
+}
+
+void capture(Stream& stream, Work work) {
+  Capture& capture = *stream.capturing.capture;
+  if (capture.invalid) refuseInvalid();
+  stream.capturing.tips = {&capture.graph->add(std::move(work), stream.capturing.tips)};
+}
+
+void beginCapture(Stream& stream, cudaStreamCaptureMode mode, std::shared_ptr<Graph> graph, std::vector<GraphNode*> tips) {
+  static unsigned long long captures = 0;
+  if (stream.isLegacy) throw Failure(cudaErrorStreamCaptureUnsupported, "the legacy default stream cannot capture");
+  if (stream.capturing.capture) throw Failure(cudaErrorIllegalState, "the stream is capturing already");
+  auto capture = std::make_shared<Capture>();
+  capture->graph = std::move(graph);
+  capture->origin = &stream;
+  capture->mode = mode;
+  capture->id = ++captures;
+  stream.capturing = {std::move(capture), std::move(tips)};
+}
+
+std::shared_ptr<Graph> endCapture(Stream& stream) {
+  const std::shared_ptr<Capture> capture = stream.capturing.capture;
+  if (!capture) throw Failure(cudaErrorIllegalState, "the stream is not capturing");
+  if (capture->origin != &stream) {
+    capture->invalid = true;
+    throw Failure(cudaErrorStreamCaptureUnmatched, "the capture was begun in another stream");
+  }
+  const std::vector<GraphNode*> tips = stream.capturing.tips;
+  bool joined = true;
+  for (Stream* other : StreamTable::instance().all()) {
+    if (other->capturing.capture != capture) continue;
+    other->capturing = {};
+  }
+  for (const GraphNode* leaf : capture->graph->leaves()) joined &= std::find(tips.begin(), tips.end(), leaf) != tips.end();
+  if (capture->invalid) refuseInvalid();
+  if (!joined) throw Failure(cudaErrorStreamCaptureUnjoined, "work of another stream has not been joined by an event");
+  GraphTable::instance().keep(capture->graph);
+  return capture->graph;
+}
+
+void recordEvent(Event& event, Stream& stream) {
+  if (stream.capturing.capture) {
+    if (stream.capturing.capture->invalid) refuseInvalid();
+    event.captured = stream.capturing;
+    return;
+  }
+  refuseCapturing(stream);
+  event.captured = {};
+  event.recorded = true;
+  event.reached = StreamTable::instance().reachedBy(stream);
+  event.time = std::chrono::steady_clock::now();
+}
+
+void waitForEvent(Stream& stream, Event& event) {
+  if (const std::shared_ptr<Capture>& capture = event.captured.capture) {
+    if (stream.capturing.capture && stream.capturing.capture != capture) {
+      stream.capturing.capture->invalid = capture->invalid = true;
+      throw Failure(cudaErrorStreamCaptureMerge, "the event belongs to another capture");
+    }
+    if (capture->invalid) refuseInvalid();
+    stream.capturing.capture = capture;
+    for (GraphNode* tip : event.captured.tips)
+      if (std::find(stream.capturing.tips.begin(), stream.capturing.tips.end(), tip) == stream.capturing.tips.end())
+        stream.capturing.tips.push_back(tip);
+    return;
+  }
+  if (stream.capturing.capture) {
+    stream.capturing.capture->invalid = true;
+    throw Failure(cudaErrorStreamCaptureIsolation, "the event was recorded outside of the capture");
+  }
+  join(stream.finished, event.reached);
+}
+
+void launchGraph(ExecutableGraph& executable, Stream& stream) {
+  if (stream.capturing.capture) {
+    capture(stream, ChildWork{executable.graph});
+    return;
+  }
+  refuseCapturing(stream);
+  StreamTable& streams = StreamTable::instance();
+  Clock before = streams.reachedBy(stream);
+  join(before, streams.host());
+  join(stream.finished, Run(executable, std::move(before)).run());
+}
+
+}  // namespace shiftconv::runtime

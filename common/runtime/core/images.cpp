@@ -1,0 +1,126 @@
+#include "common/runtime/core/images.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "common/runtime/core/fat_binary.hpp"
+#include "common/runtime/core/settings.hpp"
+
+namespace shiftconv::runtime {
+
+const KernelFacts& Function::facts() const {
+  const KernelFacts* facts = image->loaded().kernel(name);
+  if (facts == nullptr) throw Failure(cudaErrorInvalidDeviceFunction, fmt::format("the device code has no kernel {}", name));
+  return *facts;
+}
+
+VariablePlace Variable::place() const {
+  VariablePlace place;
+  if (!image->loaded().variable(name, place))
+    throw Failure(cudaErrorInvalidSymbol, fmt::format("the device code has no variable {}", name));
+  return place;
+}
+
+const LoadedPtx& Image::loaded() {
+  if (loaded_ == nullptr) {
+    try {
+      const std::string ptx = choosePtx(readFatBinary(data_), origin_);
+      loaded_ = Machine::instance().load(ptx, origin_);
+    } catch (const Failure& failure) {
+      say(failure.what());
+      throw;
+    }
+    placeManaged();
+  }
+  return *loaded_;
+}
+
+Function& Image::declareFunction(std::string_view name) {
+  const auto found = functions_.find(name);
+  if (found != functions_.end()) return *found->second;
+  auto function = std::make_unique<Function>();
+  function->image = this;
+  function->name = name;
+  ImageTable::instance().know(*function);
+  return *functions_.emplace(std::string(name), std::move(function)).first->second;
+}
+
+Function& Image::function(std::string_view name) {
+  if (loaded().kernel(name) == nullptr)
+    throw Failure(cudaErrorSymbolNotFound, fmt::format("{} has no kernel {}", origin_, name));
+  return declareFunction(name);
+}
+
+VariablePlace Image::variable(std::string_view name) {
+  VariablePlace place;
+  if (!loaded().variable(name, place))
+    throw Failure(cudaErrorSymbolNotFound, fmt::format("{} has no variable {}", origin_, name));
+  return place;
+}
+
+void Image::placeManaged() {
+  for (const Variable* variable : managed_) {
+    const VariablePlace place = variable->place();
+    Machine::instance().shareWithHost(place.address, place.bytes);
+    *variable->managedPointer = reinterpret_cast<void*>(place.address);
+  }
+}
+
+ImageTable& ImageTable::instance() {
+  static auto* const table = new ImageTable;
+  return *table;
+}
+
+Image& ImageTable::add(const void* data, std::string origin) {
+  auto image = std::make_unique<Image>(data, std::move(origin));
+  Image& added = *image;
+  images_.emplace(&added, std::move(image));
+  return added;
+}
+
+Image& ImageTable::addCopy(std::string bytes, std::string origin) {
+  auto kept = std::make_unique<const std::string>(std::move(bytes));
+  Image& added = add(kept->data(), std::move(origin));
+  added.storage = std::move(kept);
+  return added;
+}
+
+void ImageTable::remove(Image& image) {
+  std::erase_if(byHostFunction_, [&](const auto& entry) { return entry.second->image == &image; });
+  std::erase_if(byHostVariable_, [&](const auto& entry) { return entry.second.image == &image; });
+  std::erase_if(functions_, [&](const void* entry) { return static_cast<const Function*>(entry)->image == &image; });
+  images_.erase(&image);
+}
+
+Image& ImageTable::findImage(const void* handle) {
+  auto* image = static_cast<Image*>(const_cast<void*>(handle));
+  if (!images_.contains(image)) throw Failure(cudaErrorInvalidResourceHandle, "this is no module");
+  return *image;
+}
+
+void ImageTable::nameVariable(const void* hostVariable, Variable variable) {
+  Variable& kept = byHostVariable_[hostVariable] = std::move(variable);
+  if (kept.managedPointer != nullptr) kept.image->addManaged(kept);
+}
+
+Function& ImageTable::function(const void* hostFunctionOrHandle) {
+  const auto found = byHostFunction_.find(hostFunctionOrHandle);
+  if (found != byHostFunction_.end()) return *found->second;
+  if (functions_.contains(hostFunctionOrHandle)) return *static_cast<Function*>(const_cast<void*>(hostFunctionOrHandle));
+  throw Failure(cudaErrorInvalidDeviceFunction, "this is no kernel of the program");
+}
+
+Function& ImageTable::functionOfHandle(const void* handle) {
+  if (!functions_.contains(handle)) throw Failure(cudaErrorInvalidResourceHandle, "this is no kernel");
+  return *static_cast<Function*>(const_cast<void*>(handle));
+}
+
+VariablePlace ImageTable::variable(const void* hostVariable) {
+  const auto found = byHostVariable_.find(hostVariable);
+  if (found == byHostVariable_.end()) throw Failure(cudaErrorInvalidSymbol, "this is no device variable of the program");
+  return found->second.place();
+}
+
+}  // namespace shiftconv::runtime

@@ -1,0 +1,20 @@
+// The device that programs see: like a B200, with as many multiprocessors as the user asks for and the memory of the host.
+#pragma once
+
+#include "common/runtime/core/failure.hpp"
+
+namespace shiftconv::runtime {
+
+inline constexpr const char* kDeviceName = "emulated sm_100a";
+/// Of the runtime and the driver that are emulated.
+inline constexpr int kCudaVersion = CUDART_VERSION;
+
+const cudaDeviceProp& deviceProperties();
+/// By the numbers of cudaDeviceAttr and CUdevice_attribute, which are the same. Throws Failure cudaErrorInvalidValue.
+int deviceAttribute(int attribute);
+/// Refuses every device but 0.
+void requireDevice(int device);
+/// Limits of cudaLimit and CUlimit, which a program may set and read back. Throws Failure cudaErrorUnsupportedLimit.
+size_t& deviceLimit(int limit);
+
+}  // namespace shiftconv::runtime

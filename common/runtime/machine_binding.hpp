@@ -1,0 +1,103 @@
+// The emulated machine as the CUDA runtime uses it. machine_binding.cpp is the only file of this folder that knows the emulator.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/runtime/core/failure.hpp"
+
+namespace shiftconv::runtime {
+
+/// By stream: all work up to that number has finished.
+using Clock = std::map<uint64_t, uint64_t>;
+
+/// The place of one piece of work among the work of all streams, for the hazard checker.
+struct Place {
+  uint64_t stream = 0;
+  uint64_t number = 0;
+  Clock finished;
+};
+
+struct Extent {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+struct LaunchShape {
+  Extent grid, block, cluster;
+  uint32_t dynamicSharedBytes = 0;
+};
+
+struct ParameterShape {
+  uint32_t offset = 0, bytes = 0;
+};
+
+/// What the PTX says about a kernel.
+struct KernelFacts {
+  std::vector<ParameterShape> parameters;
+  uint32_t staticSharedBytes = 0;
+  uint32_t localBytes = 0;
+  uint32_t maximumThreads = 1024;  ///< of a block: .maxntid or .reqntid
+  uint32_t maximumRegisters = 0;   ///< .maxnreg; 0: not given
+  Extent requiredCluster{0, 0, 0}; ///< .reqnctapercluster; zeros: not given
+};
+
+/// A variable of a loaded module.
+struct VariablePlace {
+  uint64_t address = 0, bytes = 0;
+};
+
+/// PTX that has been loaded. Its variables live as long as it.
+class LoadedPtx {
+ public:
+  virtual ~LoadedPtx() = default;
+  virtual std::vector<std::string> kernels() const = 0;
+  /// Nothing when there is no such kernel.
+  virtual const KernelFacts* kernel(std::string_view name) const = 0;
+  /// False when there is no such variable.
+  virtual bool variable(std::string_view name, VariablePlace& place) const = 0;
+  /// Runs a kernel to completion; `arguments[i]` points at the value of parameter i. Throws Failure, which is sticky when the
+  /// kernel had begun.
+  virtual void launch(std::string_view kernel, const LaunchShape& shape, std::span<const void* const> arguments,
+                      const Place& place) const = 0;
+};
+
+/// The device, with what its user chose in the variables EMURUN_* of the environment (see settings.hpp).
+class Machine {
+ public:
+  /// The one device. Made at first use and never destroyed, as programs call the API until the very end.
+  static Machine& instance();
+  virtual ~Machine() = default;
+
+  /// 256-byte aligned, poisoned. Throws Failure cudaErrorMemoryAllocation.
+  virtual uint64_t allocate(uint64_t bytes) = 0;
+  virtual void release(uint64_t address) = 0;
+  virtual void registerHost(void* base, uint64_t bytes) = 0;
+  virtual void unregisterHost(void* base) = 0;
+  /// The host writes the range whenever it likes: none of it ever counts as never written.
+  virtual void shareWithHost(uint64_t address, uint64_t bytes) = 0;
+  /// True when the range lies in one allocation, variable or registered range.
+  virtual bool contains(uint64_t address, uint64_t bytes) const = 0;
+  /// Host pointer to device memory for work called `name` at `place`. With hazards looked for, asks whether work that is not
+  /// ordered before it uses the bytes. Throws Failure.
+  virtual std::byte* access(const char* name, const Place& place, uint64_t address, uint64_t bytes, bool writes) = 0;
+  /// The same question without an access, for releases.
+  virtual void checkRelease(const char* name, const Place& place, uint64_t address, uint64_t bytes) = 0;
+
+  /// Throws Failure naming the image when the PTX cannot be executed.
+  virtual std::shared_ptr<const LoadedPtx> load(std::string_view ptx, std::string name) = 0;
+
+  virtual unsigned multiprocessors() const = 0;
+  virtual uint64_t memoryBytes() const = 0;
+  virtual uint64_t allocatedBytes() const = 0;
+  /// Tables of what every kernel did, as `emurun --counters` prints them; empty when they are not asked for.
+  virtual std::string counters() const = 0;
+};
+
+}  // namespace shiftconv::runtime
