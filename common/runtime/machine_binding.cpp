@@ -143,13 +143,14 @@ auto translated(Body&& body) {
 
 class EmulatedMachine final : public Machine {
  public:
-  EmulatedMachine() : options_(optionsOfEnvironment()), multiprocessors_(multiprocessorsOfEnvironment()), counted_(countersWanted()) {}
+  EmulatedMachine()
+      : options_(optionsOfEnvironment()), multiprocessors_(multiprocessorsOfEnvironment()), counted_(countersWanted()) {}
 
   uint64_t allocate(uint64_t bytes) override {
     const uint64_t used = memory().allocatedBytes();
     if (bytes > memoryBytes() || used > memoryBytes() - bytes)
-      throw Failure(cudaErrorMemoryAllocation, fmt::format("{} bytes were asked for, but the device has {}, {} of them in use",
-                                                           bytes, memoryBytes(), used));
+      throw Failure(cudaErrorMemoryAllocation,
+                    fmt::format("{} bytes were asked for, but the device has {}, {} of them in use", bytes, memoryBytes(), used));
     return translated([&] { return memory().allocate(bytes); });
   }
   void release(uint64_t address) override {
@@ -225,7 +226,8 @@ class EmulatedMachine final : public Machine {
   /// Each pair of instructions once in the whole run.
   void report(const std::vector<Hazard>& hazards) {
     for (const Hazard& hazard : hazards) {
-      const auto key = std::tuple(hazard.kind, hazard.first.kernel + hazard.first.where, hazard.second.kernel + hazard.second.where);
+      const auto key =
+          std::tuple(hazard.kind, hazard.first.kernel + hazard.first.where, hazard.second.kernel + hazard.second.where);
       if (!reported_.insert(key).second) continue;
       if (RunResult* result = runResult()) ++result->hazards;
       say(describe(hazard));
@@ -293,8 +295,20 @@ std::shared_ptr<const LoadedPtx> EmulatedMachine::load(std::string_view ptx, std
 
 }  // namespace
 
+namespace {
+
+EmulatedMachine* theMachine = nullptr;
+
+/// When the process ends, behind everything that the program does then.
+__attribute__((destructor)) void printCounters() {
+  const std::string text = theMachine == nullptr ? std::string() : theMachine->counters();
+  if (!text.empty()) say("counters\n" + text);
+}
+
+}  // namespace
+
 Machine& Machine::instance() {
-  static auto* const machine = new EmulatedMachine;
+  static EmulatedMachine* const machine = theMachine = new EmulatedMachine;
   return *machine;
 }
 

@@ -43,9 +43,9 @@ struct KernelFacts {
   std::vector<ParameterShape> parameters;
   uint32_t staticSharedBytes = 0;
   uint32_t localBytes = 0;
-  uint32_t maximumThreads = 1024;  ///< of a block: .maxntid or .reqntid
-  uint32_t maximumRegisters = 0;   ///< .maxnreg; 0: not given
-  Extent requiredCluster{0, 0, 0}; ///< .reqnctapercluster; zeros: not given
+  uint32_t maximumThreads = 1024;   ///< of a block: .maxntid or .reqntid
+  uint32_t maximumRegisters = 0;    ///< .maxnreg; 0: not given
+  Extent requiredCluster{0, 0, 0};  ///< .reqnctapercluster; zeros: not given
 };
 
 /// A variable of a loaded module.

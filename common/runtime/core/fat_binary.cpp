@@ -115,7 +115,11 @@ FatBinaryEntry readEntry(const EntryHeader& header, std::string_view payload) {
 
 std::vector<FatBinaryEntry> readFatBinary(const void* data) {
   const auto* bytes = static_cast<const char*>(data);
-  if (std::memcmp(bytes, "\x7f" "ELF", 4) == 0) return {FatBinaryEntry{}};
+  if (std::memcmp(bytes,
+                  "\x7f"
+                  "ELF",
+                  4) == 0)
+    return {FatBinaryEntry{}};
   ContainerHeader header;
   std::memcpy(&header, bytes, sizeof header.magic);
   if (header.magic != kMagic) {
@@ -131,7 +135,8 @@ std::vector<FatBinaryEntry> readFatBinary(const void* data) {
     EntryHeader entry;
     const char* const begin = bytes + header.headerBytes + at;
     std::memcpy(&entry, begin, sizeof entry);
-    if (entry.headerBytes < sizeof entry || entry.headerBytes > header.bytes - at || entry.bytes > header.bytes - at - entry.headerBytes)
+    if (entry.headerBytes < sizeof entry || entry.headerBytes > header.bytes - at ||
+        entry.bytes > header.bytes - at - entry.headerBytes)
       refuse(fmt::format("the entry at byte {} runs past the {} bytes of its container", at, header.bytes));
     entries.push_back(readEntry(entry, {begin + entry.headerBytes, entry.bytes}));
     at += entry.headerBytes + entry.bytes;

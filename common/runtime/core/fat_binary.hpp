@@ -11,8 +11,8 @@ namespace shiftconv::runtime {
 
 struct FatBinaryEntry {
   bool isPtx = false;
-  uint32_t architecture = 0;    ///< 100 for sm_100, sm_100a and compute_100a
-  std::string text;             ///< of PTX, decompressed
+  uint32_t architecture = 0;  ///< 100 for sm_100, sm_100a and compute_100a
+  std::string text;           ///< of PTX, decompressed
 };
 
 /// The entries of the container at `data`, which may also be a bare PTX text or a machine-code image. Throws Failure

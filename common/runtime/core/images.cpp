@@ -48,15 +48,13 @@ Function& Image::declareFunction(std::string_view name) {
 }
 
 Function& Image::function(std::string_view name) {
-  if (loaded().kernel(name) == nullptr)
-    throw Failure(cudaErrorSymbolNotFound, fmt::format("{} has no kernel {}", origin_, name));
+  if (loaded().kernel(name) == nullptr) throw Failure(cudaErrorSymbolNotFound, fmt::format("{} has no kernel {}", origin_, name));
   return declareFunction(name);
 }
 
 VariablePlace Image::variable(std::string_view name) {
   VariablePlace place;
-  if (!loaded().variable(name, place))
-    throw Failure(cudaErrorSymbolNotFound, fmt::format("{} has no variable {}", origin_, name));
+  if (!loaded().variable(name, place)) throw Failure(cudaErrorSymbolNotFound, fmt::format("{} has no variable {}", origin_, name));
   return place;
 }
 

@@ -38,7 +38,8 @@ void checkLaunch(const KernelWork& kernel) {
   if (block.x > kThreadsPerBlock || block.y > kThreadsPerBlock || block.z > kMaximumBlockZ || block.count() > kThreadsPerBlock)
     refuse(cudaErrorInvalidConfiguration, fmt::format("the block ({},{},{}) is too large", block.x, block.y, block.z));
   if (block.count() > facts.maximumThreads)
-    refuse(cudaErrorInvalidValue, fmt::format("{} threads in a block, but it was compiled for {}", block.count(), facts.maximumThreads));
+    refuse(cudaErrorInvalidValue,
+           fmt::format("{} threads in a block, but it was compiled for {}", block.count(), facts.maximumThreads));
   if (uint64_t{shape.dynamicSharedBytes} + facts.staticSharedBytes > kSharedPerBlockOptIn ||
       shape.dynamicSharedBytes > static_cast<uint32_t>(function.maximumDynamicShared))
     refuse(cudaErrorInvalidValue,
@@ -52,9 +53,9 @@ void checkLaunch(const KernelWork& kernel) {
   if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
     refuse(cudaErrorInvalidClusterSize, "the cluster does not divide the grid");
   if (!kernel.cooperative) return;
-  const uint64_t resident =
-      static_cast<uint64_t>(residentClusters(function, static_cast<uint32_t>(block.count()), shape.dynamicSharedBytes,
-                                             static_cast<uint32_t>(ctas))) * ctas;
+  const uint64_t resident = static_cast<uint64_t>(residentClusters(function, static_cast<uint32_t>(block.count()),
+                                                                   shape.dynamicSharedBytes, static_cast<uint32_t>(ctas))) *
+                            ctas;
   if (grid.count() > resident)
     refuse(cudaErrorCooperativeLaunchTooLarge, fmt::format("{} CTAs, but {} are resident at once", grid.count(), resident));
 }

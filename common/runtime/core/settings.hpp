@@ -12,25 +12,14 @@
 //   EMURUN_COUNTERS           1: tables of what the kernels did, when the program ends
 //   EMURUN_TRACE              1: every call and its result
 //   EMURUN_LOG                file that takes reports, traces and counters instead of standard error
-//   EMURUN_RESULT_FD          a descriptor of emurun's shared Result
+//   EMURUN_RESULT_FD          a descriptor of emurun's shared RunResult
 #pragma once
 
-#include <cstdint>
 #include <string>
 
-#include "common/runtime/cuda_headers.hpp"
+#include "common/runtime/core/run_result.hpp"
 
 namespace shiftconv::runtime {
-
-/// What the library tells emurun about a run, in memory that both map.
-struct RunResult {
-  static constexpr uint64_t kMagic = 0x31'6e75'7275'6d65;  // "emurun1"
-  uint64_t magic;
-  uint64_t calls;     ///< of the two APIs
-  uint64_t launches;  ///< kernels run
-  uint64_t hazards;   ///< different ones, summed over launches
-  uint64_t failures;  ///< kernels that failed, and functions that are not there
-};
 
 /// nullptr when the program does not run under emurun.
 RunResult* runResult();

@@ -60,7 +60,8 @@ std::byte* row(const char* name, const Place& place, std::byte* address, uint64_
 
 /// Rows that lie end to end on both sides are one row.
 template <class Action>
-void forEachRow(const CopyWork::Side& to, const CopyWork::Side& from, uint64_t width, uint64_t height, uint64_t depth, Action&& action) {
+void forEachRow(const CopyWork::Side& to, const CopyWork::Side& from, uint64_t width, uint64_t height, uint64_t depth,
+                Action&& action) {
   if (to.rowPitch == width && from.rowPitch == width) {
     width *= height;
     height = 1;
@@ -103,19 +104,20 @@ void perform(const FillWork& fill, const Place& place) {
 }  // namespace
 
 void check(const Work& work) {
-  std::visit(Overloaded{[](const KernelWork& kernel) { checkLaunch(kernel); }, [](const CopyWork& copy) { checkCopy(copy); },
-                        [](const FillWork& fill) { checkFill(fill); },
-                        [](const FreeWork& free) {
-                          const Allocation* allocation = MemoryTable::instance().find(free.address);
-                          require(allocation != nullptr && allocation->address == free.address, "this is no allocation");
-                        },
-                        [](const HostWork& host) { require(host.function != nullptr, "the function is null"); }, [](const auto&) {}},
-             work);
+  std::visit(
+      Overloaded{[](const KernelWork& kernel) { checkLaunch(kernel); }, [](const CopyWork& copy) { checkCopy(copy); },
+                 [](const FillWork& fill) { checkFill(fill); },
+                 [](const FreeWork& free) {
+                   const Allocation* allocation = MemoryTable::instance().find(free.address);
+                   require(allocation != nullptr && allocation->address == free.address, "this is no allocation");
+                 },
+                 [](const HostWork& host) { require(host.function != nullptr, "the function is null"); }, [](const auto&) {}},
+      work);
 }
 
 void perform(const Work& work, const Place& place) {
-  std::visit(Overloaded{[&](const KernelWork& kernel) { perform(kernel, place); }, [&](const CopyWork& copy) { perform(copy, place); },
-                        [&](const FillWork& fill) { perform(fill, place); },
+  std::visit(Overloaded{[&](const KernelWork& kernel) { perform(kernel, place); },
+                        [&](const CopyWork& copy) { perform(copy, place); }, [&](const FillWork& fill) { perform(fill, place); },
                         [&](const FreeWork& free) { MemoryTable::instance().releaseAt(free.address, place); },
                         [](const HostWork& host) { runHostFunction(host.function, host.data); }, [](const auto&) {}},
              work);

@@ -17,7 +17,8 @@ CopyWork::Side sideOf(cudaArray_t array, const cudaPos& at, const cudaPitchedPtr
   return {toBytes(pointer.ptr) + at.z * plane + at.y * pointer.pitch + at.x, pointer.pitch, plane};
 }
 
-CopyWork pitchedCopy(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height, cudaMemcpyKind kind) {
+CopyWork pitchedCopy(void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height,
+                     cudaMemcpyKind kind) {
   return {.to = {toBytes(to), toPitch, 0}, .from = {toBytes(from), fromPitch, 0}, .width = width, .height = height, .kind = kind};
 }
 
@@ -97,18 +98,17 @@ cudaError_t cudaMemcpyPeer(void* dst, int, const void* src, int, size_t count) {
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* dst, int, const void* src, int, size_t count, cudaStream_t stream) {
-  return call("cudaMemcpyPeerAsync",
-              [&] { copyIn(streamOf(stream), linearCopy(dst, src, count, cudaMemcpyDeviceToDevice)); });
+  return call("cudaMemcpyPeerAsync", [&] { copyIn(streamOf(stream), linearCopy(dst, src, count, cudaMemcpyDeviceToDevice)); });
 }
 
-cudaError_t cudaMemcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height, cudaMemcpyKind kind) {
+cudaError_t cudaMemcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
+                         cudaMemcpyKind kind) {
   return call("cudaMemcpy2D", [&] { copyNow(pitchedCopy(dst, dpitch, src, spitch, width, height, kind)); });
 }
 
 cudaError_t cudaMemcpy2DAsync(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream) {
-  return call("cudaMemcpy2DAsync",
-              [&] { copyIn(streamOf(stream), pitchedCopy(dst, dpitch, src, spitch, width, height, kind)); });
+  return call("cudaMemcpy2DAsync", [&] { copyIn(streamOf(stream), pitchedCopy(dst, dpitch, src, spitch, width, height, kind)); });
 }
 
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* p) {
@@ -153,8 +153,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t coun
 }
 
 cudaError_t cudaGetSymbolAddress(void** devPtr, const void* symbol) {
-  return call("cudaGetSymbolAddress",
-              [&] { *devPtr = reinterpret_cast<void*>(ImageTable::instance().variable(symbol).address); });
+  return call("cudaGetSymbolAddress", [&] { *devPtr = reinterpret_cast<void*>(ImageTable::instance().variable(symbol).address); });
 }
 
 cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {

@@ -17,11 +17,13 @@ unsigned deviceFlags = cudaDeviceScheduleAuto;
 }  // namespace
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  return call("cudaGetDeviceCount", [&] { *count = 1; }, Api::RuntimeQuery);
+  return call(
+      "cudaGetDeviceCount", [&] { *count = 1; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  return call("cudaGetDevice", [&] { *device = 0; }, Api::RuntimeQuery);
+  return call(
+      "cudaGetDevice", [&] { *device = 0; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaSetDevice(int device) {
@@ -51,19 +53,25 @@ cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  return call("cudaGetDeviceProperties", [&] {
-    requireDevice(device);
-    require(properties != nullptr, "the result is null");
-    *properties = deviceProperties();
-  }, Api::RuntimeQuery);
+  return call(
+      "cudaGetDeviceProperties",
+      [&] {
+        requireDevice(device);
+        require(properties != nullptr, "the result is null");
+        *properties = deviceProperties();
+      },
+      Api::RuntimeQuery);
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  return call("cudaDeviceGetAttribute", [&] {
-    requireDevice(device);
-    require(value != nullptr, "the result is null");
-    *value = deviceAttribute(attribute);
-  }, Api::RuntimeQuery);
+  return call(
+      "cudaDeviceGetAttribute",
+      [&] {
+        requireDevice(device);
+        require(value != nullptr, "the result is null");
+        *value = deviceAttribute(attribute);
+      },
+      Api::RuntimeQuery);
 }
 
 cudaError_t cudaDeviceSynchronize() {
@@ -144,11 +152,13 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  return call("cudaDriverGetVersion", [&] { *version = kCudaVersion; }, Api::RuntimeQuery);
+  return call(
+      "cudaDriverGetVersion", [&] { *version = kCudaVersion; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  return call("cudaRuntimeGetVersion", [&] { *version = kCudaVersion; }, Api::RuntimeQuery);
+  return call(
+      "cudaRuntimeGetVersion", [&] { *version = kCudaVersion; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaProfilerStart() {

@@ -99,14 +99,12 @@ cudaError_t cudaGraphClone(cudaGraph_t* pGraphClone, cudaGraph_t originalGraph) 
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaKernelNodeParams* pNodeParams) {
-  return call("cudaGraphAddKernelNode",
-              [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*pNodeParams)); });
+  return call("cudaGraphAddKernelNode", [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaMemcpy3DParms* pCopyParams) {
-  return call("cudaGraphAddMemcpyNode",
-              [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, copyOf(*pCopyParams)); });
+  return call("cudaGraphAddMemcpyNode", [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, copyOf(*pCopyParams)); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
@@ -201,12 +199,14 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodePar
     work.pointers.clear();
     for (auto& argument : work.arguments) work.pointers.push_back(argument.data());
     const Extent &grid = work.shape.grid, &block = work.shape.block;
-    *pNodeParams = {work.function, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, work.shape.dynamicSharedBytes,
-                    work.pointers.data(), nullptr};
+    *pNodeParams = {
+        work.function, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, work.shape.dynamicSharedBytes, work.pointers.data(),
+        nullptr};
   });
 }
 
-cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attr, const cudaLaunchAttributeValue* value) {
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attr,
+                                            const cudaLaunchAttributeValue* value) {
   return call("cudaGraphKernelNodeSetAttribute", [&] {
     cudaLaunchAttribute attribute{};
     attribute.id = attr;
@@ -245,8 +245,7 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long*
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* pNodeParams) {
-  return call("cudaGraphExecKernelNodeSetParams",
-              [&] { replaceWork(executableNode(hGraphExec, node), workOf(*pNodeParams)); });
+  return call("cudaGraphExecKernelNodeSetParams", [&] { replaceWork(executableNode(hGraphExec, node), workOf(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void* dst, const void* src,
@@ -255,9 +254,9 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaG
               [&] { replaceWork(executableNode(hGraphExec, node), linearCopy(dst, src, count, kind)); });
 }
 
-cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, const cudaMemsetParams* pNodeParams) {
-  return call("cudaGraphExecMemsetNodeSetParams",
-              [&] { replaceWork(executableNode(hGraphExec, node), workOf(*pNodeParams)); });
+cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                             const cudaMemsetParams* pNodeParams) {
+  return call("cudaGraphExecMemsetNodeSetParams", [&] { replaceWork(executableNode(hGraphExec, node), workOf(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, unsigned int isEnabled) {
@@ -270,7 +269,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph, 
     ExecutableGraph& executable = graphs().findExecutable(hGraphExec);
     ExecutableGraph& fresh = graphs().instantiate(*graphs().find(hGraph), executable.flags);
     bool same = fresh.order.size() == executable.order.size();
-    for (size_t i = 0; same && i < fresh.order.size(); ++i) same = fresh.order[i]->work.index() == executable.order[i]->work.index();
+    for (size_t i = 0; same && i < fresh.order.size(); ++i)
+      same = fresh.order[i]->work.index() == executable.order[i]->work.index();
     for (size_t i = 0; same && i < fresh.order.size(); ++i) executable.order[i]->work = fresh.order[i]->work;
     graphs().destroyExecutable(GraphTable::handleOf(fresh));
     if (resultInfo != nullptr) {
@@ -289,8 +289,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
-  return call("cudaGraphLaunch",
-              [&] { launchGraph(graphs().findExecutable(graphExec), StreamTable::instance().find(stream)); });
+  return call("cudaGraphLaunch", [&] { launchGraph(graphs().findExecutable(graphExec), StreamTable::instance().find(stream)); });
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec) {

@@ -110,9 +110,8 @@ cudaError_t cudaFuncGetParamInfo(const void* func, size_t paramIndex, size_t* pa
 }
 
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* functionPtr, const void* symbolPtr) {
-  return call("cudaGetFuncBySymbol", [&] {
-    *functionPtr = reinterpret_cast<cudaFunction_t>(&ImageTable::instance().function(symbolPtr));
-  });
+  return call("cudaGetFuncBySymbol",
+              [&] { *functionPtr = reinterpret_cast<cudaFunction_t>(&ImageTable::instance().function(symbolPtr)); });
 }
 
 cudaError_t cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {

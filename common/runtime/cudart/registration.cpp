@@ -22,7 +22,8 @@ void __cudaRegisterFunction(void** handle, const char* hostFunction, char* devic
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes, CUstream_st* stream);
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* sharedBytes, void* stream);
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* hostFunction);
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t sharedBytes, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                               cudaStream_t stream);
 }
 #pragma GCC visibility pop
 
@@ -88,8 +89,8 @@ char __cudaInitModule(void** handle) {
   return call("__cudaInitModule", [&] { ImageTable::instance().findImage(handle).loaded(); }) == cudaSuccess ? 1 : 0;
 }
 
-void __cudaRegisterFunction(void** handle, const char* hostFunction, char*, const char* deviceName, int, uint3*, uint3*, dim3*, dim3*,
-                            int*) {
+void __cudaRegisterFunction(void** handle, const char* hostFunction, char*, const char* deviceName, int, uint3*, uint3*, dim3*,
+                            dim3*, int*) {
   call("__cudaRegisterFunction", [&] {
     ImageTable& images = ImageTable::instance();
     images.nameFunction(hostFunction, images.findImage(handle).declareFunction(deviceName));
@@ -102,22 +103,25 @@ unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes, 
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* sharedBytes, void* stream) {
-  return call("__cudaPopCallConfiguration", [&] {
-    if (configurations.empty()) throw Failure(cudaErrorMissingConfiguration, "no launch was configured");
-    const Configuration configuration = configurations.back();
-    configurations.pop_back();
-    *grid = configuration.grid;
-    *block = configuration.block;
-    *sharedBytes = configuration.sharedBytes;
-    *static_cast<cudaStream_t*>(stream) = configuration.stream;
-  }, Api::RuntimeQuery);
+  return call(
+      "__cudaPopCallConfiguration",
+      [&] {
+        if (configurations.empty()) throw Failure(cudaErrorMissingConfiguration, "no launch was configured");
+        const Configuration configuration = configurations.back();
+        configurations.pop_back();
+        *grid = configuration.grid;
+        *block = configuration.block;
+        *sharedBytes = configuration.sharedBytes;
+        *static_cast<cudaStream_t*>(stream) = configuration.stream;
+      },
+      Api::RuntimeQuery);
 }
 
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* hostFunction) {
-  return call("__cudaGetKernel",
-              [&] { *kernel = reinterpret_cast<cudaKernel_t>(&ImageTable::instance().function(hostFunction)); });
+  return call("__cudaGetKernel", [&] { *kernel = reinterpret_cast<cudaKernel_t>(&ImageTable::instance().function(hostFunction)); });
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t sharedBytes, cudaStream_t stream) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t sharedBytes,
+                               cudaStream_t stream) {
   return call("__cudaLaunchKernel", [&] { launchKernel(kernel, grid, block, arguments, sharedBytes, stream, false); });
 }

@@ -162,8 +162,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return call("cudaStreamBeginCapture",
-              [&] { beginCapture(streams().find(stream), mode, std::make_shared<Graph>(), {}); });
+  return call("cudaStreamBeginCapture", [&] { beginCapture(streams().find(stream), mode, std::make_shared<Graph>(), {}); });
 }
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,

@@ -1,0 +1,113 @@
+#include "examples/emurun/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "common/device/emulated_options.hpp"
+#include "common/emulator/options.hpp"
+
+namespace emurun {
+namespace {
+
+constexpr const char* kFooter = R"(The program must have been linked with the shared runtime and must hold PTX for compute_100a:
+  nvcc -cudart shared -gencode arch=compute_100a,code=compute_100a -lineinfo -o program program.cu
+  emurun --hazards warn ./program its arguments
+
+Exit status: that of the program; 1 for a wrong command line, 2 for a program that cannot be run here, and 5 when the program itself
+succeeded but hazards were seen.)";
+
+/// Checks the value as the library will and remembers it for the program.
+void set(Options& options, const std::string& option, const std::string& variable, const std::string& name,
+         const std::string& value) {
+  shiftconv::emulator::Options parsed;
+  const shiftconv::Status status = shiftconv::device::setEmulatedOption(parsed, name, value);
+  if (!status.ok()) throw CLI::ValidationError(option, status.message());
+  options.environment[variable] = value;
+}
+
+void setSemantics(Options& options, const std::vector<std::string>& choices) {
+  std::string all;
+  for (const std::string& choice : choices) {
+    const size_t equals = choice.find('=');
+    if (equals == std::string::npos) throw CLI::ValidationError("--semantics", fmt::format("'{}' is not of the form U3=1", choice));
+    set(options, "--semantics", "EMURUN_SEMANTICS", "semantics." + choice.substr(0, equals), choice.substr(equals + 1));
+    all += (all.empty() ? "" : ",") + choice;
+  }
+  if (!all.empty()) options.environment["EMURUN_SEMANTICS"] = all;
+}
+
+void listSemantics() {
+  for (const shiftconv::emulator::UnprovenQuestion& question : shiftconv::emulator::unprovenQuestions()) {
+    fmt::print("{}  {}\n", question.name, question.question);
+    for (size_t i = 0; i < question.alternatives.size(); ++i)
+      fmt::print("    {}={}: {}{}\n", question.name, i, question.alternatives[i], i == 0 ? " (default)" : "");
+  }
+}
+
+}  // namespace
+
+bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
+  CLI::App app("Runs an unmodified CUDA program on the emulated sm_100a device: no GPU and no driver are needed.", "emurun");
+  app.footer(kFooter);
+  app.get_formatter()->column_width(34);
+  app.prefix_command();
+  std::string policy, seed, hazards, numerics, semanticsFile, threads, limit;
+  std::vector<std::string> semantics;
+  unsigned multiprocessors = 0;
+  bool counters = false, trace = false;
+  app.add_option("--policy", policy, "When asynchronous operations complete: earliest (default), latest or random");
+  app.add_option("--seed", seed, "Seed of the random policy (default 1); launch i uses seed + i");
+  app.add_option("--hazards", hazards,
+                 "Look for races and missing fences: off (default), warn or error (the first one ends a launch)");
+  app.add_option("--numerics", numerics, "Tensor core arithmetic: hardware (default) or fast");
+  app.add_option("--semantics", semantics, "U3=1: an alternative of an unproven behaviour; repeatable; `list` shows them")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--semantics-file", semanticsFile, "JSON of the probe kit: what a GPU was seen to do");
+  app.add_option("--sms", multiprocessors, "Multiprocessors of the device (default 148, as a B200)")->check(CLI::Range(1u, 1024u));
+  app.add_option("--threads", threads, "Host threads (default: one per core)");
+  app.add_option("--instruction-limit", limit, "Stop a launch after so many warp instructions");
+  app.add_option("--log", options.log, "File for reports, traces and counters (default: standard error)");
+  app.add_flag("--counters", counters, "What every kernel did, in numbers, when the program ends");
+  app.add_flag("--trace", trace, "Every call of the CUDA API with its result");
+  try {
+    app.parse(argc, argv);
+    if (semantics == std::vector<std::string>{"list"}) {
+      listSemantics();
+      exitCode = 0;
+      return false;
+    }
+    const auto pass = [&](const char* option, const char* variable, const char* name, const std::string& value) {
+      if (!value.empty()) set(options, option, variable, name, value);
+    };
+    pass("--policy", "EMURUN_SCHEDULE", "schedule", policy);
+    pass("--seed", "EMURUN_SEED", "seed", seed);
+    pass("--hazards", "EMURUN_HAZARDS", "hazards", hazards);
+    pass("--numerics", "EMURUN_NUMERICS", "numerics", numerics);
+    pass("--semantics-file", "EMURUN_SEMANTICS_FILE", "semantics.file", semanticsFile);
+    pass("--threads", "EMURUN_HOST_THREADS", "host_threads", threads);
+    pass("--instruction-limit", "EMURUN_INSTRUCTION_LIMIT", "instruction_limit", limit);
+    setSemantics(options, semantics);
+    if (multiprocessors != 0) options.environment["EMURUN_SMS"] = std::to_string(multiprocessors);
+    if (counters) options.environment["EMURUN_COUNTERS"] = "1";
+    if (trace) options.environment["EMURUN_TRACE"] = "1";
+    options.hazards = !hazards.empty() && hazards != "off";
+    options.command = app.remaining();
+    if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
+    if (options.command.empty()) throw CLI::ValidationError("program", "no program was named");
+    if (options.command.front().starts_with('-')) throw CLI::ValidationError(options.command.front(), "there is no such option");
+  } catch (const CLI::Success& success) {  // --help
+    exitCode = app.exit(success);
+    return false;
+  } catch (const CLI::Error& error) {
+    fmt::print(stderr, "emurun: {}\nRun emurun --help for the options.\n", error.what());
+    exitCode = exit_code::kUsage;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace emurun
