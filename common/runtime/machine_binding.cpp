@@ -14,6 +14,7 @@
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/hazards/host_work.hpp"
+#include "common/emulator/tma/tensor_map.hpp"
 #include "common/runtime/core/settings.hpp"
 
 namespace shiftconv::runtime {
@@ -104,7 +105,7 @@ bool countersWanted() {
 }
 
 emulator::hazards::StreamPlace toStreamPlace(const Place& place) { return {place.stream, place.number, place.finished}; }
-machine::Dim3 toDim3(const Extent& extent) { return {extent.x, extent.y, extent.z}; }
+Dim3 toDim3(const Extent& extent) { return {extent.x, extent.y, extent.z}; }
 
 Extent toExtent(const std::optional<std::vector<uint32_t>>& values, uint32_t missing) {
   Extent extent{missing, missing, missing};
@@ -128,6 +129,10 @@ KernelFacts factsOf(const emulator::isa::Program& program, const emulator::isa::
   facts.maximumRegisters = directives.maximumRegisters.value_or(0);
   facts.requiredCluster = toExtent(directives.requiredCluster, 0);
   return facts;
+}
+
+void requireEncoded(const std::string& refusal) {
+  if (!refusal.empty()) throw Failure(cudaErrorInvalidValue, "tensor map: " + refusal);
 }
 
 /// Runs `body`, which may throw what the emulator throws about memory.
@@ -168,8 +173,7 @@ class EmulatedMachine final : public Machine {
   std::byte* access(const char* name, const Place& place, uint64_t address, uint64_t bytes, bool writes) override {
     if (options_.hazards == HazardMode::Off) return translated([&] { return memory().access(address, bytes, 1, writes); });
     // As work of a stream, not as an act of the host that comes before everything.
-    const machine::GlobalMemory::DeviceScope scope;
-    std::byte* const pointer = translated([&] { return memory().access(address, bytes, 1, writes); });
+    std::byte* const pointer = translated([&] { return memory().deviceAccess(address, bytes, 1, writes); });
     checkHazards(name, place, address, bytes, writes);
     return pointer;
   }
@@ -178,6 +182,20 @@ class EmulatedMachine final : public Machine {
   }
 
   std::shared_ptr<const LoadedPtx> load(std::string_view ptx, std::string name) override;
+
+  void encode(const layout::TiledMap& map, layout::TensorMapImage& image) const override {
+    requireEncoded(emulator::tma::encodeTiled(map, image));
+  }
+  void encode(const layout::Im2colMap& map, layout::TensorMapImage& image) const override {
+    requireEncoded(emulator::tma::encodeIm2col(map.tensor, map.pixels, image));
+  }
+  bool decode(const layout::TensorMapImage& image, layout::Im2colMap& map, bool& isIm2col) const override {
+    const auto decoded = emulator::tma::decode(image);
+    if (!decoded) return false;
+    isIm2col = decoded->pixels.has_value();
+    map = {decoded->tensor, decoded->pixels.value_or(layout::PixelBox{})};
+    return true;
+  }
 
   unsigned multiprocessors() const override { return multiprocessors_; }
   uint64_t memoryBytes() const override { return memoryBytes_; }
@@ -195,9 +213,12 @@ class EmulatedMachine final : public Machine {
     options.place = toStreamPlace(place);
     if (RunResult* result = runResult()) ++result->launches;
     try {
-      emulator::LaunchReport report = emulator_.launch(
-          module, kernel, {toDim3(shape.grid), toDim3(shape.block), toDim3(shape.cluster), shape.dynamicSharedBytes}, arguments,
-          options);
+      emulator::LaunchReport report = emulator_.launch(module, kernel,
+                                                       {.grid = toDim3(shape.grid),
+                                                        .block = toDim3(shape.block),
+                                                        .cluster = toDim3(shape.cluster),
+                                                        .dynamicSharedBytes = shape.dynamicSharedBytes},
+                                                       arguments, options);
       this->report(report.hazards);
       if (!counted_) return;
       device::KernelCounters& sum = counters_[std::string(kernel)];
@@ -216,7 +237,7 @@ class EmulatedMachine final : public Machine {
   void checkHazards(const char* name, const Place& place, uint64_t address, uint64_t bytes, bool writes) {
     emulator::hazards::Reporter reporter(options_.hazards);
     try {
-      emulator::hazards::checkHostWork(memory().watch(), reporter, name, toStreamPlace(place), address, bytes, writes);
+      emulator::hazards::checkHostWork(emulator_.shadow(), reporter, name, toStreamPlace(place), address, bytes, writes);
     } catch (const EmulatorError& error) {
       throw Failure(cudaErrorLaunchFailure, error.what(), true);
     }

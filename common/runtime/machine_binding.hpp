@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/layout/tensor_map.hpp"
 #include "common/runtime/core/failure.hpp"
 
 namespace shiftconv::runtime {
@@ -92,6 +93,12 @@ class Machine {
 
   /// Throws Failure naming the image when the PTX cannot be executed.
   virtual std::shared_ptr<const LoadedPtx> load(std::string_view ptx, std::string name) = 0;
+
+  /// Throws Failure cudaErrorInvalidValue naming the argument and the limit it breaks.
+  virtual void encode(const layout::TiledMap& map, layout::TensorMapImage& image) const = 0;
+  virtual void encode(const layout::Im2colMap& map, layout::TensorMapImage& image) const = 0;
+  /// False when the image is no tensor map.
+  virtual bool decode(const layout::TensorMapImage& image, layout::Im2colMap& map, bool& isIm2col) const = 0;
 
   virtual unsigned multiprocessors() const = 0;
   virtual uint64_t memoryBytes() const = 0;

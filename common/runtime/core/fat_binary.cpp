@@ -113,8 +113,9 @@ FatBinaryEntry readEntry(const EntryHeader& header, std::string_view payload) {
 
 }  // namespace
 
-std::vector<FatBinaryEntry> readFatBinary(const void* data) {
+std::vector<FatBinaryEntry> readFatBinary(const void* data, uint64_t limit) {
   const auto* bytes = static_cast<const char*>(data);
+  if (limit < sizeof(ContainerHeader)) refuse(fmt::format("it has {} bytes", limit));
   if (std::memcmp(bytes,
                   "\x7f"
                   "ELF",
@@ -130,6 +131,8 @@ std::vector<FatBinaryEntry> readFatBinary(const void* data) {
     return {std::move(entry)};
   }
   std::memcpy(&header, bytes, sizeof header);
+  if (header.headerBytes < sizeof header || header.headerBytes > limit || header.bytes > limit - header.headerBytes)
+    refuse(fmt::format("the container says {} bytes, but there are {}", header.bytes, limit));
   std::vector<FatBinaryEntry> entries;
   for (uint64_t at = 0; at + sizeof(EntryHeader) <= header.bytes;) {
     EntryHeader entry;

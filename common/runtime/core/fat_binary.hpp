@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,9 @@ struct FatBinaryEntry {
   std::string text;           ///< of PTX, decompressed
 };
 
-/// The entries of the container at `data`, which may also be a bare PTX text or a machine-code image. Throws Failure
-/// cudaErrorInvalidKernelImage saying what is wrong.
-std::vector<FatBinaryEntry> readFatBinary(const void* data);
+/// The entries of the container at `data`, which may also be a bare PTX text (ended by a zero) or machine code. `bytes`: how
+/// many there are, where that is known. Throws Failure cudaErrorInvalidKernelImage saying what is wrong.
+std::vector<FatBinaryEntry> readFatBinary(const void* data, uint64_t bytes = std::numeric_limits<uint64_t>::max());
 
 /// The PTX to run on an sm_100a device: that for the highest architecture which is not above it. Throws Failure
 /// cudaErrorNoKernelImageForDevice when there is none; `origin` names the program or file.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "common/runtime/core/fat_binary.hpp"
@@ -26,7 +28,7 @@ VariablePlace Variable::place() const {
 const LoadedPtx& Image::loaded() {
   if (loaded_ == nullptr) {
     try {
-      const std::string ptx = choosePtx(readFatBinary(data_), origin_);
+      const std::string ptx = choosePtx(storage_.empty() ? readFatBinary(data_) : readFatBinary(data_, storage_.size()), origin_);
       loaded_ = Machine::instance().load(ptx, origin_);
     } catch (const Failure& failure) {
       say(failure.what());
@@ -71,18 +73,38 @@ ImageTable& ImageTable::instance() {
   return *table;
 }
 
-Image& ImageTable::add(const void* data, std::string origin) {
-  auto image = std::make_unique<Image>(data, std::move(origin));
-  Image& added = *image;
-  images_.emplace(&added, std::move(image));
-  return added;
+Image& ImageTable::keep(std::unique_ptr<Image> image) {
+  Image& kept = *image;
+  images_.emplace(&kept, std::move(image));
+  return kept;
 }
 
-Image& ImageTable::addCopy(std::string bytes, std::string origin) {
-  auto kept = std::make_unique<const std::string>(std::move(bytes));
-  Image& added = add(kept->data(), std::move(origin));
-  added.storage = std::move(kept);
-  return added;
+Image& ImageTable::loadNow(Image& image) {
+  try {
+    image.loaded();
+  } catch (...) {
+    remove(image);
+    throw;
+  }
+  return image;
+}
+
+Image& ImageTable::load(const void* data) {
+  const void* code = data;
+  Wrapper wrapper;
+  std::memcpy(&wrapper.magic, data, sizeof wrapper.magic);
+  if (wrapper.magic == Wrapper::kMagic) {
+    std::memcpy(&wrapper, data, sizeof wrapper);
+    code = wrapper.data;
+  }
+  return loadNow(add(code, "the module"));
+}
+
+Image& ImageTable::loadFile(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  if (!file || bytes.empty()) throw Failure(cudaErrorFileNotFound, fmt::format("{} cannot be read", path));
+  return loadNow(keep(std::make_unique<Image>(std::move(bytes), path)));
 }
 
 void ImageTable::remove(Image& image) {

@@ -43,6 +43,9 @@ struct Variable {
 class Image {
  public:
   Image(const void* data, std::string origin) : data_(data), origin_(std::move(origin)) {}
+  Image(std::string bytes, std::string origin) : storage_(std::move(bytes)), data_(storage_.c_str()), origin_(std::move(origin)) {}
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
 
   const LoadedPtx& loaded();
   bool isLoaded() const { return loaded_ != nullptr; }
@@ -54,10 +57,9 @@ class Image {
   /// Sets the program's pointers to its managed variables.
   void placeManaged();
   void addManaged(Variable& variable) { managed_.push_back(&variable); }
-  /// Bytes that the image owns, when it was not the program that holds them.
-  std::unique_ptr<const std::string> storage;
 
  private:
+  const std::string storage_;  ///< when it is not the program that keeps the bytes
   const void* data_;
   std::string origin_;
   std::shared_ptr<const LoadedPtx> loaded_;
@@ -65,14 +67,24 @@ class Image {
   std::vector<Variable*> managed_;
 };
 
+/// fatbinary_section.h: __fatBinC_Wrapper_t, which holds the address of a fat binary.
+struct Wrapper {
+  static constexpr int kMagic = 0x466243b1;
+  static constexpr int kLinkedVersion = 2;
+  int magic = 0, version = 0;
+  const void* data = nullptr;
+  void* prelinked = nullptr;
+};
+
 class ImageTable {
  public:
   static ImageTable& instance();
 
   /// `data`: a fat binary, PTX text or machine code, which must live as long as the image.
-  Image& add(const void* data, std::string origin);
-  /// The same, of which the image keeps a copy.
-  Image& addCopy(std::string bytes, std::string origin);
+  Image& add(const void* data, std::string origin) { return keep(std::make_unique<Image>(data, std::move(origin))); }
+  /// Code that a program hands in, loaded at once: the image is gone again when it cannot be. Throws Failure.
+  Image& load(const void* data);
+  Image& loadFile(const char* path);
   void remove(Image& image);
   Image& findImage(const void* handle);
 
@@ -89,6 +101,8 @@ class ImageTable {
   void know(Function& function) { functions_.insert(&function); }
 
  private:
+  Image& keep(std::unique_ptr<Image> image);
+  Image& loadNow(Image& image);
   std::map<Image*, std::unique_ptr<Image>> images_;
   std::map<const void*, Function*> byHostFunction_;
   std::map<const void*, Variable> byHostVariable_;

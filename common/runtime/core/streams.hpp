@@ -20,6 +20,9 @@ namespace shiftconv::runtime {
 struct Capture;
 struct GraphNode;
 
+/// Priorities that streams can have; less is more urgent.
+inline constexpr int kGreatestPriority = -5, kLeastPriority = 0;
+
 void join(Clock& into, const Clock& other);
 
 /// What a capturing stream or a captured event stands behind.

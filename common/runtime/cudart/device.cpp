@@ -109,8 +109,8 @@ cudaError_t cudaCtxResetPersistingL2Cache() {
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return call("cudaDeviceGetStreamPriorityRange", [&] {
-    if (least != nullptr) *least = 0;
-    if (greatest != nullptr) *greatest = -5;
+    if (least != nullptr) *least = kLeastPriority;
+    if (greatest != nullptr) *greatest = kGreatestPriority;
   });
 }
 

@@ -30,15 +30,6 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 namespace shiftconv::runtime {
 namespace {
 
-/// fatbinary_section.h: __fatBinC_Wrapper_t.
-struct Wrapper {
-  int magic, version;
-  const void* data;
-  void* prelinked;
-};
-constexpr int kWrapperMagic = 0x466243b1;
-constexpr int kLinkedVersion = 2;
-
 /// What <<<grid, block, shared, stream>>> has pushed and its stub has not popped yet.
 struct Configuration {
   dim3 grid, block;
@@ -57,8 +48,8 @@ void** __cudaRegisterFatBinary(void* wrapper) {
   std::memcpy(&text, wrapper, sizeof text);
   Image* image = nullptr;
   call("__cudaRegisterFatBinary", [&] {
-    if (text.magic != kWrapperMagic) say("the program registers device code in an unknown wrapper");
-    if (text.version == kLinkedVersion)
+    if (text.magic != Wrapper::kMagic) say("the program registers device code in an unknown wrapper");
+    if (text.version == Wrapper::kLinkedVersion)
       say("the program was linked from relocatable device code (-rdc=true), which the emulated device cannot link; compile it "
           "with -rdc=false");
     image = &ImageTable::instance().add(text.data, "the program");

@@ -1,4 +1,5 @@
 // Streams, events and capture: CUDA Runtime API, "Stream Management" and "Event Management".
+#include <algorithm>
 #include <chrono>
 
 #include "common/runtime/core/call.hpp"
@@ -8,16 +9,13 @@ using namespace shiftconv::runtime;
 
 namespace {
 
-constexpr int kGreatestPriority = -5, kLeastPriority = 0;
-
 StreamTable& streams() { return StreamTable::instance(); }
 
 cudaError_t createStream(const char* name, cudaStream_t* stream, unsigned flags, int priority) {
   return call(name, [&] {
     require(stream != nullptr, "the result is null");
     require((flags & ~static_cast<unsigned>(cudaStreamNonBlocking)) == 0, "there is no such flag of a stream");
-    const int clamped = priority < kGreatestPriority ? kGreatestPriority : priority > kLeastPriority ? kLeastPriority : priority;
-    *stream = StreamTable::handleOf(streams().create(flags, clamped));
+    *stream = StreamTable::handleOf(streams().create(flags, std::clamp(priority, kGreatestPriority, kLeastPriority)));
   });
 }
 
