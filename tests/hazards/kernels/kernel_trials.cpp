@@ -61,7 +61,10 @@ emulator::tma::TensorMapImage swizzledMap(emulator::tma::DataType type, uint64_t
     stride *= dims[i];
     if (i + 1 < dims.size()) map.strides[i] = stride;
   }
-  map.swizzle = emulator::tma::Swizzle::B128;
+  const uint32_t width = box.at(0) * emulator::tma::elementBits(type) / 8;
+  map.swizzle = width == 32   ? emulator::tma::Swizzle::B32
+                : width == 64 ? emulator::tma::Swizzle::B64
+                              : emulator::tma::Swizzle::B128;
   emulator::tma::TensorMapImage image;
   if (const std::string why = emulator::tma::encodeTiled(map, image); !why.empty()) throw std::invalid_argument(why);
   return image;
@@ -74,6 +77,7 @@ std::string firstDifference(const std::vector<T>& computed, const std::vector<T>
       return fmt::format("{} element {}: computed {}, expected {}", what, i, computed[i], expected[i]);
   return {};
 }
+template std::string firstDifference(const std::vector<uint8_t>&, const std::vector<uint8_t>&, std::string_view);
 template std::string firstDifference(const std::vector<uint16_t>&, const std::vector<uint16_t>&, std::string_view);
 template std::string firstDifference(const std::vector<uint32_t>&, const std::vector<uint32_t>&, std::string_view);
 template std::string firstDifference(const std::vector<float>&, const std::vector<float>&, std::string_view);

@@ -47,7 +47,7 @@ class DeviceRun {
   std::vector<uint64_t> allocations_;
 };
 
-/// A row-major tensor, dimensions and box innermost first, with 128-byte swizzle. Throws std::invalid_argument.
+/// A row-major tensor, dimensions and box innermost first, with the swizzle of the box's width. Throws std::invalid_argument.
 emulator::tma::TensorMapImage swizzledMap(emulator::tma::DataType type, uint64_t address, std::vector<uint64_t> dims,
                                           std::vector<uint32_t> box);
 

@@ -7,7 +7,7 @@ namespace shiftconv::tests {
 std::vector<Subject> testKernelSubjects() {
   std::vector<Subject> subjects;
   for (const auto make : {pipelinedGemmSubject, scaledGemmSubject, clusterPairSubject, pairGemmSubject, shiftRefillSubject,
-                          scalarExchangeSubject, lastBlockSumSubject})
+                          scalarExchangeSubject, lastBlockSumSubject, epilogueTileSubject})
     subjects.push_back(make());
   subjects.push_back(tensormapEditSubject());
   return subjects;

@@ -19,6 +19,7 @@ Subject pairGemmSubject();
 Subject shiftRefillSubject();
 Subject scalarExchangeSubject();
 Subject lastBlockSumSubject();
+Subject epilogueTileSubject();
 
 /// What the program around the kernel may do wrong.
 enum class HostMistake : uint8_t {

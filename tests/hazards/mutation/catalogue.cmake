@@ -546,3 +546,30 @@ shiftconv_mutant(tensormap_edit matrix_overwritten_while_it_is_read HAZARD
   "    __syncthreads();  // everybody has read the matrix
 "
   "")
+# ---- epilogue_tile -------------------------------------------------------------------------------------------------------------
+shiftconv_mutant(epilogue_tile proxy_fence_behind_the_barrier CORRECT
+  "The storing thread executes the proxy fence behind the barrier: it lies on the path of causality (PTX ISA, causality order)"
+  "    ptx::fenceProxyAsyncShared();
+    __syncthreads();  // everybody has written the tile"
+  "    __syncthreads();  // everybody has written the tile
+    if (threadIdx.x == 0) ptx::fenceProxyAsyncShared();")
+shiftconv_mutant(epilogue_tile one_tile_for_all_turns HAZARD
+  "The next segments are staged in the tile that the last store still reads"
+  "shared.tile[turn]"
+  "shared.tile[0]")
+shiftconv_mutant(epilogue_tile waits_for_the_wrong_number_of_stores HAZARD
+  "The wait lets both stores go on that may still read"
+  "bulkWaitGroupRead<kTiles - 1>"
+  "bulkWaitGroupRead<kTiles>")
+shiftconv_mutant(epilogue_tile leaves_while_a_store_reads HAZARD
+  "The CTA is gone, and its shared memory with it, while the last store still reads"
+  "if (threadIdx.x == 0) ptx::bulkWaitGroup<0>();"
+  "")
+shiftconv_mutant(epilogue_tile waits_until_sources_are_read CORRECT
+  "The kernel's end completes the stores; the CTA only has to wait until they have read"
+  "ptx::bulkWaitGroup<0>();"
+  "ptx::bulkWaitGroupRead<0>();")
+shiftconv_mutant(epilogue_tile largest_without_an_atomic HAZARD
+  "Warps merge their maxima with a load and a store"
+  "gemm::mergeLargest(p, largestBits);"
+  "if (threadIdx.x % 32 == 0 && *p.largest < __uint_as_float(largestBits)) *p.largest = __uint_as_float(largestBits);")
