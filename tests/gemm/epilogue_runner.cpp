@@ -13,8 +13,9 @@
 #include <span>
 #include <stdexcept>
 
+#include "common/device/emulated_device.hpp"
 #include "common/numerics/codec.hpp"
-#include "common/numerics/packed.hpp"
+#include "tests/gemm/device_memory.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -25,10 +26,6 @@ constexpr int32_t kTileRows = 128, kTileColumns = 64;
 constexpr uint32_t kStagingBytes = kTileRows * kTileColumns * 4;
 
 int32_t roundedUp(int32_t value, int32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-void check(const Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.message());
-}
 
 /// One device for every arch and all tests: modules are parsed once.
 struct OpenDevice {
@@ -51,47 +48,6 @@ OpenDevice& openDevice(const std::string& arch) {
   }
   return *opened;
 }
-
-/// Device memory that goes away with the run.
-class Memory {
- public:
-  explicit Memory(device::Device& device) : device_(device) {}
-  ~Memory() {
-    for (const device::Address address : addresses_) static_cast<void>(device_.release(address));
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  template <class Pointer, class Element>
-  Pointer upload(const std::vector<Element>& values) {
-    if (values.empty()) return nullptr;
-    const device::Address address = reserve(values.size() * sizeof(Element));
-    check(device_.copyToDevice(address, values.data(), values.size() * sizeof(Element), 0));
-    return std::bit_cast<Pointer>(address);
-  }
-  template <class Pointer>
-  Pointer poisoned(size_t bytes) {
-    if (bytes == 0) return nullptr;
-    const device::Address address = reserve(bytes);
-    check(device_.fill(address, std::to_integer<uint8_t>(kPoison), bytes, 0));
-    return std::bit_cast<Pointer>(address);
-  }
-  std::vector<std::byte> download(const void* address, size_t bytes) {
-    std::vector<std::byte> values(bytes);
-    if (bytes != 0) check(device_.copyToHost(values.data(), std::bit_cast<device::Address>(address), bytes, 0));
-    return values;
-  }
-
- private:
-  device::Address reserve(size_t bytes) {
-    device::Address address = 0;
-    check(device_.allocate(bytes, address));
-    addresses_.push_back(address);
-    return address;
-  }
-  device::Device& device_;
-  std::vector<device::Address> addresses_;
-};
 
 device::TensorMap outputMap(device::Device& device, const gemm::EpilogueParams& p) {
   using layout::MapSwizzle;
@@ -116,77 +72,7 @@ device::TensorMap outputMap(device::Device& device, const gemm::EpilogueParams& 
   return map;
 }
 
-std::string wrongElement(const EpilogueProblem& problem, const EpilogueOutput& output, int64_t row) {
-  const gemm::EpilogueParams& p = problem.params;
-  for (int64_t column = 0; column < p.columns; ++column) {
-    const uint32_t code = numerics::loadPacked(p.outputType, output.elements.data() + row * p.outputPitch, column);
-    const gemm::Bounded value = gemm::epilogueReference(p, row, column, problem.accumulator(row, column)).scaled;
-    if (!gemm::reachable(p.outputType, value, code))
-      return fmt::format("({}, {}): {:#x} ({}) for {} +- {}", row, column, code, numerics::decode(p.outputType, code), value.value,
-                         value.error);
-  }
-  return {};
-}
-
-std::string wrongBlock(const EpilogueProblem& problem, const EpilogueOutput& output, int64_t row) {
-  const gemm::EpilogueParams& p = problem.params;
-  const numerics::BlockFormat format = *blockFormat(p);
-  for (int32_t block = 0; block < p.outputBlocksPerRow(); ++block) {
-    std::vector<gemm::Bounded> values;
-    std::vector<uint32_t> codes;
-    for (int64_t column = block * p.outputBlock; column < std::min(p.columns, (block + 1) * p.outputBlock); ++column) {
-      values.push_back(gemm::epilogueReference(p, row, column, problem.accumulator(row, column)).scaled);
-      codes.push_back(numerics::loadPacked(p.outputType, output.elements.data() + row * p.outputPitch, column));
-    }
-    const auto offset = static_cast<size_t>(layout::scaleFactorOffset(p.outputScaleLayout, row, block, p.outputBlocksPerRow()));
-    const std::string difference = gemm::blockDifference(format, values, std::to_integer<uint32_t>(output.scales[offset]), codes);
-    if (!difference.empty()) return fmt::format("row {}, block {}: {}", row, block, difference);
-  }
-  return {};
-}
-
-std::string wrongPadding(const EpilogueProblem& problem, const EpilogueOutput& output) {
-  const gemm::EpilogueParams& p = problem.params;
-  auto used = static_cast<size_t>(numerics::packedBytes(p.outputType, p.columns));
-  if (output.byTensorMap) used = (used + 15) / 16 * 16;
-  for (size_t row = 0; row < static_cast<size_t>(p.rows); ++row)
-    for (size_t byte = used; byte < static_cast<size_t>(p.outputPitch); ++byte)
-      if (output.elements[row * static_cast<size_t>(p.outputPitch) + byte] != kPoison)
-        return fmt::format("row {}: byte {} beside the matrix was written", row, byte);
-  if (p.outputBlock == 0 || p.outputScaleLayout != layout::ScaleFactorLayout::Interleaved128x4) return {};
-  const int32_t blocks = p.outputBlocksPerRow();
-  for (int32_t row = 0; row < roundedUp(p.rows, 128); ++row)
-    for (int32_t block = row < p.rows ? blocks : 0; block < roundedUp(blocks, 4); ++block) {
-      const std::byte padding =
-          output.scales[static_cast<size_t>(layout::scaleFactorOffset(p.outputScaleLayout, row, block, blocks))];
-      if (padding != std::byte{0}) return fmt::format("padding factor of row {}, block {} is not 0", row, block);
-    }
-  return {};
-}
-
-std::string wrongLargest(const EpilogueProblem& problem, const EpilogueOutput& output) {
-  const gemm::EpilogueParams& p = problem.params;
-  double low = double{*p.largest}, high = low;
-  bool nan = false;
-  for (int64_t row = 0; row < p.rows; ++row)
-    for (int64_t column = 0; column < p.columns; ++column) {
-      const auto [value, error] = gemm::epilogueReference(p, row, column, problem.accumulator(row, column)).activated;
-      nan = nan || std::isnan(value);
-      low = std::max(low, std::fabs(value) - error);
-      high = std::max(high, std::fabs(value) + error);
-    }
-  if (nan) return std::isnan(output.largest) ? "" : fmt::format("largest: {}, but there are NaN", output.largest);
-  if (double{output.largest} >= low && double{output.largest} <= high) return {};
-  return fmt::format("largest: {}, not from {} to {}", output.largest, low, high);
-}
-
 }  // namespace
-
-std::optional<numerics::BlockFormat> blockFormat(const gemm::EpilogueParams& params) {
-  for (const numerics::BlockFormat& format : numerics::kBlockFormats)
-    if (format.blockSize == params.outputBlock && format.element == params.outputType) return format;
-  return std::nullopt;
-}
 
 gemm::Bounded EpilogueProblem::accumulator(int64_t row, int64_t column) const {
   const uint32_t bits = accumulators[static_cast<size_t>(row * params.columns + column)];
@@ -207,7 +93,7 @@ EpilogueOutput runEpilogue(const EpilogueProblem& problem, const EpilogueRun& ru
     for (int32_t column = 0; column < p.columns; ++column)
       accumulators[static_cast<size_t>(row * pitch + column)] = problem.accumulators[static_cast<size_t>(row * p.columns + column)];
 
-  Memory memory(device);
+  DeviceMemory memory(device);
   const auto elementBytes = static_cast<size_t>(p.rows) * static_cast<size_t>(p.outputPitch);
   const auto scaleBytes = p.outputBlock == 0
                               ? size_t{0}
@@ -246,13 +132,10 @@ EpilogueOutput runEpilogue(const EpilogueProblem& problem, const EpilogueRun& ru
 }
 
 std::string firstDifference(const EpilogueProblem& problem, const EpilogueOutput& output) {
-  for (int64_t row = 0; row < problem.params.rows; ++row) {
-    const std::string difference =
-        problem.params.outputBlock == 0 ? wrongElement(problem, output, row) : wrongBlock(problem, output, row);
-    if (!difference.empty()) return difference;
-  }
-  if (const std::string padding = wrongPadding(problem, output); !padding.empty()) return padding;
-  return problem.params.largest != nullptr ? wrongLargest(problem, output) : "";
+  std::vector<gemm::Bounded> accumulators;
+  for (int64_t row = 0; row < problem.params.rows; ++row)
+    for (int64_t column = 0; column < problem.params.columns; ++column) accumulators.push_back(problem.accumulator(row, column));
+  return firstDifference(problem.params, accumulators, output);
 }
 
 }  // namespace shiftconv::tests

@@ -1,16 +1,13 @@
-// Runs the kernels of epilogue_kernels.cu on an emulated device and compares every byte that they may or must not write.
+// Runs the kernels of epilogue_kernels.cu on an emulated device and has every byte judged that they may or must not write.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "common/device/emulated_device.hpp"
 #include "common/gemm/epilogue/params.hpp"
 #include "common/gemm/reference/epilogue_reference.hpp"
-#include "common/numerics/block_format.hpp"
+#include "tests/gemm/epilogue_judge.hpp"
 
 namespace shiftconv::tests {
 
@@ -36,24 +33,10 @@ struct EpilogueRun {
   std::string schedule = "latest";
 };
 
-struct EpilogueOutput {
-  std::vector<std::byte> elements;  ///< [rows][params.outputPitch], poisoned before the launch
-  std::vector<std::byte> scales;
-  float largest = 0;
-  bool byTensorMap = false;
-};
-
-/// The byte that outputs are filled with beforehand.
-inline constexpr std::byte kPoison{0xab};
-
 /// Launches over all tiles with the hazard checker on. Throws std::runtime_error when the device refuses or reports anything.
 EpilogueOutput runEpilogue(const EpilogueProblem& problem, const EpilogueRun& run);
 
-/// "" or the first thing in the output that the reference does not allow: elements, factors, padding, bytes beside the matrix,
-/// largest.
+/// "" or the first thing in the output that is wrong.
 std::string firstDifference(const EpilogueProblem& problem, const EpilogueOutput& output);
-
-/// The block format that the parameters ask for.
-std::optional<numerics::BlockFormat> blockFormat(const gemm::EpilogueParams& params);
 
 }  // namespace shiftconv::tests
