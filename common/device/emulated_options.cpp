@@ -5,13 +5,12 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "common/device/joined.hpp"
+#include "common/emulator/semantics_report.hpp"
 
 namespace shiftconv::device {
 namespace {
@@ -63,11 +62,10 @@ Status chooseAlternative(emulator::Semantics& semantics, std::string_view name, 
   const std::string_view id = name.substr(kSemanticsPrefix.size());
   for (const emulator::UnprovenQuestion& question : emulator::unprovenQuestions()) {
     if (question.name != id) continue;
-    for (size_t i = 0; i < question.alternatives.size(); ++i)
-      if (text == question.alternatives[i] || text == fmt::to_string(i)) {
-        semantics.choose(question.id, static_cast<uint8_t>(i));
-        return {};
-      }
+    if (const auto alternative = question.find(text)) {
+      semantics.choose(question.id, *alternative);
+      return {};
+    }
     std::string list;
     for (size_t i = 0; i < question.alternatives.size(); ++i)
       list += fmt::format("{}{}: {}", i ? "; " : "", i, question.alternatives[i]);
@@ -81,15 +79,12 @@ Status chooseAlternative(emulator::Semantics& semantics, std::string_view name, 
 
 /// A report of the probe kit (tests/probe), or as much of one as has a member "semantics".
 Status loadSemantics(emulator::Semantics& semantics, std::string_view path) {
-  std::ifstream file{std::string(path)};
-  if (!file) return {StatusCode::NotFound, fmt::format("option \"semantics.file\": cannot read {}", path)};
-  const nlohmann::json report = nlohmann::json::parse(file, nullptr, false);
-  if (!report.is_object() || !report.contains("semantics") || !report["semantics"].is_object())
-    return {StatusCode::InvalidArgument,
-            fmt::format("option \"semantics.file\": {} is no JSON object with an object \"semantics\" in it", path)};
+  const emulator::SemanticsReport report = emulator::readSemanticsReport(std::string(path));
+  if (!report.problem.empty())
+    return {report.unreadable ? StatusCode::NotFound : StatusCode::InvalidArgument,
+            fmt::format("option \"semantics.file\": {}", report.problem)};
   emulator::Semantics loaded = semantics;
-  for (const auto& [id, choice] : report["semantics"].items()) {
-    const std::string text = choice.is_string() ? choice.get<std::string>() : choice.dump();
+  for (const auto& [id, text] : report.choices) {
     const std::string name = std::string(kSemanticsPrefix) + id;
     if (Status status = chooseAlternative(loaded, name, text); !status.ok())
       return {status.code(), fmt::format("{}: {}", path, status.message())};

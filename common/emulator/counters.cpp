@@ -27,6 +27,9 @@ void formatMap(std::string& text, const char* title, const Map& map) {
 
 }  // namespace
 
+const char* toString(Engine engine) { return kEngineNames[static_cast<size_t>(engine)]; }
+const char* toString(Traffic traffic) { return kTrafficNames[static_cast<size_t>(traffic)]; }
+
 Counters& Counters::operator+=(const Counters& other) {
   for (const auto& [name, count] : other.mma) mma[name] += count;
   for (const auto& [name, count] : other.operations) operations[name] += count;

@@ -16,6 +16,9 @@ enum class Engine : uint8_t { Threads, BulkCopy, TensorCore, TensorCopy, TensorL
 /// Between what.
 enum class Traffic : uint8_t { GlobalRead, GlobalWrite, SharedRead, SharedWrite, TmemRead, TmemWrite, Count };
 
+const char* toString(Engine engine);
+const char* toString(Traffic traffic);
+
 /// Plain sums, so that per-cluster counters can be added up.
 struct Counters {
   std::map<std::string, uint64_t> mma;         ///< "kind::f16 m128n64k16 a:tmem ashift" -> count

@@ -8,8 +8,10 @@
 #include <mutex>
 #include <optional>
 
+#include "common/emulator/float_environment.hpp"
 #include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/hazards/reporter.hpp"
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/machine/launcher.hpp"
 
 namespace shiftconv::emulator {
@@ -121,12 +123,13 @@ LoadedModule::~LoadedModule() {
 }
 
 std::shared_ptr<const LoadedModule> Emulator::load(std::string_view ptx, std::string name) {
+  const DefaultFloatEnvironment environment;  // literals are rounded
   ptx::Module parsed = ptx::parseModule(ptx, std::move(name));
   auto module = std::shared_ptr<LoadedModule>(new LoadedModule);
   module->memory_ = &impl_->memory;
   const uint64_t bytes = isa::globalImageBytes(parsed);
   if (bytes != 0) module->globalBase_ = impl_->memory.allocate(bytes);
-  module->program_ = isa::compile(std::move(parsed), module->globalBase_);
+  module->program_ = isa::compile(std::move(parsed), module->globalBase_, instructionSet());
   if (bytes != 0) {
     const std::vector<std::byte>& image = module->program_->globalImage;
     std::memcpy(impl_->memory.access(module->globalBase_, image.size(), 1, true), image.data(), image.size());
@@ -136,6 +139,7 @@ std::shared_ptr<const LoadedModule> Emulator::load(std::string_view ptx, std::st
 
 LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kernelName, const machine::LaunchConfig& config,
                               std::span<const void* const> arguments, const Options& options) {
+  const DefaultFloatEnvironment environment;
   const auto start = std::chrono::steady_clock::now();
   const isa::Program& program = module.program();
   const isa::CompiledFunction* kernel = program.kernel(kernelName);

@@ -40,7 +40,8 @@ class LoadedModule {
   uint64_t globalBase_ = 0;
 };
 
-/// Thread safe: several host threads may launch on one emulator at once.
+/// Thread safe: several host threads may launch on one emulator at once. The floating-point environment of the caller has no effect
+/// on results and is left alone.
 class Emulator {
  public:
   Emulator();

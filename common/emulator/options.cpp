@@ -5,6 +5,12 @@
 
 namespace shiftconv::emulator {
 
+std::optional<uint8_t> UnprovenQuestion::find(std::string_view alternative) const {
+  for (size_t i = 0; i < alternatives.size(); ++i)
+    if (alternative == alternatives[i] || alternative == std::to_string(i)) return static_cast<uint8_t>(i);
+  return std::nullopt;
+}
+
 const std::vector<UnprovenQuestion>& unprovenQuestions() {
   static const std::vector<UnprovenQuestion> questions = {
       {Unproven::U1, "U1", "which 32-lane windows one tcgen05.shift moves", {"all four", "only the window of the address lane"}},

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,6 +66,9 @@ struct UnprovenQuestion {
   std::string_view name;  ///< "U3"
   std::string_view question;
   std::vector<std::string_view> alternatives;  ///< [0] is the default
+
+  /// The alternative with this number or text; nothing: there is none.
+  std::optional<uint8_t> find(std::string_view alternative) const;
 };
 /// Every question, in order of id.
 const std::vector<UnprovenQuestion>& unprovenQuestions();
@@ -88,6 +92,9 @@ struct Options {
   std::vector<std::string> warpRoles;  ///< `warpRoles[i]` names warp i of a CTA in hazard reports; may be short or empty
   unsigned hostThreads = 0;            ///< 0: one per host core
   uint64_t instructionLimit = 0;       ///< warp instructions per launch; 0: none
+  uint32_t multiprocessors = 0;        ///< of the device; 0: as many as the program's target has
+  std::function<void(std::string_view)>
+      print;  ///< takes what kernels print, from any host thread, whole lines or not; empty: stdout
   /// The place of the launch among the work of all streams, for the hazard checker; nothing: after all that has finished.
   std::optional<hazards::StreamPlace> place;
 };

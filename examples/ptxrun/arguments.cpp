@@ -14,7 +14,6 @@ namespace ptxrun {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using shiftconv::emulator::ptx::Function;
 
 template <class Value>
 Bytes bytesOf(const Value& value) {
@@ -91,7 +90,7 @@ Bytes valueOf(const std::string& argument, const Buffers& buffers) {
 
 }  // namespace
 
-Arguments::Arguments(const std::vector<std::string>& texts, const Function& kernel, Buffers& buffers) {
+Arguments::Arguments(const std::vector<std::string>& texts, const shiftconv::emu::Kernel& kernel, Buffers& buffers) {
   if (texts.size() != kernel.parameters.size())
     throw UserError(fmt::format("kernel {} takes {} parameters, but {} --arg were given; --list shows the parameters", kernel.name,
                                 kernel.parameters.size(), texts.size()));

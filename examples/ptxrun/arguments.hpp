@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "common/emulator/ptx/module.hpp"
 #include "examples/ptxrun/buffers.hpp"
 
 namespace ptxrun {
@@ -17,7 +16,7 @@ class Arguments {
   /// `texts` are the --arg values: buffers (also added to `buffers`), "ref:NAME[+BYTES]", "tmap:FILE or {JSON}",
   /// "bytes:FILE", and scalars "TYPE:VALUE" with TYPE i8..i64, u8..u64, b8..b64, f32, f64.
   /// Throws UserError naming the argument, also when number or sizes do not fit the kernel's parameters.
-  Arguments(const std::vector<std::string>& texts, const shiftconv::emulator::ptx::Function& kernel, Buffers& buffers);
+  Arguments(const std::vector<std::string>& texts, const shiftconv::emu::Kernel& kernel, Buffers& buffers);
 
   std::vector<const void*> pointers() const;
 

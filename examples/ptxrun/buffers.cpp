@@ -4,14 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <cstring>
 
 #include "examples/ptxrun/user_error.hpp"
 
 namespace ptxrun {
 namespace {
 
-constexpr int kPoison = 0xCB;  // -15.6 as f16, -2.7e7 as f32, -875836469 as i32
+constexpr uint8_t kPoison = 0xCB;  // -15.6 as f16, -2.7e7 as f32, -875836469 as i32
 
 std::vector<uint64_t> parseShape(std::string_view text) {
   std::vector<uint64_t> shape;
@@ -34,6 +33,10 @@ void describeArray(Array& array, std::string_view type, std::string_view shape) 
 }
 
 uint64_t byteCount(const Buffer& buffer) { return elementCount(buffer.array.shape) * elementBytes(buffer.array.type); }
+
+void check(const shiftconv::emu::Error& error) {
+  if (error) throw UserError(error.message);
+}
 
 /// Splits at the last `count` colons; the first part may hold colons itself.
 std::vector<std::string_view> splitFromRight(std::string_view text, size_t count) {
@@ -91,12 +94,14 @@ Buffer parseBuffer(std::string_view text) {
 }
 
 Buffers::~Buffers() {
-  for (const auto& [name, buffer] : buffers_) memory_.release(buffer.address);
+  for (const auto& [name, buffer] : buffers_) machine_.release(buffer.address);
 }
 
 const Buffer& Buffers::add(const std::string& name, Buffer buffer) {
   if (buffers_.contains(name)) throw UserError(fmt::format("two buffers are called '{}'", name));
-  buffer.address = memory_.allocate(byteCount(buffer));
+  const auto address = machine_.allocate(byteCount(buffer));
+  if (!address) throw UserError(fmt::format("buffer '{}': {}", name, address.error().message));
+  buffer.address = *address;
   return buffers_.emplace(name, std::move(buffer)).first->second;
 }
 
@@ -111,17 +116,17 @@ const Buffer& Buffers::find(const std::string& name) const {
 void Buffers::reset() {
   for (const auto& [name, buffer] : buffers_) {
     const uint64_t bytes = byteCount(buffer);
-    std::byte* to = memory_.access(buffer.address, bytes, 1, true);
     if (buffer.content == Buffer::Content::File)
-      std::memcpy(to, buffer.array.data.data(), bytes);
+      check(machine_.copyToDevice(buffer.address, buffer.array.data.data(), bytes));
     else
-      std::memset(to, buffer.content == Buffer::Content::Zeros ? 0 : kPoison, bytes);
+      check(machine_.fill(buffer.address, buffer.content == Buffer::Content::Zeros ? 0 : kPoison, bytes));
   }
 }
 
 std::vector<std::byte> Buffers::deviceBytes(const Buffer& buffer) const {
-  const std::byte* from = memory_.access(buffer.address, byteCount(buffer), 1, false);
-  return {from, from + byteCount(buffer)};
+  std::vector<std::byte> bytes(byteCount(buffer));
+  check(machine_.copyToHost(bytes.data(), buffer.address, bytes.size()));
+  return bytes;
 }
 
 std::vector<std::byte> Buffers::outputs() const {

@@ -1,13 +1,14 @@
 // Device buffers that the command line describes.
 #pragma once
 
+#include <shiftconv/emulator.hpp>
+
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/emulator/machine/memory.hpp"
 #include "examples/ptxrun/npy.hpp"
 
 namespace ptxrun {
@@ -29,12 +30,12 @@ bool isBuffer(std::string_view text);
 /// The buffers of one run, by name. The buffer of the i-th --arg is called "i".
 class Buffers {
  public:
-  explicit Buffers(shiftconv::emulator::machine::GlobalMemory& memory) : memory_(memory) {}
+  explicit Buffers(shiftconv::emu::Machine& machine) : machine_(machine) {}
   ~Buffers();
   Buffers(const Buffers&) = delete;
   Buffers& operator=(const Buffers&) = delete;
 
-  /// Allocates the buffer; throws UserError when the name is taken.
+  /// Allocates the buffer; throws UserError when the name is taken, or there is no memory for it.
   const Buffer& add(const std::string& name, Buffer buffer);
   /// Throws UserError listing the known names.
   const Buffer& find(const std::string& name) const;
@@ -49,7 +50,7 @@ class Buffers {
  private:
   std::vector<std::byte> deviceBytes(const Buffer& buffer) const;
 
-  shiftconv::emulator::machine::GlobalMemory& memory_;
+  shiftconv::emu::Machine& machine_;
   std::map<std::string, Buffer> buffers_;
 };
 

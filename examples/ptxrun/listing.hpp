@@ -1,13 +1,13 @@
 // What a module offers, for people.
 #pragma once
 
-#include <string>
+#include <shiftconv/emulator.hpp>
 
-#include "common/emulator/isa/decoder.hpp"
+#include <string>
 
 namespace ptxrun {
 
 /// Kernels with parameters (name, type, size, alignment), static shared memory and performance directives.
-std::string listKernels(const shiftconv::emulator::isa::Program& program);
+std::string listKernels(const shiftconv::emu::Module& module);
 
 }  // namespace ptxrun

@@ -1,12 +1,12 @@
 // ptxrun: loads a PTX file and launches a kernel on the emulated device.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <shiftconv/emulator.hpp>
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "common/emulator/emulator.hpp"
 #include "examples/ptxrun/arguments.hpp"
 #include "examples/ptxrun/buffers.hpp"
 #include "examples/ptxrun/listing.hpp"
@@ -16,107 +16,104 @@
 namespace {
 
 using namespace ptxrun;
-using shiftconv::emulator::Emulator;
-using shiftconv::emulator::EmulatorError;
-using shiftconv::emulator::LaunchReport;
-using shiftconv::emulator::LoadedModule;
-using shiftconv::emulator::machine::Dim3;
-using shiftconv::emulator::machine::LaunchConfig;
-using shiftconv::emulator::ptx::Function;
+using shiftconv::emu::Dim3;
+using shiftconv::emu::Kernel;
+using shiftconv::emu::Launch;
+using shiftconv::emu::Machine;
+using shiftconv::emu::Module;
+using shiftconv::emu::Report;
+using shiftconv::emu::Result;
 
 /// The kernel of that name, or the only one.
-const Function& chooseKernel(const shiftconv::emulator::isa::Program& program, const std::string& name) {
+const Kernel& chooseKernel(const Module& module, const std::string& name) {
   std::vector<std::string> names;
-  const Function* chosen = nullptr;
-  for (const auto& function : program.functions) {
-    if (!function.source->isKernel || function.source->isDeclaration) continue;
-    names.push_back(function.source->name);
-    if (name.empty() || name == names.back()) chosen = function.source;
-  }
-  if (names.empty()) throw UserError(fmt::format("{} holds no kernel", program.module.name));
-  if (chosen == nullptr)
-    throw UserError(fmt::format("{} has no kernel '{}'; it has: {}", program.module.name, name, fmt::join(names, ", ")));
+  for (const Kernel& kernel : module.kernels()) names.push_back(kernel.name);
+  if (names.empty()) throw UserError(fmt::format("{} holds no kernel", module.name()));
   if (name.empty() && names.size() > 1)
-    throw UserError(
-        fmt::format("{} has several kernels; choose one with --kernel: {}", program.module.name, fmt::join(names, ", ")));
+    throw UserError(fmt::format("{} has several kernels; choose one with --kernel: {}", module.name(), fmt::join(names, ", ")));
+  const Kernel* const chosen = name.empty() ? &module.kernels().front() : module.find(name);
+  if (chosen == nullptr)
+    throw UserError(fmt::format("{} has no kernel '{}'; it has: {}", module.name(), name, fmt::join(names, ", ")));
   return *chosen;
 }
 
 /// The first of the two that is given, filled up with ones.
-Dim3 shape(const std::vector<uint32_t>& given, const std::optional<std::vector<uint32_t>>& directive) {
-  const std::vector<uint32_t> numbers = !given.empty() ? given : directive.value_or(std::vector<uint32_t>{});
-  const auto at = [&](size_t i) { return i < numbers.size() ? numbers[i] : 1; };
+Dim3 shape(const std::vector<uint32_t>& given, const std::optional<Dim3>& directive) {
+  if (given.empty()) return directive.value_or(Dim3{});
+  const auto at = [&](size_t i) { return i < given.size() ? given[i] : 1; };
   return {at(0), at(1), at(2)};
 }
 
-std::string describe(const LaunchConfig& config) {
+std::string describe(const Launch& launch) {
   const auto text = [](const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); };
-  return fmt::format("grid {}, block {}, cluster {}, {} bytes of dynamic shared memory", text(config.grid), text(config.block),
-                     text(config.cluster), config.dynamicSharedBytes);
+  return fmt::format("grid {}, block {}, cluster {}, {} bytes of dynamic shared memory", text(launch.grid), text(launch.block),
+                     text(launch.cluster), launch.dynamicSharedBytes);
 }
 
 int run(const ptxrun::Options& options) {
   const std::vector<std::byte> file = readBytes(options.ptxPath);
-  Emulator emulator;
-  std::shared_ptr<const LoadedModule> module;
-  try {
-    module = emulator.load({reinterpret_cast<const char*>(file.data()), file.size()}, options.ptxPath);
-  } catch (const EmulatorError& error) {
-    fmt::print(stderr, "ptxrun: {} cannot be loaded ({})\n{}\n", options.ptxPath, toString(error.kind()), error.what());
+  Machine machine;
+  const Result<Module> module = machine.load({reinterpret_cast<const char*>(file.data()), file.size()}, options.ptxPath);
+  if (!module) {
+    fmt::print(stderr, "ptxrun: {} cannot be loaded ({})\n{}\n", options.ptxPath, toString(module.error().kind),
+               module.error().message);
     return exit_code::kModule;
   }
   if (options.list) {
-    fmt::print("{}", listKernels(module->program()));
+    fmt::print("{}", listKernels(*module));
     return exit_code::kSuccess;
   }
 
-  const Function& kernel = chooseKernel(module->program(), options.kernel);
-  const LaunchConfig config{.grid = shape(options.grid, std::nullopt),
-                            .block = shape(options.block, kernel.directives.requiredThreads),
-                            .cluster = shape(options.cluster, kernel.directives.requiredCluster),
-                            .dynamicSharedBytes = options.dynamicSharedBytes};
-  Buffers buffers(emulator.memory());
+  const Kernel& kernel = chooseKernel(*module, options.kernel);
+  Buffers buffers(machine);
   for (const std::string& text : options.buffers) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) throw UserError(fmt::format("--buffer {}: write NAME=SPEC", text));
     buffers.add(text.substr(0, equals), parseBuffer(std::string_view(text).substr(equals + 1)));
   }
   const Arguments arguments(options.arguments, kernel, buffers);
-  const std::vector<const void*> pointers = arguments.pointers();
+  Launch launch;
+  launch.kernel = kernel.name;
+  launch.grid = shape(options.grid, std::nullopt);
+  launch.block = shape(options.block, kernel.requiredBlock);
+  launch.cluster = shape(options.cluster, kernel.requiredCluster);
+  launch.dynamicSharedBytes = options.dynamicSharedBytes;
+  launch.arguments = arguments.pointers();
+  launch.options = options.machine;
+  launch.options.warpRoles = options.roles;
 
-  fmt::print("kernel {}: {}\n", kernel.name, describe(config));
-  shiftconv::emulator::Options machine = options.machine;
-  machine.warpRoles = options.roles;
+  fmt::print("kernel {}: {}\n", kernel.name, describe(launch));
   std::map<std::string, size_t> hazards;
-  LaunchReport report;
+  shiftconv::emu::Counters counters;
   std::vector<std::byte> firstOutputs;
   bool different = false;
-  for (uint32_t repetition = 0; repetition < options.repeat; ++repetition, ++machine.seed) {
+  uint64_t& seed = launch.options.seed;
+  for (uint32_t repetition = 0; repetition < options.repeat; ++repetition, ++seed) {
     buffers.reset();
-    try {
-      report = emulator.launch(*module, kernel.name, config, pointers, machine);
-    } catch (const EmulatorError& error) {
-      fmt::print(stderr, "ptxrun: launch {} of {} failed (seed {}, {})\n{}\n", repetition + 1, options.repeat, machine.seed,
-                 toString(error.kind()), error.what());
+    const Result<Report> report = machine.launch(*module, launch);
+    if (!report) {
+      fmt::print(stderr, "ptxrun: launch {} of {} failed (seed {}, {})\n{}\n", repetition + 1, options.repeat, seed,
+                 toString(report.error().kind), report.error().message);
       return exit_code::kLaunch;
     }
-    fmt::print("launch {} of {}: {:.3f} ms on the host (seed {})\n", repetition + 1, options.repeat, report.hostSeconds * 1e3,
-               machine.seed);
+    fmt::print("launch {} of {}: {:.3f} ms on the host (seed {})\n", repetition + 1, options.repeat, report->hostSeconds * 1e3,
+               seed);
     // Every launch may show others; the same one is printed once.
-    for (const shiftconv::emulator::Hazard& hazard : report.hazards) {
-      const std::string key = fmt::format("{}|{}|{}", toString(hazard.kind), hazard.first.where, hazard.second.where);
-      if (hazards[key]++ == 0) fmt::print(stderr, "{}\n", describe(hazard));
+    for (const shiftconv::emu::Hazard& hazard : report->hazards) {
+      const std::string key = fmt::format("{}|{}|{}", hazard.kind, hazard.first.where, hazard.second.where);
+      if (hazards[key]++ == 0) fmt::print(stderr, "{}\n", hazard.text);
     }
     if (repetition == 0) {
       firstOutputs = buffers.outputs();
     } else if (!different && buffers.outputs() != firstOutputs) {
       fmt::print(stderr, "ptxrun: the outputs of launch {} (seed {}) differ from those of launch 1 (seed {})\n", repetition + 1,
-                 machine.seed, options.machine.seed);
+                 seed, options.machine.seed);
       different = true;
     }
+    counters = report->counters;
   }
   for (const std::string& line : buffers.save()) fmt::print("{}\n", line);
-  if (options.counters) fmt::print("\n{}", formatCounters(report.counters, options.roles));
+  if (options.counters) fmt::print("\n{}", counters.text);
   if (!hazards.empty()) fmt::print(stderr, "ptxrun: {} different hazards\n", hazards.size());
   return different ? exit_code::kDifferent : hazards.empty() ? exit_code::kSuccess : exit_code::kHazards;
 }
@@ -130,8 +127,6 @@ int main(int argc, char** argv) {
   try {
     return run(options);
   } catch (const UserError& error) {
-    fmt::print(stderr, "ptxrun: {}\n", error.what());
-  } catch (const EmulatorError& error) {  // buffers that the host has no memory for
     fmt::print(stderr, "ptxrun: {}\n", error.what());
   }
   return exit_code::kUsage;

@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <map>
-
-#include "common/device/emulated_options.hpp"
 
 namespace ptxrun {
 namespace {
 
-using namespace shiftconv::emulator;
+using namespace shiftconv::emu;
 
 const char* const kFooter = R"(
 Arguments, one --arg per kernel parameter, in order:
@@ -41,26 +38,12 @@ Exit status: 0 all launches succeeded; 1 the command line or a file is wrong; 2 
 3 a launch failed; 4 the outputs of repeated launches differ; 5 hazards were reported (--hazards warn).
 )";
 
-void chooseSemantics(const std::vector<std::string>& choices, Semantics& semantics) {
+void chooseSemantics(const std::vector<std::string>& choices, shiftconv::emu::Options& options) {
   for (const std::string& choice : choices) {
     const size_t equals = choice.find('=');
-    const std::string name = choice.substr(0, equals);
-    const auto& questions = unprovenQuestions();
-    const auto question =
-        std::find_if(questions.begin(), questions.end(), [&](const UnprovenQuestion& entry) { return entry.name == name; });
-    if (equals == std::string::npos || question == questions.end())
-      throw CLI::ValidationError("--semantics", "'" + choice + "' is not of the form U3=1");
-    const auto alternative =
-        std::find_if(question->alternatives.begin(), question->alternatives.end(),
-                     [&, i = 0](std::string_view) mutable { return std::to_string(i++) == choice.substr(equals + 1); });
-    if (alternative == question->alternatives.end()) {
-      std::string known;
-      for (size_t i = 0; i < question->alternatives.size(); ++i)
-        known += fmt::format("\n  {}={}: {}", name, i, question->alternatives[i]);
-      throw CLI::ValidationError("--semantics",
-                                 fmt::format("'{}' names no alternative of \"{}\":{}", choice, question->question, known));
-    }
-    semantics.choose(question->id, static_cast<uint8_t>(alternative - question->alternatives.begin()));
+    if (equals == std::string::npos) throw CLI::ValidationError("--semantics", "'" + choice + "' is not of the form U3=1");
+    if (const Error error = choose(options, choice.substr(0, equals), choice.substr(equals + 1)))
+      throw CLI::ValidationError("--semantics", fmt::format("'{}' is not of the form U3=1: {}", choice, error.message));
   }
 }
 
@@ -92,16 +75,15 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  const std::map<std::string, SchedulePolicy> policies{
-      {"earliest", SchedulePolicy::Earliest}, {"latest", SchedulePolicy::Latest}, {"random", SchedulePolicy::Random}};
-  app.add_option("--policy", options.machine.policy, "When asynchronous operations complete: earliest, latest or random")
+  const std::map<std::string, Schedule> policies{
+      {"earliest", Schedule::Earliest}, {"latest", Schedule::Latest}, {"random", Schedule::Random}};
+  app.add_option("--policy", options.machine.schedule, "When asynchronous operations complete: earliest, latest or random")
       ->transform(CLI::CheckedTransformer(policies).description(""));
   app.add_option("--seed", options.machine.seed, "Seed of the random policy (default 1); repetition i uses seed + i");
   const std::map<std::string, Numerics> numerics{{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}};
   app.add_option("--numerics", options.machine.numerics, "Tensor core arithmetic: hardware (bit-level model) or fast (f32 FMA)")
       ->transform(CLI::CheckedTransformer(numerics).description(""));
-  const std::map<std::string, HazardMode> hazards{
-      {"off", HazardMode::Off}, {"warn", HazardMode::Warn}, {"error", HazardMode::Error}};
+  const std::map<std::string, Hazards> hazards{{"off", Hazards::Off}, {"warn", Hazards::Warn}, {"error", Hazards::Error}};
   app.add_option("--hazards", options.machine.hazards,
                  "Look for races and missing fences: off (default), warn (report all of them) or error (stop at the first)")
       ->transform(CLI::CheckedTransformer(hazards).description(""));
@@ -120,11 +102,10 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   addList("--roles", options.roles, "Names of the warps of a CTA in that table and in hazard reports: producer,mma,...");
   try {
     app.parse(argc, argv);
-    if (!semanticsFile.empty()) {
-      const shiftconv::Status status = shiftconv::device::setEmulatedOption(options.machine, "semantics.file", semanticsFile);
-      if (!status.ok()) throw CLI::ValidationError("--semantics-file", status.message());
-    }
-    chooseSemantics(semantics, options.machine.semantics);
+    if (!semanticsFile.empty())
+      if (const Error error = readSemantics(options.machine, semanticsFile))
+        throw CLI::ValidationError("--semantics-file", error.message);
+    chooseSemantics(semantics, options.machine);
     for (const auto& [name, numbers] :
          {std::pair{"--grid", &options.grid}, {"--block", &options.block}, {"--cluster", &options.cluster}})
       if (numbers->size() > 3) throw CLI::ValidationError(name, "at most three numbers, x,y,z");

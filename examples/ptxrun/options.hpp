@@ -1,13 +1,11 @@
 // The command line of ptxrun.
 #pragma once
 
+#include <shiftconv/emulator.hpp>
+
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
-
-#include "common/emulator/machine/cluster.hpp"
-#include "common/emulator/options.hpp"
 
 namespace ptxrun {
 
@@ -23,7 +21,7 @@ struct Options {
   uint32_t dynamicSharedBytes = 0;
   std::vector<std::string> arguments;
   std::vector<std::string> buffers;  ///< NAME=SPEC
-  shiftconv::emulator::Options machine;
+  shiftconv::emu::Options machine;
   bool counters = false;
   std::vector<std::string> roles;
   uint32_t repeat = 1;

@@ -13,25 +13,25 @@ namespace ptxrun {
 namespace {
 
 using nlohmann::json;
-using namespace shiftconv::emulator::tma;
+using shiftconv::emu::TensorMap;
+using shiftconv::emu::TensorMapImage;
 
-template <class Enumerator>
-using Names = std::vector<std::pair<std::string_view, Enumerator>>;
+/// A word of the description and its number in cuda.h (CUtensorMapDataType and so on).
+struct Name {
+  std::string_view name;
+  uint32_t number;
+  uint32_t bytes = 0;  ///< of one element, of data types
+};
+using Names = std::vector<Name>;
 
-const Names<DataType> kTypes{{"u8", DataType::U8},           {"u16", DataType::U16},   {"u32", DataType::U32},
-                             {"i32", DataType::S32},         {"u64", DataType::U64},   {"i64", DataType::S64},
-                             {"f16", DataType::F16},         {"f32", DataType::F32},   {"f64", DataType::F64},
-                             {"bf16", DataType::BF16},       {"tf32", DataType::TF32}, {"f32_ftz", DataType::F32Ftz},
-                             {"tf32_ftz", DataType::TF32Ftz}};
-const Names<Swizzle> kSwizzles{{"none", Swizzle::None},
-                               {"32B", Swizzle::B32},
-                               {"64B", Swizzle::B64},
-                               {"128B", Swizzle::B128},
-                               {"128B_ATOM_32B", Swizzle::B128Atom32},
-                               {"128B_ATOM_32B_FLIP_8B", Swizzle::B128Atom32Flip8},
-                               {"128B_ATOM_64B", Swizzle::B128Atom64}};
-const Names<Interleave> kInterleaves{{"none", Interleave::None}, {"16B", Interleave::B16}, {"32B", Interleave::B32}};
-const Names<Fill> kFills{{"zero", Fill::Zero}, {"nan", Fill::NanRequestZeroFma}};
+const Names kTypes{{"u8", 0, 1},       {"u16", 1, 2},   {"u32", 2, 4},      {"i32", 3, 4}, {"u64", 4, 8},
+                   {"i64", 5, 8},      {"f16", 6, 2},   {"f32", 7, 4},      {"f64", 8, 8}, {"bf16", 9, 2},
+                   {"f32_ftz", 10, 4}, {"tf32", 11, 4}, {"tf32_ftz", 12, 4}};
+const Names kSwizzles{{"none", 0},         {"32B", 1}, {"64B", 2}, {"128B", 3}, {"128B_ATOM_32B", 4}, {"128B_ATOM_32B_FLIP_8B", 5},
+                      {"128B_ATOM_64B", 6}};
+const Names kInterleaves{{"none", 0}, {"16B", 1}, {"32B", 2}};
+const Names kFills{{"zero", 0}, {"nan", 1}};
+constexpr size_t kMaximumRank = 5;
 
 /// Reads one JSON object key by key and remembers which were asked for.
 class Object {
@@ -64,13 +64,12 @@ class Object {
     for (size_t i = 0; i < count; ++i) into[i] = asInteger<Integer>(list[i], key);
   }
 
-  template <class Enumerator>
-  Enumerator choice(const char* key, const Names<Enumerator>& names) {
+  const Name& choice(const char* key, const Names& names) {
     const json& value = at(key);
     std::string known;
-    for (const auto& [name, enumerator] : names) {
-      if (value.is_string() && value.get<std::string>() == name) return enumerator;
-      known += fmt::format(" {}", name);
+    for (const Name& entry : names) {
+      if (value.is_string() && value.get<std::string>() == entry.name) return entry;
+      known += fmt::format(" {}", entry.name);
     }
     fail(fmt::format("\"{}\" is {}, but must be one of{}", key, value.dump(), known));
   }
@@ -101,9 +100,10 @@ std::string bufferName(Object& object) {
   return std::to_string(object.integer<uint32_t>("buffer"));
 }
 
-TiledMap tensorOf(Object& object, uint64_t address) {
-  TiledMap map;
-  map.type = object.choice("type", kTypes);
+TensorMap tensorOf(Object& object, uint64_t address) {
+  TensorMap map;
+  const Name& type = object.choice("type", kTypes);
+  map.dataType = type.number;
   const json& dims = object.at("dims");
   if (!dims.is_array() || dims.empty() || dims.size() > kMaximumRank) object.fail("\"dims\" must be a list of 1 to 5 numbers");
   map.rank = static_cast<uint32_t>(dims.size());
@@ -112,13 +112,13 @@ TiledMap tensorOf(Object& object, uint64_t address) {
   if (object.has("strides")) {
     object.integers("strides", map.rank - 1, map.strides);
   } else {
-    uint64_t dense = elementBits(map.type) / 8;
+    uint64_t dense = type.bytes;
     for (uint32_t i = 0; i + 1 < map.rank; ++i) map.strides[i] = dense *= map.dims[i];
   }
   if (object.has("elementStrides")) object.integers("elementStrides", map.rank, map.elementStrides);
-  if (object.has("swizzle")) map.swizzle = object.choice("swizzle", kSwizzles);
-  if (object.has("interleave")) map.interleave = object.choice("interleave", kInterleaves);
-  if (object.has("fill")) map.fill = object.choice("fill", kFills);
+  if (object.has("swizzle")) map.swizzle = object.choice("swizzle", kSwizzles).number;
+  if (object.has("interleave")) map.interleave = object.choice("interleave", kInterleaves).number;
+  if (object.has("fill")) map.fill = object.choice("fill", kFills).number;
   return map;
 }
 
@@ -133,26 +133,24 @@ TensorMapImage tensorMapFromJson(const std::string& text, const std::string& ori
     throw UserError(fmt::format("{}: {}", origin, error.what()));
   }
   Object object(parsed, origin);
-  TiledMap map = tensorOf(object, addressOf(bufferName(object)));
-  TensorMapImage image;
-  std::string refusal;
+  TensorMap map = tensorOf(object, addressOf(bufferName(object)));
   if (object.has("im2col")) {
     if (map.rank < 3) object.fail("\"im2col\" needs 3 to 5 dimensions");
     Object walk(object.at("im2col"), origin + ", \"im2col\"");
-    PixelBox pixels;
+    TensorMap::Pixels pixels;
     walk.integers("lowerCorner", map.rank - 2, pixels.lowerCorner);
     walk.integers("upperCorner", map.rank - 2, pixels.upperCorner);
     pixels.channelsPerPixel = walk.integer<uint32_t>("channelsPerPixel");
     pixels.pixelsPerColumn = walk.integer<uint32_t>("pixelsPerColumn");
     walk.refuseUnknownKeys();
-    refusal = encodeIm2col(map, pixels, image);
+    map.pixels = pixels;
   } else {
     object.integers("box", map.rank, map.box);
-    refusal = encodeTiled(map, image);
   }
   object.refuseUnknownKeys();
-  if (!refusal.empty()) object.fail(refusal);
-  return image;
+  const auto image = encode(map);
+  if (!image) object.fail(image.error().message);
+  return *image;
 }
 
 }  // namespace ptxrun

@@ -15,16 +15,16 @@
 //   }
 #pragma once
 
+#include <shiftconv/emulator.hpp>
+
 #include <functional>
 #include <string>
-
-#include "common/emulator/tma/tensor_map.hpp"
 
 namespace ptxrun {
 
 /// `addressOf` gives the device address of a buffer by name; `origin` names the description in errors.
 /// Throws UserError for malformed JSON, unknown or missing keys, and arguments that the encoder refuses.
-shiftconv::emulator::tma::TensorMapImage tensorMapFromJson(const std::string& text, const std::string& origin,
-                                                           const std::function<uint64_t(const std::string&)>& addressOf);
+shiftconv::emu::TensorMapImage tensorMapFromJson(const std::string& text, const std::string& origin,
+                                                 const std::function<uint64_t(const std::string&)>& addressOf);
 
 }  // namespace ptxrun

@@ -1,5 +1,5 @@
-# cmake -P script: installs the library into an empty folder, builds the consumer project against it, and runs the
-# consumer's programs. Arguments: BUILD_TREE CONSUMER SCRATCH VERSION GENERATOR CC CXX SANITIZE.
+# cmake -P script: installs one component into an empty folder, builds a consumer project against it, and runs the
+# consumer's programs. Arguments: COMPONENT PROGRAMS BUILD_TREE CONSUMER SCRATCH VERSION GENERATOR CC CXX SANITIZE.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -14,7 +14,7 @@ endfunction()
 
 file(REMOVE_RECURSE ${SCRATCH})
 set(prefix ${SCRATCH}/prefix)
-run(${CMAKE_COMMAND} --install ${BUILD_TREE} --component ShiftConv --prefix ${prefix})
+run(${CMAKE_COMMAND} --install ${BUILD_TREE} --component ${COMPONENT} --prefix ${prefix})
 
 set(configure ${CMAKE_COMMAND} -S ${CONSUMER} -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC}
     -DCMAKE_CXX_COMPILER=${CXX})
@@ -24,8 +24,10 @@ if(SANITIZE)
 endif()
 run(${configure} -B ${SCRATCH}/build -DSHIFTCONV_WANTED=${VERSION})
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
-run(${SCRATCH}/build/consumer_c)
-run(${SCRATCH}/build/consumer_cpp)
+string(REPLACE "," ";" programs "${PROGRAMS}")
+foreach(program IN LISTS programs)
+  run(${SCRATCH}/build/${program})
+endforeach()
 
 # The version file must refuse a release with another interface.
 execute_process(COMMAND ${configure} -B ${SCRATCH}/refused -DSHIFTCONV_WANTED=99.0

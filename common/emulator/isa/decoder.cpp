@@ -21,9 +21,11 @@ constexpr size_t kMaximumListedErrors = 20;
 /// Rows found so far by opcode and modifiers: a module repeats few combinations many times.
 class FormCache {
  public:
+  FormCache(const FormTable& table, const program::Target& target) : table_(table), target_(target) {}
   struct Entry {
     const Form* form;
     FormMatch match;
+    std::string missing;  ///< why the target lacks it; empty: it does not
   };
 
   const Entry& find(const ptx::Instruction& instruction) {
@@ -32,11 +34,14 @@ class FormCache {
     const auto found = entries_.find(key_);
     if (found != entries_.end()) return found->second;
     Entry entry;
-    entry.form = findForm(instruction, entry.match);
+    entry.form = table_.find(instruction, entry.match);
+    entry.missing = program::missingOn(target_, instruction);
     return entries_.emplace(key_, std::move(entry)).first->second;
   }
 
  private:
+  const FormTable& table_;
+  const program::Target& target_;
   std::string key_;
   std::unordered_map<std::string, Entry> entries_;
 };
@@ -90,6 +95,7 @@ class FunctionDecoder {
       impl.begin(instruction, out);
       try {
         const FormCache::Entry& entry = cache_.find(instruction);
+        if (!entry.missing.empty()) context.illegal(entry.missing);
         if (entry.form == nullptr) context.unsupported(unknownForm(instruction));
         if (!instruction.guard.empty()) {
           out.guard = context.source({.kind = ptx::Operand::Kind::Register, .text = instruction.guard}, ptx::ScalarType::Pred);
@@ -133,13 +139,14 @@ uint32_t Program::dynamicSharedOffset(const CompiledFunction& kernel) const {
   return (end + dynamicSharedAlignment - 1) / dynamicSharedAlignment * dynamicSharedAlignment;
 }
 
-std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase) {
+std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase, const FormTable& forms) {
   auto program = std::make_shared<Program>();
   program->module = std::move(module);
+  program->target = &program::targetOf(program->module);
   program->globalBase = globalBase;
   program->functions.resize(program->module.functions.size());
   layOut(*program);
-  FormCache cache;
+  FormCache cache(forms, *program->target);
   ErrorList errors;
   for (size_t i = 0; i < program->functions.size(); ++i) {
     program->functions[i].source = &program->module.functions[i];

@@ -7,8 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/emulator/isa/form.hpp"
+#include "common/emulator/isa/form_table.hpp"
 #include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/program/target.hpp"
 #include "common/emulator/ptx/module.hpp"
 
 namespace shiftconv::emulator::isa {
@@ -102,6 +103,7 @@ struct CompiledFunction {
 /// Fixed layout of the variables of a module.
 struct Program {
   ptx::Module module;
+  const program::Target* target = nullptr;  ///< what the module was made for, and is executed as
   std::vector<CompiledFunction> functions;  ///< same indices as module.functions
   /// Static shared variables, from offset 0; they and the dynamic ones live behind machine::kReservedSharedBytes.
   /// Function-scope ones are called "function::name"; those of kernels overlay each other behind all the others.
@@ -127,6 +129,7 @@ class DecodeContext {
   const ptx::Instruction& instruction() const;
   DecodedInstruction& out();
   const Program& program() const;
+  const program::Target& target() const { return *program().target; }
   const ptx::Function& function() const;
 
   /// Slot of a source operand read as `type`: a register, a special register, the address of a symbol, or an
@@ -178,8 +181,9 @@ class DecodeContext {
 };
 
 /// Decodes every function of the module. Errors name the PTX line, the source line and the text.
-/// `globalBase` is where the module's global variables will live.
-std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase);
+/// `globalBase` is where the module's global variables will live. Instructions that the module's target lacks, or that `forms`
+/// has no row for, are refused.
+std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase, const FormTable& forms);
 /// Layout only (sizes of the global image), so that a caller can allocate before compile().
 uint64_t globalImageBytes(const ptx::Module& module);
 

@@ -58,20 +58,13 @@ FormFamily tensorForms();         // tcgen05.*
 FormFamily matrixForms();         // ldmatrix stmatrix movmatrix
 FormFamily launchControlForms();  // clusterlaunchcontrol
 
-/// The families in the order the decoder searches them, with a heading for documentation.
+/// A family with its heading for documentation.
 struct NamedFamily {
   std::string_view heading;
   FormFamily (*forms)();
 };
-const std::vector<NamedFamily>& formFamilies();
-
-/// The rows of all families, in that order.
-const std::vector<Form>& allForms();
 
 /// True when the opcode and the modifiers, in this order, fit the pattern; fills `match` (views into `syntax`).
 bool matches(std::string_view syntax, const ptx::Instruction& instruction, FormMatch& match);
-
-/// The row for an instruction, or nullptr.
-const Form* findForm(const ptx::Instruction& instruction, FormMatch& match);
 
 }  // namespace shiftconv::emulator::isa

@@ -11,7 +11,7 @@ const std::vector<RefusedForm>& refusedForms() {
   constexpr std::string_view kTexture = "textures and surfaces are not modelled";
   constexpr std::string_view kVideo = "video instructions are not implemented";
   static const std::vector<RefusedForm> forms = {
-      {"wgmma", {}, kIllegal, "wgmma is an instruction of sm_90a only; kernels for sm_100 use tcgen05.mma"},
+      {"wgmma", {}, kMissing, "the warpgroup products of sm_90a are not implemented yet"},
       {"shfl", {}, kIllegal, kOldWarp},
       {"vote", {}, kIllegal, kOldWarp},
       {"tcgen05", {"sp"}, kMissing, "sparse operands are not implemented"},

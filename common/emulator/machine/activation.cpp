@@ -18,8 +18,6 @@ constexpr size_t kRegisterAlignment = 64;
 constexpr int kPoison = 0xCB;
 /// Stops endless recursion before the host runs out of memory.
 constexpr uint32_t kMaximumDepth = 1000;
-/// %nsmid, and the modulus of %smid: the streaming multiprocessors of a B200.
-constexpr uint32_t kMultiprocessors = 148;
 constexpr uint32_t kSharedAllocationUnit = 128;
 
 Dim3 unflatten(uint64_t index, Dim3 extent) {
@@ -70,9 +68,10 @@ uint64_t specialValue(const Warp& warp, const Activation& activation, SpecialReg
     case SpecialRegister::NwarpId:
       return cta.warps.size();
     case SpecialRegister::SmId:
-      return (cta.ctaid.x + uint64_t{config.grid.x} * (cta.ctaid.y + uint64_t{config.grid.y} * cta.ctaid.z)) % kMultiprocessors;
+      return (cta.ctaid.x + uint64_t{config.grid.x} * (cta.ctaid.y + uint64_t{config.grid.y} * cta.ctaid.z)) %
+             cluster.multiprocessors();
     case SpecialRegister::NsmId:
-      return kMultiprocessors;
+      return cluster.multiprocessors();
     case SpecialRegister::GridId:
       return 1;
     case SpecialRegister::ClusterIdX:

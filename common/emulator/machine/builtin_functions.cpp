@@ -110,7 +110,10 @@ uint64_t vprintf(Warp& warp, unsigned lane, std::span<const uint64_t> arguments)
     }
     i = end + 1;
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (const auto& print = warp.cta.cluster.options.print)
+    print(text);
+  else
+    std::fwrite(text.data(), 1, text.size(), stdout);
   return text.size();
 }
 

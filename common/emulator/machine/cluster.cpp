@@ -107,6 +107,10 @@ Cta& Cluster::ctaOfShared(uint32_t windowAddress) {
   return cta;
 }
 
+uint32_t Cluster::multiprocessors() const {
+  return options.multiprocessors != 0 ? options.multiprocessors : program.target->device->multiprocessors;
+}
+
 uint64_t Cluster::wakeEpoch() const {
   uint64_t epoch = wakeups + queue.completed();
   for (const auto& cta : ctas) epoch += cta->mbarriers.generation();

@@ -120,6 +120,8 @@ class Cluster {
   uint64_t wakeEpoch() const;
   /// Changes with anything at all that the cluster does to its surroundings.
   uint64_t activity() const { return changes + wakeEpoch() + queue.issuedCount(); }
+  /// Of the device that the program runs on.
+  uint32_t multiprocessors() const;
   /// Executed so far by all warps.
   uint64_t warpInstructions() const { return executed_; }
   /// Where every warp is and what it waits for, and the outstanding operations.

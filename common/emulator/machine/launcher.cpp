@@ -17,20 +17,17 @@
 namespace shiftconv::emulator::machine {
 namespace {
 
-constexpr uint64_t kMaximumThreads = 1024;
 constexpr uint32_t kMaximumBlockZ = 64;
 constexpr uint64_t kMaximumGridX = 0x7fffffff;
 constexpr uint32_t kMaximumGridYZ = 65535;
-constexpr uint64_t kMaximumClusterCtas = 16;
-constexpr uint32_t kMaximumSharedBytes = 227 * 1024;
 
 /// Warp instructions after which a host thread looks whether its cluster gets anywhere (fewer for a cluster that was
 /// found spinning), and after which it turns to another resident cluster in any case.
 constexpr uint64_t kSlice = 20000;
 constexpr uint64_t kShortestSlice = 250;
 constexpr uint64_t kLongSlice = 1000000;
-/// CTAs resident at a time over all host threads: two on each of the 148 multiprocessors of a B200.
-constexpr uint64_t kResidentCtas = 2 * 148;
+/// CTAs resident at a time on every multiprocessor, over all host threads.
+constexpr uint64_t kResidentCtas = 2;
 /// Clusters before a failed one may still run so many warp instructions, to find the first error of the grid.
 constexpr uint64_t kInstructionsAfterError = 1000000;
 
@@ -72,7 +69,9 @@ class Grid {
     clusters_ = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y, config.grid.z / config.cluster.z};
     const uint64_t wanted = options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     threads_ = static_cast<unsigned>(std::min<uint64_t>(wanted, clusters_.count()));
-    residentPerThread_ = std::max<uint64_t>(1, kResidentCtas / config.cluster.count() / threads_);
+    const uint64_t multiprocessors =
+        options.multiprocessors != 0 ? options.multiprocessors : program.target->device->multiprocessors;
+    residentPerThread_ = std::max<uint64_t>(1, kResidentCtas * multiprocessors / config.cluster.count() / threads_);
   }
 
   Counters run() {
@@ -215,14 +214,17 @@ class Grid {
 
 LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config) {
   const ptx::PerformanceDirectives& directives = kernel.source->directives;
+  const program::DeviceLimits& limits = *program.target->device;
   LaunchConfig checked = config;
   const Dim3& block = config.block;
   const Dim3& grid = config.grid;
   if (block.count() == 0) refuse(kernel, fmt::format("the block {} is empty", toString(block)));
   if (grid.count() == 0) refuse(kernel, fmt::format("the grid {} is empty", toString(grid)));
-  if (block.x > kMaximumThreads || block.y > kMaximumThreads || block.z > kMaximumBlockZ || block.count() > kMaximumThreads)
+  if (block.x > limits.threadsPerCta || block.y > limits.threadsPerCta || block.z > kMaximumBlockZ ||
+      block.count() > limits.threadsPerCta)
     refuse(kernel, fmt::format("the block {} has {} threads; the limits are {} threads, and {}, {} and {} along x, y and z",
-                               toString(block), block.count(), kMaximumThreads, kMaximumThreads, kMaximumThreads, kMaximumBlockZ));
+                               toString(block), block.count(), limits.threadsPerCta, limits.threadsPerCta, limits.threadsPerCta,
+                               kMaximumBlockZ));
   if (grid.x > kMaximumGridX || grid.y > kMaximumGridYZ || grid.z > kMaximumGridYZ)
     refuse(kernel,
            fmt::format("the grid {} exceeds {} CTAs along x or {} along y or z", toString(grid), kMaximumGridX, kMaximumGridYZ));
@@ -241,16 +243,16 @@ LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunctio
     checked.cluster = required;
   }
   const Dim3& cluster = checked.cluster;
-  if (cluster.count() == 0 || cluster.count() > kMaximumClusterCtas)
+  if (cluster.count() == 0 || cluster.count() > limits.ctasPerCluster)
     refuse(kernel,
-           fmt::format("the cluster {} has {} CTAs; the limit is {}", toString(cluster), cluster.count(), kMaximumClusterCtas));
+           fmt::format("the cluster {} has {} CTAs; the limit is {}", toString(cluster), cluster.count(), limits.ctasPerCluster));
   if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
     refuse(kernel, fmt::format("the cluster {} does not divide the grid {}", toString(cluster), toString(grid)));
 
   const uint32_t fixed = program.dynamicSharedOffset(kernel) - kReservedSharedBytes;
-  if (uint64_t{fixed} + config.dynamicSharedBytes > kMaximumSharedBytes)
+  if (uint64_t{fixed} + config.dynamicSharedBytes > limits.sharedBytesPerCta)
     refuse(kernel, fmt::format("{} bytes of static and {} bytes of dynamic shared memory exceed the {} bytes of a CTA", fixed,
-                               config.dynamicSharedBytes, kMaximumSharedBytes));
+                               config.dynamicSharedBytes, limits.sharedBytesPerCta));
   return checked;
 }
 

@@ -156,6 +156,8 @@ void decodeLaneMask(DecodeContext& context, const Operand& vector, MmaDetail& de
 void decodeScaleD(DecodeContext& context, const Operand& operand, MmaDetail& detail) {
   const uint64_t scale = context.integer(operand);
   if (detail.kind == MmaKind::F8F6F4) context.illegal("scale-input-d is not available with kind::f8f6f4 (PTX ISA 9.7.16.10.9.1).");
+  if (!context.target().has(program::Feature::ScaledInput))
+    context.illegal(fmt::format("scale-input-d does not exist on {}.", context.target().name));
   if (scale > 15) context.illegal(fmt::format("scale-input-d is {}, but must be a literal from 0 to 15.", scale));
   detail.scaleD = static_cast<uint32_t>(scale);
 }

@@ -4,13 +4,12 @@
 #include <fstream>
 #include <string>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/isa/refused_forms.hpp"
 
 namespace shiftconv::tests {
 namespace {
-
-using emulator::isa::findForm;
 
 emulator::ptx::Instruction instructionOf(std::string_view spelling) {
   emulator::ptx::Instruction instruction;
@@ -31,7 +30,7 @@ TEST(CommonForms, AreAllInTheTable) {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line.front() == '#') continue;
     emulator::isa::FormMatch match;
-    EXPECT_NE(findForm(instructionOf(line), match), nullptr) << line;
+    EXPECT_NE(emulator::instructionSet().find(instructionOf(line), match), nullptr) << line;
     ++count;
   }
   EXPECT_GT(count, 200u) << "the list is damaged";
@@ -47,7 +46,7 @@ TEST(CommonForms, RefusedOnesSayWhy) {
   };
   for (const auto& [spelling, reason] : refusals) {
     emulator::isa::FormMatch match;
-    EXPECT_EQ(findForm(instructionOf(spelling), match), nullptr) << spelling;
+    EXPECT_EQ(emulator::instructionSet().find(instructionOf(spelling), match), nullptr) << spelling;
     const emulator::isa::RefusedForm* refused = emulator::isa::findRefusal(instructionOf(spelling));
     ASSERT_NE(refused, nullptr) << spelling;
     EXPECT_NE(refused->reason.find(reason), std::string_view::npos) << refused->reason;
@@ -57,7 +56,7 @@ TEST(CommonForms, RefusedOnesSayWhy) {
 TEST(CommonForms, NonsenseIsNotInTheTable) {
   for (const char* spelling : {"add.f32.f32", "nonsense", "bra.bra", "clusterlaunchcontrol.try_cancel", "ldmatrix.sync.m8n8.b16"}) {
     emulator::isa::FormMatch match;
-    EXPECT_EQ(findForm(instructionOf(spelling), match), nullptr) << spelling;
+    EXPECT_EQ(emulator::instructionSet().find(instructionOf(spelling), match), nullptr) << spelling;
   }
 }
 

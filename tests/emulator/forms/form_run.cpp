@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/ptx/module.hpp"
 #include "tests/emulator/forms/form_case.hpp"
@@ -75,7 +76,7 @@ struct FormRun::Impl {
       for (const ptx::Instruction& instruction : function.body) {
         if (instruction.location.ptxLine < firstLine || instruction.location.ptxLine > lastLine) continue;
         isa::FormMatch match;
-        const isa::Form* found = isa::findForm(instruction, match);
+        const isa::Form* found = emulator::instructionSet().find(instruction, match);
         if (found != nullptr && found->syntax == form) ++sightings;
       }
   }

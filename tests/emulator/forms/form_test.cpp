@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "tests/emulator/forms/form_case.hpp"
 
@@ -17,7 +18,6 @@ namespace shiftconv::tests {
 
 namespace {
 
-using emulator::isa::allForms;
 using emulator::isa::Form;
 
 const FormCases& allCases() {
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(AllForms, FormTest, testing::ValuesIn(caseIndices()),
 
 TEST(FormTable, EveryFormHasACase) {
   std::map<std::string_view, unsigned> cases;
-  for (const Form& form : allForms())
+  for (const Form& form : emulator::instructionSet().forms())
     EXPECT_TRUE(cases.emplace(form.syntax, 0).second) << "two rows have the syntax " << form.syntax;
   for (const FormCase& formCase : allCases()) {
     const auto found = cases.find(formCase.form);
@@ -93,7 +93,7 @@ TEST(FormTable, CaseNamesAreUnique) {
 }
 
 TEST(FormTable, EveryRowMatchesItsOwnRequiredModifiers) {
-  for (const Form& form : allForms()) {
+  for (const Form& form : emulator::instructionSet().forms()) {
     // The first alternative of every required group, in order: the row, or an earlier one, must take it.
     emulator::ptx::Instruction instruction;
     std::string_view rest = form.syntax;
@@ -112,7 +112,7 @@ TEST(FormTable, EveryRowMatchesItsOwnRequiredModifiers) {
     }
     emulator::isa::FormMatch match;
     EXPECT_TRUE(emulator::isa::matches(form.syntax, instruction, match)) << form.syntax;
-    EXPECT_NE(emulator::isa::findForm(instruction, match), nullptr) << form.syntax;
+    EXPECT_NE(emulator::instructionSet().find(instruction, match), nullptr) << form.syntax;
   }
 }
 

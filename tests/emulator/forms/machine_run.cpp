@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/ptx/module.hpp"
 
 namespace shiftconv::tests {
 
 std::string_view formStarting(std::string_view prefix) {
   std::string_view best;
-  for (const emulator::isa::Form& form : emulator::isa::allForms())
+  for (const emulator::isa::Form& form : emulator::instructionSet().forms())
     if (form.syntax.starts_with(prefix) && (best.empty() || form.syntax.size() < best.size())) best = form.syntax;
   if (best.empty()) throw std::logic_error(fmt::format("no form starts with {}", prefix));
   return best;
@@ -26,7 +27,7 @@ std::string_view formOf(std::string_view text) {
     rest.remove_prefix(modifier.size());
   }
   emulator::isa::FormMatch match;
-  const emulator::isa::Form* form = emulator::isa::findForm(instruction, match);
+  const emulator::isa::Form* form = emulator::instructionSet().find(instruction, match);
   if (form == nullptr) throw std::logic_error(fmt::format("no form for {}", text));
   return form->syntax;
 }

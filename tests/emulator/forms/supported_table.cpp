@@ -9,9 +9,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/approximations.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/isa/refused_forms.hpp"
+#include "common/emulator/program/target.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -31,8 +33,8 @@ std::string table() {
       "`.x` is required, `.(x|y)` is one of them, `{{.x}}` is optional. Modifiers may come in any order that ptxas takes.\n"
       "Combinations that the PTX ISA forbids are refused with the rule they break, when the module is loaded. An instruction\n"
       "that is in none of the lists below is refused by name.\n",
-      allForms().size());
-  for (const NamedFamily& family : formFamilies()) {
+      emulator::instructionSet().forms().size());
+  for (const NamedFamily& family : emulator::instructionSet().families()) {
     text += fmt::format("\n## {}\n\n", family.heading);
     for (const Form& form : family.forms()) text += fmt::format("- `{}`\n", form.syntax);
   }
@@ -45,6 +47,10 @@ std::string table() {
     for (size_t at = form.find('|'); at != std::string::npos; at = form.find('|', at + 2)) form.insert(at, "\\");
     text += fmt::format("| `{}` | {} | {} |\n", form, row.bound, row.machine);
   }
+  text += "\n## Targets\n\nThe `.target` of a module decides what it may use; unknown ones are refused:";
+  for (const auto& target : emulator::program::targets()) text += fmt::format(" {}", target.name);
+  text += ".\n\n| instruction | exists |\n|---|---|\n";
+  for (const auto& rule : emulator::program::featureRules()) text += fmt::format("| `{}` | {} |\n", rule.form(), rule.exists);
   for (const Refusal refusal : {Refusal::Illegal, Refusal::NotImplemented}) {
     text += refusal == Refusal::Illegal ? "\n## Refused: not an instruction of these targets\n\n| instruction | why |\n|---|---|\n"
                                         : "\n## Refused: not implemented\n\n| instruction | why |\n|---|---|\n";
@@ -57,7 +63,7 @@ std::string table() {
 /// A refused form must not be in the decoder's table.
 void checkRefusals() {
   for (const RefusedForm& refused : refusedForms()) {
-    for (const Form& form : allForms()) {
+    for (const Form& form : emulator::instructionSet().forms()) {
       const std::string_view opcode = form.syntax.substr(0, form.syntax.find_first_of(".{"));
       if (opcode != refused.opcode) continue;
       bool implemented = refused.modifiers.empty() && form.syntax.find(".sync") == std::string_view::npos;
@@ -78,7 +84,7 @@ void checkRefusals() {
 void checkApproximations() {
   std::set<std::string_view> listed, present;
   for (const Approximation& row : approximations()) listed.insert(row.syntax);
-  for (const Form& form : allForms())
+  for (const Form& form : emulator::instructionSet().forms())
     if (form.syntax.find(".approx") != std::string_view::npos || form.syntax.find(".full") != std::string_view::npos)
       present.insert(form.syntax);
   if (listed != present) throw std::logic_error("approximations() and the forms with .approx or .full differ");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/ptx/module.hpp"
 
@@ -20,7 +21,7 @@ Refused compileError(const std::string& body) {
   const std::string text =
       ".version 9.0\n.target sm_100a\n.address_size 64\n.file 1 \"conv.cu\"\n.entry kernel(.param .u64 out) {\n" + body + "\n}\n";
   try {
-    compile(ptx::parseModule(text, "test.ptx"), 0);
+    compile(ptx::parseModule(text, "test.ptx"), 0, instructionSet());
   } catch (const EmulatorError& error) {
     return {error.kind(), error.what()};
   }
@@ -87,7 +88,7 @@ TEST(DecodeError, RefusesWrongOperands) {
 TEST(DecodeError, UnresolvedSymbolsInInitialisers) {
   const std::string text = ".version 9.0\n.target sm_100a\n.address_size 64\n.extern .global .u32 far;\n.global .u64 p = far;\n";
   try {
-    compile(ptx::parseModule(text, "test.ptx"), 0);
+    compile(ptx::parseModule(text, "test.ptx"), 0, instructionSet());
     FAIL() << "no error";
   } catch (const EmulatorError& error) {
     EXPECT_STREQ(error.what(), "test.ptx:5: the initialiser of 'p' takes the address of 'far', which this module does not define.");

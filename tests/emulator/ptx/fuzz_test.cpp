@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/ptx/module.hpp"
 
@@ -197,7 +198,7 @@ void tryInput(const std::vector<Program>& programs, uint64_t seed, size_t index,
   const std::string text = mutator.mutate(mutator.excerpt(program.text), other);
   const auto start = std::chrono::steady_clock::now();
   try {
-    isa::compile(ptx::parseModule(text, "fuzz.ptx"), 0x10000);
+    isa::compile(ptx::parseModule(text, "fuzz.ptx"), 0x10000, instructionSet());
     ++outcomes.loaded;
   } catch (const EmulatorError& error) {
     ++(error.kind() == ErrorKind::Parse ? outcomes.unparsed : outcomes.undecoded);
@@ -236,7 +237,7 @@ void fuzz(size_t inputs) {
 
 TEST(FUZZ_SUITE, UndamagedProgramsLoad) {
   for (const Program& program : corpus())
-    EXPECT_NO_THROW(isa::compile(ptx::parseModule(program.text, program.name), 0)) << program.name;
+    EXPECT_NO_THROW(isa::compile(ptx::parseModule(program.text, program.name), 0, instructionSet())) << program.name;
 }
 
 TEST(FUZZ_SUITE, DamagedPrograms) { fuzz(FUZZ_INPUTS); }

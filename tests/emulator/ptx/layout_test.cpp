@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/ptx/module.hpp"
@@ -14,7 +15,8 @@ namespace {
 constexpr uint64_t kBase = 0x7f00'0000'0000;
 
 std::shared_ptr<Program> compileText(const std::string& text) {
-  return compile(ptx::parseModule(".version 9.0\n.target sm_100a\n.address_size 64\n" + text, "layout.ptx"), kBase);
+  return compile(ptx::parseModule(".version 9.0\n.target sm_100a\n.address_size 64\n" + text, "layout.ptx"), kBase,
+                 instructionSet());
 }
 
 TEST(Layout, ParametersFollowTheirNaturalAlignment) {

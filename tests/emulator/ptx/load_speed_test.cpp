@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/ptx/module.hpp"
 
@@ -38,7 +39,7 @@ TEST(LoadSpeed, FiftyThousandLines) {
   ptx::Module module;
   const double parsing = seconds([&] { module = ptx::parseModule(text, "large.ptx"); });
   std::shared_ptr<isa::Program> program;
-  const double decoding = seconds([&] { program = isa::compile(std::move(module), 0); });
+  const double decoding = seconds([&] { program = isa::compile(std::move(module), 0, instructionSet()); });
   fmt::print("parsing {:.3f} s, decoding {:.3f} s\n", parsing, decoding);
   EXPECT_LT(parsing, 3.0);
   EXPECT_LT(decoding, 3.0);

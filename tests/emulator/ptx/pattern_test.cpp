@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/isa/pattern.hpp"
 
@@ -45,15 +46,15 @@ TEST(Pattern, BacktracksOverOptionalGroups) {
 TEST(Pattern, AnyOrderKeepsTypesInTheirOrder) {
   // ptxas takes cvt.s32.rni.f32 too; destination and source type keep their order.
   FormMatch match;
-  const Form* form = findForm(instruction("cvt", {"s32", "f32", "rni"}), match);
+  const Form* form = emulator::instructionSet().find(instruction("cvt", {"s32", "f32", "rni"}), match);
   ASSERT_NE(form, nullptr);
   EXPECT_EQ(match.group(0), "rni");
   EXPECT_EQ(match.group(match.groups_.size() - 2), "s32");
   EXPECT_EQ(match.type(), ptx::ScalarType::F32);
-  EXPECT_NE(findForm(instruction("add", {"s32", "sat"}), match), nullptr);
-  EXPECT_EQ(findForm(instruction("add", {"s32", "sat", "sat"}), match), nullptr);
-  EXPECT_EQ(findForm(instruction("add", {}), match), nullptr);
-  EXPECT_EQ(findForm(instruction("frobnicate", {"b32"}), match), nullptr);
+  EXPECT_NE(emulator::instructionSet().find(instruction("add", {"s32", "sat"}), match), nullptr);
+  EXPECT_EQ(emulator::instructionSet().find(instruction("add", {"s32", "sat", "sat"}), match), nullptr);
+  EXPECT_EQ(emulator::instructionSet().find(instruction("add", {}), match), nullptr);
+  EXPECT_EQ(emulator::instructionSet().find(instruction("frobnicate", {"b32"}), match), nullptr);
 }
 
 TEST(Pattern, RefusesMalformedSyntax) {
@@ -62,8 +63,8 @@ TEST(Pattern, RefusesMalformedSyntax) {
 }
 
 TEST(Pattern, TableIsDeterministic) {
-  const auto& forms = allForms();
-  EXPECT_EQ(&forms, &allForms());
+  const auto& forms = emulator::instructionSet().forms();
+  EXPECT_EQ(&forms, &emulator::instructionSet().forms());
   ASSERT_FALSE(forms.empty());
   EXPECT_EQ(forms.front().syntax, "add.(u16|u32|u64|s16|s32|s64)");
 }
