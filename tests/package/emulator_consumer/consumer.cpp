@@ -135,7 +135,7 @@ int main() {
   expectError(machine.copyToHost(host.data(), *data, bytes + 1), ErrorKind::OutOfBounds, "runs past its end");
   expectError(machine.release(*data + 4), ErrorKind::OutOfBounds, "not the start");
   TensorMap map;
-  expectError(encode(map).error(), ErrorKind::Argument, "rank");
+  expectError(encode(map).error(), ErrorKind::Argument, "tensorRank");
   map.dataType = 99;
   expectError(encode(map).error(), ErrorKind::Argument, "data type 99");
   expect(!machine.release(*data) && targets().size() > 3, "the end");
