@@ -50,8 +50,9 @@ void chooseSemantics(const std::vector<std::string>& choices, shiftconv::emu::Op
 }  // namespace
 
 bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
-  CLI::App app("Loads a PTX file and runs one of its kernels on the emulated device that its .target names, instruction by instruction.",
-               "ptxrun");
+  CLI::App app(
+      "Loads a PTX file and runs one of its kernels on the emulated device that its .target names, instruction by instruction.",
+      "ptxrun");
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
   std::vector<std::string> semantics;

@@ -22,9 +22,10 @@ constexpr uint64_t kGib = uint64_t{1} << 30;
 
 // Limits: CUDA C++ Programming Guide 13.0, tables of compute capabilities; counts and sizes of memories as the driver reports
 // them for the named card (those of H200 observed there).
-constexpr DeviceLimits kA100{"A100", 108, 164 * kKib, 163 * kKib, 2048, 32, 65536, 1024, 1, 41'943'040, 80 * kGib};
 constexpr DeviceLimits kH200{"H200", 132, 228 * kKib, 227 * kKib, 2048, 32, 65536, 1024, 16, 62'914'560, 139 * kGib};
 constexpr DeviceLimits kB200{"B200", 148, 228 * kKib, 227 * kKib, 2048, 32, 65536, 1024, 16, 132'644'864, 179 * kGib};
+/// What a program for an older GPU gets of it: everything but clusters.
+constexpr DeviceLimits kB200WithoutClusters{"B200", 148, 228 * kKib, 227 * kKib, 2048, 32, 65536, 1024, 1, 132'644'864, 179 * kGib};
 constexpr DeviceLimits kB300{"B300", 148, 228 * kKib, 227 * kKib, 2048, 32, 65536, 1024, 16, 132'644'864, 268 * kGib};
 constexpr DeviceLimits kThor{"Thor", 20, 228 * kKib, 227 * kKib, 1536, 24, 65536, 1024, 16, 33'554'432, 122 * kGib};
 
@@ -34,12 +35,13 @@ constexpr uint32_t kBase = kHopper | bits({F::Blackwell});
 constexpr uint32_t kFamily = kBase | bits({F::RegisterAllocation, F::BlackwellFamily, F::TensorMemory});
 constexpr uint32_t kFamily100 = kFamily | bits({F::ScaledInput});
 
-// Which target has what: seen with ptxas of CUDA 13.0, one instruction at a time.
-constexpr std::array<Target, 15> kTargets{{
-    {"sm_80", 8, 0, 0, &kA100},
-    {"sm_86", 8, 6, 0, &kA100},
-    {"sm_87", 8, 7, 0, &kA100},
-    {"sm_89", 8, 9, 0, &kA100},
+// PTX for an older GPU runs on newer ones, too. Which target has what: as ptxas of CUDA 13.0 takes it, and by the target notes of PTX ISA 9.0.
+constexpr std::array<Target, 16> kTargets{{
+    {"sm_75", 7, 5, 0, &kB200WithoutClusters},
+    {"sm_80", 8, 0, 0, &kB200WithoutClusters},
+    {"sm_86", 8, 6, 0, &kB200WithoutClusters},
+    {"sm_87", 8, 7, 0, &kB200WithoutClusters},
+    {"sm_89", 8, 9, 0, &kB200WithoutClusters},
     {"sm_90", 9, 0, kHopper, &kH200},
     {"sm_90a", 9, 0, kHopper | bits({F::RegisterAllocation, F::Wgmma}), &kH200},
     {"sm_100", 10, 0, kBase, &kB200},
