@@ -68,6 +68,7 @@ class Device {
   virtual Status destroyStream(Stream stream) = 0;
   virtual Status synchronize(Stream stream) = 0;
 
+  /// An image that has been loaded before may give the module that is there, with the variables that it has.
   virtual Status loadModule(const ModuleImage& image, const Module*& module) = 0;
   virtual Status findKernel(const Module& module, std::string_view name, const Kernel*& kernel) = 0;
   /// Names the warps of a CTA for counters; devices without counters ignore it.

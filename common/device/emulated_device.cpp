@@ -47,6 +47,7 @@ Status encoded(const std::string& rule) {
 
 struct EmulatedDevice::ModuleHolder : Module {
   std::string name;
+  std::string text;
   std::shared_ptr<const emulator::LoadedModule> loaded;
 };
 
@@ -192,8 +193,17 @@ Status EmulatedDevice::loadModule(const ModuleImage& image, const Module*& modul
                                                  target, present.empty() ? "" : "; it has ", present)};
   }
   return guarded([&] {
+    {
+      const std::lock_guard guard(mutex_);
+      for (const std::unique_ptr<ModuleHolder>& present : modules_)
+        if (present->name == image.name && present->text == text) {
+          module = present.get();
+          return;
+        }
+    }
     auto holder = std::make_unique<ModuleHolder>();
     holder->name = image.name;
+    holder->text = text;
     holder->loaded = emulator_.load(text, holder->name);
     const std::lock_guard guard(mutex_);
     module = modules_.emplace_back(std::move(holder)).get();

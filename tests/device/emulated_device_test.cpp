@@ -158,6 +158,19 @@ TEST_F(EmulatedDeviceTest, TakesTheTextForItsTarget) {
   ASSERT_SUCCESS(device_->findKernel(*module, "affine", affine));
 }
 
+TEST_F(EmulatedDeviceTest, ReadsTheSameTextOnce) {
+  const Module *first = nullptr, *again = nullptr, *other = nullptr;
+  ASSERT_SUCCESS(device_->loadModule(image(), first));
+  const std::string copy(image().ptxFor("sm_100a"));
+  const PtxImage sameText{"sm_100a", copy};
+  ASSERT_SUCCESS(device_->loadModule({image().name, {&sameText, 1}, {}}, again));
+  EXPECT_EQ(again, first);
+  const std::string changed = copy + "\n";
+  const PtxImage otherText{"sm_100a", changed};
+  ASSERT_SUCCESS(device_->loadModule({image().name, {&otherText, 1}, {}}, other));
+  EXPECT_NE(other, first);
+}
+
 TEST_F(EmulatedDeviceTest, EncodesEveryFieldOfAnIm2colMap) {
   Im2colMap map;
   map.tensor.type = layout::MapType::BF16;
