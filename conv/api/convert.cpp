@@ -5,27 +5,49 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "conv/api/boundary.hpp"
-#include "conv/plan/problem_checks.hpp"
+#include "conv/problem/validation.hpp"
 
 namespace shiftconv::api {
 namespace {
 
 Status invalid(std::string message) { return {StatusCode::InvalidArgument, std::move(message)}; }
 
-/// Size of each structure in the first release: smaller ones were never valid.
+/// Size of each structure in its first release, for ever: smaller ones were never valid. What was appended later follows it.
 template <class Struct>
-constexpr size_t kFirstSize = sizeof(Struct);
+constexpr size_t kFirstSize = 0;
+template <>
+constexpr size_t kFirstSize<shiftconv_problem_t> = SHIFTCONV_PROBLEM_SIZE_0_2;
+template <>
+constexpr size_t kFirstSize<shiftconv_device_properties_t> = SHIFTCONV_DEVICE_PROPERTIES_SIZE_0_2;
+template <>
+constexpr size_t kFirstSize<shiftconv_plan_options_t> = SHIFTCONV_PLAN_OPTIONS_SIZE_0_2;
+template <>
+constexpr size_t kFirstSize<shiftconv_tensors_t> = SHIFTCONV_TENSORS_SIZE_0_2;
+template <>
+constexpr size_t kFirstSize<shiftconv_tensor_bytes_t> = SHIFTCONV_TENSOR_BYTES_SIZE_0_2;
+template <>
+constexpr size_t kFirstSize<shiftconv_estimate_t> = SHIFTCONV_ESTIMATE_SIZE_0_2;
+
+/// More than any version of a structure will have: a larger size was never set.
+constexpr size_t kLargestSize = 4096;
+
+template <class Struct>
+Status checkSize(const Struct* pointer, const char* name) {
+  static_assert(kFirstSize<Struct> != 0 && sizeof(Struct) >= kFirstSize<Struct>, "structures only grow");
+  if (Status status = require(pointer, name); !status.ok()) return status;
+  if (pointer->size >= kFirstSize<Struct> && pointer->size <= kLargestSize) return {};
+  return invalid(fmt::format("{}.size is {}, but must be the size of the structure, {} in this version; start from its _INIT macro",
+                             name, pointer->size, sizeof(Struct)));
+}
 
 /// Reads a structure of another version of the header: missing fields keep their initial values, unknown ones must be 0.
 template <class Struct>
 Status readVersioned(const Struct* source, const char* name, Struct& target) {
-  if (Status status = require(source, name); !status.ok()) return status;
+  if (Status status = checkSize(source, name); !status.ok()) return status;
   const size_t size = source->size;
-  if (size < kFirstSize<Struct>)
-    return invalid(
-        fmt::format("{}.size is {}, but must be sizeof({}_t) = {}; start from its _INIT macro", name, size, name, sizeof(Struct)));
   const auto* bytes = reinterpret_cast<const unsigned char*>(source);
   for (size_t i = sizeof(Struct); i < size; ++i)
     if (bytes[i] != 0)
@@ -35,34 +57,107 @@ Status readVersioned(const Struct* source, const char* name, Struct& target) {
   return {};
 }
 
+/// `source` into as much of the caller's structure as there is.
+template <class Struct>
+void writeVersioned(Struct source, Struct* target) {
+  source.size = target->size;
+  std::memcpy(static_cast<void*>(target), &source, std::min(source.size, sizeof(Struct)));
+}
+
+Status readFlag(const char* name, int32_t value, bool& flag) {
+  if (value != 0 && value != 1) return invalid(fmt::format("{} must be 0 or 1, but is {}", name, value));
+  flag = value == 1;
+  return {};
+}
+
+BlockScale fromC(const shiftconv_block_scale_t& scale) {
+  return {scale.block_size, static_cast<DataType>(scale.type), static_cast<ScaleOrder>(scale.order)};
+}
+shiftconv_block_scale_t toC(const BlockScale& scale) {
+  return {scale.blockSize, static_cast<int32_t>(scale.type), static_cast<int32_t>(scale.order)};
+}
+
+/// The integers that both structures hold, in one place for both directions.
+constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::*>, 25> kLengths{
+    {{&shiftconv_problem_t::n, &Problem::n},
+     {&shiftconv_problem_t::d, &Problem::d},
+     {&shiftconv_problem_t::h, &Problem::h},
+     {&shiftconv_problem_t::w, &Problem::w},
+     {&shiftconv_problem_t::c, &Problem::c},
+     {&shiftconv_problem_t::k, &Problem::k},
+     {&shiftconv_problem_t::t, &Problem::t},
+     {&shiftconv_problem_t::r, &Problem::r},
+     {&shiftconv_problem_t::s, &Problem::s},
+     {&shiftconv_problem_t::groups, &Problem::groups},
+     {&shiftconv_problem_t::pad_front, &Problem::padFront},
+     {&shiftconv_problem_t::pad_back, &Problem::padBack},
+     {&shiftconv_problem_t::pad_top, &Problem::padTop},
+     {&shiftconv_problem_t::pad_bottom, &Problem::padBottom},
+     {&shiftconv_problem_t::pad_left, &Problem::padLeft},
+     {&shiftconv_problem_t::pad_right, &Problem::padRight},
+     {&shiftconv_problem_t::stride_d, &Problem::strideD},
+     {&shiftconv_problem_t::stride_h, &Problem::strideH},
+     {&shiftconv_problem_t::stride_w, &Problem::strideW},
+     {&shiftconv_problem_t::dilation_d, &Problem::dilationD},
+     {&shiftconv_problem_t::dilation_h, &Problem::dilationH},
+     {&shiftconv_problem_t::dilation_w, &Problem::dilationW},
+     {&shiftconv_problem_t::input_pixel_pitch, &Problem::inputPixelPitch},
+     {&shiftconv_problem_t::output_pixel_pitch, &Problem::outputPixelPitch},
+     {&shiftconv_problem_t::residual_pixel_pitch, &Problem::residualPixelPitch}}};
+constexpr std::array<std::pair<int32_t shiftconv_problem_t::*, DataType Problem::*>, 5> kTypes{
+    {{&shiftconv_problem_t::input_type, &Problem::inputType},
+     {&shiftconv_problem_t::filter_type, &Problem::filterType},
+     {&shiftconv_problem_t::output_type, &Problem::outputType},
+     {&shiftconv_problem_t::bias_type, &Problem::biasType},
+     {&shiftconv_problem_t::residual_type, &Problem::residualType}}};
+constexpr std::array<std::pair<shiftconv_block_scale_t shiftconv_problem_t::*, BlockScale Problem::*>, 3> kScales{
+    {{&shiftconv_problem_t::input_block_scale, &Problem::inputScale},
+     {&shiftconv_problem_t::filter_block_scale, &Problem::filterScale},
+     {&shiftconv_problem_t::output_block_scale, &Problem::outputScale}}};
+constexpr std::array<std::pair<int32_t shiftconv_problem_t::*, int32_t Problem::*>, 3> kZeroPoints{
+    {{&shiftconv_problem_t::input_zero_point, &Problem::inputZeroPoint},
+     {&shiftconv_problem_t::filter_zero_point, &Problem::filterZeroPoint},
+     {&shiftconv_problem_t::output_zero_point, &Problem::outputZeroPoint}}};
+constexpr std::array<std::pair<float shiftconv_problem_t::*, float Problem::*>, 5> kReals{
+    {{&shiftconv_problem_t::alpha, &Problem::alpha},
+     {&shiftconv_problem_t::beta, &Problem::beta},
+     {&shiftconv_problem_t::out_scale, &Problem::outScale},
+     {&shiftconv_problem_t::activation_a, &Problem::activationA},
+     {&shiftconv_problem_t::activation_b, &Problem::activationB}}};
+
 }  // namespace
 
 Status fromC(const shiftconv_problem_t* source, Problem& problem) {
   shiftconv_problem_t p = SHIFTCONV_PROBLEM_INIT;
   if (Status status = readVersioned(source, "shiftconv_problem", p); !status.ok()) return status;
-  if (p.has_bias != 0 && p.has_bias != 1) return invalid(fmt::format("has_bias must be 0 or 1, but is {}", p.has_bias));
-  problem.n = p.n;
-  problem.h = p.h;
-  problem.w = p.w;
-  problem.c = p.c;
-  problem.k = p.k;
-  problem.r = p.r;
-  problem.s = p.s;
-  problem.padTop = p.pad_top;
-  problem.padBottom = p.pad_bottom;
-  problem.padLeft = p.pad_left;
-  problem.padRight = p.pad_right;
-  problem.strideH = p.stride_h;
-  problem.strideW = p.stride_w;
-  problem.dilationH = p.dilation_h;
-  problem.dilationW = p.dilation_w;
-  problem.inputPixelPitch = p.input_pixel_pitch;
-  problem.outputPixelPitch = p.output_pixel_pitch;
-  problem.inputType = static_cast<DataType>(p.input_type);
-  problem.outputType = static_cast<DataType>(p.output_type);
-  problem.hasBias = p.has_bias == 1;
+  if (Status status = readFlag("has_bias", p.has_bias, problem.hasBias); !status.ok()) return status;
+  if (Status status = readFlag("has_channel_scale", p.has_channel_scale, problem.hasChannelScale); !status.ok()) return status;
+  if (Status status = readFlag("has_amax", p.has_amax, problem.hasAmax); !status.ok()) return status;
+  for (const auto& [from, to] : kLengths) problem.*to = p.*from;
+  for (const auto& [from, to] : kTypes) problem.*to = static_cast<DataType>(p.*from);
+  for (const auto& [from, to] : kScales) problem.*to = fromC(p.*from);
+  for (const auto& [from, to] : kZeroPoints) problem.*to = p.*from;
+  for (const auto& [from, to] : kReals) problem.*to = p.*from;
+  problem.compute = static_cast<Compute>(p.compute);
   problem.activation = static_cast<Activation>(p.activation);
   return validate(problem);
+}
+
+Status toC(const Problem& problem, shiftconv_problem_t* target) {
+  if (Status status = checkSize(target, "shiftconv_problem"); !status.ok()) return status;
+  shiftconv_problem_t p = SHIFTCONV_PROBLEM_INIT;
+  for (const auto& [to, from] : kLengths) p.*to = problem.*from;
+  for (const auto& [to, from] : kTypes) p.*to = static_cast<int32_t>(problem.*from);
+  for (const auto& [to, from] : kScales) p.*to = toC(problem.*from);
+  for (const auto& [to, from] : kZeroPoints) p.*to = problem.*from;
+  for (const auto& [to, from] : kReals) p.*to = problem.*from;
+  p.has_bias = problem.hasBias;
+  p.has_channel_scale = problem.hasChannelScale;
+  p.has_amax = problem.hasAmax;
+  p.compute = static_cast<int32_t>(problem.compute);
+  p.activation = static_cast<int32_t>(problem.activation);
+  writeVersioned(p, target);
+  return {};
 }
 
 Status fromC(const shiftconv_device_properties_t* source, device::Properties& properties) {
@@ -87,26 +182,23 @@ Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options)
   if (!source) return {};
   shiftconv_plan_options_t o = SHIFTCONV_PLAN_OPTIONS_INIT;
   if (Status status = readVersioned(source, "shiftconv_plan_options", o); !status.ok()) return status;
-  if (o.tile_n < 0) return invalid(fmt::format("tile_n must be 0 or positive, but is {}", o.tile_n));
-  if (o.ctas < 0) return invalid(fmt::format("ctas must be 0 or positive, but is {}", o.ctas));
-  if (o.resident_weights < -1 || o.resident_weights > 1)
-    return invalid(fmt::format("resident_weights must be -1, 0 or 1, but is {}", o.resident_weights));
-  if (o.reserved != 0) return invalid(fmt::format("reserved must be 0, but is {}", o.reserved));
   if (o.algorithm) options.algorithm = o.algorithm;
-  if (o.producer) options.producer = o.producer;
-  if (o.tile_n != 0) options.tileN = static_cast<uint32_t>(o.tile_n);
-  if (o.ctas != 0) options.ctas = static_cast<uint32_t>(o.ctas);
-  if (o.resident_weights >= 0) options.residentWeights = o.resident_weights == 1;
+  if (o.options) options.options = o.options;
+  return {};
+}
+
+Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors) {
+  shiftconv_tensors_t t = SHIFTCONV_TENSORS_INIT;
+  if (Status status = readVersioned(source, "shiftconv_tensors", t); !status.ok()) return status;
+  const std::array<const void*, kTensors> pointers{t.input,         t.filter,      t.bias,         t.residual,
+                                                   t.channel_scale, t.input_scale, t.filter_scale, t.output,
+                                                   t.output_scale,  t.amax,        t.workspace};
+  for (size_t i = 0; i < kTensors; ++i) tensors.values[i] = reinterpret_cast<device::Address>(pointers[i]);
   return {};
 }
 
 Status toC(const device::Properties& properties, shiftconv_device_properties_t* target) {
-  if (Status status = require(target, "properties"); !status.ok()) return status;
-  if (target->size < kFirstSize<shiftconv_device_properties_t>)
-    return invalid(
-        fmt::format("properties.size is {}, but must be sizeof(shiftconv_device_properties_t) = {}; start from "
-                    "SHIFTCONV_DEVICE_PROPERTIES_INIT",
-                    target->size, sizeof(*target)));
+  if (Status status = checkSize(target, "shiftconv_device_properties"); !status.ok()) return status;
   shiftconv_device_properties_t p = SHIFTCONV_DEVICE_PROPERTIES_INIT;
   p.kind = properties.kind == device::Kind::Cuda ? SHIFTCONV_DEVICE_CUDA : SHIFTCONV_DEVICE_EMULATED;
   p.compute_major = properties.computeMajor;
@@ -116,8 +208,31 @@ Status toC(const device::Properties& properties, shiftconv_device_properties_t* 
   p.l2_bytes = properties.l2Bytes;
   p.global_bytes = properties.globalBytes;
   std::memcpy(p.name, properties.name.data(), std::min(properties.name.size(), sizeof(p.name) - 1));
-  p.size = target->size;
-  std::memcpy(target, &p, std::min(target->size, sizeof(p)));
+  writeVersioned(p, target);
+  return {};
+}
+
+Status toC(const PerTensor<size_t>& bytes, shiftconv_tensor_bytes_t* target) {
+  if (Status status = checkSize(target, "shiftconv_tensor_bytes"); !status.ok()) return status;
+  const shiftconv_tensor_bytes_t b{0,
+                                   bytes[TensorName::Input],
+                                   bytes[TensorName::Filter],
+                                   bytes[TensorName::Bias],
+                                   bytes[TensorName::Residual],
+                                   bytes[TensorName::ChannelScale],
+                                   bytes[TensorName::InputScale],
+                                   bytes[TensorName::FilterScale],
+                                   bytes[TensorName::Output],
+                                   bytes[TensorName::OutputScale],
+                                   bytes[TensorName::Amax]};
+  writeVersioned(b, target);
+  return {};
+}
+
+Status toC(const plan::Estimate& estimate, shiftconv_estimate_t* target) {
+  if (Status status = checkSize(target, "shiftconv_estimate"); !status.ok()) return status;
+  // The names of resources are literals.
+  writeVersioned({0, estimate.seconds, estimate.flops, estimate.bytes, nameOf(estimate.bound).data()}, target);
   return {};
 }
 

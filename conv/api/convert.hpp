@@ -6,7 +6,8 @@
 #include "common/device/device.hpp"
 #include "common/device/status.hpp"
 #include "conv/plan/algorithm.hpp"
-#include "conv/plan/problem.hpp"
+#include "conv/plan/binding.hpp"
+#include "conv/problem/problem.hpp"
 
 namespace shiftconv::api {
 
@@ -15,7 +16,12 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem);
 Status fromC(const shiftconv_device_properties_t* source, device::Properties& properties);
 /// NULL gives the planner every choice.
 Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options);
-/// Fills as much as the caller's structure holds.
+Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors);
+
+// Each fills as much as the caller's structure holds and leaves the rest alone.
+Status toC(const Problem& problem, shiftconv_problem_t* target);
 Status toC(const device::Properties& properties, shiftconv_device_properties_t* target);
+Status toC(const PerTensor<size_t>& bytes, shiftconv_tensor_bytes_t* target);
+Status toC(const plan::Estimate& estimate, shiftconv_estimate_t* target);
 
 }  // namespace shiftconv::api

@@ -1,7 +1,6 @@
-// Problems, support, plans and runs of the C API.
+// Problems, support, plans, bindings and runs of the C API.
 #include <fmt/format.h>
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -11,53 +10,38 @@
 #include "conv/api/handles.hpp"
 #include "conv/api/log.hpp"
 #include "conv/plan/algorithm.hpp"
-#include "conv/plan/problem_checks.hpp"
+#include "conv/problem/tensors.hpp"
+#include "conv/problem/text.hpp"
 
 using namespace shiftconv;
 using namespace shiftconv::api;
 
 namespace {
 
-constexpr uintptr_t kTensorAlignment = 16;
-constexpr uintptr_t kWorkspaceAlignment = 256;
-
-Status invalid(std::string message) { return {StatusCode::InvalidArgument, std::move(message)}; }
-
-struct Argument {
-  const char* name;
-  const void* pointer;
-  size_t bytes;
-  uintptr_t alignment;
-};
-
-Status checkArgument(const Argument& argument) {
-  if (argument.bytes == 0) {
-    if (!argument.pointer) return {};
-    return invalid(fmt::format("{} must be NULL, because this plan uses none", argument.name));
+/// Text of a live plan, which the caller keeps alive.
+template <class Text>
+const char* planText(shiftconv_plan_t handle, Text&& text) noexcept {
+  try {
+    std::shared_ptr<OpenPlan> plan;
+    if (!plans().find(handle, "plan", plan).ok()) return nullptr;
+    return text(*plan).c_str();
+  } catch (...) {
+    return nullptr;  // the message of the failure found no memory
   }
-  if (!argument.pointer)
-    return invalid(fmt::format("{} must not be NULL; this plan needs {} bytes of it", argument.name, argument.bytes));
-  if (const uintptr_t rest = reinterpret_cast<uintptr_t>(argument.pointer) % argument.alignment)
-    return invalid(fmt::format("{} must be aligned to {} bytes, but {} is {} bytes past a multiple", argument.name,
-                               argument.alignment, argument.pointer, rest));
-  return {};
 }
 
-bool overlap(const Argument& a, const Argument& b) {
-  const auto startA = reinterpret_cast<uintptr_t>(a.pointer), startB = reinterpret_cast<uintptr_t>(b.pointer);
-  return a.bytes != 0 && b.bytes != 0 && startA < startB + b.bytes && startB < startA + a.bytes;
+Status bind(shiftconv_plan_t planHandle, shiftconv_device_t deviceHandle, const shiftconv_tensors_t* source, OpenBinding& bound) {
+  std::shared_ptr<OpenPlan> plan;
+  if (Status status = plans().find(planHandle, "plan", plan); !status.ok()) return status;
+  if (Status status = devices().find(deviceHandle, "device", bound.device); !status.ok()) return status;
+  plan::TensorAddresses tensors;
+  if (Status status = fromC(source, tensors); !status.ok()) return status;
+  return plan::Binding::make(plan->plan, bound.device->kernels(), tensors, bound.binding);
 }
 
-Status checkDevice(const plan::Plan& plan, const device::Properties& properties) {
-  if (plan.computeMajor() == properties.computeMajor && plan.computeMinor() == properties.computeMinor) return {};
-  return invalid(fmt::format("the plan was made for compute capability {}.{}, but {} has {}.{}; make a plan from its properties",
-                             plan.computeMajor(), plan.computeMinor(), properties.name, properties.computeMajor,
-                             properties.computeMinor));
-}
-
-std::string describePlan(const plan::Plan& plan) {
-  return fmt::format("problem    {}\nalgorithm  {} for compute capability {}.{}, workspace {} bytes\n{}", describe(plan.problem()),
-                     plan.algorithm(), plan.computeMajor(), plan.computeMinor(), plan.workspaceBytes(), plan.describe());
+Status run(const OpenBinding& bound, shiftconv_stream_t stream) {
+  const device::ProfilerRange range(bound.binding->plan().kernelName().c_str());
+  return bound.binding->run(reinterpret_cast<device::Stream>(stream));
 }
 
 }  // namespace
@@ -71,28 +55,22 @@ shiftconv_status_t shiftconv_problem_validate(const shiftconv_problem_t* problem
   });
 }
 
-shiftconv_status_t shiftconv_problem_output_size(const shiftconv_problem_t* problem, int64_t* p, int64_t* q) {
+shiftconv_status_t shiftconv_problem_output_size(const shiftconv_problem_t* problem, int64_t* z, int64_t* p, int64_t* q) {
   return boundary([&]() -> Status {
     Problem converted;
     if (Status status = fromC(problem, converted); !status.ok()) return status;
-    if (Status status = require(p, "p"); !status.ok()) return status;
-    if (Status status = require(q, "q"); !status.ok()) return status;
-    *p = converted.p();
-    *q = converted.q();
+    if (z) *z = converted.z();
+    if (p) *p = converted.p();
+    if (q) *q = converted.q();
     return {};
   });
 }
 
-shiftconv_status_t shiftconv_problem_tensor_bytes(const shiftconv_problem_t* problem, size_t* input, size_t* filter, size_t* bias,
-                                                  size_t* output) {
+shiftconv_status_t shiftconv_problem_tensor_bytes(const shiftconv_problem_t* problem, shiftconv_tensor_bytes_t* bytes) {
   return boundary([&]() -> Status {
     Problem converted;
     if (Status status = fromC(problem, converted); !status.ok()) return status;
-    const TensorBytes bytes = tensorBytes(converted);
-    for (const auto& [target, value] :
-         {std::pair{input, bytes.input}, {filter, bytes.filter}, {bias, bytes.bias}, {output, bytes.output}})
-      if (target) *target = value;
-    return {};
+    return toC(tensorBytes(converted), bytes);
   });
 }
 
@@ -104,12 +82,30 @@ shiftconv_status_t shiftconv_problem_describe(const shiftconv_problem_t* problem
   });
 }
 
+shiftconv_status_t shiftconv_problem_parse(const char* text, shiftconv_problem_t* problem) {
+  return boundary([&]() -> Status {
+    if (Status status = require(text, "text"); !status.ok()) return status;
+    Problem parsed;
+    if (Status status = parse(text, parsed); !status.ok()) return status;
+    return toC(parsed, problem);
+  });
+}
+
 int shiftconv_algorithm_count(void) { return static_cast<int>(plan::algorithms().size()); }
 
 const char* shiftconv_algorithm_name(int index) {
   const auto table = plan::algorithms();
   if (index < 0 || static_cast<size_t>(index) >= table.size()) return nullptr;
   return table[static_cast<size_t>(index)]->name().data();  // names are literals
+}
+
+shiftconv_status_t shiftconv_algorithm_options(const char* algorithm, char* buffer, size_t size, size_t* needed) {
+  return boundary([&]() -> Status {
+    if (Status status = require(algorithm, "algorithm"); !status.ok()) return status;
+    const plan::Algorithm* found = nullptr;
+    if (Status status = plan::findAlgorithm(algorithm, found); !status.ok()) return status;
+    return writeText(plan::describe(found->options()), buffer, size, needed);
+  });
 }
 
 shiftconv_status_t shiftconv_support(const shiftconv_problem_t* problem, const shiftconv_device_properties_t* properties,
@@ -121,9 +117,8 @@ shiftconv_status_t shiftconv_support(const shiftconv_problem_t* problem, const s
       device::Properties device;
       if (Status status = fromC(properties, device); !status.ok()) return status;
       if (Status status = require(algorithm, "algorithm"); !status.ok()) return status;
-      std::string known;
-      const plan::Algorithm* found = plan::findAlgorithm(algorithm, known);
-      if (!found) return {StatusCode::NotFound, fmt::format("there is no algorithm \"{}\"; known are {}", algorithm, known)};
+      const plan::Algorithm* found = nullptr;
+      if (Status status = plan::findAlgorithm(algorithm, found); !status.ok()) return status;
       std::string refusal = found->refusal(converted, device);
       return refusal.empty() ? Status() : Status(StatusCode::Unsupported, std::move(refusal));
     };
@@ -144,77 +139,113 @@ shiftconv_status_t shiftconv_plan_create(const shiftconv_problem_t* problem, con
     plan::PlanOptions choices;
     if (Status status = fromC(options, choices); !status.ok()) return status;
     if (Status status = require(plan, "plan"); !status.ok()) return status;
-    auto made = std::make_unique<shiftconv_plan>();
+    auto made = std::make_shared<OpenPlan>();
     if (Status status = plan::makePlan(converted, device, choices, made->plan); !status.ok()) return status;
-    log(SHIFTCONV_LOG_INFO,
-        fmt::format("planned {}: {}, kernel {}", describe(converted), made->plan->algorithm(), made->plan->kernelName()));
-    *plan = made.release();
+    made->algorithm = made->plan->algorithm;
+    log(SHIFTCONV_LOG_INFO, fmt::format("planned {}: {} {}, kernel {}", describe(converted), made->algorithm, made->plan->options,
+                                        made->plan->kernelName()));
+    *plan = plans().add(std::move(made));
     return {};
   });
 }
 
 shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan) {
   return boundary([&]() -> Status {
-    delete plan;
-    return {};
+    std::shared_ptr<OpenPlan> removed;
+    return plan ? plans().remove(plan, "plan", removed) : Status();
   });
 }
 
-shiftconv_status_t shiftconv_plan_describe(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed) {
+shiftconv_status_t shiftconv_plan_describe(shiftconv_plan_t handle, char* buffer, size_t size, size_t* needed) {
   return boundary([&]() -> Status {
-    if (Status status = require(plan, "plan"); !status.ok()) return status;
-    return writeText(describePlan(*plan->plan), buffer, size, needed);
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
+    return writeText(plan::describe(*plan->plan), buffer, size, needed);
   });
 }
 
-const char* shiftconv_plan_algorithm(shiftconv_plan_t plan) { return plan ? plan->plan->algorithm().data() : nullptr; }
-
-const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan) { return plan ? plan->plan->kernelName().c_str() : nullptr; }
-
-shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes) {
+shiftconv_status_t shiftconv_plan_candidates(shiftconv_plan_t handle, char* buffer, size_t size, size_t* needed) {
   return boundary([&]() -> Status {
-    if (Status status = require(plan, "plan"); !status.ok()) return status;
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
+    return writeText(plan->plan->choice, buffer, size, needed);
+  });
+}
+
+shiftconv_status_t shiftconv_plan_estimate(shiftconv_plan_t handle, shiftconv_estimate_t* estimate) {
+  return boundary([&]() -> Status {
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
+    return toC(plan->plan->estimate, estimate);
+  });
+}
+
+const char* shiftconv_plan_algorithm(shiftconv_plan_t plan) {
+  return planText(plan, [](const OpenPlan& open) -> const std::string& { return open.algorithm; });
+}
+
+const char* shiftconv_plan_options(shiftconv_plan_t plan) {
+  return planText(plan, [](const OpenPlan& open) -> const std::string& { return open.plan->options; });
+}
+
+const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan) {
+  return planText(plan, [](const OpenPlan& open) -> const std::string& { return open.plan->kernelName(); });
+}
+
+shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t handle, size_t* bytes) {
+  return boundary([&]() -> Status {
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
     if (Status status = require(bytes, "bytes"); !status.ok()) return status;
-    *bytes = plan->plan->workspaceBytes();
+    *bytes = plan->plan->workspaceBytes;
     return {};
   });
 }
 
-shiftconv_status_t shiftconv_plan_prepare(shiftconv_plan_t plan, shiftconv_device_t device) {
+shiftconv_status_t shiftconv_plan_prepare(shiftconv_plan_t planHandle, shiftconv_device_t deviceHandle) {
   return boundary([&]() -> Status {
-    if (Status status = require(plan, "plan"); !status.ok()) return status;
-    if (Status status = require(device, "device"); !status.ok()) return status;
-    if (Status status = checkDevice(*plan->plan, device->device().properties()); !status.ok()) return status;
-    const device::Kernel* kernel = nullptr;
-    return device->kernelOf(*plan->plan, kernel);
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(planHandle, "plan", plan); !status.ok()) return status;
+    std::shared_ptr<OpenDevice> device;
+    if (Status status = devices().find(deviceHandle, "device", device); !status.ok()) return status;
+    if (Status status = plan::checkDevice(*plan->plan, device->device().properties()); !status.ok()) return status;
+    return device->kernels().prepare(*plan->plan);
   });
 }
 
-shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const void* input, const void* filter,
-                                 const void* bias, void* output, void* workspace, shiftconv_stream_t stream) {
+shiftconv_status_t shiftconv_bind(shiftconv_plan_t plan, shiftconv_device_t device, const shiftconv_tensors_t* tensors,
+                                  shiftconv_binding_t* binding) {
   return boundary([&]() -> Status {
-    if (Status status = require(plan, "plan"); !status.ok()) return status;
-    if (Status status = require(device, "device"); !status.ok()) return status;
-    const plan::Plan& work = *plan->plan;
-    const device::ProfilerRange range(work.kernelName().c_str());
-    if (Status status = checkDevice(work, device->device().properties()); !status.ok()) return status;
+    if (Status status = require(binding, "binding"); !status.ok()) return status;
+    auto bound = std::make_shared<OpenBinding>();
+    if (Status status = bind(plan, device, tensors, *bound); !status.ok()) return status;
+    *binding = bindings().add(std::move(bound));
+    return {};
+  });
+}
 
-    const TensorBytes bytes = tensorBytes(work.problem());
-    const std::array<Argument, 5> arguments{{{"output", output, bytes.output, kTensorAlignment},
-                                             {"input", input, bytes.input, kTensorAlignment},
-                                             {"filter", filter, bytes.filter, kTensorAlignment},
-                                             {"bias", bias, bytes.bias, kTensorAlignment},
-                                             {"workspace", workspace, work.workspaceBytes(), kWorkspaceAlignment}}};
-    for (const Argument& argument : arguments)
-      if (Status status = checkArgument(argument); !status.ok()) return status;
-    for (size_t i = 1; i < arguments.size(); ++i)
-      if (overlap(arguments[0], arguments[i])) return invalid(fmt::format("output must not overlap {}", arguments[i].name));
+shiftconv_status_t shiftconv_binding_destroy(shiftconv_binding_t binding) {
+  return boundary([&]() -> Status {
+    std::shared_ptr<OpenBinding> removed;
+    return binding ? bindings().remove(binding, "binding", removed) : Status();
+  });
+}
 
-    const device::Kernel* kernel = nullptr;
-    if (Status status = device->kernelOf(work, kernel); !status.ok()) return status;
-    const auto address = [](const void* pointer) { return reinterpret_cast<device::Address>(pointer); };
-    const plan::RunTensors tensors{address(input), address(filter), address(bias), address(output), address(workspace)};
-    return work.run(device->device(), *kernel, tensors, reinterpret_cast<device::Stream>(stream));
+shiftconv_status_t shiftconv_binding_run(shiftconv_binding_t handle, shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    std::shared_ptr<OpenBinding> bound;
+    if (Status status = bindings().find(handle, "binding", bound); !status.ok()) return status;
+    if (bound->device->closed()) return {StatusCode::InvalidArgument, "the device of this binding was closed before"};
+    return run(*bound, stream);
+  });
+}
+
+shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const shiftconv_tensors_t* tensors,
+                                 shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    OpenBinding bound;
+    if (Status status = bind(plan, device, tensors, bound); !status.ok()) return status;
+    return run(bound, stream);
   });
 }
 

@@ -27,18 +27,21 @@ Status invalid(std::string message) { return {StatusCode::InvalidArgument, std::
 device::Stream streamOf(shiftconv_stream_t stream) { return reinterpret_cast<device::Stream>(stream); }
 device::Address addressOf(const void* memory) { return reinterpret_cast<device::Address>(memory); }
 
-Status requireEmulated(shiftconv_device_t handle, const char* what, device::EmulatedDevice*& emulated) {
-  if (Status status = require(handle, "device"); !status.ok()) return status;
-  emulated = handle->emulated();
-  if (emulated) return {};
+using OpenDevicePointer = std::shared_ptr<OpenDevice>;
+
+Status findDevice(shiftconv_device_t handle, OpenDevicePointer& device) { return devices().find(handle, "device", device); }
+
+Status findEmulated(shiftconv_device_t handle, const char* what, OpenDevicePointer& device) {
+  if (Status status = findDevice(handle, device); !status.ok()) return status;
+  if (device->emulated()) return {};
   return {StatusCode::Unsupported,
-          fmt::format("{} exist only on the emulated device, not on {}", what, handle->device().properties().name)};
+          fmt::format("{} exist only on the emulated device, not on {}", what, device->device().properties().name)};
 }
 
 /// Checks of every transfer; pointers may be NULL when nothing is moved.
-Status requireTransfer(shiftconv_device_t handle, size_t bytes, const void* first, const char* firstName, const void* second,
-                       const char* secondName) {
-  if (Status status = require(handle, "device"); !status.ok() || bytes == 0) return status;
+Status checkTransfer(shiftconv_device_t handle, size_t bytes, const void* first, const char* firstName, const void* second,
+                     const char* secondName, OpenDevicePointer& device) {
+  if (Status status = findDevice(handle, device); !status.ok() || bytes == 0) return status;
   if (Status status = require(first, firstName); !status.ok()) return status;
   return require(second, secondName);
 }
@@ -113,32 +116,37 @@ shiftconv_status_t shiftconv_device_open(shiftconv_device_kind_t kind, int index
     std::unique_ptr<device::Device> opened;
     if (Status status = open(kind, index, opened); !status.ok()) return status;
     log(SHIFTCONV_LOG_INFO, fmt::format("opened {}", opened->properties().name));
-    *device = new shiftconv_device(std::move(opened));
+    *device = devices().add(std::make_shared<OpenDevice>(std::move(opened)));
     return {};
   });
 }
 
 shiftconv_status_t shiftconv_device_close(shiftconv_device_t device) {
   return boundary([&]() -> Status {
-    delete device;
+    if (!device) return {};
+    OpenDevicePointer removed;
+    if (Status status = devices().remove(device, "device", removed); !status.ok()) return status;
+    removed->close();
     return {};
   });
 }
 
 shiftconv_status_t shiftconv_device_get_properties(shiftconv_device_t device, shiftconv_device_properties_t* properties) {
   return boundary([&]() -> Status {
-    if (Status status = require(device, "device"); !status.ok()) return status;
-    return toC(device->device().properties(), properties);
+    OpenDevicePointer open;
+    if (Status status = findDevice(device, open); !status.ok()) return status;
+    return toC(open->device().properties(), properties);
   });
 }
 
 shiftconv_status_t shiftconv_device_allocate(shiftconv_device_t device, size_t bytes, void** memory) {
   return boundary([&]() -> Status {
-    if (Status status = require(device, "device"); !status.ok()) return status;
+    OpenDevicePointer open;
+    if (Status status = findDevice(device, open); !status.ok()) return status;
     if (Status status = require(memory, "memory"); !status.ok()) return status;
     if (bytes == 0) return invalid("bytes must be positive, but is 0");
     device::Address address = 0;
-    if (Status status = device->device().allocate(bytes, address); !status.ok()) return status;
+    if (Status status = open->device().allocate(bytes, address); !status.ok()) return status;
     *memory = reinterpret_cast<void*>(address);
     return {};
   });
@@ -147,41 +155,48 @@ shiftconv_status_t shiftconv_device_allocate(shiftconv_device_t device, size_t b
 shiftconv_status_t shiftconv_device_free(shiftconv_device_t device, void* memory) {
   return boundary([&]() -> Status {
     if (!memory) return {};
-    if (Status status = require(device, "device"); !status.ok()) return status;
-    return device->device().release(addressOf(memory));
+    OpenDevicePointer open;
+    if (Status status = findDevice(device, open); !status.ok()) return status;
+    return open->device().release(addressOf(memory));
   });
 }
 
 shiftconv_status_t shiftconv_copy_to_device(shiftconv_device_t device, void* destination, const void* source, size_t bytes,
                                             shiftconv_stream_t stream) {
   return boundary([&]() -> Status {
-    if (Status status = requireTransfer(device, bytes, destination, "destination", source, "source"); !status.ok()) return status;
-    return device->device().copyToDevice(addressOf(destination), source, bytes, streamOf(stream));
+    OpenDevicePointer open;
+    if (Status status = checkTransfer(device, bytes, destination, "destination", source, "source", open); !status.ok())
+      return status;
+    return open->device().copyToDevice(addressOf(destination), source, bytes, streamOf(stream));
   });
 }
 
 shiftconv_status_t shiftconv_copy_to_host(shiftconv_device_t device, void* destination, const void* source, size_t bytes,
                                           shiftconv_stream_t stream) {
   return boundary([&]() -> Status {
-    if (Status status = requireTransfer(device, bytes, destination, "destination", source, "source"); !status.ok()) return status;
-    return device->device().copyToHost(destination, addressOf(source), bytes, streamOf(stream));
+    OpenDevicePointer open;
+    if (Status status = checkTransfer(device, bytes, destination, "destination", source, "source", open); !status.ok())
+      return status;
+    return open->device().copyToHost(destination, addressOf(source), bytes, streamOf(stream));
   });
 }
 
 shiftconv_status_t shiftconv_device_fill(shiftconv_device_t device, void* memory, uint8_t value, size_t bytes,
                                          shiftconv_stream_t stream) {
   return boundary([&]() -> Status {
-    if (Status status = requireTransfer(device, bytes, memory, "memory", memory, "memory"); !status.ok()) return status;
-    return device->device().fill(addressOf(memory), value, bytes, streamOf(stream));
+    OpenDevicePointer open;
+    if (Status status = checkTransfer(device, bytes, memory, "memory", memory, "memory", open); !status.ok()) return status;
+    return open->device().fill(addressOf(memory), value, bytes, streamOf(stream));
   });
 }
 
 shiftconv_status_t shiftconv_stream_create(shiftconv_device_t device, shiftconv_stream_t* stream) {
   return boundary([&]() -> Status {
-    if (Status status = require(device, "device"); !status.ok()) return status;
+    OpenDevicePointer open;
+    if (Status status = findDevice(device, open); !status.ok()) return status;
     if (Status status = require(stream, "stream"); !status.ok()) return status;
     device::Stream made = 0;
-    if (Status status = device->device().createStream(made); !status.ok()) return status;
+    if (Status status = open->device().createStream(made); !status.ok()) return status;
     *stream = reinterpret_cast<shiftconv_stream_t>(made);
     return {};
   });
@@ -190,38 +205,40 @@ shiftconv_status_t shiftconv_stream_create(shiftconv_device_t device, shiftconv_
 shiftconv_status_t shiftconv_stream_destroy(shiftconv_device_t device, shiftconv_stream_t stream) {
   return boundary([&]() -> Status {
     if (!stream) return {};
-    if (Status status = require(device, "device"); !status.ok()) return status;
-    return device->device().destroyStream(streamOf(stream));
+    OpenDevicePointer open;
+    if (Status status = findDevice(device, open); !status.ok()) return status;
+    return open->device().destroyStream(streamOf(stream));
   });
 }
 
 shiftconv_status_t shiftconv_stream_synchronize(shiftconv_device_t device, shiftconv_stream_t stream) {
   return boundary([&]() -> Status {
-    if (Status status = require(device, "device"); !status.ok()) return status;
-    return device->device().synchronize(streamOf(stream));
+    OpenDevicePointer open;
+    if (Status status = findDevice(device, open); !status.ok()) return status;
+    return open->device().synchronize(streamOf(stream));
   });
 }
 
 shiftconv_status_t shiftconv_device_set_option(shiftconv_device_t device, const char* name, const char* value) {
   return boundary([&]() -> Status {
-    device::EmulatedDevice* emulated = nullptr;
-    if (Status status = requireEmulated(device, "options", emulated); !status.ok()) return status;
+    OpenDevicePointer open;
+    if (Status status = findEmulated(device, "options", open); !status.ok()) return status;
     if (Status status = require(name, "name"); !status.ok()) return status;
     if (Status status = require(value, "value"); !status.ok()) return status;
-    return emulated->setOption(name, value);
+    return open->emulated()->setOption(name, value);
   });
 }
 
 shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftconv_counters_format_t format, char* buffer,
                                              size_t size, size_t* needed) {
   return boundary([&]() -> Status {
-    device::EmulatedDevice* emulated = nullptr;
-    if (Status status = requireEmulated(device, "counters", emulated); !status.ok()) return status;
+    OpenDevicePointer open;
+    if (Status status = findEmulated(device, "counters", open); !status.ok()) return status;
     switch (format) {
       case SHIFTCONV_COUNTERS_TABLE:
-        return writeText(device::formatKernelCounters(emulated->counters()), buffer, size, needed);
+        return writeText(device::formatKernelCounters(open->emulated()->counters()), buffer, size, needed);
       case SHIFTCONV_COUNTERS_JSON:
-        return writeText(device::countersJson(emulated->counters()), buffer, size, needed);
+        return writeText(device::countersJson(open->emulated()->counters()), buffer, size, needed);
       case SHIFTCONV_COUNTERS_FORCE_INT:
         break;
     }
@@ -231,9 +248,9 @@ shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftcon
 
 shiftconv_status_t shiftconv_device_reset_counters(shiftconv_device_t device) {
   return boundary([&]() -> Status {
-    device::EmulatedDevice* emulated = nullptr;
-    if (Status status = requireEmulated(device, "counters", emulated); !status.ok()) return status;
-    emulated->resetCounters();
+    OpenDevicePointer open;
+    if (Status status = findEmulated(device, "counters", open); !status.ok()) return status;
+    open->emulated()->resetCounters();
     return {};
   });
 }

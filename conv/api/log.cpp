@@ -11,15 +11,20 @@ namespace {
 
 constexpr std::array<const char*, 5> kLevelNames{"off", "error", "warning", "info", "debug"};
 
+void writeToStderr(shiftconv_log_level_t level, const char* message, void*) {
+  std::fprintf(stderr, "shiftconv %s: %s\n", kLevelNames[level], message);
+}
+
+/// Runs once, before the application can have set a callback.
 shiftconv_log_level_t initialLevel() {
   const char* text = std::getenv("SHIFTCONV_LOG");
   for (size_t i = 0; text && i < kLevelNames.size(); ++i)
     if (std::string_view(text) == kLevelNames[i]) return static_cast<shiftconv_log_level_t>(i);
+  if (text)
+    std::fprintf(stderr,
+                 "shiftconv warning: SHIFTCONV_LOG is \"%s\", but must be off, error, warning, info or debug; using warning\n",
+                 text);
   return SHIFTCONV_LOG_WARNING;
-}
-
-void writeToStderr(shiftconv_log_level_t level, const char* message, void*) {
-  std::fprintf(stderr, "shiftconv %s: %s\n", kLevelNames[level], message);
 }
 
 struct Log {

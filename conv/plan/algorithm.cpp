@@ -2,44 +2,115 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
+#include <tuple>
 
-#include "conv/plan/problem_checks.hpp"
-#include "conv/plan/shift_window_algorithm.hpp"
+#include "conv/plan/sm100/shift_window_algorithm.hpp"
+#include "conv/problem/text.hpp"
+#include "conv/problem/validation.hpp"
 
 namespace shiftconv::plan {
+namespace {
+
+std::string describe(const Candidate& candidate) {
+  std::string unproven;
+  for (const std::string_view id : candidate.unproven) unproven += fmt::format(" {}", id);
+  return fmt::format("{} {}: {}{}{}", candidate.algorithm->name(), candidate.options, plan::describe(candidate.estimate),
+                     unproven.empty() ? "" : ", unproven", unproven);
+}
+
+/// The winner first, then the others by their estimates, then the refusals.
+std::string describeChoice(std::span<const Candidate> candidates, size_t winner, const std::string& refusals) {
+  std::vector<size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tuple(a != winner, candidates[a].estimate.seconds, candidates[a].estimate.clocks) <
+           std::tuple(b != winner, candidates[b].estimate.seconds, candidates[b].estimate.clocks);
+  });
+  std::string text;
+  for (const size_t i : order) text += fmt::format("{} {}\n", i == winner ? "chosen    " : "candidate ", describe(candidates[i]));
+  return text + refusals;
+}
+
+/// Candidates of the algorithms that accept the problem; a line for each that does not.
+Status collect(const Problem& problem, const device::Properties& properties, std::vector<Candidate>& candidates,
+               std::string& refusals) {
+  std::string reasons;
+  for (const Algorithm* algorithm : algorithms()) {
+    const std::string refusal = algorithm->refusal(problem, properties);
+    if (refusal.empty()) {
+      if (Status status = algorithm->candidates(problem, properties, {}, candidates); !status.ok()) return status;
+      continue;
+    }
+    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", refusal);
+    refusals += fmt::format("refused    {}\n", refusal);
+  }
+  if (!candidates.empty()) return {};
+  return {StatusCode::Unsupported, fmt::format("no algorithm can run {}: {}", shiftconv::describe(problem), reasons)};
+}
+
+}  // namespace
 
 std::span<const Algorithm* const> algorithms() {
   static const std::array<const Algorithm*, 1> table{&shiftWindowAlgorithm()};
   return table;
 }
 
-const Algorithm* findAlgorithm(std::string_view name, std::string& known) {
-  for (const Algorithm* algorithm : algorithms()) {
-    if (algorithm->name() == name) return algorithm;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", algorithm->name());
+Status findAlgorithm(std::string_view name, const Algorithm*& algorithm) {
+  std::string known;
+  for (const Algorithm* one : algorithms()) {
+    if (one->name() == name) {
+      algorithm = one;
+      return {};
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", one->name());
   }
-  return nullptr;
+  return {StatusCode::NotFound, fmt::format("there is no algorithm \"{}\"; known are {}", name, known)};
+}
+
+size_t choose(std::span<const Candidate> candidates) {
+  double fastest = candidates[0].estimate.seconds;
+  for (const Candidate& candidate : candidates) fastest = std::min(fastest, candidate.estimate.seconds);
+  const auto rank = [&](const Candidate& candidate) {
+    const bool tied = candidate.estimate.seconds <= fastest * (1 + kTieMargin);
+    return std::tuple(!tied, candidate.unproven.size(), candidate.estimate.seconds, candidate.estimate.clocks);
+  };
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
+  return static_cast<size_t>(best - candidates.begin());
 }
 
 Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
                 std::shared_ptr<const Plan>& plan) {
   if (Status status = validate(problem); !status.ok()) return status;
-  if (!options.algorithm.empty()) {
-    std::string known;
-    const Algorithm* algorithm = findAlgorithm(options.algorithm, known);
-    if (!algorithm)
-      return {StatusCode::NotFound, fmt::format("there is no algorithm \"{}\"; known are {}", options.algorithm, known)};
+  if (options.algorithm.empty() && !options.options.empty())
+    return {StatusCode::InvalidArgument,
+            fmt::format("options \"{}\" belong to an algorithm, but algorithm is not set", options.options)};
+  std::vector<Candidate> candidates;
+  std::string refusals;
+  if (options.algorithm.empty()) {
+    if (Status status = collect(problem, properties, candidates, refusals); !status.ok()) return status;
+  } else {
+    const Algorithm* algorithm = nullptr;
+    if (Status status = findAlgorithm(options.algorithm, algorithm); !status.ok()) return status;
     if (std::string refusal = algorithm->refusal(problem, properties); !refusal.empty()) return {StatusCode::Unsupported, refusal};
-    return algorithm->plan(problem, properties, options, plan);
+    if (Status status = algorithm->candidates(problem, properties, options.options, candidates); !status.ok()) return status;
   }
-  std::string reasons;
-  for (const Algorithm* algorithm : algorithms()) {
-    const std::string refusal = algorithm->refusal(problem, properties);
-    if (refusal.empty()) return algorithm->plan(problem, properties, options, plan);
-    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", refusal);
-  }
-  return {StatusCode::Unsupported, fmt::format("no algorithm can run {}: {}", describe(problem), reasons)};
+  const size_t winner = choose(candidates);
+  const Candidate& chosen = candidates[winner];
+  auto made = std::make_shared<Plan>();
+  made->problem = problem;
+  made->computeMajor = properties.computeMajor;
+  made->computeMinor = properties.computeMinor;
+  made->algorithm = chosen.algorithm->name();
+  made->options = chosen.options;
+  made->estimate = chosen.estimate;
+  made->choice = describeChoice(candidates, winner, refusals);
+  if (Status status = chosen.algorithm->plan(problem, properties, chosen.options, *made); !status.ok()) return status;
+  plan = std::move(made);
+  return {};
 }
 
 }  // namespace shiftconv::plan

@@ -1,49 +1,96 @@
-// A plan: how one algorithm computes one problem. Immutable, made without a device, shared by any number of threads.
+// A plan: how one algorithm computes one problem, as a list of launches over named tensors. Immutable once made, needs no device,
+// shared by any number of threads. binding.hpp gives it addresses.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <cstring>
 #include <string>
-#include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
-#include "common/device/device.hpp"
-#include "conv/plan/problem.hpp"
+#include "common/device/module_image.hpp"
+#include "common/launch.hpp"
+#include "common/layout/tensor_map.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/problem/problem.hpp"
+#include "conv/problem/tensors.hpp"
 
 namespace shiftconv::plan {
 
-/// Device addresses of one run; 0 where there is none.
-struct RunTensors {
-  device::Address input = 0, filter = 0, bias = 0, output = 0, workspace = 0;
+/// A place in a tensor.
+struct TensorPlace {
+  TensorName tensor;
+  uint64_t byteOffset = 0;
 };
 
-class Plan {
+using MapDescription = std::variant<layout::TiledMap, layout::Im2colMap>;
+
+/// One parameter of a kernel: bytes, of which some are known only once the tensors' addresses are.
+class Parameter {
  public:
-  Plan(const Problem& problem, int computeMajor, int computeMinor)
-      : problem_(problem), computeMajor_(computeMajor), computeMinor_(computeMinor) {}
-  virtual ~Plan() = default;
+  /// A tensor map as a parameter of its own. The description's globalAddress is ignored.
+  static Parameter map(const MapDescription& description, TensorPlace place);
 
-  const Problem& problem() const { return problem_; }
-  /// Of the device that the plan was made for.
-  int computeMajor() const { return computeMajor_; }
-  int computeMinor() const { return computeMinor_; }
+  /// A value that is passed as it is, such as a structure.
+  template <class Value>
+  static Parameter value(const Value& value) {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    Parameter parameter;
+    parameter.bytes_.resize(sizeof(Value));
+    std::memcpy(parameter.bytes_.data(), &value, sizeof(Value));
+    return parameter;
+  }
 
-  virtual std::string_view algorithm() const = 0;
-  virtual const std::string& kernelName() const = 0;
-  /// Lines about the algorithm's own choices.
-  virtual std::string describe() const = 0;
-  virtual size_t workspaceBytes() const { return 0; }
-  /// The code that holds kernelName().
-  virtual device::ModuleImage image() const = 0;
-  virtual std::vector<std::string> warpRoles() const = 0;
+  /// The 8 bytes at `offset` will hold the address of `place`; 0 when the run has no such tensor.
+  Parameter& address(size_t offset, TensorPlace place);
+  /// The 128 bytes at `offset`, a multiple of 128, will hold an encoded map. Without such a tensor they stay as they are.
+  Parameter& map(size_t offset, const MapDescription& description, TensorPlace place);
 
-  /// Enqueues the work. `kernel` is kernelName() on `device`. Checked arguments; no allocation, no synchronisation.
-  virtual Status run(device::Device& device, const device::Kernel& kernel, const RunTensors& tensors,
-                     device::Stream stream) const = 0;
+  struct AddressField {
+    size_t offset;
+    TensorPlace place;
+  };
+  struct MapField {
+    size_t offset;
+    MapDescription description;
+    TensorPlace place;
+  };
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+  const std::vector<AddressField>& addresses() const { return addresses_; }
+  const std::vector<MapField>& maps() const { return maps_; }
 
  private:
-  const Problem problem_;
-  const int computeMajor_, computeMinor_;
+  std::vector<std::byte> bytes_;
+  std::vector<AddressField> addresses_;
+  std::vector<MapField> maps_;
 };
+
+struct PlannedLaunch {
+  device::ModuleImage image;
+  std::string kernel;
+  LaunchConfig config;
+  std::vector<Parameter> parameters;
+  std::vector<std::string> warpRoles;  ///< of a CTA, for counters and profiles
+};
+
+struct Plan {
+  Problem problem;
+  int computeMajor = 0, computeMinor = 0;  ///< of the device that it was made for
+  std::string_view algorithm;              ///< a literal
+  std::string options;                     ///< makes the same plan again
+  Estimate estimate;
+  std::vector<PlannedLaunch> launches;  ///< in the order in which they run; the first is never missing
+  size_t mainLaunch = 0;                ///< the one that multiplies
+  size_t workspaceBytes = 0;
+  std::string details;  ///< lines about the algorithm's own choices
+  std::string choice;   ///< lines about the candidates that it won against, and who refused
+
+  const std::string& kernelName() const { return launches[mainLaunch].kernel; }
+};
+
+/// All of it, to read.
+std::string describe(const Plan& plan);
 
 }  // namespace shiftconv::plan

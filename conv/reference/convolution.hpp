@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "conv/plan/problem.hpp"
+#include "conv/problem/problem.hpp"
 #include "conv/reference/error_bound.hpp"
 
 namespace shiftconv::reference {

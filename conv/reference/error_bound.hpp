@@ -30,7 +30,7 @@
 //     far (subnormal outputs: of the smallest binade). f32 output: none.
 #pragma once
 
-#include "conv/plan/problem.hpp"
+#include "conv/problem/problem.hpp"
 
 namespace shiftconv::reference {
 

@@ -78,6 +78,8 @@ int main(void) {
   shiftconv_device_t device = NULL;
   shiftconv_plan_t plan = NULL;
   void *device_input, *device_filter, *device_bias, *device_output = NULL;
+  shiftconv_tensors_t tensors = SHIFTCONV_TENSORS_INIT;
+  shiftconv_binding_t binding = NULL;
   int y, x, c, k, r, s, wrong;
 
   for (y = 0; y < HEIGHT; ++y)
@@ -121,13 +123,18 @@ int main(void) {
   CHECK(shiftconv_plan_describe(plan, text, sizeof(text), NULL));
   printf("%s", text);
 
-  /* Run. */
+  /* Bind and run. */
   device_input = to_device(device, input, sizeof(input));
   device_filter = to_device(device, filter, sizeof(filter));
   device_bias = to_device(device, bias, sizeof(bias));
   CHECK(shiftconv_device_allocate(device, sizeof(output), &device_output));
   CHECK(shiftconv_device_fill(device, device_output, 0xCD, sizeof(output), NULL));
-  CHECK(shiftconv_run(plan, device, device_input, device_filter, device_bias, device_output, NULL, NULL));
+  tensors.input = device_input;
+  tensors.filter = device_filter;
+  tensors.bias = device_bias;
+  tensors.output = device_output;
+  CHECK(shiftconv_bind(plan, device, &tensors, &binding));
+  CHECK(shiftconv_binding_run(binding, NULL));
   CHECK(shiftconv_copy_to_host(device, output, device_output, sizeof(output), NULL));
   CHECK(shiftconv_stream_synchronize(device, NULL));
 
@@ -137,6 +144,7 @@ int main(void) {
   }
 
   wrong = compare(output);
+  CHECK(shiftconv_binding_destroy(binding));
   CHECK(shiftconv_device_free(device, device_output));
   CHECK(shiftconv_device_free(device, device_bias));
   CHECK(shiftconv_device_free(device, device_filter));

@@ -32,7 +32,7 @@ shiftconv::Convolution samePadding(int height, int width, int channels, int filt
   problem.k = filters;
   problem.r = problem.s = size;
   problem.pad_top = problem.pad_bottom = problem.pad_left = problem.pad_right = size / 2;
-  problem.input_type = problem.output_type = SHIFTCONV_TYPE_F16;
+  problem.input_type = problem.filter_type = problem.output_type = SHIFTCONV_TYPE_F16;
   return problem;
 }
 
@@ -65,9 +65,12 @@ shiftconv::Memory ConvolutionRunner::poisoned(size_t bytes) {
 LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& input, shiftconv::Memory& output,
                                    int firstChannel) {
   shiftconv::PlanOptions choices;
-  if (!producer_.empty()) choices.producer = producer_.c_str();
+  const std::string options = "producer=" + producer_;
+  if (!producer_.empty()) {
+    choices.algorithm = "shift_window";
+    choices.options = options.c_str();
+  }
   const shiftconv::Plan plan(layer.problem, properties_, choices);
-  plan.prepare(device_);
 
   const shiftconv::Memory filter = upload(layer.filter);
   const shiftconv::Memory bias = upload(layer.bias.empty() ? std::vector<float>(1) : layer.bias);
@@ -75,9 +78,16 @@ LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& 
   const size_t elementBytes = layer.problem.output_type == SHIFTCONV_TYPE_F32 ? 4 : 2;
   char* const target = static_cast<char*>(output.get()) + static_cast<size_t>(firstChannel) * elementBytes;
 
+  shiftconv::Tensors tensors;
+  tensors.input = input.get();
+  tensors.filter = filter.get();
+  tensors.bias = layer.bias.empty() ? nullptr : bias.get();
+  tensors.output = target;
+  tensors.workspace = plan.workspaceBytes() ? workspace.get() : nullptr;
+  const shiftconv::Binding binding(plan, device_, tensors);
+
   const auto start = std::chrono::steady_clock::now();
-  plan.run(device_, input.get(), filter.get(), layer.bias.empty() ? nullptr : bias.get(), target,
-           plan.workspaceBytes() ? workspace.get() : nullptr);
+  binding.run();
   device_.synchronize();
 
   LayerReport report{layer.name, plan.algorithm(), plan.describe()};

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/numerics/float16.hpp"
+#include "conv/problem/text.hpp"
 #include "conv/reference/convolution.hpp"
 
 namespace feature_maps {
@@ -14,14 +15,8 @@ namespace {
 
 shiftconv::Problem referenceProblem(const shiftconv::Convolution& c) {
   shiftconv::Problem problem;
-  problem.n = c.n, problem.h = c.h, problem.w = c.w, problem.c = c.c;
-  problem.k = c.k, problem.r = c.r, problem.s = c.s;
-  problem.padTop = c.pad_top, problem.padBottom = c.pad_bottom, problem.padLeft = c.pad_left, problem.padRight = c.pad_right;
-  problem.outputPixelPitch = c.output_pixel_pitch;
-  problem.inputType = static_cast<shiftconv::DataType>(c.input_type);
-  problem.outputType = static_cast<shiftconv::DataType>(c.output_type);
-  problem.hasBias = c.has_bias != 0;
-  problem.activation = static_cast<shiftconv::Activation>(c.activation);
+  if (const shiftconv::Status status = shiftconv::parse(c.describe(), problem); !status.ok())
+    throw std::logic_error(status.message());
   return problem;
 }
 

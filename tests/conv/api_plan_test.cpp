@@ -71,19 +71,18 @@ TEST(ApiPlan, FollowsItsOptions) {
   const auto properties = preset("B200");
   shiftconv_plan_options_t options = SHIFTCONV_PLAN_OPTIONS_INIT;
   options.algorithm = "shift_window";
-  options.tile_n = 16;
-  options.ctas = 1;
-  options.resident_weights = 0;
   std::vector<std::string> kernels;
-  for (const char* producer : {"tensor_copy", "register_store"}) {
-    options.producer = producer;
+  for (const char* text : {"tile_n=16,ctas=1,resident_weights=no,producer=tensor_copy",
+                           " producer = register_store, tile_n=16 ,ctas=1,resident_weights=no"}) {
+    options.options = text;
     shiftconv_plan_t plan = nullptr;
     ASSERT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan));
     kernels.push_back(shiftconv_plan_kernel_name(plan));
-    const std::string text = describe(plan);
-    EXPECT_NE(text.find("x 16 output channels"), std::string::npos) << text;
-    EXPECT_NE(text.find("grid 1x2"), std::string::npos) << text;
-    EXPECT_NE(text.find("streamed"), std::string::npos) << text;
+    const std::string description = describe(plan);
+    EXPECT_NE(description.find("x 16 output channels"), std::string::npos) << description;
+    EXPECT_NE(description.find("grid 1x2"), std::string::npos) << description;
+    EXPECT_NE(description.find("streamed"), std::string::npos) << description;
+    EXPECT_NE(std::string(shiftconv_plan_options(plan)).find("tile_n=16,ctas=1,resident_weights=no"), std::string::npos);
     EXPECT_OK(shiftconv_plan_destroy(plan));
   }
   EXPECT_NE(kernels[0], kernels[1]);
@@ -102,6 +101,7 @@ TEST_P(ApiPlanOptions, AreRefusedByName) {
   const shiftconv_problem_t problem = smallProblem();
   const auto properties = preset("B200");
   shiftconv_plan_options_t options = SHIFTCONV_PLAN_OPTIONS_INIT;
+  options.algorithm = "shift_window";
   GetParam().apply(options);
   shiftconv_plan_t plan = nullptr;
   EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, &options, &plan), GetParam().status, GetParam().mentions);
@@ -114,13 +114,23 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         WrongOption{"size", [](Options& o) { o.size = 4; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "size"},
         WrongOption{"algorithm", [](Options& o) { o.algorithm = "fft"; }, SHIFTCONV_STATUS_NOT_FOUND, "known are shift_window"},
-        WrongOption{"producer", [](Options& o) { o.producer = "magic"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tensor_copy"},
-        WrongOption{"tile_n_odd", [](Options& o) { o.tile_n = 24; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tile_n"},
-        WrongOption{"tile_n_large", [](Options& o) { o.tile_n = 208; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tile_n"},
-        WrongOption{"tile_n_negative", [](Options& o) { o.tile_n = -16; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tile_n"},
-        WrongOption{"ctas", [](Options& o) { o.ctas = -1; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "ctas"},
-        WrongOption{"resident", [](Options& o) { o.resident_weights = 2; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "resident_weights"},
-        WrongOption{"reserved", [](Options& o) { o.reserved = 1; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "reserved"}),
+        WrongOption{"no_algorithm", [](Options& o) { o.algorithm = nullptr, o.options = "ctas=1"; },
+                    SHIFTCONV_STATUS_INVALID_ARGUMENT, "algorithm is not set"},
+        WrongOption{"unknown", [](Options& o) { o.options = "colour=red"; }, SHIFTCONV_STATUS_NOT_FOUND,
+                    "known are producer, tile_n, ctas, resident_weights"},
+        WrongOption{"twice", [](Options& o) { o.options = "ctas=1,ctas=2"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                    "ctas is set twice"},
+        WrongOption{"no_value", [](Options& o) { o.options = "ctas"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "name=value"},
+        WrongOption{"empty_value", [](Options& o) { o.options = "ctas=,tile_n=16"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                    "name=value"},
+        WrongOption{"producer", [](Options& o) { o.options = "producer=magic"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tensor_copy"},
+        WrongOption{"tile_n_odd", [](Options& o) { o.options = "tile_n=24"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "multiple of 16"},
+        WrongOption{"tile_n_large", [](Options& o) { o.options = "tile_n=208"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "16 to 192"},
+        WrongOption{"tile_n_negative", [](Options& o) { o.options = "tile_n=-16"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tile_n"},
+        WrongOption{"tile_n_text", [](Options& o) { o.options = "tile_n=16x"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tile_n"},
+        WrongOption{"ctas", [](Options& o) { o.options = "ctas=0"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "ctas"},
+        WrongOption{"resident", [](Options& o) { o.options = "resident_weights=2"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                    "no, yes"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ApiPlan, WeightsThatDoNotFitCannotBeResident) {
@@ -128,9 +138,84 @@ TEST(ApiPlan, WeightsThatDoNotFitCannotBeResident) {
   problem.c = 1024;
   const auto properties = preset("B200");
   Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
-  options.resident_weights = 1;
+  options.algorithm = "shift_window";
   shiftconv_plan_t plan = nullptr;
-  EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, &options, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT, "resident");
+  // The option that is the cause is named, whether or not the other one is set.
+  for (const char* text : {"resident_weights=yes", "resident_weights=yes,tile_n=16"}) {
+    options.options = text;
+    EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, &options, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                   "resident_weights=yes does not fit");
+  }
+  options.options = "tile_n=16";
+  ASSERT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan));
+  EXPECT_OK(shiftconv_plan_destroy(plan));
+}
+
+std::string candidates(shiftconv_plan_t plan) {
+  std::string text(100000, '\0');
+  size_t needed = 0;
+  EXPECT_OK(shiftconv_plan_candidates(plan, text.data(), text.size(), &needed));
+  text.resize(needed - 1);
+  return text;
+}
+
+TEST(ApiPlan, ShowsWhatItWasChosenFrom) {
+  shiftconv_problem_t problem = smallProblem();
+  problem.k = 256;
+  const auto properties = preset("B200");
+  shiftconv_plan_t plan = nullptr;
+  ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
+  const std::string text = candidates(plan);
+  EXPECT_EQ(text.find(std::string("chosen     shift_window ") + shiftconv_plan_options(plan) + ":"), 0u) << text;
+  EXPECT_NE(text.find("\ncandidate  shift_window producer="), std::string::npos) << text;
+  EXPECT_NE(text.find("unproven U3"), std::string::npos) << text;
+  EXPECT_OK(shiftconv_plan_destroy(plan));
+}
+
+TEST(ApiPlan, OptionsMakeThePlanAgain) {
+  shiftconv_problem_t problem = smallProblem();
+  problem.n = 7, problem.h = 33, problem.w = 41, problem.c = 136, problem.k = 392;
+  for (const char* name : {"emulated", "B200", "Thor"}) {
+    const auto properties = preset(name);
+    shiftconv_plan_t plan = nullptr, again = nullptr;
+    ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
+    Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
+    options.algorithm = shiftconv_plan_algorithm(plan);
+    options.options = shiftconv_plan_options(plan);
+    ASSERT_OK(shiftconv_plan_create(&problem, &properties, &options, &again));
+    EXPECT_EQ(describe(plan), describe(again));
+    EXPECT_OK(shiftconv_plan_destroy(plan));
+    EXPECT_OK(shiftconv_plan_destroy(again));
+  }
+}
+
+TEST(ApiPlan, EstimatesCountTheConvolution) {
+  const shiftconv_problem_t problem = smallProblem();
+  const auto properties = preset("B200");
+  shiftconv_plan_t plan = nullptr;
+  ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
+  shiftconv_estimate_t estimate = SHIFTCONV_ESTIMATE_INIT;
+  ASSERT_OK(shiftconv_plan_estimate(plan, &estimate));
+  EXPECT_EQ(estimate.size, sizeof(estimate));
+  EXPECT_EQ(estimate.flops, 2.0 * 5 * 7 * 24 * 3 * 3 * 16);
+  EXPECT_EQ(estimate.bytes, 2.0 * (5 * 7 * 16 + 24 * 9 * 16 + 5 * 7 * 24) + 4 * 24);
+  EXPECT_GT(estimate.seconds, 1e-8);
+  EXPECT_LT(estimate.seconds, 1e-5);
+  EXPECT_NE(describe(plan).find(estimate.bound), std::string::npos);
+  EXPECT_FAILURE(shiftconv_plan_estimate(plan, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "shiftconv_estimate");
+  EXPECT_OK(shiftconv_plan_destroy(plan));
+}
+
+TEST(ApiPlan, AlgorithmsListTheirOptions) {
+  char text[2000];
+  size_t needed = 0;
+  ASSERT_OK(shiftconv_algorithm_options("shift_window", text, sizeof(text), &needed));
+  EXPECT_LE(needed, sizeof(text));
+  for (const char* word :
+       {"producer", "tensor_copy, register_store", "tile_n", "multiples of 16 from 16 to 192", "ctas", "resident_weights"})
+    EXPECT_NE(std::string(text).find(word), std::string::npos) << text;
+  EXPECT_FAILURE(shiftconv_algorithm_options("fft", text, sizeof(text), nullptr), SHIFTCONV_STATUS_NOT_FOUND, "known are");
+  EXPECT_FAILURE(shiftconv_algorithm_options(nullptr, text, sizeof(text), nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "algorithm");
 }
 
 TEST(ApiPlan, NullIsRefused) {
@@ -146,6 +231,9 @@ TEST(ApiPlan, NullIsRefused) {
   EXPECT_FAILURE(shiftconv_plan_prepare(nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
   EXPECT_EQ(shiftconv_plan_algorithm(nullptr), nullptr);
   EXPECT_EQ(shiftconv_plan_kernel_name(nullptr), nullptr);
+  EXPECT_EQ(shiftconv_plan_options(nullptr), nullptr);
+  EXPECT_FAILURE(shiftconv_plan_candidates(nullptr, nullptr, 0, &size), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
+  EXPECT_FAILURE(shiftconv_plan_estimate(nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
   EXPECT_OK(shiftconv_plan_destroy(nullptr));
   ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
   EXPECT_FAILURE(shiftconv_plan_workspace_size(plan, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bytes");
@@ -158,11 +246,12 @@ class ApiPlanOnDevice : public EmulatedDeviceTest {};
 TEST_F(ApiPlanOnDevice, PreparesEveryKernel) {
   const auto properties = preset("B200");  // a plan for a B200 runs on the emulated sm_100a too
   for (const int32_t outputType : {SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_BF16, SHIFTCONV_TYPE_F32})
-    for (const char* producer : {"tensor_copy", "register_store"}) {
+    for (const char* producer : {"producer=tensor_copy", "producer=register_store"}) {
       shiftconv_problem_t problem = smallProblem();
       problem.output_type = outputType;
       Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
-      options.producer = producer;
+      options.algorithm = "shift_window";
+      options.options = producer;
       shiftconv_plan_t plan = nullptr;
       ASSERT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan));
       EXPECT_OK(shiftconv_plan_prepare(plan, device_));

@@ -1,4 +1,6 @@
 // Problems and support: every field wrong in turn, and every reason for which shift_window refuses.
+#include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -18,6 +20,15 @@ struct Change {
 TEST(ApiProblem, InitialValuesNeedOnlySizes) {
   const Problem problem = SHIFTCONV_PROBLEM_INIT;
   EXPECT_EQ(problem.size, sizeof(Problem));
+  EXPECT_EQ(problem.d, 1);
+  EXPECT_EQ(problem.t, 1);
+  EXPECT_EQ(problem.groups, 1);
+  EXPECT_EQ(problem.stride_d, 1);
+  EXPECT_EQ(problem.dilation_d, 1);
+  EXPECT_EQ(problem.bias_type, SHIFTCONV_TYPE_F32);
+  EXPECT_EQ(problem.alpha, 1.0f);
+  EXPECT_EQ(problem.beta, 0.0f);
+  EXPECT_EQ(problem.out_scale, 1.0f);
   EXPECT_EQ(problem.stride_h, 1);
   EXPECT_EQ(problem.stride_w, 1);
   EXPECT_EQ(problem.dilation_h, 1);
@@ -37,13 +48,13 @@ TEST_P(ApiInvalidProblem, IsRefusedWithASentenceThatNamesTheField) {
   GetParam().apply(problem);
   EXPECT_FAILURE(shiftconv_problem_validate(&problem), SHIFTCONV_STATUS_INVALID_ARGUMENT, GetParam().mentions);
   // The same sentence from every function that takes a problem.
-  int64_t p = -5, q = -5;
-  EXPECT_FAILURE(shiftconv_problem_output_size(&problem, &p, &q), SHIFTCONV_STATUS_INVALID_ARGUMENT, GetParam().mentions);
+  int64_t z = -5, p = -5, q = -5;
+  EXPECT_FAILURE(shiftconv_problem_output_size(&problem, &z, &p, &q), SHIFTCONV_STATUS_INVALID_ARGUMENT, GetParam().mentions);
   EXPECT_EQ(p, -5);
-  size_t bytes = 17;
-  EXPECT_FAILURE(shiftconv_problem_tensor_bytes(&problem, &bytes, nullptr, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
-                 GetParam().mentions);
-  EXPECT_EQ(bytes, 17u);
+  shiftconv_tensor_bytes_t bytes = SHIFTCONV_TENSOR_BYTES_INIT;
+  bytes.input = 17;
+  EXPECT_FAILURE(shiftconv_problem_tensor_bytes(&problem, &bytes), SHIFTCONV_STATUS_INVALID_ARGUMENT, GetParam().mentions);
+  EXPECT_EQ(bytes.input, 17u);
   char text[300] = "";
   EXPECT_FAILURE(shiftconv_problem_describe(&problem, text, sizeof(text), nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
                  GetParam().mentions);
@@ -83,11 +94,65 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"input_pitch_small", [](Problem& p) { p.input_pixel_pitch = 15; }, "input_pixel_pitch"},
                     Change{"input_pitch_negative", [](Problem& p) { p.input_pixel_pitch = -16; }, "input_pixel_pitch"},
                     Change{"output_pitch_small", [](Problem& p) { p.output_pixel_pitch = 23; }, "output_pixel_pitch"},
-                    Change{"input_type_f32", [](Problem& p) { p.input_type = SHIFTCONV_TYPE_F32; }, "input_type"},
+                    Change{"d_zero", [](Problem& p) { p.d = 0; }, "d must be in 1.."},
+                    Change{"t_zero", [](Problem& p) { p.t = 0; }, "t must be in 1.."},
+                    Change{"groups_zero", [](Problem& p) { p.groups = 0; }, "groups must be in 1.."},
+                    Change{"groups_of_c", [](Problem& p) { p.groups = 3; }, "groups must divide c"},
+                    Change{"groups_of_k", [](Problem& p) { p.groups = 16; }, "groups must divide k"},
+                    Change{"pad_front_negative", [](Problem& p) { p.pad_front = -1; }, "pad_front must be in 0.."},
+                    Change{"pad_back_large", [](Problem& p) { p.pad_back = kTooLarge; }, "pad_back must be in 0.."},
+                    Change{"stride_d_zero", [](Problem& p) { p.stride_d = 0; }, "stride_d must be in 1.."},
+                    Change{"dilation_d_zero", [](Problem& p) { p.dilation_d = 0; }, "dilation_d must be in 1.."},
+                    Change{"empty_output_depth", [](Problem& p) { p.t = 2; }, "the output is empty"},
+                    Change{"input_type_s32", [](Problem& p) { p.input_type = SHIFTCONV_TYPE_S32; }, "input_type"},
                     Change{"input_type_unknown", [](Problem& p) { p.input_type = -1; }, "input_type"},
-                    Change{"output_type_unknown", [](Problem& p) { p.output_type = 3; }, "output_type"},
+                    Change{"filter_type_scale", [](Problem& p) { p.filter_type = SHIFTCONV_TYPE_UE8M0; }, "filter_type"},
+                    Change{"mixed_types", [](Problem& p) { p.filter_type = SHIFTCONV_TYPE_S8; }, "both integers"},
+                    Change{"output_type_unknown", [](Problem& p) { p.output_type = 13; }, "output_type"},
+                    Change{"bias_type", [](Problem& p) { p.bias_type = SHIFTCONV_TYPE_S8; }, "bias_type"},
+                    Change{"bias_type_alone", [](Problem& p) { p.has_bias = 0, p.bias_type = SHIFTCONV_TYPE_BF16; }, "bias_type"},
+                    Change{"residual_type", [](Problem& p) { p.beta = 1, p.residual_type = -2; }, "residual_type"},
+                    Change{"residual_alone", [](Problem& p) { p.residual_type = SHIFTCONV_TYPE_F32; }, "beta is 0"},
+                    Change{"residual_pitch", [](Problem& p) { p.beta = 1, p.residual_pixel_pitch = 23; }, "residual_pixel_pitch"},
+                    Change{"compute_unknown", [](Problem& p) { p.compute = 3; }, "compute"},
+                    Change{"compute_tf32", [](Problem& p) { p.compute = SHIFTCONV_COMPUTE_TF32; }, "TF32"},
+                    Change{"scale_of_f16", [](Problem& p) { p.input_block_scale = {32, SHIFTCONV_TYPE_UE8M0, 0}; }, "input_block_scale"},
+                    Change{"scale_type",
+                           [](Problem& p) {
+                             p.filter_type = SHIFTCONV_TYPE_E4M3;
+                             p.filter_block_scale = {32, SHIFTCONV_TYPE_F16, 0};
+                           },
+                           "filter_block_scale.type"},
+                    Change{"scale_block", [](Problem& p) { p.output_block_scale = {-1, 0, 0}; }, "output_block_scale.block_size"},
+                    Change{"scale_order_alone", [](Problem& p) { p.output_block_scale = {0, 0, 1}; }, "output_block_scale.order"},
+                    Change{"zero_point_of_f16", [](Problem& p) { p.input_zero_point = 1; }, "input_zero_point"},
+                    Change{"zero_point_range",
+                           [](Problem& p) {
+                             p.input_type = p.filter_type = SHIFTCONV_TYPE_S8;
+                             p.filter_zero_point = -129;
+                           },
+                           "filter_zero_point must be in -128..127"},
                     Change{"has_bias_two", [](Problem& p) { p.has_bias = 2; }, "has_bias"},
-                    Change{"activation_unknown", [](Problem& p) { p.activation = 2; }, "activation"},
+                    Change{"has_channel_scale_two", [](Problem& p) { p.has_channel_scale = 2; }, "has_channel_scale"},
+                    Change{"has_amax_two", [](Problem& p) { p.has_amax = -1; }, "has_amax"},
+                    Change{"alpha_nan", [](Problem& p) { p.alpha = NAN; }, "alpha"},
+                    Change{"beta_infinite", [](Problem& p) { p.beta = INFINITY; }, "beta"},
+                    Change{"out_scale_nan", [](Problem& p) { p.out_scale = NAN; }, "out_scale"},
+                    Change{"activation_unknown", [](Problem& p) { p.activation = 10; }, "activation"},
+                    Change{"activation_parameter", [](Problem& p) { p.activation_a = 1; }, "activation_a"},
+                    Change{"activation_clamp",
+                           [](Problem& p) {
+                             p.activation = SHIFTCONV_ACTIVATION_CLAMP;
+                             p.activation_a = 2, p.activation_b = 1;
+                           },
+                           "activation_a <= activation_b"},
+                    Change{"odd_fp4_pitch",
+                           [](Problem& p) {
+                             p.input_type = SHIFTCONV_TYPE_E2M1;
+                             p.input_pixel_pitch = 17;
+                           },
+                           "whole bytes"},
+                    Change{"size_huge", [](Problem& p) { p.size = size_t{1} << 40; }, "size"},
                     Change{"empty_output_height", [](Problem& p) { p.r = 8; }, "the output is empty"},
                     Change{"empty_output_width", [](Problem& p) { p.dilation_w = 5; }, "dilation_w"},
                     Change{"input_too_large", [](Problem& p) { p.n = p.h = p.w = kTooLarge - 1; }, "input tensor"},
@@ -101,12 +166,27 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(ApiProblem, NullIsRefused) {
-  int64_t p = 0, q = 0;
-  const Problem problem = smallProblem();
+  Problem problem = smallProblem();
   EXPECT_FAILURE(shiftconv_problem_validate(nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "shiftconv_problem");
-  EXPECT_FAILURE(shiftconv_problem_output_size(&problem, nullptr, &q), SHIFTCONV_STATUS_INVALID_ARGUMENT, "p must not be NULL");
-  EXPECT_FAILURE(shiftconv_problem_output_size(&problem, &p, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "q must not be NULL");
+  EXPECT_OK(shiftconv_problem_output_size(&problem, nullptr, nullptr, nullptr));
+  EXPECT_FAILURE(shiftconv_problem_tensor_bytes(&problem, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "shiftconv_tensor_bytes");
+  EXPECT_FAILURE(shiftconv_problem_parse(nullptr, &problem), SHIFTCONV_STATUS_INVALID_ARGUMENT, "text");
+  EXPECT_FAILURE(shiftconv_problem_parse("1x5x7x16 f16 * 24x3x3x16 -> f16", nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "shiftconv_problem");
   EXPECT_FAILURE(shiftconv_problem_describe(&problem, nullptr, 10, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "buffer");
+}
+
+/// These numbers are the ABI of version 0.2: they may never change, whatever is appended later.
+TEST(ApiStructures, FirstReleaseSizesAreFrozen) {
+  EXPECT_EQ(SHIFTCONV_PROBLEM_SIZE_0_2, 328);
+  EXPECT_EQ(SHIFTCONV_DEVICE_PROPERTIES_SIZE_0_2, 176);
+  EXPECT_EQ(SHIFTCONV_PLAN_OPTIONS_SIZE_0_2, 24);
+  EXPECT_EQ(SHIFTCONV_TENSORS_SIZE_0_2, 96);
+  EXPECT_EQ(SHIFTCONV_TENSOR_BYTES_SIZE_0_2, 88);
+  EXPECT_EQ(SHIFTCONV_ESTIMATE_SIZE_0_2, 40);
+  EXPECT_EQ(offsetof(shiftconv_problem_t, input_type), 208u);
+  EXPECT_EQ(offsetof(shiftconv_problem_t, activation_b), 324u);
+  EXPECT_EQ(offsetof(shiftconv_tensors_t, workspace), 88u);
 }
 
 TEST(ApiProblem, StructuresOfLaterVersions) {
@@ -127,28 +207,55 @@ TEST(ApiProblem, OutputSizeFollowsTheFormula) {
   problem.pad_top = 2, problem.pad_bottom = 1, problem.pad_left = 0, problem.pad_right = 3;
   problem.stride_h = 3, problem.stride_w = 2;
   problem.dilation_h = 2, problem.dilation_w = 3;
-  int64_t p = 0, q = 0;
-  ASSERT_OK(shiftconv_problem_output_size(&problem, &p, &q));
+  problem.d = 9, problem.t = 3, problem.pad_front = 2, problem.stride_d = 2, problem.dilation_d = 2;
+  int64_t z = 0, p = 0, q = 0;
+  ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
+  EXPECT_EQ(z, 4);   // (9 + 2 + 0 - 2*2 - 1) / 2 + 1 = 6 / 2 + 1
   EXPECT_EQ(p, 6);   // (20 + 2 + 1 - 2*3 - 1) / 3 + 1 = 16 / 3 + 1
   EXPECT_EQ(q, 11);  // (31 + 0 + 3 - 3*4 - 1) / 2 + 1 = 21 / 2 + 1
 }
 
 TEST(ApiProblem, TensorBytesReachToTheLastElement) {
   Problem problem = smallProblem();
-  size_t input = 0, filter = 0, bias = 0, output = 0;
-  ASSERT_OK(shiftconv_problem_tensor_bytes(&problem, &input, &filter, &bias, &output));
-  EXPECT_EQ(input, 5u * 7 * 16 * 2);
-  EXPECT_EQ(filter, 24u * 9 * 16 * 2);
-  EXPECT_EQ(bias, 24u * 4);
-  EXPECT_EQ(output, 5u * 7 * 24 * 2);
+  shiftconv_tensor_bytes_t bytes = SHIFTCONV_TENSOR_BYTES_INIT;
+  ASSERT_OK(shiftconv_problem_tensor_bytes(&problem, &bytes));
+  EXPECT_EQ(bytes.size, sizeof(bytes));
+  EXPECT_EQ(bytes.input, 5u * 7 * 16 * 2);
+  EXPECT_EQ(bytes.filter, 24u * 9 * 16 * 2);
+  EXPECT_EQ(bytes.bias, 24u * 4);
+  EXPECT_EQ(bytes.output, 5u * 7 * 24 * 2);
+  for (const size_t absent :
+       {bytes.residual, bytes.channel_scale, bytes.input_scale, bytes.filter_scale, bytes.output_scale, bytes.amax})
+    EXPECT_EQ(absent, 0u);
   problem.input_pixel_pitch = 40;
   problem.output_pixel_pitch = 32;
   problem.output_type = SHIFTCONV_TYPE_F32;
   problem.has_bias = 0;
-  ASSERT_OK(shiftconv_problem_tensor_bytes(&problem, &input, nullptr, &bias, &output));
-  EXPECT_EQ(input, (34u * 40 + 16) * 2);
-  EXPECT_EQ(bias, 0u);
-  EXPECT_EQ(output, (34u * 32 + 24) * 4);
+  ASSERT_OK(shiftconv_problem_tensor_bytes(&problem, &bytes));
+  EXPECT_EQ(bytes.input, (34u * 40 + 16) * 2);
+  EXPECT_EQ(bytes.bias, 0u);
+  EXPECT_EQ(bytes.output, (34u * 32 + 24) * 4);
+}
+
+TEST(ApiProblem, TensorBytesOfWhatIsToCome) {
+  Problem problem = SHIFTCONV_PROBLEM_INIT;
+  ASSERT_OK(shiftconv_problem_parse(
+      "2x3x5x7x64 e2m1 scale ue4m3/16 * 24x1x3x3x32 e3m2 groups 2 pad 0,0,1,1,1,1 scale ue8m0/32/interleaved "
+      "-> 2x3x5x7x24 e4m3 channel_scale bias bf16 residual 1 residual_type f32 residual_pitch 25 amax "
+      "scale ue8m0/32",
+      &problem));
+  shiftconv_tensor_bytes_t bytes = SHIFTCONV_TENSOR_BYTES_INIT;
+  ASSERT_OK(shiftconv_problem_tensor_bytes(&problem, &bytes));
+  EXPECT_EQ(bytes.input, 210u * 64 / 2);
+  EXPECT_EQ(bytes.filter, 24u * 9 * 32 * 6 / 8);
+  EXPECT_EQ(bytes.bias, 24u * 2);
+  EXPECT_EQ(bytes.residual, (209u * 25 + 24) * 4);
+  EXPECT_EQ(bytes.channel_scale, 24u * 4);
+  EXPECT_EQ(bytes.input_scale, 210u * 4);
+  EXPECT_EQ(bytes.filter_scale, 2u * 512);  // 216 rows in 2 tiles of 128, 1 block in a tile of 4
+  EXPECT_EQ(bytes.output, 210u * 24);
+  EXPECT_EQ(bytes.output_scale, 210u);
+  EXPECT_EQ(bytes.amax, 4u);
 }
 
 TEST(ApiProblem, DescriptionNamesWhatIsUnusual) {
@@ -162,13 +269,24 @@ TEST(ApiProblem, DescriptionNamesWhatIsUnusual) {
   problem.dilation_w = 3;
   problem.input_pixel_pitch = 24;
   problem.output_pixel_pitch = 40;
-  problem.input_type = SHIFTCONV_TYPE_BF16;
+  problem.input_type = problem.filter_type = SHIFTCONV_TYPE_BF16;
   problem.output_type = SHIFTCONV_TYPE_F32;
   problem.has_bias = 0;
   problem.activation = SHIFTCONV_ACTIVATION_NONE;
   ASSERT_OK(shiftconv_problem_describe(&problem, text, sizeof(text), nullptr));
-  EXPECT_STREQ(text,
-               "1x5x7x16 bf16 * 24x3x3x16 pad 1,1,1,1 stride 2,1 dilation 1,3 input pitch 24 -> 1x3x3x24 f32 output pitch 40");
+  EXPECT_STREQ(text, "1x5x7x16 bf16 pitch 24 * 24x3x3x16 pad 1,1,1,1 stride 2,1 dilation 1,3 -> 1x3x3x24 f32 pitch 40");
+}
+
+TEST(ApiProblem, DescriptionsReadBack) {
+  const Problem problem = smallProblem();
+  char text[300];
+  ASSERT_OK(shiftconv_problem_describe(&problem, text, sizeof(text), nullptr));
+  Problem read = SHIFTCONV_PROBLEM_INIT;
+  ASSERT_OK(shiftconv_problem_parse(text, &read));
+  EXPECT_EQ(std::memcmp(&read, &problem, sizeof(problem)), 0);
+  EXPECT_FAILURE(shiftconv_problem_parse("1x5x7x16 f16 * 24x3x3x16 pod 1,1,1,1 -> f16", &read), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "\"pod\" is no word of the filter");
+  EXPECT_EQ(std::memcmp(&read, &problem, sizeof(problem)), 0) << "changed by a failing call";
 }
 
 TEST(ApiSupport, AlgorithmsHaveNames) {
@@ -207,6 +325,26 @@ TEST_P(ApiRefusal, SaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     ShiftWindow, ApiRefusal,
     testing::Values(Change{"stride_h", [](Problem& p) { p.stride_h = 2; }, "stride"},
+                    Change{"depth", [](Problem& p) { p.d = 4; }, "d is 4"},
+                    Change{"groups", [](Problem& p) { p.groups = 2; }, "groups is 2"},
+                    Change{"input_type", [](Problem& p) { p.input_type = p.filter_type = SHIFTCONV_TYPE_E4M3; },
+                           "input_type is e4m3"},
+                    Change{"filter_type", [](Problem& p) { p.filter_type = SHIFTCONV_TYPE_BF16; }, "filter_type = input_type"},
+                    Change{"output_type", [](Problem& p) { p.output_type = SHIFTCONV_TYPE_S8; }, "output_type is s8"},
+                    Change{"compute", [](Problem& p) { p.compute = SHIFTCONV_COMPUTE_F16; }, "compute is f16"},
+                    Change{"output_scale",
+                           [](Problem& p) {
+                             p.output_type = SHIFTCONV_TYPE_E4M3;
+                             p.output_block_scale = {32, SHIFTCONV_TYPE_UE8M0, 0};
+                           },
+                           "output_type is e4m3"},
+                    Change{"alpha", [](Problem& p) { p.alpha = 0.5f; }, "alpha is 0.5"},
+                    Change{"channel_scale", [](Problem& p) { p.has_channel_scale = 1; }, "has_channel_scale"},
+                    Change{"bias_type", [](Problem& p) { p.bias_type = SHIFTCONV_TYPE_F16; }, "bias_type is f16"},
+                    Change{"residual", [](Problem& p) { p.beta = 2; }, "beta is 2"},
+                    Change{"activation", [](Problem& p) { p.activation = SHIFTCONV_ACTIVATION_SILU; }, "activation is silu"},
+                    Change{"amax", [](Problem& p) { p.has_amax = 1; }, "has_amax"},
+                    Change{"out_scale", [](Problem& p) { p.out_scale = 2; }, "out_scale is 2"},
                     Change{"stride_w", [](Problem& p) { p.stride_w = 2; }, "stride"},
                     Change{"dilation_w", [](Problem& p) { p.dilation_w = 2; }, "dilation_w"},
                     Change{"filter_width_1",

@@ -16,7 +16,9 @@ class ApiRun : public EmulatedDeviceTest {
     problem_ = smallProblem();
     const auto properties = preset("emulated");
     ASSERT_OK(shiftconv_plan_create(&problem_, &properties, nullptr, &plan_));
-    ASSERT_OK(shiftconv_problem_tensor_bytes(&problem_, &bytes_[0], &bytes_[1], &bytes_[2], &bytes_[3]));
+    shiftconv_tensor_bytes_t bytes = SHIFTCONV_TENSOR_BYTES_INIT;
+    ASSERT_OK(shiftconv_problem_tensor_bytes(&problem_, &bytes));
+    bytes_[0] = bytes.input, bytes_[1] = bytes.filter, bytes_[2] = bytes.bias, bytes_[3] = bytes.output;
     // 16 spare bytes, for addresses that are off.
     for (size_t i = 0; i < 4; ++i) {
       ASSERT_OK(shiftconv_device_allocate(device_, bytes_[i] + 16, &tensors_[i]));
@@ -29,9 +31,19 @@ class ApiRun : public EmulatedDeviceTest {
     EmulatedDeviceTest::TearDown();
   }
 
+  static shiftconv_tensors_t named(void* input, void* filter, void* bias, void* output, void* workspace = nullptr) {
+    shiftconv_tensors_t tensors = SHIFTCONV_TENSORS_INIT;
+    tensors.input = input;
+    tensors.filter = filter;
+    tensors.bias = bias;
+    tensors.output = output;
+    tensors.workspace = workspace;
+    return tensors;
+  }
   shiftconv_status_t run(void* input, void* filter, void* bias, void* output, void* workspace = nullptr,
                          shiftconv_stream_t stream = nullptr) {
-    return shiftconv_run(plan_, device_, input, filter, bias, output, workspace, stream);
+    const shiftconv_tensors_t tensors = named(input, filter, bias, output, workspace);
+    return shiftconv_run(plan_, device_, &tensors, stream);
   }
   static void* off(void* pointer, size_t bytes) { return static_cast<char*>(pointer) + bytes; }
 
@@ -43,10 +55,15 @@ class ApiRun : public EmulatedDeviceTest {
 
 TEST_F(ApiRun, ChecksEveryArgument) {
   auto& [input, filter, bias, output] = tensors_;
-  EXPECT_FAILURE(shiftconv_run(nullptr, device_, input, filter, bias, output, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
-                 "plan");
-  EXPECT_FAILURE(shiftconv_run(plan_, nullptr, input, filter, bias, output, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
-                 "device");
+  shiftconv_tensors_t all = named(input, filter, bias, output);
+  EXPECT_FAILURE(shiftconv_run(nullptr, device_, &all, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
+  EXPECT_FAILURE(shiftconv_run(plan_, nullptr, &all, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "device");
+  EXPECT_FAILURE(shiftconv_run(plan_, device_, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "shiftconv_tensors");
+  all.size = 0;
+  EXPECT_FAILURE(shiftconv_run(plan_, device_, &all, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "shiftconv_tensors.size");
+  all.size = sizeof(all);
+  all.amax = bias;
+  EXPECT_FAILURE(shiftconv_run(plan_, device_, &all, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "amax must be NULL");
   EXPECT_FAILURE(run(nullptr, filter, bias, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "input must not be NULL");
   EXPECT_FAILURE(run(input, nullptr, bias, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "filter must not be NULL");
   EXPECT_FAILURE(run(input, filter, nullptr, output), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bias must not be NULL");
@@ -59,6 +76,7 @@ TEST_F(ApiRun, ChecksEveryArgument) {
   EXPECT_FAILURE(run(input, filter, bias, off(input, bytes_[0] - bytes_[0] % 16 - 16)), SHIFTCONV_STATUS_INVALID_ARGUMENT,
                  "output must not overlap input");
   EXPECT_FAILURE(run(input, filter, bias, filter), SHIFTCONV_STATUS_INVALID_ARGUMENT, "output must not overlap filter");
+  EXPECT_FAILURE(run(input, filter, bias, bias), SHIFTCONV_STATUS_INVALID_ARGUMENT, "output must not overlap bias");
   EXPECT_FAILURE(run(input, filter, bias, output, nullptr, bias), SHIFTCONV_STATUS_INVALID_ARGUMENT, "stream");
   EXPECT_OK(run(input, filter, bias, output));
 }
@@ -69,9 +87,10 @@ TEST_F(ApiRun, RefusesABiasThatThePlanDoesNotUse) {
   const auto properties = preset("emulated");
   shiftconv_plan_t plan = nullptr;
   ASSERT_OK(shiftconv_plan_create(&plain, &properties, nullptr, &plan));
-  EXPECT_FAILURE(shiftconv_run(plan, device_, tensors_[0], tensors_[1], tensors_[2], tensors_[3], nullptr, nullptr),
-                 SHIFTCONV_STATUS_INVALID_ARGUMENT, "bias must be NULL");
-  EXPECT_OK(shiftconv_run(plan, device_, tensors_[0], tensors_[1], nullptr, tensors_[3], nullptr, nullptr));
+  const shiftconv_tensors_t with = named(tensors_[0], tensors_[1], tensors_[2], tensors_[3]);
+  const shiftconv_tensors_t without = named(tensors_[0], tensors_[1], nullptr, tensors_[3]);
+  EXPECT_FAILURE(shiftconv_run(plan, device_, &with, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bias must be NULL");
+  EXPECT_OK(shiftconv_run(plan, device_, &without, nullptr));
   EXPECT_OK(shiftconv_plan_destroy(plan));
 }
 
@@ -85,6 +104,26 @@ TEST_F(ApiRun, ReportsTensorsThatAreTooSmall) {
   EXPECT_FAILURE(run(small, tensors_[1], tensors_[2], tensors_[3]), SHIFTCONV_STATUS_DEVICE_ERROR, "cp.async.bulk.tensor");
   EXPECT_OK(shiftconv_device_free(device_, small));
   EXPECT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));  // the device stays usable
+}
+
+TEST_F(ApiRun, BindingsRunAgainAndAgain) {
+  const shiftconv_tensors_t tensors = named(tensors_[0], tensors_[1], tensors_[2], tensors_[3]);
+  shiftconv_binding_t binding = nullptr;
+  ASSERT_OK(shiftconv_bind(plan_, device_, &tensors, &binding));
+  std::vector<std::byte> once(bytes_[3]), again(bytes_[3]);
+  ASSERT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));
+  ASSERT_OK(shiftconv_copy_to_host(device_, once.data(), tensors_[3], once.size(), nullptr));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(shiftconv_device_fill(device_, tensors_[3], 0xCD, bytes_[3], nullptr));
+    ASSERT_OK(shiftconv_binding_run(binding, nullptr));
+    ASSERT_OK(shiftconv_copy_to_host(device_, again.data(), tensors_[3], again.size(), nullptr));
+    EXPECT_TRUE(again == once);
+  }
+  EXPECT_FAILURE(shiftconv_binding_run(binding, tensors_[0]), SHIFTCONV_STATUS_INVALID_ARGUMENT, "stream");
+  EXPECT_OK(shiftconv_binding_destroy(binding));
+  EXPECT_OK(shiftconv_binding_destroy(nullptr));
+  EXPECT_FAILURE(shiftconv_binding_run(nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "binding");
+  EXPECT_FAILURE(shiftconv_bind(plan_, device_, &tensors, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "binding");
 }
 
 TEST_F(ApiRun, CountsWhatItDid) {
@@ -115,7 +154,7 @@ TEST_F(ApiRun, CountsWhatItDid) {
 }
 
 TEST(ApiConcurrency, OnePlanRunsOnEightThreads) {
-  ConvolutionCase test = parseCase("1 9 13 24 40 3 3 1 1 1 1 bias relu");
+  ConvolutionCase test = parseCase("1x9x13x24 f16 * 40x3x3x24 pad 1,1,1,1 -> f16 bias relu");
   Device device(SHIFTCONV_DEVICE_EMULATED);
   const Plan plan(test.problem, device.properties(), test.options());
   constexpr size_t kThreads = 8;
@@ -141,7 +180,7 @@ TEST(ApiConcurrency, OnePlanRunsOnEightThreads) {
 }
 
 TEST(ApiConcurrency, OnePlanRunsOnSeveralDevices) {
-  ConvolutionCase test = parseCase("1 4 6 8 16 3 3 1 1 1 1");
+  ConvolutionCase test = parseCase("1x4x6x8 f16 * 16x3x3x8 pad 1,1,1,1 -> f16");
   Device first(SHIFTCONV_DEVICE_EMULATED), second(SHIFTCONV_DEVICE_EMULATED);
   const Plan plan(test.problem, DeviceProperties::preset("B200"), test.options());
   const CaseTensors tensors = makeTensors(test, 5);

@@ -11,6 +11,7 @@ static const char* compute(shiftconv_device_t device, void** tensors) {
   shiftconv_plan_options_t options = SHIFTCONV_PLAN_OPTIONS_INIT;
   shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
   shiftconv_plan_t plan = NULL;
+  shiftconv_tensors_t run = SHIFTCONV_TENSORS_INIT;
   const uint16_t one = 0x3C00;
   uint16_t ones[CHANNELS * FILTER_WIDTH * CHANNELS];
   float output[(PIXELS - 1) * CHANNELS];
@@ -32,7 +33,10 @@ static const char* compute(shiftconv_device_t device, void** tensors) {
   if (shiftconv_copy_to_device(device, tensors[0], ones, PIXELS * CHANNELS * sizeof(one), NULL)) return "shiftconv_copy_to_device";
   if (shiftconv_copy_to_device(device, tensors[1], ones, sizeof(ones), NULL)) return "shiftconv_copy_to_device";
   if (shiftconv_device_fill(device, tensors[2], 0xCD, sizeof(output), NULL)) return "shiftconv_device_fill";
-  if (shiftconv_run(plan, device, tensors[0], tensors[1], NULL, tensors[2], NULL, NULL)) return "shiftconv_run";
+  run.input = tensors[0];
+  run.filter = tensors[1];
+  run.output = tensors[2];
+  if (shiftconv_run(plan, device, &run, NULL)) return "shiftconv_run";
   if (shiftconv_copy_to_host(device, output, tensors[2], sizeof(output), NULL)) return "shiftconv_copy_to_host";
   if (shiftconv_stream_synchronize(device, NULL)) return "shiftconv_stream_synchronize";
   if (shiftconv_plan_destroy(plan)) return "shiftconv_plan_destroy";

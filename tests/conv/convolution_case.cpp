@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "common/numerics/float16.hpp"
+#include "conv/problem/text.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -21,45 +22,10 @@ namespace {
 constexpr std::byte kPoison{0xCD};
 constexpr int kShownErrors = 5;
 
-int32_t typeNamed(const std::string& name) {
-  static const std::map<std::string, int32_t> types{
-      {"f16", SHIFTCONV_TYPE_F16}, {"bf16", SHIFTCONV_TYPE_BF16}, {"f32", SHIFTCONV_TYPE_F32}};
-  return types.at(name);
-}
-
 DataKind dataNamed(const std::string& name) {
   static const std::map<std::string, DataKind> kinds{
       {"unit", DataKind::Unit}, {"wide", DataKind::Wide}, {"subnormal", DataKind::Subnormal}};
   return kinds.at(name);
-}
-
-void applyOption(const std::string& word, ConvolutionCase& test) {
-  const size_t equals = word.find('=');
-  const std::string name = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
-  if (name == "bias")
-    test.problem.has_bias = 1;
-  else if (name == "relu")
-    test.problem.activation = SHIFTCONV_ACTIVATION_RELU;
-  else if (name == "in")
-    test.problem.input_type = typeNamed(value);
-  else if (name == "out")
-    test.problem.output_type = typeNamed(value);
-  else if (name == "dil")
-    test.problem.dilation_h = std::stoll(value);
-  else if (name == "ipitch")
-    test.problem.input_pixel_pitch = std::stoll(value);
-  else if (name == "opitch")
-    test.problem.output_pixel_pitch = std::stoll(value);
-  else if (name == "producer")
-    test.producer = value;
-  else if (name == "tile_n")
-    test.tileN = std::stoi(value);
-  else if (name == "ctas")
-    test.ctas = std::stoi(value);
-  else if (name == "data")
-    test.data = dataNamed(value);
-  else
-    throw std::invalid_argument("unknown option " + word);
 }
 
 double randomMagnitude(DataKind kind, bool bf16, std::mt19937_64& generator) {
@@ -99,25 +65,28 @@ float decodeOutput(int32_t type, const std::byte* bytes) {
 }  // namespace
 
 PlanOptions ConvolutionCase::options() const {
-  PlanOptions options;
-  options.algorithm = "shift_window";
-  options.producer = producer.empty() ? nullptr : producer.c_str();
-  options.tile_n = tileN;
-  options.ctas = ctas;
-  return options;
+  PlanOptions result;
+  result.algorithm = "shift_window";
+  result.options = planOptions.c_str();
+  return result;
 }
 
 ConvolutionCase parseCase(const std::string& line) {
   ConvolutionCase test;
-  shiftconv_problem_t& p = test.problem;
-  std::istringstream words(line);
-  for (int64_t* field : {&p.n, &p.h, &p.w, &p.c, &p.k, &p.r, &p.s, &p.pad_top, &p.pad_bottom, &p.pad_left, &p.pad_right})
-    if (!(words >> *field)) throw std::invalid_argument("a shape needs 11 numbers: " + line);
-  std::string word;
-  try {
-    while (words >> word) applyOption(word, test);
-  } catch (const std::exception& error) {
-    throw std::invalid_argument(fmt::format("{} ({}) in shape: {}", word, error.what(), line));
+  std::istringstream parts(line);
+  std::string part;
+  std::getline(parts, part, '|');
+  test.problem = Convolution::parse(part);
+  while (std::getline(parts, part, '|')) {
+    std::istringstream words(part);
+    std::string name, value, more;
+    words >> name >> value;
+    if (name == "options" && !(words >> more))
+      test.planOptions = value;
+    else if (name == "data" && !(words >> more))
+      test.data = dataNamed(value);
+    else
+      throw std::invalid_argument(fmt::format("\"{}\" in shape: {}", part, line));
   }
   return test;
 }
@@ -148,16 +117,9 @@ std::vector<ShapeLine> allShapes(const std::string& folder) {
   return shapes;
 }
 
-Problem internalProblem(const shiftconv_problem_t& p) {
+Problem internalProblem(const Convolution& convolution) {
   Problem problem;
-  problem.n = p.n, problem.h = p.h, problem.w = p.w, problem.c = p.c;
-  problem.k = p.k, problem.r = p.r, problem.s = p.s;
-  problem.padTop = p.pad_top, problem.padBottom = p.pad_bottom, problem.padLeft = p.pad_left, problem.padRight = p.pad_right;
-  problem.strideH = p.stride_h, problem.strideW = p.stride_w;
-  problem.dilationH = p.dilation_h, problem.dilationW = p.dilation_w;
-  problem.inputPixelPitch = p.input_pixel_pitch, problem.outputPixelPitch = p.output_pixel_pitch;
-  problem.inputType = static_cast<DataType>(p.input_type), problem.outputType = static_cast<DataType>(p.output_type);
-  problem.hasBias = p.has_bias != 0, problem.activation = static_cast<Activation>(p.activation);
+  if (const Status status = parse(convolution.describe(), problem); !status.ok()) throw std::invalid_argument(status.message());
   return problem;
 }
 
@@ -189,7 +151,12 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
   shiftconv::check(shiftconv_copy_to_device(handle, filter.get(), tensors.filter.data(), bytes.filter, stream));
   shiftconv::check(shiftconv_copy_to_device(handle, bias.get(), tensors.bias.data(), bytes.bias, stream));
   shiftconv::check(shiftconv_device_fill(handle, output.get(), static_cast<uint8_t>(kPoison), bytes.output, stream));
-  plan.run(device, input.get(), filter.get(), bytes.bias ? bias.get() : nullptr, output.get(), nullptr, stream);
+  Tensors arguments;
+  arguments.input = input.get();
+  arguments.filter = filter.get();
+  arguments.bias = bytes.bias ? bias.get() : nullptr;
+  arguments.output = output.get();
+  plan.run(device, arguments, stream);
   std::vector<std::byte> result(bytes.output);
   shiftconv::check(shiftconv_copy_to_host(handle, result.data(), output.get(), result.size(), stream));
   shiftconv::check(shiftconv_stream_synchronize(handle, stream));
@@ -234,7 +201,7 @@ ConvolutionCase randomCase(std::mt19937_64& generator) {
   constexpr int64_t kMostMacs = 60'000'000;
   for (;;) {
     ConvolutionCase test;
-    shiftconv_problem_t& p = test.problem;
+    Convolution& p = test.problem;
     p.n = in(1, 3);
     p.h = in(1, in(0, 3) ? 14 : 60);
     p.w = in(1, in(0, 3) ? 24 : 140);
@@ -248,14 +215,14 @@ ConvolutionCase randomCase(std::mt19937_64& generator) {
     p.pad_bottom = padH - p.pad_top;
     p.pad_left = in(0, padW);
     p.pad_right = padW - p.pad_left;
-    p.input_type = in(0, 1) ? SHIFTCONV_TYPE_F16 : SHIFTCONV_TYPE_BF16;
+    p.input_type = p.filter_type = in(0, 1) ? SHIFTCONV_TYPE_F16 : SHIFTCONV_TYPE_BF16;
     p.output_type = static_cast<int32_t>(in(0, 2));
     p.has_bias = in(0, 1) != 0;
     p.activation = in(0, 1) ? SHIFTCONV_ACTIVATION_RELU : SHIFTCONV_ACTIVATION_NONE;
     if (in(0, 3) == 0) p.input_pixel_pitch = p.c + 8 * in(1, 3);
     if (in(0, 3) == 0) p.output_pixel_pitch = p.k + 8 * in(1, 3);
-    test.producer = in(0, 1) ? "tensor_copy" : "register_store";
-    test.ctas = in(0, 1) ? static_cast<int32_t>(in(1, 4)) : 0;
+    test.planOptions = in(0, 1) ? "producer=tensor_copy" : "producer=register_store";
+    if (in(0, 1)) test.planOptions += fmt::format(",ctas={}", in(1, 4));
     const int64_t kind = in(0, 3);
     test.data = kind == 0 ? DataKind::Wide : kind == 1 ? DataKind::Subnormal : DataKind::Unit;
     const int64_t tiles = (p.n * p.h * p.w + 4 * (33 - p.s) - 1) / (4 * (33 - p.s));

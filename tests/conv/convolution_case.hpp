@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "conv/plan/problem.hpp"
+#include "conv/problem/problem.hpp"
 #include "conv/reference/convolution.hpp"
 
 namespace shiftconv::tests {
@@ -22,16 +22,14 @@ enum class DataKind {
 
 struct ConvolutionCase {
   Convolution problem;
-  std::string producer;  ///< empty: the planner's choice
-  int32_t tileN = 0;
-  int32_t ctas = 0;
+  std::string planOptions;  ///< of shift_window; empty: the planner's choice
   DataKind data = DataKind::Unit;
 
   PlanOptions options() const;  ///< valid as long as this object
 };
 
-/// "n h w c k r s top bottom left right [dil=d] [in=bf16] [out=bf16|f32] [bias] [relu] [ipitch=e] [opitch=e]
-///  [producer=name] [tile_n=n] [ctas=n] [data=wide|subnormal]". Throws std::invalid_argument that quotes the line.
+/// "problem | options tile_n=16,producer=register_store | data subnormal", the last two in any order or missing; the problem as
+/// shiftconv_problem_parse reads it. Throws with a sentence that quotes the line.
 ConvolutionCase parseCase(const std::string& line);
 
 struct ShapeLine {
@@ -43,8 +41,8 @@ std::vector<ShapeLine> readShapes(const std::string& path);
 /// Of every shape file.
 std::vector<ShapeLine> allShapes(const std::string& folder);
 
-/// The same problem in the planner's own words.
-Problem internalProblem(const shiftconv_problem_t& problem);
+/// The same problem as the library has it inside.
+Problem internalProblem(const Convolution& problem);
 
 struct CaseTensors {
   std::vector<uint16_t> input;  ///< gaps of the pixel pitch hold NaN

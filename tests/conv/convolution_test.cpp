@@ -27,7 +27,7 @@ INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(allShapes(S
 
 // The fixture itself must be able to fail.
 TEST(ConvolutionFixture, NoticesOneWrongElementAndAWrittenGap) {
-  const ConvolutionCase test = parseCase("1 3 5 8 8 1 2 0 0 0 0 opitch=16 out=f32");
+  const ConvolutionCase test = parseCase("1x3x5x8 f16 * 8x1x2x8 -> f32 pitch 16");
   const CaseTensors tensors = makeTensors(test, 1);
   const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias});
   std::vector<std::byte> output(test.problem.tensorBytes().output, std::byte{0xCD});

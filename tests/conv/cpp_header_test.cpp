@@ -25,7 +25,8 @@ TEST(CHeader, WorksInC99) { EXPECT_EQ(shiftconv_c99_use(), nullptr) << shiftconv
 TEST(CppHeader, OwnersMoveAndDoNotCopy) {
   static_assert(!std::is_copy_constructible_v<Device> && std::is_nothrow_move_constructible_v<Device>);
   static_assert(!std::is_copy_constructible_v<Plan> && std::is_nothrow_move_assignable_v<Plan>);
-  static_assert(!std::is_copy_constructible_v<Memory> && !std::is_copy_constructible_v<Stream>);
+  static_assert(!std::is_copy_constructible_v<Memory> && !std::is_copy_constructible_v<Binding> &&
+                !std::is_copy_constructible_v<Stream>);
   Device first(SHIFTCONV_DEVICE_EMULATED);
   const shiftconv_device_t handle = first.handle();
   Device second(std::move(first));
@@ -55,6 +56,7 @@ TEST(CppHeader, ComputesAConvolution) {
   Device device(SHIFTCONV_DEVICE_EMULATED);
   device.setOption("schedule", "latest");
   const Convolution problem = smallConvolution();
+  EXPECT_EQ(problem.outputDepth(), 1);
   EXPECT_EQ(problem.outputHeight(), 2);
   EXPECT_EQ(problem.outputWidth(), 3);
   EXPECT_EQ(problem.describe(), "1x3x4x8 f16 * 8x2x2x8 pad 0,0,0,0 -> 1x2x3x8 f32");
@@ -74,17 +76,42 @@ TEST(CppHeader, ComputesAConvolution) {
   device.copyToDevice(input.get(), twos.data(), bytes.input, stream.get());
   device.copyToDevice(filter.get(), halves.data(), bytes.filter, stream.get());
   device.fill(output.get(), 0xCD, bytes.output, stream.get());
-  plan.run(device, input.get(), filter.get(), nullptr, output.get(), nullptr, stream.get());
+  Tensors tensors;
+  tensors.input = input.get();
+  tensors.filter = filter.get();
+  tensors.output = output.get();
+  plan.run(device, tensors, stream.get());
   std::vector<float> result(bytes.output / sizeof(float));
   device.copyToHost(result.data(), output.get(), bytes.output, stream.get());
   stream.synchronize();
   for (const float value : result) EXPECT_EQ(value, 32.0f);  // 2 * 0.5 over 4 taps of 8 channels
 
+  const Binding binding(plan, device, tensors);
+  device.fill(output.get(), 0xCD, bytes.output, stream.get());
+  binding.run(stream.get());
+  device.copyToHost(result.data(), output.get(), bytes.output, stream.get());
+  stream.synchronize();
+  for (const float value : result) EXPECT_EQ(value, 32.0f);
+
   EXPECT_NE(device.counters().find(plan.kernelName()), std::string::npos);
-  EXPECT_NE(device.counters(SHIFTCONV_COUNTERS_JSON).find("\"launches\":1"), std::string::npos);
+  EXPECT_NE(device.counters(SHIFTCONV_COUNTERS_JSON).find("\"launches\":2"), std::string::npos);
   device.resetCounters();
   EXPECT_NE(device.counters().find("no launches"), std::string::npos);
   device.synchronize();
+}
+
+TEST(CppHeader, PlansSayWhatTheyChose) {
+  const Convolution problem = Convolution::parse("1x3x4x8 f16 * 8x2x2x8 -> f32");
+  EXPECT_EQ(problem.describe(), smallConvolution().describe());
+  PlanOptions options;
+  options.algorithm = "shift_window";
+  options.options = "producer=register_store";
+  const Plan plan(problem, DeviceProperties::preset("B200"), options);
+  EXPECT_EQ(plan.options(), "producer=register_store,tile_n=16,ctas=1,resident_weights=yes");
+  EXPECT_EQ(plan.candidates().rfind("chosen     shift_window producer=register_store", 0), 0u) << plan.candidates();
+  EXPECT_EQ(plan.estimate().flops, 2.0 * 2 * 3 * 8 * 2 * 2 * 8);
+  EXPECT_NE(algorithmOptions("shift_window").find("tile_n"), std::string::npos);
+  EXPECT_THROW(Convolution::parse("1x3x4x8 f16"), Error);
 }
 
 TEST(CppHeader, SaysWhyAProblemIsRefused) {

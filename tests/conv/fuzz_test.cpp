@@ -23,7 +23,7 @@ TEST_P(Fuzz, RandomProblemsAreExactToTheBound) {
     std::mt19937_64 generator(seed);
     const ConvolutionCase test = randomCase(generator);
     const std::string context =
-        test.problem.describe() + ", producer " + test.producer + ", SHIFTCONV_FUZZ_SEED=" + std::to_string(seed);
+        test.problem.describe() + " | options " + test.planOptions + ", SHIFTCONV_FUZZ_SEED=" + std::to_string(seed);
     try {
       ASSERT_EQ(check(test, device, generator()), "") << context;
     } catch (const Error& error) {

@@ -5,7 +5,8 @@
 #include <random>
 
 #include "common/numerics/float16.hpp"
-#include "conv/plan/problem_checks.hpp"
+#include "conv/problem/text.hpp"
+#include "conv/problem/validation.hpp"
 #include "conv/reference/convolution.hpp"
 
 namespace shiftconv::reference {
@@ -74,7 +75,7 @@ TEST(Reference, MatchesTheDefinition) {
   problems.back().padLeft = 5;
   problems.back().padRight = 4;
   problems.back().inputPixelPitch = 24;
-  problems.back().inputType = DataType::BF16;
+  problems.back().inputType = problems.back().filterType = DataType::BF16;
   problems.back().activation = Activation::Relu;
   uint32_t seed = 1;
   for (const Problem& p : problems) {

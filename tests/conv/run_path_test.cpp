@@ -1,5 +1,5 @@
-// The path of a run on a prepared device: no host allocation, no call but encode and launch, and the kernel's parameters as
-// planned.
+// Binding and running: what is encoded when, a run that allocates nothing and calls nothing but launch, and the kernel's
+// parameters as planned.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "conv/api/handles.hpp"
 #include "conv/kernels/sm100/shift_window_params.hpp"
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/binding.hpp"
 
 namespace {
 std::atomic<uint64_t> allocations = 0;
@@ -35,6 +35,8 @@ class RecordingDevice final : public device::Device {
   struct FakeModule : device::Module {};
   struct FakeKernel : device::Kernel {};
 
+  explicit RecordingDevice(const device::Properties& properties) : properties_(properties) {}
+
   const device::Properties& properties() const override { return properties_; }
   Status allocate(size_t, device::Address&) override { return refused(); }
   Status release(device::Address) override { return refused(); }
@@ -55,6 +57,7 @@ class RecordingDevice final : public device::Device {
   }
   Status launch(const device::Kernel&, const LaunchConfig& config, std::span<const void* const> arguments,
                 device::Stream stream) override {
+    ++launches;
     launched = config;
     usedStream = stream;
     argumentCount = arguments.size();
@@ -67,7 +70,7 @@ class RecordingDevice final : public device::Device {
   }
   Status encodeIm2col(const device::Im2colMap&, device::TensorMap&) override { return refused(); }
 
-  int loads = 0, encodes = 0;
+  int loads = 0, encodes = 0, launches = 0;
   LaunchConfig launched;
   device::Stream usedStream = 0;
   size_t argumentCount = 0;
@@ -81,7 +84,7 @@ class RecordingDevice final : public device::Device {
   FakeKernel kernel_;
 };
 
-TEST(RunPath, DoesNotAllocateOnceTheKernelIsLoaded) {
+TEST(RunPath, OfABindingOnlyLaunches) {
   Problem problem;
   problem.n = 2, problem.h = 9, problem.w = 11, problem.c = 24, problem.k = 16, problem.r = problem.s = 3;
   problem.hasBias = true;
@@ -94,27 +97,33 @@ TEST(RunPath, DoesNotAllocateOnceTheKernelIsLoaded) {
   const Status planned = makePlan(problem, properties, {}, plan);
   ASSERT_TRUE(planned.ok()) << planned.message();
 
-  auto owned = std::make_unique<RecordingDevice>();
-  RecordingDevice& recorder = *owned;
-  shiftconv_device handle(std::move(owned));
-  const device::Kernel* kernel = nullptr;
-  ASSERT_TRUE(handle.kernelOf(*plan, kernel).ok());
+  RecordingDevice recorder(properties);
+  KernelCache kernels(recorder);
+  TensorAddresses tensors;
+  tensors[TensorName::Input] = 0x100000;
+  tensors[TensorName::Filter] = 0x200000;
+  tensors[TensorName::Bias] = 0x300000;
+  tensors[TensorName::Output] = 0x400000;
+  std::unique_ptr<Binding> binding;
+  const Status bound = Binding::make(plan, kernels, tensors, binding);
+  ASSERT_TRUE(bound.ok()) << bound.message();
+  EXPECT_EQ(recorder.encodes, 2);
+  EXPECT_EQ(recorder.launches, 0);
 
-  const RunTensors tensors{0x1000, 0x2000, 0x3000, 0x4000, 0};
   const uint64_t before = allocations;
-  const Status found = handle.kernelOf(*plan, kernel);
-  const Status ran = plan->run(recorder, *kernel, tensors, 7);
+  const Status ran = binding->run(7);
   const uint64_t after = allocations;
-  EXPECT_TRUE(found.ok() && ran.ok());
+  EXPECT_TRUE(ran.ok());
   EXPECT_EQ(after, before);
 
   EXPECT_EQ(recorder.loads, 1);
-  EXPECT_EQ(recorder.encodes, 2);
-  EXPECT_EQ(recorder.addresses[0], tensors.input);
-  EXPECT_EQ(recorder.addresses[1], tensors.filter);
+  EXPECT_EQ(recorder.encodes, 2) << "encoded again by a run";
+  EXPECT_EQ(recorder.launches, 1);
+  EXPECT_EQ(recorder.addresses[0], tensors[TensorName::Input]);
+  EXPECT_EQ(recorder.addresses[1], tensors[TensorName::Filter]);
   EXPECT_EQ(recorder.argumentCount, 3u);
-  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.params.output), tensors.output);
-  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.params.bias), tensors.bias);
+  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.params.output), tensors[TensorName::Output]);
+  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.params.bias), tensors[TensorName::Bias]);
   EXPECT_EQ(recorder.params.outputChannels, 16);
   EXPECT_EQ(recorder.usedStream, 7u);
   EXPECT_GE(recorder.launched.grid.x, 1u);

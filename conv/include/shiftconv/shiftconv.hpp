@@ -7,6 +7,7 @@
 
 #include <shiftconv/shiftconv.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -45,31 +46,39 @@ std::string textOf(Function&& function) {
   }
 }
 
-/// The convolution to compute; starts with strides and dilations 1 and everything else 0.
+/// Bytes of each tensor; 0 where the problem has none.
+struct TensorBytes : shiftconv_tensor_bytes_t {
+  TensorBytes() : shiftconv_tensor_bytes_t(SHIFTCONV_TENSOR_BYTES_INIT) {}
+};
+
+/// The convolution to compute; starts as SHIFTCONV_PROBLEM_INIT.
 struct Convolution : shiftconv_problem_t {
   Convolution() : shiftconv_problem_t(SHIFTCONV_PROBLEM_INIT) {}
 
+  /// From a line like those that describe() writes; see shiftconv_problem_parse.
+  static Convolution parse(const std::string& text) {
+    Convolution problem;
+    check(shiftconv_problem_parse(text.c_str(), &problem));
+    return problem;
+  }
+
   void validate() const { check(shiftconv_problem_validate(this)); }
-  int64_t outputHeight() const { return outputSize().first; }
-  int64_t outputWidth() const { return outputSize().second; }
+  int64_t outputDepth() const { return outputSize()[0]; }
+  int64_t outputHeight() const { return outputSize()[1]; }
+  int64_t outputWidth() const { return outputSize()[2]; }
   std::string describe() const {
     return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_problem_describe(this, b, s, n); });
   }
-
-  /// Bytes of each tensor; bias is 0 without a bias.
-  struct TensorBytes {
-    size_t input = 0, filter = 0, bias = 0, output = 0;
-  };
   TensorBytes tensorBytes() const {
     TensorBytes bytes;
-    check(shiftconv_problem_tensor_bytes(this, &bytes.input, &bytes.filter, &bytes.bias, &bytes.output));
+    check(shiftconv_problem_tensor_bytes(this, &bytes));
     return bytes;
   }
 
  private:
-  std::pair<int64_t, int64_t> outputSize() const {
-    std::pair<int64_t, int64_t> size;
-    check(shiftconv_problem_output_size(this, &size.first, &size.second));
+  std::array<int64_t, 3> outputSize() const {
+    std::array<int64_t, 3> size{};
+    check(shiftconv_problem_output_size(this, &size[0], &size[1], &size[2]));
     return size;
   }
 };
@@ -183,6 +192,21 @@ inline std::string refusal(const Convolution& problem, const DeviceProperties& p
   });
 }
 
+/// The options of an algorithm, a line each.
+inline std::string algorithmOptions(const std::string& algorithm) {
+  return textOf([&](char* b, size_t s, size_t* n) { return shiftconv_algorithm_options(algorithm.c_str(), b, s, n); });
+}
+
+/// What the cost model says of a plan.
+struct Estimate : shiftconv_estimate_t {
+  Estimate() : shiftconv_estimate_t(SHIFTCONV_ESTIMATE_INIT) {}
+};
+
+/// Device memory of the tensors of a run.
+struct Tensors : shiftconv_tensors_t {
+  Tensors() : shiftconv_tensors_t(SHIFTCONV_TENSORS_INIT) {}
+};
+
 /// How a problem is computed. Immutable; may be used by several devices and host threads at once.
 class Plan {
  public:
@@ -200,7 +224,17 @@ class Plan {
   std::string describe() const {
     return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_plan_describe(handle_, b, s, n); });
   }
+  /// What the plan was chosen from.
+  std::string candidates() const {
+    return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_plan_candidates(handle_, b, s, n); });
+  }
+  Estimate estimate() const {
+    Estimate estimate;
+    check(shiftconv_plan_estimate(handle_, &estimate));
+    return estimate;
+  }
   std::string algorithm() const { return shiftconv_plan_algorithm(handle_); }
+  std::string options() const { return shiftconv_plan_options(handle_); }
   std::string kernelName() const { return shiftconv_plan_kernel_name(handle_); }
   size_t workspaceBytes() const {
     size_t bytes = 0;
@@ -209,14 +243,34 @@ class Plan {
   }
   void prepare(const Device& device) const { check(shiftconv_plan_prepare(handle_, device.handle())); }
 
-  /// Enqueues the convolution; see shiftconv_run.
-  void run(const Device& device, const void* input, const void* filter, const void* bias, void* output, void* workspace = nullptr,
-           shiftconv_stream_t stream = nullptr) const {
-    check(shiftconv_run(handle_, device.handle(), input, filter, bias, output, workspace, stream));
+  /// Binds and enqueues the convolution once; see shiftconv_run.
+  void run(const Device& device, const Tensors& tensors, shiftconv_stream_t stream = nullptr) const {
+    check(shiftconv_run(handle_, device.handle(), &tensors, stream));
   }
 
  private:
   shiftconv_plan_t handle_ = nullptr;
+};
+
+/// A plan with its tensors on a device. Immutable; may run on several streams and host threads at once.
+class Binding {
+ public:
+  Binding(const Plan& plan, const Device& device, const Tensors& tensors) {
+    check(shiftconv_bind(plan.handle(), device.handle(), &tensors, &handle_));
+  }
+  ~Binding() { shiftconv_binding_destroy(handle_); }
+  Binding(Binding&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Binding& operator=(Binding&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  shiftconv_binding_t handle() const noexcept { return handle_; }
+  /// Enqueues the convolution; see shiftconv_binding_run.
+  void run(shiftconv_stream_t stream = nullptr) const { check(shiftconv_binding_run(handle_, stream)); }
+
+ private:
+  shiftconv_binding_t handle_ = nullptr;
 };
 
 }  // namespace shiftconv

@@ -99,7 +99,7 @@ std::vector<Problem> kernelFixture() {
   dilated.dilationH = 2;
   dilated.hasBias = true;
   dilated.activation = Activation::Relu;
-  dilated.inputType = DataType::BF16;
+  dilated.inputType = dilated.filterType = DataType::BF16;
   dilated.outputType = DataType::BF16;
   problems.push_back(dilated);
   Problem half = makeProblem(2, 8, 50, 40, 32, 3, 4, {1, 0, 1, 2});

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
-#include "conv/plan/problem.hpp"
-#include "conv/plan/shift_window.hpp"
+#include "conv/plan/sm100/shift_window.hpp"
+#include "conv/problem/problem.hpp"
 
 namespace shiftconv::tests {
 
-/// Tensors of one convolution, 16-bit elements as bit patterns. Layouts as in conv/plan/problem.hpp.
+/// Tensors of one convolution, 16-bit elements as bit patterns. Layouts as in conv/problem/problem.hpp.
 struct ConvolutionInputs {
   std::vector<uint16_t> activations;  ///< N*H*W rows of inputPitch() elements
   std::vector<uint16_t> filter;       ///< K*R*S*C

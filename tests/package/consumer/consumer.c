@@ -28,6 +28,7 @@ int main(void) {
   shiftconv_problem_t problem = SHIFTCONV_PROBLEM_INIT;
   shiftconv_device_t device = NULL;
   shiftconv_plan_t plan = NULL;
+  shiftconv_tensors_t tensors = SHIFTCONV_TENSORS_INIT;
   void *device_input = NULL, *device_filter = NULL, *device_output = NULL;
   int i;
 
@@ -53,7 +54,10 @@ int main(void) {
   TRY(shiftconv_device_allocate(device, sizeof output, &device_output));
   TRY(shiftconv_copy_to_device(device, device_input, input, sizeof input, NULL));
   TRY(shiftconv_copy_to_device(device, device_filter, filter, sizeof filter, NULL));
-  TRY(shiftconv_run(plan, device, device_input, device_filter, NULL, device_output, NULL, NULL));
+  tensors.input = device_input;
+  tensors.filter = device_filter;
+  tensors.output = device_output;
+  TRY(shiftconv_run(plan, device, &tensors, NULL));
   TRY(shiftconv_copy_to_host(device, output, device_output, sizeof output, NULL));
   TRY(shiftconv_stream_synchronize(device, NULL));
 

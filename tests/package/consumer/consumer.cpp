@@ -8,7 +8,7 @@ int main() try {
   problem.n = 1, problem.h = 56, problem.w = 56, problem.c = 64;
   problem.k = 64, problem.r = 3, problem.s = 3;
   problem.pad_top = problem.pad_bottom = problem.pad_left = problem.pad_right = 1;
-  problem.input_type = problem.output_type = SHIFTCONV_TYPE_BF16;
+  problem.input_type = problem.filter_type = problem.output_type = SHIFTCONV_TYPE_BF16;
 
   const auto b200 = shiftconv::DeviceProperties::preset("B200");
   const shiftconv::Plan plan(problem, b200);

@@ -8,7 +8,8 @@
 
 #include "common/device/device.hpp"
 #include "conv/kernels/sm100/shift_window_params.hpp"
-#include "conv/plan/problem.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan {
 
@@ -22,21 +23,29 @@ enum class OperandProducer : uint8_t {
 struct ShiftWindowChoices {
   std::optional<OperandProducer> producer;
   std::optional<uint32_t> tileN;  ///< multiple of 16, 16..192
-  std::optional<uint32_t> ctas;   ///< CTAs along the tiles
+  std::optional<uint32_t> ctas;   ///< CTAs along the tiles, >= 1
   std::optional<bool> residentWeights;
 };
 
-/// Everything `run` needs, made without a device. Pointers are filled in per run.
+/// One way to cut a problem into passes over the output channels, and what the model says of it.
+struct ShiftWindowCut {
+  int64_t tileN = 0, passes = 0;
+  bool resident = false;
+  int64_t operandStages = 0, filterStages = 0;
+  int64_t ctas = 0;          ///< along the tiles
+  double clocksPerTile = 0;  ///< of one pass of one CTA
+  double clocks = 0;         ///< of the multiprocessor that finishes last
+  Resource bound = Resource::TensorCore;
+};
+
+/// What a launch needs, made without a device. Addresses are filled in per binding.
 struct ShiftWindowPlan {
   kernels::ShiftWindowParams params{};
-  device::TiledMap input{};  ///< globalAddress is set per run
-  device::TiledMap filter{};
+  layout::TiledMap input{}, filter{};
   LaunchConfig launch{};
   std::string kernelName;
   OperandProducer producer = OperandProducer::TensorCopy;
-  double modelledClocksPerTile = 0;  ///< of one pass of one CTA
-  double modelledClocks = 0;         ///< of the slowest CTA
-  std::string modelledBound;         ///< the resource that decides
+  ShiftWindowCut cut;
 
   /// Several lines: tile, windows, stages, Tensor Memory columns, shared memory, modelled traffic.
   std::string describe() const;
@@ -45,7 +54,12 @@ struct ShiftWindowPlan {
 /// Empty when the algorithm can run the problem on such a device, else one sentence naming field and limit.
 std::string shiftWindowRefusal(const Problem& problem, const device::Properties& properties);
 
-/// Requires shiftWindowRefusal(...) to be empty; returns one sentence when an override cannot be met.
+/// Every cut that fits, those with fewer passes first. Requires shiftWindowRefusal(...) to be empty; returns one sentence when an
+/// override cannot be met.
+std::string shiftWindowCuts(const Problem& problem, const device::Properties& properties, const ShiftWindowChoices& choices,
+                            std::vector<ShiftWindowCut>& cuts);
+
+/// The plan of the fastest cut, the first of equals.
 std::string planShiftWindow(const Problem& problem, const device::Properties& properties, const ShiftWindowChoices& choices,
                             ShiftWindowPlan& plan);
 

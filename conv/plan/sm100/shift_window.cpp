@@ -1,4 +1,4 @@
-#include "conv/plan/shift_window.hpp"
+#include "conv/plan/sm100/shift_window.hpp"
 
 #include <fmt/format.h>
 
@@ -23,48 +23,39 @@ constexpr int64_t kMinimumOperandStages = 3;
 constexpr int64_t kStreamingOperandStages = 4;
 constexpr int64_t kMinimumFilterStages = 2;
 
-// Rates of one SM for the planner's model, in bytes or columns a clock. Published B200 measurements, not ours: SemiAnalysis'
-// Blackwell microbenchmarks (MMA with A in Tensor Memory: N/2 clocks a K step; 128 B/clk of shared-memory reads) and
-// public L2, TMA and tcgen05.cp read-outs (16.8-21 TB/s over 148 SMs; 120 B/clk into shared memory; 64 B/clk).
-constexpr double kMmaColumnsPerClock = 2.0;
-constexpr double kL2BytesPerClock = 70.0;
-constexpr double kBulkWriteBytesPerClock = 120.0;
-constexpr double kCopyBytesPerClock = 64.0;
-constexpr double kSharedReadBytesPerClock = 128.0;
-
-/// One way to cut the problem into passes over the output channels, and what the model says of it.
-struct Cut {
-  int64_t tileN = 0, passes = 0;
-  bool resident = false;
-  int64_t operandStages = 0, filterStages = 0;
-  int64_t ctas = 0;          ///< along the tiles
-  double clocksPerTile = 0;  ///< of one pass
-  double clocks = 0;         ///< of the slowest CTA
-  const char* bound = "";
-};
+using Cut = ShiftWindowCut;
 
 int64_t stageBudget(uint32_t sharedBytesPerBlock) { return int64_t{sharedBytesPerBlock} - sharedBytes(0, 0, 0); }
 
-/// False when the cut does not fit into shared memory.
-bool fitStages(const Problem& p, uint32_t sharedBytesPerBlock, std::optional<bool> residentWanted, Cut& cut) {
+/// Stages of operands and filter; returns one sentence when the cut does not fit into shared memory.
+std::string fitStages(const Problem& p, uint32_t sharedBytesPerBlock, std::optional<bool> residentWanted, Cut& cut) {
   const int64_t budget = stageBudget(sharedBytesPerBlock);
   const int64_t filterBytes = cut.tileN * layout::kSwizzle128RowBytes;
   const int64_t filterTiles = p.r * p.s * ceilDivide(p.c, kChunkChannels);
-  const bool canStay =
-      filterTiles <= kMaximumFilterStages && filterTiles * filterBytes + kMinimumOperandStages * kOperandStageBytes <= budget;
+  const int64_t residentBytes = filterTiles * filterBytes + kMinimumOperandStages * kOperandStageBytes;
+  const bool canStay = filterTiles <= kMaximumFilterStages && residentBytes <= budget;
   cut.resident = residentWanted.value_or(canStay);
   if (cut.resident) {
-    if (!canStay) return false;
+    if (!canStay)
+      return fmt::format(
+          "resident_weights=yes does not fit with tile_n={}: {} filter stages (at most {}) and {} operand stages take "
+          "{} bytes of the {} that a CTA has for stages",
+          cut.tileN, filterTiles, kMaximumFilterStages, kMinimumOperandStages, residentBytes, budget);
     cut.filterStages = filterTiles;
     cut.operandStages = std::min<int64_t>(kMaximumOperandStages, (budget - filterTiles * filterBytes) / kOperandStageBytes);
-    return true;
+    return {};
   }
   cut.operandStages = kStreamingOperandStages;
   cut.filterStages = std::min<int64_t>(kMaximumFilterStages, (budget - cut.operandStages * kOperandStageBytes) / filterBytes);
-  return cut.filterStages >= kMinimumFilterStages;
+  if (cut.filterStages >= kMinimumFilterStages) return {};
+  return fmt::format(
+      "tile_n={} leaves no room: {} filter stages of {} bytes and {} operand stages exceed the {} bytes that a CTA has "
+      "for stages",
+      cut.tileN, kMinimumFilterStages, filterBytes, kStreamingOperandStages, budget);
 }
 
-void model(const Problem& p, int64_t tiles, uint32_t multiprocessors, std::optional<uint32_t> ctasWanted, Cut& cut) {
+/// Demands of one tile in one pass of one CTA. Both producers are modelled alike: see Resource::Staging.
+Bound timeOfTile(const Problem& p, const Rates& rates, const Cut& cut) {
   const int64_t chunks = ceilDivide(p.c, kChunkChannels), slices = ceilDivide(p.c, kSliceChannels);
   const double n = static_cast<double>(cut.tileN);
   const double mmas = static_cast<double>(p.r * p.s * slices);
@@ -75,32 +66,33 @@ void model(const Problem& p, int64_t tiles, uint32_t multiprocessors, std::optio
   const double filterRows = static_cast<double>(p.r * p.s) * n;
   const double rowsPerTile = operandRows + (cut.resident ? 0 : filterRows);
   const double operandCopies = static_cast<double>(p.r * slices) * kTensorLanes * layout::kMmaRowBytes;
-
-  struct {
-    const char* name;
-    double clocks;
-  } resources[] = {
-      {"tensor core", mmas * n / kMmaColumnsPerClock},
-      {"L2 to shared memory", rowsPerTile * l2RowBytes / kL2BytesPerClock},
-      {"TMA writes to shared memory", rowsPerTile * sharedRowBytes / kBulkWriteBytesPerClock},
-      {"shared memory to Tensor Memory", operandCopies / kCopyBytesPerClock},
-      {"shared memory reads", (operandCopies + mmas * n * layout::kMmaRowBytes) / kSharedReadBytesPerClock},
-  };
-  const auto* slowest = std::max_element(std::begin(resources), std::end(resources),
-                                         [](const auto& a, const auto& b) { return a.clocks < b.clocks; });
-  cut.clocksPerTile = slowest->clocks;
-  cut.bound = slowest->name;
-
-  const int64_t available = std::max<int64_t>(1, multiprocessors / cut.passes);
-  const int64_t tilesPerCta = ceilDivide(tiles, std::min(tiles, ctasWanted ? int64_t{*ctasWanted} : available));
-  cut.ctas = ceilDivide(tiles, tilesPerCta);
-  const double waves = static_cast<double>(ceilDivide(cut.ctas * cut.passes, std::max<int64_t>(1, multiprocessors)));
-  cut.clocks = waves * (static_cast<double>(tilesPerCta) * cut.clocksPerTile +
-                        (cut.resident ? filterRows * sharedRowBytes / kBulkWriteBytesPerClock : 0));
+  const Demand demands[] = {{Resource::TensorCore, mmas * n * kTensorLanes * kSliceChannels},
+                            {Resource::L2ToShared, rowsPerTile * l2RowBytes},
+                            {Resource::BulkWrites, rowsPerTile * sharedRowBytes},
+                            {Resource::TensorCopy, operandCopies},
+                            {Resource::SharedReads, operandCopies + mmas * n * layout::kMmaRowBytes}};
+  return slowest(rates, demands);
 }
 
-device::TiledMap inputMap(const Problem& p) {
-  device::TiledMap map;
+void model(const Problem& p, int64_t tiles, const device::Properties& properties, std::optional<uint32_t> ctasWanted, Cut& cut) {
+  const Rates& rates = ratesOf(properties);
+  const Bound tile = timeOfTile(p, rates, cut);
+  cut.clocksPerTile = tile.clocks;
+  cut.bound = tile.resource;
+
+  const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors);
+  const int64_t available = std::max<int64_t>(1, properties.multiprocessors / cut.passes);
+  const int64_t tilesPerCta = ceilDivide(tiles, std::min(tiles, ctasWanted ? int64_t{*ctasWanted} : available));
+  cut.ctas = ceilDivide(tiles, tilesPerCta);
+  const double waves = static_cast<double>(ceilDivide(cut.ctas * cut.passes, multiprocessors));
+  const double residentBytes =
+      static_cast<double>(p.r * p.s * cut.tileN * ceilDivide(p.c, kChunkChannels)) * layout::kSwizzle128RowBytes;
+  cut.clocks = waves * (static_cast<double>(tilesPerCta) * cut.clocksPerTile +
+                        (cut.resident ? residentBytes / rates.of(Resource::BulkWrites) : 0));
+}
+
+layout::TiledMap inputMap(const Problem& p) {
+  layout::TiledMap map;
   map.type = p.inputType == DataType::BF16 ? layout::MapType::BF16 : layout::MapType::F16;
   map.rank = 2;
   map.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.n * p.h * p.w)};
@@ -110,8 +102,8 @@ device::TiledMap inputMap(const Problem& p) {
   return map;
 }
 
-device::TiledMap filterMap(const Problem& p, int64_t tileN) {
-  device::TiledMap map = inputMap(p);
+layout::TiledMap filterMap(const Problem& p, int64_t tileN) {
+  layout::TiledMap map = inputMap(p);
   map.rank = 3;
   map.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.r * p.s), static_cast<uint64_t>(p.k)};
   const uint64_t tapBytes = static_cast<uint64_t>(p.c) * bytesOf(p.inputType);
@@ -129,6 +121,30 @@ std::string kernelNameOf(const Problem& p, OperandProducer producer) {
   return fmt::format("shift_window_sm100_x16_{}_m128_{}", output, producer == OperandProducer::TensorCopy ? "cp" : "st");
 }
 
+/// Everything beyond a plain 2-D convolution of 16-bit types with bias and ReLU, by name.
+std::string refusedFeature(const Problem& p) {
+  if (!isTwoDimensional(p)) return fmt::format("is two-dimensional, but d is {} and t is {}", p.d, p.t);
+  if (p.groups != 1) return fmt::format("does no groups, but groups is {}", p.groups);
+  if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
+    return fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType));
+  if (p.filterType != p.inputType)
+    return fmt::format("needs filter_type = input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType));
+  if (p.outputType != DataType::F16 && p.outputType != DataType::BF16 && p.outputType != DataType::F32)
+    return fmt::format("writes f16, bf16 or f32, but output_type is {}", nameOf(p.outputType));
+  if (p.compute != Compute::Default) return fmt::format("sums in f32, but compute is {}", nameOf(p.compute));
+  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0)
+    return "does no block scales, but input_block_scale, filter_block_scale or output_block_scale is set";
+  if (p.alpha != 1) return fmt::format("does not scale its sums, but alpha is {}", p.alpha);
+  if (p.hasChannelScale) return "does not scale its channels, but has_channel_scale is 1";
+  if (p.hasBias && p.biasType != DataType::F32) return fmt::format("adds an f32 bias, but bias_type is {}", nameOf(p.biasType));
+  if (p.hasResidual()) return fmt::format("adds no residual, but beta is {}", p.beta);
+  if (p.activation != Activation::None && p.activation != Activation::Relu)
+    return fmt::format("has the activation relu only, but activation is {}", nameOf(p.activation));
+  if (p.hasAmax) return "computes no amax, but has_amax is 1";
+  if (p.outScale != 1) return fmt::format("does not scale its outputs, but out_scale is {}", p.outScale);
+  return {};  // zero points come with integer types only
+}
+
 }  // namespace
 
 std::string shiftWindowRefusal(const Problem& p, const device::Properties& properties) {
@@ -136,6 +152,7 @@ std::string shiftWindowRefusal(const Problem& p, const device::Properties& prope
   if (cc != 100 && cc != 103 && cc != 110)
     return fmt::format("shift_window needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", properties.name,
                        properties.computeMajor, properties.computeMinor);
+  if (const std::string feature = refusedFeature(p); !feature.empty()) return "shift_window " + feature;
   if (p.strideH != 1 || p.strideW != 1)
     return fmt::format("shift_window needs stride 1 (a shift moves by one pixel), but stride is {}x{}", p.strideH, p.strideW);
   if (p.dilationW != 1)
@@ -150,7 +167,6 @@ std::string shiftWindowRefusal(const Problem& p, const device::Properties& prope
   if (p.q() > p.w)
     return fmt::format("shift_window needs Q <= W, but pad_left + pad_right = {} exceeds S-1 = {}", p.padLeft + p.padRight,
                        p.s - 1);
-  if (p.inputType == DataType::F32) return "shift_window multiplies f16 or bf16, but the input type is f32";
   if (p.c % 8 != 0) return fmt::format("shift_window needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c);
   if (p.k % 8 != 0) return fmt::format("shift_window needs K to be a multiple of 8 (16-byte stores), but K is {}", p.k);
   if (p.inputPitch() % 8 != 0)
@@ -161,11 +177,6 @@ std::string shiftWindowRefusal(const Problem& p, const device::Properties& prope
   const int64_t lastRow = p.n * p.h * p.w + p.r * p.dilationH * p.w + 2 * kTensorLanes;
   if (lastRow > std::numeric_limits<int32_t>::max())
     return fmt::format("shift_window needs N*H*W + R*dilation_h*W below 2^31 (32-bit TMA coordinates), but it is {}", lastRow);
-  if (p.padTop * p.w + p.padLeft > std::numeric_limits<int32_t>::max())
-    return fmt::format("shift_window needs pad_top*W below 2^31, but pad_top is {}", p.padTop);
-  // Strides of a tensor map are below 2^40 bytes (cuTensorMapEncodeTiled).
-  if (p.r * p.s * p.c * bytesOf(p.inputType) >= int64_t{1} << 40 || p.inputPitch() * bytesOf(p.inputType) >= int64_t{1} << 40)
-    return "shift_window needs filter and pixel strides below 2^40 bytes (tensor-map limit)";
   if (stageBudget(properties.sharedBytesPerBlock) <
       kStreamingOperandStages * int64_t{kOperandStageBytes} + kMinimumFilterStages * kTileNStep * layout::kSwizzle128RowBytes)
     return fmt::format("shift_window needs more shared memory per block than the {} bytes of {}", properties.sharedBytesPerBlock,
@@ -173,38 +184,46 @@ std::string shiftWindowRefusal(const Problem& p, const device::Properties& prope
   return {};
 }
 
-std::string planShiftWindow(const Problem& p, const device::Properties& properties, const ShiftWindowChoices& choices,
-                            ShiftWindowPlan& plan) {
+std::string shiftWindowCuts(const Problem& p, const device::Properties& properties, const ShiftWindowChoices& choices,
+                            std::vector<Cut>& cuts) {
   if (choices.tileN && (*choices.tileN % kTileNStep != 0 || *choices.tileN < kTileNStep || *choices.tileN > kMaximumTileN))
     return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", kTileNStep, kTileNStep, kMaximumTileN,
                        *choices.tileN);
   if (choices.ctas && *choices.ctas == 0) return "ctas must be at least 1";
 
   const int64_t tiles = tileCount(p);
-  const auto evaluate = [&](int64_t tileN, Cut& cut) {
+  std::string reason;
+  const auto offer = [&](int64_t tileN) {
+    Cut cut;
     cut.tileN = tileN;
     cut.passes = ceilDivide(p.k, tileN);
-    if (!fitStages(p, properties.sharedBytesPerBlock, choices.residentWeights, cut)) return false;
-    model(p, tiles, properties.multiprocessors, choices.ctas, cut);
-    return true;
+    reason = fitStages(p, properties.sharedBytesPerBlock, choices.residentWeights, cut);
+    if (!reason.empty()) return;
+    model(p, tiles, properties, choices.ctas, cut);
+    cuts.push_back(cut);
   };
-
-  Cut best;
+  cuts.clear();
   if (choices.tileN) {
-    if (!evaluate(*choices.tileN, best))
-      return fmt::format("tile_n = {} does not leave room for the filter in shared memory", *choices.tileN);
+    offer(*choices.tileN);
   } else {
-    // Every pass count with a tile of its own; the fewest passes win a tie, because each copies the activations again.
+    // Every pass count with a tile of its own.
     int64_t lastTileN = 0;
     for (int64_t passes = ceilDivide(p.k, kMaximumTileN); passes <= ceilDivide(p.k, kTileNStep); ++passes) {
       const int64_t tileN = roundUp(ceilDivide(p.k, passes), kTileNStep);
-      if (tileN == lastTileN) continue;
+      if (tileN != lastTileN) offer(tileN);
       lastTileN = tileN;
-      Cut cut;
-      if (evaluate(tileN, cut) && (best.tileN == 0 || cut.clocks < best.clocks)) best = cut;
     }
-    if (best.tileN == 0) return "resident weights were asked for, but they do not fit into shared memory at any tile_n";
   }
+  return cuts.empty() ? reason : std::string();
+}
+
+std::string planShiftWindow(const Problem& p, const device::Properties& properties, const ShiftWindowChoices& choices,
+                            ShiftWindowPlan& plan) {
+  std::vector<Cut> cuts;
+  if (std::string reason = shiftWindowCuts(p, properties, choices, cuts); !reason.empty()) return reason;
+  // The fewest passes win a tie, because each copies the activations again.
+  const Cut& best = *std::min_element(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.clocks < b.clocks; });
+  plan.cut = best;
 
   plan.producer = choices.producer.value_or(OperandProducer::TensorCopy);
   plan.kernelName = kernelNameOf(p, plan.producer);
@@ -229,7 +248,7 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   params.lastChunkSlices =
       static_cast<int32_t>(ceilDivide(p.c - (params.channelChunks - 1) * int64_t{kChunkChannels}, kSliceChannels));
   params.tileN = static_cast<int32_t>(best.tileN);
-  params.tiles = static_cast<int32_t>(tiles);
+  params.tiles = static_cast<int32_t>(tileCount(p));
   params.operandStages = static_cast<int32_t>(best.operandStages);
   params.filterStages = static_cast<int32_t>(best.filterStages);
   params.filterResident = best.resident;
@@ -244,16 +263,12 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   plan.launch.block = {static_cast<uint32_t>(shiftWindowWarpRoles(plan.producer).size() * 32), 1, 1};
   plan.launch.cluster = {1, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(params.operandStages, params.filterStages, params.tileN);
-  plan.modelledClocksPerTile = best.clocksPerTile;
-  plan.modelledClocks = best.clocks;
-  plan.modelledBound = best.bound;
   return {};
 }
 
 std::string ShiftWindowPlan::describe() const {
   const ShiftWindowParams& p = params;
   std::string text;
-  text += fmt::format("kernel     {}\n", kernelName);
   text += fmt::format("tile       {} pixels ({} windows of {} useful lanes) x {} output channels, {} tiles, {} pass(es)\n",
                       kWindows * usefulLanes(p.filterWidth), kWindows, usefulLanes(p.filterWidth), p.tileN, p.tiles, launch.grid.y);
   text += fmt::format("reduction  {} filter rows x {} channel chunks x {} taps by {}, 16-channel slices in the last chunk: {}\n",
@@ -266,10 +281,8 @@ std::string ShiftWindowPlan::describe() const {
                       p.tileN * static_cast<int32_t>(layout::kSwizzle128RowBytes));
   text += fmt::format("Tensor Mem {} of {} columns\n", kAccumulators * accumulatorColumns(p.tileN) + kOperandSlots * kSlotColumns,
                       kTensorColumns);
-  text += fmt::format("launch     grid {}x{}, block {}, {} bytes of dynamic shared memory\n", launch.grid.x, launch.grid.y,
-                      launch.block.x, launch.dynamicSharedBytes);
-  text += fmt::format("modelled   {:.0f} clocks a tile, {:.0f} in all, bound by {} (a model of B200, not a measurement)\n",
-                      modelledClocksPerTile, modelledClocks, modelledBound);
+  text += fmt::format("modelled   {:.0f} clocks a tile, bound by {}; {:.0f} clocks in all\n", cut.clocksPerTile, nameOf(cut.bound),
+                      cut.clocks);
   return text;
 }
 

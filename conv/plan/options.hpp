@@ -1,0 +1,43 @@
+// Options of an algorithm as a text, "tile_n=64,producer=register_store": what it offers, and reading it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/device/status.hpp"
+
+namespace shiftconv::plan {
+
+struct OptionDescription {
+  std::string_view name;
+  std::string_view range;    ///< "multiples of 16 from 16 to 192", "yes, no"
+  std::string_view meaning;  ///< "output channels of a pass"
+};
+
+/// Lines "name  range  meaning".
+std::string describe(std::span<const OptionDescription> options);
+
+/// A text split at its commas and checked against what exists: every name known, none twice, none without a value. Blanks around
+/// names and values are allowed.
+class OptionValues {
+ public:
+  static Status parse(std::string_view text, std::span<const OptionDescription> known, OptionValues& values);
+
+  /// The value's text; nothing when the option is not set.
+  std::optional<std::string_view> find(std::string_view name) const;
+  /// Leaves `value` alone when the option is not set; fails unless it is a number from `low` to `high` and a multiple of `step`.
+  Status number(std::string_view name, uint32_t low, uint32_t high, uint32_t step, std::optional<uint32_t>& value) const;
+  /// The same for one of `choices`; `value` becomes its index.
+  Status choice(std::string_view name, std::span<const std::string_view> choices, std::optional<size_t>& value) const;
+  /// "yes" or "no".
+  Status flag(std::string_view name, std::optional<bool>& value) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,42 @@
+#include "conv/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+#include "conv/problem/text.hpp"
+
+namespace shiftconv::plan {
+
+Parameter Parameter::map(const MapDescription& description, TensorPlace place) {
+  Parameter parameter;
+  parameter.bytes_.resize(sizeof(layout::TensorMapImage));
+  parameter.map(0, description, place);
+  return parameter;
+}
+
+Parameter& Parameter::address(size_t offset, TensorPlace place) {
+  assert(offset + sizeof(uint64_t) <= bytes_.size());
+  addresses_.push_back({offset, place});
+  return *this;
+}
+
+Parameter& Parameter::map(size_t offset, const MapDescription& description, TensorPlace place) {
+  assert(offset % alignof(layout::TensorMapImage) == 0 && offset + sizeof(layout::TensorMapImage) <= bytes_.size());
+  maps_.push_back({offset, description, place});
+  return *this;
+}
+
+std::string describe(const Plan& plan) {
+  std::string text =
+      fmt::format("problem    {}\nalgorithm  {} for compute capability {}.{}, workspace {} bytes\noptions    {}\n",
+                  describe(plan.problem), plan.algorithm, plan.computeMajor, plan.computeMinor, plan.workspaceBytes, plan.options);
+  for (const PlannedLaunch& launch : plan.launches)
+    text += fmt::format("launch     {} grid {}x{}x{}, cluster {}x{}x{}, block {}, {} bytes of dynamic shared memory\n",
+                        launch.kernel, launch.config.grid.x, launch.config.grid.y, launch.config.grid.z, launch.config.cluster.x,
+                        launch.config.cluster.y, launch.config.cluster.z, launch.config.block.count(),
+                        launch.config.dynamicSharedBytes);
+  return text + plan.details + fmt::format("estimate   {} (a model, not a measurement)\n", describe(plan.estimate));
+}
+
+}  // namespace shiftconv::plan

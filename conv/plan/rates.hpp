@@ -1,0 +1,59 @@
+// What one multiprocessor, or the whole device, moves and multiplies in a clock: one table for each architecture, which every
+// algorithm's estimate uses. Each rate says how it is known.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/device/device.hpp"
+
+namespace shiftconv::plan {
+
+enum class Resource : uint8_t {
+  TensorCore,    ///< products of 16-bit operands
+  L2ToShared,    ///< bytes, every multiprocessor loading at once
+  BulkWrites,    ///< bytes that TMA writes to shared memory
+  TensorCopy,    ///< bytes from shared memory to Tensor Memory by tcgen05.cp
+  Staging,       ///< the same through the registers of four warps: ld.shared, tcgen05.st
+  SharedReads,   ///< bytes read from shared memory by MMAs, copies and threads
+  BulkStores,    ///< bytes from shared memory to global memory by TMA
+  DeviceMemory,  ///< bytes of device memory, for all multiprocessors together
+};
+inline constexpr size_t kResources = 8;
+/// "tensor core", "L2 to shared memory", ...
+std::string_view nameOf(Resource resource);
+
+enum class Evidence : uint8_t {
+  Measured,   ///< by this project
+  Published,  ///< by others, on the device
+  Assumed,    ///< neither: carried over from another device, or a guess
+};
+std::string_view nameOf(Evidence evidence);
+
+struct Rate {
+  double perClock;  ///< 0: the architecture lacks the resource
+  Evidence evidence;
+  std::string_view source;
+};
+
+struct Rates {
+  std::string_view architecture;  ///< "sm_100a"
+  std::array<Rate, kResources> rates;
+  Rate clockHertz;  ///< perClock holds Hz
+
+  double of(Resource resource) const { return rates[static_cast<size_t>(resource)].perClock; }
+};
+
+/// The table of the device's compute capability; unknown ones get that of sm_100a.
+const Rates& ratesOf(const device::Properties& properties);
+/// Every table.
+std::span<const Rates> allRates();
+
+/// One line for each rate: value, how it is known, source.
+std::string describe(const Rates& rates);
+
+}  // namespace shiftconv::plan

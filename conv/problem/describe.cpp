@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include "conv/problem/text.hpp"
+
+namespace shiftconv {
+namespace {
+
+std::string describe(const BlockScale& scale) {
+  if (scale.blockSize == 0) return {};
+  return fmt::format(" scale {}/{}{}", nameOf(scale.type), scale.blockSize,
+                     scale.order == ScaleOrder::Interleaved ? "/interleaved" : "");
+}
+
+std::string number(const char* word, int64_t value) { return value == 0 ? std::string() : fmt::format(" {} {}", word, value); }
+
+/// The shortest text that reads back as the same f32.
+std::string real(const char* word, float value, float usual) {
+  return value == usual ? std::string() : fmt::format(" {} {}", word, value);
+}
+
+std::string describeEpilogue(const Problem& p) {
+  std::string text = real("alpha", p.alpha, 1);
+  if (p.hasChannelScale) text += " channel_scale";
+  if (p.hasBias) text += " bias";
+  if (p.biasType != DataType::F32) text += fmt::format(" {}", nameOf(p.biasType));
+  if (p.hasResidual()) text += fmt::format(" residual {}", p.beta);
+  if (p.residualType != DataType::F16) text += fmt::format(" residual_type {}", nameOf(p.residualType));
+  text += number("residual_pitch", p.residualPixelPitch);
+  if (p.activation != Activation::None) text += fmt::format(" {}", nameOf(p.activation));
+  if (parameterCount(p.activation) > 0) text += fmt::format(" {}", p.activationA);
+  if (parameterCount(p.activation) > 1) text += fmt::format(",{}", p.activationB);
+  if (p.hasAmax) text += " amax";
+  return text + real("out_scale", p.outScale, 1);
+}
+
+}  // namespace
+
+std::string describe(const Problem& p) {
+  const bool flat = isTwoDimensional(p);
+  const auto shape = [&](int64_t first, int64_t depth, int64_t height, int64_t width, int64_t channels) {
+    return flat ? fmt::format("{}x{}x{}x{}", first, height, width, channels)
+                : fmt::format("{}x{}x{}x{}x{}", first, depth, height, width, channels);
+  };
+  std::string text = fmt::format("{} {}", shape(p.n, p.d, p.h, p.w, p.c), nameOf(p.inputType));
+  text += number("pitch", p.inputPixelPitch) + number("zero", p.inputZeroPoint) + describe(p.inputScale);
+  text += fmt::format(" * {}", shape(p.k, p.t, p.r, p.s, p.groupChannels()));
+  if (p.filterType != p.inputType) text += fmt::format(" {}", nameOf(p.filterType));
+  if (p.groups != 1) text += fmt::format(" groups {}", p.groups);
+  text += flat ? fmt::format(" pad {},{},{},{}", p.padTop, p.padBottom, p.padLeft, p.padRight)
+               : fmt::format(" pad {},{},{},{},{},{}", p.padFront, p.padBack, p.padTop, p.padBottom, p.padLeft, p.padRight);
+  const auto steps = [&](const char* word, int64_t depth, int64_t height, int64_t width) {
+    if (depth == 1 && height == 1 && width == 1) return std::string();
+    return flat ? fmt::format(" {} {},{}", word, height, width) : fmt::format(" {} {},{},{}", word, depth, height, width);
+  };
+  text += steps("stride", p.strideD, p.strideH, p.strideW) + steps("dilation", p.dilationD, p.dilationH, p.dilationW);
+  if (p.compute != Compute::Default) text += fmt::format(" compute {}", nameOf(p.compute));
+  text += number("zero", p.filterZeroPoint) + describe(p.filterScale);
+  text += fmt::format(" -> {} {}", shape(p.n, p.z(), p.p(), p.q(), p.k), nameOf(p.outputType));
+  text += number("pitch", p.outputPixelPitch) + describeEpilogue(p);
+  return text + number("zero", p.outputZeroPoint) + describe(p.outputScale);
+}
+
+}  // namespace shiftconv

@@ -1,0 +1,76 @@
+// The convolution a user asks for.
+#pragma once
+
+#include <cstdint>
+
+#include "conv/problem/types.hpp"
+
+namespace shiftconv {
+
+/// Values equal shiftconv_scale_order_t.
+enum class ScaleOrder : int {
+  Plain = 0,        ///< [rows][blocks of channels]
+  Interleaved = 1,  ///< tiles of 128 rows x 4 blocks (common/layout/scale_factor_layout.hpp)
+};
+
+/// One scale factor for each run of `blockSize` channels of a pixel (input, output) or of a filter tap.
+struct BlockScale {
+  int64_t blockSize = 0;          ///< 0: no scale factors
+  DataType type = DataType::F16;  ///< UE8M0 or UE4M3; F16 (0) when there are none
+  ScaleOrder order = ScaleOrder::Plain;
+  bool operator==(const BlockScale&) const = default;
+};
+
+/// Forward convolution (cross-correlation, as in cuDNN and PyTorch) in up to three dimensions: activations NDHWC, filter KTRSC,
+/// output NZPQK. A 2-D problem has d = t = 1 and no padding in front or behind.
+///   sum = sum over t,r,s,c of (in[n, z*strideD + t*dilationD - padFront, p*strideH + r*dilationH - padTop,
+///                                 q*strideW + s*dilationW - padLeft, g*C/groups + c] - inputZeroPoint)
+///                             * (filter[k,t,r,s,c] - filterZeroPoint)             with g = k / (K/groups)
+///   v   = activation(alpha * channelScale[k] * sum + bias[k] + beta * residual[n,z,p,q,k])
+///   out = convert(v * outScale) + outputZeroPoint,   amax = max |v|
+/// Taps that fall outside the image are skipped (they contribute exactly 0, also when the filter holds Inf or NaN).
+struct Problem {
+  int64_t n = 0, d = 1, h = 0, w = 0, c = 0;
+  int64_t k = 0, t = 1, r = 0, s = 0;
+  int64_t groups = 1;
+  int64_t padFront = 0, padBack = 0, padTop = 0, padBottom = 0, padLeft = 0, padRight = 0;
+  int64_t strideD = 1, strideH = 1, strideW = 1;
+  int64_t dilationD = 1, dilationH = 1, dilationW = 1;
+  int64_t inputPixelPitch = 0;     ///< elements between neighbouring pixels, >= c; 0 means c
+  int64_t outputPixelPitch = 0;    ///< elements between neighbouring output pixels, >= k; 0 means k
+  int64_t residualPixelPitch = 0;  ///< likewise
+  DataType inputType = DataType::F16;
+  DataType filterType = DataType::F16;
+  DataType outputType = DataType::F16;
+  DataType biasType = DataType::F32;
+  DataType residualType = DataType::F16;
+  Compute compute = Compute::Default;
+  BlockScale inputScale, filterScale, outputScale;
+  int32_t inputZeroPoint = 0, filterZeroPoint = 0, outputZeroPoint = 0;  ///< of integer types
+  float alpha = 1, beta = 0, outScale = 1;                               ///< beta other than 0: there is a residual
+  bool hasBias = false;                                                  ///< biasType[k]
+  bool hasChannelScale = false;                                          ///< f32[k]
+  bool hasAmax = false;                                                  ///< f32[1]
+  Activation activation = Activation::None;
+  float activationA = 0, activationB = 0;
+
+  int64_t z() const { return (d + padFront + padBack - dilationD * (t - 1) - 1) / strideD + 1; }
+  int64_t p() const { return (h + padTop + padBottom - dilationH * (r - 1) - 1) / strideH + 1; }
+  int64_t q() const { return (w + padLeft + padRight - dilationW * (s - 1) - 1) / strideW + 1; }
+  int64_t groupChannels() const { return c / groups; }  ///< of the filter
+  int64_t inputPixels() const { return n * d * h * w; }
+  int64_t outputPixels() const { return n * z() * p() * q(); }
+  int64_t inputPitch() const { return inputPixelPitch ? inputPixelPitch : c; }
+  int64_t outputPitch() const { return outputPixelPitch ? outputPixelPitch : k; }
+  int64_t residualPitch() const { return residualPixelPitch ? residualPixelPitch : k; }
+  bool hasResidual() const { return beta != 0; }
+
+  bool operator==(const Problem&) const = default;
+};
+
+/// True when no field says anything about depth.
+inline bool isTwoDimensional(const Problem& p) {
+  return p.d == 1 && p.t == 1 && p.padFront == 0 && p.padBack == 0 && p.strideD == 1 && p.dilationD == 1;
+}
+
+}  // namespace shiftconv

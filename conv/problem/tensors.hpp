@@ -1,0 +1,47 @@
+// The tensors of a problem by name, with their sizes and alignments.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv {
+
+/// In the order of shiftconv_tensors_t.
+enum class TensorName : uint8_t {
+  Input,
+  Filter,
+  Bias,
+  Residual,
+  ChannelScale,
+  InputScale,
+  FilterScale,
+  Output,
+  OutputScale,
+  Amax,
+  Workspace,
+};
+inline constexpr size_t kTensors = 11;
+
+/// "input", "channel_scale", ...: the names of shiftconv_tensors_t.
+std::string_view nameOf(TensorName tensor);
+inline bool isWritten(TensorName tensor) { return tensor >= TensorName::Output; }
+/// What the address of a tensor must be a multiple of.
+inline uintptr_t alignmentOf(TensorName tensor) { return tensor == TensorName::Workspace ? 256 : 16; }
+
+/// One value for each tensor; 0 where there is none.
+template <class Value>
+struct PerTensor {
+  std::array<Value, kTensors> values{};
+  Value& operator[](TensorName tensor) { return values[static_cast<size_t>(tensor)]; }
+  const Value& operator[](TensorName tensor) const { return values[static_cast<size_t>(tensor)]; }
+};
+
+/// Bytes from the first to the last element of each tensor of a valid problem. The workspace belongs to a plan, not to a problem:
+/// it is 0 here.
+PerTensor<size_t> tensorBytes(const Problem& problem);
+
+}  // namespace shiftconv

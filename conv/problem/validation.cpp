@@ -1,0 +1,231 @@
+#include "conv/problem/validation.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace shiftconv {
+namespace {
+
+constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
+constexpr int64_t kLargestTensorBytes = int64_t{1} << 47;  // half of a 48-bit address space
+constexpr int64_t kLargestBlock = 1024;
+
+Status invalid(std::string message) { return {StatusCode::InvalidArgument, std::move(message)}; }
+
+Status checkRanges(const Problem& p) {
+  struct Field {
+    const char* name;
+    int64_t value;
+    int64_t minimum;
+  };
+  for (const Field& field : std::initializer_list<Field>{{"n", p.n, 1},
+                                                         {"d", p.d, 1},
+                                                         {"h", p.h, 1},
+                                                         {"w", p.w, 1},
+                                                         {"c", p.c, 1},
+                                                         {"k", p.k, 1},
+                                                         {"t", p.t, 1},
+                                                         {"r", p.r, 1},
+                                                         {"s", p.s, 1},
+                                                         {"groups", p.groups, 1},
+                                                         {"pad_front", p.padFront, 0},
+                                                         {"pad_back", p.padBack, 0},
+                                                         {"pad_top", p.padTop, 0},
+                                                         {"pad_bottom", p.padBottom, 0},
+                                                         {"pad_left", p.padLeft, 0},
+                                                         {"pad_right", p.padRight, 0},
+                                                         {"stride_d", p.strideD, 1},
+                                                         {"stride_h", p.strideH, 1},
+                                                         {"stride_w", p.strideW, 1},
+                                                         {"dilation_d", p.dilationD, 1},
+                                                         {"dilation_h", p.dilationH, 1},
+                                                         {"dilation_w", p.dilationW, 1},
+                                                         {"input_pixel_pitch", p.inputPixelPitch, 0},
+                                                         {"output_pixel_pitch", p.outputPixelPitch, 0},
+                                                         {"residual_pixel_pitch", p.residualPixelPitch, 0}})
+    if (field.value < field.minimum || field.value > kLargest)
+      return invalid(fmt::format("{} must be in {}..{}, but is {}", field.name, field.minimum, kLargest, field.value));
+  if (p.c % p.groups != 0) return invalid(fmt::format("groups must divide c, but groups is {} and c is {}", p.groups, p.c));
+  if (p.k % p.groups != 0) return invalid(fmt::format("groups must divide k, but groups is {} and k is {}", p.groups, p.k));
+  return {};
+}
+
+Status checkTypes(const Problem& p) {
+  struct Typed {
+    const char* name;
+    DataType type;
+    const char* allowed;
+    bool (*fits)(DataType);
+  };
+  const auto operand = [](DataType type) { return type != DataType::S32 && !isScaleFactor(type); };
+  const auto result = [](DataType type) { return !isScaleFactor(type); };
+  const auto wide = [](DataType type) { return type == DataType::F16 || type == DataType::BF16 || type == DataType::F32; };
+  const char* operands = "a type of numbers other than S32: F16 (0) to U8 (9)";
+  const char* results = "a type of numbers: F16 (0) to S32 (10)";
+  const char* wideTypes = "F16 (0), BF16 (1) or F32 (2)";
+  for (const Typed& one :
+       {Typed{"input_type", p.inputType, operands, operand}, Typed{"filter_type", p.filterType, operands, operand},
+        Typed{"output_type", p.outputType, results, result}, Typed{"bias_type", p.biasType, wideTypes, wide},
+        Typed{"residual_type", p.residualType, results, result}}) {
+    const auto value = static_cast<int>(one.type);
+    if (value < 0 || value >= kDataTypes || !one.fits(one.type))
+      return invalid(fmt::format("{} must be {}, but is {}", one.name, one.allowed, value));
+  }
+  if (isInteger(p.inputType) != isInteger(p.filterType))
+    return invalid(fmt::format("input_type and filter_type must be both integers or both floating-point, but are {} and {}",
+                               nameOf(p.inputType), nameOf(p.filterType)));
+  if (!p.hasBias && p.biasType != DataType::F32)
+    return invalid(fmt::format("bias_type must be F32 (2) without a bias, but is {}", static_cast<int>(p.biasType)));
+  if (!p.hasResidual() && (p.residualType != DataType::F16 || p.residualPixelPitch != 0))
+    return invalid("residual_type and residual_pixel_pitch must be 0 without a residual (beta is 0)");
+  const auto compute = static_cast<int>(p.compute);
+  if (compute < 0 || compute >= kComputes)
+    return invalid(fmt::format("compute must be DEFAULT (0), TF32 (1) or F16 (2), but is {}", compute));
+  if (p.compute == Compute::TF32 && (p.inputType != DataType::F32 || p.filterType != DataType::F32))
+    return invalid("compute TF32 (1) is for input_type and filter_type F32 (2)");
+  if (p.compute == Compute::F16 && isInteger(p.inputType)) return invalid("compute F16 (2) is not for integer types");
+  return {};
+}
+
+Status checkScale(const char* name, const BlockScale& scale, DataType element) {
+  if (scale.blockSize < 0 || scale.blockSize > kLargestBlock)
+    return invalid(fmt::format("{}.block_size must be in 0..{}, but is {}", name, kLargestBlock, scale.blockSize));
+  if (scale.blockSize == 0) {
+    if (scale == BlockScale{}) return {};
+    return invalid(fmt::format("{}.type and {}.order must be 0 without scale factors (block_size is 0)", name, name));
+  }
+  if (!isScaleFactor(scale.type))
+    return invalid(fmt::format("{}.type must be UE8M0 (11) or UE4M3 (12), but is {}", name, static_cast<int>(scale.type)));
+  if (scale.order != ScaleOrder::Plain && scale.order != ScaleOrder::Interleaved)
+    return invalid(fmt::format("{}.order must be PLAIN (0) or INTERLEAVED (1), but is {}", name, static_cast<int>(scale.order)));
+  if (isInteger(element) || bitsOf(element) > 8)
+    return invalid(fmt::format("{} is for element types of 8 bits or less, but the tensor is {}", name, nameOf(element)));
+  return {};
+}
+
+Status checkScales(const Problem& p) {
+  if (Status status = checkScale("input_block_scale", p.inputScale, p.inputType); !status.ok()) return status;
+  if (Status status = checkScale("filter_block_scale", p.filterScale, p.filterType); !status.ok()) return status;
+  if (Status status = checkScale("output_block_scale", p.outputScale, p.outputType); !status.ok()) return status;
+  for (const BlockScale& scale : {p.inputScale, p.filterScale})
+    if (p.groups > 1 && scale.blockSize != 0 && p.groupChannels() % scale.blockSize != 0)
+      return invalid(fmt::format("with {} groups block scales need C/groups to be a multiple of block_size {}, but it is {}",
+                                 p.groups, scale.blockSize, p.groupChannels()));
+  return {};
+}
+
+Status checkZeroPoint(const char* name, int32_t value, DataType type) {
+  if (value == 0) return {};
+  const int low = type == DataType::S8 ? -128 : 0;
+  const int high = type == DataType::S8 ? 127 : type == DataType::U8 ? 255 : 0;
+  if (value >= low && value <= high) return {};
+  return invalid(fmt::format("{} must be in {}..{} for type {}, but is {}", name, low, high, nameOf(type), value));
+}
+
+Status checkEpilogue(const Problem& p) {
+  if (Status status = checkZeroPoint("input_zero_point", p.inputZeroPoint, p.inputType); !status.ok()) return status;
+  if (Status status = checkZeroPoint("filter_zero_point", p.filterZeroPoint, p.filterType); !status.ok()) return status;
+  if (Status status = checkZeroPoint("output_zero_point", p.outputZeroPoint, p.outputType); !status.ok()) return status;
+  for (const auto& [name, value] : {std::pair{"alpha", p.alpha},
+                                    {"beta", p.beta},
+                                    {"out_scale", p.outScale},
+                                    {"activation_a", p.activationA},
+                                    {"activation_b", p.activationB}})
+    if (!std::isfinite(value)) return invalid(fmt::format("{} must be finite, but is {}", name, value));
+  const auto activation = static_cast<int>(p.activation);
+  if (activation < 0 || activation >= kActivations)
+    return invalid(fmt::format("activation must be in NONE (0) .. TANH (9), but is {}", activation));
+  if ((parameterCount(p.activation) < 1 && p.activationA != 0) || (parameterCount(p.activation) < 2 && p.activationB != 0))
+    return invalid(fmt::format("activation {} reads {} of activation_a and activation_b; the others must be 0",
+                               nameOf(p.activation), parameterCount(p.activation)));
+  if (p.activation == Activation::Clamp && p.activationA > p.activationB)
+    return invalid(
+        fmt::format("activation clamp needs activation_a <= activation_b, but they are {} and {}", p.activationA, p.activationB));
+  return {};
+}
+
+/// Output extent along one axis must be positive.
+Status checkWindow(const char* axis, int64_t extent, int64_t before, int64_t after, const char* pads, int64_t dilation,
+                   const char* dilationName, int64_t filter, const char* filterName) {
+  const int64_t padded = extent + before + after;
+  const int64_t reach = dilation * (filter - 1) + 1;
+  if (reach <= padded) return {};
+  return invalid(
+      fmt::format("the output is empty: the filter reaches over {}*({}-1)+1 = {} pixels, but {} + {} is only {}; enlarge {} or the "
+                  "padding, or use a smaller filter",
+                  dilationName, filterName, reach, axis, pads, padded, axis));
+}
+
+/// Bits of a tensor, or -1 when its bytes exceed the limit.
+int64_t boundedBits(std::array<int64_t, 5> factors, DataType type) {
+  int64_t bits = bitsOf(type);
+  for (const int64_t factor : factors) {
+    if (factor > 8 * kLargestTensorBytes / bits) return -1;
+    bits *= factor;
+  }
+  return bits;
+}
+
+Status checkSizes(const Problem& p) {
+  struct Tensor {
+    const char* name;
+    const char* shape;
+    int64_t bits;
+  };
+  for (const Tensor& tensor :
+       {Tensor{"input", "n*d*h*w*input_pixel_pitch", boundedBits({p.n, p.d, p.h, p.w, p.inputPitch()}, p.inputType)},
+        Tensor{"filter", "k*t*r*s*c/groups", boundedBits({p.k, p.t, p.r, p.s, p.groupChannels()}, p.filterType)},
+        Tensor{"output", "n*z*p*q*output_pixel_pitch", boundedBits({p.n, p.z(), p.p(), p.q(), p.outputPitch()}, p.outputType)},
+        Tensor{"residual", "n*z*p*q*residual_pixel_pitch",
+               p.hasResidual() ? boundedBits({p.n, p.z(), p.p(), p.q(), p.residualPitch()}, p.residualType) : 0}})
+    if (tensor.bits < 0)
+      return invalid(fmt::format("the {} tensor ({}) exceeds {} bytes, the largest that is addressed", tensor.name, tensor.shape,
+                                 kLargestTensorBytes));
+  struct Row {
+    const char* name;
+    int64_t elements;
+    DataType type;
+  };
+  for (const Row& row :
+       {Row{"input pixel pitch", p.inputPitch(), p.inputType}, Row{"filter row C/groups", p.groupChannels(), p.filterType},
+        Row{"output pixel pitch", p.outputPitch(), p.outputType}, Row{"residual pixel pitch", p.residualPitch(), p.residualType}})
+    if (row.elements * bitsOf(row.type) % 8 != 0)
+      return invalid(
+          fmt::format("the {} of {} elements of type {} must fill whole bytes", row.name, row.elements, nameOf(row.type)));
+  return {};
+}
+
+}  // namespace
+
+Status validate(const Problem& p) {
+  for (const auto check : {checkRanges, checkTypes, checkScales, checkEpilogue})
+    if (Status status = check(p); !status.ok()) return status;
+  struct Pitch {
+    const char* name;
+    int64_t value;
+    const char* least;
+    int64_t minimum;
+  };
+  for (const Pitch& pitch :
+       {Pitch{"input_pixel_pitch", p.inputPixelPitch, "c", p.c}, Pitch{"output_pixel_pitch", p.outputPixelPitch, "k", p.k},
+        Pitch{"residual_pixel_pitch", p.residualPixelPitch, "k", p.k}})
+    if (pitch.value != 0 && pitch.value < pitch.minimum)
+      return invalid(
+          fmt::format("{} must be 0 or at least {} = {}, but is {}", pitch.name, pitch.least, pitch.minimum, pitch.value));
+  if (Status status = checkWindow("d", p.d, p.padFront, p.padBack, "pad_front + pad_back", p.dilationD, "dilation_d", p.t, "t");
+      !status.ok())
+    return status;
+  if (Status status = checkWindow("h", p.h, p.padTop, p.padBottom, "pad_top + pad_bottom", p.dilationH, "dilation_h", p.r, "r");
+      !status.ok())
+    return status;
+  if (Status status = checkWindow("w", p.w, p.padLeft, p.padRight, "pad_left + pad_right", p.dilationW, "dilation_w", p.s, "s");
+      !status.ok())
+    return status;
+  return checkSizes(p);
+}
+
+}  // namespace shiftconv

@@ -1,0 +1,233 @@
+// The notation of problems: what describe() writes, parse() reads; wrong texts are refused with the word that is wrong.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "conv/problem/text.hpp"
+#include "conv/problem/validation.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+Problem read(const std::string& text) {
+  Problem problem;
+  const Status status = parse(text, problem);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return problem;
+}
+
+TEST(ProblemText, PlainConvolution) {
+  const Problem p = read("2x56x57x64 f16 * 32x3x5x64 pad 1,2,3,4 -> 2x57x60x32 f16");
+  EXPECT_EQ(p.n, 2);
+  EXPECT_EQ(p.d, 1);
+  EXPECT_EQ(p.h, 56);
+  EXPECT_EQ(p.w, 57);
+  EXPECT_EQ(p.c, 64);
+  EXPECT_EQ(p.k, 32);
+  EXPECT_EQ(p.t, 1);
+  EXPECT_EQ(p.r, 3);
+  EXPECT_EQ(p.s, 5);
+  EXPECT_EQ(p.padTop, 1);
+  EXPECT_EQ(p.padBottom, 2);
+  EXPECT_EQ(p.padLeft, 3);
+  EXPECT_EQ(p.padRight, 4);
+  Problem expected;
+  expected.n = 2, expected.h = 56, expected.w = 57, expected.c = 64, expected.k = 32, expected.r = 3, expected.s = 5;
+  expected.padTop = 1, expected.padBottom = 2, expected.padLeft = 3, expected.padRight = 4;
+  EXPECT_EQ(p, expected) << "a field that the text does not name has changed";
+}
+
+TEST(ProblemText, EveryWord) {
+  const std::string text =
+      "1x2x8x9x64 e2m1 pitch 80 scale ue4m3/16 * 32x2x3x3x16 e4m3 groups 4 pad 1,0,2,3,4,5 stride 1,2,3 dilation 1,2,1 compute f16 "
+      "scale ue8m0/16/interleaved -> 1x2x5x6x32 e5m2 pitch 40 alpha 0.1 channel_scale bias bf16 residual -0.25 residual_type f32 "
+      "residual_pitch 48 clamp -1,2.5 amax out_scale 3 scale ue8m0/32";
+  const Problem p = read(text);
+  EXPECT_EQ(describe(p), text);
+  EXPECT_EQ(p.inputPixelPitch, 80);
+  EXPECT_EQ(p.inputScale, (BlockScale{16, DataType::UE4M3, ScaleOrder::Plain}));
+  EXPECT_EQ(p.filterType, DataType::E4M3);
+  EXPECT_EQ(p.groups, 4);
+  EXPECT_EQ(p.padFront, 1);
+  EXPECT_EQ(p.padRight, 5);
+  EXPECT_EQ(p.strideH, 2);
+  EXPECT_EQ(p.dilationH, 2);
+  EXPECT_EQ(p.compute, Compute::F16);
+  EXPECT_EQ(p.filterScale, (BlockScale{16, DataType::UE8M0, ScaleOrder::Interleaved}));
+  EXPECT_EQ(p.outputPixelPitch, 40);
+  EXPECT_EQ(p.alpha, 0.1f);
+  EXPECT_TRUE(p.hasChannelScale);
+  EXPECT_TRUE(p.hasBias);
+  EXPECT_EQ(p.biasType, DataType::BF16);
+  EXPECT_EQ(p.beta, -0.25f);
+  EXPECT_EQ(p.residualType, DataType::F32);
+  EXPECT_EQ(p.residualPixelPitch, 48);
+  EXPECT_EQ(p.activation, Activation::Clamp);
+  EXPECT_EQ(p.activationA, -1);
+  EXPECT_EQ(p.activationB, 2.5f);
+  EXPECT_TRUE(p.hasAmax);
+  EXPECT_EQ(p.outScale, 3);
+  EXPECT_EQ(p.outputScale, (BlockScale{32, DataType::UE8M0, ScaleOrder::Plain}));
+  const Problem integers = read("1x4x4x4 s8 zero -3 * 8x1x1x4 u8 zero 200 -> s8 zero 7 leaky_relu 0.5");
+  EXPECT_EQ(integers.inputZeroPoint, -3);
+  EXPECT_EQ(integers.filterZeroPoint, 200);
+  EXPECT_EQ(integers.outputZeroPoint, 7);
+  EXPECT_EQ(integers.activation, Activation::LeakyRelu);
+  EXPECT_EQ(integers.activationA, 0.5f);
+}
+
+TEST(ProblemText, OrderOfWordsAndBlanksDoNotMatter) {
+  const Problem p = read("1x8x8x8 f16 pitch 16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f32 bias relu pitch 24");
+  EXPECT_EQ(p, read("  1x8x8x8\tf16   pitch 16 * 8x3x3x8 stride 2,2 pad 1,1,1,1 -> 1x4x4x8 f32 pitch 24 relu bias \n"));
+}
+
+struct WrongText {
+  const char* name;
+  const char* text;
+  const char* mentions;
+};
+
+class ProblemTextErrors : public testing::TestWithParam<WrongText> {};
+
+TEST_P(ProblemTextErrors, QuoteTheWord) {
+  Problem problem;
+  problem.n = 77;
+  const Status status = parse(GetParam().text, problem);
+  EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+  EXPECT_NE(status.message().find(GetParam().mentions), std::string::npos) << status.message();
+  EXPECT_EQ(problem.n, 77);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, ProblemTextErrors,
+    testing::Values(WrongText{"empty", "", "ends where the numbers of \"shape\""},
+                    WrongText{"shape", "1x8x8 f16 * 8x3x3x8 -> f16", "\"1x8x8\""},
+                    WrongText{"shape_letter", "1x8xax8 f16 * 8x3x3x8 -> f16", "\"1x8xax8\""},
+                    WrongText{"shape_overflow", "1x8x99999999999999999999x8 f16 * 8x3x3x8 -> f16", "\"1x8x99999"},
+                    WrongText{"rank", "1x8x8x8 f16 * 8x1x3x3x8 -> f16", "\"8x1x3x3x8\""},
+                    WrongText{"type", "1x8x8x8 f17 * 8x3x3x8 -> f16", "\"f17\""},
+                    WrongText{"no_filter", "1x8x8x8 f16", "ends before \"*\""},
+                    WrongText{"no_output", "1x8x8x8 f16 * 8x3x3x8", "ends before \"->\""},
+                    WrongText{"no_output_type", "1x8x8x8 f16 * 8x3x3x8 -> 1x6x6x8", "ends where the output's type"},
+                    WrongText{"unknown_input", "1x8x8x8 f16 pad 1 * 8x3x3x8 -> f16", "\"pad\" is no word of the input"},
+                    WrongText{"unknown_filter", "1x8x8x8 f16 * 8x3x3x8 relu -> f16", "\"relu\" is no word of the filter"},
+                    WrongText{"unknown_output", "1x8x8x8 f16 * 8x3x3x8 -> f16 gelu", "\"gelu\" is no word of the output"},
+                    WrongText{"twice", "1x8x8x8 f16 * 8x3x3x8 stride 1,1 stride 2,2 -> f16", "\"stride\" appears twice"},
+                    WrongText{"two_activations", "1x8x8x8 f16 * 8x3x3x8 -> f16 relu tanh", "second activation"},
+                    WrongText{"pads", "1x8x8x8 f16 * 8x3x3x8 pad 1,1 -> f16", "\"pad\" needs 4 numbers"},
+                    WrongText{"number", "1x8x8x8 f16 pitch wide * 8x3x3x8 -> f16", "\"wide\""},
+                    WrongText{"number_missing", "1x8x8x8 f16 * 8x3x3x8 -> f16 alpha", "the number of \"alpha\""},
+                    WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
+                    WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
+                    WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},
+                    WrongText{"output_shape", "1x8x8x8 f16 * 8x3x3x8 -> 1x8x8x8 f16", "the output's shape is 1x1x6x6x8"},
+                    WrongText{"invalid", "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16", "stride_h must be in 1.."}),
+    [](const auto& info) { return info.param.name; });
+
+/// A problem with most fields at random values; valid or not.
+Problem randomProblem(std::mt19937_64& random) {
+  const auto in = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  const auto sometimes = [&](int64_t low, int64_t high, int64_t otherwise) { return in(0, 2) == 0 ? in(low, high) : otherwise; };
+  const auto real = [&] { return static_cast<float>(in(-1000000, 1000000)) / static_cast<float>(in(1, 777)); };
+  const auto scale = [&]() -> BlockScale {
+    if (in(0, 3) != 0) return {};
+    return {in(1, 64), in(0, 1) ? DataType::UE8M0 : DataType::UE4M3, in(0, 1) ? ScaleOrder::Plain : ScaleOrder::Interleaved};
+  };
+  Problem p;
+  p.groups = sometimes(1, 4, 1);
+  p.n = in(1, 9), p.d = sometimes(1, 6, 1), p.h = in(1, 40), p.w = in(1, 40), p.c = p.groups * in(1, 40);
+  p.k = p.groups * in(1, 40), p.t = sometimes(1, 3, 1), p.r = in(1, 7), p.s = in(1, 7);
+  p.padFront = sometimes(0, 3, 0), p.padBack = sometimes(0, 3, 0);
+  p.padTop = in(0, 3), p.padBottom = in(0, 3), p.padLeft = in(0, 3), p.padRight = in(0, 3);
+  p.strideD = sometimes(1, 3, 1), p.strideH = sometimes(1, 3, 1), p.strideW = sometimes(1, 3, 1);
+  p.dilationD = sometimes(1, 3, 1), p.dilationH = sometimes(1, 3, 1), p.dilationW = sometimes(1, 3, 1);
+  p.inputPixelPitch = sometimes(p.c, p.c + 9, 0), p.outputPixelPitch = sometimes(p.k, p.k + 9, 0);
+  p.inputType = static_cast<DataType>(in(0, 9));
+  p.filterType = in(0, 1) ? p.inputType : static_cast<DataType>(in(0, 9));
+  p.outputType = static_cast<DataType>(in(0, 10));
+  p.compute = static_cast<Compute>(in(0, 2));
+  p.inputScale = scale(), p.filterScale = scale(), p.outputScale = scale();
+  p.inputZeroPoint = static_cast<int32_t>(sometimes(-128, 255, 0));
+  p.filterZeroPoint = static_cast<int32_t>(sometimes(-128, 255, 0));
+  p.outputZeroPoint = static_cast<int32_t>(sometimes(-128, 255, 0));
+  if (in(0, 1)) p.alpha = real();
+  if (in(0, 1)) p.outScale = real();
+  if (in(0, 1)) {
+    p.beta = real();
+    p.residualType = static_cast<DataType>(in(0, 10));
+    p.residualPixelPitch = sometimes(p.k, p.k + 9, 0);
+  }
+  p.hasBias = in(0, 1) != 0;
+  if (p.hasBias) p.biasType = static_cast<DataType>(in(0, 2));
+  p.hasChannelScale = in(0, 1) != 0;
+  p.hasAmax = in(0, 1) != 0;
+  p.activation = static_cast<Activation>(in(0, kActivations - 1));
+  if (parameterCount(p.activation) > 0) p.activationA = real();
+  if (parameterCount(p.activation) > 1) p.activationB = p.activationA + std::abs(real());
+  return p;
+}
+
+TEST(ProblemText, EveryValidProblemReadsBack) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  int valid = 0, deep = 0, scaled = 0, residuals = 0;
+  for (int i = 0; i < 200'000 && valid < 4000; ++i) {
+    const Problem problem = randomProblem(random);
+    if (!validate(problem).ok()) continue;
+    ++valid;
+    deep += !isTwoDimensional(problem);
+    scaled += problem.inputScale.blockSize != 0;
+    residuals += problem.hasResidual();
+    const std::string text = describe(problem);
+    Problem again;
+    const Status status = parse(text, again);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_TRUE(again == problem) << text << "\n" << describe(again);
+  }
+  EXPECT_EQ(valid, 4000);
+  EXPECT_GT(deep, 100);
+  EXPECT_GT(scaled, 20);
+  EXPECT_GT(residuals, 100);
+}
+
+TEST(ProblemText, DamagedTextsAreRefusedOrStillMeanAProblem) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  const std::string sound =
+      "1x2x8x9x64 e2m1 pitch 80 scale ue4m3/16 * 32x2x3x3x16 e4m3 groups 4 pad 1,0,2,3,4,5 -> f16 clamp -1,2.5";
+  const std::string alphabet = " ,x*->/.0159-abelpstz#\t";
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = sound;
+    for (uint64_t edits = 1 + random() % 3; edits > 0; --edits) {
+      const size_t at = random() % text.size();
+      const char letter = alphabet[random() % alphabet.size()];
+      switch (random() % 3) {
+        case 0:
+          text[at] = letter;
+          break;
+        case 1:
+          text.insert(at, 1, letter);
+          break;
+        default:
+          text.erase(at, 1 + random() % 5);
+      }
+      if (text.empty()) text = " ";
+    }
+    Problem problem;
+    const Status status = parse(text, problem);
+    if (!status.ok()) {
+      ASSERT_FALSE(status.message().empty());
+      continue;
+    }
+    ASSERT_TRUE(validate(problem).ok()) << text;
+    Problem again;
+    ASSERT_TRUE(parse(describe(problem), again).ok() && again == problem) << text;
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
