@@ -27,12 +27,29 @@ SHIFTCONV_HOST_DEVICE constexpr uint64_t swizzle128KMajorDescriptor(uint32_t sha
          (kVersion << 46) | (uint64_t{static_cast<uint32_t>(MatrixSwizzle::B128)} << 61);
 }
 
+/// MN-major operand in 128-byte swizzle: rows of 128 bytes along M or N, one for each element of K. `atomStrideBytes`: from one run
+/// of 128 bytes along M or N to the next. 32-bit elements (tf32) are swizzled in atoms of 32 bytes, which TMA knows as
+/// 128B_ATOM_32B, and their pattern repeats every 4 rows instead of 8 (PTX ISA 9.0, 9.7.16.3.3 and table 52).
+SHIFTCONV_HOST_DEVICE constexpr uint64_t swizzle128MnMajorDescriptor(uint32_t sharedAddress, uint32_t atomStrideBytes,
+                                                                     bool is32Bit) {
+  constexpr uint64_t kVersion = 0b001;
+  const uint64_t groupBytes = is32Bit ? kSwizzle128AtomBytes / 2 : kSwizzle128AtomBytes;
+  return uint64_t{(sharedAddress & 0x3FFFFu) >> 4} | (uint64_t{atomStrideBytes >> 4} << 16) | ((groupBytes >> 4) << 32) |
+         (kVersion << 46) | (uint64_t{static_cast<uint32_t>(is32Bit ? MatrixSwizzle::B128Base32 : MatrixSwizzle::B128)} << 61);
+}
+
 /// Rows of 16 bytes that follow each other without gaps, 8 rows a group, no swizzle: how block scale factors lie for
 /// tcgen05.cp. `sharedAddress`: 16-byte aligned.
 SHIFTCONV_HOST_DEVICE constexpr uint64_t densePackedRowsDescriptor(uint32_t sharedAddress) {
   constexpr uint64_t kVersion = 0b001, kRowBytes = 16, kGroupBytes = 8 * kRowBytes;
   return uint64_t{(sharedAddress & 0x3FFFFu) >> 4} | (uint64_t{kRowBytes >> 4} << 16) | (uint64_t{kGroupBytes >> 4} << 32) |
          (kVersion << 46);
+}
+
+/// A descriptor that was made for shared address 0, for `sharedAddress`. A shared-window address may have bits above the 18 that a
+/// descriptor has room for: those that tell the CTAs of a cluster apart.
+SHIFTCONV_HOST_DEVICE constexpr uint64_t descriptorAt(uint64_t descriptor, uint32_t sharedAddress) {
+  return descriptor | ((sharedAddress & 0x3FFFFu) >> 4);
 }
 
 /// Moves the start of a descriptor by a multiple of 16 bytes that stays inside the tile (no carry out of the field).

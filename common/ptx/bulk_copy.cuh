@@ -38,6 +38,24 @@ __device__ __forceinline__ void loadTile2dMulticast(uint32_t destination, const 
       : "memory");
 }
 
+/// As loadTile2d, counting towards a barrier of either CTA of the pair (tcgen05 cta_group::2); `barrier` comes from mapToCta().
+__device__ __forceinline__ void loadTile2dForPair(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 [%0], [%1, {%2, %3}], [%4];" ::
+          "r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(barrier)
+      : "memory");
+}
+
+__device__ __forceinline__ void loadTile3dForPair(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2,
+                                                  uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 "
+      "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(barrier)
+      : "memory");
+}
+
 /// Copies `bytes` (a multiple of 16; both ends 16-byte aligned) as they are.
 __device__ __forceinline__ void loadBytes(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(destination),

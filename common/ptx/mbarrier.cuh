@@ -39,6 +39,11 @@ __device__ __forceinline__ void mbarrierWait(uint32_t barrier, uint32_t parity) 
 __device__ __forceinline__ void mbarrierArriveInCluster(uint32_t barrier) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+/// As mbarrierArriveExpectBytes on a barrier of any CTA of the cluster; `barrier` comes from mapToCta(). Publishes nothing of this
+/// thread: what the barrier announces are the bytes.
+__device__ __forceinline__ void mbarrierArriveExpectBytesInCluster(uint32_t barrier, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
 /// As mbarrierWait, for a barrier that threads of other CTAs arrive on.
 __device__ __forceinline__ void mbarrierWaitInCluster(uint32_t barrier, uint32_t parity) {
   asm volatile(

@@ -19,6 +19,10 @@ __device__ __forceinline__ void storeShared16Bytes(uint32_t address, uint32_t a,
 __device__ __forceinline__ void storeShared8Bytes(uint32_t address, uint32_t a, uint32_t b) {
   asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b) : "memory");
 }
+/// Stores 4 bytes (4-byte aligned) to shared memory.
+__device__ __forceinline__ void storeShared4Bytes(uint32_t address, uint32_t value) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
 
 /// Copies 16 bytes (16-byte aligned) from global to shared memory, asynchronously (PTX ISA 9.7.9.25.3).
 __device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source) {

@@ -48,4 +48,14 @@ __device__ __forceinline__ uint32_t loadAcquire(const uint32_t* flag) {
   return value;
 }
 
+/// Adds to a counter; releases this thread's earlier accesses and acquires those of who counted before.
+__device__ __forceinline__ uint32_t countAcquireRelease(uint32_t* counter, uint32_t value) {
+  uint32_t before;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(__cvta_generic_to_global(counter)), "r"(value)
+               : "memory");
+  return before;
+}
+
 }  // namespace shiftconv::ptx

@@ -1,29 +1,65 @@
-// tcgen05 matrix instructions of one CTA (cta_group::1), single-thread issue (PTX ISA 9.7.16.9 to 9.7.16.12).
+// tcgen05 matrix instructions, single-thread issue (PTX ISA 9.7.16.9 to 9.7.16.12).
 // All are asynchronous; only the pairs of 9.7.16.6.2 are ordered, everything else needs tensorCommit and a wait.
+//
+// `kCtas` is the cta_group: 1, or 2 for a CTA pair, that is the CTAs of a cluster whose ranks differ in the lowest bit. In a pair
+// one thread of one CTA issues for both; addresses and descriptors apply to each CTA's own memories. A kernel uses one of the two.
 #pragma once
 
 #include <cstdint>
 
+#include "common/layout/instruction_descriptor.hpp"
+
 namespace shiftconv::ptx {
 
-/// Copies a 128-row, 32-bytes-a-row matrix from shared memory to 128 lanes x 8 columns at `destination`.
-__device__ __forceinline__ void tensorCopy128x256(uint32_t destination, uint64_t sourceDescriptor) {
-  asm volatile("tcgen05.cp.cta_group::1.128x256b [%0], %1;" ::"r"(destination), "l"(sourceDescriptor) : "memory");
-}
+// ---- Shared memory -> Tensor Memory ------------------------------------------------------------------------------------------
 
+/// What a copy makes of its source: elements of 4 or 6 bits, 16 of them at the start of every 16 bytes, become bytes.
+enum class CopyFormat : uint8_t { AsIs, From6Bits, From4Bits };
+
+namespace detail {
+template <CopyFormat>
+struct CopyFormatName {
+  static constexpr char kText[] = "";
+};
+template <>
+struct CopyFormatName<CopyFormat::From6Bits> {
+  static constexpr char kText[] = ".b8x16.b6x16_p32";
+};
+template <>
+struct CopyFormatName<CopyFormat::From4Bits> {
+  static constexpr char kText[] = ".b8x16.b4x16_p64";
+};
+}  // namespace detail
+
+/// Copies a 128-row, 32-bytes-a-row matrix from shared memory to 128 lanes x 8 columns at `destination`.
+template <int kCtas = 1, CopyFormat kFormat = CopyFormat::AsIs>
+__device__ __forceinline__ void tensorCopy128x256(uint32_t destination, uint64_t sourceDescriptor) {
+  asm volatile("tcgen05.cp.cta_group::%2.128x256b%3 [%0], %1;" ::"r"(destination), "l"(sourceDescriptor), "n"(kCtas),
+               "C"(detail::CopyFormatName<kFormat>::kText)
+               : "memory");
+}
 /// Copies four rows of 32 bytes to lanes L, L + 32, L + 64 and L + 96 (L: the lane of `destination`), 8 columns each.
 __device__ __forceinline__ void tensorCopy4x256(uint32_t destination, uint64_t sourceDescriptor) {
   asm volatile("tcgen05.cp.cta_group::1.4x256b [%0], %1;" ::"r"(destination), "l"(sourceDescriptor) : "memory");
 }
 /// Copies 32 rows of 16 bytes to 4 columns, once into each 32-lane window: the form in which MMAs want scale factors.
+template <int kCtas = 1>
 __device__ __forceinline__ void tensorCopy32x128ToAllWindows(uint32_t destination, uint64_t sourceDescriptor) {
-  asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(destination), "l"(sourceDescriptor) : "memory");
+  asm volatile("tcgen05.cp.cta_group::%2.32x128b.warpx4 [%0], %1;" ::"r"(destination), "l"(sourceDescriptor), "n"(kCtas)
+               : "memory");
 }
 
 /// Every 32-lane window of 8 columns moves down by one lane (lane i takes lane i+1); the last lane of a window is stale.
 __device__ __forceinline__ void tensorShiftDown(uint32_t address) {
   asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(address) : "memory");
 }
+
+// ---- Multiplication ----------------------------------------------------------------------------------------------------------
+
+/// Operand A in Tensor Memory: the address of its first 8 columns.
+struct TensorOperand {
+  uint32_t address;
+};
 
 /// Output lanes that an MMA leaves alone: bit b of word v stands for Tensor Memory lane 32 * v + b.
 struct alignas(16) LaneMask {
@@ -35,83 +71,131 @@ __device__ __forceinline__ LaneMask operator|(const LaneMask& a, const LaneMask&
 
 enum class OperandShift : bool { Keep, DownAfterRead };
 
-/// D[128 x N] += A[128 x 16] * B[N x 16]^T in f16/bf16 with A in Tensor Memory. With DownAfterRead every 32-lane window of A moves
-/// by one lane (lane i takes lane i+1) once this instruction has read it (PTX ISA 9.7.16.10 `.ashift`).
-template <OperandShift kShift>
-__device__ __forceinline__ void mmaF16TensorA(uint32_t accumulator, uint32_t operandA, uint64_t descriptorB, uint32_t instruction,
-                                              const LaneMask& disabledLanes) {
-  if constexpr (kShift == OperandShift::DownAfterRead) {
-    asm volatile(
-        "{\n\t"
-        ".reg .pred accumulate;\n\t"
-        "setp.eq.u32 accumulate, 0, 0;\n\t"
-        "tcgen05.mma.cta_group::1.kind::f16.ashift [%0], [%1], %2, %3, {%4, %5, %6, %7}, accumulate;\n\t"
-        "}" ::"r"(accumulator),
-        "r"(operandA), "l"(descriptorB), "r"(instruction), "r"(disabledLanes.word[0]), "r"(disabledLanes.word[1]),
-        "r"(disabledLanes.word[2]), "r"(disabledLanes.word[3])
-        : "memory");
-  } else {
-    asm volatile(
-        "{\n\t"
-        ".reg .pred accumulate;\n\t"
-        "setp.eq.u32 accumulate, 0, 0;\n\t"
-        "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, {%4, %5, %6, %7}, accumulate;\n\t"
-        "}" ::"r"(accumulator),
-        "r"(operandA), "l"(descriptorB), "r"(instruction), "r"(disabledLanes.word[0]), "r"(disabledLanes.word[1]),
-        "r"(disabledLanes.word[2]), "r"(disabledLanes.word[3])
-        : "memory");
-  }
-}
+/// Whether the target has MmaKind::I8: sm_103a has not.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1030
+inline constexpr bool kHasMmaI8 = false;
+#else
+inline constexpr bool kHasMmaI8 = true;
+#endif
 
-/// D[128 x N] = A * B^T (+ D when `accumulate`) in f16/bf16, both operands in shared memory.
-__device__ __forceinline__ void mmaF16(uint32_t accumulator, uint64_t descriptorA, uint64_t descriptorB, uint32_t instruction,
-                                       bool accumulate) {
+namespace detail {
+template <layout::MmaKind>
+struct KindName;
+#define SHIFTCONV_MMA_KIND(KIND, TEXT)     \
+  template <>                              \
+  struct KindName<layout::MmaKind::KIND> { \
+    static constexpr char kText[] = TEXT;  \
+  };
+SHIFTCONV_MMA_KIND(F16, "kind::f16")
+SHIFTCONV_MMA_KIND(TF32, "kind::tf32")
+SHIFTCONV_MMA_KIND(F8F6F4, "kind::f8f6f4")
+SHIFTCONV_MMA_KIND(I8, "kind::i8")
+SHIFTCONV_MMA_KIND(MxF8F6F4, "kind::mxf8f6f4.block_scale.block32")
+SHIFTCONV_MMA_KIND(MxF4, "kind::mxf4.block_scale.block32")
+SHIFTCONV_MMA_KIND(NvF4, "kind::mxf4nvf4.block_scale.block16")
+#undef SHIFTCONV_MMA_KIND
+
+template <OperandShift>
+struct ShiftName {
+  static constexpr char kText[] = "";
+};
+template <>
+struct ShiftName<OperandShift::DownAfterRead> {
+  static constexpr char kText[] = ".ashift";
+};
+}  // namespace detail
+
+/// D[M x N] = A * B^T (+ D when `accumulate`), dense kinds, operand A in shared memory. M is 128 for each CTA; in a pair each CTA
+/// has its rows of A and D, and half of the rows of B. I8 is not on sm_103a.
+template <layout::MmaKind kKind, int kCtas = 1>
+__device__ __forceinline__ void mma(uint32_t accumulator, uint64_t descriptorA, uint64_t descriptorB, uint32_t instruction,
+                                    bool accumulate) {
   asm volatile(
       "{\n\t"
       ".reg .pred accumulate;\n\t"
       "setp.ne.u32 accumulate, %4, 0;\n\t"
-      "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, accumulate;\n\t"
+      "tcgen05.mma.cta_group::%5.%6 [%0], %1, %2, %3, accumulate;\n\t"
       "}" ::"r"(accumulator),
-      "l"(descriptorA), "l"(descriptorB), "r"(instruction), "r"(static_cast<uint32_t>(accumulate))
+      "l"(descriptorA), "l"(descriptorB), "r"(instruction), "r"(static_cast<uint32_t>(accumulate)), "n"(kCtas),
+      "C"(detail::KindName<kKind>::kText)
       : "memory");
 }
-
-/// As mmaF16 with A in Tensor Memory.
-__device__ __forceinline__ void mmaF16TensorA(uint32_t accumulator, uint32_t operandA, uint64_t descriptorB, uint32_t instruction,
-                                              bool accumulate) {
+/// The same with operand A in Tensor Memory.
+template <layout::MmaKind kKind, int kCtas = 1>
+__device__ __forceinline__ void mma(uint32_t accumulator, TensorOperand a, uint64_t descriptorB, uint32_t instruction,
+                                    bool accumulate) {
   asm volatile(
       "{\n\t"
       ".reg .pred accumulate;\n\t"
       "setp.ne.u32 accumulate, %4, 0;\n\t"
-      "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, accumulate;\n\t"
+      "tcgen05.mma.cta_group::%5.%6 [%0], [%1], %2, %3, accumulate;\n\t"
       "}" ::"r"(accumulator),
-      "r"(operandA), "l"(descriptorB), "r"(instruction), "r"(static_cast<uint32_t>(accumulate))
+      "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(static_cast<uint32_t>(accumulate)), "n"(kCtas),
+      "C"(detail::KindName<kKind>::kText)
       : "memory");
 }
 
-/// D[128 x N] = (A * scaleA) * (B * scaleB)^T (+ D) in 8-, 6- or 4-bit elements with one scale for 32 elements along K.
-__device__ __forceinline__ void mmaScaledF8(uint32_t accumulator, uint64_t descriptorA, uint64_t descriptorB, uint32_t instruction,
-                                            uint32_t scaleA, uint32_t scaleB, bool accumulate) {
+/// D[128 x N] += A * B^T in the lanes that the mask leaves enabled. With DownAfterRead every 32-lane window of A moves by one lane
+/// (lane i takes lane i+1) once this instruction has read it (PTX ISA 9.7.16.10 `.ashift`).
+template <layout::MmaKind kKind, OperandShift kShift>
+__device__ __forceinline__ void mmaMasked(uint32_t accumulator, TensorOperand a, uint64_t descriptorB, uint32_t instruction,
+                                          const LaneMask& disabledLanes) {
+  asm volatile(
+      "{\n\t"
+      ".reg .pred accumulate;\n\t"
+      "setp.eq.u32 accumulate, 0, 0;\n\t"
+      "tcgen05.mma.cta_group::1.%8%9 [%0], [%1], %2, %3, {%4, %5, %6, %7}, accumulate;\n\t"
+      "}" ::"r"(accumulator),
+      "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(disabledLanes.word[0]), "r"(disabledLanes.word[1]),
+      "r"(disabledLanes.word[2]), "r"(disabledLanes.word[3]), "C"(detail::KindName<kKind>::kText),
+      "C"(detail::ShiftName<kShift>::kText)
+      : "memory");
+}
+
+/// D[M x N] = (A * scaleA) * (B * scaleB)^T (+ D), block-scaled kinds, operand A in shared memory. `scaleA`, `scaleB`: Tensor
+/// Memory addresses of the scale factors (PTX ISA 9.7.16.10.7).
+template <layout::MmaKind kKind, int kCtas = 1>
+__device__ __forceinline__ void mmaScaled(uint32_t accumulator, uint64_t descriptorA, uint64_t descriptorB, uint32_t instruction,
+                                          uint32_t scaleA, uint32_t scaleB, bool accumulate) {
   asm volatile(
       "{\n\t"
       ".reg .pred accumulate;\n\t"
       "setp.ne.u32 accumulate, %6, 0;\n\t"
-      "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%0], %1, %2, %3, [%4], [%5], accumulate;\n\t"
+      "tcgen05.mma.cta_group::%7.%8 [%0], %1, %2, %3, [%4], [%5], accumulate;\n\t"
       "}" ::"r"(accumulator),
-      "l"(descriptorA), "l"(descriptorB), "r"(instruction), "r"(scaleA), "r"(scaleB), "r"(static_cast<uint32_t>(accumulate))
+      "l"(descriptorA), "l"(descriptorB), "r"(instruction), "r"(scaleA), "r"(scaleB), "r"(static_cast<uint32_t>(accumulate)),
+      "n"(kCtas), "C"(detail::KindName<kKind>::kText)
+      : "memory");
+}
+/// The same with operand A in Tensor Memory.
+template <layout::MmaKind kKind, int kCtas = 1>
+__device__ __forceinline__ void mmaScaled(uint32_t accumulator, TensorOperand a, uint64_t descriptorB, uint32_t instruction,
+                                          uint32_t scaleA, uint32_t scaleB, bool accumulate) {
+  asm volatile(
+      "{\n\t"
+      ".reg .pred accumulate;\n\t"
+      "setp.ne.u32 accumulate, %6, 0;\n\t"
+      "tcgen05.mma.cta_group::%7.%8 [%0], [%1], %2, %3, [%4], [%5], accumulate;\n\t"
+      "}" ::"r"(accumulator),
+      "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(scaleA), "r"(scaleB), "r"(static_cast<uint32_t>(accumulate)),
+      "n"(kCtas), "C"(detail::KindName<kKind>::kText)
       : "memory");
 }
 
-/// One arrive on `barrier` (shared-window address) once all earlier mma and cp of this thread are complete. Implies
-/// fenceBeforeThreadSync.
-__device__ __forceinline__ void tensorCommit(uint32_t barrier) {
-  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier) : "memory");
-}
+// ---- Completion ----------------------------------------------------------------------------------------------------------------
 
-/// As tensorCommit, with one arrive at the offset of `barrier` in every CTA of the cluster whose rank is a bit of `ctas`.
+/// One arrive on `barrier` (shared-window address) once all earlier mma, cp and shift of this thread are complete. Implies
+/// tensorFenceBeforeThreadSync.
+template <int kCtas = 1>
+__device__ __forceinline__ void tensorCommit(uint32_t barrier) {
+  asm volatile("tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier), "n"(kCtas)
+               : "memory");
+}
+/// The same with one arrive at the offset of `barrier` in every CTA of the cluster whose rank is a bit of `ctas`.
+template <int kCtas = 1>
 __device__ __forceinline__ void tensorCommitMulticast(uint32_t barrier, uint16_t ctas) {
-  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(barrier),
-               "h"(ctas)
+  asm volatile("tcgen05.commit.cta_group::%2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(barrier),
+               "h"(ctas), "n"(kCtas)
                : "memory");
 }
 

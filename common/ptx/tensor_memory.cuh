@@ -6,17 +6,23 @@
 
 namespace shiftconv::ptx {
 
-/// Whole warp. Writes the address of `columns` (power of two, 32..512) fresh columns to shared memory.
+/// One whole warp in each of the `kCtas` CTAs that allocate together: 1, or 2 for a CTA pair (cta_group, PTX ISA 9.7.16.5), the
+/// same in all such instructions of a kernel. Writes the address of `columns` (power of two, 32..512) fresh columns to shared
+/// memory.
+template <int kCtas = 1>
 __device__ __forceinline__ void tensorMemoryAllocate(uint32_t sharedResult, uint32_t columns) {
-  asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(sharedResult), "r"(columns) : "memory");
+  asm volatile("tcgen05.alloc.cta_group::%2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(sharedResult), "r"(columns), "n"(kCtas)
+               : "memory");
 }
-/// Whole warp. No further allocation by this CTA, so that a waiting CTA may have the rest.
+/// As tensorMemoryAllocate. No further allocation by these CTAs, so that a waiting CTA may have the rest.
+template <int kCtas = 1>
 __device__ __forceinline__ void tensorMemoryRelinquish() {
-  asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+  asm volatile("tcgen05.relinquish_alloc_permit.cta_group::%0.sync.aligned;" ::"n"(kCtas) : "memory");
 }
-/// Whole warp.
+/// As tensorMemoryAllocate.
+template <int kCtas = 1>
 __device__ __forceinline__ void tensorMemoryFree(uint32_t address, uint32_t columns) {
-  asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns) : "memory");
+  asm volatile("tcgen05.dealloc.cta_group::%2.sync.aligned.b32 %0, %1;" ::"r"(address), "r"(columns), "n"(kCtas) : "memory");
 }
 
 /// Whole warp; lane i of warp w reads 16 columns of Tensor Memory lane 32 * (w % 4) + i. Asynchronous: tensorLoadWait() first.
@@ -27,11 +33,30 @@ __device__ __forceinline__ void tensorLoad16(uint32_t address, uint32_t (&v)[16]
         "=r"(v[10]), "=r"(v[11]), "=r"(v[12]), "=r"(v[13]), "=r"(v[14]), "=r"(v[15])
       : "r"(address));
 }
+/// As tensorLoad16 with 32 columns.
+__device__ __forceinline__ void tensorLoad32(uint32_t address, uint32_t (&v)[32]) {
+  asm volatile(
+      "tcgen05.ld.sync.aligned.32x32b.x32.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
+      "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, [%32];"
+      : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]), "=r"(v[4]), "=r"(v[5]), "=r"(v[6]), "=r"(v[7]), "=r"(v[8]), "=r"(v[9]),
+        "=r"(v[10]), "=r"(v[11]), "=r"(v[12]), "=r"(v[13]), "=r"(v[14]), "=r"(v[15]), "=r"(v[16]), "=r"(v[17]), "=r"(v[18]),
+        "=r"(v[19]), "=r"(v[20]), "=r"(v[21]), "=r"(v[22]), "=r"(v[23]), "=r"(v[24]), "=r"(v[25]), "=r"(v[26]), "=r"(v[27]),
+        "=r"(v[28]), "=r"(v[29]), "=r"(v[30]), "=r"(v[31])
+      : "r"(address));
+}
 /// Completes this thread's tensor loads. The registers are passed through so that no use moves above the wait.
 __device__ __forceinline__ void tensorLoadWait(uint32_t (&v)[16]) {
   asm volatile("tcgen05.wait::ld.sync.aligned;"
                : "+r"(v[0]), "+r"(v[1]), "+r"(v[2]), "+r"(v[3]), "+r"(v[4]), "+r"(v[5]), "+r"(v[6]), "+r"(v[7]), "+r"(v[8]),
                  "+r"(v[9]), "+r"(v[10]), "+r"(v[11]), "+r"(v[12]), "+r"(v[13]), "+r"(v[14]), "+r"(v[15])::"memory");
+}
+
+__device__ __forceinline__ void tensorLoadWait(uint32_t (&v)[32]) {
+  asm volatile("tcgen05.wait::ld.sync.aligned;"
+               : "+r"(v[0]), "+r"(v[1]), "+r"(v[2]), "+r"(v[3]), "+r"(v[4]), "+r"(v[5]), "+r"(v[6]), "+r"(v[7]), "+r"(v[8]),
+                 "+r"(v[9]), "+r"(v[10]), "+r"(v[11]), "+r"(v[12]), "+r"(v[13]), "+r"(v[14]), "+r"(v[15]), "+r"(v[16]), "+r"(v[17]),
+                 "+r"(v[18]), "+r"(v[19]), "+r"(v[20]), "+r"(v[21]), "+r"(v[22]), "+r"(v[23]), "+r"(v[24]), "+r"(v[25]),
+                 "+r"(v[26]), "+r"(v[27]), "+r"(v[28]), "+r"(v[29]), "+r"(v[30]), "+r"(v[31])::"memory");
 }
 
 /// Whole warp; lane i of warp w writes 8 columns of Tensor Memory lane 32 * (w % 4) + i. Asynchronous.

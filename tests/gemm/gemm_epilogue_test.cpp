@@ -43,7 +43,7 @@ struct Case {
   NumberType output = F32;
   int32_t outputBlock = 0;
   ScaleFactorLayout outputScales = ScaleFactorLayout::RowMajor;
-  GemmChoices choices;
+  GemmChoices choices{};
 };
 
 BlockFormat plain(NumberType type) { return {numerics::name(type), type, 0, type}; }

@@ -131,7 +131,7 @@ __device__ constexpr LaneMask kNoLanes{{0, 0, 0, 0}};
 __device__ constexpr LaneMask kMask{{kMaskWord, kMaskWord, kMaskWord, kMaskWord}};
 
 __device__ constexpr uint32_t halfPrecision(MmaAccumulator accumulator, uint32_t m) {
-  return instructionDescriptorF16(MmaInput16::F16, accumulator, m, kAccumulatorColumns);
+  return instructionDescriptorF16(NumberType::F16, accumulator, m, kAccumulatorColumns);
 }
 /// PTX ISA 9.0, table 42: s32 += s8 * s8, M = 128.
 [[maybe_unused]] __device__ constexpr uint32_t signedBytes(bool saturate) {
@@ -158,31 +158,34 @@ PROBE_END
 
 // variant: M.
 PROBE(shift_after_mma)
-mmaF16TensorA<OperandShift::DownAfterRead>(stage.accumulator(), stage.tensor, stage.operandB(),
-                                           halfPrecision(MmaAccumulator::F32, stage.variant), kNoLanes);
+mmaMasked<MmaKind::F16, OperandShift::DownAfterRead>(stage.accumulator(), TensorOperand{stage.tensor}, stage.operandB(),
+                                                     halfPrecision(MmaAccumulator::F32, stage.variant), kNoLanes);
 PROBE_END
 
 PROBE(shift_after_masked_mma)
-mmaF16TensorA<OperandShift::DownAfterRead>(stage.accumulator(), stage.tensor, stage.operandB(),
-                                           halfPrecision(MmaAccumulator::F32, 128), kMask);
+mmaMasked<MmaKind::F16, OperandShift::DownAfterRead>(stage.accumulator(), TensorOperand{stage.tensor}, stage.operandB(),
+                                                     halfPrecision(MmaAccumulator::F32, 128), kMask);
 PROBE_END
 
 // An MMA with another accumulator right behind the one that shifts.
 PROBE(mma_behind_shift)
 const uint32_t instruction = halfPrecision(MmaAccumulator::F32, 128);
-mmaF16TensorA<OperandShift::DownAfterRead>(stage.accumulator(), stage.tensor, stage.operandB(), instruction, kNoLanes);
-mmaF16TensorA(stage.secondAccumulator(), stage.tensor, stage.operandB(), instruction, false);
+mmaMasked<MmaKind::F16, OperandShift::DownAfterRead>(stage.accumulator(), TensorOperand{stage.tensor}, stage.operandB(),
+                                                     instruction, kNoLanes);
+mma<MmaKind::F16>(stage.secondAccumulator(), TensorOperand{stage.tensor}, stage.operandB(), instruction, false);
 PROBE_END
 
 // A copy onto operand A right behind the MMAs that read it.
 PROBE(copy_behind_mma)
 const uint32_t instruction = halfPrecision(MmaAccumulator::F32, 128);
-for (uint32_t i = 0; i < kQueuedMmas; ++i) mmaF16TensorA(stage.accumulator(), stage.tensor, stage.operandB(), instruction, i != 0);
+for (uint32_t i = 0; i < kQueuedMmas; ++i)
+  mma<MmaKind::F16>(stage.accumulator(), TensorOperand{stage.tensor}, stage.operandB(), instruction, i != 0);
 tensorCopy128x256(stage.tensor, stage.unswizzledRows(kSecondSourceBytes));
 PROBE_END
 
 PROBE(mma_to_half_precision)
-mmaF16TensorA(stage.accumulator(), stage.tensor, stage.operandB(), halfPrecision(MmaAccumulator::F16, 128), false);
+mma<MmaKind::F16>(stage.accumulator(), TensorOperand{stage.tensor}, stage.operandB(), halfPrecision(MmaAccumulator::F16, 128),
+                  false);
 PROBE_END
 
 PROBE(masked_mma_without_input)
@@ -191,11 +194,13 @@ PROBE_END
 
 // variant: columns between the 32-column boundary and the accumulator.
 PROBE(mma_at_column)
-mmaF16TensorA(stage.accumulator() + stage.variant, stage.tensor, stage.operandB(), halfPrecision(MmaAccumulator::F32, 128), false);
+mma<MmaKind::F16>(stage.accumulator() + stage.variant, TensorOperand{stage.tensor}, stage.operandB(),
+                  halfPrecision(MmaAccumulator::F32, 128), false);
 PROBE_END
 
 PROBE(mma_without_swizzle)
-mmaF16TensorA(stage.accumulator(), stage.tensor, stage.unswizzledRows(), halfPrecision(MmaAccumulator::F32, 128), false);
+mma<MmaKind::F16>(stage.accumulator(), TensorOperand{stage.tensor}, stage.unswizzledRows(), halfPrecision(MmaAccumulator::F32, 128),
+                  false);
 PROBE_END
 
 // The collector keeps A, A changes in Tensor Memory, and the next MMA may use what was kept.

@@ -23,17 +23,19 @@
 
 #include <cstdint>
 
-#include "common/ptx/bulk_copy.cuh"
-#include "common/ptx/mbarrier.cuh"
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/tile_schedule.cuh"
 #include "common/ptx/shared_memory.cuh"
-#include "common/ptx/tensor_core.cuh"
-#include "common/ptx/tensor_memory.cuh"
-#include "common/ptx/warp.cuh"
 #include "conv/kernels/sm100/shift_window_epilogue.cuh"
 #include "conv/kernels/sm100/shift_window_params.hpp"
 
 namespace shiftconv::kernels {
 namespace {
+
+using gemm::RingPosition;
+using Group = gemm::sm100::SingleCta;
 
 // ---- Roles -------------------------------------------------------------------------------------------------------------------
 enum Warp : uint32_t {
@@ -58,27 +60,15 @@ struct TileMasks {
 };
 
 struct Control {
-  uint64_t operandFull[kMaximumOperandStages], operandEmpty[kMaximumOperandStages];
-  uint64_t slotFull[kOperandSlots], slotFree[kOperandSlots];
-  uint64_t filterFull[kMaximumFilterStages], filterEmpty[kMaximumFilterStages];
-  uint64_t maskFull[kMaskStages], maskEmpty[kMaskStages];
-  uint64_t accumulatorFull[kAccumulators], accumulatorEmpty[kAccumulators];
+  gemm::Pipeline<kMaximumOperandStages> operands;  // activations in shared memory
+  gemm::Pipeline<kOperandSlots> slots;             // activations in Tensor Memory; full only with RegisterStore
+  gemm::Pipeline<kMaximumFilterStages> filters;    // filter taps in shared memory
+  gemm::Pipeline<kMaskStages> masksOfTiles;
+  gemm::Pipeline<kAccumulators> accumulators;
   alignas(16) TileMasks masks[kMaskStages];
   uint32_t tensorMemory;
 };
 static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the stages");
-
-/// A position in a ring of stages, with the parity that its barrier's present phase has.
-struct RingPosition {
-  int32_t index = 0;
-  uint32_t parity = 0;
-  __device__ void advance(int32_t stages) {
-    if (++index == stages) {
-      index = 0;
-      parity ^= 1;
-    }
-  }
-};
 
 // ---- One CTA -----------------------------------------------------------------------------------------------------------------
 template <OperandPath kPath, class Output>
@@ -87,20 +77,21 @@ class ShiftWindowCta {
   __device__ ShiftWindowCta(const CUtensorMap& inputMap, const CUtensorMap& filterMap, const ShiftWindowParams& params)
       : inputMap_(inputMap), filterMap_(filterMap), p_(params) {
     extern __shared__ uint8_t dynamicShared[];
-    constexpr uint32_t kAtom = layout::kSwizzle128AtomBytes;
-    uint8_t* aligned = dynamicShared + ((kAtom - (ptx::sharedAddress(dynamicShared) & (kAtom - 1))) & (kAtom - 1));
-    control_ = reinterpret_cast<Control*>(aligned);
-    operandStages_ = ptx::sharedAddress(aligned) + kControlBytes;
+    control_ = &gemm::alignedShared<Control>(dynamicShared);
+    operandStages_ = ptx::sharedAddress(control_) + kControlBytes;
     filterStages_ = operandStages_ + static_cast<uint32_t>(p_.operandStages) * kOperandStageBytes;
     filterStageBytes_ = static_cast<uint32_t>(p_.tileN) * layout::kSwizzle128RowBytes;
     anchorsPerWindow_ = usefulLanes(p_.filterWidth);
     anchorsPerTile_ = kWindows * anchorsPerWindow_;
     runs_ = p_.filterHeight * p_.channelChunks;
+    tiles_ = gemm::StaticTiles::ofGrid(p_.tiles);
   }
 
   __device__ void run() {
     const uint32_t warp = threadIdx.x / 32;
-    initialise(warp);
+    if (warp == kOperandLoadWarp && ptx::electOne()) initialiseBarriers();
+    accumulators_ = gemm::sm100::enter<Group>(control_->tensorMemory, allocatedColumns(), warp == kMaskWarp);
+    slots_ = accumulators_ + static_cast<uint32_t>(kAccumulators * accumulatorColumns(p_.tileN));
     if (warp == kOperandLoadWarp) {
       if (ptx::electOne()) loadOperands();
     } else if (warp == kMmaWarp) {
@@ -114,82 +105,29 @@ class ShiftWindowCta {
     } else if constexpr (kPath == OperandPath::RegisterStore) {
       stageOperands(warp % 4);
     }
-    finish(warp);
+    gemm::sm100::leave<Group>(accumulators_, allocatedColumns(), warp == kMaskWarp);
   }
 
  private:
-  // ---- Setup and teardown ------------------------------------------------------------------------------------------------------
-  static __device__ uint32_t at(const uint64_t& barrier) { return ptx::sharedAddress(&barrier); }
-
+  // ---- Setup -------------------------------------------------------------------------------------------------------------------
   __device__ uint32_t allocatedColumns() const {
     const uint32_t needed = static_cast<uint32_t>(kAccumulators * accumulatorColumns(p_.tileN) + kOperandSlots * kSlotColumns);
     return needed <= 256 ? 256 : 512;  // a power of two; at least 2*32 + 128
   }
 
-  __device__ void initialise(uint32_t warp) {
-    if (warp == kOperandLoadWarp && ptx::electOne()) {
-      ptx::prefetchTensorMap(&inputMap_);
-      ptx::prefetchTensorMap(&filterMap_);
-      constexpr uint32_t kStagers = kPath == OperandPath::RegisterStore ? kWindows : 1;
-      for (int32_t i = 0; i < kMaximumOperandStages; ++i) {
-        ptx::mbarrierInit(at(control_->operandFull[i]), 1);
-        ptx::mbarrierInit(at(control_->operandEmpty[i]), kStagers);
-      }
-      for (int32_t i = 0; i < kOperandSlots; ++i) {
-        ptx::mbarrierInit(at(control_->slotFull[i]), kStagers);
-        ptx::mbarrierInit(at(control_->slotFree[i]), 1);
-      }
-      for (int32_t i = 0; i < p_.filterStages; ++i) {
-        ptx::mbarrierInit(at(control_->filterFull[i]), 1);
-        ptx::mbarrierInit(at(control_->filterEmpty[i]), 1);
-      }
-      for (int32_t i = 0; i < kMaskStages; ++i) {
-        ptx::mbarrierInit(at(control_->maskFull[i]), 1);
-        ptx::mbarrierInit(at(control_->maskEmpty[i]), 1);
-      }
-      for (int32_t i = 0; i < kAccumulators; ++i) {
-        ptx::mbarrierInit(at(control_->accumulatorFull[i]), 1);
-        ptx::mbarrierInit(at(control_->accumulatorEmpty[i]), kWindows);
-      }
-      ptx::fenceMbarrierInit();
-    }
-    __syncwarp();
-    if (warp == kMaskWarp) {
-      ptx::tensorMemoryAllocate(ptx::sharedAddress(&control_->tensorMemory), allocatedColumns());
-      ptx::tensorMemoryRelinquish();
-    }
-    ptx::tensorFenceBeforeThreadSync();
-    __syncthreads();
-    ptx::tensorFenceAfterThreadSync();
-    accumulators_ = control_->tensorMemory;
-    slots_ = accumulators_ + static_cast<uint32_t>(kAccumulators * accumulatorColumns(p_.tileN));
+  __device__ void initialiseBarriers() {
+    ptx::prefetchTensorMap(&inputMap_);
+    ptx::prefetchTensorMap(&filterMap_);
+    constexpr uint32_t kStagers = kPath == OperandPath::RegisterStore ? kWindows : 1;
+    control_->operands.initialise(kMaximumOperandStages, 1, kStagers);
+    control_->slots.initialise(kOperandSlots, kStagers, 1);
+    control_->filters.initialise(p_.filterStages, 1, 1);
+    control_->masksOfTiles.initialise(kMaskStages, 1, 1);
+    control_->accumulators.initialise(kAccumulators, 1, kWindows);
+    ptx::fenceMbarrierInit();
   }
 
-  __device__ void finish(uint32_t warp) {
-    __syncwarp();
-    ptx::tensorFenceBeforeThreadSync();
-    __syncthreads();
-    ptx::tensorFenceAfterThreadSync();
-    if (warp == kMaskWarp) ptx::tensorMemoryFree(accumulators_, allocatedColumns());
-  }
-
-  // ---- The order of work, the same for every role ----------------------------------------------------------------------------
-  template <class Body>
-  __device__ void forEachTile(Body&& body) const {
-    for (int32_t tile = static_cast<int32_t>(blockIdx.x); tile < p_.tiles; tile += static_cast<int32_t>(gridDim.x)) body(tile);
-  }
-  __device__ int32_t totalRuns() const {
-    const int32_t first = static_cast<int32_t>(blockIdx.x), step = static_cast<int32_t>(gridDim.x);
-    return first < p_.tiles ? ((p_.tiles - first - 1) / step + 1) * runs_ : 0;
-  }
-  /// At the end of a producer: waits until all stages of its ring have been released, so that no commit arrives on a barrier
-  /// of a CTA that has left.
-  __device__ void awaitRelease(const uint64_t* empty, RingPosition stage, int32_t stages) const {
-    for (int32_t i = 0; i < stages; ++i) {
-      ptx::mbarrierWait(at(empty[stage.index]), stage.parity ^ 1);
-      stage.advance(stages);
-    }
-  }
+  // ---- Places ------------------------------------------------------------------------------------------------------------------
   __device__ int32_t slicesOf(int32_t chunk) const { return chunk + 1 == p_.channelChunks ? p_.lastChunkSlices : kChunkSlices; }
   __device__ uint32_t accumulatorAddress(int32_t index) const {
     return accumulators_ + static_cast<uint32_t>(index * accumulatorColumns(p_.tileN));
@@ -202,12 +140,12 @@ class ShiftWindowCta {
   // ---- Activations: global -> shared -----------------------------------------------------------------------------------------
   __device__ void loadOperands() const {
     RingPosition stage;
-    forEachTile([&](int32_t tile) {
+    for (const int32_t tile : tiles_) {
       for (int32_t r = 0; r < p_.filterHeight; ++r) {
         const int32_t firstRow = tile * anchorsPerTile_ + (r * p_.dilationH - p_.padTop) * p_.width - p_.padLeft;
         for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) {
-          const uint32_t full = at(control_->operandFull[stage.index]);
-          ptx::mbarrierWait(at(control_->operandEmpty[stage.index]), stage.parity ^ 1);
+          const uint32_t full = control_->operands.full(stage);
+          control_->operands.awaitEmpty(stage);
           ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes);
           for (int32_t window = 0; window < kWindows; ++window) {
             ptx::loadTile2d(operandStageAddress(stage.index) + static_cast<uint32_t>(window) * kWindowBytes, &inputMap_,
@@ -216,20 +154,20 @@ class ShiftWindowCta {
           stage.advance(p_.operandStages);
         }
       }
-    });
-    awaitRelease(control_->operandEmpty, stage, p_.operandStages);
+    }
+    control_->operands.awaitReleases(stage, p_.operandStages);
   }
 
   // ---- Filters: global -> shared, once when resident ---------------------------------------------------------------------------
   __device__ void loadFilter() const {
     RingPosition stage;
     const int32_t firstOutputChannel = static_cast<int32_t>(blockIdx.y) * p_.tileN;
-    const auto loadAll = [&](int32_t) {
+    const auto loadAll = [&] {
       for (int32_t r = 0; r < p_.filterHeight; ++r) {
         for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) {
           for (int32_t s = 0; s < p_.filterWidth; ++s) {
-            const uint32_t full = at(control_->filterFull[stage.index]);
-            ptx::mbarrierWait(at(control_->filterEmpty[stage.index]), stage.parity ^ 1);
+            const uint32_t full = control_->filters.full(stage);
+            control_->filters.awaitEmpty(stage);
             ptx::mbarrierArriveExpectBytes(full, filterStageBytes_);
             ptx::loadTile3d(filterStages_ + static_cast<uint32_t>(stage.index) * filterStageBytes_, &filterMap_,
                             chunk * kChunkChannels, r * p_.filterWidth + s, firstOutputChannel, full);
@@ -239,20 +177,19 @@ class ShiftWindowCta {
       }
     };
     if (p_.filterResident) {
-      if (static_cast<int32_t>(blockIdx.x) < p_.tiles) loadAll(0);
+      if (tiles_.own() > 0) loadAll();
     } else {
-      forEachTile(loadAll);
-      awaitRelease(control_->filterEmpty, stage, p_.filterStages);
+      for ([[maybe_unused]] const int32_t tile : tiles_) loadAll();
+      control_->filters.awaitReleases(stage, p_.filterStages);
     }
   }
 
-  // ---- Lane masks
-  // ----------------------------------------------------------------------------------------------------------------
+  // ---- Lane masks --------------------------------------------------------------------------------------------------------------
   __device__ void buildMasks() const {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     RingPosition stage;
-    forEachTile([&](int32_t tile) {
-      ptx::mbarrierWait(at(control_->maskEmpty[stage.index]), stage.parity ^ 1);
+    for (const int32_t tile : tiles_) {
+      control_->masksOfTiles.awaitEmpty(stage);
       TileMasks& masks = control_->masks[stage.index];
       for (int32_t window = 0; window < kWindows; ++window) {
         const int32_t anchor = tile * anchorsPerTile_ + window * anchorsPerWindow_ + lane;
@@ -269,19 +206,19 @@ class ShiftWindowCta {
           if (lane == 0) masks.row[r].word[window] = disabled;
         }
       }
-      if (lane == 0) ptx::mbarrierArrive(at(control_->maskFull[stage.index]));
+      if (lane == 0) ptx::mbarrierArrive(control_->masksOfTiles.full(stage));
       stage.advance(kMaskStages);
-    });
+    }
   }
 
   // ---- Activations: shared -> Tensor Memory by threads (every step observed on hardware by vendor examples) -------------------
   __device__ void stageOperands(uint32_t window) const {
     const uint32_t lane = threadIdx.x % 32;
     RingPosition stage, slot;
-    forEachTile([&](int32_t) {
+    for ([[maybe_unused]] const int32_t tile : tiles_) {
       for (int32_t run = 0; run < runs_; ++run) {
-        ptx::mbarrierWait(at(control_->operandFull[stage.index]), stage.parity);
-        ptx::mbarrierWait(at(control_->slotFree[slot.index]), slot.parity ^ 1);
+        control_->operands.awaitFull(stage);
+        control_->slots.awaitEmpty(slot);
         ptx::tensorFenceAfterThreadSync();
         const uint32_t row = operandStageAddress(stage.index) + window * kWindowBytes + lane * layout::kSwizzle128RowBytes;
         const uint32_t destination = slotAddress(slot.index) + ((window * kWindowLanes) << 16);
@@ -297,21 +234,21 @@ class ShiftWindowCta {
         ptx::tensorFenceBeforeThreadSync();
         __syncwarp();
         if (lane == 0) {
-          ptx::mbarrierArrive(at(control_->slotFull[slot.index]));
-          ptx::mbarrierArrive(at(control_->operandEmpty[stage.index]));
+          ptx::mbarrierArrive(control_->slots.full(slot));
+          ptx::mbarrierArrive(control_->operands.empty(stage));
         }
         stage.advance(p_.operandStages);
         slot.advance(kOperandSlots);
       }
-    });
-    awaitRelease(control_->slotFree, slot, kOperandSlots);
+    }
+    control_->slots.awaitReleases(slot, kOperandSlots);
   }
 
   // ---- The tensor core: one thread ----------------------------------------------------------------------------------------------
   /// Brings one run into its slot with tcgen05.cp.
   __device__ void copyRun(RingPosition& stage, RingPosition& slot, int32_t run) const {
-    ptx::mbarrierWait(at(control_->operandFull[stage.index]), stage.parity);
-    ptx::mbarrierWait(at(control_->slotFree[slot.index]), slot.parity ^ 1);
+    control_->operands.awaitFull(stage);
+    control_->slots.awaitEmpty(slot);
     ptx::tensorFenceAfterThreadSync();
     const uint64_t source = layout::swizzle128KMajorDescriptor(operandStageAddress(stage.index));
     const int32_t slices = slicesOf(run % p_.channelChunks);
@@ -319,7 +256,7 @@ class ShiftWindowCta {
       ptx::tensorCopy128x256(slotAddress(slot.index) + static_cast<uint32_t>(slice * kSliceColumns),
                              layout::advanceDescriptor(source, static_cast<uint32_t>(slice) * layout::kMmaRowBytes));
     }
-    ptx::tensorCommit(at(control_->operandEmpty[stage.index]));
+    ptx::tensorCommit(control_->operands.empty(stage));
     stage.advance(p_.operandStages);
     slot.advance(kOperandSlots);
   }
@@ -329,9 +266,10 @@ class ShiftWindowCta {
   __device__ void multiplyTap(uint32_t accumulator, uint32_t operand, uint64_t filter, int32_t slices,
                               const ptx::LaneMask& disabled) const {
     const auto multiplySlice = [&](int32_t slice) {
-      ptx::mmaF16TensorA<kShift>(accumulator, operand + static_cast<uint32_t>(slice * kSliceColumns),
-                                 layout::advanceDescriptor(filter, static_cast<uint32_t>(slice) * layout::kMmaRowBytes),
-                                 p_.instructionDescriptor, disabled);
+      ptx::mmaMasked<layout::MmaKind::F16, kShift>(
+          accumulator, ptx::TensorOperand{operand + static_cast<uint32_t>(slice * kSliceColumns)},
+          layout::advanceDescriptor(filter, static_cast<uint32_t>(slice) * layout::kMmaRowBytes), p_.instructionDescriptor,
+          disabled);
     };
     if (slices == kChunkSlices) {
 #pragma unroll
@@ -344,7 +282,7 @@ class ShiftWindowCta {
 
   __device__ void multiply() const {
     RingPosition copyStage, copySlot, slot, filterStage, maskStage, accumulator;
-    const int32_t runsToCopy = totalRuns();
+    const int32_t runsToCopy = tiles_.own() * runs_;
     int32_t nextCopy = 0;
     const auto copyNext = [&] {
       if (nextCopy < runsToCopy) copyRun(copyStage, copySlot, nextCopy++);
@@ -353,9 +291,9 @@ class ShiftWindowCta {
 
     const uint64_t firstFilter = layout::swizzle128KMajorDescriptor(filterStages_);
     bool filterLoaded = false;  // only meaningful with a resident filter: every stage has been waited for once
-    forEachTile([&](int32_t) {
-      ptx::mbarrierWait(at(control_->maskFull[maskStage.index]), maskStage.parity);
-      ptx::mbarrierWait(at(control_->accumulatorEmpty[accumulator.index]), accumulator.parity);
+    for ([[maybe_unused]] const int32_t tile : tiles_) {
+      control_->masksOfTiles.awaitFull(maskStage);
+      ptx::mbarrierWait(control_->accumulators.empty(accumulator), accumulator.parity);  // the epilogue offers them from the start
       ptx::tensorFenceAfterThreadSync();
       const TileMasks& masks = control_->masks[maskStage.index];
       const uint32_t target = accumulatorAddress(accumulator.index);
@@ -365,17 +303,14 @@ class ShiftWindowCta {
           if constexpr (kPath == OperandPath::TensorCopy) {
             copyNext();
           } else {
-            ptx::mbarrierWait(at(control_->slotFull[slot.index]), slot.parity);
+            control_->slots.awaitFull(slot);
             ptx::tensorFenceAfterThreadSync();
           }
           const int32_t slices = slicesOf(chunk);
           const uint32_t operand = slotAddress(slot.index);
 #pragma unroll 1
           for (int32_t s = 0; s < p_.filterWidth; ++s) {
-            if (!filterLoaded) {
-              ptx::mbarrierWait(at(control_->filterFull[filterStage.index]), filterStage.parity);
-              ptx::tensorFenceAfterThreadSync();
-            }
+            if (!filterLoaded) control_->filters.awaitFull(filterStage);
             const ptx::LaneMask disabled = masks.column[s] | rowMask;
             const uint64_t filter =
                 layout::advanceDescriptor(firstFilter, static_cast<uint32_t>(filterStage.index) * filterStageBytes_);
@@ -384,47 +319,47 @@ class ShiftWindowCta {
             } else {
               multiplyTap<ptx::OperandShift::Keep>(target, operand, filter, slices, disabled);
             }
-            if (!p_.filterResident) ptx::tensorCommit(at(control_->filterEmpty[filterStage.index]));
+            if (!p_.filterResident) ptx::tensorCommit(control_->filters.empty(filterStage));
             filterStage.advance(p_.filterStages);
           }
-          ptx::tensorCommit(at(control_->slotFree[slot.index]));
+          ptx::tensorCommit(control_->slots.empty(slot));
           slot.advance(kOperandSlots);
         }
       }
-      ptx::tensorCommit(at(control_->accumulatorFull[accumulator.index]));
-      ptx::mbarrierArrive(at(control_->maskEmpty[maskStage.index]));
+      ptx::tensorCommit(control_->accumulators.full(accumulator));
+      ptx::mbarrierArrive(control_->masksOfTiles.empty(maskStage));
       filterLoaded = p_.filterResident;
       maskStage.advance(kMaskStages);
       accumulator.advance(kAccumulators);
-    });
-    if constexpr (kPath == OperandPath::TensorCopy) awaitRelease(control_->slotFree, copySlot, kOperandSlots);
+    }
+    if constexpr (kPath == OperandPath::TensorCopy) control_->slots.awaitReleases(copySlot, kOperandSlots);
   }
 
   // ---- Epilogue -----------------------------------------------------------------------------------------------------------------
   /// Zeroes this warp's window of an accumulator and hands it to the MMA warp.
-  __device__ void offerEmptyAccumulator(int32_t index, uint32_t window) const {
-    const uint32_t address = accumulatorAddress(index) + ((window * kWindowLanes) << 16);
+  __device__ void offerEmptyAccumulator(const RingPosition& accumulator, uint32_t window) const {
+    const uint32_t address = accumulatorAddress(accumulator.index) + ((window * kWindowLanes) << 16);
     for (int32_t column = 0; column < p_.tileN; column += 16) ptx::tensorFill16(address + static_cast<uint32_t>(column), 0);
     ptx::tensorStoreWait();
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(at(control_->accumulatorEmpty[index]));
+    if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(control_->accumulators.empty(accumulator));
   }
 
   __device__ void drainAccumulators(uint32_t window) const {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-    for (int32_t index = 0; index < kAccumulators; ++index) offerEmptyAccumulator(index, window);
+    for (int32_t index = 0; index < kAccumulators; ++index) offerEmptyAccumulator({index, 0}, window);
     RingPosition accumulator;
-    forEachTile([&](int32_t tile) {
-      ptx::mbarrierWait(at(control_->accumulatorFull[accumulator.index]), accumulator.parity);
+    for (const int32_t tile : tiles_) {
+      control_->accumulators.awaitFull(accumulator);
       ptx::tensorFenceAfterThreadSync();
       const int32_t anchor = tile * anchorsPerTile_ + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;
       const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;
       storePixel<Output>(p_, accumulatorAddress(accumulator.index) + ((window * kWindowLanes) << 16),
                          static_cast<int32_t>(blockIdx.y) * p_.tileN, hasAnchor, anchor);
-      offerEmptyAccumulator(accumulator.index, window);
+      offerEmptyAccumulator(accumulator, window);
       accumulator.advance(kAccumulators);
-    });
+    }
   }
 
   const CUtensorMap& inputMap_;
@@ -434,6 +369,7 @@ class ShiftWindowCta {
   uint32_t operandStages_, filterStages_, filterStageBytes_;  // shared-window addresses; bytes
   uint32_t accumulators_ = 0, slots_ = 0;                     // Tensor Memory addresses
   int32_t anchorsPerWindow_, anchorsPerTile_, runs_;
+  gemm::StaticTiles tiles_;  // the order of work, the same for every role
 };
 
 }  // namespace

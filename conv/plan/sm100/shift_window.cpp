@@ -254,7 +254,7 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   params.filterResident = best.resident;
   params.relu = p.activation == Activation::Relu;
   params.instructionDescriptor =
-      layout::instructionDescriptorF16(p.inputType == DataType::BF16 ? layout::MmaInput16::BF16 : layout::MmaInput16::F16,
+      layout::instructionDescriptorF16(p.inputType == DataType::BF16 ? numerics::NumberType::BF16 : numerics::NumberType::F16,
                                        layout::MmaAccumulator::F32, kTensorLanes, static_cast<uint32_t>(best.tileN));
   params.byWidth = layout::FastDivisor(static_cast<uint32_t>(p.w));
   params.byImage = layout::FastDivisor(static_cast<uint32_t>(p.h * p.w));

@@ -1,11 +1,11 @@
 # shiftconv_defect(<name> <original text> <replacement>): each removes or bends one thing that the kernel needs.
 
 shiftconv_defect(missing_commit_wait_before_drain
-  "ptx::mbarrierWait(at(control_->accumulatorFull[accumulator.index]), accumulator.parity);"
+  "control_->accumulators.awaitFull(accumulator);"
   "")
 shiftconv_defect(missing_commit_of_accumulator
-  "ptx::tensorCommit(at(control_->accumulatorFull[accumulator.index]));"
-  "ptx::mbarrierArrive(at(control_->accumulatorFull[accumulator.index]));")
+  "ptx::tensorCommit(control_->accumulators.full(accumulator));"
+  "ptx::mbarrierArrive(control_->accumulators.full(accumulator));")
 shiftconv_defect(column_mask_off_by_one
   "pixel.column + s - p_.padLeft"
   "pixel.column + s - p_.padLeft + 1")
@@ -22,16 +22,16 @@ shiftconv_defect(shift_missing_on_first_tap
   "if (s + 1 < p_.filterWidth) {"
   "if (s + 1 < p_.filterWidth && s != 0) {")
 shiftconv_defect(slot_refilled_too_early
-  "ptx::mbarrierWait(at(control_->slotFree[slot.index]), slot.parity ^ 1);
+  "control_->slots.awaitEmpty(slot);
     ptx::tensorFenceAfterThreadSync();
     const uint64_t source"
   "const uint64_t source")
 shiftconv_defect(stage_released_before_copy
-  "ptx::tensorCommit(at(control_->operandEmpty[stage.index]));"
-  "ptx::mbarrierArrive(at(control_->operandEmpty[stage.index]));")
+  "ptx::tensorCommit(control_->operands.empty(stage));"
+  "ptx::mbarrierArrive(control_->operands.empty(stage));")
 shiftconv_defect(filter_released_before_multiply
-  "if (!p_.filterResident) ptx::tensorCommit(at(control_->filterEmpty[filterStage.index]));"
-  "if (!p_.filterResident) ptx::mbarrierArrive(at(control_->filterEmpty[filterStage.index]));")
+  "if (!p_.filterResident) ptx::tensorCommit(control_->filters.empty(filterStage));"
+  "if (!p_.filterResident) ptx::mbarrierArrive(control_->filters.empty(filterStage));")
 shiftconv_defect(operand_bytes_16_too_many
   "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes);"
   "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes + 16);")
@@ -49,5 +49,5 @@ shiftconv_defect(accumulator_zeroes_not_awaited
     ptx::tensorStoreWait();"
   "ptx::tensorFill16(address + static_cast<uint32_t>(column), 0);")
 shiftconv_defect(masks_overwritten_too_early
-  "ptx::mbarrierWait(at(control_->maskEmpty[stage.index]), stage.parity ^ 1);"
+  "control_->masksOfTiles.awaitEmpty(stage);"
   "")

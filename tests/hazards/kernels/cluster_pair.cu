@@ -6,13 +6,15 @@
 
 #include <cstdint>
 
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/tile_schedule.cuh"
 #include "common/layout/instruction_descriptor.hpp"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/tensor_core.cuh"
 #include "common/ptx/tensor_memory.cuh"
-#include "tests/hazards/kernels/pipeline.cuh"
 
 namespace shiftconv::tests {
 namespace {
@@ -29,81 +31,78 @@ enum Warp : uint32_t { kLoadWarp = 0, kMmaWarp = 1, kEpilogueWarps = 2 };  // 2.
 struct Shared {
   uint8_t a[kStages][kBytesA];
   uint8_t b[kStages][kBytesB];
-  uint64_t full[kStages], empty[kStages];
-  uint64_t accumulatorFull, accumulatorEmpty;
+  gemm::Pipeline<kStages, gemm::Arrivals::OfTheCluster> operands;
+  gemm::Pipeline<1> accumulator;
   uint64_t peerSumsReady;
   float rowSum[kTileM];
   uint32_t tensorMemory;
 };
 
-/// Tiles of one CTA: all columns of its rows.
-struct Tiles {
-  int32_t row, across, chunks;
-  template <class Body>
-  __device__ void forEach(Body&& body) const {
-#pragma unroll 1
-    for (int32_t tile = 0; tile < across; ++tile) body(tile * kTileN);
-  }
+/// The tiles of one CTA are all columns of its rows.
+struct Problem {
+  int32_t row;
+  gemm::StaticTiles tiles;
+  int32_t chunks;
 };
 
-__device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const Tiles& tiles) {
+__device__ __forceinline__ uint32_t at(const uint64_t& barrier) { return ptx::sharedAddress(&barrier); }
+
+__device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const Problem& problem) {
   const uint32_t rank = ptx::clusterRank();
-  Ring<kStages> stage;
-  tiles.forEach([&](int32_t column) {
+  gemm::RingPosition stage;
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      const uint32_t full = at(shared.full[stage.index]);
-      ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
+  for (const int32_t tile : problem.tiles) {
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      const uint32_t full = shared.operands.full(stage);
+      shared.operands.awaitEmpty(stage);
       ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);
-      ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, tiles.row, full);
+      ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, problem.row, full);
       constexpr uint32_t kHalfRows = kTileN / kCtas, kHalfBytes = kBytesB / kCtas;
       ptx::loadTile2dMulticast(ptx::sharedAddress(shared.b[stage.index]) + rank * kHalfBytes, &mapB, chunk * kTileK,
-                               column + static_cast<int32_t>(rank * kHalfRows), full, kBothCtas);
-      stage.advance();
+                               tile * kTileN + static_cast<int32_t>(rank * kHalfRows), full, kBothCtas);
+      stage.advance(kStages);
     }
-  });
+  }
+  shared.operands.awaitReleases(stage, kStages);
 }
 
-__device__ void multiply(Shared& shared, const Tiles& tiles, uint32_t accumulators) {
+__device__ void multiply(Shared& shared, const Problem& problem, uint32_t accumulators) {
   constexpr uint32_t kInstruction =
-      layout::instructionDescriptorF16(layout::MmaInput16::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
-  Ring<kStages> stage;
-  Ring<1> accumulator;
-  tiles.forEach([&](int32_t) {
-    ptx::mbarrierWait(at(shared.accumulatorEmpty), accumulator.parity ^ 1);
+      layout::instructionDescriptorF16(numerics::NumberType::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
+  gemm::RingPosition stage, accumulator;
+#pragma unroll 1
+  for ([[maybe_unused]] const int32_t tile : problem.tiles) {
+    shared.accumulator.awaitEmpty(accumulator);
     ptx::tensorFenceAfterThreadSync();
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      ptx::mbarrierWaitInCluster(at(shared.full[stage.index]), stage.parity);
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      shared.operands.awaitFull(stage);
       const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));
       const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage.index]));
 #pragma unroll 1
       for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice) {
-        ptx::mmaF16(accumulators, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
-                    layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction, chunk != 0 || slice != 0);
+        ptx::mma<layout::MmaKind::F16>(accumulators, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                                       layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction,
+                                       chunk != 0 || slice != 0);
       }
-      ptx::tensorCommitMulticast(at(shared.empty[stage.index]), kBothCtas);
-      stage.advance();
+      ptx::tensorCommitMulticast(shared.operands.empty(stage), kBothCtas);
+      stage.advance(kStages);
     }
-    ptx::tensorCommit(at(shared.accumulatorFull));
-    accumulator.advance();
-  });
-  // No commit may arrive on a barrier of a CTA that has left.
-#pragma unroll 1
-  for (int32_t i = 0; i < kStages; ++i) {
-    ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
-    stage.advance();
+    ptx::tensorCommit(shared.accumulator.full(accumulator));
+    accumulator.advance(1);
   }
 }
 
 /// Stores this thread's row of every tile and returns its sum.
-__device__ float drain(Shared& shared, float* output, int32_t m, int32_t n, const Tiles& tiles, uint32_t accumulators) {
+__device__ float drain(Shared& shared, float* output, int32_t m, int32_t n, const Problem& problem, uint32_t accumulators) {
   const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-  const int32_t row = tiles.row + static_cast<int32_t>(window * 32 + lane);
+  const int32_t row = problem.row + static_cast<int32_t>(window * 32 + lane);
   float sum = 0;
-  Ring<1> accumulator;
-  tiles.forEach([&](int32_t firstColumn) {
-    ptx::mbarrierWait(at(shared.accumulatorFull), accumulator.parity);
+  gemm::RingPosition accumulator;
+#pragma unroll 1
+  for (const int32_t tile : problem.tiles) {
+    shared.accumulator.awaitFull(accumulator);
     ptx::tensorFenceAfterThreadSync();
     constexpr int32_t kLoadColumns = 16;
 #pragma unroll 1
@@ -115,19 +114,19 @@ __device__ float drain(Shared& shared, float* output, int32_t m, int32_t n, cons
       for (int32_t i = 0; i < kLoadColumns; ++i) {
         const float value = __uint_as_float(bits[i]);
         sum += value;  // columns behind N hold zeros
-        const int32_t target = firstColumn + column + i;
+        const int32_t target = tile * kTileN + column + i;
         if (row < m && target < n) output[static_cast<int64_t>(row) * n + target] = value;
       }
     }
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty));
-    accumulator.advance();
-  });
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulator.empty(accumulator));
+    accumulator.advance(1);
+  }
   return sum;
 }
 
-__device__ void exchangeRowSums(Shared& shared, float sum, float* pairSum, int32_t m, const Tiles& tiles) {
+__device__ void exchangeRowSums(Shared& shared, float sum, float* pairSum, int32_t m, const Problem& problem) {
   const uint32_t lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 32 + lane;
   const uint32_t peer = ptx::clusterRank() ^ 1;
   shared.rowSum[row] = sum;
@@ -135,7 +134,7 @@ __device__ void exchangeRowSums(Shared& shared, float sum, float* pairSum, int32
   if (lane == 0) ptx::mbarrierArriveInCluster(ptx::mapToCta(at(shared.peerSumsReady), peer));
   ptx::mbarrierWaitInCluster(at(shared.peerSumsReady), 0);
   const float other = ptx::loadFromCluster(ptx::mapToCta(ptx::sharedAddress(&shared.rowSum[row]), peer));
-  if (tiles.row + static_cast<int32_t>(row) < m) pairSum[tiles.row + static_cast<int32_t>(row)] = sum + other;
+  if (problem.row + static_cast<int32_t>(row) < m) pairSum[problem.row + static_cast<int32_t>(row)] = sum + other;
 }
 
 }  // namespace
@@ -146,18 +145,13 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
     cluster_pair(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB, float* output, float* pairSum,
                  int32_t m, int32_t n, int32_t k) {
   extern __shared__ uint8_t dynamicShared[];
-  Shared& shared = alignedShared<Shared>(dynamicShared);
+  Shared& shared = gemm::alignedShared<Shared>(dynamicShared);
   const uint32_t warp = threadIdx.x / 32;
-  const Tiles tiles{static_cast<int32_t>(blockIdx.x) * kTileM, (n + kTileN - 1) / kTileN, (k + kTileK - 1) / kTileK};
+  const Problem problem{static_cast<int32_t>(blockIdx.x) * kTileM, {0, 1, (n + kTileN - 1) / kTileN}, (k + kTileK - 1) / kTileK};
 
   if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int32_t i = 0; i < kStages; ++i) {
-      ptx::mbarrierInit(at(shared.full[i]), 1);
-      ptx::mbarrierInit(at(shared.empty[i]), kCtas);
-    }
-    ptx::mbarrierInit(at(shared.accumulatorFull), 1);
-    ptx::mbarrierInit(at(shared.accumulatorEmpty), kEpilogueWarpCount);
+    shared.operands.initialise(kStages, 1, kCtas);
+    shared.accumulator.initialise(1, 1, kEpilogueWarpCount);
     ptx::mbarrierInit(at(shared.peerSumsReady), kEpilogueWarpCount);
     ptx::fenceMbarrierInit();
   }
@@ -169,12 +163,12 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
   const uint32_t accumulators = shared.tensorMemory;
 
   if (warp == kLoadWarp) {
-    if (ptx::electOne()) load(shared, mapA, mapB, tiles);
+    if (ptx::electOne()) load(shared, mapA, mapB, problem);
   } else if (warp == kMmaWarp) {
-    if (ptx::electOne()) multiply(shared, tiles, accumulators);
+    if (ptx::electOne()) multiply(shared, problem, accumulators);
   } else {
-    const float sum = drain(shared, output, m, n, tiles, accumulators);
-    exchangeRowSums(shared, sum, pairSum, m, tiles);
+    const float sum = drain(shared, output, m, n, problem, accumulators);
+    exchangeRowSums(shared, sum, pairSum, m, problem);
   }
 
   __syncthreads();

@@ -24,12 +24,17 @@ class DeviceRun {
   template <class T>
   uint64_t upload(const std::vector<T>& values) {
     const uint64_t address = reserve(values.size() * sizeof(T));
-    std::memcpy(emulator_.memory().access(address, values.size() * sizeof(T), 1, true), values.data(), values.size() * sizeof(T));
+    overwrite(address, values);
     return address;
   }
   /// Poisoned memory for results.
   uint64_t reserve(uint64_t bytes);
   void release(uint64_t address);
+  /// Writes into memory of upload() or reserve().
+  template <class T>
+  void overwrite(uint64_t address, const std::vector<T>& values) {
+    std::memcpy(emulator_.memory().access(address, values.size() * sizeof(T), 1, true), values.data(), values.size() * sizeof(T));
+  }
   template <class T>
   std::vector<T> download(uint64_t address, size_t count) const {
     std::vector<T> values(count);

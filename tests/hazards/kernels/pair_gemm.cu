@@ -5,22 +5,19 @@
 
 #include <cstdint>
 
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/tile_schedule.cuh"
 #include "common/layout/instruction_descriptor.hpp"
-#include "common/ptx/bulk_copy.cuh"
-#include "common/ptx/mbarrier.cuh"
-#include "common/ptx/synchronisation.cuh"
-#include "common/ptx/tensor_core.cuh"
-#include "common/ptx/tensor_memory.cuh"
-#include "common/ptx/tensor_pair.cuh"
-#include "tests/hazards/kernels/pipeline.cuh"
 
 namespace shiftconv::tests {
 namespace {
 
+using Group = gemm::sm100::CtaPair;
 constexpr int32_t kRowsPerCta = 128, kTileN = 128, kTileK = 64, kMmaK = 16;
 constexpr int32_t kStages = 2, kAccumulators = 2;
-constexpr uint32_t kCtas = 2, kLeader = 0;
-constexpr uint16_t kBothCtas = 0b11;
+constexpr uint32_t kCtas = Group::kCtas;
 constexpr uint32_t kBytesA = kRowsPerCta * kTileK * 2, kBytesHalfB = kTileN / kCtas * kTileK * 2;
 constexpr uint32_t kEpilogueWarpCount = 4, kColumns = kAccumulators * kTileN;
 
@@ -29,82 +26,75 @@ enum Warp : uint32_t { kLoadWarp = 0, kMmaWarp = 1, kEpilogueWarps = 2 };  // 2.
 struct Shared {
   uint8_t a[kStages][kBytesA];
   uint8_t b[kStages][kBytesHalfB];
-  uint64_t full[kStages];  // of the even CTA, for both
-  uint64_t empty[kStages];
-  uint64_t accumulatorFull[kAccumulators];
-  uint64_t accumulatorEmpty[kAccumulators];  // of the even CTA, for both
+  gemm::Pipeline<kStages, Group::kArrivals> operands;            // full: of the even CTA, for both
+  gemm::Pipeline<kAccumulators, Group::kArrivals> accumulators;  // empty: of the even CTA, for both
   uint32_t tensorMemory;
 };
 
-/// Tiles of one pair: all columns of its rows.
-struct Tiles {
-  int32_t row, across, chunks;
-  template <class Body>
-  __device__ void forEach(Body&& body) const {
-#pragma unroll 1
-    for (int32_t tile = 0; tile < across; ++tile) body(tile * kTileN);
-  }
+/// The tiles of one pair are all columns of its rows.
+struct Problem {
+  int32_t row;
+  gemm::StaticTiles tiles;
+  int32_t chunks;
 };
 
-__device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const Tiles& tiles) {
-  const uint32_t rank = ptx::clusterRank();
-  Ring<kStages> stage;
-  tiles.forEach([&](int32_t column) {
+__device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const Problem& problem) {
+  const uint32_t rank = Group::rank();
+  gemm::RingPosition stage;
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
-      if (rank == kLeader) ptx::mbarrierArriveExpectBytes(at(shared.full[stage.index]), kCtas * (kBytesA + kBytesHalfB));
-      const uint32_t full = ptx::mapToCta(at(shared.full[stage.index]), kLeader);
-      ptx::loadTile2dForPair(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, tiles.row, full);
-      ptx::loadTile2dForPair(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK,
-                             column + static_cast<int32_t>(rank) * kTileN / 2, full);
-      stage.advance();
+  for (const int32_t tile : problem.tiles) {
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      shared.operands.awaitEmpty(stage);
+      if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(shared.operands.full(stage), kCtas * (kBytesA + kBytesHalfB));
+      const uint32_t full = Group::atLeader(shared.operands.full(stage));
+      Group::load(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, problem.row, full);
+      Group::load(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK,
+                  tile * kTileN + static_cast<int32_t>(rank) * kTileN / 2, full);
+      stage.advance(kStages);
     }
-  });
-  // No commit may arrive on a barrier of a CTA that has left.
-#pragma unroll 1
-  for (int32_t i = 0; i < kStages; ++i) {
-    ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
-    stage.advance();
   }
+  shared.operands.awaitReleases(stage, kStages);
 }
 
 /// One thread of the even CTA.
-__device__ void multiply(Shared& shared, const Tiles& tiles, uint32_t accumulators) {
+__device__ void multiply(Shared& shared, const Problem& problem, uint32_t tensorMemory) {
   constexpr uint32_t kInstruction =
-      layout::instructionDescriptorF16(layout::MmaInput16::F16, layout::MmaAccumulator::F32, kCtas * kRowsPerCta, kTileN);
-  Ring<kStages> stage;
-  Ring<kAccumulators> accumulator;
-  tiles.forEach([&](int32_t) {
-    ptx::mbarrierWaitInCluster(at(shared.accumulatorEmpty[accumulator.index]), accumulator.parity ^ 1);
+      layout::instructionDescriptorF16(numerics::NumberType::F16, layout::MmaAccumulator::F32, kCtas * kRowsPerCta, kTileN);
+  gemm::RingPosition stage, accumulator;
+#pragma unroll 1
+  for ([[maybe_unused]] const int32_t tile : problem.tiles) {
+    shared.accumulators.awaitEmpty(accumulator);
     ptx::tensorFenceAfterThreadSync();
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      ptx::mbarrierWaitInCluster(at(shared.full[stage.index]), stage.parity);
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      shared.operands.awaitFull(stage);
       const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));
       const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage.index]));
 #pragma unroll 1
       for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice) {
-        ptx::mmaF16InPair(accumulators + static_cast<uint32_t>(accumulator.index * kTileN),
-                          layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
-                          layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction, chunk != 0 || slice != 0);
+        ptx::mma<layout::MmaKind::F16, Group::kCtaGroup>(tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN),
+                                                         layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                                                         layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction,
+                                                         chunk != 0 || slice != 0);
       }
-      ptx::tensorCommitInPair(at(shared.empty[stage.index]), kBothCtas);
-      stage.advance();
+      Group::commitRelease(shared.operands.empty(stage));
+      stage.advance(kStages);
     }
-    ptx::tensorCommitInPair(at(shared.accumulatorFull[accumulator.index]), kBothCtas);
-    accumulator.advance();
-  });
+    Group::commitResult(shared.accumulators.full(accumulator));
+    accumulator.advance(kAccumulators);
+  }
 }
 
-__device__ void drain(Shared& shared, float* output, int32_t m, int32_t n, const Tiles& tiles, uint32_t accumulators) {
+__device__ void drain(Shared& shared, float* output, int32_t m, int32_t n, const Problem& problem, uint32_t tensorMemory) {
   const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-  const int32_t row = tiles.row + static_cast<int32_t>(window * 32 + lane);
-  Ring<kAccumulators> accumulator;
-  tiles.forEach([&](int32_t firstColumn) {
-    ptx::mbarrierWaitInCluster(at(shared.accumulatorFull[accumulator.index]), accumulator.parity);
+  const int32_t row = problem.row + static_cast<int32_t>(window * 32 + lane);
+  gemm::RingPosition accumulator;
+#pragma unroll 1
+  for (const int32_t tile : problem.tiles) {
+    shared.accumulators.awaitFull(accumulator);
     ptx::tensorFenceAfterThreadSync();
-    const uint32_t source = accumulators + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * 32) << 16);
+    const uint32_t source = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * 32) << 16);
     constexpr int32_t kLoadColumns = 16;
 #pragma unroll 1
     for (int32_t column = 0; column < kTileN; column += kLoadColumns) {
@@ -113,15 +103,15 @@ __device__ void drain(Shared& shared, float* output, int32_t m, int32_t n, const
       ptx::tensorLoadWait(bits);
 #pragma unroll
       for (int32_t i = 0; i < kLoadColumns; ++i) {
-        const int32_t target = firstColumn + column + i;
+        const int32_t target = tile * kTileN + column + i;
         if (row < m && target < n) output[static_cast<int64_t>(row) * n + target] = __uint_as_float(bits[i]);
       }
     }
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) ptx::mbarrierArriveInCluster(ptx::mapToCta(at(shared.accumulatorEmpty[accumulator.index]), kLeader));
-    accumulator.advance();
-  });
+    if (lane == 0) Group::arriveAtLeader(shared.accumulators.empty(accumulator));
+    accumulator.advance(kAccumulators);
+  }
 }
 
 }  // namespace
@@ -132,40 +122,27 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
     pair_gemm(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB, float* output, int32_t m,
               int32_t n, int32_t k) {
   extern __shared__ uint8_t dynamicShared[];
-  Shared& shared = alignedShared<Shared>(dynamicShared);
+  Shared& shared = gemm::alignedShared<Shared>(dynamicShared);
   const uint32_t warp = threadIdx.x / 32;
-  const Tiles tiles{static_cast<int32_t>(blockIdx.x) * kRowsPerCta, (n + kTileN - 1) / kTileN, (k + kTileK - 1) / kTileK};
+  const Problem problem{
+      static_cast<int32_t>(blockIdx.x) * kRowsPerCta, {0, 1, (n + kTileN - 1) / kTileN}, (k + kTileK - 1) / kTileK};
 
   if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int32_t i = 0; i < kStages; ++i) {
-      ptx::mbarrierInit(at(shared.full[i]), 1);
-      ptx::mbarrierInit(at(shared.empty[i]), 1);
-    }
-#pragma unroll 1
-    for (int32_t i = 0; i < kAccumulators; ++i) {
-      ptx::mbarrierInit(at(shared.accumulatorFull[i]), 1);
-      ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kCtas * kEpilogueWarpCount);
-    }
+    shared.operands.initialise(kStages, 1, 1);
+    shared.accumulators.initialise(kAccumulators, 1, kCtas * kEpilogueWarpCount);
     ptx::fenceMbarrierInit();
   }
-  if (warp == kMmaWarp) {
-    ptx::tensorMemoryAllocateInPair(ptx::sharedAddress(&shared.tensorMemory), kColumns);
-    ptx::tensorMemoryRelinquishInPair();
-  }
-  ptx::clusterBarrierSync();  // the barriers of both CTAs exist
-  const uint32_t accumulators = shared.tensorMemory;
+  const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);
 
   if (warp == kLoadWarp) {
-    if (ptx::electOne()) load(shared, mapA, mapB, tiles);
+    if (ptx::electOne()) load(shared, mapA, mapB, problem);
   } else if (warp == kMmaWarp) {
-    if (ptx::clusterRank() == kLeader && ptx::electOne()) multiply(shared, tiles, accumulators);
+    if (Group::isLeader() && ptx::electOne()) multiply(shared, problem, tensorMemory);
   } else {
-    drain(shared, output, m, n, tiles, accumulators);
+    drain(shared, output, m, n, problem, tensorMemory);
   }
 
-  ptx::clusterBarrierSync();  // the peer may still multiply out of this CTA's memory, or arrive here
-  if (warp == kMmaWarp) ptx::tensorMemoryFreeInPair(accumulators, kColumns);
+  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);
 }
 
 }  // namespace shiftconv::tests

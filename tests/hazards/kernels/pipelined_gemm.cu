@@ -6,18 +6,17 @@
 
 #include <cstdint>
 
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/tile_schedule.cuh"
 #include "common/layout/instruction_descriptor.hpp"
-#include "common/ptx/bulk_copy.cuh"
-#include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_memory.cuh"
-#include "common/ptx/synchronisation.cuh"
-#include "common/ptx/tensor_core.cuh"
-#include "common/ptx/tensor_memory.cuh"
-#include "tests/hazards/kernels/pipeline.cuh"
 
 namespace shiftconv::tests {
 namespace {
 
+using Group = gemm::sm100::SingleCta;
 constexpr int32_t kTileM = 128, kTileN = 64, kTileK = 64, kMmaK = 16;
 constexpr int32_t kStages = 3, kAccumulators = 2;
 constexpr uint32_t kBytesA = kTileM * kTileK * 2, kBytesB = kTileN * kTileK * 2;
@@ -29,66 +28,60 @@ struct Shared {
   uint8_t a[kStages][kBytesA];
   uint8_t b[kStages][kBytesB];
   uint8_t output[kTileM * kTileN * 2];  // 128-byte rows, swizzled
-  uint64_t full[kStages], empty[kStages];
-  uint64_t accumulatorFull[kAccumulators], accumulatorEmpty[kAccumulators];
+  gemm::Pipeline<kStages> operands;
+  gemm::Pipeline<kAccumulators> accumulators;
   uint32_t tensorMemory;
 };
 
-struct Tiles {
-  int32_t across, count, chunks;
-  template <class Body>
-  __device__ void forEach(Body&& body) const {
-#pragma unroll 1
-    for (int32_t tile = static_cast<int32_t>(blockIdx.x); tile < count; tile += static_cast<int32_t>(gridDim.x))
-      body(tile / across * kTileM, tile % across * kTileN);
-  }
+struct Problem {
+  gemm::StaticTiles tiles;
+  int32_t across, chunks;  ///< tiles side by side; steps of kTileK
+  __device__ int32_t rowOf(int32_t tile) const { return tile / across * kTileM; }
+  __device__ int32_t columnOf(int32_t tile) const { return tile % across * kTileN; }
 };
 
-__device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const Tiles& tiles) {
-  Ring<kStages> stage;
-  tiles.forEach([&](int32_t row, int32_t column) {
+__device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const Problem& problem) {
+  gemm::RingPosition stage;
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      const uint32_t full = at(shared.full[stage.index]);
-      ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
+  for (const int32_t tile : problem.tiles) {
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      const uint32_t full = shared.operands.full(stage);
+      shared.operands.awaitEmpty(stage);
       ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);
-      ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, row, full);
-      ptx::loadTile2d(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK, column, full);
-      stage.advance();
+      ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, problem.rowOf(tile), full);
+      ptx::loadTile2d(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK, problem.columnOf(tile), full);
+      stage.advance(kStages);
     }
-  });
+  }
+  shared.operands.awaitReleases(stage, kStages);
 }
 
-__device__ void multiply(Shared& shared, const Tiles& tiles, uint32_t accumulators) {
+__device__ void multiply(Shared& shared, const Problem& problem, uint32_t tensorMemory) {
   constexpr uint32_t kInstruction =
-      layout::instructionDescriptorF16(layout::MmaInput16::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
-  Ring<kStages> stage;
-  Ring<kAccumulators> accumulator;
-  tiles.forEach([&](int32_t, int32_t) {
-    ptx::mbarrierWait(at(shared.accumulatorEmpty[accumulator.index]), accumulator.parity ^ 1);
-    ptx::tensorFenceAfterThreadSync();
-    const uint32_t target = accumulators + static_cast<uint32_t>(accumulator.index * kTileN);
+      layout::instructionDescriptorF16(numerics::NumberType::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
+  gemm::RingPosition stage, accumulator;
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      ptx::mbarrierWait(at(shared.full[stage.index]), stage.parity);
+  for ([[maybe_unused]] const int32_t tile : problem.tiles) {
+    shared.accumulators.awaitEmpty(accumulator);
+    ptx::tensorFenceAfterThreadSync();
+    const uint32_t target = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN);
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      shared.operands.awaitFull(stage);
       const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));
       const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage.index]));
 #pragma unroll 1
       for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice) {
-        ptx::mmaF16(target, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
-                    layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction, chunk != 0 || slice != 0);
+        ptx::mma<layout::MmaKind::F16>(target, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                                       layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction,
+                                       chunk != 0 || slice != 0);
       }
-      ptx::tensorCommit(at(shared.empty[stage.index]));
-      stage.advance();
+      ptx::tensorCommit(shared.operands.empty(stage));
+      stage.advance(kStages);
     }
-    ptx::tensorCommit(at(shared.accumulatorFull[accumulator.index]));
-    accumulator.advance();
-  });
-  // No commit may arrive on a barrier of a CTA that has left.
-#pragma unroll 1
-  for (int32_t i = 0; i < kStages; ++i) {
-    ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
-    stage.advance();
+    ptx::tensorCommit(shared.accumulators.full(accumulator));
+    accumulator.advance(kAccumulators);
   }
 }
 
@@ -112,27 +105,28 @@ __device__ void stageRow(Shared& shared, uint32_t accumulator, uint32_t row) {
   }
 }
 
-__device__ void drain(Shared& shared, const CUtensorMap& mapC, const Tiles& tiles, uint32_t accumulators) {
+__device__ void drain(Shared& shared, const CUtensorMap& mapC, const Problem& problem, uint32_t tensorMemory) {
   const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
   const bool isStorer = threadIdx.x == kEpilogueWarps * 32;
-  Ring<kAccumulators> accumulator;
-  tiles.forEach([&](int32_t row, int32_t column) {
-    ptx::mbarrierWait(at(shared.accumulatorFull[accumulator.index]), accumulator.parity);
+  gemm::RingPosition accumulator;
+#pragma unroll 1
+  for (const int32_t tile : problem.tiles) {
+    shared.accumulators.awaitFull(accumulator);
     ptx::tensorFenceAfterThreadSync();
     if (isStorer) ptx::bulkWaitGroupRead<0>();
     ptx::namedBarrierSync(kEpilogueBarrier, kEpilogueThreads);  // the output tile is free
-    stageRow(shared, accumulators + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * 32) << 16), window * 32 + lane);
+    stageRow(shared, tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * 32) << 16), window * 32 + lane);
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty[accumulator.index]));
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulators.empty(accumulator));
     ptx::fenceProxyAsyncShared();
     ptx::namedBarrierSync(kEpilogueBarrier, kEpilogueThreads);  // the output tile is complete
     if (isStorer) {
-      ptx::storeTile2d(&mapC, column, row, ptx::sharedAddress(shared.output));
+      ptx::storeTile2d(&mapC, problem.columnOf(tile), problem.rowOf(tile), ptx::sharedAddress(shared.output));
       ptx::bulkCommitGroup();
     }
-    accumulator.advance();
-  });
+    accumulator.advance(kAccumulators);
+  }
   if (isStorer) ptx::bulkWaitGroup<0>();
 }
 
@@ -144,42 +138,28 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     pipelined_gemm(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB,
                    const __grid_constant__ CUtensorMap mapC, int32_t m, int32_t n, int32_t k) {
   extern __shared__ uint8_t dynamicShared[];
-  Shared& shared = alignedShared<Shared>(dynamicShared);
+  Shared& shared = gemm::alignedShared<Shared>(dynamicShared);
   constexpr uint32_t kColumns = kAccumulators * kTileN;
   const uint32_t warp = threadIdx.x / 32;
   const int32_t across = (n + kTileN - 1) / kTileN;
-  const Tiles tiles{across, across * ((m + kTileM - 1) / kTileM), (k + kTileK - 1) / kTileK};
+  const Problem problem{gemm::StaticTiles::ofGrid(across * ((m + kTileM - 1) / kTileM)), across, (k + kTileK - 1) / kTileK};
 
   if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int32_t i = 0; i < kStages; ++i) {
-      ptx::mbarrierInit(at(shared.full[i]), 1);
-      ptx::mbarrierInit(at(shared.empty[i]), 1);
-    }
-#pragma unroll 1
-    for (int32_t i = 0; i < kAccumulators; ++i) {
-      ptx::mbarrierInit(at(shared.accumulatorFull[i]), 1);
-      ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueThreads / 32);
-    }
+    shared.operands.initialise(kStages, 1, 1);
+    shared.accumulators.initialise(kAccumulators, 1, kEpilogueThreads / 32);
     ptx::fenceMbarrierInit();
   }
-  if (warp == kMmaWarp) {
-    ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
-    ptx::tensorMemoryRelinquish();
-  }
-  __syncthreads();
-  const uint32_t accumulators = shared.tensorMemory;
+  const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);
 
   if (warp == kLoadWarp) {
-    if (ptx::electOne()) load(shared, mapA, mapB, tiles);
+    if (ptx::electOne()) load(shared, mapA, mapB, problem);
   } else if (warp == kMmaWarp) {
-    if (ptx::electOne()) multiply(shared, tiles, accumulators);
+    if (ptx::electOne()) multiply(shared, problem, tensorMemory);
   } else {
-    drain(shared, mapC, tiles, accumulators);
+    drain(shared, mapC, problem, tensorMemory);
   }
 
-  __syncthreads();
-  if (warp == kMmaWarp) ptx::tensorMemoryFree(accumulators, kColumns);
+  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);
 }
 
 }  // namespace shiftconv::tests

@@ -6,16 +6,16 @@
 
 #include <cstdint>
 
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/tile_schedule.cuh"
 #include "common/layout/instruction_descriptor.hpp"
-#include "common/ptx/bulk_copy.cuh"
-#include "common/ptx/mbarrier.cuh"
-#include "common/ptx/tensor_core.cuh"
-#include "common/ptx/tensor_memory.cuh"
-#include "tests/hazards/kernels/pipeline.cuh"
 
 namespace shiftconv::tests {
 namespace {
 
+using Group = gemm::sm100::SingleCta;
 constexpr int32_t kTileM = 128, kTileN = 64, kTileK = 128, kMmaK = 32;
 constexpr int32_t kStages = 2;
 constexpr uint32_t kBytesA = kTileM * kTileK, kBytesB = kTileN * kTileK;
@@ -29,47 +29,47 @@ struct Shared {
   uint8_t a[kStages][kBytesA];
   uint8_t b[kStages][kBytesB];
   uint8_t scaleA[kStages][kScaleBytes], scaleB[kStages][kScaleBytes];
-  uint64_t full[kStages], empty[kStages];
-  uint64_t accumulatorFull, accumulatorEmpty;
+  gemm::Pipeline<kStages> operands;
+  gemm::Pipeline<1> accumulator;
   uint32_t tensorMemory;
 };
 
-struct Tiles {
-  int32_t count, chunks;
-  template <class Body>
-  __device__ void forEach(Body&& body) const {
-#pragma unroll 1
-    for (int32_t tile = static_cast<int32_t>(blockIdx.x); tile < count; tile += static_cast<int32_t>(gridDim.x)) body(tile);
-  }
+struct Problem {
+  gemm::StaticTiles tiles;
+  int32_t chunks;
 };
 
 __device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const uint8_t* scaleA, const uint8_t* scaleB,
-                     const Tiles& tiles) {
-  Ring<kStages> stage;
-  tiles.forEach([&](int32_t tile) {
+                     const Problem& problem) {
+  gemm::RingPosition stage;
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      const uint32_t full = at(shared.full[stage.index]);
-      ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
+  for (const int32_t tile : problem.tiles) {
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      const uint32_t full = shared.operands.full(stage);
+      shared.operands.awaitEmpty(stage);
       ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB + 2 * kScaleBytes);
       ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, tile * kTileM, full);
       ptx::loadTile2d(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK, 0, full);
-      const uint8_t* tileScales = scaleA + (static_cast<int64_t>(tile) * tiles.chunks + chunk) * kScaleBytes;
+      const uint8_t* tileScales = scaleA + (static_cast<int64_t>(tile) * problem.chunks + chunk) * kScaleBytes;
       ptx::loadBytes(ptx::sharedAddress(shared.scaleA[stage.index]), tileScales, kScaleBytes, full);
       ptx::loadBytes(ptx::sharedAddress(shared.scaleB[stage.index]), scaleB + chunk * kScaleBytes, kScaleBytes, full);
-      stage.advance();
+      stage.advance(kStages);
     }
-  });
+  }
+  shared.operands.awaitReleases(stage, kStages);
 }
 
-__device__ void multiply(Shared& shared, const Tiles& tiles, uint32_t tensorMemory) {
-  Ring<kStages> stage;
-  Ring<1> accumulator;
-  tiles.forEach([&](int32_t) {
-    ptx::mbarrierWait(at(shared.accumulatorEmpty), accumulator.parity ^ 1);
+__device__ void multiply(Shared& shared, const Problem& problem, uint32_t tensorMemory) {
+  constexpr uint32_t kInstruction = layout::instructionDescriptor(
+      {layout::MmaKind::MxF8F6F4, numerics::NumberType::E4M3, numerics::NumberType::E4M3}, kTileM, kTileN);
+  gemm::RingPosition stage, accumulator;
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < tiles.chunks; ++chunk) {
-      ptx::mbarrierWait(at(shared.full[stage.index]), stage.parity);
+  for ([[maybe_unused]] const int32_t tile : problem.tiles) {
+    shared.accumulator.awaitEmpty(accumulator);
+#pragma unroll 1
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+      shared.operands.awaitFull(stage);
       ptx::tensorFenceAfterThreadSync();  // behind the accumulator's readers, and the MMAs that read this stage's scale factors
       const uint32_t scaleA = tensorMemory + kTileN + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;
       const uint32_t scaleB = scaleA + kScaleColumns;
@@ -79,29 +79,25 @@ __device__ void multiply(Shared& shared, const Tiles& tiles, uint32_t tensorMemo
       const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage.index]));
 #pragma unroll 1
       for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice) {
-        ptx::mmaScaledF8(tensorMemory, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
-                         layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
-                         layout::instructionDescriptorScaledE4m3(kTileN, slice), scaleA, scaleB, chunk != 0 || slice != 0);
+        ptx::mmaScaled<layout::MmaKind::MxF8F6F4>(tensorMemory, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                                                  layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
+                                                  layout::selectScaleByte(kInstruction, slice), scaleA, scaleB,
+                                                  chunk != 0 || slice != 0);
       }
-      ptx::tensorCommit(at(shared.empty[stage.index]));
-      stage.advance();
+      ptx::tensorCommit(shared.operands.empty(stage));
+      stage.advance(kStages);
     }
-    ptx::tensorCommit(at(shared.accumulatorFull));
-    accumulator.advance();
-  });
-  // No commit may arrive on a barrier of a CTA that has left.
-#pragma unroll 1
-  for (int32_t i = 0; i < kStages; ++i) {
-    ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
-    stage.advance();
+    ptx::tensorCommit(shared.accumulator.full(accumulator));
+    accumulator.advance(1);
   }
 }
 
-__device__ void drain(Shared& shared, float* output, int32_t m, const Tiles& tiles, uint32_t tensorMemory) {
+__device__ void drain(Shared& shared, float* output, int32_t m, const Problem& problem, uint32_t tensorMemory) {
   const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-  Ring<1> accumulator;
-  tiles.forEach([&](int32_t tile) {
-    ptx::mbarrierWait(at(shared.accumulatorFull), accumulator.parity);
+  gemm::RingPosition accumulator;
+#pragma unroll 1
+  for (const int32_t tile : problem.tiles) {
+    shared.accumulator.awaitFull(accumulator);
     ptx::tensorFenceAfterThreadSync();
     const int32_t row = tile * kTileM + static_cast<int32_t>(window * 32 + lane);
     constexpr int32_t kLoadColumns = 16;
@@ -118,9 +114,9 @@ __device__ void drain(Shared& shared, float* output, int32_t m, const Tiles& til
     }
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty));
-    accumulator.advance();
-  });
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulator.empty(accumulator));
+    accumulator.advance(1);
+  }
 }
 
 }  // namespace
@@ -132,37 +128,26 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     scaled_gemm(const __grid_constant__ CUtensorMap mapA, const __grid_constant__ CUtensorMap mapB, const uint8_t* scaleA,
                 const uint8_t* scaleB, float* output, int32_t m, int32_t k) {
   extern __shared__ uint8_t dynamicShared[];
-  Shared& shared = alignedShared<Shared>(dynamicShared);
+  Shared& shared = gemm::alignedShared<Shared>(dynamicShared);
   const uint32_t warp = threadIdx.x / 32;
-  const Tiles tiles{(m + kTileM - 1) / kTileM, (k + kTileK - 1) / kTileK};
+  const Problem problem{gemm::StaticTiles::ofGrid((m + kTileM - 1) / kTileM), (k + kTileK - 1) / kTileK};
 
   if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int32_t i = 0; i < kStages; ++i) {
-      ptx::mbarrierInit(at(shared.full[i]), 1);
-      ptx::mbarrierInit(at(shared.empty[i]), 1);
-    }
-    ptx::mbarrierInit(at(shared.accumulatorFull), 1);
-    ptx::mbarrierInit(at(shared.accumulatorEmpty), 4);
+    shared.operands.initialise(kStages, 1, 1);
+    shared.accumulator.initialise(1, 1, 4);
     ptx::fenceMbarrierInit();
   }
-  if (warp == kMmaWarp) {
-    ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
-    ptx::tensorMemoryRelinquish();
-  }
-  __syncthreads();
-  const uint32_t tensorMemory = shared.tensorMemory;
+  const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);
 
   if (warp == kLoadWarp) {
-    if (ptx::electOne()) load(shared, mapA, mapB, scaleA, scaleB, tiles);
+    if (ptx::electOne()) load(shared, mapA, mapB, scaleA, scaleB, problem);
   } else if (warp == kMmaWarp) {
-    if (ptx::electOne()) multiply(shared, tiles, tensorMemory);
+    if (ptx::electOne()) multiply(shared, problem, tensorMemory);
   } else {
-    drain(shared, output, m, tiles, tensorMemory);
+    drain(shared, output, m, problem, tensorMemory);
   }
 
-  __syncthreads();
-  if (warp == kMmaWarp) ptx::tensorMemoryFree(tensorMemory, kColumns);
+  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);
 }
 
 }  // namespace shiftconv::tests

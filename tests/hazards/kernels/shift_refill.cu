@@ -6,16 +6,16 @@
 
 #include <cstdint>
 
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/tile_schedule.cuh"
 #include "common/layout/instruction_descriptor.hpp"
-#include "common/ptx/bulk_copy.cuh"
-#include "common/ptx/mbarrier.cuh"
-#include "common/ptx/tensor_core.cuh"
-#include "common/ptx/tensor_memory.cuh"
-#include "tests/hazards/kernels/pipeline.cuh"
 
 namespace shiftconv::tests {
 namespace {
 
+using Group = gemm::sm100::SingleCta;
 constexpr int32_t kTileM = 128, kTileN = 32, kTaps = 3, kChannels = 64, kMmaK = 16;
 constexpr int32_t kWindows = 4, kWindowLanes = 32;
 constexpr uint32_t kSlices = kChannels / kMmaK, kSliceColumns = 8;
@@ -30,51 +30,46 @@ struct Shared {
   uint8_t x[kStages][kTileBytes];
   uint8_t refill[kStages][kTaps - 1][layout::kSwizzle128AtomBytes];  // kRefillBytes of each are used
   uint8_t filter[kTaps][kFilterBytes];
-  uint64_t full[kStages], empty[kStages];
-  uint64_t filterFull;
-  uint64_t operandFree;
-  uint64_t accumulatorFull[kAccumulators], accumulatorEmpty[kAccumulators];
+  gemm::Pipeline<kStages> stages;
+  gemm::Pipeline<1> filterLoad;  // loaded once, never released
+  gemm::Pipeline<1> operand;     // x in Tensor Memory: filled and read by one thread, which only waits for its release
+  gemm::Pipeline<kAccumulators> accumulators;
   uint32_t tensorMemory;
 };
 
-template <class Body>
-__device__ void forEachTile(int32_t tiles, Body&& body) {
-#pragma unroll 1
-  for (int32_t tile = static_cast<int32_t>(blockIdx.x); tile < tiles; tile += static_cast<int32_t>(gridDim.x)) body(tile);
-}
-
 __device__ void load(Shared& shared, const CUtensorMap& mapX, const CUtensorMap& mapWindows, const CUtensorMap& mapFilter,
-                     int32_t tiles) {
-  ptx::mbarrierArriveExpectBytes(at(shared.filterFull), kTaps * kFilterBytes);
+                     const gemm::StaticTiles& tiles) {
+  const uint32_t filterFull = shared.filterLoad.full({});
+  ptx::mbarrierArriveExpectBytes(filterFull, kTaps * kFilterBytes);
 #pragma unroll 1
-  for (int32_t s = 0; s < kTaps; ++s)
-    ptx::loadTile2d(ptx::sharedAddress(shared.filter[s]), &mapFilter, 0, s * kTileN, at(shared.filterFull));
-  Ring<kStages> stage;
-  forEachTile(tiles, [&](int32_t tile) {
-    const uint32_t full = at(shared.full[stage.index]);
-    ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
+  for (int32_t s = 0; s < kTaps; ++s) ptx::loadTile2d(ptx::sharedAddress(shared.filter[s]), &mapFilter, 0, s * kTileN, filterFull);
+  gemm::RingPosition stage;
+#pragma unroll 1
+  for (const int32_t tile : tiles) {
+    const uint32_t full = shared.stages.full(stage);
+    shared.stages.awaitEmpty(stage);
     ptx::mbarrierArriveExpectBytes(full, kTileBytes + (kTaps - 1) * kRefillBytes);
     ptx::loadTile2d(ptx::sharedAddress(shared.x[stage.index]), &mapX, 0, tile * kTileM, full);
 #pragma unroll 1
     for (int32_t s = 0; s + 1 < kTaps; ++s)  // the rows that follow the four windows: row s of the four next windows
       ptx::loadTile3d(ptx::sharedAddress(shared.refill[stage.index][s]), &mapWindows, 0, s, tile * kWindows + 1, full);
-    stage.advance();
-  });
+    stage.advance(kStages);
+  }
+  shared.stages.awaitReleases(stage, kStages);
 }
 
-__device__ void multiply(Shared& shared, int32_t tiles, uint32_t tensorMemory) {
+__device__ void multiply(Shared& shared, const gemm::StaticTiles& tiles, uint32_t tensorMemory) {
   constexpr uint32_t kInstruction =
-      layout::instructionDescriptorF16(layout::MmaInput16::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
+      layout::instructionDescriptorF16(numerics::NumberType::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
   const uint32_t operand = tensorMemory + kAccumulators * kTileN;
   constexpr uint32_t kLastLane = static_cast<uint32_t>(kWindowLanes - 1) << 16;
-  Ring<kStages> stage;
-  Ring<kAccumulators> accumulator;
-  Ring<1> operandUse;
-  ptx::mbarrierWait(at(shared.filterFull), 0);
-  forEachTile(tiles, [&](int32_t) {
-    ptx::mbarrierWait(at(shared.accumulatorEmpty[accumulator.index]), accumulator.parity ^ 1);
-    ptx::mbarrierWait(at(shared.operandFree), operandUse.parity ^ 1);
-    ptx::mbarrierWait(at(shared.full[stage.index]), stage.parity);
+  gemm::RingPosition stage, accumulator, operandUse;
+  shared.filterLoad.awaitFull({});
+#pragma unroll 1
+  for ([[maybe_unused]] const int32_t tile : tiles) {
+    shared.accumulators.awaitEmpty(accumulator);
+    shared.operand.awaitEmpty(operandUse);
+    shared.stages.awaitFull(stage);
     ptx::tensorFenceAfterThreadSync();
     const uint32_t target = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN);
     const uint64_t x = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.x[stage.index]));
@@ -87,34 +82,30 @@ __device__ void multiply(Shared& shared, int32_t tiles, uint32_t tensorMemory) {
 #pragma unroll 1
       for (uint32_t slice = 0; slice < kSlices; ++slice) {
         const uint32_t columns = operand + slice * kSliceColumns, offset = slice * layout::kMmaRowBytes;
-        ptx::mmaF16TensorA(target, columns, layout::advanceDescriptor(filter, offset), kInstruction, s != 0 || slice != 0);
+        ptx::mma<layout::MmaKind::F16>(target, ptx::TensorOperand{columns}, layout::advanceDescriptor(filter, offset), kInstruction,
+                                       s != 0 || slice != 0);
         if (s + 1 == kTaps) continue;
         const uint64_t rows = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.refill[stage.index][s]));
         ptx::tensorShiftDown(columns);
         ptx::tensorCopy4x256(columns + kLastLane, layout::advanceDescriptor(rows, offset));
       }
     }
-    ptx::tensorCommit(at(shared.empty[stage.index]));
-    ptx::tensorCommit(at(shared.operandFree));
-    ptx::tensorCommit(at(shared.accumulatorFull[accumulator.index]));
-    stage.advance();
-    accumulator.advance();
-    operandUse.advance();
-  });
-  // No commit may arrive on a barrier of a CTA that has left.
-#pragma unroll 1
-  for (int32_t i = 0; i < kStages; ++i) {
-    ptx::mbarrierWait(at(shared.empty[stage.index]), stage.parity ^ 1);
-    stage.advance();
+    ptx::tensorCommit(shared.stages.empty(stage));
+    ptx::tensorCommit(shared.operand.empty(operandUse));
+    ptx::tensorCommit(shared.accumulators.full(accumulator));
+    stage.advance(kStages);
+    accumulator.advance(kAccumulators);
+    operandUse.advance(1);
   }
-  ptx::mbarrierWait(at(shared.operandFree), operandUse.parity ^ 1);
+  shared.operand.awaitReleases(operandUse, 1);
 }
 
-__device__ void drain(Shared& shared, float* output, int32_t rows, int32_t tiles, uint32_t tensorMemory) {
+__device__ void drain(Shared& shared, float* output, int32_t rows, const gemm::StaticTiles& tiles, uint32_t tensorMemory) {
   const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-  Ring<kAccumulators> accumulator;
-  forEachTile(tiles, [&](int32_t tile) {
-    ptx::mbarrierWait(at(shared.accumulatorFull[accumulator.index]), accumulator.parity);
+  gemm::RingPosition accumulator;
+#pragma unroll 1
+  for (const int32_t tile : tiles) {
+    shared.accumulators.awaitFull(accumulator);
     ptx::tensorFenceAfterThreadSync();
     const uint32_t source = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * kWindowLanes) << 16);
     const int32_t row = tile * kTileM + static_cast<int32_t>(window * kWindowLanes + lane);
@@ -132,9 +123,9 @@ __device__ void drain(Shared& shared, float* output, int32_t rows, int32_t tiles
     }
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty[accumulator.index]));
-    accumulator.advance();
-  });
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulators.empty(accumulator));
+    accumulator.advance(kAccumulators);
+  }
 }
 
 }  // namespace
@@ -145,31 +136,18 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     shift_refill(const __grid_constant__ CUtensorMap mapX, const __grid_constant__ CUtensorMap mapWindows,
                  const __grid_constant__ CUtensorMap mapFilter, float* output, int32_t rows) {
   extern __shared__ uint8_t dynamicShared[];
-  Shared& shared = alignedShared<Shared>(dynamicShared);
+  Shared& shared = gemm::alignedShared<Shared>(dynamicShared);
   const uint32_t warp = threadIdx.x / 32;
-  const int32_t tiles = (rows + kTileM - 1) / kTileM;
+  const auto tiles = gemm::StaticTiles::ofGrid((rows + kTileM - 1) / kTileM);
 
   if (threadIdx.x == 0) {
-#pragma unroll 1
-    for (int32_t i = 0; i < kStages; ++i) {
-      ptx::mbarrierInit(at(shared.full[i]), 1);
-      ptx::mbarrierInit(at(shared.empty[i]), 1);
-    }
-#pragma unroll 1
-    for (int32_t i = 0; i < kAccumulators; ++i) {
-      ptx::mbarrierInit(at(shared.accumulatorFull[i]), 1);
-      ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kWindows);
-    }
-    ptx::mbarrierInit(at(shared.filterFull), 1);
-    ptx::mbarrierInit(at(shared.operandFree), 1);
+    shared.stages.initialise(kStages, 1, 1);
+    shared.filterLoad.initialise(1, 1, 1);
+    shared.operand.initialise(1, 1, 1);
+    shared.accumulators.initialise(kAccumulators, 1, kWindows);
     ptx::fenceMbarrierInit();
   }
-  if (warp == kMmaWarp) {
-    ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
-    ptx::tensorMemoryRelinquish();
-  }
-  __syncthreads();
-  const uint32_t tensorMemory = shared.tensorMemory;
+  const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);
 
   if (warp == kLoadWarp) {
     if (ptx::electOne()) load(shared, mapX, mapWindows, mapFilter, tiles);
@@ -179,8 +157,7 @@ extern "C" __global__ void __launch_bounds__(192, 1)
     drain(shared, output, rows, tiles, tensorMemory);
   }
 
-  __syncthreads();
-  if (warp == kMmaWarp) ptx::tensorMemoryFree(tensorMemory, kColumns);
+  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);
 }
 
 }  // namespace shiftconv::tests

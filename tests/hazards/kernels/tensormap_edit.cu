@@ -4,10 +4,11 @@
 
 #include <cstdint>
 
+#include "common/gemm/ring.cuh"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tensor_map_edit.cuh"
-#include "tests/hazards/kernels/pipeline.cuh"
+#include "common/ptx/warp.cuh"
 
 namespace shiftconv::tests {
 namespace {
@@ -29,12 +30,12 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __shared__ Shared shared;
   CUtensorMap* const edited = workspace + blockIdx.x;
   if (threadIdx.x == 0) {
-    ptx::mbarrierInit(at(shared.full), 1);
+    ptx::mbarrierInit(ptx::sharedAddress(&shared.full), 1);
     ptx::fenceMbarrierInit();
   }
   if (threadIdx.x < kMapWords) shared.map[threadIdx.x] = reinterpret_cast<const uint32_t*>(&map)[threadIdx.x];
   __syncthreads();
-  Ring<1> round;
+  gemm::RingPosition round;
 #pragma unroll 1
   for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
     if (threadIdx.x < 32) {
@@ -43,15 +44,15 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       ptx::publishTensorMap(edited, ptx::sharedAddress(shared.map));
       if (threadIdx.x == 0) {
         ptx::acquireTensorMap(edited);
-        ptx::mbarrierArriveExpectBytes(at(shared.full), sizeof shared.matrix);
-        ptx::loadTile2d(ptx::sharedAddress(shared.matrix), edited, 0, 0, at(shared.full));
+        ptx::mbarrierArriveExpectBytes(ptx::sharedAddress(&shared.full), sizeof shared.matrix);
+        ptx::loadTile2d(ptx::sharedAddress(shared.matrix), edited, 0, 0, ptx::sharedAddress(&shared.full));
       }
     }
-    ptx::mbarrierWait(at(shared.full), round.parity);
+    ptx::mbarrierWait(ptx::sharedAddress(&shared.full), round.parity);
 #pragma unroll 1
     for (uint32_t word = threadIdx.x; word < kMatrixWords; word += kThreads) output[i * kMatrixWords + word] = shared.matrix[word];
     __syncthreads();  // everybody has read the matrix
-    round.advance();
+    round.advance(1);
   }
 }
 

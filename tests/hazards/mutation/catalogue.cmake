@@ -29,12 +29,12 @@ shiftconv_mutant(shift_window operand_bytes_of_three_windows HAZARD
   "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes - kWindowBytes);")
 shiftconv_mutant(shift_window accumulator_offered_before_it_is_drained HAZARD
   "The epilogue zeroes and releases the accumulator, then reads it"
-  "offerEmptyAccumulator(accumulator.index, window);
+  "offerEmptyAccumulator(accumulator, window);
       accumulator.advance(kAccumulators);"
   "accumulator.advance(kAccumulators);"
   "const int32_t anchor = tile * anchorsPerTile_ + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;"
   "const int32_t anchor = tile * anchorsPerTile_ + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;
-      offerEmptyAccumulator(accumulator.index, window);")
+      offerEmptyAccumulator(accumulator, window);")
 shiftconv_mutant(shift_window stale_lanes_enabled HAZARD
   "The mask lets through the lanes whose rows a shift left stale"
   "const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;
@@ -43,21 +43,17 @@ shiftconv_mutant(shift_window stale_lanes_enabled HAZARD
         const PixelPosition")
 shiftconv_mutant(shift_window masks_released_before_they_are_read HAZARD
   "The mask stage is given back at the start of the tile"
-  "ptx::mbarrierArrive(at(control_->maskEmpty[maskStage.index]));
+  "ptx::mbarrierArrive(control_->masksOfTiles.empty(maskStage));
       filterLoaded"
   "filterLoaded"
   "const uint32_t target = accumulatorAddress(accumulator.index);"
   "const uint32_t target = accumulatorAddress(accumulator.index);
-      ptx::mbarrierArrive(at(control_->maskEmpty[maskStage.index]));")
+      ptx::mbarrierArrive(control_->masksOfTiles.empty(maskStage));")
 shiftconv_mutant(shift_window columns_freed_before_the_barrier HAZARD
   "Tensor Memory is freed while other warps still use it"
-  "if (warp == kMaskWarp) ptx::tensorMemoryFree(accumulators_, allocatedColumns());"
-  ""
-  "finish(warp);
-  }"
+  "gemm::sm100::leave<Group>(accumulators_, allocatedColumns(), warp == kMaskWarp);"
   "if (warp == kMaskWarp) ptx::tensorMemoryFree(accumulators_, allocatedColumns());
-    finish(warp);
-  }")
+    Group::synchronise();")
 shiftconv_mutant(shift_window too_few_columns_allocated HAZARD
   "The allocation forgets the operand slots"
   "return needed <= 256 ? 256 : 512;"
@@ -72,79 +68,76 @@ shiftconv_mutant(pipelined_gemm accumulator_released_before_it_is_read HAZARD
   "The accumulator is given back to the MMA thread before tcgen05.ld"
   "    ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty[accumulator.index]));
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulators.empty(accumulator));
 "
   ""
   "if (isStorer) ptx::bulkWaitGroupRead<0>();"
-  "if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty[accumulator.index]));
+  "if (lane == 0) ptx::mbarrierArrive(shared.accumulators.empty(accumulator));
     if (isStorer) ptx::bulkWaitGroupRead<0>();")
 shiftconv_mutant(pipelined_gemm one_warp_releases_the_accumulator HAZARD
   "The mbarrier of an empty accumulator expects one warp instead of four"
-  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueThreads / 32);"
-  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), 1);")
+  "shared.accumulators.initialise(kAccumulators, 1, kEpilogueThreads / 32);"
+  "shared.accumulators.initialise(kAccumulators, 1, 1);")
 shiftconv_mutant(pipelined_gemm commit_on_the_full_barrier HAZARD
   "The commit of a stage arrives on its full barrier"
-  "ptx::tensorCommit(at(shared.empty[stage.index]));"
-  "ptx::tensorCommit(at(shared.full[stage.index]));")
+  "ptx::tensorCommit(shared.operands.empty(stage));"
+  "ptx::tensorCommit(shared.operands.full(stage));")
 shiftconv_mutant(pipelined_gemm commit_in_front_of_the_multiplication HAZARD
   "The commit of the accumulator comes before the MMAs of the last chunk"
-  "    ptx::tensorCommit(at(shared.accumulatorFull[accumulator.index]));
-    accumulator.advance();"
-  "    accumulator.advance();"
+  "    ptx::tensorCommit(shared.accumulators.full(accumulator));
+    accumulator.advance(kAccumulators);"
+  "    accumulator.advance(kAccumulators);"
   "const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));"
-  "if (chunk + 1 == tiles.chunks) ptx::tensorCommit(at(shared.accumulatorFull[accumulator.index]));
+  "if (chunk + 1 == problem.chunks) ptx::tensorCommit(shared.accumulators.full(accumulator));
       const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));")
 shiftconv_mutant(pipelined_gemm stage_released_before_multiply HAZARD
   "A thread releases the stage right after issuing the MMAs that read it"
-  "ptx::tensorCommit(at(shared.empty[stage.index]));"
-  "ptx::mbarrierArrive(at(shared.empty[stage.index]));")
+  "ptx::tensorCommit(shared.operands.empty(stage));"
+  "ptx::mbarrierArrive(shared.operands.empty(stage));")
 shiftconv_mutant(pipelined_gemm barriers_initialised_twice HAZARD
   "Two threads initialise the barriers"
   "if (threadIdx.x == 0) {"
   "if (threadIdx.x == 0 || threadIdx.x == 64) {")
 shiftconv_mutant(pipelined_gemm barrier_initialised_in_use HAZARD
   "A barrier is initialised again when its users are running"
-  "  Ring<kStages> stage;
-  tiles.forEach([&](int32_t row, int32_t column) {
-#pragma unroll 1"
-  "  Ring<kStages> stage;
-  ptx::mbarrierInit(at(shared.full[1]), 1);
-  tiles.forEach([&](int32_t row, int32_t column) {
-#pragma unroll 1")
+  "  gemm::RingPosition stage;
+"
+  "  gemm::RingPosition stage;
+  ptx::mbarrierInit(shared.operands.full({1, 0}), 1);
+")
 shiftconv_mutant(pipelined_gemm barriers_used_before_the_barrier HAZARD
   "The load thread starts before the initialisation is known to be done"
-  "  __syncthreads();
-  const uint32_t accumulators = shared.tensorMemory;
-
-  if (warp == kLoadWarp) {"
-  "  if (warp != kLoadWarp) ptx::namedBarrierSync(2, 160);
-  const uint32_t accumulators = warp == kLoadWarp ? 0 : shared.tensorMemory;
-
-  if (warp == kLoadWarp) {"
+  "  const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);
+"
+  "  if (warp == kMmaWarp) {
+    ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);
+    ptx::tensorMemoryRelinquish();
+  }
+  if (warp != kLoadWarp) ptx::namedBarrierSync(2, 160);
+  const uint32_t tensorMemory = warp == kLoadWarp ? 0 : shared.tensorMemory;
+"
   "if (threadIdx.x == 0) {"
   "if (threadIdx.x == 160) {")
 shiftconv_mutant(pipelined_gemm half_of_the_columns_allocated HAZARD
   "The second accumulator lies behind the allocated columns"
-  "ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns);"
-  "ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kColumns / 2);"
-  "ptx::tensorMemoryFree(accumulators, kColumns);"
-  "ptx::tensorMemoryFree(accumulators, kColumns / 2);")
+  "constexpr uint32_t kColumns = kAccumulators * kTileN;"
+  "constexpr uint32_t kColumns = kAccumulators * kTileN / 2;")
 shiftconv_mutant(pipelined_gemm columns_freed_by_the_mma_warp HAZARD
   "The MMA warp frees Tensor Memory when it is done, while the epilogue still reads it"
-  "  if (warp == kMmaWarp) ptx::tensorMemoryFree(accumulators, kColumns);"
-  ""
-  "    if (ptx::electOne()) multiply(shared, tiles, accumulators);"
-  "    if (ptx::electOne()) multiply(shared, tiles, accumulators);
+  "  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);"
+  "  Group::synchronise();"
+  "    if (ptx::electOne()) multiply(shared, problem, tensorMemory);"
+  "    if (ptx::electOne()) multiply(shared, problem, tensorMemory);
     __syncwarp();
-    ptx::tensorMemoryFree(accumulators, kColumns);")
+    ptx::tensorMemoryFree(tensorMemory, kColumns);")
 shiftconv_mutant(pipelined_gemm columns_never_freed HAZARD
   "Tensor Memory is not freed"
-  "  if (warp == kMmaWarp) ptx::tensorMemoryFree(accumulators, kColumns);"
-  "")
+  "  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);"
+  "  Group::synchronise();")
 shiftconv_mutant(pipelined_gemm columns_freed_twice HAZARD
   "Two warps free the same columns"
-  "  if (warp == kMmaWarp) ptx::tensorMemoryFree(accumulators, kColumns);"
-  "  if (warp <= kMmaWarp) ptx::tensorMemoryFree(accumulators, kColumns);")
+  "  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);"
+  "  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp <= kMmaWarp);")
 shiftconv_mutant(pipelined_gemm one_store_may_be_pending HAZARD
   "The only output tile is rewritten while one TMA store may still read it"
   "ptx::bulkWaitGroupRead<0>();"
@@ -163,33 +156,33 @@ shiftconv_mutant(pipelined_gemm operand_into_the_next_stage HAZARD
   "ptx::loadTile2d(ptx::sharedAddress(shared.b[(stage.index + 1) % kStages]), &mapB")
 shiftconv_mutant(pipelined_gemm other_accumulator_drained HAZARD
   "The epilogue reads the accumulator that is being computed"
-  "stageRow(shared, accumulators + static_cast<uint32_t>(accumulator.index * kTileN)"
-  "stageRow(shared, accumulators + static_cast<uint32_t>((accumulator.index ^ 1) * kTileN)")
+  "stageRow(shared, tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN)"
+  "stageRow(shared, tensorMemory + static_cast<uint32_t>((accumulator.index ^ 1) * kTileN)")
 shiftconv_mutant(pipelined_gemm accumulator_not_overwritten HAZARD
   "The first MMA of a tile adds to what the accumulator holds"
-  "kInstruction, chunk != 0 || slice != 0);"
-  "kInstruction, true);")
+  "chunk != 0 || slice != 0);"
+  "true);")
 shiftconv_mutant(pipelined_gemm proxy_fence_behind_the_barrier CORRECT
   "The storing thread executes the proxy fence behind the barrier: it lies on the path of causality (PTX ISA, causality order)"
   "ptx::fenceProxyAsyncShared();"
   ""
-  "ptx::storeTile2d(&mapC, column, row, ptx::sharedAddress(shared.output));"
+  "ptx::storeTile2d(&mapC,"
   "ptx::fenceProxyAsyncShared();
-      ptx::storeTile2d(&mapC, column, row, ptx::sharedAddress(shared.output));")
+      ptx::storeTile2d(&mapC,")
 shiftconv_mutant(pipelined_gemm every_lane_releases_the_accumulator CORRECT
   "All lanes arrive instead of one lane behind __syncwarp"
   "    __syncwarp();
     if (lane == 0) ptx::mbarrierArrive"
   "    ptx::mbarrierArrive"
-  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueThreads / 32);"
-  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueThreads);")
+  "shared.accumulators.initialise(kAccumulators, 1, kEpilogueThreads / 32);"
+  "shared.accumulators.initialise(kAccumulators, 1, kEpilogueThreads);")
 shiftconv_mutant(pipelined_gemm bytes_expected_behind_the_loads CORRECT
   "The phase cannot end before the arrival, so the bytes may be expected after the loads were issued"
   "      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);
 "
   ""
-  "&mapB, chunk * kTileK, column, full);"
-  "&mapB, chunk * kTileK, column, full);
+  "&mapB, chunk * kTileK, problem.columnOf(tile), full);"
+  "&mapB, chunk * kTileK, problem.columnOf(tile), full);
       ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);")
 
 # ---- scaled_gemm ---------------------------------------------------------------------------------------------------------------
@@ -199,11 +192,11 @@ shiftconv_mutant(scaled_gemm scale_columns_shared_by_stages HAZARD
   "const uint32_t scaleA = tensorMemory + kTileN;")
 shiftconv_mutant(scaled_gemm stage_released_after_the_copies HAZARD
   "The commit of a stage comes before the MMAs that read A and B from it"
-  "      ptx::tensorCommit(at(shared.empty[stage.index]));
-      stage.advance();"
-  "      stage.advance();"
+  "      ptx::tensorCommit(shared.operands.empty(stage));
+      stage.advance(kStages);"
+  "      stage.advance(kStages);"
   "const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));"
-  "ptx::tensorCommit(at(shared.empty[stage.index]));
+  "ptx::tensorCommit(shared.operands.empty(stage));
       const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));")
 shiftconv_mutant(scaled_gemm scale_bytes_not_expected HAZARD
   "A stage counts as full when the scale factors of one operand are missing"
@@ -212,28 +205,28 @@ shiftconv_mutant(scaled_gemm scale_bytes_not_expected HAZARD
 shiftconv_mutant(scaled_gemm scales_signal_the_first_stage HAZARD
   "The scale factors count towards the barrier of another stage"
   "scaleB + chunk * kScaleBytes, kScaleBytes, full);"
-  "scaleB + chunk * kScaleBytes, kScaleBytes, at(shared.full[0]));")
+  "scaleB + chunk * kScaleBytes, kScaleBytes, shared.operands.full({}));")
 shiftconv_mutant(scaled_gemm scales_into_the_first_stage HAZARD
   "Scale factors are loaded into a stage that may be in use"
   "ptx::loadBytes(ptx::sharedAddress(shared.scaleA[stage.index])"
   "ptx::loadBytes(ptx::sharedAddress(shared.scaleA[0])")
 shiftconv_mutant(scaled_gemm accumulator_not_initialised HAZARD
   "The first MMA adds to columns that nothing has written"
-  "scaleA, scaleB, chunk != 0 || slice != 0);"
-  "scaleA, scaleB, true);")
+  "chunk != 0 || slice != 0);"
+  "true);")
 shiftconv_mutant(scaled_gemm scales_overlap_the_accumulator HAZARD
   "Scale factors are copied into columns of the accumulator"
   "const uint32_t scaleA = tensorMemory + kTileN + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;"
   "const uint32_t scaleA = tensorMemory + kTileN - 8 + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;")
 shiftconv_mutant(scaled_gemm one_warp_waits_for_the_accumulator HAZARD
   "Three of the four epilogue warps read the accumulator without waiting for it"
-  "ptx::mbarrierWait(at(shared.accumulatorFull), accumulator.parity);"
-  "if (window == 0) ptx::mbarrierWait(at(shared.accumulatorFull), accumulator.parity);")
+  "shared.accumulator.awaitFull(accumulator);"
+  "if (window == 0) shared.accumulator.awaitFull(accumulator);")
 shiftconv_mutant(scaled_gemm accumulator_released_after_the_first_columns HAZARD
   "The accumulator is given back after the first of four loads"
   "    ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty));
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulator.empty(accumulator));
 "
   ""
   "      ptx::tensorLoadWait(bits);
@@ -242,7 +235,7 @@ shiftconv_mutant(scaled_gemm accumulator_released_after_the_first_columns HAZARD
       if (column == 0) {
         ptx::tensorFenceBeforeThreadSync();
         __syncwarp();
-        if (lane == 0) ptx::mbarrierArrive(at(shared.accumulatorEmpty));
+        if (lane == 0) ptx::mbarrierArrive(shared.accumulator.empty(accumulator));
       }
 ")
 shiftconv_mutant(scaled_gemm first_scales_of_b_kept VALUE
@@ -251,22 +244,22 @@ shiftconv_mutant(scaled_gemm first_scales_of_b_kept VALUE
   "scaleB, kScaleBytes, full);")
 shiftconv_mutant(scaled_gemm wrong_scale_byte VALUE
   "The instruction descriptor selects another written byte of the scale factors"
-  "layout::instructionDescriptorScaledE4m3(kTileN, slice)"
-  "layout::instructionDescriptorScaledE4m3(kTileN, slice ^ 1)")
+  "layout::selectScaleByte(kInstruction, slice)"
+  "layout::selectScaleByte(kInstruction, slice ^ 1)")
 
 # ---- cluster_pair --------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(cluster_pair halves_to_the_first_cta_only HAZARD
   "The multicast mask names one CTA"
-  "column + static_cast<int32_t>(rank * kHalfRows), full, kBothCtas);"
-  "column + static_cast<int32_t>(rank * kHalfRows), full, 0b01);")
+  "static_cast<int32_t>(rank * kHalfRows), full, kBothCtas);"
+  "static_cast<int32_t>(rank * kHalfRows), full, 0b01);")
 shiftconv_mutant(cluster_pair release_to_the_first_cta_only HAZARD
   "The mask of the multicast commit names one CTA"
-  "ptx::tensorCommitMulticast(at(shared.empty[stage.index]), kBothCtas);"
-  "ptx::tensorCommitMulticast(at(shared.empty[stage.index]), 0b01);")
+  "ptx::tensorCommitMulticast(shared.operands.empty(stage), kBothCtas);"
+  "ptx::tensorCommitMulticast(shared.operands.empty(stage), 0b01);")
 shiftconv_mutant(cluster_pair one_cta_releases_the_stage HAZARD
   "A stage is refilled in both CTAs when the tensor core of one has released it"
-  "ptx::mbarrierInit(at(shared.empty[i]), kCtas);"
-  "ptx::mbarrierInit(at(shared.empty[i]), 1);")
+  "shared.operands.initialise(kStages, 1, kCtas);"
+  "shared.operands.initialise(kStages, 1, 1);")
 shiftconv_mutant(cluster_pair cta_leaves_early HAZARD
   "A CTA leaves while its peer may still use its shared memory"
   "  ptx::clusterBarrierSync();  // the peer may still copy into this CTA, arrive here or read its sums
@@ -307,42 +300,41 @@ shiftconv_mutant(cluster_pair wrong_half_overwritten HAZARD
 # ---- pair_gemm -----------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(pair_gemm own_warps_release_the_accumulator HAZARD
   "The accumulators of both CTAs are overwritten when the warps of one CTA's number have drained theirs"
-  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kCtas * kEpilogueWarpCount);"
-  "ptx::mbarrierInit(at(shared.accumulatorEmpty[i]), kEpilogueWarpCount);")
+  "shared.accumulators.initialise(kAccumulators, 1, kCtas * kEpilogueWarpCount);"
+  "shared.accumulators.initialise(kAccumulators, 1, kEpilogueWarpCount);")
 shiftconv_mutant(pair_gemm peer_not_told_of_the_accumulator HAZARD
   "The commit of an accumulator arrives in the even CTA only"
-  "ptx::tensorCommitInPair(at(shared.accumulatorFull[accumulator.index]), kBothCtas);"
-  "ptx::tensorCommitInPair(at(shared.accumulatorFull[accumulator.index]), 0b01);")
+  "Group::commitResult(shared.accumulators.full(accumulator));"
+  "ptx::tensorCommitMulticast<2>(shared.accumulators.full(accumulator), 0b01);")
 shiftconv_mutant(pair_gemm release_in_the_own_cta HAZARD
   "Warps of the odd CTA release the accumulator on a barrier that nobody waits for"
-  "ptx::mapToCta(at(shared.accumulatorEmpty[accumulator.index]), kLeader)"
-  "ptx::mapToCta(at(shared.accumulatorEmpty[accumulator.index]), ptx::clusterRank())")
+  "Group::arriveAtLeader(shared.accumulators.empty(accumulator));"
+  "ptx::mbarrierArriveInCluster(ptx::mapToCta(shared.accumulators.empty(accumulator), Group::rank()));")
 shiftconv_mutant(pair_gemm bytes_of_one_cta HAZARD
   "A stage counts as full when as many bytes as one CTA loads have arrived"
   "kCtas * (kBytesA + kBytesHalfB));"
   "kBytesA + kBytesHalfB);")
 shiftconv_mutant(pair_gemm both_ctas_multiply HAZARD
   "The odd CTA issues the multiplications, too"
-  "if (ptx::clusterRank() == kLeader && ptx::electOne())"
+  "if (Group::isLeader() && ptx::electOne())"
   "if (ptx::electOne())")
 shiftconv_mutant(pair_gemm odd_cta_leaves_early HAZARD
   "The odd CTA frees its columns and leaves while the even one may still multiply out of its shared memory"
-  "ptx::clusterBarrierSync();  // the peer may still multiply out of this CTA's memory, or arrive here"
-  "if (ptx::clusterRank() == kLeader) __syncthreads();")
+  "gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);"
+  "if (Group::isLeader()) __syncthreads();
+  if (warp == kMmaWarp) ptx::tensorMemoryFree<2>(tensorMemory, kColumns);")
 shiftconv_mutant(pair_gemm one_cta_frees HAZARD
   "Only one CTA of the pair takes part in the deallocation"
-  "if (warp == kMmaWarp) ptx::tensorMemoryFreeInPair(accumulators, kColumns);"
-  "if (warp == kMmaWarp && ptx::clusterRank() == kLeader) ptx::tensorMemoryFreeInPair(accumulators, kColumns);")
+  "gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);"
+  "gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp && Group::isLeader());")
 shiftconv_mutant(pair_gemm peer_load_counts_in_the_own_cta HAZARD
   "Loads of the odd CTA count towards its own barrier, which nobody waits for"
-  "const uint32_t full = ptx::mapToCta(at(shared.full[stage.index]), kLeader);"
-  "const uint32_t full = ptx::mapToCta(at(shared.full[stage.index]), rank);")
+  "const uint32_t full = Group::atLeader(shared.operands.full(stage));"
+  "const uint32_t full = ptx::mapToCta(shared.operands.full(stage), rank);")
 shiftconv_mutant(pair_gemm odd_cta_refills_at_once HAZARD
   "The odd CTA refills a stage without waiting for the tensor core to release it"
-  "ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
-      if (rank == kLeader)"
-  "if (rank == kLeader) ptx::mbarrierWaitInCluster(at(shared.empty[stage.index]), stage.parity ^ 1);
-      if (rank == kLeader)")
+  "shared.operands.awaitEmpty(stage);"
+  "if (Group::isLeader()) shared.operands.awaitEmpty(stage);")
 
 # ---- shift_refill --------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(shift_refill missing_refill HAZARD
@@ -372,17 +364,17 @@ shiftconv_mutant(shift_refill operand_copied_again_instead_of_shifted HAZARD
         (void)rows, (void)kLastLane;")
 shiftconv_mutant(shift_refill operand_released_by_thread HAZARD
   "A thread releases A in Tensor Memory right after issuing the MMAs that read it"
-  "ptx::tensorCommit(at(shared.operandFree));"
-  "ptx::mbarrierArrive(at(shared.operandFree));")
+  "ptx::tensorCommit(shared.operand.empty(operandUse));"
+  "ptx::mbarrierArrive(shared.operand.empty(operandUse));")
 shiftconv_mutant(shift_refill stage_released_behind_the_first_copies HAZARD
   "The stage is given back before the refills have read theirs"
-  "    ptx::tensorCommit(at(shared.empty[stage.index]));
-    ptx::tensorCommit(at(shared.operandFree));"
-  "    ptx::tensorCommit(at(shared.operandFree));"
+  "    ptx::tensorCommit(shared.stages.empty(stage));
+    ptx::tensorCommit(shared.operand.empty(operandUse));"
+  "    ptx::tensorCommit(shared.operand.empty(operandUse));"
   "#pragma unroll 1
     for (int32_t s = 0; s < kTaps; ++s) {
       const uint64_t filter"
-  "    ptx::tensorCommit(at(shared.empty[stage.index]));
+  "    ptx::tensorCommit(shared.stages.empty(stage));
 #pragma unroll 1
     for (int32_t s = 0; s < kTaps; ++s) {
       const uint64_t filter")
@@ -392,8 +384,8 @@ shiftconv_mutant(shift_refill refills_share_a_slot HAZARD
   "ptx::loadTile3d(ptx::sharedAddress(shared.refill[stage.index][0])")
 shiftconv_mutant(shift_refill filter_bytes_of_two_taps HAZARD
   "The filter counts as loaded when one of its three taps is missing"
-  "ptx::mbarrierArriveExpectBytes(at(shared.filterFull), kTaps * kFilterBytes);"
-  "ptx::mbarrierArriveExpectBytes(at(shared.filterFull), (kTaps - 1) * kFilterBytes);")
+  "ptx::mbarrierArriveExpectBytes(filterFull, kTaps * kFilterBytes);"
+  "ptx::mbarrierArriveExpectBytes(filterFull, (kTaps - 1) * kFilterBytes);")
 shiftconv_mutant(shift_refill accumulators_overlap HAZARD
   "The second accumulator starts in the middle of the first"
   "const uint32_t target = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN);"

@@ -8,6 +8,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/hazards/mutation/catalogue.hpp"
 #include "tests/hazards/mutation/equivalents.hpp"
+#include "tests/hazards/mutation/gemm_subjects.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
 #include "tests/hazards/mutation/parallel.hpp"
 #include "tests/hazards/mutation/shift_window_subjects.hpp"
@@ -151,7 +152,7 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Limits
 
 int run(const Arguments& arguments) {
   std::vector<Subject> subjects;
-  for (const auto make : {shiftWindowSubjects, testKernelSubjects})
+  for (const auto make : {shiftWindowSubjects, gemmSubjects, testKernelSubjects})
     for (Subject& subject : make())
       if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
 

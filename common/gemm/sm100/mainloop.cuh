@@ -1,0 +1,115 @@
+// What the multiplying thread does with one chunk: four instructions, in the kind that the launch names.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/sm100/gemm_params.hpp"
+#include "common/ptx/tensor_core.cuh"
+
+namespace shiftconv::gemm::sm100 {
+
+/// The operands of a chunk.
+struct Chunk {
+  uint32_t accumulator;
+  uint64_t a, b;            ///< matrix descriptors of the first slices
+  uint32_t tensorA;         ///< Tensor Memory of A
+  uint32_t scaleA, scaleB;  ///< Tensor Memory of the scale factors
+  int32_t slices;
+  bool accumulates;  ///< onto what the accumulator holds
+};
+
+/// Brings A from shared to Tensor Memory, where smaller elements become bytes.
+template <class Group>
+__device__ __forceinline__ void copyOperand(const GemmParams& p, const Chunk& chunk) {
+  const auto copySlices = [&](auto copy) {
+#pragma unroll 1
+    for (int32_t slice = 0; slice < chunk.slices; ++slice)
+      copy(chunk.tensorA + static_cast<uint32_t>(slice) * kSliceColumns,
+           layout::advanceDescriptor(chunk.a, static_cast<uint32_t>(slice) * layout::kMmaRowBytes));
+  };
+  constexpr int kCtas = Group::kCtaGroup;
+  if (p.expandedBitsA == 4) {
+    copySlices(ptx::tensorCopy128x256<kCtas, ptx::CopyFormat::From4Bits>);
+  } else if (p.expandedBitsA == 6) {
+    copySlices(ptx::tensorCopy128x256<kCtas, ptx::CopyFormat::From6Bits>);
+  } else {
+    copySlices(ptx::tensorCopy128x256<kCtas>);
+  }
+}
+
+/// Brings the scale factors of a chunk to Tensor Memory: the atoms of A, then those of B, row tiles of an atom side by side.
+/// `source`: shared memory, row tiles one behind the other.
+template <class Group>
+__device__ __forceinline__ void copyScales(const GemmParams& p, const Chunk& chunk, uint32_t source) {
+  const uint32_t atoms = scaleAtomsPerChunk(p.kind);
+  const auto copyAtom = [&](uint32_t destination, uint32_t from) {
+    ptx::tensorCopy32x128ToAllWindows<Group::kCtaGroup>(destination, layout::densePackedRowsDescriptor(from));
+  };
+  const uint32_t rowTilesB = static_cast<uint32_t>(p.scaleB.rowTiles);
+#pragma unroll 1
+  for (uint32_t atom = 0; atom < atoms; ++atom) {
+    copyAtom(chunk.scaleA + atom * kScaleAtomColumns, source + atom * kScaleAtomBytes);
+#pragma unroll 1
+    for (uint32_t tile = 0; tile < rowTilesB; ++tile)
+      copyAtom(chunk.scaleB + (atom * rowTilesB + tile) * kScaleAtomColumns,
+               source + (atoms * (1 + tile) + atom) * kScaleAtomBytes);
+  }
+}
+
+template <class Group, layout::MmaKind kKind>
+__device__ __forceinline__ void multiplyIn(const GemmParams& p, const Chunk& chunk) {
+  const auto multiplySlice = [&](uint32_t slice, auto a) {
+    const uint64_t b = layout::advanceDescriptor(chunk.b, slice * p.b.sliceBytes);
+    const bool accumulate = chunk.accumulates || slice != 0;
+    if constexpr (layout::isBlockScaled(kKind)) {
+      const uint32_t block = slice * scalesPerSlice(kKind), atom = block / kScaleAtomBlocks;
+      ptx::mmaScaled<kKind, Group::kCtaGroup>(
+          chunk.accumulator, a, b, layout::selectScaleByte(p.instructionDescriptor, block % kScaleAtomBlocks),
+          chunk.scaleA + atom * kScaleAtomColumns,
+          chunk.scaleB + atom * static_cast<uint32_t>(p.scaleB.rowTiles) * kScaleAtomColumns, accumulate);
+    } else {
+      ptx::mma<kKind, Group::kCtaGroup>(chunk.accumulator, a, b, p.instructionDescriptor, accumulate);
+    }
+  };
+  // The full chunk is unrolled: a thread that loops around every MMA cannot keep the tensor core busy.
+  const auto multiplySlices = [&](auto operandOf) {
+    if (chunk.slices == kChunkSlices) {
+#pragma unroll
+      for (uint32_t slice = 0; slice < kChunkSlices; ++slice) multiplySlice(slice, operandOf(slice));
+    } else {
+#pragma unroll 1
+      for (uint32_t slice = 0; slice < static_cast<uint32_t>(chunk.slices); ++slice) multiplySlice(slice, operandOf(slice));
+    }
+  };
+  if (p.tensorA) {
+    multiplySlices([&](uint32_t slice) { return ptx::TensorOperand{chunk.tensorA + slice * kSliceColumns}; });
+  } else {
+    multiplySlices([&](uint32_t slice) { return layout::advanceDescriptor(chunk.a, slice * p.a.sliceBytes); });
+  }
+}
+
+/// Kind and place of A are chosen once a chunk, which costs two branches among four instructions and saves a kernel for each.
+template <class Group>
+__device__ __forceinline__ void multiply(const GemmParams& p, const Chunk& chunk) {
+  using layout::MmaKind;
+  switch (p.kind) {
+    case MmaKind::F16:
+      return multiplyIn<Group, MmaKind::F16>(p, chunk);
+    case MmaKind::TF32:
+      return multiplyIn<Group, MmaKind::TF32>(p, chunk);
+    case MmaKind::F8F6F4:
+      return multiplyIn<Group, MmaKind::F8F6F4>(p, chunk);
+    case MmaKind::I8:
+      // The planner refuses it on sm_103a, whose assembler does not know it (PTX ISA 9.7.16.10).
+      if constexpr (ptx::kHasMmaI8) multiplyIn<Group, MmaKind::I8>(p, chunk);
+      return;
+    case MmaKind::MxF8F6F4:
+      return multiplyIn<Group, MmaKind::MxF8F6F4>(p, chunk);
+    case MmaKind::MxF4:
+      return multiplyIn<Group, MmaKind::MxF4>(p, chunk);
+    case MmaKind::NvF4:
+      return multiplyIn<Group, MmaKind::NvF4>(p, chunk);
+  }
+}
+
+}  // namespace shiftconv::gemm::sm100

@@ -1,0 +1,123 @@
+#include "common/gemm/sm100/operand_plan.hpp"
+
+#include <fmt/format.h>
+
+#include "common/numerics/codec.hpp"
+
+namespace shiftconv::gemm::sm100 {
+namespace {
+
+using layout::MapSwizzle;
+using layout::MapType;
+using layout::MmaKind;
+
+int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
+
+bool isPackedInShared(MmaKind kind) { return kind == MmaKind::MxF4 || kind == MmaKind::NvF4; }
+
+MapType mapType(MmaKind kind, NumberType type) {
+  if (isPackedInShared(kind)) return MapType::U8;
+  switch (numerics::storageBits(type)) {
+    case 4:
+      return MapType::U4Align16;
+    case 6:
+      return MapType::U6Align16;
+    case 16:
+      return MapType::U16;
+    case 32:
+      return MapType::F32;
+    default:
+      return MapType::U8;
+  }
+}
+
+}  // namespace
+
+int64_t chunkElements(MmaKind kind) {
+  switch (kind) {
+    case MmaKind::F16:
+      return 64;
+    case MmaKind::TF32:
+      return 32;
+    case MmaKind::MxF4:
+    case MmaKind::NvF4:
+      return 256;
+    default:
+      return 128;
+  }
+}
+
+std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand& operand, const char* name,
+                        const OperandShare& share, OperandParams& params, layout::TiledMap& map) {
+  const int64_t bits = numerics::storageBits(operand.type), inChunk = chunkElements(kind);
+  map = {};
+  map.type = mapType(kind, operand.type);
+  map.rank = 2;
+  const bool expanded = layout::isPadded(map.type);
+  if (operand.mnMajor && bits < 8)
+    return fmt::format("{} is {} with {} contiguous, but only types of 8, 16 and 32 bits can be transposed (PTX ISA table 52)",
+                       name, numerics::name(operand.type), name[0] == 'A' ? "M" : "N");
+  if (isPackedInShared(kind) && problem.k % 2 != 0)
+    return fmt::format("K is {}, but {} packs two elements of {} into a byte, so K has to be even", problem.k, toString(kind),
+                       name);
+  const int64_t alignment = expanded ? 32 : 16;
+  if (operand.pitch % alignment != 0)
+    return fmt::format("the pitch of {} is {} bytes, but tensor maps of its type need a multiple of {}", name, operand.pitch,
+                       alignment);
+  const int64_t line =
+      expanded ? numerics::packedBytes(operand.type, roundUp(problem.k, 128)) : lineBytes(problem, operand, share.rows);
+  if (operand.pitch < line)
+    return fmt::format("the pitch of {} is {} bytes, but a line has {}{}", name, operand.pitch, line,
+                       expanded ? " (tensor maps of packed 4- and 6-bit elements count in 128)" : "");
+
+  params = {};
+  params.mnMajor = operand.mnMajor;
+  params.stageBytes = static_cast<uint32_t>(share.stageRows) * kChunkBytes;
+  params.shareRows = static_cast<int32_t>(share.loadedRows);
+  map.swizzle = MapSwizzle::B128;
+  map.strides = {static_cast<uint64_t>(operand.pitch)};
+  const auto rows = static_cast<uint64_t>(share.rows), k = static_cast<uint64_t>(problem.k);
+  if (operand.mnMajor) {
+    const int64_t lineElements = static_cast<int64_t>(kChunkBytes) * 8 / bits;
+    const int64_t boxes = ceilDivide(share.loadedRows, lineElements);
+    if (share.loadedRows != share.stageRows && share.loadedRows % lineElements != 0)
+      return fmt::format("CTAs that share {} load {} columns each, but with {} contiguous {} a load has {}", name, share.loadedRows,
+                         name[0] == 'A' ? "M" : "N", numerics::name(operand.type), lineElements);
+    map.dims = {rows, k};
+    map.box = {static_cast<uint32_t>(lineElements), static_cast<uint32_t>(inChunk)};
+    if (bits == 32) map.swizzle = MapSwizzle::B128Atom32;
+    params.boxes = static_cast<int32_t>(boxes);
+    params.boxRows = static_cast<int32_t>(lineElements);
+    params.boxBytes = static_cast<uint32_t>(inChunk) * kChunkBytes;
+    params.stageBytes = static_cast<uint32_t>(ceilDivide(share.stageRows, lineElements)) * params.boxBytes;
+    params.chunkElements = static_cast<int32_t>(inChunk);
+    params.descriptor = layout::swizzle128MnMajorDescriptor(0, params.boxBytes, bits == 32);
+    params.sliceBytes = static_cast<uint32_t>(inChunk / kChunkSlices) * kChunkBytes;
+    return {};
+  }
+  const bool bytePairs = isPackedInShared(kind);
+  map.dims = {bytePairs ? k / 2 : expanded ? static_cast<uint64_t>(roundUp(problem.k, 128)) : k, rows};
+  params.chunkElements = static_cast<int32_t>(bytePairs ? inChunk / 2 : inChunk);
+  map.box = {static_cast<uint32_t>(params.chunkElements), static_cast<uint32_t>(share.loadedRows)};
+  params.boxes = 1;
+  params.boxRows = static_cast<int32_t>(share.loadedRows);
+  params.boxBytes = static_cast<uint32_t>(share.loadedRows) * kChunkBytes;
+  params.descriptor = layout::swizzle128KMajorDescriptor(0);
+  params.sliceBytes = layout::kMmaRowBytes;
+  return {};
+}
+
+layout::TiledMap scaleMap(const GemmProblem& problem, MmaKind kind, int64_t rows, int64_t rowTiles) {
+  const int64_t blocks = ceilDivide(problem.k, problem.blockSize);
+  const auto blockTiles = static_cast<uint64_t>(ceilDivide(blocks, layout::kScaleTileBlocks));
+  layout::TiledMap map;
+  map.type = MapType::U16;
+  map.rank = 3;
+  map.dims = {kScaleAtomBytes / 2, blockTiles, static_cast<uint64_t>(ceilDivide(rows, layout::kScaleTileRows))};
+  map.strides = {kScaleAtomBytes, kScaleAtomBytes * blockTiles};
+  map.box = {kScaleAtomBytes / 2, scaleAtomsPerChunk(kind), static_cast<uint32_t>(rowTiles)};
+  return map;
+}
+
+}  // namespace shiftconv::gemm::sm100

@@ -1,0 +1,29 @@
+// How one operand of a GEMM gets into shared memory: tensor map, boxes, matrix descriptor.
+#pragma once
+
+#include <string>
+
+#include "common/gemm/shape.hpp"
+#include "common/gemm/sm100/gemm_params.hpp"
+#include "common/layout/tensor_map.hpp"
+
+namespace shiftconv::gemm::sm100 {
+
+/// Elements of K in a chunk: 128 bytes of a row in shared memory.
+int64_t chunkElements(layout::MmaKind kind);
+
+/// The rows of an operand in a stage of one CTA, and how many of them one CTA of the cluster loads.
+struct OperandShare {
+  int64_t rows = 0;        ///< of the whole matrix: M or N
+  int64_t stageRows = 0;   ///< in a stage
+  int64_t loadedRows = 0;  ///< by one CTA
+};
+
+/// Empty, or the rule that stops it; `name` is "A" or "B".
+std::string planOperand(const GemmProblem& problem, layout::MmaKind kind, const Operand& operand, const char* name,
+                        const OperandShare& share, OperandParams& params, layout::TiledMap& map);
+
+/// Scale factors in 128x4 tiles, `rowTiles` of them for a tile.
+layout::TiledMap scaleMap(const GemmProblem& problem, layout::MmaKind kind, int64_t rows, int64_t rowTiles);
+
+}  // namespace shiftconv::gemm::sm100

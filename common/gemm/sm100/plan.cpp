@@ -1,0 +1,329 @@
+#include "common/gemm/sm100/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "common/gemm/sm100/operand_plan.hpp"
+#include "common/gemm/stages.hpp"
+#include "common/numerics/codec.hpp"
+
+namespace shiftconv::gemm::sm100 {
+namespace {
+
+using layout::MmaKind;
+
+int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
+
+constexpr std::array<int32_t, 5> kTileNs = {256, 192, 128, 64, 32};
+constexpr int64_t kFewestStages = 2;
+
+// Rates of a B200 per multiprocessor and clock, published measurements of others.
+constexpr double kMmaColumnsPerClock = 2;  // M = 128, 32 bytes of K, every kind
+constexpr double kSharedReadBytesPerClock = 128, kBulkWriteBytesPerClock = 120, kL2BytesPerClock = 70, kCopyBytesPerClock = 64;
+
+int64_t ctasOf(Grouping grouping) { return grouping == Grouping::Single ? 1 : 2; }
+int64_t ctaGroupOf(Grouping grouping) { return grouping == Grouping::Pair ? 2 : 1; }
+const char* nameOf(Grouping grouping) {
+  return grouping == Grouping::Single ? "single" : grouping == Grouping::Sharing ? "sharing" : "pair";
+}
+
+layout::MmaAccumulator accumulatorOf(NumberType type) {
+  return type == NumberType::F16   ? layout::MmaAccumulator::F16
+         : type == NumberType::S32 ? layout::MmaAccumulator::S32
+                                   : layout::MmaAccumulator::F32;
+}
+
+/// The choices that a candidate makes.
+struct Candidate {
+  Engine engine;
+  Grouping grouping;
+  Schedule schedule;
+  int32_t tileN;
+  int32_t splits;
+  bool resident;
+};
+
+/// What the problem says of the epilogue; binding adds the rest. f16 accumulators reach it as f32.
+EpilogueParams plannedEpilogue(const GemmProblem& p) {
+  EpilogueParams epilogue;
+  epilogue.rows = static_cast<int32_t>(p.m), epilogue.columns = static_cast<int32_t>(p.n);
+  epilogue.accumulatorType = p.accumulator == NumberType::S32 ? NumberType::S32 : NumberType::F32;
+  epilogue.outputType = p.output;
+  epilogue.outputBlock = p.outputBlock;
+  epilogue.outputPitch = p.outputPitch;
+  return epilogue;
+}
+
+std::string problemRefusal(const GemmProblem& p, const device::Properties& properties, MmaKind& kind) {
+  const int cc = properties.computeMajor * 10 + properties.computeMinor;
+  if (cc != 100 && cc != 103 && cc != 110)
+    return fmt::format("these kernels need tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", properties.name,
+                       properties.computeMajor, properties.computeMinor);
+  constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() - 2 * kMaximumTileN;
+  for (const auto& [name, extent] : {std::pair{"M", p.m}, {"N", p.n}, {"K", p.k}})
+    if (extent < 1 || extent > kLimit)
+      return fmt::format("{} is {}, but it must lie in [1, {}] (32-bit TMA coordinates)", name, extent, kLimit);
+  std::string why;
+  const std::optional<MmaKind> found = kindOf(p, why);
+  if (!found) return why;
+  kind = *found;
+  if (kind == MmaKind::I8 && cc == 103)
+    return fmt::format("{} has no kind::i8 (PTX ISA 9.7.16.10: sm_100a and sm_110a only)", properties.name);
+  if (const auto refused = epilogueRefusal(plannedEpilogue(p), kRowColumns); refused && p.outputBlock == 0) return *refused;
+  if (p.outputPitch < numerics::packedBytes(p.output, p.n))
+    return fmt::format("outputPitch: {} bytes do not hold {} columns of {}", p.outputPitch, p.n, numerics::name(p.output));
+  return {};
+}
+
+/// Rows go to memory by TMA, which moves 16 bytes at a time, where all of them have whole ones.
+layout::TiledMap outputMap(const GemmProblem& p) {
+  const int64_t bits = std::max(8, numerics::storageBits(p.output)), rowBytes = numerics::packedBytes(p.output, p.n);
+  layout::TiledMap map;
+  if (p.outputPitch % 16 != 0 || rowBytes % 16 != 0) return map;
+  const int32_t boxBytes = stagingBoxBytes(p.output, kRowColumns);
+  map.type = bits == 32 ? layout::MapType::U32 : bits == 16 ? layout::MapType::U16 : layout::MapType::U8;
+  map.rank = 2;
+  map.dims = {static_cast<uint64_t>(rowBytes * 8 / bits), static_cast<uint64_t>(p.m)};
+  map.strides = {static_cast<uint64_t>(p.outputPitch)};
+  map.box = {static_cast<uint32_t>(boxBytes * 8 / bits), 32};
+  map.swizzle = boxBytes == 128  ? layout::MapSwizzle::B128
+                : boxBytes == 64 ? layout::MapSwizzle::B64
+                : boxBytes == 32 ? layout::MapSwizzle::B32
+                                 : layout::MapSwizzle::None;
+  return map;
+}
+
+/// The limits of an instruction that a candidate's tile width meets.
+std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) {
+  if (c.tileN < kRowColumns || c.tileN > kMaximumTileN || c.tileN % kRowColumns != 0)
+    return fmt::format(
+        "tile_n is {}, but it has to be a multiple of {}, which the epilogue handles at once, up to {} (PTX ISA table 39)", c.tileN,
+        kRowColumns, kMaximumTileN);
+  if (layout::isBlockScaled(kind) && kScaleAtomRows % c.tileN != 0 && c.tileN % kScaleAtomRows != 0)
+    return fmt::format("tile_n is {}, but tiles of scale factors have 128 rows, so it has to be 32, 64, 128 or 256", c.tileN);
+  if (c.engine == Engine::TensorA && p.a.mnMajor)
+    return "A in Tensor Memory is always K-major, but M is contiguous in A (PTX ISA 9.7.16.10.4)";
+  if (c.resident && (c.splits > 1 || c.schedule == Schedule::LaunchControl))
+    return "resident weights need a CTA that stays in its columns: no split and no cluster launch control";
+  return {};
+}
+
+/// Everything but the launch; empty, or why the candidate is none.
+std::string planTile(const GemmProblem& p, MmaKind kind, const device::Properties& properties, const Candidate& c,
+                     std::optional<int32_t> stagesWanted, GemmPlan& plan) {
+  if (std::string why = tileRefusal(p, kind, c); !why.empty()) return why;
+  const int64_t ctas = ctasOf(c.grouping), group = ctaGroupOf(c.grouping);
+  GemmParams& params = plan.params;
+  params = {};
+  plan.problem = p;
+  plan.engine = c.engine, plan.grouping = c.grouping, plan.schedule = c.schedule;
+
+  const OperandShare shareA{p.m, kTileRows, kTileRows};
+  const OperandShare shareB{p.n, c.tileN / group, c.tileN / ctas};
+  for (const auto& [operand, name, share, operandParams, map] :
+       {std::tie(p.a, "A", shareA, params.a, plan.mapA), std::tie(p.b, "B", shareB, params.b, plan.mapB)})
+    if (std::string why = planOperand(p, kind, operand, name, share, operandParams, map); !why.empty()) return why;
+  const bool expands = layout::isPadded(plan.mapA.type) && c.engine == Engine::TensorA;
+  params.expandedBitsA = expands ? static_cast<uint8_t>(numerics::storageBits(p.a.type)) : uint8_t{0};
+
+  const bool scaled = layout::isBlockScaled(kind);
+  const int64_t atoms = scaleAtomsPerChunk(kind), rowTilesB = std::max<int64_t>(1, c.tileN / kScaleAtomRows);
+  plan.mapScaleA = plan.mapScaleB = {};
+  int64_t builtScales = 0;
+  if (scaled) {
+    const auto describeScales = [&](const Operand& operand, int64_t rows, int64_t rowTiles, ScaleParams& scale,
+                                    layout::TiledMap& map) {
+      scale.rows = static_cast<int32_t>(rows);
+      scale.blocks = static_cast<int32_t>(ceilDivide(p.k, p.blockSize));
+      scale.rowTiles = static_cast<int32_t>(rowTiles);
+      if (operand.scaleLayout == layout::ScaleFactorLayout::RowMajor) {
+        params.buildScales = true;
+        builtScales += rowTiles * atoms * kScaleAtomBytes;
+      } else {
+        map = scaleMap(p, kind, rows, rowTiles);
+      }
+    };
+    describeScales(p.a, p.m, 1, params.scaleA, plan.mapScaleA);
+    describeScales(p.b, p.n, rowTilesB, params.scaleB, plan.mapScaleB);
+  }
+  const int64_t scaleBytes = scaled ? atoms * (1 + rowTilesB) * kScaleAtomBytes : 0;
+
+  params.chunks = static_cast<int32_t>(ceilDivide(p.k, chunkElements(kind)));
+  params.lastChunkSlices =
+      static_cast<int32_t>(ceilDivide(p.k - (params.chunks - 1) * chunkElements(kind), chunkElements(kind) / kChunkSlices));
+  if (c.splits < 1 || c.splits > params.chunks)
+    return fmt::format("splits is {}, but the reduction has {} chunk(s) of {} elements", c.splits, params.chunks,
+                       chunkElements(kind));
+
+  // A stage and what is there besides.
+  plan.mapOutput = outputMap(p);
+  params.bulkOutput = plan.mapOutput.rank != 0;
+  const int64_t resident = c.resident ? params.chunks * int64_t{params.b.stageBytes} : 0;
+  constexpr int64_t kStaging = int64_t{kEpilogueWarpCount} * kStagingTiles * kStagingTileBytes;
+  SharedBudget shared;
+  shared.available = properties.sharedBytesPerBlock;
+  shared.fixed = layout::kSwizzle128AtomBytes /* see alignedShared */ + kControlBytes + resident + kStaging;
+  shared.stage = roundUp(params.a.stageBytes + (c.resident ? 0 : params.b.stageBytes) + scaleBytes, layout::kSwizzle128AtomBytes);
+  ColumnBudget columns;
+  columns.accumulator = roundUp(c.tileN, 32);
+  columns.stage = (c.engine == Engine::TensorA ? int64_t{kOperandColumns} : 0) +
+                  (scaled ? atoms * (1 + rowTilesB) * int64_t{kScaleAtomColumns} : 0);
+  const int64_t most = std::min<int64_t>(stagesWanted.value_or(kMaximumStages), kMaximumStages);
+  // Two accumulators where that leaves a stage for loading and one for multiplying.
+  columns.accumulators = 2;
+  if (columns.stages(most) < std::min<int64_t>(most, kFewestStages)) columns.accumulators = 1;
+  const int64_t stages = std::min({most, shared.stages(), columns.stages(most)});
+  if (stages < 1 || stages < stagesWanted.value_or(1))
+    return fmt::format(
+        "{} stage(s) do not fit: shared memory takes {} (a stage has {} bytes, {} of {} are taken besides), Tensor Memory {}",
+        stagesWanted.value_or(1), shared.stages(), shared.stage, shared.fixed, shared.available, columns.stages(most));
+
+  params.kind = kind;
+  params.accumulator = accumulatorOf(p.accumulator);
+  params.m = static_cast<int32_t>(p.m), params.n = static_cast<int32_t>(p.n);
+  params.tileN = c.tileN;
+  params.tilesDown = static_cast<int32_t>(ceilDivide(p.m, kTileRows * ctas));
+  params.tilesAcross = static_cast<int32_t>(ceilDivide(p.n, c.tileN));
+  params.splits = c.splits;
+  params.stages = static_cast<int32_t>(stages);
+  params.accumulators = static_cast<int32_t>(columns.accumulators);
+  params.accumulatorColumns = static_cast<uint32_t>(columns.accumulator);
+  params.stageColumns = static_cast<uint32_t>(columns.stage);
+  params.allocatedColumns = static_cast<uint32_t>(columns.allocated(stages));
+  params.stageBytes = static_cast<uint32_t>(shared.stage);
+  const int64_t loadedB = int64_t{params.b.boxes} * params.b.boxBytes * (c.grouping == Grouping::Sharing ? 2 : 1);
+  params.loadedBytes = static_cast<uint32_t>(
+      group * (int64_t{params.a.boxes} * params.a.boxBytes + (c.resident ? 0 : loadedB) + scaleBytes - builtScales));
+  params.residentBytes = static_cast<uint32_t>(c.resident ? group * loadedB * params.chunks : 0);
+  params.weightsResident = c.resident;
+  params.tensorA = c.engine == Engine::TensorA;
+  params.launchControl = c.schedule == Schedule::LaunchControl;
+  params.instructionDescriptor =
+      layout::instructionDescriptor({kind, p.a.type, p.b.type, params.accumulator, p.scale, p.a.mnMajor, p.b.mnMajor},
+                                    static_cast<uint32_t>(kTileRows * group), static_cast<uint32_t>(c.tileN));
+  params.epilogue = plannedEpilogue(p);
+  params.stagingOffset = static_cast<uint32_t>(stages * shared.stage + resident);
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(shared.used(stages));
+  return {};
+}
+
+/// Modelled clocks of the whole launch, bound by the slowest resource of a tile.
+void model(const device::Properties& properties, std::optional<uint32_t> clustersWanted, GemmPlan& plan) {
+  const GemmParams& p = plan.params;
+  const int64_t ctas = ctasOf(plan.grouping), group = ctaGroupOf(plan.grouping);
+  const double chunks = static_cast<double>(p.chunks) / p.splits, slices = chunks * kChunkSlices;
+  const double loaded = chunks * p.loadedBytes / static_cast<double>(group);
+  const double stageA = chunks * p.a.stageBytes, copies = plan.engine == Engine::TensorA ? stageA : 0;
+  const double reads =
+      (plan.engine == Engine::TensorA ? copies : stageA) + slices * p.tileN / static_cast<double>(group) * layout::kMmaRowBytes;
+  const double fromL2 = plan.grouping == Grouping::Sharing ? loaded - chunks * p.b.stageBytes / 2 : loaded;
+  const struct {
+    const char* name;
+    double clocks;
+  } resources[] = {{"tensor core", slices * p.tileN / kMmaColumnsPerClock},
+                   {"shared memory reads", reads / kSharedReadBytesPerClock},
+                   {"L2 to shared memory", fromL2 / kL2BytesPerClock},
+                   {"TMA writes to shared memory", loaded / kBulkWriteBytesPerClock},
+                   {"shared memory to Tensor Memory", copies / kCopyBytesPerClock}};
+  const auto* slowest = std::max_element(std::begin(resources), std::end(resources),
+                                         [](const auto& a, const auto& b) { return a.clocks < b.clocks; });
+  plan.modelledBound = slowest->name;
+
+  const int64_t columns = p.weightsResident ? p.tilesAcross : 1;
+  const int64_t units = int64_t{p.tilesDown} * (p.weightsResident ? 1 : p.tilesAcross) * p.splits;
+  const int64_t available = std::max<int64_t>(1, properties.multiprocessors / ctas / columns);
+  const int64_t clusters =
+      plan.schedule == Schedule::LaunchControl ? units : std::min<int64_t>(units, clustersWanted.value_or(available));
+  const double rounds = static_cast<double>(ceilDivide(units, std::min(clusters, available)));
+  const double waves = static_cast<double>(ceilDivide(columns * ctas, std::max<int64_t>(1, properties.multiprocessors)));
+  constexpr double kTileOverhead = 200;  // a pipeline that fills and drains, P 2.3
+  plan.modelledClocks = waves * (rounds * slowest->clocks + kTileOverhead * (p.splits > 1 ? 2 : 1) +
+                                 p.residentBytes / static_cast<double>(group) / kBulkWriteBytesPerClock);
+
+  plan.kernelName = fmt::format("gemm_sm100_{}", nameOf(plan.grouping));
+  plan.launch.grid = {static_cast<uint32_t>(clusters * ctas), static_cast<uint32_t>(columns), 1};
+  plan.launch.block = {gemmThreads(p.buildScales), 1, 1};
+  plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};
+  const auto accumulatorWords = static_cast<uint64_t>(units * ctas * p.tileN * kTileRows);
+  plan.partialBytes = p.splits > 1 ? accumulatorWords * sizeof(uint32_t) : 0;
+  plan.counterBytes = p.splits > 1 ? static_cast<uint64_t>(units / p.splits * ctas * 4) * sizeof(uint32_t) : 0;
+}
+
+}  // namespace
+
+std::string planGemm(const GemmProblem& problem, const device::Properties& properties, const GemmChoices& choices, GemmPlan& plan) {
+  MmaKind kind{};
+  if (std::string why = problemRefusal(problem, properties, kind); !why.empty()) return why;
+  if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
+
+  std::vector<int32_t> tileNs(kTileNs.begin(), kTileNs.end());
+  if (choices.tileN) tileNs = {*choices.tileN};
+  std::vector<Grouping> groupings{Grouping::Single, Grouping::Pair};
+  if (choices.grouping) groupings = {*choices.grouping};
+  std::vector<int32_t> splits{1, 2, 4, 8};
+  if (choices.splits)
+    splits = {*choices.splits};
+  else if (choices.residentWeights.value_or(false) || choices.schedule == Schedule::LaunchControl)
+    splits = {1};
+
+  // Ties go to the plain one: wide tiles, one CTA, no split.
+  std::string firstRefusal;
+  std::optional<GemmPlan> best;
+  for (const int32_t parts : splits)
+    for (const Grouping grouping : groupings)
+      for (const int32_t tileN : tileNs) {
+        const Candidate candidate{
+            choices.engine.value_or(Engine::SharedA), grouping, choices.schedule.value_or(Schedule::Static), tileN, parts,
+            choices.residentWeights.value_or(false)};
+        GemmPlan offered;
+        if (std::string why = planTile(problem, kind, properties, candidate, choices.stages, offered); !why.empty()) {
+          if (firstRefusal.empty()) firstRefusal = std::move(why);
+          continue;
+        }
+        model(properties, choices.clusters, offered);
+        if (!best || offered.modelledClocks < best->modelledClocks) best = std::move(offered);
+      }
+  if (!best) return firstRefusal;
+  plan = std::move(*best);
+  return {};
+}
+
+std::string GemmPlan::describe() const {
+  const GemmParams& p = params;
+  std::string text = fmt::format("problem    {}\n", gemm::describe(problem));
+  text += fmt::format("kernel     {}, {}\n", kernelName, toString(p.kind));
+  text += fmt::format("tile       {} rows x {} columns, {} x {} tiles{}\n", kTileRows * ctasOf(grouping), p.tileN, p.tilesDown,
+                      p.tilesAcross,
+                      p.splits > 1                          ? fmt::format(", the reduction in {} parts", p.splits)
+                      : schedule == Schedule::LaunchControl ? ", by cluster launch control"
+                                                            : "");
+  text += fmt::format("reduction  {} chunks of {} elements, {} slices in the last\n", p.chunks, chunkElements(p.kind),
+                      p.lastChunkSlices);
+  const auto loads = [](const OperandParams& o) {
+    return fmt::format("{} load(s) of {} bytes{}", o.boxes, o.boxBytes, o.mnMajor ? ", transposed" : "");
+  };
+  text += fmt::format("operands   A: {}{}; B: {}{}\n", loads(p.a), engine == Engine::TensorA ? ", to Tensor Memory" : "",
+                      loads(p.b), p.weightsResident ? ", resident" : "");
+  text += fmt::format("shared     {} stages of {} bytes, {} of {} in all\n", p.stages, p.stageBytes, launch.dynamicSharedBytes,
+                      p.weightsResident ? "stages and weights" : "stages");
+  text += fmt::format("Tensor Mem {} accumulator(s) of {} columns, {} of each stage, {} allocated\n", p.accumulators,
+                      p.accumulatorColumns, p.stageColumns, p.allocatedColumns);
+  text += fmt::format("launch     grid {}x{}, cluster {}, block {}, workspace {} bytes\n", launch.grid.x, launch.grid.y,
+                      launch.cluster.x, launch.block.x, partialBytes + counterBytes);
+  text +=
+      fmt::format("modelled   {:.0f} clocks, bound by {} (a model of B200, not a measurement)\n", modelledClocks, modelledBound);
+  return text;
+}
+
+std::vector<std::string> gemmWarpRoles(bool buildScales) {
+  std::vector<std::string> roles = {"load", "mma", "schedule", "idle", "epilogue 0", "epilogue 1", "epilogue 2", "epilogue 3"};
+  if (buildScales)
+    for (int warp = 0; warp < 4; ++warp) roles.push_back(fmt::format("scale factors {}", warp));
+  return roles;
+}
+
+}  // namespace shiftconv::gemm::sm100
