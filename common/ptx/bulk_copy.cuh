@@ -27,6 +27,15 @@ __device__ __forceinline__ void loadTile3d(uint32_t destination, const void* map
                : "memory");
 }
 
+__device__ __forceinline__ void loadTile5d(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3,
+                                           int32_t x4, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(
+          destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(barrier)
+      : "memory");
+}
+
 /// As loadTile2d, into the same offset of the shared memory of every CTA of the cluster whose rank is a bit of `ctas`; each of
 /// them has the whole box count towards its own barrier at the offset of `barrier`.
 __device__ __forceinline__ void loadTile2dMulticast(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier,
@@ -53,6 +62,15 @@ __device__ __forceinline__ void loadTile3dForPair(uint32_t destination, const vo
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 "
       "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(destination),
       "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(barrier)
+      : "memory");
+}
+
+__device__ __forceinline__ void loadTile5dForPair(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2,
+                                                  int32_t x3, int32_t x4, uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 "
+      "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(barrier)
       : "memory");
 }
 

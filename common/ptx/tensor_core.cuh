@@ -50,8 +50,9 @@ __device__ __forceinline__ void tensorCopy32x128ToAllWindows(uint32_t destinatio
 }
 
 /// Every 32-lane window of 8 columns moves down by one lane (lane i takes lane i+1); the last lane of a window is stale.
+template <int kCtas = 1>
 __device__ __forceinline__ void tensorShiftDown(uint32_t address) {
-  asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(address) : "memory");
+  asm volatile("tcgen05.shift.cta_group::%1.down [%0];" ::"r"(address), "n"(kCtas) : "memory");
 }
 
 // ---- Multiplication ----------------------------------------------------------------------------------------------------------
@@ -150,6 +151,34 @@ __device__ __forceinline__ void mmaMasked(uint32_t accumulator, TensorOperand a,
       "r"(disabledLanes.word[2]), "r"(disabledLanes.word[3]), "C"(detail::KindName<kKind>::kText),
       "C"(detail::ShiftName<kShift>::kText)
       : "memory");
+}
+
+/// D[M x N] = A * B^T (+ D when `accumulate`) in the lanes that the mask leaves enabled: bit b stands for lane b of each 32-lane
+/// window, of both CTAs of a pair.
+template <layout::MmaKind kKind, int kCtas = 1>
+__device__ __forceinline__ void mmaInLanes(uint32_t accumulator, TensorOperand a, uint64_t descriptorB, uint32_t instruction,
+                                           uint32_t disabledLanes, bool accumulate) {
+  if constexpr (kCtas == 1) {
+    asm volatile(
+        "{\n\t"
+        ".reg .pred accumulate;\n\t"
+        "setp.ne.u32 accumulate, %5, 0;\n\t"
+        "tcgen05.mma.cta_group::1.%6 [%0], [%1], %2, %3, {%4, %4, %4, %4}, accumulate;\n\t"
+        "}" ::"r"(accumulator),
+        "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(disabledLanes), "r"(static_cast<uint32_t>(accumulate)),
+        "C"(detail::KindName<kKind>::kText)
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n\t"
+        ".reg .pred accumulate;\n\t"
+        "setp.ne.u32 accumulate, %5, 0;\n\t"
+        "tcgen05.mma.cta_group::2.%6 [%0], [%1], %2, %3, {%4, %4, %4, %4, %4, %4, %4, %4}, accumulate;\n\t"
+        "}" ::"r"(accumulator),
+        "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(disabledLanes), "r"(static_cast<uint32_t>(accumulate)),
+        "C"(detail::KindName<kKind>::kText)
+        : "memory");
+  }
 }
 
 /// D[M x N] = (A * scaleA) * (B * scaleB)^T (+ D), block-scaled kinds, operand A in shared memory. `scaleA`, `scaleB`: Tensor

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "conv/plan/sm100/shift_stream_algorithm.hpp"
 #include "conv/plan/sm100/shift_window_algorithm.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
@@ -54,7 +55,7 @@ Status collect(const Problem& problem, const device::Properties& properties, std
 }  // namespace
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array<const Algorithm*, 1> table{&shiftWindowAlgorithm()};
+  static const std::array<const Algorithm*, 2> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm()};
   return table;
 }
 

@@ -28,7 +28,8 @@ struct BlockScale {
 ///                             * (filter[k,t,r,s,c] - filterZeroPoint)             with g = k / (K/groups)
 ///   v   = activation(alpha * channelScale[k] * sum + bias[k] + beta * residual[n,z,p,q,k])
 ///   out = convert(v * outScale) + outputZeroPoint,   amax = max |v|
-/// Taps that fall outside the image are skipped (they contribute exactly 0, also when the filter holds Inf or NaN).
+/// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
+/// skip them; shift_stream multiplies zeros and gives NaN.
 struct Problem {
   int64_t n = 0, d = 1, h = 0, w = 0, c = 0;
   int64_t k = 0, t = 1, r = 0, s = 0;

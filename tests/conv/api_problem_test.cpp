@@ -290,8 +290,9 @@ TEST(ApiProblem, DescriptionsReadBack) {
 }
 
 TEST(ApiSupport, AlgorithmsHaveNames) {
-  ASSERT_GE(shiftconv_algorithm_count(), 1);
-  EXPECT_STREQ(shiftconv_algorithm_name(0), "shift_window");
+  ASSERT_GE(shiftconv_algorithm_count(), 2);
+  EXPECT_STREQ(shiftconv_algorithm_name(0), "shift_stream");
+  EXPECT_STREQ(shiftconv_algorithm_name(1), "shift_window");
   for (int i = 0; i < shiftconv_algorithm_count(); ++i) EXPECT_NE(shiftconv_algorithm_name(i), nullptr);
   EXPECT_EQ(shiftconv_algorithm_name(-1), nullptr);
   EXPECT_EQ(shiftconv_algorithm_name(shiftconv_algorithm_count()), nullptr);
@@ -319,7 +320,9 @@ TEST_P(ApiRefusal, SaysWhy) {
                  SHIFTCONV_STATUS_UNSUPPORTED, GetParam().mentions);
   EXPECT_STREQ(reason, shiftconv_last_error());
   shiftconv_plan_t plan = nullptr;
-  EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, nullptr, &plan), SHIFTCONV_STATUS_UNSUPPORTED, GetParam().mentions);
+  shiftconv_plan_options_t options = SHIFTCONV_PLAN_OPTIONS_INIT;
+  options.algorithm = "shift_window";
+  EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, &options, &plan), SHIFTCONV_STATUS_UNSUPPORTED, GetParam().mentions);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -390,7 +393,7 @@ TEST(ApiSupport, WrongQuestions) {
   const auto properties = preset("B200");
   char reason[100];
   EXPECT_FAILURE(shiftconv_support(&problem, &properties, "winograd", reason, sizeof(reason), nullptr), SHIFTCONV_STATUS_NOT_FOUND,
-                 "known are shift_window");
+                 "known are shift_stream, shift_window");
   EXPECT_FAILURE(shiftconv_support(&problem, &properties, nullptr, reason, sizeof(reason), nullptr),
                  SHIFTCONV_STATUS_INVALID_ARGUMENT, "algorithm");
   EXPECT_FAILURE(shiftconv_support(&problem, nullptr, "shift_window", reason, sizeof(reason), nullptr),

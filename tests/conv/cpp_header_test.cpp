@@ -64,7 +64,7 @@ TEST(CppHeader, ComputesAConvolution) {
   EXPECT_TRUE(device.properties().emulated());
 
   const Plan plan(problem, device.properties());
-  EXPECT_EQ(plan.algorithm(), "shift_window");
+  EXPECT_EQ(plan.algorithm(), "shift_stream");
   EXPECT_NE(plan.describe().find(plan.kernelName()), std::string::npos);
   EXPECT_EQ(plan.workspaceBytes(), 0u);
   plan.prepare(device);

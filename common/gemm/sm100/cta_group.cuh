@@ -38,6 +38,10 @@ struct SingleCta {
   static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
     ptx::loadTile3d(destination, map, x0, x1, x2, barrier);
   }
+  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, int32_t x4,
+                              uint32_t barrier) {
+    ptx::loadTile5d(destination, map, x0, x1, x2, x3, x4, barrier);
+  }
   /// A load of what all CTAs of the cluster need.
   static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
     load(destination, map, x0, x1, barrier);
@@ -93,6 +97,10 @@ struct CtaPair {
   }
   static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
     ptx::loadTile3dForPair(destination, map, x0, x1, x2, barrier);
+  }
+  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, int32_t x4,
+                              uint32_t barrier) {
+    ptx::loadTile5dForPair(destination, map, x0, x1, x2, x3, x4, barrier);
   }
   static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
     load(destination, map, x0, x1, barrier);

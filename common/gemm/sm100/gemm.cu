@@ -216,7 +216,7 @@ class GemmCta {
         chunk.slices = number + 1 == p_.chunks ? p_.lastChunkSlices : kChunkSlices;
         chunk.accumulates = number != work.firstChunk;
         chunk.tensorA = stageColumns(stage);
-        if (p_.tensorA) copyOperand<Group>(p_, chunk);
+        if (p_.tensorA) copyOperand<Group>(p_.expandedBitsA, chunk.tensorA, chunk.a, chunk.slices);
         if (isScaled()) {
           chunk.scaleA = chunk.tensorA + (p_.tensorA ? kOperandColumns : 0);
           chunk.scaleB = chunk.scaleA + scaleAtomsPerChunk(p_.kind) * kScaleAtomColumns;

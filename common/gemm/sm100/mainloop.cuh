@@ -18,19 +18,19 @@ struct Chunk {
   bool accumulates;  ///< onto what the accumulator holds
 };
 
-/// Brings A from shared to Tensor Memory, where smaller elements become bytes.
+/// Brings `slices` slices of an operand from shared to Tensor Memory. Elements of `expandedBits` (4 or 6) become bytes; 0: none do.
 template <class Group>
-__device__ __forceinline__ void copyOperand(const GemmParams& p, const Chunk& chunk) {
+__device__ __forceinline__ void copyOperand(uint8_t expandedBits, uint32_t destination, uint64_t source, int32_t slices) {
   const auto copySlices = [&](auto copy) {
 #pragma unroll 1
-    for (int32_t slice = 0; slice < chunk.slices; ++slice)
-      copy(chunk.tensorA + static_cast<uint32_t>(slice) * kSliceColumns,
-           layout::advanceDescriptor(chunk.a, static_cast<uint32_t>(slice) * layout::kMmaRowBytes));
+    for (int32_t slice = 0; slice < slices; ++slice)
+      copy(destination + static_cast<uint32_t>(slice) * kSliceColumns,
+           layout::advanceDescriptor(source, static_cast<uint32_t>(slice) * layout::kMmaRowBytes));
   };
   constexpr int kCtas = Group::kCtaGroup;
-  if (p.expandedBitsA == 4) {
+  if (expandedBits == 4) {
     copySlices(ptx::tensorCopy128x256<kCtas, ptx::CopyFormat::From4Bits>);
-  } else if (p.expandedBitsA == 6) {
+  } else if (expandedBits == 6) {
     copySlices(ptx::tensorCopy128x256<kCtas, ptx::CopyFormat::From6Bits>);
   } else {
     copySlices(ptx::tensorCopy128x256<kCtas>);

@@ -14,6 +14,8 @@ using layout::MmaKind;
 int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
+}  // namespace
+
 bool isPackedInShared(MmaKind kind) { return kind == MmaKind::MxF4 || kind == MmaKind::NvF4; }
 
 MapType mapType(MmaKind kind, NumberType type) {
@@ -31,8 +33,6 @@ MapType mapType(MmaKind kind, NumberType type) {
       return MapType::U8;
   }
 }
-
-}  // namespace
 
 int64_t chunkElements(MmaKind kind) {
   switch (kind) {

@@ -9,6 +9,11 @@
 
 namespace shiftconv::gemm::sm100 {
 
+/// Two 4-bit elements share a byte of shared memory; the other kinds give every element one or more.
+bool isPackedInShared(layout::MmaKind kind);
+/// How a tensor map counts an operand's elements; packed kinds are loaded as bytes.
+layout::MapType mapType(layout::MmaKind kind, NumberType type);
+
 /// Elements of K in a chunk: 128 bytes of a row in shared memory.
 int64_t chunkElements(layout::MmaKind kind);
 

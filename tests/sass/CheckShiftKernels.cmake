@@ -1,6 +1,7 @@
-# cmake -P script: every kernel in a shift_window cubin multiplies with operand A in Tensor Memory, shifts it with
-# .ashift on some MMAs and not on others (the last tap), fills Tensor Memory the way its name says, and keeps its
-# variables in registers. Arguments: DISASSEMBLER CUBIN.
+# cmake -P script: every kernel in a cubin of shift_window or shift_stream multiplies with operand A in Tensor Memory, never in
+# shared memory; shifts it as its name says (shift_window: with .ashift on some MMAs and not on others, the last taps; shift_stream:
+# by instructions of their own); fills Tensor Memory the way its name says; and keeps its variables in registers.
+# Arguments: DISASSEMBLER CUBIN.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -35,11 +36,17 @@ while(listing MATCHES "\\.section[ \t]+\\.text\\.([A-Za-z0-9_]+)")
   string(FIND "${listing}" "//--------------------- .text." end)
   string(SUBSTRING "${listing}" 0 ${end} code)
 
-  require(${kernel} "${code}" "UTCHMMA\\.ASHIFT tmem UR[0-9]+ , gdesc " "MMA with .ashift and A in Tensor Memory")
-  require(${kernel} "${code}" "UTCHMMA tmem UR[0-9]+ , gdesc " "MMA without .ashift and A in Tensor Memory")
-  forbid(${kernel} "${code}" "UTCHMMA[.A-Z0-9]* gdesc[^\n]*" "MMA with A in shared memory")
+  require(${kernel} "${code}" "UTC[A-Z]*MMA[.A-Z0-9]* tmem UR[0-9]+ , gdesc " "MMA without .ashift and A in Tensor Memory")
+  forbid(${kernel} "${code}" "UTC[A-Z]*MMA[.A-Z0-9]* gdesc[^\n]*" "MMA with A in shared memory")
+  if(kernel MATCHES "^shift_stream")
+    require(${kernel} "${code}" "UTCSHIFT" "shift of Tensor Memory")
+    forbid(${kernel} "${code}" "MMA[.A-Z0-9]*\\.ASHIFT[^\n]*" "MMA with .ashift")
+  else()
+    require(${kernel} "${code}" "UTCHMMA\\.ASHIFT tmem UR[0-9]+ , gdesc " "MMA with .ashift and A in Tensor Memory")
+    require(${kernel} "${code}" "UTCHMMA tmem UR[0-9]+ , gdesc " "MMA without .ashift and A in Tensor Memory")
+  endif()
   forbid(${kernel} "${code}" "(LDL|STL)[ .][^\n]*" "local memory")
-  if(kernel MATCHES "_cp$")
+  if(kernel MATCHES "_cp$|^shift_stream")
     require(${kernel} "${code}" "UTCCP[.A-Z0-9]* tmem" "copy from shared to Tensor Memory")
   else()
     require(${kernel} "${code}" "STTM[.a-z0-9]* tmem" "store of registers to Tensor Memory")

@@ -1,0 +1,501 @@
+// shift_stream: implicit-GEMM forward convolution in which every input row is copied to Tensor Memory once and feeds all R*S taps.
+//
+// GEMM view: M = output pixels, N = output channels K, reduction over (t, r, s, c). Input rows stream down the image. An input row
+// that lies in Tensor Memory, one pixel a lane, is multiplied by the taps (r, s = 0) of all filter rows r, each into the
+// accumulator of the output row that it belongs to; then tcgen05.shift moves it by one pixel, every lane taking its upper
+// neighbour's, and the taps (r, s = 1) follow, and so on. The accumulators of at most R output rows are live at once.
+//
+// NOTES
+//  - A window of 32 lanes is a strip of one image row, loaded as a box that may begin or end outside of the image, where it is
+//  filled
+//    with zeros: padding needs no masks and may be of any width. Rows above and below the image are left out where that leaves
+//    every output row something to begin with; a 3-D filter loads its depth taps one after the other, outside ones as zeros.
+//  - A shift leaves the last lane of a window as it was. Lanes with such stale rows are disabled, except with the first tap, so
+//  that
+//    every lane's accumulator holds a number; the sums of lanes 33-S.. mean nothing and are not stored.
+//  - mma -> shift, shift -> mma and cp -> mma of one thread are ordered, whatever the accumulators (PTX ISA 9.7.16.6.2); mma -> cp
+//    into the same slot is not: hence the commit behind a row's last MMA. `.ashift` would be ordered against MMAs of its own
+//    accumulator only, so it cannot be used here.
+//  - Slices are the outer loop: while the shift of one slice is on its way the MMAs of the next ones keep the tensor core busy.
+//  - Filters stay in shared memory if they fit; else the taps of a row are loaded again for every input row.
+//  - Block-scaled kinds: warps of their own arrange the scale factors of pixels beside the rows, which move along with them (see
+//    shift_stream_scales.cuh). Those of the filter stay in shared memory, and in Tensor Memory if there is room; else a ring of two
+//    tap columns takes them in turn. These kinds have no lane masks: stale lanes are multiplied and not stored.
+//  - K above tileN: blockIdx.y selects the pass; rows are copied again for each, because the shifts consume them.
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/store.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/sm100/mainloop.cuh"
+#include "common/gemm/tile_schedule.cuh"
+#include "conv/kernels/sm100/shift_stream_columns.cuh"
+#include "conv/kernels/sm100/shift_stream_rows.cuh"
+#include "conv/kernels/sm100/shift_stream_scales.cuh"
+
+namespace shiftconv::kernels {
+namespace {
+
+using gemm::RingPosition;
+
+// ---- Roles -------------------------------------------------------------------------------------------------------------------
+enum Warp : uint32_t {
+  kOperandLoadWarp = 0,  // TMA of activations
+  kMmaWarp = 1,          // tcgen05.cp, tcgen05.mma, tcgen05.shift; owns the Tensor Memory allocation
+  kFilterLoadWarp = 2,   // TMA of filters
+  kEpilogueWarps = 4,    // 4..7: warp w may touch Tensor Memory lanes 32*(w%4).. only (PTX ISA 9.7.16.8.1)
+  kScaleWarps = 8,       // 8..11, of block-scaled kernels
+};
+constexpr uint32_t kScaleWarpCount = 4;
+
+// ---- Shared memory -----------------------------------------------------------------------------------------------------------
+template <class Group>
+struct Control {
+  gemm::Pipeline<kStreamMaximumOperandStages, Group::kArrivals> operands;     // input rows in shared memory
+  gemm::Pipeline<kStreamMaximumSlots> slots;                                  // input rows in Tensor Memory; full is not used
+  gemm::Pipeline<kStreamMaximumFilterStages, Group::kArrivals> filters;       // taps in shared memory, as they stream by
+  gemm::Pipeline<1, Group::kArrivals> residentFilter;                         // all taps of the pass; never released
+  gemm::Pipeline<kStreamMaximumAccumulators, Group::kArrivals> accumulators;  // output rows
+  gemm::Pipeline<1, Group::kArrivals> filterScales;                           // all of the pass in shared memory; never released
+  gemm::Pipeline<kStreamMaximumScaleEntries> scaleEntries;                    // a ring in Tensor Memory; full is not used
+  uint32_t tensorMemory;
+};
+
+// ---- One CTA -----------------------------------------------------------------------------------------------------------------
+template <class Group, bool kScaled>
+class ShiftStreamCta {
+ public:
+  __device__ ShiftStreamCta(const CUtensorMap& inputMap, const CUtensorMap& filterMap, const ShiftStreamParams& params)
+      : inputMap_(inputMap), filterMap_(filterMap), p_(params) {
+    extern __shared__ uint8_t dynamicShared[];
+    static_assert(sizeof(Control<Group>) <= kStreamControlBytes, "the planner reserves kStreamControlBytes in front of the stages");
+    control_ = &gemm::alignedShared<Control<Group>>(dynamicShared);
+    operandStages_ = ptx::sharedAddress(control_) + kStreamControlBytes;
+    filterStages_ = operandStages_ + static_cast<uint32_t>(p_.operandStages) * p_.operandStageBytes;
+    filterScales_ = filterStages_ + static_cast<uint32_t>(p_.filterStages) * p_.filterStageBytes;
+    tiles_ = {static_cast<int32_t>(blockIdx.x) / Group::kCtas, static_cast<int32_t>(gridDim.x) / Group::kCtas, p_.tiles};
+    firstOutputChannel_ = static_cast<int32_t>(blockIdx.y) * p_.tileN;
+  }
+
+  __device__ void run() {
+    const uint32_t warp = threadIdx.x / 32;
+    if (warp == kOperandLoadWarp && ptx::electOne()) initialiseBarriers();
+    accumulators_ = gemm::sm100::enter<Group>(control_->tensorMemory, p_.allocatedColumns, warp == kMmaWarp);
+    slots_ = accumulators_ + static_cast<uint32_t>(p_.accumulators) * p_.accumulatorColumns;
+    scaleEntries_ = slots_ + static_cast<uint32_t>(p_.slots) * p_.slotColumns;
+    if (warp == kOperandLoadWarp) {
+      if (ptx::electOne()) loadOperands();
+    } else if (warp == kMmaWarp) {
+      if (Group::isLeader() && ptx::electOne()) multiply();
+    } else if (warp == kFilterLoadWarp) {
+      if (ptx::electOne()) loadFilter();
+    } else if (warp >= kEpilogueWarps && warp < kScaleWarps) {
+      drain(warp % 4);
+    } else if (kScaled && warp >= kScaleWarps) {
+      arrangeScales();
+    }
+    gemm::sm100::leave<Group>(accumulators_, p_.allocatedColumns, warp == kMmaWarp);
+  }
+
+ private:
+  // ---- Setup -------------------------------------------------------------------------------------------------------------------
+  __device__ void initialiseBarriers() {
+    constexpr uint32_t kArranging = kScaled ? Group::kCtaGroup * kScaleWarpCount : 0;
+    control_->operands.initialise(p_.operandStages, 1 + kArranging, 1);
+    if constexpr (kScaled) {
+      control_->filterScales.initialise(1, kArranging, 1);
+      if (!p_.scalesResident) control_->scaleEntries.initialise(p_.scaleEntries, 1, 1);
+    }
+    control_->slots.initialise(p_.slots, 1, 1);
+    if (!p_.filterResident) control_->filters.initialise(p_.filterStages, 1, 1);
+    control_->residentFilter.initialise(1, 1, 1);
+    control_->accumulators.initialise(p_.accumulators, 1, Group::kCtaGroup * kStreamWindows);
+    ptx::fenceMbarrierInit();
+  }
+
+  // ---- Places ------------------------------------------------------------------------------------------------------------------
+  __device__ uint32_t operandStage(const RingPosition& stage) const {
+    return operandStages_ + static_cast<uint32_t>(stage.index) * p_.operandStageBytes;
+  }
+  __device__ uint32_t stageScales(const RingPosition& stage) const { return operandStage(stage) + kStreamRowBytes; }
+  __device__ uint32_t filterStage(int32_t index) const {
+    return filterStages_ + static_cast<uint32_t>(index) * p_.filterStageBytes;
+  }
+  __device__ uint32_t slot(const RingPosition& position) const {
+    return slots_ + static_cast<uint32_t>(position.index) * p_.slotColumns;
+  }
+  /// The scale factors of tap (r, s) of a run: shared memory, where tap columns follow one another.
+  __device__ uint32_t filterScaleTile(int32_t run, int32_t r, int32_t s) const {
+    const int32_t tile = (run * p_.filterWidth + s) * p_.filterHeight + r;
+    return filterScales_ + static_cast<uint32_t>(tile * p_.filterScales.rowTiles) * scaleTileBytes(p_.kind);
+  }
+  /// The same in Tensor Memory, in an entry.
+  __device__ uint32_t scaleColumns(int32_t entry, int32_t r) const {
+    const int32_t tile = entry * p_.filterHeight + r;
+    return scaleEntries_ + static_cast<uint32_t>(tile * p_.filterScales.rowTiles) * scaleTileColumns(p_.kind);
+  }
+  __device__ int32_t slicesOf(int32_t chunk) const {
+    return chunk + 1 == p_.channelChunks ? p_.lastChunkSlices : gemm::sm100::kChunkSlices;
+  }
+
+  __device__ int32_t firstWindowOf(int32_t tile) const {
+    return (tile % p_.tilesPerBlock * Group::kCtas + static_cast<int32_t>(Group::rank())) * kStreamWindows;
+  }
+  /// Calls body(t, contribution) for every step of a tile that contributes to something.
+  template <class Body>
+  __device__ void forEachStep(const RowBlock& block, Body&& body) const {
+#pragma unroll 1
+    for (int32_t t = block.begin; t < block.end; ++t) {
+      const Contribution rows = contribution(p_, block, t);
+      if (rows.count > 0) body(t, rows);
+    }
+  }
+  /// Calls body(depthTap, chunk) for everything that is loaded of an input row.
+  template <class Body>
+  __device__ void forEachRun(Body&& body) const {
+#pragma unroll 1
+    for (int32_t depthTap = 0; depthTap < p_.filterDepth; ++depthTap)
+#pragma unroll 1
+      for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) body(depthTap, chunk);
+  }
+
+  // ---- Activations: global -> shared: one thread -------------------------------------------------------------------------------
+  __device__ void loadOperands() const {
+    ptx::prefetchTensorMap(&inputMap_);
+    RingPosition stage;
+    for (const int32_t tile : tiles_) {
+      const RowBlock block = rowBlock(p_, tile);
+      const int32_t firstWindow = firstWindowOf(tile);
+      Strip strips[kStreamWindows];  // those behind the last window belong to an image that does not exist: zeros
+#pragma unroll
+      for (int32_t w = 0; w < kStreamWindows; ++w) strips[w] = strip(p_, firstWindow + w);
+      forEachStep(block, [&](int32_t t, const Contribution&) {
+        const int32_t row = block.firstInputRow + t * p_.dilationH;
+        forEachRun([&](int32_t depthTap, int32_t chunk) {
+          control_->operands.awaitEmpty(stage);
+          if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), Group::kCtaGroup * kStreamRowBytes);
+          const uint32_t full = Group::atLeader(control_->operands.full(stage));
+#pragma unroll
+          for (int32_t w = 0; w < kStreamWindows; ++w)
+            Group::load(operandStage(stage) + static_cast<uint32_t>(w) * kStreamWindowBytes, &inputMap_, chunk * p_.chunkElements,
+                        strips[w].column - p_.padLeft, row,
+                        strips[w].depth * p_.strideDepth + depthTap * p_.dilationDepth - p_.padFront, strips[w].image, full);
+          stage.advance(p_.operandStages);
+        });
+      });
+    }
+    control_->operands.awaitReleases(stage, p_.operandStages);
+  }
+
+  // ---- Filters: global -> shared: one thread -----------------------------------------------------------------------------------
+  __device__ void loadTap(int32_t index, int32_t depthTap, int32_t chunk, int32_t r, int32_t s, uint32_t full) const {
+    const int32_t share = p_.tileN / Group::kCtaGroup;
+    Group::load(filterStage(index), &filterMap_, chunk * p_.chunkElements, (depthTap * p_.filterHeight + r) * p_.filterWidth + s,
+                firstOutputChannel_ + static_cast<int32_t>(Group::rank()) * share, full);
+  }
+
+  __device__ void loadFilter() const {
+    ptx::prefetchTensorMap(&filterMap_);
+    if (p_.filterResident) {
+      if (tiles_.own() != 0) loadResidentFilter();
+      return;
+    }
+    RingPosition stage;
+    for (const int32_t tile : tiles_) {
+      const RowBlock block = rowBlock(p_, tile);
+      forEachStep(block, [&](int32_t t, const Contribution& rows) {
+        forEachRun([&](int32_t depthTap, int32_t chunk) {
+#pragma unroll 1
+          for (int32_t s = 0; s < p_.filterWidth; ++s)
+#pragma unroll 1
+            for (int32_t i = 0; i < rows.count; ++i) {
+              control_->filters.awaitEmpty(stage);
+              if (Group::isLeader())
+                ptx::mbarrierArriveExpectBytes(control_->filters.full(stage), Group::kCtaGroup * p_.filterStageBytes);
+              loadTap(stage.index, depthTap, chunk, t - (rows.first + i) * p_.strideH, s,
+                      Group::atLeader(control_->filters.full(stage)));
+              stage.advance(p_.filterStages);
+            }
+        });
+      });
+    }
+    control_->filters.awaitReleases(stage, p_.filterStages);
+  }
+
+  /// Taps in the order (t, chunk, r, s).
+  __device__ void loadResidentFilter() const {
+    const RingPosition once;
+    if (Group::isLeader())
+      ptx::mbarrierArriveExpectBytes(control_->residentFilter.full(once),
+                                     Group::kCtaGroup * static_cast<uint32_t>(p_.filterStages) * p_.filterStageBytes);
+    const uint32_t full = Group::atLeader(control_->residentFilter.full(once));
+    int32_t index = 0;
+    forEachRun([&](int32_t depthTap, int32_t chunk) {
+#pragma unroll 1
+      for (int32_t r = 0; r < p_.filterHeight; ++r)
+#pragma unroll 1
+        for (int32_t s = 0; s < p_.filterWidth; ++s) loadTap(index++, depthTap, chunk, r, s, full);
+    });
+  }
+
+  // ---- Scale factors: global -> shared: four warps -----------------------------------------------------------------------------
+  __device__ void arrangeScales() const {
+    const uint32_t thread = threadIdx.x - kScaleWarps * 32, lane = thread % 32;
+    const auto publish = [&](uint32_t barrier) {
+      ptx::fenceProxyAsyncShared();
+      __syncwarp();
+      if (lane == 0) Group::arriveAtLeader(barrier);
+    };
+    if (tiles_.own() == 0) return;
+    int32_t run = 0;
+    forEachRun([&](int32_t depthTap, int32_t chunk) {
+#pragma unroll 1
+      for (int32_t r = 0; r < p_.filterHeight; ++r)
+#pragma unroll 1
+        for (int32_t s = 0; s < p_.filterWidth; ++s)
+          arrangeFilterScales(p_, (depthTap * p_.filterHeight + r) * p_.filterWidth + s, chunk, firstOutputChannel_,
+                              filterScaleTile(run, r, s), thread);
+      ++run;
+    });
+    publish(control_->filterScales.full(RingPosition{}));
+
+    RingPosition stage;
+    for (const int32_t tile : tiles_) {
+      const RowBlock block = rowBlock(p_, tile);
+      const Strip place = strip(p_, firstWindowOf(tile) + static_cast<int32_t>(thread / 32));
+      forEachStep(block, [&](int32_t t, const Contribution&) {
+        forEachRun([&](int32_t depthTap, int32_t chunk) {
+          control_->operands.awaitEmpty(stage);
+          arrangeInputScales(p_, place, block.firstInputRow + t * p_.dilationH, depthTap, chunk, stageScales(stage), thread);
+          publish(control_->operands.full(stage));
+          stage.advance(p_.operandStages);
+        });
+      });
+    }
+  }
+
+  // ---- The tensor core: one thread ---------------------------------------------------------------------------------------------
+  /// Goes through all input rows ahead of the MMAs and brings them from shared to Tensor Memory.
+  struct Copier {
+    RingPosition stage, slot;
+    int64_t left;  // rows to go
+    int32_t chunk = 0;
+  };
+  __device__ int64_t ownRuns() const {
+    int64_t steps = 0;
+    for (const int32_t tile : tiles_) {
+      const RowBlock block = rowBlock(p_, tile);
+      steps += stepsBefore(p_, block.end) - stepsBefore(p_, block.begin);
+    }
+    return steps * p_.filterDepth * p_.channelChunks;
+  }
+  __device__ void copyNext(Copier& copier) const {
+    if (copier.left == 0) return;
+    control_->operands.awaitFull(copier.stage);
+    control_->slots.awaitEmpty(copier.slot);
+    ptx::tensorFenceAfterThreadSync();
+    gemm::sm100::copyOperand<Group>(p_.expandedBitsA, slot(copier.slot),
+                                    layout::swizzle128KMajorDescriptor(operandStage(copier.stage)), slicesOf(copier.chunk));
+    if constexpr (kScaled)
+      copyScaleTiles<Group>(p_.kind, static_cast<uint32_t>(p_.scaleCopies), slot(copier.slot) + gemm::sm100::kOperandColumns,
+                            stageScales(copier.stage));
+    Group::commitRelease(control_->operands.empty(copier.stage));
+    copier.stage.advance(p_.operandStages);
+    copier.slot.advance(p_.slots);
+    copier.chunk = copier.chunk + 1 == p_.channelChunks ? 0 : copier.chunk + 1;
+    --copier.left;
+  }
+
+  /// The filter's scale factors of a tap column, for `count` filter rows r = first, first - step .., to an entry.
+  __device__ void copyFilterScales(int32_t entry, int32_t run, int32_t s, int32_t first, int32_t step, int32_t count) const {
+#pragma unroll 1
+    for (int32_t i = 0, r = first; i < count; ++i, r -= step)
+      copyScaleTiles<Group>(p_.kind, static_cast<uint32_t>(p_.filterScales.rowTiles), scaleColumns(entry, r),
+                            filterScaleTile(run, r, s));
+  }
+  __device__ void copyAllFilterScales() const {
+    int32_t run = 0;
+    forEachRun([&](int32_t, int32_t) {
+#pragma unroll 1
+      for (int32_t s = 0; s < p_.filterWidth; ++s)
+        copyFilterScales(run * p_.filterWidth + s, run, s, p_.filterHeight - 1, 1, p_.filterHeight);
+      ++run;
+    });
+  }
+  /// Every factor takes its neighbour's, behind the MMAs of all slices.
+  __device__ void shiftScales(uint32_t address) const {
+#pragma unroll 1
+    for (uint32_t column = 0; column < scaleTileColumns(p_.kind); column += gemm::sm100::kSliceColumns)
+      ptx::tensorShiftDown<Group::kCtaGroup>(address + column);
+  }
+
+  __device__ void multiply() const {
+    Copier copier;
+    copier.left = ownRuns();
+    RingPosition slotUse, filter, opened, closed;  // opened, closed: accumulators that rows have been given and have left
+    if (p_.filterResident && tiles_.own() != 0) control_->residentFilter.awaitFull(RingPosition{});
+    if constexpr (kScaled) {
+      if (tiles_.own() != 0) control_->filterScales.awaitFull(RingPosition{});
+      if (tiles_.own() != 0 && p_.scalesResident) copyAllFilterScales();
+    }
+    RingPosition scaleEntry;
+    copyNext(copier);
+    for (const int32_t tile : tiles_) {
+      const RowBlock block = rowBlock(p_, tile);
+      int32_t rowsOpened = 0;
+      forEachStep(block, [&](int32_t t, const Contribution& rows) {
+        for (; rowsOpened < rows.first + rows.count; ++rowsOpened) {
+          control_->accumulators.awaitEmpty(opened);
+          opened.advance(p_.accumulators);
+        }
+        // Rows whose first step inside of the image is this one.
+        const int32_t newest = rows.first + rows.count - 1;
+        const int32_t fresh = t == block.begin ? 0 : newest * p_.strideH == t ? rows.count - 1 : rows.count;
+        int32_t run = 0;
+        forEachRun([&](int32_t, int32_t chunk) {
+          if (p_.copiesAhead) copyNext(copier);
+          ptx::tensorFenceAfterThreadSync();  // behind the readers of the accumulators
+          TapColumn column;
+          column.accumulators = accumulators_;
+          column.filters = filterStages_;
+          column.operand = slot(slotUse);
+          column.slices = slicesOf(chunk);
+          column.accumulator = closed.index;
+          column.count = rows.count;
+          const int32_t firstTap = t - rows.first * p_.strideH;  // filter row of the first output row
+#pragma unroll 1
+          for (int32_t s = 0; s < p_.filterWidth; ++s) {
+            column.freshFrom = run == 0 && s == 0 ? fresh : rows.count;
+            column.shifts = s + 1 < p_.filterWidth;
+            column.staleLanes = s == 0 ? 0 : ~0u << (kStreamWindowPixels - s);
+            if constexpr (kScaled) {
+              if (!p_.scalesResident) {
+                control_->scaleEntries.awaitEmpty(scaleEntry);
+                ptx::tensorFenceAfterThreadSync();
+                copyFilterScales(scaleEntry.index, run, s, firstTap, p_.strideH, rows.count);
+              }
+              const uint32_t tapColumns = static_cast<uint32_t>(p_.filterScales.rowTiles) * scaleTileColumns(p_.kind);
+              column.scaleA = column.operand + gemm::sm100::kOperandColumns +
+                              (p_.scaleCopies == 1 ? 0 : static_cast<uint32_t>(s) * gemm::sm100::kScaleAtomColumns);
+              column.scaleB = scaleColumns(p_.scalesResident ? run * p_.filterWidth + s : scaleEntry.index, firstTap);
+              column.scaleStepB = 0u - static_cast<uint32_t>(p_.strideH) * tapColumns;
+            }
+            if (p_.filterResident) {
+              column.filter = (run * p_.filterHeight + firstTap) * p_.filterWidth + s;
+              column.filterStep = -p_.strideH * p_.filterWidth;
+              multiplyColumn<Group, kScaled>(p_, column);
+            } else {
+              column.filter = filter.index;
+              column.filterStep = 1;
+              RingPosition tap = filter;
+#pragma unroll 1
+              for (int32_t i = 0; i < rows.count; ++i) {
+                control_->filters.awaitFull(tap);
+                tap.advance(p_.filterStages);
+              }
+              ptx::tensorFenceAfterThreadSync();
+              multiplyColumn<Group, kScaled>(p_, column);
+#pragma unroll 1
+              for (int32_t i = 0; i < rows.count; ++i) {
+                Group::commitRelease(control_->filters.empty(filter));
+                filter.advance(p_.filterStages);
+              }
+            }
+            if constexpr (kScaled) {
+              if (!p_.scalesResident) {
+                ptx::tensorCommit<Group::kCtaGroup>(control_->scaleEntries.empty(scaleEntry));
+                scaleEntry.advance(p_.scaleEntries);
+              }
+              if (column.shifts && p_.scaleCopies == 1) shiftScales(column.scaleA);
+            }
+          }
+          ptx::tensorCommit<Group::kCtaGroup>(control_->slots.empty(slotUse));
+          slotUse.advance(p_.slots);
+          if (!p_.copiesAhead) copyNext(copier);
+          ++run;
+        });
+        // Rows whose last step inside of the image is this one.
+        int32_t finished = t - rows.first * p_.strideH == p_.filterHeight - 1 ? 1 : 0;
+        if (t + 1 == block.end) finished = rows.count;
+        for (; finished > 0; --finished) {
+          Group::commitResult(control_->accumulators.full(closed));
+          closed.advance(p_.accumulators);
+        }
+      });
+    }
+    control_->slots.awaitReleases(copier.slot, p_.slots);
+    if constexpr (kScaled)
+      if (!p_.scalesResident) control_->scaleEntries.awaitReleases(scaleEntry, p_.scaleEntries);
+  }
+
+  // ---- Epilogue: one warp for each window --------------------------------------------------------------------------------------
+  __device__ void drain(uint32_t window) const {
+    constexpr int32_t kSegment = 16;
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    const int32_t rowStep = p_.strideH == 1 ? p_.dilationH : 1;
+    uint32_t largest = 0;
+    RingPosition accumulator;
+    for (const int32_t tile : tiles_) {
+      const RowBlock block = rowBlock(p_, tile);
+      const int32_t number = firstWindowOf(tile) + static_cast<int32_t>(window);
+      const Strip place = strip(p_, number);
+      const int32_t column = place.column + lane;
+      const bool stored = number < p_.windows && lane < outputsPerStrip(p_.filterWidth) && column < p_.outputWidth;
+      const int32_t plane = place.image * p_.outputDepth + place.depth;
+#pragma unroll 1
+      for (int32_t i = 0; i < block.outputRows; ++i) {
+        const int32_t row = block.firstOutputRow + i * rowStep;
+        const int32_t pixel = stored ? (plane * p_.outputHeight + row) * p_.outputWidth + column : -1;
+        control_->accumulators.awaitFull(accumulator);
+        ptx::tensorFenceAfterThreadSync();
+        const uint32_t source = accumulators_ + static_cast<uint32_t>(accumulator.index) * p_.accumulatorColumns +
+                                ((window * kStreamWindowPixels) << 16);
+#pragma unroll 1
+        for (int32_t n = 0; n < p_.tileN; n += kSegment) {
+          uint32_t bits[kSegment];
+          ptx::tensorLoad16(source + static_cast<uint32_t>(n), bits);
+          ptx::tensorLoadWait(bits);
+          float values[kSegment];
+          gemm::computeSegment(p_.epilogue, pixel, firstOutputChannel_ + n, bits, values, largest);
+          gemm::storeSegment(p_.epilogue, pixel, firstOutputChannel_ + n, values);
+        }
+        ptx::tensorFenceBeforeThreadSync();
+        __syncwarp();
+        if (lane == 0) Group::arriveAtLeader(control_->accumulators.empty(accumulator));
+        accumulator.advance(p_.accumulators);
+      }
+    }
+    gemm::mergeLargest(p_.epilogue, largest);
+  }
+
+  const CUtensorMap& inputMap_;
+  const CUtensorMap& filterMap_;
+  const ShiftStreamParams& p_;
+  Control<Group>* control_;
+  gemm::StaticTiles tiles_;
+  int32_t firstOutputChannel_;
+  uint32_t operandStages_, filterStages_, filterScales_;      // shared-window addresses
+  uint32_t accumulators_ = 0, slots_ = 0, scaleEntries_ = 0;  // Tensor Memory addresses
+};
+
+}  // namespace
+
+// ---- Kernels: shift_stream_sm100_<operands>_<map>_<group> ----------------------------------------------------------------------
+// Types are fields of the launch.
+#define SHIFTCONV_SHIFT_STREAM_KERNEL(NAME, GROUP, SCALED)                                              \
+  extern "C" __global__ void __launch_bounds__(streamThreads(SCALED), 1)                                \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
+           const __grid_constant__ ShiftStreamParams params) {                                          \
+    ShiftStreamCta<GROUP, SCALED>(inputMap, filterMap, params).run();                                   \
+  }
+
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_dense_strips_single, gemm::sm100::SingleCta, false)
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_dense_strips_pair, gemm::sm100::CtaPair, false)
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_scaled_strips_single, gemm::sm100::SingleCta, true)
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_scaled_strips_pair, gemm::sm100::CtaPair, true)
+
+}  // namespace shiftconv::kernels

@@ -1,0 +1,93 @@
+// The geometry of shift_stream and what the host tells its kernels. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/params.hpp"
+#include "common/gemm/sm100/gemm_params.hpp"
+#include "common/layout/instruction_descriptor.hpp"
+
+namespace shiftconv::kernels {
+
+// A window is a strip of one image row: 32 neighbouring pixels, one for each lane of a quarter of Tensor Memory. tcgen05.shift
+// moves rows inside a window only (PTX ISA 9.7.16.9), so a filter of width S leaves 33 - S outputs a window.
+inline constexpr int32_t kStreamWindows = 4;
+inline constexpr int32_t kStreamWindowPixels = 32;
+SHIFTCONV_HOST_DEVICE constexpr int32_t outputsPerStrip(int32_t filterWidth) { return kStreamWindowPixels + 1 - filterWidth; }
+
+inline constexpr int32_t kStreamMaximumFilterExtent = 7;  ///< of R and S
+inline constexpr int32_t kStreamMaximumAccumulators = kStreamMaximumFilterExtent + 1;
+inline constexpr int32_t kStreamMaximumSlots = 8;
+inline constexpr int32_t kStreamMaximumOperandStages = 8;
+inline constexpr int32_t kStreamMaximumScaleEntries = 2;
+inline constexpr int32_t kStreamMaximumFilterStages = 32;  ///< of a ring; a resident filter has no limit but memory
+
+inline constexpr uint32_t kStreamWindowBytes = kStreamWindowPixels * layout::kSwizzle128RowBytes;
+inline constexpr uint32_t kStreamRowBytes = kStreamWindows * kStreamWindowBytes;
+static_assert(kStreamWindowBytes % layout::kSwizzle128AtomBytes == 0, "every window starts with a whole swizzle atom");
+
+/// One launch. Rows here are image rows. The output rows of an image are cut into blocks; with a dilation, the rows of a block are
+/// rowStep = dilation_h apart, so that they use the same input rows. A tile is 4 windows (8 in a CTA pair) of one block: their
+/// images, depths and strips differ, their rows do not.
+struct ShiftStreamParams {
+  int32_t images = 0, depth = 1, height = 0, width = 0;  ///< N, D, H, W
+  int32_t outputHeight = 0, outputWidth = 0;             ///< P, Q
+  int32_t outputDepth = 1;                               ///< O, 1 in 2-D
+  int32_t filterDepth = 1;                               ///< T, 1 in 2-D
+  int32_t filterHeight = 0, filterWidth = 0;             ///< R, S
+  int32_t strideDepth = 1, strideH = 1;                  ///< strideH > 1 only with dilationH = 1
+  int32_t dilationDepth = 1, dilationH = 1;
+  int32_t padFront = 0, padTop = 0, padLeft = 0;
+
+  int32_t windows = 0;        ///< of a row block: N * O * strips
+  int32_t strips = 0;         ///< of an output row
+  int32_t blockRows = 0;      ///< output rows of a block; the last blocks may have fewer
+  int32_t tilesPerBlock = 0;  ///< ceil(windows / windows of a tile)
+  int32_t tiles = 0;
+  bool skipsOutsideRows = false;  ///< rows above and below the image are not multiplied: every output row has one inside
+
+  int32_t channelChunks = 0;    ///< of 128 bytes
+  int32_t chunkElements = 0;    ///< of the tensor maps, in 128 bytes
+  int32_t lastChunkSlices = 0;  ///< 32-byte slices in the last chunk, 1..4
+  int32_t tileN = 0;            ///< output channels of a pass; blockIdx.y is the pass
+
+  int32_t accumulators = 0;         ///< at least the output rows that one input row contributes to
+  uint32_t accumulatorColumns = 0;  ///< from one to the next
+  int32_t slots = 0;                ///< of input rows in Tensor Memory
+  uint32_t slotColumns = 0;         ///< of one: 128 bytes a lane, then scale factors
+  bool copiesAhead = false;         ///< the next copy goes in front of the MMAs of the present row: at least 3 slots
+  uint32_t allocatedColumns = 0;
+  int32_t operandStages = 0;
+  uint32_t operandStageBytes = 0;  ///< in one CTA: rows, then their scale factors
+  int32_t filterStages = 0;        ///< of the ring, or all of the pass when resident
+  uint32_t filterStageBytes = 0;   ///< in one CTA
+  bool filterResident = false;
+
+  // Block-scaled kinds. A tap column is S values of s; one entry has the scale factors of a tap column of the filter.
+  gemm::sm100::ScaleParams inputScales;   ///< [pixels][blocks of C]
+  gemm::sm100::ScaleParams filterScales;  ///< [K * taps][blocks of C]; rowTiles: 128-row tiles of tileN
+  int32_t scaleCopies = 0;                ///< of a row's factors: S, each a pixel further, or 1 that is shifted
+  int32_t scaleEntries = 0;               ///< in Tensor Memory: all of the pass, or a ring of 2
+  bool scalesResident = false;            ///< all of the pass
+  uint8_t expandedBitsA = 0;              ///< 4 or 6: elements of activations become bytes on their way to Tensor Memory
+
+  layout::MmaKind kind = layout::MmaKind::F16;
+  uint32_t instructionDescriptor = 0;
+  gemm::EpilogueParams epilogue;  ///< rows: output pixels, columns: K
+};
+
+/// Bytes of shared memory in front of the stages: barriers.
+inline constexpr uint32_t kStreamControlBytes = 1024;
+
+/// Threads of a CTA: four warps of producers and the multiplying one, four of the epilogue, four that arrange scale factors.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t streamThreads(bool scaled) { return scaled ? 384 : 256; }
+
+/// Scale factors of 128 rows and one tap in shared memory, and the columns that they take in Tensor Memory.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t scaleTileBytes(layout::MmaKind kind) {
+  return gemm::sm100::scaleAtomsPerChunk(kind) * gemm::sm100::kScaleAtomBytes;
+}
+SHIFTCONV_HOST_DEVICE constexpr uint32_t scaleTileColumns(layout::MmaKind kind) {
+  return gemm::sm100::scaleAtomsPerChunk(kind) * gemm::sm100::kScaleAtomColumns;
+}
+
+}  // namespace shiftconv::kernels

@@ -1,0 +1,521 @@
+#include "conv/plan/sm100/shift_stream.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <tuple>
+
+#include "common/gemm/shape.hpp"
+#include "common/gemm/sm100/operand_plan.hpp"
+#include "common/gemm/stages.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels;
+
+namespace {
+
+constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
+
+constexpr int64_t kSectorBytes = 32;
+constexpr int64_t kTileNStep = 16;  // N of an M = 128 or M = 256 tcgen05.mma (PTX ISA table 39)
+// Where the scale factors of B lie for other N is not written down.
+constexpr int64_t kScaledTileNStep = 32;
+constexpr int64_t kMaximumTileN = 256;
+constexpr int64_t kTensorRows = gemm::sm100::kTileRows;
+constexpr int64_t kAccumulatorStep = 32;  // columns; any alignment that hardware may ask for is met (no public document states one)
+constexpr int64_t kMinimumOperandStages = 2;
+constexpr int64_t kStreamingOperandStages = 4;
+constexpr int64_t kProductBytes = 2;   // the model's unit of a product: 16-bit operands
+constexpr int64_t kBlockHeights = 24;  // candidates of the model
+
+numerics::NumberType operandType(const Problem& p, DataType type) {
+  return type == DataType::F32 && p.compute == Compute::TF32 ? numerics::NumberType::TF32 : numberType(type);
+}
+bool isScaled(const Problem& p) { return p.inputScale.blockSize != 0; }
+
+std::optional<layout::MmaKind> kindOf(const Problem& p, std::string& why) {
+  gemm::GemmProblem gemm;
+  gemm.a.type = operandType(p, p.inputType);
+  gemm.b.type = operandType(p, p.filterType);
+  gemm.accumulator = isInteger(p.inputType)      ? numerics::NumberType::S32
+                     : p.compute == Compute::F16 ? numerics::NumberType::F16
+                                                 : numerics::NumberType::F32;
+  gemm.blockSize = static_cast<int32_t>(p.inputScale.blockSize);
+  if (isScaled(p)) gemm.scale = numberType(p.inputScale.type);
+  return gemm::kindOf(gemm, why);
+}
+
+int64_t rowStep(const Problem& p) { return p.strideH == 1 ? p.dilationH : 1; }
+/// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
+struct Channels {
+  layout::MmaKind kind;
+  int64_t chunk;  ///< elements
+  int64_t chunks, lastChunkSlices;
+
+  Channels(const Problem& p, layout::MmaKind mmaKind)
+      : kind(mmaKind),
+        chunk(gemm::sm100::chunkElements(kind)),
+        chunks(ceilDivide(p.c, chunk)),
+        lastChunkSlices(ceilDivide((p.c - (chunks - 1) * chunk) * gemm::sm100::kChunkSlices, chunk)) {}
+  int64_t slices() const { return (chunks - 1) * gemm::sm100::kChunkSlices + lastChunkSlices; }
+};
+int64_t tileNStep(const Problem& p) { return isScaled(p) ? kScaledTileNStep : kTileNStep; }
+int64_t strips(const Problem& p) { return ceilDivide(p.q(), outputsPerStrip(static_cast<int32_t>(p.s))); }
+
+/// Output rows that one input row contributes to at most.
+int64_t liveRows(const Problem& p) { return ceilDivide(p.r, p.strideH); }
+
+/// Every output row has a filter row inside of the image.
+bool everyRowHasInput(const Problem& p) {
+  for (int64_t row = 0; row < p.p(); ++row) {
+    bool inside = false;
+    for (int64_t r = 0; r < p.r && !inside; ++r) {
+      const int64_t y = row * p.strideH + r * p.dilationH - p.padTop;
+      inside = y >= 0 && y < p.h;
+    }
+    if (!inside) return false;
+  }
+  return true;
+}
+
+/// One way to cut the problem, and what it costs.
+struct Cut {
+  int64_t tileN = 0, passes = 0, blockRows = 0;
+  bool pair = false, resident = false;
+  int64_t accumulators = 0, slots = 0, operandStages = 0, filterStages = 0;
+  int64_t scaleCopies = 0, scaleEntries = 0;
+  bool scalesResident = false;
+  int64_t tilesPerBlock = 0, blocks = 0, clusters = 0;
+  ShiftStreamTraffic traffic{};
+  double clocks = 0;
+  Resource bound = Resource::TensorCore;
+
+  int64_t ctas() const { return pair ? 2 : 1; }
+  int64_t tiles() const { return tilesPerBlock * blocks; }
+  int64_t scaleRowTiles() const { return ceilDivide(tileN, gemm::sm100::kScaleAtomRows); }
+  int64_t filterStageBytes() const { return tileN / ctas() * layout::kSwizzle128RowBytes; }
+  int64_t operandStageBytes(layout::MmaKind kind) const {
+    return kStreamRowBytes + roundUp(scaleCopies * scaleTileBytes(kind), layout::kSwizzle128AtomBytes);
+  }
+  int64_t slotColumns(layout::MmaKind kind) const {
+    return gemm::sm100::kOperandColumns + roundUp(scaleCopies * scaleTileColumns(kind), gemm::sm100::kSliceColumns);
+  }
+  int64_t scaleEntryColumns(const Problem& p, layout::MmaKind kind) const { return p.r * scaleRowTiles() * scaleTileColumns(kind); }
+  int64_t columns(const Problem& p, layout::MmaKind kind) const {
+    return accumulators * roundUp(tileN, kAccumulatorStep) + slots * slotColumns(kind) + scaleEntries * scaleEntryColumns(p, kind);
+  }
+  /// Of the scale factors of all taps of a pass.
+  int64_t filterScaleBytes(const Problem& p, const Channels& channels) const {
+    return scaleCopies == 0 ? 0 : p.t * p.r * p.s * channels.chunks * scaleRowTiles() * scaleTileBytes(channels.kind);
+  }
+  int64_t sharedBytes(const Problem& p, const Channels& channels) const {
+    return layout::kSwizzle128AtomBytes + kStreamControlBytes + filterScaleBytes(p, channels) +
+           operandStages * operandStageBytes(channels.kind) + filterStages * filterStageBytes();
+  }
+};
+
+/// False when accumulators, slots and scale factors do not fit into Tensor Memory. Copying a row while another is multiplied and a
+/// third still read takes three slots; one accumulator more than are live lets the epilogue drain a row while the next one begins;
+/// the filter's scale factors are copied once if they can stay.
+bool fitTensorMemory(const Problem& p, const Channels& channels, Cut& cut) {
+  const int64_t allEntries = p.t * p.s * channels.chunks;
+  for (const int64_t slots : {3, 2})
+    for (const bool resident : {true, false})
+      for (const int64_t spare : {1, 0}) {
+        cut.slots = slots;
+        cut.accumulators = liveRows(p) + spare;
+        cut.scalesResident = resident;
+        cut.scaleEntries = cut.scaleCopies == 0 ? 0 : resident ? allEntries : int64_t{kStreamMaximumScaleEntries};
+        if (cut.columns(p, channels.kind) <= gemm::ColumnBudget::kAvailable) return true;
+      }
+  return false;
+}
+
+/// False when the stages do not fit into shared memory.
+bool fitSharedMemory(const Problem& p, const Channels& channels, int64_t available, std::optional<bool> residentWanted, Cut& cut) {
+  const auto stagesOf = [&](int64_t operandStages, int64_t filterStages) {
+    cut.operandStages = operandStages;
+    cut.filterStages = filterStages;
+    return available - cut.sharedBytes(p, channels);
+  };
+  const int64_t taps = p.t * p.r * p.s * channels.chunks;
+  const int64_t left = stagesOf(kMinimumOperandStages, taps);
+  cut.resident = residentWanted.value_or(left >= 0);
+  if (cut.resident) {
+    cut.operandStages = std::min<int64_t>(
+        kStreamMaximumOperandStages, kMinimumOperandStages + std::max<int64_t>(left, 0) / cut.operandStageBytes(channels.kind));
+    return left >= 0;
+  }
+  // The taps of a column are read together.
+  const int64_t spare = stagesOf(kStreamingOperandStages, liveRows(p));
+  cut.filterStages =
+      std::min<int64_t>(kStreamMaximumFilterStages, liveRows(p) + std::max<int64_t>(spare, 0) / cut.filterStageBytes());
+  return spare >= 0;
+}
+
+/// What all row blocks of a plane take together.
+struct RowWork {
+  int64_t blockRows = 0, blocks = 0;
+  int64_t steps = 0;    ///< input rows, counted again in every block that walks through them
+  int64_t rowTaps = 0;  ///< products of an input row and a filter row
+};
+
+RowWork rowWork(const Problem& p, int64_t blockRows, bool skips) {
+  const int64_t step = rowStep(p);
+  RowWork work;
+  work.blockRows = blockRows;
+  work.blocks = ceilDivide(ceilDivide(p.p(), step), blockRows) * step;
+  // Steps in front of step t that contribute to a row; as the kernel counts them.
+  const auto stepsBefore = [&](int64_t t) { return t / p.strideH * std::min(p.r, p.strideH) + std::min(t % p.strideH, p.r); };
+  for (int64_t number = 0; number < work.blocks; ++number) {
+    const int64_t first = number % step + number / step * blockRows * step;
+    if (first >= p.p()) continue;
+    const int64_t rows = std::min(blockRows, ceilDivide(p.p() - first, step)), top = first * p.strideH - p.padTop;
+    int64_t begin = 0, end = (rows - 1) * p.strideH + p.r;
+    if (skips && top < 0) begin = ceilDivide(-top, p.dilationH);
+    if (skips) end = std::min(end, ceilDivide(p.h - top, p.dilationH));
+    work.steps += stepsBefore(end) - stepsBefore(begin);
+    if (begin == 0 && end == (rows - 1) * p.strideH + p.r) {
+      work.rowTaps += rows * p.r;
+      continue;
+    }
+    for (int64_t row = 0; row < rows; ++row)
+      work.rowTaps += std::min(row * p.strideH + p.r, end) - std::max(row * p.strideH, begin);
+  }
+  return work;
+}
+
+/// What all CTAs do together, and the model's time of the slowest.
+void count(const Problem& p, const Channels& channels, const device::Properties& properties, std::optional<uint32_t> clustersWanted,
+           const RowWork& work, Cut& cut) {
+  cut.blockRows = work.blockRows;
+  cut.blocks = work.blocks;
+  cut.tilesPerBlock = ceilDivide(p.n * p.z() * strips(p), kStreamWindows * cut.ctas());
+  const int64_t slices = p.t * channels.slices(), tapBytes = cut.filterStageBytes();
+  const int64_t repeats = cut.tilesPerBlock * cut.passes;
+  ShiftStreamTraffic& traffic = cut.traffic;
+  traffic.mmas = repeats * work.rowTaps * p.s * slices;
+  traffic.shifts = repeats * work.steps * (p.s - 1) * slices;
+  traffic.copyBytes = repeats * cut.ctas() * work.steps * slices * kTensorRows * layout::kMmaRowBytes;
+  traffic.filterReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
+  traffic.operandLoads = repeats * cut.ctas() * work.steps * p.t * channels.chunks;
+
+  const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
+  const int64_t available = std::max<int64_t>(1, multiprocessors / cut.passes);
+  const int64_t wanted = clustersWanted ? int64_t{*clustersWanted} : available;
+  const int64_t tilesPerCluster = ceilDivide(cut.tiles(), std::min(cut.tiles(), wanted));
+  cut.clusters = ceilDivide(cut.tiles(), tilesPerCluster);
+  traffic.filterLoadBytes = cut.resident ? cut.clusters * cut.passes * cut.ctas() * cut.filterStages * tapBytes
+                                         : repeats * cut.ctas() * work.rowTaps * p.s * p.t * channels.chunks * tapBytes;
+
+  // The slowest multiprocessor: its share of the average tile's work, times its tiles.
+  const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles() * cut.passes * cut.ctas());
+  const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
+  const double sectors = static_cast<double>(roundUp(numerics::packedBytes(numberType(p.inputType), p.c), kSectorBytes)) /
+                         static_cast<double>(channels.chunks * layout::kSwizzle128RowBytes);
+  const double mmas = static_cast<double>(traffic.mmas * cut.ctas());
+  const double copies = static_cast<double>(traffic.copyBytes);
+  const double loads = static_cast<double>(traffic.operandLoads * kStreamRowBytes + traffic.filterLoadBytes);
+  const double products = mmas * kTensorRows * static_cast<double>(cut.tileN) * (layout::kMmaRowBytes / kProductBytes);
+  const Demand demands[] = {
+      {Resource::TensorCore, products * share},
+      {Resource::L2ToShared, loads * sectors * share},
+      {Resource::BulkWrites, loads * share},
+      {Resource::TensorCopy, copies * share},
+      {Resource::SharedReads, (static_cast<double>(traffic.filterReadBytes) + copies) * share},
+  };
+  const Bound bound = slowest(ratesOf(properties), demands);
+  cut.clocks = waves * bound.clocks;
+  cut.bound = bound.resource;
+}
+
+/// Elements as the tensor maps count them: kinds that pack two into a byte load bytes.
+int64_t mapElements(layout::MmaKind kind, int64_t elements) {
+  return gemm::sm100::isPackedInShared(kind) ? elements / 2 : elements;
+}
+
+layout::TiledMap inputMap(const Problem& p, const Channels& channels) {
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const auto type = operandType(p, p.inputType);
+  layout::TiledMap map;
+  map.type = gemm::sm100::mapType(channels.kind, type);
+  map.rank = 5;
+  map.dims = {u(mapElements(channels.kind, p.c)), u(p.w), u(p.h), u(p.d), u(p.n)};
+  const uint64_t pixel = u(numerics::packedBytes(type, p.inputPitch()));
+  map.strides = {pixel, pixel * u(p.w), pixel * u(p.w * p.h), pixel * u(p.w * p.h * p.d)};
+  map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), kStreamWindowPixels, 1, 1, 1};
+  map.swizzle = layout::MapSwizzle::B128;
+  return map;
+}
+
+layout::TiledMap filterMap(const Problem& p, const Channels& channels, const Cut& cut) {
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const auto type = operandType(p, p.filterType);
+  layout::TiledMap map;
+  map.type = gemm::sm100::mapType(channels.kind, type);
+  map.rank = 3;
+  const int64_t taps = p.t * p.r * p.s;
+  map.dims = {u(mapElements(channels.kind, p.c)), u(taps), u(p.k)};
+  const uint64_t tapBytes = u(numerics::packedBytes(type, p.c));
+  map.strides = {tapBytes, tapBytes * u(taps)};
+  map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), 1, static_cast<uint32_t>(cut.tileN / cut.ctas())};
+  map.swizzle = layout::MapSwizzle::B128;
+  return map;
+}
+
+ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& channels) {
+  const layout::MmaKind kind = channels.kind;
+  const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
+  ShiftStreamParams params;
+  params.images = i(p.n);
+  params.depth = i(p.d);
+  params.height = i(p.h);
+  params.width = i(p.w);
+  params.outputHeight = i(p.p());
+  params.outputWidth = i(p.q());
+  params.outputDepth = i(p.z());
+  params.filterDepth = i(p.t);
+  params.filterHeight = i(p.r);
+  params.filterWidth = i(p.s);
+  params.strideDepth = i(p.strideD);
+  params.strideH = i(p.strideH);
+  params.dilationDepth = i(p.dilationD);
+  params.dilationH = i(p.dilationH);
+  params.padFront = i(p.padFront);
+  params.padTop = i(p.padTop);
+  params.padLeft = i(p.padLeft);
+  params.windows = i(p.n * p.z() * strips(p));
+  params.strips = i(strips(p));
+  params.blockRows = i(cut.blockRows);
+  params.tilesPerBlock = i(cut.tilesPerBlock);
+  params.tiles = i(cut.tiles());
+  params.skipsOutsideRows = everyRowHasInput(p);
+  params.channelChunks = i(channels.chunks);
+  params.chunkElements = i(mapElements(kind, channels.chunk));
+  params.lastChunkSlices = i(channels.lastChunkSlices);
+  params.tileN = i(cut.tileN);
+  params.accumulators = i(cut.accumulators);
+  params.accumulatorColumns = static_cast<uint32_t>(roundUp(cut.tileN, kAccumulatorStep));
+  params.slots = i(cut.slots);
+  params.copiesAhead = cut.slots >= 3;
+  params.slotColumns = static_cast<uint32_t>(cut.slotColumns(kind));
+  // Tensor Memory is allocated in powers of two from 32 columns (PTX ISA 9.7.16.7).
+  params.allocatedColumns = std::bit_ceil(static_cast<uint32_t>(std::max<int64_t>(32, cut.columns(p, kind))));
+  params.operandStages = i(cut.operandStages);
+  params.operandStageBytes = static_cast<uint32_t>(cut.operandStageBytes(kind));
+  params.filterStages = i(cut.filterStages);
+  params.filterStageBytes = static_cast<uint32_t>(cut.filterStageBytes());
+  params.filterResident = cut.resident;
+  if (isScaled(p)) {
+    const int64_t blocks = ceilDivide(p.c, p.inputScale.blockSize);
+    params.inputScales.rows = i(p.inputPixels());
+    params.filterScales.rows = i(p.k * p.t * p.r * p.s);
+    params.inputScales.blocks = params.filterScales.blocks = i(blocks);
+    params.filterScales.rowTiles = i(cut.scaleRowTiles());
+    params.scaleCopies = i(cut.scaleCopies);
+    params.scaleEntries = i(cut.scaleEntries);
+    params.scalesResident = cut.scalesResident;
+  }
+  const int bitsA = bitsOf(p.inputType);
+  params.expandedBitsA = bitsA < 8 && !gemm::sm100::isPackedInShared(kind) ? static_cast<uint8_t>(bitsA) : uint8_t{0};
+  params.kind = kind;
+
+  layout::MmaTypes types;
+  types.kind = kind;
+  types.a = operandType(p, p.inputType);
+  types.b = operandType(p, p.filterType);
+  if (isScaled(p)) types.scale = numberType(p.inputScale.type);
+  types.accumulator = kind == layout::MmaKind::I8 ? layout::MmaAccumulator::S32
+                      : p.compute == Compute::F16 ? layout::MmaAccumulator::F16
+                                                  : layout::MmaAccumulator::F32;
+  params.instructionDescriptor =
+      layout::instructionDescriptor(types, static_cast<uint32_t>(kTensorRows * cut.ctas()), static_cast<uint32_t>(cut.tileN));
+
+  gemm::EpilogueParams& epilogue = params.epilogue;
+  epilogue.rows = i(p.outputPixels());
+  epilogue.columns = i(p.k);
+  epilogue.accumulatorType = kind == layout::MmaKind::I8 ? numerics::NumberType::S32
+                             : p.compute == Compute::F16 ? numerics::NumberType::F16
+                                                         : numerics::NumberType::F32;
+  epilogue.alpha = p.alpha;
+  epilogue.beta = p.beta;
+  epilogue.residualType = numberType(p.residualType);
+  epilogue.residualPitch = p.residualPitch() * bytesOf(p.residualType);
+  epilogue.activation = static_cast<gemm::Activation>(p.activation);
+  epilogue.activationA = p.activationA;
+  epilogue.activationB = p.activationB;
+  epilogue.outputScale = p.outScale;
+  epilogue.outputType = numberType(p.outputType);
+  epilogue.outputPitch = p.outputPitch() * bytesOf(p.outputType);
+  return params;
+}
+
+/// Heights of row blocks to compare: every number of blocks that gives a height of its own, from one block on.
+std::vector<int64_t> blockHeights(const Problem& p) {
+  const int64_t rows = ceilDivide(p.p(), rowStep(p));
+  std::vector<int64_t> heights;
+  for (int64_t blocks = 1; blocks <= rows && static_cast<int64_t>(heights.size()) < kBlockHeights; ++blocks) {
+    const int64_t height = ceilDivide(rows, blocks);
+    if (heights.empty() || heights.back() != height) heights.push_back(height);
+  }
+  return heights;
+}
+
+}  // namespace
+
+std::string shiftStreamRefusal(const Problem& p, const device::Properties& properties) {
+  const int cc = properties.computeMajor * 10 + properties.computeMinor;
+  if (cc != 100 && cc != 103 && cc != 110)
+    return fmt::format("shift_stream needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", properties.name,
+                       properties.computeMajor, properties.computeMinor);
+  if (p.groups != 1) return fmt::format("shift_stream needs groups = 1, but it is {}", p.groups);
+  if (p.strideW != 1) return fmt::format("shift_stream needs stride_w = 1 (a shift moves by one pixel), but it is {}", p.strideW);
+  if (p.dilationW != 1)
+    return fmt::format("shift_stream needs dilation_w = 1 (a shift moves by one pixel), but it is {}", p.dilationW);
+  if (p.strideH != 1 && p.dilationH != 1)
+    return fmt::format("shift_stream needs stride_h or dilation_h to be 1, but they are {} and {}", p.strideH, p.dilationH);
+  if (p.s > kStreamMaximumFilterExtent || p.r > kStreamMaximumFilterExtent)
+    return fmt::format("shift_stream needs R and S of at most {}, but they are {} and {}", kStreamMaximumFilterExtent, p.r, p.s);
+  if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
+    return "shift_stream needs block scales of one size and type for input and filter";
+  if (p.inputScale.order != ScaleOrder::Plain || p.filterScale.order != ScaleOrder::Plain)
+    return "shift_stream needs input_scale and filter_scale in plain order";
+  if (p.outputScale.blockSize != 0) return "shift_stream does not quantise its output in blocks yet";
+  if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0 || p.outputZeroPoint != 0) return "shift_stream does no zero points yet";
+  if (p.hasBias && p.biasType != DataType::F32)
+    return fmt::format("shift_stream needs bias_type f32, but it is {}", nameOf(p.biasType));
+  std::string why;
+  const auto kind = kindOf(p, why);
+  if (!kind) return fmt::format("shift_stream: {}", why);
+  if (*kind == layout::MmaKind::I8 && cc == 103)
+    return fmt::format("shift_stream needs kind::i8 for {}, which compute capability 10.3 does not have", nameOf(p.inputType));
+  if (isScaled(p) && p.c % p.inputScale.blockSize != 0)
+    return fmt::format("shift_stream needs C to be a multiple of the {} channels that share a scale factor, but C is {}",
+                       p.inputScale.blockSize, p.c);
+  const Channels channels(p, *kind);
+  for (const auto& [name, type, elements] : {std::tuple("C", p.inputType, p.c), std::tuple("C", p.filterType, p.c),
+                                             std::tuple("the input pixel pitch", p.inputType, p.inputPitch())}) {
+    const int bits = bitsOf(type);
+    // Tensor maps of packed elements that become bytes count in 128 (cuTensorMapEncodeTiled).
+    const int64_t step = bits < 8 && !gemm::sm100::isPackedInShared(*kind) ? 128 : 128 / bits;
+    if (elements % step != 0)
+      return fmt::format("shift_stream needs {} to be a multiple of {} for {} (16-byte rows), but it is {}", name, step,
+                         nameOf(type), elements);
+  }
+  constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
+  const std::pair<const char*, int64_t> coordinates[] = {
+      {"N*O*ceil(Q / strip)", p.n * p.z() * strips(p)},
+      {"N*O*P*Q", p.outputPixels()},
+      {"N*D*H*W", p.inputPixels()},
+      {"K*T*R*S", p.k * p.t * p.r * p.s},
+      {"H + pad_top", (p.p() + p.r) * std::max(p.strideH, p.dilationH) + p.h + p.padTop},
+      {"D + pad_front", (p.z() + p.t) * std::max(p.strideD, p.dilationD) + p.d + p.padFront},
+      {"W + pad_left", p.q() + p.w + p.padLeft},
+      {"K", p.k}};
+  for (const auto& [name, value] : coordinates)
+    if (value > kLimit / 2) return fmt::format("shift_stream needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
+  std::optional<std::string> epilogue = gemm::epilogueRefusal(
+      makeParams(p, {.tileN = kTileNStep, .passes = 1, .blockRows = 1, .accumulators = 1, .slots = 2}, channels).epilogue, 16);
+  if (epilogue) return fmt::format("shift_stream: {}", *epilogue);
+  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, {.tileN = kTileNStep})})
+    if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
+  return {};
+}
+
+std::string planShiftStream(const Problem& p, const device::Properties& properties, const ShiftStreamChoices& choices,
+                            ShiftStreamPlan& plan) {
+  const int64_t step = tileNStep(p);
+  if (choices.tileN && (*choices.tileN % step != 0 || *choices.tileN < step || *choices.tileN > kMaximumTileN))
+    return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", step, step, kMaximumTileN, *choices.tileN);
+  if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
+  if (choices.blockRows && *choices.blockRows == 0) return "block_rows must be at least 1";
+
+  std::vector<int64_t> widths, heights = blockHeights(p);
+  if (choices.tileN) {
+    widths = {*choices.tileN};
+  } else {
+    for (int64_t passes = 1; passes <= ceilDivide(p.k, step); ++passes) {
+      const int64_t width = roundUp(ceilDivide(p.k, passes), step);
+      if (width <= kMaximumTileN && (widths.empty() || widths.back() != width)) widths.push_back(width);
+    }
+  }
+  if (choices.blockRows) heights = {*choices.blockRows};
+  std::string why;
+  const Channels channels(p, *kindOf(p, why));
+  const bool skips = everyRowHasInput(p);
+  std::vector<RowWork> works;
+  for (const int64_t height : heights) works.push_back(rowWork(p, height, skips));
+  Cut best;
+  for (const bool pair : {false, true})
+    for (const int64_t tileN : widths)
+      for (const RowWork& work : works) {
+        if (pair != choices.pair.value_or(pair)) continue;
+        Cut cut;
+        cut.pair = pair;
+        cut.tileN = tileN;
+        cut.passes = ceilDivide(p.k, tileN);
+        if (isScaled(p)) cut.scaleCopies = choices.shiftedScales.value_or(false) ? 1 : p.s;
+        if (!fitTensorMemory(p, channels, cut) ||
+            !fitSharedMemory(p, channels, properties.sharedBytesPerBlock, choices.residentWeights, cut))
+          continue;
+        count(p, channels, properties, choices.clusters, work, cut);
+        if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
+      }
+  if (best.tileN == 0) {
+    std::string causes;
+    if (choices.tileN) causes += fmt::format(" with tile_n = {}", *choices.tileN);
+    if (choices.residentWeights) causes += fmt::format(" with resident_weights = {}", *choices.residentWeights ? "yes" : "no");
+    if (choices.pair) causes += fmt::format(" with pair = {}", *choices.pair ? "yes" : "no");
+    return fmt::format("shift_stream finds no room for {} accumulators and {} x {} filter taps of C = {}{}", liveRows(p), p.r, p.s,
+                       p.c, causes);
+  }
+
+  plan.pair = best.pair;
+  plan.params = makeParams(p, best, channels);
+  plan.input = inputMap(p, channels);
+  plan.filter = filterMap(p, channels, best);
+  plan.kernelName = fmt::format("shift_stream_sm100_{}_strips_{}", isScaled(p) ? "scaled" : "dense", best.pair ? "pair" : "single");
+  plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
+  plan.launch.block = {streamThreads(isScaled(p)), 1, 1};
+  plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(best.sharedBytes(p, channels));
+  plan.traffic = best.traffic;
+  plan.estimate = estimate(p, ratesOf(properties), best.clocks, best.bound);
+  return {};
+}
+
+std::vector<std::string> shiftStreamWarpRoles(bool scaled) {
+  std::vector<std::string> roles = {"operand load", "mma",        "filter load", "idle",
+                                    "epilogue 0",   "epilogue 1", "epilogue 2",  "epilogue 3"};
+  for (int warp = 0; scaled && warp < 4; ++warp) roles.push_back(fmt::format("scales {}", warp));
+  return roles;
+}
+
+std::string ShiftStreamPlan::describe() const {
+  const ShiftStreamParams& p = params;
+  std::string text;
+  text += fmt::format("tile       {} strips of {} output columns x {} output rows x {} output channels{}, {} tiles, {} pass(es)\n",
+                      kStreamWindows * (pair ? 2 : 1), outputsPerStrip(p.filterWidth), p.blockRows, p.tileN,
+                      pair ? ", multiplied by CTA pairs" : "", p.tiles, launch.grid.y);
+  text += fmt::format("reduction  {} depth taps x {} channel chunks for each input row, then {} filter rows x {} taps by shift\n",
+                      p.filterDepth, p.channelChunks, p.filterHeight, p.filterWidth);
+  text += fmt::format("Tensor Mem {} accumulators of {} columns, {} slots of {} columns; {} columns allocated\n", p.accumulators,
+                      p.accumulatorColumns, p.slots, p.slotColumns, p.allocatedColumns);
+  if (p.scaleCopies != 0)
+    text += fmt::format("scales     of pixels {}; of the filter {}\n",
+                        p.scaleCopies == 1 ? "shifted with them" : "in a copy for every tap column",
+                        p.scalesResident ? "resident in Tensor Memory" : "copied for every tap column");
+  text += fmt::format("shared mem {} stages of 16 KiB for rows; filter {}, {} stages of {} bytes; {} bytes in all\n",
+                      p.operandStages, p.filterResident ? "resident" : "streamed for every row", p.filterStages, p.filterStageBytes,
+                      launch.dynamicSharedBytes);
+  text += fmt::format("counted    {} MMAs, {} shifts; shared memory read: {:.2f} MB by MMAs, {:.2f} MB by copies\n", traffic.mmas,
+                      traffic.shifts, static_cast<double>(traffic.filterReadBytes) * 1e-6,
+                      static_cast<double>(traffic.copyBytes) * 1e-6);
+  return text;
+}
+
+}  // namespace shiftconv::plan

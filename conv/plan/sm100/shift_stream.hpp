@@ -1,0 +1,61 @@
+// The `shift_stream` algorithm: support and plan. See kernels/sm100/shift_stream.cu for the kernel.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/device/device.hpp"
+#include "conv/kernels/sm100/shift_stream_params.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// Overrides of the planner's own choices; nullopt lets it choose.
+struct ShiftStreamChoices {
+  std::optional<uint32_t> tileN{};      ///< a multiple of 16, 16..256
+  std::optional<uint32_t> blockRows{};  ///< output rows of a block
+  std::optional<uint32_t> clusters{};   ///< CTAs, or pairs of CTAs, along the tiles
+  std::optional<bool> residentWeights{};
+  std::optional<bool> shiftedScales{};  ///< of pixels: shifted with them, rather than in S copies
+  std::optional<bool> pair{};           ///< cta_group::2
+};
+
+/// What the kernel moves and multiplies, of all CTAs together: exact, not rounded up to what hardware moves at once.
+struct ShiftStreamTraffic {
+  int64_t mmas = 0;             ///< instructions; in a pair one is for both CTAs
+  int64_t shifts = 0;           ///< instructions
+  int64_t copyBytes = 0;        ///< shared memory read by tcgen05.cp
+  int64_t filterReadBytes = 0;  ///< shared memory read by MMAs
+  int64_t operandLoads = 0;     ///< stages of 16 KiB of activations
+  int64_t filterLoadBytes = 0;  ///< written to shared memory
+};
+
+/// Everything a launch needs, made without a device. Pointers are filled in per binding.
+struct ShiftStreamPlan {
+  kernels::ShiftStreamParams params{};
+  layout::TiledMap input{};
+  layout::TiledMap filter{};
+  LaunchConfig launch{};
+  std::string kernelName;
+  bool pair = false;
+  ShiftStreamTraffic traffic;
+  Estimate estimate;
+
+  /// Several lines: tile, row blocks, accumulators, slots, stages, Tensor Memory columns, shared memory, counted traffic.
+  std::string describe() const;
+};
+
+/// Empty when the algorithm can run the problem on such a device, else one sentence naming field and limit.
+std::string shiftStreamRefusal(const Problem& problem, const device::Properties& properties);
+
+/// Requires shiftStreamRefusal(...) to be empty; returns one sentence when an override cannot be met.
+std::string planShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
+                            ShiftStreamPlan& plan);
+
+/// Names of a CTA's warps, for counters and profiles.
+std::vector<std::string> shiftStreamWarpRoles(bool scaled);
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,160 @@
+// shift_stream below the public API: every kind, one CTA and pairs, every schedule, resident and streamed filters, all geometry.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "shift_stream_image.hpp"
+#include "tests/conv/kernel/stream_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using emulator::Options;
+using plan::ShiftStreamChoices;
+using plan::ShiftStreamPlan;
+
+device::Properties fewMultiprocessors() {
+  device::Properties properties;
+  properties.name = "emulated sm_100a";
+  properties.computeMajor = 10;
+  properties.multiprocessors = 4;  // so that CTAs have several tiles
+  properties.sharedBytesPerBlock = 227 * 1024;
+  return properties;
+}
+
+struct StreamProblem {
+  std::string name;
+  Problem problem;
+  ShiftStreamChoices choices;
+};
+
+Problem plain(int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t r, int64_t s, int64_t pad) {
+  Problem p;
+  p.n = n, p.h = h, p.w = w, p.c = c, p.k = k, p.r = r, p.s = s;
+  p.padTop = p.padBottom = p.padLeft = p.padRight = pad;
+  p.outputType = DataType::F32;
+  return p;
+}
+
+Problem typed(Problem p, DataType input, DataType filter, DataType output) {
+  p.inputType = input, p.filterType = filter, p.outputType = output;
+  if (input == DataType::F32) p.compute = Compute::TF32;
+  return p;
+}
+
+/// Of block-scaled elements.
+Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataType scale) {
+  p.inputType = input, p.filterType = filter;
+  p.inputScale = p.filterScale = {block, scale, ScaleOrder::Plain};
+  return p;
+}
+
+/// One shape for each property.
+std::vector<StreamProblem> streamProblems() {
+  std::vector<StreamProblem> all;
+  const auto add = [&](std::string name, Problem p, ShiftStreamChoices choices = {}) {
+    all.push_back({std::move(name), p, choices});
+  };
+  add("images", plain(2, 9, 9, 64, 64, 3, 3, 1));
+  add("ragged", plain(2, 17, 40, 64, 32, 3, 3, 1));
+  add("blocks_of_rows", plain(1, 13, 35, 64, 16, 3, 3, 1), {.blockRows = 4});
+  add("chunks_and_tail", plain(1, 6, 31, 200, 48, 3, 3, 1));
+  add("streamed_filter", plain(1, 7, 33, 136, 64, 3, 3, 1), {.residentWeights = false});
+  add("passes", plain(1, 5, 30, 40, 104, 3, 3, 1), {.tileN = 48});
+  add("no_padding", plain(1, 8, 37, 16, 24, 3, 3, 0));
+  add("one_column", plain(3, 6, 5, 32, 16, 3, 1, 0));
+  add("one_row_of_taps", plain(1, 4, 64, 32, 16, 1, 7, 3));
+  add("seven_by_seven", plain(1, 9, 27, 16, 16, 7, 7, 3));
+  add("even_filter", plain(1, 6, 20, 24, 16, 2, 4, 1));
+  Problem p = plain(1, 5, 6, 16, 16, 3, 3, 0);
+  p.padTop = 4, p.padBottom = 3, p.padLeft = 5, p.padRight = 2;  // output rows and columns without any input
+  add("padding_wider_than_the_filter", p);
+  p = plain(1, 1, 1, 8, 8, 3, 3, 1);
+  add("one_pixel", p);
+  p = plain(1, 14, 33, 32, 16, 3, 3, 2);
+  p.dilationH = 2, p.padLeft = p.padRight = 1;
+  add("dilated_rows", p, {.blockRows = 3});
+  p = plain(1, 3, 33, 16, 16, 3, 3, 1);
+  p.dilationH = 4;
+  p.padTop = p.padBottom = 4;
+  add("dilation_beyond_the_image", p);
+  p = plain(1, 12, 31, 32, 16, 3, 3, 1);
+  p.strideH = 2;
+  add("every_second_row", p, {.blockRows = 2});
+  p = plain(1, 13, 20, 16, 16, 2, 3, 1);
+  p.strideH = 3;
+  add("rows_left_out", p);
+  p = plain(2, 5, 18, 32, 16, 3, 3, 1);
+  p.d = 4, p.t = 3, p.padFront = p.padBack = 1;
+  add("three_dimensions", p);
+  p.strideD = 2, p.dilationD = 2, p.t = 2;
+  add("three_dimensions_with_stride", p, {.residentWeights = false});
+  p = plain(2, 6, 33, 24, 24, 3, 3, 1);
+  p.inputPixelPitch = 40, p.outputPixelPitch = 32, p.hasBias = true, p.activation = Activation::Relu, p.outputType = DataType::F16;
+  add("pitches_bias_relu", p);
+  const Problem small = plain(1, 5, 33, 96, 32, 3, 3, 1);
+  add("bf16", typed(small, DataType::BF16, DataType::BF16, DataType::BF16));
+  add("tf32", typed(small, DataType::F32, DataType::F32, DataType::F32));
+  add("e4m3_e5m2", typed(small, DataType::E4M3, DataType::E5M2, DataType::F32));
+  add("e5m2_e5m2", typed(small, DataType::E5M2, DataType::E5M2, DataType::F16));
+  add("s8_s8", typed(small, DataType::S8, DataType::S8, DataType::F32));
+  add("u8_s8", typed(small, DataType::U8, DataType::S8, DataType::F32));
+  p = small;
+  p.compute = Compute::F16, p.c = 8;  // sums stay within 11 bits
+  add("f16_sums", p);
+  const DataType e4m3 = DataType::E4M3, e5m2 = DataType::E5M2, e2m1 = DataType::E2M1, ue8m0 = DataType::UE8M0;
+  add("mxfp8", scaled(plain(2, 7, 33, 128, 64, 3, 3, 1), e4m3, e4m3, 32, ue8m0));
+  add("mxfp8_channel_tail", scaled(plain(1, 5, 32, 96, 48, 3, 3, 1), e4m3, e5m2, 32, ue8m0));
+  add("mxfp8_shifted_scales", scaled(plain(1, 6, 40, 384, 32, 3, 3, 1), e5m2, e4m3, 32, ue8m0), {.shiftedScales = true});
+  add("mxfp8_passes_streamed", scaled(plain(1, 4, 31, 160, 200, 3, 3, 1), e4m3, e4m3, 32, ue8m0),
+      {.tileN = 96, .residentWeights = false});
+  add("mxfp6", scaled(plain(1, 5, 33, 128, 32, 3, 3, 1), DataType::E3M2, DataType::E2M3, 32, ue8m0));
+  add("mxfp8_mxfp4", scaled(plain(1, 4, 33, 256, 32, 3, 3, 1), e4m3, e2m1, 32, ue8m0));
+  add("mxfp4", scaled(plain(1, 5, 33, 320, 64, 3, 3, 1), e2m1, e2m1, 32, ue8m0));
+  add("mxfp4_shifted_scales", scaled(plain(1, 4, 20, 64, 16, 3, 5, 2), e2m1, e2m1, 32, ue8m0), {.shiftedScales = true});
+  add("nvfp4", scaled(plain(2, 5, 33, 288, 64, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3));
+  add("nvfp4_shifted_scales", scaled(plain(1, 6, 31, 64, 64, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), {.shiftedScales = true});
+  p = scaled(plain(1, 4, 18, 96, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0);
+  p.d = 3, p.t = 3, p.padFront = p.padBack = 1;
+  add("mxfp8_three_dimensions", p);
+  return all;
+}
+
+class ShiftStream : public testing::TestWithParam<std::tuple<size_t, bool>> {};
+
+TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
+  static emulator::Emulator machine;
+  static const auto module = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream");
+  StreamProblem what = streamProblems().at(std::get<0>(GetParam()));
+  what.choices.pair = std::get<1>(GetParam());
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const device::Properties properties = fewMultiprocessors();
+  ASSERT_EQ(plan::shiftStreamRefusal(what.problem, properties), "");
+  ShiftStreamPlan plan;
+  ASSERT_EQ(plan::planShiftStream(what.problem, properties, what.choices, plan), "");
+  EXPECT_EQ(plan.pair, *what.choices.pair);
+  const StreamCase one(what.problem, seed);
+  for (const auto policy :
+       {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
+    Options options;
+    options.policy = policy;
+    options.seed = seed;
+    DeviceRun device(machine, *module, plan.kernelName);
+    const Observation seen = one.run(device, plan, options);
+    EXPECT_EQ(seen.difference, "") << plan.describe();
+    for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, ShiftStream,
+                         testing::Combine(testing::Range<size_t>(0, streamProblems().size()), testing::Bool()),
+                         [](const auto& info) {
+                           return streamProblems().at(std::get<0>(info.param)).name +
+                                  (std::get<1>(info.param) ? "_pair" : "_single");
+                         });
+
+}  // namespace
+}  // namespace shiftconv::tests

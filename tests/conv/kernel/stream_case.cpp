@@ -1,0 +1,126 @@
+#include "tests/conv/kernel/stream_case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+
+#include "common/emulator/tma/tensor_map.hpp"
+#include "common/numerics/codec.hpp"
+#include "common/numerics/packed.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+constexpr uint8_t kPoison = 0xCD;
+
+struct Tensor {
+  std::vector<uint8_t> bytes;
+  std::vector<double> values;  ///< without what lies between pixels
+};
+
+Tensor randomTensor(DataType type, int64_t rows, int64_t columns, int64_t pitch, std::mt19937_64& random) {
+  Tensor tensor;
+  const auto number = numberType(type);
+  tensor.bytes.assign(static_cast<size_t>(numerics::packedBytes(number, rows * pitch)), kPoison);
+  tensor.values.reserve(static_cast<size_t>(rows * columns));
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      const uint64_t bits = random();
+      const double magnitude = static_cast<double>(1 + bits % 4) * (isInteger(type) ? 1 : 0.5);
+      const double value = (bits >> 32) % 2 != 0 && type != DataType::U8 ? -magnitude : magnitude;
+      numerics::storePacked(number, reinterpret_cast<std::byte*>(tensor.bytes.data()), row * pitch + column,
+                            numerics::encode(number, value));
+      tensor.values.push_back(value);
+    }
+  return tensor;
+}
+
+/// Scale factors of rows of `columns` elements, 0.5 to 4; multiplies the tensor's values.
+std::vector<uint8_t> randomScales(const BlockScale& scale, int64_t columns, Tensor& tensor, std::mt19937_64& random) {
+  std::vector<uint8_t> factors;
+  for (size_t first = 0; scale.blockSize != 0 && first < tensor.values.size(); first += static_cast<size_t>(columns))
+    for (int64_t block = 0; block < columns; block += scale.blockSize) {
+      const double value = std::ldexp(0.5, static_cast<int>(random() % 4));
+      factors.push_back(static_cast<uint8_t>(numerics::encode(numberType(scale.type), value)));
+      for (int64_t i = block; i < std::min(columns, block + scale.blockSize); ++i)
+        tensor.values[first + static_cast<size_t>(i)] *= value;
+    }
+  return factors;
+}
+
+emulator::tma::TensorMapImage encode(layout::TiledMap map, uint64_t address) {
+  map.globalAddress = address;
+  emulator::tma::TensorMapImage image;
+  if (const std::string why = emulator::tma::encodeTiled(map, image); !why.empty()) throw std::invalid_argument(why);
+  return image;
+}
+
+}  // namespace
+
+StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem) {
+  const Problem& p = problem_;
+  std::mt19937_64 random(seed);
+  Tensor x = randomTensor(p.inputType, p.inputPixels(), p.c, p.inputPitch(), random);
+  Tensor w = randomTensor(p.filterType, p.k * p.t * p.r * p.s, p.c, p.c, random);
+  inputScales_ = randomScales(p.inputScale, p.c, x, random);
+  filterScales_ = randomScales(p.filterScale, p.c, w, random);
+  if (p.hasBias)
+    for (int64_t k = 0; k < p.k; ++k) bias_.push_back(static_cast<float>(static_cast<int>(random() % 17) - 8));
+  input_ = x.bytes;
+  filter_ = w.bytes;
+
+  const auto number = numberType(p.outputType);
+  output_.assign(static_cast<size_t>(p.outputPixels() * p.outputPitch() * bytesOf(p.outputType)), kPoison);
+  int64_t pixel = 0;
+  for (int64_t n = 0; n < p.n; ++n)
+    for (int64_t z = 0; z < p.z(); ++z)
+      for (int64_t row = 0; row < p.p(); ++row)
+        for (int64_t column = 0; column < p.q(); ++column, ++pixel)
+          for (int64_t k = 0; k < p.k; ++k) {
+            double sum = 0;
+            for (int64_t t = 0; t < p.t; ++t)
+              for (int64_t r = 0; r < p.r; ++r)
+                for (int64_t s = 0; s < p.s; ++s) {
+                  const int64_t d = z * p.strideD + t * p.dilationD - p.padFront;
+                  const int64_t y = row * p.strideH + r * p.dilationH - p.padTop;
+                  const int64_t xx = column * p.strideW + s * p.dilationW - p.padLeft;
+                  if (d < 0 || d >= p.d || y < 0 || y >= p.h || xx < 0 || xx >= p.w) continue;
+                  const double* a = x.values.data() + (((n * p.d + d) * p.h + y) * p.w + xx) * p.c;
+                  const double* b = w.values.data() + (((k * p.t + t) * p.r + r) * p.s + s) * p.c;
+                  for (int64_t c = 0; c < p.c; ++c) sum += a[c] * b[c];
+                }
+            double value = sum + (p.hasBias ? static_cast<double>(bias_[static_cast<size_t>(k)]) : 0.0);
+            if (p.activation == Activation::Relu) value = std::max(value, 0.0);
+            numerics::storePacked(number, reinterpret_cast<std::byte*>(output_.data()), pixel * p.outputPitch() + k,
+                                  numerics::encode(number, value));
+          }
+}
+
+Observation StreamCase::run(DeviceRun& device, const plan::ShiftStreamPlan& plan, const emulator::Options& options) const {
+  const uint64_t input = device.upload(input_), filter = device.upload(filter_);
+  const uint64_t output = device.upload(std::vector<uint8_t>(output_.size(), kPoison));
+  kernels::ShiftStreamParams params = plan.params;
+  params.epilogue.output = reinterpret_cast<void*>(output);
+  if (!bias_.empty()) params.epilogue.bias = reinterpret_cast<const float*>(device.upload(bias_));
+  if (!inputScales_.empty()) {
+    params.inputScales.rowMajor = reinterpret_cast<const uint8_t*>(device.upload(inputScales_));
+    params.filterScales.rowMajor = reinterpret_cast<const uint8_t*>(device.upload(filterScales_));
+  }
+  const auto inputMap = encode(plan.input, input), filterMap = encode(plan.filter, filter);
+  const void* arguments[] = {&inputMap, &filterMap, &params};
+  Observation seen = device.launch(plan.launch, arguments, options);
+  const auto stored = device.download<uint8_t>(output, output_.size());
+  const auto [mine, theirs] = std::mismatch(stored.begin(), stored.end(), output_.begin());
+  if (mine != stored.end()) {
+    const int64_t element = (mine - stored.begin()) / bytesOf(problem_.outputType);
+    const int64_t pixel = element / problem_.outputPitch(), row = pixel / problem_.q();
+    seen.difference = fmt::format("plane {}, row {}, column {}, channel {}: byte {:#04x} instead of {:#04x}", row / problem_.p(),
+                                  row % problem_.p(), pixel % problem_.q(), element % problem_.outputPitch(), *mine, *theirs);
+  }
+  return seen;
+}
+
+}  // namespace shiftconv::tests
