@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zstd.h>
 
+#include <charconv>
 #include <cstring>
 #include <string_view>
 
@@ -49,7 +50,7 @@ std::string inflateZstd(std::string_view packed, uint64_t bytes) {
   std::string text(bytes, '\0');
   const size_t written = ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size());
   if (ZSTD_isError(written) != 0) refuse(fmt::format("zstd says {}", ZSTD_getErrorName(written)));
-  text.resize(written);
+  if (written != bytes) refuse(fmt::format("an entry has {} bytes instead of {}", written, bytes));
   return text;
 }
 
@@ -71,6 +72,7 @@ class Lz4Reader {
       if (distance == 0 || distance > text_.size() || text_.size() + count > bytes) refuse("an LZ4 copy reaches outside the text");
       for (uint64_t i = 0; i < count; ++i) text_ += text_[text_.size() - distance];  // may overlap itself
     }
+    if (text_.size() != bytes) refuse(fmt::format("an entry has {} bytes instead of {}", text_.size(), bytes));
     return std::move(text_);
   }
 
@@ -89,6 +91,22 @@ class Lz4Reader {
   size_t at_ = 0;
   std::string text_;
 };
+
+/// "sm_90a" of ".target sm_90a, debug".
+std::string_view targetOf(std::string_view ptx) {
+  constexpr std::string_view kDirective = ".target ";
+  const size_t at = ptx.find(kDirective);
+  if (at == std::string_view::npos) return {};
+  ptx.remove_prefix(at + kDirective.size());
+  return ptx.substr(0, ptx.find_first_of(", \t\r\n"));
+}
+
+/// 100 of "sm_100a"; 0 when there is no number.
+uint32_t architectureOf(std::string_view target) {
+  uint32_t number = 0;
+  if (target.starts_with("sm_")) std::from_chars(target.data() + 3, target.data() + target.size(), number);
+  return number;
+}
 
 FatBinaryEntry readEntry(const EntryHeader& header, std::string_view payload) {
   FatBinaryEntry entry;
@@ -128,6 +146,7 @@ std::vector<FatBinaryEntry> readFatBinary(const void* data, uint64_t limit) {
     entry.text = bytes;
     entry.isPtx = entry.text.find(".version") != std::string::npos;
     if (!entry.isPtx) refuse("it is neither PTX, nor a fat binary, nor machine code");
+    entry.architecture = architectureOf(targetOf(entry.text));
     return {std::move(entry)};
   }
   std::memcpy(&header, bytes, sizeof header);
@@ -148,15 +167,6 @@ std::vector<FatBinaryEntry> readFatBinary(const void* data, uint64_t limit) {
 }
 
 namespace {
-
-/// "sm_90a" of ".target sm_90a, debug".
-std::string_view targetOf(std::string_view ptx) {
-  constexpr std::string_view kDirective = ".target ";
-  const size_t at = ptx.find(kDirective);
-  if (at == std::string_view::npos) return {};
-  ptx.remove_prefix(at + kDirective.size());
-  return ptx.substr(0, ptx.find_first_of(", \t\r\n"));
-}
 
 /// PTX for an architecture runs on later ones, but not with its special features (suffix a; f: within the family).
 bool runsHere(const FatBinaryEntry& entry) {

@@ -88,10 +88,10 @@ class StreamTable {
 
   std::set<Stream*> streams_;
   std::set<Event*> events_;
-  Stream* legacy_;
   Clock host_;
   uint64_t hostWork_ = 0;
   uint64_t nextId_ = 0;
+  Stream* legacy_;  ///< made last: it takes the first number
 };
 
 }  // namespace shiftconv::runtime

@@ -1,0 +1,91 @@
+// The command line of emurun: options that reach the program, and one sentence for everything that cannot be run.
+#include <algorithm>
+#include <fstream>
+
+#include "tests/runtime/emurun_fixture.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Emurun : public EmurunTest {
+ protected:
+  std::string textOf(const std::string& name) const {
+    std::ifstream file(folder / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  /// The first `bytes` of a program, executable.
+  std::string truncated(const std::string& name, size_t bytes) const {
+    std::ifstream file(program(name), std::ios::binary);
+    std::string text(bytes, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(bytes));
+    const fs::path copy = folder / "truncated";
+    std::ofstream(copy, std::ios::binary) << text;
+    fs::permissions(copy, fs::perms::owner_all);
+    return copy.string();
+  }
+};
+
+TEST_F(Emurun, ProgramsKeepTheirArgumentsAndStatus) {
+  EXPECT_EQ(run({"--numerics", "fast"}, "faults", {"trap"}).exitCode, 0);
+  EXPECT_EQ(emurun({"--", program("vector_add"), "--policy", "nonsense"}).exitCode, 0);
+  EXPECT_EQ(run({}, "streams", {"--hazards"}).exitCode, 0);  // an argument of the program
+}
+
+TEST_F(Emurun, CountersTracesAndLogs) {
+  const ProgramResult result = run({"--counters", "--trace", "--log", "log.txt", "--hazards", "warn"}, "vector_add");
+  EXPECT_EQ(result.exitCode, 0) << result.errors;
+  EXPECT_EQ(result.errors, "");
+  expectParts(textOf("log.txt"), {"1 launch", "cudaMalloc -> cudaSuccess", "threads", "no hazards in 1 launch"});
+}
+
+TEST_F(Emurun, SemanticsCanBeListed) {
+  const ProgramResult result = emurun({"--semantics", "list"});
+  EXPECT_EQ(result.exitCode, 0);
+  expectParts(result.output, {"U3  ", "U3=0", "(default)", "U3=1"});
+}
+
+TEST_F(Emurun, WrongCommandLines) {
+  const auto expectUsage = [&](const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+    const ProgramResult result = emurun(arguments);
+    EXPECT_EQ(result.exitCode, 1) << result.output << result.errors;
+    expectParts(result.errors, parts);
+  };
+  expectUsage({}, {"no program was named"});
+  expectUsage({"--policy", "sometimes", program("vector_add")}, {"--policy", "sometimes", "earliest"});
+  expectUsage({"--seed", "many", program("vector_add")}, {"--seed", "many"});
+  expectUsage({"--sms", "0", program("vector_add")}, {"--sms", "0"});
+  expectUsage({"--semantics", "U3", program("vector_add")}, {"--semantics", "U3"});
+  expectUsage({"--semantics", "U99=1", program("vector_add")}, {"U99"});
+  expectUsage({"--semantics-file", folder.string(), program("vector_add")}, {"--semantics-file"});
+  expectUsage({"--nonsense", program("vector_add")}, {"--nonsense"});
+}
+
+TEST_F(Emurun, WhatCannotBeRunIsOneSentence) {
+  expectSentence(emurun({folder.string()}), 2, {"is a directory"});
+  expectSentence(emurun({"./absent"}), 2, {"./absent does not exist"});
+  expectSentence(emurun({"absent-from-path"}), 2, {"no program absent-from-path on PATH"});
+  expectSentence(emurun({"/dev/null"}), 2, {"no regular file"});
+  std::ofstream(folder / "text") << "hello";
+  expectSentence(emurun({"./text"}), 2, {"not executable"});
+  fs::permissions(folder / "text", fs::perms::owner_all);
+  expectSentence(emurun({"./text"}), 2, {"./text", "is"});
+  expectSentence(emurun({"/bin/ls"}), 2, {"no CUDA program"});
+  expectSentence(emurun({program("vector_add_static")}), 2, {"-cudart shared"});
+  for (const size_t bytes : {0, 3, 40, 64, 700, 5000}) {
+    const ProgramResult result = emurun({truncated("vector_add", bytes)});
+    expectSentence(result, 2, {"truncated"});
+  }
+  expectSentence(emurun({"--log", "/nonexistent/log", program("vector_add")}), 2, {"/nonexistent/log cannot be written"});
+  expectSentence(emurun({"--log", folder.string(), program("vector_add")}), 2, {"cannot be written"});
+}
+
+TEST_F(Emurun, AProgramWithoutPtxIsOneSentence) {
+  const ProgramResult result = run({}, "vector_add_machine_code");
+  expectSentence(result, 3, {"holds no PTX", "machine code of sm_100", "-gencode arch=compute_100a,code=compute_100a"});
+  expectParts(result.output, {"cudaErrorNoKernelImageForDevice"});
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
