@@ -12,6 +12,7 @@
 #include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/instruction_set.hpp"
+#include "common/emulator/isa/layout.hpp"
 #include "common/emulator/machine/launcher.hpp"
 
 namespace shiftconv::emulator {
@@ -125,11 +126,12 @@ LoadedModule::~LoadedModule() {
 std::shared_ptr<const LoadedModule> Emulator::load(std::string_view ptx, std::string name) {
   const DefaultFloatEnvironment environment;  // literals are rounded
   ptx::Module parsed = ptx::parseModule(ptx, std::move(name));
+  isa::addGridWorkspace(parsed);
   auto module = std::shared_ptr<LoadedModule>(new LoadedModule);
   module->memory_ = &impl_->memory;
   const uint64_t bytes = isa::globalImageBytes(parsed);
   if (bytes != 0) module->globalBase_ = impl_->memory.allocate(bytes);
-  module->program_ = isa::compile(std::move(parsed), module->globalBase_, instructionSet());
+  module->program_ = isa::compileUsable(std::move(parsed), module->globalBase_, instructionSet(), module->refusals_);
   if (bytes != 0) {
     const std::vector<std::byte>& image = module->program_->globalImage;
     std::memcpy(impl_->memory.access(module->globalBase_, image.size(), 1, true), image.data(), image.size());
@@ -145,6 +147,7 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   const isa::CompiledFunction* kernel = program.kernel(kernelName);
   if (kernel == nullptr)
     throw EmulatorError(ErrorKind::Launch, fmt::format("module {} has no kernel {}", program.module.name, kernelName));
+  if (const EmulatorError* refusal = module.refusal(kernelName)) throw *refusal;
   const machine::LaunchConfig checked = machine::checkLaunch(program, *kernel, config);
   checkArguments(*kernel, arguments);
   const ParameterBlock parameters(impl_->memory, *kernel, arguments);

@@ -11,6 +11,7 @@
 #include "common/emulator/counters.hpp"
 #include "common/emulator/error.hpp"
 #include "common/emulator/isa/decoder.hpp"
+#include "common/emulator/isa/refusals.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/options.hpp"
@@ -31,6 +32,11 @@ struct LaunchReport {
 class LoadedModule {
  public:
   const isa::Program& program() const { return *program_; }
+  /// Why the kernel cannot be launched: instructions that it may reach and the machine lacks; nullptr: it can.
+  const EmulatorError* refusal(std::string_view kernel) const {
+    const auto found = refusals_.kernels.find(kernel);
+    return found == refusals_.kernels.end() ? nullptr : &found->second;
+  }
   ~LoadedModule();
 
  private:
@@ -38,6 +44,7 @@ class LoadedModule {
   std::shared_ptr<isa::Program> program_;
   machine::GlobalMemory* memory_ = nullptr;
   uint64_t globalBase_ = 0;
+  isa::ModuleRefusals refusals_;
 };
 
 /// Thread safe: several host threads may launch on one emulator at once. The floating-point environment of the caller has no effect
@@ -50,7 +57,8 @@ class Emulator {
   machine::GlobalMemory& memory();
   /// What has happened to global memory, for the hazard checker; kept from the first call on.
   hazards::GlobalShadow& shadow();
-  /// Parses, decodes and lays out the module. Throws EmulatorError.
+  /// Parses, decodes and lays out the module. Kernels that may reach an instruction that the machine lacks are refused when they
+  /// are launched. Throws EmulatorError, also when that leaves no kernel.
   std::shared_ptr<const LoadedModule> load(std::string_view ptx, std::string name);
   /// Runs a kernel to completion. `arguments[i]` points at the value of parameter i. Throws EmulatorError.
   LaunchReport launch(const LoadedModule& module, std::string_view kernel, const machine::LaunchConfig& config,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +11,8 @@ namespace shiftconv::emulator {
 SemanticsReport readSemanticsReport(const std::string& path) {
   SemanticsReport result;
   std::ifstream file(path);
-  if (!file) {
+  std::error_code none;
+  if (!file || std::filesystem::is_directory(path, none)) {
     result.problem = fmt::format("cannot read {}", path);
     result.unreadable = true;
     return result;

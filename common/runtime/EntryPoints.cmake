@@ -30,6 +30,7 @@ function(_missing_functions output type prefix)
       list(APPEND names ${name})
     endforeach()
   endforeach()
+  list(APPEND names ${more_functions})
   list(REMOVE_DUPLICATES names)
   list(LENGTH names count)
   if(count LESS 100)
@@ -53,11 +54,29 @@ function(_error_names result text prefix)
   set(${result} "${rows}" PARENT_SCOPE)
 endfunction()
 
+# What the toolkit's library exports beside: for generated code, and in headers that need those of graphics interfaces.
+set(runtime_beside
+  __cudaGetProcAddress __cudaLaunchKernel_ptsz __cudaRegisterHostVar __cudaRegisterUnifiedTable cudaEventCreateFromEGLSync
+  cudaVDPAUGetDevice cudaVDPAUSetVDPAUDevice cudaGraphicsEGLRegisterImage cudaGraphicsGLRegisterBuffer
+  cudaGraphicsGLRegisterImage cudaGraphicsResourceGetMappedEglFrame cudaGraphicsVDPAURegisterOutputSurface
+  cudaGraphicsVDPAURegisterVideoSurface)
+foreach(name AcquireFrame Connect ConnectWithFlags Disconnect ReleaseFrame)
+  list(APPEND runtime_beside cudaEGLStreamConsumer${name})
+endforeach()
+foreach(name Connect Disconnect PresentFrame ReturnFrame)
+  list(APPEND runtime_beside cudaEGLStreamProducer${name})
+endforeach()
+foreach(name GetDevices MapBufferObject MapBufferObjectAsync RegisterBufferObject SetBufferObjectMapFlags SetGLDevice
+             UnmapBufferObject UnmapBufferObjectAsync UnregisterBufferObject)
+  list(APPEND runtime_beside cudaGL${name})
+endforeach()
+
 _preprocess(cuda.h driver)
 _preprocess(cuda.h driver_per_thread -DCUDA_API_PER_THREAD_DEFAULT_STREAM)
 _preprocess(cuda_runtime_api.h runtime)
 _preprocess(cuda_runtime_api.h runtime_per_thread -DCUDA_API_PER_THREAD_DEFAULT_STREAM)
 _missing_functions(${generated}/missing_driver.cpp "CUresult" "cu[A-Z]" driver driver_per_thread)
+set(more_functions ${runtime_beside})
 _missing_functions(${generated}/missing_runtime.cpp "cudaError_t" "cuda[A-Z]" runtime runtime_per_thread)
 
 string(REGEX MATCH "enum +cudaError *{[^}]*}" runtime_errors "${runtime}")

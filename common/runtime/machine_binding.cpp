@@ -117,8 +117,10 @@ Extent toExtent(const std::optional<std::vector<uint32_t>>& values, uint32_t mis
   return extent;
 }
 
-KernelFacts factsOf(const emulator::isa::Program& program, const emulator::isa::CompiledFunction& kernel) {
+KernelFacts factsOf(const emulator::isa::Program& program, const emulator::isa::CompiledFunction& kernel,
+                    const EmulatorError* refusal) {
   KernelFacts facts;
+  if (refusal != nullptr) facts.refusal = refusal->what();
   for (size_t i = 0; i < kernel.source->parameters.size(); ++i)
     facts.parameters.push_back({kernel.parameterOffsets[i], static_cast<uint32_t>(kernel.source->parameters[i].bytes)});
   const emulator::ptx::PerformanceDirectives& directives = kernel.source->directives;
@@ -211,6 +213,7 @@ class EmulatedMachine final : public Machine {
     emulator::Options options = options_;
     options.seed += launches_++;
     options.place = toStreamPlace(place);
+    options.multiprocessors = multiprocessors_;
     if (RunResult* result = runResult()) ++result->launches;
     try {
       emulator::LaunchReport report = emulator_.launch(module, kernel,
@@ -272,7 +275,7 @@ class EmulatedPtx final : public LoadedPtx {
     const emulator::isa::Program& program = module_->program();
     for (const emulator::isa::CompiledFunction& function : program.functions)
       if (function.source->isKernel && !function.source->isDeclaration)
-        kernels_.emplace(function.source->name, factsOf(program, function));
+        kernels_.emplace(function.source->name, factsOf(program, function, module_->refusal(function.source->name)));
   }
   std::vector<std::string> kernels() const override {
     std::vector<std::string> names;
@@ -309,8 +312,7 @@ std::shared_ptr<const LoadedPtx> EmulatedMachine::load(std::string_view ptx, std
     const cudaError_t code = error.kind() == ErrorKind::Parse         ? cudaErrorInvalidPtx
                              : error.kind() == ErrorKind::OutOfMemory ? cudaErrorMemoryAllocation
                                                                       : cudaErrorNoKernelImageForDevice;
-    say(error.what());
-    throw Failure(code, "the PTX cannot be executed");
+    throw Failure(code, error.what());
   }
 }
 

@@ -46,6 +46,7 @@ struct KernelFacts {
   uint32_t localBytes = 0;
   uint32_t maximumThreads = 1024;   ///< of a block: .maxntid or .reqntid
   uint32_t maximumRegisters = 0;    ///< .maxnreg; 0: not given
+  std::string refusal;              ///< why it cannot be executed; empty: it can
   Extent requiredCluster{0, 0, 0};  ///< .reqnctapercluster; zeros: not given
 };
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "examples/ptxrun/structure_json.hpp"
 #include "examples/ptxrun/tensor_map_json.hpp"
 #include "examples/ptxrun/user_error.hpp"
 
@@ -62,7 +63,8 @@ Bytes parseScalar(std::string_view type, const std::string& text) {
         return bytes;
       }
   throw UserError(fmt::format(
-      "'{}' is no kind of argument; use i8..i64, u8..u64, b8..b64, f32, f64, buf, out, inout, zeros, ref, tmap or bytes", type));
+      "'{}' is no kind of argument; use i8..i64, u8..u64, b8..b64, f32, f64, buf, out, inout, zeros, ref, tmap, struct or bytes",
+      type));
 }
 
 /// "NAME" or "NAME+BYTES".
@@ -72,18 +74,31 @@ uint64_t parseReference(const std::string& text, const Buffers& buffers) {
   return buffers.find(text.substr(0, plus)).address + offset;
 }
 
+/// "{...}" or "[...]" as it is, else the contents of the file; `origin` is how errors name it.
+std::string jsonOf(const std::string& text, const char* what, std::string& origin) {
+  const bool inPlace = text.starts_with('{') || text.starts_with('[');
+  origin = inPlace ? what : text;
+  if (inPlace) return text;
+  const Bytes file = readBytes(text);
+  return {reinterpret_cast<const char*>(file.data()), file.size()};
+}
+
 Bytes valueOf(const std::string& argument, const Buffers& buffers) {
+  if (isBuffer(argument)) throw UserError("a buffer has no place inside a structure; name it with --buffer and write ref:NAME");
   const size_t colon = argument.find(':');
   if (colon == std::string::npos) throw UserError("an argument has the form KIND:VALUE, for example i32:5");
   const std::string kind = argument.substr(0, colon), text = argument.substr(colon + 1);
   if (kind == "ref") return bytesOf(parseReference(text, buffers));
   if (kind == "bytes") return readBytes(text);
   if (kind == "tmap") {
-    const bool inPlace = text.starts_with('{');
-    const Bytes file = inPlace ? Bytes() : readBytes(text);
-    const std::string json = inPlace ? text : std::string(reinterpret_cast<const char*>(file.data()), file.size());
-    return bytesOf(tensorMapFromJson(json, inPlace ? "the tensor map" : text,
-                                     [&](const std::string& name) { return buffers.find(name).address; }));
+    std::string origin;
+    const std::string json = jsonOf(text, "the tensor map", origin);
+    return bytesOf(tensorMapFromJson(json, origin, [&](const std::string& name) { return buffers.find(name).address; }));
+  }
+  if (kind == "struct") {
+    std::string origin;
+    const std::string json = jsonOf(text, "the structure", origin);
+    return structureFromJson(json, origin, [&](const std::string& field) { return valueOf(field, buffers); });
   }
   return parseScalar(kind, text);
 }

@@ -14,7 +14,7 @@ namespace ptxrun {
 class Arguments {
  public:
   /// `texts` are the --arg values: buffers (also added to `buffers`), "ref:NAME[+BYTES]", "tmap:FILE or {JSON}",
-  /// "bytes:FILE", and scalars "TYPE:VALUE" with TYPE i8..i64, u8..u64, b8..b64, f32, f64.
+  /// "struct:FILE or [JSON]", "bytes:FILE", and scalars "TYPE:VALUE" with TYPE i8..i64, u8..u64, b8..b64, f32, f64.
   /// Throws UserError naming the argument, also when number or sizes do not fit the kernel's parameters.
   Arguments(const std::vector<std::string>& texts, const shiftconv::emu::Kernel& kernel, Buffers& buffers);
 

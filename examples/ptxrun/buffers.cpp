@@ -99,6 +99,8 @@ Buffers::~Buffers() {
 
 const Buffer& Buffers::add(const std::string& name, Buffer buffer) {
   if (buffers_.contains(name)) throw UserError(fmt::format("two buffers are called '{}'", name));
+  // Before the launch: nobody wants to learn of it when an hour's work is to be saved.
+  if (!buffer.outputPath.empty()) checkWritable(buffer.outputPath);
   const auto address = machine_.allocate(byteCount(buffer));
   if (!address) throw UserError(fmt::format("buffer '{}': {}", name, address.error().message));
   buffer.address = *address;

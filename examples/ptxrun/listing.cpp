@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "examples/ptxrun/kernel_name.hpp"
+
 namespace ptxrun {
 namespace {
 
@@ -37,6 +39,8 @@ std::string listKernels(const Module& module) {
   std::string text = fmt::format("{}: PTX {} for {}\n", module.name(), module.ptxVersion(), module.target().name);
   for (const Kernel& kernel : module.kernels()) {
     text += fmt::format("\nkernel {}\n", kernel.name);
+    if (const std::string name = demangled(kernel.name); name != kernel.name) text += fmt::format("  {}\n", name);
+    if (!kernel.refusal.empty()) text += fmt::format("  cannot be launched: {}\n", kernel.refusal);
     for (size_t i = 0; i < kernel.parameters.size(); ++i)
       text += fmt::format("  --arg {:<2} {}  {}\n", i, describeParameter(kernel.parameters[i]), kernel.parameters[i].name);
     if (kernel.staticSharedBytes != 0) text += fmt::format("  static shared memory: {} bytes\n", kernel.staticSharedBytes);

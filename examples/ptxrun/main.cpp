@@ -1,16 +1,18 @@
 // ptxrun: loads a PTX file and launches a kernel on the emulated device.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <shiftconv/emulator.hpp>
 
+#include <exception>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "examples/ptxrun/arguments.hpp"
 #include "examples/ptxrun/buffers.hpp"
+#include "examples/ptxrun/kernel_name.hpp"
 #include "examples/ptxrun/listing.hpp"
 #include "examples/ptxrun/options.hpp"
+#include "examples/ptxrun/patience.hpp"
 #include "examples/ptxrun/user_error.hpp"
 
 namespace {
@@ -23,19 +25,6 @@ using shiftconv::emu::Machine;
 using shiftconv::emu::Module;
 using shiftconv::emu::Report;
 using shiftconv::emu::Result;
-
-/// The kernel of that name, or the only one.
-const Kernel& chooseKernel(const Module& module, const std::string& name) {
-  std::vector<std::string> names;
-  for (const Kernel& kernel : module.kernels()) names.push_back(kernel.name);
-  if (names.empty()) throw UserError(fmt::format("{} holds no kernel", module.name()));
-  if (name.empty() && names.size() > 1)
-    throw UserError(fmt::format("{} has several kernels; choose one with --kernel: {}", module.name(), fmt::join(names, ", ")));
-  const Kernel* const chosen = name.empty() ? &module.kernels().front() : module.find(name);
-  if (chosen == nullptr)
-    throw UserError(fmt::format("{} has no kernel '{}'; it has: {}", module.name(), name, fmt::join(names, ", ")));
-  return *chosen;
-}
 
 /// The first of the two that is given, filled up with ones.
 Dim3 shape(const std::vector<uint32_t>& given, const std::optional<Dim3>& directive) {
@@ -65,6 +54,10 @@ int run(const ptxrun::Options& options) {
   }
 
   const Kernel& kernel = chooseKernel(*module, options.kernel);
+  if (!kernel.refusal.empty()) {
+    fmt::print(stderr, "ptxrun: kernel {} cannot be launched\n{}\n", kernel.name, kernel.refusal);
+    return exit_code::kModule;
+  }
   Buffers buffers(machine);
   for (const std::string& text : options.buffers) {
     const size_t equals = text.find('=');
@@ -90,7 +83,10 @@ int run(const ptxrun::Options& options) {
   uint64_t& seed = launch.options.seed;
   for (uint32_t repetition = 0; repetition < options.repeat; ++repetition, ++seed) {
     buffers.reset();
-    const Result<Report> report = machine.launch(*module, launch);
+    const Result<Report> report = [&] {
+      const Patience patience(fmt::format("launch {} of {}", repetition + 1, options.repeat));
+      return machine.launch(*module, launch);
+    }();
     if (!report) {
       fmt::print(stderr, "ptxrun: launch {} of {} failed (seed {}, {})\n{}\n", repetition + 1, options.repeat, seed,
                  toString(report.error().kind), report.error().message);
@@ -127,6 +123,8 @@ int main(int argc, char** argv) {
   try {
     return run(options);
   } catch (const UserError& error) {
+    fmt::print(stderr, "ptxrun: {}\n", error.what());
+  } catch (const std::exception& error) {
     fmt::print(stderr, "ptxrun: {}\n", error.what());
   }
   return exit_code::kUsage;

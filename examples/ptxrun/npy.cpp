@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
@@ -106,6 +107,8 @@ uint64_t elementCount(const std::vector<uint64_t>& shape) {
 }
 
 std::vector<std::byte> readBytes(const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) fail(path, "is a directory, not a file");
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(path, "cannot be opened for reading");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -113,6 +116,15 @@ std::vector<std::byte> readBytes(const std::string& path) {
   std::vector<std::byte> bytes(text.size());
   std::memcpy(bytes.data(), text.data(), text.size());
   return bytes;
+}
+
+void checkWritable(const std::string& path) {
+  std::error_code none;
+  if (path.empty()) fail("the output", "has no name");
+  if (std::filesystem::is_directory(path, none)) fail(path, "cannot be written: it is a directory");
+  const bool present = std::filesystem::exists(path, none);
+  if (!std::ofstream(path, std::ios::binary | std::ios::app)) fail(path, "cannot be written");
+  if (!present) std::filesystem::remove(path, none);
 }
 
 void writeBytes(const std::string& path, const std::vector<std::byte>& bytes) {

@@ -26,6 +26,8 @@ uint64_t elementCount(const std::vector<uint64_t>& shape);
 Array readNpy(const std::string& path);
 void writeNpy(const std::string& path, const Array& array);
 std::vector<std::byte> readBytes(const std::string& path);
+/// Refuses a path that writeBytes could not write; leaves what is there as it is.
+void checkWritable(const std::string& path);
 void writeBytes(const std::string& path, const std::vector<std::byte>& bytes);
 
 /// By the extension: .npy, or raw bytes for anything else (read as a u8 array).

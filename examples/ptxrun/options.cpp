@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace ptxrun {
 namespace {
@@ -19,16 +21,21 @@ Arguments, one --arg per kernel parameter, in order:
   zeros:TYPE:SHAPE[:OUTPUT]      device buffer of zeros, optionally written
   ref:NAME[+BYTES]               address of the buffer of another --arg (its position) or --buffer (its name)
   tmap:FILE or tmap:{JSON}       tensor map (128 bytes), see below
-  bytes:FILE                     a structure passed by value
+  struct:FILE or struct:[JSON]   a structure passed by value, as the list of its fields, see below
+  bytes:FILE                     the same as raw bytes
 Files that end in .npy are NumPy arrays; all others are raw bytes. TYPE is one of u8 i8 u16 i16 f16 bf16 u32 i32 f32 u64
 i64 f64 (bf16 is written to .npy as uint16). SHAPE is 1024 or 32x64, outermost first.
 
 Tensor maps in JSON; dims, strides, box innermost first, as cuTensorMapEncodeTiled takes them:
   {"buffer": 0, "type": "f16", "dims": [64, 128], "strides": [128], "box": [64, 32], "swizzle": "128B"}
+  type: u8 u16 u32 i32 u64 i64 f16 bf16 f32 f64 f32_ftz tf32 tf32_ftz 16u4_align8b 16u4_align16b 16u6_align16b;
   buffer: position of an --arg or name of a --buffer; strides in bytes from dimension 1 on (default dense);
   optional: offset (bytes), elementStrides, swizzle (none 32B 64B 128B 128B_ATOM_32B 128B_ATOM_32B_FLIP_8B
   128B_ATOM_64B), interleave (none 16B 32B), fill (zero nan). In place of box, for im2col maps:
   "im2col": {"lowerCorner": [-1, -1], "upperCorner": [-1, -1], "channelsPerPixel": 64, "pixelsPerColumn": 128}
+
+Structures in JSON: ["i32:5", "ref:x+64", ["f32:1", "f32:2"], {"tmap": {...}}, "bytes:FILE"]
+  fields are aligned as C++ does it; lists inside are structures inside
 
 Example: y = a*x + y on 1000 floats, under ten random schedules
   ptxrun saxpy.ptx --kernel saxpy --grid 8 --block 128 --arg i32:1000 --arg f32:2.5 \
@@ -37,6 +44,34 @@ Example: y = a*x + y on 1000 floats, under ten random schedules
 Exit status: 0 all launches succeeded; 1 the command line or a file is wrong; 2 the PTX cannot be loaded;
 3 a launch failed; 4 the outputs of repeated launches differ; 5 hazards were reported (--hazards warn).
 )";
+
+void listSemantics() {
+  for (const Question& question : questions()) {
+    fmt::print("{}  {}\n", question.id, question.text);
+    for (size_t i = 0; i < question.alternatives.size(); ++i)
+      fmt::print("    {}={}: {}{}\n", question.id, i, question.alternatives[i], i == 0 ? " (default)" : "");
+  }
+}
+
+/// An option whose value is one of a few words.
+template <class Value>
+void addChoice(CLI::App& app, const char* name, Value& value, const std::vector<std::pair<std::string, Value>>& choices,
+               const char* text) {
+  app.add_option_function<std::string>(
+      name,
+      [name, &value, choices](const std::string& word) {
+        std::string known;
+        for (const auto& [choice, chosen] : choices) {
+          if (choice == word) {
+            value = chosen;
+            return;
+          }
+          known += (known.empty() ? "" : ", ") + choice;
+        }
+        throw CLI::ValidationError(name, fmt::format("'{}' is none of {}", word, known));
+      },
+      text);
+}
 
 void chooseSemantics(const std::vector<std::string>& choices, shiftconv::emu::Options& options) {
   for (const std::string& choice : choices) {
@@ -57,9 +92,9 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.get_formatter()->column_width(34);
   std::vector<std::string> semantics;
   std::string semanticsFile;
-  app.add_option("ptx", options.ptxPath, "PTX file")->required();
+  app.add_option("ptx", options.ptxPath, "PTX file");
   app.add_flag("--list", options.list, "Show the kernels and their parameters, and stop");
-  app.add_option("--kernel", options.kernel, "Kernel to run (needed when the file holds several)");
+  app.add_option("--kernel", options.kernel, "Kernel to run, by its PTX or its C++ name (needed when the file holds several)");
   // One word per option, so that the PTX file may follow it.
   const auto addList = [&app](const char* name, auto& values, const char* text) {
     app.add_option(name, values, text)->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
@@ -76,19 +111,17 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  const std::map<std::string, Schedule> policies{
-      {"earliest", Schedule::Earliest}, {"latest", Schedule::Latest}, {"random", Schedule::Random}};
-  app.add_option("--policy", options.machine.schedule, "When asynchronous operations complete: earliest, latest or random")
-      ->transform(CLI::CheckedTransformer(policies).description(""));
+  addChoice<Schedule>(app, "--policy", options.machine.schedule,
+                      {{"earliest", Schedule::Earliest}, {"latest", Schedule::Latest}, {"random", Schedule::Random}},
+                      "When asynchronous operations complete: earliest (default), latest or random");
   app.add_option("--seed", options.machine.seed, "Seed of the random policy (default 1); repetition i uses seed + i");
-  const std::map<std::string, Numerics> numerics{{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}};
-  app.add_option("--numerics", options.machine.numerics, "Tensor core arithmetic: hardware (bit-level model) or fast (f32 FMA)")
-      ->transform(CLI::CheckedTransformer(numerics).description(""));
-  const std::map<std::string, Hazards> hazards{{"off", Hazards::Off}, {"warn", Hazards::Warn}, {"error", Hazards::Error}};
-  app.add_option("--hazards", options.machine.hazards,
-                 "Look for races and missing fences: off (default), warn (report all of them) or error (stop at the first)")
-      ->transform(CLI::CheckedTransformer(hazards).description(""));
-  app.add_option("--semantics", semantics, "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable")
+  addChoice<Numerics>(app, "--numerics", options.machine.numerics, {{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}},
+                      "Tensor core arithmetic: hardware (default, bit-level model) or fast (f32 FMA)");
+  addChoice<Hazards>(app, "--hazards", options.machine.hazards,
+                     {{"off", Hazards::Off}, {"warn", Hazards::Warn}, {"error", Hazards::Error}},
+                     "Look for races and missing fences: off (default), warn (report all of them) or error (stop at the first)");
+  app.add_option("--semantics", semantics,
+                 "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable; `list` shows them all")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
@@ -96,6 +129,9 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
                  "JSON of the probe kit (tests/probe): the alternatives that a GPU was seen to follow; --semantics overrides it");
   app.add_option("--instruction-limit", options.machine.instructionLimit,
                  "Stop after so many warp instructions (default: no limit)");
+  app.add_option("--sms", options.machine.multiprocessors,
+                 "Multiprocessors of the device, two CTAs resident on each (default: as the target's device)")
+      ->check(CLI::Range(1u, 1024u));
   app.add_option("--threads", options.machine.hostThreads, "Host threads (default: one per core)");
   app.add_option("--repeat", options.repeat, "Launch so many times, each from the same buffer contents, and compare the outputs")
       ->check(CLI::PositiveNumber);
@@ -103,6 +139,12 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   addList("--roles", options.roles, "Names of the warps of a CTA in that table and in hazard reports: producer,mma,...");
   try {
     app.parse(argc, argv);
+    if (semantics == std::vector<std::string>{"list"}) {
+      listSemantics();
+      exitCode = exit_code::kSuccess;
+      return false;
+    }
+    if (options.ptxPath.empty()) throw CLI::RequiredError("ptx");
     if (!semanticsFile.empty())
       if (const Error error = readSemantics(options.machine, semanticsFile))
         throw CLI::ValidationError("--semantics-file", error.message);

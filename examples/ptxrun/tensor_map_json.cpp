@@ -20,13 +20,14 @@ using shiftconv::emu::TensorMapImage;
 struct Name {
   std::string_view name;
   uint32_t number;
-  uint32_t bytes = 0;  ///< of one element, of data types
+  uint32_t bits = 0;  ///< of one element in global memory, of data types
 };
 using Names = std::vector<Name>;
 
-const Names kTypes{{"u8", 0, 1},       {"u16", 1, 2},   {"u32", 2, 4},      {"i32", 3, 4}, {"u64", 4, 8},
-                   {"i64", 5, 8},      {"f16", 6, 2},   {"f32", 7, 4},      {"f64", 8, 8}, {"bf16", 9, 2},
-                   {"f32_ftz", 10, 4}, {"tf32", 11, 4}, {"tf32_ftz", 12, 4}};
+const Names kTypes{{"u8", 0, 8},         {"u16", 1, 16},          {"u32", 2, 32},           {"i32", 3, 32},
+                   {"u64", 4, 64},       {"i64", 5, 64},          {"f16", 6, 16},           {"f32", 7, 32},
+                   {"f64", 8, 64},       {"bf16", 9, 16},         {"f32_ftz", 10, 32},      {"tf32", 11, 32},
+                   {"tf32_ftz", 12, 32}, {"16u4_align8b", 13, 4}, {"16u4_align16b", 14, 4}, {"16u6_align16b", 15, 6}};
 const Names kSwizzles{{"none", 0},         {"32B", 1}, {"64B", 2}, {"128B", 3}, {"128B_ATOM_32B", 4}, {"128B_ATOM_32B_FLIP_8B", 5},
                       {"128B_ATOM_64B", 6}};
 const Names kInterleaves{{"none", 0}, {"16B", 1}, {"32B", 2}};
@@ -112,8 +113,8 @@ TensorMap tensorOf(Object& object, uint64_t address) {
   if (object.has("strides")) {
     object.integers("strides", map.rank - 1, map.strides);
   } else {
-    uint64_t dense = type.bytes;
-    for (uint32_t i = 0; i + 1 < map.rank; ++i) map.strides[i] = dense *= map.dims[i];
+    uint64_t dense = type.bits;
+    for (uint32_t i = 0; i + 1 < map.rank; ++i) map.strides[i] = (dense *= map.dims[i]) / 8;
   }
   if (object.has("elementStrides")) object.integers("elementStrides", map.rank, map.elementStrides);
   if (object.has("swizzle")) map.swizzle = object.choice("swizzle", kSwizzles).number;

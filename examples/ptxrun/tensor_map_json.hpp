@@ -3,7 +3,8 @@
 //   {
 //     "buffer": 0,                  position of the --arg, or name of the --buffer, that the map views
 //     "offset": 0,                  bytes into it (optional)
-//     "type": "f16",                u8 u16 u32 i32 u64 i64 f16 bf16 f32 f64 f32_ftz tf32 tf32_ftz
+//     "type": "f16",                u8 u16 u32 i32 u64 i64 f16 bf16 f32 f64 f32_ftz tf32 tf32_ftz, and packed:
+//                                   16u4_align8b 16u4_align16b 16u6_align16b
 //     "dims": [64, 128],            innermost first
 //     "strides": [128],             bytes, of dimension 1 on (optional: dense)
 //     "box": [64, 32],              or "im2col": {"lowerCorner": [-1, -1], "upperCorner": [-1, -1],

@@ -1,4 +1,7 @@
 // The command line of ptxrun: listings, help, and errors that say what to do.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <fstream>
 
 #include "tests/programs/program_fixture.hpp"
@@ -54,9 +57,27 @@ TEST_F(Ptxrun, ThePtxFileMayStandAnywhere) {
 
 TEST_F(Ptxrun, HelpIsComplete) {
   const std::string help = ptxrunOk({"--help"});
-  for (const char* option :
-       {"--list", "--kernel", "--grid", "--block", "--cluster", "--shared", "--arg", "--buffer", "--policy", "--seed", "--numerics",
-        "--semantics", "--semantics-file", "--counters", "--roles", "--instruction-limit", "--repeat", "--threads"})
+  for (const char* option : {"--sms",
+                             "struct:",
+                             "16u6_align16b",
+                             "--list",
+                             "--kernel",
+                             "--grid",
+                             "--block",
+                             "--cluster",
+                             "--shared",
+                             "--arg",
+                             "--buffer",
+                             "--policy",
+                             "--seed",
+                             "--numerics",
+                             "--semantics",
+                             "--semantics-file",
+                             "--counters",
+                             "--roles",
+                             "--instruction-limit",
+                             "--repeat",
+                             "--threads"})
     EXPECT_NE(help.find(option), std::string::npos) << option;
   expectParts(help, {"inout:FILE:OUTPUT", "Tensor maps in JSON", "Example:", "Exit status"});
 }
@@ -67,7 +88,10 @@ TEST_F(Ptxrun, UsageErrorsNameWhatIsWrong) {
   expectError({ptx("tiled_gemm"), "--kernel", "sgemm"}, 1, {"no kernel 'sgemm'", "tiled_gemm, row_panel_gemm"});
   expectError({ptx("tiled_gemm")}, 1, {"several kernels", "--kernel", "row_panel_gemm"});
   expectError(panelGemm({"--arg", "i32:1"}), 1, {"row_panel_gemm takes 6 parameters, but 1 --arg", "--list"});
-  expectError({ptx("tiled_gemm"), "--policy", "sometimes"}, 1, {"--policy", "sometimes"});
+  expectError({ptx("tiled_gemm"), "--policy", "sometimes"}, 1, {"--policy", "'sometimes' is none of earliest, latest, random"});
+  expectError({ptx("tiled_gemm"), "--hazards", "maybe"}, 1, {"'maybe' is none of off, warn, error"});
+  expectError({ptx("tiled_gemm"), "--numerics", "exact"}, 1, {"'exact' is none of hardware, fast"});
+  expectError({ptx("tiled_gemm"), "--sms", "0"}, 1, {"--sms"});
   expectError({ptx("tiled_gemm"), "--grid", "1,2,3,4"}, 1, {"--grid", "three"});
   expectError({ptx("tiled_gemm"), "--grid", "1,y"}, 1, {"--grid", "y"});
   expectError({ptx("tiled_gemm"), "--semantics", "U99=1"}, 1, {"U99=1"});
@@ -116,6 +140,101 @@ TEST_F(Ptxrun, UnsupportedInstructionsAreNamedWithTheirLine) {
   expectError({ptx("unsupported"), "--list"}, 2, {"unsupported.ptx", "vadd2.u32.u32.u32.add", "9"});
   expectError({file("broken.ptx", ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k() { add.s32 %r1; \n"), "--list"}, 2,
               {"broken.ptx", "4"});
+}
+
+TEST_F(Ptxrun, OneUnsupportedInstructionRefusesOnlyTheKernelsThatReachIt) {
+  const std::string file = ptx("partly_unsupported");
+  const std::string list = ptxrunOk({file, "--list"});
+  expectParts(list,
+              {"kernel _Z7reachesv\n  reaches()\n  cannot be launched: kernel _Z7reachesv: 3 instructions cannot be executed.",
+               "'vadd2.u32.u32.u32.add'", "and 1 more like it", "'vsub2.u32.u32.u32.add'", "kernel _ZN2ns5fillsEPjj"});
+  EXPECT_EQ(list.find("'vadd2"), list.rfind("'vadd2")) << "each form once:\n" << list;
+  expectError({file, "--kernel", "reaches"}, 2, {"kernel _Z7reachesv cannot be launched", "'vadd2.u32.u32.u32.add'", ":9, in"});
+  ptxrunOk({file, "--kernel", "fills", "--block", "4", "--arg", "out:filled.npy:u32:5", "--arg", "u32:77"});
+  EXPECT_EQ(read<uint32_t>("filled.npy"), (std::vector<uint32_t>{77, 77, 77, 77, 0xcbcbcbcb}));
+}
+
+TEST_F(Ptxrun, KernelsAreNamedAsInCpp) {
+  const std::string file = ptx("partly_unsupported");
+  for (const char* name : {"fills", "ns::fills", "ns::fills(unsigned int*, unsigned int)", "_ZN2ns5fillsEPjj"})
+    ptxrunOk({file, "--kernel", name, "--block", "1", "--arg", "zeros:u32:1", "--arg", "u32:1"});
+  expectError({file, "--kernel", "fill"}, 1, {"no kernel 'fill'", "ns::fills(unsigned int*, unsigned int)"});
+  expectError({file}, 1, {"several kernels", "reaches()"});
+}
+
+TEST_F(Ptxrun, StructuresAreListsOfFields) {
+  const std::string run = R"(struct:["i32:-5", ["f32:1.5", "f32:-2"], "ref:x", "i16:300"])";
+  ptxrunOk({ptx("by_value"), "--buffer", "x=zeros:u32:6:result.npy", "--arg", run, "--sms", "33"});
+  EXPECT_EQ(read<uint32_t>("result.npy"), (std::vector<uint32_t>{0xfffffffb, 0x3fc00000, 0xc0000000, 300, 33, 0}));
+  const std::string path = file("fields.json", R"(["i32:-5", ["f32:1.5", "f32:-2"], "ref:x+4", "i16:300"])");
+  ptxrunOk({ptx("by_value"), "--buffer", "x=zeros:u32:6:result.npy", "--arg", "struct:" + path});
+  EXPECT_EQ(read<uint32_t>("result.npy"), (std::vector<uint32_t>{0, 0xfffffffb, 0x3fc00000, 0xc0000000, 300, 148}));
+  const auto expectRefused = [&](const std::string& fields, const std::vector<std::string>& parts) {
+    expectError({ptx("by_value"), "--buffer", "x=zeros:u32:6", "--arg", "struct:" + fields}, 1, parts);
+  };
+  expectRefused(R"(["i32:-5"])", {"it has 4 bytes, but parameter given has 32"});
+  expectRefused(R"([["i32:x"]])", {"the structure[0][0]: 'x' is no value of type i32"});
+  expectRefused(R"(["ref:y"])", {"the structure[0]", "there is no buffer 'y'"});
+  expectRefused(R"([5])", {"the structure[0]: a field is", "not 5"});
+  expectRefused(R"(["buf:x.npy"])", {"--buffer", "ref:NAME"});
+  expectRefused(R"([{"tmap": {"buffer": "x"}}])", {R"("type" is missing)"});
+  expectRefused("[", {"parse error"});
+}
+
+TEST_F(Ptxrun, PackedTensorMapTypes) {
+  const auto list = [](const std::string& type, const std::string& more) {
+    return fmt::format(R"(struct:[{{"tmap": {{"buffer": "x", "type": "{}", "dims": [256, 8], "box": [128, 8]{}}}}}])", type, more);
+  };
+  // The maps are right: what is wrong is that the kernel takes 32 bytes.
+  for (const char* type : {"16u4_align8b", "16u4_align16b", "16u6_align16b"})
+    expectError({ptx("by_value"), "--buffer", "x=zeros:u8:4096", "--arg", list(type, R"(, "swizzle": "128B")")}, 1,
+                {"it has 128 bytes, but parameter given has 32"});
+  expectError({ptx("by_value"), "--buffer", "x=zeros:u8:4096", "--arg", list("16u5", "")}, 1, {"16u5", "16u6_align16b"});
+}
+
+TEST_F(Ptxrun, EveryKindOfBadFileIsOneSentence) {
+  const auto expectSentence = [&](const std::vector<std::string>& arguments, int exitCode, const std::vector<std::string>& parts) {
+    const ProgramResult result = ptxrun(arguments);
+    EXPECT_EQ(result.exitCode, exitCode) << result.output << result.errors;
+    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+    expectParts(result.errors, parts);
+  };
+  const std::string here = folder.string();
+  expectSentence({here, "--list"}, 1, {here, "is a directory"});
+  const auto fill = [&](const std::string& argument) {
+    return std::vector<std::string>{ptx("partly_unsupported"), "--kernel", "fills", "--arg", argument, "--arg", "u32:1"};
+  };
+  expectSentence(fill("buf:" + here), 1, {here, "is a directory"});
+  expectSentence(fill("inout:" + here + ":x.npy"), 1, {"is a directory"});
+  expectSentence(fill("bytes:" + here), 1, {"is a directory"});
+  expectSentence(fill("tmap:" + here), 1, {"is a directory"});
+  expectSentence(fill("struct:" + here), 1, {"is a directory"});
+  expectSentence(fill("out:" + here + ":u32:1"), 1, {"cannot be written", "directory"});
+  expectSentence(fill("out:/nonexistent/x.npy:u32:1"), 1, {"/nonexistent/x.npy cannot be written"});
+  expectSentence(fill("buf:" + file("cut.npy", std::string("\x93NUMPY\x01\x00", 8))), 1, {"cut.npy"});
+  expectSentence(fill("buf:" + file("short.npy", "no array")), 1, {"short.npy", "no .npy file"});
+  const ProgramResult usage = ptxrun({ptx("by_value"), "--semantics-file", here});
+  EXPECT_EQ(usage.exitCode, 1);
+  expectParts(usage.errors, {"--semantics-file", here});
+  EXPECT_TRUE(std::filesystem::is_empty(folder) || !std::filesystem::exists(folder / "x.npy"));
+}
+
+TEST_F(Ptxrun, OutputsAreCheckedBeforeTheLaunchAndLeftAlone) {
+  file("kept.npy", "precious");
+  expectError({ptx("partly_unsupported"), "--kernel", "fills", "--block", "3000", "--arg", "out:kept.npy:u32:1", "--arg", "u32:1"},
+              3, {"3000"});
+  std::ifstream kept(folder / "kept.npy");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), "precious");
+}
+
+TEST_F(Ptxrun, SemanticsCanBeListed) { expectParts(ptxrunOk({"--semantics", "list"}), {"U1  ", "U3=0", "(default)", "U29  "}); }
+
+TEST_F(Ptxrun, TargetsAreHonouredOrRefusedByName) {
+  const auto entry = [](const char* target) {
+    return fmt::format(".version 9.0\n.target {}\n.address_size 64\n.visible .entry k() {{ ret; }}\n", target);
+  };
+  expectParts(ptxrunOk({file("hopper.ptx", entry("sm_90a")), "--list"}), {"sm_90a"});
+  expectError({file("other.ptx", entry("sm_120a")), "--list"}, 2, {"sm_120a"});
 }
 
 TEST_F(Ptxrun, FaultsOfTheKernelAreReported) {

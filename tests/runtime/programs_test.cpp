@@ -39,6 +39,7 @@ TEST_F(Programs, VectorAddOfEveryKindOfFatBinary) {
 TEST_F(Programs, SeveralTranslationUnits) { expectRight("two_units"); }
 TEST_F(Programs, Symbols) { expectRight("symbols"); }
 TEST_F(Programs, ClustersSharedMemoryAndOccupancy) { expectRight("clusters"); }
+TEST_F(Programs, CooperativeLaunch) { expectRight("cooperative"); }
 TEST_F(Programs, MemoryOfEveryKind) { expectRight("copies"); }
 TEST_F(Programs, DriverApi) { expectRight("driver"); }
 TEST_F(Programs, TensorCoreGemm) { expectRight("tensor_gemm"); }

@@ -64,7 +64,11 @@ std::shared_ptr<const Module::Impl> describeModule(std::shared_ptr<const emulato
   const emulator::isa::Program& program = loaded->program();
   impl->target = describeTarget(*program.target);
   for (const emulator::isa::CompiledFunction& function : program.functions)
-    if (function.source->isKernel && !function.source->isDeclaration) impl->kernels.push_back(describeKernel(program, function));
+    if (function.source->isKernel && !function.source->isDeclaration) {
+      impl->kernels.push_back(describeKernel(program, function));
+      if (const emulator::EmulatorError* refusal = loaded->refusal(function.source->name))
+        impl->kernels.back().refusal = refusal->what();
+    }
   for (const emulator::ptx::Variable& variable : program.module.variables)
     if (const auto found = program.globalOffsets.find(variable.name); found != program.globalOffsets.end())
       impl->variables.push_back(

@@ -181,7 +181,7 @@ Slot DecodeContext::source(const Operand& operand, ScalarType type) {
                               toString(special->type), toString(type)));
         return impl_.special(special->which, static_cast<uint8_t>(bytes));
       }
-      if (const auto fixed = fixedSpecial(operand.text)) return constant(fixed->value, type);
+      if (const auto fixed = fixedSpecial(program(), operand.text)) return constant(fixed->value, type);
       illegal(fmt::format("Register '{}' is not declared, and is no special register this machine has.", operand.text));
     }
     case Operand::Kind::Integer:
@@ -236,7 +236,7 @@ ScalarType DecodeContext::declaredType(const Operand& operand) const {
   if (operand.kind != Operand::Kind::Register) return ScalarType::None;
   if (const auto found = impl_.registers.find(operand.text); found != impl_.registers.end()) return found->second.type;
   if (const SpecialName* special = findSpecial(operand.text)) return special->type;
-  if (const auto fixed = fixedSpecial(operand.text)) return fixed->type;
+  if (const auto fixed = fixedSpecial(program(), operand.text)) return fixed->type;
   return ScalarType::None;
 }
 

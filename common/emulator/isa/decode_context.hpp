@@ -69,7 +69,7 @@ struct FixedSpecial {
   ptx::ScalarType type;
   uint64_t value;
 };
-std::optional<FixedSpecial> fixedSpecial(std::string_view name);
+std::optional<FixedSpecial> fixedSpecial(const Program& program, std::string_view name);
 
 /// Position and text of an instruction, as the error messages of the decoder end.
 std::string describeInstruction(const ptx::Module& module, const ptx::Function& function, const ptx::Instruction& instruction);

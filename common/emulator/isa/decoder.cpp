@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -9,14 +10,12 @@
 #include "common/emulator/error.hpp"
 #include "common/emulator/isa/decode_context.hpp"
 #include "common/emulator/isa/layout.hpp"
+#include "common/emulator/isa/refusals.hpp"
 #include "common/emulator/isa/refused_forms.hpp"
 #include "common/emulator/machine/memory.hpp"
 
 namespace shiftconv::emulator::isa {
 namespace {
-
-/// More undecodable instructions than this are counted, not listed.
-constexpr size_t kMaximumListedErrors = 20;
 
 /// Rows found so far by opcode and modifiers: a module repeats few combinations many times.
 class FormCache {
@@ -46,28 +45,6 @@ class FormCache {
   std::unordered_map<std::string, Entry> entries_;
 };
 
-/// Collects what is wrong with a module, so that one load names all of it.
-class ErrorList {
- public:
-  void add(const EmulatorError& error) {
-    if (!kind_) kind_ = error.kind();
-    if (++count_ <= kMaximumListedErrors) (text_ += text_.empty() ? "" : "\n") += error.what();
-  }
-  bool empty() const { return count_ == 0; }
-  void raise(const ptx::Module& module) const {
-    if (count_ == 0) return;
-    if (count_ == 1) throw EmulatorError(*kind_, text_);
-    std::string message = fmt::format("{}: {} instructions cannot be executed.\n{}", module.name, count_, text_);
-    if (count_ > kMaximumListedErrors) message += fmt::format("\n... and {} more.", count_ - kMaximumListedErrors);
-    throw EmulatorError(*kind_, message);
-  }
-
- private:
-  std::optional<ErrorKind> kind_;
-  std::string text_;
-  size_t count_ = 0;
-};
-
 class FunctionDecoder {
  public:
   FunctionDecoder(Program& program, size_t index, FormCache& cache)
@@ -77,14 +54,14 @@ class FunctionDecoder {
         index_(index),
         cache_(cache) {}
 
-  void decode(ErrorList& errors) {
+  void decode(Refusals& errors) {
     CompiledFunction& compiled = program_.functions[index_];
     pass(compiled, 0, errors);
     if (errors.empty()) pass(compiled, static_cast<uint32_t>(compiled.frameImage.size()), errors);
   }
 
  private:
-  void pass(CompiledFunction& compiled, uint32_t constantBytes, ErrorList& errors) {
+  void pass(CompiledFunction& compiled, uint32_t constantBytes, Refusals& errors) {
     DecodeContext::Impl impl(program_, index_, symbols_, compiled, constantBytes);
     DecodeContext context(impl);
     compiled.code.assign(function_.body.size(), {});
@@ -139,7 +116,7 @@ uint32_t Program::dynamicSharedOffset(const CompiledFunction& kernel) const {
   return (end + dynamicSharedAlignment - 1) / dynamicSharedAlignment * dynamicSharedAlignment;
 }
 
-std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase, const FormTable& forms) {
+std::shared_ptr<Program> compileUsable(ptx::Module module, uint64_t globalBase, const FormTable& forms, ModuleRefusals& refusals) {
   auto program = std::make_shared<Program>();
   program->module = std::move(module);
   program->target = &program::targetOf(program->module);
@@ -147,12 +124,24 @@ std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase, const 
   program->functions.resize(program->module.functions.size());
   layOut(*program);
   FormCache cache(forms, *program->target);
-  ErrorList errors;
+  std::vector<Refusals> own(program->functions.size());
   for (size_t i = 0; i < program->functions.size(); ++i) {
     program->functions[i].source = &program->module.functions[i];
-    FunctionDecoder(*program, i, cache).decode(errors);
+    FunctionDecoder(*program, i, cache).decode(own[i]);
   }
-  errors.raise(program->module);
+  refusals = refuseKernels(*program, own);
+  const auto isUsable = [&](const ptx::Function& function) {
+    return function.isKernel && !function.isDeclaration && !refusals.kernels.contains(function.name);
+  };
+  const auto& functions = program->module.functions;
+  if (refusals.all && std::none_of(functions.begin(), functions.end(), isUsable)) throw *refusals.all;
+  return program;
+}
+
+std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase, const FormTable& forms) {
+  ModuleRefusals refusals;
+  auto program = compileUsable(std::move(module), globalBase, forms, refusals);
+  if (refusals.all) throw *refusals.all;
   return program;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -181,6 +182,26 @@ SymbolMap symbolsOf(const Program& program, size_t index) {
       symbols.emplace(module.functions[i].name, SymbolPlace{StateSpace::None, kFunctionAddressBase + i});
   }
   return symbols;
+}
+
+void addGridWorkspace(ptx::Module& module) {
+  const auto readsAddress = [](const ptx::Operand& operand) { return operand.text == "%envreg1" || operand.text == "%envreg2"; };
+  const auto needs = [&](const ptx::Function& function) {
+    return std::any_of(function.body.begin(), function.body.end(), [&](const ptx::Instruction& instruction) {
+      return std::any_of(instruction.operands.begin(), instruction.operands.end(), readsAddress);
+    });
+  };
+  if (std::none_of(module.functions.begin(), module.functions.end(), needs)) return;
+  const std::array<uint32_t, 2> content{8, 0};  // its size, and the barrier
+  ptx::Variable workspace;
+  workspace.name = kGridWorkspace;
+  workspace.space = StateSpace::Global;
+  workspace.type = ptx::ScalarType::B8;
+  workspace.alignment = 8;
+  workspace.bytes = sizeof content;
+  workspace.initialiser.resize(sizeof content);
+  std::memcpy(workspace.initialiser.data(), content.data(), sizeof content);
+  module.variables.push_back(std::move(workspace));
 }
 
 }  // namespace shiftconv::emulator::isa

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "common/emulator/isa/decode_context.hpp"
+#include "common/emulator/isa/layout.hpp"
 #include "common/emulator/machine/memory.hpp"
 
 namespace shiftconv::emulator::isa {
@@ -62,7 +63,13 @@ const SpecialName* findSpecial(std::string_view name) {
   return found == kNames.end() ? nullptr : &*found;
 }
 
-std::optional<FixedSpecial> fixedSpecial(std::string_view name) {
+std::optional<FixedSpecial> fixedSpecial(const Program& program, std::string_view name) {
+  if (name == "%envreg1" || name == "%envreg2") {
+    const auto workspace = program.globalOffsets.find(std::string(kGridWorkspace));
+    if (workspace == program.globalOffsets.end()) return std::nullopt;
+    const uint64_t address = program.globalBase + workspace->second;
+    return FixedSpecial{ScalarType::B32, name == "%envreg1" ? address >> 32 : address & UINT32_MAX};
+  }
   // Offsets 0 and 1 are areas that the toolkit's own headers use (cooperative groups: 12 bytes at offset 1).
   if (name == "%reserved_smem_offset_begin" || name == "%reserved_smem_offset_0") return FixedSpecial{ScalarType::U32, 0};
   if (name == "%reserved_smem_offset_1") return FixedSpecial{ScalarType::U32, machine::kReservedSharedBytes / 2};

@@ -26,16 +26,17 @@ VariablePlace Variable::place() const {
 }
 
 const LoadedPtx& Image::loaded() {
-  if (loaded_ == nullptr) {
-    try {
-      const std::string ptx = choosePtx(storage_.empty() ? readFatBinary(data_) : readFatBinary(data_, storage_.size()), origin_);
-      loaded_ = Machine::instance().load(ptx, origin_);
-    } catch (const Failure& failure) {
-      say(failure.what());
-      throw;
-    }
-    placeManaged();
+  if (failure_) throw *failure_;
+  if (loaded_ != nullptr) return *loaded_;
+  try {
+    const auto entries = storage_.empty() ? readFatBinary(data_) : readFatBinary(data_, storage_.size());
+    loaded_ = Machine::instance().load(choosePtx(entries, origin_), origin_);
+  } catch (const Failure& failure) {
+    say(failure.what());  // once: every kernel of the image will fail
+    failure_.emplace(failure);
+    throw;
   }
+  placeManaged();
   return *loaded_;
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -63,6 +64,7 @@ class Image {
   const void* data_;
   std::string origin_;
   std::shared_ptr<const LoadedPtx> loaded_;
+  std::optional<Failure> failure_;  ///< when it could not be loaded
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions_;
   std::vector<Variable*> managed_;
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "common/runtime/core/settings.hpp"
+
 namespace shiftconv::runtime {
 namespace {
 
@@ -31,6 +33,10 @@ void checkLaunch(const KernelWork& kernel) {
   const auto refuse = [&](cudaError_t code, const std::string& why) {
     throw Failure(code, fmt::format("kernel {}: {}", function.name, why));
   };
+  if (!facts.refusal.empty()) {
+    say(facts.refusal);
+    refuse(cudaErrorNoKernelImageForDevice, "it cannot be executed");
+  }
   const Extent &grid = shape.grid, &block = shape.block, &cluster = shape.cluster;
   if (grid.count() == 0 || block.count() == 0) refuse(cudaErrorInvalidConfiguration, "the grid or the block is empty");
   if (grid.x > kMaximumGridX || grid.y > kMaximumGridYZ || grid.z > kMaximumGridYZ)

@@ -100,6 +100,8 @@ cudaError_t cudaHostGetFlags(unsigned int* pFlags, void* pHost) {
   });
 }
 
+cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind f) { return {x, y, z, w, f}; }
+
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return call("cudaMemGetInfo", [&] {
     const Machine& machine = Machine::instance();

@@ -109,6 +109,7 @@ struct Kernel {
   std::optional<Dim3> requiredCluster;  ///< .reqnctapercluster
   std::optional<uint32_t> maximumRegisters, minimumCtas;
   bool explicitCluster = false;
+  std::string refusal;  ///< why it cannot be launched: instructions that it may reach and the machine lacks; empty: it can
 };
 
 /// A module-scope variable in global or constant memory.
@@ -284,7 +285,8 @@ class SHIFTCONV_EMU_API Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  /// Parses and decodes the module. What no kernel of it may use is refused by name, with all reasons at once.
+  /// Parses and decodes the module. Instructions that the machine lacks are named, each form once with a count: in the refusal of
+  /// the kernels that may reach them, or in the error when that leaves no kernel.
   Result<Module> load(std::string_view ptx, std::string name);
 
   /// Address of `bytes` bytes of device memory, aligned to 256; they hold 0xCB until something writes them, and reading them in

@@ -1,0 +1,16 @@
+# Every function that the toolkit's libcudart.so.13 exports must be exported by ours, under the same version.
+# cmake -DNM=nm -DREAL=<toolkit's library> -DOURS=<our library> -P CheckSymbols.cmake
+foreach(library REAL OURS)
+  execute_process(COMMAND ${NM} -D --defined-only --with-symbol-versions ${${library}} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[A-Za-z_0-9]+@@libcudart[.]so[.]13" ${library}_SYMBOLS "${text}")
+endforeach()
+list(LENGTH REAL_SYMBOLS count)
+if(count LESS 100)
+  message(FATAL_ERROR "only ${count} symbols found in ${REAL}")
+endif()
+set(missing ${REAL_SYMBOLS})
+list(REMOVE_ITEM missing ${OURS_SYMBOLS})
+if(missing)
+  message(FATAL_ERROR "missing in ${OURS}: ${missing}")
+endif()
+message(STATUS "${count} symbols, none missing")
