@@ -78,7 +78,7 @@ void chooseSemantics(const std::vector<std::string>& choices, shiftconv::emu::Op
     const size_t equals = choice.find('=');
     if (equals == std::string::npos) throw CLI::ValidationError("--semantics", "'" + choice + "' is not of the form U3=1");
     if (const Error error = choose(options, choice.substr(0, equals), choice.substr(equals + 1)))
-      throw CLI::ValidationError("--semantics", fmt::format("'{}' is not of the form U3=1: {}", choice, error.message));
+      throw CLI::ValidationError("--semantics", fmt::format("{}: {}", choice, error.message));
   }
 }
 
