@@ -70,7 +70,7 @@ __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192)
     }
   } else if (warp == 1 && ptx::electOne()) {
     constexpr uint32_t kInstruction =
-        layout::instructionDescriptorF16(layout::MmaInput16::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
+        layout::instructionDescriptorF16(layout::NumberType::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
     for (int chunk = 0; chunk < chunks; ++chunk) {
       const int stage = chunk % kStages;
       ptx::mbarrierWait(at(shared.full[stage]), chunk / kStages & 1);
@@ -78,8 +78,9 @@ __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192)
       const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage]));
       const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage]));
       for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice)
-        ptx::mmaF16(accumulator, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
-                    layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction, chunk != 0 || slice != 0);
+        ptx::mma<layout::MmaKind::F16>(accumulator, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                                       layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction,
+                                       chunk != 0 || slice != 0);
       ptx::tensorCommitMulticast(at(shared.empty[stage]), 0b11);
     }
     ptx::tensorCommit(at(shared.done));
