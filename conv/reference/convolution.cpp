@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <stdexcept>
 #include <thread>
 
+#include "common/numerics/codec.hpp"
 #include "common/numerics/float16.hpp"
+#include "conv/reference/general_convolution.hpp"
 
 namespace shiftconv::reference {
 namespace {
@@ -18,6 +22,14 @@ int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step 
 
 double decode(DataType type, uint16_t bits) {
   return type == DataType::BF16 ? numerics::decodeBf16(bits) : numerics::decodeF16(bits);
+}
+
+/// Element `index` of a tensor of type T.
+template <class T>
+T elementAt(std::span<const std::byte> bytes, int64_t index) {
+  T value;
+  std::memcpy(&value, bytes.data() + static_cast<size_t>(index) * sizeof(T), sizeof(T));
+  return value;
 }
 
 /// Operands whose exponent the hardware raises above that of their value; see step 5 and 6 of the derivation.
@@ -47,16 +59,16 @@ struct DecodedInput {
   std::vector<Range> ranges;   ///< by pixel
 };
 
-DecodedInput decodeInput(const Problem& p, std::span<const uint16_t> bits) {
+DecodedInput decodeInput(const Problem& p, std::span<const std::byte> bytes) {
   const int64_t pixels = p.n * p.h * p.w;
   DecodedInput input;
   input.values.resize(static_cast<size_t>(pixels * p.c));
   input.ranges.resize(static_cast<size_t>(pixels));
   for (int64_t pixel = 0; pixel < pixels; ++pixel)
     for (int64_t c = 0; c < p.c; ++c) {
-      const uint16_t element = bits[static_cast<size_t>(pixel * p.inputPitch() + c)];
-      input.values[static_cast<size_t>(pixel * p.c + c)] = decode(p.inputType, element);
-      input.ranges[static_cast<size_t>(pixel)].add(p.inputType, element);
+      const auto bits = elementAt<uint16_t>(bytes, pixel * p.inputPitch() + c);
+      input.values[static_cast<size_t>(pixel * p.c + c)] = decode(p.inputType, bits);
+      input.ranges[static_cast<size_t>(pixel)].add(p.inputType, bits);
     }
   return input;
 }
@@ -68,19 +80,19 @@ struct DecodedFilter {
   const double* tap(const Problem& p, int64_t r, int64_t s) const { return values.data() + (r * p.s + s) * p.c * channels; }
 };
 
-DecodedFilter decodeFilter(const Problem& p, std::span<const uint16_t> bits) {
+DecodedFilter decodeFilter(const Problem& p, std::span<const std::byte> bytes) {
   DecodedFilter filter;
   filter.channels = roundUp(p.k, kChannelBlock);
   filter.values.resize(static_cast<size_t>(p.r * p.s * p.c * filter.channels));
   filter.ranges.resize(static_cast<size_t>(p.k));
-  size_t source = 0;
+  int64_t source = 0;
   for (int64_t k = 0; k < p.k; ++k)
     for (int64_t tap = 0; tap < p.r * p.s; ++tap)
       for (int64_t c = 0; c < p.c; ++c) {
-        const uint16_t element = bits[source++];
+        const auto bits = elementAt<uint16_t>(bytes, source++);
         const int64_t block = (tap * filter.channels / kChannelBlock + k / kChannelBlock) * p.c + c;
-        filter.values[static_cast<size_t>(block * kChannelBlock + k % kChannelBlock)] = decode(p.inputType, element);
-        filter.ranges[static_cast<size_t>(k)].add(p.inputType, element);
+        filter.values[static_cast<size_t>(block * kChannelBlock + k % kChannelBlock)] = decode(p.inputType, bits);
+        filter.ranges[static_cast<size_t>(k)].add(p.inputType, bits);
       }
   return filter;
 }
@@ -195,7 +207,7 @@ class RowWorker {
     for (int64_t k = 0; k < p_.k; ++k) {
       const Range& filter = filter_.ranges[static_cast<size_t>(k)];
       const ElementSums element{sums.absolute[k], window.largest, filter.largest, window.tiny, filter.tiny};
-      const double bias = p_.hasBias ? operands_.bias[static_cast<size_t>(k)] : 0.0;
+      const double bias = p_.hasBias ? static_cast<double>(elementAt<float>(operands_.bias, k)) : 0.0;
       const double value = sums.sum[k] + bias;
       const auto index = static_cast<size_t>(first + k);
       result_.value[index] = p_.activation == Activation::Relu && value < 0 ? 0.0 : value;
@@ -214,17 +226,31 @@ class RowWorker {
   const AddTap<2> addTap2_ = bestAddTap<2>();
 };
 
-/// The smallest magnitude that rounds to infinity.
+/// The smallest magnitude that rounds to infinity; infinite for types that saturate.
 double overflowOf(DataType type) {
-  const double largest = type == DataType::F16    ? numerics::decodeF16(0x7bff)
-                         : type == DataType::BF16 ? numerics::decodeBf16(0x7f7f)
-                                                  : std::numeric_limits<float>::max();
+  if (numerics::usualOverflow(numberType(type)) == numerics::Overflow::Saturate) return std::numeric_limits<double>::infinity();
+  const double largest = numerics::largestValue(numberType(type));
   return largest + halfUlp(type, largest);
+}
+
+/// What the fast path below computes: two dimensions, one group, 16-bit operands of one type, bias and ReLU.
+bool isPlain(const Problem& p) {
+  Problem plain;
+  plain.n = p.n, plain.h = p.h, plain.w = p.w, plain.c = p.c, plain.k = p.k, plain.r = p.r, plain.s = p.s;
+  plain.padTop = p.padTop, plain.padBottom = p.padBottom, plain.padLeft = p.padLeft, plain.padRight = p.padRight;
+  plain.strideH = p.strideH, plain.strideW = p.strideW, plain.dilationH = p.dilationH, plain.dilationW = p.dilationW;
+  plain.inputPixelPitch = p.inputPixelPitch, plain.outputPixelPitch = p.outputPixelPitch;
+  plain.inputType = p.inputType, plain.filterType = p.inputType, plain.outputType = p.outputType;
+  plain.hasBias = p.hasBias;
+  plain.activation = p.activation == Activation::Relu ? Activation::Relu : Activation::None;
+  const auto half = [](DataType type) { return type == DataType::F16 || type == DataType::BF16; };
+  return plain == p && half(p.inputType) && (half(p.outputType) || p.outputType == DataType::F32);
 }
 
 }  // namespace
 
 Expectation convolve(const Problem& problem, const Operands& operands, Accumulation accumulation, unsigned threads) {
+  if (!isPlain(problem)) return convolveGeneral(problem, operands, accumulation);
   const DecodedInput input = decodeInput(problem, operands.input);
   const DecodedFilter filter = decodeFilter(problem, operands.filter);
   Expectation result;

@@ -1,9 +1,11 @@
-// The exact host convolution: f64 sums over decoded operands, with the error bound of every element.
+// The host convolution: f64 sums over decoded operands, with the error bound of every element.
 //
-// Products of two f16 or bf16 values are exact in f64; a sum of T terms is off by less than T * 2^-53 * sum|x*w|, which the
-// bound has room for (error_bound.hpp). Padded taps are skipped, any stride, dilation and pitch is accepted.
+// Products of two operands are exact in f64 (of f32 ones: to 2^-53); a sum of T terms is off by less than T * 2^-53 * sum|x*w|,
+// which the bound has room for (error_bound.hpp); sums of integers are exact. Padded taps are skipped. Every valid problem is
+// accepted, except those with output block scales.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -13,20 +15,27 @@
 
 namespace shiftconv::reference {
 
-/// Bit patterns in the layouts of Problem: NHWC with inputPitch(), KRSC, f32[K] (empty without a bias).
+/// The tensors that a problem reads, in its layouts; empty where it has none.
 struct Operands {
-  std::span<const uint16_t> input;
-  std::span<const uint16_t> filter;
-  std::span<const float> bias;
+  Operands() = default;
+  /// Of 16-bit types, with an f32 bias.
+  Operands(std::span<const uint16_t> input16, std::span<const uint16_t> filter16, std::span<const float> bias32)
+      : input(std::as_bytes(input16)), filter(std::as_bytes(filter16)), bias(std::as_bytes(bias32)) {}
+
+  std::span<const std::byte> input, filter, bias, residual, channelScale, inputScale, filterScale;
 };
 
-/// Dense [N, P, Q, K], whatever the problem's output pitch.
+/// Dense [N, Z, P, Q, K], whatever the problem's output pitch.
 struct Expectation {
-  std::vector<double> value;  ///< after bias and activation
-  std::vector<double> bound;  ///< largest |computed - value| that the arithmetic allows
+  std::vector<double> value;  ///< what is converted to the output type; within its range where the type saturates
+  /// Largest |computed - value| that the arithmetic allows. NaN, with which nothing agrees, where none has been derived: operands
+  /// other than f16, bf16 and integers, and f16 sums.
+  std::vector<double> bound;
+  double amax = 0, amaxBound = 0;  ///< of the problem's amax, when it has one
 };
 
-/// Requires a valid problem (validate) and operands of tensorBytes(problem). `threads` 0: one per host core.
+/// Requires a valid problem (validate) and operands of tensorBytes(problem). `threads` 0: one per host core. Throws
+/// std::invalid_argument for output block scales.
 Expectation convolve(const Problem& problem, const Operands& operands, Accumulation accumulation = Accumulation::TensorCore,
                      unsigned threads = 0);
 

@@ -12,7 +12,9 @@ constexpr double kSmallestBf16Exponent = 0x1p-126;
 
 }  // namespace
 
-double mmaCount(const Problem& p) { return static_cast<double>(p.r * p.s) * std::ceil(static_cast<double>(p.c) / kProductsPerMma); }
+double mmaCount(const Problem& p) {
+  return static_cast<double>(p.t * p.r * p.s) * std::ceil(static_cast<double>(p.groupChannels()) / kProductsPerMma);
+}
 
 double accumulationBound(const Problem& problem, const ElementSums& sums, Accumulation accumulation) {
   const double n = mmaCount(problem);
@@ -24,11 +26,41 @@ double accumulationBound(const Problem& problem, const ElementSums& sums, Accumu
 }
 
 double halfUlp(DataType type, double magnitude) {
-  if (type == DataType::F32) return 0;
-  const int fractionBits = type == DataType::F16 ? 10 : 7;
-  const int smallestExponent = type == DataType::F16 ? -14 : -126;
-  const int exponent = magnitude > 0 ? std::max(std::ilogb(magnitude), smallestExponent) : smallestExponent;
-  return std::ldexp(1.0, exponent - fractionBits - 1);
+  struct Format {
+    int fractionBits, smallestExponent;
+  };
+  Format format{};
+  switch (type) {
+    case DataType::F16:
+      format = {10, -14};
+      break;
+    case DataType::BF16:
+      format = {7, -126};
+      break;
+    case DataType::E4M3:
+      format = {3, -6};
+      break;
+    case DataType::E5M2:
+      format = {2, -14};
+      break;
+    case DataType::E3M2:
+      format = {2, -2};
+      break;
+    case DataType::E2M3:
+      format = {3, 0};
+      break;
+    case DataType::E2M1:
+      format = {1, 0};
+      break;
+    case DataType::S8:
+    case DataType::U8:
+    case DataType::S32:
+      return 0.5;
+    default:
+      return 0;
+  }
+  const int exponent = magnitude > 0 ? std::max(std::ilogb(magnitude), format.smallestExponent) : format.smallestExponent;
+  return std::ldexp(1.0, exponent - format.fractionBits - 1);
 }
 
 double outputBound(const Problem& problem, double valueBeforeActivation, double accumulatorBound) {

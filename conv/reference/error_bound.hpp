@@ -5,7 +5,7 @@
 // each pair is exact and carries the exponent e = ex + ew without renormalisation; the accumulator is one more term;
 // E = largest exponent of the 17 terms; each term is truncated towards zero to a multiple of 2^(E-25); the terms are added
 // exactly; the sum is truncated towards zero to 24 significant bits. Let A = sum|x*w| over the taps of an output element
-// and n the number of its MMAs, R*S*ceil(C/16) at most (masked taps execute none).
+// and n the number of its MMAs, T*R*S*ceil(C/groups/16) at most (masked taps execute none).
 //
 //  1. No magnitude grows. Truncation is towards zero, so |accumulator after an MMA| <= sum of the magnitudes of its terms,
 //     and by induction every accumulator is at most A. There are no second-order terms.
@@ -60,7 +60,7 @@ double accumulationBound(const Problem& problem, const ElementSums& sums, Accumu
 /// Bound of |output - value|, `value` being the exact result after bias and activation and `accumulatorBound` from above.
 double outputBound(const Problem& problem, double valueBeforeActivation, double accumulatorBound);
 
-/// Half a unit in the last place of `type` for numbers of this magnitude; 0 for F32.
+/// Half a unit in the last place of `type` for numbers of this magnitude; 0 for F32, whose sums are not rounded again.
 double halfUlp(DataType type, double magnitude);
 
 }  // namespace shiftconv::reference

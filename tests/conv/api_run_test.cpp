@@ -43,7 +43,7 @@ class ApiRun : public EmulatedDeviceTest {
   shiftconv_status_t run(void* input, void* filter, void* bias, void* output, void* workspace = nullptr,
                          shiftconv_stream_t stream = nullptr) {
     const shiftconv_tensors_t tensors = named(input, filter, bias, output, workspace);
-    return shiftconv_run(plan_, device_, &tensors, stream);
+    return counted("shiftconv_run(", shiftconv_run(plan_, device_, &tensors, stream));
   }
   static void* off(void* pointer, size_t bytes) { return static_cast<char*>(pointer) + bytes; }
 

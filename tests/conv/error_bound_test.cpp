@@ -49,7 +49,7 @@ Trial run(DataType type, const std::vector<Pair>& pairs, Accumulation accumulati
   Problem p;
   p.n = p.h = p.w = p.k = p.r = p.s = 1;
   p.c = static_cast<int64_t>(pairs.size());
-  p.inputType = type;
+  p.inputType = p.filterType = type;
   ElementSums sums;
   const double smallestNormal = type == DataType::F16 ? 0x1p-14 : 0x1p-126;
   const auto tiny = [&](double value) { return std::abs(value) < smallestNormal && (type == DataType::BF16 || value != 0); };
@@ -159,12 +159,55 @@ TEST(ErrorBound, ZerosInF16ChangeNothing) {
   EXPECT_EQ(run(DataType::F16, pairs).error, 0);
 }
 
+TEST(ErrorBound, FusedMultiplyAddIsNearlyReachedByRoundingsOfOneSign) {
+  // 1 + 2^-24 - 2^-30 rounds down to 1: each of the other products is lost whole, 2^-24 of a sum near 1.
+  std::vector<Pair> pairs(kProducts, {0x1p-12 * (1 - 0x1p-10), 0x1p-12});
+  pairs[0] = {1, 1};
+  const Trial result = run(DataType::F16, pairs, Accumulation::FusedMultiplyAdd);
+  EXPECT_LE(result.error, result.bound);
+  EXPECT_GT(result.error, 0.85 * result.bound);
+}
+
+TEST(ErrorBound, IsTheFormulaOfTheDerivationForEveryMode) {
+  Problem p;
+  p.r = 3, p.s = 3, p.c = 64;
+  const ElementSums plain{10.0, 2.0, 3.0, false, false}, tiny{10.0, 2.0, 3.0, true, true};
+  EXPECT_DOUBLE_EQ(accumulationBound(p, tiny, Accumulation::FusedMultiplyAdd), 33.0 * 36 * 0x1p-25 * 10);
+  p.inputType = p.filterType = DataType::BF16;
+  // Beside sums near 1 the bf16 terms vanish, so they are looked at beside a sum of 0.
+  const ElementSums nothing{0, 0x1p-60, 0x1p-70, true, true};
+  EXPECT_DOUBLE_EQ(accumulationBound(p, nothing, Accumulation::TensorCore),
+                   36 * (17 * 0x1p-151 * (0x1p-60 + 0x1p-70) + 21 * 0x1p-151));
+  EXPECT_DOUBLE_EQ(accumulationBound(p, nothing, Accumulation::FusedMultiplyAdd), 33.0 * 36 * 0x1p-151);
+  EXPECT_DOUBLE_EQ(accumulationBound(p, plain, Accumulation::TensorCore), 21.0 * 36 * 0x1p-25 * 10);
+}
+
+TEST(ErrorBound, NeedsItsTermForSubnormalBf16Sums) {
+  // Every product is 2^-151 * (1 - 2^-7)^2 short of the next multiple of 2^-151: aligned to exponent -126 it is cut off whole.
+  std::vector<Pair> pairs(kProducts, {0x1p-75 * (1 - 0x1p-8), 0x1p-76});
+  const Trial result = run(DataType::BF16, pairs);
+  EXPECT_LE(result.error, result.bound);
+  EXPECT_GT(result.error, 0.7 * result.bound);
+}
+
+TEST(OutputBound, IsTheFormulaOfTheDerivation) {
+  Problem p;
+  p.outputType = DataType::F32;
+  EXPECT_EQ(outputBound(p, 3.0, 0.25), 0.25);
+  p.hasBias = true;
+  EXPECT_DOUBLE_EQ(outputBound(p, -3.0, 0.25), 0.25 + 0x1p-24 * 3.25);
+  p.outputType = DataType::F16;
+  EXPECT_DOUBLE_EQ(outputBound(p, -3.0, 0.25), 0.25 + 0x1p-24 * 3.25 + 0x1p-10);
+}
+
 TEST(ErrorBound, CountsMmas) {
   Problem p;
   p.r = 3, p.s = 5, p.c = 72;
   EXPECT_EQ(mmaCount(p), 3 * 5 * 5);
   p.c = 64;
   EXPECT_EQ(mmaCount(p), 3 * 5 * 4);
+  p.t = 2, p.groups = 4;
+  EXPECT_EQ(mmaCount(p), 2 * 3 * 5 * 1);
 }
 
 TEST(ErrorBound, IsTheFormulaOfTheDerivation) {
@@ -184,6 +227,13 @@ TEST(ErrorBound, HalfUlpIsHalfTheStepToTheNextNumber) {
   EXPECT_EQ(halfUlp(DataType::BF16, 1.0), 0x1p-8);
   EXPECT_EQ(halfUlp(DataType::BF16, 0x1p-130), 0x1p-134);
   EXPECT_EQ(halfUlp(DataType::F32, 1.0), 0.0);
+  EXPECT_EQ(halfUlp(DataType::E4M3, 1.0), 0x1p-4);
+  EXPECT_EQ(halfUlp(DataType::E4M3, 0x1p-9), 0x1p-10);
+  EXPECT_EQ(halfUlp(DataType::E5M2, 3.0), 0x1p-2);
+  EXPECT_EQ(halfUlp(DataType::E3M2, 28.0), 2.0);
+  EXPECT_EQ(halfUlp(DataType::E2M3, 7.5), 0.25);
+  EXPECT_EQ(halfUlp(DataType::E2M1, 0.1), 0.25);
+  EXPECT_EQ(halfUlp(DataType::S8, 100.0), 0.5);
 }
 
 TEST(OutputBound, CoversBiasAdditionAndConversion) {

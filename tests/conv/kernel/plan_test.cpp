@@ -34,7 +34,7 @@ TEST(ShiftWindowRefusal, NamesTheFieldAndTheLimit) {
       {[](Problem& p) { p.r = 8; }, "R of at most 7"},
       {[](Problem& p) { p.padTop = 2; }, "pad_top + pad_bottom = 3"},
       {[](Problem& p) { p.padRight = 2; }, "pad_left + pad_right = 3"},
-      {[](Problem& p) { p.inputType = DataType::F32; }, "input type is f32"},
+      {[](Problem& p) { p.inputType = DataType::F32; }, "input_type is f32"},
       {[](Problem& p) { p.c = 60; }, "C is 60"},
       {[](Problem& p) { p.k = 12; }, "K is 12"},
       {[](Problem& p) { p.inputPixelPitch = 68; }, "input pixel pitch"},
@@ -104,18 +104,78 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
     EXPECT_EQ(k.tileN % 16, 0);
     EXPECT_GE(int64_t{plan.launch.grid.y} * k.tileN, p.k);
     EXPECT_LT(int64_t{plan.launch.grid.y - 1} * k.tileN, p.k) << "a pass without output channels";
-    EXPECT_GE(int64_t{k.tiles} * kernels::kWindows * kernels::usefulLanes(k.filterWidth), p.n * p.h * p.w);
+    const int64_t anchors = int64_t{kernels::kWindows} * kernels::usefulLanes(k.filterWidth);
+    EXPECT_GE(k.tiles * anchors, p.n * p.h * p.w);
+    EXPECT_LT((k.tiles - 1) * anchors, p.n * p.h * p.w) << "a tile without pixels";
     EXPECT_GE(plan.launch.grid.x, 1u);
     EXPECT_LE(plan.launch.grid.x, static_cast<uint32_t>(k.tiles));
-    EXPECT_GE(k.operandStages, 2);
+    // Neither a stage too many nor one too few: what is left holds no further one.
     EXPECT_LE(k.operandStages, kernels::kMaximumOperandStages);
     EXPECT_LE(k.filterStages, kernels::kMaximumFilterStages);
     if (k.filterResident) {
       EXPECT_EQ(k.filterStages, p.r * p.s * k.channelChunks);
+      EXPECT_GE(k.operandStages, 3);
+      EXPECT_TRUE(k.operandStages == kernels::kMaximumOperandStages ||
+                  kernels::sharedBytes(k.operandStages + 1, k.filterStages, k.tileN) > properties.sharedBytesPerBlock);
+    } else {
+      EXPECT_EQ(k.operandStages, 4);
+      EXPECT_GE(k.filterStages, 2);
+      EXPECT_TRUE(k.filterStages == kernels::kMaximumFilterStages ||
+                  kernels::sharedBytes(k.operandStages, k.filterStages + 1, k.tileN) > properties.sharedBytesPerBlock);
     }
     EXPECT_GE((k.channelChunks - 1) * kernels::kChunkChannels + k.lastChunkSlices * kernels::kSliceChannels, p.c);
     EXPECT_LT((k.channelChunks - 1) * kernels::kChunkChannels + (k.lastChunkSlices - 1) * kernels::kSliceChannels, p.c);
   }
+}
+
+/// The only cut with these choices.
+plan::ShiftWindowCut cutOf(const Problem& p, uint32_t multiprocessors, const ShiftWindowChoices& choices) {
+  std::vector<plan::ShiftWindowCut> cuts;
+  EXPECT_EQ(shiftWindowCuts(p, smallBlackwell(multiprocessors), choices, cuts), "");
+  EXPECT_EQ(cuts.size(), 1u);
+  return cuts.at(0);
+}
+
+// 3x3 over 64 channels: 9 taps of 4 slices are 36 MMAs. With the rates of a B200 (rates.cpp):
+//   tensor core 36*64/2 = 1152 clocks; L2 3*128 rows of 128 bytes at 70 = 702; writes at 120 = 410; copies 3*4*4096 bytes at 64 =
+//   768; reads of the copies and of 36*64 filter rows of 32 bytes at 128 = 960.
+// 3136 pixels are 27 tiles of 120, one for each of 27 CTAs. The filter stays: 9*64 rows of 128 bytes at 120 = 614.4 clocks, once.
+TEST(ShiftWindowModel, IsWhatTheRatesSayByHand) {
+  const auto cut = cutOf(plain(), 148, {.producer = {}, .tileN = 64, .ctas = {}, .residentWeights = true});
+  EXPECT_DOUBLE_EQ(cut.clocksPerTile, 1152);
+  EXPECT_EQ(cut.bound, plan::Resource::TensorCore);
+  EXPECT_EQ(cut.ctas, 27);
+  EXPECT_DOUBLE_EQ(cut.clocks, 1152 + 614.4);
+  EXPECT_EQ(cut.operandStages, 8);  // at most
+  EXPECT_EQ(cut.filterStages, 9);
+  // Twice the channels: 18 filter stages of 8 KiB leave (224 - 144) / 16 = 5 operand stages.
+  EXPECT_EQ(cutOf(makeProblem(1, 56, 56, 128, 64, 3, 3, {1, 1, 1, 1}), 148,
+                  {.producer = {}, .tileN = 64, .ctas = {}, .residentWeights = {}})
+                .operandStages,
+            5);
+}
+
+// 56 channels are rows of 112 bytes, which are 128 in sectors. Streamed weights: 3*128 + 9*192 = 2112 rows a tile from L2.
+// Without the rounding the tensor core would bind: 36*192/2 = 3456 clocks against 2112*112/70 = 3379.
+TEST(ShiftWindowModel, CountsWholeSectors) {
+  const auto cut = cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 148,
+                         {.producer = {}, .tileN = 192, .ctas = {}, .residentWeights = false});
+  EXPECT_DOUBLE_EQ(cut.clocksPerTile, 2112.0 * 128 / 70);
+  EXPECT_EQ(cut.bound, plan::Resource::L2ToShared);
+  EXPECT_DOUBLE_EQ(cut.clocks, cut.clocksPerTile) << "27 CTAs of one tile, no filter to load once";
+}
+
+// Three passes on two multiprocessors take two waves; 27 CTAs of one tile on two take 14.
+TEST(ShiftWindowModel, CountsWaves) {
+  const auto passes = cutOf(makeProblem(1, 56, 56, 64, 48, 3, 3, {1, 1, 1, 1}), 2,
+                            {.producer = {}, .tileN = 16, .ctas = {}, .residentWeights = true});
+  EXPECT_EQ(passes.passes, 3);
+  EXPECT_EQ(passes.ctas, 1);
+  // A tile of 16 output channels is bound by the copies, 768 clocks; the filter's 9*16 rows take 153.6.
+  EXPECT_DOUBLE_EQ(passes.clocksPerTile, 768);
+  EXPECT_DOUBLE_EQ(passes.clocks, 2 * (27 * 768 + 153.6));
+  const auto many = cutOf(plain(), 2, {.producer = {}, .tileN = 64, .ctas = 27, .residentWeights = true});
+  EXPECT_DOUBLE_EQ(many.clocks, 14 * (1152 + 614.4));
 }
 
 // The tail of a stream of weights costs L2 traffic for every tile, so the planner cuts K until the weights fit.

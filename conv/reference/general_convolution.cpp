@@ -1,0 +1,190 @@
+#include "conv/reference/general_convolution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "common/gemm/reference/epilogue_reference.hpp"
+#include "common/layout/scale_factor_layout.hpp"
+#include "common/numerics/codec.hpp"
+#include "common/numerics/packed.hpp"
+
+namespace shiftconv::reference {
+namespace {
+
+double load(DataType type, std::span<const std::byte> bytes, int64_t bitOffset) {
+  return numerics::decode(numberType(type), numerics::loadPacked(numberType(type), bytes.data(), bitOffset / bitsOf(type)));
+}
+
+layout::ScaleFactorLayout layoutOf(ScaleOrder order) {
+  return order == ScaleOrder::Plain ? layout::ScaleFactorLayout::RowMajor : layout::ScaleFactorLayout::Interleaved128x4;
+}
+
+/// Rows of channels as numbers: block factors included, the zero point subtracted.
+struct DecodedRows {
+  int64_t channels = 0;
+  std::vector<double> values;  ///< [row][channel]
+  std::vector<uint8_t> tiny;   ///< by element: subnormal, in bf16 also zero (error_bound.hpp, steps 5 and 6)
+};
+
+struct Rows {
+  DataType type;
+  int64_t rows, channels, pitch;
+  int32_t zeroPoint;
+  const BlockScale& scale;
+};
+
+DecodedRows decodeRows(const Rows& of, std::span<const std::byte> bytes, std::span<const std::byte> scales, bool tf32) {
+  DecodedRows decoded;
+  decoded.channels = of.channels;
+  const int64_t blocks = of.scale.blockSize == 0 ? 0 : (of.channels + of.scale.blockSize - 1) / of.scale.blockSize;
+  for (int64_t row = 0; row < of.rows; ++row)
+    for (int64_t c = 0; c < of.channels; ++c) {
+      const int64_t index = row * of.pitch + c;
+      const uint32_t code = numerics::loadPacked(numberType(of.type), bytes.data(), index);
+      const double value = numerics::decode(tf32 ? numerics::NumberType::TF32 : numberType(of.type), code);
+      const double smallest = of.type == DataType::BF16 ? 0x1p-126 : 0x1p-14;
+      decoded.tiny.push_back(std::abs(value) < smallest && (of.type == DataType::BF16 || value != 0));
+      double factor = 1;
+      if (blocks != 0) {
+        const int64_t at = layout::scaleFactorOffset(layoutOf(of.scale.order), row, c / of.scale.blockSize, blocks);
+        factor = numerics::decode(numberType(of.scale.type), std::to_integer<uint32_t>(scales[static_cast<size_t>(at)]));
+      }
+      decoded.values.push_back((value - of.zeroPoint) * factor);
+    }
+  return decoded;
+}
+
+/// An accumulator and what its bound depends on.
+struct Sum {
+  double value = 0;
+  ElementSums sums;
+
+  void add(double x, double w, bool tinyInput) {
+    value += x * w;
+    sums.absoluteSum += std::abs(x * w);
+    if (std::isfinite(x)) sums.largestInput = std::max(sums.largestInput, std::abs(x));
+    sums.tinyInput |= tinyInput;
+  }
+};
+
+gemm::Activation activationOf(Activation activation) { return static_cast<gemm::Activation>(activation); }
+static_assert(static_cast<int>(gemm::Activation::Tanh) == static_cast<int>(Activation::Tanh) &&
+                  static_cast<int>(gemm::Activation::Clamp) == static_cast<int>(Activation::Clamp),
+              "both enumerations list the activations in the same order");
+
+class General {
+ public:
+  General(const Problem& problem, const Operands& operands, Accumulation accumulation)
+      : p_(problem), accumulation_(accumulation), taps_(p_.t * p_.r * p_.s) {
+    const bool tf32 = p_.compute == Compute::TF32;
+    input_ = decodeRows({p_.inputType, p_.inputPixels(), p_.c, p_.inputPitch(), p_.inputZeroPoint, p_.inputScale}, operands.input,
+                        operands.inputScale, tf32);
+    filter_ = decodeRows({p_.filterType, p_.k * taps_, p_.groupChannels(), p_.groupChannels(), p_.filterZeroPoint, p_.filterScale},
+                         operands.filter, operands.filterScale, tf32);
+    for (int64_t k = 0; k < p_.k; ++k) {
+      if (p_.hasBias) bias_.push_back(static_cast<float>(load(p_.biasType, operands.bias, k * bitsOf(p_.biasType))));
+      if (p_.hasChannelScale)
+        channelScale_.push_back(static_cast<float>(load(DataType::F32, operands.channelScale, k * bitsOf(DataType::F32))));
+    }
+    if (p_.hasResidual())
+      for (int64_t pixel = 0; pixel < p_.outputPixels(); ++pixel)
+        for (int64_t k = 0; k < p_.k; ++k)
+          residual_.push_back(static_cast<float>(
+              load(p_.residualType, operands.residual, (pixel * p_.residualPitch() + k) * bitsOf(p_.residualType))));
+    describeEpilogue();
+  }
+
+  Expectation compute() const {
+    Expectation result;
+    int64_t pixel = 0;
+    for (int64_t n = 0; n < p_.n; ++n)
+      for (int64_t z = 0; z < p_.z(); ++z)
+        for (int64_t p = 0; p < p_.p(); ++p)
+          for (int64_t q = 0; q < p_.q(); ++q, ++pixel)
+            for (int64_t k = 0; k < p_.k; ++k) finish(sumOf(n, z, p, q, k), pixel, k, result);
+    return result;
+  }
+
+ private:
+  void describeEpilogue() {
+    epilogue_.rows = static_cast<int32_t>(p_.outputPixels());
+    epilogue_.columns = static_cast<int32_t>(p_.k);
+    epilogue_.accumulatorType = isInteger(p_.inputType) ? numerics::NumberType::S32 : numerics::NumberType::F32;
+    epilogue_.alpha = p_.alpha;
+    epilogue_.beta = p_.beta;
+    epilogue_.columnScale = p_.hasChannelScale ? channelScale_.data() : nullptr;
+    epilogue_.bias = p_.hasBias ? bias_.data() : nullptr;
+    epilogue_.residual = p_.hasResidual() ? residual_.data() : nullptr;
+    epilogue_.residualPitch = p_.k * static_cast<int64_t>(sizeof(float));
+    epilogue_.activation = activationOf(p_.activation);
+    epilogue_.activationA = p_.activationA;
+    epilogue_.activationB = p_.activationB;
+    epilogue_.outputScale = p_.outScale;
+  }
+
+  Sum sumOf(int64_t n, int64_t z, int64_t p, int64_t q, int64_t k) const {
+    Sum sum;
+    const int64_t firstChannel = k / (p_.k / p_.groups) * p_.groupChannels();
+    for (int64_t t = 0; t < p_.t; ++t)
+      for (int64_t r = 0; r < p_.r; ++r)
+        for (int64_t s = 0; s < p_.s; ++s) {
+          const int64_t tap = (t * p_.r + r) * p_.s + s;
+          const auto weights = static_cast<size_t>((k * taps_ + tap) * p_.groupChannels());
+          for (size_t c = 0; c < static_cast<size_t>(p_.groupChannels()); ++c) {
+            if (std::isfinite(filter_.values[weights + c]))
+              sum.sums.largestFilter = std::max(sum.sums.largestFilter, std::abs(filter_.values[weights + c]));
+            sum.sums.tinyFilter |= filter_.tiny[weights + c] != 0;
+          }
+          const int64_t depth = z * p_.strideD + t * p_.dilationD - p_.padFront;
+          const int64_t y = p * p_.strideH + r * p_.dilationH - p_.padTop, x = q * p_.strideW + s * p_.dilationW - p_.padLeft;
+          if (depth < 0 || depth >= p_.d || y < 0 || y >= p_.h || x < 0 || x >= p_.w) continue;
+          const auto pixel = static_cast<size_t>((((n * p_.d + depth) * p_.h + y) * p_.w + x) * p_.c + firstChannel);
+          for (size_t c = 0; c < static_cast<size_t>(p_.groupChannels()); ++c)
+            sum.add(input_.values[pixel + c], filter_.values[weights + c], input_.tiny[pixel + c] != 0);
+        }
+    return sum;
+  }
+
+  double boundOf(const Sum& sum) const {
+    if (isInteger(p_.inputType)) return 0;
+    const auto half = [](DataType type) { return type == DataType::F16 || type == DataType::BF16; };
+    if (half(p_.inputType) && p_.filterType == p_.inputType && p_.compute == Compute::Default)
+      return accumulationBound(p_, sum.sums, accumulation_);
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+
+  void finish(const Sum& sum, int64_t pixel, int64_t k, Expectation& result) const {
+    const gemm::EpilogueValue value = gemm::epilogueReference(epilogue_, pixel, k, {sum.value, boundOf(sum)});
+    if (p_.hasAmax && std::abs(value.activated.value) > result.amax) result.amax = std::abs(value.activated.value);
+    if (p_.hasAmax)
+      result.amaxBound =
+          std::isnan(value.activated.error) ? value.activated.error : std::max(result.amaxBound, value.activated.error);
+    double converted = value.scaled.value + p_.outputZeroPoint;
+    if (numerics::usualOverflow(numberType(p_.outputType)) == numerics::Overflow::Saturate)
+      converted =
+          std::clamp(converted, numerics::decode(numberType(p_.outputType), numerics::encode(numberType(p_.outputType), -HUGE_VAL)),
+                     numerics::decode(numberType(p_.outputType), numerics::encode(numberType(p_.outputType), HUGE_VAL)));
+    result.value.push_back(converted);
+    result.bound.push_back(
+        std::isfinite(converted) ? value.scaled.error + halfUlp(p_.outputType, std::abs(converted) + value.scaled.error) : 0.0);
+  }
+
+  const Problem& p_;
+  const Accumulation accumulation_;
+  const int64_t taps_;
+  DecodedRows input_, filter_;
+  std::vector<float> bias_, channelScale_, residual_;
+  gemm::EpilogueParams epilogue_;
+};
+
+}  // namespace
+
+Expectation convolveGeneral(const Problem& problem, const Operands& operands, Accumulation accumulation) {
+  if (problem.outputScale.blockSize != 0) throw std::invalid_argument("the reference does not quantise outputs in blocks");
+  return General(problem, operands, accumulation).compute();
+}
+
+}  // namespace shiftconv::reference
