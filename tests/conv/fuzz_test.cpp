@@ -32,7 +32,8 @@ TEST_P(Fuzz, RandomProblemsAreExactToTheBound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, Fuzz, testing::Range(0, FUZZ_PARTS));
+INSTANTIATE_TEST_SUITE_P(Parts, Fuzz, testing::Range(0, FUZZ_PARTS),
+                         [](const auto& info) { return "part_" + std::to_string(info.param); });
 
 }  // namespace
 }  // namespace shiftconv::tests

@@ -132,7 +132,8 @@ TEST_P(FeatureMapsSchedules, SameBitsWhateverTheOrderOfCompletion) {
   for (int seed = 5 * GetParam() + 1; seed <= 5 * GetParam() + 5; ++seed) compare(fmt::format("random --seed {}", seed));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, FeatureMapsSchedules, testing::Range(0, 4));
+INSTANTIATE_TEST_SUITE_P(Seeds, FeatureMapsSchedules, testing::Range(0, 4),
+                         [](const auto& info) { return "seed_" + std::to_string(info.param); });
 
 }  // namespace
 }  // namespace feature_maps

@@ -179,7 +179,10 @@ TEST_P(SheetGeometry, RenderedPicturesLieInTheirFrames) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SheetGeometry,
                          testing::Values(std::pair{256, 256}, std::pair{48, 48}, std::pair{320, 180}, std::pair{100, 240},
-                                         std::pair{900, 20}));
+                                         std::pair{900, 20}),
+                         [](const auto& info) {
+                           return std::to_string(info.param.first) + "x" + std::to_string(info.param.second);
+                         });
 
 }  // namespace
 }  // namespace feature_maps
