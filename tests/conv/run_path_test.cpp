@@ -2,7 +2,10 @@
 // parameters as planned.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -57,25 +60,41 @@ class RecordingDevice final : public device::Device {
   }
   Status launch(const device::Kernel&, const LaunchConfig& config, std::span<const void* const> arguments,
                 device::Stream stream) override {
-    ++launches;
-    launched = config;
-    usedStream = stream;
-    argumentCount = arguments.size();
-    params = *static_cast<const kernels::ShiftWindowParams*>(arguments[2]);
+    Launch& made = launched.at(launches++);
+    made.config = config;
+    made.stream = stream;
+    made.count = arguments.size();
+    std::copy(arguments.begin(), arguments.end(), made.arguments.begin());
     return {};
   }
-  Status encodeTiled(const device::TiledMap& description, device::TensorMap&) override {
-    addresses[encodes++ % 2] = description.globalAddress;
+  /// An encoded map holds its address and says how it was encoded.
+  Status encodeTiled(const device::TiledMap& description, device::TensorMap& map) override {
+    ++encodes;
+    map.words[0] = description.globalAddress;
+    map.words[1] = kTiled;
     return {};
   }
-  Status encodeIm2col(const device::Im2colMap&, device::TensorMap&) override { return refused(); }
+  Status encodeIm2col(const device::Im2colMap& description, device::TensorMap& map) override {
+    ++encodes;
+    map.words[0] = description.tensor.globalAddress;
+    map.words[1] = kIm2col;
+    return {};
+  }
 
-  int loads = 0, encodes = 0, launches = 0;
-  LaunchConfig launched;
-  device::Stream usedStream = 0;
-  size_t argumentCount = 0;
-  kernels::ShiftWindowParams params;
-  device::Address addresses[2] = {};
+  static constexpr uint64_t kTiled = 0x71, kIm2col = 0x72;
+  struct Launch {
+    LaunchConfig config;
+    device::Stream stream = 0;
+    size_t count = 0;
+    std::array<const void*, 4> arguments{};  ///< in the binding's memory
+    template <class Value>
+    const Value& argument(size_t i) const {
+      return *static_cast<const Value*>(arguments.at(i));
+    }
+  };
+  int loads = 0, encodes = 0;
+  size_t launches = 0;
+  std::array<Launch, 4> launched;
 
  private:
   static Status refused() { return {StatusCode::InternalError, "not on the path of a run"}; }
@@ -108,7 +127,7 @@ TEST(RunPath, OfABindingOnlyLaunches) {
   const Status bound = Binding::make(plan, kernels, tensors, binding);
   ASSERT_TRUE(bound.ok()) << bound.message();
   EXPECT_EQ(recorder.encodes, 2);
-  EXPECT_EQ(recorder.launches, 0);
+  EXPECT_EQ(recorder.launches, 0u);
 
   const uint64_t before = allocations;
   const Status ran = binding->run(7);
@@ -118,15 +137,107 @@ TEST(RunPath, OfABindingOnlyLaunches) {
 
   EXPECT_EQ(recorder.loads, 1);
   EXPECT_EQ(recorder.encodes, 2) << "encoded again by a run";
-  EXPECT_EQ(recorder.launches, 1);
-  EXPECT_EQ(recorder.addresses[0], tensors[TensorName::Input]);
-  EXPECT_EQ(recorder.addresses[1], tensors[TensorName::Filter]);
-  EXPECT_EQ(recorder.argumentCount, 3u);
-  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.params.output), tensors[TensorName::Output]);
-  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.params.bias), tensors[TensorName::Bias]);
-  EXPECT_EQ(recorder.params.outputChannels, 16);
-  EXPECT_EQ(recorder.usedStream, 7u);
-  EXPECT_GE(recorder.launched.grid.x, 1u);
+  ASSERT_EQ(recorder.launches, 1u);
+  const RecordingDevice::Launch& launch = recorder.launched[0];
+  ASSERT_EQ(launch.count, 3u);
+  EXPECT_EQ(launch.argument<device::TensorMap>(0).words[0], tensors[TensorName::Input]);
+  EXPECT_EQ(launch.argument<device::TensorMap>(1).words[0], tensors[TensorName::Filter]);
+  const auto& params = launch.argument<kernels::ShiftWindowParams>(2);
+  EXPECT_EQ(reinterpret_cast<device::Address>(params.output), tensors[TensorName::Output]);
+  EXPECT_EQ(reinterpret_cast<device::Address>(params.bias), tensors[TensorName::Bias]);
+  EXPECT_EQ(params.outputChannels, 16);
+  EXPECT_EQ(launch.stream, 7u);
+  EXPECT_GE(launch.config.grid.x, 1u);
+}
+
+/// 1x4x4x8 -> 8, 1x1, f16, without any optional tensor, and a workspace.
+Plan handMade() {
+  Plan plan;
+  plan.problem.n = 1, plan.problem.h = plan.problem.w = 4, plan.problem.c = plan.problem.k = 8, plan.problem.r = plan.problem.s = 1;
+  plan.workspaceBytes = 512;
+  return plan;
+}
+
+TensorAddresses apart() {
+  TensorAddresses tensors;
+  tensors[TensorName::Input] = 0x1000;
+  tensors[TensorName::Filter] = 0x2000;
+  tensors[TensorName::Output] = 0x3000;
+  tensors[TensorName::Workspace] = 0x4000;
+  return tensors;
+}
+
+/// Three maps and a pointer in one parameter, as a kernel with an array of maps takes them.
+struct alignas(128) MapsAndPointer {
+  device::TensorMap maps[3];
+  uint64_t pointers[2] = {5, 6};
+};
+
+TEST(RunPath, BindingsFillInEveryPlaceOfEveryLaunch) {
+  Plan plan = handMade();
+  Parameter maps = Parameter::value(MapsAndPointer{});
+  maps.map(0, layout::TiledMap{}, {TensorName::Input, 64})
+      .map(128, layout::Im2colMap{}, {TensorName::Filter})
+      .map(256, layout::TiledMap{}, {TensorName::Residual})
+      .address(offsetof(MapsAndPointer, pointers), {TensorName::Workspace, 256})
+      .address(offsetof(MapsAndPointer, pointers) + 8, {TensorName::Bias, 16});
+  LaunchConfig second;
+  second.programmaticDependent = true;
+  plan.launches.push_back({{"a", {}, {}}, "first", {}, {Parameter::value(uint32_t{77}), maps}, {}});
+  plan.launches.push_back({{"b", {}, {}}, "second", second, {Parameter::map(layout::TiledMap{}, {TensorName::Output})}, {}});
+
+  RecordingDevice recorder(device::Properties{});
+  KernelCache kernels(recorder);
+  std::unique_ptr<Binding> binding;
+  const Status bound = Binding::make(std::make_shared<const Plan>(plan), kernels, apart(), binding);
+  ASSERT_TRUE(bound.ok()) << bound.message();
+  ASSERT_TRUE(binding->run(3).ok());
+  EXPECT_EQ(recorder.loads, 2) << "one module for each image";
+  EXPECT_EQ(recorder.encodes, 3);
+  ASSERT_EQ(recorder.launches, 2u);
+  const RecordingDevice::Launch& first = recorder.launched[0];
+  EXPECT_EQ(first.argument<uint32_t>(0), 77u);
+  const auto& filled = first.argument<MapsAndPointer>(1);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(&filled) % 128, 0u);
+  EXPECT_EQ(filled.maps[0].words[0], 0x1040u);
+  EXPECT_EQ(filled.maps[0].words[1], RecordingDevice::kTiled);
+  EXPECT_EQ(filled.maps[1].words[0], 0x2000u);
+  EXPECT_EQ(filled.maps[1].words[1], RecordingDevice::kIm2col);
+  EXPECT_EQ(filled.maps[2].words[0], 0u) << "there is no residual";
+  EXPECT_EQ(filled.pointers[0], 0x4100u);
+  EXPECT_EQ(filled.pointers[1], 0u) << "there is no bias";
+  EXPECT_FALSE(first.config.programmaticDependent);
+  EXPECT_TRUE(recorder.launched[1].config.programmaticDependent);
+  EXPECT_EQ(recorder.launched[1].argument<device::TensorMap>(0).words[0], 0x3000u);
+}
+
+TEST(CheckTensors, WhatIsWrittenOverlapsNothing) {
+  const Plan plan = handMade();
+  EXPECT_TRUE(checkTensors(plan, apart()).ok());
+  const auto refused = [&](TensorName tensor, device::Address address, const char* words) {
+    TensorAddresses tensors = apart();
+    tensors[tensor] = address;
+    const Status status = checkTensors(plan, tensors);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+  };
+  refused(TensorName::Workspace, 0x3000, "output must not overlap workspace");
+  refused(TensorName::Workspace, 0x1000, "workspace must not overlap input");
+  refused(TensorName::Workspace, 0x2000 - 256, "workspace must not overlap filter");
+  refused(TensorName::Output, 0x2000 + 112, "output must not overlap filter");
+  refused(TensorName::Workspace, 0x4080, "workspace must be aligned to 256");
+  refused(TensorName::Workspace, 0, "workspace must not be NULL");
+  refused(TensorName::Amax, 0x9000, "amax must be NULL");
+  // Touching is not overlapping: the filter has 128 bytes, the workspace 512; inputs may share memory.
+  TensorAddresses tensors = apart();
+  tensors[TensorName::Output] = 0x2080;
+  tensors[TensorName::Workspace] = 0x1000 - 512;
+  tensors[TensorName::Input] = 0x1000;
+  EXPECT_TRUE(checkTensors(plan, tensors).ok()) << checkTensors(plan, tensors).message();
+  tensors[TensorName::Input] = tensors[TensorName::Filter];
+  EXPECT_FALSE(checkTensors(plan, tensors).ok()) << "the output lies behind the filter, where the input now is";
+  tensors[TensorName::Output] = 0x8000;
+  EXPECT_TRUE(checkTensors(plan, tensors).ok());
 }
 
 TEST(RunPath, TheCounterOfAllocationsCounts) {

@@ -38,20 +38,7 @@ using gemm::RingPosition;
 using Group = gemm::sm100::SingleCta;
 
 // ---- Roles -------------------------------------------------------------------------------------------------------------------
-enum Warp : uint32_t {
-  kOperandLoadWarp = 0,  // TMA of activations
-  kMmaWarp = 1,          // tcgen05.cp and tcgen05.mma
-  kMaskWarp = 2,         // lane masks; owns the Tensor Memory allocation
-  kFilterLoadWarp = 3,   // TMA of filters
-  kEpilogueWarps = 4,    // 4..7: warp w may touch Tensor Memory lanes 32*(w%4).. only (PTX ISA 9.7.16.8.1)
-  kStagingWarps = 8,     // 8..11, only with OperandPath::RegisterStore
-};
-
-/// How a run gets from shared memory into its Tensor Memory slot.
-enum class OperandPath { TensorCopy, RegisterStore };
-
-template <OperandPath kPath>
-inline constexpr uint32_t kThreads = (kPath == OperandPath::RegisterStore ? 12 : 8) * 32;
+// Warp, OperandPath and threadsOf() stand in shift_window_params.hpp, because the planner launches and names the warps by them.
 
 // ---- Shared memory -----------------------------------------------------------------------------------------------------------
 struct TileMasks {
@@ -374,20 +361,19 @@ class ShiftWindowCta {
 
 }  // namespace
 
-// ---- Kernels: shift_window_<input and output types>_<tile>_<path> ----------------------------------------------------------
+// ---- Kernels: those of SHIFTCONV_SHIFT_WINDOW_KERNELS ----------------------------------------------------------------------
 // The input type (f16 or bf16) is a field of the instruction descriptor, so it needs no kernel of its own.
+using OutputF16 = __half;
+using OutputBF16 = __nv_bfloat16;
+using OutputF32 = float;
+
 #define SHIFTCONV_SHIFT_WINDOW_KERNEL(NAME, PATH, OUTPUT)                                               \
-  extern "C" __global__ void __launch_bounds__(kThreads<OperandPath::PATH>, 1)                          \
+  extern "C" __global__ void __launch_bounds__(threadsOf(OperandPath::PATH), 1)                         \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
            const __grid_constant__ ShiftWindowParams params) {                                          \
-    ShiftWindowCta<OperandPath::PATH, OUTPUT>(inputMap, filterMap, params).run();                       \
+    ShiftWindowCta<OperandPath::PATH, Output##OUTPUT>(inputMap, filterMap, params).run();               \
   }
 
-SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f16_m128_cp, TensorCopy, __half)
-SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_bf16_m128_cp, TensorCopy, __nv_bfloat16)
-SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f32_m128_cp, TensorCopy, float)
-SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f16_m128_st, RegisterStore, __half)
-SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_bf16_m128_st, RegisterStore, __nv_bfloat16)
-SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_x16_f32_m128_st, RegisterStore, float)
+SHIFTCONV_SHIFT_WINDOW_KERNELS(SHIFTCONV_SHIFT_WINDOW_KERNEL)
 
 }  // namespace shiftconv::kernels

@@ -8,6 +8,38 @@
 
 namespace shiftconv::kernels {
 
+/// How a run gets from shared memory into its Tensor Memory slot.
+enum class OperandPath : uint8_t {
+  TensorCopy,     ///< tcgen05.cp.128x256b
+  RegisterStore,  ///< ld.shared + tcgen05.st: every step observed on hardware by vendor examples
+};
+
+/// The warps of a CTA by their index.
+enum Warp : uint32_t {
+  kOperandLoadWarp = 0,  // TMA of activations
+  kMmaWarp = 1,          // tcgen05.cp and tcgen05.mma
+  kMaskWarp = 2,         // lane masks; owns the Tensor Memory allocation
+  kFilterLoadWarp = 3,   // TMA of filters
+  kEpilogueWarps = 4,    // 4..7: warp w may touch Tensor Memory lanes 32*(w%4).. only (PTX ISA 9.7.16.8.1)
+  kStagingWarps = 8,     // 8..11, only with OperandPath::RegisterStore
+};
+/// Their names in counters and profiles.
+inline constexpr const char* kWarpRoles[] = {"operand load", "mma",        "masks",     "filter load", "epilogue 0", "epilogue 1",
+                                             "epilogue 2",   "epilogue 3", "staging 0", "staging 1",   "staging 2",  "staging 3"};
+SHIFTCONV_HOST_DEVICE constexpr uint32_t warpsOf(OperandPath path) {
+  return path == OperandPath::RegisterStore ? kStagingWarps + 4 : uint32_t{kStagingWarps};
+}
+SHIFTCONV_HOST_DEVICE constexpr uint32_t threadsOf(OperandPath path) { return warpsOf(path) * 32; }
+
+/// KERNEL(name, OperandPath, output type) for every kernel: shift_window_<input and output types>_<tile>_<path>.
+#define SHIFTCONV_SHIFT_WINDOW_KERNELS(KERNEL)                     \
+  KERNEL(shift_window_sm100_x16_f16_m128_cp, TensorCopy, F16)      \
+  KERNEL(shift_window_sm100_x16_bf16_m128_cp, TensorCopy, BF16)    \
+  KERNEL(shift_window_sm100_x16_f32_m128_cp, TensorCopy, F32)      \
+  KERNEL(shift_window_sm100_x16_f16_m128_st, RegisterStore, F16)   \
+  KERNEL(shift_window_sm100_x16_bf16_m128_st, RegisterStore, BF16) \
+  KERNEL(shift_window_sm100_x16_f32_m128_st, RegisterStore, F32)
+
 // Tile: four windows of 32 Tensor Memory lanes. `.ashift` moves rows inside a window only (PTX ISA 9.7.16.10; observed on B200 by
 // vendor examples), so a window of an S-wide filter yields 33 - S outputs and consecutive windows overlap by S - 1 rows.
 inline constexpr int32_t kTensorLanes = 128;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "common/layout/instruction_descriptor.hpp"
@@ -117,8 +118,11 @@ int64_t tileCount(const Problem& p) {
 }
 
 std::string kernelNameOf(const Problem& p, OperandProducer producer) {
-  const char* output = p.outputType == DataType::F32 ? "f32" : p.outputType == DataType::BF16 ? "bf16" : "f16";
-  return fmt::format("shift_window_sm100_x16_{}_m128_{}", output, producer == OperandProducer::TensorCopy ? "cp" : "st");
+#define SHIFTCONV_NAME(NAME, PATH, OUTPUT) \
+  if (producer == OperandProducer::PATH && p.outputType == DataType::OUTPUT) return #NAME;
+  SHIFTCONV_SHIFT_WINDOW_KERNELS(SHIFTCONV_NAME)
+#undef SHIFTCONV_NAME
+  return {};  // another output type, which is refused
 }
 
 /// Everything beyond a plain 2-D convolution of 16-bit types with bias and ReLU, by name.
@@ -260,7 +264,7 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   params.byImage = layout::FastDivisor(static_cast<uint32_t>(p.h * p.w));
 
   plan.launch.grid = {static_cast<uint32_t>(best.ctas), static_cast<uint32_t>(best.passes), 1};
-  plan.launch.block = {static_cast<uint32_t>(shiftWindowWarpRoles(plan.producer).size() * 32), 1, 1};
+  plan.launch.block = {threadsOf(plan.producer), 1, 1};
   plan.launch.cluster = {1, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(params.operandStages, params.filterStages, params.tileN);
   return {};
@@ -287,11 +291,8 @@ std::string ShiftWindowPlan::describe() const {
 }
 
 std::vector<std::string> shiftWindowWarpRoles(OperandProducer producer) {
-  std::vector<std::string> roles = {"operand load", "mma",        "masks",      "filter load",
-                                    "epilogue 0",   "epilogue 1", "epilogue 2", "epilogue 3"};
-  if (producer == OperandProducer::RegisterStore)
-    for (int window = 0; window < kWindows; ++window) roles.push_back(fmt::format("staging {}", window));
-  return roles;
+  static_assert(std::size(kWarpRoles) == warpsOf(OperandPath::RegisterStore), "a name for every warp");
+  return {std::begin(kWarpRoles), std::begin(kWarpRoles) + warpsOf(producer)};
 }
 
 device::ModuleImage shiftWindowImage() { return images::shift_window(); }

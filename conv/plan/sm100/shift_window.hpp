@@ -14,10 +14,7 @@
 namespace shiftconv::plan {
 
 /// How activations get from shared memory into Tensor Memory.
-enum class OperandProducer : uint8_t {
-  TensorCopy,     ///< tcgen05.cp.128x256b
-  RegisterStore,  ///< ld.shared + tcgen05.st: every step observed on hardware by vendor examples
-};
+using OperandProducer = kernels::OperandPath;
 
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct ShiftWindowChoices {
