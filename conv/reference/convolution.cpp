@@ -265,9 +265,11 @@ Expectation convolve(const Problem& problem, const Operands& operands, Accumulat
     for (int64_t row = next++; row < rows; row = next++) worker.row(row / problem.p(), row % problem.p());
   };
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> helpers;
-  for (int64_t i = 1; i < std::min<int64_t>(threads, rows); ++i) helpers.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> helpers;  // joined before the result moves anywhere
+    for (int64_t i = 1; i < std::min<int64_t>(threads, rows); ++i) helpers.emplace_back(work);
+    work();
+  }
   return result;
 }
 
