@@ -113,7 +113,7 @@ TEST(RunPath, OfABindingOnlyLaunches) {
   properties.multiprocessors = 4;
   properties.sharedBytesPerBlock = 232448;
   std::shared_ptr<const Plan> plan;
-  const Status planned = makePlan(problem, properties, {}, plan);
+  const Status planned = makePlan(problem, properties, {"shift_window", ""}, plan);
   ASSERT_TRUE(planned.ok()) << planned.message();
 
   RecordingDevice recorder(properties);
