@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "common/device/emulated_device.hpp"
+#include "common/device/registry.hpp"
 #include "common/gemm/sm100/gemm.hpp"
 
 namespace shiftconv {
@@ -87,6 +88,12 @@ GemmProblem problemOf(const Row& row, int64_t m, int64_t n, int64_t k) {
   return problem;
 }
 
+device::Properties presetB200() {
+  for (const device::Preset& preset : device::presets())
+    if (std::string_view(preset.name) == "B200") return preset.properties;
+  throw std::runtime_error("no preset of a B200");
+}
+
 void measure(const Row& row, int64_t m, int64_t n, int64_t k, int32_t tileN, const std::string& numerics) {
   device::EmulatedDevice device;
   require(device.setOption("numerics", numerics));
@@ -95,6 +102,10 @@ void measure(const Row& row, int64_t m, int64_t n, int64_t k, int32_t tileN, con
   choices.engine = row.engine, choices.grouping = row.grouping, choices.tileN = tileN, choices.splits = 1;
   GemmPlan plan;
   if (const std::string why = planGemm(problem, device.properties(), choices, plan); !why.empty()) throw std::runtime_error(why);
+
+  // The model is of a whole B200, the emulated device has a few multiprocessors.
+  GemmPlan modelled;
+  if (const std::string why = planGemm(problem, presetB200(), choices, modelled); !why.empty()) throw std::runtime_error(why);
 
   std::mt19937_64 random(20260000);
   gemm::sm100::GemmTensors tensors;
@@ -132,8 +143,8 @@ void measure(const Row& row, int64_t m, int64_t n, int64_t k, int32_t tileN, con
   fmt::print("{:<38} {:>9.2f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>10.0f}  {}\n", row.name,
              products / seconds.count() * 1e-9, megabytes(GlobalRead, {kBulk}), megabytes(SharedWrite, {kBulk}),
              megabytes(SharedRead, {kTensorCore}), megabytes(SharedRead, {kTensorCopy}),
-             megabytes(TmemRead, {kTensorCore, kLoadStore}), megabytes(GlobalWrite, {kThreads, kBulk}), plan.modelledClocks,
-             plan.modelledBound);
+             megabytes(TmemRead, {kTensorCore, kLoadStore}), megabytes(GlobalWrite, {kThreads, kBulk}), modelled.modelledClocks,
+             modelled.modelledBound);
 }
 
 int run(int argc, char** argv) {

@@ -220,7 +220,14 @@ void model(const device::Properties& properties, std::optional<uint32_t> cluster
   const double stageA = chunks * p.a.stageBytes, copies = plan.engine == Engine::TensorA ? stageA : 0;
   const double reads =
       (plan.engine == Engine::TensorA ? copies : stageA) + slices * p.tileN / static_cast<double>(group) * layout::kMmaRowBytes;
-  const double fromL2 = plan.grouping == Grouping::Sharing ? loaded - chunks * p.b.stageBytes / 2 : loaded;
+  // Elements that tensor maps expand to bytes are fewer of them in memory; a cluster that shares B fetches it once.
+  const auto saved = [&](const layout::TiledMap& map, const Operand& operand, double inShared) {
+    return layout::isPadded(map.type) ? inShared * (1 - numerics::storageBits(operand.type) / 8.0) : 0.0;
+  };
+  const double stageB = p.weightsResident ? 0 : chunks * p.b.stageBytes,
+               fetchedB = plan.grouping == Grouping::Sharing ? stageB / 2 : stageB;
+  const double fromL2 =
+      loaded - stageB + fetchedB - saved(plan.mapA, plan.problem.a, stageA) - saved(plan.mapB, plan.problem.b, fetchedB);
   const struct {
     const char* name;
     double clocks;
