@@ -38,6 +38,21 @@ SHIFTCONV_HOST_DEVICE constexpr uint64_t swizzle128MnMajorDescriptor(uint32_t sh
          (kVersion << 46) | (uint64_t{static_cast<uint32_t>(is32Bit ? MatrixSwizzle::B128Base32 : MatrixSwizzle::B128)} << 61);
 }
 
+/// The descriptor of wgmma differs from tcgen05's in its high bits (PTX ISA 9.0, 9.7.15.5.1.2.2): swizzle in 63:62, no version.
+/// K-major operand in 128-byte swizzle; rows may start at any 16-byte aligned address of a tile whose 1024-byte atoms are aligned,
+/// because the swizzle follows the absolute address (observed on H200 for both operands and any group stride).
+SHIFTCONV_HOST_DEVICE constexpr uint64_t wgmmaSwizzle128Descriptor(uint32_t sharedAddress,
+                                                                   uint32_t groupStrideBytes = kSwizzle128AtomBytes) {
+  return uint64_t{(sharedAddress & 0x3FFFFu) >> 4} | (uint64_t{1} << 16) | (uint64_t{groupStrideBytes >> 4} << 32) |
+         (uint64_t{1} << 62);
+}
+/// K-major operand without swizzle: rows 16 bytes apart in groups of 8, `chunkStrideBytes` between the two 16-byte halves of a row.
+SHIFTCONV_HOST_DEVICE constexpr uint64_t wgmmaPlainDescriptor(uint32_t sharedAddress, uint32_t chunkStrideBytes,
+                                                              uint32_t groupStrideBytes) {
+  return uint64_t{(sharedAddress & 0x3FFFFu) >> 4} | (uint64_t{chunkStrideBytes >> 4} << 16) |
+         (uint64_t{groupStrideBytes >> 4} << 32);
+}
+
 /// Rows of 16 bytes that follow each other without gaps, 8 rows a group, no swizzle: how block scale factors lie for
 /// tcgen05.cp. `sharedAddress`: 16-byte aligned.
 SHIFTCONV_HOST_DEVICE constexpr uint64_t densePackedRowsDescriptor(uint32_t sharedAddress) {

@@ -36,6 +36,15 @@ __device__ __forceinline__ void loadTile5d(uint32_t destination, const void* map
       : "memory");
 }
 
+__device__ __forceinline__ void loadTile4d(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3,
+                                           uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(
+          destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(barrier)
+      : "memory");
+}
+
 /// As loadTile2d, into the same offset of the shared memory of every CTA of the cluster whose rank is a bit of `ctas`; each of
 /// them has the whole box count towards its own barrier at the offset of `barrier`.
 __device__ __forceinline__ void loadTile2dMulticast(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier,
@@ -87,6 +96,12 @@ __device__ __forceinline__ void storeTile2d(const void* map, int32_t x0, int32_t
       "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(reinterpret_cast<uint64_t>(map)),
       "r"(x0), "r"(x1), "r"(source)
       : "memory");
+}
+__device__ __forceinline__ void storeTile4d(const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, uint32_t source) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(
+                   reinterpret_cast<uint64_t>(map)),
+               "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(source)
+               : "memory");
 }
 /// Closes the group of this thread's earlier bulk stores.
 __device__ __forceinline__ void bulkCommitGroup() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }

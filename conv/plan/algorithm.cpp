@@ -9,6 +9,7 @@
 
 #include "conv/plan/sm100/shift_stream_algorithm.hpp"
 #include "conv/plan/sm100/shift_window_algorithm.hpp"
+#include "conv/plan/sm90/algorithms.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 
@@ -55,7 +56,8 @@ Status collect(const Problem& problem, const device::Properties& properties, std
 }  // namespace
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array<const Algorithm*, 2> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm()};
+  static const std::array<const Algorithm*, 6> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &haloAlgorithm(),
+                                                     &groupedAlgorithm(),     &depthwiseAlgorithm(),  &stemAlgorithm()};
   return table;
 }
 

@@ -66,7 +66,7 @@ float decodeOutput(int32_t type, const std::byte* bytes) {
 
 PlanOptions ConvolutionCase::options() const {
   PlanOptions result;
-  result.algorithm = "shift_window";
+  result.algorithm = algorithm.c_str();
   result.options = planOptions.c_str();
   return result;
 }
@@ -81,7 +81,9 @@ ConvolutionCase parseCase(const std::string& line) {
     std::istringstream words(part);
     std::string name, value, more;
     words >> name >> value;
-    if (name == "options" && !(words >> more))
+    if (name == "algorithm" && !(words >> more))
+      test.algorithm = value;
+    else if (name == "options" && !(words >> more))
       test.planOptions = value;
     else if (name == "data" && !(words >> more))
       test.data = dataNamed(value);

@@ -22,14 +22,15 @@ enum class DataKind {
 
 struct ConvolutionCase {
   Convolution problem;
-  std::string planOptions;  ///< of shift_window; empty: the planner's choice
+  std::string algorithm = "shift_window";
+  std::string planOptions;  ///< of the algorithm; empty: the planner's choice
   DataKind data = DataKind::Unit;
 
   PlanOptions options() const;  ///< valid as long as this object
 };
 
-/// "problem | options tile_n=16,producer=register_store | data subnormal", the last two in any order or missing; the problem as
-/// shiftconv_problem_parse reads it. Throws with a sentence that quotes the line.
+/// "problem | algorithm halo | options cut=flat,split=2 | data subnormal", all but the first in any order or missing; the problem
+/// as shiftconv_problem_parse reads it. Throws with a sentence that quotes the line.
 ConvolutionCase parseCase(const std::string& line);
 
 struct ShapeLine {

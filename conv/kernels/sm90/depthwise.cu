@@ -1,0 +1,243 @@
+// depthwise: forward convolution of each channel with a filter of its own, on m16n8k16.
+//
+// For one channel and one filter row, 8 neighbouring outputs of an image row are the product of a window of input pixels with a
+// banded matrix: out[q] = sum_k in[k] * B[k][q], B[k][q] = w[k - q]. With 16 image rows as M and a window of 16 pixels as K, one
+// m16n8k16 does 16 x 8 outputs, 7/16 of it useful for a 7-wide filter; the filter rows accumulate.
+//
+// The pixels of a channel lie a pixel apart in NHWC, but a thread that loads 16 bytes of two neighbouring pixels has the operand
+// pairs of eight channels, one byte permutation each. Windows of neighbouring blocks overlap by half, so that a block loads half
+// of its window.
+//
+// NOTES
+//  - Every input pixel of a window is multiplied, by zero where the band ends: an infinity or NaN in the input spreads to the
+//    outputs whose 16-pixel window has it, beyond those whose filter taps do.
+//  - B is read from shared memory as pairs (w[d], w[d + 1]). They stand there twice, for even and for odd d, zeros around them, so
+//    that each is one aligned word.
+//  - A warp has 8 channels of 16 rows. Tiles of twice the rows in one CTA with two boxes were slower (63 against 58 us for
+//    64x56x56x96 with a 7x7 filter): its warps all load, multiply and store at the same time.
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "common/gemm/cta_frame.cuh"
+#include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/dependent_launch.cuh"
+#include "common/ptx/matrix_move.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/shared_memory.cuh"
+#include "common/ptx/warp.cuh"
+#include "conv/kernels/sm90/depthwise_params.hpp"
+#include "conv/kernels/sm90/packing.cuh"
+
+namespace shiftconv::kernels::depthwise {
+namespace {
+
+constexpr int32_t kThreads = kWarps * 32;
+
+struct Control {
+  uint64_t full[kSlots];
+};
+
+template <class Element>
+class Cta {
+ public:
+  __device__ Cta(const CUtensorMap& input, const Params& params) : inputMap_(input), p_(params) {
+    extern __shared__ uint8_t dynamicShared[];
+    control_ = &gemm::alignedShared<Control>(dynamicShared);
+    boxes_ = ptx::sharedAddress(control_) + kControlBytes;
+    uint8_t* behindBoxes = reinterpret_cast<uint8_t*>(control_) + kControlBytes + kSlots * alignedBoxBytes(p_.filterHeight);
+    diagonals_ = reinterpret_cast<uint32_t*>(behindBoxes);
+  }
+
+  __device__ void run() {
+    if (threadIdx.x == 0) {
+      ptx::prefetchTensorMap(&inputMap_);
+      for (uint32_t slot = 0; slot < kSlots; ++slot) ptx::mbarrierInit(full(slot), 1);
+      ptx::fenceMbarrierInit();
+    }
+    __syncthreads();
+    ptx::launchDependents();
+    ptx::awaitPrerequisites();
+    if (threadIdx.x == 0) {
+      for (int32_t slot = 0; slot < kSlots; ++slot)
+        if (tileOf(slot) < p_.tiles) load(tileOf(slot), static_cast<uint32_t>(slot));
+    }
+    constexpr uint32_t kVectors = kPixelBytes / 16;
+    if (threadIdx.x < kSlots * kVectors)
+      ptx::storeShared16Bytes(boxAddress(threadIdx.x / kVectors) + p_.boxBytes + threadIdx.x % kVectors * 16, 0, 0, 0, 0);
+    buildDiagonals();
+    // Turn and slot are worked out again where they are needed: the sums leave few registers.
+    for (int32_t turn = 0; tileOf(turn) < p_.tiles; ++turn) {
+      const uint32_t slot = static_cast<uint32_t>(turn % kSlots);
+      ptx::mbarrierWait(full(slot), static_cast<uint32_t>(turn / kSlots) & 1);
+      float d[kBlocks][kWarpChannels][4] = {};
+#pragma unroll 1
+      for (int32_t r = 0; r < p_.filterHeight; ++r) multiplyRow(d, boxAddress(slot), r);
+      __syncthreads();  // everybody has read the box
+      if (threadIdx.x == 0 && tileOf(turn + kSlots) < p_.tiles) load(tileOf(turn + kSlots), slot);
+      store(d, tileOf(turn));
+    }
+  }
+
+ private:
+  struct TileOrigin {
+    int32_t column, row, image;
+  };
+  static __device__ int32_t tileOf(int32_t turn) {
+    return static_cast<int32_t>(blockIdx.x) + turn * static_cast<int32_t>(gridDim.x);
+  }
+  __device__ TileOrigin originOf(int32_t tile) const {
+    const uint32_t pixels = static_cast<uint32_t>(tile);
+    const uint32_t rows = p_.columnTiles.quotient(pixels), image = p_.rowTiles.quotient(rows);
+    return {static_cast<int32_t>(pixels - rows * p_.columnTiles.divisor) * kTileColumns,
+            static_cast<int32_t>(rows - image * p_.rowTiles.divisor) * kTileRows, static_cast<int32_t>(image)};
+  }
+  static __device__ uint32_t channelWarp() { return threadIdx.x / 32 % kChannelWarps; }
+  static __device__ uint32_t rowWarp() { return threadIdx.x / 32 / kChannelWarps; }
+  __device__ int32_t firstChannel() const { return static_cast<int32_t>(blockIdx.y) * kCtaChannels; }
+
+  __device__ uint32_t full(uint32_t slot) const { return ptx::sharedAddress(&control_->full[slot]); }
+  __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * alignedBoxBytes(p_.filterHeight); }
+
+  __device__ void load(int32_t tile, uint32_t slot) const {
+    const TileOrigin origin = originOf(tile);
+    ptx::mbarrierArriveExpectBytes(full(slot), p_.boxBytes);
+    ptx::loadTile4d(boxAddress(slot), &inputMap_, firstChannel(), origin.column - p_.padLeft, origin.row - p_.padTop, origin.image,
+                    full(slot));
+  }
+
+  /// Word e of copy c of a filter row: w[2e - 8 + c] and w[2e - 7 + c], zero outside the filter.
+  __device__ void buildDiagonals() {
+    constexpr uint32_t kCopyWords = kDiagonalWords / 2;
+    const uint32_t rows = static_cast<uint32_t>(p_.filterHeight), columns = static_cast<uint32_t>(p_.filterWidth);
+    // The filters of a CTA's channels follow each other; firstChannel() is a multiple of 32, so they begin at a whole word.
+    uint32_t* const raw = diagonals_ + rows * kCtaChannels * kDiagonalWords;
+    const uint32_t ownChannels = min(static_cast<uint32_t>(p_.channels - firstChannel()), static_cast<uint32_t>(kCtaChannels));
+    const uint32_t rawWords = ownChannels * rows * columns / 2;  // channels come in eights
+    const uint32_t* filter = static_cast<const uint32_t*>(p_.filter) + static_cast<uint64_t>(firstChannel()) * rows * columns / 2;
+#pragma unroll 4
+    for (uint32_t word = threadIdx.x; word < rawWords; word += kThreads) raw[word] = filter[word];
+    __syncthreads();
+    const uint16_t* const weights = reinterpret_cast<const uint16_t*>(raw);
+    for (uint32_t row = threadIdx.x; row < rows * kCtaChannels; row += kThreads) {
+      const uint32_t r = row / kCtaChannels, channel = row % kCtaChannels;
+      uint32_t padded[2 * kCopyWords + 1] = {};  // w[-8..16]
+      if (channel < ownChannels) {
+#pragma unroll
+        for (uint32_t s = 0; s < kMaximumFilterWidth; ++s)
+          if (s < columns) padded[8 + s] = weights[(channel * rows + r) * columns + s];
+      }
+#pragma unroll
+      for (uint32_t e = 0; e < kCopyWords; ++e) {
+        diagonals_[row * kDiagonalWords + e] = padded[2 * e] | padded[2 * e + 1] << 16;
+        diagonals_[row * kDiagonalWords + kCopyWords + e] = padded[2 * e + 1] | padded[2 * e + 2] << 16;
+      }
+    }
+    __syncthreads();
+  }
+
+  /// Eight columns of the box, 16 rows: operand registers of eight channels, for the rows lane / 4 and lane / 4 + 8.
+  static constexpr uint32_t kEightRows = 8 * kBoxColumns * kPixelBytes;
+  struct HalfWindow {
+    uint32_t rows[2][kWarpChannels];
+  };
+  __device__ HalfWindow loadHalf(uint32_t evenColumn, uint32_t oddColumn, uint32_t half) const {
+    HalfWindow window;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      uint32_t even[4], odd[4];
+      ptx::loadShared16Bytes(evenColumn + half * (8 * kPixelBytes) + i * kEightRows, even[0], even[1], even[2], even[3]);
+      ptx::loadShared16Bytes(oddColumn + half * (8 * kPixelBytes) + i * kEightRows, odd[0], odd[1], odd[2], odd[3]);
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        window.rows[i][2 * c] = __byte_perm(even[c], odd[c], 0x5410);
+        window.rows[i][2 * c + 1] = __byte_perm(even[c], odd[c], 0x7632);
+      }
+    }
+    return window;
+  }
+
+  __device__ void multiplyRow(float (&d)[kBlocks][kWarpChannels][4], uint32_t box, int32_t r) const {
+    const uint32_t lane = threadIdx.x % 32, warp = channelWarp(), g = lane / 4, t = lane % 4;
+    // 64-byte swizzle: bits 5:4 of an address are XORed with bits 8:7, which are the same eight columns or eight rows further on.
+    const auto addressOf = [&](uint32_t column) {
+      const uint32_t linear = box + ((rowWarp() * kWarpRows + static_cast<uint32_t>(r) + g) * kBoxColumns + column) * kPixelBytes;
+      return linear ^ ((linear >> 3) & 0x30u) ^ (warp * 16);
+    };
+    const uint32_t evenColumn = addressOf(2 * t), oddColumn = addressOf(2 * t + 1);
+    // Column g of B, rows 2t and 2t + 1, then 8 further down.
+    const int32_t distance = static_cast<int32_t>(2 * t) - static_cast<int32_t>(g);
+    const uint32_t word = static_cast<uint32_t>(distance & 1 ? kDiagonalWords / 2 + (distance + 7) / 2 : (distance + 8) / 2);
+    const uint32_t* row = diagonals_ + (static_cast<uint32_t>(r) * kCtaChannels + warp * kWarpChannels) * kDiagonalWords + word;
+    uint32_t b[kWarpChannels][2];
+#pragma unroll
+    for (int c = 0; c < kWarpChannels; ++c) {
+      b[c][0] = row[c * kDiagonalWords];
+      b[c][1] = row[c * kDiagonalWords + 4];
+    }
+    HalfWindow left = loadHalf(evenColumn, oddColumn, 0);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      const HalfWindow right = loadHalf(evenColumn, oddColumn, block + 1);
+#pragma unroll
+      for (int c = 0; c < kWarpChannels; ++c) {
+        ptx::mma16x8x16<Element>(d[block][c], left.rows[0][c], left.rows[1][c], right.rows[0][c], right.rows[1][c], b[c][0],
+                                 b[c][1]);
+      }
+      left = right;
+    }
+  }
+
+  __device__ void store(const float (&d)[kBlocks][kWarpChannels][4], int32_t tile) const {
+    const uint32_t lane = threadIdx.x % 32;
+    const TileOrigin origin = originOf(tile);
+    const int32_t channel = firstChannel() + static_cast<int32_t>(channelWarp()) * kWarpChannels;
+    if (channel >= p_.channels) return;
+    float bias[kWarpChannels] = {};
+    if (p_.bias != nullptr) {
+#pragma unroll
+      for (int c = 0; c < kWarpChannels; ++c) bias[c] = p_.bias[channel + c];
+    }
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int32_t column = origin.column + block * kBlockColumns + static_cast<int32_t>(2 * (lane % 4)) + i % 2;
+        const int32_t row = origin.row + static_cast<int32_t>(rowWarp() * kWarpRows + lane / 4) + 8 * (i / 2);
+        if (column >= p_.outputWidth || row >= p_.outputHeight) continue;
+        uint32_t packed[4];
+#pragma unroll
+        for (int c = 0; c < 4; ++c) {
+          float low = d[block][2 * c][i] + bias[2 * c], high = d[block][2 * c + 1][i] + bias[2 * c + 1];
+          if (p_.relu) {
+            low = rectified(low);
+            high = rectified(high);
+          }
+          packed[c] = packPair<Element>(low, high);
+        }
+        Element* pixel = static_cast<Element*>(p_.output) +
+                         ((int64_t{origin.image} * p_.outputHeight + row) * p_.outputWidth + column) * p_.outputPitch + channel;
+        *reinterpret_cast<uint4*>(pixel) = make_uint4(packed[0], packed[1], packed[2], packed[3]);
+      }
+    }
+  }
+
+  const CUtensorMap& inputMap_;
+  const Params& p_;
+  Control* control_;
+  uint32_t boxes_;
+  uint32_t* diagonals_;
+};
+
+}  // namespace
+
+#define SHIFTCONV_DEPTHWISE_KERNEL(NAME, ELEMENT)                                                 \
+  extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                  \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ Params params) { \
+    Cta<ELEMENT>(inputMap, params).run();                                                         \
+  }
+
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, __half)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16, __nv_bfloat16)
+
+}  // namespace shiftconv::kernels::depthwise

@@ -1,0 +1,61 @@
+// The geometry of the depthwise kernels and what the host tells them. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/layout/fast_divisor.hpp"
+#include "common/layout/host_device.hpp"
+
+namespace shiftconv::kernels::depthwise {
+
+inline constexpr int32_t kWarpChannels = 8;  ///< one 16-byte load of a pixel
+inline constexpr int32_t kChannelWarps = 4;
+inline constexpr int32_t kCtaChannels = kChannelWarps * kWarpChannels;  ///< one 64-byte row of a box
+inline constexpr int32_t kWarpRows = 16;                                ///< M of m16n8k16
+inline constexpr int32_t kRowWarps = 1;
+inline constexpr int32_t kTileRows = kRowWarps * kWarpRows;
+inline constexpr int32_t kWarps = kChannelWarps * kRowWarps;
+inline constexpr int32_t kSlots = 1;
+inline constexpr int32_t kCtasPerMultiprocessor = 2;  ///< take turns: one loads or stores while the other multiplies
+inline constexpr int32_t kBlockColumns = 8;           ///< N
+inline constexpr int32_t kWindowColumns = 16;         ///< K: the input columns of a block
+inline constexpr int32_t kBlocks = 4;                 ///< of a tile
+inline constexpr int32_t kTileColumns = kBlocks * kBlockColumns;
+inline constexpr int32_t kMaximumFilterWidth = kWindowColumns - kBlockColumns;
+/// Input columns of a tile. The odd number keeps the rows that a warp loads at once in different banks; the last window reads one
+/// pixel more, the first of the next row, and multiplies it by zero.
+inline constexpr int32_t kBoxColumns = kTileColumns + kBlockColumns - 1;
+inline constexpr uint32_t kPixelBytes = kCtaChannels * 2;
+inline constexpr uint32_t kDiagonalWords = 24;  ///< of one filter row of one channel, see depthwise.cu
+
+struct Params {
+  layout::FastDivisor columnTiles, rowTiles;
+  int32_t tiles = 0;  ///< of pixels; blockIdx.y selects the channels
+  int32_t outputHeight = 0, outputWidth = 0, channels = 0;
+  int64_t outputPitch = 0;  ///< elements between neighbouring output pixels
+  int32_t filterHeight = 0, filterWidth = 0, padTop = 0, padLeft = 0;
+  uint32_t boxBytes = 0;
+  bool relu = false;
+  const void* filter = nullptr;  ///< C x R x S
+  const float* bias = nullptr;   ///< f32[C] or null
+  void* output = nullptr;        ///< NPQC
+};
+
+inline constexpr uint32_t kControlBytes = 1024;
+
+SHIFTCONV_HOST_DEVICE constexpr uint32_t boxBytes(int32_t filterHeight) {
+  return static_cast<uint32_t>((kTileRows + filterHeight - 1) * kBoxColumns) * kPixelBytes;
+}
+/// With room for the pixel behind the last row, which is zeroed once.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t alignedBoxBytes(int32_t filterHeight) {
+  return (boxBytes(filterHeight) + kPixelBytes + 1023) / 1024 * 1024;
+}
+SHIFTCONV_HOST_DEVICE constexpr uint32_t diagonalBytes(int32_t filterHeight) {
+  return static_cast<uint32_t>(filterHeight * kCtaChannels) * kDiagonalWords * 4;
+}
+
+SHIFTCONV_HOST_DEVICE constexpr uint32_t filterBytes(int32_t filterHeight, int32_t filterWidth) {
+  return static_cast<uint32_t>(filterHeight * filterWidth * kCtaChannels) * 2;
+}
+
+}  // namespace shiftconv::kernels::depthwise

@@ -1,0 +1,39 @@
+// The geometry of the grouped kernels and what the host tells them. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/layout/fast_divisor.hpp"
+#include "common/layout/host_device.hpp"
+
+namespace shiftconv::kernels::grouped {
+
+inline constexpr int32_t kGroupChannels = 8;   ///< input and output channels of a group: the N and K of one m16n8k8
+inline constexpr int32_t kChunkChannels = 64;  ///< of a box, one 128-byte row
+inline constexpr int32_t kWarps = kChunkChannels / kGroupChannels;
+inline constexpr int32_t kStepPixels = 32;  ///< of a warp at a time: one ldmatrix.x4 for each tap
+inline constexpr int32_t kMaximumStages = 8;
+inline constexpr uint32_t kStagings = 2;  ///< buffers for tiles of output
+/// As many as the registers for the weights allow.
+SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int64_t taps) { return taps <= 9 ? 3 : 2; }
+
+struct Params {
+  layout::FastDivisor columnTiles, rowTiles;
+  int32_t tiles = 0;  ///< of pixels; blockIdx.y selects the chunk of channels
+  int32_t tileColumns = 0, tileRows = 0;
+  layout::FastDivisor byTileColumns;
+  int32_t tilePixels = 0;  ///< tileColumns * tileRows
+  int32_t strideH = 1, strideW = 1, padTop = 0, padLeft = 0, dilationH = 1, dilationW = 1;
+  int32_t boxColumns = 0;
+  uint32_t boxBytes = 0;
+  uint32_t slotBytes = 0, stagingBytes = 0;
+  int32_t slots = 0;
+  int32_t channels = 0;
+  bool relu = false;
+  const void* filter = nullptr;  ///< K x R x S x 8
+  const float* bias = nullptr;   ///< f32[K] or null
+};
+
+inline constexpr uint32_t kControlBytes = 1024;
+
+}  // namespace shiftconv::kernels::grouped

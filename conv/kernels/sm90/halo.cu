@@ -1,0 +1,9 @@
+// The halo kernels of conv/kernels/sm90/halo_shapes.hpp, for f16 and bf16.
+#include "conv/kernels/sm90/halo.cuh"
+#include "conv/kernels/sm90/halo_shapes.hpp"
+
+#define SHIFTCONV_HALO_BOTH(NAME, FIRST, SECOND, N, SHARE, STAGING)                     \
+  SHIFTCONV_HALO_KERNEL(halo_sm90_f16_##NAME, __half, FIRST, SECOND, N, SHARE, STAGING) \
+  SHIFTCONV_HALO_KERNEL(halo_sm90_bf16_##NAME, __nv_bfloat16, FIRST, SECOND, N, SHARE, STAGING)
+
+SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_BOTH)

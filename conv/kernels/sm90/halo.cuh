@@ -1,0 +1,502 @@
+// halo: forward convolution on wgmma in which one box of input pixels in shared memory serves every filter tap.
+//
+// GEMM view: M = output channels (weights are operand A), N = output pixels (operand B), reduction over chunks of 64 input channels
+// and filter taps. Operand B of tap (r, s) is the box that the copy engine brought, started r rows and s pixels further: the
+// descriptor's start moves by whole 128-byte rows and nothing is copied again (exact on H200 at any start and any stride of 8-row
+// groups, base offset 0). The copy engine fills what lies outside the image with zeros, so there are no masks.
+//
+// NOTES
+//  - Which boxes there are and which taps read them is data (Params::patch and tap): 8-pixel columns, whole rows with the pads
+//    between them shared ("flat"), a dense box for each filter column, or a box for each parity of a stride of 2. The planner
+//    chooses; the kernel knows only rows of 128 bytes.
+//  - Warpgroup 0 loads: warp 0 the boxes, warp 1 the weights, a lane each, so that neither waits for the other's ring. The other
+//    warpgroups multiply. Both read the same boxes and own output channels each (PixelShare::Common), or own pixels each and read
+//    the same weights (PixelShare::Separate).
+//  - A box is released one tap late, behind the first tap of the next, so that the tensor core never drains between them.
+//  - Where a tile has one box, its output may be written over it (Staging::OverBox). The loading lane stores it when it comes to
+//  fill
+//    the slot again, and warpgroups that own pixels drift apart, so that one multiplies while the other is at its epilogue.
+//  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:
+//    the same bits every time.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/gemm/tile_schedule.cuh"
+#include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/dependent_launch.cuh"
+#include "common/ptx/matrix_move.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/shared_memory.cuh"
+#include "common/ptx/synchronisation.cuh"
+#include "common/ptx/warp.cuh"
+#include "common/ptx/warpgroup.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "conv/kernels/sm90/halo_params.hpp"
+#include "conv/kernels/sm90/packing.cuh"
+
+namespace shiftconv::kernels::halo {
+
+// ---- What is fixed when a kernel is compiled -----------------------------------------------------------------------------------
+enum class PixelShare { Common, Separate };
+/// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
+enum class Staging { Own, OverBox };
+
+template <int kFirst, int kSecond, int kN, PixelShare kShare, Staging kStaging>
+struct Shape {
+  static constexpr int kFirstBlocks = kFirst, kSecondBlocks = kSecond;  ///< channel blocks of the two multiplying warpgroups
+  static constexpr int kTileN = kN;                                     ///< pixels of a tile
+  static constexpr bool kSeparate = kShare == PixelShare::Separate;
+  static constexpr bool kOverBox = kStaging == Staging::OverBox;
+  static constexpr int kConsumers = kSecond == 0 ? 1 : 2;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kStageBlocks = kSeparate ? kFirst : kFirst + kSecond;  ///< channel blocks of a weight stage
+  static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);        ///< warps that release a box
+  // Of a thread; three warpgroups share 512. The loading lane that also stores needs the larger part.
+  static constexpr int kLoadingRegisters = kOverBox ? 56 : 40, kMultiplyingRegisters = kOverBox ? 224 : 232;
+  static_assert(!kSeparate || kFirst == kSecond, "warpgroups that own pixels share the weights");
+  static_assert(!kOverBox || (kFirst == 1 && kStageBlocks == 1), "a slot takes the output of one channel block");
+  static_assert(kFirst * kN <= 384 && kSecond * kN <= 384, "at most 192 accumulator registers a thread");
+};
+
+// ---- Shared memory -------------------------------------------------------------------------------------------------------------
+struct Control {
+  gemm::Pipeline<kMaximumStages> boxes, weights;
+  Tap tap[kMaximumTaps];  ///< Params::tap: an indexed constant that is not in the cache costs more than a whole tap
+};
+static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the boxes");
+
+struct InputMaps {
+  CUtensorMap of[kMaximumInputMaps];
+};
+
+struct TileOrigin {
+  int32_t column, row, image, channel;
+};
+
+// ---- One CTA -------------------------------------------------------------------------------------------------------------------
+template <class Element, class S>
+class Cta {
+ public:
+  __device__ Cta(const InputMaps& inputs, const CUtensorMap& filter, const CUtensorMap& output, const Params& params)
+      : inputMaps_(inputs), filterMap_(filter), outputMap_(output), p_(params) {
+    extern __shared__ uint8_t dynamicShared[];
+    control_ = &gemm::alignedShared<Control>(dynamicShared);
+    boxes_ = ptx::sharedAddress(control_) + kControlBytes;
+    weights_ = boxes_ + p_.patchSlots * p_.patchSlotBytes;
+    staging_ = weights_ + p_.weightStages * (S::kStageBlocks * kBlockBytes);
+    rank_ = p_.split > 1 ? static_cast<int32_t>(ptx::clusterRank()) : 0;
+    firstChunk_ = rank_ * p_.chunksPerRank;
+    endChunk_ = min(p_.chunks, firstChunk_ + p_.chunksPerRank);
+  }
+
+  __device__ void run() {
+    const uint32_t warpgroup = ptx::warpgroupIndex();
+    if (warpgroup == 0) {
+      if constexpr (S::kConsumers == 2) ptx::releaseRegistersDownTo<S::kLoadingRegisters>();
+      const uint32_t warp = threadIdx.x / 32;
+      if (warp == 0 && ptx::electOne()) prepareBoxes();
+      if (warp == 1 && ptx::electOne()) prepareWeights();
+      __syncwarp();
+      begin();
+      if (warp == 0 && ptx::electOne()) loadBoxes();
+      if (warp == 1 && ptx::electOne()) loadWeights();
+      __syncwarp();
+      if (p_.split > 1) {  // see addUp
+        ptx::clusterBarrierSync();
+        ptx::clusterBarrierSync();
+      }
+    } else {
+      if constexpr (S::kConsumers == 2) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
+      prepareShared();
+      begin();
+      if constexpr (S::kFirstBlocks == S::kSecondBlocks || S::kConsumers == 1) {
+        multiply<S::kFirstBlocks>(warpgroup - 1, S::kSeparate ? 0 : (warpgroup - 1) * S::kFirstBlocks);
+      } else {
+        if (warpgroup == 1)
+          multiply<S::kFirstBlocks>(0, 0);
+        else
+          multiply<S::kSecondBlocks>(1, S::kFirstBlocks);
+      }
+    }
+  }
+
+ private:
+  // ---- Setup -------------------------------------------------------------------------------------------------------------------
+  enum NamedBarrier : uint32_t { kBegin = 1, kLag = 2, kConsumer = 3 };  // kConsumer and one more, each for a warpgroup
+
+  __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * p_.patchSlotBytes; }
+  __device__ uint32_t weightAddress(uint32_t stage) const { return weights_ + stage * (S::kStageBlocks * kBlockBytes); }
+
+  __device__ void prepareBoxes() {
+    for (int32_t i = 0; i < p_.inputMaps; ++i) ptx::prefetchTensorMap(&inputMaps_.of[i]);
+    control_->boxes.initialise(p_.patchSlots, 1, S::kBoxReaders);
+    ptx::fenceMbarrierInit();
+    ptx::prefetchTensorMap(&outputMap_);
+  }
+  __device__ void prepareWeights() {
+    ptx::prefetchTensorMap(&filterMap_);
+    control_->weights.initialise(p_.weightStages, 1, 4 * S::kConsumers);
+    ptx::fenceMbarrierInit();
+  }
+
+  /// The multiplying warpgroups, while the others prepare their barriers.
+  __device__ void prepareShared() {
+    constexpr uint32_t kHelpers = 128 * S::kConsumers;
+    const uint32_t helper = threadIdx.x - 128;
+    for (int32_t i = static_cast<int32_t>(helper); i < p_.taps; i += kHelpers) control_->tap[i] = p_.tap[i];
+    // Flat tiles read the pad behind their last row there, which has to be zero; other tiles read it for positions that are no
+    // output.
+    for (int32_t slot = 0; slot < p_.patchSlots; ++slot)
+      for (uint32_t byte = p_.filledBytes + helper * 16; byte < p_.patchSlotBytes; byte += kHelpers * 16)
+        ptx::storeShared16Bytes(boxAddress(slot) + byte, 0, 0, 0, 0);
+    if (p_.groupChannels > 0) spreadGroupedWeights(helper, kHelpers);
+    ptx::fenceProxyAsyncShared();
+  }
+
+  /// All threads. The loading lanes prepared the barriers that they use and go on at once.
+  __device__ void begin() {
+    if (threadIdx.x < 128) {
+      ptx::namedBarrierArrive(kBegin, S::kThreads);
+    } else {
+      ptx::namedBarrierSync(kBegin, S::kThreads);
+    }
+    ptx::launchDependents();
+  }
+
+  /// Block-diagonal 64 x 64 matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle.
+  __device__ void spreadGroupedWeights(uint32_t helper, uint32_t helpers) {
+    ptx::awaitPrerequisites();
+    const uint32_t vectors = static_cast<uint32_t>(p_.weightStages) * (kBlockBytes / 16);  // of 8 channels
+    const uint32_t groupVectors = static_cast<uint32_t>(p_.groupChannels) / 8;
+    const uint4* filter = static_cast<const uint4*>(p_.filter);
+    for (uint32_t v = helper; v < vectors; v += helpers) {
+      const uint32_t tap = v / (kBlockBytes / 16), row = v / 8 % kBlockChannels, column = v % 8;
+      const uint32_t inGroup = column - row / static_cast<uint32_t>(p_.groupChannels) * groupVectors;
+      const uint32_t channel = blockIdx.y * kBlockChannels + row;
+      uint4 value = make_uint4(0, 0, 0, 0);
+      if (inGroup < groupVectors && channel < static_cast<uint32_t>(p_.channels))
+        value = filter[(channel * static_cast<uint32_t>(p_.taps) + p_.tap[tap].filterIndex) * groupVectors + inGroup];
+      ptx::storeShared16Bytes(layout::swizzle128(weightAddress(tap) + row * kRowBytes + column * 16), value.x, value.y, value.z,
+                              value.w);
+    }
+  }
+
+  // ---- The order of work, the same for every role ------------------------------------------------------------------------------
+  __device__ gemm::StaticTiles tiles() const {
+    // A cluster that splits the reduction has one tile, after which its rings hold sums: its grid is as large as the work.
+    return {static_cast<int32_t>(blockIdx.x) / p_.split, static_cast<int32_t>(gridDim.x) / p_.split, p_.tiles};
+  }
+
+  /// `member`: which of the pair of boxes, with PixelShare::Separate. The second of the last pair may be outside the tensors, where
+  /// loads give zeros and stores do nothing.
+  __device__ TileOrigin originOf(int32_t tile, uint32_t member) const {
+    uint32_t pixels = static_cast<uint32_t>(tile), channelTile = blockIdx.y;
+    if (p_.channelTiles.divisor > 1) {
+      pixels = p_.channelTiles.quotient(static_cast<uint32_t>(tile));
+      channelTile = static_cast<uint32_t>(tile) - pixels * p_.channelTiles.divisor;
+    }
+    if constexpr (S::kSeparate) pixels = pixels * 2 + member;
+    const uint32_t rows = p_.columnTiles.quotient(pixels), images = p_.rowTiles.quotient(rows);
+    return {static_cast<int32_t>(pixels - rows * p_.columnTiles.divisor) * p_.tileColumns,
+            static_cast<int32_t>(rows - images * p_.rowTiles.divisor) * p_.tileRows, static_cast<int32_t>(images) * p_.tileImages,
+            static_cast<int32_t>(channelTile) * p_.tileChannels};
+  }
+
+  // ---- Input pixels: global -> shared ------------------------------------------------------------------------------------------
+  __device__ void loadBoxes() const {
+    constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;
+    ptx::awaitPrerequisites();
+    gemm::RingPosition slot;
+    uint32_t number = 0;
+    for (const int32_t tile : tiles()) {
+      for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
+        for (int32_t i = 0; i < p_.patches; ++i) {
+          const Patch& patch = p_.patch[i];
+#pragma unroll 1
+          for (uint32_t member = 0; member < kMembers; ++member) {
+            const TileOrigin origin = originOf(tile, member);
+            control_->boxes.awaitEmpty(slot);
+            // Weights that stay come before boxes that are not needed yet.
+            if (p_.weightsStay && number == kMembers) control_->weights.awaitFull({p_.weightStages - 1, 0});
+            if constexpr (S::kOverBox) storeStaged(number, slot.index);
+            ++number;
+            ptx::mbarrierArriveExpectBytes(control_->boxes.full(slot), patch.bytes);
+            const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * kChunkChannels;
+            ptx::loadTile4d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
+                            origin.image, origin.row + patch.rowOffset, control_->boxes.full(slot));
+            slot.advance(p_.patchSlots);
+          }
+        }
+      }
+    }
+    if constexpr (S::kOverBox) {
+      for (int32_t i = 0; i < p_.patchSlots; ++i) {
+        control_->boxes.awaitEmpty(slot);
+        storeStaged(number++, slot.index);
+        slot.advance(p_.patchSlots);
+      }
+    }
+  }
+
+  /// The slot of box `number`, released by its readers, holds the output of the box that was `patchSlots` before it.
+  __device__ void storeStaged(uint32_t number, uint32_t slot) const {
+    constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;
+    const uint32_t slots = static_cast<uint32_t>(p_.patchSlots);
+    if (number < slots) return;
+    const uint32_t earlier = number - slots;
+    const int32_t tile = static_cast<int32_t>(blockIdx.x + earlier / kMembers * gridDim.x);
+    if (tile >= p_.tiles) return;  // fewer boxes than slots
+    storeTile(originOf(tile, earlier % kMembers), 0, boxAddress(slot));
+    ptx::bulkWaitGroupRead<0>();
+  }
+
+  // ---- Weights: global -> shared, once when resident
+  // -----------------------------------------------------------------------------
+  __device__ void loadWeights() const {
+    ptx::awaitPrerequisites();
+    gemm::RingPosition stage;
+    const auto loadAll = [&](int32_t tile) {
+      const int32_t firstChannel = originOf(tile, 0).channel;
+      for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
+        for (int32_t t = 0; t < p_.taps; ++t) {
+          control_->weights.awaitEmpty(stage);
+          ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBlocks * kBlockBytes);
+          for (uint32_t box = 0; box < p_.weightBoxes; ++box) {
+            ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, chunk * kChunkChannels,
+                            p_.tap[t].filterIndex, firstChannel + static_cast<int32_t>(box * (p_.weightBoxBytes / kRowBytes)),
+                            control_->weights.full(stage));
+          }
+          stage.advance(p_.weightStages);
+        }
+      }
+    };
+    if (p_.groupChannels > 0) {  // spread by the threads that read them
+      for (int32_t i = 0; i < p_.weightStages; ++i, stage.advance(p_.weightStages)) {
+        ptx::mbarrierArrive(control_->weights.full(stage));
+      }
+    } else if (p_.weightsStay) {
+      if (tiles().own() > 0) loadAll(tiles().first);
+    } else {
+      for (const int32_t tile : tiles()) loadAll(tile);
+    }
+  }
+
+  // ---- Multiplication
+  // ------------------------------------------------------------------------------------------------------------
+  /// One warpgroup: channel blocks firstBlock.. of every tile of this CTA.
+  template <int kBlocks>
+  __device__ void multiply(uint32_t consumer, uint32_t firstBlock) {
+    const bool releases = threadIdx.x % 32 == 0;
+    const auto releaseBox = [&](const gemm::RingPosition& slot) {
+      if (releases) ptx::mbarrierArrive(control_->boxes.empty(slot));
+    };
+    const auto releaseWeights = [&](const gemm::RingPosition& stage) {
+      if (releases && !p_.weightsStay) ptx::mbarrierArrive(control_->weights.empty(stage));
+    };
+    gemm::RingPosition box, weight, heldBox, heldWeight;
+    // From its second tile on the second warpgroup is some taps behind the first: each then multiplies alone, at full rate, while
+    // the other is at its epilogue. (In the first tile both wait for the same loads, which would bring them together again.)
+    const int32_t lagTile = tiles().first + tiles().step;
+    if (S::kSeparate && consumer == 1) box.advance(p_.patchSlots);
+    for (const int32_t tile : tiles()) {
+      float d[kBlocks][S::kTileN / 2];
+      uint32_t accumulate = 0;
+      bool holdsBox = false;
+      if (p_.weightsStay) weight = {};
+      uint64_t pixels = 0;
+      int32_t patch = 0, t = 0, endTap = 0;
+      int32_t lag = S::kConsumers == 2 && tile == lagTile ? p_.lag : 0;
+      if (lag > 0 && consumer == 1) {
+        ptx::namedBarrierSync(kLag, 256);
+        lag = 0;
+      }
+      int32_t steps = (endChunk_ - firstChunk_) * p_.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma
+      do {
+        if (t == endTap) {  // the next box
+          if (t == p_.taps) patch = t = 0;
+          endTap = p_.patch[patch++].endTap;
+          control_->boxes.awaitFull(box);
+          pixels = layout::wgmmaSwizzle128Descriptor(boxAddress(box.index), p_.groupStrideBytes);
+        }
+        const uint64_t b = layout::advanceDescriptor(pixels, control_->tap[t].row * kRowBytes);
+        control_->weights.awaitFull(weight);
+        const uint64_t a = layout::wgmmaSwizzle128Descriptor(weightAddress(weight.index) + firstBlock * kBlockBytes);
+        ptx::wgmmaFence();
+#pragma unroll
+        for (int slice = 0; slice < kChunkSlices; ++slice) {
+#pragma unroll
+          for (int block = 0; block < kBlocks; ++block) {
+            ptx::wgmma<Element, S::kTileN>(d[block],
+                                           layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes),
+                                           layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), slice == 0 ? accumulate : 1);
+          }
+        }
+        ptx::wgmmaCommit();
+        ptx::wgmmaWait<1>();  // what the tap before this one read may go
+        if (accumulate != 0) releaseWeights(heldWeight);
+        if (holdsBox) releaseBox(heldBox);
+        accumulate = 1;
+        heldWeight = weight;
+        weight.advance(p_.weightStages);
+        heldBox = box;
+        holdsBox = ++t == endTap;
+        if (holdsBox) {
+          box.advance(p_.patchSlots);
+          if constexpr (S::kSeparate) box.advance(p_.patchSlots);
+        }
+        if (lag > 0 && --lag == 0) ptx::namedBarrierArrive(kLag, 256);
+      } while (--steps > 0);
+      ptx::wgmmaWait<0>();
+      releaseWeights(heldWeight);
+      if constexpr (!S::kOverBox) releaseBox(heldBox);
+      if (p_.split > 1 && !addUp(d, consumer)) break;
+      finish(d, originOf(tile, consumer), consumer, firstBlock, heldBox);
+    }
+    if constexpr (!S::kOverBox) {
+      if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
+    }
+  }
+
+  // ---- Reduction over the cluster
+  // ------------------------------------------------------------------------------------------------
+  /// True in the CTA that has this warpgroup's sums of all ranks afterwards.
+  template <int kBlocks>
+  __device__ bool addUp(float (&d)[kBlocks][S::kTileN / 2], uint32_t consumer) const {
+    constexpr int kVectors = kBlocks * S::kTileN / 8;
+    float* const sums = &d[0][0];
+    const int32_t owner = static_cast<int32_t>(consumer) * p_.split / S::kConsumers;
+    const uint32_t mine = boxes_ + threadIdx.x % 128 * 16;
+    constexpr uint32_t kVectorStride = 128 * 16;
+    ptx::clusterBarrierSync();  // nobody multiplies any more: the owner's rings are free
+    if (rank_ != owner) {
+      const uint32_t sender = static_cast<uint32_t>(rank_ < owner ? rank_ : rank_ - 1);
+      const uint32_t destination = ptx::mapToCta(mine + sender * kVectors * kVectorStride, static_cast<uint32_t>(owner));
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        ptx::storeCluster16Bytes(destination + v * kVectorStride, __float_as_uint(sums[4 * v]), __float_as_uint(sums[4 * v + 1]),
+                                 __float_as_uint(sums[4 * v + 2]), __float_as_uint(sums[4 * v + 3]));
+      }
+    }
+    ptx::clusterBarrierSync();
+    if (rank_ != owner) return false;
+    for (int32_t sender = 0; sender + 1 < p_.split; ++sender) {
+#pragma unroll
+      for (int v = 0; v < kVectors; ++v) {
+        uint32_t bits[4];
+        ptx::loadShared16Bytes(mine + (sender * kVectors + v) * kVectorStride, bits[0], bits[1], bits[2], bits[3]);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums[4 * v + i] += __uint_as_float(bits[i]);
+      }
+    }
+    return true;
+  }
+
+  // ---- Epilogue
+  // ------------------------------------------------------------------------------------------------------------------
+  /// Bias, activation, conversion, and the tile as rows of 64 channels in shared memory, from where the copy engine stores it and
+  /// drops what is outside the output.
+  template <int kBlocks>
+  __device__ void finish(float (&d)[kBlocks][S::kTileN / 2], const TileOrigin& origin, uint32_t consumer, uint32_t firstBlock,
+                         const gemm::RingPosition& slot) const {
+    const uint32_t barrier = kConsumer + consumer;
+    const bool leads = threadIdx.x % 128 == 0;
+    if constexpr (S::kOverBox) {
+      ptx::namedBarrierSync(barrier, 128);  // all four warps have read the box
+      stage(d[0], origin.channel, boxAddress(slot.index));
+      ptx::fenceProxyAsyncShared();
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(control_->boxes.empty(slot));
+    } else {
+      const uint32_t staging = staging_ + consumer * (S::kTileN * kRowBytes);
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+        const int32_t blockChannel = (static_cast<int32_t>(firstBlock) + block) * kBlockChannels;
+        if (leads) ptx::bulkWaitGroupRead<0>();
+        ptx::namedBarrierSync(barrier, 128);
+        stage(d[block], origin.channel + blockChannel, staging);
+        ptx::fenceProxyAsyncShared();
+        ptx::namedBarrierSync(barrier, 128);
+        if (leads) storeTile(origin, blockChannel, staging);
+      }
+    }
+  }
+
+  __device__ void storeTile(const TileOrigin& origin, int32_t blockChannel, uint32_t source) const {
+    ptx::storeTile4d(&outputMap_, origin.channel + blockChannel, origin.column, origin.image, origin.row, source);
+    ptx::bulkCommitGroup();
+  }
+
+  __device__ void stage(float (&d)[S::kTileN / 2], int32_t firstChannel, uint32_t destination) const {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    float bias[2] = {0.0f, 0.0f};
+    if (p_.bias != nullptr) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4) + 8 * half;
+        if (channel < p_.channels) bias[half] = p_.bias[channel];
+      }
+    }
+    const auto packed = [&](int column, int half) {
+      float low = d[column * 4 + half * 2] + bias[half], high = d[column * 4 + half * 2 + 1] + bias[half];
+      if (p_.relu) {
+        low = rectified(low);
+        high = rectified(high);
+      }
+      return packPair<Element>(low, high);
+    };
+    // Matrix m of a store: pixels 8 * (m / 2).. of 16, channels 8 * (m % 2).. of the warp's 16. This lane gives the address of
+    // pixel lane % 8 of matrix lane / 8.
+    const uint32_t matrix = lane / 8, pixelInGroup = lane % 8 + matrix / 2 * 8;
+    const uint32_t channelVector = 2 * warp + matrix % 2;
+    const auto address = [&](uint32_t pixel) {
+      const uint32_t row = p_.flatPitch.divisor == 1 ? pixel : flatRow(pixel);
+      return destination + row * kRowBytes + ((channelVector ^ (row & 7)) * 16);
+    };
+    constexpr int kGroups = S::kTileN / 8;
+#pragma unroll
+    for (int group = 0; group + 1 < kGroups; group += 2) {
+      ptx::storeMatricesTransposed(address(group * 8 + pixelInGroup), packed(group, 0), packed(group, 1), packed(group + 1, 0),
+                                   packed(group + 1, 1));
+    }
+    if constexpr (kGroups % 2 == 1) {
+      ptx::storeMatricesTransposed(address((kGroups - 1) * 8 + lane % 8), packed(kGroups - 1, 0), packed(kGroups - 1, 1));
+    }
+  }
+
+  /// Pixels of a flat tile first, in order; positions between image rows behind them.
+  __device__ uint32_t flatRow(uint32_t position) const {
+    const uint32_t columns = static_cast<uint32_t>(p_.tileColumns), rows = static_cast<uint32_t>(p_.tileRows * p_.tileImages);
+    const uint32_t row = p_.flatPitch.quotient(position), column = position - row * p_.flatPitch.divisor;
+    if (row < rows && column < columns) return row * columns + column;
+    const uint32_t pixelsBefore = min(row, rows) * columns + (row < rows ? columns : 0);
+    return rows * columns + position - pixelsBefore;
+  }
+
+  const InputMaps& inputMaps_;
+  const CUtensorMap& filterMap_;
+  const CUtensorMap& outputMap_;
+  const Params& p_;
+  Control* control_;
+  uint32_t boxes_, weights_, staging_;
+  int32_t rank_, firstChunk_, endChunk_;
+};
+
+}  // namespace shiftconv::kernels::halo
+
+/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, __half, 1, 1, 224, Common, Own)
+#define SHIFTCONV_HALO_KERNEL(NAME, ELEMENT, FIRST, SECOND, N, SHARE, STAGING)                                                   \
+  extern "C" __global__ void __launch_bounds__(                                                                                  \
+      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
+                                       shiftconv::kernels::halo::Staging::STAGING>::kThreads),                                   \
+      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
+              const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
+    using namespace shiftconv::kernels::halo;                                                                                    \
+    Cta<ELEMENT, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING>>(inputMaps, filter, output, params).run();         \
+  }

@@ -1,0 +1,85 @@
+// The geometry of the halo kernels and what the host tells them. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/layout/fast_divisor.hpp"
+#include "common/layout/shared_matrix_descriptor.hpp"
+
+namespace shiftconv::kernels::halo {
+
+// Channels: one shared-memory row of 128 bytes is a chunk of input channels; a block is the 64 output channels of one wgmma.
+inline constexpr int32_t kChunkChannels = 64;
+inline constexpr int32_t kChunkSlices = 4;  ///< of 16 channels, one wgmma each
+inline constexpr int32_t kBlockChannels = 64;
+inline constexpr uint32_t kRowBytes = layout::kSwizzle128RowBytes;
+inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
+
+inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
+inline constexpr int32_t kMaximumPatches = 8;
+inline constexpr int32_t kMaximumTaps = 64;
+inline constexpr int32_t kMaximumStages = 32;  ///< of either ring
+inline constexpr int32_t kMaximumSplit = 4;
+
+/// One box of input pixels in shared memory, and the filter taps that read it. Its row (y * tileImages + image) * columns + x
+/// holds pixel (x, y) of the box.
+struct Patch {
+  int32_t map;                      ///< index of the input map
+  int32_t columnOffset, rowOffset;  ///< box start minus tile start, in pixels of the map
+  int32_t firstTap, endTap;
+  uint32_t bytes;
+};
+struct Tap {
+  uint16_t filterIndex;  ///< r * S + s
+  uint16_t row;          ///< of the patch, where the operand of this tap starts
+};
+
+struct Params {
+  // What every role reads first stays together: a line of constants that is not in the cache yet costs a good part of a
+  // microsecond.
+
+  // Tiles: boxes of tileColumns x tileRows output pixels of tileImages images, columns fastest, times output channel tiles.
+  // Channels fastest, or in blockIdx.y with channelTiles = 1.
+  layout::FastDivisor columnTiles, rowTiles, channelTiles;
+  int32_t tileColumns = 0, tileRows = 0, tileImages = 0;
+  int32_t tiles = 0;         ///< with PixelShare::Separate a tile is a pair of pixel boxes
+  int32_t channels = 0;      ///< K
+  int32_t tileChannels = 0;  ///< output channels of a tile
+
+  // Reduction
+  int32_t chunks = 0;         ///< of input channels
+  int32_t chunksPerRank = 0;  ///< with the reduction split over a cluster; otherwise chunks
+  int32_t split = 1;          ///< CTAs of a cluster that share the reduction of a tile
+  int32_t inputMaps = 0, patches = 0, taps = 0;
+  int32_t lag = 0;  ///< taps that the second multiplying warpgroup is behind the first; fewer than either ring holds
+
+  // Shared memory
+  uint32_t groupStrideBytes = 0;  ///< between 8-pixel groups of a tile in its patch
+  int32_t patchSlots = 0, weightStages = 0;
+  uint32_t patchSlotBytes = 0;
+  uint32_t filledBytes = 0;                      ///< smallest box; what lies behind it in a slot is zeroed once
+  uint32_t weightBoxes = 1, weightBoxBytes = 0;  ///< boxes that fill a stage; each has weightBoxBytes / 128 channels
+  bool weightsStay = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
+  bool relu = false;
+  /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
+  layout::FastDivisor flatPitch;
+
+  const float* bias = nullptr;  ///< f32[K] or null
+  /// Resident weights of a grouped convolution are spread from filter[K][R*S][groupChannels] over block-diagonal matrices by
+  /// the CTA's threads; 0: the filter is dense.
+  int32_t groupChannels = 0;
+  const void* filter = nullptr;
+
+  Patch patch[kMaximumPatches] = {};
+  Tap tap[kMaximumTaps] = {};
+};
+
+/// Bytes of shared memory in front of the patch slots: barriers.
+inline constexpr uint32_t kControlBytes = 2048;
+
+/// Registers of one thread that a CTA hands to another when the reduction is split, in groups of 16 bytes.
+constexpr uint32_t accumulatorBytes(int32_t blocks, int32_t tileN) {
+  return static_cast<uint32_t>(blocks * tileN / 2) * 128 * static_cast<uint32_t>(sizeof(float));
+}
+
+}  // namespace shiftconv::kernels::halo

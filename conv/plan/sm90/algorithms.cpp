@@ -1,0 +1,177 @@
+#include "conv/plan/sm90/algorithms.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "conv/kernels/sm90/halo_shapes.hpp"
+#include "conv/plan/sm90/depthwise.hpp"
+#include "conv/plan/sm90/grouped.hpp"
+#include "conv/plan/sm90/halo.hpp"
+#include "conv/plan/sm90/stem.hpp"
+#include "depthwise_sm90_image.hpp"
+#include "grouped_sm90_image.hpp"
+#include "halo_sm90_image.hpp"
+#include "stem_sm90_image.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+// ---- halo ----------------------------------------------------------------------------------------------------------------------
+#define SHIFTCONV_HALO_NAME(NAME, FIRST, SECOND, N, SHARE, STAGING) #NAME,
+constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME)};
+#undef SHIFTCONV_HALO_NAME
+constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
+constexpr std::array<std::string_view, 3> kCutNames{"columns", "flat", "dense"};
+constexpr std::array<OptionDescription, 4> kHaloOptions{
+    {{"shape", "k64_n32, k128_n224, ...", "output channels and pixels of a tile, a name of conv/kernels/sm90/halo_shapes.hpp"},
+     {"cut", "columns, flat, dense", "8-column groups, whole rows with their pads, or whole rows without"},
+     {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
+     {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"}}};
+
+Status read(std::string_view text, HaloChoices& choices) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, kHaloOptions, values); !status.ok()) return status;
+  std::optional<size_t> shape, cut;
+  if (Status status = values.choice("shape", kShapeNames, shape); !status.ok()) return status;
+  if (shape) choices.shape = kShapeNames[*shape];
+  if (Status status = values.choice("cut", kCutNames, cut); !status.ok()) return status;
+  if (cut) choices.cut = kCuts[*cut];
+  std::optional<uint32_t> split, lag;
+  if (Status status = values.number("split", 1, 4, 1, split); !status.ok()) return status;
+  if (split) choices.split = static_cast<int32_t>(*split);
+  if (Status status = values.number("lag", 0, 64, 1, lag); !status.ok()) return status;
+  if (lag) choices.lag = static_cast<int32_t>(*lag);
+  return {};
+}
+
+class Halo final : public Algorithm {
+ public:
+  std::string_view name() const override { return "halo"; }
+  std::span<const OptionDescription> options() const override { return kHaloOptions; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return haloRefusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    std::vector<HaloPlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    const Rates& rates = ratesOf(properties);
+    for (const HaloPlan& plan : plans) {
+      candidates.push_back(
+          {this,
+           fmt::format("shape={},cut={},split={},lag={}", plan.shape, toString(plan.cut), plan.params.split, plan.params.lag),
+           estimate(problem, rates, plan.modelledClocks, plan.bound),
+           {}});
+    }
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    std::vector<HaloPlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    const HaloPlan& made = plans.front();
+    using kernels::halo::Params;
+    constexpr size_t kMapBytes = 128;
+    Parameter inputs = Parameter::value(std::array<std::byte, kernels::halo::kMaximumInputMaps * kMapBytes>{});
+    for (size_t i = 0; i < made.inputs.size(); ++i)
+      inputs.map(i * kMapBytes, made.inputs[i], {TensorName::Input, made.inputs[i].globalAddress});
+    Parameter params = Parameter::value(made.params);
+    params.address(offsetof(Params, bias), {TensorName::Bias}).address(offsetof(Params, filter), {TensorName::Filter});
+    plan.launches.push_back({images::halo_sm90(),
+                             made.kernelName,
+                             made.launch,
+                             {std::move(inputs), Parameter::map(made.filter, {TensorName::Filter}),
+                              Parameter::map(made.output, {TensorName::Output}), std::move(params)},
+                             made.warpRoles()});
+    plan.details = made.describe();
+    return {};
+  }
+
+ private:
+  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
+                        std::vector<HaloPlan>& plans) {
+    HaloChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    plans = haloCandidates(problem, properties, choices);
+    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("halo has no plan with the options {}", options)};
+    return {};
+  }
+};
+
+// ---- Engines with one plan a problem -------------------------------------------------------------------------------------------
+template <class EnginePlan>
+struct Engine {
+  std::string_view name;
+  std::string (*refusal)(const Problem&, const device::Properties&);
+  EnginePlan (*plan)(const Problem&, const device::Properties&);
+  device::ModuleImage (*image)();
+  std::vector<std::string> (*warpRoles)();
+};
+
+template <class EnginePlan>
+class Simple final : public Algorithm {
+ public:
+  explicit Simple(const Engine<EnginePlan>& engine) : engine_(engine) {}
+  std::string_view name() const override { return engine_.name; }
+  std::span<const OptionDescription> options() const override { return {}; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return engine_.refusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    OptionValues values;
+    if (Status status = OptionValues::parse(options, {}, values); !status.ok()) return status;
+    const EnginePlan made = engine_.plan(problem, properties);
+    candidates.push_back({this, "", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    OptionValues values;
+    if (Status status = OptionValues::parse(options, {}, values); !status.ok()) return status;
+    const EnginePlan made = engine_.plan(problem, properties);
+    using Params = decltype(made.params);
+    Parameter params = Parameter::value(made.params);
+    params.address(offsetof(Params, bias), {TensorName::Bias}).address(offsetof(Params, filter), {TensorName::Filter});
+    std::vector<Parameter> parameters{Parameter::map(made.input, {TensorName::Input})};
+    if constexpr (requires { made.output; }) {
+      parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+    } else {
+      params.address(offsetof(Params, output), {TensorName::Output});
+    }
+    parameters.push_back(std::move(params));
+    plan.launches.push_back({engine_.image(), made.kernelName, made.launch, std::move(parameters), engine_.warpRoles()});
+    plan.details = made.describe();
+    return {};
+  }
+
+ private:
+  Engine<EnginePlan> engine_;
+};
+
+}  // namespace
+
+const Algorithm& haloAlgorithm() {
+  static const Halo algorithm;
+  return algorithm;
+}
+const Algorithm& groupedAlgorithm() {
+  static const Simple<GroupedPlan> algorithm({"grouped", groupedRefusal, planGrouped, images::grouped_sm90, groupedWarpRoles});
+  return algorithm;
+}
+const Algorithm& depthwiseAlgorithm() {
+  static const Simple<DepthwisePlan> algorithm(
+      {"depthwise", depthwiseRefusal, planDepthwise, images::depthwise_sm90, depthwiseWarpRoles});
+  return algorithm;
+}
+const Algorithm& stemAlgorithm() {
+  static const Simple<StemPlan> algorithm({"stem", stemRefusal, planStem, images::stem_sm90, stemWarpRoles});
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

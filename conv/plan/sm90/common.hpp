@@ -1,0 +1,30 @@
+// What the engines of sm_90a have in common.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/device/device.hpp"
+#include "common/layout/tensor_map.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan::sm90 {
+
+constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
+
+inline constexpr int64_t kLargestBox = 256;  ///< of a tensor map, in every dimension
+
+/// Why an engine of f16 and bf16 with bias and ReLU cannot run the problem, as far as that does not depend on its shape; empty when
+/// it can.
+std::string plainRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
+
+/// "f16" or "bf16", as kernel names have it.
+inline std::string_view elementName(const Problem& problem) { return problem.inputType == DataType::BF16 ? "bf16" : "f16"; }
+inline layout::MapType elementMapType(const Problem& problem) {
+  return problem.inputType == DataType::BF16 ? layout::MapType::BF16 : layout::MapType::F16;
+}
+
+}  // namespace shiftconv::plan::sm90

@@ -1,0 +1,60 @@
+// The `halo` engine of sm_90a: which problems it takes, how it cuts them, and what its kernels are told. See
+// conv/kernels/sm90/halo.cuh for the kernel. No device is needed here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/device/device.hpp"
+#include "common/launch.hpp"
+#include "common/layout/tensor_map.hpp"
+#include "conv/kernels/sm90/halo_params.hpp"
+#include "conv/plan/rates.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// How a tile of output pixels finds its input pixels in shared memory.
+enum class HaloCut : uint8_t {
+  Columns,  ///< groups of 8 columns and as many rows as fit: no waste when 8 divides Q
+  Flat,     ///< whole rows with the pads between them
+  Dense,    ///< whole rows without pads, one box for each filter column
+};
+std::string_view toString(HaloCut cut);
+
+/// Overrides of the planner's own choices; nullopt lets it choose.
+struct HaloChoices {
+  std::optional<HaloCut> cut;
+  std::optional<std::string> shape;  ///< a name of halo_shapes.hpp
+  std::optional<int32_t> split;      ///< CTAs that share the reduction of a tile: 1, 2 or 4
+  std::optional<int32_t> lag;        ///< taps between the warpgroups, bounded by what the rings hold
+};
+
+struct HaloPlan {
+  kernels::halo::Params params{};                                           ///< bias and filter are filled in per run
+  std::array<layout::TiledMap, kernels::halo::kMaximumInputMaps> inputs{};  ///< globalAddress is relative to the input
+  layout::TiledMap filter{}, output{};                                      ///< globalAddress is 0
+  LaunchConfig launch{};
+  std::string kernelName;
+  std::string shape;  ///< a name of halo_shapes.hpp
+  HaloCut cut = HaloCut::Columns;
+  double validFraction = 0;   ///< of the positions that are multiplied, those that are outputs
+  double waves = 0;           ///< tiles of the busiest multiprocessor
+  double modelledClocks = 0;  ///< without device memory
+  Resource bound = Resource::TensorCore;
+
+  std::string describe() const;
+  std::vector<std::string> warpRoles() const;
+};
+
+/// Empty when the engine can run the problem, else one sentence naming field and limit.
+std::string haloRefusal(const Problem& problem, const device::Properties& properties);
+
+/// Every way to cut the problem that fits, fastest by the model first. Requires haloRefusal(...) to be empty.
+std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices = {});
+
+}  // namespace shiftconv::plan

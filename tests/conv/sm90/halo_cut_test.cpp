@@ -1,0 +1,184 @@
+// Where the halo engine finds its operands, worked out on the host: for every output pixel and filter tap of a plan, the row of the
+// box that the matrix instruction reads must hold the input pixel that the convolution asks for, or a zero.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "conv/plan/sm90/halo.hpp"
+#include "conv/problem/text.hpp"
+#include "conv/problem/validation.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+using kernels::halo::Params;
+using kernels::halo::Patch;
+using kernels::halo::Tap;
+
+device::Properties h200() {
+  device::Properties p;
+  p.name = "H200";
+  p.computeMajor = 9;
+  p.multiprocessors = 132;
+  p.sharedBytesPerBlock = 232448;
+  return p;
+}
+
+/// An input pixel as its index in the tensor, or nothing for a zero.
+using Pixel = std::optional<int64_t>;
+
+/// What the copy engine puts into row `row` of the slot of a patch.
+Pixel boxRow(const HaloPlan& plan, const Patch& patch, int64_t column0, int64_t row0, int64_t image0, int64_t row,
+             int64_t pitchBytes) {
+  const layout::TiledMap& map = plan.inputs[static_cast<size_t>(patch.map)];
+  const int64_t columns = map.box[1], images = map.box[2], rows = map.box[3];
+  if (row >= columns * images * rows) return {};  // behind the box: zeroed once
+  const int64_t x = column0 + patch.columnOffset + row % columns, n = image0 + row / columns % images;
+  const int64_t y = row0 + patch.rowOffset + row / columns / images;
+  const auto inside = [](int64_t i, uint64_t size) { return i >= 0 && static_cast<uint64_t>(i) < size; };
+  if (!inside(x, map.dims[1]) || !inside(n, map.dims[2]) || !inside(y, map.dims[3])) return {};
+  return (static_cast<int64_t>(map.globalAddress) + x * static_cast<int64_t>(map.strides[0]) +
+          n * static_cast<int64_t>(map.strides[1]) + y * static_cast<int64_t>(map.strides[2])) /
+         pitchBytes;
+}
+
+int tileN(const HaloPlan& plan) { return std::stoi(plan.shape.substr(plan.shape.find("_n") + 2)); }
+
+void checkPlan(const Problem& p, const HaloPlan& plan) {
+  SCOPED_TRACE(describe(p) + ": " + plan.describe());
+  const Params& params = plan.params;
+  ASSERT_LE(plan.launch.dynamicSharedBytes, h200().sharedBytesPerBlock);
+  for (const layout::TiledMap& map : plan.inputs) ASSERT_EQ(layout::refusal(map), "");
+  ASSERT_EQ(layout::refusal(plan.output), "");
+  for (int32_t i = 0; i < params.patches; ++i) {
+    const layout::TiledMap& map = plan.inputs[static_cast<size_t>(params.patch[i].map)];
+    ASSERT_EQ(params.patch[i].bytes, map.box[0] * map.box[1] * map.box[2] * map.box[3] * 2);
+  }
+  const bool plain = static_cast<int64_t>(plan.output.dims[1]) == p.n * p.p() * p.q() && p.n * p.p() > 1;
+  const int64_t q = plain ? p.n * p.p() * p.q() : p.q(), outputRows = plain ? 1 : p.p(), images = plain ? 1 : p.n;
+  std::set<std::pair<int32_t, int32_t>> seen;  // filter taps
+  for (int32_t t = 0; t < params.taps; ++t) seen.emplace(params.tap[t].filterIndex, 0);
+  ASSERT_EQ(static_cast<int64_t>(seen.size()), p.r * p.s) << "every filter tap once";
+
+  const int64_t pitch = params.flatPitch.divisor == 1 ? params.tileColumns : params.flatPitch.divisor;
+  for (int64_t image0 = 0; image0 < images; image0 += params.tileImages) {
+    for (int64_t row0 = 0; row0 < outputRows; row0 += params.tileRows) {
+      for (int64_t column0 = 0; column0 < q; column0 += params.tileColumns) {
+        int64_t positions = 0;
+        for (int64_t y = 0; y < params.tileRows; ++y) {
+          for (int64_t n = 0; n < params.tileImages; ++n) {
+            for (int64_t x = 0; x < params.tileColumns; ++x) {
+              const int64_t position = (y * params.tileImages + n) * pitch + x;
+              positions = std::max(positions, position + 1);
+              const int64_t row = row0 + y, column = column0 + x, image = image0 + n;
+              if (row >= outputRows || column >= q || image >= images) continue;
+              for (int32_t i = 0; i < params.patches; ++i) {
+                for (int32_t t = params.patch[i].firstTap; t < params.patch[i].endTap; ++t) {
+                  const Tap& tap = params.tap[t];
+                  // The operand: rows of 128 bytes in groups of 8, groups groupStrideBytes apart.
+                  const int64_t boxRowIndex = tap.row + position / 8 * (params.groupStrideBytes / 128) + position % 8;
+                  ASSERT_LE((boxRowIndex + 1) * 128, params.patchSlotBytes);
+                  const Pixel found = boxRow(plan, params.patch[i], column0, row0, image0, boxRowIndex, p.inputPitch() * 2);
+                  const int64_t r = tap.filterIndex / p.s, s = tap.filterIndex % p.s;
+                  Pixel expected;
+                  if (plain) {
+                    expected = column;
+                  } else {
+                    const int64_t h = row * p.strideH + r * p.dilationH - p.padTop,
+                                  w = column * p.strideW + s * p.dilationW - p.padLeft;
+                    if (h >= 0 && h < p.h && w >= 0 && w < p.w) expected = (image * p.h + h) * p.w + w;
+                  }
+                  ASSERT_EQ(found, expected) << "output " << image << "," << row << "," << column << " tap " << r << "," << s;
+                }
+              }
+            }
+          }
+        }
+        ASSERT_LE(positions, tileN(plan));
+      }
+    }
+  }
+}
+
+TEST(HaloCut, FindsEveryPixelOfRandomProblems) {
+  constexpr uint64_t kSeed = 20261121;
+  std::mt19937_64 generator(kSeed);
+  const auto pick = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(generator() % static_cast<uint64_t>(high - low + 1));
+  };
+  std::map<HaloCut, int> cuts;
+  for (int i = 0; i < 60; ++i) {
+    Problem p;
+    p.n = pick(1, 5);
+    p.h = pick(1, 20);
+    p.w = pick(1, 40);
+    p.c = 8 * pick(1, 12);
+    p.k = 8 * pick(1, 20);
+    p.r = pick(1, 5);
+    p.s = pick(1, 5);
+    p.dilationH = pick(1, 2);
+    p.dilationW = pick(1, 2);
+    p.strideH = pick(1, 2);
+    p.strideW = pick(1, 2);
+    p.padTop = pick(0, p.r);
+    p.padBottom = pick(0, p.r);
+    p.padLeft = pick(0, p.s);
+    p.padRight = pick(0, p.s);
+    if (!validate(p).ok() || !haloRefusal(p, h200()).empty()) continue;
+    const std::vector<HaloPlan> plans = haloCandidates(p, h200());
+    // One plan of each cut.
+    std::set<HaloCut> done;
+    for (const HaloPlan& plan : plans) {
+      if (!done.insert(plan.cut).second) continue;
+      ++cuts[plan.cut];
+      checkPlan(p, plan);
+      if (HasFatalFailure()) return;
+    }
+  }
+  for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) EXPECT_GE(cuts[cut], 10) << toString(cut);
+}
+
+TEST(HaloPlans, OfKnownLayers) {
+  struct Layer {
+    const char* problem;
+    const char* shape;
+    HaloCut cut;
+    int32_t split;
+  };
+  // What was fastest on an H200 of those that were timed.
+  for (const Layer& layer : {Layer{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "k64x2_n224_over", HaloCut::Columns, 1},
+                             {"128x28x28x128 f16 * 128x3x3x128 pad 1,1,1,1 -> f16", "k128_n200", HaloCut::Dense, 1},
+                             {"128x7x7x512 f16 * 512x3x3x512 pad 1,1,1,1 -> f16", "k128_n200", HaloCut::Dense, 1},
+                             {"32x112x112x128 f16 * 128x3x3x128 pad 1,1,1,1 -> f16", "k128_n224", HaloCut::Columns, 1},
+                             {"8x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", "k320_n128", HaloCut::Columns, 2},
+                             {"1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "k64_n32", HaloCut::Flat, 4}}) {
+    Problem p;
+    ASSERT_TRUE(parse(layer.problem, p).ok()) << layer.problem;
+    const HaloPlan plan = haloCandidates(p, h200()).front();
+    EXPECT_EQ(plan.shape, layer.shape) << layer.problem;
+    EXPECT_EQ(plan.cut, layer.cut) << layer.problem;
+    EXPECT_EQ(plan.params.split, layer.split) << layer.problem;
+  }
+}
+
+TEST(HaloRefusals, NameTheLimit) {
+  for (const auto& [text, part] : {std::pair{"1x8x8x12 f16 * 8x3x3x12 -> f16", "multiple of 8"},
+                                   {"1x8x8x8 f16 * 8x3x3x8 -> f32", "one type"},
+                                   {"1x30x30x8 f16 * 8x9x9x8 -> f16", "taps at most"},
+                                   {"1x30x30x8 f16 * 8x3x3x8 stride 3,3 -> f16", "stride 3x3"}}) {
+    Problem p;
+    ASSERT_TRUE(parse(text, p).ok()) << text;
+    EXPECT_NE(haloRefusal(p, h200()).find(part), std::string::npos) << text << ": " << haloRefusal(p, h200());
+  }
+  device::Properties blackwell = h200();
+  blackwell.computeMajor = 10;
+  Problem p;
+  ASSERT_TRUE(parse("1x8x8x8 f16 * 8x3x3x8 -> f16", p).ok());
+  EXPECT_NE(haloRefusal(p, blackwell).find("9.0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shiftconv::plan
