@@ -57,7 +57,7 @@ Status collect(const Problem& problem, const device::Properties& properties, std
 
 std::span<const Algorithm* const> algorithms() {
   static const std::array<const Algorithm*, 6> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &haloAlgorithm(),
-                                                     &groupedAlgorithm(),     &depthwiseAlgorithm(),  &stemAlgorithm()};
+                                                     &groupedAlgorithm(),     &depthwiseAlgorithm(),   &stemAlgorithm()};
   return table;
 }
 

@@ -1,0 +1,71 @@
+#include "bench/conv/gpu/engines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "common/device/cuda_device.hpp"
+#include "conv/plan/algorithm.hpp"
+#include "conv/plan/binding.hpp"
+#include "conv/plan/kernel_cache.hpp"
+
+namespace shiftconv::gpu {
+
+struct Library::State {
+  std::unique_ptr<device::Device> device;
+  std::unique_ptr<plan::KernelCache> kernels;
+};
+
+Library::Library() : state_(std::make_unique<State>()) {
+  if (const Status status = device::openCudaDevice(0, state_->device); !status.ok()) {
+    fmt::print(stderr, "{}\n", status.message());
+    std::exit(2);
+  }
+  state_->kernels = std::make_unique<plan::KernelCache>(*state_->device);
+}
+Library::~Library() = default;
+
+BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, const std::string& choice) {
+  const auto accept = [](const Status& status) {
+    if (!status.ok()) throw std::runtime_error(status.message());
+  };
+  plan::PlanOptions options;
+  options.algorithm = choice.substr(0, choice.find(':'));
+  if (choice.find(':') != std::string::npos) options.options = choice.substr(choice.find(':') + 1);
+  std::shared_ptr<const plan::Plan> plan;
+  accept(plan::makePlan(problem, state_->device->properties(), options, plan));
+  plan::TensorAddresses addresses{};
+  addresses[TensorName::Input] = tensors.input;
+  addresses[TensorName::Filter] = tensors.filter;
+  addresses[TensorName::Bias] = tensors.bias;
+  addresses[TensorName::Output] = tensors.output;
+  std::unique_ptr<plan::Binding> made;
+  accept(plan::Binding::make(plan, *state_->kernels, addresses, made));
+  return {fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
+          [binding = std::shared_ptr<plan::Binding>(std::move(made))](CUstream stream) {
+            if (const Status status = binding->run(reinterpret_cast<device::Stream>(stream)); !status.ok()) {
+              fmt::print(stderr, "{}\n", status.message());
+              std::exit(2);
+            }
+          }};
+}
+
+std::vector<std::string> Library::candidates(const Problem& problem) const {
+  std::vector<plan::Candidate> all;
+  for (const plan::Algorithm* algorithm : plan::algorithms()) {
+    if (!algorithm->refusal(problem, state_->device->properties()).empty()) continue;
+    if (const Status status = algorithm->candidates(problem, state_->device->properties(), {}, all); !status.ok())
+      throw std::runtime_error(status.message());
+  }
+  std::stable_sort(all.begin(), all.end(), [](const plan::Candidate& a, const plan::Candidate& b) {
+    return std::pair(a.estimate.seconds, a.estimate.clocks) < std::pair(b.estimate.seconds, b.estimate.clocks);
+  });
+  std::vector<std::string> names;
+  for (const plan::Candidate& candidate : all)
+    names.push_back(fmt::format("{}:{}", candidate.algorithm->name(), candidate.options));
+  return names;
+}
+
+}  // namespace shiftconv::gpu

@@ -1,0 +1,112 @@
+// Seeded operands and the check of every output element, for programs that run on a GPU.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "bench/conv/gpu/verification_params.hpp"
+
+namespace shiftconv::verification {
+namespace {
+
+__device__ float toFloat(__half v) { return __half2float(v); }
+__device__ float toFloat(__nv_bfloat16 v) { return __bfloat162float(v); }
+__device__ void fromFloat(float v, __half& out) { out = __float2half_rn(v); }
+__device__ void fromFloat(float v, __nv_bfloat16& out) { out = __float2bfloat16_rn(v); }
+
+/// splitmix64: a good hash of the element's index.
+__device__ float uniform(uint64_t seed, uint64_t index) {
+  uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  z ^= z >> 31;
+  return static_cast<float>(static_cast<int32_t>(z >> 40)) * 0x1p-23f - 1.0f;  // [-1, 1)
+}
+
+template <class Element>
+__device__ void fill(Element* data, uint64_t count, uint64_t seed, float scale) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x)
+    fromFloat(uniform(seed, i) * scale, data[i]);
+}
+
+/// One thread an output element, channels fastest. `filter` is RSCK here, so that neighbouring threads read neighbours.
+template <class Element>
+__device__ void check(const CheckParams& p, const Element* input, const Element* filter, const float* bias, const Element* output,
+                      CheckResult* result) {
+  const uint64_t elements = uint64_t{p.n} * p.outputHeight * p.outputWidth * p.k;
+  const uint32_t groupInputs = p.c / p.groups, groupOutputs = p.k / p.groups;
+  unsigned long long wrong = 0;
+  float worst = 0;
+  double errorSquares = 0, squares = 0;
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < elements; i += uint64_t{gridDim.x} * blockDim.x) {
+    const uint32_t k = static_cast<uint32_t>(i % p.k);
+    const uint64_t pixel = i / p.k;
+    const int32_t q = static_cast<int32_t>(pixel % p.outputWidth);
+    const int32_t row = static_cast<int32_t>(pixel / p.outputWidth % p.outputHeight);
+    const uint64_t image = pixel / p.outputWidth / p.outputHeight;
+    double sum = 0;
+    float magnitudes = 0;
+    for (int32_t r = 0; r < p.r; ++r) {
+      const int32_t y = row * p.strideH + r * p.dilationH - p.padTop;
+      if (y < 0 || y >= p.h) continue;
+      for (int32_t s = 0; s < p.s; ++s) {
+        const int32_t x = q * p.strideW + s * p.dilationW - p.padLeft;
+        if (x < 0 || x >= p.w) continue;
+        const Element* in = input + ((image * p.h + y) * p.w + x) * p.c + k / groupOutputs * groupInputs;
+        const Element* weights = filter + (uint64_t{static_cast<uint32_t>(r * p.s + s)} * groupInputs) * p.k + k;
+#pragma unroll 4
+        for (uint32_t c = 0; c < groupInputs; ++c) {
+          const float product = toFloat(in[c]) * toFloat(weights[uint64_t{c} * p.k]);  // exact: two 11-bit significands
+          sum += static_cast<double>(product);
+          magnitudes += fabsf(product);
+        }
+      }
+    }
+    if (bias != nullptr) sum += static_cast<double>(bias[k]);
+    const double value = p.relu && sum < 0 ? 0 : sum;
+    const double found = static_cast<double>(toFloat(output[i]));
+    const double bound = p.relativeBound * fabs(value) + p.absoluteBound + p.accumulationBound * static_cast<double>(magnitudes);
+    const double error = fabs(found - value);
+    if (!(error <= bound)) ++wrong;  // NaN is wrong
+    const float share = error == error ? static_cast<float>(error / bound) : 1e30f;
+    worst = fmaxf(worst, share);
+    errorSquares += error == error ? error * error : 0;
+    squares += value * value;
+  }
+  if (wrong != 0) atomicAdd(&result->wrong, wrong);
+  atomicMax(&result->worstShareBits, __float_as_uint(worst));  // of non-negative numbers: ordered like their bits
+  atomicAdd(&result->errorSquares, errorSquares);
+  atomicAdd(&result->squares, squares);
+}
+
+/// KRSC to RSCK.
+template <class Element>
+__device__ void transposeFilter(const Element* source, Element* destination, uint32_t k, uint32_t perChannel) {
+  const uint64_t count = uint64_t{k} * perChannel;
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x)
+    destination[i] = source[i % k * perChannel + i / k];
+}
+
+}  // namespace
+
+#define SHIFTCONV_VERIFICATION(TYPE, ELEMENT)                                                                                      \
+  extern "C" __global__ void fill_##TYPE(ELEMENT* data, uint64_t count, uint64_t seed, float scale) {                              \
+    fill(data, count, seed, scale);                                                                                                \
+  }                                                                                                                                \
+  extern "C" __global__ void transpose_##TYPE(const ELEMENT* source, ELEMENT* destination, uint32_t k, uint32_t perChannel) {      \
+    transposeFilter(source, destination, k, perChannel);                                                                           \
+  }                                                                                                                                \
+  extern "C" __global__ void check_##TYPE(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
+                                          const float* bias, const ELEMENT* output, CheckResult* result) {                         \
+    check(params, input, filter, bias, output, result);                                                                            \
+  }
+
+SHIFTCONV_VERIFICATION(f16, __half)
+SHIFTCONV_VERIFICATION(bf16, __nv_bfloat16)
+
+extern "C" __global__ void fill_f32(float* data, uint64_t count, uint64_t seed, float scale) {
+  for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x)
+    data[i] = uniform(seed, i) * scale;
+}
+
+}  // namespace shiftconv::verification

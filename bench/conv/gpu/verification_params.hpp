@@ -1,0 +1,41 @@
+// What the host tells the kernels of verification.cu.
+#pragma once
+
+#include <cstdint>
+
+namespace shiftconv::verification {
+
+struct CheckParams {
+  uint32_t n = 0, c = 0, k = 0, groups = 1;
+  int32_t h = 0, w = 0, r = 0, s = 0, outputHeight = 0, outputWidth = 0;
+  int32_t padTop = 0, padLeft = 0, strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
+  bool relu = false;
+  // |out - value| <= relativeBound |value| + absoluteBound + accumulationBound sum|x*w|; see outputBounds().
+  double relativeBound = 0, absoluteBound = 0, accumulationBound = 0;
+};
+
+struct CheckResult {
+  unsigned long long wrong = 0;  ///< elements outside the bound, NaN among them
+  uint32_t worstShareBits = 0;   ///< largest error / bound, the bits of a float
+  uint32_t padding = 0;
+  double errorSquares = 0, squares = 0;
+};
+
+/// Fills the bounds of f16 or bf16 outputs whose sums have `taps` filter taps of `channels` channels.
+///
+/// Derivation. A matrix instruction adds 16 products to an accumulator: the 17 terms are cut to multiples of 2^(E-25), E the
+/// largest exponent among them, and their sum to 24 bits. With A = sum|x*w| over the taps of the element, 2^E <= A and no
+/// partial sum exceeds A, so one instruction errs by less than 16 * 2^-25 A + 2^-23 A = 5 * 2^-23 A in the worst case. The
+/// cut terms point towards zero and are at most 1 ulp of a partial sum in what was observed; the bound asks for the tighter
+/// one unit of 2^-23 A for each instruction, and 8 such units beside: the additions of a split reduction (at most 3), of the
+/// bias (1), and the f32 sum of magnitudes that A itself is taken from. The output's rounding to nearest adds half a unit in
+/// its last place, 2^-11 (f16) or 2^-8 (bf16) of the value, and half the smallest subnormal, at most 2^-24.
+inline void setOutputBounds(CheckParams& p, bool bf16) {
+  const double channels = static_cast<double>(p.c / p.groups);
+  const double instructions = static_cast<double>(p.r * p.s) * static_cast<double>(static_cast<int64_t>((channels + 15) / 16));
+  p.relativeBound = bf16 ? 0x1p-8 : 0x1p-11;
+  p.absoluteBound = 0x1p-24;
+  p.accumulationBound = (instructions + 8) * 0x1p-23;
+}
+
+}  // namespace shiftconv::verification

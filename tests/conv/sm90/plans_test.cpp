@@ -1,0 +1,90 @@
+// The engines of sm_90a through the planner: every engine wins what it is for, with launches whose parameters are complete.
+#include <gtest/gtest.h>
+
+#include "common/device/registry.hpp"
+#include "conv/plan/algorithm.hpp"
+#include "conv/problem/text.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+device::Properties h200() {
+  device::Properties p;
+  p.kind = device::Kind::Cuda;
+  p.name = "H200";
+  p.computeMajor = 9;
+  p.multiprocessors = 132;
+  p.sharedBytesPerBlock = 232448;
+  return p;
+}
+
+std::shared_ptr<const Plan> planOf(const char* text, const PlanOptions& options = {}) {
+  Problem problem;
+  const Status parsed = parse(text, problem);
+  EXPECT_TRUE(parsed.ok()) << parsed.message();
+  std::shared_ptr<const Plan> plan;
+  const Status status = makePlan(problem, h200(), options, plan);
+  EXPECT_TRUE(status.ok()) << text << ": " << status.message();
+  return plan;
+}
+
+TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
+  for (const auto& [text, algorithm, kernel] :
+       {std::tuple{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "halo", "halo_sm90_f16_k64x2_n224_over"},
+        {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
+        {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
+        {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"}}) {
+    const auto plan = planOf(text);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->algorithm, algorithm) << describe(*plan);
+    EXPECT_EQ(plan->kernelName(), kernel) << describe(*plan);
+    EXPECT_GT(plan->estimate.seconds, 1e-6);
+    const PlannedLaunch& launch = plan->launches.at(0);
+    EXPECT_EQ(launch.warpRoles.size() * 32, launch.config.block.x);
+    EXPECT_LE(launch.config.dynamicSharedBytes, h200().sharedBytesPerBlock);
+    EXPECT_EQ(plan->workspaceBytes, 0u);
+  }
+}
+
+TEST(HopperPlans, OptionsOfAPlanMakeItAgain) {
+  for (const char* text :
+       {"2x16x16x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias relu", "1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16"}) {
+    const auto first = planOf(text);
+    ASSERT_NE(first, nullptr);
+    const auto again = planOf(text, {std::string(first->algorithm), first->options});
+    ASSERT_NE(again, nullptr);
+    EXPECT_EQ(first->details, again->details);
+    EXPECT_EQ(first->options, again->options);
+  }
+}
+
+TEST(HopperPlans, WrongOptionsAreNamed) {
+  Problem problem;
+  ASSERT_TRUE(parse("2x16x16x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", problem).ok());
+  for (const auto& [options, part] : {std::pair{"shape=k96_n32", "k64_n32"},
+                                      {"cut=diagonal", "columns"},
+                                      {"split=9", "split"},
+                                      {"tile=3", "tile"},
+                                      {"shape=k320_n128,split=4", "no plan"}}) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problem, h200(), {"halo", options}, plan);
+    EXPECT_FALSE(status.ok()) << options;
+    EXPECT_NE(status.message().find(part), std::string::npos) << options << ": " << status.message();
+  }
+}
+
+TEST(HopperRefusals, NameWhatIsAskedFor) {
+  for (const auto& [text, part] : {std::pair{"1x8x8x64 f16 * 64x3x3x64 -> f32", "one type"},
+                                   {"1x8x8x64 f16 * 64x3x3x64 -> f16 gelu_erf", "ReLU"},
+                                   {"1x8x8x12 f16 * 64x3x3x12 -> f16", "multiple of 8"}}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok()) << text;
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problem, h200(), {}, plan);
+    EXPECT_EQ(status.code(), StatusCode::Unsupported);
+    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::plan
