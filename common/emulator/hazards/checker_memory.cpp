@@ -6,6 +6,7 @@
 #include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/tensor/ordering.hpp"
 #include "common/emulator/tensor/tensor_memory.hpp"
 
 namespace shiftconv::emulator::hazards {
@@ -34,7 +35,8 @@ void forEachWord(uint32_t column, uint32_t columns, Action&& action) {
 
 }  // namespace
 
-HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, const Subject& later, bool tensor) {
+HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, const Subject& later, bool tensor,
+                                            bool allocation) {
   const View& view = later.view;
   switch (earlier.kind()) {
     case Access::Kind::None:
@@ -42,7 +44,9 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
     case Access::Kind::Thread: {
       if (earlier.strong() && later.access.strong()) return Verdict::Ordered;
       const bool own = earlier.thread() == view.thread;
-      if (own ? earlier.clock() > view.clock : entry(view.base->generic, earlier.thread()) < earlier.clock()) return Verdict::Race;
+      uint32_t known = own ? view.clock : entry(view.base->generic, earlier.thread());
+      if (allocation && !own) known = std::max(known, entry(view.base->setUp, earlier.thread()));
+      if (known < earlier.clock()) return Verdict::Race;
       if (!earlierWrites || !later.asyncProxy || tensor) return Verdict::Ordered;
       const uint32_t published = own ? view.proxied : entry(view.base->proxied, earlier.thread());
       return published >= earlier.clock() ? Verdict::Ordered : Verdict::ProxyFence;
@@ -65,16 +69,36 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
             !operation->genericProxy || !earlierWrites || !later.asyncProxy || OperationTable::isPublishedCopy(*operation, view);
         return published ? Verdict::Ordered : Verdict::ProxyFence;
       }
-      return tensor && operations_.isKnown(*operation, view, false) ? Verdict::TensorFence : Verdict::Race;
+      return tensor ? orderByMachine(*operation, later) : Verdict::Race;
     }
   }
   return Verdict::Ordered;
 }
 
+/// Of accesses to Tensor Memory that the PTX ISA leaves unordered.
+HazardChecker::Verdict HazardChecker::orderByMachine(const Operation& earlier, const Subject& later) {
+  if (later.operation != nullptr) {
+    const Operation& second = *later.operation;
+    if (isFragment(earlier) && isFragment(second) && earlier.issuer.ctaRank == second.issuer.ctaRank &&
+        earlier.issuer.warp == second.issuer.warp)
+      return Verdict::WarpOrder;
+    if (operations_.isBefore(earlier, second, Rules::Machine)) return Verdict::TensorFence;
+    if (earlier.pairs.kind != 0 && second.pairs.kind != 0 && earlier.view.thread == second.view.thread && earlier.id < second.id) {
+      const auto isMma = [](const Operation& operation) {
+        return static_cast<tensor::OperationClass>(operation.pairs.kind - 1) == tensor::OperationClass::Mma;
+      };
+      if (!isMma(earlier) || !isMma(second)) return Verdict::CopyOrder;
+      if (!earlier.pairs.shiftsOperand && !second.pairs.shiftsOperand) return Verdict::MmaOrder;
+    }
+  }
+  if (!operations_.isKnown(earlier, later.view, true, Rules::Machine)) return Verdict::Race;
+  return operations_.isKnown(earlier, later.view, false) ? Verdict::TensorFence : Verdict::WarpOrder;
+}
+
 void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo) {
   const bool tensor = place.tensor && subject.operation != nullptr;  // threads only allocate and free, which is synchronous
   if (cell.writer != memo.writer) {
-    const Verdict verdict = order(Access(cell.writer), true, subject, tensor);
+    const Verdict verdict = order(Access(cell.writer), true, subject, tensor, place.tensor);
     if (verdict != Verdict::Ordered) reportConflict(verdict, Access(cell.writer), true, subject, writes, place);
     memo.writer = cell.writer;
   }
@@ -102,8 +126,8 @@ void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes,
 void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
                                  bool reads, bool writes) {
   if (readerSets_.isCrowded()) collectReaderSets();
-  const Semantics semantics = semanticsOf(warp);
-  const uint32_t line = lineOf(warp);
+  const Semantics& semantics = semanticsOf(warp);
+  const uint32_t site = semantics.site;
   const uint32_t clock = clocks_[warpIndex(warp)];
   const auto rankOf = [](uint64_t address) { return static_cast<uint32_t>(address) >> machine::kSharedRankShift; };
   const auto placeOf = [&](uint64_t address) {
@@ -120,7 +144,7 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
     // One entry for all lanes, after every lane was checked against the last write.
     const Place place = placeOf(first);
     Shadow<4>& shadow = shared_[place.rank];
-    const Access access = Access::byWarp(warpIndex(warp), clock, line, semantics.strong);
+    const Access access = Access::byWarp(warpIndex(warp), clock, site, semantics.strong);
     for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
       const Subject subject{threadOf(warp, lane).view, nullptr, access};
       if (lane + 1 == kWarpLanes) {
@@ -139,22 +163,38 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
     Thread& thread = threadOf(warp, lane);
     const Place place = placeOf(addresses[lane]);
     if (semantics.strong) synchronises(warp, lane, machine::kSharedWindow + addresses[lane], semantics, reads, writes);
-    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, line, semantics.strong)};
+    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, site, semantics.strong)};
     Memo memo;
     shared_[place.rank].visit(place.first, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
   });
 }
 
+/// The pair's warps have met: either knows of the other's allocation, and of nothing else.
+void HazardChecker::pairAllocated(const Warp& here, const Warp& there, uint32_t column, uint32_t columns) {
+  auto both = std::make_shared<Clock>();
+  for (const Warp* warp : {&here, &there}) {
+    const View view = viewOf(*warp, 0);
+    raise(both->setUp, view.thread, view.clock);
+    claimColumns(warp->cta.rank, view, siteOf(here), column, columns);
+  }
+  const ClockPointer met = std::move(both);
+  for (const Warp* warp : {&here, &there})
+    forEachLane(warp->existing() & ~warp->exited(), [&](unsigned lane) { acquire(threadOf(*warp, lane), met); });
+}
+
 /// Both end whatever the columns were used for; they are synchronous, so ordinary ordering is enough.
 void HazardChecker::columnsChangeHands(const Warp& warp, uint32_t column, uint32_t columns) {
-  View view = viewOf(warp, 0);
+  claimColumns(warp.cta.rank, viewOf(warp, 0), siteOf(warp), column, columns);
+}
+
+void HazardChecker::claimColumns(uint32_t rank, View view, uint32_t site, uint32_t column, uint32_t columns) {
   view.collective = true;
-  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, lineOf(warp), false)};
+  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, site, false)};
   Memo memo;
   for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
-    const Place place{true, warp.cta.rank, lane, column, columns};
-    tensor_[warp.cta.rank].visit(size_t{lane} * kTmemColumns + column, columns, true,
-                                 [&](ShadowCell& cell) { touch(cell, subject, true, place, memo); });
+    const Place place{true, rank, lane, column, columns};
+    tensor_[rank].visit(size_t{lane} * kTmemColumns + column, columns, true,
+                        [&](ShadowCell& cell) { touch(cell, subject, true, place, memo); });
   }
 }
 
@@ -211,7 +251,7 @@ void HazardChecker::reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, ui
                        fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}, columns {}..{}) in an enabled lane",
                                    row, rank, column, column + columns - 1));
     if (reporter_.seen(HazardKind::UndefinedData, 0, user.ptxLine)) return;
-    return report(HazardKind::UndefinedData, {}, user,
+    return report(HazardKind::UndefinedData, HazardSeverity::Race, {}, user,
                   "the row was left as it was by a shift of the rows above it: disable its lane in this mma, or refill the row "
                   "(tcgen05.cp.4x256b) after the shift");
   }

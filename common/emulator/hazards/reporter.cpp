@@ -13,6 +13,7 @@ bool Reporter::seen(HazardKind kind, uint32_t firstLine, uint32_t secondLine) {
 }
 
 void Reporter::report(Hazard hazard) {
+  if (!wants(hazard.severity)) return;
   if (mode_ == HazardMode::Error) throw EmulatorError(ErrorKind::Hazard, describe(hazard));
   const std::lock_guard lock(mutex_);
   const auto [entry, isNew] = index_.emplace(Key{hazard.kind, hazard.first.ptxLine, hazard.second.ptxLine}, hazards_.size());

@@ -12,17 +12,19 @@ namespace shiftconv::emulator::hazards {
 
 class Reporter {
  public:
-  explicit Reporter(HazardMode mode) : mode_(mode) {}
+  explicit Reporter(HazardMode mode, SeveritySet severities = {}) : mode_(mode), severities_(severities) {}
 
+  bool wants(HazardSeverity severity) const { return severities_.contains(severity); }
   /// True when a hazard of this kind between these two PTX lines was reported before; it is then counted.
   bool seen(HazardKind kind, uint32_t firstLine, uint32_t secondLine);
-  /// Throws EmulatorError Hazard in mode Error.
+  /// Throws EmulatorError Hazard in mode Error. What is not wanted is dropped.
   void report(Hazard hazard);
   std::vector<Hazard> take();
 
  private:
   using Key = std::tuple<HazardKind, uint32_t, uint32_t>;
   const HazardMode mode_;
+  const SeveritySet severities_;
   std::mutex mutex_;
   std::map<Key, size_t> index_;
   std::vector<Hazard> hazards_;

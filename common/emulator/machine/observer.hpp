@@ -14,8 +14,8 @@
 
 #include "common/emulator/machine/instruction.hpp"
 
-namespace shiftconv::emulator::isa {
-struct CompiledFunction;
+namespace shiftconv::emulator::ptx {
+struct Instruction;
 }
 
 namespace shiftconv::emulator::machine {
@@ -50,6 +50,8 @@ class Observer {
   virtual void globalValuesRead() = 0;
   /// Columns of Tensor Memory are allocated or freed.
   virtual void columnsChangeHands(const Warp& warp, uint32_t column, uint32_t columns) = 0;
+  /// Columns were allocated in both CTAs of a pair, by the collective instruction of one warp of each.
+  virtual void pairAllocated(const Warp& here, const Warp& there, uint32_t column, uint32_t columns) = 0;
   /// fence.proxy.tensormap::generic.acquire of the 128 bytes at `address`.
   virtual void mapAcquired(const Warp& warp, unsigned lane, uint64_t address) = 0;
   /// A bulk tensor copy, issued by the lane, reads the map at the global address.
@@ -102,13 +104,11 @@ class Observer {
   /// The last thread of a CTA has exited.
   virtual void ctaExits(uint32_t rank) = 0;
 
-  // --- registers that an asynchronous operation defines ---------------------------------------------------------
-  /// `frame` holds the registers; those in `slots` are undefined until loaded().
-  virtual void loading(const Warp& warp, const std::byte* frame, const std::vector<Slot>& slots) = 0;
-  virtual void loaded(const Warp& warp) = 0;
-  /// The instruction at `pc` is about to be executed; asked only while registers of the warp are loading (Warp::loading).
-  virtual void checkRegisters(const Warp& warp, LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function,
-                              uint32_t pc) = 0;
+  // --- registers -----------------------------------------------------------------------------------------------
+  /// The instruction about to be executed touches a register of this tcgen05.ld, for which the warp has not waited.
+  virtual void usedUnwaited(const Warp& warp, LaneMask lanes, OperationId load) = 0;
+  /// setmaxnreg with another count than `otherRequest` in a warp of the same warpgroup.
+  virtual void unequalRegisterRequests(const Warp& warp, const Warp& other, const ptx::Instruction* otherRequest) = 0;
 };
 
 /// Makes the observer of a cluster that is about to run; `index`: of the cluster in the grid. Called from any host thread.

@@ -278,7 +278,6 @@ uint64_t Warp::State::run(uint64_t quantum) {
 
 void Warp::State::execute(uint64_t quantum) {
   AsyncQueue& queue = warp.cta.cluster.queue;
-  Observer* const observer = warp.cta.cluster.observer.get();
   Activation& activation = *current.activation;
   const std::vector<DecodedInstruction>& code = activation.function->code;
   Execution execution{warp, current.lanes, activation.registers};
@@ -309,8 +308,8 @@ void Warp::State::execute(uint64_t quantum) {
     }
     current.pc = pc;
     execution.mask = executing = mask;
-    if (warp.loading && observer != nullptr) [[unlikely]]
-      observer->checkRegisters(warp, mask, execution.frame, *activation.function, pc);
+    if (!warp.loadingRegisters.empty()) [[unlikely]]
+      awaitRegisters(mask, execution.frame, *activation.function, pc);
     instruction.handler(execution, instruction);
     if (resumed) {
       resumed = timedOut = false;
@@ -339,6 +338,20 @@ void Warp::State::execute(uint64_t quantum) {
   current.pc = pc;
   place(std::move(current));
   current = Group{};
+}
+
+void Warp::State::awaitRegisters(LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc) {
+  Cluster& cluster = warp.cta.cluster;
+  const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1];
+  for (uint32_t i = first; i < function.registerUseEnd[pc]; ++i) {
+    const auto found = warp.loadingRegisters.find(frame + function.registerUses[i]);
+    if (found == warp.loadingRegisters.end()) continue;
+    const OperationId load = found->second;
+    cluster.counters.use(Unproven::U30);
+    if (cluster.options.semantics[Unproven::U30] == 0) cluster.queue.force(load);
+    if (cluster.observer) cluster.observer->usedUnwaited(warp, lanes, load);
+    std::erase_if(warp.loadingRegisters, [=](const auto& loading) { return loading.second == load; });
+  }
 }
 
 /// Splits the running group according to the requests of the instruction at current.pc.

@@ -92,6 +92,8 @@ struct Warp::State {
  private:
   bool select();
   void execute(uint64_t quantum);
+  /// For an instruction of the running group that touches registers which operations have yet to define.
+  void awaitRegisters(LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc);
   void place(Group group);
   void place(Activation* activation, uint32_t pc, LaneMask lanes);
   void commit();

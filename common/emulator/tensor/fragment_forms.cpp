@@ -1,12 +1,14 @@
 // tcgen05.ld, tcgen05.st, tcgen05.wait (PTX ISA 9.7.16.8).
 //
 // Both are asynchronous. A load's destination registers hold kPoisonRegister from issue to completion; a store takes its
-// registers at issue and writes the cells at completion. Nothing orders them but tcgen05.wait::ld and ::st, which
-// complete everything that the executing warp has outstanding.
+// registers at issue and writes the cells at completion. tcgen05.wait::ld and ::st complete everything that the executing warp
+// has outstanding. By the PTX ISA nothing else orders them; shipped programs rely on what ptxas makes of them, question U30: an
+// instruction that touches a loaded register waits for it (a scoreboard), and conflicting ld and st of a warp stay in order.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/tensor/fragment_layout.hpp"
@@ -24,6 +26,8 @@ using machine::Slot;
 
 /// A NaN that stands out, in registers whose load has not completed.
 constexpr uint32_t kPoisonRegister = 0x7fbadbadu;
+/// Complete loads and stores that a warp never waits for are forgotten beyond this many.
+constexpr size_t kRememberedFragments = 256;
 
 struct FragmentDetail : machine::InstructionDetail {
   FragmentShape shape = FragmentShape::S32x32b;
@@ -45,7 +49,7 @@ TmemAddress windowAddress(const Execution& execution, const FragmentDetail& deta
   if (at.lane / kWindowLanes != window) {
     cluster.counters.use(Unproven::U10);
     const uint8_t rule = cluster.options.semantics[Unproven::U10];
-    if (rule == 2 || (rule == 0 && at.lane >= kWindowLanes)) {
+    if (rule == 2 || (rule == 1 && at.lane >= kWindowLanes)) {
       throw EmulatorError(ErrorKind::OutOfBounds,
                           fmt::format("{} at lane {} by warp {}, which reaches only lanes {}..{}.", detail.name, at.lane,
                                       execution.warp.index, window * kWindowLanes, window * kWindowLanes + kWindowLanes - 1));
@@ -145,26 +149,54 @@ void storeCells(TensorMemory& memory, const FragmentDetail& detail, const Fragme
   }
 }
 
+/// What the fragment has to wait for: conflicting ones of its warp that the warp has not waited for.
+std::vector<machine::OperationId> predecessors(machine::Warp& warp, const TensorUnit::State::Fragment& next) {
+  machine::Cluster& cluster = warp.cta.cluster;
+  std::vector<machine::OperationId> conflicting;
+  for (const auto& earlier : stateOf(warp.cta).fragments[warp.index]) {
+    if (!earlier.writes && !next.writes) continue;
+    bool overlap = false;
+    for (const ColumnRange& a : earlier.columns)
+      for (const ColumnRange& b : next.columns) overlap |= a.count != 0 && b.count != 0 && a.overlaps(b);
+    if (overlap) conflicting.push_back(earlier.id);
+  }
+  if (!conflicting.empty()) cluster.counters.use(Unproven::U30);
+  if (cluster.options.semantics[Unproven::U30] != 0) conflicting.clear();
+  std::erase_if(conflicting, [&](machine::OperationId id) { return cluster.queue.isComplete(id); });
+  return conflicting;
+}
+
+/// Issues a load or store, and remembers it until the warp waits.
+machine::OperationId issueFragment(const Execution& execution, const FragmentDetail& detail, const FragmentAddress& address,
+                                   bool writes, std::function<void()> complete) {
+  machine::Warp& warp = execution.warp;
+  TensorUnit::State::Fragment fragment;
+  fragment.writes = writes;
+  fragment.columns[0] = {address.first.column, detail.columns};
+  if (detail.shape == FragmentShape::S16x32bx2) fragment.columns[1] = {address.second.column, detail.columns};
+  const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
+  fragment.id = warp.cta.cluster.queue.issue({writes ? machine::OperationKind::TensorStore : machine::OperationKind::TensorLoad,
+                                              warp.issuePoint(lane), predecessors(warp, fragment), std::move(complete)});
+  auto& fragments = stateOf(warp.cta).fragments[warp.index];
+  if (fragments.size() >= kRememberedFragments)
+    std::erase_if(fragments, [&](const auto& earlier) { return warp.cta.cluster.queue.isComplete(earlier.id); });
+  fragments.push_back(fragment);
+  return fragment.id;
+}
+
 void runLoad(Execution& execution, const DecodedInstruction& instruction) {
   execution.warp.requireAligned(execution.mask, "tcgen05.ld");
   const auto& detail = instruction.as<FragmentDetail>();
   machine::Cta& cta = execution.warp.cta;
-  machine::Cluster& cluster = cta.cluster;
   const FragmentAddress address = fragmentAddress(execution, detail);
   for (Slot slot : detail.registers) std::fill_n(execution.lanes<uint32_t>(slot), kWarpLanes, kPoisonRegister);
-  if (cluster.observer) {
-    cluster.observer->loading(execution.warp, execution.frame, detail.registers);
-    execution.warp.loading = true;
-  }
   // The program, and so the detail, outlives the launch; the frame lives as long as the warp.
   const auto complete = [&cta, &detail, address, frame = execution.frame] {
     loadCells(stateOf(cta).memory, detail, address, frame);
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemRead, detail.cells.size() * sizeof(uint32_t));
   };
-  const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
-  const machine::OperationId id =
-      cluster.queue.issue({machine::OperationKind::TensorLoad, execution.warp.issuePoint(lane), {}, complete});
-  stateOf(cta).loads[execution.warp.index].push_back(id);
+  const machine::OperationId id = issueFragment(execution, detail, address, false, complete);
+  for (Slot slot : detail.registers) execution.warp.loadingRegisters[execution.frame + slot] = id;
 }
 
 void runStore(Execution& execution, const DecodedInstruction& instruction) {
@@ -183,26 +215,22 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
     storeCells(stateOf(cta).memory, detail, address, values, cta.cluster.options.semantics);
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemWrite, values.size() * sizeof(uint32_t));
   };
-  const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
-  const machine::OperationId id =
-      cluster.queue.issue({machine::OperationKind::TensorStore, execution.warp.issuePoint(lane), {}, complete});
-  stateOf(cta).stores[execution.warp.index].push_back(id);
+  issueFragment(execution, detail, address, true, complete);
 }
 
-template <std::unordered_map<uint32_t, std::vector<machine::OperationId>> TensorUnit::State::*Outstanding>
+template <bool ofStores>
 void runWait(Execution& execution, const DecodedInstruction&) {
-  execution.warp.requireAligned(execution.mask, "tcgen05.wait");
-  std::vector<machine::OperationId>& own = (stateOf(execution.warp.cta).*Outstanding)[execution.warp.index];
-  machine::Cluster& cluster = execution.warp.cta.cluster;
+  machine::Warp& warp = execution.warp;
+  warp.requireAligned(execution.mask, "tcgen05.wait");
+  machine::Cluster& cluster = warp.cta.cluster;
+  std::vector<machine::OperationId> own;
+  std::erase_if(stateOf(warp.cta).fragments[warp.index], [&](const auto& fragment) {
+    if (fragment.writes == ofStores) own.push_back(fragment.id);
+    return fragment.writes == ofStores;
+  });
   for (machine::OperationId id : own) cluster.queue.force(id);
-  if (cluster.observer) {
-    cluster.observer->waitedTogether(execution.warp, own);
-    if (Outstanding == &TensorUnit::State::loads) {
-      cluster.observer->loaded(execution.warp);
-      execution.warp.loading = false;
-    }
-  }
-  own.clear();
+  if (!ofStores) warp.loadingRegisters.clear();
+  if (cluster.observer) cluster.observer->waitedTogether(warp, own);
 }
 
 uint32_t repetitions(const FormMatch& match) {
@@ -277,8 +305,8 @@ isa::FormFamily fragmentForms() {
       {"tcgen05.st.sync.aligned.(32x32b|16x64b|16x128b|16x256b).(x1|x2|x4|x8|x16|x32|x64|x128){.unpack::16b}.b32",
        decodeFragment<false>},
       {"tcgen05.st.sync.aligned.16x32bx2.(x1|x2|x4|x8|x16|x32|x64|x128){.unpack::16b}.b32", decodeFragment<false>},
-      {"tcgen05.wait::ld.sync.aligned", decodeWait<runWait<&TensorUnit::State::loads>>},
-      {"tcgen05.wait::st.sync.aligned", decodeWait<runWait<&TensorUnit::State::stores>>},
+      {"tcgen05.wait::ld.sync.aligned", decodeWait<runWait<false>>},
+      {"tcgen05.wait::st.sync.aligned", decodeWait<runWait<true>>},
   };
 }
 

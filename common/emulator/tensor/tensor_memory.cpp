@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kPoison = 0xcbcbcbcbu;
 }  // namespace
 
-std::optional<uint32_t> TensorMemory::allocate(uint32_t columns) {
+std::optional<uint32_t> TensorMemory::findFree(uint32_t columns) const {
   if (!std::has_single_bit(columns) || columns < kAllocationUnit || columns > kTmemColumns) {
     throw EmulatorError(ErrorKind::IllegalInstruction,
                         fmt::format("tcgen05.alloc of {} columns: the size must be a power of two from 32 to 512.", columns));
@@ -31,22 +31,28 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t columns) {
   }
   const uint32_t units = columns / kAllocationUnit;
   for (uint32_t first = 0; first + units <= kUnits; first += units) {
-    if (std::any_of(taken_.begin() + first, taken_.begin() + first + units, [](bool taken) { return taken; })) continue;
-    if (cells_.empty()) {
-      cells_.assign(size_t{kTmemLanes} * kTmemColumns, kPoison);
-      written_.assign(cells_.size(), kNothing);
-    }
-    std::fill_n(taken_.begin() + first, units, true);
-    sizeAt_[first] = columns;
-    largestAllowed_ = columns;
-    const uint32_t column = first * kAllocationUnit;
-    for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
-      std::fill_n(cells(lane) + column, columns, zeroed_ ? 0u : kPoison);
-      std::fill_n(written(lane) + column, columns, static_cast<uint8_t>(zeroed_ ? kWholeCell : kNothing));
-    }
-    return column;
+    if (std::none_of(taken_.begin() + first, taken_.begin() + first + units, [](bool taken) { return taken; }))
+      return first * kAllocationUnit;
   }
   return std::nullopt;
+}
+
+std::optional<uint32_t> TensorMemory::allocate(uint32_t columns) {
+  const std::optional<uint32_t> column = findFree(columns);
+  if (!column) return column;
+  if (cells_.empty()) {
+    cells_.assign(size_t{kTmemLanes} * kTmemColumns, kPoison);
+    written_.assign(cells_.size(), kNothing);
+  }
+  const uint32_t first = *column / kAllocationUnit;
+  std::fill_n(taken_.begin() + first, columns / kAllocationUnit, true);
+  sizeAt_[first] = columns;
+  largestAllowed_ = columns;
+  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+    std::fill_n(cells(lane) + *column, columns, zeroed_ ? 0u : kPoison);
+    std::fill_n(written(lane) + *column, columns, static_cast<uint8_t>(zeroed_ ? kWholeCell : kNothing));
+  }
+  return column;
 }
 
 void TensorMemory::deallocate(uint32_t address, uint32_t columns) {

@@ -39,6 +39,8 @@ class TensorMemory {
   /// EmulatorError IllegalInstruction for a size that is not a power of two in [32, 512], Synchronisation after
   /// relinquish() or when the size exceeds that of an earlier allocation.
   std::optional<uint32_t> allocate(uint32_t columns);
+  /// What allocate() would return, and throw; nothing changes.
+  std::optional<uint32_t> findFree(uint32_t columns) const;
   /// Throws EmulatorError Synchronisation unless `address` and `columns` are those of a live allocation.
   void deallocate(uint32_t address, uint32_t columns);
   /// No further allocate() is legal.

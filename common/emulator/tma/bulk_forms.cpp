@@ -4,8 +4,10 @@
 // out of shared memory is two operations, read and write, so that `wait_group.read` does not promise the write.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/error.hpp"
@@ -121,11 +123,14 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
 void runSharedToGlobal(Execution& execution, const DecodedInstruction& instruction) {
   const auto& copy = instruction.as<BulkCopy>();
   Cluster& cluster = execution.warp.cta.cluster;
+  EqualStores issued(copy.reduction == nullptr);
   forEachLane(execution, [&](unsigned lane) {
     const uint32_t size = copySize(execution, copy, lane);
     const uint16_t keep = copy.byteMask == machine::kNoSlot ? 0xffff : execution.lanes<uint16_t>(copy.byteMask)[lane];
     const SharedPlace source = sharedPlace(execution, copy.source, lane, false, "source");
     const uint64_t destination = copy.destination.at(execution, lane);
+    std::vector<uint64_t> operands{destination, source.offset, size, keep};
+    if (issued.joins(execution, lane, operands)) return;
     const auto staged = std::make_shared<std::vector<std::byte>>(size);
     const machine::IssuePoint issuer = execution.warp.issuePoint(lane);
     const Reduction reduction = copy.reduction;
@@ -156,7 +161,7 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, size);
            ++cluster.wakeups;
          }});
-    addToBulkGroup(execution, lane, read, write);
+    issued.add(execution, lane, std::move(operands), read, write);
   });
 }
 
@@ -243,6 +248,20 @@ void decodeWait(DecodeContext& context, const FormMatch& match) {
 }
 
 }  // namespace
+
+bool EqualStores::joins(const Execution& execution, unsigned lane, const std::vector<uint64_t>& operands) const {
+  if (!merges_) return false;
+  const auto equal = std::find_if(stores_.begin(), stores_.end(), [&](const Store& store) { return store.operands == operands; });
+  if (equal == stores_.end()) return false;
+  addToBulkGroup(execution, lane, equal->read, equal->write);
+  return true;
+}
+
+void EqualStores::add(const Execution& execution, unsigned lane, std::vector<uint64_t> operands, machine::OperationId read,
+                      machine::OperationId write) {
+  addToBulkGroup(execution, lane, read, write);
+  if (merges_) stores_.push_back({std::move(operands), read, write});
+}
 
 void addToBulkGroup(const Execution& execution, unsigned lane, machine::OperationId read, machine::OperationId write) {
   Cta& cta = execution.warp.cta;

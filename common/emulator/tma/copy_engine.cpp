@@ -158,7 +158,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
     });
   };
   RowBuffer converted;
-  CopyBytes moved{.global = 0, .shared = shape.bytes()};
+  CopyBytes moved{.global = 0, .shared = shape.bytes(), .payload = shape.payload()};
   forEachRow(map, shape, start, [&](const TileRow& row) {
     const uint32_t inside = row.tileBytes + row.before * shape.unitBytes;
     const uint32_t after = inside + row.inside * shape.unitBytes;

@@ -30,6 +30,7 @@ namespace shiftconv::emulator::tma {
 struct CopyBytes {
   uint64_t global = 0;
   uint64_t shared = 0;
+  uint64_t payload = 0;  ///< of a load: what an mbarrier counts, without the padding of padded types
 };
 
 /// Throws EmulatorError Unsupported for what this engine does not copy: interleaved layouts.

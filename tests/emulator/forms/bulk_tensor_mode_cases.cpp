@@ -95,7 +95,7 @@ void prefetchGather(FormRun& form) {
 /// 128 elements of 6 bits: 12 bytes and 4 bytes of padding per 16; reading the padding is a fault.
 void loadPadded(FormRun& form) {
   const std::string load =
-      expectBytes(256) +
+      expectBytes(192) +
       "  @%leader cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%tile], [%map, {0, 1}], [%bar];\n" +
       waitForBarrier();
   const BulkKernel kernel{
