@@ -70,7 +70,8 @@ std::string formatCounters(const Counters& counters, const std::vector<std::stri
   std::string unproven;
   for (const UnprovenQuestion& question : unprovenQuestions())
     if (const uint64_t uses = counters.unprovenUses[static_cast<size_t>(question.id)])
-      fmt::format_to(std::back_inserter(unproven), "  {:<4} {:>12}  {}\n", question.name, uses, question.question);
+      fmt::format_to(std::back_inserter(unproven), "  {:<4} {:>12}  {}{}\n", question.name, uses, question.question,
+                     question.settledBy.empty() ? "" : " (settled)");
   if (!unproven.empty()) text += "uses of unproven semantics\n" + unproven;
 
   if (std::any_of(counters.hazards.begin(), counters.hazards.end(), [](uint64_t count) { return count != 0; })) {

@@ -167,6 +167,7 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   } catch (const EmulatorError& error) {
     throw withHazards(error, reporter.take());
   }
+  reporter.finish();
   report.hazards = reporter.take();
   for (const Hazard& hazard : report.hazards) ++report.counters.hazards[static_cast<size_t>(hazard.severity)];
   report.hostSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -69,6 +69,7 @@ struct UnprovenQuestion {
   std::string_view name;  ///< "U3"
   std::string_view question;
   std::vector<std::string_view> alternatives;  ///< [0] is the default
+  std::string_view settledBy{};  ///< public evidence for the default; the alternatives remain as switches. Empty: still open
 
   /// The alternative with this number or text; nothing: there is none.
   std::optional<uint8_t> find(std::string_view alternative) const;

@@ -29,7 +29,8 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter, Glob
   for (const auto& cta : cluster.ctas) {
     shared_.emplace_back(cta->shared.size());
     tensor_.emplace_back(size_t{tensor::kTmemLanes} * tensor::kTmemColumns);
-    stale_.emplace_back(size_t{tensor::kTmemLanes} * (tensor::kTmemColumns / 64));
+    sharedOrigins_.emplace_back();
+    tensorOrigins_.emplace_back(tensor::kTmemLanes);
   }
   operations_.completed = [this](OperationId id, const Completion& completion) { global_->operationCompleted(id, completion); };
 }
@@ -98,12 +99,15 @@ HazardAccess HazardChecker::describeThread(const machine::Warp& warp, unsigned l
   return describePoint(warp, lane, warp.currentInstruction(), std::move(what));
 }
 
+std::string HazardChecker::describe(const Place& place) {
+  if (place.count == 0) return fmt::format("shared memory of CTA rank {}", place.rank);
+  const uint32_t last = place.first + place.count - 1;
+  return place.tensor ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane, place.first, last, place.rank)
+                      : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first, last, place.rank);
+}
+
 HazardAccess HazardChecker::describe(Access access, const Place& place, bool writes) {
-  const std::string bytes = place.count == 0 ? fmt::format("shared memory of CTA rank {}", place.rank)
-                            : place.tensor   ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane,
-                                                           place.first, place.first + place.count - 1, place.rank)
-                                             : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first,
-                                                           place.first + place.count - 1, place.rank);
+  const std::string bytes = describe(place);
   const char* verb = writes ? "write" : "read";
   if (access.kind() == Access::Kind::Operation) {
     const Operation* operation = operations_.find(access.operation());

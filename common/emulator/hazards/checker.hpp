@@ -14,7 +14,8 @@
 //    behind its initialisation;
 //  - operations that use the memories or mbarriers of a CTA, and accesses to them by its peers, must be over, and some thread of
 //    the CTA must know it, before the CTA exits;
-//  - rows that a shift leaves stale must not be multiplied in an enabled lane.
+//  - undefined data must not reach what a launch shows (checker_undefined.cpp). Rows that a shift leaves stale make what is
+//    multiplied with them undefined.
 // What the PTX ISA asks for and shipped programs that are verified on hardware do without is a hazard of severity Formal: the
 // tcgen05 fences, tcgen05.wait between operations of one warp or before a use of a loaded register. What is right only by the
 // default answer to a question of order between tcgen05 operations has severity Unproven. What happened is judged by the
@@ -107,6 +108,8 @@ class HazardChecker final : public machine::Observer {
   void mbarrierInval(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset) override;
   void mbarrierArrive(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool release) override;
   void mbarrierWaited(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool acquire) override;
+  void mbarrierLapped(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, uint64_t awaited,
+                      uint64_t completed) override;
   void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) override;
   void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) override;
 
@@ -114,6 +117,20 @@ class HazardChecker final : public machine::Observer {
   void usedUnwaited(const machine::Warp& warp, LaneMask lanes, OperationId load) override;
   void unequalRegisterRequests(const machine::Warp& warp, const machine::Warp& other,
                                const ptx::Instruction* otherRequest) override;
+
+  // --- undefined data (checker_undefined.cpp) -------------------------------------------------------------------------
+  void executing(const machine::Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
+                 const isa::CompiledFunction& function, uint32_t pc) override;
+  void executed(const machine::Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                uint32_t pc) override;
+  LaneMask undefinedLanes(const std::byte* reg) const override;
+  LaneMask storesUndefined(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses,
+                           uint32_t bytes) override;
+  void loadedUndefined(uint32_t rank, const std::byte* reg, LaneMask lanes, uint32_t tensorLane) override;
+  void undefinedInShared(uint32_t rank, uint32_t offset, uint32_t bytes, uint64_t globalAddress) override;
+  void undefinedInTensor(uint32_t rank, uint32_t lane, uint32_t sharedOffset) override;
+  void undefinedInGlobal(uint32_t rank, uint32_t sharedOffset, uint64_t address, uint64_t bytes) override;
+  void undefinedResult(uint32_t rank, uint32_t lane, const UndefinedOperand& operand) override;
 
   void report(HazardKind kind, HazardSeverity severity, HazardAccess first, HazardAccess second, std::string missing,
               std::string question = {});
@@ -235,16 +252,12 @@ class HazardChecker final : public machine::Observer {
   HazardAccess describePoint(const machine::Warp& warp, unsigned lane, const ptx::Instruction* instruction, std::string what) const;
   std::string missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place);
   HazardAccess describe(Access access, const Place& place, bool writes);
+  static std::string describe(const Place& place);
   static bool seesInitialisation(const Mbarrier& barrier, const View& view);
   /// `foreign`: used by the asynchronous proxy or by another CTA.
   void requireInitialised(const Mbarrier& barrier, const View& view, bool foreign, const machine::IssuePoint& user,
                           const char* use);
   Mbarrier* mbarrier(uint32_t rank, uint32_t offset);
-  /// A shift of `columns` left row `lane` as it was.
-  void markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
-  /// Row `lane` now holds what row `lane + 1` held.
-  void moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
-  void reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns);
   void collectGarbage();
   void collectReaderSets();
   /// What the threads of a CTA know together.
@@ -269,7 +282,38 @@ class HazardChecker final : public machine::Observer {
   };
   std::vector<std::vector<Fragment>> fragments_;
   void fragmentsDone(const machine::Warp& warp, const std::vector<OperationId>& operations);
-  std::vector<std::vector<uint64_t>> stale_;  ///< by CTA: 8 words of column bits for each lane
+
+  // Undefined data.
+  struct Origin {
+    HazardAccess access;
+    std::string missing;
+  };
+  /// In a register: in which lanes, and the number of its origin, 0 for an unknown one.
+  struct UndefinedRegister {
+    LaneMask lanes = 0;
+    uint32_t origin = 0;
+  };
+  /// Of the running instruction: undefined data in its sources, its guard, and the memory it reads.
+  struct UndefinedSources {
+    LaneMask sources = 0, guard = 0, memory = 0;
+    uint32_t origin = 0;
+  };
+  template <class Describe>
+  uint32_t originOf(const ptx::Instruction* instruction, uint32_t cause, Describe&& describe);
+  uint32_t originOfShared(uint32_t rank, uint32_t offset) const;
+  void noteUndefinedReads(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes);
+  void readUndefined(LaneMask lanes, uint32_t origin);
+  void setUndefined(const std::byte* reg, LaneMask lanes, LaneMask undefined);
+  LaneMask selected(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
+  LaneMask shuffled(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
+  void reportUndefined(const machine::Warp& warp, LaneMask lanes, const char* what);
+  void reportUndefined(uint32_t origin, HazardAccess user);
+  std::vector<Origin> origins_{1};
+  std::map<std::pair<const ptx::Instruction*, uint32_t>, uint32_t> originNumbers_;  ///< by instruction and cause
+  UndefinedSources current_;
+  std::unordered_map<const std::byte*, UndefinedRegister> undefinedRegisters_;  ///< by place in a frame
+  std::vector<std::map<uint32_t, std::pair<uint32_t, uint32_t>>> sharedOrigins_;  ///< by CTA and first byte: end, origin
+  std::vector<std::vector<uint32_t>> tensorOrigins_;                              ///< by CTA and lane
   std::vector<OperationId> outstanding_;      ///< issued, and perhaps not known to be over in every CTA whose memory they use
   Operation* running_ = nullptr;
   Memo runningMemo_;

@@ -18,23 +18,6 @@ using machine::Warp;
 using tensor::kTmemColumns;
 using tensor::kTmemLanes;
 
-namespace {
-
-constexpr uint32_t kStaleWords = kTmemColumns / 64;
-
-/// Calls action(word, bits) for the words of a row of column bits that [column, column + columns) touches.
-template <class Action>
-void forEachWord(uint32_t column, uint32_t columns, Action&& action) {
-  while (columns != 0) {
-    const uint32_t bit = column % 64, count = std::min(columns, 64 - bit);
-    action(column / 64, (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << bit);
-    column += count;
-    columns -= count;
-  }
-}
-
-}  // namespace
-
 HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, const Subject& later, bool tensor,
                                             bool allocation) {
   const View& view = later.view;
@@ -126,6 +109,7 @@ void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes,
 void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
                                  bool reads, bool writes) {
   if (readerSets_.isCrowded()) collectReaderSets();
+  if (reads) noteUndefinedReads(warp, lanes, addresses, bytes);
   const Semantics& semantics = semanticsOf(warp);
   const uint32_t site = semantics.site;
   const uint32_t clock = clocks_[warpIndex(warp)];
@@ -217,44 +201,10 @@ void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes
     tensor_[rank].visit(size_t{row} * kTmemColumns + column, columns, writes,
                         [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
   }
-  if (role == Role::OperandA) reportStale(rank, lane, lanes, column, columns);
-  if (role == Role::Destination || role == Role::Accumulator)
-    for (uint32_t row = lane; row < lane + lanes; ++row)
-      forEachWord(column, columns, [&](uint32_t word, uint64_t bits) { stale_[rank][row * kStaleWords + word] &= ~bits; });
 }
 
 void HazardChecker::operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) {
   operationTensor(rank, first, lanes, column, columns, true, Role::Shifted);
-  for (uint32_t lane = first; lane + 1 < first + lanes; ++lane) moveStale(rank, lane, column, columns);
-  markStale(rank, first + lanes - 1, column, columns);
-}
-
-void HazardChecker::markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns) {
-  forEachWord(column, columns, [&](uint32_t word, uint64_t bits) { stale_[rank][lane * kStaleWords + word] |= bits; });
-}
-
-void HazardChecker::moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns) {
-  forEachWord(column, columns, [&](uint32_t word, uint64_t bits) {
-    uint64_t& mine = stale_[rank][lane * kStaleWords + word];
-    mine = (mine & ~bits) | (stale_[rank][(lane + 1) * kStaleWords + word] & bits);
-  });
-}
-
-void HazardChecker::reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns) {
-  for (uint32_t row = lane; row < lane + lanes; ++row) {
-    bool stale = false;
-    forEachWord(column, columns,
-                [&](uint32_t word, uint64_t bits) { stale |= (stale_[rank][row * kStaleWords + word] & bits) != 0; });
-    if (!stale) continue;
-    const HazardAccess user =
-        describeIssuer(running_->issuer,
-                       fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}, columns {}..{}) in an enabled lane",
-                                   row, rank, column, column + columns - 1));
-    if (reporter_.seen(HazardKind::UndefinedData, 0, user.ptxLine)) return;
-    return report(HazardKind::UndefinedData, HazardSeverity::Race, {}, user,
-                  "the row was left as it was by a shift of the rows above it: disable its lane in this mma, or refill the row "
-                  "(tcgen05.cp.4x256b) after the shift");
-  }
 }
 
 }  // namespace shiftconv::emulator::hazards

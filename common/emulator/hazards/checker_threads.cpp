@@ -229,6 +229,20 @@ void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machin
     thread.pending = thread.pending ? join_(thread.pending, barrier->completed) : barrier->completed;
 }
 
+/// Unless the thread knows by other ways that the phase is over: then it waits for a later one.
+void HazardChecker::mbarrierLapped(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, uint64_t awaited,
+                                   uint64_t completed) {
+  const Mbarrier* barrier = mbarrier(cta.rank, offset);
+  if (barrier == nullptr || entry(threadOf(warp, lane).view.base->barrier, barrier->slot) > awaited) return;
+  HazardAccess user = describeThread(
+      warp, lane, fmt::format("wait for phase {} of the mbarrier at shared offset {:#x} of CTA rank {}", awaited, offset, cta.rank));
+  if (reporter_.seen(HazardKind::Lapped, 0, user.ptxLine)) return;
+  report(HazardKind::Lapped, HazardSeverity::Race, {}, std::move(user),
+         fmt::format("something that holds back later phases until this thread has seen phase {}: {} phases have completed, and a parity "
+                     "does not tell phase {} from phase {}",
+                     awaited, completed, awaited, awaited + 2));
+}
+
 void HazardChecker::mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) {
   Mbarrier* barrier = mbarrier(rank, offset);
   if (running_ == nullptr || barrier == nullptr) return;

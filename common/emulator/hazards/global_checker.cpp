@@ -19,6 +19,8 @@ using machine::Warp;
 
 void HazardChecker::globalAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
                                  bool reads, bool writes) {
+  if (const LaneMask undefined = current_.sources & lanes; following && writes && !reads && undefined != 0)
+    reportUndefined(warp, undefined, "what is stored to global memory is undefined");
   global_->access(warp, lanes, addresses, bytes, reads, writes);
 }
 

@@ -74,7 +74,9 @@ std::string describe(const Hazard& hazard) {
   };
   const std::string severity = hazard.severity == HazardSeverity::Race ? "" : fmt::format(", {}", toString(hazard.severity));
   std::string text = fmt::format("hazard ({}{}): {}", toString(hazard.kind), severity, side(hazard.second));
-  if (!hazard.first.what.empty()) text += fmt::format("\n  conflicts with the earlier {}", side(hazard.first));
+  if (!hazard.first.what.empty())
+    text += fmt::format("\n  {} {}", hazard.kind == HazardKind::UndefinedData ? "comes from the" : "conflicts with the earlier",
+                        side(hazard.first));
   text += fmt::format("\n  missing: {}", hazard.missing);
   if (!hazard.question.empty()) text += fmt::format("\n  relies on the default answer to question {}", hazard.question);
   if (hazard.count > 1) text += fmt::format("\n  seen {} times between these two instructions", hazard.count);

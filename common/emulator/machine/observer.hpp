@@ -14,6 +14,9 @@
 
 #include "common/emulator/machine/instruction.hpp"
 
+namespace shiftconv::emulator::isa {
+struct CompiledFunction;
+}
 namespace shiftconv::emulator::ptx {
 struct Instruction;
 }
@@ -101,6 +104,10 @@ class Observer {
   virtual void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
   /// `phase` phases are now complete.
   virtual void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
+  /// The thread looks for phase `awaited` of the mbarrier, the one behind the last it has seen complete, of which `completed` have
+  /// completed by now: more than that one.
+  virtual void mbarrierLapped(const Warp& warp, unsigned lane, const Cta& cta, uint32_t offset, uint64_t awaited,
+                              uint64_t completed) = 0;
   /// The last thread of a CTA has exited.
   virtual void ctaExits(uint32_t rank) = 0;
 
@@ -109,6 +116,37 @@ class Observer {
   virtual void usedUnwaited(const Warp& warp, LaneMask lanes, OperationId load) = 0;
   /// setmaxnreg with another count than `otherRequest` in a warp of the same warpgroup.
   virtual void unequalRegisterRequests(const Warp& warp, const Warp& other, const ptx::Instruction* otherRequest) = 0;
+
+  // --- undefined data ------------------------------------------------------------------------------------------
+  // Memories know which of their bytes and cells are undefined: never written, or made of undefined data; Tensor Memory also which
+  // rows a shift left stale. Reading such data is no error. An observer may follow it through registers.
+
+  /// Asks for executing() and executed() around every instruction, of all warps.
+  bool following = false;
+  /// The instruction at `pc` is next for `group`; of these the lanes of `mask` pass its guard.
+  virtual void executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                         uint32_t pc) = 0;
+  virtual void executed(const Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                        uint32_t pc) = 0;
+  /// Lanes in which the register at this place of a frame holds undefined data.
+  virtual LaneMask undefinedLanes(const std::byte* reg) const = 0;
+  /// The running instruction stores to shared memory; the lanes in which what it stores is undefined.
+  virtual LaneMask storesUndefined(const Warp& warp, LaneMask lanes, const LaneAddresses& addresses, uint32_t bytes) = 0;
+  /// A tcgen05.ld has filled a register: in `lanes` with undefined data of its CTA, some of it of Tensor Memory lane `tensorLane`.
+  virtual void loadedUndefined(uint32_t rank, const std::byte* reg, LaneMask lanes, uint32_t tensorLane) = 0;
+  /// The running operation has put undefined data into shared memory; from this global address, or 0.
+  virtual void undefinedInShared(uint32_t rank, uint32_t offset, uint32_t bytes, uint64_t globalAddress) = 0;
+  /// The same into a lane of Tensor Memory, from shared memory.
+  virtual void undefinedInTensor(uint32_t rank, uint32_t lane, uint32_t sharedOffset) = 0;
+  /// The running operation has stored undefined bytes of shared memory to global memory.
+  virtual void undefinedInGlobal(uint32_t rank, uint32_t sharedOffset, uint64_t address, uint64_t bytes) = 0;
+  /// The running mma has multiplied undefined data for a lane of its accumulators, or a row that a shift left `stale`.
+  struct UndefinedOperand {
+    OperandRole role = OperandRole::OperandA;
+    bool stale = false;
+    bool maskable = false;  ///< the kind of mma can disable the lane
+  };
+  virtual void undefinedResult(uint32_t rank, uint32_t lane, const UndefinedOperand& operand) = 0;
 };
 
 /// Makes the observer of a cluster that is about to run; `index`: of the cluster in the grid. Called from any host thread.

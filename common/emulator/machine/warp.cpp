@@ -278,6 +278,7 @@ uint64_t Warp::State::run(uint64_t quantum) {
 
 void Warp::State::execute(uint64_t quantum) {
   AsyncQueue& queue = warp.cta.cluster.queue;
+  Observer* const observer = warp.cta.cluster.observer.get();
   Activation& activation = *current.activation;
   const std::vector<DecodedInstruction>& code = activation.function->code;
   Execution execution{warp, current.lanes, activation.registers};
@@ -298,6 +299,10 @@ void Warp::State::execute(uint64_t quantum) {
     if (instruction.guard != kNoSlot) {
       const LaneMask guard = execution.predicate(instruction.guard);
       mask &= instruction.guardNegated ? ~guard : guard;
+      if (observer != nullptr && observer->following) [[unlikely]] {
+        current.pc = pc;
+        observer->executing(warp, lanes, mask, execution.frame, *activation.function, pc);
+      }
       if (mask == 0) {
         ++pc;
         continue;
@@ -305,12 +310,18 @@ void Warp::State::execute(uint64_t quantum) {
       threadExecuted += countLanes(mask);
     } else {
       threadExecuted += lanesCount;
+      if (observer != nullptr && observer->following) [[unlikely]] {
+        current.pc = pc;
+        observer->executing(warp, lanes, mask, execution.frame, *activation.function, pc);
+      }
     }
     current.pc = pc;
     execution.mask = executing = mask;
     if (!warp.loadingRegisters.empty()) [[unlikely]]
       awaitRegisters(mask, execution.frame, *activation.function, pc);
     instruction.handler(execution, instruction);
+    if (observer != nullptr && observer->following && (taken | departed) == 0) [[unlikely]]
+      observer->executed(warp, mask, execution.frame, *activation.function, pc);
     if (resumed) {
       resumed = timedOut = false;
       token = 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <functional>
 
 #include "common/emulator/error.hpp"
@@ -100,6 +101,13 @@ void loadCells(const TensorMemory& memory, const FragmentDetail& detail, const F
   observeFragment(memory, detail, address, false);
   for (size_t index = 0; index < detail.registers.size(); ++index) {
     auto* lanes = reinterpret_cast<uint32_t*>(frame + detail.registers[index]);
+    machine::LaneMask undefined = 0;
+    uint32_t undefinedLane = 0;
+    const auto requireDefined = [&](uint32_t thread, uint32_t lane, uint32_t column, uint32_t count, uint8_t halves) {
+      if (memory.isDefined(lane, column, count, halves)) return;
+      undefined |= machine::LaneMask{1} << thread;
+      undefinedLane = lane;
+    };
     for (uint32_t thread = 0; thread < kWarpLanes; ++thread) {
       const FragmentCell& cell = detail.cells[index * kWarpLanes + thread];
       const TmemAddress& base = cell.secondHalf ? address.second : address.first;
@@ -107,14 +115,15 @@ void loadCells(const TensorMemory& memory, const FragmentDetail& detail, const F
       if (!detail.packed) {
         const uint32_t column = base.column + cell.column;
         if (memory.written(lane)[column] != kWholeCell) [[unlikely]]
-          memory.requireWritten(lane, column, 1, kWholeCell, detail.name);
+          requireDefined(thread, lane, column, 1, kWholeCell);
         lanes[thread] = memory.cells(lane)[column];
         continue;
       }
       const uint32_t column = base.column + 2u * cell.column;
-      memory.requireWritten(lane, column, 2, kLowHalf, detail.name);
+      requireDefined(thread, lane, column, 2, kLowHalf);
       lanes[thread] = (memory.cells(lane)[column] & 0xffffu) | memory.cells(lane)[column + 1] << 16;
     }
+    memory.observeUndefinedLoad(frame + detail.registers[index], undefined, undefinedLane);
   }
 }
 
@@ -131,21 +140,24 @@ void storeHalf(TensorMemory& memory, uint32_t lane, uint32_t column, uint32_t ha
   written = rule == 1 ? written | kLowHalf : kLowHalf;
 }
 
+/// `undefined`: by register, the lanes whose value is undefined data; empty when none is.
 void storeCells(TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address,
-                const std::vector<uint32_t>& values, const Semantics& semantics) {
+                const std::vector<uint32_t>& values, const std::vector<machine::LaneMask>& undefined, const Semantics& semantics) {
   requireFragment(memory, detail, address);
   observeFragment(memory, detail, address, true);
   for (size_t i = 0; i < values.size(); ++i) {
     const FragmentCell& cell = detail.cells[i];
     const TmemAddress& base = cell.secondHalf ? address.second : address.first;
     const uint32_t lane = base.lane + cell.lane;
-    if (!detail.packed) {
-      memory.store(lane, base.column + cell.column, values[i]);
-      continue;
+    const bool isUndefined = !undefined.empty() && (undefined[i / kWarpLanes] >> i % kWarpLanes & 1) != 0;
+    const uint32_t column = base.column + (detail.packed ? 2u : 1u) * cell.column;
+    if (detail.packed) {
+      storeHalf(memory, lane, column, values[i] & 0xffffu, semantics[Unproven::U9]);
+      storeHalf(memory, lane, column + 1, values[i] >> 16, semantics[Unproven::U9]);
+    } else {
+      memory.store(lane, column, values[i]);
     }
-    const uint32_t column = base.column + 2u * cell.column;
-    storeHalf(memory, lane, column, values[i] & 0xffffu, semantics[Unproven::U9]);
-    storeHalf(memory, lane, column + 1, values[i] >> 16, semantics[Unproven::U9]);
+    if (isUndefined) std::memset(memory.written(lane) + column, kNothing, detail.packed ? 2 : 1);
   }
 }
 
@@ -211,8 +223,11 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
     std::copy_n(execution.lanes<uint32_t>(detail.registers[index]), kWarpLanes,
                 values.begin() + static_cast<ptrdiff_t>(index * kWarpLanes));
   }
-  const auto complete = [&cta, &detail, address, values = std::move(values)] {
-    storeCells(stateOf(cta).memory, detail, address, values, cta.cluster.options.semantics);
+  std::vector<machine::LaneMask> undefined;
+  if (cluster.observer && cluster.observer->following)
+    for (Slot slot : detail.registers) undefined.push_back(cluster.observer->undefinedLanes(execution.frame + slot));
+  const auto complete = [&cta, &detail, address, values = std::move(values), undefined = std::move(undefined)] {
+    storeCells(stateOf(cta).memory, detail, address, values, undefined, cta.cluster.options.semantics);
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemWrite, values.size() * sizeof(uint32_t));
   };
   issueFragment(execution, detail, address, true, complete);

@@ -108,17 +108,4 @@ void TensorMemory::requireCells(uint32_t lane, uint32_t lanes, uint32_t first, u
   }
 }
 
-void TensorMemory::requireWritten(uint32_t lane, uint32_t first, uint32_t count, uint8_t halves, std::string_view who) const {
-  const uint8_t* state = written(lane) + first;
-  uint8_t common = kWholeCell;
-  for (uint32_t i = 0; i < count; ++i) common &= state[i];
-  if ((common & halves) == halves) return;
-  for (uint32_t i = 0; i < count; ++i) {
-    if ((state[i] & halves) == halves) continue;
-    throw EmulatorError(ErrorKind::Uninitialised,
-                        fmt::format("{} reads Tensor Memory lane {}, column {}, {}.", who, lane, first + i,
-                                    state[i] == kNothing ? "which nothing has written" : "of which one half is undefined"));
-  }
-}
-
 }  // namespace shiftconv::emulator::tensor

@@ -72,8 +72,8 @@ void runGlobalToShared(Execution& execution, const DecodedInstruction& instructi
                              const auto from = cluster.global.read(source, size, kGranule);
                              std::memcpy(target.shared.write(destination.offset, size, kGranule), from.bytes, size);
                              for (const auto& [address, bytes] : from.undefined)
-                               target.shared.poison(destination.offset + static_cast<uint32_t>(address - source),
-                                                    static_cast<uint32_t>(bytes));
+                               target.shared.undefine(destination.offset + static_cast<uint32_t>(address - source),
+                                                      static_cast<uint32_t>(bytes), address);
                              if (countRead) cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, size);
                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
                              signalTransactions(target, mbarrier.offset, size);
@@ -113,6 +113,9 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
                              reduction(to, from, size, {.global = false, .bulk = true});
                            else
                              std::memcpy(to, from, size);
+                           source.cta->shared.forEachUndefined(source.offset, size, [&](uint32_t first, uint32_t count) {
+                             target.undefine(destination.offset + (first - source.offset), count);
+                           });
                            cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
                            cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
                            signalTransactions(*destination.cta, mbarrier.offset, size);
@@ -139,10 +142,14 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
         cluster.queue.issue({reduction ? OperationKind::BulkReduceRead : OperationKind::BulkStoreRead, issuer, {}, [=, &cluster] {
                                if (keep == 0xffff) {
                                  std::memcpy(staged->data(), source.cta->shared.read(source.offset, size, kGranule), size);
+                                 source.cta->shared.noteStored(source.offset, size, destination);
                                } else {
                                  source.cta->shared.read(source.offset, 0, kGranule);  // alignment; dropped bytes may be unwritten
-                                 for (uint32_t i = 0; i < size; ++i)
-                                   if (kept(i)) (*staged)[i] = *source.cta->shared.read(source.offset + i, 1, 1);
+                                 for (uint32_t i = 0; i < size; ++i) {
+                                   if (!kept(i)) continue;
+                                   (*staged)[i] = *source.cta->shared.read(source.offset + i, 1, 1);
+                                   source.cta->shared.noteStored(source.offset + i, 1, destination + i);
+                                 }
                                }
                                cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
                                ++cluster.wakeups;

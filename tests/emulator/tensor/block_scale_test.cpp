@@ -25,7 +25,7 @@ struct ScaledCase {
   const oracle::Format* formatA = &oracle::kE4m3;
   const oracle::Format* formatB = &oracle::kE4m3;
   uint32_t blocks = 1, idA = 0, idB = 0;
-  bool isUe8m0 = true, negateA = false;
+  bool isUe8m0 = true, negateA = false, negateB = false;
   uint32_t m = 128, n = 64, ctaGroup = 1;
 };
 
@@ -35,7 +35,8 @@ class Scaled {
     depth_ = test.kind == MmaKind::MXF8F6F4 ? 32 : 64;
     rows_ = test.m / test.ctaGroup;
     const uint32_t word = test.idB << 4 | test.typeA << 7 | test.typeB << 10 | static_cast<uint32_t>(test.negateA) << 13 |
-                          (test.n / 8) << 17 | static_cast<uint32_t>(test.isUe8m0) << 23 | (test.m / 128) << 27 | test.idA << 29;
+                          static_cast<uint32_t>(test.negateB) << 14 | (test.n / 8) << 17 |
+                          static_cast<uint32_t>(test.isUe8m0) << 23 | (test.m / 128) << 27 | test.idA << 29;
     operation.kind = test.kind;
     operation.ctaGroup = test.ctaGroup;
     operation.descriptor = decodeInstructionDescriptor(word, test.kind, test.ctaGroup);
@@ -94,12 +95,13 @@ class Scaled {
       sa.push_back(oracle::decodeScale(scalesA[m * test_.blocks + j], test_.isUe8m0));
       sb.push_back(oracle::decodeScale(scalesB[n * test_.blocks + j], test_.isUe8m0));
     }
-    if (depth_ == 64) return oracle::multiplyAccumulateFourBit(x, y, test_.negateA, sa, sb, old, operation.enableInputD);
+    if (depth_ == 64)
+      return oracle::multiplyAccumulateFourBit(x, y, test_.negateA != test_.negateB, sa, sb, old, operation.enableInputD);
     oracle::Accumulator accumulator;
     accumulator.enabled = operation.enableInputD;
     accumulator.productExponent = sa[0].exponent + sb[0].exponent;
     accumulator.nanScale = sa[0].nan || sb[0].nan;
-    return oracle::multiplyAccumulate(*test_.formatA, x, test_.negateA, *test_.formatB, y, false, old, accumulator);
+    return oracle::multiplyAccumulate(*test_.formatA, x, test_.negateA, *test_.formatB, y, test_.negateB, old, accumulator);
   }
 
   MmaOperation operation;
@@ -166,7 +168,7 @@ class Scaled {
 
 TEST(BlockScale, EightAndSixBitKinds) {
   for (uint32_t id = 0; id < 4; ++id) {
-    Scaled(ScaledCase{.idA = id, .idB = 3 - id, .negateA = id == 2}, 31 + id).runAndCompare();
+    Scaled(ScaledCase{.idA = id, .idB = 3 - id, .negateA = id == 2, .negateB = id == 1}, 31 + id).runAndCompare();
   }
   Scaled(ScaledCase{.typeA = 1, .formatA = &oracle::kE5m2, .n = 40}, 35).runAndCompare();
   Scaled(ScaledCase{.typeA = 3, .typeB = 4, .formatA = &oracle::kE2m3, .formatB = &oracle::kE3m2}, 36).runAndCompare();
@@ -184,7 +186,10 @@ TEST(BlockScale, FourBitKinds) {
   for (const bool isUe8m0 : {false, true}) {
     test.isUe8m0 = isUe8m0;
     test.negateA = isUe8m0;
-    Scaled(test, 45).runAndCompare();
+    for (const bool negateB : {false, true}) {
+      test.negateB = negateB;
+      Scaled(test, 45).runAndCompare();
+    }
   }
 }
 
