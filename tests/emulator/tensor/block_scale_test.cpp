@@ -218,6 +218,20 @@ TEST(BlockScale, WithoutTheOldAccumulator) {
   EXPECT_EQ(machine.counters.mma.at("kind::mxf8f6f4 m128n64k32 a:smem scale_vec::1X"), 1u);
 }
 
+TEST(BlockScale, UndefinedOrStaleFactorsMakeTheirRowOrColumnUndefined) {
+  for (const uint8_t state : {uint8_t{kNothing}, uint8_t{kWholeCell | kStale}}) {
+    Scaled machine({}, 56);
+    machine.memory[0].written(70)[kScaleAColumn + 2] = state;  // row 70 of A, as its own window finds it
+    machine.memory[0].written(3)[kScaleAColumn + 2] = state;   // row 67, in a window that does not use it
+    machine.memory[0].written(96)[kScaleBColumn + 1] = state;  // column 32, for the lanes of the last window
+    machine.run();
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane)
+      for (uint32_t n = 0; n < 64; ++n)
+        EXPECT_EQ(machine.memory[0].isDefined(lane, kDColumn + n, 1, kWholeCell), lane != 70 && (lane < 96 || n != 32))
+            << "lane " << lane << ", column " << n;
+  }
+}
+
 TEST(BlockScale, RefusesBadFactors) {
   const auto refused = [](const char* part, ScaledCase test, auto change) {
     Scaled machine(test, 54);
@@ -235,10 +249,6 @@ TEST(BlockScale, RefusesBadFactors) {
   refused("id 3 of B with 2 factors", four, [](Scaled& s) { s.operation.descriptor.scaleIdB = 3; });
   refused("lane must be 0", {}, [](Scaled& s) { s.operation.scaleA = packAddress({32, kScaleAColumn}); });
   refused("scale factors of B reaches columns 511..512", {}, [](Scaled& s) { s.operation.scaleB = 511; });
-  refused("Scale factors of A of tcgen05.mma reads Tensor Memory lane 70, column 42", {},
-          [](Scaled& s) { s.memory[0].written(70)[kScaleAColumn + 2] = kNothing; });
-  refused("Scale factors of B of tcgen05.mma reads Tensor Memory lane 96, column 49", {},
-          [](Scaled& s) { s.memory[0].written(96)[kScaleBColumn + 1] = kNothing; });
   refused("question U21", {}, [](Scaled& s) {
     s.operation.scaleA |= 0x40000000;
     s.options.semantics.choose(Unproven::U21, 1);

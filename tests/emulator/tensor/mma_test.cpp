@@ -449,11 +449,11 @@ TEST(Mma, AddressesBeyond18BitsAreCounted) {
 // Fast numerics with scale-input-d: the old accumulator is multiplied by 2^-scale, whatever the products are.
 TEST(Mma, FastNumericsScaleTheirInput) {
   Machine machine(kF16Case, {.n = 16}, 63);
+  std::fill(machine.a.begin(), machine.a.end(), 0u);
+  std::fill(machine.b.begin(), machine.b.end(), 0u);
   machine.placeA(Mode::Bytes128);
   machine.placeB(Mode::Bytes128);
   machine.options.numerics = Numerics::Fast;
-  std::fill(machine.a.begin(), machine.a.end(), 0u);
-  machine.placeA(Mode::Bytes128);
   machine.operation.scaleD = 5;
   for (uint32_t lane = 0; lane < 128; ++lane)
     machine.memory.store(lane, kDColumn + lane % 16, std::bit_cast<uint32_t>(96.0f + static_cast<float>(lane)));
