@@ -95,6 +95,7 @@ Observation observe(device::Device& device, const Experiment& experiment) {
   const int capability = device.properties().computeMajor * 10 + device.properties().computeMinor;
   if (std::find(experiment.absentOn.begin(), experiment.absentOn.end(), capability) != experiment.absentOn.end())
     return {experiment.id, {}, false, fmt::format("sm_{}a does not have the instruction", capability)};
+  if (auto* emulated = dynamic_cast<device::EmulatedDevice*>(&device)) emulated->resetCounters();
   const device::Module* module = nullptr;
   const device::Kernel* kernel = nullptr;
   require(device.loadModule(images::probe_kernels(), module));

@@ -439,6 +439,9 @@ std::span<const NonDiscriminating> nonDiscriminating() {
       NonDiscriminating{Unproven::U12, "needs tcgen05.mma.ws, which the emulator refuses, so that no kernel can show its switch"},
       NonDiscriminating{Unproven::U14, "one alternative only, so nothing to tell apart"},
       NonDiscriminating{Unproven::U19, "needs tcgen05.mma.ws, which the emulator refuses, so that no kernel can show its switch"},
+      NonDiscriminating{Unproven::U30, "an order that every run may keep by chance, so that none can prove it"},
+      NonDiscriminating{Unproven::U31, "an order that every run may keep by chance, so that none can prove it"},
+      NonDiscriminating{Unproven::U32, "an order that every run may keep by chance, so that none can prove it"},
   };
   return kQuestions;
 }
