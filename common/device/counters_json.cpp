@@ -49,12 +49,23 @@ Json hazardsJson(const std::vector<emulator::Hazard>& hazards) {
   };
   Json list = Json::array();
   for (const emulator::Hazard& hazard : hazards) {
-    Json entry{{"kind", toString(hazard.kind)}, {"missing", hazard.missing}, {"count", hazard.count}};
+    Json entry{{"kind", toString(hazard.kind)},
+               {"severity", toString(hazard.severity)},
+               {"missing", hazard.missing},
+               {"count", hazard.count}};
+    if (!hazard.question.empty()) entry["question"] = hazard.question;
     if (!hazard.first.what.empty()) entry["first"] = side(hazard.first);
     entry["second"] = side(hazard.second);
     list.push_back(std::move(entry));
   }
   return list;
+}
+
+Json severitiesJson(const emulator::Counters& counters) {
+  Json counts = Json::object();
+  for (const emulator::HazardSeverity severity : emulator::kHazardSeverities)
+    counts[toString(severity)] = counters.hazards[static_cast<size_t>(severity)];
+  return counts;
 }
 
 }  // namespace
@@ -72,6 +83,7 @@ std::string countersJson(const std::vector<KernelCounters>& kernels) {
                     {"host_seconds", kernel.hostSeconds},
                     {"mma", kernel.counters.mma},
                     {"hazards", hazardsJson(kernel.hazards)},
+                    {"hazards_by_severity", severitiesJson(kernel.counters)},
                     {"operations", kernel.counters.operations},
                     {"bytes", bytesJson(kernel.counters)},
                     {"warps", warpsJson(kernel)},

@@ -117,12 +117,13 @@ void EmulatedDevice::checkHazards(const char* name, Stream stream, Address addre
   const emulator::HazardMode mode = options().hazards;
   if (mode == emulator::HazardMode::Off) return;
   const emulator::hazards::StreamPlace place = enqueue(stream);
-  emulator::hazards::Reporter reporter(mode);
+  emulator::hazards::Reporter reporter(mode, options().severities);
   emulator::hazards::checkHostWork(emulator_.shadow(), reporter, name, place, address, bytes, writes);
   const std::lock_guard guard(mutex_);
   for (emulator::Hazard& hazard : reporter.take()) {
     KernelCounters& kernel = counters_[hazard.first.kernel];
     kernel.kernel = hazard.first.kernel;
+    ++kernel.counters.hazards[static_cast<size_t>(hazard.severity)];
     kernel.hazards.push_back(std::move(hazard));
   }
 }

@@ -93,6 +93,14 @@ Status loadSemantics(emulator::Semantics& semantics, std::string_view path) {
   return {};
 }
 
+Status chooseSeverities(emulator::SeveritySet& severities, std::string_view value) {
+  if (severities.parse(value)) return {};
+  return {
+      StatusCode::InvalidArgument,
+      fmt::format("option \"hazards.severity\" is \"{}\"; write one or more of race, formal and unproven, with commas between them",
+                  value)};
+}
+
 }  // namespace
 
 Status setEmulatedOption(emulator::Options& options, std::string_view name, std::string_view value) {
@@ -100,13 +108,14 @@ Status setEmulatedOption(emulator::Options& options, std::string_view name, std:
   if (name == "seed") return parseNumber(name, value, options.seed);
   if (name == "numerics") return choose(kNumerics, name, value, options.numerics);
   if (name == "hazards") return choose(kHazardModes, name, value, options.hazards);
+  if (name == "hazards.severity") return chooseSeverities(options.severities, value);
   if (name == "host_threads") return parseNumber(name, value, options.hostThreads, kMaxHostThreads);
   if (name == "instruction_limit") return parseNumber(name, value, options.instructionLimit);
   if (name == "semantics.file") return loadSemantics(options.semantics, value);
   if (name.starts_with(kSemanticsPrefix)) return chooseAlternative(options.semantics, name, value);
   return {StatusCode::NotFound,
-          fmt::format("there is no option \"{}\"; known are schedule, seed, numerics, hazards, semantics.U<n>, semantics.file, "
-                      "host_threads, instruction_limit",
+          fmt::format("there is no option \"{}\"; known are schedule, seed, numerics, hazards, hazards.severity, semantics.U<n>, "
+                      "semantics.file, host_threads, instruction_limit",
                       name)};
 }
 

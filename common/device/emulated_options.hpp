@@ -13,6 +13,7 @@ namespace shiftconv::device {
 ///   "seed"              decimal
 ///   "numerics"          hardware | fast
 ///   "hazards"           off | warn | error: what to do with races and missing fences
+///   "hazards.severity"  which of them: race,formal,unproven (all, unless set)
 ///   "semantics.U<n>"    number or text of an alternative
 ///   "semantics.file"    path of a JSON object whose member "semantics" holds such choices, as {"U3": 1}
 ///   "host_threads"      decimal, 0..1024

@@ -38,6 +38,7 @@ Counters& Counters::operator+=(const Counters& other) {
   addVector(warpInstructions, other.warpInstructions);
   addVector(threadInstructions, other.threadInstructions);
   for (size_t i = 0; i < unprovenUses.size(); ++i) unprovenUses[i] += other.unprovenUses[i];
+  for (size_t i = 0; i < hazards.size(); ++i) hazards[i] += other.hazards[i];
   ctas += other.ctas;
   return *this;
 }
@@ -69,8 +70,16 @@ std::string formatCounters(const Counters& counters, const std::vector<std::stri
   std::string unproven;
   for (const UnprovenQuestion& question : unprovenQuestions())
     if (const uint64_t uses = counters.unprovenUses[static_cast<size_t>(question.id)])
-      fmt::format_to(std::back_inserter(unproven), "  {:<4} {:>12}  {}\n", question.name, uses, question.question);
+      fmt::format_to(std::back_inserter(unproven), "  {:<4} {:>12}  {}{}\n", question.name, uses, question.question,
+                     question.settledBy.empty() ? "" : " (settled)");
   if (!unproven.empty()) text += "uses of unproven semantics\n" + unproven;
+
+  if (std::any_of(counters.hazards.begin(), counters.hazards.end(), [](uint64_t count) { return count != 0; })) {
+    text += "hazards\n";
+    for (const HazardSeverity severity : kHazardSeverities)
+      fmt::format_to(std::back_inserter(text), "  {:<56} {:>14}\n", toString(severity),
+                     counters.hazards[static_cast<size_t>(severity)]);
+  }
   return text;
 }
 

@@ -27,6 +27,8 @@ struct Counters {
   std::vector<uint64_t> warpInstructions;    ///< by warp index in the CTA
   std::vector<uint64_t> threadInstructions;  ///< by warp index in the CTA: warp instructions times active lanes
   std::array<uint64_t, static_cast<size_t>(Unproven::Count)> unprovenUses{};
+  /// Hazards that were reported, by severity; each pair of instructions once in a launch.
+  std::array<uint64_t, static_cast<size_t>(HazardSeverity::Count)> hazards{};
   uint64_t ctas = 0;
 
   void addBytes(Engine engine, Traffic traffic, uint64_t count) {

@@ -152,7 +152,7 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   checkArguments(*kernel, arguments);
   const ParameterBlock parameters(impl_->memory, *kernel, arguments);
   LaunchReport report;
-  hazards::Reporter reporter(options.hazards);
+  hazards::Reporter reporter(options.hazards, options.severities);
   const Watched watched(*this, reporter, options,
                         {.name = kernel->source->name,
                          .program = module.program_,
@@ -167,7 +167,9 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
   } catch (const EmulatorError& error) {
     throw withHazards(error, reporter.take());
   }
+  reporter.finish();
   report.hazards = reporter.take();
+  for (const Hazard& hazard : report.hazards) ++report.counters.hazards[static_cast<size_t>(hazard.severity)];
   report.hostSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }

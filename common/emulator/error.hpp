@@ -14,7 +14,7 @@ enum class ErrorKind : uint8_t {
   Launch,              ///< launch configuration or arguments do not fit the kernel
   OutOfBounds,         ///< global, shared, local, parameter or Tensor Memory access outside an object
   Misaligned,
-  Uninitialised,    ///< read of shared memory or Tensor Memory that nothing wrote
+  Uninitialised,    ///< an instruction was given what nothing wrote and cannot work with it
   Descriptor,       ///< illegal shared-memory, instruction or tensor-map descriptor
   Synchronisation,  ///< mbarrier, barrier or Tensor Memory allocation protocol broken
   Deadlock,

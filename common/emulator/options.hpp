@@ -58,6 +58,9 @@ enum class Unproven : uint8_t {
   U27,
   U28,
   U29,
+  U30,
+  U31,
+  U32,
   Count,
 };
 
@@ -66,6 +69,7 @@ struct UnprovenQuestion {
   std::string_view name;  ///< "U3"
   std::string_view question;
   std::vector<std::string_view> alternatives;  ///< [0] is the default
+  std::string_view settledBy{};  ///< public evidence for the default; the alternatives remain as switches. Empty: still open
 
   /// The alternative with this number or text; nothing: there is none.
   std::optional<uint8_t> find(std::string_view alternative) const;
@@ -89,6 +93,7 @@ struct Options {
   Numerics numerics = Numerics::Hardware;
   Semantics semantics;
   HazardMode hazards = HazardMode::Off;
+  SeveritySet severities;              ///< of the hazards that are reported
   std::vector<std::string> warpRoles;  ///< `warpRoles[i]` names warp i of a CTA in hazard reports; may be short or empty
   unsigned hostThreads = 0;            ///< 0: one per host core
   uint64_t instructionLimit = 0;       ///< warp instructions per launch; 0: none

@@ -70,6 +70,7 @@ emulator::Options optionsOfEnvironment() {
   applySetting(options, "EMURUN_SCHEDULE", "schedule");
   applySetting(options, "EMURUN_SEED", "seed");
   applySetting(options, "EMURUN_HAZARDS", "hazards");
+  applySetting(options, "EMURUN_SEVERITY", "hazards.severity");
   applySetting(options, "EMURUN_NUMERICS", "numerics");
   applySetting(options, "EMURUN_SEMANTICS_FILE", "semantics.file");
   applySetting(options, "EMURUN_HOST_THREADS", "host_threads");

@@ -53,7 +53,7 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.footer(kFooter);
   app.get_formatter()->column_width(34);
   app.prefix_command();
-  std::string policy, seed, hazards, numerics, semanticsFile, threads, limit;
+  std::string policy, seed, hazards, severity, numerics, semanticsFile, threads, limit;
   std::vector<std::string> semantics;
   unsigned multiprocessors = 0;
   bool counters = false, trace = false;
@@ -61,6 +61,10 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   app.add_option("--seed", seed, "Seed of the random policy (default 1); launch i uses seed + i");
   app.add_option("--hazards", hazards,
                  "Look for races and missing fences: off (default), warn or error (the first one ends a launch)");
+  app.add_option(
+      "--severity", severity,
+      "Which hazards: race (a wrong result is possible), formal (the ISA asks for it, no known target needs it), unproven "
+      "(rests on an open question); default race,formal,unproven");
   app.add_option("--numerics", numerics, "Tensor core arithmetic: hardware (default) or fast");
   app.add_option("--semantics", semantics, "U3=1: an alternative of an unproven behaviour; repeatable; `list` shows them")
       ->expected(1)
@@ -86,6 +90,7 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
     pass("--policy", "EMURUN_SCHEDULE", "schedule", policy);
     pass("--seed", "EMURUN_SEED", "seed", seed);
     pass("--hazards", "EMURUN_HAZARDS", "hazards", hazards);
+    pass("--severity", "EMURUN_SEVERITY", "hazards.severity", severity);
     pass("--numerics", "EMURUN_NUMERICS", "numerics", numerics);
     pass("--semantics-file", "EMURUN_SEMANTICS_FILE", "semantics.file", semanticsFile);
     pass("--threads", "EMURUN_HOST_THREADS", "host_threads", threads);

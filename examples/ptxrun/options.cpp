@@ -120,6 +120,10 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   addChoice<Hazards>(app, "--hazards", options.machine.hazards,
                      {{"off", Hazards::Off}, {"warn", Hazards::Warn}, {"error", Hazards::Error}},
                      "Look for races and missing fences: off (default), warn (report all of them) or error (stop at the first)");
+  app.add_option(
+      "--severity", options.machine.severities,
+      "Which hazards: race (a wrong result is possible), formal (the ISA asks for it, no known target needs it), unproven "
+      "(rests on an open question); default race,formal,unproven");
   app.add_option("--semantics", semantics,
                  "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable; `list` shows them all")
       ->expected(1)

@@ -1,12 +1,18 @@
 // The checker's own memory: shadows that split and become whole again, and reader sets that are forgotten.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
 #include <set>
+#include <vector>
 
+#include "common/emulator/emulator.hpp"
 #include "common/emulator/error.hpp"
+#include "common/emulator/hazards/global_shadow.hpp"
+#include "common/emulator/hazards/operations.hpp"
 #include "common/emulator/hazards/reader_sets.hpp"
 #include "common/emulator/hazards/shadow.hpp"
+#include "common/emulator/tensor/ordering.hpp"
 
 namespace shiftconv::emulator::hazards {
 namespace {
@@ -54,6 +60,93 @@ TEST(Stamps, EndWithAnErrorBeforeTheyOverflowTheirField) {
     EXPECT_EQ(error.kind(), ErrorKind::Limit);
     EXPECT_NE(std::string(error.what()).find("switch hazards off"), std::string::npos) << error.what();
   }
+}
+
+TEST(SiteTable, NumbersInstructionsWhateverTheirLine) {
+  SiteTable sites;
+  std::vector<ptx::Instruction> instructions(3);
+  instructions[1].location.ptxLine = 989382;
+  instructions[2].location.ptxLine = 989383;
+  EXPECT_EQ(sites.of(nullptr), 0u);
+  EXPECT_EQ(sites.lineOf(0), 0u);
+  const uint32_t first = sites.of(&instructions[1]), second = sites.of(&instructions[2]);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(sites.of(&instructions[1]), first);
+  const Access access = Access::byThread(16383, 5, second, true);
+  EXPECT_EQ(sites.at(access.site()), &instructions[2]);
+  EXPECT_EQ(sites.lineOf(access.site()), 989383u);
+}
+
+// mma, cp, cp.4x256b and shift of one thread in random order: the closed form against the closure of the listed pairs.
+TEST(OperationTable, OrdersTheOperationsOfAThreadAsTheListedPairsImply) {
+  using tensor::OperationClass;
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    constexpr size_t kCount = 14;
+    OperationTable table;
+    std::vector<Operation*> operations;
+    std::vector<std::vector<bool>> before(kCount, std::vector<bool>(kCount));
+    const auto classOf = [&](size_t i) { return static_cast<OperationClass>(operations[i]->pairs.kind - 1); };
+    for (size_t i = 0; i < kCount; ++i) {
+      Operation operation;
+      operation.id = i + 1;
+      operation.pairs.kind = static_cast<uint8_t>(1 + random() % 4);
+      operation.pairs.accumulator = random() % 2;
+      operation.pairs.ctas = 1;
+      operation.view.base = operation.view.tensor = std::make_shared<Clock>();
+      operations.push_back(&table.add(std::move(operation)));
+      for (size_t j = i; j-- > 0;) {
+        bool implied =
+            tensor::isOrderedPair(classOf(j), operations[j]->pairs.accumulator, classOf(i), operations[i]->pairs.accumulator);
+        for (size_t k = j + 1; k < i; ++k) implied = implied || (before[j][k] && before[k][i]);
+        before[j][i] = implied;
+      }
+    }
+    for (size_t j = 0; j < kCount; ++j)
+      for (size_t i = j + 1; i < kCount; ++i)
+        ASSERT_EQ(table.isBefore(*operations[j], *operations[i]), before[j][i]) << "round " << round << ": " << j << " and " << i;
+    // What is forgotten does not disturb the rest.
+    const size_t first = random() % kCount;
+    table.collect([&](machine::OperationId id) { return id > first; });
+    for (size_t j = first; j < kCount; ++j)
+      for (size_t i = j + 1; i < kCount; ++i)
+        ASSERT_EQ(table.isBefore(*operations[j], *operations[i]), before[j][i]) << "round " << round << " behind " << first;
+  }
+}
+
+// Many rounds of small buffers and launches leave nothing behind.
+TEST(GlobalShadow, ForgetsFreedMemoryAndLaunchesThatEverythingComesAfter) {
+  Emulator device;
+  const auto module = device.load(
+      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b) {\n.reg .b64 %rd<3>;\n"
+      "ld.param.u64 %rd1, [a];\nst.global.u32 [%rd1], 1;\nld.param.u64 %rd2, [b];\nst.global.u32 [%rd2+80], 1;\nret;\n}\n",
+      "small");
+  StreamOrder order;
+  Options options;
+  options.hazards = HazardMode::Warn;
+  machine::LaunchConfig config;
+  config.block.x = 1;
+  for (int round = 0; round < 60; ++round) {
+    const uint64_t a = device.memory().allocate(100), b = device.memory().allocate(100);
+    const void* arguments[] = {&a, &b};
+    options.place = order.enqueue(7);
+    EXPECT_TRUE(device.launch(*module, "k", config, arguments, options).hazards.empty());
+    order.synchronized(7);
+    device.memory().release(a);
+    device.memory().release(b);
+    EXPECT_LE(device.shadow().launches().size(), 2u) << round;
+  }
+  EXPECT_LE(device.shadow().pages(), 2u);
+  // Launches in a stream that the host does not wait for stay, as others may race with them.
+  for (int round = 0; round < 5; ++round) {
+    const uint64_t a = device.memory().allocate(100);
+    const void* arguments[] = {&a, &a};
+    options.place = order.enqueue(8);
+    device.launch(*module, "k", config, arguments, options);
+  }
+  EXPECT_GE(device.shadow().launches().size(), 5u);
 }
 
 std::set<uint64_t> membersOf(const ReaderSets& sets, uint64_t set) {

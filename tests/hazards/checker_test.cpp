@@ -322,7 +322,7 @@ FREED:
   st.global.u32 [%rd2], %r12;
 )" + release,
                  {{"address_not_awaited", "bar.sync 0;", "", kAnyError, ""},
-                  {"store_not_awaited", "tcgen05.wait::st.sync.aligned;", "", HazardKind::Race, "tcgen05.wait::st"},
+                  {"store_not_awaited", "tcgen05.wait::st.sync.aligned;", "", HazardKind::TensorWait, "tcgen05.wait::st"},
                   {"load_not_awaited", "tcgen05.wait::ld.sync.aligned;", "", HazardKind::PendingRegister, "tcgen05.wait::ld"},
                   {"freed_too_early", "bar.sync 1;", "", kAnyError, ""}}});
   // One warp of a second warpgroup reads what a warp of the first one stored in the same window.

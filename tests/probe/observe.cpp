@@ -67,10 +67,14 @@ std::string difference(const Experiment& experiment, const std::vector<uint32_t>
   return {};
 }
 
-bool isUndefinedRead(const device::Device& device, const Status& status) {
-  const std::string& text = status.message();
-  return device.properties().kind == device::Kind::Emulated &&
-         (text.find("undefined") != std::string::npos || text.find("nothing has written") != std::string::npos);
+/// Only the emulated device can tell.
+bool hasReadUndefined(device::Device& device) {
+  const auto* emulated = dynamic_cast<device::EmulatedDevice*>(&device);
+  if (emulated == nullptr) return false;
+  for (const device::KernelCounters& kernel : emulated->counters())
+    for (const emulator::Hazard& hazard : kernel.hazards)
+      if (hazard.kind == emulator::HazardKind::UndefinedData) return true;
+  return false;
 }
 
 }  // namespace
@@ -83,6 +87,7 @@ bool Observation::isConclusive() const {
 std::unique_ptr<device::EmulatedDevice> makeEmulatedDevice() {
   auto device = std::make_unique<device::EmulatedDevice>();
   require(device->setOption("schedule", "latest"));
+  require(device->setOption("hazards", "warn"));
   return device;
 }
 
@@ -90,6 +95,7 @@ Observation observe(device::Device& device, const Experiment& experiment) {
   const int capability = device.properties().computeMajor * 10 + device.properties().computeMinor;
   if (std::find(experiment.absentOn.begin(), experiment.absentOn.end(), capability) != experiment.absentOn.end())
     return {experiment.id, {}, false, fmt::format("sm_{}a does not have the instruction", capability)};
+  if (auto* emulated = dynamic_cast<device::EmulatedDevice*>(&device)) emulated->resetCounters();
   const device::Module* module = nullptr;
   const device::Kernel* kernel = nullptr;
   require(device.loadModule(images::probe_kernels(), module));
@@ -97,10 +103,10 @@ Observation observe(device::Device& device, const Experiment& experiment) {
     require(device.findKernel(*module, step.pairKernel ? step.pairKernel : experiment.kernel, kernel));
     std::vector<uint32_t> result;
     if (const Status status = perform(device, *kernel, experiment, step, result); !status.ok()) {
-      if (experiment.onUndefinedRead && isUndefinedRead(device, status))
-        return {experiment.id, experiment.onUndefinedRead, true, status.message()};
       return {experiment.id, step.onFault, true, status.message()};
     }
+    if (experiment.onUndefinedRead && hasReadUndefined(device))
+      return {experiment.id, experiment.onUndefinedRead, true, "the data are undefined"};
     const Outcome* seen = nullptr;
     for (const Outcome& outcome : step.outcomes)
       if (!seen && difference(experiment, result, outcome.expected).empty()) seen = &outcome;

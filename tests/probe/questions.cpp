@@ -273,8 +273,8 @@ std::vector<Experiment> movementExperiments() {
        .tensor = onesInHalfPrecision,
        .shared = halfPrecisionOnesThenTwos,
        .compared = kAccumulator,
-       .steps = {{0, kNone, {{productOfQueuedMmas, 1}}, 0}},
-       .unprovable = 1},
+       .steps = {{0, kNone, {{productOfQueuedMmas, 0}}, 1}},
+       .unprovable = 0},
       {Unproven::U8,
        "copy_rows_of_6_bits",
        distinctCells,
@@ -286,7 +286,7 @@ std::vector<Experiment> movementExperiments() {
        distinctCells,
        distinctWords,
        kOperand,
-       {{32, kNone, {{distinctCells, kNextStep}}}, {0, 2, {{distinctCells, kNextStep}}}, {64, 0, {{distinctCells, 1}}}}},
+       {{32, kNone, {{distinctCells, kNextStep}}}, {0, 2, {{distinctCells, kNextStep}}}, {64, 1, {{distinctCells, 0}}}}},
       {Unproven::U11,
        "copy_swizzled_rows",
        distinctCells,
@@ -439,6 +439,9 @@ std::span<const NonDiscriminating> nonDiscriminating() {
       NonDiscriminating{Unproven::U12, "needs tcgen05.mma.ws, which the emulator refuses, so that no kernel can show its switch"},
       NonDiscriminating{Unproven::U14, "one alternative only, so nothing to tell apart"},
       NonDiscriminating{Unproven::U19, "needs tcgen05.mma.ws, which the emulator refuses, so that no kernel can show its switch"},
+      NonDiscriminating{Unproven::U30, "an order that every run may keep by chance, so that none can prove it"},
+      NonDiscriminating{Unproven::U31, "an order that every run may keep by chance, so that none can prove it"},
+      NonDiscriminating{Unproven::U32, "an order that every run may keep by chance, so that none can prove it"},
   };
   return kQuestions;
 }

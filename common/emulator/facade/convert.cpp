@@ -57,8 +57,14 @@ const char* toString(ErrorKind kind) {
 }
 
 Hazard convert(const emulator::Hazard& hazard) {
-  return {emulator::toString(hazard.kind), convert(hazard.first), convert(hazard.second), hazard.missing, hazard.count,
-          emulator::describe(hazard)};
+  return {emulator::toString(hazard.kind),
+          emulator::toString(hazard.severity),
+          convert(hazard.first),
+          convert(hazard.second),
+          hazard.missing,
+          hazard.count,
+          emulator::describe(hazard),
+          hazard.question};
 }
 
 std::vector<Hazard> convert(const std::vector<emulator::Hazard>& hazards) {
@@ -99,6 +105,10 @@ Error convert(const Options& options, emulator::Options& converted) {
   converted.seed = options.seed;
   converted.numerics = options.numerics == Numerics::Hardware ? emulator::Numerics::Hardware : emulator::Numerics::Fast;
   converted.hazards = convert(options.hazards);
+  if (!converted.severities.parse(options.severities))
+    return {ErrorKind::Argument,
+            fmt::format("severities '{}': write one or more of race, formal and unproven, with commas between them",
+                        options.severities)};
   converted.warpRoles = options.warpRoles;
   converted.hostThreads = options.hostThreads;
   converted.instructionLimit = options.instructionLimit;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/emulator/hazards/global_checker.hpp"
+#include "common/emulator/hazards/global_launch.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/tensor/tensor_memory.hpp"
@@ -14,6 +15,7 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter, Glob
     : cluster_(cluster),
       global_(std::make_unique<GlobalChecker>(*this, shadow, launch, index)),
       reporter_(reporter),
+      launch_(launch),
       warpsPerCta_(static_cast<uint32_t>((cluster.config.block.count() + machine::kWarpLanes - 1) / machine::kWarpLanes)) {
   const size_t ctas = cluster.ctas.size();
   const ClockPointer nothing = std::make_shared<Clock>();
@@ -23,21 +25,17 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter, Glob
     threads_[i].view.thread = static_cast<uint32_t>(i);
   }
   clocks_.assign(ctas * warpsPerCta_, 1);
-  loading_.resize(ctas * warpsPerCta_);
+  fragments_.resize(ctas * warpsPerCta_);
   for (const auto& cta : cluster.ctas) {
     shared_.emplace_back(cta->shared.size());
     tensor_.emplace_back(size_t{tensor::kTmemLanes} * tensor::kTmemColumns);
-    stale_.emplace_back(size_t{tensor::kTmemLanes} * (tensor::kTmemColumns / 64));
+    sharedOrigins_.emplace_back();
+    tensorOrigins_.emplace_back(tensor::kTmemLanes);
   }
   operations_.completed = [this](OperationId id, const Completion& completion) { global_->operationCompleted(id, completion); };
 }
 
 HazardChecker::~HazardChecker() = default;
-
-uint32_t HazardChecker::lineOf(const machine::Warp& warp) const {
-  const ptx::Instruction* instruction = warp.currentInstruction();
-  return instruction == nullptr ? 0 : instruction->location.ptxLine;
-}
 
 // --- reports --------------------------------------------------------------------------------------------------------------
 
@@ -73,8 +71,9 @@ const char* toString(Role role) {
 
 }  // namespace
 
-void HazardChecker::report(HazardKind kind, HazardAccess first, HazardAccess second, std::string missing) {
-  reporter_.report({kind, std::move(first), std::move(second), std::move(missing), 1});
+void HazardChecker::report(HazardKind kind, HazardSeverity severity, HazardAccess first, HazardAccess second, std::string missing,
+                           std::string question) {
+  reporter_.report({kind, severity, std::move(first), std::move(second), std::move(missing), 1, std::move(question)});
 }
 
 HazardAccess HazardChecker::describeIssuer(const machine::IssuePoint& issuer, std::string what) const {
@@ -100,12 +99,15 @@ HazardAccess HazardChecker::describeThread(const machine::Warp& warp, unsigned l
   return describePoint(warp, lane, warp.currentInstruction(), std::move(what));
 }
 
+std::string HazardChecker::describe(const Place& place) {
+  if (place.count == 0) return fmt::format("shared memory of CTA rank {}", place.rank);
+  const uint32_t last = place.first + place.count - 1;
+  return place.tensor ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane, place.first, last, place.rank)
+                      : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first, last, place.rank);
+}
+
 HazardAccess HazardChecker::describe(Access access, const Place& place, bool writes) {
-  const std::string bytes = place.count == 0 ? fmt::format("shared memory of CTA rank {}", place.rank)
-                            : place.tensor   ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane,
-                                                           place.first, place.first + place.count - 1, place.rank)
-                                             : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first,
-                                                           place.first + place.count - 1, place.rank);
+  const std::string bytes = describe(place);
   const char* verb = writes ? "write" : "read";
   if (access.kind() == Access::Kind::Operation) {
     const Operation* operation = operations_.find(access.operation());
@@ -115,7 +117,7 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
   const bool whole = access.kind() == Access::Kind::Warp;
   const uint32_t warp = whole ? access.warp() : access.thread() / machine::kWarpLanes;
   const machine::IssuePoint point{warp / warpsPerCta_, warp % warpsPerCta_, whole ? 0 : access.thread() % machine::kWarpLanes,
-                                  machine::instructionAt(cluster_.program.module, access.line())};
+                                  launch_.sites.at(access.site())};
   const bool allocation = place.tensor;
   return describeIssuer(point, allocation ? fmt::format("allocation or deallocation of {}", bytes)
                                           : fmt::format("{} of {}{}", verb, bytes, whole ? " by all lanes" : ""));
@@ -150,6 +152,14 @@ std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const S
   if (verdict == Verdict::TensorFence)
     return "tcgen05.fence::before_thread_sync in the first thread and tcgen05.fence::after_thread_sync in the second one, around "
            "their synchronisation";
+  if (verdict == Verdict::WarpOrder)
+    return fmt::format("tcgen05.wait::{} behind the first one: the PTX ISA orders the ld and st of a warp by nothing else",
+                       operations_.find(earlier.operation())->kind == machine::OperationKind::TensorLoad ? "ld" : "st");
+  if (verdict == Verdict::CopyOrder || verdict == Verdict::MmaOrder) {
+    const machine::OperationKind first = operations_.find(earlier.operation())->kind;
+    return fmt::format("{}: {} and {} are not an ordered pair here, and follow each other because one thread issued both",
+                       proofOfCompletion(first, place.tensor), nameOf(first), nameOf(later.operation->kind));
+  }
   if (earlier.kind() != Access::Kind::Operation) {
     std::string text =
         "nothing orders the two: a barrier, or an mbarrier on which the first thread arrives and for which the second one waits";
@@ -165,19 +175,41 @@ std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const S
   return text;
 }
 
+HazardChecker::Finding HazardChecker::findingOf(Verdict verdict) const {
+  const auto byDefault = [&](Unproven id) { return cluster_.options.semantics[id] == 0; };
+  switch (verdict) {
+    case Verdict::ProxyFence:
+      return {HazardKind::ProxyFence};
+    case Verdict::TensorFence:
+      return {HazardKind::TensorFence, byDefault(Unproven::U32) ? HazardSeverity::Formal : HazardSeverity::Race};
+    case Verdict::WarpOrder:
+      if (byDefault(Unproven::U30)) return {HazardKind::TensorWait, HazardSeverity::Formal};
+      break;
+    case Verdict::CopyOrder:
+      if (byDefault(Unproven::U6)) return {HazardKind::ReliesOn, HazardSeverity::Unproven, "U6"};
+      break;
+    case Verdict::MmaOrder:
+      if (byDefault(Unproven::U31)) return {HazardKind::ReliesOn, HazardSeverity::Unproven, "U31"};
+      break;
+    default:
+      break;
+  }
+  return {};
+}
+
 void HazardChecker::reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
                                    const Place& place) {
-  const HazardKind kind = verdict == Verdict::ProxyFence    ? HazardKind::ProxyFence
-                          : verdict == Verdict::TensorFence ? HazardKind::TensorFence
-                                                            : HazardKind::Race;
+  const Finding finding = findingOf(verdict);
+  if (verdict == Verdict::TensorFence) cluster_.counters.use(Unproven::U32);
+  if (!reporter_.wants(finding.severity)) return;
   const auto lineOfAccess = [&](Access access) {
-    if (access.kind() != Access::Kind::Operation) return access.line();
+    if (access.kind() != Access::Kind::Operation) return launch_.sites.lineOf(access.site());
     const ptx::Instruction* instruction = operations_.find(access.operation())->issuer.instruction;
     return instruction == nullptr ? 0 : instruction->location.ptxLine;
   };
-  if (reporter_.seen(kind, lineOfAccess(earlier), lineOfAccess(later.access))) return;
-  report(kind, describe(earlier, place, earlierWrites), describe(later.access, place, laterWrites),
-         missingOrder(verdict, earlier, later, place));
+  if (reporter_.seen(finding.kind, lineOfAccess(earlier), lineOfAccess(later.access))) return;
+  report(finding.kind, finding.severity, describe(earlier, place, earlierWrites), describe(later.access, place, laterWrites),
+         missingOrder(verdict, earlier, later, place), std::string(finding.question));
 }
 
 }  // namespace shiftconv::emulator::hazards

@@ -14,9 +14,12 @@
 //    behind its initialisation;
 //  - operations that use the memories or mbarriers of a CTA, and accesses to them by its peers, must be over, and some thread of
 //    the CTA must know it, before the CTA exits;
-//  - rows that a shift leaves stale must not be multiplied in an enabled lane.
-// What happened is judged by the synchronisation that was seen, not by the order in which the emulator ran things, so most
-// hazards show under every schedule.
+//  - undefined data must not reach what a launch shows (checker_undefined.cpp). Rows that a shift leaves stale make what is
+//    multiplied with them undefined.
+// What the PTX ISA asks for and shipped programs that are verified on hardware do without is a hazard of severity Formal: the
+// tcgen05 fences, tcgen05.wait between operations of one warp or before a use of a loaded register. What is right only by the
+// default answer to a question of order between tcgen05 operations has severity Unproven. What happened is judged by the
+// synchronisation that was seen, not by the order in which the emulator ran things, so most hazards show under every schedule.
 #pragma once
 
 #include <array>
@@ -70,6 +73,7 @@ class HazardChecker final : public machine::Observer {
   void sharedAccess(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes, bool reads,
                     bool writes) override;
   void columnsChangeHands(const machine::Warp& warp, uint32_t column, uint32_t columns) override;
+  void pairAllocated(const machine::Warp& here, const machine::Warp& there, uint32_t column, uint32_t columns) override;
 
   // --- global memory (global_checker.hpp) -----------------------------------------------------------------------
   void globalAccess(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes, bool reads,
@@ -104,16 +108,32 @@ class HazardChecker final : public machine::Observer {
   void mbarrierInval(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset) override;
   void mbarrierArrive(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool release) override;
   void mbarrierWaited(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, bool acquire) override;
+  void mbarrierLapped(const machine::Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, uint64_t awaited,
+                      uint64_t completed) override;
   void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) override;
   void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) override;
 
-  // --- registers of unfinished tcgen05.ld (checker_registers.cpp) --------------------------------------------------
-  void loading(const machine::Warp& warp, const std::byte* frame, const std::vector<machine::Slot>& slots) override;
-  void checkRegisters(const machine::Warp& warp, LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function,
-                      uint32_t pc) override;
-  void loaded(const machine::Warp& warp) override { loading_[warpIndex(warp)].clear(); }
+  // --- registers (checker_registers.cpp) ------------------------------------------------------------------------------
+  void usedUnwaited(const machine::Warp& warp, LaneMask lanes, OperationId load) override;
+  void unequalRegisterRequests(const machine::Warp& warp, const machine::Warp& other,
+                               const ptx::Instruction* otherRequest) override;
 
-  void report(HazardKind kind, HazardAccess first, HazardAccess second, std::string missing);
+  // --- undefined data (checker_undefined.cpp) -------------------------------------------------------------------------
+  void executing(const machine::Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
+                 const isa::CompiledFunction& function, uint32_t pc) override;
+  void executed(const machine::Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                uint32_t pc) override;
+  LaneMask undefinedLanes(const std::byte* reg) const override;
+  LaneMask storesUndefined(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses,
+                           uint32_t bytes) override;
+  void loadedUndefined(uint32_t rank, const std::byte* reg, LaneMask lanes, uint32_t tensorLane) override;
+  void undefinedInShared(uint32_t rank, uint32_t offset, uint32_t bytes, uint64_t globalAddress) override;
+  void undefinedInTensor(uint32_t rank, uint32_t lane, uint32_t sharedOffset) override;
+  void undefinedInGlobal(uint32_t rank, uint32_t sharedOffset, uint64_t address, uint64_t bytes) override;
+  void undefinedResult(uint32_t rank, uint32_t lane, const UndefinedOperand& operand) override;
+
+  void report(HazardKind kind, HazardSeverity severity, HazardAccess first, HazardAccess second, std::string missing,
+              std::string question = {});
   HazardAccess describeThread(const machine::Warp& warp, unsigned lane, std::string what) const;
   HazardAccess describeIssuer(const machine::IssuePoint& issuer, std::string what) const;
 
@@ -123,6 +143,8 @@ class HazardChecker final : public machine::Observer {
     View view;
     ClockPointer pending;          ///< seen through relaxed reads; counts from the next fence on
     ClockPointer fenced;           ///< what relaxed writes publish: the state at the last fence
+    ClockPointer clusterFenced;    ///< the same, of fences whose scope is at least the cluster
+    uint32_t initsFenced = 0;      ///< stamp at the last fence.mbarrier_init, which publishes mbarrier.init and nothing else
     ForeignPointer widelyPending;  ///< as pending, of other clusters
     ForeignPointer lastAcquired;   ///< of other clusters
     ClockPointer widelyFenced;     ///< as fenced, at .gpu or .sys scope
@@ -177,10 +199,26 @@ class HazardChecker final : public machine::Observer {
   struct Memo {
     uint64_t writer = 0, readers = 0, readersBefore = 0, readersAfter = 0;
   };
-  enum class Verdict : uint8_t { Ordered, Race, ProxyFence, TensorFence };
+  enum class Verdict : uint8_t {
+    Ordered,
+    Race,
+    ProxyFence,
+    TensorFence,
+    WarpOrder,  ///< tcgen05.ld and .st, in the order of issue of their warp (question U30)
+    CopyOrder,  ///< tcgen05 operations of one thread, in the order of issue (question U6)
+    MmaOrder,   ///< the same of two mma (question U31)
+  };
+  /// How a verdict is reported.
+  struct Finding {
+    HazardKind kind = HazardKind::Race;
+    HazardSeverity severity = HazardSeverity::Race;
+    std::string_view question{};
+  };
   struct Semantics {
     bool strong = false, acquire = false, release = false;
-    bool wide = true;  ///< scope .gpu or .sys
+    bool wide = true;     ///< scope .gpu or .sys
+    bool narrow = false;  ///< scope .cta
+    uint32_t site = 0;
   };
 
   uint32_t threadIndex(uint32_t rank, uint32_t warp, unsigned lane) const {
@@ -191,31 +229,35 @@ class HazardChecker final : public machine::Observer {
   void advance(const machine::Warp& warp);
   Thread& threadOf(const machine::Warp& warp, unsigned lane);
   View viewOf(const machine::Warp& warp, unsigned lane);
-  uint32_t lineOf(const machine::Warp& warp) const;
-  Semantics semanticsOf(const machine::Warp& warp);
+  uint32_t siteOf(const machine::Warp& warp) { return semanticsOf(warp).site; }
+  const Semantics& semanticsOf(const machine::Warp& warp);
+  const Semantics& semanticsOf(const ptx::Instruction* instruction);
+  /// What a relaxed arrive publishes: what fences before it covered.
+  void publishFenced(Gathering& gathering, const Thread& thread, bool inCluster) const;
   void publish(Gathering& gathering, uint32_t thread);
+  void noteInitsFenced(uint32_t thread);
   ClockPointer publishedBy(uint32_t thread);
   void acquire(Thread& thread, const ClockPointer& clock);
   void synchronises(const machine::Warp& warp, unsigned lane, uint64_t address, const Semantics& semantics, bool reads,
                     bool writes);
 
-  Verdict order(Access earlier, bool earlierWrites, const Subject& later, bool tensor);
+  /// `tensor`: both are operations that use Tensor Memory; `allocation`: it is memory that threads only allocate and free.
+  Verdict order(Access earlier, bool earlierWrites, const Subject& later, bool tensor, bool allocation = false);
+  Verdict orderByMachine(const Operation& earlier, const Subject& later);
+  Finding findingOf(Verdict verdict) const;
+  void claimColumns(uint32_t rank, View view, uint32_t site, uint32_t column, uint32_t columns);
   void touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo);
   void reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
                       const Place& place);
   HazardAccess describePoint(const machine::Warp& warp, unsigned lane, const ptx::Instruction* instruction, std::string what) const;
   std::string missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place);
   HazardAccess describe(Access access, const Place& place, bool writes);
+  static std::string describe(const Place& place);
   static bool seesInitialisation(const Mbarrier& barrier, const View& view);
   /// `foreign`: used by the asynchronous proxy or by another CTA.
   void requireInitialised(const Mbarrier& barrier, const View& view, bool foreign, const machine::IssuePoint& user,
                           const char* use);
   Mbarrier* mbarrier(uint32_t rank, uint32_t offset);
-  /// A shift of `columns` left row `lane` as it was.
-  void markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
-  /// Row `lane` now holds what row `lane + 1` held.
-  void moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns);
-  void reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns);
   void collectGarbage();
   void collectReaderSets();
   /// What the threads of a CTA know together.
@@ -225,6 +267,7 @@ class HazardChecker final : public machine::Observer {
   machine::Cluster& cluster_;
   std::unique_ptr<GlobalChecker> global_;
   Reporter& reporter_;
+  LaunchRecord& launch_;
   const uint32_t warpsPerCta_;
   std::vector<Thread> threads_;
   std::vector<uint32_t> clocks_;  ///< by warp
@@ -232,9 +275,45 @@ class HazardChecker final : public machine::Observer {
   ReaderSets readerSets_;
   std::vector<Shadow<4>> shared_;  ///< by CTA
   std::vector<Shadow<8>> tensor_;  ///< by CTA
-  /// By warp: undefined registers, and the load that will define them.
-  std::vector<std::unordered_map<const std::byte*, const ptx::Instruction*>> loading_;
-  std::vector<std::vector<uint64_t>> stale_;  ///< by CTA: 8 words of column bits for each lane
+  /// By warp: tcgen05.ld and .st that it has not waited for, oldest first.
+  struct Fragment {
+    OperationId id;
+    bool shown = false;  ///< by something younger, as the machine keeps their order
+  };
+  std::vector<std::vector<Fragment>> fragments_;
+  void fragmentsDone(const machine::Warp& warp, const std::vector<OperationId>& operations);
+
+  // Undefined data.
+  struct Origin {
+    HazardAccess access;
+    std::string missing;
+  };
+  /// In a register: in which lanes, and the number of its origin, 0 for an unknown one.
+  struct UndefinedRegister {
+    LaneMask lanes = 0;
+    uint32_t origin = 0;
+  };
+  /// Of the running instruction: undefined data in its sources, its guard, and the memory it reads.
+  struct UndefinedSources {
+    LaneMask sources = 0, guard = 0, memory = 0;
+    uint32_t origin = 0;
+  };
+  template <class Describe>
+  uint32_t originOf(const ptx::Instruction* instruction, uint32_t cause, Describe&& describe);
+  uint32_t originOfShared(uint32_t rank, uint32_t offset) const;
+  void noteUndefinedReads(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes);
+  void readUndefined(LaneMask lanes, uint32_t origin);
+  void setUndefined(const std::byte* reg, LaneMask lanes, LaneMask undefined);
+  LaneMask selected(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
+  LaneMask shuffled(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
+  void reportUndefined(const machine::Warp& warp, LaneMask lanes, const char* what);
+  void reportUndefined(uint32_t origin, HazardAccess user);
+  std::vector<Origin> origins_{1};
+  std::map<std::pair<const ptx::Instruction*, uint32_t>, uint32_t> originNumbers_;  ///< by instruction and cause
+  UndefinedSources current_;
+  std::unordered_map<const std::byte*, UndefinedRegister> undefinedRegisters_;  ///< by place in a frame
+  std::vector<std::map<uint32_t, std::pair<uint32_t, uint32_t>>> sharedOrigins_;  ///< by CTA and first byte: end, origin
+  std::vector<std::vector<uint32_t>> tensorOrigins_;                              ///< by CTA and lane
   std::vector<OperationId> outstanding_;      ///< issued, and perhaps not known to be over in every CTA whose memory they use
   Operation* running_ = nullptr;
   Memo runningMemo_;

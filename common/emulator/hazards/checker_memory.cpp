@@ -6,6 +6,7 @@
 #include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/tensor/ordering.hpp"
 #include "common/emulator/tensor/tensor_memory.hpp"
 
 namespace shiftconv::emulator::hazards {
@@ -17,24 +18,8 @@ using machine::Warp;
 using tensor::kTmemColumns;
 using tensor::kTmemLanes;
 
-namespace {
-
-constexpr uint32_t kStaleWords = kTmemColumns / 64;
-
-/// Calls action(word, bits) for the words of a row of column bits that [column, column + columns) touches.
-template <class Action>
-void forEachWord(uint32_t column, uint32_t columns, Action&& action) {
-  while (columns != 0) {
-    const uint32_t bit = column % 64, count = std::min(columns, 64 - bit);
-    action(column / 64, (count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << bit);
-    column += count;
-    columns -= count;
-  }
-}
-
-}  // namespace
-
-HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, const Subject& later, bool tensor) {
+HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, const Subject& later, bool tensor,
+                                            bool allocation) {
   const View& view = later.view;
   switch (earlier.kind()) {
     case Access::Kind::None:
@@ -42,7 +27,9 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
     case Access::Kind::Thread: {
       if (earlier.strong() && later.access.strong()) return Verdict::Ordered;
       const bool own = earlier.thread() == view.thread;
-      if (own ? earlier.clock() > view.clock : entry(view.base->generic, earlier.thread()) < earlier.clock()) return Verdict::Race;
+      uint32_t known = own ? view.clock : entry(view.base->generic, earlier.thread());
+      if (allocation && !own) known = std::max(known, entry(view.base->setUp, earlier.thread()));
+      if (known < earlier.clock()) return Verdict::Race;
       if (!earlierWrites || !later.asyncProxy || tensor) return Verdict::Ordered;
       const uint32_t published = own ? view.proxied : entry(view.base->proxied, earlier.thread());
       return published >= earlier.clock() ? Verdict::Ordered : Verdict::ProxyFence;
@@ -65,16 +52,36 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
             !operation->genericProxy || !earlierWrites || !later.asyncProxy || OperationTable::isPublishedCopy(*operation, view);
         return published ? Verdict::Ordered : Verdict::ProxyFence;
       }
-      return tensor && operations_.isKnown(*operation, view, false) ? Verdict::TensorFence : Verdict::Race;
+      return tensor ? orderByMachine(*operation, later) : Verdict::Race;
     }
   }
   return Verdict::Ordered;
 }
 
+/// Of accesses to Tensor Memory that the PTX ISA leaves unordered.
+HazardChecker::Verdict HazardChecker::orderByMachine(const Operation& earlier, const Subject& later) {
+  if (later.operation != nullptr) {
+    const Operation& second = *later.operation;
+    if (isFragment(earlier) && isFragment(second) && earlier.issuer.ctaRank == second.issuer.ctaRank &&
+        earlier.issuer.warp == second.issuer.warp)
+      return Verdict::WarpOrder;
+    if (operations_.isBefore(earlier, second, Rules::Machine)) return Verdict::TensorFence;
+    if (earlier.pairs.kind != 0 && second.pairs.kind != 0 && earlier.view.thread == second.view.thread && earlier.id < second.id) {
+      const auto isMma = [](const Operation& operation) {
+        return static_cast<tensor::OperationClass>(operation.pairs.kind - 1) == tensor::OperationClass::Mma;
+      };
+      if (!isMma(earlier) || !isMma(second)) return Verdict::CopyOrder;
+      if (!earlier.pairs.shiftsOperand && !second.pairs.shiftsOperand) return Verdict::MmaOrder;
+    }
+  }
+  if (!operations_.isKnown(earlier, later.view, true, Rules::Machine)) return Verdict::Race;
+  return operations_.isKnown(earlier, later.view, false) ? Verdict::TensorFence : Verdict::WarpOrder;
+}
+
 void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo) {
   const bool tensor = place.tensor && subject.operation != nullptr;  // threads only allocate and free, which is synchronous
   if (cell.writer != memo.writer) {
-    const Verdict verdict = order(Access(cell.writer), true, subject, tensor);
+    const Verdict verdict = order(Access(cell.writer), true, subject, tensor, place.tensor);
     if (verdict != Verdict::Ordered) reportConflict(verdict, Access(cell.writer), true, subject, writes, place);
     memo.writer = cell.writer;
   }
@@ -102,8 +109,9 @@ void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes,
 void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
                                  bool reads, bool writes) {
   if (readerSets_.isCrowded()) collectReaderSets();
-  const Semantics semantics = semanticsOf(warp);
-  const uint32_t line = lineOf(warp);
+  if (reads) noteUndefinedReads(warp, lanes, addresses, bytes);
+  const Semantics& semantics = semanticsOf(warp);
+  const uint32_t site = semantics.site;
   const uint32_t clock = clocks_[warpIndex(warp)];
   const auto rankOf = [](uint64_t address) { return static_cast<uint32_t>(address) >> machine::kSharedRankShift; };
   const auto placeOf = [&](uint64_t address) {
@@ -120,7 +128,7 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
     // One entry for all lanes, after every lane was checked against the last write.
     const Place place = placeOf(first);
     Shadow<4>& shadow = shared_[place.rank];
-    const Access access = Access::byWarp(warpIndex(warp), clock, line, semantics.strong);
+    const Access access = Access::byWarp(warpIndex(warp), clock, site, semantics.strong);
     for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
       const Subject subject{threadOf(warp, lane).view, nullptr, access};
       if (lane + 1 == kWarpLanes) {
@@ -139,22 +147,38 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
     Thread& thread = threadOf(warp, lane);
     const Place place = placeOf(addresses[lane]);
     if (semantics.strong) synchronises(warp, lane, machine::kSharedWindow + addresses[lane], semantics, reads, writes);
-    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, line, semantics.strong)};
+    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, site, semantics.strong)};
     Memo memo;
     shared_[place.rank].visit(place.first, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
   });
 }
 
+/// The pair's warps have met: either knows of the other's allocation, and of nothing else.
+void HazardChecker::pairAllocated(const Warp& here, const Warp& there, uint32_t column, uint32_t columns) {
+  auto both = std::make_shared<Clock>();
+  for (const Warp* warp : {&here, &there}) {
+    const View view = viewOf(*warp, 0);
+    raise(both->setUp, view.thread, view.clock);
+    claimColumns(warp->cta.rank, view, siteOf(here), column, columns);
+  }
+  const ClockPointer met = std::move(both);
+  for (const Warp* warp : {&here, &there})
+    forEachLane(warp->existing() & ~warp->exited(), [&](unsigned lane) { acquire(threadOf(*warp, lane), met); });
+}
+
 /// Both end whatever the columns were used for; they are synchronous, so ordinary ordering is enough.
 void HazardChecker::columnsChangeHands(const Warp& warp, uint32_t column, uint32_t columns) {
-  View view = viewOf(warp, 0);
+  claimColumns(warp.cta.rank, viewOf(warp, 0), siteOf(warp), column, columns);
+}
+
+void HazardChecker::claimColumns(uint32_t rank, View view, uint32_t site, uint32_t column, uint32_t columns) {
   view.collective = true;
-  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, lineOf(warp), false)};
+  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, site, false)};
   Memo memo;
   for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
-    const Place place{true, warp.cta.rank, lane, column, columns};
-    tensor_[warp.cta.rank].visit(size_t{lane} * kTmemColumns + column, columns, true,
-                                 [&](ShadowCell& cell) { touch(cell, subject, true, place, memo); });
+    const Place place{true, rank, lane, column, columns};
+    tensor_[rank].visit(size_t{lane} * kTmemColumns + column, columns, true,
+                        [&](ShadowCell& cell) { touch(cell, subject, true, place, memo); });
   }
 }
 
@@ -177,44 +201,10 @@ void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes
     tensor_[rank].visit(size_t{row} * kTmemColumns + column, columns, writes,
                         [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
   }
-  if (role == Role::OperandA) reportStale(rank, lane, lanes, column, columns);
-  if (role == Role::Destination || role == Role::Accumulator)
-    for (uint32_t row = lane; row < lane + lanes; ++row)
-      forEachWord(column, columns, [&](uint32_t word, uint64_t bits) { stale_[rank][row * kStaleWords + word] &= ~bits; });
 }
 
 void HazardChecker::operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) {
   operationTensor(rank, first, lanes, column, columns, true, Role::Shifted);
-  for (uint32_t lane = first; lane + 1 < first + lanes; ++lane) moveStale(rank, lane, column, columns);
-  markStale(rank, first + lanes - 1, column, columns);
-}
-
-void HazardChecker::markStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns) {
-  forEachWord(column, columns, [&](uint32_t word, uint64_t bits) { stale_[rank][lane * kStaleWords + word] |= bits; });
-}
-
-void HazardChecker::moveStale(uint32_t rank, uint32_t lane, uint32_t column, uint32_t columns) {
-  forEachWord(column, columns, [&](uint32_t word, uint64_t bits) {
-    uint64_t& mine = stale_[rank][lane * kStaleWords + word];
-    mine = (mine & ~bits) | (stale_[rank][(lane + 1) * kStaleWords + word] & bits);
-  });
-}
-
-void HazardChecker::reportStale(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns) {
-  for (uint32_t row = lane; row < lane + lanes; ++row) {
-    bool stale = false;
-    forEachWord(column, columns,
-                [&](uint32_t word, uint64_t bits) { stale |= (stale_[rank][row * kStaleWords + word] & bits) != 0; });
-    if (!stale) continue;
-    const HazardAccess user =
-        describeIssuer(running_->issuer,
-                       fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}, columns {}..{}) in an enabled lane",
-                                   row, rank, column, column + columns - 1));
-    if (reporter_.seen(HazardKind::UndefinedData, 0, user.ptxLine)) return;
-    return report(HazardKind::UndefinedData, {}, user,
-                  "the row was left as it was by a shift of the rows above it: disable its lane in this mma, or refill the row "
-                  "(tcgen05.cp.4x256b) after the shift");
-  }
 }
 
 }  // namespace shiftconv::emulator::hazards

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/machine/cluster.hpp"
@@ -36,7 +37,9 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
     operation.laneViews.resize(kWarpLanes);
     forEachLane(issued.lanes, [&](unsigned lane) { operation.laneViews[lane] = viewOf(warp, lane); });
   }
-  if (issued.kind == OperationKind::TensorLoad || issued.kind == OperationKind::TensorStore) {
+  if (isFragment(operation)) {
+    operation.before.clear();  // the order that the machine keeps among those of a warp is a question (U30)
+    fragments_[warpIndex(warp)].push_back({id});
     // All lanes take part: what counts is what all of them have acquired.
     operation.view.collective = true;
     forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
@@ -68,7 +71,22 @@ void HazardChecker::begin(OperationId id) {
 void HazardChecker::end() { running_ = nullptr; }
 
 void HazardChecker::waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) {
-  for (OperationId id : operations) operations_.complete(id, {Completion::Kind::Warp, warpIndex(warp), clocks_[warpIndex(warp)]});
+  if (!operations.empty()) fragmentsDone(warp, operations);
+}
+
+/// These are over, and so are the older ones of the warp as far as the machine keeps their order.
+void HazardChecker::fragmentsDone(const Warp& warp, const std::vector<OperationId>& operations) {
+  const uint32_t index = warpIndex(warp);
+  const OperationId newest = *std::max_element(operations.begin(), operations.end());
+  std::vector<Fragment>& fragments = fragments_[index];
+  std::erase_if(fragments, [&](const Fragment& fragment) {
+    return std::find(operations.begin(), operations.end(), fragment.id) != operations.end();
+  });
+  for (OperationId id : operations) operations_.complete(id, {Completion::Kind::Warp, index, clocks_[index]});
+  for (Fragment& fragment : fragments) {
+    if (fragment.id > newest || std::exchange(fragment.shown, true)) continue;
+    operations_.complete(fragment.id, {Completion::Kind::Warp, index, clocks_[index], true});
+  }
 }
 
 void HazardChecker::addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) {
@@ -117,13 +135,18 @@ View HazardChecker::knowledgeOf(uint32_t rank) const {
 /// What the memories and mbarriers of a CTA are used for must be over, and some thread of it must know it, before it exits.
 void HazardChecker::ctaExits(uint32_t rank) {
   const View view = knowledgeOf(rank);
-  const auto reportOnce = [&](const HazardAccess& access, const std::string& missing) {
-    if (!reporter_.seen(HazardKind::Outlives, 0, access.ptxLine)) report(HazardKind::Outlives, {}, access, missing);
+  const auto reportOnce = [&](HazardSeverity severity, const HazardAccess& access, const std::string& missing) {
+    if (!reporter_.seen(HazardKind::Outlives, 0, access.ptxLine)) report(HazardKind::Outlives, severity, {}, access, missing);
+  };
+  // Of its own operations only those that write can do harm: memory is not given away under a read or a signal of its own CTA.
+  const auto severityOf = [&](const machine::IssuePoint& issuer, bool writes) {
+    return issuer.ctaRank == rank && !writes ? HazardSeverity::Formal : HazardSeverity::Race;
   };
   for (OperationId id : outstanding_) {
     const Operation* operation = operations_.find(id);
     if (operation == nullptr || (operation->ctas >> rank & 1) == 0 || operations_.isKnown(*operation, view, false)) continue;
     reportOnce(
+        severityOf(operation->issuer, machine::traitsOf(operation->kind).proof != machine::CompletionProof::BulkGroupRead),
         describeIssuer(operation->issuer,
                        fmt::format("{} that no thread of CTA rank {} has waited for", nameOf(operation->kind), rank)),
         fmt::format("{}, before the CTA exits and its memories and mbarriers are gone", proofOfCompletion(operation->kind, false)));
@@ -132,14 +155,16 @@ void HazardChecker::ctaExits(uint32_t rank) {
     if (place.first != rank) continue;
     const uint32_t known = entry(view.base->barrier, barrier.slot);
     if (known < barrier.signalled)
-      reportOnce(describeIssuer(barrier.signaller,
+      reportOnce(severityOf(barrier.signaller, false),
+                 describeIssuer(barrier.signaller,
                                 fmt::format("signal to the mbarrier at shared offset {:#x} of CTA rank {}, whose phase no "
                                             "thread there has waited for",
                                             place.second, rank)),
                  "a wait for that phase before the CTA exits: the signal may arrive when its mbarrier is gone");
     for (const auto& [thread, arrival] : barrier.remoteArrivals) {
       if (known > arrival.phase || entry(view.base->generic, thread) >= arrival.clock) continue;
-      reportOnce(describeIssuer(arrival.point,
+      reportOnce(HazardSeverity::Race,
+                 describeIssuer(arrival.point,
                                 fmt::format("arrival at the mbarrier at shared offset {:#x} of CTA rank {} from another CTA",
                                             place.second, rank)),
                  fmt::format("a cluster barrier, or a wait of CTA rank {} for that phase, before it exits", rank));
@@ -161,7 +186,7 @@ void HazardChecker::requirePeersDone(uint32_t rank, const View& view) {
     const HazardAccess user = describe(access, place, writes);
     if (reporter_.seen(HazardKind::Outlives, 0, user.ptxLine)) return;
     report(
-        HazardKind::Outlives, {}, user,
+        HazardKind::Outlives, HazardSeverity::Race, {}, user,
         fmt::format("a cluster barrier, or an mbarrier of CTA rank {}, behind the access: that CTA may have exited by then", rank));
   };
   shared_[rank].forEach([&](const ShadowCell& cell) {

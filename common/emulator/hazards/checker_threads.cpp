@@ -6,6 +6,7 @@
 
 #include "common/emulator/hazards/checker.hpp"
 #include "common/emulator/hazards/global_checker.hpp"
+#include "common/emulator/hazards/global_launch.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -52,11 +53,16 @@ ClockPointer HazardChecker::publishedBy(uint32_t thread) {
   return std::make_shared<Clock>(std::move(gathering.clock));
 }
 
+void HazardChecker::publishFenced(Gathering& gathering, const Thread& thread, bool inCluster) const {
+  if (const ClockPointer& fenced = inCluster ? thread.clusterFenced : thread.fenced) gathering.join(fenced);
+  if (thread.initsFenced != 0) raise(gathering.clock.setUp, thread.view.thread, thread.initsFenced);
+}
+
 void HazardChecker::acquire(Thread& thread, const ClockPointer& clock) { thread.view.base = join_(thread.view.base, clock); }
 
 void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
   const uint32_t clock = clocks_[warpIndex(warp)];
-  const bool wide = semanticsOf(warp).wide;
+  const Semantics& semantics = semanticsOf(warp);
   forEachLane(lanes, [&](unsigned lane) {
     Thread& thread = threadOf(warp, lane);
     const uint32_t index = thread.view.thread;
@@ -70,10 +76,11 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
           proxied_ = std::move(published);
         }
         thread.view.base = proxied_;
-        [[fallthrough]];
+        noteInitsFenced(index);
+        break;
       case FenceKind::MbarrierInit:
-        for (auto& [place, barrier] : mbarriers_)
-          if (barrier.initThread == index) barrier.fenced = true;
+        thread.initsFenced = clock;
+        noteInitsFenced(index);
         break;
       case FenceKind::MapRelease: {
         thread.view.mapped = clock;
@@ -84,9 +91,10 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
       }
       case FenceKind::Memory:
         if (thread.pending) acquire(thread, std::exchange(thread.pending, nullptr));
-        if (wide) global_->acquirePending(thread);
+        if (semantics.wide) global_->acquirePending(thread);
         thread.fenced = publishedBy(index);
-        if (wide) thread.widelyFenced = thread.fenced;
+        if (!semantics.narrow) thread.clusterFenced = thread.fenced;
+        if (semantics.wide) thread.widelyFenced = thread.fenced;
         break;
       case FenceKind::TensorBefore:
         thread.tensorReleased = clock;
@@ -97,6 +105,11 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
     }
   });
   if (kind != FenceKind::TensorAfter) advance(warp);
+}
+
+void HazardChecker::noteInitsFenced(uint32_t thread) {
+  for (auto& [place, barrier] : mbarriers_)
+    if (barrier.initThread == thread) barrier.fenced = true;
 }
 
 void HazardChecker::warpSync(const Warp& warp, LaneMask lanes) {
@@ -116,10 +129,15 @@ constexpr uint64_t kRememberedRounds = 64;
 }  // namespace
 
 void HazardChecker::barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id, bool release) {
-  if (!release) return;
   Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : warp.cta.rank, id}];
-  forEachLane(lanes, [&](unsigned lane) { publish(rounds.gathering, threadIndex(warp.cta.rank, warp.index, lane)); });
-  advance(warp);
+  forEachLane(lanes, [&](unsigned lane) {
+    const uint32_t thread = threadIndex(warp.cta.rank, warp.index, lane);
+    if (release)
+      publish(rounds.gathering, thread);
+    else
+      publishFenced(rounds.gathering, threads_[thread], true);
+  });
+  if (release) advance(warp);
 }
 
 void HazardChecker::barrierComplete(uint32_t rank, uint32_t id, uint64_t round) {
@@ -166,7 +184,7 @@ void HazardChecker::mbarrierInval(const Warp& warp, unsigned lane, const machine
 
 bool HazardChecker::seesInitialisation(const Mbarrier& barrier, const View& view) {
   if (view.thread == barrier.initThread) return barrier.initClock <= view.clock;
-  return entry(view.base->generic, barrier.initThread) >= barrier.initClock;
+  return std::max(entry(view.base->generic, barrier.initThread), entry(view.base->setUp, barrier.initThread)) >= barrier.initClock;
 }
 
 void HazardChecker::requireInitialised(const Mbarrier& barrier, const View& view, bool foreign, const machine::IssuePoint& user,
@@ -178,7 +196,8 @@ void HazardChecker::requireInitialised(const Mbarrier& barrier, const View& view
   const uint32_t warp = barrier.initThread / kWarpLanes;
   const machine::IssuePoint init{warp / warpsPerCta_, warp % warpsPerCta_, barrier.initThread % kWarpLanes, barrier.init};
   report(
-      HazardKind::BarrierLifetime, describeIssuer(init, "initialisation of the mbarrier"), access,
+      HazardKind::BarrierLifetime, seen ? HazardSeverity::Formal : HazardSeverity::Race,
+      describeIssuer(init, "initialisation of the mbarrier"), access,
       seen ? "fence.mbarrier_init.release.cluster or fence.proxy.async behind the mbarrier.init: the asynchronous proxy and other "
              "CTAs need not see the initialisation without it"
            : "a barrier between the mbarrier.init and this use");
@@ -192,7 +211,7 @@ void HazardChecker::mbarrierArrive(const Warp& warp, unsigned lane, const machin
   if (entry(thread.view.base->barrier, barrier->slot) == 0)
     requireInitialised(*barrier, thread.view, remote, warp.issuePoint(lane), "arrive on the mbarrier");
   if (remote) barrier->remoteArrivals[thread.view.thread] = {barrier->phases, thread.view.clock, warp.issuePoint(lane)};
-  if (!release) return;
+  if (!release) return publishFenced(barrier->gathering, thread, remote);
   publish(barrier->gathering, thread.view.thread);
   advance(warp);
 }
@@ -208,6 +227,20 @@ void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machin
     acquire(thread, barrier->completed);
   else
     thread.pending = thread.pending ? join_(thread.pending, barrier->completed) : barrier->completed;
+}
+
+/// Unless the thread knows by other ways that the phase is over: then it waits for a later one.
+void HazardChecker::mbarrierLapped(const Warp& warp, unsigned lane, const machine::Cta& cta, uint32_t offset, uint64_t awaited,
+                                   uint64_t completed) {
+  const Mbarrier* barrier = mbarrier(cta.rank, offset);
+  if (barrier == nullptr || entry(threadOf(warp, lane).view.base->barrier, barrier->slot) > awaited) return;
+  HazardAccess user = describeThread(
+      warp, lane, fmt::format("wait for phase {} of the mbarrier at shared offset {:#x} of CTA rank {}", awaited, offset, cta.rank));
+  if (reporter_.seen(HazardKind::Lapped, 0, user.ptxLine)) return;
+  report(HazardKind::Lapped, HazardSeverity::Race, {}, std::move(user),
+         fmt::format("something that holds back later phases until this thread has seen phase {}: {} phases have completed, and a parity "
+                     "does not tell phase {} from phase {}",
+                     awaited, completed, awaited, awaited + 2));
 }
 
 void HazardChecker::mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) {
@@ -262,16 +295,19 @@ void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t addre
     there = std::move(mine);
 }
 
-HazardChecker::Semantics HazardChecker::semanticsOf(const Warp& warp) {
-  const ptx::Instruction* instruction = warp.currentInstruction();
+const HazardChecker::Semantics& HazardChecker::semanticsOf(const Warp& warp) { return semanticsOf(warp.currentInstruction()); }
+
+const HazardChecker::Semantics& HazardChecker::semanticsOf(const ptx::Instruction* instruction) {
   const auto [entry, isNew] = semantics_.try_emplace(instruction);
   if (!isNew || instruction == nullptr) return entry->second;
   Semantics& semantics = entry->second;
+  semantics.site = launch_.sites.of(instruction);
   semantics.strong = instruction->opcode == "atom" || instruction->opcode == "red";
   for (const auto& modifier : instruction->modifiers) {
     semantics.acquire |= modifier == "acquire" || modifier == "acq_rel";
     semantics.release |= modifier == "release" || modifier == "acq_rel";
     semantics.wide &= modifier != "cta" && modifier != "cluster";
+    semantics.narrow |= modifier == "cta";
     semantics.strong |= modifier == "relaxed" || modifier == "volatile" || modifier == "mmio";
   }
   semantics.strong |= semantics.acquire || semantics.release;

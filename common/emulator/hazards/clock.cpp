@@ -59,6 +59,7 @@ void Clock::join(const Clock& other) {
   joinInto(proxied, other.proxied);
   joinInto(tensor, other.tensor);
   joinInto(barrier, other.barrier);
+  joinInto(setUp, other.setUp);
   joinInto(mapped, other.mapped);
   foreign = joinForeign(foreign, other.foreign);
 }
@@ -68,6 +69,7 @@ void Clock::meet(const Clock& other) {
   meetInto(proxied, other.proxied);
   meetInto(tensor, other.tensor);
   meetInto(barrier, other.barrier);
+  meetInto(setUp, other.setUp);
   meetInto(mapped, other.mapped);
   if (foreign != other.foreign) foreign = nullptr;
 }

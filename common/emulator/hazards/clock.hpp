@@ -20,6 +20,7 @@ struct Clock {
   std::vector<uint32_t> proxied;  ///< the same, published to the asynchronous proxy by fence.proxy.async
   std::vector<uint32_t> tensor;   ///< by thread of the cluster: its tcgen05 instructions before a fence::before_thread_sync
   std::vector<uint32_t> barrier;  ///< by mbarrier: its completed phases
+  std::vector<uint32_t> setUp;    ///< by thread of the cluster: of its accesses only mbarrier.init and collective allocations
   std::vector<uint32_t> mapped;   ///< as generic, published to the tensor-map proxy by a fence.proxy.tensormap release
   std::shared_ptr<const ForeignClocks> foreign;  ///< what is known of other clusters of the launch; nullptr: nothing
 

@@ -24,12 +24,10 @@ struct GlobalAccess {
     return {.bits = access.bits(), .launch = launch, .cluster = cluster, .wide = wide && access.strong()};
   }
   /// `reduces`: combines atomically with what is there.
-  static GlobalAccess byOperation(uint32_t launch, uint32_t cluster, const machine::IssuePoint& issuer, machine::OperationId id,
-                                  bool reduces) {
-    const uint32_t line = issuer.instruction == nullptr ? 0 : issuer.instruction->location.ptxLine;
-    const uint64_t cut = line < Access::kMaximumLine ? line : Access::kMaximumLine;
+  static GlobalAccess byOperation(uint32_t launch, uint32_t cluster, const machine::IssuePoint& issuer, uint32_t site,
+                                  machine::OperationId id, bool reduces) {
     return {.bits = uint64_t{static_cast<uint8_t>(Access::Kind::Operation)} << Access::kKindShift |
-                    uint64_t{issuer.ctaRank} << kRankShift | uint64_t{issuer.warp} << kWarpShift | cut << kLineShift |
+                    uint64_t{issuer.ctaRank} << kRankShift | uint64_t{issuer.warp} << kWarpShift | uint64_t{site} << kSiteShift |
                     (id & kMaximumId),
             .launch = launch,
             .cluster = cluster,
@@ -47,14 +45,15 @@ struct GlobalAccess {
   uint32_t operationId() const { return static_cast<uint32_t>(bits & kMaximumId); }
   uint32_t operationRank() const { return static_cast<uint32_t>(bits >> kRankShift & 15); }
   uint32_t operationWarp() const { return static_cast<uint32_t>(bits >> kWarpShift & 31); }
-  uint32_t line() const {
-    return isOperation() ? static_cast<uint32_t>(bits >> kLineShift) & Access::kMaximumLine : access().line();
+  /// In the SiteTable of the launch.
+  uint32_t site() const {
+    return isOperation() ? static_cast<uint32_t>(bits >> kSiteShift) & Access::kMaximumSite : access().site();
   }
   bool operator==(const GlobalAccess&) const = default;
 
  private:
   static constexpr uint64_t kMaximumId = 0xffff'ffffu;
-  static constexpr unsigned kLineShift = 32, kWarpShift = kLineShift + Access::kLineBits, kRankShift = kWarpShift + 5;
+  static constexpr unsigned kSiteShift = 32, kWarpShift = kSiteShift + Access::kSiteBits, kRankShift = kWarpShift + 5;
   static_assert(kRankShift + 4 <= Access::kKindShift);
 };
 

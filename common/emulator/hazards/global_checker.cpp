@@ -19,6 +19,8 @@ using machine::Warp;
 
 void HazardChecker::globalAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
                                  bool reads, bool writes) {
+  if (const LaneMask undefined = current_.sources & lanes; following && writes && !reads && undefined != 0)
+    reportUndefined(warp, undefined, "what is stored to global memory is undefined");
   global_->access(warp, lanes, addresses, bytes, reads, writes);
 }
 
@@ -204,9 +206,9 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
       std::all_of(addresses.begin(), addresses.end(), [&](uint64_t address) { return address == some; }))
     return broadcast(warp, some, bytes);
   const uint32_t clock = base_.clocks_[base_.warpIndex(warp)];
-  const uint32_t line = base_.lineOf(warp);
+  const uint32_t site = semantics.site;
   if (!semantics.strong) {
-    const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, line, false);
+    const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, site, false);
     lanes = accessAlone(lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes == 0) return;
   }
@@ -219,7 +221,7 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
       base_.synchronises(warp, lane, addresses[lane], semantics, reads, writes);
       if (semantics.wide && reads) deferred_.push_back({thread.view.thread, addresses[lane], semantics.acquire});
     }
-    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, line, semantics.strong)};
+    const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, site, semantics.strong)};
     const Visitor visitor{subject,         GlobalAccess::byThreads(launch_.number, cluster_, subject.access, semantics.wide),
                           addresses[lane], bytes,
                           reads,           writes};
@@ -236,7 +238,7 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
 
 /// One entry for all lanes, after every lane was checked against the last write.
 void GlobalChecker::broadcast(const Warp& warp, uint64_t address, uint32_t bytes) {
-  const Access access = Access::byWarp(base_.warpIndex(warp), base_.clocks_[base_.warpIndex(warp)], base_.lineOf(warp), false);
+  const Access access = Access::byWarp(base_.warpIndex(warp), base_.clocks_[base_.warpIndex(warp)], base_.siteOf(warp), false);
   const GlobalAccess global = GlobalAccess::byThreads(launch_.number, cluster_, access, false);
   const Subject last{base_.threadOf(warp, kWarpLanes - 1).view, nullptr, access};
   const Visitor visitor{last, global, address, bytes, true, false};
@@ -263,9 +265,13 @@ void GlobalChecker::operationAccess(const Operation& operation, const View& view
   const Subject subject{view, &operation, Access::byOperation(operation.id, writes ? Role::Destination : Role::Source),
                         !operation.genericProxy};
   const Visitor visitor{
-      subject, GlobalAccess::byOperation(launch_.number, cluster_, operation.issuer, operation.id, reduces && writes),
-      address, bytes,
-      !writes, writes};
+      subject,
+      GlobalAccess::byOperation(launch_.number, cluster_, operation.issuer, base_.semanticsOf(operation.issuer.instruction).site,
+                                operation.id, reduces && writes),
+      address,
+      bytes,
+      !writes,
+      writes};
   Memo memo;
   PageHold held;
   visit(held, address, bytes, writes, [&](GlobalCell& cell, uint64_t begin, uint64_t count) {
@@ -320,9 +326,10 @@ void GlobalChecker::acquirePending(HazardChecker::Thread& thread) {
 // --- reports ------------------------------------------------------------------------------------------------------------
 
 void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
-  if (base_.reporter_.seen(HazardKind::UndefinedData, 0, base_.lineOf(warp))) return;
+  const ptx::Instruction* instruction = warp.currentInstruction();
+  if (base_.reporter_.seen(HazardKind::UndefinedData, 0, instruction == nullptr ? 0 : instruction->location.ptxLine)) return;
   const auto [address, bytes] = undefined_.front();
-  base_.report(HazardKind::UndefinedData, {},
+  base_.report(HazardKind::UndefinedData, HazardSeverity::Race, {},
                base_.describeThread(warp, lane, fmt::format("read of {}", shadow_.memory().describe(address, bytes))),
                "nothing has written these bytes since they were allocated");
 }
@@ -347,13 +354,15 @@ void GlobalChecker::reportConflict(Verdict verdict, const GlobalAccess& earlier,
 
 void GlobalChecker::reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,
                                    const std::function<std::string()>& missing) {
-  if (base_.reporter_.seen(kind, earlier.line(), later.access.line())) return;
+  const auto other = earlier.launch == launch_.number ? nullptr : shadow_.launches().at(earlier.launch);
+  const LaunchRecord& earlierLaunch = other ? *other : launch_;
+  if (base_.reporter_.seen(kind, earlierLaunch.lineOf(earlier), launch_.lineOf(later.access))) return;
   const std::string bytes = shadow_.memory().describe(later.address, later.bytes);
   const auto words = [&](const GlobalAccess& access, bool writes) {
-    const auto record = access.launch == launch_.number ? nullptr : shadow_.launches().at(access.launch);
-    return (record ? *record : launch_).describe(access, fmt::format("{} of {}", writes ? "write" : "read", bytes));
+    return (&access == &earlier ? earlierLaunch : launch_)
+        .describe(access, fmt::format("{} of {}", writes ? "write" : "read", bytes));
   };
-  base_.report(kind, words(earlier, earlierWrites), words(later.access, later.writes), missing());
+  base_.report(kind, HazardSeverity::Race, words(earlier, earlierWrites), words(later.access, later.writes), missing());
 }
 
 }  // namespace shiftconv::emulator::hazards

@@ -41,13 +41,7 @@ ForeignPointer LaunchRecord::publishedAt(uint64_t address) const {
   return found == shard.flags.end() ? nullptr : found->second;
 }
 
-void LaunchRecord::finish() {
-  for (Shard& shard : shards_) {
-    const std::lock_guard lock(shard.mutex);
-    shard.completions.clear();
-    shard.flags.clear();
-  }
-}
+void LaunchRecord::finish() { shards_.reset(); }
 
 HazardAccess LaunchRecord::describe(const GlobalAccess& access, std::string what) const {
   HazardAccess text;
@@ -82,19 +76,39 @@ HazardAccess LaunchRecord::describe(const GlobalAccess& access, std::string what
   text.thread = fmt::format("CTA ({},{},{}), warp {}", cta[0], cta[1], cta[2], warp);
   if (warp < facts.warpRoles.size() && !facts.warpRoles[warp].empty()) text.thread += fmt::format(" ({})", facts.warpRoles[warp]);
   text.thread += lane;
-  const ptx::Instruction* instruction = machine::instructionAt(facts.program->module, access.line());
+  const ptx::Instruction* instruction = sites.at(access.site());
   text.where = machine::describe(facts.program->module, instruction);
-  text.ptxLine = access.line();
+  text.ptxLine = lineOf(access);
   if (instruction != nullptr) text.sourceLine = instruction->location.sourceLine;
   return text;
 }
 
 std::shared_ptr<LaunchRecord> LaunchTable::begin(LaunchFacts facts) {
   const std::lock_guard lock(mutex_);
-  const auto number = static_cast<uint32_t>(records_.size()) + GlobalAccess::kFirstLaunch;
+  forgetOld(facts.place);
+  const uint32_t number = nextNumber_++;
   auto record = std::make_shared<LaunchRecord>(number, std::move(facts), running_);
   running_.push_back(number);
-  return records_.emplace_back(std::move(record));
+  return records_.emplace(number, std::move(record)).first->second;
+}
+
+/// Finished launches that come before everything from now on: the host never takes back what it has waited for. `next`: the place
+/// of the launch that begins.
+void LaunchTable::forgetOld(const std::optional<StreamPlace>& next) {
+  const auto overlapsRunning = [&](uint32_t number) {
+    return std::any_of(running_.begin(), running_.end(), [&](uint32_t running) {
+      const auto& others = records_.at(running)->runningAtStart;
+      return running == number || std::find(others.begin(), others.end(), number) != others.end();
+    });
+  };
+  std::erase_if(records_, [&](const auto& entry) {
+    const std::optional<StreamPlace>& place = entry.second->facts.place;
+    if (overlapsRunning(entry.first)) return false;
+    if (!place) return true;
+    if (!next) return false;
+    const auto finished = next->finished.find(place->stream);
+    return finished != next->finished.end() && place->number <= finished->second;
+  });
 }
 
 void LaunchTable::end(LaunchRecord& record) {
@@ -105,14 +119,20 @@ void LaunchTable::end(LaunchRecord& record) {
 
 std::shared_ptr<const LaunchRecord> LaunchTable::at(uint32_t number) const {
   const std::lock_guard lock(mutex_);
-  return records_.at(number - GlobalAccess::kFirstLaunch);
+  const auto found = records_.find(number);
+  return found == records_.end() ? nullptr : found->second;
+}
+
+size_t LaunchTable::size() const {
+  const std::lock_guard lock(mutex_);
+  return records_.size();
 }
 
 bool LaunchTable::isBefore(uint32_t earlier, const LaunchRecord& later) const {
   const auto& running = later.runningAtStart;
   if (earlier > later.number || std::find(running.begin(), running.end(), earlier) != running.end()) return false;
   const std::shared_ptr<const LaunchRecord> first = at(earlier);
-  return !first->facts.place || !later.facts.place || later.facts.place->isAfter(*first->facts.place);
+  return first == nullptr || !first->facts.place || !later.facts.place || later.facts.place->isAfter(*first->facts.place);
 }
 
 bool LaunchTable::anyRunning() const {

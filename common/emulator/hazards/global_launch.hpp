@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,7 +58,10 @@ class LaunchRecord {
 
   /// The access in words. `what` says what was done, in words.
   HazardAccess describe(const GlobalAccess& access, std::string what) const;
+  /// Its PTX line; 0 for the host.
+  uint32_t lineOf(const GlobalAccess& access) const { return facts.program == nullptr ? 0 : sites.lineOf(access.site()); }
 
+  SiteTable sites;
   const uint32_t number;
   const LaunchFacts facts;
   const std::vector<uint32_t> runningAtStart;
@@ -69,9 +73,9 @@ class LaunchRecord {
     std::unordered_map<uint64_t, std::vector<Completion>> completions;  ///< by cluster << 32 | operation
     std::unordered_map<uint64_t, ForeignPointer> flags;                 ///< by address
   };
-  Shard& shardOf(uint64_t key) { return shards_[(key ^ key >> 4 ^ key >> 32) % kShards]; }
+  Shard& shardOf(uint64_t key) { return (*shards_)[(key ^ key >> 4 ^ key >> 32) % kShards]; }
   const Shard& shardOf(uint64_t key) const { return const_cast<LaunchRecord*>(this)->shardOf(key); }
-  std::array<Shard, kShards> shards_;
+  std::unique_ptr<std::array<Shard, kShards>> shards_ = std::make_unique<std::array<Shard, kShards>>();  ///< nullptr when finished
   std::atomic<bool> published_{false};
 };
 
@@ -80,15 +84,19 @@ class LaunchTable {
  public:
   std::shared_ptr<LaunchRecord> begin(LaunchFacts facts);
   void end(LaunchRecord& record);
-  /// `number` of a launch, not kNobody or kHost.
+  /// `number` of a launch, not kNobody or kHost; nullptr when everything comes after it by now.
   std::shared_ptr<const LaunchRecord> at(uint32_t number) const;
+  /// Launches that are still known.
+  size_t size() const;
   /// Whether everything of launch `earlier` happened before `later` began.
   bool isBefore(uint32_t earlier, const LaunchRecord& later) const;
   bool anyRunning() const;
 
  private:
+  void forgetOld(const std::optional<StreamPlace>& next);
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<LaunchRecord>> records_;
+  uint32_t nextNumber_ = GlobalAccess::kFirstLaunch;
+  std::map<uint32_t, std::shared_ptr<LaunchRecord>> records_;  ///< by number
   std::vector<uint32_t> running_;
 };
 

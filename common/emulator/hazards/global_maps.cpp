@@ -50,7 +50,7 @@ bool GlobalChecker::isMapAcquired(const GlobalAccess& write, const Visitor& user
 void GlobalChecker::mapUsed(const Warp& warp, unsigned lane, uint64_t address) {
   constexpr uint64_t kMapBytes = 128;
   const View view = base_.viewOf(warp, lane);
-  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, base_.lineOf(warp), false)};
+  const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, base_.siteOf(warp), false)};
   const Visitor user{subject, GlobalAccess::byThreads(launch_.number, cluster_, subject.access, false), address, kMapBytes, true,
                      false};
   GlobalAccess last;

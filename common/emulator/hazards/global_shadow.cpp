@@ -2,6 +2,19 @@
 
 namespace shiftconv::emulator::hazards {
 
+namespace {
+
+bool isBlank(const GlobalPage& page) {
+  bool blank = true;
+  page.cells.forEach([&](const GlobalCell& cell) {
+    blank &= cell.writer.launch == GlobalAccess::kNobody && cell.readers[0].launch == GlobalAccess::kNobody &&
+             cell.readers[1].launch == GlobalAccess::kNobody;
+  });
+  return blank;
+}
+
+}  // namespace
+
 GlobalPage* GlobalShadow::find(uint64_t number) {
   Shard& shard = shardOf(number);
   const std::shared_lock lock(shard.mutex);
@@ -38,13 +51,25 @@ void GlobalShadow::hostWrote(uint64_t address, uint64_t bytes) {
 
 void GlobalShadow::forget(uint64_t address, uint64_t bytes) {
   fill(address, bytes, {});
-  if (launches_.anyRunning()) return;
-  const uint64_t end = (address + bytes) / kGlobalPageBytes;
-  for (uint64_t number = (address + kGlobalPageBytes - 1) / kGlobalPageBytes; number < end; ++number) {
+  if (bytes == 0 || launches_.anyRunning()) return;
+  // Pages of which nothing is known any more go; the ends of the range may share theirs with other allocations.
+  for (uint64_t number = address / kGlobalPageBytes; number <= (address + bytes - 1) / kGlobalPageBytes; ++number) {
     Shard& shard = shardOf(number);
     const std::unique_lock lock(shard.mutex);
-    shard.pages.erase(number);
+    const auto found = shard.pages.find(number);
+    if (found == shard.pages.end()) continue;
+    const bool covered = number * kGlobalPageBytes >= address && (number + 1) * kGlobalPageBytes <= address + bytes;
+    if (covered || isBlank(*found->second)) shard.pages.erase(found);
   }
+}
+
+size_t GlobalShadow::pages() const {
+  size_t count = 0;
+  for (const Shard& shard : shards_) {
+    const std::shared_lock lock(shard.mutex);
+    count += shard.pages.size();
+  }
+  return count;
 }
 
 }  // namespace shiftconv::emulator::hazards

@@ -53,13 +53,16 @@ class GlobalShadow final : public machine::MemoryObserver {
   void hostWrote(uint64_t address, uint64_t bytes) override;
   void forget(uint64_t address, uint64_t bytes) override;
 
+  /// Pages that something is known of.
+  size_t pages() const;
+
   const machine::GlobalMemory& memory() const { return memory_; }
   LaunchTable& launches() { return launches_; }
 
  private:
   static constexpr size_t kShards = 64;
   struct Shard {
-    std::shared_mutex mutex;
+    mutable std::shared_mutex mutex;
     std::unordered_map<uint64_t, std::unique_ptr<GlobalPage>> pages;  ///< by page number
   };
   Shard& shardOf(uint64_t number) { return shards_[number % kShards]; }

@@ -41,13 +41,13 @@ void checkHostWork(GlobalShadow& shadow, Reporter& reporter, std::string name, c
       lastBefore = earlier.launch;
       return;
     }
-    if (reporter.seen(HazardKind::Race, earlier.line(), 0)) return;
     const auto first = launches.at(earlier.launch);
+    if (reporter.seen(HazardKind::Race, first->lineOf(earlier), 0)) return;
     const auto words = [&](bool write) {
       return fmt::format("{} of {}", write ? "write" : "read", shadow.memory().describe(address, bytes));
     };
-    reporter.report({HazardKind::Race, first->describe(earlier, words(earlierWrites)), mine.describe(access, words(writes)),
-                     missingLaunchOrder(*first, mine), 1});
+    reporter.report({HazardKind::Race, HazardSeverity::Race, first->describe(earlier, words(earlierWrites)),
+                     mine.describe(access, words(writes)), missingLaunchOrder(*first, mine), 1});
   };
   if (writes)
     for (uint64_t page = address; page < address + bytes; page = (page / kGlobalPageBytes + 1) * kGlobalPageBytes)

@@ -7,11 +7,40 @@
 
 namespace shiftconv::emulator::hazards {
 
+using tensor::OperationClass;
+
+namespace {
+
+/// Of an operation that pairs speak of.
+OperationClass classOf(const Operation& operation) { return static_cast<OperationClass>(operation.pairs.kind - 1); }
+
+bool isListedPair(const Operation& earlier, const Operation& later) {
+  return tensor::isOrderedPair(classOf(earlier), earlier.pairs.accumulator, classOf(later), later.pairs.accumulator);
+}
+
+}  // namespace
+
 Operation& OperationTable::add(Operation operation) {
   const machine::OperationId id = operation.id;
   for (machine::OperationId earlier : operation.before)
     if (Operation* found = find(earlier); found != nullptr && found->view.thread != operation.view.thread)
       found->coveredBy.push_back(id);
+  if (operation.pairs.kind != 0) {
+    Sequence& sequence = sequences_[operation.view.thread];
+    operation.mmasBefore = sequence.mmas;
+    operation.shiftsBefore = sequence.shifts;
+    switch (classOf(operation)) {
+      case OperationClass::Mma:
+        ++sequence.mmas;
+        sequence.shiftsAtMma.push_back(sequence.shifts);
+        break;
+      case OperationClass::Shift:
+        ++sequence.shifts;
+        break;
+      default:
+        break;
+    }
+  }
   return operations_.insert_or_assign(id, std::move(operation)).first->second;
 }
 
@@ -47,7 +76,11 @@ void OperationTable::complete(machine::OperationId id, const Completion& complet
   }
 }
 
-bool OperationTable::proves(const Completion& completion, const View& view, bool tensor) {
+bool OperationTable::proves(const Completion& completion, const View& view, bool tensor, Rules rules) {
+  if (rules == Rules::Machine)
+    tensor = false;
+  else if (completion.formal)
+    return false;
   switch (completion.kind) {
     case Completion::Kind::Barrier:
       return entry((tensor ? view.tensor : view.base)->barrier, completion.index) >= completion.clock;
@@ -88,14 +121,14 @@ bool OperationTable::isPublishedCopy(const Operation& copy, const View& view) {
   });
 }
 
-bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor) {
+bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor, Rules rules) {
   const auto any = [&](const std::vector<Completion>& completions) {
     return std::any_of(completions.rbegin(), completions.rend(),
-                       [&](const Completion& completion) { return proves(completion, view, tensor); });
+                       [&](const Completion& completion) { return proves(completion, view, tensor, rules); });
   };
   if (operation.copyingLanes == 0 && any(operation.completions)) return true;
   if (operation.copyingLanes != 0 &&
-      speaksForEveryLane(operation, [&](const Completion& completion) { return proves(completion, view, tensor); }))
+      speaksForEveryLane(operation, [&](const Completion& completion) { return proves(completion, view, tensor, rules); }))
     return true;
   if (operation.firstCommit != SIZE_MAX) {
     const auto& commits = commits_[operation.view.thread].completions;
@@ -104,22 +137,60 @@ bool OperationTable::isKnown(const Operation& operation, const View& view, bool 
   }
   return std::any_of(operation.coveredBy.begin(), operation.coveredBy.end(), [&](machine::OperationId id) {
     const Operation* later = find(id);
-    return later != nullptr && isKnown(*later, view, tensor);
+    return later != nullptr && isKnown(*later, view, tensor, rules);
   });
 }
 
-bool OperationTable::isIssueKnown(const Operation& operation, const View& view) {
-  return operation.view.thread == view.thread || entry(view.tensor->tensor, operation.view.thread) >= operation.view.clock;
+bool OperationTable::isIssueKnown(const Operation& operation, const View& view, Rules rules) {
+  if (operation.view.thread == view.thread) return true;
+  const std::vector<uint32_t>& known = rules == Rules::Isa ? view.tensor->tensor : view.base->generic;
+  return entry(known, operation.view.thread) >= operation.view.clock;
 }
 
-bool OperationTable::isBefore(const Operation& earlier, const Operation& later) {
-  using tensor::OperationClass;
+/// What the listed pairs imply for two operations of one thread, directly or through others in between. From the first mma behind a
+/// copy or shift on, every shift is after it; from the first shift behind an mma on, every mma and every cp.4x256b.
+bool OperationTable::isBeforeInThread(const Operation& earlier, const Operation& later) const {
+  if (isListedPair(earlier, later)) return true;
+  const uint64_t firstMma = earlier.mmasBefore + (classOf(earlier) == OperationClass::Mma ? 1 : 0);
+  const uint64_t firstShift = earlier.shiftsBefore + (classOf(earlier) == OperationClass::Shift ? 1 : 0);
+  const bool mmaBetween = later.mmasBefore > firstMma;
+  switch (classOf(later)) {
+    case OperationClass::Mma:  // with another accumulator
+      return later.shiftsBefore > firstShift;
+    case OperationClass::Shift:
+      return mmaBetween;
+    case OperationClass::Copy4x256b: {
+      if (classOf(earlier) == OperationClass::Mma) return later.shiftsBefore > firstShift;
+      if (!mmaBetween) return false;
+      const Sequence& sequence = sequences_.at(earlier.view.thread);
+      return later.shiftsBefore > sequence.shiftsAtMma[firstMma - sequence.firstMma];
+    }
+    case OperationClass::OtherCopy:
+      return false;
+  }
+  return false;
+}
+
+void OperationTable::forgetSequences() {
+  std::unordered_map<uint32_t, uint64_t> needed;
+  for (const auto& [id, operation] : operations_) {
+    if (operation.pairs.kind == 0) continue;
+    const auto entry = needed.try_emplace(operation.view.thread, operation.mmasBefore).first;
+    entry->second = std::min(entry->second, operation.mmasBefore);
+  }
+  for (auto& [thread, sequence] : sequences_) {
+    const auto found = needed.find(thread);
+    const uint64_t first = found == needed.end() ? sequence.mmas : found->second;
+    for (; sequence.firstMma < first; ++sequence.firstMma) sequence.shiftsAtMma.pop_front();
+  }
+}
+
+bool OperationTable::isBefore(const Operation& earlier, const Operation& later, Rules rules) {
   // Pairs speak of the order of issue; a schedule may have run the two the other way round.
   if (earlier.id > later.id) return false;
   if (earlier.pairs.kind != 0 && later.pairs.kind != 0 && (earlier.pairs.ctas & later.pairs.ctas) != 0) {
-    const auto kind = [](const Operation& operation) { return static_cast<OperationClass>(operation.pairs.kind - 1); };
-    if (tensor::isOrderedPair(kind(earlier), earlier.pairs.accumulator, kind(later), later.pairs.accumulator) &&
-        isIssueKnown(earlier, later.view))
+    if (earlier.view.thread == later.view.thread ? isBeforeInThread(earlier, later)
+                                                 : isListedPair(earlier, later) && isIssueKnown(earlier, later.view, rules))
       return true;
   }
   std::vector<machine::OperationId> todo = later.before;

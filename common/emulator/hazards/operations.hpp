@@ -22,6 +22,13 @@ struct Completion {
   Kind kind;
   uint32_t index;
   uint32_t clock;
+  bool formal = false;  ///< shows it to the machine, but not in the words of the PTX ISA
+};
+
+/// Which order counts.
+enum class Rules : uint8_t {
+  Isa,      ///< what the PTX ISA promises
+  Machine,  ///< what the machine keeps beyond that: order without tcgen05 fences, and of the ld and st of a warp
 };
 
 /// The eyes with which an access looks at earlier ones.
@@ -51,7 +58,14 @@ struct Operation {
   std::vector<Completion> completions;
   std::vector<machine::OperationId> coveredBy;  ///< operations that begin only after it: when they have finished, so has it
   size_t firstCommit = SIZE_MAX;                ///< index of the first tcgen05.commit of its thread behind it
+  /// Operations of pairs: how many mma and shifts its thread had issued before.
+  uint64_t mmasBefore = 0, shiftsBefore = 0;
 };
+
+/// A tcgen05.ld or .st.
+inline bool isFragment(const Operation& operation) {
+  return operation.kind == machine::OperationKind::TensorLoad || operation.kind == machine::OperationKind::TensorStore;
+}
 
 class OperationTable {
  public:
@@ -64,6 +78,7 @@ class OperationTable {
   void collect(Keep&& keep) {
     std::erase_if(operations_, [&](const auto& item) { return !keep(item.first); });
     limit_ = 2 * operations_.size() + kLeastLimit;
+    forgetSequences();
   }
 
   /// An mma, cp or shift: the next commit of its thread tracks it.
@@ -74,21 +89,30 @@ class OperationTable {
   void complete(machine::OperationId id, const Completion& completion);
 
   /// Whether `view` knows that the operation has finished. `tensor`: as far as Tensor Memory is concerned.
-  bool isKnown(const Operation& operation, const View& view, bool tensor);
+  bool isKnown(const Operation& operation, const View& view, bool tensor, Rules rules = Rules::Isa);
   /// Whether every lane of a cp.async that `view` knows to be over has published it to the asynchronous proxy.
   static bool isPublishedCopy(const Operation& copy, const View& view);
   /// Whether `view` knows that an operation of tcgen05 was issued.
-  static bool isIssueKnown(const Operation& operation, const View& view);
+  static bool isIssueKnown(const Operation& operation, const View& view, Rules rules = Rules::Isa);
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
-  bool isBefore(const Operation& earlier, const Operation& later);
+  bool isBefore(const Operation& earlier, const Operation& later, Rules rules = Rules::Isa);
   /// Whether `view` has seen the completion.
   template <class Counts>
   static bool speaksForEveryLane(const Operation& copy, Counts&& counts);
-  static bool proves(const Completion& completion, const View& view, bool tensor);
+  static bool proves(const Completion& completion, const View& view, bool tensor, Rules rules = Rules::Isa);
   /// Told of the completions of operations that a thread or an mbarrier shows, and of all that came before these.
   std::function<void(machine::OperationId, const Completion&)> completed;
 
  private:
+  /// The mma and shifts of one thread.
+  struct Sequence {
+    uint64_t mmas = 0, shifts = 0;
+    uint64_t firstMma = 0;               ///< number of the mma that shiftsAtMma begins with
+    std::deque<uint64_t> shiftsAtMma{};  ///< by mma: shifts issued before it
+  };
+  bool isBeforeInThread(const Operation& earlier, const Operation& later) const;
+  void forgetSequences();
+  std::unordered_map<uint32_t, Sequence> sequences_;  ///< by thread
   struct Commits {
     std::vector<std::vector<Completion>> completions;  ///< of each commit of the thread, oldest first
   };

@@ -1,5 +1,7 @@
 #include "common/emulator/hazards/reporter.hpp"
 
+#include <algorithm>
+
 #include "common/emulator/error.hpp"
 
 namespace shiftconv::emulator::hazards {
@@ -13,7 +15,9 @@ bool Reporter::seen(HazardKind kind, uint32_t firstLine, uint32_t secondLine) {
 }
 
 void Reporter::report(Hazard hazard) {
-  if (mode_ == HazardMode::Error) throw EmulatorError(ErrorKind::Hazard, describe(hazard));
+  if (!wants(hazard.severity)) return;
+  if (mode_ == HazardMode::Error && hazard.kind != HazardKind::UndefinedData)
+    throw EmulatorError(ErrorKind::Hazard, describe(hazard));
   const std::lock_guard lock(mutex_);
   const auto [entry, isNew] = index_.emplace(Key{hazard.kind, hazard.first.ptxLine, hazard.second.ptxLine}, hazards_.size());
   if (isNew)
@@ -25,7 +29,15 @@ void Reporter::report(Hazard hazard) {
 std::vector<Hazard> Reporter::take() {
   const std::lock_guard lock(mutex_);
   index_.clear();
+  std::stable_partition(hazards_.begin(), hazards_.end(),
+                        [](const Hazard& hazard) { return hazard.kind != HazardKind::UndefinedData; });
   return std::move(hazards_);
+}
+
+void Reporter::finish() {
+  if (mode_ != HazardMode::Error) return;
+  const std::lock_guard lock(mutex_);
+  if (!hazards_.empty()) throw EmulatorError(ErrorKind::Hazard, describe(hazards_.front()));
 }
 
 }  // namespace shiftconv::emulator::hazards

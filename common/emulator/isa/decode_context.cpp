@@ -43,6 +43,7 @@ DecodeContext::Impl::Impl(const Program& owner, size_t index, const SymbolMap& v
   compiled.frameImage.clear();
   compiled.specials.clear();
   compiled.registerUses.clear();
+  compiled.registerRoles.clear();
   compiled.registerUseEnd.clear();
 }
 
@@ -68,10 +69,11 @@ Slot DecodeContext::Impl::allocatePredicate() {
   return std::exchange(predicateArea, predicateArea + sizeof(machine::LaneMask));
 }
 
-Slot DecodeContext::Impl::registerSlot(Register& entry) {
+Slot DecodeContext::Impl::registerSlot(Register& entry, RegisterRole role) {
   if (entry.slot == machine::kNoSlot)
     entry.slot = entry.type == ScalarType::Pred ? allocatePredicate() : allocate(sizeOf(entry.type));
   compiled.registerUses.push_back(entry.slot);
+  compiled.registerRoles.push_back(role);
   return entry.slot;
 }
 
@@ -229,7 +231,7 @@ Slot DecodeContext::destination(const Operand& operand, ScalarType type) {
   if ((declared == ScalarType::Pred) != (type == ScalarType::Pred) || sizeOf(declared) != sizeOf(type))
     illegal(fmt::format("Register {} is .{}, but the instruction writes a .{} here.", operand.text, toString(declared),
                         toString(type)));
-  return impl_.registerSlot(found->second);
+  return impl_.registerSlot(found->second, RegisterRole::Destination);
 }
 
 ScalarType DecodeContext::declaredType(const Operand& operand) const {
@@ -266,7 +268,9 @@ DecodeContext::Address DecodeContext::address(const Operand& operand) {
       if (sizeOf(declared) != 4 && sizeOf(declared) != 8)
         illegal(fmt::format("Register {} cannot hold an address: it must have 32 or 64 bits.", base.text));
       result.base32 = sizeOf(declared) == 4;
+      const size_t uses = impl_.compiled.registerUses.size();
       result.base = source(base, declared);
+      if (impl_.compiled.registerUses.size() != uses) impl_.compiled.registerRoles.back() = RegisterRole::Address;
       return result;
     }
     case Operand::Kind::Symbol: {

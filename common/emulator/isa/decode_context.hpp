@@ -26,7 +26,7 @@ struct DecodeContext::Impl {
     Slot slot = machine::kNoSlot;  ///< given at first use, so that registers nobody uses cost nothing
   };
 
-  Slot registerSlot(Register& entry);
+  Slot registerSlot(Register& entry, RegisterRole role = RegisterRole::Source);
   Slot constant(uint64_t bits, size_t bytes);
   Slot predicateConstant(bool value);
   Slot special(SpecialRegister which, uint8_t bytes, uint64_t addend = 0);

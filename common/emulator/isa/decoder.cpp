@@ -76,6 +76,7 @@ class FunctionDecoder {
         if (entry.form == nullptr) context.unsupported(unknownForm(instruction));
         if (!instruction.guard.empty()) {
           out.guard = context.source({.kind = ptx::Operand::Kind::Register, .text = instruction.guard}, ptx::ScalarType::Pred);
+          if (!compiled.registerRoles.empty()) compiled.registerRoles.back() = RegisterRole::Guard;
           out.guardNegated = instruction.guardNegated;
         }
         entry.form->decode(context, entry.match);

@@ -76,12 +76,16 @@ struct SpecialSlot {
   uint64_t addend = 0;
 };
 
+/// What an instruction does with a register.
+enum class RegisterRole : uint8_t { Source, Destination, Address, Guard };
+
 /// One function, ready to run.
 struct CompiledFunction {
   const ptx::Function* source = nullptr;
   std::vector<DecodedInstruction> code;  ///< same indices as source->body
   /// Registers that instruction i reads or writes: registerUses[registerUseEnd[i - 1]] up to [registerUseEnd[i]].
   std::vector<Slot> registerUses;
+  std::vector<RegisterRole> registerRoles;  ///< of each of these
   std::vector<uint32_t> registerUseEnd;
   uint32_t frameBytes = 0;            ///< multiple of 64
   std::vector<std::byte> frameImage;  ///< first bytes of a new frame: immediates, broadcast to all lanes

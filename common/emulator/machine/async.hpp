@@ -39,10 +39,12 @@ struct AsyncOperation {
   std::function<void()> complete;         ///< may throw EmulatorError; the queue adds the issue point
   /// For observers: what the execution-ordered pairs of tcgen05 say about it (tensor/ordering.hpp).
   struct Pairs {
-    uint8_t kind = 0;                   ///< a tensor::OperationClass plus one; 0: in no pair
-    uint64_t accumulator = 0;           ///< of an mma: address and shape
-    uint32_t ctas = 0;                  ///< whose Tensor Memory it touches, bit per CTA
-    std::vector<OperationId> before{};  ///< as predecessors, but with those that were complete already
+    uint8_t kind = 0;            ///< a tensor::OperationClass plus one; 0: in no pair
+    uint64_t accumulator = 0;    ///< of an mma: address and shape
+    uint32_t ctas = 0;           ///< whose Tensor Memory it touches, bit per CTA
+    bool shiftsOperand = false;  ///< an mma with .ashift
+    /// What listed pairs and chosen alternatives put before it, complete or not; defaults of open questions are left out.
+    std::vector<OperationId> before{};
   } pairs{};
   LaneMask lanes = 0;  ///< of the issuing warp that it stands for, when it stands for several
 };

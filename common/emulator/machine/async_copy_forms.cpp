@@ -125,7 +125,7 @@ void copy(Execution& execution, const DecodedInstruction& instruction) {
       std::memcpy(destination, from[lane], sourceBytes[lane]);
       const uint64_t source = reinterpret_cast<uint64_t>(from[lane]);
       for (const auto& [address, count] : within.global.observe(source, sourceBytes[lane], false, lane))
-        cta.shared.poison(offsets[lane] + static_cast<uint32_t>(address - source), static_cast<uint32_t>(count));
+        cta.shared.undefine(offsets[lane] + static_cast<uint32_t>(address - source), static_cast<uint32_t>(count), address);
     });
     Counters& counters = within.counters;
     counters.addBytes(Engine::Threads, Traffic::SharedWrite, uint64_t{bytes} * static_cast<uint64_t>(std::popcount(lanes)));

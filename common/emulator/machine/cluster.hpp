@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "common/emulator/counters.hpp"
@@ -166,7 +167,6 @@ class Warp {
 
   Cta& cta;
   const uint32_t index;  ///< in the CTA
-  bool loading = false;  ///< the observer was told of registers that an unfinished operation will define
   uint32_t thread(unsigned lane) const { return index * kWarpLanes + lane; }
   LaneMask existing() const;  ///< lanes that hold a thread (the last warp of a block may be partial)
   LaneMask exited() const;
@@ -189,6 +189,10 @@ class Warp {
   IssuePoint issuePoint(unsigned lane) const;
   /// Program counter of the instruction being executed, for messages.
   const ptx::Instruction* currentInstruction() const;
+
+  /// Registers that an operation will define, by place in a frame, until the warp has waited for it. An instruction that touches
+  /// one of them waits for the operation (question U30).
+  std::unordered_map<const std::byte*, OperationId> loadingRegisters;
 
   struct State;
   std::unique_ptr<State> state;  ///< control-flow state, owned by machine/warp.cpp

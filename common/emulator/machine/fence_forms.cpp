@@ -107,7 +107,8 @@ void decodeCopyTensorMap(DecodeContext& context, const FormMatch&) {
   context.out().endsGroup = true;
 }
 
-/// setmaxnreg: registers are unlimited here, but the whole warpgroup must agree, as the hardware demands.
+/// setmaxnreg: registers are unlimited here. By the PTX ISA all warps of a warpgroup execute the same one; shipped kernels do not,
+/// so that it is a remark of the hazard checker only.
 void setMaximumRegisters(Execution& execution, const DecodedInstruction& instruction) {
   Warp& warp = execution.warp;
   warp.requireAligned(execution.mask, "setmaxnreg");
@@ -122,9 +123,8 @@ void setMaximumRegisters(Execution& execution, const DecodedInstruction& instruc
   history.push_back(&instruction);
   for (size_t i = first; i < first + kWarpsInWarpgroup; ++i) {
     const auto& other = cta.warps[i]->state->registerRequests;
-    if (other.size() >= history.size() && other[history.size() - 1]->immediate != instruction.immediate)
-      throw EmulatorError(ErrorKind::IllegalInstruction,
-                          fmt::format("the warps of a warpgroup execute different setmaxnreg: warp {} and warp {}", warp.index, i));
+    if (cta.cluster.observer && other.size() >= history.size() && other[history.size() - 1]->immediate != instruction.immediate)
+      return cta.cluster.observer->unequalRegisterRequests(warp, *cta.warps[i], other[history.size() - 1]->source);
   }
 }
 

@@ -139,6 +139,13 @@ void sharedPointers(const Request& request, const LaneAddresses& addresses, bool
 void shared(const Request& request, const LaneAddresses& addresses, bool clusterWide, LanePointers& pointers) {
   request.count(Traffic::SharedRead, Traffic::SharedWrite, request.lanes);
   sharedPointers(request, addresses, clusterWide, pointers);
+  if (auto* observer = request.cluster().observer.get(); observer != nullptr && observer->following && request.writes()) {
+    const LaneMask undefined = observer->storesUndefined(request.execution.warp, request.lanes, addresses, request.bytes);
+    forEachLane(undefined, [&](unsigned lane) {
+      const auto window = static_cast<uint32_t>(addresses[lane]);
+      request.cluster().ctaOfShared(window).shared.undefine(Cluster::sharedOffset(window), request.bytes);
+    });
+  }
   if (Observer* observer = request.cluster().observer.get())
     observer->sharedAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
 }

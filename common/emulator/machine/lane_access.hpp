@@ -44,7 +44,7 @@ MemoryOperand memoryOperand(isa::DecodeContext& context, const ptx::Operand& ope
 using LanePointers = std::array<std::byte*, kWarpLanes>;
 
 /// Host pointers to `bytes` bytes for every lane of `lanes`, aligned to `bytes` rounded up to a power of two. Counts
-/// the traffic. Throws OutOfBounds, Misaligned or Uninitialised, naming the lane.
+/// the traffic. Throws OutOfBounds or Misaligned, naming the lane.
 void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& operand, uint32_t bytes, AccessKind kind,
              LanePointers& pointers);
 

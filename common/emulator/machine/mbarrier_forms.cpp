@@ -4,10 +4,12 @@
 
 #include <atomic>
 #include <bit>
+#include <optional>
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -114,6 +116,34 @@ void completeTransactions(Execution& execution, const DecodedInstruction& instru
   ++execution.warp.cta.cluster.changes;
 }
 
+/// Phases of an mbarrier that lanes of a warp have seen complete by waiting for a parity there. A wait for the other parity than the
+/// last time is for the next phase; what the first wait for parity 1, or one for the same parity again, is for cannot be told.
+struct Lap {
+  uint64_t awaited = 0, completed = 0;
+  bool passed() const { return completed > awaited + 1; }  ///< that phase, and others since
+};
+std::optional<Lap> lapOf(const Warp& warp, unsigned lane, const SharedObject& object, uint32_t parity) {
+  const MbarrierTable::State* state = object.cta->mbarriers.find(object.offset);
+  if (state == nullptr) return std::nullopt;
+  const auto& known = warp.state->phasesSeen;
+  const auto found = known.find({object.cta, object.offset});
+  const uint64_t seen = found == known.end() ? 0 : found->second[lane];
+  if (seen % 2 != parity || seen > state->phase) return std::nullopt;
+  return Lap{seen, state->phase};
+}
+
+void noteSeen(Warp& warp, unsigned lane, const SharedObject& object) {
+  if (const MbarrierTable::State* state = object.cta->mbarriers.find(object.offset))
+    warp.state->phasesSeen[{object.cta, object.offset}][lane] = state->phase;
+}
+
+std::string describeLap(const Warp& warp, unsigned lane, const SharedObject& object, uint32_t parity) {
+  const auto lap = lapOf(warp, lane, object, parity);
+  if (!lap || !lap->passed()) return {};
+  return fmt::format("; lane {} has seen {} phases there, and phase {}, which comes next, has completed, with {} more since", lane,
+                     lap->awaited, lap->awaited, lap->completed - lap->awaited - 1);
+}
+
 /// Lanes whose phase is complete; the others in `waiting`.
 LaneMask completedLanes(const Execution& execution, const DecodedInstruction& instruction, const char* what) {
   const auto& detail = instruction.as<MbarrierDetail>();
@@ -124,6 +154,13 @@ LaneMask completedLanes(const Execution& execution, const DecodedInstruction& in
         detail.parity ? object.cta->mbarriers.testParity(object.offset, execution.lanes<uint32_t>(instruction.operand[1])[lane])
                       : object.cta->mbarriers.testState(object.offset, execution.lanes<uint64_t>(instruction.operand[1])[lane]);
     done |= static_cast<LaneMask>(complete) << lane;
+    if (detail.parity) {
+      if (auto* observer = object.cta->cluster.observer.get())
+        if (const auto lap = lapOf(execution.warp, lane, object, execution.lanes<uint32_t>(instruction.operand[1])[lane]);
+            lap && lap->passed())
+          observer->mbarrierLapped(execution.warp, lane, *object.cta, object.offset, lap->awaited, lap->completed);
+      if (complete) noteSeen(execution.warp, lane, object);
+    }
     if (auto* observer = object.cta->cluster.observer.get(); observer != nullptr && complete)
       observer->mbarrierWaited(execution.warp, lane, *object.cta, object.offset, !detail.relaxed);
   });
@@ -152,9 +189,10 @@ void tryWait(Execution& execution, const DecodedInstruction& instruction) {
                          {.text = {},
                           .mayTimeOut = true,
                           .describe =
-                              [object, parity, value] {
+                              [object, parity, value, lane, &warp = execution.warp] {
                                 return (parity ? fmt::format("parity {} at the ", value) : std::string("a phase of the ")) +
-                                       object.cta->mbarriers.describe(object.offset);
+                                       object.cta->mbarriers.describe(object.offset) +
+                                       (parity ? describeLap(warp, lane, object, value) : std::string());
                               },
                           .target = {WaitTarget::Kind::Mbarrier, object.cta, object.offset}});
   }

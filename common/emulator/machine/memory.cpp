@@ -324,6 +324,12 @@ void SharedMemory::poison(uint32_t offset, uint32_t bytes) {
   std::memset(written_.data() + offset, 0, bytes);
 }
 
+void SharedMemory::undefine(uint32_t offset, uint32_t bytes, uint64_t globalAddress) {
+  if (!fits(offset, bytes, 1)) refuse(offset, bytes, 1, "write");
+  std::memset(written_.data() + offset, 0, bytes);
+  if (observer_ != nullptr) observer_->undefinedInShared(rank_, offset, bytes, globalAddress);
+}
+
 bool SharedMemory::isWritten(uint32_t offset, uint32_t bytes) const {
   return fits(offset, bytes, 1) && std::memchr(written_.data() + offset, 0, bytes) == nullptr;
 }
@@ -333,14 +339,9 @@ void SharedMemory::refuse(uint32_t offset, uint32_t bytes, uint32_t alignment, c
     throw EmulatorError(ErrorKind::OutOfBounds,
                         fmt::format("shared memory {} of {} bytes at offset 0x{:x} is outside the {} bytes of the CTA", what, bytes,
                                     offset, bytes_.size()));
-  if ((offset & (alignment - 1)) != 0)
-    throw EmulatorError(ErrorKind::Misaligned,
-                        fmt::format("shared memory {} of {} bytes at offset 0x{:x} needs an offset that is a multiple of {}", what,
-                                    bytes, offset, alignment));
-  const auto* hole = static_cast<const uint8_t*>(std::memchr(written_.data() + offset, 0, bytes));
-  throw EmulatorError(ErrorKind::Uninitialised,
-                      fmt::format("shared memory read of {} bytes at offset 0x{:x}: byte 0x{:x} was never written", bytes, offset,
-                                  static_cast<uint64_t>(hole - written_.data())));
+  throw EmulatorError(ErrorKind::Misaligned,
+                      fmt::format("shared memory {} of {} bytes at offset 0x{:x} needs an offset that is a multiple of {}", what,
+                                  bytes, offset, alignment));
 }
 
 }  // namespace shiftconv::emulator::machine

@@ -5,7 +5,6 @@
 // Local memory: generic = kLocalWindow + per-lane offset.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -97,10 +96,9 @@ class SharedMemory {
   std::byte* data() { return bytes_.data(); }
   const std::byte* data() const { return bytes_.data(); }
 
-  /// Throws OutOfBounds / Misaligned / Uninitialised (read of a never-written byte), naming the offset.
+  /// Throws OutOfBounds / Misaligned, naming the offset. Bytes that nothing has written hold poison.
   const std::byte* read(uint32_t offset, uint32_t bytes, uint32_t alignment) const {
-    if (!fits(offset, bytes, alignment) || std::memchr(written_.data() + offset, 0, bytes) != nullptr)
-      refuse(offset, bytes, alignment, "read");
+    if (!fits(offset, bytes, alignment)) refuse(offset, bytes, alignment, "read");
     observe(offset, bytes, false);
     return bytes_.data() + offset;
   }
@@ -125,7 +123,7 @@ class SharedMemory {
   /// not reported as accesses of an operation.
   template <uint32_t N>
   const std::byte* readFixed(uint32_t offset) const {
-    if (!fits(offset, N, N) || !allWritten<N>(offset)) refuse(offset, N, N, "read");
+    if (!fits(offset, N, N)) refuse(offset, N, N, "read");
     return bytes_.data() + offset;
   }
   template <uint32_t N>
@@ -136,17 +134,33 @@ class SharedMemory {
   }
   /// As write, but the bytes become undefined (padding that an engine leaves uninitialised).
   void poison(uint32_t offset, uint32_t bytes);
+  /// The bytes, just written, were made of undefined data. `globalAddress`: where a copy took them from, or 0.
+  void undefine(uint32_t offset, uint32_t bytes, uint64_t globalAddress = 0);
+  /// Calls action(offset, bytes) for the undefined parts of a range that exists.
+  template <class Action>
+  void forEachUndefined(uint32_t offset, uint32_t bytes, Action&& action) const {
+    const uint32_t end = offset + bytes;
+    while (offset < end) {
+      const auto* hole = static_cast<const uint8_t*>(std::memchr(written_.data() + offset, 0, end - offset));
+      if (hole == nullptr) return;
+      const auto first = static_cast<uint32_t>(hole - written_.data());
+      const auto* next = static_cast<const uint8_t*>(std::memchr(hole, 1, end - first));
+      offset = next == nullptr ? end : static_cast<uint32_t>(next - written_.data());
+      action(first, offset - first);
+    }
+  }
+  /// The operation that is completing stores these bytes to global memory.
+  void noteStored(uint32_t offset, uint32_t bytes, uint64_t address) const {
+    if (observer_ != nullptr) [[unlikely]]
+      forEachUndefined(offset, bytes, [&](uint32_t first, uint32_t count) {
+        observer_->undefinedInGlobal(rank_, first, address + (first - offset), count);
+      });
+  }
   bool isWritten(uint32_t offset, uint32_t bytes) const;
 
  private:
   bool fits(uint32_t offset, uint32_t bytes, uint32_t alignment) const {
     return uint64_t{offset} + bytes <= bytes_.size() && (offset & (alignment - 1)) == 0;
-  }
-  template <uint32_t N>
-  bool allWritten(uint32_t offset) const {
-    std::array<uint8_t, N> ones;
-    ones.fill(1);
-    return std::memcmp(written_.data() + offset, ones.data(), N) == 0;
   }
   [[noreturn]] void refuse(uint32_t offset, uint32_t bytes, uint32_t alignment, const char* what) const;
   Observer* observer_ = nullptr;

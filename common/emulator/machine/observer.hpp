@@ -17,6 +17,9 @@
 namespace shiftconv::emulator::isa {
 struct CompiledFunction;
 }
+namespace shiftconv::emulator::ptx {
+struct Instruction;
+}
 
 namespace shiftconv::emulator::machine {
 
@@ -50,6 +53,8 @@ class Observer {
   virtual void globalValuesRead() = 0;
   /// Columns of Tensor Memory are allocated or freed.
   virtual void columnsChangeHands(const Warp& warp, uint32_t column, uint32_t columns) = 0;
+  /// Columns were allocated in both CTAs of a pair, by the collective instruction of one warp of each.
+  virtual void pairAllocated(const Warp& here, const Warp& there, uint32_t column, uint32_t columns) = 0;
   /// fence.proxy.tensormap::generic.acquire of the 128 bytes at `address`.
   virtual void mapAcquired(const Warp& warp, unsigned lane, uint64_t address) = 0;
   /// A bulk tensor copy, issued by the lane, reads the map at the global address.
@@ -99,16 +104,49 @@ class Observer {
   virtual void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
   /// `phase` phases are now complete.
   virtual void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
+  /// The thread looks for phase `awaited` of the mbarrier, the one behind the last it has seen complete, of which `completed` have
+  /// completed by now: more than that one.
+  virtual void mbarrierLapped(const Warp& warp, unsigned lane, const Cta& cta, uint32_t offset, uint64_t awaited,
+                              uint64_t completed) = 0;
   /// The last thread of a CTA has exited.
   virtual void ctaExits(uint32_t rank) = 0;
 
-  // --- registers that an asynchronous operation defines ---------------------------------------------------------
-  /// `frame` holds the registers; those in `slots` are undefined until loaded().
-  virtual void loading(const Warp& warp, const std::byte* frame, const std::vector<Slot>& slots) = 0;
-  virtual void loaded(const Warp& warp) = 0;
-  /// The instruction at `pc` is about to be executed; asked only while registers of the warp are loading (Warp::loading).
-  virtual void checkRegisters(const Warp& warp, LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function,
-                              uint32_t pc) = 0;
+  // --- registers -----------------------------------------------------------------------------------------------
+  /// The instruction about to be executed touches a register of this tcgen05.ld, for which the warp has not waited.
+  virtual void usedUnwaited(const Warp& warp, LaneMask lanes, OperationId load) = 0;
+  /// setmaxnreg with another count than `otherRequest` in a warp of the same warpgroup.
+  virtual void unequalRegisterRequests(const Warp& warp, const Warp& other, const ptx::Instruction* otherRequest) = 0;
+
+  // --- undefined data ------------------------------------------------------------------------------------------
+  // Memories know which of their bytes and cells are undefined: never written, or made of undefined data; Tensor Memory also which
+  // rows a shift left stale. Reading such data is no error. An observer may follow it through registers.
+
+  /// Asks for executing() and executed() around every instruction, of all warps.
+  bool following = false;
+  /// The instruction at `pc` is next for `group`; of these the lanes of `mask` pass its guard.
+  virtual void executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                         uint32_t pc) = 0;
+  virtual void executed(const Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                        uint32_t pc) = 0;
+  /// Lanes in which the register at this place of a frame holds undefined data.
+  virtual LaneMask undefinedLanes(const std::byte* reg) const = 0;
+  /// The running instruction stores to shared memory; the lanes in which what it stores is undefined.
+  virtual LaneMask storesUndefined(const Warp& warp, LaneMask lanes, const LaneAddresses& addresses, uint32_t bytes) = 0;
+  /// A tcgen05.ld has filled a register: in `lanes` with undefined data of its CTA, some of it of Tensor Memory lane `tensorLane`.
+  virtual void loadedUndefined(uint32_t rank, const std::byte* reg, LaneMask lanes, uint32_t tensorLane) = 0;
+  /// The running operation has put undefined data into shared memory; from this global address, or 0.
+  virtual void undefinedInShared(uint32_t rank, uint32_t offset, uint32_t bytes, uint64_t globalAddress) = 0;
+  /// The same into a lane of Tensor Memory, from shared memory.
+  virtual void undefinedInTensor(uint32_t rank, uint32_t lane, uint32_t sharedOffset) = 0;
+  /// The running operation has stored undefined bytes of shared memory to global memory.
+  virtual void undefinedInGlobal(uint32_t rank, uint32_t sharedOffset, uint64_t address, uint64_t bytes) = 0;
+  /// The running mma has multiplied undefined data for a lane of its accumulators, or a row that a shift left `stale`.
+  struct UndefinedOperand {
+    OperandRole role = OperandRole::OperandA;
+    bool stale = false;
+    bool maskable = false;  ///< the kind of mma can disable the lane
+  };
+  virtual void undefinedResult(uint32_t rank, uint32_t lane, const UndefinedOperand& operand) = 0;
 };
 
 /// Makes the observer of a cluster that is about to run; `index`: of the cluster in the grid. Called from any host thread.

@@ -299,6 +299,10 @@ void Warp::State::execute(uint64_t quantum) {
     if (instruction.guard != kNoSlot) {
       const LaneMask guard = execution.predicate(instruction.guard);
       mask &= instruction.guardNegated ? ~guard : guard;
+      if (observer != nullptr && observer->following) [[unlikely]] {
+        current.pc = pc;
+        observer->executing(warp, lanes, mask, execution.frame, *activation.function, pc);
+      }
       if (mask == 0) {
         ++pc;
         continue;
@@ -306,12 +310,18 @@ void Warp::State::execute(uint64_t quantum) {
       threadExecuted += countLanes(mask);
     } else {
       threadExecuted += lanesCount;
+      if (observer != nullptr && observer->following) [[unlikely]] {
+        current.pc = pc;
+        observer->executing(warp, lanes, mask, execution.frame, *activation.function, pc);
+      }
     }
     current.pc = pc;
     execution.mask = executing = mask;
-    if (warp.loading && observer != nullptr) [[unlikely]]
-      observer->checkRegisters(warp, mask, execution.frame, *activation.function, pc);
+    if (!warp.loadingRegisters.empty()) [[unlikely]]
+      awaitRegisters(mask, execution.frame, *activation.function, pc);
     instruction.handler(execution, instruction);
+    if (observer != nullptr && observer->following && (taken | departed) == 0) [[unlikely]]
+      observer->executed(warp, mask, execution.frame, *activation.function, pc);
     if (resumed) {
       resumed = timedOut = false;
       token = 0;
@@ -339,6 +349,20 @@ void Warp::State::execute(uint64_t quantum) {
   current.pc = pc;
   place(std::move(current));
   current = Group{};
+}
+
+void Warp::State::awaitRegisters(LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc) {
+  Cluster& cluster = warp.cta.cluster;
+  const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1];
+  for (uint32_t i = first; i < function.registerUseEnd[pc]; ++i) {
+    const auto found = warp.loadingRegisters.find(frame + function.registerUses[i]);
+    if (found == warp.loadingRegisters.end()) continue;
+    const OperationId load = found->second;
+    cluster.counters.use(Unproven::U30);
+    if (cluster.options.semantics[Unproven::U30] == 0) cluster.queue.force(load);
+    if (cluster.observer) cluster.observer->usedUnwaited(warp, lanes, load);
+    std::erase_if(warp.loadingRegisters, [=](const auto& loading) { return loading.second == load; });
+  }
 }
 
 /// Splits the running group according to the requests of the instruction at current.pc.

@@ -8,6 +8,7 @@
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/member_lanes.hpp"
+#include "common/emulator/machine/shuffle.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -33,8 +34,6 @@ void decodeDual(DecodeContext& context, const Operand& operand, ScalarType type)
 
 // --- shfl: operands 0 d, 1 p, 2 a, 3 b, 4 c, 5 members ---------------------------------------------------------
 
-enum class ShuffleMode : uint8_t { Up, Down, Bfly, Idx };
-
 template <ShuffleMode kMode>
 void shuffle(Execution& execution, const DecodedInstruction& instruction) {
   const auto* source = execution.lanes<uint32_t>(instruction.operand[2]);
@@ -45,30 +44,9 @@ void shuffle(Execution& execution, const DecodedInstruction& instruction) {
     std::array<uint32_t, kWarpLanes> values{};  // the destination may be the source
     LaneMask inRange = 0;
     forEachLane(lanes, [&](unsigned lane) {
-      const int own = static_cast<int>(lane);
-      const int distance = static_cast<int>(b[lane] & 0x1f);
-      const int clamp = static_cast<int>(c[lane] & 0x1f);
-      const int segment = static_cast<int>(c[lane] >> 8 & 0x1f);
-      const int highest = (own & segment) | (clamp & ~segment);
-      const int lowest = own & segment;
-      int from = own;
-      bool valid = false;
-      if constexpr (kMode == ShuffleMode::Up) {
-        from = own - distance;
-        valid = from >= highest;
-      } else if constexpr (kMode == ShuffleMode::Down) {
-        from = own + distance;
-        valid = from <= highest;
-      } else if constexpr (kMode == ShuffleMode::Bfly) {
-        from = own ^ distance;
-        valid = from <= highest;
-      } else {
-        from = lowest | (distance & ~segment);
-        valid = from <= highest;
-      }
-      if (!valid) from = own;
-      values[lane] = source[from];
-      inRange |= static_cast<LaneMask>(valid) << lane;
+      const ShuffleSource from = shuffleSource(kMode, lane, b[lane], c[lane]);
+      values[lane] = source[from.lane];
+      inRange |= static_cast<LaneMask>(from.valid) << lane;
     });
     forEachLane(lanes, [&](unsigned lane) { destination[lane] = values[lane]; });
     if (instruction.operand[1] != kNoSlot) assign(execution.predicate(instruction.operand[1]), lanes, inRange);

@@ -7,9 +7,12 @@
 // spins at a low program counter cannot starve the lane it waits for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/machine/activation.hpp"
@@ -73,6 +76,8 @@ struct Warp::State {
   LaneMask clusterArrived = 0;                              ///< lanes that have arrived in the present round of the cluster barrier
   LaneMask clusterPending = 0;                              ///< lanes that have arrived and not yet waited
   std::vector<const DecodedInstruction*> registerRequests;  ///< setmaxnreg executed so far
+  /// By CTA and shared offset of an mbarrier, and by lane: phases that had completed when its last wait for a parity ended.
+  std::map<std::pair<const Cta*, uint32_t>, std::array<uint64_t, kWarpLanes>> phasesSeen;
   uint64_t executed = 0;                                    ///< warp instructions
   uint64_t threadExecuted = 0;
   uint64_t repeated = 0;  ///< of these, executions that only found that they have to wait
@@ -92,6 +97,8 @@ struct Warp::State {
  private:
   bool select();
   void execute(uint64_t quantum);
+  /// For an instruction of the running group that touches registers which operations have yet to define.
+  void awaitRegisters(LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc);
   void place(Group group);
   void place(Activation* activation, uint32_t pc, LaneMask lanes);
   void commit();

@@ -54,9 +54,7 @@ void checkScaleOperand(uint32_t address, uint8_t id, uint32_t columns, const cha
   }
 }
 
-ScaleRow readFactors(const TensorMemory& memory, uint32_t lane, uint32_t column, uint32_t id, uint32_t count, bool isUe8m0,
-                     const char* name) {
-  memory.requireWritten(lane, column, 1, kWholeCell, name);
+ScaleRow readFactors(const TensorMemory& memory, uint32_t lane, uint32_t column, uint32_t id, uint32_t count, bool isUe8m0) {
   ScaleRow result;
   for (uint32_t block = 0; block < count; ++block) {
     result[block] = decodeScale(memory.cells(lane)[column] >> 8 * ((id + block) % 4) & 0xffu, isUe8m0);
@@ -125,8 +123,7 @@ ScaleRow fetchRowScales(const MmaOperation& operation, const Semantics& semantic
                         uint32_t row) {
   const uint32_t column = unpackAddress(operation.scaleA & kAddressBits).column + row / kWordsPerColumn;
   const uint32_t id = scaleId(operation.scaleA, operation.descriptor.scaleIdA, semantics);
-  return readFactors(memory, lane, column, id, operation.scaleVector, operation.descriptor.scaleIsUe8m0,
-                     "Scale factors of A of tcgen05.mma");
+  return readFactors(memory, lane, column, id, operation.scaleVector, operation.descriptor.scaleIsUe8m0);
 }
 
 std::vector<ScaleRow> fetchColumnScales(const MmaOperation& operation, const Semantics& semantics, const TensorMemory& memory,
@@ -136,9 +133,20 @@ std::vector<ScaleRow> fetchColumnScales(const MmaOperation& operation, const Sem
   std::vector<ScaleRow> scales;
   for (uint32_t n = 0; n < operation.layout().columns; ++n) {
     scales.push_back(readFactors(memory, window * kWindowLanes + n % kWordsPerColumn, column + n / kWordsPerColumn, id,
-                                 operation.scaleVector, operation.descriptor.scaleIsUe8m0, "Scale factors of B of tcgen05.mma"));
+                                 operation.scaleVector, operation.descriptor.scaleIsUe8m0));
   }
   return scales;
+}
+
+Definedness rowScalesDefined(const MmaOperation& operation, const TensorMemory& memory, uint32_t lane, uint32_t row) {
+  const uint32_t column = unpackAddress(operation.scaleA & kAddressBits).column + row / kWordsPerColumn;
+  return {memory.isDefined(lane, column, 1, kWholeCell), memory.isStale(lane, column, 1)};
+}
+
+Definedness columnScalesDefined(const MmaOperation& operation, const TensorMemory& memory, uint32_t window, uint32_t n) {
+  const uint32_t column = unpackAddress(operation.scaleB & kAddressBits).column + n / kWordsPerColumn;
+  const uint32_t lane = window * kWindowLanes + n % kWordsPerColumn;
+  return {memory.isDefined(lane, column, 1, kWholeCell), memory.isStale(lane, column, 1)};
 }
 
 std::vector<int32_t> scaleExponents(const ScaleRow& a, std::span<const ScaleRow> b) {

@@ -39,6 +39,10 @@ ScaleRow fetchRowScales(const MmaOperation& operation, const Semantics& semantic
 std::vector<ScaleRow> fetchColumnScales(const MmaOperation& operation, const Semantics& semantics, const TensorMemory& memory,
                                         uint32_t window);
 
+/// Of the cells that these two read: for one row, and for column `n` of a lane in `window`.
+Definedness rowScalesDefined(const MmaOperation& operation, const TensorMemory& memory, uint32_t lane, uint32_t row);
+Definedness columnScalesDefined(const MmaOperation& operation, const TensorMemory& memory, uint32_t window, uint32_t n);
+
 /// kind::mxf8f6f4: the sum of both scale exponents by column, kNanScale where a factor is NaN.
 std::vector<int32_t> scaleExponents(const ScaleRow& a, std::span<const ScaleRow> b);
 

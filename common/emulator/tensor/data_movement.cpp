@@ -113,14 +113,17 @@ void performCopy(const CopyOperation& operation, TensorMemory& memory, const mac
       const std::byte* source = readChunk(shared, offset, definedBytes(operation.format), semantics, counters, [&] {
         return fmt::format("Row {}, 16-byte chunk {} of the source of tcgen05.cp.{}", row, chunk, traits.name);
       });
+      const auto place = static_cast<uint32_t>(source - shared.data());
+      const bool isDefined = shared.isWritten(place, definedBytes(operation.format));
       std::array<std::byte, kChunkBytes> bytes;
       decompress(operation.format, sixBitShift, source, bytes.data());
       const uint32_t column = to.column + chunk * kChunkBytes / 4;
       for (uint32_t copy = 0; copy < traits.copies; ++copy) {
         const uint32_t lane = to.lane + copyLane(operation.shape, row, copy);
         std::memcpy(memory.cells(lane) + column, bytes.data(), bytes.size());
-        std::memset(memory.written(lane) + column, kWholeCell, bytes.size() / 4);
+        std::memset(memory.written(lane) + column, isDefined ? kWholeCell : kNothing, bytes.size() / 4);
         memory.observe(lane, 1, column, kChunkBytes / 4, true, machine::OperandRole::Destination);
+        if (!isDefined) memory.observeUndefined(lane, place);
       }
     }
   }
@@ -136,6 +139,8 @@ void shiftLanes(TensorMemory& memory, uint32_t firstColumn, uint32_t columns, ui
     std::memcpy(memory.cells(lane) + firstColumn, memory.cells(lane + 1) + firstColumn, columns * sizeof(uint32_t));
     std::memcpy(memory.written(lane) + firstColumn, memory.written(lane + 1) + firstColumn, columns);
   }
+  uint8_t* last = memory.written(firstLane + lanes - 1) + firstColumn;
+  for (uint32_t column = 0; column < columns; ++column) last[column] |= kStale;
 }
 
 void shiftWindows(TensorMemory& memory, uint32_t firstColumn, uint32_t columns, uint32_t windows, const LaneBits& heldBack) {

@@ -36,7 +36,8 @@ struct CopyOperation {
 /// Legality that does not depend on when the copy runs: alignment and range of the destination. Throws EmulatorError and
 /// counts the open questions.
 void checkCopy(const CopyOperation& operation, const TensorMemory& memory, const Semantics& semantics, Counters& counters);
-/// Performs the copy of one CTA. Throws EmulatorError for source bytes outside shared memory or never written.
+/// Performs the copy of one CTA. Throws EmulatorError for source bytes outside shared memory; what is made of
+/// undefined ones is undefined.
 void performCopy(const CopyOperation& operation, TensorMemory& memory, const machine::SharedMemory& shared,
                  const Semantics& semantics, Counters& counters);
 

@@ -1,12 +1,15 @@
 // tcgen05.ld, tcgen05.st, tcgen05.wait (PTX ISA 9.7.16.8).
 //
 // Both are asynchronous. A load's destination registers hold kPoisonRegister from issue to completion; a store takes its
-// registers at issue and writes the cells at completion. Nothing orders them but tcgen05.wait::ld and ::st, which
-// complete everything that the executing warp has outstanding.
+// registers at issue and writes the cells at completion. tcgen05.wait::ld and ::st complete everything that the executing warp
+// has outstanding. By the PTX ISA nothing else orders them; shipped programs rely on what ptxas makes of them, question U30: an
+// instruction that touches a loaded register waits for it (a scoreboard), and conflicting ld and st of a warp stay in order.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <functional>
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/tensor/fragment_layout.hpp"
@@ -24,6 +27,8 @@ using machine::Slot;
 
 /// A NaN that stands out, in registers whose load has not completed.
 constexpr uint32_t kPoisonRegister = 0x7fbadbadu;
+/// Complete loads and stores that a warp never waits for are forgotten beyond this many.
+constexpr size_t kRememberedFragments = 256;
 
 struct FragmentDetail : machine::InstructionDetail {
   FragmentShape shape = FragmentShape::S32x32b;
@@ -45,7 +50,7 @@ TmemAddress windowAddress(const Execution& execution, const FragmentDetail& deta
   if (at.lane / kWindowLanes != window) {
     cluster.counters.use(Unproven::U10);
     const uint8_t rule = cluster.options.semantics[Unproven::U10];
-    if (rule == 2 || (rule == 0 && at.lane >= kWindowLanes)) {
+    if (rule == 2 || (rule == 1 && at.lane >= kWindowLanes)) {
       throw EmulatorError(ErrorKind::OutOfBounds,
                           fmt::format("{} at lane {} by warp {}, which reaches only lanes {}..{}.", detail.name, at.lane,
                                       execution.warp.index, window * kWindowLanes, window * kWindowLanes + kWindowLanes - 1));
@@ -96,6 +101,13 @@ void loadCells(const TensorMemory& memory, const FragmentDetail& detail, const F
   observeFragment(memory, detail, address, false);
   for (size_t index = 0; index < detail.registers.size(); ++index) {
     auto* lanes = reinterpret_cast<uint32_t*>(frame + detail.registers[index]);
+    machine::LaneMask undefined = 0;
+    uint32_t undefinedLane = 0;
+    const auto requireDefined = [&](uint32_t thread, uint32_t lane, uint32_t column, uint32_t count, uint8_t halves) {
+      if (memory.isDefined(lane, column, count, halves)) return;
+      undefined |= machine::LaneMask{1} << thread;
+      undefinedLane = lane;
+    };
     for (uint32_t thread = 0; thread < kWarpLanes; ++thread) {
       const FragmentCell& cell = detail.cells[index * kWarpLanes + thread];
       const TmemAddress& base = cell.secondHalf ? address.second : address.first;
@@ -103,14 +115,15 @@ void loadCells(const TensorMemory& memory, const FragmentDetail& detail, const F
       if (!detail.packed) {
         const uint32_t column = base.column + cell.column;
         if (memory.written(lane)[column] != kWholeCell) [[unlikely]]
-          memory.requireWritten(lane, column, 1, kWholeCell, detail.name);
+          requireDefined(thread, lane, column, 1, kWholeCell);
         lanes[thread] = memory.cells(lane)[column];
         continue;
       }
       const uint32_t column = base.column + 2u * cell.column;
-      memory.requireWritten(lane, column, 2, kLowHalf, detail.name);
+      requireDefined(thread, lane, column, 2, kLowHalf);
       lanes[thread] = (memory.cells(lane)[column] & 0xffffu) | memory.cells(lane)[column + 1] << 16;
     }
+    memory.observeUndefinedLoad(frame + detail.registers[index], undefined, undefinedLane);
   }
 }
 
@@ -127,44 +140,75 @@ void storeHalf(TensorMemory& memory, uint32_t lane, uint32_t column, uint32_t ha
   written = rule == 1 ? written | kLowHalf : kLowHalf;
 }
 
+/// `undefined`: by register, the lanes whose value is undefined data; empty when none is.
 void storeCells(TensorMemory& memory, const FragmentDetail& detail, const FragmentAddress& address,
-                const std::vector<uint32_t>& values, const Semantics& semantics) {
+                const std::vector<uint32_t>& values, const std::vector<machine::LaneMask>& undefined, const Semantics& semantics) {
   requireFragment(memory, detail, address);
   observeFragment(memory, detail, address, true);
   for (size_t i = 0; i < values.size(); ++i) {
     const FragmentCell& cell = detail.cells[i];
     const TmemAddress& base = cell.secondHalf ? address.second : address.first;
     const uint32_t lane = base.lane + cell.lane;
-    if (!detail.packed) {
-      memory.store(lane, base.column + cell.column, values[i]);
-      continue;
+    const bool isUndefined = !undefined.empty() && (undefined[i / kWarpLanes] >> i % kWarpLanes & 1) != 0;
+    const uint32_t column = base.column + (detail.packed ? 2u : 1u) * cell.column;
+    if (detail.packed) {
+      storeHalf(memory, lane, column, values[i] & 0xffffu, semantics[Unproven::U9]);
+      storeHalf(memory, lane, column + 1, values[i] >> 16, semantics[Unproven::U9]);
+    } else {
+      memory.store(lane, column, values[i]);
     }
-    const uint32_t column = base.column + 2u * cell.column;
-    storeHalf(memory, lane, column, values[i] & 0xffffu, semantics[Unproven::U9]);
-    storeHalf(memory, lane, column + 1, values[i] >> 16, semantics[Unproven::U9]);
+    if (isUndefined) std::memset(memory.written(lane) + column, kNothing, detail.packed ? 2 : 1);
   }
+}
+
+/// What the fragment has to wait for: conflicting ones of its warp that the warp has not waited for.
+std::vector<machine::OperationId> predecessors(machine::Warp& warp, const TensorUnit::State::Fragment& next) {
+  machine::Cluster& cluster = warp.cta.cluster;
+  std::vector<machine::OperationId> conflicting;
+  for (const auto& earlier : stateOf(warp.cta).fragments[warp.index]) {
+    if (!earlier.writes && !next.writes) continue;
+    bool overlap = false;
+    for (const ColumnRange& a : earlier.columns)
+      for (const ColumnRange& b : next.columns) overlap |= a.count != 0 && b.count != 0 && a.overlaps(b);
+    if (overlap) conflicting.push_back(earlier.id);
+  }
+  if (!conflicting.empty()) cluster.counters.use(Unproven::U30);
+  if (cluster.options.semantics[Unproven::U30] != 0) conflicting.clear();
+  std::erase_if(conflicting, [&](machine::OperationId id) { return cluster.queue.isComplete(id); });
+  return conflicting;
+}
+
+/// Issues a load or store, and remembers it until the warp waits.
+machine::OperationId issueFragment(const Execution& execution, const FragmentDetail& detail, const FragmentAddress& address,
+                                   bool writes, std::function<void()> complete) {
+  machine::Warp& warp = execution.warp;
+  TensorUnit::State::Fragment fragment;
+  fragment.writes = writes;
+  fragment.columns[0] = {address.first.column, detail.columns};
+  if (detail.shape == FragmentShape::S16x32bx2) fragment.columns[1] = {address.second.column, detail.columns};
+  const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
+  fragment.id = warp.cta.cluster.queue.issue({writes ? machine::OperationKind::TensorStore : machine::OperationKind::TensorLoad,
+                                              warp.issuePoint(lane), predecessors(warp, fragment), std::move(complete)});
+  auto& fragments = stateOf(warp.cta).fragments[warp.index];
+  if (fragments.size() >= kRememberedFragments)
+    std::erase_if(fragments, [&](const auto& earlier) { return warp.cta.cluster.queue.isComplete(earlier.id); });
+  fragments.push_back(fragment);
+  return fragment.id;
 }
 
 void runLoad(Execution& execution, const DecodedInstruction& instruction) {
   execution.warp.requireAligned(execution.mask, "tcgen05.ld");
   const auto& detail = instruction.as<FragmentDetail>();
   machine::Cta& cta = execution.warp.cta;
-  machine::Cluster& cluster = cta.cluster;
   const FragmentAddress address = fragmentAddress(execution, detail);
   for (Slot slot : detail.registers) std::fill_n(execution.lanes<uint32_t>(slot), kWarpLanes, kPoisonRegister);
-  if (cluster.observer) {
-    cluster.observer->loading(execution.warp, execution.frame, detail.registers);
-    execution.warp.loading = true;
-  }
   // The program, and so the detail, outlives the launch; the frame lives as long as the warp.
   const auto complete = [&cta, &detail, address, frame = execution.frame] {
     loadCells(stateOf(cta).memory, detail, address, frame);
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemRead, detail.cells.size() * sizeof(uint32_t));
   };
-  const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
-  const machine::OperationId id =
-      cluster.queue.issue({machine::OperationKind::TensorLoad, execution.warp.issuePoint(lane), {}, complete});
-  stateOf(cta).loads[execution.warp.index].push_back(id);
+  const machine::OperationId id = issueFragment(execution, detail, address, false, complete);
+  for (Slot slot : detail.registers) execution.warp.loadingRegisters[execution.frame + slot] = id;
 }
 
 void runStore(Execution& execution, const DecodedInstruction& instruction) {
@@ -179,30 +223,29 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
     std::copy_n(execution.lanes<uint32_t>(detail.registers[index]), kWarpLanes,
                 values.begin() + static_cast<ptrdiff_t>(index * kWarpLanes));
   }
-  const auto complete = [&cta, &detail, address, values = std::move(values)] {
-    storeCells(stateOf(cta).memory, detail, address, values, cta.cluster.options.semantics);
+  std::vector<machine::LaneMask> undefined;
+  if (cluster.observer && cluster.observer->following)
+    for (Slot slot : detail.registers) undefined.push_back(cluster.observer->undefinedLanes(execution.frame + slot));
+  const auto complete = [&cta, &detail, address, values = std::move(values), undefined = std::move(undefined)] {
+    storeCells(stateOf(cta).memory, detail, address, values, undefined, cta.cluster.options.semantics);
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemWrite, values.size() * sizeof(uint32_t));
   };
-  const auto lane = static_cast<unsigned>(std::countr_zero(execution.mask));
-  const machine::OperationId id =
-      cluster.queue.issue({machine::OperationKind::TensorStore, execution.warp.issuePoint(lane), {}, complete});
-  stateOf(cta).stores[execution.warp.index].push_back(id);
+  issueFragment(execution, detail, address, true, complete);
 }
 
-template <std::unordered_map<uint32_t, std::vector<machine::OperationId>> TensorUnit::State::*Outstanding>
+template <bool ofStores>
 void runWait(Execution& execution, const DecodedInstruction&) {
-  execution.warp.requireAligned(execution.mask, "tcgen05.wait");
-  std::vector<machine::OperationId>& own = (stateOf(execution.warp.cta).*Outstanding)[execution.warp.index];
-  machine::Cluster& cluster = execution.warp.cta.cluster;
+  machine::Warp& warp = execution.warp;
+  warp.requireAligned(execution.mask, "tcgen05.wait");
+  machine::Cluster& cluster = warp.cta.cluster;
+  std::vector<machine::OperationId> own;
+  std::erase_if(stateOf(warp.cta).fragments[warp.index], [&](const auto& fragment) {
+    if (fragment.writes == ofStores) own.push_back(fragment.id);
+    return fragment.writes == ofStores;
+  });
   for (machine::OperationId id : own) cluster.queue.force(id);
-  if (cluster.observer) {
-    cluster.observer->waitedTogether(execution.warp, own);
-    if (Outstanding == &TensorUnit::State::loads) {
-      cluster.observer->loaded(execution.warp);
-      execution.warp.loading = false;
-    }
-  }
-  own.clear();
+  if (!ofStores) warp.loadingRegisters.clear();
+  if (cluster.observer) cluster.observer->waitedTogether(warp, own);
 }
 
 uint32_t repetitions(const FormMatch& match) {
@@ -277,8 +320,8 @@ isa::FormFamily fragmentForms() {
       {"tcgen05.st.sync.aligned.(32x32b|16x64b|16x128b|16x256b).(x1|x2|x4|x8|x16|x32|x64|x128){.unpack::16b}.b32",
        decodeFragment<false>},
       {"tcgen05.st.sync.aligned.16x32bx2.(x1|x2|x4|x8|x16|x32|x64|x128){.unpack::16b}.b32", decodeFragment<false>},
-      {"tcgen05.wait::ld.sync.aligned", decodeWait<runWait<&TensorUnit::State::loads>>},
-      {"tcgen05.wait::st.sync.aligned", decodeWait<runWait<&TensorUnit::State::stores>>},
+      {"tcgen05.wait::ld.sync.aligned", decodeWait<runWait<false>>},
+      {"tcgen05.wait::st.sync.aligned", decodeWait<runWait<true>>},
   };
 }
 

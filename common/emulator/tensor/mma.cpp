@@ -138,17 +138,6 @@ void passThroughCollector(const MmaOperation& operation, const MmaContext& conte
   if (operation.collector == Collector::LastUse || operation.collector == Collector::Discard) buffer.reset();
 }
 
-void requireAccumulators(const MmaOperation& operation, const CtaMemories& cta, const LanePlan& plan) {
-  const uint8_t halves = operation.descriptor.d == AccumulatorType::F16 ? kLowHalf : kWholeCell;
-  const uint32_t column = unpackAddress(operation.d).column;
-  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
-    if (isSet(plan.lanes, lane)) {
-      cta.tensor.requireWritten(lane, column, operation.layout().columns, halves,
-                                "The accumulator of tcgen05.mma (enable-input-d is true)");
-    }
-  }
-}
-
 /// Block-scaled kinds always use the hardware numerics; the fast ones would have to scale B for every row of A.
 void accumulateBlockScaled(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a,
                            OperandTile& b, const LanePlan& plan) {
@@ -222,24 +211,83 @@ void decodeB(const MmaOperation& operation, const MmaContext& context, OperandTi
   }
 }
 
-/// Marks the results as defined. f16 results: what the high halves hold is question U9.
+/// What is undefined of the operands of one CTA.
+struct OperandStates {
+  std::array<Definedness, kTmemLanes> rows{};  ///< of A, by row of the tile
+  const std::vector<bool>& undefinedColumns;   ///< of B; empty when none is
+};
+
+/// The operand that makes the results of a whole lane undefined, if there is one.
+std::optional<machine::Observer::UndefinedOperand> undefinedRow(const MmaOperation& operation, const CtaMemories& cta,
+                                                                const OperandStates& states, uint32_t lane, uint32_t row) {
+  const auto isBad = [](const Definedness& state) { return !state.defined || state.stale; };
+  const bool maskable = !kindTraits(operation.kind).blockScaled;
+  if (const Definedness& a = states.rows[row]; isBad(a)) return {{machine::OperandRole::OperandA, a.defined, maskable}};
+  if (maskable) return std::nullopt;
+  const auto m = static_cast<uint32_t>(operation.layout().rowOfLane(lane - unpackAddress(operation.d).lane));
+  const Definedness scale = rowScalesDefined(operation, cta.tensor, lane, m);
+  if (isBad(scale)) return {{machine::OperandRole::ScaleA, scale.defined, false}};
+  return std::nullopt;
+}
+
+/// The columns that a lane of `window` cannot compute, because of B or of its scale factors; empty when there is none.
+std::vector<bool> undefinedColumns(const MmaOperation& operation, const CtaMemories& cta, const OperandStates& states,
+                                   uint32_t window, uint32_t firstColumn, machine::Observer::UndefinedOperand& operand) {
+  const uint32_t columns = operation.layout().columns;
+  std::vector<bool> undefined;
+  if (!states.undefinedColumns.empty()) {
+    undefined.assign(states.undefinedColumns.begin() + firstColumn, states.undefinedColumns.begin() + firstColumn + columns);
+    operand = {machine::OperandRole::OperandB, false, false};
+  }
+  if (!kindTraits(operation.kind).blockScaled) return undefined;
+  for (uint32_t n = 0; n < columns; ++n) {
+    const Definedness scale = columnScalesDefined(operation, cta.tensor, window, n);
+    if (scale.defined && !scale.stale) continue;
+    undefined.resize(columns);
+    undefined[n] = true;
+    operand = {machine::OperandRole::ScaleB, scale.defined, false};
+  }
+  return undefined;
+}
+
+/// Marks the results as defined where the operands were. f16 results: what the high halves hold is question U9.
 void finishAccumulators(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, const LanePlan& plan,
-                        const std::vector<uint32_t>& highHalves) {
+                        const std::vector<uint32_t>& highHalves, const OperandStates& states) {
   const uint32_t columns = operation.layout().columns;
   const uint32_t column = unpackAddress(operation.d).column;
-  const uint8_t rule = operation.descriptor.d == AccumulatorType::F16 ? context.options.semantics[Unproven::U9] : 0;
-  size_t next = 0;
+  const bool isHalf = operation.descriptor.d == AccumulatorType::F16;
+  const uint8_t needed = isHalf ? kLowHalf : kWholeCell;
+  const uint8_t rule = isHalf ? context.options.semantics[Unproven::U9] : 0;
+  size_t next = 0, nextHalf = 0;
+  uint32_t window = kTmemLanes, firstColumn = 0;
+  std::vector<bool> missing;
+  machine::Observer::UndefinedOperand missingOperand;
   for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
     if (!isSet(plan.lanes, lane)) continue;
+    const LaneWork& work = plan.work[next++];
+    if (window != lane / kWindowLanes || firstColumn != work.firstColumn) {
+      window = lane / kWindowLanes;
+      firstColumn = work.firstColumn;
+      missing = undefinedColumns(operation, cta, states, window, firstColumn, missingOperand);
+    }
+    const auto row = undefinedRow(operation, cta, states, lane, work.row);
+    if (row) cta.tensor.observeUndefined(lane, *row);
+    if (!row && !missing.empty()) cta.tensor.observeUndefined(lane, missingOperand);
     uint8_t* written = cta.tensor.written(lane) + column;
-    if (rule == 0) {
+    const bool whole = !row && missing.empty() && (!operation.enableInputD || cta.tensor.isDefined(lane, column, columns, needed));
+    if (whole && rule == 0) {
       std::fill_n(written, columns, static_cast<uint8_t>(kWholeCell));
       continue;
     }
     uint32_t* cells = cta.tensor.cells(lane) + column;
     for (uint32_t n = 0; n < columns; ++n) {
-      cells[n] = (cells[n] & 0xffffu) | highHalves[next++];
-      written[n] = rule == 1 ? written[n] | kLowHalf : kLowHalf;
+      const bool isDefined =
+          !row && (missing.empty() || !missing[n]) && (!operation.enableInputD || (written[n] & needed) == needed);
+      if (rule != 0) cells[n] = (cells[n] & 0xffffu) | highHalves[nextHalf++];
+      if (!isDefined)
+        written[n] = kNothing;
+      else
+        written[n] = rule == 0 ? kWholeCell : rule == 1 ? (written[n] & kWholeCell) | kLowHalf : kLowHalf;
     }
   }
 }
@@ -385,19 +433,19 @@ void performMma(const MmaOperation& operation, const MmaContext& context) {
   // Large buffers, kept from one MMA to the next.
   thread_local OperandTile a, b;
   requireColumns(operation, context);
-  fetchB(operation, context, b);
+  const std::vector<bool> undefinedB = fetchB(operation, context, b);
   decodeB(operation, context, b);
   for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {
     const CtaMemories& memories = context.ctas[cta];
     const LaneBits disabled = disabledLanes(operation, cta, context.options.semantics);
     const LanePlan plan = planLanes(operation, memories, disabled);
-    fetchA(operation, context, memories, plan.rows, a);
+    OperandStates states{{}, undefinedB};
+    fetchA(operation, context, memories, plan.rows, a, states.rows);
     passThroughCollector(operation, context, context.collectors[cta], plan, a);
-    if (operation.enableInputD) requireAccumulators(operation, memories, plan);
     observeOperands(operation, memories, plan);
     const std::vector<uint32_t> highHalves = saveHighHalves(operation, context, plan);
     accumulate(operation, context, memories, a, b, plan);
-    finishAccumulators(operation, context, memories, plan, highHalves);
+    finishAccumulators(operation, context, memories, plan, highHalves, states);
     if (!operation.enableInputD && context.options.semantics[Unproven::U26] == 1) zeroMaskedLanes(operation, memories, disabled);
     if (operation.shiftA) shiftOperandA(operation, context, memories, disabled);
     countTraffic(operation, context, plan);

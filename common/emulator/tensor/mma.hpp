@@ -68,7 +68,7 @@ struct MmaContext {
 
 /// Legality that is known at issue. Throws EmulatorError; counts the open questions that the operation touches.
 void checkMma(const MmaOperation& operation, const MmaContext& context);
-/// Reads the operands, accumulates, and shifts A. Throws EmulatorError for undefined operands.
+/// Reads the operands, accumulates, and shifts A. What is made of undefined operands is undefined.
 void performMma(const MmaOperation& operation, const MmaContext& context);
 
 /// Lanes of `cta` (0 or 1 in the group) whose accumulators the mask protects.

@@ -66,9 +66,11 @@ struct SharedOperand {
   uint32_t firstIndex;  ///< added to the row in messages
 };
 
+/// Calls undefined(row) for rows of which an element is undefined.
+template <class Undefined>
 void fetchShared(const MmaOperation& operation, const MmaContext& context, const machine::SharedMemory& shared,
                  const SharedOperand& operand, uint32_t count, std::span<const bool> rows, uint32_t* raw, size_t rowStep,
-                 size_t kStep) {
+                 size_t kStep, Undefined&& undefined) {
   const Semantics& semantics = context.options.semantics;
   const OperandAddress addresses(operand.descriptor, semantics[Unproven::U11]);
   const ChunkFormat format = chunkFormat(operation, operand.type, false, semantics);
@@ -83,6 +85,8 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
               return fmt::format("Operand {} of tcgen05.mma, row {}, k {}..{},", operand.name, operand.firstIndex + row,
                                  chunk * format.elements, (chunk + 1) * format.elements - 1);
             });
+        if (!shared.isWritten(static_cast<uint32_t>(bytes - shared.data()), format.definedBytes)) [[unlikely]]
+          undefined(row);
         unpackChunk(format, bytes, raw + row * rowStep + chunk * format.elements * kStep, kStep);
       }
     }
@@ -90,7 +94,6 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
   }
   const uint32_t elementBytes = kChunkBytes / format.elements;
   for (uint32_t first = 0; first < count; first += format.elements) {
-    // Only the elements of wanted rows need to be defined.
     bool whole = true, any = false;
     for (uint32_t i = 0; i < format.elements; ++i) {
       const bool want = first + i < count && wanted(first + i);
@@ -105,12 +108,12 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
                            operand.firstIndex + first + format.elements - 1, k);
       };
       const std::byte* bytes = readChunk(shared, address, whole ? kChunkBytes : 0, semantics, context.counters, describe);
+      const auto place = static_cast<uint32_t>(bytes - shared.data());
+      const bool isDefined = shared.isWritten(place, kChunkBytes);
       for (uint32_t i = 0; i < format.elements; ++i) {
         if (first + i >= count || !wanted(first + i)) continue;
-        if (!whole && !shared.isWritten(static_cast<uint32_t>(bytes - shared.data()) + i * elementBytes, elementBytes)) {
-          throw EmulatorError(ErrorKind::Uninitialised, fmt::format("{} reads shared memory at {:#x}, which nothing has written.",
-                                                                    describe(), bytes - shared.data() + i * elementBytes));
-        }
+        if (!isDefined && !shared.isWritten(place + i * elementBytes, elementBytes)) [[unlikely]]
+          undefined(first + i);
         uint32_t value = 0;
         std::memcpy(&value, bytes + i * elementBytes, elementBytes);
         raw[(first + i) * rowStep + k * kStep] = value >> format.shift & format.mask;
@@ -122,14 +125,15 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
 }  // namespace
 
 void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta,
-            std::span<const bool, kTmemLanes> rows, OperandTile& tile) {
+            std::span<const bool, kTmemLanes> rows, OperandTile& tile, std::span<Definedness, kTmemLanes> states) {
   const uint32_t depth = depthOf(operation);
   tile.type = operation.descriptor.a;
   tile.negate = operation.descriptor.negateA;
   tile.resize(kTmemLanes, depth);
   if (!operation.aInTensorMemory) {
     const SharedOperand operand{operation.a, tile.type, operation.descriptor.transposeA, "A", 0};
-    fetchShared(operation, context, cta.shared, operand, operation.layout().rowsPerCta, rows, tile.raw.data(), depth, 1);
+    fetchShared(operation, context, cta.shared, operand, operation.layout().rowsPerCta, rows, tile.raw.data(), depth, 1,
+                [&](uint32_t row) { states[row].defined = false; });
     return;
   }
   const ChunkFormat format = chunkFormat(operation, tile.type, true, context.options.semantics);
@@ -138,7 +142,7 @@ void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaM
     if (!rows[row]) continue;
     const uint32_t lane = at.lane + row;
     constexpr uint32_t kRowColumns = 8;
-    cta.tensor.requireWritten(lane, at.column, kRowColumns, kWholeCell, "Operand A of tcgen05.mma");
+    states[row] = {cta.tensor.isDefined(lane, at.column, kRowColumns, kWholeCell), cta.tensor.isStale(lane, at.column, kRowColumns)};
     const auto* bytes = reinterpret_cast<const std::byte*>(cta.tensor.cells(lane) + at.column);
     for (uint32_t chunk = 0; chunk < depth / format.elements; ++chunk) {
       unpackChunk(format, bytes + chunk * kChunkBytes, tile.raw.data() + size_t{row} * depth + chunk * format.elements, 1);
@@ -146,16 +150,22 @@ void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaM
   }
 }
 
-void fetchB(const MmaOperation& operation, const MmaContext& context, OperandTile& tile) {
+std::vector<bool> fetchB(const MmaOperation& operation, const MmaContext& context, OperandTile& tile) {
   tile.type = operation.descriptor.b;
   tile.negate = operation.descriptor.negateB;
   const uint32_t columns = operation.descriptor.n;
   tile.resize(depthOf(operation), columns);
   const uint32_t share = columns / static_cast<uint32_t>(context.ctas.size());
+  std::vector<bool> undefined;
   for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {
     const SharedOperand operand{operation.b, tile.type, operation.descriptor.transposeB, "B", cta * share};
-    fetchShared(operation, context, context.ctas[cta].shared, operand, share, {}, tile.raw.data() + cta * share, 1, columns);
+    fetchShared(operation, context, context.ctas[cta].shared, operand, share, {}, tile.raw.data() + cta * share, 1, columns,
+                [&](uint32_t column) {
+                  undefined.resize(columns);
+                  undefined[cta * share + column] = true;
+                });
   }
+  return undefined;
 }
 
 }  // namespace shiftconv::emulator::tensor

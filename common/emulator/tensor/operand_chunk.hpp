@@ -16,11 +16,11 @@ inline constexpr uint32_t kChunkBytes = 16;
 /// Start addresses in descriptors have 18 bits.
 inline constexpr uint32_t kDescriptorAddressMask = 0x3ffff;
 
-/// The bytes [offset, offset + 16), of which the first `defined` must have been written (packed sub-byte elements are
-/// followed by padding that nobody has to write). `describe()` names the reader in errors.
+/// The bytes [offset, offset + 16), of which the first `read` are data (packed sub-byte elements are followed by padding). Some of
+/// them may be undefined. `describe()` names the reader in errors.
 /// Question U28: an address beyond 18 bits faults (0) or wraps (1).
 template <class Describe>
-const std::byte* readChunk(const machine::SharedMemory& shared, uint32_t offset, uint32_t defined, const Semantics& semantics,
+const std::byte* readChunk(const machine::SharedMemory& shared, uint32_t offset, uint32_t read, const Semantics& semantics,
                            Counters& counters, Describe&& describe) {
   if (offset > kDescriptorAddressMask) [[unlikely]] {
     counters.use(Unproven::U28);
@@ -31,12 +31,7 @@ const std::byte* readChunk(const machine::SharedMemory& shared, uint32_t offset,
                         fmt::format("{} reads shared memory bytes {:#x}..{:#x}, but the CTA has {:#x} bytes.", describe(), offset,
                                     offset + kChunkBytes - 1, shared.size()));
   }
-  if (!shared.isWritten(offset, defined)) [[unlikely]] {
-    throw EmulatorError(ErrorKind::Uninitialised,
-                        fmt::format("{} reads shared memory bytes {:#x}..{:#x}, which nothing has written.", describe(), offset,
-                                    offset + defined - 1));
-  }
-  shared.observe(offset, defined, false);
+  shared.observe(offset, read, false);
   return shared.data() + offset;
 }
 

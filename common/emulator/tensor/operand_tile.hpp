@@ -9,6 +9,12 @@
 
 namespace shiftconv::emulator::tensor {
 
+/// Whether data of an operand was written, and whether a shift left it behind.
+struct Definedness {
+  bool defined = true;
+  bool stale = false;
+};
+
 inline constexpr uint32_t kMaximumColumns = 256;  ///< N
 
 /// How the old accumulator enters.

@@ -32,20 +32,22 @@ bool isShiftingPair(const OrderedOperation& first, const OrderedOperation& secon
          first.operand.overlaps(second.operand);
 }
 
-/// Two operations of which one writes what the other touches; mma pairs are looked at by isShiftingPair.
+/// Two operations of which one writes what the other touches.
 bool conflict(const OrderedOperation& first, const OrderedOperation& second) {
-  if (first.kind == OperationClass::Mma && second.kind == OperationClass::Mma) return false;
   const auto touches = [](const OrderedOperation& operation, const ColumnRange& range) {
     return operation.operand.overlaps(range) || operation.result.overlaps(range) || operation.scaleA.overlaps(range) ||
            operation.scaleB.overlaps(range);
   };
-  // At most one of the two is an mma, and every other operation has only `operand`.
-  return touches(first, second.operand) || touches(second, first.operand);
+  // An mma writes `result`, every other operation `operand`, which is all it has.
+  const auto written = [](const OrderedOperation& operation) {
+    return operation.kind == OperationClass::Mma ? operation.result : operation.operand;
+  };
+  return touches(first, written(second)) || touches(second, written(first));
 }
 
 }  // namespace
 
-bool Ordering::isVisible(const Record& earlier, uint32_t thread) const {
+bool Ordering::isFenced(const Record& earlier, uint32_t thread) const {
   if (earlier.operation.thread == thread) return true;
   const auto acquired = acquiredAt_.find(thread);
   return earlier.releasedAt != 0 && acquired != acquiredAt_.end() && earlier.releasedAt < acquired->second;
@@ -68,36 +70,48 @@ std::vector<machine::OperationId> Ordering::predecessors(const OrderedOperation&
                                                          const machine::AsyncQueue& queue, Counters& counters) {
   std::vector<machine::OperationId> outstanding;
   directlyBefore_.clear();
-  std::vector<const Record*> unordered6, unordered17;
+  std::vector<std::pair<const Record*, Unproven>> asked;
   for (const Record& record : records_) {
-    if ((record.operation.ctas & operation.ctas) == 0 || !isVisible(record, operation.thread)) continue;
+    if ((record.operation.ctas & operation.ctas) == 0) continue;
+    const bool own = record.operation.thread == operation.thread;
+    const bool fenced = isFenced(record, operation.thread);
+    const bool bothMultiply = record.operation.kind == OperationClass::Mma && operation.kind == OperationClass::Mma;
     bool ordered = isOrderedPair(record.operation, operation);
-    if (!ordered && isShiftingPair(record.operation, operation)) {
-      unordered17.push_back(&record);
+    bool assumed = false;
+    if (ordered && !fenced) {
+      if (conflict(record.operation, operation)) asked.emplace_back(&record, Unproven::U32);
+      ordered = semantics[Unproven::U32] == 0;
+    } else if (!ordered && fenced && isShiftingPair(record.operation, operation)) {
+      asked.emplace_back(&record, Unproven::U17);
       ordered = semantics[Unproven::U17] == 1;
-    } else if (!ordered && conflict(record.operation, operation)) {
-      unordered6.push_back(&record);
-      ordered = semantics[Unproven::U6] == 1;
+    } else if (!ordered && own && conflict(record.operation, operation)) {
+      const Unproven question = bothMultiply ? Unproven::U31 : Unproven::U6;
+      asked.emplace_back(&record, question);
+      ordered = assumed = semantics[question] == 0;
     }
     if (!ordered) continue;
-    directlyBefore_.push_back(record.serial);
+    if (!assumed) directlyBefore_.push_back(record.serial);
     if (!queue.isComplete(record.id)) outstanding.push_back(record.id);
   }
-  if (!unordered6.empty() || !unordered17.empty()) {
-    // What the listed pairs alone imply, whatever the chosen alternative adds.
-    std::vector<uint64_t> listed;
-    for (const Record& record : records_) {
-      const bool direct = std::find(directlyBefore_.begin(), directlyBefore_.end(), record.serial) != directlyBefore_.end();
-      if (direct && isOrderedPair(record.operation, operation)) listed.push_back(record.serial);
-    }
-    const std::vector<uint64_t> implied = allBefore(listed);
-    const auto isOpen = [&](const Record* record) {
-      return std::find(implied.begin(), implied.end(), record->serial) == implied.end();
-    };
-    if (std::any_of(unordered6.begin(), unordered6.end(), isOpen)) counters.use(Unproven::U6);
-    if (std::any_of(unordered17.begin(), unordered17.end(), isOpen)) counters.use(Unproven::U17);
-  }
+  if (!asked.empty()) countQuestions(operation, asked, counters);
   return outstanding;
+}
+
+/// Every question once: when one of the operations that it was asked of is not ordered by what the listed pairs alone imply.
+void Ordering::countQuestions(const OrderedOperation& operation, const std::vector<std::pair<const Record*, Unproven>>& asked,
+                              Counters& counters) const {
+  std::vector<uint64_t> listed;
+  for (const Record& record : records_) {
+    const bool direct = std::find(directlyBefore_.begin(), directlyBefore_.end(), record.serial) != directlyBefore_.end();
+    if (direct && isOrderedPair(record.operation, operation) && isFenced(record, operation.thread)) listed.push_back(record.serial);
+  }
+  const std::vector<uint64_t> implied = allBefore(listed);
+  std::vector<Unproven> used;
+  for (const auto& [record, question] : asked)
+    if (std::find(implied.begin(), implied.end(), record->serial) == implied.end() &&
+        std::find(used.begin(), used.end(), question) == used.end())
+      used.push_back(question);
+  for (const Unproven question : used) counters.use(question);
 }
 
 std::vector<machine::OperationId> Ordering::directlyBefore() const {

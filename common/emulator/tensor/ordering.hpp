@@ -6,17 +6,22 @@
 // tcgen05.fence::before_thread_sync (or a commit, which implies it) after it and the second one's thread executed
 // tcgen05.fence::after_thread_sync since. Whether a synchronisation between the two threads really happened is not
 // checked: every fence gets the next number of one counter per CTA pair and numbers are compared, so the test errs on the
-// side of order. Everything else stays unordered, and schedules that complete operations late or at random show it.
-// tcgen05.ld and .st appear in no pair: their threads must wait::ld / wait::st, and other threads must be told.
+// side of order; only the hazard checker tells. tcgen05.ld and .st appear in no pair (fragment_forms.cpp).
 //
-// Questions U6 and U17 ask whether hardware keeps more order than that. A use is counted when an operation conflicts with
-// an earlier one that is not ordered before it, directly or through others, and that no commit has retired. The earlier
-// one retires when a commit that covers it has completed and somebody has executed fence::after_thread_sync since.
+// Shipped programs rely on more order than that, and the defaults of four questions give it to them: operations of one thread
+// that conflict follow each other in issue order (U6; between two mma U31), and a synchronisation counts without the fences
+// (U32). .ashift and an mma with another accumulator on the same A stay unordered (U17). The alternatives keep to the listed pairs,
+// and schedules that complete operations late or at random show what that changes.
+//
+// A use of a question is counted when an operation conflicts with an earlier one that is not ordered before it by listed pairs,
+// directly or through others, and that no commit has retired. The earlier one retires when a commit that covers it has
+// completed and somebody has executed fence::after_thread_sync since.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/counters.hpp"
@@ -53,7 +58,8 @@ class Ordering {
   /// The operations that must complete before `operation` may.
   std::vector<machine::OperationId> predecessors(const OrderedOperation& operation, const Semantics& semantics,
                                                  const machine::AsyncQueue& queue, Counters& counters);
-  /// The operations ordered before the one of the last predecessors(), with those that were complete already.
+  /// The operations ordered before the one of the last predecessors() by listed pairs, or because of a chosen alternative, with
+  /// those that were complete already.
   std::vector<machine::OperationId> directlyBefore() const;
   /// Remembers an operation that was just issued with the predecessors of the last call.
   void remember(const OrderedOperation& operation, machine::OperationId id, const machine::AsyncQueue& queue);
@@ -74,7 +80,10 @@ class Ordering {
     machine::OperationId coveredBy = 0;  ///< the first commit behind it
     std::vector<uint64_t> before;        ///< serials of the records ordered directly before it
   };
-  bool isVisible(const Record& earlier, uint32_t thread) const;
+  /// Whether fences let the operation take part in pairs with one of `thread`.
+  bool isFenced(const Record& earlier, uint32_t thread) const;
+  void countQuestions(const OrderedOperation& operation, const std::vector<std::pair<const Record*, Unproven>>& asked,
+                      Counters& counters) const;
   std::vector<uint64_t> allBefore(const std::vector<uint64_t>& direct) const;
   std::deque<Record> records_;  ///< not retired, in issue order
   std::unordered_map<uint32_t, uint64_t> acquiredAt_;

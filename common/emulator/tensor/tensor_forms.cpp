@@ -39,8 +39,11 @@ void issueOrdered(const machine::Execution& execution, unsigned lane, machine::O
   Ordering& ordering = orderingOf(execution.warp.cta);
   std::vector<machine::OperationId> before =
       ordering.predecessors(operation, cluster.options.semantics, cluster.queue, cluster.counters);
-  machine::AsyncOperation::Pairs pairs{
-      static_cast<uint8_t>(static_cast<uint8_t>(operation.kind) + 1), operation.accumulator, operation.ctas, {}};
+  machine::AsyncOperation::Pairs pairs{static_cast<uint8_t>(static_cast<uint8_t>(operation.kind) + 1),
+                                       operation.accumulator,
+                                       operation.ctas,
+                                       operation.shiftsOperand,
+                                       {}};
   if (cluster.observer) pairs.before = ordering.directlyBefore();
   const machine::OperationId id =
       cluster.queue.issue({kind, execution.warp.issuePoint(lane), std::move(before), std::move(complete), std::move(pairs)});

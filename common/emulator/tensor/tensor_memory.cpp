@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kPoison = 0xcbcbcbcbu;
 }  // namespace
 
-std::optional<uint32_t> TensorMemory::allocate(uint32_t columns) {
+std::optional<uint32_t> TensorMemory::findFree(uint32_t columns) const {
   if (!std::has_single_bit(columns) || columns < kAllocationUnit || columns > kTmemColumns) {
     throw EmulatorError(ErrorKind::IllegalInstruction,
                         fmt::format("tcgen05.alloc of {} columns: the size must be a power of two from 32 to 512.", columns));
@@ -31,22 +31,28 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t columns) {
   }
   const uint32_t units = columns / kAllocationUnit;
   for (uint32_t first = 0; first + units <= kUnits; first += units) {
-    if (std::any_of(taken_.begin() + first, taken_.begin() + first + units, [](bool taken) { return taken; })) continue;
-    if (cells_.empty()) {
-      cells_.assign(size_t{kTmemLanes} * kTmemColumns, kPoison);
-      written_.assign(cells_.size(), kNothing);
-    }
-    std::fill_n(taken_.begin() + first, units, true);
-    sizeAt_[first] = columns;
-    largestAllowed_ = columns;
-    const uint32_t column = first * kAllocationUnit;
-    for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
-      std::fill_n(cells(lane) + column, columns, zeroed_ ? 0u : kPoison);
-      std::fill_n(written(lane) + column, columns, static_cast<uint8_t>(zeroed_ ? kWholeCell : kNothing));
-    }
-    return column;
+    if (std::none_of(taken_.begin() + first, taken_.begin() + first + units, [](bool taken) { return taken; }))
+      return first * kAllocationUnit;
   }
   return std::nullopt;
+}
+
+std::optional<uint32_t> TensorMemory::allocate(uint32_t columns) {
+  const std::optional<uint32_t> column = findFree(columns);
+  if (!column) return column;
+  if (cells_.empty()) {
+    cells_.assign(size_t{kTmemLanes} * kTmemColumns, kPoison);
+    written_.assign(cells_.size(), kNothing);
+  }
+  const uint32_t first = *column / kAllocationUnit;
+  std::fill_n(taken_.begin() + first, columns / kAllocationUnit, true);
+  sizeAt_[first] = columns;
+  largestAllowed_ = columns;
+  for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
+    std::fill_n(cells(lane) + *column, columns, zeroed_ ? 0u : kPoison);
+    std::fill_n(written(lane) + *column, columns, static_cast<uint8_t>(zeroed_ ? kWholeCell : kNothing));
+  }
+  return column;
 }
 
 void TensorMemory::deallocate(uint32_t address, uint32_t columns) {
@@ -99,19 +105,6 @@ void TensorMemory::requireCells(uint32_t lane, uint32_t lanes, uint32_t first, u
                         fmt::format("{} reaches columns {}..{}, of which {}..{} are not allocated (allocated: {}).", who, first,
                                     first + count - 1, std::max(first, unit * kAllocationUnit),
                                     std::min(first + count, (unit + 1) * kAllocationUnit) - 1, allocatedColumns()));
-  }
-}
-
-void TensorMemory::requireWritten(uint32_t lane, uint32_t first, uint32_t count, uint8_t halves, std::string_view who) const {
-  const uint8_t* state = written(lane) + first;
-  uint8_t common = kWholeCell;
-  for (uint32_t i = 0; i < count; ++i) common &= state[i];
-  if ((common & halves) == halves) return;
-  for (uint32_t i = 0; i < count; ++i) {
-    if ((state[i] & halves) == halves) continue;
-    throw EmulatorError(ErrorKind::Uninitialised,
-                        fmt::format("{} reads Tensor Memory lane {}, column {}, {}.", who, lane, first + i,
-                                    state[i] == kNothing ? "which nothing has written" : "of which one half is undefined"));
   }
 }
 

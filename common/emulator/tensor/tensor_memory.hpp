@@ -27,8 +27,8 @@ struct TmemAddress {
 constexpr TmemAddress unpackAddress(uint32_t word) { return {word >> 16, word & 0xffffu}; }
 constexpr uint32_t packAddress(TmemAddress address) { return address.lane << 16 | address.column; }
 
-/// Which 16-bit halves of a cell hold defined data.
-enum WrittenHalves : uint8_t { kNothing = 0, kLowHalf = 1, kHighHalf = 2, kWholeCell = 3 };
+/// Which 16-bit halves of a cell hold defined data; kStale besides: a shift left the cell as it was while the rows above it moved.
+enum WrittenHalves : uint8_t { kNothing = 0, kLowHalf = 1, kHighHalf = 2, kWholeCell = 3, kStale = 4 };
 
 class TensorMemory {
  public:
@@ -39,6 +39,8 @@ class TensorMemory {
   /// EmulatorError IllegalInstruction for a size that is not a power of two in [32, 512], Synchronisation after
   /// relinquish() or when the size exceeds that of an earlier allocation.
   std::optional<uint32_t> allocate(uint32_t columns);
+  /// What allocate() would return, and throw; nothing changes.
+  std::optional<uint32_t> findFree(uint32_t columns) const;
   /// Throws EmulatorError Synchronisation unless `address` and `columns` are those of a live allocation.
   void deallocate(uint32_t address, uint32_t columns);
   /// No further allocate() is legal.
@@ -50,8 +52,20 @@ class TensorMemory {
   /// Throws EmulatorError OutOfBounds unless columns [first, first+count) are allocated and lanes
   /// [lane, lane+lanes) exist. `who` starts the sentence ("operand D of tcgen05.mma").
   void requireCells(uint32_t lane, uint32_t lanes, uint32_t first, uint32_t count, std::string_view who) const;
-  /// Throws EmulatorError Uninitialised, naming lane and column, unless `halves` of the cells hold defined data.
-  void requireWritten(uint32_t lane, uint32_t first, uint32_t count, uint8_t halves, std::string_view who) const;
+  /// True when `halves` of the cells hold defined data.
+  bool isDefined(uint32_t lane, uint32_t first, uint32_t count, uint8_t halves) const {
+    uint8_t common = kWholeCell;
+    const uint8_t* state = written(lane) + first;
+    for (uint32_t i = 0; i < count; ++i) common &= state[i];
+    return (common & halves) == halves;
+  }
+  /// True when one of the cells is stale.
+  bool isStale(uint32_t lane, uint32_t first, uint32_t count) const {
+    uint8_t any = 0;
+    const uint8_t* state = written(lane) + first;
+    for (uint32_t i = 0; i < count; ++i) any |= state[i];
+    return (any & kStale) != 0;
+  }
 
   /// The 512 cells of a lane. Callers have checked their columns.
   uint32_t* cells(uint32_t lane) { return cells_.data() + size_t{lane} * kTmemColumns; }
@@ -73,6 +87,21 @@ class TensorMemory {
   void observeShift(uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) const {
     if (observer_ != nullptr) [[unlikely]]
       observer_->operationShift(rank_, first, lanes, column, columns);
+  }
+
+  /// The operation that is completing has put undefined data into the lane: from shared memory, or as the result of an mma.
+  void observeUndefined(uint32_t lane, uint32_t sharedOffset) const {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->undefinedInTensor(rank_, lane, sharedOffset);
+  }
+  void observeUndefined(uint32_t lane, const machine::Observer::UndefinedOperand& operand) const {
+    if (observer_ != nullptr) [[unlikely]]
+      observer_->undefinedResult(rank_, lane, operand);
+  }
+  /// A tcgen05.ld has filled a register of the warp; in `lanes` with undefined data.
+  void observeUndefinedLoad(const std::byte* reg, uint32_t lanes, uint32_t tensorLane) const {
+    if (observer_ != nullptr && lanes != 0) [[unlikely]]
+      observer_->loadedUndefined(rank_, reg, lanes, tensorLane);
   }
 
   /// Stores one cell whose halves are all defined.

@@ -22,8 +22,20 @@ struct TensorUnit::State {
   TensorMemory memory;
   Ordering ordering;  ///< used in the even CTA of a pair, for both
   std::array<std::optional<CollectorBuffer>, 2> collectors;
-  /// Outstanding tcgen05.ld and .st by warp.
-  std::unordered_map<uint32_t, std::vector<machine::OperationId>> loads, stores;
+  /// By warp: the tcgen05.ld and .st that it has not waited for, in the order of issue.
+  struct Fragment {
+    machine::OperationId id = 0;
+    bool writes = false;
+    std::array<ColumnRange, 2> columns;  ///< in the window of the warp
+  };
+  std::unordered_map<uint32_t, std::vector<Fragment>> fragments;
+  /// tcgen05.alloc.cta_group::2 of warps of this CTA, until they have happened in both CTAs and the warp knows.
+  struct PairRequest {
+    uint32_t warp = 0;
+    uint32_t columns = 0;
+    std::optional<uint32_t> granted;  ///< first column
+  };
+  std::vector<PairRequest> pairRequests;
   uint32_t ctaGroup = 0;  ///< the cta_group of the first tcgen05 instruction; 0: none yet
 };
 

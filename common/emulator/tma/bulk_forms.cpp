@@ -4,8 +4,10 @@
 // out of shared memory is two operations, read and write, so that `wait_group.read` does not promise the write.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/error.hpp"
@@ -70,8 +72,8 @@ void runGlobalToShared(Execution& execution, const DecodedInstruction& instructi
                              const auto from = cluster.global.read(source, size, kGranule);
                              std::memcpy(target.shared.write(destination.offset, size, kGranule), from.bytes, size);
                              for (const auto& [address, bytes] : from.undefined)
-                               target.shared.poison(destination.offset + static_cast<uint32_t>(address - source),
-                                                    static_cast<uint32_t>(bytes));
+                               target.shared.undefine(destination.offset + static_cast<uint32_t>(address - source),
+                                                      static_cast<uint32_t>(bytes), address);
                              if (countRead) cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, size);
                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
                              signalTransactions(target, mbarrier.offset, size);
@@ -111,6 +113,9 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
                              reduction(to, from, size, {.global = false, .bulk = true});
                            else
                              std::memcpy(to, from, size);
+                           source.cta->shared.forEachUndefined(source.offset, size, [&](uint32_t first, uint32_t count) {
+                             target.undefine(destination.offset + (first - source.offset), count);
+                           });
                            cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
                            cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, size);
                            signalTransactions(*destination.cta, mbarrier.offset, size);
@@ -121,11 +126,14 @@ void runSharedToPeer(Execution& execution, const DecodedInstruction& instruction
 void runSharedToGlobal(Execution& execution, const DecodedInstruction& instruction) {
   const auto& copy = instruction.as<BulkCopy>();
   Cluster& cluster = execution.warp.cta.cluster;
+  EqualStores issued(copy.reduction == nullptr);
   forEachLane(execution, [&](unsigned lane) {
     const uint32_t size = copySize(execution, copy, lane);
     const uint16_t keep = copy.byteMask == machine::kNoSlot ? 0xffff : execution.lanes<uint16_t>(copy.byteMask)[lane];
     const SharedPlace source = sharedPlace(execution, copy.source, lane, false, "source");
     const uint64_t destination = copy.destination.at(execution, lane);
+    std::vector<uint64_t> operands{destination, source.offset, size, keep};
+    if (issued.joins(execution, lane, operands)) return;
     const auto staged = std::make_shared<std::vector<std::byte>>(size);
     const machine::IssuePoint issuer = execution.warp.issuePoint(lane);
     const Reduction reduction = copy.reduction;
@@ -134,10 +142,14 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
         cluster.queue.issue({reduction ? OperationKind::BulkReduceRead : OperationKind::BulkStoreRead, issuer, {}, [=, &cluster] {
                                if (keep == 0xffff) {
                                  std::memcpy(staged->data(), source.cta->shared.read(source.offset, size, kGranule), size);
+                                 source.cta->shared.noteStored(source.offset, size, destination);
                                } else {
                                  source.cta->shared.read(source.offset, 0, kGranule);  // alignment; dropped bytes may be unwritten
-                                 for (uint32_t i = 0; i < size; ++i)
-                                   if (kept(i)) (*staged)[i] = *source.cta->shared.read(source.offset + i, 1, 1);
+                                 for (uint32_t i = 0; i < size; ++i) {
+                                   if (!kept(i)) continue;
+                                   (*staged)[i] = *source.cta->shared.read(source.offset + i, 1, 1);
+                                   source.cta->shared.noteStored(source.offset + i, 1, destination + i);
+                                 }
                                }
                                cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedRead, size);
                                ++cluster.wakeups;
@@ -156,7 +168,7 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, size);
            ++cluster.wakeups;
          }});
-    addToBulkGroup(execution, lane, read, write);
+    issued.add(execution, lane, std::move(operands), read, write);
   });
 }
 
@@ -243,6 +255,20 @@ void decodeWait(DecodeContext& context, const FormMatch& match) {
 }
 
 }  // namespace
+
+bool EqualStores::joins(const Execution& execution, unsigned lane, const std::vector<uint64_t>& operands) const {
+  if (!merges_) return false;
+  const auto equal = std::find_if(stores_.begin(), stores_.end(), [&](const Store& store) { return store.operands == operands; });
+  if (equal == stores_.end()) return false;
+  addToBulkGroup(execution, lane, equal->read, equal->write);
+  return true;
+}
+
+void EqualStores::add(const Execution& execution, unsigned lane, std::vector<uint64_t> operands, machine::OperationId read,
+                      machine::OperationId write) {
+  addToBulkGroup(execution, lane, read, write);
+  if (merges_) stores_.push_back({std::move(operands), read, write});
+}
 
 void addToBulkGroup(const Execution& execution, unsigned lane, machine::OperationId read, machine::OperationId write) {
   Cta& cta = execution.warp.cta;

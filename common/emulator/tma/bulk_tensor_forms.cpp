@@ -132,7 +132,7 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
                              const CopyBytes moved = loadTile(map, start, cluster.global, target.shared, destination.offset);
                              if (countRead) cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, moved.global);
                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, moved.shared);
-                             signalTransactions(signalled, mbarrier.offset, static_cast<uint32_t>(moved.shared));
+                             signalTransactions(signalled, mbarrier.offset, static_cast<uint32_t>(moved.payload));
                            }});
     };
     if (copy.ctaMask == machine::kNoSlot) return issue(*destination.cta, true);
@@ -143,7 +143,11 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
 void runStore(Execution& execution, const DecodedInstruction& instruction) {
   const auto& copy = instruction.as<TensorCopy>();
   Cluster& cluster = execution.warp.cta.cluster;
+  EqualStores issued(copy.operation.empty());
   forEachLane(execution, [&](unsigned lane) {
+    std::vector<uint64_t> operands{copy.map.at(execution, lane), copy.shared.at(execution, lane)};
+    for (uint32_t i = 0; i < coordinateCount(copy); ++i) operands.push_back(execution.lanes<uint32_t>(copy.coordinates[i])[lane]);
+    if (issued.joins(execution, lane, operands)) return;
     const DecodedMap map = readMap(execution, copy, lane);
     const TileStart start = readStart(execution, copy, lane);
     requireCopyable(map, start);
@@ -164,7 +168,7 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, moved.global);
            ++cluster.wakeups;
          }});
-    addToBulkGroup(execution, lane, read, write);
+    issued.add(execution, lane, std::move(operands), read, write);
   });
 }
 

@@ -158,7 +158,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
     });
   };
   RowBuffer converted;
-  CopyBytes moved{.global = 0, .shared = shape.bytes()};
+  CopyBytes moved{.global = 0, .shared = shape.bytes(), .payload = shape.payload()};
   forEachRow(map, shape, start, [&](const TileRow& row) {
     const uint32_t inside = row.tileBytes + row.before * shape.unitBytes;
     const uint32_t after = inside + row.inside * shape.unitBytes;
@@ -181,7 +181,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
       const auto first = static_cast<uint32_t>(address - row.address) / shape.globalUnitBytes;
       const auto last = static_cast<uint32_t>(address + count - 1 - row.address) / shape.globalUnitBytes;
       forEachChunk(swizzle, offset, inside + first * shape.unitBytes, (last - first + 1) * shape.unitBytes,
-                   [&](uint32_t, uint32_t place, uint32_t size) { shared.poison(place, size); });
+                   [&, from = address](uint32_t, uint32_t place, uint32_t size) { shared.undefine(place, size, from); });
     }
   });
   if (shape.unitBytes != shape.globalUnitBytes)  // every unit, fill included
@@ -209,13 +209,15 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
     shared.read(offset, bytes, kTileAlignment);  // throws with its own sentence
   const bool written = shared.isWritten(offset, bytes);
   forEachRow(map, shape, start, [&](const TileRow& row) {
-    forEachChunk(swizzle, offset, row.tileBytes + row.before * shape.unitBytes, storedBytes(shape, row),
-                 [&](uint32_t dense, uint32_t place, uint32_t count) {
-                   if (count == 0) return;
-                   if (written) shared.observe(place, count, false);
-                   const std::byte* from = written ? shared.data() + place : shared.read(place, count, 1);
-                   copyPiece(tile.data() + dense, from, count);
-                 });
+    const uint32_t first = row.tileBytes + row.before * shape.unitBytes;
+    forEachChunk(swizzle, offset, first, storedBytes(shape, row), [&](uint32_t dense, uint32_t place, uint32_t count) {
+      if (count == 0) return;
+      copyPiece(tile.data() + dense, shared.read(place, count, 1), count);
+      if (written) return;
+      // What fills the last granule of a row is stored, too, but nobody's data.
+      const uint32_t data = std::min(count, first + row.inside * shape.unitBytes - std::min(dense, first + row.inside * shape.unitBytes));
+      shared.noteStored(place, data, row.address + uint64_t{dense - first} * shape.globalUnitBytes / shape.unitBytes);
+    });
   });
   return tile;
 }

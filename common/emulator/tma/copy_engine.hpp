@@ -30,6 +30,7 @@ namespace shiftconv::emulator::tma {
 struct CopyBytes {
   uint64_t global = 0;
   uint64_t shared = 0;
+  uint64_t payload = 0;  ///< of a load: what an mbarrier counts, without the padding of padded types
 };
 
 /// Throws EmulatorError Unsupported for what this engine does not copy: interleaved layouts.
@@ -56,7 +57,7 @@ CopyBytes loadTile(const DecodedMap& map, const TileStart& start, const machine:
                    uint32_t offset);
 
 /// First half of a store: the dense tile, unswizzled, out of `offset` of `shared`. Reads only what storeTile will write;
-/// throws EmulatorError Uninitialised when nothing wrote one of those bytes.
+/// tells the observer which of those bytes are undefined.
 std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start, const machine::SharedMemory& shared,
                                   uint32_t offset);
 

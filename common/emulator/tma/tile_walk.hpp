@@ -40,7 +40,10 @@ struct TileShape {
   uint64_t rows = 1;
   uint32_t rowPitch = 0;
   uint32_t rowBytes() const { return rowUnits * unitBytes; }
-  uint64_t bytes() const { return rows * rowBytes(); }  ///< that move, and that an mbarrier counts
+  uint64_t bytes() const { return rows * rowBytes(); }
+  /// What an mbarrier counts: the data, without the padding that 4- and 6-bit elements get in shared memory (CUTLASS's mxfp8 x
+  /// mxfp4 GEMM, verified on a B200, expects that).
+  uint64_t payload() const { return rows * rowUnits * globalUnitBytes; }
   uint64_t footprint() const { return rows * rowPitch; }
 };
 

@@ -3,6 +3,7 @@
 //   EMURUN_SCHEDULE           earliest | latest | random
 //   EMURUN_SEED               decimal; launch i uses seed + i
 //   EMURUN_HAZARDS            off | warn | error
+//   EMURUN_SEVERITY           race,formal,unproven: of the hazards that are looked for
 //   EMURUN_NUMERICS           hardware | fast
 //   EMURUN_SEMANTICS          U3=1,U7=0: alternatives of unproven questions
 //   EMURUN_SEMANTICS_FILE     what the probe kit saw

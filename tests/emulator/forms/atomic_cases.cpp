@@ -271,7 +271,6 @@ void scopesAndHints(FormRun& run) {
 }
 
 void readsNeedValues(FormRun& run) {
-  expectRefused(run, "atom.shared.add.u32 %r2, [s], 1;", "was never written", ".shared .align 4 .b8 s[4];");
   expectRefused(run, "atom.global.add.u32 %r2, [%rd1+2], 1;", "multiple of 4");
   expectRefused(run, "atom.local.add.u32 %r2, [%rd1], 1;", "not supported");
   expectRefused(run, "atom.global.add.s64 %rd3, [%rd1], 1;", "not supported");

@@ -147,4 +147,12 @@ void expectError(FormRun& form, const BulkKernel& kernel, const std::vector<std:
   for (const std::string& part : parts) EXPECT_NE(message.find(part), std::string::npos) << "no '" << part << "' in:\n" << message;
 }
 
+void expectUndefined(FormRun& form, const BulkKernel& kernel) {
+  Options options;
+  options.hazards = HazardMode::Error;
+  const std::string message = form.error([&] { kernel.run(form, options); });
+  EXPECT_NE(message.find("hazard (undefined data)"), std::string::npos) << message;
+  EXPECT_NE(message.find("nothing has written these bytes"), std::string::npos) << message;
+}
+
 }  // namespace shiftconv::tests

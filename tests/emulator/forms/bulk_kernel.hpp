@@ -51,6 +51,8 @@ inline std::byte poison() { return std::byte{0xCB}; }
 Bytes slice(const Bytes& bytes, size_t begin, size_t count);
 /// Expects an EmulatorError whose text holds every part.
 void expectError(FormRun& form, const BulkKernel& kernel, const std::vector<std::string>& parts);
+/// Expects the hazard checker to say that undefined data reaches global memory.
+void expectUndefined(FormRun& form, const BulkKernel& kernel);
 
 namespace bulkforms {  // names of rows that several files have cases for
 

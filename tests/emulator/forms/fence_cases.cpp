@@ -80,10 +80,12 @@ void registerLimits(FormRun& run) {
   for (const unsigned count : {16u, 25u, 264u})
     expectRefused(run, fmt::format("setmaxnreg.inc.sync.aligned.u32 {};", count), "not a multiple of 8 between 24 and 256");
   expectRefused(run, "setmaxnreg.dec.sync.aligned.u32 40;", "whole warpgroup");
-  expectRefused(
-      run,
-      "setp.lt.u32 %p1, %r1, 64; @%p1 bra A; setmaxnreg.dec.sync.aligned.u32 48; bra J; A: setmaxnreg.dec.sync.aligned.u32 40; J:",
-      "execute different setmaxnreg", "", threads(128));
+  // Warps of one warpgroup that differ: shipped kernels have that, so that only the hazard checker remarks on it.
+  const auto differing = runModule(run,
+                                   kernel("setp.lt.u32 %p1, %r1, 64; @%p1 bra A; setmaxnreg.dec.sync.aligned.u32 48; bra J; A: "
+                                          "setmaxnreg.dec.sync.aligned.u32 40; J: st.global.u32 [%rd2], %r1;"),
+                                   threads(128), 128);
+  for (uint32_t t = 0; t < 128; ++t) ASSERT_EQ(differing[t], t);
   expectRefused(run, "setp.lt.u32 %p1, %r1, 3; @%p1 setmaxnreg.dec.sync.aligned.u32 40; bar.sync 0;", "(.aligned)", "",
                 threads(128));
 }

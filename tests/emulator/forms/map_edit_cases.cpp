@@ -108,8 +108,6 @@ void wideFaults(FormRun& form) {
   odd.back() = {"global_address", "24"};
   expectError(form, editing(form, edit(odd), use), {"edited by tensormap.replace", "globalAddress is 0x18"});
   expectError(form, editing(form, edit({{"global_stride", "4, %rd4"}})), {"ordinal 4", "global_stride"});
-  expectError(form, editing(form, "  @%leader tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%tile], %rd4;\n"),
-              {"never written"});
   BulkKernel broken = editing(form, edit({{"global_address", "%rd3"}}));
   broken.breakMap = true;
   expectError(form, broken, {"not a tensor map", "global_address"});

@@ -153,7 +153,6 @@ void refusals(FormRun& run) {
   expectRefused(run, "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r4}, [s];", "2 registers are expected", kScope);
   expectRefused(run, "ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%r4, %r5}, [s];", "not supported", kScope);
   expectRefused(run, "ldmatrix.sync.aligned.m8n8.x1.b8 {%r4}, [s];", "not supported", kScope);
-  expectRefused(run, load + "{%r4, %r5}, [s];", "never written", kScope);
   expectRefused(run, begin(32) + load + "{%r4, %r5}, [%r8+4];", "16", kScope);
   expectRefused(run, "ldmatrix.sync.aligned.m8n8.x1.b16 {%r4}, [%rd1];", "not in shared memory", kScope);
   expectRefused(run, load + "{%r4, %r5}, [s];", "all 32 lanes", kScope, threads(16));

@@ -242,11 +242,6 @@ void refusals(FormRun& form) {
           {".ashift with M = 64"});
   refused(fmt::format("  mov.u32 %r1, {:#x};\n", instructionDescriptor(kI8)) + bare("i8", "%rd1, %rd2, %r1, %p2, 1"),
           {"scale-input-d"});
-  // Visible when it runs.
-  refused(bare("f16", "%rd1, %rd2, %r1, %p1"),
-          {"accumulator", "lane 0, column 32", "nothing has written", "asynchronous operation tcgen05.mma"});
-  refused("  add.u64 %rd2, %rd2, 128;\n" + bare("f16", "%rd1, %rd2, %r1, %p2"),
-          {"Operand B of tcgen05.mma, row 0", "nothing has written"});
 }
 
 // --- block scaling: scale factors at shared offset kScaleStart as 32x128b.warpx4 copies them ---------------------------

@@ -121,8 +121,6 @@ void copyRefusals(FormRun& form) {
   };
   expectRefusal(form, copy("128x256b", 0), {"source of tcgen05.cp", "48:46"});
   expectRefusal(form, copy("128x256b", descriptorBits(0x3fff0, 16, 128)), {"Row 0, 16-byte chunk 0", "the CTA has"});
-  expectRefusal(form, copy("128x256b", descriptorBits(2048, 16, 128)),
-                {"Row 0", "nothing has written", "asynchronous operation tcgen05.cp"});
   expectRefusal(form, copy("128x256b", descriptorBits(0, 16, 128), 2), {"multiple of 4"});
   expectRefusal(form, copy("128x256b", descriptorBits(0, 16, 128), 28), {"columns 28..35"});
   expectRefusal(form, copy("128x256b.b6x16_p32", descriptorBits(0, 16, 128)), {".b8x16"});

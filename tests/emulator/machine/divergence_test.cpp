@@ -123,6 +123,22 @@ TEST(Divergence, LanesReleasedByAWarpBarrierMeetAtOnce) {
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], 0xffffffffu) << lane;
 }
 
+TEST(Divergence, ArrivalsWithAnotherMaskDoNotCount) {
+  // The upper half waits for itself only; the lower one, which waits for the whole warp, is left alone and never released.
+  try {
+    runWords(std::string(kBegin) + R"(
+    setp.ge.u32 %p1, %r1, 16; @%p1 bra H;
+    bar.warp.sync 0xffffffff; bra J;
+  H: bar.warp.sync 0xffff0000;
+  J: bar.sync 0; mov.u32 %r9, 1;)" +
+                 std::string(kStoreR9),
+             threads(32), 32);
+    ADD_FAILURE() << "no error";
+  } catch (const EmulatorError& error) {
+    EXPECT_CONTAINS(error.what(), "wait at a warp barrier of lanes");
+  }
+}
+
 TEST(Divergence, ASpinningLaneDoesNotStarveItsWarpMates) {
   // Lane 0 spins at a lower program counter on a word that lane 1 writes behind the loop.
   const auto out = runWords(R"(.shared .align 4 .b8 flag[4];)" + std::string(kBegin) + R"(

@@ -49,15 +49,10 @@ TEST(Errors, GlobalAccesses) {
 
 TEST(Errors, SharedAccesses) {
   const std::string tile = ".shared .align 16 .b8 s[64];";
-  const EmulatorError never = errorIn("mov.u32 %r2, s; ld.shared.u32 %r3, [%r2+12];", threads(32), tile);
-  EXPECT_EQ(never.kind(), ErrorKind::Uninitialised);
-  EXPECT_CONTAINS(never.what(), "lane 0: shared memory read of 4 bytes at offset 0x40c: byte 0x40c was never written");
   const EmulatorError outside = errorIn("mov.u32 %r2, s; mad.lo.u32 %r2, %r1, 4, %r2; st.shared.u32 [%r2], 1;", threads(32), tile);
   EXPECT_EQ(outside.kind(), ErrorKind::OutOfBounds);
   EXPECT_CONTAINS(outside.what(), "lane 16: shared memory write of 4 bytes at offset 0x440 is outside the 1088 bytes of the CTA");
   EXPECT_EQ(errorIn("mov.u32 %r2, s; st.shared.u32 [%r2+2], 1;", threads(32), tile).kind(), ErrorKind::Misaligned);
-  EXPECT_EQ(errorIn("mov.u32 %r2, s; st.shared.u8 [%r2], 1; ld.shared.u16 %h1, [%r2];", threads(32), tile).kind(),
-            ErrorKind::Uninitialised);
   const EmulatorError foreign =
       errorIn("mov.u32 %r2, s; mapa.shared::cluster.u32 %r3, %r2, 1; st.shared.u32 [%r3], 1;", threads(32, 2, 2), tile);
   EXPECT_CONTAINS(foreign.what(), "not in the shared::cta window of CTA rank 0");

@@ -49,6 +49,29 @@ TEST(Grid, TryWaitLoopsThatPollGlobalMemoryAreNoDeadlock) {
   }
 }
 
+TEST(Grid, CtasKnowTheirPlaceInAClusterOfThreeDimensions) {
+  const std::string ptx = std::string(kBegin) + R"(
+    mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ctaid.y; mov.u32 %r5, %ctaid.z; mov.u32 %r6, %nctaid.x; mov.u32 %r7, %nctaid.y;
+    mad.lo.u32 %r5, %r5, %r7, %r4; mad.lo.u32 %r5, %r5, %r6, %r3; mul.wide.u32 %rd2, %r5, 32; add.u64 %rd1, %rd1, %rd2;
+    mov.u32 %r8, %cluster_ctaid.x; mov.u32 %r9, %cluster_ctaid.y; mov.u32 %r10, %cluster_ctaid.z; mov.u32 %r11, %cluster_ctarank;
+    mov.u32 %r12, %cluster_nctaid.x; mov.u32 %r13, %cluster_nctaid.y; mov.u32 %r14, %cluster_nctaid.z; mov.u32 %r15, %cluster_nctarank;
+    st.global.v4.u32 [%rd1], {%r8, %r9, %r10, %r11}; st.global.v4.u32 [%rd1+16], {%r12, %r13, %r14, %r15}; ret; })";
+  LaunchConfig config = threads(1);
+  config.grid = {4, 3, 4};
+  config.cluster = {2, 1, 4};
+  const auto out = runWords(ptx, config, 48 * 8);
+  for (uint32_t z = 0; z < 4; ++z)
+    for (uint32_t y = 0; y < 3; ++y)
+      for (uint32_t x = 0; x < 4; ++x) {
+        const std::vector<uint32_t> seen(out.begin() + 8 * (12 * z + 4 * y + x), out.begin() + 8 * (12 * z + 4 * y + x) + 8);
+        EXPECT_EQ(seen, (std::vector<uint32_t>{x % 2, 0, z, 2 * z + x % 2, 2, 1, 4, 8})) << x << "," << y << "," << z;
+      }
+  config.grid = {3, 6, 1};
+  config.cluster = {1, 3, 1};
+  const auto tall = runWords(ptx, config, 18 * 8);
+  for (uint32_t y = 0; y < 6; ++y) EXPECT_EQ(tall[8 * (3 * y) + 1], y % 3) << y;
+}
+
 TEST(Grid, AtomicsOfAllCtasAddUp) {
   const std::string ptx = std::string(kBegin) + R"(
     atom.global.add.u32 %r3, [%rd1], 1; atom.global.max.u32 %r4, [%rd1+4], %r2; red.global.add.u32 [%rd1+8], %r1;

@@ -145,9 +145,11 @@ TEST(Synchronisation, MissingWaitForACopyIsSeenByTheLatestSchedule) {
     mov.u64 %rd3, source; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd3, %rd2; st.global.u32 [%rd3], %r1;
     mov.u32 %r5, tile; mad.lo.u32 %r6, %r1, 4, %r5;
     cp.async.ca.shared.global [%r6], [%rd3], 4; cp.async.commit_group;
-    ld.shared.u32 %r8, [%r6]; ret; })";
-  runWords(ptx, threads(32), 1, withPolicy(SchedulePolicy::Earliest));
-  EXPECT_EQ(errorOf(ptx, threads(32), withPolicy(SchedulePolicy::Latest)).kind(), ErrorKind::Uninitialised);
+    ld.shared.u32 %r8, [%r6]; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r8; ret; })";
+  std::vector<uint32_t> copied(32);
+  for (uint32_t t = 0; t < 32; ++t) copied[t] = t;
+  EXPECT_EQ(runWords(ptx, threads(32), 32, withPolicy(SchedulePolicy::Earliest)), copied);
+  EXPECT_EQ(runWords(ptx, threads(32), 32, withPolicy(SchedulePolicy::Latest)), std::vector<uint32_t>(32, kPoisonWord));
 }
 
 TEST(Synchronisation, TryWaitGivesUpWhenNothingElseCanHappen) {

@@ -25,7 +25,7 @@ struct ScaledCase {
   const oracle::Format* formatA = &oracle::kE4m3;
   const oracle::Format* formatB = &oracle::kE4m3;
   uint32_t blocks = 1, idA = 0, idB = 0;
-  bool isUe8m0 = true, negateA = false;
+  bool isUe8m0 = true, negateA = false, negateB = false;
   uint32_t m = 128, n = 64, ctaGroup = 1;
 };
 
@@ -35,7 +35,8 @@ class Scaled {
     depth_ = test.kind == MmaKind::MXF8F6F4 ? 32 : 64;
     rows_ = test.m / test.ctaGroup;
     const uint32_t word = test.idB << 4 | test.typeA << 7 | test.typeB << 10 | static_cast<uint32_t>(test.negateA) << 13 |
-                          (test.n / 8) << 17 | static_cast<uint32_t>(test.isUe8m0) << 23 | (test.m / 128) << 27 | test.idA << 29;
+                          static_cast<uint32_t>(test.negateB) << 14 | (test.n / 8) << 17 |
+                          static_cast<uint32_t>(test.isUe8m0) << 23 | (test.m / 128) << 27 | test.idA << 29;
     operation.kind = test.kind;
     operation.ctaGroup = test.ctaGroup;
     operation.descriptor = decodeInstructionDescriptor(word, test.kind, test.ctaGroup);
@@ -94,12 +95,13 @@ class Scaled {
       sa.push_back(oracle::decodeScale(scalesA[m * test_.blocks + j], test_.isUe8m0));
       sb.push_back(oracle::decodeScale(scalesB[n * test_.blocks + j], test_.isUe8m0));
     }
-    if (depth_ == 64) return oracle::multiplyAccumulateFourBit(x, y, test_.negateA, sa, sb, old, operation.enableInputD);
+    if (depth_ == 64)
+      return oracle::multiplyAccumulateFourBit(x, y, test_.negateA != test_.negateB, sa, sb, old, operation.enableInputD);
     oracle::Accumulator accumulator;
     accumulator.enabled = operation.enableInputD;
     accumulator.productExponent = sa[0].exponent + sb[0].exponent;
     accumulator.nanScale = sa[0].nan || sb[0].nan;
-    return oracle::multiplyAccumulate(*test_.formatA, x, test_.negateA, *test_.formatB, y, false, old, accumulator);
+    return oracle::multiplyAccumulate(*test_.formatA, x, test_.negateA, *test_.formatB, y, test_.negateB, old, accumulator);
   }
 
   MmaOperation operation;
@@ -166,7 +168,7 @@ class Scaled {
 
 TEST(BlockScale, EightAndSixBitKinds) {
   for (uint32_t id = 0; id < 4; ++id) {
-    Scaled(ScaledCase{.idA = id, .idB = 3 - id, .negateA = id == 2}, 31 + id).runAndCompare();
+    Scaled(ScaledCase{.idA = id, .idB = 3 - id, .negateA = id == 2, .negateB = id == 1}, 31 + id).runAndCompare();
   }
   Scaled(ScaledCase{.typeA = 1, .formatA = &oracle::kE5m2, .n = 40}, 35).runAndCompare();
   Scaled(ScaledCase{.typeA = 3, .typeB = 4, .formatA = &oracle::kE2m3, .formatB = &oracle::kE3m2}, 36).runAndCompare();
@@ -184,7 +186,10 @@ TEST(BlockScale, FourBitKinds) {
   for (const bool isUe8m0 : {false, true}) {
     test.isUe8m0 = isUe8m0;
     test.negateA = isUe8m0;
-    Scaled(test, 45).runAndCompare();
+    for (const bool negateB : {false, true}) {
+      test.negateB = negateB;
+      Scaled(test, 45).runAndCompare();
+    }
   }
 }
 
@@ -213,6 +218,20 @@ TEST(BlockScale, WithoutTheOldAccumulator) {
   EXPECT_EQ(machine.counters.mma.at("kind::mxf8f6f4 m128n64k32 a:smem scale_vec::1X"), 1u);
 }
 
+TEST(BlockScale, UndefinedOrStaleFactorsMakeTheirRowOrColumnUndefined) {
+  for (const uint8_t state : {uint8_t{kNothing}, uint8_t{kWholeCell | kStale}}) {
+    Scaled machine({}, 56);
+    machine.memory[0].written(70)[kScaleAColumn + 2] = state;  // row 70 of A, as its own window finds it
+    machine.memory[0].written(3)[kScaleAColumn + 2] = state;   // row 67, in a window that does not use it
+    machine.memory[0].written(96)[kScaleBColumn + 1] = state;  // column 32, for the lanes of the last window
+    machine.run();
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane)
+      for (uint32_t n = 0; n < 64; ++n)
+        EXPECT_EQ(machine.memory[0].isDefined(lane, kDColumn + n, 1, kWholeCell), lane != 70 && (lane < 96 || n != 32))
+            << "lane " << lane << ", column " << n;
+  }
+}
+
 TEST(BlockScale, RefusesBadFactors) {
   const auto refused = [](const char* part, ScaledCase test, auto change) {
     Scaled machine(test, 54);
@@ -230,10 +249,6 @@ TEST(BlockScale, RefusesBadFactors) {
   refused("id 3 of B with 2 factors", four, [](Scaled& s) { s.operation.descriptor.scaleIdB = 3; });
   refused("lane must be 0", {}, [](Scaled& s) { s.operation.scaleA = packAddress({32, kScaleAColumn}); });
   refused("scale factors of B reaches columns 511..512", {}, [](Scaled& s) { s.operation.scaleB = 511; });
-  refused("Scale factors of A of tcgen05.mma reads Tensor Memory lane 70, column 42", {},
-          [](Scaled& s) { s.memory[0].written(70)[kScaleAColumn + 2] = kNothing; });
-  refused("Scale factors of B of tcgen05.mma reads Tensor Memory lane 96, column 49", {},
-          [](Scaled& s) { s.memory[0].written(96)[kScaleBColumn + 1] = kNothing; });
   refused("question U21", {}, [](Scaled& s) {
     s.operation.scaleA |= 0x40000000;
     s.options.semantics.choose(Unproven::U21, 1);

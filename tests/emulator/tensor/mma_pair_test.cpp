@@ -123,6 +123,15 @@ TEST(MmaPair, BothLayoutsFromBothMemories) {
   }
 }
 
+// M = 256, N = 32: each CTA reads its 128 rows of A and its half of B.
+TEST(MmaPair, CountsTheBytesOfBothCtas) {
+  Pair pair(256, 32, false, 91);
+  pair.run();
+  const auto& row = pair.counters.bytes[static_cast<size_t>(Engine::TensorCore)];
+  EXPECT_EQ(row[static_cast<size_t>(Traffic::SharedRead)], (256u + 32u) * 32u);
+  EXPECT_EQ(row[static_cast<size_t>(Traffic::TmemWrite)], 256u * 32u * 4u);
+}
+
 TEST(MmaPair, MaskWordsCoverTheLanesOfBothCtas) {
   const std::array<uint32_t, 8> mask{1, 0xf0, 0, 0x80000000u, 0, 2, 0xffffffffu, 0x10000u};
   for (const uint32_t m : {128u, 256u}) {

@@ -57,7 +57,8 @@ class PackedCopy : public CopyTest {
     machine::SharedMemory shared(kSharedBytes);
     const CopyBytes moved = loadTile(decoded, start, global, shared, kOffset);
     const uint64_t rows = 8, dataBytes = kGroup * elementBits(map.type) / 8;
-    EXPECT_EQ(moved.shared, rows * map.box[0] / kGroup * groupBytes) << "complete-tx counts the padding";
+    EXPECT_EQ(moved.shared, rows * map.box[0] / kGroup * groupBytes);
+    EXPECT_EQ(moved.payload, rows * map.box[0] / kGroup * dataBytes) << "complete-tx does not count the padding";
 
     const SwizzlePattern swizzle = swizzlePattern(map.swizzle);
     Bytes dense(moved.shared);
@@ -102,7 +103,9 @@ TEST_F(PackedCopy, GathersPaddedRows) {
   const TileStart start{.coordinates = {128, 4, 0, 5, 2}, .fourRows = true};
   const DecodedMap decoded{map, std::nullopt};
   ASSERT_NO_THROW(requireCopyable(decoded, start));
-  EXPECT_EQ(loadTile(decoded, start, global, shared, 0).shared, 512u);
+  const CopyBytes moved = loadTile(decoded, start, global, shared, 0);
+  EXPECT_EQ(moved.shared, 512u);
+  EXPECT_EQ(moved.payload, 384u);
   for (uint32_t row = 0; row < 4; ++row)
     for (uint32_t i = 0; i < 128; ++i) {
       const uint64_t from = firstBit(map, {128 + i, start.coordinates[row + 1], 0});

@@ -258,7 +258,6 @@ TEST_F(TiledCopy, FaultsNameTheAddressOrTheCoordinate) {
             std::string::npos);
   EXPECT_NE(errorOf([&] { gatherTile(decoded, {}, shared, 64); }, ErrorKind::Misaligned).find("0x40"), std::string::npos);
   EXPECT_NE(errorOf([&] { gatherTile(decoded, {}, shared, 4096); }, ErrorKind::OutOfBounds).find("0x1000"), std::string::npos);
-  EXPECT_NE(errorOf([&] { gatherTile(decoded, {}, shared, 128); }, ErrorKind::Uninitialised).find("0x80"), std::string::npos);
   EXPECT_NE(errorOf(
                 [&] {
                   requireStorable(decoded, {.coordinates = {0, -1}});

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -29,10 +30,19 @@ struct Score {
   size_t detected = 0, total = 0;
   std::vector<std::string> falseAlarms;
   std::vector<std::string> complaints;  ///< about the lists: entries that do not hold
+  /// Mutants of one place of the source that several kernels contain, or one kernel several times, make one entry: whether all of
+  /// them were detected.
+  std::map<std::string, bool> sources;
+  std::map<std::string, size_t> noticedBy;
 
-  void count(const Judgement& judgement) {
+  void count(const std::string& source, const Judgement& judgement) {
+    const bool isDetected = judgement.verdict == Verdict::Detected;
     ++total;
-    if (judgement.verdict == Verdict::Detected) ++detected;
+    bool& all = sources.try_emplace(source, true).first->second;
+    all = all && isDetected;
+    if (!isDetected) return;
+    ++detected;
+    ++noticedBy[judgement.by];
   }
 };
 
@@ -92,7 +102,7 @@ void printMechanicalMutants(const std::vector<MechanicalMutant>& mutants, Score&
                toString(mutation.change), equivalent != nullptr ? "equivalent" : toString(judgement.verdict), mutation.functions,
                mutation.form, mutation.occurrence, equivalent != nullptr ? equivalent->proof : judgement.how);
     if (equivalent == nullptr) {
-      score.count(judgement);
+      score.count(fmt::format("{} | {} | {}", mutation.source, mutation.form, toString(mutation.change)), judgement);
     } else if (judgement.verdict != Verdict::Survived) {
       score.complaints.push_back(fmt::format("entry in line {} of the equivalent mutants does not hold for {}, PTX line {}: {}",
                                              equivalent->line, mutation.kernel, mutation.ptxLine, judgement.how));
@@ -135,7 +145,7 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Limits
     const std::string mutant = fmt::format("{} {}", mutants[i].kernel, mutants[i].name);
     switch (mutants[i].kind) {
       case MutantKind::Hazard:
-        score.count(judgements[i]);
+        score.count(mutants[i].name + ", by hand", judgements[i]);
         break;
       case MutantKind::Value:
         if (judgements[i].verdict != Verdict::WrongOutput)
@@ -166,6 +176,9 @@ int run(const Arguments& arguments) {
 
   for (const std::string& complaint : score.complaints) fmt::print("{}\n", complaint);
   for (const std::string& alarm : score.falseAlarms) fmt::print("false alarm: {}\n", alarm);
+  for (const auto& [what, count] : score.noticedBy) fmt::print("noticed by {:<48} {:>6}\n", what, count);
+  const auto whole = std::count_if(score.sources.begin(), score.sources.end(), [](const auto& entry) { return entry.second; });
+  fmt::print("distinct changes of the source: {} of {} detected in all their instances\n", whole, score.sources.size());
   fmt::print("mutation score: {}/{} detected, {} false alarms\n", score.detected, score.total, score.falseAlarms.size());
   const bool allDetected = score.detected == score.total || arguments.allowSurvivors;
   return allDetected && score.complaints.empty() && score.falseAlarms.empty() ? 0 : 1;

@@ -36,6 +36,13 @@ Options optionsFor(const Schedule& schedule, emulator::HazardMode hazards) {
   return options;
 }
 
+/// "hazard (race)" of a report of the checker, else the kind of the error.
+std::string noticedBy(const EmulatorError& error) {
+  if (error.kind() != emulator::ErrorKind::Hazard) return toString(error.kind());
+  const std::string_view text = error.what();
+  return std::string(text.substr(0, text.find(')') + 1));
+}
+
 std::string firstLine(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 }  // namespace
@@ -73,7 +80,8 @@ Judgement judge(const Subject& subject, std::string_view mutantPtx, const Instru
         if (!seen.difference.empty() && judgement.verdict == Verdict::Survived)
           judgement = {Verdict::WrongOutput, fmt::format("{}: {}", run, firstLine(seen.difference))};
       } catch (const EmulatorError& error) {
-        return {Verdict::Detected, fmt::format("{}: {}: {}", run, toString(error.kind()), firstLine(error.what()))};
+        return {Verdict::Detected, fmt::format("{}: {}: {}", run, toString(error.kind()), firstLine(error.what())),
+                noticedBy(error)};
       }
     }
   }

@@ -17,7 +17,8 @@ enum class Verdict : uint8_t {
 
 struct Judgement {
   Verdict verdict = Verdict::Survived;
-  std::string how;  ///< schedule, trial and the first line of the report or of the difference
+  std::string how;   ///< schedule, trial and the first line of the report or of the difference
+  std::string by{};  ///< of a detected mutant, what noticed it: "deadlock", "hazard (race)"
 };
 
 /// Instructions after which a run counts as endless, for each trial of the subject.

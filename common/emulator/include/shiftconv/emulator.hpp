@@ -183,11 +183,12 @@ struct Options {
   uint64_t seed = 1;
   Numerics numerics = Numerics::Hardware;
   Hazards hazards = Hazards::Off;
-  std::map<std::string, uint32_t> semantics;  ///< question id -> index of the alternative
-  std::vector<std::string> warpRoles;         ///< names of the warps of a CTA in reports; may be short or empty
-  uint32_t hostThreads = 0;                   ///< 0: one per host core
-  uint64_t instructionLimit = 0;              ///< warp instructions of one launch; 0: none
-  uint32_t multiprocessors = 0;               ///< 0: as many as the module's target has
+  std::string severities = "race,formal,unproven";  ///< of the hazards that are reported
+  std::map<std::string, uint32_t> semantics;        ///< question id -> index of the alternative
+  std::vector<std::string> warpRoles;               ///< names of the warps of a CTA in reports; may be short or empty
+  uint32_t hostThreads = 0;                         ///< 0: one per host core
+  uint64_t instructionLimit = 0;                    ///< warp instructions of one launch; 0: none
+  uint32_t multiprocessors = 0;                     ///< 0: as many as the module's target has
   /// Takes what kernels print, from any host thread; empty: standard output.
   std::function<void(std::string_view)> print;
 };
@@ -219,10 +220,12 @@ struct Access {
 };
 struct Hazard {
   std::string kind;      ///< "race"
+  std::string severity;  ///< "race": a wrong result is possible; "formal": no known target needs what is missing; "unproven"
   Access first, second;  ///< `first.what` is empty when there is only one
   std::string missing;   ///< the order that is missing
   uint64_t count = 1;
-  std::string text;  ///< all of it, on several lines
+  std::string text;      ///< all of it, on several lines
+  std::string question;  ///< "U6", when the order rests on the default answer to it; severity "unproven"
 };
 
 struct Counters {
