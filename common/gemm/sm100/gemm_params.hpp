@@ -42,13 +42,15 @@ static_assert(kChunkSlices == kScaleAtomBlocks, "a chunk has as many slices as a
 
 /// How one operand gets into a stage and lies there.
 struct OperandParams {
-  uint64_t descriptor = 0;    ///< matrix descriptor of a stage at shared address 0
-  uint32_t sliceBytes = 0;    ///< from the start of one slice to that of the next
-  uint32_t stageBytes = 0;    ///< shared memory of a chunk in one CTA
-  uint32_t boxBytes = 0;      ///< shared memory of one load
-  int32_t boxes = 0;          ///< loads by one CTA
-  int32_t boxRows = 0;        ///< rows of M or N in one
-  int32_t shareRows = 0;      ///< from the rows of B that one CTA of a cluster loads to those of the next
+  uint64_t descriptor = 0;  ///< matrix descriptor of a stage at shared address 0
+  uint32_t sliceBytes = 0;  ///< from the start of one slice to that of the next
+  uint32_t stageBytes = 0;  ///< shared memory of a chunk in one CTA
+  uint32_t boxBytes = 0;    ///< shared memory of one load
+  uint32_t countedBytes =
+      0;                  ///< what its barrier counts: 4- and 6-bit elements without the padding that they have in shared memory
+  int32_t boxes = 0;      ///< loads by one CTA
+  int32_t boxRows = 0;    ///< rows of M or N in one
+  int32_t shareRows = 0;  ///< from the rows of B that one CTA of a cluster loads to those of the next
   int32_t chunkElements = 0;  ///< elements of K in a chunk, as the tensor map counts
   bool mnMajor = false;       ///< M or N is the contiguous dimension
 };
@@ -88,7 +90,7 @@ struct GemmParams {
   uint32_t instructionDescriptor = 0;
 
   EpilogueParams epilogue;
-  bool bulkOutput = false;     ///< outputs leave shared memory by TMA stores, else by stores of threads
+  bool bulkOutput = false;       ///< outputs leave shared memory by TMA stores, else by stores of threads
   uint32_t stagingOffset = 0;    ///< of kEpilogueWarpCount * kStagingTiles tiles, from the first stage
   uint32_t* partials = nullptr;  ///< with splits: one accumulator for each unit of work and CTA, [tileN][128] words
   uint32_t* counters = nullptr;  ///< with splits: one for each tile, CTA and window, zero before and after

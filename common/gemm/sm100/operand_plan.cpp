@@ -34,6 +34,11 @@ MapType mapType(MmaKind kind, NumberType type) {
   }
 }
 
+// CUTLASS expects the elements' own bytes of loads of 16U4_ALIGN16B and 16U6_ALIGN16B, and runs on a B200.
+uint32_t countedRowBytes(MmaKind kind, NumberType type) {
+  return static_cast<uint32_t>(numerics::packedBytes(type, chunkElements(kind)));
+}
+
 int64_t chunkElements(MmaKind kind) {
   switch (kind) {
     case MmaKind::F16:
@@ -89,7 +94,7 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
     if (bits == 32) map.swizzle = MapSwizzle::B128Atom32;
     params.boxes = static_cast<int32_t>(boxes);
     params.boxRows = static_cast<int32_t>(lineElements);
-    params.boxBytes = static_cast<uint32_t>(inChunk) * kChunkBytes;
+    params.boxBytes = params.countedBytes = static_cast<uint32_t>(inChunk) * kChunkBytes;
     params.stageBytes = static_cast<uint32_t>(ceilDivide(share.stageRows, lineElements)) * params.boxBytes;
     params.chunkElements = static_cast<int32_t>(inChunk);
     params.descriptor = layout::swizzle128MnMajorDescriptor(0, params.boxBytes, bits == 32);
@@ -103,6 +108,7 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   params.boxes = 1;
   params.boxRows = static_cast<int32_t>(share.loadedRows);
   params.boxBytes = static_cast<uint32_t>(share.loadedRows) * kChunkBytes;
+  params.countedBytes = static_cast<uint32_t>(share.loadedRows) * countedRowBytes(kind, operand.type);
   params.descriptor = layout::swizzle128KMajorDescriptor(0);
   params.sliceBytes = layout::kMmaRowBytes;
   return {};

@@ -14,6 +14,10 @@ bool isPackedInShared(layout::MmaKind kind);
 /// How a tensor map counts an operand's elements; packed kinds are loaded as bytes.
 layout::MapType mapType(layout::MmaKind kind, NumberType type);
 
+/// What a barrier counts of a loaded row of a chunk: 128 bytes, or fewer where elements are padded on their way (16U4_ALIGN16B,
+/// 16U6_ALIGN16B).
+uint32_t countedRowBytes(layout::MmaKind kind, NumberType type);
+
 /// Elements of K in a chunk: 128 bytes of a row in shared memory.
 int64_t chunkElements(layout::MmaKind kind);
 

@@ -195,9 +195,9 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   params.stageColumns = static_cast<uint32_t>(columns.stage);
   params.allocatedColumns = static_cast<uint32_t>(columns.allocated(stages));
   params.stageBytes = static_cast<uint32_t>(shared.stage);
-  const int64_t loadedB = int64_t{params.b.boxes} * params.b.boxBytes * (c.grouping == Grouping::Sharing ? 2 : 1);
+  const int64_t loadedB = int64_t{params.b.boxes} * params.b.countedBytes * (c.grouping == Grouping::Sharing ? 2 : 1);
   params.loadedBytes = static_cast<uint32_t>(
-      group * (int64_t{params.a.boxes} * params.a.boxBytes + (c.resident ? 0 : loadedB) + scaleBytes - builtScales));
+      group * (int64_t{params.a.boxes} * params.a.countedBytes + (c.resident ? 0 : loadedB) + scaleBytes - builtScales));
   params.residentBytes = static_cast<uint32_t>(c.resident ? group * loadedB * params.chunks : 0);
   params.weightsResident = c.resident;
   params.tensorA = c.engine == Engine::TensorA;

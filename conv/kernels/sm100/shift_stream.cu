@@ -177,7 +177,8 @@ class ShiftStreamCta {
         const int32_t row = block.firstInputRow + t * p_.dilationH;
         forEachRun([&](int32_t depthTap, int32_t chunk) {
           control_->operands.awaitEmpty(stage);
-          if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), Group::kCtaGroup * kStreamRowBytes);
+          if (Group::isLeader())
+            ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), Group::kCtaGroup * p_.operandCountedBytes);
           const uint32_t full = Group::atLeader(control_->operands.full(stage));
 #pragma unroll
           for (int32_t w = 0; w < kStreamWindows; ++w)
@@ -215,7 +216,7 @@ class ShiftStreamCta {
             for (int32_t i = 0; i < rows.count; ++i) {
               control_->filters.awaitEmpty(stage);
               if (Group::isLeader())
-                ptx::mbarrierArriveExpectBytes(control_->filters.full(stage), Group::kCtaGroup * p_.filterStageBytes);
+                ptx::mbarrierArriveExpectBytes(control_->filters.full(stage), Group::kCtaGroup * p_.filterCountedBytes);
               loadTap(stage.index, depthTap, chunk, t - (rows.first + i) * p_.strideH, s,
                       Group::atLeader(control_->filters.full(stage)));
               stage.advance(p_.filterStages);
@@ -231,7 +232,7 @@ class ShiftStreamCta {
     const RingPosition once;
     if (Group::isLeader())
       ptx::mbarrierArriveExpectBytes(control_->residentFilter.full(once),
-                                     Group::kCtaGroup * static_cast<uint32_t>(p_.filterStages) * p_.filterStageBytes);
+                                     Group::kCtaGroup * static_cast<uint32_t>(p_.filterStages) * p_.filterCountedBytes);
     const uint32_t full = Group::atLeader(control_->residentFilter.full(once));
     int32_t index = 0;
     forEachRun([&](int32_t depthTap, int32_t chunk) {

@@ -58,9 +58,11 @@ struct ShiftStreamParams {
   bool copiesAhead = false;         ///< the next copy goes in front of the MMAs of the present row: at least 3 slots
   uint32_t allocatedColumns = 0;
   int32_t operandStages = 0;
-  uint32_t operandStageBytes = 0;  ///< in one CTA: rows, then their scale factors
-  int32_t filterStages = 0;        ///< of the ring, or all of the pass when resident
-  uint32_t filterStageBytes = 0;   ///< in one CTA
+  uint32_t operandCountedBytes = 0;  ///< of the rows, by the barrier that their loads count towards
+  uint32_t operandStageBytes = 0;    ///< in one CTA: rows, then their scale factors
+  int32_t filterStages = 0;          ///< of the ring, or all of the pass when resident
+  uint32_t filterCountedBytes = 0;   ///< of a stage, by the barrier that its load counts towards
+  uint32_t filterStageBytes = 0;     ///< in one CTA
   bool filterResident = false;
 
   // Block-scaled kinds. A tap column is S values of s; one entry has the scale factors of a tap column of the filter.

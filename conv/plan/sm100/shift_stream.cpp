@@ -306,8 +306,11 @@ ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& c
   // Tensor Memory is allocated in powers of two from 32 columns (PTX ISA 9.7.16.7).
   params.allocatedColumns = std::bit_ceil(static_cast<uint32_t>(std::max<int64_t>(32, cut.columns(p, kind))));
   params.operandStages = i(cut.operandStages);
+  params.operandCountedBytes = static_cast<uint32_t>(kTensorRows) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
   params.operandStageBytes = static_cast<uint32_t>(cut.operandStageBytes(kind));
   params.filterStages = i(cut.filterStages);
+  params.filterCountedBytes =
+      static_cast<uint32_t>(cut.tileN / cut.ctas()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.filterType));
   params.filterStageBytes = static_cast<uint32_t>(cut.filterStageBytes());
   params.filterResident = cut.resident;
   if (isScaled(p)) {
