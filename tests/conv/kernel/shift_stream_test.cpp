@@ -142,6 +142,7 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
     Options options;
     options.policy = policy;
     options.seed = seed;
+    options.hazards = emulator::HazardMode::Warn;
     DeviceRun device(machine, *module, plan.kernelName);
     const Observation seen = one.run(device, plan, options);
     EXPECT_EQ(seen.difference, "") << plan.describe();
