@@ -338,11 +338,17 @@ std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& ear
   if (earlier.launch != launch_.number) return missingLaunchOrder(*shadow_.launches().at(earlier.launch), launch_);
   if (verdict == Verdict::ProxyFence) return base_.missingOrder(verdict, {}, later.subject, {});
   const std::string waits = "cp.async.bulk.wait_group by the thread that issued the first one, or a wait for its mbarrier";
-  if (earlier.cluster != cluster_)
+  if (earlier.cluster != cluster_) {
+    // Clusters run at their own pace: an operation that nobody waits for may come second although it was issued first.
+    const bool mayBeUnawaited = !earlier.isOperation() && later.subject.operation != nullptr;
     return fmt::format(
         "{}a release at .gpu or .sys scope behind the first access, and an acquire of the same address before the second one: "
-        "they belong to different clusters, for which barriers and narrower scopes order nothing",
-        earlier.isOperation() ? waits + ", and then " : "");
+        "they belong to different clusters, for which barriers and narrower scopes order nothing{}",
+        earlier.isOperation() ? waits + ", and then " : "",
+        mayBeUnawaited ? "; if the second one is to come first, cp.async.bulk.wait_group by the thread that issued it, or a wait "
+                         "for its mbarrier, before that release"
+                       : "");
+  }
   if (earlier.isOperation()) return waits + ", and then a synchronisation of the two threads unless they are one";
   return base_.missingOrder(verdict, earlier.access(), later.subject, {});
 }

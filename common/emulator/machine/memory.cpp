@@ -95,11 +95,13 @@ struct GlobalMemory::Impl {
   }
 
   std::string describeNearest(uint64_t address) const {
+    const auto next = regions.upper_bound(address);
+    // Right behind a live allocation, where a released one may have been, an access past the end is the likelier mistake.
+    const bool isBehindLive = next != regions.begin() && address - std::prev(next)->second.end < kAllocationAlignment;
     for (const auto& [begin, end] : released)
-      if (address >= begin && address < end && find(address) == nullptr)
+      if (address >= begin && address < end && find(address) == nullptr && !isBehindLive)
         return fmt::format("it is byte {} of the {}-byte allocation at 0x{:x}, which has been released", address - begin,
                            end - begin, begin);
-    const auto next = regions.upper_bound(address);
     const Region* nearest = nullptr;
     uint64_t distance = UINT64_MAX;
     if (next != regions.begin()) {

@@ -6,13 +6,11 @@
 // neighbour's, and the taps (r, s = 1) follow, and so on. The accumulators of at most R output rows are live at once.
 //
 // NOTES
-//  - A window of 32 lanes is a strip of one image row, loaded as a box that may begin or end outside of the image, where it is
-//  filled
-//    with zeros: padding needs no masks and may be of any width. Rows above and below the image are left out where that leaves
+//  - A window of 32 lanes is a strip of one image row, loaded as a box that may begin or end outside of the image, where zeros
+//    fill it: padding needs no masks and may be of any width. Rows above and below the image are left out where that leaves
 //    every output row something to begin with; a 3-D filter loads its depth taps one after the other, outside ones as zeros.
-//  - A shift leaves the last lane of a window as it was. Lanes with such stale rows are disabled, except with the first tap, so
-//  that
-//    every lane's accumulator holds a number; the sums of lanes 33-S.. mean nothing and are not stored.
+//  - A shift leaves the last lane of a window as it was. Lanes with such stale rows are disabled, but not with the first tap:
+//    every lane's accumulator then holds a number. The sums of lanes 33-S.. mean nothing and are not stored.
 //  - mma -> shift, shift -> mma and cp -> mma of one thread are ordered, whatever the accumulators (PTX ISA 9.7.16.6.2); mma -> cp
 //    into the same slot is not: hence the commit behind a row's last MMA. `.ashift` would be ordered against MMAs of its own
 //    accumulator only, so it cannot be used here.

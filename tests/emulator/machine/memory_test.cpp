@@ -57,6 +57,19 @@ TEST(GlobalMemory, ReleasedMemoryIsGoneForEveryThreadThatHadUsedIt) {
   EXPECT_EQ(errorOf([&] { memory.release(a); }).kind(), ErrorKind::OutOfBounds);
 }
 
+TEST(GlobalMemory, BehindALiveRangeAReleasedAllocationIsNotBlamed) {
+  GlobalMemory memory;
+  const uint64_t a = memory.allocate(4096);
+  memory.release(a);
+  memory.registerRange(reinterpret_cast<const void*>(a), 256, true);  // as if the host had got the memory again
+  const EmulatorError behind = errorOf([&] { memory.access(a + 256, 4, 4, false); });
+  EXPECT_NE(std::string(behind.what()).find("0 bytes past the end of the 256-byte registered range"), std::string::npos)
+      << behind.what();
+  const EmulatorError far = errorOf([&] { memory.access(a + 1024, 4, 4, false); });
+  EXPECT_NE(std::string(far.what()).find("byte 1024 of the 4096-byte allocation"), std::string::npos) << far.what();
+  EXPECT_NE(std::string(far.what()).find("has been released"), std::string::npos) << far.what();
+}
+
 TEST(GlobalMemory, TwoMemoriesDoNotShareAllocations) {
   GlobalMemory first, second;
   const uint64_t a = first.allocate(64);
