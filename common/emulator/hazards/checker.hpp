@@ -91,7 +91,7 @@ class HazardChecker final : public machine::Observer {
   void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
                        Role role) override;
   void operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) override;
-  void waitedTogether(const machine::Warp& warp, const std::vector<OperationId>& operations) override;
+  void waitedTogether(const machine::Warp& warp, machine::OperationKind kind) override;
   void addToGroup(Group kind, const machine::Warp& warp, unsigned lane, OperationId id) override;
   void commitGroup(Group kind, const machine::Warp& warp, unsigned lane) override;
   void waitedForGroups(Group kind, const machine::Warp& warp, unsigned lane, uint64_t newest) override;
@@ -278,6 +278,7 @@ class HazardChecker final : public machine::Observer {
   /// By warp: tcgen05.ld and .st that it has not waited for, oldest first.
   struct Fragment {
     OperationId id;
+    machine::OperationKind kind;
     bool shown = false;  ///< by something younger, as the machine keeps their order
   };
   std::vector<std::vector<Fragment>> fragments_;

@@ -39,7 +39,7 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
   }
   if (isFragment(operation)) {
     operation.before.clear();  // the order that the machine keeps among those of a warp is a question (U30)
-    fragments_[warpIndex(warp)].push_back({id});
+    fragments_[warpIndex(warp)].push_back({id, issued.kind});
     // All lanes take part: what counts is what all of them have acquired.
     operation.view.collective = true;
     forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
@@ -70,8 +70,11 @@ void HazardChecker::begin(OperationId id) {
 
 void HazardChecker::end() { running_ = nullptr; }
 
-void HazardChecker::waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) {
-  if (!operations.empty()) fragmentsDone(warp, operations);
+void HazardChecker::waitedTogether(const Warp& warp, OperationKind kind) {
+  std::vector<OperationId> done;
+  for (const Fragment& fragment : fragments_[warpIndex(warp)])
+    if (fragment.kind == kind) done.push_back(fragment.id);
+  if (!done.empty()) fragmentsDone(warp, done);
 }
 
 /// These are over, and so are the older ones of the warp as far as the machine keeps their order.
@@ -235,6 +238,8 @@ void HazardChecker::collectGarbage() {
   });
   for (OperationId id : outstanding_) used[id] = true;
   operations_.collect([&](OperationId id) { return used.contains(id) || !cluster_.queue.isComplete(id); });
+  for (auto& fragments : fragments_)
+    std::erase_if(fragments, [&](const Fragment& fragment) { return operations_.find(fragment.id) == nullptr; });
 }
 
 }  // namespace shiftconv::emulator::hazards

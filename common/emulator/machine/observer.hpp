@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/operation_kind.hpp"
 
 namespace shiftconv::emulator::isa {
 struct CompiledFunction;
@@ -77,8 +78,8 @@ class Observer {
   virtual void operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) = 0;
 
   // --- waits for operations ------------------------------------------------------------------------------------
-  /// tcgen05.wait::ld or ::st: the warp's own operations are done.
-  virtual void waitedTogether(const Warp& warp, const std::vector<OperationId>& operations) = 0;
+  /// tcgen05.wait::ld or ::st: the warp's own operations of this kind are done.
+  virtual void waitedTogether(const Warp& warp, OperationKind kind) = 0;
   /// Bulk groups and cp.async groups of a thread, by kind.
   enum class Group : uint8_t { BulkRead, BulkWrite, Copy, Count };
   virtual void addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) = 0;

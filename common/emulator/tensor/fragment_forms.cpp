@@ -245,7 +245,8 @@ void runWait(Execution& execution, const DecodedInstruction&) {
   });
   for (machine::OperationId id : own) cluster.queue.force(id);
   if (!ofStores) warp.loadingRegisters.clear();
-  if (cluster.observer) cluster.observer->waitedTogether(warp, own);
+  if (cluster.observer)
+    cluster.observer->waitedTogether(warp, ofStores ? machine::OperationKind::TensorStore : machine::OperationKind::TensorLoad);
 }
 
 uint32_t repetitions(const FormMatch& match) {
