@@ -24,7 +24,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -151,7 +150,7 @@ class HazardChecker final : public machine::Observer {
     uint32_t tensorReleased = 0;   ///< stamp at the last tcgen05.fence::before_thread_sync
     struct Groups {
       std::vector<OperationId> open;
-      std::deque<std::vector<OperationId>> committed;
+      std::vector<std::vector<OperationId>> committed;  ///< oldest first; hardly ever more than a few
     };
     std::array<Groups, static_cast<size_t>(Group::Count)> groups;
   };
@@ -199,6 +198,19 @@ class HazardChecker final : public machine::Observer {
   struct Memo {
     uint64_t writer = 0, readers = 0, readersBefore = 0, readersAfter = 0;
   };
+  /// A cell in the state of the last one, whose check holds for it, too.
+  static bool touchAgain(ShadowCell& cell, Access access, bool writes, const Memo& memo) {
+    if (cell.writer != memo.writer) return false;
+    if (writes) {
+      if (cell.readers != memo.readers) return false;
+      cell.writer = access.bits();
+      cell.readers = 0;
+      return true;
+    }
+    if (cell.readers != memo.readersBefore || memo.readersAfter == 0) return false;
+    cell.readers = memo.readersAfter;
+    return true;
+  }
   enum class Verdict : uint8_t {
     Ordered,
     Race,
@@ -228,6 +240,7 @@ class HazardChecker final : public machine::Observer {
   /// What the warp does from now on has a higher stamp.
   void advance(const machine::Warp& warp);
   Thread& threadOf(const machine::Warp& warp, unsigned lane);
+  std::span<Thread, machine::kWarpLanes> threadsOf(const machine::Warp& warp);
   View viewOf(const machine::Warp& warp, unsigned lane);
   uint32_t siteOf(const machine::Warp& warp) { return semanticsOf(warp).site; }
   const Semantics& semanticsOf(const machine::Warp& warp);
@@ -246,6 +259,9 @@ class HazardChecker final : public machine::Observer {
   Verdict orderByMachine(const Operation& earlier, const Subject& later);
   Finding findingOf(Verdict verdict) const;
   void claimColumns(uint32_t rank, View view, uint32_t site, uint32_t column, uint32_t columns);
+  /// A weak access by a thread to whole granules, when all that is remembered of them is by threads and came before it. False, with
+  /// nothing changed, otherwise.
+  static bool touchOrdered(ShadowCell* cells, uint32_t count, const View& view, Access access, bool writes);
   void touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo);
   void reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
                       const Place& place);
@@ -273,8 +289,9 @@ class HazardChecker final : public machine::Observer {
   std::vector<uint32_t> clocks_;  ///< by warp
   OperationTable operations_;
   ReaderSets readerSets_;
-  std::vector<Shadow<4>> shared_;  ///< by CTA
-  std::vector<Shadow<8>> tensor_;  ///< by CTA
+  static constexpr uint32_t kSharedCell = 4;
+  std::vector<Shadow<kSharedCell>> shared_;  ///< by CTA
+  std::vector<Shadow<8>> tensor_;            ///< by CTA
   /// By warp: tcgen05.ld and .st that it has not waited for, oldest first.
   struct Fragment {
     OperationId id;
@@ -312,10 +329,10 @@ class HazardChecker final : public machine::Observer {
   std::vector<Origin> origins_{1};
   std::map<std::pair<const ptx::Instruction*, uint32_t>, uint32_t> originNumbers_;  ///< by instruction and cause
   UndefinedSources current_;
-  std::unordered_map<const std::byte*, UndefinedRegister> undefinedRegisters_;  ///< by place in a frame
+  std::unordered_map<const std::byte*, UndefinedRegister> undefinedRegisters_;    ///< by place in a frame
   std::vector<std::map<uint32_t, std::pair<uint32_t, uint32_t>>> sharedOrigins_;  ///< by CTA and first byte: end, origin
   std::vector<std::vector<uint32_t>> tensorOrigins_;                              ///< by CTA and lane
-  std::vector<OperationId> outstanding_;      ///< issued, and perhaps not known to be over in every CTA whose memory they use
+  std::vector<OperationId> outstanding_;  ///< issued, and perhaps not known to be over in every CTA whose memory they use
   Operation* running_ = nullptr;
   Memo runningMemo_;
   ClockJoiner join_;

@@ -106,6 +106,23 @@ void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes,
   cell.readers = 0;
 }
 
+bool HazardChecker::touchOrdered(ShadowCell* cells, uint32_t count, const View& view, Access access, bool writes) {
+  const auto isBefore = [&](uint64_t bits) {
+    if (bits == 0) return true;
+    const Access earlier(bits);
+    if (earlier.kind() != Access::Kind::Thread) return false;  // split granules and sets of readers, too
+    const uint32_t thread = earlier.thread();
+    return (thread == view.thread ? view.clock : entry(view.base->generic, thread)) >= earlier.clock();
+  };
+  for (uint32_t i = 0; i < count; ++i)
+    if (!isBefore(cells[i].writer) || !isBefore(cells[i].readers)) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (writes) cells[i].writer = access.bits();
+    cells[i].readers = writes ? 0 : access.bits();
+  }
+  return true;
+}
+
 void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
                                  bool reads, bool writes) {
   if (readerSets_.isCrowded()) collectReaderSets();
@@ -127,7 +144,7 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
   if (broadcast) {
     // One entry for all lanes, after every lane was checked against the last write.
     const Place place = placeOf(first);
-    Shadow<4>& shadow = shared_[place.rank];
+    Shadow<kSharedCell>& shadow = shared_[place.rank];
     const Access access = Access::byWarp(warpIndex(warp), clock, site, semantics.strong);
     for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
       const Subject subject{threadOf(warp, lane).view, nullptr, access};
@@ -143,11 +160,16 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
     }
     return;
   }
+  const auto threads = threadsOf(warp);
   forEachLane(lanes, [&](unsigned lane) {
-    Thread& thread = threadOf(warp, lane);
+    const Thread& thread = threads[lane];
     const Place place = placeOf(addresses[lane]);
     if (semantics.strong) synchronises(warp, lane, machine::kSharedWindow + addresses[lane], semantics, reads, writes);
     const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, site, semantics.strong)};
+    if (!semantics.strong && (place.first | bytes) % kSharedCell == 0 &&
+        touchOrdered(shared_[place.rank].granules() + place.first / kSharedCell, bytes / kSharedCell, thread.view, subject.access,
+                     writes))
+      return;
     Memo memo;
     shared_[place.rank].visit(place.first, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
   });
@@ -187,7 +209,9 @@ void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t byt
   running_->ctas |= 1u << rank;
   const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), !running_->genericProxy};
   const Place place{false, rank, 0, offset, bytes};
-  shared_[rank].visit(offset, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, runningMemo_); });
+  shared_[rank].visit(offset, bytes, writes, [&](ShadowCell& cell) {
+    if (!touchAgain(cell, subject.access, writes, runningMemo_)) touch(cell, subject, writes, place, runningMemo_);
+  });
 }
 
 void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
@@ -198,8 +222,9 @@ void HazardChecker::operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes
   Memo memo;
   for (uint32_t row = lane; row < lane + lanes; ++row) {
     const Place place{true, rank, row, column, columns};
-    tensor_[rank].visit(size_t{row} * kTmemColumns + column, columns, writes,
-                        [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
+    tensor_[rank].visit(size_t{row} * kTmemColumns + column, columns, writes, [&](ShadowCell& cell) {
+      if (!touchAgain(cell, subject.access, writes, memo)) touch(cell, subject, writes, place, memo);
+    });
   }
 }
 

@@ -110,7 +110,7 @@ void HazardChecker::waitedForGroups(Group kind, const Warp& warp, unsigned lane,
   while (committed.size() > newest) {
     for (OperationId id : committed.front())
       operations_.complete(id, {Completion::Kind::Thread, thread.view.thread, thread.view.clock});
-    committed.pop_front();
+    committed.erase(committed.begin());
   }
 }
 

@@ -29,6 +29,12 @@ HazardChecker::Thread& HazardChecker::threadOf(const Warp& warp, unsigned lane) 
   return thread;
 }
 
+std::span<HazardChecker::Thread, kWarpLanes> HazardChecker::threadsOf(const Warp& warp) {
+  const std::span<Thread, kWarpLanes> threads{&threads_[threadIndex(warp.cta.rank, warp.index, 0)], kWarpLanes};
+  for (Thread& thread : threads) thread.view.clock = clocks_[warpIndex(warp)];
+  return threads;
+}
+
 View HazardChecker::viewOf(const Warp& warp, unsigned lane) { return threadOf(warp, lane).view; }
 
 void HazardChecker::Gathering::join(const ClockPointer& other) {
@@ -235,12 +241,14 @@ void HazardChecker::mbarrierLapped(const Warp& warp, unsigned lane, const machin
   const Mbarrier* barrier = mbarrier(cta.rank, offset);
   if (barrier == nullptr || entry(threadOf(warp, lane).view.base->barrier, barrier->slot) > awaited) return;
   HazardAccess user = describeThread(
-      warp, lane, fmt::format("wait for phase {} of the mbarrier at shared offset {:#x} of CTA rank {}", awaited, offset, cta.rank));
+      warp, lane,
+      fmt::format("wait for phase {} of the mbarrier at shared offset {:#x} of CTA rank {}", awaited, offset, cta.rank));
   if (reporter_.seen(HazardKind::Lapped, 0, user.ptxLine)) return;
   report(HazardKind::Lapped, HazardSeverity::Race, {}, std::move(user),
-         fmt::format("something that holds back later phases until this thread has seen phase {}: {} phases have completed, and a parity "
-                     "does not tell phase {} from phase {}",
-                     awaited, completed, awaited, awaited + 2));
+         fmt::format(
+             "something that holds back later phases until this thread has seen phase {}: {} phases have completed, and a parity "
+             "does not tell phase {} from phase {}",
+             awaited, completed, awaited, awaited + 2));
 }
 
 void HazardChecker::mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) {

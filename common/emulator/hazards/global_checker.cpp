@@ -66,15 +66,17 @@ GlobalChecker::Verdict GlobalChecker::orderOfOperation(const GlobalAccess& earli
              : Verdict::Race;
 }
 
+bool GlobalChecker::isOfEarlierLaunch(const GlobalAccess& other) {
+  if (other.launch != otherLaunch_) {
+    otherLaunch_ = other.launch;
+    otherIsBefore_ = shadow_.launches().isBefore(other.launch, launch_);
+  }
+  return otherIsBefore_;
+}
+
 GlobalChecker::Verdict GlobalChecker::order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
   if (!earlier.isLaunch()) return Verdict::Ordered;
-  if (earlier.launch != launch_.number) {
-    if (earlier.launch != otherLaunch_) {
-      otherLaunch_ = earlier.launch;
-      otherIsBefore_ = shadow_.launches().isBefore(earlier.launch, launch_);
-    }
-    return otherIsBefore_ ? Verdict::Ordered : Verdict::Race;
-  }
+  if (earlier.launch != launch_.number) return isOfEarlierLaunch(earlier) ? Verdict::Ordered : Verdict::Race;
   if (earlier.wide != 0 && later.access.wide != 0) return Verdict::Ordered;
   const Subject& subject = later.subject;
   if (earlier.cluster == cluster_) {
@@ -156,12 +158,13 @@ void GlobalChecker::noteUndefined(GlobalCell& cell, uint64_t address, uint64_t b
     undefined_.push_back({address, bytes});
 }
 
-namespace {
-
 /// What most accesses are: by the thread that used the cell last, which program order allows, or the first ones of a launch.
 /// False when it takes a closer look, at split cells, too.
-inline bool touchAlone(GlobalCell& cell, const GlobalAccess& access, bool reads, bool writes) {
-  const auto harmless = [&](const GlobalAccess& earlier) { return !earlier.isLaunch() || access.isBySameThread(earlier); };
+inline bool GlobalChecker::touchAlone(GlobalCell& cell, const GlobalAccess& access, bool reads, bool writes) {
+  const auto harmless = [&](const GlobalAccess& earlier) {
+    return !earlier.isLaunch() || access.isBySameThread(earlier) ||
+           (earlier.launch != launch_.number && !cell.isSplit() && isOfEarlierLaunch(earlier));
+  };
   if (!harmless(cell.writer) || (reads && cell.writer.launch == GlobalAccess::kNobody)) return false;
   if (!writes) {
     const size_t place = access.isBySameThread(cell.readers[1]) ? 1 : 0;
@@ -169,29 +172,112 @@ inline bool touchAlone(GlobalCell& cell, const GlobalAccess& access, bool reads,
     cell.readers[place] = access;
     return true;
   }
-  if (!harmless(cell.readers[0])) return false;
-  if (cell.readers[1].isLaunch()) return false;
+  if (!harmless(cell.readers[0]) || !harmless(cell.readers[1])) return false;
   cell.writer = access;
-  cell.readers[0] = {};
+  cell.readers[0] = cell.readers[1] = {};
   return true;
 }
 
-}  // namespace
+bool GlobalChecker::isBeforeLanes(const Warp& warp, const GlobalLine& line, GlobalLine::Slot slot, unsigned firstLane,
+                                  uint8_t shift, bool earlierWrites) {
+  const GlobalAccess& first = line.at(slot);
+  if (!first.isLaunch()) return true;
+  if (first.launch != launch_.number) return isOfEarlierLaunch(first);
+  const unsigned lanes = GlobalLine::kBytes >> shift;
+  const auto threads = base_.threadsOf(warp).subspan(firstLane);
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    const View& view = threads[lane].view;
+    const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, 0, false)};
+    const Visitor visitor{subject, {}, 0, 0, !earlierWrites, earlierWrites};
+    const uint32_t begin = lane << shift, end = begin + (1u << shift);
+    // The bytes of this lane may have belonged to several lanes then.
+    for (uint32_t byte = begin; byte < end; byte += GlobalLine::kCellBytes) {
+      const GlobalAccess earlier = GlobalLine::ofByte(first, line.shift(slot), byte);
+      if (order(earlier, earlierWrites, visitor) != Verdict::Ordered) return false;
+      if (line.shift(slot) >= shift) break;
+    }
+  }
+  return true;
+}
+
+/// A weak access of neighbouring lanes to all of a line. False, with nothing changed, when it takes a closer look.
+bool GlobalChecker::touchLine(const Warp& warp, GlobalLine& line, unsigned firstLane, const GlobalAccess& access, uint8_t shift,
+                              bool reads, bool writes) {
+  if (!line.isWhole()) {
+    if (!writes) return false;
+    for (uint32_t i = 0; i < GlobalLine::kCells; ++i) {
+      const GlobalAccess mine = GlobalLine::ofByte(access, shift, i * GlobalLine::kCellBytes);
+      GlobalCell cell = line.cells()[i];
+      if (!touchAlone(cell, mine, reads, true)) return false;
+    }
+    line.setWritten(access, shift);
+    return true;
+  }
+  const auto isMine = [&](GlobalLine::Slot slot) { return line.shift(slot) == shift && access.isBySameThread(line.at(slot)); };
+  const auto isHarmless = [&](GlobalLine::Slot slot) {
+    return isMine(slot) || isBeforeLanes(warp, line, slot, firstLane, shift, slot == GlobalLine::Writer);
+  };
+  if (!isHarmless(GlobalLine::Writer) || (reads && line.at(GlobalLine::Writer).launch == GlobalAccess::kNobody)) return false;
+  if (writes) {
+    if (!isHarmless(GlobalLine::FirstReader) || !isHarmless(GlobalLine::SecondReader)) return false;
+    line.setWritten(access, shift);
+    return true;
+  }
+  // As addReader, for all lanes at once.
+  if (isMine(GlobalLine::SecondReader)) {
+    line.set(GlobalLine::SecondReader, access, shift);
+    return true;
+  }
+  for (const auto slot : {GlobalLine::FirstReader, GlobalLine::SecondReader})
+    if (isHarmless(slot)) line.set(slot, {}, GlobalLine::kSame);
+  const GlobalAccess first = line.at(GlobalLine::FirstReader), second = line.at(GlobalLine::SecondReader);
+  const bool takesSecond = first.isLaunch() && (!second.isLaunch() || first.cluster != cluster_ || first.launch != launch_.number);
+  line.set(takesSecond ? GlobalLine::SecondReader : GlobalLine::FirstReader, access, shift);
+  return true;
+}
+
+/// The lanes whose weak accesses need a closer look: all but those that share out whole lines among them.
+LaneMask GlobalChecker::accessLines(const Warp& warp, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
+                                    const Access& ofLane0) {
+  const uint64_t first = addresses[0];
+  if (first % GlobalLine::kBytes != 0 || bytes < GlobalLine::kCellBytes || !std::has_single_bit(bytes)) return kAllLanes;
+  for (unsigned lane = 1; lane < kWarpLanes; ++lane)
+    if (addresses[lane] != first + uint64_t{lane} * bytes) return kAllLanes;
+  PageHold held;
+  LaneMask rest = 0;
+  const auto shift = static_cast<uint8_t>(std::countr_zero(bytes));
+  const unsigned lanesOfLine = GlobalLine::kBytes >> shift;
+  for (unsigned lane = 0; lane < kWarpLanes; lane += lanesOfLine) {
+    hold(held, addresses[lane]);
+    const GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0.ofLane(lane), false);
+    if (!touchLine(warp, held.page->cells.line(addresses[lane] % kGlobalPageBytes), lane, access, shift, reads, writes))
+      rest |= (lanesOfLine == kWarpLanes ? kAllLanes : (LaneMask{1} << lanesOfLine) - 1) << lane;
+  }
+  return rest;
+}
 
 /// The lanes whose weak accesses need a closer look.
 LaneMask GlobalChecker::accessAlone(LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
                                     const Access& ofLane0) {
-  constexpr uint32_t kCell = GlobalPage::kCellBytes;
-  if (bytes % kCell != 0) return lanes;
+  constexpr uint32_t kCell = GlobalLine::kCellBytes;
   PageHold held;
   LaneMask rest = 0;
   GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
   forEachLane(lanes, [&](unsigned lane) {
     hold(held, addresses[lane]);
     access.bits = ofLane0.ofLane(lane).bits();
-    GlobalCell* cell = held.page->cells.granules() + addresses[lane] % kGlobalPageBytes / kCell;
-    bool alone = addresses[lane] % kGlobalPageBytes + bytes <= kGlobalPageBytes;
-    for (uint32_t i = 0; alone && i < bytes / kCell; ++i) alone = touchAlone(cell[i], access, reads, writes);
+    const uint64_t inLine = addresses[lane] % GlobalLine::kBytes;
+    GlobalLine& line = held.page->cells.line(addresses[lane] % kGlobalPageBytes);
+    bool alone = inLine + bytes <= GlobalLine::kBytes && !line.isWhole();
+    const auto touchAll = [&](GlobalCell* cell, uint32_t count) {
+      for (uint32_t i = 0; alone && i < count; ++i) alone = touchAlone(cell[i], access, reads, writes);
+    };
+    if (bytes % kCell == 0)
+      touchAll(alone ? line.cells() + inLine / kCell : nullptr, bytes / kCell);
+    else if (GlobalCell* parts = alone ? line.partsAt(inLine) : nullptr; parts != nullptr)
+      touchAll(parts, bytes);
+    else
+      alone = false;
     rest |= static_cast<LaneMask>(!alone) << lane;
   });
   return rest;
@@ -209,7 +295,8 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
   const uint32_t site = semantics.site;
   if (!semantics.strong) {
     const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, site, false);
-    lanes = accessAlone(lanes, addresses, bytes, reads, writes, ofLane0);
+    if (lanes == kAllLanes) lanes = accessLines(warp, addresses, bytes, reads, writes, ofLane0);
+    if (lanes != 0) lanes = accessAlone(lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes == 0) return;
   }
   PageHold held;

@@ -89,11 +89,20 @@ class GlobalChecker {
     bool acquire;
   };
 
+  LaneMask accessLines(const machine::Warp& warp, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
+                       const Access& ofLane0);
+  bool touchLine(const machine::Warp& warp, GlobalLine& line, unsigned firstLane, const GlobalAccess& access, uint8_t shift,
+                 bool reads, bool writes);
+  /// Whether what a slot of the line holds came before the access of that lane to the same bytes, for every lane.
+  bool isBeforeLanes(const machine::Warp& warp, const GlobalLine& line, GlobalLine::Slot slot, unsigned firstLane, uint8_t shift,
+                     bool earlierWrites);
   LaneMask accessAlone(LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes, const Access& ofLane0);
   void hold(PageHold& held, uint64_t address);
   /// Calls visit(cell, address, bytes) for the cells of a range.
   template <class Visit>
   void visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit);
+  bool isOfEarlierLaunch(const GlobalAccess& other);
+  bool touchAlone(GlobalCell& cell, const GlobalAccess& access, bool reads, bool writes);
   void touch(GlobalCell& cell, const Visitor& visitor, Memo& memo);
   void broadcast(const machine::Warp& warp, uint64_t address, uint32_t bytes);
   Verdict order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
@@ -131,7 +140,7 @@ void GlobalChecker::visit(PageHold& held, uint64_t address, uint64_t bytes, bool
     const uint64_t count = std::min(bytes, kGlobalPageBytes - first);
     hold(held, address);
     held.page->cells.visit(first, count, writes,
-                           [&](GlobalCell& cell, size_t part, size_t parts) { visit(cell, begin + part, parts); });
+                           [&](GlobalCell& cell, uint64_t part, uint64_t parts) { visit(cell, begin + part, parts); });
     address += count;
     bytes -= count;
   }

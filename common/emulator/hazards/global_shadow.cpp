@@ -33,7 +33,7 @@ GlobalPage& GlobalShadow::page(uint64_t address) {
   const uint64_t begin = number * kGlobalPageBytes;
   const GlobalCell written{.writer = GlobalAccess::byHost(GlobalAccess::kHost), .readers = {}};
   memory_.forEachHostWritten(begin, begin + kGlobalPageBytes, [&](uint64_t first, uint64_t end) {
-    page->cells.visit(first - begin, end - first, true, [&](GlobalCell& cell) { cell = written; });
+    page->cells.visit(first - begin, end - first, true, [&](GlobalCell& cell, uint64_t, uint64_t) { cell = written; });
   });
   return *page;
 }
@@ -41,7 +41,7 @@ GlobalPage& GlobalShadow::page(uint64_t address) {
 void GlobalShadow::fill(uint64_t address, uint64_t bytes, const GlobalCell& value) {
   forEachPage(address, bytes, [&](GlobalPage& page, uint64_t first, uint64_t count) {
     const std::lock_guard lock(page.lock);
-    page.cells.visit(first, count, true, [&](GlobalCell& cell) { cell = value; });
+    page.cells.visit(first, count, true, [&](GlobalCell& cell, uint64_t, uint64_t) { cell = value; });
   });
 }
 

@@ -10,13 +10,11 @@
 #include <unordered_map>
 
 #include "common/emulator/hazards/global_access.hpp"
+#include "common/emulator/hazards/global_cells.hpp"
 #include "common/emulator/hazards/global_launch.hpp"
-#include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/machine/memory.hpp"
 
 namespace shiftconv::emulator::hazards {
-
-inline constexpr uint64_t kGlobalPageBytes = 4096;
 
 /// Held for a few accesses at a time, mostly by one host thread: cheaper than a mutex.
 class SpinLock {
@@ -35,11 +33,11 @@ class SpinLock {
 
 struct GlobalPage {
   SpinLock lock;  ///< guards the cells
-  static constexpr uint32_t kCellBytes = 4;
-  Shadow<kCellBytes, GlobalCell> cells{kGlobalPageBytes};
+  GlobalCells cells;
 };
 
-/// Thread safe. Pages are made when a launch first touches them; a page keeps 12 bytes for each byte of memory.
+/// Thread safe. Pages are made when a launch first touches them; a page keeps half a byte for each byte of memory in lines that are
+/// used alike, and 12 in others.
 class GlobalShadow final : public machine::MemoryObserver {
  public:
   explicit GlobalShadow(const machine::GlobalMemory& memory) : memory_(memory) {}

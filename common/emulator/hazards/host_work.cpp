@@ -54,7 +54,7 @@ void checkHostWork(GlobalShadow& shadow, Reporter& reporter, std::string name, c
       shadow.page(page);
   shadow.forEachPage(address, bytes, [&](GlobalPage& page, uint64_t first, uint64_t count) {
     const std::lock_guard lock(page.lock);
-    page.cells.visit(first, count, writes, [&](GlobalCell& cell) {
+    page.cells.visit(first, count, writes, [&](GlobalCell& cell, uint64_t, uint64_t) {
       check(cell.writer, true);
       if (!writes) return;
       for (const GlobalAccess& reader : cell.readers) check(reader, false);

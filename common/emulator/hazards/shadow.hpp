@@ -27,7 +27,7 @@ struct ShadowCell {
 template <uint32_t Parts, class Cell = ShadowCell>
 class Shadow {
  public:
-  explicit Shadow(size_t parts) : granules_((parts + Parts - 1) / Parts) {}
+  explicit Shadow(size_t parts) : size_((parts + Parts - 1) / Parts) {}
 
   /// Calls visit(cell), or visit(cell, first part, parts), for the cells that together hold [first, first + count). With `writes` a
   /// granule that is covered as a whole becomes one cell after all of its cells were visited; visit must then leave them all the
@@ -35,6 +35,7 @@ class Shadow {
   template <class Visit>
   void visit(size_t first, size_t count, bool writes, Visit&& visit) {
     const size_t end = first + count;
+    if (granules_.empty()) granules_.resize(size_);
     while (first < end) {
       const size_t granule = first / Parts;
       const size_t stop = std::min(end, (granule + 1) * Parts);
@@ -50,7 +51,12 @@ class Shadow {
   }
 
   /// One cell for each granule, some of which may stand for split granules.
-  Cell* granules() { return granules_.data(); }
+  Cell* granules() {
+    if (granules_.empty()) granules_.resize(size_);
+    return granules_.data();
+  }
+  /// The cells of a granule that is split.
+  Cell* partsOf(const Cell& granule) { return splits_[granule.splitIndex()].data(); }
 
   /// Calls action(cell) for every cell.
   template <class Action>
@@ -106,7 +112,8 @@ class Shadow {
     return splits_[index];
   }
 
-  std::vector<Cell> granules_;
+  size_t size_;
+  std::vector<Cell> granules_;  ///< none until something is accessed: many CTAs never use a memory
   std::vector<std::array<Cell, Parts>> splits_;
   std::vector<size_t> free_;
 };
