@@ -29,7 +29,7 @@ bool accumulates(layout::MmaKind kind, NumberType accumulator) {
 }  // namespace
 
 int64_t lineBytes(const GemmProblem& problem, const Operand& operand, int64_t rows) {
-  return numerics::packedBytes(operand.type, operand.mnMajor ? rows : problem.k);
+  return numerics::packedBytes(operand.type, operand.mnMajor ? rows : problem.lineElements());
 }
 
 std::optional<layout::MmaKind> kindOf(const GemmProblem& problem, std::string& why) {
@@ -88,6 +88,13 @@ std::string describe(const GemmProblem& p) {
   const auto layoutOf = [](const Operand& o) { return o.scaleLayout == layout::ScaleFactorLayout::RowMajor ? "rows" : "128x4"; };
   if (p.blockSize != 0)
     text += fmt::format(",scale={}/{}.{}.{}", numerics::name(p.scale), p.blockSize, layoutOf(p.a), layoutOf(p.b));
+  if (p.window) {
+    const auto axis = [](const Window::Axis& a) {
+      return fmt::format("{}of{}x{}/{}+{}-{}", a.positions, a.extent, a.taps, a.stride, a.step, a.before);
+    };
+    const auto& [x, y, z] = p.window->axes;
+    text += fmt::format(",window={}:{}:{}:{}x{}", p.window->images, axis(z), axis(y), axis(x), p.window->channels);
+  }
   return text + fmt::format(",acc={},out={}", numerics::name(p.accumulator), numerics::name(p.output));
 }
 

@@ -1,6 +1,7 @@
 // What a GEMM is asked for, of no architecture in particular.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,26 @@ struct Operand {
   layout::ScaleFactorLayout scaleLayout = layout::ScaleFactorLayout::RowMajor;
 };
 
+/// A matrix that is not stored: its rows are the positions of a window that moves over pixels [images][z][y][x][channels]. A row
+/// has the elements of the window's taps [z][y][x][channels], of which those outside of the tensor are zeros. Positions run over
+/// images, z, y and x, the last one fastest.
+struct Window {
+  struct Axis {
+    int64_t extent = 1;     ///< pixels
+    int64_t positions = 1;  ///< of the window
+    int64_t taps = 1;
+    int64_t before = 0;  ///< pixels of position 0 that lie in front of the tensor
+    int64_t stride = 1;  ///< pixels from position to position
+    int64_t step = 1;    ///< pixels from tap to tap
+  };
+  int64_t images = 1, channels = 0;
+  std::array<Axis, 3> axes;  ///< x, y, z
+
+  int64_t taps() const { return axes[0].taps * axes[1].taps * axes[2].taps; }
+  int64_t rows() const { return images * axes[0].positions * axes[1].positions * axes[2].positions; }
+  int64_t pixels() const { return images * axes[0].extent * axes[1].extent * axes[2].extent; }
+};
+
 /// D[M][N] = A[M][K] * B[N][K]^T.
 struct GemmProblem {
   int64_t m = 0, n = 0, k = 0;
@@ -38,6 +59,12 @@ struct GemmProblem {
   NumberType output = NumberType::F32;       ///< what the epilogue stores (epilogue/params.hpp)
   int32_t outputBlock = 0;                   ///< elements of an output row that share a scale factor: 0 (none), 16 or 32
   int64_t outputPitch = 0;                   ///< bytes from one row to the next
+  /// A's rows come from it: M and K are rows() and taps() * channels; A's pitch is that of pixels, B's that of taps; scale factors
+  /// belong to pixels and to taps of B, [N * taps][blocks of channels].
+  std::optional<Window> window;
+
+  /// Elements of K that lie side by side in memory.
+  int64_t lineElements() const { return window ? window->channels : k; }
 };
 
 /// The bytes of an operand's line that hold elements.

@@ -83,6 +83,46 @@ __device__ __forceinline__ void loadTile5dForPair(uint32_t destination, const vo
       : "memory");
 }
 
+/// Loads a column of pixels through an im2col map: from the pixel at (x1, x2) of image `x3` on, or (x1, x2, x3) of `x4`, along the
+/// map's bounding box; of each the channels from x0 on at the offsets from there, which move the access but not the walk. Offsets
+/// are below 256 in four and below 32 in five dimensions (PTX ISA 5.5.4). `kCtas`: 2 when `barrier` is of either CTA of a pair.
+template <int kCtas = 1>
+__device__ __forceinline__ void loadPixels4d(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3,
+                                             uint16_t offset1, uint16_t offset2, uint32_t barrier) {
+  if constexpr (kCtas == 1) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cta.global.im2col.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(destination),
+        "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(barrier), "h"(offset1), "h"(offset2)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.cta_group::2 "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(destination),
+        "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(barrier), "h"(offset1), "h"(offset2)
+        : "memory");
+  }
+}
+template <int kCtas = 1>
+__device__ __forceinline__ void loadPixels5d(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3,
+                                             int32_t x4, uint16_t offset1, uint16_t offset2, uint16_t offset3, uint32_t barrier) {
+  if constexpr (kCtas == 1) {
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cta.global.im2col.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], {%8, %9, %10};" ::"r"(destination),
+        "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(barrier), "h"(offset1), "h"(offset2),
+        "h"(offset3)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.cta_group::2 "
+        "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], {%8, %9, %10};" ::"r"(destination),
+        "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(barrier), "h"(offset1), "h"(offset2),
+        "h"(offset3)
+        : "memory");
+  }
+}
+
 /// Copies `bytes` (a multiple of 16; both ends 16-byte aligned) as they are.
 __device__ __forceinline__ void loadBytes(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(destination),

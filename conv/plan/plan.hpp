@@ -14,6 +14,7 @@
 #include "common/launch.hpp"
 #include "common/layout/tensor_map.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/traffic.hpp"
 #include "conv/problem/problem.hpp"
 #include "conv/problem/tensors.hpp"
 
@@ -81,6 +82,7 @@ struct Plan {
   std::string_view algorithm;              ///< a literal
   std::string options;                     ///< makes the same plan again
   Estimate estimate;
+  Traffic traffic;                      ///< of shift_stream, halo and im2col on sm_100
   std::vector<PlannedLaunch> launches;  ///< in the order in which they run; the first is never missing
   size_t mainLaunch = 0;                ///< the one that multiplies
   size_t workspaceBytes = 0;

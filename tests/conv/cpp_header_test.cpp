@@ -119,6 +119,8 @@ TEST(CppHeader, SaysWhyAProblemIsRefused) {
   problem.stride_w = 2;
   EXPECT_NE(refusal(problem, DeviceProperties::preset("B200"), "shift_window").find("stride"), std::string::npos);
   EXPECT_THROW(refusal(problem, DeviceProperties::preset("B200"), "no such algorithm"), Error);
+  EXPECT_EQ(Plan(problem, DeviceProperties::preset("B200")).algorithm(), "im2col");
+  problem.groups = 2;
   EXPECT_THROW(Plan(problem, DeviceProperties::preset("B200")), Error);
 }
 

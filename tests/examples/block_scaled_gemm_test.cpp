@@ -1,16 +1,15 @@
 // The example's measurements, and the program as its users run it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <memory>
 
 #include "common/device/registry.hpp"
 #include "examples/block_scaled_gemm/contest.hpp"
 #include "examples/block_scaled_gemm/options.hpp"
+#include "tests/examples/shell.hpp"
 
 namespace block_scaled_gemm {
 namespace {
@@ -78,19 +77,9 @@ TEST(BlockScaledGemm, OutliersAreCutOffByTheScaleOfMx) {
   EXPECT_GT(results.at("mxfp8_e4m3").formatError, 1.2 * results.at("e4m3").formatError);
 }
 
-struct Outcome {
-  int exitCode = -1;
-  std::string text;
-};
-
+using shiftconv::tests::Outcome;
 Outcome runProgram(const std::string& arguments) {
-  Outcome run;
-  std::FILE* const pipe = popen(fmt::format("'{}' {} 2>&1", BLOCK_SCALED_GEMM_PROGRAM, arguments).c_str(), "r");
-  char buffer[4096];
-  while (const size_t size = std::fread(buffer, 1, sizeof(buffer), pipe)) run.text.append(buffer, size);
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) run.exitCode = WEXITSTATUS(status);
-  return run;
+  return shiftconv::tests::runShell(fmt::format("'{}' {}", BLOCK_SCALED_GEMM_PROGRAM, arguments));
 }
 
 TEST(BlockScaledGemmProgram, PrintsATableOfAllFormats) {

@@ -1,13 +1,12 @@
 // The program as its users run it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <optional>
 
 #include "examples/feature_maps/exit_code.hpp"
 #include "examples/feature_maps/image_io.hpp"
+#include "tests/examples/shell.hpp"
 #include "tests/examples/temporary_folder.hpp"
 
 namespace feature_maps {
@@ -15,20 +14,9 @@ namespace {
 
 constexpr const char* kCrop = "48x48+88+56";  // the face
 
-struct Outcome {
-  int exitCode = -1;
-  std::string text;  ///< standard output and standard error
-};
-
+using shiftconv::tests::Outcome;
 Outcome runProgram(const std::string& arguments) {
-  Outcome run;
-  const std::string command = fmt::format("'{}' {} 2>&1", FEATURE_MAPS_PROGRAM, arguments);
-  std::FILE* pipe = popen(command.c_str(), "r");
-  char buffer[4096];
-  while (const size_t size = std::fread(buffer, 1, sizeof(buffer), pipe)) run.text.append(buffer, size);
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) run.exitCode = WEXITSTATUS(status);
-  return run;
+  return shiftconv::tests::runShell(fmt::format("'{}' {}", FEATURE_MAPS_PROGRAM, arguments));
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -45,9 +33,8 @@ TEST(FeatureMapsProgram, DrawsAVerifiedSheet) {
   const TemporaryFolder folder;
   const Outcome run = runProgram(fmt::format("--device emulated --crop {} --output {}", kCrop, folder / "sheet.png"));
   ASSERT_EQ(run.exitCode, ExitCode::Success) << run.text;
-  for (const char* part :
-       {"48 x 48 pixels", "algorithm  shift_", "Tensor Mem", "% of its bound", "unproven hardware behaviour",
-        "within the derived error bound", "100%", "MMAs", "earliest", "hardware numerics"}) {
+  for (const char* part : {"48 x 48 pixels", "algorithm  shift_", "Tensor Mem", "% of its bound", "unproven hardware behaviour",
+                           "within the derived error bound", "100%", "MMAs", "earliest", "hardware numerics"}) {
     EXPECT_TRUE(contains(run.text, part)) << "no '" << part << "' in\n" << run.text;
   }
   const Image sheet = readPng(folder / "sheet.png");

@@ -10,6 +10,7 @@
 //  - Splitting: every part of a reduction leaves its sums in global memory. Whoever counts as the last of a tile adds all of them,
 //    its own included, in the order of the parts, so the result does not depend on who was last. Nobody waits.
 //  - Stages are filled whole even where K ends inside: outside elements are zeros, slices that are all outside are not multiplied.
+//  - A may be an implicit matrix, the positions of a window over pixels (gemm::Window): only the loads know of it.
 #include <cuda.h>
 
 #include <cstdint>
@@ -24,6 +25,7 @@
 #include "common/gemm/sm100/mainloop.cuh"
 #include "common/gemm/sm100/operand_load.cuh"
 #include "common/gemm/sm100/tile_queue.cuh"
+#include "common/gemm/sm100/window_load.cuh"
 
 namespace shiftconv::gemm::sm100 {
 namespace {
@@ -144,6 +146,21 @@ class GemmCta {
   }
 
   // ---- Global -> shared: one thread --------------------------------------------------------------------------------------------
+  __device__ void loadRows(uint32_t destination, int32_t chunk, int32_t row, uint32_t barrier) const {
+    if (p_.window.isUsed) {
+      loadWindow<Group>(p_, maps_.a, destination, chunk, row, barrier);
+    } else {
+      loadA<Group>(p_.a, maps_.a, destination, chunk, row, barrier);
+    }
+  }
+  __device__ void loadColumns(uint32_t destination, int32_t chunk, int32_t column, uint32_t barrier) const {
+    if (p_.window.isUsed) {
+      loadTaps<Group>(p_, maps_.b, destination, chunk, column, barrier);
+    } else {
+      loadB<Group>(p_.b, maps_.b, destination, chunk, column, barrier);
+    }
+  }
+
   __device__ void load() const {
     ptx::prefetchTensorMap(&maps_.a);
     ptx::prefetchTensorMap(&maps_.b);
@@ -154,7 +171,7 @@ class GemmCta {
       const uint32_t full = Group::atLeader(control_->weights.full(once));
       const int32_t column = workOf(units.first).column;
 #pragma unroll 1
-      for (int32_t chunk = 0; chunk < p_.chunks; ++chunk) loadB<Group>(p_.b, maps_.b, residentB(chunk), chunk, column, full);
+      for (int32_t chunk = 0; chunk < p_.chunks; ++chunk) loadColumns(residentB(chunk), chunk, column, full);
     }
     RingPosition stage;
     for (const int32_t unit : units) {
@@ -164,8 +181,8 @@ class GemmCta {
         control_->operands.awaitEmpty(stage);
         if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), p_.loadedBytes);
         const uint32_t full = Group::atLeader(control_->operands.full(stage));
-        loadA<Group>(p_.a, maps_.a, stageA(stage), chunk, work.row, full);
-        if (!p_.weightsResident) loadB<Group>(p_.b, maps_.b, stageB(stage, chunk), chunk, work.column, full);
+        loadRows(stageA(stage), chunk, work.row, full);
+        if (!p_.weightsResident) loadColumns(stageB(stage, chunk), chunk, work.column, full);
         if (isScaled()) {
           const uint32_t scales = stageScales(stage);
           if (p_.scaleA.rowMajor == nullptr) loadScales<Group>(p_, maps_.scaleA, scales, chunk, work.row, full);
@@ -188,8 +205,15 @@ class GemmCta {
         control_->operands.awaitEmpty(stage);
         const uint32_t scales = stageScales(stage);
         const int32_t column = work.column / kScaleAtomRows * kScaleAtomRows;
-        if (p_.scaleA.rowMajor != nullptr) buildScales(p_, p_.scaleA, scales, chunk, work.row, thread);
-        if (p_.scaleB.rowMajor != nullptr) buildScales(p_, p_.scaleB, scales + scaleBytesA(), chunk, column, thread);
+        const WindowTap tap = windowTap(p_, chunk);  // of a matrix: tap 0, and K's own chunk
+        if (p_.scaleA.rowMajor != nullptr)
+          buildScales(p_, p_.scaleA, scales, tap.chunk, work.row, thread,
+                      [&](int32_t row) { return p_.window.isUsed ? windowPixel(p_.window, tap, row) : row; });
+        if (p_.scaleB.rowMajor != nullptr) {
+          const int32_t taps = p_.chunks / p_.lineChunks;
+          buildScales(p_, p_.scaleB, scales + scaleBytesA(), tap.chunk, column, thread,
+                      [&](int32_t row) { return row < p_.n ? row * taps + tap.index : kNoScaleRow; });
+        }
         ptx::fenceProxyAsyncShared();
         __syncwarp();
         if (thread % 32 == 0) Group::arriveAtLeader(control_->operands.full(stage));
@@ -213,7 +237,7 @@ class GemmCta {
         chunk.accumulator = accumulatorAddress(accumulator);
         chunk.a = layout::descriptorAt(p_.a.descriptor, stageA(stage));
         chunk.b = layout::descriptorAt(p_.b.descriptor, stageB(stage, number));
-        chunk.slices = number + 1 == p_.chunks ? p_.lastChunkSlices : kChunkSlices;
+        chunk.slices = (number + 1) % p_.lineChunks == 0 ? p_.lastChunkSlices : kChunkSlices;
         chunk.accumulates = number != work.firstChunk;
         chunk.tensorA = stageColumns(stage);
         if (p_.tensorA) copyOperand<Group>(p_.expandedBitsA, chunk.tensorA, chunk.a, chunk.slices);

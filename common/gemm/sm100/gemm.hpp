@@ -48,6 +48,7 @@ std::string bindAddresses(const GemmPlan& plan, const GemmTensors& tensors, cons
     return encode(description, map);
   };
   params = plan.params;
+  if (plan.problem.window) return "operands that are windows are bound by whoever plans them";
   for (std::string why :
        {encodeAt(plan.mapA, tensors.a, maps.a), encodeAt(plan.mapB, tensors.b, maps.b),
         encodeAt(plan.mapScaleA, tensors.scaleA, maps.scaleA), encodeAt(plan.mapScaleB, tensors.scaleB, maps.scaleB),

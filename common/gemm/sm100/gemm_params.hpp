@@ -62,15 +62,37 @@ struct ScaleParams {
   int32_t rowTiles = 0;  ///< atoms along M or N of a tile
 };
 
+/// No such row of scale factors: its factors are 0, which is finite in every scale type.
+inline constexpr int32_t kNoScaleRow = 0x7fffffff;
+
+/// One direction in which a window moves over pixels.
+struct WindowAxis {
+  int32_t extent = 1;     ///< pixels
+  int32_t positions = 1;  ///< of the window
+  int32_t taps = 1;
+  int32_t first = 0;   ///< pixel of tap 0 at position 0; negative: outside
+  int32_t stride = 1;  ///< pixels from position to position
+  int32_t step = 1;    ///< pixels from tap to tap
+};
+/// Rows of A are positions of a window (gemm::Window), x fastest; K runs over its taps, x fastest, and in each over channels.
+struct WindowParams {
+  bool isUsed = false;    ///< else A is a matrix
+  bool hasDepth = false;  ///< the map has five dimensions, else four
+  int32_t images = 0;
+  WindowAxis x, y, z;
+};
+
 struct GemmParams {
   OperandParams a, b;
   ScaleParams scaleA, scaleB;
+  WindowParams window;
 
   int32_t m = 0, n = 0;
   int32_t tileN = 0;
   int32_t tilesDown = 0, tilesAcross = 0;  ///< of 128 rows times the CTAs of a cluster; of tileN
   int32_t chunks = 0;                      ///< of K
-  int32_t lastChunkSlices = 0;             ///< 1..4
+  int32_t lineChunks = 0;                  ///< of K where it is contiguous: all, or those of a tap of a window
+  int32_t lastChunkSlices = 0;             ///< 1..4, of the last of them
   int32_t splits = 1;                      ///< parts of the reduction; more than 1 needs workspace and counters
   int32_t stages = 0;
   int32_t accumulators = 1;

@@ -59,18 +59,19 @@ __device__ __forceinline__ uint32_t fourScales(const ScaleParams& scales, int32_
 }
 
 /// 128 threads, of which this is `thread`. As loadScales, from row-major factors, whose rows are too short and too oddly aligned
-/// for bulk copies. `row`: a multiple of 128.
+/// for bulk copies. `row`: a multiple of 128; factorRow(r) is where the factors of row r of the operand are.
+template <class FactorRow>
 __device__ __forceinline__ void buildScales(const GemmParams& p, const ScaleParams& scales, uint32_t destination, int32_t chunk,
-                                            int32_t row, uint32_t thread) {
+                                            int32_t row, uint32_t thread, const FactorRow& factorRow) {
   const uint32_t atoms = scaleAtomsPerChunk(p.kind);
   const uint32_t place = destination + thread % 32 * 16 + thread / 32 * 4;  // PTX ISA 9.7.16.10.7: row r at 16*(r%32) + 4*(r/32)
 #pragma unroll 1
   for (uint32_t tile = 0; tile < static_cast<uint32_t>(scales.rowTiles); ++tile) {
+    const int32_t factors = factorRow(row + static_cast<int32_t>(tile * kScaleAtomRows + thread));
 #pragma unroll 1
     for (uint32_t atom = 0; atom < atoms; ++atom) {
       const int32_t block = (chunk * static_cast<int32_t>(atoms) + static_cast<int32_t>(atom)) * kScaleAtomBlocks;
-      ptx::storeShared4Bytes(place + (tile * atoms + atom) * kScaleAtomBytes,
-                             fourScales(scales, row + static_cast<int32_t>(tile * kScaleAtomRows + thread), block));
+      ptx::storeShared4Bytes(place + (tile * atoms + atom) * kScaleAtomBytes, fourScales(scales, factors, block));
     }
   }
 }

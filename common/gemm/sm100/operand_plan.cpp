@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstdlib>
+
 #include "common/numerics/codec.hpp"
 
 namespace shiftconv::gemm::sm100 {
@@ -13,6 +16,8 @@ using layout::MmaKind;
 
 int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
+
+constexpr int64_t kOffsetsOfCorners = 1 << 15;  // fit the fields; layout::refusal has the limits of each rank
 
 }  // namespace
 
@@ -63,15 +68,15 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   if (operand.mnMajor && bits < 8)
     return fmt::format("{} is {} with {} contiguous, but only types of 8, 16 and 32 bits can be transposed (PTX ISA table 52)",
                        name, numerics::name(operand.type), name[0] == 'A' ? "M" : "N");
-  if (isPackedInShared(kind) && problem.k % 2 != 0)
-    return fmt::format("K is {}, but {} packs two elements of {} into a byte, so K has to be even", problem.k, toString(kind),
-                       name);
+  if (isPackedInShared(kind) && problem.lineElements() % 2 != 0)
+    return fmt::format("K is {}, but {} packs two elements of {} into a byte, so K has to be even", problem.lineElements(),
+                       toString(kind), name);
   const int64_t alignment = expanded ? 32 : 16;
   if (operand.pitch % alignment != 0)
     return fmt::format("the pitch of {} is {} bytes, but tensor maps of its type need a multiple of {}", name, operand.pitch,
                        alignment);
-  const int64_t line =
-      expanded ? numerics::packedBytes(operand.type, roundUp(problem.k, 128)) : lineBytes(problem, operand, share.rows);
+  const int64_t line = expanded ? numerics::packedBytes(operand.type, roundUp(problem.lineElements(), 128))
+                                : lineBytes(problem, operand, share.rows);
   if (operand.pitch < line)
     return fmt::format("the pitch of {} is {} bytes, but a line has {}{}", name, operand.pitch, line,
                        expanded ? " (tensor maps of packed 4- and 6-bit elements count in 128)" : "");
@@ -82,7 +87,7 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   params.shareRows = static_cast<int32_t>(share.loadedRows);
   map.swizzle = MapSwizzle::B128;
   map.strides = {static_cast<uint64_t>(operand.pitch)};
-  const auto rows = static_cast<uint64_t>(share.rows), k = static_cast<uint64_t>(problem.k);
+  const auto rows = static_cast<uint64_t>(share.rows), k = static_cast<uint64_t>(problem.lineElements());
   if (operand.mnMajor) {
     const int64_t lineElements = static_cast<int64_t>(kChunkBytes) * 8 / bits;
     const int64_t boxes = ceilDivide(share.loadedRows, lineElements);
@@ -102,7 +107,7 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
     return {};
   }
   const bool bytePairs = isPackedInShared(kind);
-  map.dims = {bytePairs ? k / 2 : expanded ? static_cast<uint64_t>(roundUp(problem.k, 128)) : k, rows};
+  map.dims = {bytePairs ? k / 2 : expanded ? static_cast<uint64_t>(roundUp(problem.lineElements(), 128)) : k, rows};
   params.chunkElements = static_cast<int32_t>(bytePairs ? inChunk / 2 : inChunk);
   map.box = {static_cast<uint32_t>(params.chunkElements), static_cast<uint32_t>(share.loadedRows)};
   params.boxes = 1;
@@ -112,6 +117,63 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   params.descriptor = layout::swizzle128KMajorDescriptor(0);
   params.sliceBytes = layout::kMmaRowBytes;
   return {};
+}
+
+std::string planWindow(const Window& window, const OperandShare& share, const layout::TiledMap& channels, WindowParams& params,
+                       layout::Im2colMap& map) {
+  params = {};
+  params.isUsed = true;
+  params.images = static_cast<int32_t>(window.images);
+  WindowAxis* const axes[] = {&params.x, &params.y, &params.z};
+  constexpr std::array<char, 3> kNames{'x', 'y', 'z'};
+  const Window::Axis& z = window.axes[2];
+  params.hasDepth = z.extent != 1 || z.positions != 1 || z.taps != 1;
+  // Pixels between taps are offsets of a copy, with fewer bits the more dimensions there are (PTX ISA 5.5.4.1).
+  const int64_t offsetLimit = params.hasDepth ? 32 : 256;
+  constexpr int64_t kStrideLimit = 8;
+
+  map = {};
+  map.tensor = channels;
+  map.tensor.rank = params.hasDepth ? 5 : 4;
+  map.tensor.elementStrides = {1, 1, 1, 1, 1};
+  uint64_t stride = channels.strides[0];
+  for (uint32_t i = 0; i + 2 < map.tensor.rank; ++i) {
+    const Window::Axis& axis = window.axes[i];
+    const auto narrow = [](int64_t value) { return static_cast<int32_t>(value); };
+    *axes[i] = {narrow(axis.extent),  narrow(axis.positions), narrow(axis.taps),
+                narrow(-axis.before), narrow(axis.stride),    narrow(axis.step)};
+    const int64_t reach = (axis.taps - 1) * axis.step;
+    if (reach >= offsetLimit)
+      return fmt::format("the taps of a window reach {} pixels along {}, but an im2col copy of {} dimensions at most {}", reach,
+                         kNames[i], map.tensor.rank, offsetLimit - 1);
+    if (axis.stride > kStrideLimit)
+      return fmt::format("the stride along {} is {}, but an im2col map has at most {}", kNames[i], axis.stride, kStrideLimit);
+    const int64_t last = (axis.positions - 1) * axis.stride - axis.before;  // of tap 0
+    if (std::abs(axis.before) > kOffsetsOfCorners || std::abs(last - (axis.extent - 1)) > kOffsetsOfCorners)
+      return fmt::format("a window begins {} pixels in front of the tensor along {}, which is too far for an im2col map",
+                         axis.before, kNames[i]);
+    map.pixels.lowerCorner[i] = narrow(-axis.before);
+    map.pixels.upperCorner[i] = narrow(last - (axis.extent - 1));
+    map.tensor.dims[i + 1] = static_cast<uint64_t>(axis.extent);
+    map.tensor.elementStrides[i + 1] = static_cast<uint32_t>(axis.stride);
+    map.tensor.strides[i] = stride;
+    stride *= static_cast<uint64_t>(axis.extent);
+  }
+  map.tensor.dims[map.tensor.rank - 1] = static_cast<uint64_t>(window.images);
+  map.tensor.strides[map.tensor.rank - 2] = stride;
+  map.pixels.channelsPerPixel = channels.box[0];
+  map.pixels.pixelsPerColumn = static_cast<uint32_t>(share.loadedRows);
+  return layout::refusal(map);
+}
+
+layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels) {
+  layout::TiledMap map = channels;
+  const auto taps = static_cast<uint64_t>(window.taps());
+  map.rank = 3;
+  map.dims = {channels.dims[0], taps, channels.dims[1]};
+  map.strides = {channels.strides[0], channels.strides[0] * taps};
+  map.box = {channels.box[0], 1, channels.box[1]};
+  return map;
 }
 
 layout::TiledMap scaleMap(const GemmProblem& problem, MmaKind kind, int64_t rows, int64_t rowTiles) {

@@ -32,6 +32,12 @@ struct OperandShare {
 std::string planOperand(const GemmProblem& problem, layout::MmaKind kind, const Operand& operand, const char* name,
                         const OperandShare& share, OperandParams& params, layout::TiledMap& map);
 
+/// Turns a plan of rows of channels into one of a window's positions (A) or of rows of taps (B): the maps, and for A how a thread
+/// finds its way. Empty, or the rule that stops it.
+std::string planWindow(const Window& window, const OperandShare& share, const layout::TiledMap& channels, WindowParams& params,
+                       layout::Im2colMap& map);
+layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels);
+
 /// Scale factors in 128x4 tiles, `rowTiles` of them for a tile.
 layout::TiledMap scaleMap(const GemmProblem& problem, layout::MmaKind kind, int64_t rows, int64_t rowTiles);
 

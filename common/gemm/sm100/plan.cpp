@@ -67,6 +67,9 @@ std::string problemRefusal(const GemmProblem& p, const device::Properties& prope
   for (const auto& [name, extent] : {std::pair{"M", p.m}, {"N", p.n}, {"K", p.k}})
     if (extent < 1 || extent > kLimit)
       return fmt::format("{} is {}, but it must lie in [1, {}] (32-bit TMA coordinates)", name, extent, kLimit);
+  if (p.window && (p.m != p.window->rows() || p.k != p.window->taps() * p.window->channels))
+    return fmt::format("M and K are {} and {}, but the window has {} positions, and {} taps of {} channels", p.m, p.k,
+                       p.window->rows(), p.window->taps(), p.window->channels);
   std::string why;
   const std::optional<MmaKind> found = kindOf(p, why);
   if (!found) return why;
@@ -107,6 +110,11 @@ std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) 
     return fmt::format("tile_n is {}, but tiles of scale factors have 128 rows, so it has to be 32, 64, 128 or 256", c.tileN);
   if (c.engine == Engine::TensorA && p.a.mnMajor)
     return "A in Tensor Memory is always K-major, but M is contiguous in A (PTX ISA 9.7.16.10.4)";
+  if (p.window && (c.grouping == Grouping::Sharing || p.a.mnMajor || p.b.mnMajor))
+    return "a window needs K-major operands, and CTAs that load B for themselves";
+  if (p.window && layout::isBlockScaled(kind) &&
+      (p.a.scaleLayout != layout::ScaleFactorLayout::RowMajor || p.b.scaleLayout != layout::ScaleFactorLayout::RowMajor))
+    return "a window needs row-major scale factors";
   if (c.resident && (c.splits > 1 || c.schedule == Schedule::LaunchControl))
     return "resident weights need a CTA that stays in its columns: no split and no cluster launch control";
   return {};
@@ -127,6 +135,11 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   for (const auto& [operand, name, share, operandParams, map] :
        {std::tie(p.a, "A", shareA, params.a, plan.mapA), std::tie(p.b, "B", shareB, params.b, plan.mapB)})
     if (std::string why = planOperand(p, kind, operand, name, share, operandParams, map); !why.empty()) return why;
+  if (p.window) {
+    if (std::string why = planWindow(*p.window, shareA, plan.mapA, params.window, plan.windowA); !why.empty()) return why;
+    plan.mapA.rank = 0;
+    plan.mapB = tapMap(*p.window, plan.mapB);
+  }
   const bool expands = layout::isPadded(plan.mapA.type) && c.engine == Engine::TensorA;
   params.expandedBitsA = expands ? static_cast<uint8_t>(numerics::storageBits(p.a.type)) : uint8_t{0};
 
@@ -138,7 +151,7 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
     const auto describeScales = [&](const Operand& operand, int64_t rows, int64_t rowTiles, ScaleParams& scale,
                                     layout::TiledMap& map) {
       scale.rows = static_cast<int32_t>(rows);
-      scale.blocks = static_cast<int32_t>(ceilDivide(p.k, p.blockSize));
+      scale.blocks = static_cast<int32_t>(ceilDivide(p.lineElements(), p.blockSize));
       scale.rowTiles = static_cast<int32_t>(rowTiles);
       if (operand.scaleLayout == layout::ScaleFactorLayout::RowMajor) {
         params.buildScales = true;
@@ -147,14 +160,16 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
         map = scaleMap(p, kind, rows, rowTiles);
       }
     };
-    describeScales(p.a, p.m, 1, params.scaleA, plan.mapScaleA);
-    describeScales(p.b, p.n, rowTilesB, params.scaleB, plan.mapScaleB);
+    describeScales(p.a, p.window ? p.window->pixels() : p.m, 1, params.scaleA, plan.mapScaleA);
+    describeScales(p.b, p.window ? p.n * p.window->taps() : p.n, rowTilesB, params.scaleB, plan.mapScaleB);
   }
   const int64_t scaleBytes = scaled ? atoms * (1 + rowTilesB) * kScaleAtomBytes : 0;
 
-  params.chunks = static_cast<int32_t>(ceilDivide(p.k, chunkElements(kind)));
+  const int64_t line = p.lineElements(), lineChunks = ceilDivide(line, chunkElements(kind));
+  params.lineChunks = static_cast<int32_t>(lineChunks);
+  params.chunks = static_cast<int32_t>(lineChunks * (p.window ? p.window->taps() : 1));
   params.lastChunkSlices =
-      static_cast<int32_t>(ceilDivide(p.k - (params.chunks - 1) * chunkElements(kind), chunkElements(kind) / kChunkSlices));
+      static_cast<int32_t>(ceilDivide(line - (lineChunks - 1) * chunkElements(kind), chunkElements(kind) / kChunkSlices));
   if (c.splits < 1 || c.splits > params.chunks)
     return fmt::format("splits is {}, but the reduction has {} chunk(s) of {} elements", c.splits, params.chunks,
                        chunkElements(kind));
@@ -308,8 +323,8 @@ std::string GemmPlan::describe() const {
                       p.splits > 1                          ? fmt::format(", the reduction in {} parts", p.splits)
                       : schedule == Schedule::LaunchControl ? ", by cluster launch control"
                                                             : "");
-  text += fmt::format("reduction  {} chunks of {} elements, {} slices in the last\n", p.chunks, chunkElements(p.kind),
-                      p.lastChunkSlices);
+  text += fmt::format("reduction  {} chunks of {} elements, {} slices in the last{}\n", p.chunks, chunkElements(p.kind),
+                      p.lastChunkSlices, p.window.isUsed ? fmt::format(" of each tap's {}", p.lineChunks) : "");
   const auto loads = [](const OperandParams& o) {
     return fmt::format("{} load(s) of {} bytes{}", o.boxes, o.boxBytes, o.mnMajor ? ", transposed" : "");
   };

@@ -39,6 +39,7 @@ struct GemmPlan {
   Schedule schedule = Schedule::Static;
   std::string kernelName;
   layout::TiledMap mapA, mapB, mapScaleA, mapScaleB, mapOutput;  ///< rank 0: not used
+  layout::Im2colMap windowA;                                     ///< in place of mapA where the problem has a window
   GemmParams params;
   LaunchConfig launch;
   uint64_t partialBytes = 0;  ///< workspace, 16-byte aligned, of any content

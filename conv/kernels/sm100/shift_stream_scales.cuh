@@ -12,8 +12,7 @@
 
 namespace shiftconv::kernels {
 
-/// No such row: its factors are 0, which is finite in every scale type and multiplies pixels that are zeros.
-inline constexpr int32_t kNoScaleRow = 0x7fffffff;
+using gemm::sm100::kNoScaleRow;  // of pixels that are zeros
 
 /// 128 threads, of which this is `thread`: the factors of one run (depth tap and chunk) of image row `row`, for the pixels that the
 /// CTA's four strips begin with. `place` is the strip of window thread / 32.

@@ -10,6 +10,7 @@
 #include "common/gemm/shape.hpp"
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/gemm/stages.hpp"
+#include "conv/plan/sm100/operands.hpp"
 
 namespace shiftconv::plan {
 
@@ -31,23 +32,6 @@ constexpr int64_t kMinimumOperandStages = 2;
 constexpr int64_t kStreamingOperandStages = 4;
 constexpr int64_t kProductBytes = 2;   // the model's unit of a product: 16-bit operands
 constexpr int64_t kBlockHeights = 24;  // candidates of the model
-
-numerics::NumberType operandType(const Problem& p, DataType type) {
-  return type == DataType::F32 && p.compute == Compute::TF32 ? numerics::NumberType::TF32 : numberType(type);
-}
-bool isScaled(const Problem& p) { return p.inputScale.blockSize != 0; }
-
-std::optional<layout::MmaKind> kindOf(const Problem& p, std::string& why) {
-  gemm::GemmProblem gemm;
-  gemm.a.type = operandType(p, p.inputType);
-  gemm.b.type = operandType(p, p.filterType);
-  gemm.accumulator = isInteger(p.inputType)      ? numerics::NumberType::S32
-                     : p.compute == Compute::F16 ? numerics::NumberType::F16
-                                                 : numerics::NumberType::F32;
-  gemm.blockSize = static_cast<int32_t>(p.inputScale.blockSize);
-  if (isScaled(p)) gemm.scale = numberType(p.inputScale.type);
-  return gemm::kindOf(gemm, why);
-}
 
 int64_t rowStep(const Problem& p) { return p.strideH == 1 ? p.dilationH : 1; }
 /// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
@@ -90,7 +74,7 @@ struct Cut {
   int64_t scaleCopies = 0, scaleEntries = 0;
   bool scalesResident = false;
   int64_t tilesPerBlock = 0, blocks = 0, clusters = 0;
-  ShiftStreamTraffic traffic{};
+  Traffic traffic{};
   double clocks = 0;
   Resource bound = Resource::TensorCore;
 
@@ -157,78 +141,138 @@ bool fitSharedMemory(const Problem& p, const Channels& channels, int64_t availab
   return spare >= 0;
 }
 
-/// What all row blocks of a plane take together.
+/// What one row block takes of a plane, or all of them together.
 struct RowWork {
-  int64_t blockRows = 0, blocks = 0;
-  int64_t steps = 0;    ///< input rows, counted again in every block that walks through them
-  int64_t rowTaps = 0;  ///< products of an input row and a filter row
+  int64_t steps = 0;        ///< input rows, counted again in every block that walks through them
+  int64_t insideSteps = 0;  ///< of these the ones inside of the image
+  int64_t rowTaps = 0;      ///< products of an input row and a filter row
+  int64_t outputRows = 0;
+
+  RowWork& operator+=(const RowWork& other) {
+    steps += other.steps, insideSteps += other.insideSteps, rowTaps += other.rowTaps, outputRows += other.outputRows;
+    return *this;
+  }
 };
 
-RowWork rowWork(const Problem& p, int64_t blockRows, bool skips) {
-  const int64_t step = rowStep(p);
+RowWork blockWork(const Problem& p, int64_t blockRows, bool skips, int64_t number) {
+  const int64_t step = rowStep(p), first = number % step + number / step * blockRows * step;
   RowWork work;
-  work.blockRows = blockRows;
-  work.blocks = ceilDivide(ceilDivide(p.p(), step), blockRows) * step;
+  if (first >= p.p()) return work;
   // Steps in front of step t that contribute to a row; as the kernel counts them.
   const auto stepsBefore = [&](int64_t t) { return t / p.strideH * std::min(p.r, p.strideH) + std::min(t % p.strideH, p.r); };
-  for (int64_t number = 0; number < work.blocks; ++number) {
-    const int64_t first = number % step + number / step * blockRows * step;
-    if (first >= p.p()) continue;
-    const int64_t rows = std::min(blockRows, ceilDivide(p.p() - first, step)), top = first * p.strideH - p.padTop;
-    int64_t begin = 0, end = (rows - 1) * p.strideH + p.r;
-    if (skips && top < 0) begin = ceilDivide(-top, p.dilationH);
-    if (skips) end = std::min(end, ceilDivide(p.h - top, p.dilationH));
-    work.steps += stepsBefore(end) - stepsBefore(begin);
-    if (begin == 0 && end == (rows - 1) * p.strideH + p.r) {
-      work.rowTaps += rows * p.r;
-      continue;
-    }
-    for (int64_t row = 0; row < rows; ++row)
-      work.rowTaps += std::min(row * p.strideH + p.r, end) - std::max(row * p.strideH, begin);
+  work.outputRows = std::min(blockRows, ceilDivide(p.p() - first, step));
+  const int64_t top = first * p.strideH - p.padTop, all = (work.outputRows - 1) * p.strideH + p.r;
+  const int64_t inside = std::min(all, top < 0 ? ceilDivide(-top, p.dilationH) : 0);
+  const int64_t outside = std::clamp(top < p.h ? ceilDivide(p.h - top, p.dilationH) : 0, inside, all);
+  const int64_t begin = skips ? inside : 0, end = skips ? outside : all;
+  work.insideSteps = stepsBefore(outside) - stepsBefore(inside);
+  work.steps = stepsBefore(end) - stepsBefore(begin);
+  if (end - begin == all) {
+    work.rowTaps = work.outputRows * p.r;
+    return work;
   }
+  for (int64_t row = 0; row < work.outputRows; ++row)
+    work.rowTaps += std::max<int64_t>(0, std::min(row * p.strideH + p.r, end) - std::max(row * p.strideH, begin));
   return work;
 }
 
+/// Blocks of one height.
+struct Blocks {
+  int64_t height = 0, count = 0;
+  RowWork work;
+
+  Blocks(const Problem& p, int64_t blockRows, bool skips) : height(blockRows) {
+    const int64_t step = rowStep(p);
+    count = ceilDivide(ceilDivide(p.p(), step), blockRows) * step;
+    for (int64_t number = 0; number < count; ++number) work += blockWork(p, blockRows, skips, number);
+  }
+};
+
+/// Pixels of a strip's 32 that lie in the image.
+int64_t insidePixels(const Problem& p, int64_t strip) {
+  const int64_t first = strip * outputsPerStrip(static_cast<int32_t>(p.s)) - p.padLeft;
+  return std::max<int64_t>(0, std::min(first + kStreamWindowPixels, p.w) - std::max<int64_t>(first, 0));
+}
+int64_t storedPixels(const Problem& p, int64_t strip) {
+  const int64_t outputs = outputsPerStrip(static_cast<int32_t>(p.s));
+  return std::min(outputs, p.q() - strip * outputs);
+}
+
+/// What the windows of a tile, or of all tiles of a row block, have of image and output.
+struct WindowWork {
+  int64_t tiles = 0;
+  int64_t insidePixels = 0;  ///< of every input row, and for each depth tap inside of the image
+  int64_t storedPixels = 0;  ///< of every output row
+};
+
+/// In all passes; without what is done once for a cluster.
+Traffic trafficOf(const Problem& p, const Channels& channels, const Cut& cut, const RowWork& rows, const WindowWork& windows) {
+  const int64_t slices = p.t * channels.slices(), runs = p.t * channels.chunks;
+  const int64_t repeats = windows.tiles * cut.passes, copies = repeats * cut.ctas();
+  Traffic traffic;
+  traffic.mmas = repeats * rows.rowTaps * p.s * slices;
+  traffic.shifts = repeats * rows.steps * (p.s - 1) * slices;
+  traffic.products = traffic.mmas * cut.ctas() * kTensorRows * cut.tileN * (layout::kMmaRowBytes / kProductBytes);
+  traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
+  traffic.copyReadBytes = copies * rows.steps * slices * kTensorRows * layout::kMmaRowBytes;
+  traffic.writtenBytes = copies * rows.steps * runs * kStreamRowBytes;
+  traffic.activationBytes = cut.passes * rows.insideSteps * windows.insidePixels * channelBytes(p, p.inputType);
+  traffic.multipliedRows = copies * rows.outputRows * kTensorRows;
+  traffic.storedRows = cut.passes * rows.outputRows * windows.storedPixels;
+  if (!cut.resident) {
+    traffic.filterBytes = windows.tiles * rows.rowTaps * p.s * p.t * p.k * channelBytes(p, p.filterType);
+    traffic.writtenBytes += copies * rows.rowTaps * p.s * runs * cut.filterStageBytes();
+  }
+  if (cut.scaleCopies != 0) {
+    const int64_t atoms = scaleTileBytes(channels.kind);
+    traffic.copyReadBytes += copies * rows.steps * runs * cut.scaleCopies * atoms;
+    if (!cut.scalesResident) traffic.copyReadBytes += copies * rows.rowTaps * p.s * runs * cut.scaleRowTiles() * atoms;
+    if (cut.scaleCopies == 1)
+      traffic.shifts +=
+          repeats * rows.steps * runs * (p.s - 1) * ceilDivide(scaleTileColumns(channels.kind), gemm::sm100::kSliceColumns);
+  }
+  return traffic;
+}
+
+/// What is done once for a cluster, in all passes.
+Traffic clusterTraffic(const Problem& p, const Channels& channels, const Cut& cut) {
+  Traffic traffic;
+  const int64_t taps = p.t * p.r * p.s;
+  if (cut.resident) {
+    traffic.filterBytes = taps * p.k * channelBytes(p, p.filterType);
+    traffic.writtenBytes = cut.passes * cut.ctas() * taps * channels.chunks * cut.filterStageBytes();
+  }
+  if (cut.scaleCopies != 0 && cut.scalesResident)
+    traffic.copyReadBytes = cut.passes * cut.ctas() * taps * channels.chunks * cut.scaleRowTiles() * scaleTileBytes(channels.kind);
+  return traffic;
+}
+
+int64_t depthTapsInside(const Problem& p) { return tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront); }
+
 /// What all CTAs do together, and the model's time of the slowest.
 void count(const Problem& p, const Channels& channels, const device::Properties& properties, std::optional<uint32_t> clustersWanted,
-           const RowWork& work, Cut& cut) {
-  cut.blockRows = work.blockRows;
-  cut.blocks = work.blocks;
+           const Blocks& blocks, Cut& cut) {
+  cut.blockRows = blocks.height;
+  cut.blocks = blocks.count;
   cut.tilesPerBlock = ceilDivide(p.n * p.z() * strips(p), kStreamWindows * cut.ctas());
-  const int64_t slices = p.t * channels.slices(), tapBytes = cut.filterStageBytes();
-  const int64_t repeats = cut.tilesPerBlock * cut.passes;
-  ShiftStreamTraffic& traffic = cut.traffic;
-  traffic.mmas = repeats * work.rowTaps * p.s * slices;
-  traffic.shifts = repeats * work.steps * (p.s - 1) * slices;
-  traffic.copyBytes = repeats * cut.ctas() * work.steps * slices * kTensorRows * layout::kMmaRowBytes;
-  traffic.filterReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
-  traffic.operandLoads = repeats * cut.ctas() * work.steps * p.t * channels.chunks;
+  WindowWork windows{cut.tilesPerBlock, 0, p.n * p.z() * p.q()};
+  for (int64_t strip = 0; strip < strips(p); ++strip) windows.insidePixels += insidePixels(p, strip);
+  windows.insidePixels *= p.n * depthTapsInside(p);
 
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
   const int64_t available = std::max<int64_t>(1, multiprocessors / cut.passes);
   const int64_t wanted = clustersWanted ? int64_t{*clustersWanted} : available;
   const int64_t tilesPerCluster = ceilDivide(cut.tiles(), std::min(cut.tiles(), wanted));
   cut.clusters = ceilDivide(cut.tiles(), tilesPerCluster);
-  traffic.filterLoadBytes = cut.resident ? cut.clusters * cut.passes * cut.ctas() * cut.filterStages * tapBytes
-                                         : repeats * cut.ctas() * work.rowTaps * p.s * p.t * channels.chunks * tapBytes;
+  cut.traffic = trafficOf(p, channels, cut, blocks.work, windows);
+  cut.traffic += clusterTraffic(p, channels, cut) * cut.clusters;
 
   // The slowest multiprocessor: its share of the average tile's work, times its tiles.
   const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles() * cut.passes * cut.ctas());
   const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
   const double sectors = static_cast<double>(roundUp(numerics::packedBytes(numberType(p.inputType), p.c), kSectorBytes)) /
                          static_cast<double>(channels.chunks * layout::kSwizzle128RowBytes);
-  const double mmas = static_cast<double>(traffic.mmas * cut.ctas());
-  const double copies = static_cast<double>(traffic.copyBytes);
-  const double loads = static_cast<double>(traffic.operandLoads * kStreamRowBytes + traffic.filterLoadBytes);
-  const double products = mmas * kTensorRows * static_cast<double>(cut.tileN) * (layout::kMmaRowBytes / kProductBytes);
-  const Demand demands[] = {
-      {Resource::TensorCore, products * share},
-      {Resource::L2ToShared, loads * sectors * share},
-      {Resource::BulkWrites, loads * share},
-      {Resource::TensorCopy, copies * share},
-      {Resource::SharedReads, (static_cast<double>(traffic.filterReadBytes) + copies) * share},
-  };
-  const Bound bound = slowest(ratesOf(properties), demands);
+  const Bound bound = slowest(ratesOf(properties), demandsOf(cut.traffic, share, sectors));
   cut.clocks = waves * bound.clocks;
   cut.bound = bound.resource;
 }
@@ -338,22 +382,7 @@ ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& c
   params.instructionDescriptor =
       layout::instructionDescriptor(types, static_cast<uint32_t>(kTensorRows * cut.ctas()), static_cast<uint32_t>(cut.tileN));
 
-  gemm::EpilogueParams& epilogue = params.epilogue;
-  epilogue.rows = i(p.outputPixels());
-  epilogue.columns = i(p.k);
-  epilogue.accumulatorType = kind == layout::MmaKind::I8 ? numerics::NumberType::S32
-                             : p.compute == Compute::F16 ? numerics::NumberType::F16
-                                                         : numerics::NumberType::F32;
-  epilogue.alpha = p.alpha;
-  epilogue.beta = p.beta;
-  epilogue.residualType = numberType(p.residualType);
-  epilogue.residualPitch = p.residualPitch() * bytesOf(p.residualType);
-  epilogue.activation = static_cast<gemm::Activation>(p.activation);
-  epilogue.activationA = p.activationA;
-  epilogue.activationB = p.activationB;
-  epilogue.outputScale = p.outScale;
-  epilogue.outputType = numberType(p.outputType);
-  epilogue.outputPitch = p.outputPitch() * bytesOf(p.outputType);
+  params.epilogue = epilogueOf(p);
   return params;
 }
 
@@ -371,11 +400,7 @@ std::vector<int64_t> blockHeights(const Problem& p) {
 }  // namespace
 
 std::string shiftStreamRefusal(const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
-  if (cc != 100 && cc != 103 && cc != 110)
-    return fmt::format("shift_stream needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", properties.name,
-                       properties.computeMajor, properties.computeMinor);
-  if (p.groups != 1) return fmt::format("shift_stream needs groups = 1, but it is {}", p.groups);
+  if (std::string why = operandRefusal("shift_stream", p, properties); !why.empty()) return why;
   if (p.strideW != 1) return fmt::format("shift_stream needs stride_w = 1 (a shift moves by one pixel), but it is {}", p.strideW);
   if (p.dilationW != 1)
     return fmt::format("shift_stream needs dilation_w = 1 (a shift moves by one pixel), but it is {}", p.dilationW);
@@ -383,32 +408,8 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
     return fmt::format("shift_stream needs stride_h or dilation_h to be 1, but they are {} and {}", p.strideH, p.dilationH);
   if (p.s > kStreamMaximumFilterExtent || p.r > kStreamMaximumFilterExtent)
     return fmt::format("shift_stream needs R and S of at most {}, but they are {} and {}", kStreamMaximumFilterExtent, p.r, p.s);
-  if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
-    return "shift_stream needs block scales of one size and type for input and filter";
-  if (p.inputScale.order != ScaleOrder::Plain || p.filterScale.order != ScaleOrder::Plain)
-    return "shift_stream needs input_scale and filter_scale in plain order";
-  if (p.outputScale.blockSize != 0) return "shift_stream does not quantise its output in blocks yet";
-  if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0 || p.outputZeroPoint != 0) return "shift_stream does no zero points yet";
-  if (p.hasBias && p.biasType != DataType::F32)
-    return fmt::format("shift_stream needs bias_type f32, but it is {}", nameOf(p.biasType));
   std::string why;
-  const auto kind = kindOf(p, why);
-  if (!kind) return fmt::format("shift_stream: {}", why);
-  if (*kind == layout::MmaKind::I8 && cc == 103)
-    return fmt::format("shift_stream needs kind::i8 for {}, which compute capability 10.3 does not have", nameOf(p.inputType));
-  if (isScaled(p) && p.c % p.inputScale.blockSize != 0)
-    return fmt::format("shift_stream needs C to be a multiple of the {} channels that share a scale factor, but C is {}",
-                       p.inputScale.blockSize, p.c);
-  const Channels channels(p, *kind);
-  for (const auto& [name, type, elements] : {std::tuple("C", p.inputType, p.c), std::tuple("C", p.filterType, p.c),
-                                             std::tuple("the input pixel pitch", p.inputType, p.inputPitch())}) {
-    const int bits = bitsOf(type);
-    // Tensor maps of packed elements that become bytes count in 128 (cuTensorMapEncodeTiled).
-    const int64_t step = bits < 8 && !gemm::sm100::isPackedInShared(*kind) ? 128 : 128 / bits;
-    if (elements % step != 0)
-      return fmt::format("shift_stream needs {} to be a multiple of {} for {} (16-byte rows), but it is {}", name, step,
-                         nameOf(type), elements);
-  }
+  const Channels channels(p, *kindOf(p, why));
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   const std::pair<const char*, int64_t> coordinates[] = {
       {"N*O*ceil(Q / strip)", p.n * p.z() * strips(p)},
@@ -450,12 +451,12 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
   std::string why;
   const Channels channels(p, *kindOf(p, why));
   const bool skips = everyRowHasInput(p);
-  std::vector<RowWork> works;
-  for (const int64_t height : heights) works.push_back(rowWork(p, height, skips));
+  std::vector<Blocks> works;
+  for (const int64_t height : heights) works.emplace_back(p, height, skips);
   Cut best;
   for (const bool pair : {false, true})
     for (const int64_t tileN : widths)
-      for (const RowWork& work : works) {
+      for (const Blocks& blocks : works) {
         if (pair != choices.pair.value_or(pair)) continue;
         Cut cut;
         cut.pair = pair;
@@ -465,7 +466,7 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
         if (!fitTensorMemory(p, channels, cut) ||
             !fitSharedMemory(p, channels, properties.sharedBytesPerBlock, choices.residentWeights, cut))
           continue;
-        count(p, channels, properties, choices.clusters, work, cut);
+        count(p, channels, properties, choices.clusters, blocks, cut);
         if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
       }
   if (best.tileN == 0) {
@@ -477,6 +478,7 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
                        p.c, causes);
   }
 
+  plan.problem = p;
   plan.pair = best.pair;
   plan.params = makeParams(p, best, channels);
   plan.input = inputMap(p, channels);
@@ -490,6 +492,45 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
   plan.estimate = estimate(p, ratesOf(properties), best.clocks, best.bound);
   return {};
 }
+
+namespace {
+
+/// The part of a plan's cut that its traffic depends on.
+Cut cutOf(const ShiftStreamPlan& plan) {
+  const ShiftStreamParams& p = plan.params;
+  Cut cut;
+  cut.pair = plan.pair;
+  cut.tileN = p.tileN;
+  cut.passes = plan.launch.grid.y;
+  cut.blockRows = p.blockRows;
+  cut.resident = p.filterResident;
+  cut.scaleCopies = p.scaleCopies;
+  cut.scalesResident = p.scalesResident;
+  return cut;
+}
+
+}  // namespace
+
+Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
+  const Cut cut = cutOf(*this);
+  const Problem& p = problem;
+  WindowWork work{1, 0, 0};
+  const int64_t windows = kStreamWindows * cut.ctas(), first = tile % params.tilesPerBlock * windows;
+  for (int64_t window = first; window < std::min<int64_t>(first + windows, params.windows); ++window) {
+    const int64_t strip = window % params.strips, z = window / params.strips % p.z();
+    int64_t depthTaps = 0;
+    for (int64_t t = 0; t < p.t; ++t) {
+      const int64_t plane = z * p.strideD + t * p.dilationD - p.padFront;
+      depthTaps += plane >= 0 && plane < p.d;
+    }
+    work.insidePixels += depthTaps * insidePixels(p, strip);
+    work.storedPixels += storedPixels(p, strip);
+  }
+  const RowWork rows = blockWork(p, params.blockRows, params.skipsOutsideRows, tile / params.tilesPerBlock);
+  return trafficOf(p, Channels(p, params.kind), cut, rows, work);
+}
+
+Traffic ShiftStreamPlan::ofCluster() const { return clusterTraffic(problem, Channels(problem, params.kind), cutOf(*this)); }
 
 std::vector<std::string> shiftStreamWarpRoles(bool scaled) {
   std::vector<std::string> roles = {"operand load", "mma",        "filter load", "idle",
@@ -515,9 +556,7 @@ std::string ShiftStreamPlan::describe() const {
   text += fmt::format("shared mem {} stages of 16 KiB for rows; filter {}, {} stages of {} bytes; {} bytes in all\n",
                       p.operandStages, p.filterResident ? "resident" : "streamed for every row", p.filterStages, p.filterStageBytes,
                       launch.dynamicSharedBytes);
-  text += fmt::format("counted    {} MMAs, {} shifts; shared memory read: {:.2f} MB by MMAs, {:.2f} MB by copies\n", traffic.mmas,
-                      traffic.shifts, static_cast<double>(traffic.filterReadBytes) * 1e-6,
-                      static_cast<double>(traffic.copyBytes) * 1e-6);
+  text += fmt::format("counted    {}\n", plan::describe(traffic));
   return text;
 }
 

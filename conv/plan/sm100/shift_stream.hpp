@@ -9,6 +9,8 @@
 #include "common/device/device.hpp"
 #include "conv/kernels/sm100/shift_stream_params.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/plan.hpp"
+#include "conv/plan/traffic.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan {
@@ -23,16 +25,6 @@ struct ShiftStreamChoices {
   std::optional<bool> pair{};           ///< cta_group::2
 };
 
-/// What the kernel moves and multiplies, of all CTAs together: exact, not rounded up to what hardware moves at once.
-struct ShiftStreamTraffic {
-  int64_t mmas = 0;             ///< instructions; in a pair one is for both CTAs
-  int64_t shifts = 0;           ///< instructions
-  int64_t copyBytes = 0;        ///< shared memory read by tcgen05.cp
-  int64_t filterReadBytes = 0;  ///< shared memory read by MMAs
-  int64_t operandLoads = 0;     ///< stages of 16 KiB of activations
-  int64_t filterLoadBytes = 0;  ///< written to shared memory
-};
-
 /// Everything a launch needs, made without a device. Pointers are filled in per binding.
 struct ShiftStreamPlan {
   kernels::ShiftStreamParams params{};
@@ -41,8 +33,18 @@ struct ShiftStreamPlan {
   LaunchConfig launch{};
   std::string kernelName;
   bool pair = false;
-  ShiftStreamTraffic traffic;
+  Problem problem;
+  Traffic traffic;
   Estimate estimate;
+
+  /// The launch, whose addresses a binding fills in.
+  PlannedLaunch planned() const;
+  int64_t tiles() const { return params.tiles; }
+  int64_t clusters() const { return launch.grid.x / launch.cluster.x; }
+  /// What tile `tile` costs in all passes, apart from what is done once for a cluster.
+  Traffic ofTile(int64_t tile) const;
+  /// What is done once for a cluster, in all passes: resident filters and their scale factors.
+  Traffic ofCluster() const;
 
   /// Several lines: tile, row blocks, accumulators, slots, stages, Tensor Memory columns, shared memory, counted traffic.
   std::string describe() const;

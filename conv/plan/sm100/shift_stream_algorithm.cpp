@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "conv/plan/sm100/operands.hpp"
 #include "conv/plan/sm100/shift_stream.hpp"
 #include "shift_stream_image.hpp"
 
@@ -84,22 +85,8 @@ class ShiftStream final : public Algorithm {
     ShiftStreamPlan made;
     if (std::string reason = planShiftStream(problem, properties, choices, made); !reason.empty())
       return {StatusCode::InvalidArgument, std::move(reason)};
-    const auto epilogue = [](size_t field) { return offsetof(kernels::ShiftStreamParams, epilogue) + field; };
-    const auto scales = [](size_t operand) { return operand + offsetof(gemm::sm100::ScaleParams, rowMajor); };
-    Parameter params = Parameter::value(made.params);
-    params.address(epilogue(offsetof(gemm::EpilogueParams, output)), {TensorName::Output})
-        .address(epilogue(offsetof(gemm::EpilogueParams, bias)), {TensorName::Bias})
-        .address(epilogue(offsetof(gemm::EpilogueParams, residual)), {TensorName::Residual})
-        .address(epilogue(offsetof(gemm::EpilogueParams, columnScale)), {TensorName::ChannelScale})
-        .address(epilogue(offsetof(gemm::EpilogueParams, largest)), {TensorName::Amax})
-        .address(scales(offsetof(kernels::ShiftStreamParams, inputScales)), {TensorName::InputScale})
-        .address(scales(offsetof(kernels::ShiftStreamParams, filterScales)), {TensorName::FilterScale});
-    plan.launches.push_back(
-        {images::shift_stream(),
-         made.kernelName,
-         made.launch,
-         {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}), std::move(params)},
-         shiftStreamWarpRoles(problem.inputScale.blockSize != 0)});
+    plan.launches.push_back(made.planned());
+    plan.traffic = made.traffic;
     plan.details = made.describe();
     return {};
   }
@@ -114,6 +101,19 @@ class ShiftStream final : public Algorithm {
 };
 
 }  // namespace
+
+PlannedLaunch ShiftStreamPlan::planned() const {
+  const auto scales = [](size_t operand) { return operand + offsetof(gemm::sm100::ScaleParams, rowMajor); };
+  Parameter values = Parameter::value(params);
+  bindEpilogue(values, offsetof(kernels::ShiftStreamParams, epilogue));
+  values.address(scales(offsetof(kernels::ShiftStreamParams, inputScales)), {TensorName::InputScale})
+      .address(scales(offsetof(kernels::ShiftStreamParams, filterScales)), {TensorName::FilterScale});
+  return {images::shift_stream(),
+          kernelName,
+          launch,
+          {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}), std::move(values)},
+          shiftStreamWarpRoles(isScaled(problem))};
+}
 
 const Algorithm& shiftStreamAlgorithm() {
   static const ShiftStream algorithm;

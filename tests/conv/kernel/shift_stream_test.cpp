@@ -5,7 +5,9 @@
 
 #include <random>
 
+#include "conv/plan/sm100/shift_stream.hpp"
 #include "shift_stream_image.hpp"
+#include "tests/conv/kernel/counted.hpp"
 #include "tests/conv/kernel/stream_case.hpp"
 
 namespace shiftconv::tests {
@@ -15,41 +17,11 @@ using emulator::Options;
 using plan::ShiftStreamChoices;
 using plan::ShiftStreamPlan;
 
-device::Properties fewMultiprocessors() {
-  device::Properties properties;
-  properties.name = "emulated sm_100a";
-  properties.computeMajor = 10;
-  properties.multiprocessors = 4;  // so that CTAs have several tiles
-  properties.sharedBytesPerBlock = 227 * 1024;
-  return properties;
-}
-
 struct StreamProblem {
   std::string name;
   Problem problem;
   ShiftStreamChoices choices;
 };
-
-Problem plain(int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t r, int64_t s, int64_t pad) {
-  Problem p;
-  p.n = n, p.h = h, p.w = w, p.c = c, p.k = k, p.r = r, p.s = s;
-  p.padTop = p.padBottom = p.padLeft = p.padRight = pad;
-  p.outputType = DataType::F32;
-  return p;
-}
-
-Problem typed(Problem p, DataType input, DataType filter, DataType output) {
-  p.inputType = input, p.filterType = filter, p.outputType = output;
-  if (input == DataType::F32) p.compute = Compute::TF32;
-  return p;
-}
-
-/// Of block-scaled elements.
-Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataType scale) {
-  p.inputType = input, p.filterType = filter;
-  p.inputScale = p.filterScale = {block, scale, ScaleOrder::Plain};
-  return p;
-}
 
 /// One shape for each property.
 std::vector<StreamProblem> streamProblems() {
@@ -136,6 +108,7 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   ShiftStreamPlan plan;
   ASSERT_EQ(plan::planShiftStream(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
+  expectTilesAddUp(plan);
   const StreamCase one(what.problem, seed);
   for (const auto policy :
        {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
@@ -144,7 +117,8 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
     options.seed = seed;
     options.hazards = emulator::HazardMode::Warn;
     DeviceRun device(machine, *module, plan.kernelName);
-    const Observation seen = one.run(device, plan, options);
+    const Observation seen = one.run(device, plan.planned(), options);
+    expectCounted(plan.traffic, seen.counters);
     EXPECT_EQ(seen.difference, "") << plan.describe();
     for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
   }

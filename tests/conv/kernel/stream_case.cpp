@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <stdexcept>
 
-#include "common/emulator/tma/tensor_map.hpp"
 #include "common/numerics/codec.hpp"
 #include "common/numerics/packed.hpp"
+#include "tests/conv/kernel/planned_launch.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -51,14 +50,36 @@ std::vector<uint8_t> randomScales(const BlockScale& scale, int64_t columns, Tens
   return factors;
 }
 
-emulator::tma::TensorMapImage encode(layout::TiledMap map, uint64_t address) {
-  map.globalAddress = address;
-  emulator::tma::TensorMapImage image;
-  if (const std::string why = emulator::tma::encodeTiled(map, image); !why.empty()) throw std::invalid_argument(why);
-  return image;
+}  // namespace
+
+device::Properties fewMultiprocessors() {
+  device::Properties properties;
+  properties.name = "emulated sm_100a";
+  properties.computeMajor = 10;
+  properties.multiprocessors = 4;
+  properties.sharedBytesPerBlock = 227 * 1024;
+  return properties;
 }
 
-}  // namespace
+Problem plain(int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t r, int64_t s, int64_t pad) {
+  Problem p;
+  p.n = n, p.h = h, p.w = w, p.c = c, p.k = k, p.r = r, p.s = s;
+  p.padTop = p.padBottom = p.padLeft = p.padRight = pad;
+  p.outputType = DataType::F32;
+  return p;
+}
+
+Problem typed(Problem p, DataType input, DataType filter, DataType output) {
+  p.inputType = input, p.filterType = filter, p.outputType = output;
+  if (input == DataType::F32) p.compute = Compute::TF32;
+  return p;
+}
+
+Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataType scale) {
+  p.inputType = input, p.filterType = filter;
+  p.inputScale = p.filterScale = {block, scale, ScaleOrder::Plain};
+  return p;
+}
 
 StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem) {
   const Problem& p = problem_;
@@ -99,19 +120,19 @@ StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem
           }
 }
 
-Observation StreamCase::run(DeviceRun& device, const plan::ShiftStreamPlan& plan, const emulator::Options& options) const {
-  const uint64_t input = device.upload(input_), filter = device.upload(filter_);
-  const uint64_t output = device.upload(std::vector<uint8_t>(output_.size(), kPoison));
-  kernels::ShiftStreamParams params = plan.params;
-  params.epilogue.output = reinterpret_cast<void*>(output);
-  if (!bias_.empty()) params.epilogue.bias = reinterpret_cast<const float*>(device.upload(bias_));
-  if (!inputScales_.empty()) {
-    params.inputScales.rowMajor = reinterpret_cast<const uint8_t*>(device.upload(inputScales_));
-    params.filterScales.rowMajor = reinterpret_cast<const uint8_t*>(device.upload(filterScales_));
-  }
-  const auto inputMap = encode(plan.input, input), filterMap = encode(plan.filter, filter);
-  const void* arguments[] = {&inputMap, &filterMap, &params};
-  Observation seen = device.launch(plan.launch, arguments, options);
+Observation StreamCase::run(DeviceRun& device, const plan::PlannedLaunch& launch, const emulator::Options& options) const {
+  PerTensor<uint64_t> tensors{};
+  const auto upload = [&](TensorName name, const auto& values) {
+    if (!values.empty()) tensors[name] = device.upload(values);
+  };
+  upload(TensorName::Input, input_);
+  upload(TensorName::Filter, filter_);
+  upload(TensorName::InputScale, inputScales_);
+  upload(TensorName::FilterScale, filterScales_);
+  upload(TensorName::Bias, bias_);
+  upload(TensorName::Output, std::vector<uint8_t>(output_.size(), kPoison));
+  const uint64_t output = tensors[TensorName::Output];
+  Observation seen = launchPlanned(device, launch, tensors, options);
   const auto stored = device.download<uint8_t>(output, output_.size());
   const auto [mine, theirs] = std::mismatch(stored.begin(), stored.end(), output_.begin());
   if (mine != stored.end()) {

@@ -1,4 +1,4 @@
-// One convolution for shift_stream below the public API: random operands whose sums are exact in any order, and their results.
+// One convolution for the kernels below the public API: random operands whose sums are exact in any order, and their results.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "conv/plan/sm100/shift_stream.hpp"
+#include "conv/plan/plan.hpp"
 #include "conv/problem/problem.hpp"
 #include "tests/hazards/kernels/kernel_trials.hpp"
 
@@ -19,9 +19,9 @@ class StreamCase {
   StreamCase(const Problem& problem, uint64_t seed);
 
   const Problem& problem() const { return problem_; }
-  /// Launches the plan's kernel on poisoned output. `difference` is "" when all bytes of the output are as expected: every
-  /// element, and the poison between pixels.
-  Observation run(DeviceRun& device, const plan::ShiftStreamPlan& plan, const emulator::Options& options) const;
+  /// Launches the kernel on poisoned output. `difference` is "" when all bytes of the output are as expected: every element, and
+  /// the poison between pixels.
+  Observation run(DeviceRun& device, const plan::PlannedLaunch& launch, const emulator::Options& options) const;
 
  private:
   Problem problem_;
@@ -30,5 +30,14 @@ class StreamCase {
   std::vector<float> bias_;
   std::vector<uint8_t> output_;  ///< with poison where nothing is stored
 };
+
+/// An sm_100 device with few multiprocessors, so that CTAs have several tiles.
+device::Properties fewMultiprocessors();
+/// f16 to f32, square padding.
+Problem plain(int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t r, int64_t s, int64_t pad);
+/// f32 stands for tf32.
+Problem typed(Problem p, DataType input, DataType filter, DataType output);
+/// Of block-scaled elements.
+Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataType scale);
 
 }  // namespace shiftconv::tests

@@ -1,0 +1,113 @@
+#include "conv/plan/sm100/im2col_algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "common/gemm/sm100/gemm.hpp"
+#include "conv/plan/sm100/im2col.hpp"
+#include "conv/plan/sm100/operands.hpp"
+#include "gemm_sm100_image.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+constexpr std::string_view kName = "im2col";
+constexpr std::array<std::string_view, 2> kGroups{"single", "pair"};
+constexpr std::array<OptionDescription, 4> kOptions{
+    {{"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
+     {"tile_n", "multiples of 32 from 32 to 256", "output channels of a tile"},
+     {"clusters", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
+     {"resident_weights", "yes, no", "keep all weights of a tile's channels in shared memory"}}};
+
+std::string optionText(const Im2colPlan& plan) {
+  return fmt::format("group={},tile_n={},clusters={},resident_weights={}", kGroups[plan.pair() ? 1 : 0], plan.gemm.params.tileN,
+                     plan.clusters(), plan.gemm.params.weightsResident ? "yes" : "no");
+}
+
+Status read(std::string_view text, Im2colChoices& choices) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
+  std::optional<size_t> group;
+  if (Status status = values.choice("group", kGroups, group); !status.ok()) return status;
+  if (group) choices.pair = *group == 1;
+  if (Status status = values.number("tile_n", 32, 256, 32, choices.tileN); !status.ok()) return status;
+  if (Status status = values.number("clusters", 1, 2147483647, 1, choices.clusters); !status.ok()) return status;
+  return values.flag("resident_weights", choices.residentWeights);
+}
+
+class Im2col final : public Algorithm {
+ public:
+  std::string_view name() const override { return kName; }
+  std::span<const OptionDescription> options() const override { return kOptions; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return im2colRefusal(problem, properties);
+  }
+
+  /// The best tile for a CTA, and for a pair of them.
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    Im2colChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    std::string reason;
+    const size_t before = candidates.size();
+    for (const bool pair : {false, true}) {
+      if (pair != choices.pair.value_or(pair)) continue;
+      Im2colChoices exact = choices;
+      exact.pair = pair;
+      Im2colPlan made;
+      if (reason = planIm2col(problem, properties, exact, made); !reason.empty()) continue;
+      candidates.push_back({this, optionText(made), made.estimate, unproven(made)});
+    }
+    if (candidates.size() == before) return {StatusCode::InvalidArgument, std::move(reason)};
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    Im2colChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    Im2colPlan made;
+    if (std::string reason = planIm2col(problem, properties, choices, made); !reason.empty())
+      return {StatusCode::InvalidArgument, std::move(reason)};
+    plan.launches.push_back(made.planned());
+    plan.traffic = made.traffic;
+    plan.details = made.describe();
+    return {};
+  }
+
+ private:
+  /// What a commit of a pair covers (U14) was not seen on hardware.
+  static std::vector<std::string_view> unproven(const Im2colPlan& plan) {
+    if (plan.pair()) return {"U14"};
+    return {};
+  }
+};
+
+}  // namespace
+
+PlannedLaunch Im2colPlan::planned() const {
+  using gemm::sm100::GemmMaps;
+  using gemm::sm100::GemmParams;
+  Parameter maps = Parameter::value(GemmMaps{});
+  maps.map(offsetof(GemmMaps, a), gemm.windowA, {TensorName::Input}).map(offsetof(GemmMaps, b), gemm.mapB, {TensorName::Filter});
+  if (gemm.mapOutput.rank != 0) maps.map(offsetof(GemmMaps, output), gemm.mapOutput, {TensorName::Output});
+  Parameter params = Parameter::value(gemm.params);
+  bindEpilogue(params, offsetof(GemmParams, epilogue));
+  constexpr size_t kRowMajor = offsetof(gemm::sm100::ScaleParams, rowMajor);
+  params.address(offsetof(GemmParams, scaleA) + kRowMajor, {TensorName::InputScale})
+      .address(offsetof(GemmParams, scaleB) + kRowMajor, {TensorName::FilterScale});
+  return {images::gemm_sm100(),
+          gemm.kernelName,
+          gemm.launch,
+          {std::move(maps), std::move(params)},
+          gemm::sm100::gemmWarpRoles(gemm.params.buildScales)};
+}
+
+const Algorithm& im2colAlgorithm() {
+  static const Im2col algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,115 @@
+#include "conv/plan/sm100/operands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/gemm/sm100/operand_plan.hpp"
+#include "common/numerics/codec.hpp"
+
+namespace shiftconv::plan {
+
+numerics::NumberType operandType(const Problem& p, DataType type) {
+  return type == DataType::F32 && p.compute == Compute::TF32 ? numerics::NumberType::TF32 : numberType(type);
+}
+
+bool isScaled(const Problem& p) { return p.inputScale.blockSize != 0; }
+
+numerics::NumberType accumulatorType(const Problem& p) {
+  return isInteger(p.inputType)      ? numerics::NumberType::S32
+         : p.compute == Compute::F16 ? numerics::NumberType::F16
+                                     : numerics::NumberType::F32;
+}
+
+gemm::GemmProblem gemmTypes(const Problem& p) {
+  gemm::GemmProblem gemm;
+  gemm.a.type = operandType(p, p.inputType);
+  gemm.b.type = operandType(p, p.filterType);
+  gemm.accumulator = accumulatorType(p);
+  gemm.blockSize = static_cast<int32_t>(p.inputScale.blockSize);
+  if (isScaled(p)) gemm.scale = numberType(p.inputScale.type);
+  gemm.output = numberType(p.outputType);
+  gemm.outputPitch = p.outputPitch() * bytesOf(p.outputType);
+  return gemm;
+}
+
+std::optional<layout::MmaKind> kindOf(const Problem& p, std::string& why) { return gemm::kindOf(gemmTypes(p), why); }
+
+gemm::EpilogueParams epilogueOf(const Problem& p) {
+  gemm::EpilogueParams epilogue;
+  epilogue.rows = static_cast<int32_t>(p.outputPixels());
+  epilogue.columns = static_cast<int32_t>(p.k);
+  epilogue.accumulatorType = accumulatorType(p);
+  epilogue.alpha = p.alpha;
+  epilogue.beta = p.beta;
+  epilogue.residualType = numberType(p.residualType);
+  epilogue.residualPitch = p.residualPitch() * bytesOf(p.residualType);
+  epilogue.activation = static_cast<gemm::Activation>(p.activation);
+  epilogue.activationA = p.activationA;
+  epilogue.activationB = p.activationB;
+  epilogue.outputScale = p.outScale;
+  epilogue.outputType = numberType(p.outputType);
+  epilogue.outputPitch = p.outputPitch() * bytesOf(p.outputType);
+  return epilogue;
+}
+
+void bindEpilogue(Parameter& parameter, size_t offset) {
+  using gemm::EpilogueParams;
+  parameter.address(offset + offsetof(EpilogueParams, output), {TensorName::Output})
+      .address(offset + offsetof(EpilogueParams, bias), {TensorName::Bias})
+      .address(offset + offsetof(EpilogueParams, residual), {TensorName::Residual})
+      .address(offset + offsetof(EpilogueParams, columnScale), {TensorName::ChannelScale})
+      .address(offset + offsetof(EpilogueParams, largest), {TensorName::Amax});
+}
+
+std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {
+  const int cc = properties.computeMajor * 10 + properties.computeMinor;
+  if (cc != 100 && cc != 103 && cc != 110)
+    return fmt::format("{} needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", algorithm, properties.name,
+                       properties.computeMajor, properties.computeMinor);
+  if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
+  if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
+    return fmt::format("{} needs block scales of one size and type for input and filter", algorithm);
+  if (p.inputScale.order != ScaleOrder::Plain || p.filterScale.order != ScaleOrder::Plain)
+    return fmt::format("{} needs input_scale and filter_scale in plain order", algorithm);
+  if (p.outputScale.blockSize != 0) return fmt::format("{} does not quantise its output in blocks yet", algorithm);
+  if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0 || p.outputZeroPoint != 0)
+    return fmt::format("{} does no zero points yet", algorithm);
+  if (p.hasBias && p.biasType != DataType::F32)
+    return fmt::format("{} needs bias_type f32, but it is {}", algorithm, nameOf(p.biasType));
+  std::string why;
+  const auto kind = kindOf(p, why);
+  if (!kind) return fmt::format("{}: {}", algorithm, why);
+  if (*kind == layout::MmaKind::I8 && cc == 103)
+    return fmt::format("{} needs kind::i8 for {}, which compute capability 10.3 does not have", algorithm, nameOf(p.inputType));
+  if (isScaled(p) && p.c % p.inputScale.blockSize != 0)
+    return fmt::format("{} needs C to be a multiple of the {} channels that share a scale factor, but C is {}", algorithm,
+                       p.inputScale.blockSize, p.c);
+  for (const auto& [name, type, elements] : {std::tuple("C", p.inputType, p.c), std::tuple("C", p.filterType, p.c),
+                                             std::tuple("the input pixel pitch", p.inputType, p.inputPitch())}) {
+    const int bits = bitsOf(type);
+    // Tensor maps of packed elements that become bytes count in 128 (cuTensorMapEncodeTiled).
+    const int64_t step = bits < 8 && !gemm::sm100::isPackedInShared(*kind) ? 128 : 128 / bits;
+    if (elements % step != 0)
+      return fmt::format("{} needs {} to be a multiple of {} for {} (16-byte rows), but it is {}", algorithm, name, step,
+                         nameOf(type), elements);
+  }
+  return {};
+}
+
+int64_t channelBytes(const Problem& p, DataType type) { return numerics::packedBytes(operandType(p, type), p.c); }
+
+int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
+  int64_t inside = 0;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    // Positions i with 0 <= i * stride + offset < extent.
+    const int64_t offset = tap * dilation - padBefore;
+    const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int64_t end = offset >= extent ? 0 : std::min(positions, (extent - offset + stride - 1) / stride);
+    inside += std::max<int64_t>(0, end - first);
+  }
+  return inside;
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,43 @@
+// What the algorithms of sm_100 over common/gemm have in common: operands as matrix instructions see them, and the epilogue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/device/device.hpp"
+#include "common/gemm/epilogue/params.hpp"
+#include "common/gemm/shape.hpp"
+#include "conv/plan/plan.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// f32 tensors become tf32 operands where the problem asks for it.
+numerics::NumberType operandType(const Problem& problem, DataType type);
+bool isScaled(const Problem& problem);
+/// F32, F16 or S32.
+numerics::NumberType accumulatorType(const Problem& problem);
+
+/// Types, block scales and accumulator of the GEMM that the convolution is; no extents.
+gemm::GemmProblem gemmTypes(const Problem& problem);
+std::optional<layout::MmaKind> kindOf(const Problem& problem, std::string& why);
+
+/// Rows are output pixels, columns output channels. No addresses.
+gemm::EpilogueParams epilogueOf(const Problem& problem);
+/// Has the epilogue's pointers filled in; `offset`: of the EpilogueParams in the parameter.
+void bindEpilogue(Parameter& parameter, size_t offset);
+
+/// Empty, or one sentence, beginning with the algorithm's name: device, groups, scales, zero points, bias, types, and whether rows
+/// of channels have whole 16 bytes.
+std::string operandRefusal(std::string_view algorithm, const Problem& problem, const device::Properties& properties);
+
+/// Bytes of a pixel's channels, or of a filter tap's, in memory.
+int64_t channelBytes(const Problem& problem, DataType type);
+
+/// How many of the taps at all positions along an axis lie inside of it.
+int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore);
+
+}  // namespace shiftconv::plan

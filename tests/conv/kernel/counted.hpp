@@ -1,0 +1,37 @@
+// What a plan says that it multiplies and moves, against the emulator's counters and against the sum of its tiles.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "common/emulator/counters.hpp"
+#include "conv/plan/traffic.hpp"
+
+namespace shiftconv::tests {
+
+inline int64_t countedBytes(const emulator::Counters& counters, emulator::Engine engine, emulator::Traffic traffic) {
+  return static_cast<int64_t>(counters.bytes[static_cast<size_t>(engine)][static_cast<size_t>(traffic)]);
+}
+
+inline void expectCounted(const plan::Traffic& traffic, const emulator::Counters& counters) {
+  using emulator::Engine;
+  int64_t mmas = 0;
+  for (const auto& [name, count] : counters.mma) mmas += static_cast<int64_t>(count);
+  int64_t shifts = 0;
+  for (const auto& [name, count] : counters.operations)
+    if (name.starts_with("tcgen05.shift")) shifts += static_cast<int64_t>(count);
+  EXPECT_EQ(mmas, traffic.mmas);
+  EXPECT_EQ(shifts, traffic.shifts);
+  EXPECT_EQ(countedBytes(counters, Engine::TensorCore, emulator::Traffic::SharedRead), traffic.multiplyReadBytes);
+  EXPECT_EQ(countedBytes(counters, Engine::TensorCopy, emulator::Traffic::SharedRead), traffic.copyReadBytes);
+  EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::GlobalRead), traffic.activationBytes + traffic.filterBytes);
+  EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::SharedWrite), traffic.writtenBytes);
+}
+
+template <class Plan>
+void expectTilesAddUp(const Plan& plan) {
+  plan::Traffic sum = plan.ofCluster() * plan.clusters();
+  for (int64_t tile = 0; tile < plan.tiles(); ++tile) sum += plan.ofTile(tile);
+  EXPECT_EQ(sum, plan.traffic) << describe(sum) << "\nbut the plan says\n" << describe(plan.traffic);
+}
+
+}  // namespace shiftconv::tests

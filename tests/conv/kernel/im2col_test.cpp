@@ -1,0 +1,151 @@
+// im2col below the public API: every kind, one CTA and pairs, every schedule, resident and streamed filters, all geometry; and what
+// the plan says of itself against what the emulator counts.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "conv/plan/sm100/im2col.hpp"
+#include "gemm_sm100_image.hpp"
+#include "tests/conv/kernel/counted.hpp"
+#include "tests/conv/kernel/stream_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using emulator::Options;
+using plan::Im2colChoices;
+using plan::Im2colPlan;
+
+struct Im2colProblem {
+  std::string name;
+  Problem problem;
+  Im2colChoices choices;
+};
+
+/// One shape for each property.
+std::vector<Im2colProblem> im2colProblems() {
+  std::vector<Im2colProblem> all;
+  const auto add = [&](std::string name, Problem p, Im2colChoices choices = {}) { all.push_back({std::move(name), p, choices}); };
+  const DataType f32 = DataType::F32, e4m3 = DataType::E4M3, e2m1 = DataType::E2M1, ue8m0 = DataType::UE8M0;
+  add("images", plain(3, 11, 13, 64, 64, 3, 3, 1));
+  add("resident", plain(1, 17, 19, 64, 32, 3, 3, 1), {.residentWeights = true});
+  add("channel_tail", plain(1, 9, 18, 200, 48, 3, 3, 1));
+  add("columns_of_tiles", plain(1, 9, 17, 40, 104, 3, 3, 1), {.tileN = 32, .residentWeights = false});
+  add("columns_of_resident_tiles", plain(1, 9, 17, 40, 104, 3, 3, 1), {.tileN = 64, .residentWeights = true});
+  add("one_by_one", plain(2, 10, 14, 96, 40, 1, 1, 0));
+  add("seven_by_seven", plain(1, 12, 15, 16, 16, 7, 7, 3));
+  add("one_pixel", plain(1, 1, 1, 8, 8, 3, 3, 1));
+  Problem p = plain(2, 15, 16, 24, 32, 3, 5, 1);
+  p.strideH = 2, p.strideW = 3, p.padLeft = 4, p.padRight = 1, p.padTop = 0, p.padBottom = 2;
+  add("strides_and_uneven_padding", p);
+  p = plain(1, 16, 15, 16, 32, 3, 2, 2);
+  p.dilationH = 3, p.dilationW = 2, p.strideW = 2;
+  add("dilation_and_stride", p);
+  p = plain(1, 5, 6, 16, 16, 3, 3, 0);
+  p.padTop = 4, p.padBottom = 3, p.padLeft = 5, p.padRight = 2;  // positions without any pixel
+  add("padding_wider_than_the_filter", p);
+  p = plain(1, 1, 200, 32, 16, 1, 5, 2);
+  p.padTop = p.padBottom = 0, p.strideW = 2;
+  add("one_dimension", p);
+  p = plain(2, 5, 7, 32, 16, 3, 3, 1);
+  p.d = 5, p.t = 3, p.padFront = 2, p.padBack = 0, p.strideD = 2, p.dilationD = 2, p.padFront = 2, p.padBack = 1;
+  add("three_dimensions", p);
+  p = plain(2, 8, 9, 24, 24, 3, 3, 1);
+  p.inputPixelPitch = 40, p.outputPixelPitch = 32, p.hasBias = true, p.activation = Activation::Relu, p.outputType = DataType::F16;
+  add("pitches_bias_relu", p);
+  const Problem small = plain(1, 9, 17, 96, 32, 3, 3, 1);
+  add("bf16", typed(small, DataType::BF16, DataType::BF16, DataType::BF16));
+  add("tf32", typed(small, f32, f32, f32));
+  add("e4m3_e5m2", typed(small, e4m3, DataType::E5M2, f32));
+  add("s8_s8", typed(small, DataType::S8, DataType::S8, f32));
+  add("u8_s8", typed(small, DataType::U8, DataType::S8, f32));
+  p = small;
+  p.compute = Compute::F16, p.c = 8;  // sums stay within 11 bits
+  add("f16_sums", p);
+  add("mxfp8", scaled(plain(2, 9, 11, 128, 64, 3, 3, 1), e4m3, e4m3, 32, ue8m0));
+  p = scaled(plain(1, 13, 14, 96, 48, 3, 3, 1), e4m3, DataType::E5M2, 32, ue8m0);
+  p.strideH = p.strideW = 2, p.padLeft = 2;
+  add("mxfp8_stride_and_tail", p, {.residentWeights = true});
+  add("mxfp6", scaled(plain(1, 9, 15, 128, 32, 3, 3, 1), DataType::E3M2, DataType::E2M3, 32, ue8m0));
+  add("mxfp8_mxfp4", scaled(plain(1, 9, 15, 256, 32, 3, 3, 1), e4m3, e2m1, 32, ue8m0));
+  add("mxfp4", scaled(plain(1, 9, 15, 320, 32, 3, 3, 1), e2m1, e2m1, 32, ue8m0));
+  add("nvfp4", scaled(plain(1, 9, 15, 96, 72, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3));
+  p = scaled(plain(1, 4, 9, 96, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0);
+  p.d = 4, p.t = 3, p.padFront = p.padBack = 1;
+  add("mxfp8_three_dimensions", p);
+  return all;
+}
+
+class Im2col : public testing::TestWithParam<std::tuple<size_t, bool>> {};
+
+TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
+  static emulator::Emulator machine;
+  static const auto module = machine.load(images::gemm_sm100().ptxFor("sm_100a"), "gemm");
+  Im2colProblem what = im2colProblems().at(std::get<0>(GetParam()));
+  what.choices.pair = std::get<1>(GetParam());
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const device::Properties properties = fewMultiprocessors();
+  ASSERT_EQ(plan::im2colRefusal(what.problem, properties), "");
+  Im2colPlan plan;
+  ASSERT_EQ(plan::planIm2col(what.problem, properties, what.choices, plan), "");
+  EXPECT_EQ(plan.pair(), *what.choices.pair);
+  expectTilesAddUp(plan);
+  const StreamCase one(what.problem, seed);
+  for (const auto policy :
+       {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
+    Options options;
+    options.policy = policy;
+    options.seed = seed;
+    options.hazards = emulator::HazardMode::Warn;
+    DeviceRun device(machine, *module, plan.gemm.kernelName);
+    const Observation seen = one.run(device, plan.planned(), options);
+    EXPECT_EQ(seen.difference, "") << plan.describe();
+    for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
+    expectCounted(plan.traffic, seen.counters);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, Im2col, testing::Combine(testing::Range<size_t>(0, im2colProblems().size()), testing::Bool()),
+                         [](const auto& info) {
+                           return im2colProblems().at(std::get<0>(info.param)).name +
+                                  (std::get<1>(info.param) ? "_pair" : "_single");
+                         });
+
+TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
+  const struct {
+    std::function<void(Problem&)> change;
+    const char* words;
+  } cases[] = {
+      {[](Problem& p) { p.groups = 2; }, "groups = 1"},
+      {[](Problem& p) { p.c = 12; }, "C to be a multiple of 8"},
+      {[](Problem& p) { p.strideW = 9; }, "stride along x is 9"},
+      {[](Problem& p) { p.dilationW = 128, p.padLeft = p.padRight = 128; }, "reach 256 pixels along x"},
+      {[](Problem& p) { p.padTop = 129; }, "pixelBoxLowerCorner[1] is -129"},
+      {[](Problem& p) { p.d = 3, p.dilationH = 16, p.padTop = p.padBottom = 16; }, "reach 32 pixels along y"},
+      {[](Problem& p) {
+         p.inputScale = p.filterScale = {32, DataType::UE8M0, ScaleOrder::Plain};
+       },
+       "f16"},
+      {[](Problem& p) { p.hasBias = true, p.biasType = DataType::F16; }, "bias_type f32"},
+      {[](Problem& p) { p.h = p.w = 1 << 15, p.n = 2; }, "below 2^30"},
+  };
+  for (const auto& one : cases) {
+    Problem problem = plain(1, 56, 56, 64, 64, 3, 3, 1);
+    one.change(problem);
+    EXPECT_NE(plan::im2colRefusal(problem, fewMultiprocessors()).find(one.words), std::string::npos)
+        << "expected \"" << one.words << "\" in: " << plan::im2colRefusal(problem, fewMultiprocessors());
+  }
+}
+
+TEST(Im2colPlan, RefusesChoicesItCannotMeet) {
+  const Problem problem = plain(1, 56, 56, 1024, 512, 3, 3, 1);
+  Im2colPlan plan;
+  EXPECT_NE(planIm2col(problem, fewMultiprocessors(), {.tileN = 48}, plan).find("multiple of 32"), std::string::npos);
+  EXPECT_NE(planIm2col(problem, fewMultiprocessors(), {.residentWeights = true}, plan).find("do not fit"), std::string::npos);
+  EXPECT_NE(planIm2col(problem, fewMultiprocessors(), {.clusters = 0}, plan).find("at least 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
