@@ -74,11 +74,12 @@ void summarise(const Options& options, const RunResult& result) {
   if (result.calls == 0) say(options, "the program made no call to the CUDA API");
   if (!options.hazards) return;
   const char* plural = result.launches == 1 ? "launch" : "launches";
+  const std::string failed = result.failures == 0 ? "" : fmt::format(", not counting {} that failed: see above", result.failures);
   if (result.hazards == 0)
-    say(options, fmt::format("no hazards in {} {}", result.launches, plural));
+    say(options, fmt::format("no hazards in {} {}{}", result.launches, plural, failed));
   else
-    say(options,
-        fmt::format("{} different hazard{} in {} {}", result.hazards, result.hazards == 1 ? "" : "s", result.launches, plural));
+    say(options, fmt::format("{} different hazard{} in {} {}{}", result.hazards, result.hazards == 1 ? "" : "s", result.launches,
+                             plural, failed));
 }
 
 }  // namespace

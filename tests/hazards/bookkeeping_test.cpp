@@ -48,6 +48,58 @@ TEST(Shadow, RemembersEveryPartHoweverItWasAccessed) {
   }
 }
 
+// Random ranges, and whole lines that neighbouring lanes share out, against one entry for every byte.
+TEST(GlobalCells, RememberEveryByteHoweverItWasAccessed) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937_64 random(seed);
+  GlobalCells cells;
+  std::vector<GlobalAccess> writers(kGlobalPageBytes), readers(kGlobalPageBytes);
+  const auto accessOf = [](uint64_t step) {
+    return GlobalAccess::byThreads(7, 3, Access::byThread(static_cast<uint32_t>(step), 1, 1, false), false);
+  };
+  for (uint64_t step = 1; step < 6000; ++step) {
+    const bool writes = random() % 2 != 0;
+    if (random() % 3 == 0) {
+      const uint64_t begin = random() % (kGlobalPageBytes / GlobalLine::kBytes) * GlobalLine::kBytes;
+      GlobalLine& line = cells.line(begin);
+      const auto shift = static_cast<uint8_t>(2 + random() % 3);
+      if (writes)
+        line.setWritten(accessOf(step), shift);
+      else if (line.isWhole())
+        line.set(GlobalLine::FirstReader, accessOf(step), shift);
+      else
+        continue;
+      for (uint32_t byte = 0; byte < GlobalLine::kBytes; ++byte) {
+        (writes ? writers : readers)[begin + byte] = accessOf(step + (byte >> shift));
+        if (writes) readers[begin + byte] = {};
+      }
+      continue;
+    }
+    const bool whole = random() % 2 == 0;
+    const uint64_t unit = whole ? GlobalLine::kBytes : 1;
+    const uint64_t first = random() % (kGlobalPageBytes / unit) * unit;
+    const uint64_t count = std::min(kGlobalPageBytes - first, (1 + random() % 40) * unit);
+    uint64_t byte = first;
+    cells.visit(first, count, writes, [&](GlobalCell& cell, uint64_t begin, uint64_t bytes) {
+      EXPECT_EQ(begin, byte);
+      for (uint64_t i = begin; i < begin + bytes; ++i) {
+        EXPECT_EQ(cell.writer, writers[i]) << "byte " << i;
+        EXPECT_EQ(cell.readers[0], readers[i]) << "byte " << i;
+      }
+      byte += bytes;
+      (writes ? cell.writer : cell.readers[0]) = accessOf(step);
+      if (writes) cell.readers[0] = {};
+    });
+    EXPECT_EQ(byte, first + count);
+    for (uint64_t i = first; i < first + count; ++i) {
+      (writes ? writers : readers)[i] = accessOf(step);
+      if (writes) readers[i] = {};
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(Stamps, EndWithAnErrorBeforeTheyOverflowTheirField) {
   constexpr uint32_t kLast = Access::kMaximumClock;
   EXPECT_EQ(nextStamp(kLast - 1), kLast);

@@ -337,6 +337,43 @@ TEST(GlobalHazards, CopiesOfNeverWrittenBytesAreUndefinedWhereTheyGo) {
     }
 }
 
+// Lines that neighbouring lanes share out take a short way through the checker, others a long one: both see the same.
+TEST(GlobalHazards, NeighbouringLanesOfTwoWarpsRaceUnlessABarrierIsBetweenThem) {
+  const auto instruction = [](bool writes, uint32_t words, const std::string& address) {
+    const std::string vector = words == 1 ? "u32" : "v" + std::to_string(words) + ".u32";
+    const std::string registers = words == 1 ? "%r10" : words == 2 ? "{%r10, %r11}" : "{%r10, %r11, %r12, %r13}";
+    return writes ? "st.global." + vector + " [" + address + "], " + registers + ";\n"
+                  : "ld.global." + vector + " " + registers + ", [" + address + "];\n";
+  };
+  const std::string begin = R"(
+  mov.u32 %r10, 1; mov.u32 %r11, 2; mov.u32 %r12, 3; mov.u32 %r13, 4; and.b32 %r14, %r0, 31; setp.lt.u32 %p4, %r0, 32;
+)";
+  unsigned races = 0;
+  for (const uint32_t first : {1u, 2u, 4u})
+    for (const uint32_t second : {1u, 2u, 4u})
+      for (const unsigned writes : {1u, 2u, 3u})
+        for (const uint32_t offset : {0u, 16u})
+          for (const char* between : {"", "bar.sync 0;", "same warp"}) {
+            const auto addressOf = [&](uint32_t words) {
+              return "mul.wide.u32 %rd8, %r14, " + std::to_string(4 * words) + "; add.u64 %rd8, %rd0, %rd8;\n";
+            };
+            const std::string address = "%rd8+" + std::to_string(offset);
+            const bool sameWarp = between == std::string("same warp");
+            const std::string secondWarp = sameWarp ? "@%p4 " : "@!%p4 ";
+            const GlobalCase one{"lines", threads(64),
+                                 begin + addressOf(first) + "@%p4 " + instruction((writes & 1) != 0, first, address) +
+                                     (sameWarp ? "" : between) + "\n" + addressOf(second) + secondWarp +
+                                     instruction((writes & 2) != 0, second, address)};
+            SCOPED_TRACE(one.body);
+            const std::vector<Hazard> hazards = hazardsOf(one, Options{});
+            const bool isRace = sameWarp ? first != second : *between == '\0';
+            EXPECT_EQ(!hazards.empty(), isRace) << list(hazards);
+            for (const Hazard& hazard : hazards) EXPECT_EQ(hazard.kind, HazardKind::Race) << list(hazards);
+            races += isRace;
+          }
+  EXPECT_EQ(races, 54u + 36u);
+}
+
 /// Writes through plain pointers show in what the memory holds; those of poison must be announced.
 TEST(GlobalHazards, WhatTheHostWroteByPointerCountsAsWritten) {
   Emulator device;

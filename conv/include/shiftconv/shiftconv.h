@@ -196,6 +196,8 @@ SHIFTCONV_API shiftconv_status_t shiftconv_stream_synchronize(shiftconv_device_t
  *  | "seed"            | decimal, 0..2^64-1: seed of "random"      | "1"        |
  *  | "numerics"        | "hardware": tensor-core sums bit by bit; "fast": f32 FMA | "hardware" |
  *  | "hazards"         | "off", "warn" (listed in the counters), "error": races and missing fences | "off" |
+ *  | "hazards.severity" | which of them, with commas: "race" (a wrong result is possible), "formal" (the PTX ISA asks for it, no
+ *  |                   | known target needs it), "unproven" (rests on an open question) | all three |
  *  | "semantics.U<n>"  | number or name of an alternative for the unproven hardware behaviour U<n> | "0" |
  *  | "semantics.file"  | path of a JSON file whose object "semantics" holds such choices, {"U3": 1}; the probe kit writes one | |
  *  | "host_threads"    | decimal, 0..1024; 0: one per host core    | "0"        |
