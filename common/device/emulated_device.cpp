@@ -271,6 +271,11 @@ emulator::Options EmulatedDevice::options() const {
   return options_;
 }
 
+void EmulatedDevice::runOnly(std::vector<uint64_t> clusters) {
+  const std::lock_guard lock(mutex_);
+  options_.clusters = std::move(clusters);
+}
+
 std::vector<KernelCounters> EmulatedDevice::counters() const {
   const std::lock_guard guard(mutex_);
   std::vector<KernelCounters> result;

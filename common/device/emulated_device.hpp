@@ -56,6 +56,8 @@ class EmulatedDevice final : public Device {
   /// See emulated_options.hpp. Applies to later launches.
   Status setOption(std::string_view name, std::string_view value);
   emulator::Options options() const;
+  /// Later launches run only these clusters of their grids (emulator::Options::clusters); none: all.
+  void runOnly(std::vector<uint64_t> clusters);
 
   /// By kernel, in the order of their names.
   std::vector<KernelCounters> counters() const;

@@ -33,6 +33,7 @@ const char* toString(Traffic traffic) { return kTrafficNames[static_cast<size_t>
 Counters& Counters::operator+=(const Counters& other) {
   for (const auto& [name, count] : other.mma) mma[name] += count;
   for (const auto& [name, count] : other.operations) operations[name] += count;
+  for (const auto& [tensor, count] : other.tensorReads) tensorReads[tensor] += count;
   for (size_t engine = 0; engine < bytes.size(); ++engine)
     for (size_t traffic = 0; traffic < bytes[engine].size(); ++traffic) bytes[engine][traffic] += other.bytes[engine][traffic];
   addVector(warpInstructions, other.warpInstructions);

@@ -24,6 +24,7 @@ struct Counters {
   std::map<std::string, uint64_t> mma;         ///< "kind::f16 m128n64k16 a:tmem ashift" -> count
   std::map<std::string, uint64_t> operations;  ///< asynchronous operations by instruction name -> count
   std::array<std::array<uint64_t, static_cast<size_t>(Traffic::Count)>, static_cast<size_t>(Engine::Count)> bytes{};
+  std::map<uint64_t, uint64_t> tensorReads;  ///< bytes that loads through tensor maps read, by the tensor's address
   std::vector<uint64_t> warpInstructions;    ///< by warp index in the CTA
   std::vector<uint64_t> threadInstructions;  ///< by warp index in the CTA: warp instructions times active lanes
   std::array<uint64_t, static_cast<size_t>(Unproven::Count)> unprovenUses{};

@@ -98,6 +98,8 @@ struct Options {
   unsigned hostThreads = 0;            ///< 0: one per host core
   uint64_t instructionLimit = 0;       ///< warp instructions per launch; 0: none
   uint32_t multiprocessors = 0;        ///< of the device; 0: as many as the program's target has
+  /// Run only these clusters of the grid, by their index, x fastest; empty: all. For kernels whose clusters do not wait for others.
+  std::vector<uint64_t> clusters;
   std::function<void(std::string_view)>
       print;  ///< takes what kernels print, from any host thread, whole lines or not; empty: stdout
   /// The place of the launch among the work of all streams, for the hazard checker; nothing: after all that has finished.

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "conv/plan/sm100/halo_algorithm.hpp"
 #include "conv/plan/sm100/im2col_algorithm.hpp"
 #include "conv/plan/sm100/shift_stream_algorithm.hpp"
 #include "conv/plan/sm100/shift_window_algorithm.hpp"
@@ -57,9 +58,9 @@ Status collect(const Problem& problem, const device::Properties& properties, std
 }  // namespace
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array<const Algorithm*, 7> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &im2colAlgorithm(),
-                                                     &haloAlgorithm(),        &groupedAlgorithm(),     &depthwiseAlgorithm(),
-                                                     &stemAlgorithm()};
+  static const std::array<const Algorithm*, 8> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(),
+                                                     &im2colAlgorithm(),      &haloAlgorithm(),        &groupedAlgorithm(),
+                                                     &depthwiseAlgorithm(),   &stemAlgorithm()};
   return table;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -24,7 +25,7 @@ struct Traffic {
 
   Traffic& operator+=(const Traffic& other);
   friend Traffic operator*(Traffic traffic, int64_t count);
-  friend bool operator==(const Traffic&, const Traffic&) = default;
+  friend auto operator<=>(const Traffic&, const Traffic&) = default;
 
   int64_t sharedReadBytes() const { return multiplyReadBytes + copyReadBytes; }
 };

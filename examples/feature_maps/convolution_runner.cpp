@@ -65,11 +65,9 @@ shiftconv::Memory ConvolutionRunner::poisoned(size_t bytes) {
 LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& input, shiftconv::Memory& output,
                                    int firstChannel) {
   shiftconv::PlanOptions choices;
+  choices.algorithm = "shift_window";  // what is shown here; the planner may find another one faster for layers as small as these
   const std::string options = "producer=" + producer_;
-  if (!producer_.empty()) {
-    choices.algorithm = "shift_window";
-    choices.options = options.c_str();
-  }
+  if (!producer_.empty()) choices.options = options.c_str();
   const shiftconv::Plan plan(layer.problem, properties_, choices);
 
   const shiftconv::Memory filter = upload(layer.filter);

@@ -23,14 +23,14 @@ TEST(ApiPlan, NeedsNoDevice) {
   const auto properties = preset("B200");
   shiftconv_plan_t plan = nullptr;
   ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
-  EXPECT_STREQ(shiftconv_plan_algorithm(plan), "shift_stream");
-  EXPECT_NE(std::string(shiftconv_plan_kernel_name(plan)).find("shift_stream_sm100"), std::string::npos);
+  EXPECT_STREQ(shiftconv_plan_algorithm(plan), "halo_sm100");
+  EXPECT_NE(std::string(shiftconv_plan_kernel_name(plan)).find("halo_sm100"), std::string::npos);
   size_t workspace = 99;
   EXPECT_OK(shiftconv_plan_workspace_size(plan, &workspace));
   EXPECT_EQ(workspace, 0u);
   const std::string text = describe(plan);
   EXPECT_NE(text.find("1x5x7x16 f16 * 24x3x3x16"), std::string::npos) << text;
-  EXPECT_NE(text.find("shift_stream"), std::string::npos) << text;
+  EXPECT_NE(text.find("algorithm  halo_sm100"), std::string::npos) << text;
   EXPECT_NE(text.find(shiftconv_plan_kernel_name(plan)), std::string::npos) << text;
   EXPECT_OK(shiftconv_plan_destroy(plan));
 }
@@ -113,7 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
     EveryField, ApiPlanOptions,
     testing::Values(
         WrongOption{"size", [](Options& o) { o.size = 4; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "size"},
-        WrongOption{"algorithm", [](Options& o) { o.algorithm = "fft"; }, SHIFTCONV_STATUS_NOT_FOUND, "known are shift_stream, shift_window"},
+        WrongOption{"algorithm", [](Options& o) { o.algorithm = "fft"; }, SHIFTCONV_STATUS_NOT_FOUND,
+                    "known are shift_stream, shift_window"},
         WrongOption{"no_algorithm", [](Options& o) { o.algorithm = nullptr, o.options = "ctas=1"; },
                     SHIFTCONV_STATUS_INVALID_ARGUMENT, "algorithm is not set"},
         WrongOption{"unknown", [](Options& o) { o.options = "colour=red"; }, SHIFTCONV_STATUS_NOT_FOUND,
@@ -166,7 +167,8 @@ TEST(ApiPlan, ShowsWhatItWasChosenFrom) {
   shiftconv_plan_t plan = nullptr;
   ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
   const std::string text = candidates(plan);
-  EXPECT_EQ(text.find(std::string("chosen     ") + shiftconv_plan_algorithm(plan) + " " + shiftconv_plan_options(plan) + ":"), 0u) << text;
+  EXPECT_EQ(text.find(std::string("chosen     ") + shiftconv_plan_algorithm(plan) + " " + shiftconv_plan_options(plan) + ":"), 0u)
+      << text;
   EXPECT_NE(text.find("\ncandidate  shift_window producer="), std::string::npos) << text;
   EXPECT_NE(text.find("unproven U3"), std::string::npos) << text;
   EXPECT_OK(shiftconv_plan_destroy(plan));

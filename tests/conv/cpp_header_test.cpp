@@ -64,7 +64,7 @@ TEST(CppHeader, ComputesAConvolution) {
   EXPECT_TRUE(device.properties().emulated());
 
   const Plan plan(problem, device.properties());
-  EXPECT_EQ(plan.algorithm(), "shift_stream");
+  EXPECT_EQ(plan.algorithm(), "halo_sm100");
   EXPECT_NE(plan.describe().find(plan.kernelName()), std::string::npos);
   EXPECT_EQ(plan.workspaceBytes(), 0u);
   plan.prepare(device);
@@ -119,7 +119,7 @@ TEST(CppHeader, SaysWhyAProblemIsRefused) {
   problem.stride_w = 2;
   EXPECT_NE(refusal(problem, DeviceProperties::preset("B200"), "shift_window").find("stride"), std::string::npos);
   EXPECT_THROW(refusal(problem, DeviceProperties::preset("B200"), "no such algorithm"), Error);
-  EXPECT_EQ(Plan(problem, DeviceProperties::preset("B200")).algorithm(), "im2col");
+  EXPECT_EQ(Plan(problem, DeviceProperties::preset("B200")).algorithm(), "halo_sm100");
   problem.groups = 2;
   EXPECT_THROW(Plan(problem, DeviceProperties::preset("B200")), Error);
 }

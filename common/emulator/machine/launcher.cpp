@@ -68,13 +68,16 @@ class Grid {
         observe_(observe) {
     clusters_ = {config.grid.x / config.cluster.x, config.grid.y / config.cluster.y, config.grid.z / config.cluster.z};
     const uint64_t wanted = options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
-    threads_ = static_cast<unsigned>(std::min<uint64_t>(wanted, clusters_.count()));
+    threads_ = static_cast<unsigned>(std::min<uint64_t>(wanted, launched()));
     const uint64_t multiprocessors =
         options.multiprocessors != 0 ? options.multiprocessors : program.target->device->multiprocessors;
     residentPerThread_ = std::max<uint64_t>(1, kResidentCtas * multiprocessors / config.cluster.count() / threads_);
   }
 
   Counters run() {
+    for (const uint64_t index : options_.clusters)
+      if (index >= clusters_.count())
+        refuse(kernel_, fmt::format("option clusters names cluster {}, but the grid has {}", index, clusters_.count()));
     std::vector<std::thread> helpers;
     for (unsigned i = 1; i < threads_; ++i) helpers.emplace_back([this] { work(); });
     work();
@@ -91,10 +94,13 @@ class Grid {
     uint64_t afterError = 0;
   };
 
+  uint64_t launched() const { return options_.clusters.empty() ? clusters_.count() : options_.clusters.size(); }
+
   /// Index of a cluster that nobody has taken yet, taken from now on.
   std::optional<uint64_t> takeNext() {
-    const uint64_t index = next_.fetch_add(1);
-    return index < clusters_.count() ? std::optional(index) : std::nullopt;
+    const uint64_t number = next_.fetch_add(1);
+    if (number >= launched()) return std::nullopt;
+    return options_.clusters.empty() ? number : options_.clusters[number];
   }
 
   Dim3 clusterId(uint64_t index) const {

@@ -130,7 +130,10 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
       Cta& signalled = signalledCta(cluster, target, *mbarrier.cta, copy.pairSignal);
       cluster.queue.issue({OperationKind::TileLoad, execution.warp.issuePoint(lane), {}, [=, &cluster, &target, &signalled] {
                              const CopyBytes moved = loadTile(map, start, cluster.global, target.shared, destination.offset);
-                             if (countRead) cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, moved.global);
+                             if (countRead) {
+                               cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalRead, moved.global);
+                               cluster.counters.tensorReads[map.tensor.globalAddress] += moved.global;
+                             }
                              cluster.counters.addBytes(Engine::BulkCopy, Traffic::SharedWrite, moved.shared);
                              signalTransactions(signalled, mbarrier.offset, static_cast<uint32_t>(moved.payload));
                            }});

@@ -78,7 +78,7 @@ class Im2col final : public Algorithm {
   }
 
  private:
-  /// What a commit of a pair covers (U14) was not seen on hardware.
+  /// The sums of a pair (U14) were not compared with hardware.
   static std::vector<std::string_view> unproven(const Im2colPlan& plan) {
     if (plan.pair()) return {"U14"};
     return {};

@@ -36,6 +36,36 @@ gemm::GemmProblem gemmTypes(const Problem& p) {
 
 std::optional<layout::MmaKind> kindOf(const Problem& p, std::string& why) { return gemm::kindOf(gemmTypes(p), why); }
 
+std::optional<layout::MmaKind> kindOf(const Problem& p) {
+  std::string why;
+  return kindOf(p, why);
+}
+
+Channels::Channels(const Problem& p, layout::MmaKind mmaKind)
+    : kind(mmaKind),
+      chunk(gemm::sm100::chunkElements(kind)),
+      chunks((p.c + chunk - 1) / chunk),
+      lastChunkSlices(((p.c - (chunks - 1) * chunk) * gemm::sm100::kChunkSlices + chunk - 1) / chunk) {}
+
+int64_t mapElements(layout::MmaKind kind, int64_t elements) {
+  return gemm::sm100::isPackedInShared(kind) ? elements / 2 : elements;
+}
+
+layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t channelsOfBox) {
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const auto type = operandType(p, p.filterType);
+  layout::TiledMap map;
+  map.type = gemm::sm100::mapType(channels.kind, type);
+  map.rank = 3;
+  const int64_t taps = p.t * p.r * p.s;
+  map.dims = {u(mapElements(channels.kind, p.c)), u(taps), u(p.k)};
+  const uint64_t tapBytes = u(numerics::packedBytes(type, p.c));
+  map.strides = {tapBytes, tapBytes * u(taps)};
+  map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), 1, static_cast<uint32_t>(channelsOfBox)};
+  map.swizzle = layout::MapSwizzle::B128;
+  return map;
+}
+
 gemm::EpilogueParams epilogueOf(const Problem& p) {
   gemm::EpilogueParams epilogue;
   epilogue.rows = static_cast<int32_t>(p.outputPixels());

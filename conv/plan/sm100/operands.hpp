@@ -10,6 +10,8 @@
 #include "common/device/device.hpp"
 #include "common/gemm/epilogue/params.hpp"
 #include "common/gemm/shape.hpp"
+#include "common/gemm/sm100/gemm_params.hpp"
+#include "common/layout/tensor_map.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -24,6 +26,24 @@ numerics::NumberType accumulatorType(const Problem& problem);
 /// Types, block scales and accumulator of the GEMM that the convolution is; no extents.
 gemm::GemmProblem gemmTypes(const Problem& problem);
 std::optional<layout::MmaKind> kindOf(const Problem& problem, std::string& why);
+
+/// Of a problem that operandRefusal accepts.
+std::optional<layout::MmaKind> kindOf(const Problem& problem);
+
+/// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
+struct Channels {
+  layout::MmaKind kind;
+  int64_t chunk;  ///< elements
+  int64_t chunks, lastChunkSlices;
+
+  Channels(const Problem& problem, layout::MmaKind mmaKind);
+  int64_t slices() const { return (chunks - 1) * gemm::sm100::kChunkSlices + lastChunkSlices; }
+};
+
+/// Elements as tensor maps count them: kinds that pack two into a byte load bytes.
+int64_t mapElements(layout::MmaKind kind, int64_t elements);
+/// The filter as [K][taps][C], with boxes of a chunk of one tap for `channelsOfBox` output channels.
+layout::TiledMap filterMap(const Problem& problem, const Channels& channels, int64_t channelsOfBox);
 
 /// Rows are output pixels, columns output channels. No addresses.
 gemm::EpilogueParams epilogueOf(const Problem& problem);

@@ -34,19 +34,6 @@ constexpr int64_t kProductBytes = 2;   // the model's unit of a product: 16-bit 
 constexpr int64_t kBlockHeights = 24;  // candidates of the model
 
 int64_t rowStep(const Problem& p) { return p.strideH == 1 ? p.dilationH : 1; }
-/// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
-struct Channels {
-  layout::MmaKind kind;
-  int64_t chunk;  ///< elements
-  int64_t chunks, lastChunkSlices;
-
-  Channels(const Problem& p, layout::MmaKind mmaKind)
-      : kind(mmaKind),
-        chunk(gemm::sm100::chunkElements(kind)),
-        chunks(ceilDivide(p.c, chunk)),
-        lastChunkSlices(ceilDivide((p.c - (chunks - 1) * chunk) * gemm::sm100::kChunkSlices, chunk)) {}
-  int64_t slices() const { return (chunks - 1) * gemm::sm100::kChunkSlices + lastChunkSlices; }
-};
 int64_t tileNStep(const Problem& p) { return isScaled(p) ? kScaledTileNStep : kTileNStep; }
 int64_t strips(const Problem& p) { return ceilDivide(p.q(), outputsPerStrip(static_cast<int32_t>(p.s))); }
 
@@ -277,11 +264,6 @@ void count(const Problem& p, const Channels& channels, const device::Properties&
   cut.bound = bound.resource;
 }
 
-/// Elements as the tensor maps count them: kinds that pack two into a byte load bytes.
-int64_t mapElements(layout::MmaKind kind, int64_t elements) {
-  return gemm::sm100::isPackedInShared(kind) ? elements / 2 : elements;
-}
-
 layout::TiledMap inputMap(const Problem& p, const Channels& channels) {
   const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
   const auto type = operandType(p, p.inputType);
@@ -292,21 +274,6 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels) {
   const uint64_t pixel = u(numerics::packedBytes(type, p.inputPitch()));
   map.strides = {pixel, pixel * u(p.w), pixel * u(p.w * p.h), pixel * u(p.w * p.h * p.d)};
   map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), kStreamWindowPixels, 1, 1, 1};
-  map.swizzle = layout::MapSwizzle::B128;
-  return map;
-}
-
-layout::TiledMap filterMap(const Problem& p, const Channels& channels, const Cut& cut) {
-  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
-  const auto type = operandType(p, p.filterType);
-  layout::TiledMap map;
-  map.type = gemm::sm100::mapType(channels.kind, type);
-  map.rank = 3;
-  const int64_t taps = p.t * p.r * p.s;
-  map.dims = {u(mapElements(channels.kind, p.c)), u(taps), u(p.k)};
-  const uint64_t tapBytes = u(numerics::packedBytes(type, p.c));
-  map.strides = {tapBytes, tapBytes * u(taps)};
-  map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), 1, static_cast<uint32_t>(cut.tileN / cut.ctas())};
   map.swizzle = layout::MapSwizzle::B128;
   return map;
 }
@@ -408,8 +375,7 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
     return fmt::format("shift_stream needs stride_h or dilation_h to be 1, but they are {} and {}", p.strideH, p.dilationH);
   if (p.s > kStreamMaximumFilterExtent || p.r > kStreamMaximumFilterExtent)
     return fmt::format("shift_stream needs R and S of at most {}, but they are {} and {}", kStreamMaximumFilterExtent, p.r, p.s);
-  std::string why;
-  const Channels channels(p, *kindOf(p, why));
+  const Channels channels(p, *kindOf(p));
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   const std::pair<const char*, int64_t> coordinates[] = {
       {"N*O*ceil(Q / strip)", p.n * p.z() * strips(p)},
@@ -425,7 +391,7 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   std::optional<std::string> epilogue = gemm::epilogueRefusal(
       makeParams(p, {.tileN = kTileNStep, .passes = 1, .blockRows = 1, .accumulators = 1, .slots = 2}, channels).epilogue, 16);
   if (epilogue) return fmt::format("shift_stream: {}", *epilogue);
-  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, {.tileN = kTileNStep})})
+  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, kTileNStep)})
     if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
   return {};
 }
@@ -448,8 +414,7 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
     }
   }
   if (choices.blockRows) heights = {*choices.blockRows};
-  std::string why;
-  const Channels channels(p, *kindOf(p, why));
+  const Channels channels(p, *kindOf(p));
   const bool skips = everyRowHasInput(p);
   std::vector<Blocks> works;
   for (const int64_t height : heights) works.emplace_back(p, height, skips);
@@ -482,7 +447,7 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
   plan.pair = best.pair;
   plan.params = makeParams(p, best, channels);
   plan.input = inputMap(p, channels);
-  plan.filter = filterMap(p, channels, best);
+  plan.filter = filterMap(p, channels, best.tileN / best.ctas());
   plan.kernelName = fmt::format("shift_stream_sm100_{}_strips_{}", isScaled(p) ? "scaled" : "dense", best.pair ? "pair" : "single");
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
   plan.launch.block = {streamThreads(isScaled(p)), 1, 1};

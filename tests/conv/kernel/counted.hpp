@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "common/emulator/counters.hpp"
 #include "conv/plan/traffic.hpp"
 
@@ -24,6 +27,11 @@ inline void expectCounted(const plan::Traffic& traffic, const emulator::Counters
   EXPECT_EQ(countedBytes(counters, Engine::TensorCore, emulator::Traffic::SharedRead), traffic.multiplyReadBytes);
   EXPECT_EQ(countedBytes(counters, Engine::TensorCopy, emulator::Traffic::SharedRead), traffic.copyReadBytes);
   EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::GlobalRead), traffic.activationBytes + traffic.filterBytes);
+  std::vector<int64_t> reads, planned{traffic.activationBytes, traffic.filterBytes};
+  for (const auto& [tensor, bytes] : counters.tensorReads) reads.push_back(static_cast<int64_t>(bytes));
+  std::sort(reads.begin(), reads.end());
+  std::sort(planned.begin(), planned.end());
+  EXPECT_EQ(reads, planned) << "of the input and of the filter";
   EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::SharedWrite), traffic.writtenBytes);
 }
 

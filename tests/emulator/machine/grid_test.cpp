@@ -49,6 +49,23 @@ TEST(Grid, TryWaitLoopsThatPollGlobalMemoryAreNoDeadlock) {
   }
 }
 
+TEST(Grid, RunsOnlyTheClustersAskedFor) {
+  const std::string ptx = std::string(kBegin) + R"(
+    mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2; mov.u32 %r3, 7; st.global.u32 [%rd1], %r3; ret; })";
+  LaunchConfig config = threads(1, 12);
+  config.cluster = {2, 1, 1};
+  const auto untouched = runWords(ptx, threads(1), 12, {})[11];  // what nobody writes
+  for (const unsigned hostThreads : {1u, 3u}) {
+    Options options;
+    options.hostThreads = hostThreads;
+    options.clusters = {4, 1};
+    const auto out = runWords(ptx, config, 12, options);
+    for (uint32_t cta = 0; cta < 12; ++cta) EXPECT_EQ(out[cta], cta / 2 == 4 || cta / 2 == 1 ? 7u : untouched) << cta;
+    options.clusters = {6};
+    EXPECT_THROW(runWords(ptx, config, 12, options), EmulatorError);
+  }
+}
+
 TEST(Grid, CtasKnowTheirPlaceInAClusterOfThreeDimensions) {
   const std::string ptx = std::string(kBegin) + R"(
     mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ctaid.y; mov.u32 %r5, %ctaid.z; mov.u32 %r6, %nctaid.x; mov.u32 %r7, %nctaid.y;

@@ -1,0 +1,128 @@
+#include "bench/traffic/peers.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "conv/plan/sm100/halo.hpp"
+#include "conv/plan/sm100/im2col.hpp"
+#include "conv/plan/sm100/shift_stream.hpp"
+
+namespace shiftconv::bench {
+namespace {
+
+int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+constexpr int64_t kWidthStep = 32;  ///< of tiles, in every peer
+
+/// What every kind of plan has.
+template <class Plan>
+void describePlan(Plan made, Peer& peer) {
+  peer.launch = made.planned();
+  peer.tiles = made.tiles();
+  peer.clusters = made.clusters();
+  peer.total = made.traffic;
+  peer.ofCluster = made.ofCluster();
+  peer.estimate = made.estimate;
+  const auto plan = std::make_shared<const Plan>(std::move(made));
+  peer.ofTile = [plan](int64_t tile) { return plan->ofTile(tile); };
+}
+
+std::string makeShiftStream(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  if (std::string why = plan::shiftStreamRefusal(problem, properties); !why.empty()) return why;
+  plan::ShiftStreamPlan made;
+  plan::ShiftStreamChoices choices;
+  choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
+  if (std::string why = planShiftStream(problem, properties, choices, made); !why.empty()) return why;
+  peer.passes = made.launch.grid.y;
+  peer.chosen = {made.pair, static_cast<uint32_t>(made.params.tileN), made.params.filterResident};
+  describePlan(std::move(made), peer);
+  return {};
+}
+
+std::string makeIm2col(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  if (std::string why = plan::im2colRefusal(problem, properties); !why.empty()) return why;
+  plan::Im2colPlan made;
+  plan::Im2colChoices choices;
+  choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
+  if (std::string why = planIm2col(problem, properties, choices, made); !why.empty()) return why;
+  peer.passes = made.gemm.params.tilesAcross;
+  peer.passesAcross = made.gemm.params.weightsResident;
+  peer.chosen = {made.pair(), static_cast<uint32_t>(made.gemm.params.tileN), made.gemm.params.weightsResident};
+  describePlan(std::move(made), peer);
+  return {};
+}
+
+std::string makeHalo(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  if (std::string why = plan::sm100::haloRefusal(problem, properties); !why.empty()) return why;
+  plan::sm100::HaloPlan made;
+  plan::sm100::HaloChoices choices;
+  choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
+  if (std::string why = planHalo(problem, properties, choices, made); !why.empty()) return why;
+  peer.passes = made.launch.grid.y;
+  peer.chosen = {made.pair, static_cast<uint32_t>(made.params.gemm.tileN), made.params.filterResident};
+  describePlan(std::move(made), peer);
+  return {};
+}
+
+constexpr struct {
+  std::string_view name;
+  std::string (*make)(const Problem&, const device::Properties&, const Wish&, Peer&);
+} kMakers[] = {{"shift_stream", makeShiftStream}, {"halo", makeHalo}, {"im2col", makeIm2col}};
+
+}  // namespace
+
+double Peer::busiestShare(const device::Properties& properties) const {
+  const int64_t rows = passesAcross ? passes : 1, units = tiles * passes / rows;
+  const int64_t waves = ceilDivide(clusters * rows, std::max<int64_t>(1, properties.multiprocessors / ctas()));
+  return static_cast<double>(waves * ceilDivide(units, clusters)) / static_cast<double>(units * rows * ctas());
+}
+
+LaunchConfig Peer::oneTileForEachCluster() const {
+  LaunchConfig config = launch.config;
+  config.grid.x = static_cast<uint32_t>((passesAcross ? tiles : tiles * passes) * ctas());
+  return config;
+}
+
+std::vector<uint64_t> Peer::clustersOf(int64_t tile) const {
+  std::vector<uint64_t> clusters;
+  for (int64_t pass = 0; pass < passes; ++pass)
+    clusters.push_back(static_cast<uint64_t>(passesAcross ? tile + pass * tiles : tile * passes + pass));
+  return clusters;
+}
+
+std::vector<std::string_view> peerNames() {
+  std::vector<std::string_view> names;
+  for (const auto& maker : kMakers) names.push_back(maker.name);
+  return names;
+}
+
+Wish commonWish(const Problem& problem, const device::Properties& properties, bool pair) {
+  constexpr int64_t kWidest = 256;
+  for (const std::string_view name : peerNames()) {
+    int64_t last = 0;
+    for (int64_t passes = ceilDivide(problem.k, kWidest); passes <= ceilDivide(problem.k, kWidthStep); ++passes) {
+      const int64_t width = ceilDivide(ceilDivide(problem.k, passes), kWidthStep) * kWidthStep;
+      if (width == last) continue;
+      last = width;
+      Peer peer;
+      const Wish wish{.pair = pair, .tileN = static_cast<uint32_t>(width), .resident = {}};
+      if (makePeer(name, problem, properties, wish, peer).empty()) return peer.chosen;
+    }
+  }
+  return {.pair = pair, .tileN = {}, .resident = {}};
+}
+
+std::string makePeer(std::string_view algorithm, const Problem& problem, const device::Properties& properties, const Wish& wish,
+                     Peer& peer) {
+  for (const auto& maker : kMakers) {
+    if (maker.name != algorithm) continue;
+    peer = {};
+    peer.algorithm = maker.name;
+    peer.problem = problem;
+    return maker.make(problem, properties, wish, peer);
+  }
+  return "there is no such peer: " + std::string(algorithm);
+}
+
+}  // namespace shiftconv::bench

@@ -1,0 +1,110 @@
+// Counts what each algorithm multiplies, reads and loads for the layers of shape files: an interior, a border and a ragged tile in
+// the emulator with their outputs checked, the rest by how often each class of tiles occurs.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+
+#include "bench/traffic/report.hpp"
+#include "common/device/registry.hpp"
+#include "conv/plan/algorithm.hpp"
+
+namespace shiftconv::bench {
+namespace {
+
+device::Properties presetB200() {
+  for (const device::Preset& preset : device::presets())
+    if (std::string_view(preset.name) == "B200") return preset.properties;
+  throw std::runtime_error("no preset of a B200");
+}
+
+std::string plannersChoice(const Problem& problem, const device::Properties& properties) {
+  std::shared_ptr<const plan::Plan> plan;
+  if (const Status status = makePlan(problem, properties, {}, plan); !status.ok()) return status.message();
+  return fmt::format("{} {}: {}", plan->algorithm, plan->options, describe(plan->estimate));
+}
+
+struct Settings {
+  bool pair = true;
+  int64_t classes = 3;
+  uint64_t seed = 1;
+};
+
+LayerReport compare(const Layer& layer, const device::Properties& properties, const Settings& settings) {
+  LayerReport report{layer, {}, plannersChoice(layer.problem, properties)};
+  Measurement measurement(layer.problem, settings.seed);
+  const Wish wish = commonWish(layer.problem, properties, settings.pair);
+  for (const std::string_view algorithm : peerNames()) {
+    Entry& entry = report.entries.emplace_back();
+    entry.algorithm = algorithm;
+    Peer peer;
+    // A peer may lack the room for the filter, or have no tile of such a width.
+    Wish streamed = wish, narrower = wish;
+    streamed.resident = false;
+    narrower.tileN.reset(), narrower.resident.reset();
+    for (const Wish& next : {wish, streamed, narrower})
+      if (entry.refusal = makePeer(algorithm, layer.problem, properties, next, peer); entry.refusal.empty()) break;
+    if (!entry.refusal.empty()) continue;
+    entry.chosen = peer.chosen;
+    entry.planned = peer.total;
+    entry.projection = project(peer, measurement, settings.classes);
+    entry.difference = difference(entry.projection.counted, entry.planned);
+    for (size_t i = 0; i < kConstants.size(); ++i)
+      entry.modelled[i] = model(peer, entry.projection.counted, properties, kConstants[i]);
+  }
+  return report;
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", path));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Counts what each algorithm moves for the layers of shape files.");
+  std::vector<std::string> files;
+  std::string json, picture, group = "pair", operands = "as written";
+  Settings settings;
+  app.add_option("files", files, "shape files, lines \"<count> x <problem> | <name>\"")->required()->check(CLI::ExistingFile);
+  app.add_option("--json", json, "write everything there");
+  app.add_option("--plot", picture, "write an SVG there");
+  app.add_option("--group", group, "CTAs that multiply together")->check(CLI::IsMember({"single", "pair"}));
+  app.add_option("--operands", operands, "in place of those of the file")->check(CLI::IsMember({"as written", "f16", "mxfp8"}));
+  app.add_option("--classes", settings.classes, "tiles of how many classes to run")->check(CLI::PositiveNumber);
+  app.add_option("--seed", settings.seed, "of the operands");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const device::Properties properties = presetB200();
+    settings.pair = group == "pair";
+    const Operands types = operands == "f16" ? Operands::F16 : operands == "mxfp8" ? Operands::MxFp8 : Operands::AsWritten;
+    std::vector<FileReport> reports;
+    for (const std::string& file : files) {
+      FileReport& report = reports.emplace_back();
+      report.file = file;
+      for (const Layer& layer : readLayers(file, types)) report.layers.push_back(compare(layer, properties, settings));
+      print(report);
+      std::fflush(stdout);
+    }
+    const Headline worst = headline(reports);
+    if (!json.empty()) write(json, toJson(reports, worst));
+    if (!picture.empty()) write(picture, plot(reports));
+    if (worst.layers != 0)
+      fmt::print(
+          "traffic: shift_stream/im2col smem {:.3f}, L2 activation {:.3f} (worst over 3x3 layers with K<=64, W>=56, cta_group 2, "
+          "no "
+          "refill, the planner's map)\n",
+          worst.shared, worst.activations);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace shiftconv::bench
+
+int main(int argc, char** argv) { return shiftconv::bench::run(argc, argv); }

@@ -1,0 +1,56 @@
+// The geometry of halo on sm_100 and what the host tells its kernels. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/sm100/gemm_params.hpp"
+
+namespace shiftconv::kernels::halo_sm100 {
+
+// An operand of 128 rows are 16 groups of 8 (PTX ISA 9.7.16.10.6): a group is 8 neighbouring pixels of an image row, and the
+// groups, at one distance from each other, are image rows, or the same rows of several images in turns.
+inline constexpr int32_t kGroupPixels = 8;
+inline constexpr int32_t kGroups = gemm::sm100::kTileRows / kGroupPixels;
+
+inline constexpr int32_t kMaximumTaps = 64;     ///< of R * S
+inline constexpr int32_t kMaximumPatches = 16;  ///< of a channel chunk: one for each phase of the strides
+inline constexpr int32_t kMaximumPatchStages = 6;
+inline constexpr int32_t kMaximumFilterStages = 24;  ///< of a ring; a resident filter has no limit but memory
+inline constexpr int32_t kAccumulators = 2;
+
+/// A patch holds every strideH-th row and every strideW-th column from its origin on: what the taps of one phase read.
+struct PatchOrigin {
+  int32_t x, y;  ///< pixels from the tile's first pixel
+};
+
+struct HaloParams {
+  /// What multiplication and epilogue share with the GEMM kernels. Of its loads only the descriptors count.
+  gemm::sm100::GemmParams gemm;
+
+  int32_t images = 0, outputDepth = 1, outputHeight = 0, outputWidth = 0;
+  int32_t strideDepth = 1, strideH = 1, strideW = 1, dilationDepth = 1;
+  int32_t padFront = 0, padTop = 0, padLeft = 0;
+  int32_t filterDepth = 1, taps = 0;  ///< T; R * S
+
+  int32_t tileImages = 1, tileRows = kGroups;  ///< images times output rows of an operand: kGroups
+  int32_t columnBlocks = 0, rowBlocks = 0;     ///< operands across and down an image
+  int32_t tiles = 0;                           ///< of one operand for each CTA of a cluster
+
+  int32_t patches = 0;             ///< of a channel chunk
+  uint32_t patchBytes = 0;         ///< from one to the next
+  uint32_t patchCountedBytes = 0;  ///< of one, by the barrier that its load counts towards
+  uint32_t patchStageBytes = 0;    ///< all patches of a chunk
+  int32_t patchStages = 0;
+  int32_t filterStages = 0;  ///< of the ring, or all of the pass when resident
+  uint32_t filterCountedBytes = 0;
+  bool filterResident = false;
+
+  PatchOrigin origins[kMaximumPatches] = {};
+  uint32_t tapOffsets[kMaximumTaps] = {};  ///< bytes from a patch stage to the first pixel that tap (r, s) reads
+};
+
+/// Bytes of shared memory in front of the stages: barriers.
+inline constexpr uint32_t kControlBytes = 1024;
+inline constexpr uint32_t kThreads = 256;
+
+}  // namespace shiftconv::kernels::halo_sm100

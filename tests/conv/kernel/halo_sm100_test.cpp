@@ -1,0 +1,137 @@
+// halo_sm100 below the public API: every dense kind, one CTA and pairs, every schedule, resident and streamed filters, all
+// geometry; and what the plan says of itself against what the emulator counts.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "conv/plan/sm100/halo.hpp"
+#include "halo_sm100_image.hpp"
+#include "tests/conv/kernel/counted.hpp"
+#include "tests/conv/kernel/stream_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using emulator::Options;
+using plan::sm100::HaloChoices;
+using plan::sm100::HaloPlan;
+using plan::sm100::haloRefusal;
+
+struct HaloProblem {
+  std::string name;
+  Problem problem;
+  HaloChoices choices;
+};
+
+/// One shape for each property.
+std::vector<HaloProblem> haloProblems() {
+  std::vector<HaloProblem> all;
+  const auto add = [&](std::string name, Problem p, HaloChoices choices = {}) { all.push_back({std::move(name), p, choices}); };
+  const DataType f32 = DataType::F32, e4m3 = DataType::E4M3;
+  add("ragged", plain(2, 19, 21, 64, 64, 3, 3, 1));
+  add("streamed_and_tail", plain(1, 17, 18, 200, 48, 3, 3, 1), {.residentWeights = false});
+  add("passes", plain(1, 9, 17, 40, 104, 3, 3, 1), {.tileN = 32});
+  add("small_images", plain(5, 7, 7, 32, 32, 3, 3, 1));
+  add("sixteen_images", plain(17, 1, 9, 16, 16, 1, 3, 0), {.tileImages = 16});
+  add("one_by_one", plain(2, 10, 14, 96, 40, 1, 1, 0));
+  add("seven_by_seven", plain(1, 12, 15, 16, 16, 7, 7, 3));
+  add("one_pixel", plain(1, 1, 1, 8, 8, 3, 3, 1));
+  Problem p = plain(2, 21, 22, 24, 32, 3, 5, 1);
+  p.strideH = 2, p.strideW = 3, p.padLeft = 4, p.padRight = 1, p.padTop = 0, p.padBottom = 2;
+  add("strides_and_uneven_padding", p);
+  p = plain(1, 20, 19, 16, 32, 3, 2, 2);
+  p.dilationH = 3, p.dilationW = 2, p.strideW = 2, p.strideH = 2;
+  add("dilation_and_stride", p, {.residentWeights = false});
+  p = plain(1, 5, 6, 16, 16, 3, 3, 0);
+  p.padTop = 4, p.padBottom = 3, p.padLeft = 5, p.padRight = 2;  // patches without any pixel
+  add("padding_wider_than_the_filter", p);
+  p = plain(2, 5, 9, 32, 16, 3, 3, 1);
+  p.d = 5, p.t = 3, p.padFront = 2, p.padBack = 1, p.strideD = 2, p.dilationD = 2;
+  add("three_dimensions", p);
+  p = plain(2, 8, 9, 24, 24, 3, 3, 1);
+  p.inputPixelPitch = 40, p.outputPixelPitch = 32, p.hasBias = true, p.activation = Activation::Relu, p.outputType = DataType::F16;
+  add("pitches_bias_relu", p);
+  const Problem small = plain(1, 17, 9, 96, 32, 3, 3, 1);
+  add("bf16", typed(small, DataType::BF16, DataType::BF16, DataType::BF16));
+  add("tf32", typed(small, f32, f32, f32));
+  add("e4m3_e5m2", typed(small, e4m3, DataType::E5M2, f32));
+  add("s8_s8", typed(small, DataType::S8, DataType::S8, f32));
+  add("u8_s8", typed(small, DataType::U8, DataType::S8, f32));
+  p = small;
+  p.compute = Compute::F16, p.c = 8;  // sums stay within 11 bits
+  add("f16_sums", p);
+  return all;
+}
+
+class HaloSm100 : public testing::TestWithParam<std::tuple<size_t, bool>> {};
+
+TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
+  static emulator::Emulator machine;
+  static const auto module = machine.load(images::halo_sm100().ptxFor("sm_100a"), "halo_sm100");
+  HaloProblem what = haloProblems().at(std::get<0>(GetParam()));
+  what.choices.pair = std::get<1>(GetParam());
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const device::Properties properties = fewMultiprocessors();
+  ASSERT_EQ(haloRefusal(what.problem, properties), "");
+  HaloPlan plan;
+  ASSERT_EQ(planHalo(what.problem, properties, what.choices, plan), "");
+  EXPECT_EQ(plan.pair, *what.choices.pair);
+  expectTilesAddUp(plan);
+  const StreamCase one(what.problem, seed);
+  for (const auto policy :
+       {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
+    Options options;
+    options.policy = policy;
+    options.seed = seed;
+    options.hazards = emulator::HazardMode::Warn;
+    DeviceRun device(machine, *module, plan.kernelName);
+    const Observation seen = one.run(device, plan.planned(), options);
+    EXPECT_EQ(seen.difference, "") << plan.describe();
+    for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
+    expectCounted(plan.traffic, seen.counters);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, HaloSm100, testing::Combine(testing::Range<size_t>(0, haloProblems().size()), testing::Bool()),
+                         [](const auto& info) {
+                           return haloProblems().at(std::get<0>(info.param)).name + (std::get<1>(info.param) ? "_pair" : "_single");
+                         });
+
+TEST(HaloSm100Refusal, NamesTheFieldAndTheLimit) {
+  const struct {
+    std::function<void(Problem&)> change;
+    const char* words;
+  } cases[] = {
+      {[](Problem& p) { p.groups = 2; }, "groups = 1"},
+      {[](Problem& p) {
+         p.inputType = p.filterType = DataType::E4M3, p.inputScale = p.filterScale = {32, DataType::UE8M0, ScaleOrder::Plain};
+       },
+       "block scales"},
+      {[](Problem& p) { p.r = p.s = 9, p.padTop = p.padBottom = 4, p.padLeft = p.padRight = 4; }, "at most 64 taps"},
+      {[](Problem& p) { p.strideH = 9; }, "stride_h of at most 8"},
+      {[](Problem& p) { p.dilationW = 128, p.padLeft = p.padRight = 128; }, "along w make them 264"},
+      {[](Problem& p) { p.r = p.s = 5, p.strideH = p.strideW = 5; }, "phases"},
+      {[](Problem& p) { p.dilationW = p.dilationH = 100, p.padTop = p.padBottom = 100, p.padLeft = p.padRight = 100; },
+       "do not fit"},
+  };
+  for (const auto& one : cases) {
+    Problem problem = plain(1, 56, 56, 64, 64, 3, 3, 1);
+    one.change(problem);
+    EXPECT_NE(haloRefusal(problem, fewMultiprocessors()).find(one.words), std::string::npos)
+        << "expected \"" << one.words << "\" in: " << haloRefusal(problem, fewMultiprocessors());
+  }
+}
+
+TEST(HaloSm100Plan, RefusesChoicesItCannotMeet) {
+  const Problem problem = plain(1, 56, 56, 2048, 512, 3, 3, 1);
+  HaloPlan plan;
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.tileN = 24}, plan).find("multiple of 16"), std::string::npos);
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.tileImages = 3}, plan).find("tile_images"), std::string::npos);
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.clusters = 0}, plan).find("at least 1"), std::string::npos);
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.residentWeights = true}, plan).find("do not fit"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
