@@ -105,7 +105,7 @@ std::string ideaPicture(const Recording& example) {
       drawCell(svg, cellAt(s, lane), 12, cellOf(held, held.pixel ? fmt::format("{}", held.pixel->column) : ""));
     }
     svg.text(kLeft, y + kHeight + 17, 12,
-             fmt::format("times {}: one matrix instruction for each of {} output rows", tapsOf(column), column.uses.size()));
+             fmt::format("times {}, added to the sums of {} output rows", tapsOf(column), column.uses.size()));
     if (s + 1 == kFilter) continue;
     svg.text(16, y + kHeight + 36, 11, "tcgen05.shift", {.colour = kGrey});
     for (uint32_t lane = 1; lane < kWindowLanes; ++lane)
