@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulator/hazards/report.hpp"
-#include "common/emulator/hazards/stream_order.hpp"
+#include "common/emulator/hazard_report.hpp"
+#include "common/emulator/stream_order.hpp"
 
 namespace shiftconv::emulator {
 

@@ -38,10 +38,10 @@
 #include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/machine/async.hpp"
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/observer.hpp"
 
-namespace shiftconv::emulator::isa {
+namespace shiftconv::emulator::program {
 struct CompiledFunction;
 }
 namespace shiftconv::emulator::machine {
@@ -120,8 +120,8 @@ class HazardChecker final : public machine::Observer {
 
   // --- undefined data (checker_undefined.cpp) -------------------------------------------------------------------------
   void executing(const machine::Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
-                 const isa::CompiledFunction& function, uint32_t pc) override;
-  void executed(const machine::Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                 const program::CompiledFunction& function, uint32_t pc) override;
+  void executed(const machine::Warp& warp, LaneMask mask, const std::byte* frame, const program::CompiledFunction& function,
                 uint32_t pc) override;
   LaneMask undefinedLanes(const std::byte* reg) const override;
   LaneMask storesUndefined(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses,
@@ -311,10 +311,10 @@ class HazardChecker final : public machine::Observer {
   std::vector<Origin> origins_{1};
   std::map<std::pair<const ptx::Instruction*, uint32_t>, uint32_t> originNumbers_;  ///< by instruction and cause
   UndefinedSources current_;
-  std::unordered_map<const std::byte*, UndefinedRegister> undefinedRegisters_;  ///< by place in a frame
+  std::unordered_map<const std::byte*, UndefinedRegister> undefinedRegisters_;    ///< by place in a frame
   std::vector<std::map<uint32_t, std::pair<uint32_t, uint32_t>>> sharedOrigins_;  ///< by CTA and first byte: end, origin
   std::vector<std::vector<uint32_t>> tensorOrigins_;                              ///< by CTA and lane
-  std::vector<OperationId> outstanding_;      ///< issued, and perhaps not known to be over in every CTA whose memory they use
+  std::vector<OperationId> outstanding_;  ///< issued, and perhaps not known to be over in every CTA whose memory they use
   Operation* running_ = nullptr;
   Memo runningMemo_;
   ClockJoiner join_;

@@ -1,6 +1,6 @@
 // Undefined data on its way: from bytes that nothing has written and rows that a shift left stale, through registers and memories,
-// to where it matters. Reading and discarding it is harmless, and published kernels do; it is reported when it reaches global memory, a
-// predicate, an address, or an operand of an instruction that changes anything but registers.
+// to where it matters. Reading and discarding it is harmless, and published kernels do; it is reported when it reaches global
+// memory, a predicate, an address, or an operand of an instruction that changes anything but registers.
 //
 // Followed are registers as wholes, lane by lane (selp takes what it selects, shfl what it fetches; other exchanges between lanes
 // make the results of all lanes undefined), bytes of shared memory, and cells of Tensor Memory. Not followed: local memory and
@@ -11,10 +11,10 @@
 #include <bit>
 
 #include "common/emulator/hazards/checker.hpp"
-#include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/shuffle.hpp"
+#include "common/emulator/program/program.hpp"
 
 namespace shiftconv::emulator::hazards {
 
@@ -113,9 +113,11 @@ void HazardChecker::undefinedInShared(uint32_t rank, uint32_t offset, uint32_t b
   uint32_t origin = current_.origin;
   if (running_ != nullptr)
     origin = originOf(running_->issuer.instruction, 2, [&] {
-      const std::string source = globalAddress == 0 ? "undefined shared memory" : cluster_.global.memory().describe(globalAddress, 1);
-      return Origin{describeIssuer(running_->issuer, fmt::format("copy of {} and what follows", source)),
-                    globalAddress == 0 ? kNeverWritten : kNeverWritten + std::string(" of global memory since they were allocated")};
+      const std::string source =
+          globalAddress == 0 ? "undefined shared memory" : cluster_.global.memory().describe(globalAddress, 1);
+      return Origin{
+          describeIssuer(running_->issuer, fmt::format("copy of {} and what follows", source)),
+          globalAddress == 0 ? kNeverWritten : kNeverWritten + std::string(" of global memory since they were allocated")};
     });
   sharedOrigins_[rank].insert_or_assign(offset, std::pair{offset + bytes, origin});
 }
@@ -150,9 +152,8 @@ void HazardChecker::undefinedResult(uint32_t rank, uint32_t lane, const Undefine
   });
   tensorOrigins_[rank][lane] = origin;
   if (!operand.stale || !operand.maskable || !reporter_.wants(HazardSeverity::Formal)) return;
-  const HazardAccess user =
-      describeIssuer(running_->issuer,
-                     fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}) in an enabled lane", lane, rank));
+  const HazardAccess user = describeIssuer(
+      running_->issuer, fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}) in an enabled lane", lane, rank));
   if (!reporter_.seen(HazardKind::UndefinedData, 0, user.ptxLine))
     report(HazardKind::UndefinedData, HazardSeverity::Formal, {}, user, missing);
 }
@@ -180,7 +181,7 @@ LaneMask HazardChecker::storesUndefined(const Warp&, LaneMask lanes, const machi
 }
 
 void HazardChecker::executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
-                              const isa::CompiledFunction& function, uint32_t pc) {
+                              const program::CompiledFunction& function, uint32_t pc) {
   current_ = {};
   const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1], end = function.registerUseEnd[pc];
   const ptx::Instruction& instruction = *function.code[pc].source;
@@ -204,7 +205,8 @@ void HazardChecker::executing(const Warp& warp, LaneMask group, LaneMask mask, c
   if (address != 0) reportUndefined(warp, address, "the address is undefined");
   if (guard != 0 && !hasDestination) reportUndefined(warp, guard, "the predicate is undefined");
   const bool stores = instruction.opcode == "atom" || !hasDestination;
-  if (current_.sources != 0 && stores && !keepsData(instruction)) reportUndefined(warp, current_.sources, "an operand is undefined");
+  if (current_.sources != 0 && stores && !keepsData(instruction))
+    reportUndefined(warp, current_.sources, "an operand is undefined");
   if (guard == 0 && !(instruction.opcode == "tcgen05" && hasModifier(instruction, "ld"))) return;
   // Lanes that may or may not have been written; and a load into registers defines them when it completes.
   current_.guard = guard;
@@ -212,7 +214,8 @@ void HazardChecker::executing(const Warp& warp, LaneMask group, LaneMask mask, c
     if (function.registerRoles[i] == RegisterRole::Destination) setUndefined(frame + function.registerUses[i], mask | guard, guard);
 }
 
-void HazardChecker::executed(const Warp&, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc) {
+void HazardChecker::executed(const Warp&, LaneMask mask, const std::byte* frame, const program::CompiledFunction& function,
+                             uint32_t pc) {
   const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1], end = function.registerUseEnd[pc];
   const ptx::Instruction& instruction = *function.code[pc].source;
   LaneMask undefined = current_.sources | current_.memory | current_.guard;

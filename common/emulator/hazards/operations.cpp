@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/tensor/ordering.hpp"
 
 namespace shiftconv::emulator::hazards {

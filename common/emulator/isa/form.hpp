@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/ptx/module.hpp"
 
 namespace shiftconv::emulator::isa {

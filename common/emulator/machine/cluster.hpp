@@ -14,22 +14,16 @@
 #include <vector>
 
 #include "common/emulator/counters.hpp"
-#include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/cta_unit.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/global_port.hpp"
-#include "common/emulator/machine/instruction.hpp"
 #include "common/emulator/machine/mbarrier.hpp"
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/machine/observer.hpp"
 #include "common/emulator/options.hpp"
+#include "common/emulator/program/program.hpp"
 #include "common/launch.hpp"
-
-namespace shiftconv::emulator::tensor {
-class TensorUnit;  // Tensor Memory, its allocator and the ordering state of one CTA (tensor/tensor_unit.hpp)
-}
-namespace shiftconv::emulator::tma {
-class BulkGroups;  // bulk async-groups of the threads of one CTA (tma/bulk_groups.hpp)
-}
 
 namespace shiftconv::emulator::machine {
 
@@ -64,8 +58,7 @@ class Cta {
   const Dim3 ctaid;     ///< in the grid
   SharedMemory shared;
   MbarrierTable mbarriers;
-  std::unique_ptr<tensor::TensorUnit> tensor;
-  std::unique_ptr<tma::BulkGroups> bulkGroups;
+  std::array<std::unique_ptr<CtaUnit>, kUnitPlaces> units;  ///< see unitOf
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
   uint32_t liveThreads = 0;      ///< threads that have not exited
@@ -80,7 +73,7 @@ struct ClusterBarrier {
 
 class Cluster {
  public:
-  Cluster(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, Dim3 clusterId,
+  Cluster(const program::Program& program, const program::CompiledFunction& kernel, const LaunchConfig& config, Dim3 clusterId,
           GlobalMemory& global, uint64_t parameterAddress, const Options& options, uint64_t seed);
   ~Cluster();
 
@@ -95,8 +88,8 @@ class Cluster {
   Cta& ctaOfShared(uint32_t windowAddress);
   static uint32_t sharedOffset(uint32_t windowAddress) { return windowAddress & kSharedOffsetMask; }
 
-  const isa::Program& program;
-  const isa::CompiledFunction& kernel;
+  const program::Program& program;
+  const program::CompiledFunction& kernel;
   const LaunchConfig config;
   const Dim3 clusterId;
   GlobalPort global;

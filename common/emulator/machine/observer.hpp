@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 
-namespace shiftconv::emulator::isa {
+namespace shiftconv::emulator::program {
 struct CompiledFunction;
 }
 namespace shiftconv::emulator::ptx {
@@ -124,9 +124,9 @@ class Observer {
   /// Asks for executing() and executed() around every instruction, of all warps.
   bool following = false;
   /// The instruction at `pc` is next for `group`; of these the lanes of `mask` pass its guard.
-  virtual void executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
-                         uint32_t pc) = 0;
-  virtual void executed(const Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+  virtual void executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
+                         const program::CompiledFunction& function, uint32_t pc) = 0;
+  virtual void executed(const Warp& warp, LaneMask mask, const std::byte* frame, const program::CompiledFunction& function,
                         uint32_t pc) = 0;
   /// Lanes in which the register at this place of a frame holds undefined data.
   virtual LaneMask undefinedLanes(const std::byte* reg) const = 0;

@@ -116,7 +116,7 @@ void Warp::State::exit(LaneMask lanes) {
   lanesExited(warp, lanes);
 }
 
-Activation& Warp::State::call(LaneMask lanes, const isa::CompiledFunction& function) {
+Activation& Warp::State::call(LaneMask lanes, const program::CompiledFunction& function) {
   Activation* activation = activations.make(function, current.activation, lanes);
   activation->returnPc = current.pc + 1;
   place(activation, 0, lanes);
@@ -351,7 +351,7 @@ void Warp::State::execute(uint64_t quantum) {
   current = Group{};
 }
 
-void Warp::State::awaitRegisters(LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc) {
+void Warp::State::awaitRegisters(LaneMask lanes, const std::byte* frame, const program::CompiledFunction& function, uint32_t pc) {
   Cluster& cluster = warp.cta.cluster;
   const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1];
   for (uint32_t i = first; i < function.registerUseEnd[pc]; ++i) {
