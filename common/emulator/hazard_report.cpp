@@ -60,6 +60,8 @@ const char* toString(HazardKind kind) {
       return "missing tensor-map fence";
     case HazardKind::Outlives:
       return "use of an exited CTA";
+    case HazardKind::WarpgroupFence:
+      return "missing wgmma fence";
     case HazardKind::UndefinedData:
       return "undefined data";
     case HazardKind::Count:

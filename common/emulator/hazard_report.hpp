@@ -51,6 +51,7 @@ enum class HazardKind : uint8_t {
   RegisterCount,    ///< warps of one warpgroup ask for different numbers of registers
   TensorMapFence,   ///< a tensor map was changed on the device and used without the fences of the tensormap proxy
   Outlives,         ///< an operation or a peer\'s access may come after the CTA whose memory it uses has exited
+  WarpgroupFence,   ///< a register was touched and then used by wgmma.mma_async, or the other way round, without wgmma.fence
   UndefinedData,    ///< never-written bytes, or rows left stale by a shift, reach a result
   Count,
 };

@@ -61,6 +61,8 @@ enum class Unproven : uint8_t {
   U30,
   U31,
   U32,
+  U33,
+  U34,
   Count,
 };
 

@@ -92,6 +92,7 @@ class HazardChecker final : public machine::Observer {
                        Role role) override;
   void operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) override;
   void waitedTogether(const machine::Warp& warp, const std::vector<OperationId>& operations) override;
+  void warpgroupWaited(const machine::Warp& warp, const std::vector<OperationId>& operations) override;
   void addToGroup(Group kind, const machine::Warp& warp, unsigned lane, OperationId id) override;
   void commitGroup(Group kind, const machine::Warp& warp, unsigned lane) override;
   void waitedForGroups(Group kind, const machine::Warp& warp, unsigned lane, uint64_t newest) override;
@@ -114,7 +115,8 @@ class HazardChecker final : public machine::Observer {
   void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) override;
 
   // --- registers (checker_registers.cpp) ------------------------------------------------------------------------------
-  void usedUnwaited(const machine::Warp& warp, LaneMask lanes, OperationId load) override;
+  void usedUnwaited(const machine::Warp& warp, LaneMask lanes, OperationId operation) override;
+  void warpgroupFenceMissing(const machine::Warp& warp, const ptx::Instruction* toucher) override;
   void unequalRegisterRequests(const machine::Warp& warp, const machine::Warp& other,
                                const ptx::Instruction* otherRequest) override;
 
@@ -131,6 +133,8 @@ class HazardChecker final : public machine::Observer {
   void undefinedInTensor(uint32_t rank, uint32_t lane, uint32_t sharedOffset) override;
   void undefinedInGlobal(uint32_t rank, uint32_t sharedOffset, uint64_t address, uint64_t bytes) override;
   void undefinedResult(uint32_t rank, uint32_t lane, const UndefinedOperand& operand) override;
+  void productResult(uint32_t rank, const std::byte* reg, LaneMask undefined, bool accumulates,
+                     const UndefinedSource& source) override;
 
   void report(HazardKind kind, HazardSeverity severity, HazardAccess first, HazardAccess second, std::string missing,
               std::string question = {});
@@ -281,6 +285,7 @@ class HazardChecker final : public machine::Observer {
     bool shown = false;  ///< by something younger, as the machine keeps their order
   };
   std::vector<std::vector<Fragment>> fragments_;
+  ClockPointer knownToWarpgroup(const machine::Warp& warp) const;
   void fragmentsDone(const machine::Warp& warp, const std::vector<OperationId>& operations);
 
   // Undefined data.
@@ -304,6 +309,7 @@ class HazardChecker final : public machine::Observer {
   void noteUndefinedReads(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes);
   void readUndefined(LaneMask lanes, uint32_t origin);
   void setUndefined(const std::byte* reg, LaneMask lanes, LaneMask undefined);
+  void reportUndefinedChoices(const machine::Warp& warp, const std::byte* frame, const program::DecodedInstruction& instruction);
   LaneMask selected(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
   LaneMask shuffled(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
   void reportUndefined(const machine::Warp& warp, LaneMask lanes, const char* what);

@@ -15,14 +15,15 @@
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/shuffle.hpp"
 #include "common/emulator/program/program.hpp"
+#include "common/emulator/wgmma/warpgroup_unit.hpp"
 
 namespace shiftconv::emulator::hazards {
 
-using isa::RegisterRole;
 using machine::forEachLane;
 using machine::kAllLanes;
 using machine::kWarpLanes;
 using machine::Warp;
+using program::RegisterRole;
 
 namespace {
 
@@ -169,6 +170,33 @@ void HazardChecker::loadedUndefined(uint32_t rank, const std::byte* reg, LaneMas
   following = true;
 }
 
+void HazardChecker::productResult(uint32_t rank, const std::byte* reg, LaneMask undefined, bool accumulates,
+                                  const UndefinedSource& source) {
+  const auto found = undefinedRegisters_.find(reg);
+  if (undefined == 0) {
+    if (found != undefinedRegisters_.end() && !accumulates) undefinedRegisters_.erase(found);
+    return;
+  }
+  uint32_t origin = 0;
+  if (source.reg != nullptr) {
+    const auto made = undefinedRegisters_.find(source.reg);
+    if (made != undefinedRegisters_.end()) origin = made->second.origin;
+  } else {
+    origin = originOfShared(rank, source.sharedOffset);
+    if (origin == 0 && running_ != nullptr)
+      origin = originOf(running_->issuer.instruction, 5, [&] {
+        Place place;
+        place.rank = rank;
+        place.first = source.sharedOffset;
+        place.count = 1;
+        return Origin{describeIssuer(running_->issuer, fmt::format("product with {}", describe(place))), kNeverWritten};
+      });
+  }
+  UndefinedRegister& result = undefinedRegisters_[reg];
+  result = {accumulates ? result.lanes | undefined : undefined, origin};
+  following = true;
+}
+
 // --- through registers ------------------------------------------------------------------------------------------------
 
 LaneMask HazardChecker::undefinedLanes(const std::byte* reg) const {
@@ -185,6 +213,7 @@ void HazardChecker::executing(const Warp& warp, LaneMask group, LaneMask mask, c
   current_ = {};
   const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1], end = function.registerUseEnd[pc];
   const ptx::Instruction& instruction = *function.code[pc].source;
+  if (function.code[pc].ordersRegisters) return reportUndefinedChoices(warp, frame, function.code[pc]);
   LaneMask guard = 0, address = 0;
   bool hasDestination = false;
   for (uint32_t i = first; i < end; ++i) {
@@ -220,11 +249,21 @@ void HazardChecker::executed(const Warp&, LaneMask mask, const std::byte* frame,
   const ptx::Instruction& instruction = *function.code[pc].source;
   LaneMask undefined = current_.sources | current_.memory | current_.guard;
   if (current_.memory != 0 && mixesLanes(instruction)) undefined = kAllLanes;
-  if (!(instruction.opcode == "tcgen05" && hasModifier(instruction, "ld")))
+  if (!function.code[pc].ordersRegisters && !(instruction.opcode == "tcgen05" && hasModifier(instruction, "ld")))
     for (uint32_t i = first; i < end; ++i)
       if (function.registerRoles[i] == RegisterRole::Destination) setUndefined(frame + function.registerUses[i], mask, undefined);
   current_ = {};
   following = !undefinedRegisters_.empty();
+}
+
+/// A wgmma.mma_async fills its registers when it completes; what chooses its operands and accumulators counts at once.
+void HazardChecker::reportUndefinedChoices(const Warp& warp, const std::byte* frame,
+                                           const program::DecodedInstruction& instruction) {
+  const auto& product = instruction.as<wgmma::Product>();
+  LaneMask undefined = 0;
+  for (const program::Slot slot : {product.descriptorA, product.descriptorB, product.accumulate})
+    if (slot != program::kNoSlot) undefined |= undefinedLanes(frame + slot);
+  if (undefined != 0) reportUndefined(warp, undefined, "a descriptor or scale-d is undefined");
 }
 
 /// Of `lanes`, those in `undefined` become undefined and the others defined.

@@ -96,6 +96,13 @@ bool OperationTable::proves(const Completion& completion, const View& view, bool
         if (thread == view.thread ? completion.clock > view.clock : entry(known, thread) < completion.clock) return false;
       return true;
     }
+    case Completion::Kind::AnyLane: {
+      const uint32_t first = completion.index * machine::kWarpLanes;
+      for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
+        if (thread == view.thread ? completion.clock <= view.clock : entry(view.base->generic, thread) >= completion.clock)
+          return true;
+      return false;
+    }
   }
   return false;
 }

@@ -106,6 +106,28 @@ class FunctionDecoder {
 
 }  // namespace
 
+std::shared_ptr<Program> compileUsable(ptx::Module module, uint64_t globalBase, const FormTable& forms, ModuleRefusals& refusals) {
+  auto program = std::make_shared<Program>();
+  program->module = std::move(module);
+  program->target = &program::targetOf(program->module);
+  program->globalBase = globalBase;
+  program->functions.resize(program->module.functions.size());
+  layOut(*program);
+  FormCache cache(forms, *program->target);
+  std::vector<Refusals> own(program->functions.size());
+  for (size_t i = 0; i < program->functions.size(); ++i) {
+    program->functions[i].source = &program->module.functions[i];
+    FunctionDecoder(*program, i, cache).decode(own[i]);
+  }
+  refusals = refuseKernels(*program, own);
+  const auto isUsable = [&](const ptx::Function& function) {
+    return function.isKernel && !function.isDeclaration && !refusals.kernels.contains(function.name);
+  };
+  const auto& functions = program->module.functions;
+  if (refusals.all && std::none_of(functions.begin(), functions.end(), isUsable)) throw *refusals.all;
+  return program;
+}
+
 std::shared_ptr<Program> compile(ptx::Module module, uint64_t globalBase, const FormTable& forms) {
   ModuleRefusals refusals;
   auto program = compileUsable(std::move(module), globalBase, forms, refusals);

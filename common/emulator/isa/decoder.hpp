@@ -19,6 +19,7 @@ using program::Slot;
 using program::CompiledFunction;
 using program::kFunctionAddressBase;
 using program::Program;
+using program::RegisterRole;
 using program::SpecialRegister;
 using program::SpecialSlot;
 

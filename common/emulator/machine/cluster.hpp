@@ -33,6 +33,13 @@ using shiftconv::LaunchConfig;
 class Cluster;
 class Warp;
 
+/// Follows which registers the instructions of a warp touch.
+class RegisterWatch {
+ public:
+  virtual ~RegisterWatch() = default;
+  virtual void touched(const std::byte* frame, const program::CompiledFunction& function, uint32_t pc) = 0;
+};
+
 /// One of the sixteen barriers of a CTA; see machine/barrier.hpp.
 struct NamedBarrier {
   uint32_t arrived = 0;         ///< threads, in the present round
@@ -183,9 +190,17 @@ class Warp {
   /// Program counter of the instruction being executed, for messages.
   const ptx::Instruction* currentInstruction() const;
 
-  /// Registers that an operation will define, by place in a frame, until the warp has waited for it. An instruction that touches
-  /// one of them waits for the operation (question U30).
-  std::unordered_map<const std::byte*, OperationId> loadingRegisters;
+  /// A register that an unfinished operation uses.
+  struct BusyRegister {
+    OperationId operation = 0;
+    Unproven question = Unproven::U30;  ///< what an instruction that touches it means
+    bool readable = false;              ///< the operation only reads it: instructions may, too
+  };
+  /// By place in a frame, until the warp has waited for the operation. An instruction that touches one of them waits for the
+  /// operation, unless the question is answered otherwise.
+  std::unordered_map<const std::byte*, BusyRegister> busyRegisters;
+  /// Told of every instruction before it is executed; nullptr: nobody wants to know.
+  RegisterWatch* registerWatch = nullptr;
 
   struct State;
   std::unique_ptr<State> state;  ///< control-flow state, owned by machine/warp.cpp

@@ -15,7 +15,7 @@ class CtaUnit {
 };
 
 /// Where a CTA keeps the unit of each engine.
-enum class UnitPlace : uint8_t { BulkGroups, TensorMemory, Count };
+enum class UnitPlace : uint8_t { BulkGroups, TensorMemory, Warpgroups, Count };
 inline constexpr size_t kUnitPlaces = static_cast<size_t>(UnitPlace::Count);
 
 /// The CTA's own Unit, made from the CTA when it is first asked for. `Unit::kPlace` is its place.

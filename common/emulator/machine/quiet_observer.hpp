@@ -22,6 +22,7 @@ class QuietObserver : public Observer {
   void operationTensor(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, bool, OperandRole) override {}
   void operationShift(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) override {}
   void waitedTogether(const Warp&, const std::vector<OperationId>&) override {}
+  void warpgroupWaited(const Warp&, const std::vector<OperationId>&) override {}
   void addToGroup(Group, const Warp&, unsigned, OperationId) override {}
   void commitGroup(Group, const Warp&, unsigned) override {}
   void waitedForGroups(Group, const Warp&, unsigned, uint64_t) override {}
@@ -40,9 +41,10 @@ class QuietObserver : public Observer {
   void mbarrierLapped(const Warp&, unsigned, const Cta&, uint32_t, uint64_t, uint64_t) override {}
   void ctaExits(uint32_t) override {}
   void usedUnwaited(const Warp&, LaneMask, OperationId) override {}
+  void warpgroupFenceMissing(const Warp&, const ptx::Instruction*) override {}
   void unequalRegisterRequests(const Warp&, const Warp&, const ptx::Instruction*) override {}
-  void executing(const Warp&, LaneMask, LaneMask, const std::byte*, const isa::CompiledFunction&, uint32_t) override {}
-  void executed(const Warp&, LaneMask, const std::byte*, const isa::CompiledFunction&, uint32_t) override {}
+  void executing(const Warp&, LaneMask, LaneMask, const std::byte*, const program::CompiledFunction&, uint32_t) override {}
+  void executed(const Warp&, LaneMask, const std::byte*, const program::CompiledFunction&, uint32_t) override {}
   LaneMask undefinedLanes(const std::byte*) const override { return {}; }
   LaneMask storesUndefined(const Warp&, LaneMask, const LaneAddresses&, uint32_t) override { return {}; }
   void loadedUndefined(uint32_t, const std::byte*, LaneMask, uint32_t) override {}
@@ -50,6 +52,7 @@ class QuietObserver : public Observer {
   void undefinedInTensor(uint32_t, uint32_t, uint32_t) override {}
   void undefinedInGlobal(uint32_t, uint32_t, uint64_t, uint64_t) override {}
   void undefinedResult(uint32_t, uint32_t, const UndefinedOperand&) override {}
+  void productResult(uint32_t, const std::byte*, LaneMask, bool, const UndefinedSource&) override {}
 };
 
 }  // namespace shiftconv::emulator::machine

@@ -41,7 +41,8 @@ struct DecodedInstruction {
   Handler handler = nullptr;
   Slot guard = kNoSlot;
   bool guardNegated = false;
-  bool endsGroup = false;  ///< may change control flow or block: the warp loop re-reads its state
+  bool endsGroup = false;        ///< may change control flow or block: the warp loop re-reads its state
+  bool ordersRegisters = false;  ///< keeps the order of its registers with unfinished operations by itself
   std::array<Slot, 6> operand{kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot, kNoSlot};
   uint64_t immediate = 0;  ///< free for the handler (address offset, branch target, flags)
   std::shared_ptr<const InstructionDetail> detail;

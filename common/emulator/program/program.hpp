@@ -108,7 +108,7 @@ inline constexpr uint32_t kReservedSharedBytes = 1024;
 /// Fixed layout of the variables of a module.
 struct Program {
   ptx::Module module;
-  const Target* target = nullptr;  ///< what the module was made for, and is executed as
+  const Target* target = nullptr;           ///< what the module was made for, and is executed as
   std::vector<CompiledFunction> functions;  ///< same indices as module.functions
   /// Static shared variables, from offset 0; they and the dynamic ones live behind kReservedSharedBytes.
   /// Function-scope ones are called "function::name"; those of kernels overlay each other behind all the others.

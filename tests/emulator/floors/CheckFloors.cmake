@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # From the ground up. Files of the folder itself are named; what else lies there is on the floor "top".
-set(floors base ptx program machine tma tensor isa forms/scalar forms/threads forms/bulk forms/tensor hazards top facade)
+set(floors base ptx program machine tma tensor wgmma isa forms/scalar forms/threads forms/bulk forms/tensor forms/wgmma hazards top facade)
 set(base error options counters hazard_report stream_order float_environment)
 
 # floor_of(FILE RESULT): number of the floor of a path below the emulator's folder.

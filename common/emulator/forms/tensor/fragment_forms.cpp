@@ -208,7 +208,7 @@ void runLoad(Execution& execution, const DecodedInstruction& instruction) {
     cta.cluster.counters.addBytes(Engine::TensorLoadStore, Traffic::TmemRead, detail.cells.size() * sizeof(uint32_t));
   };
   const machine::OperationId id = issueFragment(execution, detail, address, false, complete);
-  for (Slot slot : detail.registers) execution.warp.loadingRegisters[execution.frame + slot] = id;
+  for (Slot slot : detail.registers) execution.warp.busyRegisters[execution.frame + slot] = {.operation = id};
 }
 
 void runStore(Execution& execution, const DecodedInstruction& instruction) {
@@ -244,7 +244,7 @@ void runWait(Execution& execution, const DecodedInstruction&) {
     return fragment.writes == ofStores;
   });
   for (machine::OperationId id : own) cluster.queue.force(id);
-  if (!ofStores) warp.loadingRegisters.clear();
+  if (!ofStores) warp.busyRegisters.clear();
   if (cluster.observer) cluster.observer->waitedTogether(warp, own);
 }
 
