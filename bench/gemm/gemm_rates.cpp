@@ -29,6 +29,7 @@ struct Row {
   NumberType scale;
   Engine engine;
   Grouping grouping;
+  int32_t tileRows = 128;
 };
 
 constexpr Row kRows[] = {
@@ -37,6 +38,8 @@ constexpr Row kRows[] = {
     {"f16, shared B", F16, F16, F32, 0, UE8M0, Engine::SharedA, Grouping::Sharing},
     {"f16, pair", F16, F16, F32, 0, UE8M0, Engine::SharedA, Grouping::Pair},
     {"f16, pair, A in Tensor Memory", F16, F16, F32, 0, UE8M0, Engine::TensorA, Grouping::Pair},
+    {"f16, tiles of 64 rows", F16, F16, F32, 0, UE8M0, Engine::SharedA, Grouping::Single, 64},
+    {"f16, pair, 64 rows in each CTA", F16, F16, F32, 0, UE8M0, Engine::SharedA, Grouping::Pair, 64},
     {"f16 accumulator", F16, F16, F16, 0, UE8M0, Engine::SharedA, Grouping::Pair},
     {"bf16, pair", BF16, BF16, F32, 0, UE8M0, Engine::SharedA, Grouping::Pair},
     {"tf32, pair", TF32, TF32, F32, 0, UE8M0, Engine::SharedA, Grouping::Pair},
@@ -99,7 +102,8 @@ void measure(const Row& row, int64_t m, int64_t n, int64_t k, int32_t tileN, con
   require(device.setOption("numerics", numerics));
   const GemmProblem problem = problemOf(row, m, n, k);
   GemmChoices choices;
-  choices.engine = row.engine, choices.grouping = row.grouping, choices.tileN = tileN, choices.splits = 1;
+  choices.engine = row.engine, choices.grouping = row.grouping, choices.splits = 1;
+  choices.tileRows = row.tileRows, choices.tileN = tileN;
   GemmPlan plan;
   if (const std::string why = planGemm(problem, device.properties(), choices, plan); !why.empty()) throw std::runtime_error(why);
 

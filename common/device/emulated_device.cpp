@@ -240,8 +240,12 @@ Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, 
   emulator::Options options = this->options();
   options.warpRoles = loaded->warpRoles;
   options.place = enqueue(stream);
+  const emulator::machine::ObserverFactory observe = [&] {
+    const std::lock_guard guard(mutex_);
+    return observe_;
+  }();
   return guarded([&] {
-    emulator::LaunchReport report = emulator_.launch(*loaded->module, loaded->name, config, arguments, options);
+    emulator::LaunchReport report = emulator_.launch(*loaded->module, loaded->name, config, arguments, options, observe);
     const std::lock_guard guard(mutex_);
     KernelCounters& sum = counters_[loaded->name];
     sum.kernel = loaded->name;
@@ -274,6 +278,11 @@ emulator::Options EmulatedDevice::options() const {
 void EmulatedDevice::runOnly(std::vector<uint64_t> clusters) {
   const std::lock_guard lock(mutex_);
   options_.clusters = std::move(clusters);
+}
+
+void EmulatedDevice::observe(emulator::machine::ObserverFactory observe) {
+  const std::lock_guard guard(mutex_);
+  observe_ = std::move(observe);
 }
 
 std::vector<KernelCounters> EmulatedDevice::counters() const {

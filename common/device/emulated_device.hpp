@@ -58,6 +58,8 @@ class EmulatedDevice final : public Device {
   emulator::Options options() const;
   /// Later launches run only these clusters of their grids (emulator::Options::clusters); none: all.
   void runOnly(std::vector<uint64_t> clusters);
+  /// Whoever watches the clusters of later launches, for which hazards must be off; empty: nobody.
+  void observe(emulator::machine::ObserverFactory observe);
 
   /// By kernel, in the order of their names.
   std::vector<KernelCounters> counters() const;
@@ -80,6 +82,7 @@ class EmulatedDevice final : public Device {
   emulator::Emulator emulator_;
   mutable std::mutex mutex_;  ///< guards everything below
   emulator::Options options_;
+  emulator::machine::ObserverFactory observe_;
   std::vector<std::unique_ptr<ModuleHolder>> modules_;
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;
   std::map<Stream, std::shared_ptr<std::mutex>> streams_;

@@ -140,8 +140,11 @@ std::shared_ptr<const LoadedModule> Emulator::load(std::string_view ptx, std::st
 }
 
 LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kernelName, const machine::LaunchConfig& config,
-                              std::span<const void* const> arguments, const Options& options) {
+                              std::span<const void* const> arguments, const Options& options,
+                              const machine::ObserverFactory& observe) {
   const DefaultFloatEnvironment environment;
+  if (observe && options.hazards != HazardMode::Off)
+    throw EmulatorError(ErrorKind::Launch, "a launch that has an observer of its own cannot be watched by the hazard checker, too");
   const auto start = std::chrono::steady_clock::now();
   const isa::Program& program = module.program();
   const isa::CompiledFunction* kernel = program.kernel(kernelName);
@@ -162,8 +165,8 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
                          .warpRoles = options.warpRoles,
                          .place = options.place});
   try {
-    report.counters =
-        machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options, watched.observers());
+    report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options,
+                                       observe ? observe : watched.observers());
   } catch (const EmulatorError& error) {
     throw withHazards(error, reporter.take());
   }

@@ -60,9 +60,10 @@ class Emulator {
   /// Parses, decodes and lays out the module. Kernels that may reach an instruction that the machine lacks are refused when they
   /// are launched. Throws EmulatorError, also when that leaves no kernel.
   std::shared_ptr<const LoadedModule> load(std::string_view ptx, std::string name);
-  /// Runs a kernel to completion. `arguments[i]` points at the value of parameter i. Throws EmulatorError.
+  /// Runs a kernel to completion. `arguments[i]` points at the value of parameter i. `observe` makes whoever watches each cluster;
+  /// the hazard checker must be off then. Throws EmulatorError.
   LaunchReport launch(const LoadedModule& module, std::string_view kernel, const machine::LaunchConfig& config,
-                      std::span<const void* const> arguments, const Options& options);
+                      std::span<const void* const> arguments, const Options& options, const machine::ObserverFactory& observe = {});
 
  private:
   struct Impl;

@@ -16,6 +16,8 @@ const isa::FormTable& instructionSet() {
       {"Fences, grid dependencies, register allocation", isa::fenceForms},
       {"Bulk and tensor copies", isa::bulkCopyForms},
       {"Tensor core, fifth generation", isa::tensorForms},
+      {"Tensor core, fourth generation", isa::wgmmaForms},
+      {"Products of register fragments", isa::tileProductForms},
       {"Matrices in shared memory", isa::matrixForms},
       {"Cluster launch control", isa::launchControlForms},
   });

@@ -112,6 +112,14 @@ const std::vector<UnprovenQuestion>& unprovenQuestions() {
        "U32",
        "tcgen05.fence around a synchronisation of threads",
        {"the synchronisation orders their tcgen05 operations without it", "without it nothing is ordered"}},
+      {Unproven::U33,
+       "U33",
+       "a register of wgmma.mma_async used before wgmma.wait_group",
+       {"the use waits for the product, as ptxas serialises such programs", "the register is undefined"}},
+      {Unproven::U34,
+       "U34",
+       "sums of mma.sync with 16-bit operands and K = 16",
+       {"one sum of all products and the accumulator, as wgmma", "two sums of eight products"}},
   };
   return questions;
 }

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulator/hazards/report.hpp"
-#include "common/emulator/hazards/stream_order.hpp"
+#include "common/emulator/hazard_report.hpp"
+#include "common/emulator/stream_order.hpp"
 
 namespace shiftconv::emulator {
 
@@ -61,6 +61,8 @@ enum class Unproven : uint8_t {
   U30,
   U31,
   U32,
+  U33,
+  U34,
   Count,
 };
 

@@ -49,6 +49,13 @@ __device__ __forceinline__ void tensorCopy32x128ToAllWindows(uint32_t destinatio
                : "memory");
 }
 
+/// Copies 64 rows of 16 bytes to 4 columns: the first 32 into windows 0 and 1, the others into windows 2 and 3.
+template <int kCtas>
+__device__ __forceinline__ void tensorCopy64x128ToWindowPairs(uint32_t destination, uint64_t sourceDescriptor) {
+  asm volatile("tcgen05.cp.cta_group::%2.64x128b.warpx2::01_23 [%0], %1;" ::"r"(destination), "l"(sourceDescriptor), "n"(kCtas)
+               : "memory");
+}
+
 /// Every 32-lane window of 8 columns moves down by one lane (lane i takes lane i+1); the last lane of a window is stale.
 template <int kCtas = 1>
 __device__ __forceinline__ void tensorShiftDown(uint32_t address) {
@@ -106,8 +113,8 @@ struct ShiftName<OperandShift::DownAfterRead> {
 };
 }  // namespace detail
 
-/// D[M x N] = A * B^T (+ D when `accumulate`), dense kinds, operand A in shared memory. M is 128 for each CTA; in a pair each CTA
-/// has its rows of A and D, and half of the rows of B. I8 is not on sm_103a.
+/// D[M x N] = A * B^T (+ D when `accumulate`), dense kinds, operand A in shared memory. M is 64 or 128 for each CTA, as
+/// `instruction` says; in a pair each CTA has its rows of A and D, and half of the rows of B. I8 is not on sm_103a.
 template <layout::MmaKind kKind, int kCtas = 1>
 __device__ __forceinline__ void mma(uint32_t accumulator, uint64_t descriptorA, uint64_t descriptorB, uint32_t instruction,
                                     bool accumulate) {

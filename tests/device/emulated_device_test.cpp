@@ -2,9 +2,11 @@
 #include "common/device/emulated_device.hpp"
 
 #include <array>
+#include <atomic>
 #include <nlohmann/json.hpp>
 
 #include "common/device/counters_json.hpp"
+#include "common/emulator/machine/quiet_observer.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 #include "tests/device/seam_fixture.hpp"
 
@@ -39,6 +41,34 @@ TEST_F(EmulatedDeviceTest, ReportsHostCopiesOutsideAllocations) {
   EXPECT_EQ(device_->copyToDevice(address, bytes.data(), bytes.size(), 0).code(), StatusCode::DeviceError);
   EXPECT_EQ(device_->copyToHost(bytes.data(), address + 1, 256, 0).code(), StatusCode::DeviceError);
   EXPECT_EQ(device_->fill(address, 0, 257, 0).code(), StatusCode::DeviceError);
+}
+
+class ExitCounter final : public emulator::machine::QuietObserver {
+ public:
+  explicit ExitCounter(std::atomic<uint32_t>& exits) : exits_(exits) {}
+  void ctaExits(uint32_t) override { ++exits_; }
+
+ private:
+  std::atomic<uint32_t>& exits_;
+};
+
+TEST_F(EmulatedDeviceTest, LetsAnObserverWatchEveryClusterOfLaterLaunches) {
+  std::atomic<uint32_t> exits = 0, clusters = 0;
+  ASSERT_SUCCESS(launchAffine(128, 128));
+  emulated().observe([&](emulator::machine::Cluster&, uint64_t) {
+    ++clusters;
+    return std::make_unique<ExitCounter>(exits);
+  });
+  ASSERT_SUCCESS(launchAffine(192, 192));
+  EXPECT_EQ(clusters, 3u);
+  EXPECT_EQ(exits, 3u);
+  ASSERT_SUCCESS(emulated().setOption("hazards", "warn"));
+  const Status both = launchAffine(64, 64);
+  EXPECT_EQ(both.code(), StatusCode::DeviceError);
+  EXPECT_NE(both.message().find("observer"), std::string::npos) << both.message();
+  emulated().observe({});
+  ASSERT_SUCCESS(launchAffine(64, 64));
+  EXPECT_EQ(exits, 3u);
 }
 
 TEST_F(EmulatedDeviceTest, CountsLaunchesByKernel) {

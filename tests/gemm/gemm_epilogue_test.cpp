@@ -51,7 +51,8 @@ BlockFormat block(const char* name) { return *numerics::blockFormatNamed(name); 
 
 GemmChoices choose(Engine engine, Grouping grouping, int32_t tileN, int32_t splits = 1) {
   GemmChoices choices;
-  choices.engine = engine, choices.grouping = grouping, choices.tileN = tileN, choices.splits = splits;
+  choices.engine = engine, choices.grouping = grouping, choices.splits = splits;
+  choices.tileRows = 128, choices.tileN = tileN;
   return choices;
 }
 
@@ -113,6 +114,20 @@ std::vector<Case> allCases() {
   variant("sharing", choose(Engine::SharedA, Grouping::Sharing, 64));
   variant("tensor_a", choose(Engine::TensorA, Grouping::Single, 64));
   variant("split", choose(Engine::SharedA, Grouping::Single, 128, 3));
+  // Tiles of 64 rows: 16 rows of a window, with columns of their own for either half of a warp; a pair, with 64 rows twice.
+  for (const auto& [name, grouping, output] : {std::tuple{"rows64_to_e4m3", Grouping::Single, E4M3},
+                                               {"rows64_to_f32", Grouping::Single, F32},
+                                               {"rows64_pair_to_f16", Grouping::Pair, F16}}) {
+    GemmChoices half = choose(Engine::SharedA, grouping, 64);
+    half.tileRows = 64;
+    cases.push_back({.name = name,
+                     .a = f16,
+                     .b = f16,
+                     .everything = true,
+                     .activation = Activation::GeluTanh,
+                     .output = output,
+                     .choices = half});
+  }
   cases.push_back({.name = "s8_to_s8",
                    .a = plain(S8),
                    .b = plain(U8),
@@ -129,6 +144,9 @@ std::vector<Case> allCases() {
                    .everything = true,
                    .activation = Activation::Tanh,
                    .output = E4M3});
+  cases.back().choices.tileRows = 128;
+  cases.push_back(cases.back());
+  cases.back().name = "rows64_unaligned_rows", cases.back().choices.tileRows = 64;
   return cases;
 }
 
@@ -188,8 +206,8 @@ class GemmEpilogue : public testing::TestWithParam<size_t> {
     problem.accumulator = what_.accumulator;
     problem.output = what_.output;
     problem.outputBlock = what_.outputBlock;
-    problem.outputPitch = numerics::packedBytes(what_.output, what_.n) + (what_.name == "unaligned_rows" ? 3 : 16);
-    if (what_.name != "unaligned_rows") problem.outputPitch = (problem.outputPitch + 15) / 16 * 16;
+    problem.outputPitch = numerics::packedBytes(what_.output, what_.n) + (what_.name.ends_with("unaligned_rows") ? 3 : 16);
+    if (!what_.name.ends_with("unaligned_rows")) problem.outputPitch = (problem.outputPitch + 15) / 16 * 16;
     return problem;
   }
 

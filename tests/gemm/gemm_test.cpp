@@ -52,11 +52,15 @@ GemmProblem scaled(int64_t m, int64_t n, int64_t k, NumberType a, NumberType b, 
 GemmChoices with(Engine engine, Grouping grouping, int32_t tileN, int32_t stages = 2) {
   GemmChoices choices;
   choices.engine = engine, choices.grouping = grouping, choices.schedule = Schedule::Static;
-  choices.tileN = tileN, choices.stages = stages, choices.splits = 1;
+  choices.tileRows = 128, choices.tileN = tileN, choices.stages = stages, choices.splits = 1;
   return choices;
 }
 GemmChoices split(GemmChoices choices, int32_t parts) {
   choices.splits = parts;
+  return choices;
+}
+GemmChoices halfRows(GemmChoices choices) {
+  choices.tileRows = 64;
   return choices;
 }
 GemmChoices resident(GemmChoices choices) {
@@ -174,6 +178,40 @@ std::vector<Case> allCases() {
   add("mxf8f6f4_launch_control_row_major", scaled(700, 70, 200, E4M3, E4M3, 32, UE8M0, kRows, kRows), byLaunchControl(narrowTile));
   add("mxf8f6f4_launch_control_pair_row_major", scaled(700, 70, 200, E4M3, E4M3, 32, UE8M0, kRows, kRows), byLaunchControl(pair));
   add("mxf8f6f4_resident", scaled(700, 70, 300, E4M3, E4M3, 32, UE8M0), resident(narrowTile));
+  // Factors of B that two CTAs load for each other: a row tile each, half of the atoms along K each, an atom that only one loads.
+  add("nvf4_pair_wide", scaled(300, 300, 700, E2M1, E2M1, 16, UE4M3), with(SharedA, Pair, 256));
+  add("mxf4_pair", scaled(300, 140, 700, E2M1, E2M1, 32, UE8M0), pair);
+  add("mxf8f6f4_sharing", scaled(300, 140, 300, E4M3, E4M3, 32, UE8M0), sharing);
+  add("mxf4_sharing_wide", scaled(300, 300, 700, E2M1, E2M1, 32, UE8M0), with(SharedA, Sharing, 256));
+
+  // Tiles of 64 rows: 16 rows in every window of lanes, or in a pair 64 rows twice, once for each half of the columns.
+  add("rows64_f16", dense(200, 100, 200, F16, F16), halfRows(plain));
+  add("rows64_few", dense(5, 200, 200, BF16, BF16), halfRows(with(SharedA, Single, 256)));
+  add("rows64_tf32", dense(100, 100, 100, TF32, TF32), halfRows(plain));
+  add("rows64_e4m3_e2m1", dense(100, 40, 300, E4M3, E2M1), halfRows(plain));
+  add("rows64_s8", dense(100, 100, 300, S8, U8, S32, S32), halfRows(plain));
+  add("rows64_f16_accumulator", dense(130, 40, 200, F16, F16, F16, F16), halfRows(plain));
+  add("rows64_mn_major", transposed(dense(144, 80, 200, F16, F16), true, true), halfRows(plain));
+  add("rows64_mn_major_bytes", transposed(dense(144, 80, 200, E5M2, E5M2), true, true), halfRows(plain));
+  add("rows64_narrow_output", dense(130, 37, 16, BF16, BF16, F32, BF16), halfRows(plain));
+  add("rows64_sharing", dense(200, 130, 200, F16, F16), halfRows(sharing));
+  add("rows64_split", dense(100, 200, 500, F16, F16), halfRows(split(with(SharedA, Single, 128), 3)), 2);
+  add("rows64_launch_control", dense(400, 100, 100, F16, F16), halfRows(byLaunchControl(plain)));
+  add("rows64_resident", dense(500, 100, 200, F16, F16), halfRows(resident(plain)));
+  add("rows64_pair_f16", dense(250, 130, 200, F16, F16), halfRows(pair));
+  add("rows64_pair_wide", dense(100, 256, 130, F16, F16), halfRows(with(SharedA, Pair, 256, 3)));
+  add("rows64_pair_tf32", dense(100, 100, 100, TF32, TF32), halfRows(pair));
+  add("rows64_pair_e3m2_e2m1", dense(100, 100, 300, E3M2, E2M1), halfRows(with(SharedA, Pair, 128)));
+  add("rows64_pair_s8", dense(100, 100, 300, S8, S8, S32, S32), halfRows(pair));
+  add("rows64_pair_f16_accumulator", dense(130, 40, 200, F16, F16, F16, F16), halfRows(pair));
+  add("rows64_pair_mn_major", transposed(dense(144, 136, 200, BF16, BF16), true, true), halfRows(with(SharedA, Pair, 128)));
+  add("rows64_pair_narrow_output", dense(130, 101, 16, BF16, BF16, F32, BF16), halfRows(with(SharedA, Pair, 128)));
+  add("rows64_pair_split", dense(100, 200, 500, F16, F16), halfRows(split(with(SharedA, Pair, 128), 3)), 2);
+  add("rows64_pair_launch_control", dense(700, 100, 100, F16, F16), halfRows(byLaunchControl(pair)));
+  add("rows64_pair_mxf8f6f4", scaled(250, 140, 300, E4M3, E3M2, 32, UE8M0), halfRows(pair));
+  add("rows64_pair_mxf8f6f4_wide", scaled(100, 300, 300, E4M3, E4M3, 32, UE8M0, kRows, kTiles), halfRows(with(SharedA, Pair, 256)));
+  add("rows64_pair_mxf4", scaled(250, 140, 700, E2M1, E2M1, 32, UE8M0, kRows, kRows), halfRows(with(SharedA, Pair, 128)));
+  add("rows64_pair_nvf4", scaled(250, 140, 330, E2M1, E2M1, 16, UE4M3), halfRows(with(SharedA, Pair, 128)));
   return cases;
 }
 

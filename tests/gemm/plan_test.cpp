@@ -92,7 +92,7 @@ TEST(GemmPlan, NamesTheRuleOfAChoice) {
   expectRefused(refusal(sound(), choose([](auto& c) { c.tileN = 264; })), "tile_n is 264");
   expectRefused(refusal(sound(), choose([](auto& c) { c.tileN = 48; })), "has to be a multiple of 32");
   expectRefused(refusal(sound(), choose([](auto& c) { c.splits = 3; })), "splits is 3, but the reduction has 2 chunk(s)");
-  expectRefused(refusal(sound(), choose([](auto& c) { c.stages = 8, c.tileN = 256; })), "8 stage(s) do not fit");
+  expectRefused(refusal(sound(), choose([](auto& c) { c.stages = 12, c.tileN = 256; })), "12 stage(s) do not fit");
   expectRefused(refusal(sound(), choose([](auto& c) { c.residentWeights = true, c.splits = 2; })), "resident weights");
   expectRefused(refusal(sound(), choose([](auto& c) { c.clusters = 0; })), "clusters must be at least 1");
   GemmProblem problem = sound();
@@ -101,6 +101,29 @@ TEST(GemmPlan, NamesTheRuleOfAChoice) {
   problem = sound();
   problem.a.type = problem.b.type = E4M3, problem.blockSize = 32;
   expectRefused(refusal(withPitches(problem), choose([](auto& c) { c.tileN = 96; })), "has to be 32, 64, 128 or 256");
+  expectRefused(refusal(withPitches(problem), choose([](auto& c) { c.tileRows = 64, c.grouping = Grouping::Single; })),
+                "kind::mxf8f6f4 multiplies 128 rows, or 64 in each CTA of a pair");
+  EXPECT_EQ(refusal(withPitches(problem), choose([](auto& c) { c.tileRows = 64, c.grouping = Grouping::Pair; })), "");
+  expectRefused(refusal(sound(), choose([](auto& c) { c.tileRows = 32; })), "a CTA has 64 or 128 rows of a tile");
+  expectRefused(refusal(sound(), choose([](auto& c) { c.tileRows = 64, c.tileN = 96; })),
+                "the epilogue handles 64 columns at once");
+  expectRefused(refusal(sound(), choose([](auto& c) { c.tileRows = 64, c.engine = Engine::TensorA; })), "in tiles of 128 rows");
+  problem = sound();
+  problem.output = E4M3, problem.outputBlock = 32;
+  expectRefused(refusal(withPitches(problem), choose([](auto& c) { c.tileRows = 64; })),
+                "block-quantised outputs fill tiles of 128");
+}
+
+// Few rows are multiplied in a tile of 64: the same clocks of the tensor core, half the bytes of A.
+TEST(GemmPlan, TakesLowTilesForFewRows) {
+  GemmProblem problem = sound();
+  problem.m = 40, problem.n = 64, problem.k = 4096;
+  GemmPlan plan;
+  ASSERT_EQ(planGemm(withPitches(problem), fewMultiprocessors(), {}, plan), "");
+  EXPECT_EQ(plan.params.tileRows, 64) << plan.describe();
+  problem.m = 4096, problem.n = 4096;
+  ASSERT_EQ(planGemm(withPitches(problem), fewMultiprocessors(), {}, plan), "");
+  EXPECT_EQ(plan.params.tileRows, 128) << plan.describe();
 }
 
 // Nothing is stored in shared or Tensor Memory beyond what a launch asks for.

@@ -64,14 +64,6 @@ struct Tolerance {
   double absolute = 0;
 };
 
-/// 64 x 8 sums of products by wgmma. The emulator has no such instruction; its arithmetic of tcgen05.mma stands in for it.
-struct MatrixProducts {
-  std::string element;  ///< "f16", "bf16", "tf32"
-  uint32_t depth = 16;  ///< products in a sum
-  bool halfResult = false;
-  uint32_t multiplications = 1;  ///< one behind the other in both input buffers: operands A and B, and accumulators
-};
-
 enum class Outcome : uint8_t {
   Ok,
   MapRefused,      ///< cuTensorMapEncode* refused the tensor map
@@ -97,7 +89,6 @@ struct Case {
   std::vector<TensorMap> maps;
   std::vector<Argument> arguments;
   Tolerance tolerance;
-  std::optional<MatrixProducts> products{};
   /// Why the emulator is not compared with the recording: the ISA leaves the result open, or only hardware can say it (raw
   /// images, times). Such a case is there for its finding. Empty for all others.
   std::string unjudged;

@@ -11,7 +11,7 @@ mkdir -p "$output"
 
 if [ -z "${WITNESS:-}" ]; then
   WITNESS=$output/witness
-  sources=$(find "$root/tests/witness" -name '*.cpp' ! -name emulator_backend.cpp ! -name mma_model.cpp)
+  sources=$(find "$root/tests/witness" -name '*.cpp' ! -name emulator_backend.cpp)
   # shellcheck disable=SC2086
   ${CXX:-g++} -std=c++20 -O1 -DFMT_HEADER_ONLY -I"$root" -I"${CUDA_HOME:-/usr/local/cuda}/include" $sources \
     "$root/common/device/cuda_driver.cpp" -o "$WITNESS" -ldl -lpthread

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "common/emulator/hazards/report.hpp"
+#include "common/emulator/hazard_report.hpp"
 #include "common/emulator/semantics_report.hpp"
 
 namespace shiftconv::emu {

@@ -102,8 +102,9 @@ HazardAccess HazardChecker::describeThread(const machine::Warp& warp, unsigned l
 std::string HazardChecker::describe(const Place& place) {
   if (place.count == 0) return fmt::format("shared memory of CTA rank {}", place.rank);
   const uint32_t last = place.first + place.count - 1;
-  return place.tensor ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane, place.first, last, place.rank)
-                      : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first, last, place.rank);
+  return place.tensor
+             ? fmt::format("Tensor Memory lane {}, columns {}..{}, of CTA rank {}", place.lane, place.first, last, place.rank)
+             : fmt::format("shared memory bytes {:#x}..{:#x} of CTA rank {}", place.first, last, place.rank);
 }
 
 HazardAccess HazardChecker::describe(Access access, const Place& place, bool writes) {
@@ -139,6 +140,8 @@ std::string proofOfCompletion(machine::OperationKind kind, bool tensor) {
       return "cp.async.bulk.wait_group by the thread that issued the store";
     case CompletionProof::CopyGroup:
       return "cp.async.wait_group by the threads that issued the copy, or an mbarrier that cp.async.mbarrier.arrive arrives on";
+    case CompletionProof::WarpgroupWait:
+      return "wgmma.commit_group behind it and wgmma.wait_group, by a warp of the warpgroup that issued it";
     case CompletionProof::Mbarrier:
       break;
   }

@@ -37,10 +37,10 @@
 #include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/machine/async.hpp"
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/observer.hpp"
 
-namespace shiftconv::emulator::isa {
+namespace shiftconv::emulator::program {
 struct CompiledFunction;
 }
 namespace shiftconv::emulator::machine {
@@ -91,6 +91,7 @@ class HazardChecker final : public machine::Observer {
                        Role role) override;
   void operationShift(uint32_t rank, uint32_t first, uint32_t lanes, uint32_t column, uint32_t columns) override;
   void waitedTogether(const machine::Warp& warp, machine::OperationKind kind) override;
+  void warpgroupWaited(const machine::Warp& warp, const std::vector<OperationId>& operations) override;
   void addToGroup(Group kind, const machine::Warp& warp, unsigned lane, OperationId id) override;
   void commitGroup(Group kind, const machine::Warp& warp, unsigned lane) override;
   void waitedForGroups(Group kind, const machine::Warp& warp, unsigned lane, uint64_t newest) override;
@@ -113,14 +114,15 @@ class HazardChecker final : public machine::Observer {
   void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) override;
 
   // --- registers (checker_registers.cpp) ------------------------------------------------------------------------------
-  void usedUnwaited(const machine::Warp& warp, LaneMask lanes, OperationId load) override;
+  void usedUnwaited(const machine::Warp& warp, LaneMask lanes, OperationId operation) override;
+  void warpgroupFenceMissing(const machine::Warp& warp, const ptx::Instruction* toucher) override;
   void unequalRegisterRequests(const machine::Warp& warp, const machine::Warp& other,
                                const ptx::Instruction* otherRequest) override;
 
   // --- undefined data (checker_undefined.cpp) -------------------------------------------------------------------------
   void executing(const machine::Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
-                 const isa::CompiledFunction& function, uint32_t pc) override;
-  void executed(const machine::Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+                 const program::CompiledFunction& function, uint32_t pc) override;
+  void executed(const machine::Warp& warp, LaneMask mask, const std::byte* frame, const program::CompiledFunction& function,
                 uint32_t pc) override;
   LaneMask undefinedLanes(const std::byte* reg) const override;
   LaneMask storesUndefined(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses,
@@ -130,6 +132,8 @@ class HazardChecker final : public machine::Observer {
   void undefinedInTensor(uint32_t rank, uint32_t lane, uint32_t sharedOffset) override;
   void undefinedInGlobal(uint32_t rank, uint32_t sharedOffset, uint64_t address, uint64_t bytes) override;
   void undefinedResult(uint32_t rank, uint32_t lane, const UndefinedOperand& operand) override;
+  void productResult(uint32_t rank, const std::byte* reg, LaneMask undefined, bool accumulates,
+                     const UndefinedSource& source) override;
 
   void report(HazardKind kind, HazardSeverity severity, HazardAccess first, HazardAccess second, std::string missing,
               std::string question = {});
@@ -299,6 +303,7 @@ class HazardChecker final : public machine::Observer {
     bool shown = false;  ///< by something younger, as the machine keeps their order
   };
   std::vector<std::vector<Fragment>> fragments_;
+  ClockPointer knownToWarpgroup(const machine::Warp& warp) const;
   void fragmentsDone(const machine::Warp& warp, const std::vector<OperationId>& operations);
 
   // Undefined data.
@@ -322,6 +327,7 @@ class HazardChecker final : public machine::Observer {
   void noteUndefinedReads(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes);
   void readUndefined(LaneMask lanes, uint32_t origin);
   void setUndefined(const std::byte* reg, LaneMask lanes, LaneMask undefined);
+  void reportUndefinedChoices(const machine::Warp& warp, const std::byte* frame, const program::DecodedInstruction& instruction);
   LaneMask selected(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
   LaneMask shuffled(const std::byte* frame, const machine::DecodedInstruction& instruction) const;
   void reportUndefined(const machine::Warp& warp, LaneMask lanes, const char* what);

@@ -50,6 +50,10 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
       operation.view.tensor = std::move(both);
     });
   }
+  if (issued.kind == OperationKind::WarpgroupMma) {
+    operation.before.clear();  // its unit works in order, which no document promises beyond the accumulator
+    operation.view.base = knownToWarpgroup(warp);
+  }
   if (issued.kind == OperationKind::ThreadCopyArrive) {
     // It stands for all copies of its thread so far, complete or not.
     const Thread::Groups& copies = threadOf(warp, issued.issuer.lane).groups[static_cast<size_t>(Group::Copy)];
@@ -90,6 +94,28 @@ void HazardChecker::fragmentsDone(const Warp& warp, const std::vector<OperationI
     if (fragment.id > newest || std::exchange(fragment.shown, true)) continue;
     operations_.complete(fragment.id, {Completion::Kind::Warp, index, clocks_[index], true});
   }
+}
+
+void HazardChecker::warpgroupWaited(const Warp& warp, const std::vector<OperationId>& operations) {
+  const uint32_t index = warpIndex(warp);
+  for (OperationId id : operations) operations_.complete(id, {Completion::Kind::AnyLane, index, clocks_[index]});
+}
+
+/// What all threads of the warp's warpgroup have acquired.
+ClockPointer HazardChecker::knownToWarpgroup(const Warp& warp) const {
+  constexpr uint32_t kWarps = 4;
+  const size_t first = size_t{warpIndex(warp) / kWarps * kWarps} * kWarpLanes;
+  ClockPointer known = threads_[first].view.base;
+  std::shared_ptr<Clock> common;
+  const Clock* last = known.get();
+  for (size_t thread = first + 1; thread < first + size_t{kWarps} * kWarpLanes; ++thread) {
+    const ClockPointer& base = threads_[thread].view.base;
+    if (base.get() == last) continue;
+    last = base.get();
+    if (!common) common = std::make_shared<Clock>(*known);
+    common->meet(*base);
+  }
+  return common ? common : known;
 }
 
 void HazardChecker::addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) {

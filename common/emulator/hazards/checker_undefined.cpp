@@ -1,6 +1,6 @@
 // Undefined data on its way: from bytes that nothing has written and rows that a shift left stale, through registers and memories,
-// to where it matters. Reading and discarding it is harmless, and published kernels do; it is reported when it reaches global memory, a
-// predicate, an address, or an operand of an instruction that changes anything but registers.
+// to where it matters. Reading and discarding it is harmless, and published kernels do; it is reported when it reaches global
+// memory, a predicate, an address, or an operand of an instruction that changes anything but registers.
 //
 // Followed are registers as wholes, lane by lane (selp takes what it selects, shfl what it fetches; other exchanges between lanes
 // make the results of all lanes undefined), bytes of shared memory, and cells of Tensor Memory. Not followed: local memory and
@@ -11,18 +11,19 @@
 #include <bit>
 
 #include "common/emulator/hazards/checker.hpp"
-#include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/machine/shuffle.hpp"
+#include "common/emulator/program/program.hpp"
+#include "common/emulator/wgmma/warpgroup_unit.hpp"
 
 namespace shiftconv::emulator::hazards {
 
-using isa::RegisterRole;
 using machine::forEachLane;
 using machine::kAllLanes;
 using machine::kWarpLanes;
 using machine::Warp;
+using program::RegisterRole;
 
 namespace {
 
@@ -113,9 +114,11 @@ void HazardChecker::undefinedInShared(uint32_t rank, uint32_t offset, uint32_t b
   uint32_t origin = current_.origin;
   if (running_ != nullptr)
     origin = originOf(running_->issuer.instruction, 2, [&] {
-      const std::string source = globalAddress == 0 ? "undefined shared memory" : cluster_.global.memory().describe(globalAddress, 1);
-      return Origin{describeIssuer(running_->issuer, fmt::format("copy of {} and what follows", source)),
-                    globalAddress == 0 ? kNeverWritten : kNeverWritten + std::string(" of global memory since they were allocated")};
+      const std::string source =
+          globalAddress == 0 ? "undefined shared memory" : cluster_.global.memory().describe(globalAddress, 1);
+      return Origin{
+          describeIssuer(running_->issuer, fmt::format("copy of {} and what follows", source)),
+          globalAddress == 0 ? kNeverWritten : kNeverWritten + std::string(" of global memory since they were allocated")};
     });
   sharedOrigins_[rank].insert_or_assign(offset, std::pair{offset + bytes, origin});
 }
@@ -150,9 +153,8 @@ void HazardChecker::undefinedResult(uint32_t rank, uint32_t lane, const Undefine
   });
   tensorOrigins_[rank][lane] = origin;
   if (!operand.stale || !operand.maskable || !reporter_.wants(HazardSeverity::Formal)) return;
-  const HazardAccess user =
-      describeIssuer(running_->issuer,
-                     fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}) in an enabled lane", lane, rank));
+  const HazardAccess user = describeIssuer(
+      running_->issuer, fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}) in an enabled lane", lane, rank));
   if (!reporter_.seen(HazardKind::UndefinedData, 0, user.ptxLine))
     report(HazardKind::UndefinedData, HazardSeverity::Formal, {}, user, missing);
 }
@@ -168,6 +170,33 @@ void HazardChecker::loadedUndefined(uint32_t rank, const std::byte* reg, LaneMas
   following = true;
 }
 
+void HazardChecker::productResult(uint32_t rank, const std::byte* reg, LaneMask undefined, bool accumulates,
+                                  const UndefinedSource& source) {
+  const auto found = undefinedRegisters_.find(reg);
+  if (undefined == 0) {
+    if (found != undefinedRegisters_.end() && !accumulates) undefinedRegisters_.erase(found);
+    return;
+  }
+  uint32_t origin = 0;
+  if (source.reg != nullptr) {
+    const auto made = undefinedRegisters_.find(source.reg);
+    if (made != undefinedRegisters_.end()) origin = made->second.origin;
+  } else {
+    origin = originOfShared(rank, source.sharedOffset);
+    if (origin == 0 && running_ != nullptr)
+      origin = originOf(running_->issuer.instruction, 5, [&] {
+        Place place;
+        place.rank = rank;
+        place.first = source.sharedOffset;
+        place.count = 1;
+        return Origin{describeIssuer(running_->issuer, fmt::format("product with {}", describe(place))), kNeverWritten};
+      });
+  }
+  UndefinedRegister& result = undefinedRegisters_[reg];
+  result = {accumulates ? result.lanes | undefined : undefined, origin};
+  following = true;
+}
+
 // --- through registers ------------------------------------------------------------------------------------------------
 
 LaneMask HazardChecker::undefinedLanes(const std::byte* reg) const {
@@ -180,10 +209,11 @@ LaneMask HazardChecker::storesUndefined(const Warp&, LaneMask lanes, const machi
 }
 
 void HazardChecker::executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
-                              const isa::CompiledFunction& function, uint32_t pc) {
+                              const program::CompiledFunction& function, uint32_t pc) {
   current_ = {};
   const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1], end = function.registerUseEnd[pc];
   const ptx::Instruction& instruction = *function.code[pc].source;
+  if (function.code[pc].ordersRegisters) return reportUndefinedChoices(warp, frame, function.code[pc]);
   LaneMask guard = 0, address = 0;
   bool hasDestination = false;
   for (uint32_t i = first; i < end; ++i) {
@@ -204,7 +234,8 @@ void HazardChecker::executing(const Warp& warp, LaneMask group, LaneMask mask, c
   if (address != 0) reportUndefined(warp, address, "the address is undefined");
   if (guard != 0 && !hasDestination) reportUndefined(warp, guard, "the predicate is undefined");
   const bool stores = instruction.opcode == "atom" || !hasDestination;
-  if (current_.sources != 0 && stores && !keepsData(instruction)) reportUndefined(warp, current_.sources, "an operand is undefined");
+  if (current_.sources != 0 && stores && !keepsData(instruction))
+    reportUndefined(warp, current_.sources, "an operand is undefined");
   if (guard == 0 && !(instruction.opcode == "tcgen05" && hasModifier(instruction, "ld"))) return;
   // Lanes that may or may not have been written; and a load into registers defines them when it completes.
   current_.guard = guard;
@@ -212,16 +243,27 @@ void HazardChecker::executing(const Warp& warp, LaneMask group, LaneMask mask, c
     if (function.registerRoles[i] == RegisterRole::Destination) setUndefined(frame + function.registerUses[i], mask | guard, guard);
 }
 
-void HazardChecker::executed(const Warp&, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc) {
+void HazardChecker::executed(const Warp&, LaneMask mask, const std::byte* frame, const program::CompiledFunction& function,
+                             uint32_t pc) {
   const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1], end = function.registerUseEnd[pc];
   const ptx::Instruction& instruction = *function.code[pc].source;
   LaneMask undefined = current_.sources | current_.memory | current_.guard;
   if (current_.memory != 0 && mixesLanes(instruction)) undefined = kAllLanes;
-  if (!(instruction.opcode == "tcgen05" && hasModifier(instruction, "ld")))
+  if (!function.code[pc].ordersRegisters && !(instruction.opcode == "tcgen05" && hasModifier(instruction, "ld")))
     for (uint32_t i = first; i < end; ++i)
       if (function.registerRoles[i] == RegisterRole::Destination) setUndefined(frame + function.registerUses[i], mask, undefined);
   current_ = {};
   following = !undefinedRegisters_.empty();
+}
+
+/// A wgmma.mma_async fills its registers when it completes; what chooses its operands and accumulators counts at once.
+void HazardChecker::reportUndefinedChoices(const Warp& warp, const std::byte* frame,
+                                           const program::DecodedInstruction& instruction) {
+  const auto& product = instruction.as<wgmma::Product>();
+  LaneMask undefined = 0;
+  for (const program::Slot slot : {product.descriptorA, product.descriptorB, product.accumulate})
+    if (slot != program::kNoSlot) undefined |= undefinedLanes(frame + slot);
+  if (undefined != 0) reportUndefined(warp, undefined, "a descriptor or scale-d is undefined");
 }
 
 /// Of `lanes`, those in `undefined` become undefined and the others defined.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/report.hpp"
+#include "common/emulator/program/program.hpp"
 
 namespace shiftconv::emulator::hazards {
 

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulator/hazard_report.hpp"
 #include "common/emulator/hazards/clock.hpp"
 #include "common/emulator/hazards/global_access.hpp"
 #include "common/emulator/hazards/operations.hpp"
-#include "common/emulator/hazards/report.hpp"
-#include "common/emulator/hazards/stream_order.hpp"
+#include "common/emulator/stream_order.hpp"
 
-namespace shiftconv::emulator::isa {
+namespace shiftconv::emulator::program {
 struct Program;
 }
 
@@ -30,9 +30,9 @@ using Extent = std::array<uint32_t, 3>;
 
 /// What a launch, or a copy of the host in a stream, is called and where it stands.
 struct LaunchFacts {
-  std::string name;                             ///< kernel, or "copyToDevice"
-  std::shared_ptr<const isa::Program> program;  ///< nullptr for the host
-  Extent grid{1, 1, 1}, cluster{1, 1, 1};       ///< CTAs
+  std::string name;                                 ///< kernel, or "copyToDevice"
+  std::shared_ptr<const program::Program> program;  ///< nullptr for the host
+  Extent grid{1, 1, 1}, cluster{1, 1, 1};           ///< CTAs
   uint32_t warpsPerCta = 1;
   std::vector<std::string> warpRoles;
   std::optional<StreamPlace> place;  ///< nothing: after everything that has finished, and before everything that comes

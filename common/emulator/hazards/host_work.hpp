@@ -6,7 +6,7 @@
 
 #include "common/emulator/hazards/global_shadow.hpp"
 #include "common/emulator/hazards/reporter.hpp"
-#include "common/emulator/hazards/stream_order.hpp"
+#include "common/emulator/stream_order.hpp"
 
 namespace shiftconv::emulator::hazards {
 

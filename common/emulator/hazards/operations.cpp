@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/tensor/ordering.hpp"
 
 namespace shiftconv::emulator::hazards {
@@ -95,6 +95,13 @@ bool OperationTable::proves(const Completion& completion, const View& view, bool
       for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
         if (thread == view.thread ? completion.clock > view.clock : entry(known, thread) < completion.clock) return false;
       return true;
+    }
+    case Completion::Kind::AnyLane: {
+      const uint32_t first = completion.index * machine::kWarpLanes;
+      for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
+        if (thread == view.thread ? completion.clock <= view.clock : entry(view.base->generic, thread) >= completion.clock)
+          return true;
+      return false;
     }
   }
   return false;

@@ -18,6 +18,7 @@ struct Completion {
     Barrier,  ///< phase `clock` of mbarrier `index` has completed
     Thread,   ///< thread `index` waited for it, stamp `clock`
     Warp,     ///< warp `index` waited for it together (tcgen05.wait), stamp `clock`
+    AnyLane,  ///< warp `index` waited for all of it (wgmma.wait_group), stamp `clock`
   };
   Kind kind;
   uint32_t index;

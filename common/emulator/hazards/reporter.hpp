@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "common/emulator/hazards/report.hpp"
+#include "common/emulator/hazard_report.hpp"
 
 namespace shiftconv::emulator::hazards {
 

@@ -6,7 +6,7 @@
 
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/isa/form.hpp"
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 
 namespace shiftconv::emulator::isa {
 

@@ -106,17 +106,6 @@ class FunctionDecoder {
 
 }  // namespace
 
-const CompiledFunction* Program::kernel(std::string_view name) const {
-  const ptx::Function* function = module.find(name);
-  if (function == nullptr || !function->isKernel || function->isDeclaration) return nullptr;
-  return &functions[static_cast<size_t>(function - module.functions.data())];
-}
-
-uint32_t Program::dynamicSharedOffset(const CompiledFunction& kernel) const {
-  const uint32_t end = machine::kReservedSharedBytes + kernel.staticSharedBytes;
-  return (end + dynamicSharedAlignment - 1) / dynamicSharedAlignment * dynamicSharedAlignment;
-}
-
 std::shared_ptr<Program> compileUsable(ptx::Module module, uint64_t globalBase, const FormTable& forms, ModuleRefusals& refusals) {
   auto program = std::make_shared<Program>();
   program->module = std::move(module);

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/ptx/module.hpp"
 
 namespace shiftconv::emulator::isa {
@@ -55,6 +55,8 @@ FormFamily mbarrierForms();
 FormFamily fenceForms();          // membar fence griddepcontrol setmaxnreg
 FormFamily bulkCopyForms();       // cp.async.bulk*, prefetch.tensormap
 FormFamily tensorForms();         // tcgen05.*
+FormFamily wgmmaForms();          // wgmma.*
+FormFamily tileProductForms();    // mma.sync
 FormFamily matrixForms();         // ldmatrix stmatrix movmatrix
 FormFamily launchControlForms();  // clusterlaunchcontrol
 

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/program/program.hpp"
 #include "common/emulator/ptx/module.hpp"
 
 namespace shiftconv::emulator::isa {
 
-struct Program;
+using program::Program;
 class FormTable;
 
 /// Reasons, each once, with how often it was met.

@@ -11,13 +11,16 @@ const std::vector<RefusedForm>& refusedForms() {
   constexpr std::string_view kTexture = "textures and surfaces are not modelled";
   constexpr std::string_view kVideo = "video instructions are not implemented";
   static const std::vector<RefusedForm> forms = {
-      {"wgmma", {}, kMissing, "the warpgroup products of sm_90a are not implemented yet"},
+      {"wgmma", {"sp"}, kMissing, "sparse operands are not implemented"},
       {"shfl", {}, kIllegal, kOldWarp},
       {"vote", {}, kIllegal, kOldWarp},
       {"tcgen05", {"sp"}, kMissing, "sparse operands are not implemented"},
       {"tcgen05", {"ws"}, kMissing, "weight-stationary products are not implemented"},
       {"tcgen05", {"red"}, kMissing, "loads that reduce are not implemented"},
-      {"mma", {}, kMissing, "products of register fragments are not implemented; tcgen05.mma is"},
+      {"mma",
+       {},
+       kMissing,
+       "of the products of register fragments only those of f16, bf16, tf32 and 8-bit integers are implemented"},
       {"wmma", {}, kMissing, "products of register fragments are not implemented; tcgen05.mma is"},
       {"ldmatrix",
        {"b4x16_p64", "b6x16_p32"},

@@ -12,7 +12,7 @@
 namespace shiftconv::emulator::machine {
 namespace {
 
-using isa::SpecialRegister;
+using program::SpecialRegister;
 
 constexpr size_t kRegisterAlignment = 64;
 constexpr int kPoison = 0xCB;
@@ -135,7 +135,7 @@ uint64_t specialValue(const Warp& warp, const Activation& activation, SpecialReg
 
 }  // namespace
 
-Activation* ActivationPool::make(const isa::CompiledFunction& function, Activation* caller, LaneMask lanes) {
+Activation* ActivationPool::make(const program::CompiledFunction& function, Activation* caller, LaneMask lanes) {
   if (caller != nullptr && caller->depth == kMaximumDepth)
     throw EmulatorError(ErrorKind::Limit,
                         fmt::format("calls are nested more than {} deep at '{}'", kMaximumDepth, function.source->name));
@@ -172,7 +172,7 @@ void ActivationPool::remove(Activation& activation, LaneMask lanes) {
 }
 
 void ActivationPool::fillSpecials(Activation& activation, bool all) const {
-  for (const isa::SpecialSlot& special : activation.function->specials) {
+  for (const program::SpecialSlot& special : activation.function->specials) {
     if (!all && special.which != SpecialRegister::LocalBase) continue;  // the others never change for a warp
     for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
       const uint64_t value = specialValue(warp_, activation, special.which, lane) + special.addend;

@@ -7,14 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/emulator/isa/decoder.hpp"
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
+#include "common/emulator/program/program.hpp"
 
 namespace shiftconv::emulator::machine {
 
 /// One call of a function by a set of lanes. Its registers hold all 32 lanes.
 struct Activation {
-  const isa::CompiledFunction* function = nullptr;
+  const program::CompiledFunction* function = nullptr;
   Activation* caller = nullptr;
   uint32_t returnPc = 0;  ///< in the caller
   uint32_t depth = 0;
@@ -28,7 +28,7 @@ struct Activation {
 class ActivationPool {
  public:
   explicit ActivationPool(Warp& warp) : warp_(warp) {}
-  Activation* make(const isa::CompiledFunction& function, Activation* caller, LaneMask lanes);
+  Activation* make(const program::CompiledFunction& function, Activation* caller, LaneMask lanes);
   /// Removes exited or returned lanes; an activation without lanes goes back to the pool.
   void remove(Activation& activation, LaneMask lanes);
 
@@ -36,7 +36,7 @@ class ActivationPool {
   void fillSpecials(Activation& activation, bool all) const;
   Warp& warp_;
   std::vector<std::unique_ptr<Activation>> all_;
-  std::unordered_map<const isa::CompiledFunction*, std::vector<Activation*>> free_;
+  std::unordered_map<const program::CompiledFunction*, std::vector<Activation*>> free_;
 };
 
 /// Local memory of the 32 lanes of a warp; grows with the depth of calls.

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/observer.hpp"
 #include "common/emulator/machine/operation_kind.hpp"
 #include "common/emulator/options.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/emulator/machine/async.hpp"
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 
 namespace shiftconv::emulator::machine {
 

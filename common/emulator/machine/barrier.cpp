@@ -8,7 +8,6 @@
 #include "common/emulator/error.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
-#include "common/emulator/tensor/tensor_unit.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -128,7 +127,8 @@ void lanesExited(Warp& warp, LaneMask lanes) {
     return;
   }
   if (cluster.observer) cluster.observer->ctaExits(cta.rank);
-  if (cta.tensor) cta.tensor->checkExit();
+  for (const auto& unit : cta.units)
+    if (unit != nullptr) unit->checkExit();
 }
 
 }  // namespace shiftconv::emulator::machine

@@ -9,8 +9,6 @@
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/wait_graph.hpp"
 #include "common/emulator/machine/warp_state.hpp"
-#include "common/emulator/tensor/tensor_state.hpp"
-#include "common/emulator/tma/bulk_groups.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -43,13 +41,11 @@ Cta::Cta(Cluster& owner, uint32_t ctaRank, Dim3 ctaIndex)
     if (const IssuePoint* issuer = cluster.queue.running()) return *issuer;
     return cluster.runningWarp == nullptr ? IssuePoint{rank, 0, 0, nullptr} : cluster.runningWarp->issuePoint(0);
   };
-  tensor = std::make_unique<tensor::TensorUnit>(*this);
-  bulkGroups = std::make_unique<tma::BulkGroups>(*this);
 }
 Cta::~Cta() = default;
 
-Cluster::Cluster(const isa::Program& theProgram, const isa::CompiledFunction& theKernel, const LaunchConfig& theConfig, Dim3 id,
-                 GlobalMemory& globalMemory, uint64_t parameters, const Options& theOptions, uint64_t seed)
+Cluster::Cluster(const program::Program& theProgram, const program::CompiledFunction& theKernel, const LaunchConfig& theConfig,
+                 Dim3 id, GlobalMemory& globalMemory, uint64_t parameters, const Options& theOptions, uint64_t seed)
     : program(theProgram),
       kernel(theKernel),
       config(theConfig),
@@ -90,7 +86,6 @@ void Cluster::watch(std::unique_ptr<Observer> watcher) {
   for (const auto& cta : ctas) {
     cta->shared.watch(observer.get(), cta->rank);
     cta->mbarriers.watch(observer.get(), cta->rank);
-    tensor::stateOf(*cta).memory.watch(observer.get(), cta->rank);
   }
 }
 

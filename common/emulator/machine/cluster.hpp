@@ -14,22 +14,16 @@
 #include <vector>
 
 #include "common/emulator/counters.hpp"
-#include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/cta_unit.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/global_port.hpp"
-#include "common/emulator/machine/instruction.hpp"
 #include "common/emulator/machine/mbarrier.hpp"
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/machine/observer.hpp"
 #include "common/emulator/options.hpp"
+#include "common/emulator/program/program.hpp"
 #include "common/launch.hpp"
-
-namespace shiftconv::emulator::tensor {
-class TensorUnit;  // Tensor Memory, its allocator and the ordering state of one CTA (tensor/tensor_unit.hpp)
-}
-namespace shiftconv::emulator::tma {
-class BulkGroups;  // bulk async-groups of the threads of one CTA (tma/bulk_groups.hpp)
-}
 
 namespace shiftconv::emulator::machine {
 
@@ -38,6 +32,13 @@ using shiftconv::LaunchConfig;
 
 class Cluster;
 class Warp;
+
+/// Follows which registers the instructions of a warp touch.
+class RegisterWatch {
+ public:
+  virtual ~RegisterWatch() = default;
+  virtual void touched(const std::byte* frame, const program::CompiledFunction& function, uint32_t pc) = 0;
+};
 
 /// One of the sixteen barriers of a CTA; see machine/barrier.hpp.
 struct NamedBarrier {
@@ -64,8 +65,7 @@ class Cta {
   const Dim3 ctaid;     ///< in the grid
   SharedMemory shared;
   MbarrierTable mbarriers;
-  std::unique_ptr<tensor::TensorUnit> tensor;
-  std::unique_ptr<tma::BulkGroups> bulkGroups;
+  std::array<std::unique_ptr<CtaUnit>, kUnitPlaces> units;  ///< see unitOf
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
   uint32_t liveThreads = 0;      ///< threads that have not exited
@@ -80,7 +80,7 @@ struct ClusterBarrier {
 
 class Cluster {
  public:
-  Cluster(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, Dim3 clusterId,
+  Cluster(const program::Program& program, const program::CompiledFunction& kernel, const LaunchConfig& config, Dim3 clusterId,
           GlobalMemory& global, uint64_t parameterAddress, const Options& options, uint64_t seed);
   ~Cluster();
 
@@ -95,8 +95,8 @@ class Cluster {
   Cta& ctaOfShared(uint32_t windowAddress);
   static uint32_t sharedOffset(uint32_t windowAddress) { return windowAddress & kSharedOffsetMask; }
 
-  const isa::Program& program;
-  const isa::CompiledFunction& kernel;
+  const program::Program& program;
+  const program::CompiledFunction& kernel;
   const LaunchConfig config;
   const Dim3 clusterId;
   GlobalPort global;
@@ -190,9 +190,17 @@ class Warp {
   /// Program counter of the instruction being executed, for messages.
   const ptx::Instruction* currentInstruction() const;
 
-  /// Registers that an operation will define, by place in a frame, until the warp has waited for it. An instruction that touches
-  /// one of them waits for the operation (question U30).
-  std::unordered_map<const std::byte*, OperationId> loadingRegisters;
+  /// A register that an unfinished operation uses.
+  struct BusyRegister {
+    OperationId operation = 0;
+    Unproven question = Unproven::U30;  ///< what an instruction that touches it means
+    bool readable = false;              ///< the operation only reads it: instructions may, too
+  };
+  /// By place in a frame, until the warp has waited for the operation. An instruction that touches one of them waits for the
+  /// operation, unless the question is answered otherwise.
+  std::unordered_map<const std::byte*, BusyRegister> busyRegisters;
+  /// Told of every instruction before it is executed; nullptr: nobody wants to know.
+  RegisterWatch* registerWatch = nullptr;
 
   struct State;
   std::unique_ptr<State> state;  ///< control-flow state, owned by machine/warp.cpp

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/cluster.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -22,7 +21,7 @@ struct LaneAddress {
   int64_t offset = 0;
 
   LaneAddress() = default;
-  explicit LaneAddress(const isa::DecodeContext::Address& address)
+  explicit LaneAddress(const program::AddressOperand& address)
       : base(address.base), base32(address.base32), offset(address.offset) {}
   uint64_t at(const Execution& execution, unsigned lane) const {
     if (base == kNoSlot) return static_cast<uint64_t>(offset);
@@ -36,10 +35,6 @@ struct MemoryOperand {
   AccessSpace space = AccessSpace::Generic;
   LaneAddress address;
 };
-
-/// Decodes an address operand. `space` is the state-space modifier without the dot, "" for generic addressing; a
-/// parameter of a device function or of a call is local memory of the thread.
-MemoryOperand memoryOperand(isa::DecodeContext& context, const ptx::Operand& operand, std::string_view space);
 
 using LanePointers = std::array<std::byte*, kWarpLanes>;
 

@@ -33,7 +33,7 @@ constexpr uint64_t kInstructionsAfterError = 1000000;
 
 std::string toString(Dim3 d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
 
-[[noreturn]] void refuse(const isa::CompiledFunction& kernel, const std::string& why) {
+[[noreturn]] void refuse(const program::CompiledFunction& kernel, const std::string& why) {
   throw EmulatorError(ErrorKind::Launch, fmt::format("cannot launch kernel {}: {}", kernel.source->name, why));
 }
 
@@ -57,7 +57,7 @@ uint64_t clusterSeed(uint64_t seed, uint64_t index) {
 
 class Grid {
  public:
-  Grid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
+  Grid(const program::Program& program, const program::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
        uint64_t parameterAddress, const Options& options, const ObserverFactory& observe)
       : program_(program),
         kernel_(kernel),
@@ -198,8 +198,8 @@ class Grid {
     error_ = std::current_exception();
   }
 
-  const isa::Program& program_;
-  const isa::CompiledFunction& kernel_;
+  const program::Program& program_;
+  const program::CompiledFunction& kernel_;
   const LaunchConfig& config_;
   GlobalMemory& global_;
   const uint64_t parameterAddress_;
@@ -218,7 +218,7 @@ class Grid {
 
 }  // namespace
 
-LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config) {
+LaunchConfig checkLaunch(const program::Program& program, const program::CompiledFunction& kernel, const LaunchConfig& config) {
   const ptx::PerformanceDirectives& directives = kernel.source->directives;
   const program::DeviceLimits& limits = *program.target->device;
   LaunchConfig checked = config;
@@ -262,8 +262,8 @@ LaunchConfig checkLaunch(const isa::Program& program, const isa::CompiledFunctio
   return checked;
 }
 
-Counters runGrid(const isa::Program& program, const isa::CompiledFunction& kernel, const LaunchConfig& config, GlobalMemory& global,
-                 uint64_t parameterAddress, const Options& options, const ObserverFactory& observe) {
+Counters runGrid(const program::Program& program, const program::CompiledFunction& kernel, const LaunchConfig& config,
+                 GlobalMemory& global, uint64_t parameterAddress, const Options& options, const ObserverFactory& observe) {
   return Grid(program, kernel, config, global, parameterAddress, options, observe).run();
 }
 

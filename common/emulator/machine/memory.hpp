@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/emulator/machine/observer.hpp"
+#include "common/emulator/program/program.hpp"
 
 namespace shiftconv::emulator::machine {
 
@@ -22,9 +23,7 @@ inline constexpr uint64_t kLocalWindow = 0x2000'0000'0000'0000ull;
 inline constexpr uint64_t kWindowSpan = 0x0000'0001'0000'0000ull;
 inline constexpr unsigned kSharedRankShift = 24;
 inline constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-/// The hardware keeps the first KiB of a CTA's shared memory for itself (observed: dynamic shared memory of
-/// sm_90 and sm_100 kernels starts at 0x400).
-inline constexpr uint32_t kReservedSharedBytes = 1024;
+using program::kReservedSharedBytes;
 
 /// Told of what happens to global memory outside of launches. Thread safe.
 class MemoryObserver {

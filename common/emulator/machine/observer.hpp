@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "common/emulator/machine/instruction.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/operation_kind.hpp"
 
-namespace shiftconv::emulator::isa {
+namespace shiftconv::emulator::program {
 struct CompiledFunction;
 }
 namespace shiftconv::emulator::ptx {
@@ -80,6 +80,8 @@ class Observer {
   // --- waits for operations ------------------------------------------------------------------------------------
   /// tcgen05.wait::ld or ::st: the warp's own operations of this kind are done.
   virtual void waitedTogether(const Warp& warp, OperationKind kind) = 0;
+  /// wgmma.wait_group: these of the warp's warpgroup are done, as a whole.
+  virtual void warpgroupWaited(const Warp& warp, const std::vector<OperationId>& operations) = 0;
   /// Bulk groups and cp.async groups of a thread, by kind.
   enum class Group : uint8_t { BulkRead, BulkWrite, Copy, Count };
   virtual void addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) = 0;
@@ -113,8 +115,11 @@ class Observer {
   virtual void ctaExits(uint32_t rank) = 0;
 
   // --- registers -----------------------------------------------------------------------------------------------
-  /// The instruction about to be executed touches a register of this tcgen05.ld, for which the warp has not waited.
-  virtual void usedUnwaited(const Warp& warp, LaneMask lanes, OperationId load) = 0;
+  /// The instruction about to be executed touches a register of this operation, for which the warp has not waited.
+  virtual void usedUnwaited(const Warp& warp, LaneMask lanes, OperationId operation) = 0;
+  /// A wgmma.mma_async uses registers that `toucher` used, and no wgmma.fence stands between the two; nullptr: the warp has not
+  /// executed any.
+  virtual void warpgroupFenceMissing(const Warp& warp, const ptx::Instruction* toucher) = 0;
   /// setmaxnreg with another count than `otherRequest` in a warp of the same warpgroup.
   virtual void unequalRegisterRequests(const Warp& warp, const Warp& other, const ptx::Instruction* otherRequest) = 0;
 
@@ -125,9 +130,9 @@ class Observer {
   /// Asks for executing() and executed() around every instruction, of all warps.
   bool following = false;
   /// The instruction at `pc` is next for `group`; of these the lanes of `mask` pass its guard.
-  virtual void executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
-                         uint32_t pc) = 0;
-  virtual void executed(const Warp& warp, LaneMask mask, const std::byte* frame, const isa::CompiledFunction& function,
+  virtual void executing(const Warp& warp, LaneMask group, LaneMask mask, const std::byte* frame,
+                         const program::CompiledFunction& function, uint32_t pc) = 0;
+  virtual void executed(const Warp& warp, LaneMask mask, const std::byte* frame, const program::CompiledFunction& function,
                         uint32_t pc) = 0;
   /// Lanes in which the register at this place of a frame holds undefined data.
   virtual LaneMask undefinedLanes(const std::byte* reg) const = 0;
@@ -148,6 +153,15 @@ class Observer {
     bool maskable = false;  ///< the kind of mma can disable the lane
   };
   virtual void undefinedResult(uint32_t rank, uint32_t lane, const UndefinedOperand& operand) = 0;
+  /// Undefined data of a wgmma.mma_async: in a register, or in shared memory of its CTA.
+  struct UndefinedSource {
+    const std::byte* reg = nullptr;  ///< nullptr: in shared memory
+    uint32_t sharedOffset = 0;
+  };
+  /// The running wgmma.mma_async has filled a register: in the lanes of `undefined` with what it made of `source`. The others are
+  /// defined, but where it `accumulates` onto what was not.
+  virtual void productResult(uint32_t rank, const std::byte* reg, LaneMask undefined, bool accumulates,
+                             const UndefinedSource& source) = 0;
 };
 
 /// Makes the observer of a cluster that is about to run; `index`: of the cluster in the grid. Called from any host thread.

@@ -29,6 +29,7 @@ constexpr std::array<OperationTraits, kOperationKinds> kTraits{{
     {OperationKind::TensorCopy, "tcgen05.cp", CompletionProof::TensorCommit},
     {OperationKind::TensorShift, "tcgen05.shift", CompletionProof::TensorCommit},
     {OperationKind::TensorCommit, "tcgen05.commit", CompletionProof::TensorCommit},
+    {OperationKind::WarpgroupMma, "wgmma.mma_async", CompletionProof::WarpgroupWait},
 }};
 
 constexpr bool isInOrder() {

@@ -31,6 +31,7 @@ enum class OperationKind : uint8_t {
   TensorCopy,
   TensorShift,
   TensorCommit,
+  WarpgroupMma,  ///< wgmma.mma_async, of all four warps together
   Count,
 };
 
@@ -42,6 +43,7 @@ enum class CompletionProof : uint8_t {
   BulkGroupWrite,  ///< cp.async.bulk.wait_group
   TensorWait,      ///< tcgen05.wait
   TensorCommit,    ///< the mbarrier of a tcgen05.commit behind it
+  WarpgroupWait,   ///< wgmma.wait_group
 };
 
 struct OperationTraits {

@@ -116,7 +116,7 @@ void Warp::State::exit(LaneMask lanes) {
   lanesExited(warp, lanes);
 }
 
-Activation& Warp::State::call(LaneMask lanes, const isa::CompiledFunction& function) {
+Activation& Warp::State::call(LaneMask lanes, const program::CompiledFunction& function) {
   Activation* activation = activations.make(function, current.activation, lanes);
   activation->returnPc = current.pc + 1;
   place(activation, 0, lanes);
@@ -317,8 +317,10 @@ void Warp::State::execute(uint64_t quantum) {
     }
     current.pc = pc;
     execution.mask = executing = mask;
-    if (!warp.loadingRegisters.empty()) [[unlikely]]
+    if (!warp.busyRegisters.empty() && !instruction.ordersRegisters) [[unlikely]]
       awaitRegisters(mask, execution.frame, *activation.function, pc);
+    if (warp.registerWatch != nullptr) [[unlikely]]
+      warp.registerWatch->touched(execution.frame, *activation.function, pc);
     instruction.handler(execution, instruction);
     if (observer != nullptr && observer->following && (taken | departed) == 0) [[unlikely]]
       observer->executed(warp, mask, execution.frame, *activation.function, pc);
@@ -351,17 +353,18 @@ void Warp::State::execute(uint64_t quantum) {
   current = Group{};
 }
 
-void Warp::State::awaitRegisters(LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc) {
+void Warp::State::awaitRegisters(LaneMask lanes, const std::byte* frame, const program::CompiledFunction& function, uint32_t pc) {
   Cluster& cluster = warp.cta.cluster;
   const uint32_t first = pc == 0 ? 0 : function.registerUseEnd[pc - 1];
   for (uint32_t i = first; i < function.registerUseEnd[pc]; ++i) {
-    const auto found = warp.loadingRegisters.find(frame + function.registerUses[i]);
-    if (found == warp.loadingRegisters.end()) continue;
-    const OperationId load = found->second;
-    cluster.counters.use(Unproven::U30);
-    if (cluster.options.semantics[Unproven::U30] == 0) cluster.queue.force(load);
-    if (cluster.observer) cluster.observer->usedUnwaited(warp, lanes, load);
-    std::erase_if(warp.loadingRegisters, [=](const auto& loading) { return loading.second == load; });
+    const auto found = warp.busyRegisters.find(frame + function.registerUses[i]);
+    if (found == warp.busyRegisters.end()) continue;
+    if (found->second.readable && function.registerRoles[i] != program::RegisterRole::Destination) continue;
+    const BusyRegister busy = found->second;
+    cluster.counters.use(busy.question);
+    if (cluster.options.semantics[busy.question] == 0) cluster.queue.force(busy.operation);
+    if (cluster.observer) cluster.observer->usedUnwaited(warp, lanes, busy.operation);
+    std::erase_if(warp.busyRegisters, [=](const auto& entry) { return entry.second.operation == busy.operation; });
   }
 }
 

@@ -61,7 +61,7 @@ struct Warp::State {
   }
   void jump(LaneMask lanes, uint32_t target);  ///< as branch; may be called for several sets of lanes
   void exit(LaneMask lanes);
-  Activation& call(LaneMask lanes, const isa::CompiledFunction& function);
+  Activation& call(LaneMask lanes, const program::CompiledFunction& function);
   void leave(LaneMask lanes);  ///< return from the present activation
   void sleep(LaneMask lanes, WaitReason reason, uint64_t token = 0);
   void warpBarrier(LaneMask lanes, LaneMask members);
@@ -78,7 +78,7 @@ struct Warp::State {
   std::vector<const DecodedInstruction*> registerRequests;  ///< setmaxnreg executed so far
   /// By CTA and shared offset of an mbarrier, and by lane: phases that had completed when its last wait for a parity ended.
   std::map<std::pair<const Cta*, uint32_t>, std::array<uint64_t, kWarpLanes>> phasesSeen;
-  uint64_t executed = 0;                                    ///< warp instructions
+  uint64_t executed = 0;  ///< warp instructions
   uint64_t threadExecuted = 0;
   uint64_t repeated = 0;  ///< of these, executions that only found that they have to wait
   uint64_t threadRepeated = 0;
@@ -98,7 +98,7 @@ struct Warp::State {
   bool select();
   void execute(uint64_t quantum);
   /// For an instruction of the running group that touches registers which operations have yet to define.
-  void awaitRegisters(LaneMask lanes, const std::byte* frame, const isa::CompiledFunction& function, uint32_t pc);
+  void awaitRegisters(LaneMask lanes, const std::byte* frame, const program::CompiledFunction& function, uint32_t pc);
   void place(Group group);
   void place(Activation* activation, uint32_t pc, LaneMask lanes);
   void commit();

@@ -31,6 +31,13 @@ SHIFTCONV_INLINE Int8 truncatingShift(Int8 x, Int8 shift) {
   return (magnitude ^ sign) - sign;
 }
 
+/// x / 2^shift, toward zero to a multiple of 2^cut.
+template <bool kCuts>
+SHIFTCONV_INLINE Int8 alignedTerm(Int8 x, Int8 shift, int cut) {
+  if constexpr (!kCuts) return truncatingShift(x, shift);
+  return truncatingShift(x, shift + splat(cut)) << cut;
+}
+
 /// The accumulator as significand * 2^(exponent - 23).
 struct AccumulatorTerm {
   Int8 significand, exponent;
@@ -85,9 +92,13 @@ SHIFTCONV_INLINE Int8 roundToHalf(Int8 bits) {
   return rounded | (bits >> 16 & 0x8000 & (rounded != 0));
 }
 
+/// `kCuts`: the sums are kept less precise than with the default SumPrecision.
+template <bool kCuts>
 SHIFTCONV_INLINE void accumulateColumns(const int32_t* aSignificand, const int32_t* aExponent, const int32_t* bSignificand,
                                         const int32_t* bExponent, size_t bStride, uint32_t columns, uint32_t depth,
                                         const AccumulatorInput& input, const int32_t* scaleExponents, uint32_t* d) {
+  const int cut = kAlignmentFractionBits - input.precision.fractionBits;
+  const int32_t kept = ~((1 << (23 - input.precision.resultBits)) - 1);
   for (uint32_t n = 0; n < columns; n += kVectorLanes) {
     AccumulatorTerm term{Int8{}, splat(kZeroExponent)};
     if (input.enabled) term = unpackAccumulator(load(d + n), input);
@@ -98,7 +109,7 @@ SHIFTCONV_INLINE void accumulateColumns(const int32_t* aSignificand, const int32
     Int8 largest = term.exponent;
     for (uint32_t k = 0; k < depth; ++k) largest = maximum(largest, load(bExponent + k * bStride + n) + aExponent[k]);
 
-    const Int8 accumulator = truncatingShift(term.significand << (kAlignmentFractionBits - 23), largest - term.exponent);
+    const Int8 accumulator = alignedTerm<kCuts>(term.significand << (kAlignmentFractionBits - 23), largest - term.exponent, cut);
     const Int4 accumulatorLow = __builtin_shufflevector(accumulator, accumulator, 0, 1, 2, 3);
     const Int4 accumulatorHigh = __builtin_shufflevector(accumulator, accumulator, 4, 5, 6, 7);
     Double4 low = __builtin_convertvector(accumulatorLow, Double4);
@@ -108,7 +119,7 @@ SHIFTCONV_INLINE void accumulateColumns(const int32_t* aSignificand, const int32
       for (const uint32_t end = std::min(depth, k + kProductsPerSum); k < end; ++k) {
         const Int8 product = load(bSignificand + k * bStride + n) * (aSignificand[k] * (1 << kProductShift));
         const Int8 shift = largest - (load(bExponent + k * bStride + n) + aExponent[k]);
-        sum += truncatingShift(product, shift);
+        sum += alignedTerm<kCuts>(product, shift, cut);
       }
       low += __builtin_convertvector(__builtin_shufflevector(sum, sum, 0, 1, 2, 3), Double4);
       high += __builtin_convertvector(__builtin_shufflevector(sum, sum, 4, 5, 6, 7), Double4);
@@ -120,19 +131,21 @@ SHIFTCONV_INLINE void accumulateColumns(const int32_t* aSignificand, const int32
     const Int4 resultLow = truncateToFloat(low, exponentLow, half);
     const Int4 resultHigh = truncateToFloat(high, exponentHigh, half);
     const Int8 result = __builtin_shufflevector(resultLow, resultHigh, 0, 1, 2, 3, 4, 5, 6, 7);
-    store(d + n, half ? roundToHalf(result) : result);
+    store(d + n, half ? roundToHalf(result) : kCuts ? result & splat(kept) : result);
   }
 }
 
+template <bool kCuts>
 SHIFTCONV_TARGET_AVX2 void accumulateColumnsAvx2(const int32_t* aSignificand, const int32_t* aExponent, const int32_t* bSignificand,
                                                  const int32_t* bExponent, size_t bStride, uint32_t columns, uint32_t depth,
                                                  const AccumulatorInput& input, const int32_t* scaleExponents, uint32_t* d) {
-  accumulateColumns(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, scaleExponents, d);
+  accumulateColumns<kCuts>(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, scaleExponents, d);
 }
+template <bool kCuts>
 void accumulateColumnsBaseline(const int32_t* aSignificand, const int32_t* aExponent, const int32_t* bSignificand,
                                const int32_t* bExponent, size_t bStride, uint32_t columns, uint32_t depth,
                                const AccumulatorInput& input, const int32_t* scaleExponents, uint32_t* d) {
-  accumulateColumns(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, scaleExponents, d);
+  accumulateColumns<kCuts>(aSignificand, aExponent, bSignificand, bExponent, bStride, columns, depth, input, scaleExponents, d);
 }
 
 /// Element-wise decode of `count` neighbours (a multiple of 8): the vector form of unpackElement for finite elements.
@@ -225,7 +238,10 @@ void accumulateHardware(const OperandTile& a, const OperandTile& b, uint32_t col
                         std::span<const LaneWork> work) {
   const bool half = input.type == AccumulatorType::F16;
   const uint32_t exponentBits = half ? 0x7c00u : 0x7f800000u;
-  const auto accumulate = hostHasAvx2() ? accumulateColumnsAvx2 : accumulateColumnsBaseline;
+  const bool cuts = input.precision.fractionBits != kAlignmentFractionBits;
+  const auto whole = hostHasAvx2() ? accumulateColumnsAvx2<false> : accumulateColumnsBaseline<false>;
+  const auto cut = hostHasAvx2() ? accumulateColumnsAvx2<true> : accumulateColumnsBaseline<true>;
+  const auto accumulate = cuts ? cut : whole;
   std::array<uint32_t, kMaximumColumns> old;
   for (const LaneWork& lane : work) {
     std::copy_n(lane.d, columns, old.begin());

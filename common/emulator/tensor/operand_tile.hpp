@@ -17,12 +17,21 @@ struct Definedness {
 
 inline constexpr uint32_t kMaximumColumns = 256;  ///< N
 
-/// How the old accumulator enters.
+/// How much of a sum is kept.
+struct SumPrecision {
+  int fractionBits = 25;  ///< of every term, below the largest exponent
+  int resultBits = 23;    ///< mantissa bits of an f32 result
+};
+/// wgmma with e4m3 and e5m2 operands on an H200: bit for bit in 24576 recorded sums (tests/witness), f16 results included.
+inline constexpr SumPrecision kHopperEightBitPrecision{13, 13};
+
+/// How the old accumulator enters, and what is kept of the sum.
 struct AccumulatorInput {
   AccumulatorType type = AccumulatorType::F32;
   bool enabled = true;                 ///< enable-input-d
   uint32_t scale = 0;                  ///< scale-input-d: multiplied by 2^-scale
   bool flushScaledSubnormals = false;  ///< question U15
+  SumPrecision precision{};            ///< hardware numerics
 };
 
 /// Operand A is stored [row][k], operand B [k][column] so that neighbouring columns are neighbours in memory.

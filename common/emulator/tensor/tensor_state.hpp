@@ -39,7 +39,7 @@ struct TensorUnit::State {
   uint32_t ctaGroup = 0;  ///< the cta_group of the first tcgen05 instruction; 0: none yet
 };
 
-inline TensorUnit::State& stateOf(machine::Cta& cta) { return *cta.tensor->state; }
+inline TensorUnit::State& stateOf(machine::Cta& cta) { return *machine::unitOf<TensorUnit>(cta).state; }
 
 /// The CTAs that an instruction with this cta_group works on: the CTA itself, or the even and the odd CTA of its pair (PTX
 /// ISA 9.7.16.5). Throws EmulatorError when the pair is incomplete, or when the kernel has used the other cta_group before.

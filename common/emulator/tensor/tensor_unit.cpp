@@ -7,8 +7,9 @@
 
 namespace shiftconv::emulator::tensor {
 
-TensorUnit::TensorUnit(machine::Cta& cta)
-    : state(std::make_unique<State>(cta, cta.cluster.options.semantics[Unproven::U16] == 1)) {}
+TensorUnit::TensorUnit(machine::Cta& cta) : state(std::make_unique<State>(cta, cta.cluster.options.semantics[Unproven::U16] == 1)) {
+  state->memory.watch(cta.cluster.observer.get(), cta.rank);
+}
 
 TensorUnit::~TensorUnit() = default;
 

@@ -2,8 +2,9 @@
 // outstanding operations whose order matters (PTX ISA 9.7.16.6.2).
 #pragma once
 
-#include <cstdint>
 #include <memory>
+
+#include "common/emulator/machine/cta_unit.hpp"
 
 namespace shiftconv::emulator::machine {
 class Cta;
@@ -11,12 +12,13 @@ class Cta;
 
 namespace shiftconv::emulator::tensor {
 
-class TensorUnit {
+class TensorUnit final : public machine::CtaUnit {
  public:
+  static constexpr auto kPlace = machine::UnitPlace::TensorMemory;
   explicit TensorUnit(machine::Cta& cta);
-  ~TensorUnit();
-  /// At CTA exit: throws EmulatorError Synchronisation when columns are still allocated.
-  void checkExit() const;
+  ~TensorUnit() override;
+  /// Throws EmulatorError Synchronisation when columns are still allocated.
+  void checkExit() const override;
 
   struct State;
   std::unique_ptr<State> state;

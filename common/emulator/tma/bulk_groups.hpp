@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/cta_unit.hpp"
 
 namespace shiftconv::emulator::machine {
 class Cta;
@@ -16,10 +17,11 @@ class Cta;
 
 namespace shiftconv::emulator::tma {
 
-class BulkGroups {
+class BulkGroups final : public machine::CtaUnit {
  public:
+  static constexpr auto kPlace = machine::UnitPlace::BulkGroups;
   explicit BulkGroups(machine::Cta& cta);
-  ~BulkGroups();
+  ~BulkGroups() override;
 
   /// Adds a store to the open group of `thread` (index in the CTA). Prefetches belong to no group.
   void add(uint32_t thread, machine::OperationId read, machine::OperationId write);

@@ -11,7 +11,7 @@
 namespace shiftconv::gemm {
 
 /// Calls body(i, base[column + i]) for the kColumns columns of a segment that exist. `base` is 16-byte aligned and `column` a
-/// multiple of kColumns, so that whole segments load 16 bytes at a time. All threads of a warp read the same addresses.
+/// multiple of kColumns, so that whole segments load 16 bytes at a time.
 template <int32_t kColumns, class Element, class Body>
 __device__ __forceinline__ void forColumnVector(const Element* base, int32_t column, int32_t columns, Body&& body) {
   static_assert(sizeof(Element) == 4);
@@ -88,8 +88,9 @@ __device__ __forceinline__ void integerValues(const EpilogueParams& p, int32_t c
     v[i] = isOutput ? __uint_as_float(integers[i]) : __int2float_rn(static_cast<int32_t>(integers[i]));
 }
 
-/// Whole warp; rows may differ between its threads, `column` (a multiple of kColumns) must not. `accumulator` holds columns
-/// column.. column + kColumns - 1 of `row` as the tensor core left them. v becomes the values to convert, outputScale included;
+/// `column`: a multiple of kColumns, best the same for all threads of a warp. `accumulator` holds columns column.. column +
+/// kColumns
+/// - 1 of `row` as the tensor core left them. v becomes the values to convert, outputScale included;
 /// what it holds for rows and columns outside of the matrix means nothing. `largestBits`, 0 at first, keeps the largest |v| of this
 /// thread.
 template <int32_t kColumns>

@@ -12,13 +12,39 @@
 
 namespace shiftconv::gemm::sm100 {
 
+/// What one warp of the epilogue reads of an accumulator (PTX ISA 9.7.16.10.5): where the rows and columns of its window of 32
+/// lanes belong in the CTA's part of the tile.
+struct AccumulatorWindow {
+  int32_t firstRow, rows;        ///< 32, or 16 with columns of their own for either half of the warp
+  int32_t firstColumn, columns;  ///< and Tensor Memory columns
+
+  /// A lane has a row of 128 rows (layouts D and A). Of 64 rows every window has 16 in its first lanes (layout F), in a pair 32:
+  /// windows 0 and 1 for the first half of the columns, 2 and 3 for the second (layout B).
+  template <class Group>
+  static __device__ AccumulatorWindow of(const GemmParams& p, uint32_t window) {
+    const int32_t w = static_cast<int32_t>(window);
+    if (p.tileRows == kTileRows) return {w * 32, 32, 0, p.tileN};
+    if constexpr (Group::kCtaGroup == 1) return {w * 16, 16, 0, p.tileN};
+    return {w % 2 * 32, 32, w / 2 * (p.tileN / 2), p.tileN / 2};
+  }
+  /// Columns that a warp handles at once.
+  __device__ int32_t step() const { return rows == 32 ? kRowColumns : 2 * kRowColumns; }
+  /// Of this thread: its row, from the window's first, and its columns, from those that the warp handles.
+  __device__ int32_t threadRow() const { return static_cast<int32_t>(threadIdx.x % 32) & (rows - 1); }
+  __device__ int32_t threadColumn() const { return static_cast<int32_t>(threadIdx.x % 32) < rows ? 0 : kRowColumns; }
+};
+
 /// Sums of 32 bits: f32 or s32; f16 accumulators become f32.
 struct AccumulatorRow {
   uint32_t bits[kRowColumns];
 
-  /// Whole warp: the lanes of this warp's window, at `address`.
-  __device__ void load(const GemmParams& p, uint32_t address) {
-    ptx::tensorLoad32(address, bits);
+  /// Whole warp: this thread's row and columns of what the warp handles at once, from `address`, the first of those columns.
+  __device__ void load(const GemmParams& p, const AccumulatorWindow& window, uint32_t address) {
+    if (window.rows == 32) {
+      ptx::tensorLoad32(address, bits);
+    } else {
+      ptx::tensorLoad32OfHalves(address, bits);
+    }
     ptx::tensorLoadWait(bits);
     if (p.accumulator != layout::MmaAccumulator::F16) return;
 #pragma unroll
@@ -31,21 +57,22 @@ struct AccumulatorRow {
                     ? bits[i] + other.bits[i]
                     : __float_as_uint(__uint_as_float(bits[i]) + __uint_as_float(other.bits[i]));
   }
-  /// One word for each column, 128 rows apart: the lanes of a warp write and read side by side.
+  /// One word for each column, those of a warp's threads side by side, those of the four warps in turn.
   __device__ void store(uint32_t* partial) const {
 #pragma unroll
-    for (int32_t i = 0; i < kRowColumns; ++i) partial[i * kTileRows] = bits[i];
+    for (int32_t i = 0; i < kRowColumns; ++i) partial[i * kEpilogueThreads] = bits[i];
   }
   __device__ void fetch(const uint32_t* partial) {
 #pragma unroll
-    for (int32_t i = 0; i < kRowColumns; ++i) bits[i] = partial[i * kTileRows];
+    for (int32_t i = 0; i < kRowColumns; ++i) bits[i] = partial[i * kEpilogueThreads];
   }
 };
 
-/// This thread's row of a staging tile of kRowColumns columns, to global memory byte by byte: for outputs whose rows do not consist
-/// of whole 16 bytes. `tileRow`: the row that this thread has staged itself.
-__device__ __forceinline__ void storeStagedRow(const EpilogueParams& e, const StagingTile& tile, int32_t tileRow, int32_t row,
-                                               int32_t column) {
+/// This thread's part of a staging tile, kRowColumns columns from `tileColumn` on, to global memory byte by byte: for outputs whose
+/// rows do not consist of whole 16 bytes. `tileRow`: the row that this thread has staged itself; `row`, `column`: its place in the
+/// output.
+__device__ __forceinline__ void storeStagedRow(const EpilogueParams& e, const StagingTile& tile, int32_t tileRow,
+                                               int32_t tileColumn, int32_t row, int32_t column) {
   if (row >= e.rows || column >= e.columns) return;
   const int32_t bits = numerics::storageBits(e.outputType);
   const int32_t columns = e.columns - column < kRowColumns ? e.columns - column : kRowColumns;
@@ -54,7 +81,7 @@ __device__ __forceinline__ void storeStagedRow(const EpilogueParams& e, const St
 #pragma unroll 1
   for (int32_t byte = 0; byte < bytes; byte += 16) {
     uint32_t word[4];
-    ptx::loadShared16Bytes(tile.at(tileRow, byte), word[0], word[1], word[2], word[3]);
+    ptx::loadShared16Bytes(tile.at(tileRow, tileColumn * bits / 8 + byte), word[0], word[1], word[2], word[3]);
 #pragma unroll
     for (int32_t i = 0; i < 16; ++i)
       if (byte + i < bytes) target[byte + i] = static_cast<uint8_t>(word[i / 4] >> (i % 4 * 8));

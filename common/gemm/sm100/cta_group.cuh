@@ -13,8 +13,24 @@
 
 namespace shiftconv::gemm::sm100 {
 
+/// Loads of tensor maps' boxes into this CTA, which count towards a barrier that atLeader() gave.
+template <ptx::CountedBy kBarrier>
+struct Loads {
+  static constexpr ptx::CountedBy kCountedBy = kBarrier;
+  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
+    ptx::loadTile2d<kCountedBy>(destination, map, x0, x1, barrier);
+  }
+  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
+    ptx::loadTile3d<kCountedBy>(destination, map, x0, x1, x2, barrier);
+  }
+  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, int32_t x4,
+                              uint32_t barrier) {
+    ptx::loadTile5d<kCountedBy>(destination, map, x0, x1, x2, x3, x4, barrier);
+  }
+};
+
 /// A CTA on its own.
-struct SingleCta {
+struct SingleCta : Loads<ptx::CountedBy::FilledCta> {
   static constexpr int kCtas = 1;      ///< of a cluster
   static constexpr int kCtaGroup = 1;  ///< that multiply together
   static constexpr bool kSharesB = false;
@@ -31,80 +47,57 @@ struct SingleCta {
   static __device__ void commitRelease(uint32_t barrier) { ptx::tensorCommit(barrier); }
   /// One arrive wherever a part of the accumulator is, once earlier tensor operations of this thread are complete.
   static __device__ void commitResult(uint32_t barrier) { ptx::tensorCommit(barrier); }
-  /// Loads that count towards a barrier that atLeader() gave.
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
-    ptx::loadTile2d(destination, map, x0, x1, barrier);
-  }
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
-    ptx::loadTile3d(destination, map, x0, x1, x2, barrier);
-  }
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, int32_t x4,
-                              uint32_t barrier) {
-    ptx::loadTile5d(destination, map, x0, x1, x2, x3, x4, barrier);
-  }
-  /// A load of what all CTAs of the cluster need.
+  /// A load into all CTAs of the cluster, at the same offset; each counts it.
   static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
     load(destination, map, x0, x1, barrier);
+  }
+  static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
+    load(destination, map, x0, x1, x2, barrier);
+  }
+};
+
+/// What the two groups of two CTAs have in common.
+template <ptx::CountedBy kBarrier>
+struct TwoCtas : Loads<kBarrier> {
+  static constexpr int kCtas = 2;
+  static constexpr Arrivals kArrivals = Arrivals::OfTheCluster;
+  static constexpr uint16_t kBothCtas = 0b11;
+
+  static __device__ uint32_t rank() { return ptx::clusterRank(); }
+  static __device__ void synchronise() { ptx::clusterBarrierSync(); }
+  static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
+    ptx::loadTile2dMulticast<kBarrier>(destination, map, x0, x1, barrier, kBothCtas);
+  }
+  static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
+    ptx::loadTile3dMulticast<kBarrier>(destination, map, x0, x1, x2, barrier, kBothCtas);
   }
 };
 
 /// Two CTAs of a cluster with different rows and the same columns, each multiplying on its own: each loads half of the rows of B
 /// into both.
-struct SharingCtas {
-  static constexpr int kCtas = 2;
+struct SharingCtas : TwoCtas<ptx::CountedBy::FilledCta> {
   static constexpr int kCtaGroup = 1;
   static constexpr bool kSharesB = true;
-  static constexpr Arrivals kArrivals = Arrivals::OfTheCluster;
-  static constexpr uint16_t kBothCtas = 0b11;
 
-  static __device__ uint32_t rank() { return ptx::clusterRank(); }
   static __device__ bool isLeader() { return true; }
-  static __device__ void synchronise() { ptx::clusterBarrierSync(); }
   static __device__ uint32_t atLeader(uint32_t barrier) { return barrier; }
   static __device__ void arriveAtLeader(uint32_t barrier) { ptx::mbarrierArrive(barrier); }
   static __device__ void commitRelease(uint32_t barrier) { ptx::tensorCommitMulticast(barrier, kBothCtas); }
   static __device__ void commitResult(uint32_t barrier) { ptx::tensorCommit(barrier); }
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
-    ptx::loadTile2d(destination, map, x0, x1, barrier);
-  }
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
-    ptx::loadTile3d(destination, map, x0, x1, x2, barrier);
-  }
-  static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
-    ptx::loadTile2dMulticast(destination, map, x0, x1, barrier, kBothCtas);
-  }
 };
 
-/// Two CTAs of a cluster that multiply together (cta_group::2). Each has 128 rows of A and of the accumulator, and half of the rows
-/// of B; the even one leads: its thread multiplies for both, and its barriers count for both.
-struct CtaPair {
-  static constexpr int kCtas = 2;
+/// Two CTAs of a cluster that multiply together (cta_group::2). Each has its rows of A and its part of the accumulator, and half of
+/// the rows of B; the even one leads: its thread multiplies for both, and its barriers count for both.
+struct CtaPair : TwoCtas<ptx::CountedBy::EitherOfPair> {
   static constexpr int kCtaGroup = 2;
   static constexpr bool kSharesB = false;
-  static constexpr Arrivals kArrivals = Arrivals::OfTheCluster;
   static constexpr uint32_t kLeader = 0;
-  static constexpr uint16_t kBothCtas = 0b11;
 
-  static __device__ uint32_t rank() { return ptx::clusterRank(); }
   static __device__ bool isLeader() { return ptx::clusterRank() == kLeader; }
-  static __device__ void synchronise() { ptx::clusterBarrierSync(); }
   static __device__ uint32_t atLeader(uint32_t barrier) { return ptx::mapToCta(barrier, kLeader); }
   static __device__ void arriveAtLeader(uint32_t barrier) { ptx::mbarrierArriveInCluster(atLeader(barrier)); }
   static __device__ void commitRelease(uint32_t barrier) { ptx::tensorCommitMulticast<2>(barrier, kBothCtas); }
   static __device__ void commitResult(uint32_t barrier) { ptx::tensorCommitMulticast<2>(barrier, kBothCtas); }
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
-    ptx::loadTile2dForPair(destination, map, x0, x1, barrier);
-  }
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t barrier) {
-    ptx::loadTile3dForPair(destination, map, x0, x1, x2, barrier);
-  }
-  static __device__ void load(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, int32_t x4,
-                              uint32_t barrier) {
-    ptx::loadTile5dForPair(destination, map, x0, x1, x2, x3, x4, barrier);
-  }
-  static __device__ void loadForAll(uint32_t destination, const void* map, int32_t x0, int32_t x1, uint32_t barrier) {
-    load(destination, map, x0, x1, barrier);
-  }
 };
 
 /// All threads, once the barriers of this CTA have been initialised: a whole warp, the owner, takes `columns` columns (a power of

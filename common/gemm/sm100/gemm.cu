@@ -36,7 +36,7 @@ enum Warp : uint32_t {
   kMmaWarp = 1,        // owns the Tensor Memory allocation
   kScheduleWarp = 2,   // requests tiles, with cluster launch control
   kEpilogueWarps = 4,  // 4..7: warp w may touch Tensor Memory lanes 32*(w%4).. only (PTX ISA 9.7.16.8.1)
-  kScaleWarps = 8,     // 8..11, only when scale factors are row-major
+  kScaleWarps = 8,     // 8..11, only when bulk copies cannot bring the scale factors
 };
 constexpr uint32_t kScaleWarpCount = 4;
 
@@ -114,7 +114,7 @@ class GemmCta {
     work.part = unit % p_.splits;
     const int32_t down = p_.weightsResident ? work.tile : work.tile / p_.tilesAcross;
     const int32_t across = p_.weightsResident ? static_cast<int32_t>(blockIdx.y) : work.tile % p_.tilesAcross;
-    work.row = (down * Group::kCtas + static_cast<int32_t>(Group::rank())) * kTileRows;
+    work.row = (down * Group::kCtas + static_cast<int32_t>(Group::rank())) * p_.tileRows;
     work.column = across * p_.tileN;
     work.firstChunk = work.part * p_.chunks / p_.splits;
     work.endChunk = (work.part + 1) * p_.chunks / p_.splits;
@@ -137,6 +137,10 @@ class GemmCta {
   }
   __device__ bool isScaled() const { return layout::isBlockScaled(p_.kind); }
   __device__ uint32_t scaleBytesA() const { return scaleAtomsPerChunk(p_.kind) * kScaleAtomBytes; }
+  /// Where the tile begins in its first atom of B: narrow tiles share one, but for atoms that are built for the tile.
+  __device__ int32_t columnInAtom(const Work& work) const {
+    return p_.scaleB.atomRows == kScaleAtomRows ? work.column % kScaleAtomRows : 0;
+  }
   __device__ uint32_t accumulatorAddress(const RingPosition& accumulator) const {
     return tensorMemory_ + static_cast<uint32_t>(accumulator.index) * p_.accumulatorColumns;
   }
@@ -185,8 +189,8 @@ class GemmCta {
         if (!p_.weightsResident) loadColumns(stageB(stage, chunk), chunk, work.column, full);
         if (isScaled()) {
           const uint32_t scales = stageScales(stage);
-          if (p_.scaleA.rowMajor == nullptr) loadScales<Group>(p_, maps_.scaleA, scales, chunk, work.row, full);
-          if (p_.scaleB.rowMajor == nullptr) loadScales<Group>(p_, maps_.scaleB, scales + scaleBytesA(), chunk, work.column, full);
+          if (!p_.scaleA.isBuilt()) loadScalesA<Group>(p_, maps_.scaleA, scales, chunk, work.row, full);
+          if (!p_.scaleB.isBuilt()) loadScalesB<Group>(p_, maps_.scaleB, scales + scaleBytesA(), chunk, work.column, full);
         }
         stage.advance(p_.stages);
       }
@@ -194,7 +198,8 @@ class GemmCta {
     control_->operands.awaitReleases(stage, p_.stages);
   }
 
-  // ---- Row-major scale factors: global -> shared by threads --------------------------------------------------------------------
+  // ---- Scale factors that bulk copies cannot bring: global -> shared by threads
+  // ---------------------------------------------------
   __device__ void build() const {
     const uint32_t thread = threadIdx.x - kScaleWarps * 32;
     RingPosition stage;
@@ -204,14 +209,13 @@ class GemmCta {
       for (int32_t chunk = work.firstChunk; chunk < work.endChunk; ++chunk) {
         control_->operands.awaitEmpty(stage);
         const uint32_t scales = stageScales(stage);
-        const int32_t column = work.column / kScaleAtomRows * kScaleAtomRows;
         const WindowTap tap = windowTap(p_, chunk);  // of a matrix: tap 0, and K's own chunk
-        if (p_.scaleA.rowMajor != nullptr)
+        if (p_.scaleA.isBuilt())
           buildScales(p_, p_.scaleA, scales, tap.chunk, work.row, thread,
                       [&](int32_t row) { return p_.window.isUsed ? windowPixel(p_.window, tap, row) : row; });
-        if (p_.scaleB.rowMajor != nullptr) {
+        if (p_.scaleB.isBuilt()) {
           const int32_t taps = p_.chunks / p_.lineChunks;
-          buildScales(p_, p_.scaleB, scales + scaleBytesA(), tap.chunk, column, thread,
+          buildScales(p_, p_.scaleB, scales + scaleBytesA(), tap.chunk, work.column - columnInAtom(work), thread,
                       [&](int32_t row) { return row < p_.n ? row * taps + tap.index : kNoScaleRow; });
         }
         ptx::fenceProxyAsyncShared();
@@ -245,7 +249,7 @@ class GemmCta {
           chunk.scaleA = chunk.tensorA + (p_.tensorA ? kOperandColumns : 0);
           chunk.scaleB = chunk.scaleA + scaleAtomsPerChunk(p_.kind) * kScaleAtomColumns;
           copyScales<Group>(p_, chunk, stageScales(stage));
-          chunk.scaleB += static_cast<uint32_t>(work.column % kScaleAtomRows) / 32;  // tiles that share an atom
+          chunk.scaleB += static_cast<uint32_t>(columnInAtom(work)) / 32;
         }
         sm100::multiply<Group>(p_, chunk);
         Group::commitRelease(control_->operands.empty(stage));
@@ -257,27 +261,28 @@ class GemmCta {
   }
 
   // ---- Epilogue: one warp for each window of 32 lanes ---------------------------------------------------------------------------
-  __device__ void drain(uint32_t window) const {
+  __device__ void drain(uint32_t index) const {
+    const AccumulatorWindow window = AccumulatorWindow::of<Group>(p_, index);
     RingPosition accumulator, staging;
     uint32_t largestBits = 0;
     for (const int32_t unit : units(true)) {
       const Work work = workOf(unit);
       control_->accumulators.awaitFull(accumulator);
       ptx::tensorFenceAfterThreadSync();
-      const uint32_t source = accumulatorAddress(accumulator) + ((window * 32) << 16);
+      const uint32_t source = accumulatorAddress(accumulator) + ((index * 32) << 16);
       bool finishes = true;
       if (p_.splits > 1) {
         leavePart(work, window, source);
         release(accumulator);  // with a barrier of the warp, behind which one lane counts for all
-        finishes = isLastPart(work, window);
+        finishes = isLastPart(work, index);
       }
 #pragma unroll 1
-      for (int32_t column = 0; finishes && column < p_.tileN; column += kRowColumns) {
+      for (int32_t column = 0; finishes && column < window.columns; column += window.step()) {
         AccumulatorRow sums;
         if (p_.splits > 1) {
           addParts(work, window, column, sums);
         } else {
-          sums.load(p_, source + static_cast<uint32_t>(column));
+          sums.load(p_, window, source + static_cast<uint32_t>(column));
         }
         finish(work, window, column, sums, staging, largestBits);
       }
@@ -296,45 +301,48 @@ class GemmCta {
   }
 
   /// Whole warp: from sums to outputs. Two staging tiles, so that one is filled while the other is stored.
-  __device__ void finish(const Work& work, uint32_t window, int32_t column, const AccumulatorRow& sums, RingPosition& staging,
-                         uint32_t& largestBits) const {
+  __device__ void finish(const Work& work, const AccumulatorWindow& window, int32_t column, const AccumulatorRow& sums,
+                         RingPosition& staging, uint32_t& largestBits) const {
     const EpilogueParams& e = p_.epilogue;
-    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32), firstRow = work.row + static_cast<int32_t>(window) * 32;
+    const uint32_t warp = threadIdx.x / 32 % kEpilogueWarpCount, lane = threadIdx.x % 32;
+    const int32_t firstRow = work.row + window.firstRow, firstColumn = work.column + window.firstColumn + column;
+    const int32_t row = window.threadRow(), tileColumn = window.threadColumn();
     float v[kRowColumns];
-    computeSegment(e, firstRow + lane, work.column + column, sums.bits, v, largestBits);
-    const uint32_t tiles = stages_ + p_.stagingOffset + window * kStagingTiles * kStagingTileBytes;
-    const StagingTile tile{tiles + static_cast<uint32_t>(staging.index) * kStagingTileBytes, 32,
+    computeSegment(e, firstRow + row, firstColumn + tileColumn, sums.bits, v, largestBits);
+    const uint32_t tiles = stages_ + p_.stagingOffset + warp * kStagingTiles * kStagingTileBytes;
+    const StagingTile tile{tiles + static_cast<uint32_t>(staging.index) * kStagingTileBytes, window.rows,
                            stagingBoxBytes(e.outputType, kRowColumns)};
     if (lane == 0) ptx::bulkWaitGroupRead<kStagingTiles - 1>();
     __syncwarp();
-    stageSegment(e, firstRow + lane, work.column + column, v, tile, lane, 0);
+    stageSegment(e, firstRow + row, firstColumn + tileColumn, v, tile, row, tileColumn);
     if (p_.bulkOutput) {
       ptx::fenceProxyAsyncShared();
       __syncwarp();
       if (lane == 0) {
-        storeStagedTile(e, &maps_.output, tile, kRowColumns, firstRow, work.column + column);
+        storeStagedTile(e, &maps_.output, tile, window.step(), firstRow, firstColumn);
         ptx::bulkCommitGroup();
       }
     } else {
-      storeStagedRow(e, tile, lane, firstRow + lane, work.column + column);
+      storeStagedRow(e, tile, row, tileColumn, firstRow + row, firstColumn + tileColumn);
     }
     staging.advance(kStagingTiles);
   }
 
   // ---- Split reductions --------------------------------------------------------------------------------------------------------
-  /// Where a part of a tile keeps the sums of this thread's row from `column` on.
-  __device__ uint32_t* partial(int32_t tile, int32_t part, uint32_t window, int32_t column) const {
-    const int64_t place = (static_cast<int64_t>(tile) * p_.splits + part) * Group::kCtas + Group::rank();
-    return p_.partials + (place * p_.tileN + column) * kTileRows + window * 32 + threadIdx.x % 32;
+  /// Where a part of a tile keeps this thread's sums of what its warp handles at once from `column` of its window on.
+  __device__ uint32_t* partial(const Work& work, int32_t part, const AccumulatorWindow& window, int32_t column) const {
+    const int64_t place = (static_cast<int64_t>(work.tile) * p_.splits + part) * Group::kCtas + Group::rank();
+    return p_.partials + place * p_.tileN * p_.tileRows + column / window.step() * kRowColumns * kEpilogueThreads +
+           threadIdx.x % kEpilogueThreads;
   }
 
   /// Whole warp: this part's sums, from Tensor to global memory.
-  __device__ void leavePart(const Work& work, uint32_t window, uint32_t source) const {
+  __device__ void leavePart(const Work& work, const AccumulatorWindow& window, uint32_t source) const {
 #pragma unroll 1
-    for (int32_t column = 0; column < p_.tileN; column += kRowColumns) {
+    for (int32_t column = 0; column < window.columns; column += window.step()) {
       AccumulatorRow sums;
-      sums.load(p_, source + static_cast<uint32_t>(column));
-      sums.store(partial(work.tile, work.part, window, column));
+      sums.load(p_, window, source + static_cast<uint32_t>(column));
+      sums.store(partial(work, work.part, window, column));
     }
   }
 
@@ -351,12 +359,12 @@ class GemmCta {
     return before == last;
   }
 
-  __device__ void addParts(const Work& work, uint32_t window, int32_t column, AccumulatorRow& sums) const {
-    sums.fetch(partial(work.tile, 0, window, column));
+  __device__ void addParts(const Work& work, const AccumulatorWindow& window, int32_t column, AccumulatorRow& sums) const {
+    sums.fetch(partial(work, 0, window, column));
 #pragma unroll 1
     for (int32_t part = 1; part < p_.splits; ++part) {
       AccumulatorRow other;
-      other.fetch(partial(work.tile, part, window, column));
+      other.fetch(partial(work, part, window, column));
       sums.add(p_, other);
     }
   }

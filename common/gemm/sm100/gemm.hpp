@@ -54,11 +54,12 @@ std::string bindAddresses(const GemmPlan& plan, const GemmTensors& tensors, cons
         encodeAt(plan.mapScaleA, tensors.scaleA, maps.scaleA), encodeAt(plan.mapScaleB, tensors.scaleB, maps.scaleB),
         encodeAt(plan.mapOutput, tensors.output, maps.output)})
     if (!why.empty()) return why;
-  const auto rowMajorScales = [](const layout::TiledMap& map, device::Address address) {
-    return map.rank == 0 ? reinterpret_cast<const uint8_t*>(address) : nullptr;
+  const auto buildFrom = [](const Operand& operand, const layout::TiledMap& map, device::Address address, auto& scales) {
+    const auto* const factors = map.rank == 0 ? reinterpret_cast<const uint8_t*>(address) : nullptr;
+    (operand.scaleLayout == layout::ScaleFactorLayout::RowMajor ? scales.rowMajor : scales.tiles) = factors;
   };
-  params.scaleA.rowMajor = rowMajorScales(plan.mapScaleA, tensors.scaleA);
-  params.scaleB.rowMajor = rowMajorScales(plan.mapScaleB, tensors.scaleB);
+  buildFrom(plan.problem.a, plan.mapScaleA, tensors.scaleA, params.scaleA);
+  buildFrom(plan.problem.b, plan.mapScaleB, tensors.scaleB, params.scaleB);
   params.epilogue = tensors.epilogue;
   const EpilogueParams& planned = plan.params.epilogue;
   params.epilogue.rows = planned.rows, params.epilogue.columns = planned.columns;

@@ -1,7 +1,7 @@
 // The geometry of the GEMM kernels and what the host tells them. Shared by planner and device code.
 //
-// D[M][N] = A[M][K] * B[N][K]^T. A CTA has 128 rows of A, one for each Tensor Memory lane; tileN columns; a stage of its ring holds
-// 128 bytes of K for each row, a chunk, which are four instructions of 32 bytes, the slices.
+// D[M][N] = A[M][K] * B[N][K]^T. A CTA has 128 or 64 rows of A; tileN columns; a stage of its ring holds 128 bytes of K for each
+// row, a chunk, which are four instructions of 32 bytes, the slices.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace shiftconv::gemm::sm100 {
 
-inline constexpr int32_t kTileRows = 128;
+inline constexpr int32_t kTileRows = 128;     ///< of a CTA: one for each lane of Tensor Memory
+inline constexpr int32_t kHalfTileRows = 64;  ///< of a CTA: the other tile height that the tensor core has
 inline constexpr uint32_t kChunkBytes = layout::kSwizzle128RowBytes;
 inline constexpr int32_t kChunkSlices = static_cast<int32_t>(kChunkBytes / layout::kMmaRowBytes);
 inline constexpr uint32_t kSliceColumns = 8;  ///< Tensor Memory columns of a slice of A: 32 bytes a row
@@ -22,9 +23,9 @@ inline constexpr int32_t kMaximumTileN = 256;
 inline constexpr int32_t kMaximumStages = 12;
 inline constexpr int32_t kMaximumAccumulators = 2;
 
-/// The epilogue: columns of a row that a thread handles at once; a warp's 32 rows of them on their way to a TMA store, twice.
+/// The epilogue: columns of a row that a thread handles at once; those of a warp's threads on their way to a TMA store, twice.
 inline constexpr int32_t kRowColumns = 32;
-inline constexpr int32_t kEpilogueWarpCount = 4, kStagingTiles = 2;
+inline constexpr int32_t kEpilogueWarpCount = 4, kEpilogueThreads = 32 * kEpilogueWarpCount, kStagingTiles = 2;
 inline constexpr uint32_t kStagingTileBytes = 32 * kRowColumns * 4;
 
 /// Scale factors of 128 rows x 4 blocks: an atom of 512 bytes of shared memory, 4 columns of Tensor Memory (PTX ISA 9.7.16.10.7).
@@ -55,11 +56,25 @@ struct OperandParams {
   bool mnMajor = false;       ///< M or N is the contiguous dimension
 };
 
-/// Block scale factors of one operand.
+/// Block scale factors of one operand. Row-major ones are built into atoms by threads. 128x4 tiles are loaded through a tensor map,
+/// or taken apart by threads where a CTA has 64 rows.
 struct ScaleParams {
-  const uint8_t* rowMajor = nullptr;  ///< [rows][blocks]; null: in 128x4 tiles, loaded through a tensor map
+  const uint8_t* rowMajor = nullptr;  ///< [rows][blocks]; null: in 128x4 tiles
   int32_t rows = 0, blocks = 0;
   int32_t rowTiles = 0;  ///< atoms along M or N of a tile
+
+  // What follows is for the GEMM kernels only.
+  int32_t atomRows = 0;            ///< rows of M or N in an atom; the others are empty
+  const uint8_t* tiles = nullptr;  ///< to be taken apart
+  /// From the columns of Tensor Memory of one atom along K to those of the next, and in a stage in atoms: along M or N, along K.
+  uint32_t atomColumns = 0, rowTileStep = 0, blockStep = 1;
+  /// Those of B are the same for all CTAs of a cluster: each loads a part into all. How many of them load, and from the part of one
+  /// to that of the next: bytes of a stage, row tiles, atoms along K.
+  uint32_t loaders = 1;
+  uint32_t shareBytes = 0;
+  int32_t shareRowTiles = 0, shareAtoms = 0;
+
+  SHIFTCONV_HOST_DEVICE bool isBuilt() const { return rowMajor != nullptr || tiles != nullptr; }
 };
 
 /// No such row of scale factors: its factors are 0, which is finite in every scale type.
@@ -88,8 +103,8 @@ struct GemmParams {
   WindowParams window;
 
   int32_t m = 0, n = 0;
-  int32_t tileN = 0;
-  int32_t tilesDown = 0, tilesAcross = 0;  ///< of 128 rows times the CTAs of a cluster; of tileN
+  int32_t tileRows = 0, tileN = 0;         ///< of a CTA: kTileRows or kHalfTileRows; of the whole tile
+  int32_t tilesDown = 0, tilesAcross = 0;  ///< of tileRows times the CTAs of a cluster; of tileN
   int32_t chunks = 0;                      ///< of K
   int32_t lineChunks = 0;                  ///< of K where it is contiguous: all, or those of a tap of a window
   int32_t lastChunkSlices = 0;             ///< 1..4, of the last of them
@@ -105,7 +120,7 @@ struct GemmParams {
   bool weightsResident = false;  ///< the CTA's columns of B are loaded once: blockIdx.y is its column of tiles
   bool tensorA = false;          ///< A is copied to Tensor Memory and multiplied from there
   bool launchControl = false;    ///< tiles by cluster launch control instead of in turns
-  bool buildScales = false;      ///< warps 8..11 are there and build what is row-major
+  bool buildScales = false;      ///< warps 8..11 are there and build atoms of scale factors
   uint8_t expandedBitsA = 0;     ///< 4 or 6: elements of A become bytes on their way to Tensor Memory
   layout::MmaKind kind = layout::MmaKind::F16;
   layout::MmaAccumulator accumulator = layout::MmaAccumulator::F32;
@@ -114,7 +129,7 @@ struct GemmParams {
   EpilogueParams epilogue;
   bool bulkOutput = false;       ///< outputs leave shared memory by TMA stores, else by stores of threads
   uint32_t stagingOffset = 0;    ///< of kEpilogueWarpCount * kStagingTiles tiles, from the first stage
-  uint32_t* partials = nullptr;  ///< with splits: one accumulator for each unit of work and CTA, [tileN][128] words
+  uint32_t* partials = nullptr;  ///< with splits: one accumulator for each unit of work and CTA, tileRows * tileN words
   uint32_t* counters = nullptr;  ///< with splits: one for each tile, CTA and window, zero before and after
 };
 

@@ -38,21 +38,28 @@ __device__ __forceinline__ void copyOperand(uint8_t expandedBits, uint32_t desti
 }
 
 /// Brings the scale factors of a chunk to Tensor Memory: the atoms of A, then those of B, row tiles of an atom side by side.
-/// `source`: shared memory, row tiles one behind the other.
+/// `source`: shared memory. Where each CTA of a pair has 64 rows, lanes 0 to 63 multiply the first half of the columns and the
+/// others the second, so B has an atom for either (PTX ISA 9.7.16.10.7).
 template <class Group>
 __device__ __forceinline__ void copyScales(const GemmParams& p, const Chunk& chunk, uint32_t source) {
-  const uint32_t atoms = scaleAtomsPerChunk(p.kind);
+  const uint32_t atoms = scaleAtomsPerChunk(p.kind), sourceB = source + atoms * kScaleAtomBytes;
   const auto copyAtom = [&](uint32_t destination, uint32_t from) {
     ptx::tensorCopy32x128ToAllWindows<Group::kCtaGroup>(destination, layout::densePackedRowsDescriptor(from));
   };
-  const uint32_t rowTilesB = static_cast<uint32_t>(p.scaleB.rowTiles);
 #pragma unroll 1
   for (uint32_t atom = 0; atom < atoms; ++atom) {
     copyAtom(chunk.scaleA + atom * kScaleAtomColumns, source + atom * kScaleAtomBytes);
+    const uint32_t target = chunk.scaleB + atom * p.scaleB.atomColumns,
+                   from = sourceB + atom * p.scaleB.blockStep * kScaleAtomBytes;
+    if constexpr (Group::kCtaGroup == 2) {
+      if (p.tileRows == kHalfTileRows) {
+        ptx::tensorCopy64x128ToWindowPairs<2>(target, layout::densePackedRowsDescriptor(from));
+        continue;
+      }
+    }
 #pragma unroll 1
-    for (uint32_t tile = 0; tile < rowTilesB; ++tile)
-      copyAtom(chunk.scaleB + (atom * rowTilesB + tile) * kScaleAtomColumns,
-               source + (atoms * (1 + tile) + atom) * kScaleAtomBytes);
+    for (uint32_t tile = 0; tile < static_cast<uint32_t>(p.scaleB.rowTiles); ++tile)
+      copyAtom(target + tile * kScaleAtomColumns, from + tile * p.scaleB.rowTileStep * kScaleAtomBytes);
   }
 }
 
@@ -65,8 +72,7 @@ __device__ __forceinline__ void multiplyIn(const GemmParams& p, const Chunk& chu
       const uint32_t block = slice * scalesPerSlice(kKind), atom = block / kScaleAtomBlocks;
       ptx::mmaScaled<kKind, Group::kCtaGroup>(
           chunk.accumulator, a, b, layout::selectScaleByte(p.instructionDescriptor, block % kScaleAtomBlocks),
-          chunk.scaleA + atom * kScaleAtomColumns,
-          chunk.scaleB + atom * static_cast<uint32_t>(p.scaleB.rowTiles) * kScaleAtomColumns, accumulate);
+          chunk.scaleA + atom * kScaleAtomColumns, chunk.scaleB + atom * p.scaleB.atomColumns, accumulate);
     } else {
       ptx::mma<kKind, Group::kCtaGroup>(chunk.accumulator, a, b, p.instructionDescriptor, accumulate);
     }

@@ -19,6 +19,19 @@ int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kOffsetsOfCorners = 1 << 15;  // fit the fields; layout::refusal has the limits of each rank
 
+/// Scale factors in 128x4 tiles, in boxes of `rowTiles` by `blockTiles` of them.
+layout::TiledMap scaleMap(const GemmProblem& problem, int64_t rows, int64_t rowTiles, int64_t blockTiles) {
+  const int64_t blocks = ceilDivide(problem.lineElements(), problem.blockSize);
+  const auto tilesAlongK = static_cast<uint64_t>(ceilDivide(blocks, layout::kScaleTileBlocks));
+  layout::TiledMap map;
+  map.type = MapType::U16;
+  map.rank = 3;
+  map.dims = {kScaleAtomBytes / 2, tilesAlongK, static_cast<uint64_t>(ceilDivide(rows, layout::kScaleTileRows))};
+  map.strides = {kScaleAtomBytes, kScaleAtomBytes * tilesAlongK};
+  map.box = {kScaleAtomBytes / 2, static_cast<uint32_t>(blockTiles), static_cast<uint32_t>(rowTiles)};
+  return map;
+}
+
 }  // namespace
 
 bool isPackedInShared(MmaKind kind) { return kind == MmaKind::MxF4 || kind == MmaKind::NvF4; }
@@ -176,16 +189,27 @@ layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels) 
   return map;
 }
 
-layout::TiledMap scaleMap(const GemmProblem& problem, MmaKind kind, int64_t rows, int64_t rowTiles) {
-  const int64_t blocks = ceilDivide(problem.k, problem.blockSize);
-  const auto blockTiles = static_cast<uint64_t>(ceilDivide(blocks, layout::kScaleTileBlocks));
-  layout::TiledMap map;
-  map.type = MapType::U16;
-  map.rank = 3;
-  map.dims = {kScaleAtomBytes / 2, blockTiles, static_cast<uint64_t>(ceilDivide(rows, layout::kScaleTileRows))};
-  map.strides = {kScaleAtomBytes, kScaleAtomBytes * blockTiles};
-  map.box = {kScaleAtomBytes / 2, scaleAtomsPerChunk(kind), static_cast<uint32_t>(rowTiles)};
-  return map;
+ScaleParams planScales(const GemmProblem& problem, MmaKind kind, const ScaleShare& share, layout::TiledMap& map) {
+  const int64_t atoms = scaleAtomsPerChunk(kind);
+  ScaleParams scales;
+  scales.rows = static_cast<int32_t>(share.rows);
+  scales.blocks = static_cast<int32_t>(ceilDivide(problem.lineElements(), problem.blockSize));
+  scales.rowTiles = static_cast<int32_t>(share.rowTiles);
+  scales.atomRows = static_cast<int32_t>(share.atomRows);
+  scales.atomColumns = (share.splitsColumns ? 1 : static_cast<uint32_t>(share.rowTiles)) * kScaleAtomColumns;
+  scales.rowTileStep = share.splitsColumns ? 1 : static_cast<uint32_t>(atoms);
+  scales.blockStep = share.splitsColumns ? static_cast<uint32_t>(share.rowTiles) : 1;
+  map = {};
+  if (share.isBuilt) return scales;
+  // One CTA loads a row tile, or half of the atoms along K of the only one; a single atom is not divided.
+  const bool dividesRows = share.rowTiles % share.ctas == 0, dividesBlocks = !dividesRows && atoms % share.ctas == 0;
+  const int64_t rowTiles = share.rowTiles / (dividesRows ? share.ctas : 1), blockTiles = atoms / (dividesBlocks ? share.ctas : 1);
+  scales.loaders = dividesRows || dividesBlocks ? static_cast<uint32_t>(share.ctas) : 1;
+  scales.shareBytes = static_cast<uint32_t>(rowTiles * blockTiles) * kScaleAtomBytes;
+  scales.shareRowTiles = dividesRows ? static_cast<int32_t>(rowTiles) : 0;
+  scales.shareAtoms = dividesBlocks ? static_cast<int32_t>(blockTiles) : 0;
+  map = scaleMap(problem, share.rows, rowTiles, blockTiles);
+  return scales;
 }
 
 }  // namespace shiftconv::gemm::sm100

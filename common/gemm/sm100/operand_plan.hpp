@@ -38,7 +38,15 @@ std::string planWindow(const Window& window, const OperandShare& share, const la
                        layout::Im2colMap& map);
 layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels);
 
-/// Scale factors in 128x4 tiles, `rowTiles` of them for a tile.
-layout::TiledMap scaleMap(const GemmProblem& problem, layout::MmaKind kind, int64_t rows, int64_t rowTiles);
+/// How the scale factors of an operand get into a stage: `rowTiles` atoms along M or N, loaded by `ctas` CTAs together, each a part
+/// for all; or, from anything but whole 128x4 tiles, built by threads.
+struct ScaleShare {
+  int64_t rows = 0;  ///< of the whole matrix: M or N
+  int64_t rowTiles = 1, atomRows = kScaleAtomRows;
+  int64_t ctas = 1;
+  bool isBuilt = false;
+  bool splitsColumns = false;  ///< row tiles lie side by side in a stage and in the same columns, for different windows
+};
+ScaleParams planScales(const GemmProblem& problem, layout::MmaKind kind, const ScaleShare& share, layout::TiledMap& map);
 
 }  // namespace shiftconv::gemm::sm100

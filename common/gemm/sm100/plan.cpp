@@ -19,10 +19,11 @@ int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr std::array<int32_t, 5> kTileNs = {256, 192, 128, 64, 32};
+constexpr std::array<int32_t, 2> kTileHeights = {kTileRows, kHalfTileRows};
 constexpr int64_t kFewestStages = 2;
 
 // Rates of a B200 per multiprocessor and clock, published measurements of others.
-constexpr double kMmaColumnsPerClock = 2;  // M = 128, 32 bytes of K, every kind
+constexpr double kMmaColumnsPerClock = 2;  // 32 bytes of K, every kind; 64 rows take as long as 128, but for a pair half as long
 constexpr double kSharedReadBytesPerClock = 128, kBulkWriteBytesPerClock = 120, kL2BytesPerClock = 70, kCopyBytesPerClock = 64;
 
 int64_t ctasOf(Grouping grouping) { return grouping == Grouping::Single ? 1 : 2; }
@@ -42,7 +43,7 @@ struct Candidate {
   Engine engine;
   Grouping grouping;
   Schedule schedule;
-  int32_t tileN;
+  int32_t tileRows, tileN;
   int32_t splits;
   bool resident;
 };
@@ -83,7 +84,7 @@ std::string problemRefusal(const GemmProblem& p, const device::Properties& prope
 }
 
 /// Rows go to memory by TMA, which moves 16 bytes at a time, where all of them have whole ones.
-layout::TiledMap outputMap(const GemmProblem& p) {
+layout::TiledMap outputMap(const GemmProblem& p, uint32_t windowRows) {
   const int64_t bits = std::max(8, numerics::storageBits(p.output)), rowBytes = numerics::packedBytes(p.output, p.n);
   layout::TiledMap map;
   if (p.outputPitch % 16 != 0 || rowBytes % 16 != 0) return map;
@@ -92,12 +93,26 @@ layout::TiledMap outputMap(const GemmProblem& p) {
   map.rank = 2;
   map.dims = {static_cast<uint64_t>(rowBytes * 8 / bits), static_cast<uint64_t>(p.m)};
   map.strides = {static_cast<uint64_t>(p.outputPitch)};
-  map.box = {static_cast<uint32_t>(boxBytes * 8 / bits), 32};
+  map.box = {static_cast<uint32_t>(boxBytes * 8 / bits), windowRows};
   map.swizzle = boxBytes == 128  ? layout::MapSwizzle::B128
                 : boxBytes == 64 ? layout::MapSwizzle::B64
                 : boxBytes == 32 ? layout::MapSwizzle::B32
                                  : layout::MapSwizzle::None;
   return map;
+}
+
+/// The limits of an instruction that a candidate's tile of 64 rows meets.
+std::string halfTileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) {
+  if (c.engine == Engine::TensorA)
+    return "tile_rows is 64, but A is copied to Tensor Memory in tiles of 128 rows, which have a lane each";
+  if (layout::isBlockScaled(kind) && c.grouping != Grouping::Pair)
+    return fmt::format("tile_rows is 64, but {} multiplies 128 rows, or 64 in each CTA of a pair (PTX ISA table 39)",
+                       toString(kind));
+  if (c.tileN % (2 * kRowColumns) != 0)
+    return fmt::format("tile_n is {}, but with tiles of 64 rows the epilogue handles {} columns at once", c.tileN, 2 * kRowColumns);
+  if (p.outputBlock != 0)
+    return "tile_rows is 64, but block-quantised outputs fill tiles of 128 rows of scale factors, which belong to one CTA";
+  return {};
 }
 
 /// The limits of an instruction that a candidate's tile width meets.
@@ -106,6 +121,10 @@ std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) 
     return fmt::format(
         "tile_n is {}, but it has to be a multiple of {}, which the epilogue handles at once, up to {} (PTX ISA table 39)", c.tileN,
         kRowColumns, kMaximumTileN);
+  if (c.tileRows != kTileRows && c.tileRows != kHalfTileRows)
+    return fmt::format("tile_rows is {}, but a CTA has 64 or 128 rows of a tile (PTX ISA table 39)", c.tileRows);
+  if (c.tileRows == kHalfTileRows)
+    if (std::string why = halfTileRefusal(p, kind, c); !why.empty()) return why;
   if (layout::isBlockScaled(kind) && kScaleAtomRows % c.tileN != 0 && c.tileN % kScaleAtomRows != 0)
     return fmt::format("tile_n is {}, but tiles of scale factors have 128 rows, so it has to be 32, 64, 128 or 256", c.tileN);
   if (c.engine == Engine::TensorA && p.a.mnMajor)
@@ -130,7 +149,8 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   plan.problem = p;
   plan.engine = c.engine, plan.grouping = c.grouping, plan.schedule = c.schedule;
 
-  const OperandShare shareA{p.m, kTileRows, kTileRows};
+  const bool isHalf = c.tileRows == kHalfTileRows;
+  const OperandShare shareA{p.m, c.tileRows, c.tileRows};
   const OperandShare shareB{p.n, c.tileN / group, c.tileN / ctas};
   for (const auto& [operand, name, share, operandParams, map] :
        {std::tie(p.a, "A", shareA, params.a, plan.mapA), std::tie(p.b, "B", shareB, params.b, plan.mapB)})
@@ -144,26 +164,29 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   params.expandedBitsA = expands ? static_cast<uint8_t>(numerics::storageBits(p.a.type)) : uint8_t{0};
 
   const bool scaled = layout::isBlockScaled(kind);
-  const int64_t atoms = scaleAtomsPerChunk(kind), rowTilesB = std::max<int64_t>(1, c.tileN / kScaleAtomRows);
   plan.mapScaleA = plan.mapScaleB = {};
-  int64_t builtScales = 0;
+  int64_t scaleBytes = 0, builtScales = 0, scaleColumns = 0;
   if (scaled) {
-    const auto describeScales = [&](const Operand& operand, int64_t rows, int64_t rowTiles, ScaleParams& scale,
-                                    layout::TiledMap& map) {
-      scale.rows = static_cast<int32_t>(rows);
-      scale.blocks = static_cast<int32_t>(ceilDivide(p.lineElements(), p.blockSize));
-      scale.rowTiles = static_cast<int32_t>(rowTiles);
-      if (operand.scaleLayout == layout::ScaleFactorLayout::RowMajor) {
-        params.buildScales = true;
-        builtScales += rowTiles * atoms * kScaleAtomBytes;
-      } else {
-        map = scaleMap(p, kind, rows, rowTiles);
-      }
+    const int64_t atoms = scaleAtomsPerChunk(kind);
+    const auto isBuilt = [&](const Operand& operand) {
+      return isHalf || operand.scaleLayout == layout::ScaleFactorLayout::RowMajor;
     };
-    describeScales(p.a, p.window ? p.window->pixels() : p.m, 1, params.scaleA, plan.mapScaleA);
-    describeScales(p.b, p.window ? p.n * p.window->taps() : p.n, rowTilesB, params.scaleB, plan.mapScaleB);
+    // Two CTAs with 64 rows each have halves of one tile of A's factors; B's are in two parts, one for each half of the columns.
+    const int64_t rowsA = p.window ? p.window->pixels() : p.m, rowsB = p.window ? p.n * p.window->taps() : p.n;
+    const ScaleShare scalesA{rowsA, 1, c.tileRows, 1, isBuilt(p.a), false};
+    const ScaleShare scalesB =
+        isHalf ? ScaleShare{rowsB, 2, c.tileN / 2, ctas, true, true}
+               : ScaleShare{rowsB, std::max<int64_t>(1, c.tileN / kScaleAtomRows), kScaleAtomRows, ctas, isBuilt(p.b), false};
+    params.scaleA = planScales(p, kind, scalesA, plan.mapScaleA);
+    params.scaleB = planScales(p, kind, scalesB, plan.mapScaleB);
+    for (const ScaleShare& share : {scalesA, scalesB}) {
+      const int64_t bytes = share.rowTiles * atoms * kScaleAtomBytes;
+      scaleBytes += bytes;
+      builtScales += share.isBuilt ? bytes : 0;
+    }
+    params.buildScales = builtScales != 0;
+    scaleColumns = atoms * (params.scaleA.atomColumns + params.scaleB.atomColumns);
   }
-  const int64_t scaleBytes = scaled ? atoms * (1 + rowTilesB) * kScaleAtomBytes : 0;
 
   const int64_t line = p.lineElements(), lineChunks = ceilDivide(line, chunkElements(kind));
   params.lineChunks = static_cast<int32_t>(lineChunks);
@@ -175,7 +198,7 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
                        chunkElements(kind));
 
   // A stage and what is there besides.
-  plan.mapOutput = outputMap(p);
+  plan.mapOutput = outputMap(p, isHalf && group == 1 ? 16 : 32);
   params.bulkOutput = plan.mapOutput.rank != 0;
   const int64_t resident = c.resident ? params.chunks * int64_t{params.b.stageBytes} : 0;
   constexpr int64_t kStaging = int64_t{kEpilogueWarpCount} * kStagingTiles * kStagingTileBytes;
@@ -184,9 +207,9 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   shared.fixed = layout::kSwizzle128AtomBytes /* see alignedShared */ + kControlBytes + resident + kStaging;
   shared.stage = roundUp(params.a.stageBytes + (c.resident ? 0 : params.b.stageBytes) + scaleBytes, layout::kSwizzle128AtomBytes);
   ColumnBudget columns;
-  columns.accumulator = roundUp(c.tileN, 32);
-  columns.stage = (c.engine == Engine::TensorA ? int64_t{kOperandColumns} : 0) +
-                  (scaled ? atoms * (1 + rowTilesB) * int64_t{kScaleAtomColumns} : 0);
+  // A pair with 64 rows in each CTA has the second half of the columns in lanes of its own.
+  columns.accumulator = isHalf && group == 2 ? c.tileN / 2 : c.tileN;
+  columns.stage = (c.engine == Engine::TensorA ? int64_t{kOperandColumns} : 0) + scaleColumns;
   const int64_t most = std::min<int64_t>(stagesWanted.value_or(kMaximumStages), kMaximumStages);
   // Two accumulators where that leaves a stage for loading and one for multiplying.
   columns.accumulators = 2;
@@ -200,8 +223,8 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   params.kind = kind;
   params.accumulator = accumulatorOf(p.accumulator);
   params.m = static_cast<int32_t>(p.m), params.n = static_cast<int32_t>(p.n);
-  params.tileN = c.tileN;
-  params.tilesDown = static_cast<int32_t>(ceilDivide(p.m, kTileRows * ctas));
+  params.tileRows = c.tileRows, params.tileN = c.tileN;
+  params.tilesDown = static_cast<int32_t>(ceilDivide(p.m, c.tileRows * ctas));
   params.tilesAcross = static_cast<int32_t>(ceilDivide(p.n, c.tileN));
   params.splits = c.splits;
   params.stages = static_cast<int32_t>(stages);
@@ -219,7 +242,7 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   params.launchControl = c.schedule == Schedule::LaunchControl;
   params.instructionDescriptor =
       layout::instructionDescriptor({kind, p.a.type, p.b.type, params.accumulator, p.scale, p.a.mnMajor, p.b.mnMajor},
-                                    static_cast<uint32_t>(kTileRows * group), static_cast<uint32_t>(c.tileN));
+                                    static_cast<uint32_t>(c.tileRows * group), static_cast<uint32_t>(c.tileN));
   params.epilogue = plannedEpilogue(p);
   params.stagingOffset = static_cast<uint32_t>(stages * shared.stage + resident);
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(shared.used(stages));
@@ -241,12 +264,16 @@ void model(const device::Properties& properties, std::optional<uint32_t> cluster
   };
   const double stageB = p.weightsResident ? 0 : chunks * p.b.stageBytes,
                fetchedB = plan.grouping == Grouping::Sharing ? stageB / 2 : stageB;
-  const double fromL2 =
-      loaded - stageB + fetchedB - saved(plan.mapA, plan.problem.a, stageA) - saved(plan.mapB, plan.problem.b, fetchedB);
+  // Scale factors of B that bulk copies bring are the same in both CTAs of a cluster.
+  const double scalesB = plan.mapScaleB.rank == 0 ? 0 : chunks * p.scaleB.rowTiles * scaleAtomsPerChunk(p.kind) * kScaleAtomBytes,
+               sharedScalesB = scalesB * static_cast<double>(ctas - 1) / static_cast<double>(ctas);
+  const double fromL2 = loaded - stageB + fetchedB - sharedScalesB - saved(plan.mapA, plan.problem.a, stageA) -
+                        saved(plan.mapB, plan.problem.b, fetchedB);
+  const double columnsPerClock = kMmaColumnsPerClock * (p.tileRows == kHalfTileRows && group == 2 ? 2 : 1);
   const struct {
     const char* name;
     double clocks;
-  } resources[] = {{"tensor core", slices * p.tileN / kMmaColumnsPerClock},
+  } resources[] = {{"tensor core", slices * p.tileN / columnsPerClock},
                    {"shared memory reads", reads / kSharedReadBytesPerClock},
                    {"L2 to shared memory", fromL2 / kL2BytesPerClock},
                    {"TMA writes to shared memory", loaded / kBulkWriteBytesPerClock},
@@ -270,7 +297,7 @@ void model(const device::Properties& properties, std::optional<uint32_t> cluster
   plan.launch.grid = {static_cast<uint32_t>(clusters * ctas), static_cast<uint32_t>(columns), 1};
   plan.launch.block = {gemmThreads(p.buildScales), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};
-  const auto accumulatorWords = static_cast<uint64_t>(units * ctas * p.tileN * kTileRows);
+  const auto accumulatorWords = static_cast<uint64_t>(units * ctas * p.tileN * p.tileRows);
   plan.partialBytes = p.splits > 1 ? accumulatorWords * sizeof(uint32_t) : 0;
   plan.counterBytes = p.splits > 1 ? static_cast<uint64_t>(units / p.splits * ctas * 4) * sizeof(uint32_t) : 0;
 }
@@ -284,6 +311,8 @@ std::string planGemm(const GemmProblem& problem, const device::Properties& prope
 
   std::vector<int32_t> tileNs(kTileNs.begin(), kTileNs.end());
   if (choices.tileN) tileNs = {*choices.tileN};
+  std::vector<int32_t> heights(kTileHeights.begin(), kTileHeights.end());
+  if (choices.tileRows) heights = {*choices.tileRows};
   std::vector<Grouping> groupings{Grouping::Single, Grouping::Pair};
   if (choices.grouping) groupings = {*choices.grouping};
   std::vector<int32_t> splits{1, 2, 4, 8};
@@ -292,23 +321,28 @@ std::string planGemm(const GemmProblem& problem, const device::Properties& prope
   else if (choices.residentWeights.value_or(false) || choices.schedule == Schedule::LaunchControl)
     splits = {1};
 
-  // Ties go to the plain one: wide tiles, one CTA, no split.
+  // Ties go to the plain one: wide and high tiles, one CTA, no split.
   std::string firstRefusal;
   std::optional<GemmPlan> best;
   for (const int32_t parts : splits)
     for (const Grouping grouping : groupings)
-      for (const int32_t tileN : tileNs) {
-        const Candidate candidate{
-            choices.engine.value_or(Engine::SharedA), grouping, choices.schedule.value_or(Schedule::Static), tileN, parts,
-            choices.residentWeights.value_or(false)};
-        GemmPlan offered;
-        if (std::string why = planTile(problem, kind, properties, candidate, choices.stages, offered); !why.empty()) {
-          if (firstRefusal.empty()) firstRefusal = std::move(why);
-          continue;
+      for (const int32_t tileRows : heights)
+        for (const int32_t tileN : tileNs) {
+          const Candidate candidate{choices.engine.value_or(Engine::SharedA),
+                                    grouping,
+                                    choices.schedule.value_or(Schedule::Static),
+                                    tileRows,
+                                    tileN,
+                                    parts,
+                                    choices.residentWeights.value_or(false)};
+          GemmPlan offered;
+          if (std::string why = planTile(problem, kind, properties, candidate, choices.stages, offered); !why.empty()) {
+            if (firstRefusal.empty()) firstRefusal = std::move(why);
+            continue;
+          }
+          model(properties, choices.clusters, offered);
+          if (!best || offered.modelledClocks < best->modelledClocks) best = std::move(offered);
         }
-        model(properties, choices.clusters, offered);
-        if (!best || offered.modelledClocks < best->modelledClocks) best = std::move(offered);
-      }
   if (!best) return firstRefusal;
   plan = std::move(*best);
   return {};
@@ -318,7 +352,7 @@ std::string GemmPlan::describe() const {
   const GemmParams& p = params;
   std::string text = fmt::format("problem    {}\n", gemm::describe(problem));
   text += fmt::format("kernel     {}, {}\n", kernelName, toString(p.kind));
-  text += fmt::format("tile       {} rows x {} columns, {} x {} tiles{}\n", kTileRows * ctasOf(grouping), p.tileN, p.tilesDown,
+  text += fmt::format("tile       {} rows x {} columns, {} x {} tiles{}\n", p.tileRows * ctasOf(grouping), p.tileN, p.tilesDown,
                       p.tilesAcross,
                       p.splits > 1                          ? fmt::format(", the reduction in {} parts", p.splits)
                       : schedule == Schedule::LaunchControl ? ", by cluster launch control"

@@ -26,6 +26,7 @@ struct GemmChoices {
   std::optional<Engine> engine;
   std::optional<Grouping> grouping;
   std::optional<Schedule> schedule;
+  std::optional<int32_t> tileRows;  ///< of a CTA: 64 or 128
   std::optional<int32_t> tileN, stages, splits;
   std::optional<bool> residentWeights;
   std::optional<uint32_t> clusters;  ///< of a static schedule

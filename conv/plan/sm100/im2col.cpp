@@ -161,6 +161,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
     return fmt::format("im2col: {}", *refused);
   gemm::sm100::GemmPlan plan;
   gemm::sm100::GemmChoices narrowest;
+  narrowest.tileRows = kTileRows;
   narrowest.tileN = static_cast<int32_t>(kTileNStep);
   narrowest.grouping = gemm::sm100::Grouping::Single;
   narrowest.splits = 1;
@@ -183,6 +184,7 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
         exact.grouping = pair ? gemm::sm100::Grouping::Pair : gemm::sm100::Grouping::Single;
         exact.schedule = gemm::sm100::Schedule::Static;
         exact.splits = 1;
+        exact.tileRows = kTileRows;
         exact.tileN = width;
         exact.residentWeights = resident;
         exact.clusters = choices.clusters;

@@ -42,7 +42,7 @@ TEST(CommonForms, RefusedOnesSayWhy) {
       {"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w::128", "halo rows"},
       {"tcgen05.mma.sp.cta_group::1.kind::f16", "sparse"},
       {"cvt.rs.satfinite.e2m1x4.f32", "random bits"},
-      {"wgmma.fence.sync.aligned", "sm_90a"},
+      {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", "sparse"},
   };
   for (const auto& [spelling, reason] : refusals) {
     emulator::isa::FormMatch match;

@@ -33,6 +33,8 @@ class FormRun {
   /// Runs a whole module (".version 9.0 / .target sm_100a / .address_size 64" is prepended when missing).
   emulator::LaunchReport module(std::string_view ptx, std::string_view kernel, const emulator::machine::LaunchConfig& config,
                                 std::span<const void* const> arguments, const emulator::Options& options = {});
+  /// A module that the case runs by other means.
+  void see(std::string_view ptx);
   emulator::Emulator& emulator();
   /// Message of the EmulatorError that `action` must throw; fails the test when it does not throw.
   std::string error(const std::function<void()>& action);
@@ -67,5 +69,7 @@ FormCases bulkCopyCases();
 FormCases tensorCases();
 FormCases matrixCases();
 FormCases launchControlCases();
+FormCases wgmmaCases();
+FormCases tileProductCases();
 
 }  // namespace shiftconv::tests

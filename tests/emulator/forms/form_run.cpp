@@ -125,6 +125,8 @@ LaunchReport FormRun::module(std::string_view ptx, std::string_view kernel, cons
   return impl_->machine->launch(*module, kernel, config, arguments, options);
 }
 
+void FormRun::see(std::string_view ptx) { impl_->search(ptx, 0, ~0u); }
+
 Emulator& FormRun::emulator() { return *impl_->machine; }
 
 std::string FormRun::error(const std::function<void()>& action) {

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/emulator/forms/scalar/approximations.hpp"
 #include "common/emulator/instruction_set.hpp"
-#include "common/emulator/isa/approximations.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/isa/refused_forms.hpp"
 #include "common/emulator/program/target.hpp"

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/hazards/mutation/gemm_subjects.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
 #include "tests/hazards/mutation/table_file.hpp"
 
@@ -92,6 +93,12 @@ std::vector<HandMadeMutant> handMadeMutants(const std::vector<Subject>& subjects
       const std::string ptx = subject.ptx;
       mutants.push_back({subject.kernel, name, what, MutantKind::Hazard, std::move(subject), ptx});
     }
+  for (const GemmHostMistake& mistake : gemmHostMistakes()) {
+    Subject subject = gemmSubjectWith(mistake);
+    if (find(subjects, subject.kernel) == nullptr) continue;
+    const std::string ptx = subject.ptx;
+    mutants.push_back({subject.kernel, mistake.name, mistake.what, mistake.kind, std::move(subject), ptx});
+  }
   return mutants;
 }
 

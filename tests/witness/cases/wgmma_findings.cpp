@@ -1,5 +1,5 @@
-// Open questions about shared-memory matrix descriptors and tensor-core arithmetic, asked of wgmma: the descriptors of
-// tcgen05.mma share its text, and its arithmetic is the nearest that can be run without a Blackwell GPU.
+// wgmma: open questions about its matrix descriptors, whose text those of tcgen05.mma share, and its arithmetic, the nearest to
+// that of tcgen05 that can be run without a Blackwell GPU.
 #include <fmt/format.h>
 
 #include <bit>
@@ -18,8 +18,6 @@ Number at(const std::vector<std::byte>& bytes, size_t offset) {
   if (offset + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
-
-constexpr const char* kNoWgmma = "wgmma is an instruction of sm_90a only, which the emulator of sm_100 refuses";
 
 std::string refusal(const Observation& seen) {
   return fmt::format("{}: {}", kOutcomeNames[static_cast<size_t>(seen.outcome)], seen.text);
@@ -133,7 +131,6 @@ void addShifts(CaseList& cases) {
                        for (uint32_t s = 0; s <= 9; ++s)
                          list.push_back({{s * span, 16, 8 * span, 0, mode}, {kIdentity, 128, 256, 0, 0}});
                        Case made = multiplications(kF16Wide, swizzledRows(span, kPattern, 0), kZeroAccumulators, list).build();
-                       made.unjudged = kNoWgmma;
                        made.finding = [](const Observation& seen) {
                          if (seen.outcome != Outcome::Ok) return refusal(seen);
                          std::string text = "elements of 1024 that equal A[r+s][k] with base offset 0:";
@@ -161,7 +158,6 @@ void addBaseOffsets(CaseList& cases) {
                        for (uint32_t base = 0; base < 8; ++base)
                          list.push_back({{j * 12 * 1024 + 128 * j, 16, 1024, base, 1}, {100 * 1024, 128, 256, 0, 0}});
                      made = multiplications(kF16Wide, image, kZeroAccumulators, list).build();
-                     made.unjudged = kNoWgmma;
                      made.finding = [](const Observation& seen) {
                        if (seen.outcome != Outcome::Ok) return refusal(seen);
                        std::string text = "field values that read all 1024 elements:";
@@ -182,7 +178,6 @@ void addLeadingOffset(CaseList& cases) {
                      std::vector<Multiply> list;
                      for (const uint32_t field : fields) list.push_back({{0, field << 4, 1024, 0, 1}, {kIdentity, 128, 256, 0, 0}});
                      Case made = multiplications(kF16Wide, swizzledRows(128, kPattern, 0), kZeroAccumulators, list).build();
-                     made.unjudged = kNoWgmma;
                      made.finding = [fields](const Observation& seen) {
                        if (seen.outcome != Outcome::Ok) return refusal(seen);
                        std::string text = "correct elements of 1024 by field value:";
@@ -198,66 +193,62 @@ void addNumerics(CaseList& cases) {
   struct Type {
     std::string name;
     Shape shape;
-    uint32_t bytes, depth;
+    uint32_t bytes;
     Kind kind;
     bool halfResult;
   };
-  const std::vector<Type> types{{"f16 to f32", {"m64n8k16.f32.f16.f16", 4, true}, 2, 16, Kind::F16, false},
-                                {"f16 to f16", {"m64n8k16.f16.f16.f16", 2, true}, 2, 16, Kind::F16, true},
-                                {"bf16 to f32", {"m64n8k16.f32.bf16.bf16", 4, true}, 2, 16, Kind::BF16, false},
-                                {"tf32 to f32", {"m64n8k8.f32.tf32.tf32", 4, false}, 4, 8, Kind::F32, false},
-                                {"e4m3 to f32", {"m64n8k32.f32.e4m3.e4m3", 4, false}, 1, 32, Kind::E4M3x2, false},
-                                {"e5m2 to f32", {"m64n8k32.f32.e5m2.e5m2", 4, false}, 1, 32, Kind::E5M2x2, false},
-                                {"e4m3 to f16", {"m64n8k32.f16.e4m3.e4m3", 2, false}, 1, 32, Kind::E4M3x2, true}};
+  const std::vector<Type> types{{"f16 to f32", {"m64n8k16.f32.f16.f16", 4, true}, 2, Kind::F16, false},
+                                {"f16 to f16", {"m64n8k16.f16.f16.f16", 2, true}, 2, Kind::F16, true},
+                                {"bf16 to f32", {"m64n8k16.f32.bf16.bf16", 4, true}, 2, Kind::BF16, false},
+                                {"tf32 to f32", {"m64n8k8.f32.tf32.tf32", 4, false}, 4, Kind::F32, false},
+                                {"e4m3 to f32", {"m64n8k32.f32.e4m3.e4m3", 4, false}, 1, Kind::E4M3x2, false},
+                                {"e5m2 to f32", {"m64n8k32.f32.e5m2.e5m2", 4, false}, 1, Kind::E5M2x2, false},
+                                {"e4m3 to f16", {"m64n8k32.f16.e4m3.e4m3", 2, false}, 1, Kind::E4M3x2, true}};
   for (const Type& type : types)
-    cases.push_back(
-        {"wgmma numerics", "wgmma " + type.name, [type] {
-           constexpr uint32_t kTrials = 16, kA = 64 * 32, kB = 8 * 32;
-           Random random(kSuiteSeed ^ hashText(type.name));
-           std::vector<std::byte> image;
-           std::vector<Multiply> list;
-           for (uint32_t trial = 0; trial < kTrials; ++trial) {
-             list.push_back({{trial * (kA + kB), 128, 256, 0, 0}, {trial * (kA + kB) + kA, 128, 256, 0, 0}});
-             // Trials: ordinary values; edges mixed in; any bits.
-             for (uint32_t i = 0; i < (kA + kB) / bytesOf(type.kind); ++i) {
-               OperandSet set{};
-               if (trial % 4 == 3 && random.chance(4))
-                 set = drawOperands({type.kind, Kind::I32}, 1, random.next(), {})[0];
-               else if (trial % 4 == 2 || bytesOf(type.kind) != type.bytes)
-                 set[0] = random.next();
-               else
-                 set[0] = random.next();
-               uint64_t bits = set[0];
-               // Keep exponents moderate in most trials, so that sums cancel instead of overflowing.
-               if (type.kind == Kind::F16 && trial % 4 < 2)
-                 bits = (bits & 0x83FF) | ((10 + random.below(trial % 4 ? 14 : 5)) << 10);
-               if (type.kind == Kind::BF16 && trial % 4 < 3)
-                 bits = (bits & 0x807F) | ((120 + random.below(trial % 4 ? 24 : 6)) << 7);
-               if (type.kind == Kind::F32 && trial % 4 < 3)
-                 bits = (bits & 0x807FFFFF) | ((120 + random.below(trial % 4 ? 24 : 6)) << 23);
-               if (type.kind == Kind::E4M3x2 && trial % 4 < 3) bits &= trial % 4 == 0 ? 0xBFBF : 0xF7F7;
-               if (type.kind == Kind::E5M2x2 && trial % 4 < 3) bits &= trial % 4 == 0 ? 0xBFBF : 0xFBFB;
-               for (unsigned k = 0; k < bytesOf(type.kind); ++k) image.push_back(static_cast<std::byte>(bits >> (8 * k)));
-             }
-           }
-           std::vector<std::byte> accumulators;
-           for (uint32_t trial = 0; trial < kTrials; ++trial)
-             for (uint32_t i = 0; i < 128 * type.shape.registers; ++i) {
-               uint64_t bits = random.next();
-               if (type.halfResult)
-                 bits = (bits & 0x83FF83FF) | (random.below(24) << 10) | (random.below(24) << 26);
-               else
-                 bits = (bits & 0x807FFFFF) | ((110 + random.below(40)) << 23);
-               if (trial % 2 == 0 && random.chance(50)) bits = 0;
-               for (unsigned k = 0; k < 4; ++k) accumulators.push_back(static_cast<std::byte>(bits >> (8 * k)));
-             }
-           Case made = multiplications(type.shape, image, accumulators, list).build();
-           if (type.bytes > 1)
-             made.products = MatrixProducts{type.name.substr(0, type.name.find(' ')), type.depth, type.halfResult, kTrials};
-           else
-             made.unjudged = "8-bit products: Hopper aligns them to fewer bits than Blackwell, whose arithmetic the emulator has";
-           return made;
-         }});
+    cases.push_back({"wgmma numerics", "wgmma " + type.name, [type] {
+                       constexpr uint32_t kTrials = 16, kA = 64 * 32, kB = 8 * 32;
+                       Random random(kSuiteSeed ^ hashText(type.name));
+                       std::vector<std::byte> image;
+                       std::vector<Multiply> list;
+                       for (uint32_t trial = 0; trial < kTrials; ++trial) {
+                         list.push_back({{trial * (kA + kB), 128, 256, 0, 0}, {trial * (kA + kB) + kA, 128, 256, 0, 0}});
+                         // Trials: ordinary values; edges mixed in; any bits.
+                         for (uint32_t i = 0; i < (kA + kB) / bytesOf(type.kind); ++i) {
+                           OperandSet set{};
+                           if (trial % 4 == 3 && random.chance(4))
+                             set = drawOperands({type.kind, Kind::I32}, 1, random.next(), {})[0];
+                           else if (trial % 4 == 2 || bytesOf(type.kind) != type.bytes)
+                             set[0] = random.next();
+                           else
+                             set[0] = random.next();
+                           uint64_t bits = set[0];
+                           // Keep exponents moderate in most trials, so that sums cancel instead of overflowing.
+                           if (type.kind == Kind::F16 && trial % 4 < 2)
+                             bits = (bits & 0x83FF) | ((10 + random.below(trial % 4 ? 14 : 5)) << 10);
+                           if (type.kind == Kind::BF16 && trial % 4 < 3)
+                             bits = (bits & 0x807F) | ((120 + random.below(trial % 4 ? 24 : 6)) << 7);
+                           if (type.kind == Kind::F32 && trial % 4 < 3)
+                             bits = (bits & 0x807FFFFF) | ((120 + random.below(trial % 4 ? 24 : 6)) << 23);
+                           if (type.kind == Kind::E4M3x2 && trial % 4 < 3) bits &= trial % 4 == 0 ? 0xBFBF : 0xF7F7;
+                           if (type.kind == Kind::E5M2x2 && trial % 4 < 3) bits &= trial % 4 == 0 ? 0xBFBF : 0xFBFB;
+                           for (unsigned k = 0; k < bytesOf(type.kind); ++k)
+                             image.push_back(static_cast<std::byte>(bits >> (8 * k)));
+                         }
+                       }
+                       std::vector<std::byte> accumulators;
+                       for (uint32_t trial = 0; trial < kTrials; ++trial)
+                         for (uint32_t i = 0; i < 128 * type.shape.registers; ++i) {
+                           uint64_t bits = random.next();
+                           if (type.halfResult)
+                             bits = (bits & 0x83FF83FF) | (random.below(24) << 10) | (random.below(24) << 26);
+                           else
+                             bits = (bits & 0x807FFFFF) | ((110 + random.below(40)) << 23);
+                           if (trial % 2 == 0 && random.chance(50)) bits = 0;
+                           for (unsigned k = 0; k < 4; ++k) accumulators.push_back(static_cast<std::byte>(bits >> (8 * k)));
+                         }
+                       Case made = multiplications(type.shape, image, accumulators, list).build();
+                       return made;
+                     }});
 }
 
 }  // namespace

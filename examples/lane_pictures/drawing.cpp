@@ -1,0 +1,41 @@
+#include "examples/lane_pictures/drawing.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "examples/lane_pictures/pictures.hpp"
+
+namespace lane_pictures {
+
+std::string_view colourOf(int number) {
+  static constexpr std::array<std::string_view, 6> kColours{"#a9cdf2", "#fcd29b", "#b5e3b8", "#dcc3f0", "#f5b9b9", "#b6e3e3"};
+  return kColours[static_cast<size_t>(number) % kColours.size()];
+}
+
+void drawCell(Svg& svg, const Box& box, int size, const Cell& cell) {
+  svg.rectangle(box, cell.isZero ? "#fff" : cell.fill, "#8a94a0");
+  if (cell.isDisabled || cell.isStale) svg.hatch(box);
+  svg.label(box, size, cell.isZero ? "0" : cell.text,
+            {.colour = cell.isStale  ? kRed
+                       : cell.isZero ? kGrey
+                                     : kInk,
+             .isBold = cell.isRefilled || cell.isStale,
+             .hasHalo = cell.isDisabled || cell.isStale});
+  if (cell.isRefilled) svg.rectangle({box.x + 1, box.y + 1, box.width - 2, box.height - 2}, "none", kOrange, 3);
+}
+
+std::string tapsOf(const TapColumn& column) {
+  std::string taps;
+  for (const Use& use : column.uses) taps += fmt::format("{}w[{}][{}]", taps.empty() ? "" : ", ", use.r, use.s);
+  return taps;
+}
+
+std::vector<Picture> drawAll(const Recording& example, const Recording& shifted, const Recording& copies) {
+  return {{"idea.svg", ideaPicture(example)},
+          {"steps.svg", stepsPicture(example)},
+          {"lanes.svg", lanesPicture(example)},
+          {"scales.svg", scalesPicture(shifted, copies)}};
+}
+
+}  // namespace lane_pictures

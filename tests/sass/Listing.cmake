@@ -1,0 +1,43 @@
+# Included by cmake -P scripts that look at machine code. Arguments: DISASSEMBLER CUBIN. Sets `kernels` to the names of the kernels
+# in the cubin and code_<kernel> to the listing of each; ends the script when there is no disassembler.
+
+macro(shiftconv_list_kernels)
+  if(NOT DISASSEMBLER)
+    message("SKIPPED: no nvdisasm on PATH, in the CUDA toolkit or in build/disassembler")
+    return()
+  endif()
+  execute_process(COMMAND ${DISASSEMBLER} -c ${CUBIN} OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+  # Both are syntax of CMake lists.
+  string(REGEX REPLACE "[];[]" " " listing "${listing}")
+  set(kernels)
+  while(listing MATCHES "\\.section[ \t]+\\.text\\.([A-Za-z0-9_]+)")
+    set(kernel ${CMAKE_MATCH_1})
+    list(APPEND kernels ${kernel})
+    string(FIND "${listing}" "${CMAKE_MATCH_0}" start)
+    string(LENGTH "${CMAKE_MATCH_0}" length)
+    math(EXPR start "${start} + ${length}")
+    string(SUBSTRING "${listing}" ${start} -1 listing)
+    string(FIND "${listing}" "//--------------------- .text." end)
+    string(SUBSTRING "${listing}" 0 ${end} code_${kernel})
+  endwhile()
+  if(NOT kernels)
+    message(SEND_ERROR "found no kernel in ${CUBIN}")
+  endif()
+endmacro()
+
+function(require kernel pattern meaning)
+  if(NOT code_${kernel} MATCHES "${pattern}")
+    message(SEND_ERROR "${kernel}: no ${meaning} (${pattern})")
+  endif()
+endfunction()
+
+function(forbid kernel pattern meaning)
+  if(code_${kernel} MATCHES "${pattern}")
+    message(SEND_ERROR "${kernel}: ${meaning}: ${CMAKE_MATCH_0}")
+  endif()
+endfunction()
+
+# Variables that do not fit into registers: spills, arrays with run-time indices.
+function(forbid_local_memory kernel)
+  forbid(${kernel} "(LDL|STL)[ .][^\n]*" "local memory")
+endfunction()
