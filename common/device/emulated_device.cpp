@@ -9,6 +9,7 @@
 
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/hazards/host_work.hpp"
+#include "common/emulator/program/target.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::device {
@@ -57,20 +58,28 @@ struct EmulatedDevice::LoadedKernel : Kernel {
   std::vector<std::string> warpRoles;
 };
 
-Properties EmulatedDevice::emulatedProperties() {
+std::span<const std::string_view> EmulatedDevice::targets() {
+  static constexpr std::string_view kTargets[] = {"sm_100a", "sm_90a"};
+  return kTargets;
+}
+
+Properties EmulatedDevice::emulatedProperties(std::string_view target) {
+  const emulator::program::Target& model = *emulator::program::findTarget(target);
   Properties properties;
   properties.kind = Kind::Emulated;
-  properties.name = "emulated sm_100a";
-  properties.computeMajor = 10;
-  properties.computeMinor = 0;
+  properties.name = fmt::format("emulated {}", target);
+  properties.computeMajor = static_cast<int>(model.computeMajor);
+  properties.computeMinor = static_cast<int>(model.computeMinor);
   properties.multiprocessors = 16;
-  properties.sharedBytesPerBlock = 227 * 1024;
-  properties.l2Bytes = 132'644'864;  // as the driver reports it on a B200
+  properties.sharedBytesPerBlock = model.device->sharedBytesPerCta;
+  properties.l2Bytes = model.device->l2Bytes;
   properties.globalBytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return properties;
 }
 
-EmulatedDevice::EmulatedDevice() : properties_(emulatedProperties()) { streams_.emplace(0, std::make_shared<std::mutex>()); }
+EmulatedDevice::EmulatedDevice(std::string_view target) : properties_(emulatedProperties(target)) {
+  streams_.emplace(0, std::make_shared<std::mutex>());
+}
 EmulatedDevice::~EmulatedDevice() = default;
 
 Status EmulatedDevice::allocate(size_t bytes, Address& address) {

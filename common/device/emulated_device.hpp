@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/device/device.hpp"
@@ -30,11 +32,13 @@ struct KernelCounters {
 
 class EmulatedDevice final : public Device {
  public:
-  /// Properties of every emulated device: an sm_100a with few multiprocessors, because each CTA of a persistent kernel
-  /// costs set-up that the host executes too.
-  static Properties emulatedProperties();
+  /// The GPUs that an emulated device can be, by the numbers that openDevice takes. The first one is an sm_100a.
+  static std::span<const std::string_view> targets();
+  /// Few multiprocessors, because each CTA of a persistent kernel costs set-up that the host executes too. `target`: one of
+  /// targets().
+  static Properties emulatedProperties(std::string_view target = targets().front());
 
-  EmulatedDevice();
+  explicit EmulatedDevice(std::string_view target = targets().front());
   ~EmulatedDevice() override;
 
   const Properties& properties() const override { return properties_; }

@@ -1,7 +1,9 @@
 #include "common/device/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <string_view>
 #include <utility>
 
 #include "common/device/cuda_device.hpp"
@@ -31,14 +33,17 @@ std::vector<Properties> enumerateDevices() {
       Properties properties;
       if (cudaDeviceProperties(i, properties).ok()) devices.push_back(std::move(properties));
     }
-  devices.push_back(EmulatedDevice::emulatedProperties());
+  for (std::string_view target : EmulatedDevice::targets()) devices.push_back(EmulatedDevice::emulatedProperties(target));
   return devices;
 }
 
 Status openDevice(Kind kind, int index, std::unique_ptr<Device>& device) {
   if (kind == Kind::Cuda) return openCudaDevice(index, device);
-  if (index != 0) return {StatusCode::NotFound, fmt::format("there is no emulated device {}; its only index is 0", index)};
-  device = std::make_unique<EmulatedDevice>();
+  const std::span<const std::string_view> targets = EmulatedDevice::targets();
+  if (index < 0 || static_cast<size_t>(index) >= targets.size())
+    return {StatusCode::NotFound, fmt::format("there is no emulated device {}; there are {}, from 0 on: {}", index, targets.size(),
+                                              fmt::join(targets, ", "))};
+  device = std::make_unique<EmulatedDevice>(targets[static_cast<size_t>(index)]);
   return {};
 }
 
@@ -67,7 +72,8 @@ std::span<const Preset> presets() {
                                  {"B300", gpu("NVIDIA B300", 10, 3, 148, 132'644'864, 288 * kGiga)},
                                  {"Thor", gpu("NVIDIA Thor", 11, 0, 20, 32 * kMebi, 128 * kGiga)},
                                  {"H200", gpu("NVIDIA H200", 9, 0, 132, 50 * kMebi, 141 * kGiga)},
-                                 {"emulated", EmulatedDevice::emulatedProperties()}};
+                                 {"emulated", EmulatedDevice::emulatedProperties()},
+                                 {"emulated_sm_90a", EmulatedDevice::emulatedProperties("sm_90a")}};
   return table;
 }
 

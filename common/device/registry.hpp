@@ -10,10 +10,10 @@
 
 namespace shiftconv::device {
 
-/// GPUs in the driver's order, then the emulated device.
+/// GPUs in the driver's order, then the emulated devices in the order of their numbers.
 std::vector<Properties> enumerateDevices();
 
-/// GPU `index` of the driver, or the emulated device (index 0).
+/// GPU `index` of the driver, or an emulated device: 0 is an sm_100a, 1 an sm_90a.
 Status openDevice(Kind kind, int index, std::unique_ptr<Device>& device);
 
 /// The first GPU with Tensor Memory (compute capability 10.x or 11.0), else the emulated device; `note` then says why.

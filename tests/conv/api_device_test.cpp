@@ -77,12 +77,17 @@ TEST(ApiLog, LevelsFilter) {
   ASSERT_OK(shiftconv_set_log(nullptr, nullptr, SHIFTCONV_LOG_WARNING));
 }
 
-TEST(ApiDevices, EnumerationEndsWithTheEmulatedDevice) {
+TEST(ApiDevices, EnumerationEndsWithTheEmulatedDevices) {
   int count = 0;
   ASSERT_OK(shiftconv_device_count(&count));
-  ASSERT_GE(count, 1);
+  ASSERT_GE(count, 2);
   shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
   ASSERT_OK(shiftconv_device_enumerate(count - 1, &properties));
+  EXPECT_EQ(properties.kind, SHIFTCONV_DEVICE_EMULATED);
+  EXPECT_STREQ(properties.name, "emulated sm_90a");
+  EXPECT_EQ(properties.compute_major, 9);
+  EXPECT_EQ(properties.shared_bytes_per_block, 232448u);
+  ASSERT_OK(shiftconv_device_enumerate(count - 2, &properties));
   EXPECT_EQ(properties.kind, SHIFTCONV_DEVICE_EMULATED);
   EXPECT_STREQ(properties.name, "emulated sm_100a");
   EXPECT_EQ(properties.compute_major, 10);
@@ -104,7 +109,8 @@ TEST(ApiDevices, PresetsByName) {
   EXPECT_EQ(preset("H200").compute_major, 9);
   EXPECT_EQ(preset("Emulated").kind, SHIFTCONV_DEVICE_EMULATED);
   shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
-  EXPECT_FAILURE(shiftconv_device_preset("B2000", &properties), SHIFTCONV_STATUS_NOT_FOUND, "B200, B300, Thor, H200, emulated");
+  EXPECT_FAILURE(shiftconv_device_preset("B2000", &properties), SHIFTCONV_STATUS_NOT_FOUND,
+                 "B200, B300, Thor, H200, emulated, emulated_sm_90a");
   EXPECT_FAILURE(shiftconv_device_preset(nullptr, &properties), SHIFTCONV_STATUS_INVALID_ARGUMENT, "name");
 }
 
@@ -126,7 +132,8 @@ TEST(ApiDevices, PropertiesOfAnotherVersionOfTheStructure) {
 TEST(ApiDevices, OpenRefusesWhatDoesNotExist) {
   shiftconv_device_t device = nullptr;
   EXPECT_FAILURE(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 0, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "device");
-  EXPECT_FAILURE(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 1, &device), SHIFTCONV_STATUS_NOT_FOUND, "emulated device 1");
+  EXPECT_FAILURE(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 2, &device), SHIFTCONV_STATUS_NOT_FOUND, "emulated device 2");
+  EXPECT_FAILURE(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, -1, &device), SHIFTCONV_STATUS_NOT_FOUND, "emulated device -1");
   EXPECT_FAILURE(shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 2, &device), SHIFTCONV_STATUS_INVALID_ARGUMENT, "index");
   EXPECT_FAILURE(shiftconv_device_open(static_cast<shiftconv_device_kind_t>(9), 0, &device), SHIFTCONV_STATUS_INVALID_ARGUMENT,
                  "kind");

@@ -85,6 +85,8 @@ ConvolutionCase parseCase(const std::string& line) {
       test.algorithm = value;
     else if (name == "options" && !(words >> more))
       test.planOptions = value;
+    else if (name == "multiprocessors" && !(words >> more))
+      test.multiprocessors = static_cast<uint32_t>(std::stoul(value));
     else if (name == "data" && !(words >> more))
       test.data = dataNamed(value);
     else
@@ -189,9 +191,15 @@ std::string judge(const ConvolutionCase& test, const reference::Expectation& exp
   return text;
 }
 
+Plan planFor(const ConvolutionCase& test, const Device& device) {
+  DeviceProperties properties = device.properties();
+  if (test.multiprocessors != 0) properties.multiprocessors = test.multiprocessors;
+  return Plan(test.problem, properties, test.options());
+}
+
 std::string check(const ConvolutionCase& test, Device& device, uint64_t seed) {
   const CaseTensors tensors = makeTensors(test, seed);
-  const Plan plan(test.problem, device.properties(), test.options());
+  const Plan plan = planFor(test, device);
   const auto output = runCase(test, tensors, device, plan);
   const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias});
   return judge(test, expected, output);

@@ -23,14 +23,15 @@ enum class DataKind {
 struct ConvolutionCase {
   Convolution problem;
   std::string algorithm = "shift_window";
-  std::string planOptions;  ///< of the algorithm; empty: the planner's choice
+  std::string planOptions;       ///< of the algorithm; empty: the planner's choice
+  uint32_t multiprocessors = 0;  ///< that the plan is made for; 0: those of the device
   DataKind data = DataKind::Unit;
 
   PlanOptions options() const;  ///< valid as long as this object
 };
 
-/// "problem | algorithm halo | options cut=flat,split=2 | data subnormal", all but the first in any order or missing; the problem
-/// as shiftconv_problem_parse reads it. Throws with a sentence that quotes the line.
+/// "problem | algorithm halo | options cut=flat,split=2 | multiprocessors 3 | data subnormal", all but the first in any order or
+/// missing; the problem as shiftconv_problem_parse reads it. Throws with a sentence that quotes the line.
 ConvolutionCase parseCase(const std::string& line);
 
 struct ShapeLine {
@@ -58,6 +59,9 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
 
 /// "" or a description of the first wrong elements.
 std::string judge(const ConvolutionCase& test, const reference::Expectation& expected, const std::vector<std::byte>& output);
+
+/// As the case asks for.
+Plan planFor(const ConvolutionCase& test, const Device& device);
 
 /// Plans, runs on `device`, and judges. `seed` makes the operands.
 std::string check(const ConvolutionCase& test, Device& device, uint64_t seed);

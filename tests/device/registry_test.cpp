@@ -7,11 +7,12 @@
 namespace shiftconv::device::tests {
 namespace {
 
-TEST(Registry, EndsWithTheEmulatedDevice) {
+TEST(Registry, EndsWithTheEmulatedDevices) {
   const auto devices = enumerateDevices();
-  ASSERT_FALSE(devices.empty());
-  EXPECT_EQ(devices.back().kind, Kind::Emulated);
-  for (size_t i = 0; i + 1 < devices.size(); ++i) EXPECT_EQ(devices[i].kind, Kind::Cuda);
+  ASSERT_GE(devices.size(), 2u);
+  EXPECT_EQ(devices[devices.size() - 2].name, "emulated sm_100a");
+  EXPECT_EQ(devices.back().name, "emulated sm_90a");
+  for (size_t i = 0; i < devices.size(); ++i) EXPECT_EQ(devices[i].kind, i + 2 < devices.size() ? Kind::Cuda : Kind::Emulated);
 }
 
 TEST(Registry, WorksWithoutACudaDriver) {
@@ -19,7 +20,7 @@ TEST(Registry, WorksWithoutACudaDriver) {
   const Status status = cudaDeviceCount(count);
   if (status.ok()) GTEST_SKIP() << "this machine has a CUDA driver";
   EXPECT_FALSE(status.message().empty());
-  EXPECT_EQ(enumerateDevices().size(), 1u);
+  EXPECT_EQ(enumerateDevices().size(), 2u);
   std::unique_ptr<Device> device;
   const Status opened = openDevice(Kind::Cuda, 0, device);
   EXPECT_FALSE(opened.ok());
@@ -40,16 +41,24 @@ TEST(Registry, PrefersTensorMemoryAndSaysWhyItHasNone) {
   }
 }
 
-TEST(Registry, RefusesASecondEmulatedDeviceNumber) {
+TEST(Registry, OpensEmulatedDevicesByNumber) {
   std::unique_ptr<Device> device;
-  EXPECT_EQ(openDevice(Kind::Emulated, 1, device).code(), StatusCode::NotFound);
+  for (const auto& [number, name] : {std::pair{0, "emulated sm_100a"}, {1, "emulated sm_90a"}}) {
+    ASSERT_TRUE(openDevice(Kind::Emulated, number, device).ok());
+    EXPECT_EQ(device->properties().name, name);
+  }
+  for (const int number : {-1, 2}) {
+    const Status status = openDevice(Kind::Emulated, number, device);
+    EXPECT_EQ(status.code(), StatusCode::NotFound);
+    EXPECT_NE(status.message().find("sm_100a, sm_90a"), std::string::npos) << status.message();
+  }
 }
 
 TEST(Registry, PresetsAreUsable) {
   for (const Preset& preset : presets()) {
     EXPECT_GE(preset.properties.multiprocessors, 1u) << preset.name;
     EXPECT_EQ(preset.properties.sharedBytesPerBlock, 232448u) << preset.name;
-    EXPECT_EQ(hasTensorMemory(preset.properties), std::string(preset.name) != "H200") << preset.name;
+    EXPECT_EQ(hasTensorMemory(preset.properties), preset.properties.computeMajor != 9) << preset.name;
   }
 }
 

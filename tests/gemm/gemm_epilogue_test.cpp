@@ -248,7 +248,7 @@ class GemmEpilogue : public testing::TestWithParam<size_t> {
   }
 };
 
-TEST_P(GemmEpilogue, StaysWithinItsBound) {
+TEST_P(GemmEpilogue, StaysWithinItsBoundUnderEverySchedule) {
   SCOPED_TRACE(fmt::format("seed {}", kSeed + GetParam()));
   device::EmulatedDevice& device = sharedDevice();
   const QuantizedMatrix a = operand(what_.a, what_.b, what_.m), b = operand(what_.b, what_.a, what_.n);
@@ -270,28 +270,38 @@ TEST_P(GemmEpilogue, StaysWithinItsBound) {
   p.columnScale = memory.upload<const float*>(host.columnScale);
   p.bias = memory.upload<const float*>(host.bias);
   p.residual = memory.upload<const void*>(host.residual);
-  p.largest = memory.upload<float*>(host.largest);
   const auto elementBytes = static_cast<size_t>(what_.m * problem.outputPitch);
   const auto scaleBytes =
       what_.outputBlock == 0
           ? size_t{0}
           : static_cast<size_t>(layout::scaleFactorBytes(what_.outputScales, what_.m, host.params.outputBlocksPerRow()));
-  tensors.output = memory.poisoned<device::Address>(elementBytes);
-  p.outputScales = memory.poisoned<uint8_t*>(scaleBytes);
-
-  gemm::sm100::Gemm bound;
-  check(gemm::sm100::Gemm::bind(device, plan, tensors, bound));
-  check(bound.run(0));
-  EpilogueOutput output;
-  output.byTensorMap = true;
-  output.elements = memory.download(std::bit_cast<const void*>(tensors.output), elementBytes);
-  output.scales = memory.download(p.outputScales, scaleBytes);
-  if (p.largest != nullptr) std::memcpy(&output.largest, memory.download(p.largest, sizeof(float)).data(), sizeof(float));
+  const auto outputUnder = [&](const char* schedule) {
+    check(device.setOption("schedule", schedule));
+    tensors.output = memory.poisoned<device::Address>(elementBytes);
+    p.outputScales = memory.poisoned<uint8_t*>(scaleBytes);
+    p.largest = memory.upload<float*>(host.largest);
+    gemm::sm100::Gemm bound;
+    check(gemm::sm100::Gemm::bind(device, plan, tensors, bound));
+    check(bound.run(0));
+    EpilogueOutput output;
+    output.byTensorMap = true;
+    output.elements = memory.download(std::bit_cast<const void*>(tensors.output), elementBytes);
+    output.scales = memory.download(p.outputScales, scaleBytes);
+    if (p.largest != nullptr) std::memcpy(&output.largest, memory.download(p.largest, sizeof(float)).data(), sizeof(float));
+    return output;
+  };
+  const EpilogueOutput output = outputUnder("earliest");
 
   const std::vector<gemm::Bounded> accumulators =
       gemm::referenceProduct(gemm::referenceOperand(a), gemm::referenceOperand(b),
                              {.accumulator = what_.accumulator, .splits = what_.choices.splits.value_or(4)});
   EXPECT_EQ(firstDifference(host.params, accumulators, output), "") << plan.describe();
+  for (const char* schedule : {"latest", "random"}) {
+    const EpilogueOutput other = outputUnder(schedule);
+    EXPECT_TRUE(other.elements == output.elements && other.scales == output.scales && other.largest == output.largest)
+        << "other bits under the schedule \"" << schedule << "\"\n"
+        << plan.describe();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmEpilogue, testing::Range<size_t>(0, cases().size()),

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "gemm_sm100_image.hpp"
 #include "tests/gemm/gemm_runner.hpp"
 
@@ -220,6 +222,26 @@ const std::vector<Case>& cases() {
   return all;
 }
 
+/// The open questions (common/emulator/options.hpp) that a kernel's result rests on, or whose alternatives it does not care about.
+std::set<emulator::Unproven> questionsOf(const GemmProblem& problem, const GemmPlan& plan) {
+  using emulator::Unproven;
+  const auto hasSixBits = [](NumberType type) { return type == E2M3 || type == E3M2; };
+  const bool integers = problem.accumulator == S32, isPair = plan.grouping == Grouping::Pair;
+  std::set<Unproven> questions;
+  if (problem.accumulator == F16) questions.insert(Unproven::U9);  // the other halves of the accumulators' words
+  if (integers) questions.insert(Unproven::U13);                   // overflow
+  if (integers || isPair || hasSixBits(problem.a.type) || hasSixBits(problem.b.type)) questions.insert(Unproven::U14);  // sums
+  if (plan.engine == Engine::TensorA) questions.insert(Unproven::U29);                               // copies from swizzled tiles
+  if (plan.engine == Engine::TensorA && hasSixBits(problem.a.type)) questions.insert(Unproven::U8);  // place of 6 bits in a byte
+  return questions;
+}
+std::set<emulator::Unproven> questionsAsked(const emulator::Counters& counters) {
+  std::set<emulator::Unproven> questions;
+  for (size_t i = 0; i < counters.unprovenUses.size(); ++i)
+    if (counters.unprovenUses[i] != 0) questions.insert(static_cast<emulator::Unproven>(i));
+  return questions;
+}
+
 class GemmKernel : public testing::TestWithParam<size_t> {};
 
 TEST_P(GemmKernel, EqualsTheExactProductUnderEverySchedule) {
@@ -237,6 +259,7 @@ TEST_P(GemmKernel, EqualsTheExactProductUnderEverySchedule) {
     options.hazards = emulator::HazardMode::Warn;
     options.warpRoles = gemm::sm100::gemmWarpRoles(plan.params.buildScales);
     const Observation seen = runner.run(operands, plan, options, what.launches);
+    EXPECT_EQ(questionsAsked(seen.counters), questionsOf(what.problem, plan));
     EXPECT_EQ(seen.difference, "") << "policy " << static_cast<int>(policy) << "\n" << plan.describe();
     for (const emulator::Hazard& hazard : seen.hazards)
       ADD_FAILURE() << "policy " << static_cast<int>(policy) << "\n" << describe(hazard);

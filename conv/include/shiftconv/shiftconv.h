@@ -131,19 +131,19 @@ typedef struct shiftconv_device_properties {
   }
 #define SHIFTCONV_DEVICE_PROPERTIES_SIZE_0_2 176
 
-/** Number of devices: the GPUs that the CUDA driver shows, in its order, and last the emulated device. At least 1. */
+/** Number of devices: the GPUs that the CUDA driver shows, in its order, and behind them the emulated devices. At least 2. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_count(int* count);
 
 /** Properties of device `index`, 0 <= index < shiftconv_device_count, without opening it. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_enumerate(int index, shiftconv_device_properties_t* properties);
 
-/** Properties of a known device by name, for planning without it: "B200", "B300", "Thor", "H200", "emulated"
- *  (upper and lower case are the same). SHIFTCONV_STATUS_NOT_FOUND lists the names. */
+/** Properties of a known device by name, for planning without it: "B200", "B300", "Thor", "H200", "emulated",
+ *  "emulated_sm_90a" (upper and lower case are the same). SHIFTCONV_STATUS_NOT_FOUND lists the names. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_properties_t* properties);
 
 /** Opens a device.
  *  @param kind   AUTO logs a warning when it falls back to the emulated device, and why.
- *  @param index  CUDA: the driver's device number. Must be 0 for the other kinds.
+ *  @param index  CUDA: the driver's device number. EMULATED: 0 is an sm_100a, 1 an sm_90a. AUTO: must be 0.
  *  @param device receives the handle; close it with shiftconv_device_close.
  *  A CUDA device retains the primary context of the GPU, the one that the CUDA runtime uses too.
  *  Each opened emulated device is a machine of its own: memory, options and counters are not shared. */

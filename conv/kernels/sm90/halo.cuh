@@ -104,6 +104,8 @@ class Cta {
       if (warp == 0 && ptx::electOne()) prepareBoxes();
       if (warp == 1 && ptx::electOne()) prepareWeights();
       __syncwarp();
+      // The lane that loads boxes also waits for weights that stay.
+      if (p_.weightsStay && warp < 2) ptx::namedBarrierSync(kLoaders, 64);
       begin();
       if (warp == 0 && ptx::electOne()) loadBoxes();
       if (warp == 1 && ptx::electOne()) loadWeights();
@@ -129,7 +131,12 @@ class Cta {
 
  private:
   // ---- Setup -------------------------------------------------------------------------------------------------------------------
-  enum NamedBarrier : uint32_t { kBegin = 1, kLag = 2, kConsumer = 3 };  // kConsumer and one more, each for a warpgroup
+  enum NamedBarrier : uint32_t {
+    kBegin = 1,
+    kLag = 2,
+    kConsumer = 3,
+    kLoaders = 5
+  };  // two from kConsumer on, each for a warpgroup
 
   __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * p_.patchSlotBytes; }
   __device__ uint32_t weightAddress(uint32_t stage) const { return weights_ + stage * (S::kStageBlocks * kBlockBytes); }
@@ -160,9 +167,10 @@ class Cta {
     ptx::fenceProxyAsyncShared();
   }
 
-  /// All threads. The loading lanes prepared the barriers that they use and go on at once.
+  /// All threads. The loading lanes prepared the barriers that they use and go on at once, except where a box reaches into what the
+  /// others have zeroed.
   __device__ void begin() {
-    if (threadIdx.x < 128) {
+    if (threadIdx.x < 128 && !p_.boxesDiffer) {
       ptx::namedBarrierArrive(kBegin, S::kThreads);
     } else {
       ptx::namedBarrierSync(kBegin, S::kThreads);

@@ -60,6 +60,7 @@ struct Params {
   uint32_t filledBytes = 0;                      ///< smallest box; what lies behind it in a slot is zeroed once
   uint32_t weightBoxes = 1, weightBoxBytes = 0;  ///< boxes that fill a stage; each has weightBoxBytes / 128 channels
   bool weightsStay = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
+  bool boxesDiffer = false;  ///< in size
   bool relu = false;
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;

@@ -102,12 +102,13 @@ bool cutInto(const Geometry& g, const Taps& taps, HaloCut kind, int64_t position
       rows = positions / 8;
       break;
     case HaloCut::Flat: {
-      // A position right of the image and one left of it are both pads: rows overlap by as many as there are of both.
+      // A position right of the image and one left of it are both pads: rows overlap by as many as there are of both, but every
+      // output has a position of its own.
       const int64_t leftPads = std::max<int64_t>(0, -taps.firstColumn);
       const int64_t rightPads = std::max<int64_t>(0, g.q + taps.lastColumn - g.w);
       const bool one = g.strideH == 1 && g.strideW == 1;
       cut.columns = g.q;
-      cut.pitch = cut.boxColumns = g.q + reach - (one ? std::min(leftPads, rightPads) : 0);
+      cut.pitch = cut.boxColumns = g.q + reach - (one ? std::min({leftPads, rightPads, reach}) : 0);
       if (g.q > positions) return false;
       rows = (positions - g.q) / cut.pitch + 1;
       break;
@@ -128,7 +129,7 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
   const bool dense = cut.kind == HaloCut::Dense;
   int32_t maps = 0, tap = 0;
   int64_t slotRows = 0;
-  uint32_t smallest = std::numeric_limits<uint32_t>::max();
+  uint32_t smallest = std::numeric_limits<uint32_t>::max(), largest = 0;
   params.patches = 0;
   for (int64_t parityH = 0; parityH < g.strideH; ++parityH) {
     for (int64_t parityW = 0; parityW < g.strideW; ++parityW) {
@@ -178,6 +179,7 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
         const int64_t boxPixels = boxRows * cut.images * cut.boxColumns;
         patch.bytes = static_cast<uint32_t>(boxPixels) * kRowBytes;
         smallest = std::min(smallest, patch.bytes);
+        largest = std::max(largest, patch.bytes);
         const int64_t groupRows = cut.kind == HaloCut::Columns ? cut.boxColumns : 8;
         slotRows = std::max({slotRows, boxPixels, lastStart + (tileN / 8 - 1) * groupRows + 8, tileN});
       }
@@ -187,6 +189,7 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
   params.taps = tap;
   params.inputMaps = maps;
   params.filledBytes = smallest;
+  params.boxesDiffer = smallest != largest;
   params.patchSlotBytes = static_cast<uint32_t>(roundUp(slotRows * kRowBytes, layout::kSwizzle128AtomBytes));
   params.groupStrideBytes =
       cut.kind == HaloCut::Columns ? static_cast<uint32_t>(cut.boxColumns) * kRowBytes : layout::kSwizzle128AtomBytes;
@@ -298,6 +301,8 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   if (int64_t{params.chunksPerRank} * (split - 1) >= params.chunks) return false;  // a rank would have nothing
   if (!placePatches(g, taps, cut, shape.tileN, plan)) return false;
   if (shape.overBox && (params.patches != 1 || params.chunks != 1 || split != 1)) return false;
+  // The next flat tile in the slot reads zeros behind its box.
+  if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
   if (g.groups > 1 && shape.stageBlocks() != 1) return false;
 
   // Tiles

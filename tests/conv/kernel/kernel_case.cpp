@@ -38,7 +38,7 @@ KernelCase::KernelCase(const Problem& problem, uint64_t seed) : problem_(problem
   std::mt19937_64 random(seed);
   inputs_.activations.resize(static_cast<size_t>(problem.n * problem.h * problem.w * problem.inputPitch()));
   for (uint16_t& x : inputs_.activations) x = randomElement(problem.inputType, random, 16);
-  inputs_.filter.resize(static_cast<size_t>(problem.k * problem.r * problem.s * problem.c));
+  inputs_.filter.resize(static_cast<size_t>(problem.k * problem.r * problem.s * problem.groupChannels()));
   for (uint16_t& w : inputs_.filter) w = randomElement(problem.inputType, random, 0);
   if (problem.hasBias) {
     inputs_.bias.resize(static_cast<size_t>(problem.k));

@@ -11,11 +11,11 @@
 namespace shiftconv::tests {
 namespace {
 
-/// The unsigned numbers of `text` up to the first thing that is neither a number nor a blank.
+/// The unsigned numbers of `text` up to the first thing that is neither a number nor a blank or a comma.
 std::vector<uint32_t> leadingNumbers(std::string_view text) {
   std::vector<uint32_t> numbers;
   while (true) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" \t,"), text.size()));
     uint32_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{}) return numbers;
@@ -39,7 +39,7 @@ std::string demangled(const std::string& name) {
   return status == 0 ? text.get() : name;
 }
 
-/// Names at the labels of a `.debug_str` section, whose characters are ".b8 95" lines that end with a zero.
+/// Names at the labels of a `.debug_str` section, whose characters are ".b8 95" or ".b8 95,90" lines that end with a zero.
 class NameReader {
  public:
   explicit NameReader(std::map<std::string, std::string>& names) : names_(names) {}

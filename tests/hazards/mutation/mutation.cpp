@@ -18,7 +18,8 @@ bool has(const Instruction& instruction, std::string_view modifier) {
 }
 
 bool isFence(const Instruction& i) {
-  return i.opcode == "fence" || i.opcode == "membar" || (i.opcode == "tcgen05" && i.modifiers[0].starts_with("fence::"));
+  return i.opcode == "fence" || i.opcode == "membar" || (i.opcode == "tcgen05" && i.modifiers[0].starts_with("fence::")) ||
+         (i.opcode == "wgmma" && i.modifiers[0] == "fence");
 }
 
 bool isMbarrierWait(const Instruction& i) { return i.opcode == "mbarrier" && (has(i, "try_wait") || has(i, "test_wait")); }
@@ -27,12 +28,14 @@ bool isMbarrierWait(const Instruction& i) { return i.opcode == "mbarrier" && (ha
 bool isPlainWait(const Instruction& i) {
   if (i.opcode == "tcgen05") return i.modifiers[0].starts_with("wait::");
   if (i.opcode == "cp") return has(i, "wait_group") || has(i, "wait_all");
+  if (i.opcode == "wgmma") return i.modifiers[0] == "wait_group";
   if (i.opcode == "griddepcontrol") return has(i, "wait");
   return (i.opcode == "bar" || i.opcode == "barrier") && !has(i, "red");
 }
 
 bool isCommit(const Instruction& i) {
   if (i.opcode == "tcgen05") return i.modifiers[0] == "commit";
+  if (i.opcode == "wgmma") return i.modifiers[0] == "commit_group";
   return i.opcode == "cp" && has(i, "commit_group");
 }
 

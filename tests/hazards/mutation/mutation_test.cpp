@@ -37,6 +37,9 @@ tcgen05.wait::ld.sync.aligned;
 barrier.cluster.wait.acquire;
 mbarrier.init.shared::cta.b64 [%r1], 1;
 add.u32 %r1, %r2, 16;
+wgmma.fence.sync.aligned;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
 ret;
 }
 )";
@@ -78,6 +81,9 @@ TEST(Mutation, EveryOrderingInstructionIsBrokenInEveryWay) {
       {21, Change::Delete, ""},
       {22, Change::Relax, "@%p1 st.relaxed.gpu.global.u32 [%rd1], %r2;"},
       {23, Change::Delete, ""},
+      {26, Change::Delete, ""},
+      {27, Change::Delete, ""},
+      {28, Change::Delete, ""},
   };
   std::vector<Expected> made;
   for (const Mutation& mutation : mutationsOf(kModule, "k", SourcePositions(kModule)))
@@ -130,7 +136,7 @@ TEST(SourcePositions, NameTheFunctionsAroundALine) {
       "fence;\n"
       ".section .debug_str\n{\n"
       "$f:\n.b8 95\n.b8 90\n.b8 49\n.b8 102\n.b8 118\n.b8 0\n"  // _Z1fv
-      "$g:\n.b8 103\n.b8 0\n"
+      "$g:\n.b8 103,0\n"                                        // as for sm_90: several in a line
       "$w:\n.b8 119\n.b8 0\n}\n");
   EXPECT_EQ(positions.functionsAt(7), "f/g") << "the wrapper of common/ptx does not count";
   EXPECT_EQ(positions.functionsAt(9), "") << "the kernel itself";

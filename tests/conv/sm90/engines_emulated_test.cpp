@@ -1,0 +1,74 @@
+// Every engine of sm_90a from the PTX that ships, on the emulated sm_90a: each output element must lie within the derived bound of
+// the exact result, nothing else may be written, the bits must be the same in whatever order asynchronous operations finish, and
+// the hazard checker must have nothing to say, of any severity.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/conv/convolution_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+/// Of the files whose names stand in SM90_SHAPES, separated by commas.
+std::vector<ShapeLine> shapes() {
+  std::vector<ShapeLine> all;
+  std::istringstream files(SM90_SHAPES);
+  for (std::string file; std::getline(files, file, ',');) {
+    const auto lines = readShapes(std::string(SM90_SHAPES_FOLDER "/") + file + ".txt");
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+  return all;
+}
+
+class EmulatedHopperEngines : public testing::TestWithParam<ShapeLine> {};
+
+TEST_P(EmulatedHopperEngines, AreExactUnderEverySchedule) {
+  static Device device(SHIFTCONV_DEVICE_EMULATED, 1);
+  const ConvolutionCase test = parseCase(GetParam().text);
+  const uint64_t seed = std::hash<std::string>()(GetParam().text);
+  SCOPED_TRACE("shape " + GetParam().text + ", operands " + std::to_string(seed));
+  const CaseTensors tensors = makeTensors(test, seed);
+  const Plan plan = planFor(test, device);
+  ASSERT_EQ(plan.algorithm(), test.algorithm);
+  device.setOption("hazards", "error");
+  device.setOption("schedule", "earliest");
+  const auto earliest = runCase(test, tensors, device, plan);
+  const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias});
+  EXPECT_EQ(judge(test, expected, earliest), "");
+  device.setOption("schedule", "latest");
+  EXPECT_TRUE(runCase(test, tensors, device, plan) == earliest) << "latest";
+  device.setOption("schedule", "random");
+  for (uint64_t i = 0; i < SM90_RANDOM_SCHEDULES; ++i) {
+    const std::string schedule = std::to_string(seed + i);
+    device.setOption("seed", schedule);
+    EXPECT_TRUE(runCase(test, tensors, device, plan) == earliest) << "random schedule " << schedule;
+  }
+}
+
+/// What a run of halo counts, worked out by hand. Two tiles of 8 columns and 4 rows, from boxes of 10 x 6 pixels; one wgmma for
+/// each of 9 taps and 4 slices of 16 channels; 9 stages of 64 x 64 weights, which stay, for one CTA.
+TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
+  Device device(SHIFTCONV_DEVICE_EMULATED, 1);
+  const ConvolutionCase test = parseCase(
+      "1x8x8x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 | algorithm halo | options shape=k64_n32,cut=columns | multiprocessors 1");
+  runCase(test, makeTensors(test, 1), device, planFor(test, device));
+  const auto counters = nlohmann::json::parse(device.counters(SHIFTCONV_COUNTERS_JSON));
+  const auto& kernel = counters["kernels"][0];
+  EXPECT_EQ(kernel["kernel"], "halo_sm90_f16_k64_n32");
+  EXPECT_EQ(kernel["ctas"], 1);
+  const nlohmann::json mma{{"wgmma m64n32k16 f32.f16.f16 a:shared", 2 * 9 * 4}};
+  EXPECT_EQ(kernel["mma"], mma);
+  constexpr int kRowBytes = 128, kBoxes = 2 * 10 * 6 * kRowBytes, kWeights = 9 * 64 * kRowBytes, kOutput = 8 * 8 * kRowBytes;
+  EXPECT_EQ(kernel["bytes"]["bulk_copy"]["shared_write"], kBoxes + kWeights);
+  EXPECT_EQ(kernel["bytes"]["bulk_copy"]["global_write"], kOutput);
+  EXPECT_EQ(kernel["bytes"]["tensor_core"]["shared_read"], 2 * 9 * 4 * (64 + 32) * 32);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines, testing::ValuesIn(shapes()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace shiftconv::tests

@@ -1,0 +1,95 @@
+#include "tests/hazards/mutation/sm90_subjects.hpp"
+
+#include <stdexcept>
+
+#include "common/device/registry.hpp"
+#include "conv/plan/algorithm.hpp"
+#include "conv/problem/text.hpp"
+#include "tests/conv/kernel/kernel_case.hpp"
+#include "tests/conv/kernel/planned_launch.hpp"
+#include "tests/hazards/mutation/mutation.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+struct TrialProblem {
+  const char* name;
+  const char* problem;
+  const char* options;
+  uint32_t multiprocessors;
+};
+
+void require(const Status& status) {
+  if (!status.ok()) throw std::invalid_argument(status.message());
+}
+
+std::shared_ptr<const plan::Plan> planOf(const TrialProblem& what, std::string_view algorithm) {
+  Problem problem;
+  require(parse(what.problem, problem));
+  device::Properties properties;
+  for (const device::Preset& preset : device::presets())
+    if (std::string_view(preset.name) == "H200") properties = preset.properties;
+  properties.multiprocessors = what.multiprocessors;
+  std::shared_ptr<const plan::Plan> plan;
+  require(makePlan(problem, properties, {std::string(algorithm), what.options}, plan));
+  return plan;
+}
+
+KernelTrial trialOf(const TrialProblem& what, const std::shared_ptr<const plan::Plan>& plan, uint64_t seed) {
+  const auto operands = std::make_shared<const KernelCase>(plan->problem, seed);
+  return {what.name, [plan, operands](DeviceRun& device, const emulator::Options& options) {
+            const ConvolutionInputs& inputs = operands->inputs();
+            const size_t outputBytes = tensorBytes(plan->problem)[TensorName::Output];
+            PerTensor<uint64_t> tensors;
+            tensors[TensorName::Input] = device.upload(inputs.activations);
+            tensors[TensorName::Filter] = device.upload(inputs.filter);
+            if (!inputs.bias.empty()) tensors[TensorName::Bias] = device.upload(inputs.bias);
+            tensors[TensorName::Output] = device.upload(std::vector<std::byte>(outputBytes, std::byte{0xCD}));
+            Observation seen = launchPlanned(device, plan->launches.at(0), tensors, options);
+            KernelRun run;
+            run.output = device.download<std::byte>(tensors[TensorName::Output], outputBytes);
+            seen.difference = operands->judge(run, options.numerics);
+            return seen;
+          }};
+}
+
+Subject subjectFor(std::string_view algorithm, const std::vector<TrialProblem>& problems) {
+  std::vector<KernelTrial> trials;
+  std::string kernel;
+  std::string_view ptx;
+  uint64_t seed = 901;
+  for (const TrialProblem& what : problems) {
+    const auto plan = planOf(what, algorithm);
+    if (!kernel.empty() && kernel != plan->kernelName())
+      throw std::invalid_argument("the trials of a subject have different kernels");
+    kernel = plan->kernelName();
+    ptx = plan->launches.at(0).image.ptxFor("sm_90a");
+    trials.push_back(trialOf(what, plan, seed++));
+  }
+  Subject subject = makeSubject(kernel, onlyKernel(ptx, kernel), std::move(trials));
+  subject.source = SourcePositions(ptx);
+  return subject;
+}
+
+}  // namespace
+
+std::vector<Subject> sm90Subjects() {
+  std::vector<Subject> subjects;
+  // nvcc unrolls the loop over boxes four times and peels the rest, so that copies of one source line are reached by different
+  // numbers of boxes.
+  subjects.push_back(subjectFor(
+      "halo",
+      {{"weights that stay", "1x8x80x16 f16 * 64x1x3x16 pad 0,0,1,1 -> f16 bias", "shape=k64_n32,cut=columns", 1},
+       {"weights in turns, flat", "1x9x7x136 f16 * 64x3x3x136 pad 1,1,1,1 -> f16", "shape=k64_n32,cut=flat", 1},
+       {"four boxes", "1x15x33x16 f16 * 64x3x3x16 pad 1,1,1,1 stride 2,2 -> f16", "shape=k64_n32,cut=columns", 1},
+       {"three boxes", "1x12x9x16 f16 * 64x2x3x16 pad 0,1,1,1 -> f16", "shape=k64_n32,cut=dense", 1},
+       {"two boxes, weights in turns", "1x12x9x72 f16 * 128x6x2x72 pad 2,3,0,1 -> f16", "shape=k64_n32,cut=dense", 1},
+       {"groups", "1x8x8x64 f16 * 64x3x3x32 groups 2 pad 1,1,1,1 -> f16", "shape=k64_n32,cut=columns", 1},
+       {"groups, four boxes", "1x8x8x64 f16 * 64x3x3x32 groups 2 pad 1,1,1,1 stride 2,2 -> f16", "shape=k64_n32,cut=columns", 1},
+       {"split", "1x4x8x192 f16 * 64x1x3x192 pad 0,0,1,1 -> f16", "shape=k64_n32,split=2", 4}}));
+  subjects.push_back(subjectFor("grouped", {{"in turns", "1x14x14x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16 bias", "", 1},
+                                            {"ragged", "1x40x40x8 f16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f16", "", 1}}));
+  return subjects;
+}
+
+}  // namespace shiftconv::tests

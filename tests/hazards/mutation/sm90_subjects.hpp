@@ -1,0 +1,14 @@
+// The kernels of conv/kernels/sm90 as subjects.
+#pragma once
+
+#include <vector>
+
+#include "tests/hazards/kernels/subject.hpp"
+
+namespace shiftconv::tests {
+
+/// halo, its kernel with one multiplying warpgroup, with resident, streamed, grouped and split weights and one to four boxes a
+/// tile; grouped.
+std::vector<Subject> sm90Subjects();
+
+}  // namespace shiftconv::tests
