@@ -45,7 +45,7 @@ enum class HazardKind : uint8_t {
   TensorFence,      ///< ordered, but without the tcgen05.fence or tcgen05.wait that makes it count for Tensor Memory
   PendingRegister,  ///< a register of a tcgen05.ld was used before tcgen05.wait::ld
   TensorWait,       ///< tcgen05.ld and .st of one warp are ordered by nothing but their issue
-  ReliesOn,         ///< ordered only if an open question is answered as by default
+  ReliesOn,         ///< right only if an open question is answered as by default
   BarrierLifetime,  ///< an mbarrier was used without its initialisation being visible
   Lapped,           ///< the phase that a thread waits for had passed, and others behind it, before it looked
   RegisterCount,    ///< warps of one warpgroup ask for different numbers of registers

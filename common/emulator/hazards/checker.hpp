@@ -116,6 +116,7 @@ class HazardChecker final : public machine::Observer {
   // --- registers (checker_registers.cpp) ------------------------------------------------------------------------------
   void usedUnwaited(const machine::Warp& warp, LaneMask lanes, OperationId operation) override;
   void warpgroupFenceMissing(const machine::Warp& warp, const ptx::Instruction* toucher) override;
+  void foreignWindow(const machine::Warp& warp, uint32_t lane) override;
   void unequalRegisterRequests(const machine::Warp& warp, const machine::Warp& other,
                                const ptx::Instruction* otherRequest) override;
 

@@ -204,6 +204,18 @@ void HazardChecker::claimColumns(uint32_t rank, View view, uint32_t site, uint32
   }
 }
 
+void HazardChecker::foreignWindow(const Warp& warp, uint32_t lane) {
+  HazardAccess access = describeThread(warp, 0, fmt::format("use of Tensor Memory lane {}", lane));
+  if (reporter_.seen(HazardKind::ReliesOn, 0, access.ptxLine)) return;
+  const uint32_t window = warp.index % (kTmemLanes / kWarpLanes) * kWarpLanes;
+  report(
+      HazardKind::ReliesOn, HazardSeverity::Unproven, {}, std::move(access),
+      fmt::format("a lane of the warp's own, {}..{}, or one relative to them, 0..31: only as question U10 is answered by default "
+                  "does another window mean the warp's own",
+                  window, window + kWarpLanes - 1),
+      "U10");
+}
+
 void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) {
   if (running_ == nullptr || bytes == 0) return;
   running_->ctas |= 1u << rank;

@@ -120,6 +120,8 @@ class Observer {
   /// A wgmma.mma_async uses registers that `toucher` used, and no wgmma.fence stands between the two; nullptr: the warp has not
   /// executed any.
   virtual void warpgroupFenceMissing(const Warp& warp, const ptx::Instruction* toucher) = 0;
+  /// tcgen05.ld or .st with a lane field that names neither a lane of the warp's window nor one relative to it.
+  virtual void foreignWindow(const Warp& warp, uint32_t lane) = 0;
   /// setmaxnreg with another count than `otherRequest` in a warp of the same warpgroup.
   virtual void unequalRegisterRequests(const Warp& warp, const Warp& other, const ptx::Instruction* otherRequest) = 0;
 

@@ -21,7 +21,7 @@ class QuietObserver : public Observer {
   std::span<const ByteRange> operationGlobal(uint64_t, uint64_t, bool, unsigned) override { return {}; }
   void operationTensor(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, bool, OperandRole) override {}
   void operationShift(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) override {}
-  void waitedTogether(const Warp&, const std::vector<OperationId>&) override {}
+  void waitedTogether(const Warp&, OperationKind) override {}
   void warpgroupWaited(const Warp&, const std::vector<OperationId>&) override {}
   void addToGroup(Group, const Warp&, unsigned, OperationId) override {}
   void commitGroup(Group, const Warp&, unsigned) override {}
@@ -42,6 +42,7 @@ class QuietObserver : public Observer {
   void ctaExits(uint32_t) override {}
   void usedUnwaited(const Warp&, LaneMask, OperationId) override {}
   void warpgroupFenceMissing(const Warp&, const ptx::Instruction*) override {}
+  void foreignWindow(const Warp&, uint32_t) override {}
   void unequalRegisterRequests(const Warp&, const Warp&, const ptx::Instruction*) override {}
   void executing(const Warp&, LaneMask, LaneMask, const std::byte*, const program::CompiledFunction&, uint32_t) override {}
   void executed(const Warp&, LaneMask, const std::byte*, const program::CompiledFunction&, uint32_t) override {}

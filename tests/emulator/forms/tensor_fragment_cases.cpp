@@ -109,6 +109,11 @@ void loadRefusals(FormRun& form) {
   expectRefusal(form, kernel("  add.u32 %r0, %tmem, 0x100000;\n  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r0];\n"),
                 {"multiple of 32"});
   const TensorKernel outside = kernel("  add.u32 %r0, %tmem, 0x400000;\n  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r0];\n");
+  Options watched;
+  watched.hazards = HazardMode::Error;
+  const std::string relies = form.error([&] { outside.run(form, watched); });
+  EXPECT_NE(relies.find("use of Tensor Memory lane 64"), std::string::npos) << relies;
+  EXPECT_NE(relies.find("a lane of the warp's own, 0..31"), std::string::npos) << relies;
   for (const uint8_t strict : {1, 2}) {
     Options options;
     options.semantics.choose(Unproven::U10, strict);

@@ -55,6 +55,10 @@ TmemAddress windowAddress(const Execution& execution, const FragmentDetail& deta
                           fmt::format("{} at lane {} by warp {}, which reaches only lanes {}..{}.", detail.name, at.lane,
                                       execution.warp.index, window * kWindowLanes, window * kWindowLanes + kWindowLanes - 1));
     }
+    // Kernels for CTA pairs pass lanes of the pair: 128 and more.
+    const uint32_t lane = at.lane % kTmemLanes;
+    if (cluster.observer && lane >= kWindowLanes && lane / kWindowLanes != window)
+      cluster.observer->foreignWindow(execution.warp, lane);
   }
   at.lane = window * kWindowLanes + at.lane % kWindowLanes;
   const uint32_t lanes = fragmentTraits(detail.shape).lanes;
