@@ -38,8 +38,11 @@ std::vector<emulator::Options> schedules() {
     all.back().seed = seed;
   }
   // A copy behind the MMAs of its thread is ordered by default because shipped programs rely on it; these kernels must not.
-  all.push_back(all.back());
-  all.back().semantics.choose(emulator::Unproven::U6, 1);
+  const std::vector<emulator::Options> ordered = all;
+  for (emulator::Options options : ordered) {
+    options.semantics.choose(emulator::Unproven::U6, 1);
+    all.push_back(options);
+  }
   return all;
 }
 
