@@ -60,8 +60,9 @@ void checkPlan(const Problem& p, const HaloPlan& plan) {
   const bool plain = static_cast<int64_t>(plan.output.dims[1]) == p.n * p.p() * p.q() && p.n * p.p() > 1;
   const int64_t q = plain ? p.n * p.p() * p.q() : p.q(), outputRows = plain ? 1 : p.p(), images = plain ? 1 : p.n;
   // Output that is written over a box leaves alone what other flat tiles read behind it.
-  if (plan.cut == HaloCut::Flat && plan.shape.ends_with("_over"))
+  if (plan.cut == HaloCut::Flat && plan.shape.ends_with("_over")) {
     ASSERT_LE(tileN(plan) * 128, static_cast<int>(params.filledBytes));
+  }
   std::set<std::pair<int32_t, int32_t>> seen;  // filter taps
   for (int32_t t = 0; t < params.taps; ++t) seen.emplace(params.tap[t].filterIndex, 0);
   ASSERT_EQ(static_cast<int64_t>(seen.size()), p.r * p.s) << "every filter tap once";
