@@ -221,7 +221,7 @@ class Cta {
   __device__ void loadBoxes() const {
     constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;
     ptx::awaitPrerequisites();
-    gemm::RingPosition slot;
+    gemm::RingPosition slot, previous;
     uint32_t number = 0;
     for (const int32_t tile : tiles()) {
       for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
@@ -234,6 +234,10 @@ class Cta {
             // Weights that stay come before boxes that are not needed yet.
             if (p_.weightsStay && number == kMembers) control_->weights.awaitFull({p_.weightStages - 1, 0});
             if constexpr (S::kOverBox) storeStaged(number, slot.index);
+            // Slots of an odd number pass from one warpgroup to the other. Who has seen a box of his own looks next where the box
+            // before it was: unless that has arrived, the parity of its phase is the one that he waits for.
+            if (S::kSeparate && p_.patchSlots % 2 == 1 && number > 0) control_->boxes.awaitFull(previous);
+            previous = slot;
             ++number;
             ptx::mbarrierArriveExpectBytes(control_->boxes.full(slot), patch.bytes);
             const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * kChunkChannels;

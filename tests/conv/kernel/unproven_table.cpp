@@ -1,5 +1,5 @@
-// Makes the table of unproven tcgen05 behaviours in README.md from runs: which of them each kernel touches, and whether it
-// stays right when the emulator behaves the other way.
+// Makes the table of unproven behaviours in README.md from runs: which of them each kernel touches, and whether it stays right
+// when the emulator behaves the other way.
 //
 //   unproven_table                   prints the table
 //   unproven_table --check README    exit 1 unless the file holds exactly this table between its markers
@@ -7,9 +7,14 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <sstream>
 
+#include "common/device/emulated_device.hpp"
+#include "conv/plan/algorithm.hpp"
+#include "conv/plan/binding.hpp"
+#include "conv/problem/text.hpp"
 #include "tests/conv/kernel/kernel_case.hpp"
 
 namespace shiftconv::tests {
@@ -20,48 +25,131 @@ using emulator::Unproven;
 constexpr std::string_view kBegin = "<!-- unproven:begin (made by unproven_table) -->\n";
 constexpr std::string_view kEnd = "<!-- unproven:end -->";
 
-/// "right", or what went wrong, over the whole fixture.
-std::string verdict(KernelRunner& runner, const std::vector<KernelCase>& cases, plan::OperandProducer producer,
-                    const emulator::Options& options, emulator::Counters& counters) {
-  plan::ShiftWindowChoices choices;
-  choices.producer = producer;
-  size_t wrong = 0, stopped = 0;
-  std::string kind;
-  for (const KernelCase& one : cases) {
+/// Counts the cases of a fixture that went wrong.
+class Verdict {
+ public:
+  /// `run` gives the difference from the reference, or "".
+  void add(const std::function<std::string()>& run) {
+    ++cases_;
     try {
-      const KernelRun run = runner.run(one.problem(), one.inputs(), choices, options);
-      counters += run.counters;
-      if (!one.judge(run, emulator::Numerics::Hardware).empty()) ++wrong;
+      if (!run().empty()) ++wrong_;
     } catch (const emulator::EmulatorError& error) {
-      ++stopped;
-      kind = toString(error.kind());
+      ++stopped_;
+      kind_ = toString(error.kind());
     }
   }
-  if (stopped != 0) return fmt::format("stopped ({}) on {} of {}", kind, stopped, cases.size());
-  return wrong == 0 ? "right" : fmt::format("wrong on {} of {}", wrong, cases.size());
+  /// "right", or what went wrong.
+  std::string text() const {
+    if (stopped_ != 0) return fmt::format("stopped ({}) on {} of {}", kind_, stopped_, cases_);
+    return wrong_ == 0 ? "right" : fmt::format("wrong on {} of {}", wrong_, cases_);
+  }
+
+ private:
+  size_t cases_ = 0, wrong_ = 0, stopped_ = 0;
+  std::string kind_;
+};
+
+/// A row's kernel: runs its whole fixture and adds to the counters.
+struct Kernel {
+  std::string name;
+  std::function<std::string(const emulator::Semantics&, emulator::Counters&)> verdict;
+};
+
+Kernel shiftWindow(const char* name, plan::OperandProducer producer) {
+  const auto runner = std::make_shared<KernelRunner>();
+  const auto cases = std::make_shared<std::vector<KernelCase>>();
+  uint64_t seed = 2026;
+  for (const Problem& problem : kernelFixture()) cases->emplace_back(problem, seed++);
+  return {name, [=](const emulator::Semantics& semantics, emulator::Counters& counters) {
+            plan::ShiftWindowChoices choices;
+            choices.producer = producer;
+            emulator::Options options;
+            options.semantics = semantics;
+            Verdict verdict;
+            for (const KernelCase& one : *cases)
+              verdict.add([&] {
+                const KernelRun run = runner->run(one.problem(), one.inputs(), choices, options);
+                counters += run.counters;
+                return one.judge(run, emulator::Numerics::Hardware);
+              });
+            return verdict.text();
+          }};
+}
+
+void require(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.message());
+}
+
+/// An engine of sm_90a through its plans.
+Kernel hopperEngine(const char* algorithm, const std::vector<const char*>& problems) {
+  const auto cases = std::make_shared<std::vector<KernelCase>>();
+  uint64_t seed = 2126;
+  for (const char* text : problems) {
+    Problem problem;
+    require(parse(text, problem));
+    cases->emplace_back(problem, seed++);
+  }
+  return {algorithm, [=](const emulator::Semantics& semantics, emulator::Counters& counters) {
+            Verdict verdict;
+            for (const KernelCase& one : *cases)
+              verdict.add([&] {
+                device::EmulatedDevice device("sm_90a");
+                for (const auto& question : emulator::unprovenQuestions())
+                  require(device.setOption(fmt::format("semantics.{}", question.name), std::to_string(semantics[question.id])));
+                std::shared_ptr<const plan::Plan> plan;
+                require(makePlan(one.problem(), device.properties(), {algorithm, ""}, plan));
+                plan::TensorAddresses tensors{};
+                const auto upload = [&](TensorName tensor, const void* data, size_t bytes) {
+                  if (bytes == 0) return;
+                  require(device.allocate(bytes, tensors[tensor]));
+                  require(device.copyToDevice(tensors[tensor], data, bytes, 0));
+                };
+                KernelRun run;
+                run.output.assign(tensorBytes(one.problem())[TensorName::Output], std::byte{0xCD});
+                const ConvolutionInputs& inputs = one.inputs();
+                upload(TensorName::Input, inputs.activations.data(), inputs.activations.size() * sizeof(uint16_t));
+                upload(TensorName::Filter, inputs.filter.data(), inputs.filter.size() * sizeof(uint16_t));
+                upload(TensorName::Bias, inputs.bias.data(), inputs.bias.size() * sizeof(float));
+                upload(TensorName::Output, run.output.data(), run.output.size());
+                plan::KernelCache kernels(device);
+                std::unique_ptr<plan::Binding> binding;
+                require(plan::Binding::make(plan, kernels, tensors, binding));
+                require(binding->run(0));
+                require(device.copyToHost(run.output.data(), tensors[TensorName::Output], run.output.size(), 0));
+                for (const device::KernelCounters& kernel : device.counters()) counters += kernel.counters;
+                return one.judge(run, emulator::Numerics::Hardware);
+              });
+            return verdict.text();
+          }};
+}
+
+std::vector<Kernel> kernels() {
+  return {
+      shiftWindow("shift_window `_cp`", plan::OperandProducer::TensorCopy),
+      shiftWindow("shift_window `_st`", plan::OperandProducer::RegisterStore),
+      hopperEngine("halo", {"2x9x11x72 f16 * 72x3x3x72 pad 1,1,1,1 -> f16 bias", "1x9x9x16 bf16 * 16x3x3x16 stride 2,2 -> bf16"}),
+      hopperEngine("grouped", {"1x14x14x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16 bias",
+                               "1x9x9x16 bf16 * 16x5x5x8 groups 2 pad 2,2,2,2 -> bf16"}),
+      hopperEngine("depthwise", {"1x18x20x8 f16 * 8x7x7x1 groups 8 pad 3,3,3,3 -> f16 bias",
+                                 "1x9x9x40 bf16 * 40x3x3x1 groups 40 pad 1,1,1,1 -> bf16"}),
+      hopperEngine("stem", {"1x20x30x4 f16 * 8x7x5x4 pad 0,0,2,2 stride 1,2 -> f16"})};
 }
 
 std::string table() {
-  std::vector<KernelCase> cases;
-  uint64_t seed = 2026;
-  for (const Problem& problem : kernelFixture()) cases.emplace_back(problem, seed++);
-  KernelRunner runner;
-
   std::string text =
       "| kernel | id | question | with the default | alternative | with the alternative |\n|---|---|---|---|---|---|\n";
-  for (const auto producer : {plan::OperandProducer::TensorCopy, plan::OperandProducer::RegisterStore}) {
-    const char* kernel = producer == plan::OperandProducer::TensorCopy ? "shift_window `_cp`" : "shift_window `_st`";
+  for (const Kernel& kernel : kernels()) {
     emulator::Counters counters;
-    const std::string standard = verdict(runner, cases, producer, {}, counters);
+    const std::string standard = kernel.verdict({}, counters);
     for (const auto& question : emulator::unprovenQuestions()) {
       if (counters.unprovenUses[static_cast<size_t>(question.id)] == 0 || !question.settledBy.empty()) continue;
       for (size_t alternative = 1; alternative < question.alternatives.size(); ++alternative) {
-        emulator::Options options;
-        options.semantics.choose(question.id, static_cast<uint8_t>(alternative));
+        emulator::Semantics semantics;
+        semantics.choose(question.id, static_cast<uint8_t>(alternative));
         emulator::Counters ignored;
         text +=
-            fmt::format("| {} | {} | {} | {}: {} | {} | {} |\n", kernel, question.name, question.question, question.alternatives[0],
-                        standard, question.alternatives[alternative], verdict(runner, cases, producer, options, ignored));
+            fmt::format("| {} | {} | {} | {}: {} | {} | {} |\n", kernel.name, question.name, question.question,
+                        question.alternatives[0], standard, question.alternatives[alternative], kernel.verdict(semantics, ignored));
       }
     }
   }
