@@ -7,6 +7,7 @@
 #include "conv/plan/sm100/halo.hpp"
 #include "conv/plan/sm100/im2col.hpp"
 #include "conv/plan/sm100/shift_stream.hpp"
+#include "conv/plan/sm100/shift_window.hpp"
 
 namespace shiftconv::bench {
 namespace {
@@ -23,7 +24,7 @@ void describePlan(Plan made, Peer& peer) {
   peer.clusters = made.clusters();
   peer.total = made.traffic;
   peer.ofCluster = made.ofCluster();
-  peer.estimate = made.estimate;
+  if constexpr (requires { made.estimate; }) peer.estimate = made.estimate;
   const auto plan = std::make_shared<const Plan>(std::move(made));
   peer.ofTile = [plan](int64_t tile) { return plan->ofTile(tile); };
 }
@@ -65,10 +66,22 @@ std::string makeHalo(const Problem& problem, const device::Properties& propertie
   return {};
 }
 
+/// Always of single CTAs: .ashift has no pairs.
+std::string makeShiftWindow(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  if (std::string why = plan::shiftWindowRefusal(problem, properties); !why.empty()) return why;
+  plan::ShiftWindowPlan made;
+  if (std::string why = planShiftWindow(problem, properties, {{}, wish.tileN, {}, wish.resident}, made); !why.empty()) return why;
+  peer.passes = made.launch.grid.y;
+  peer.chosen = {false, static_cast<uint32_t>(made.cut.tileN), made.cut.resident};
+  peer.estimate = estimate(problem, plan::ratesOf(properties), made.cut.clocks, made.cut.bound);
+  describePlan(std::move(made), peer);
+  return {};
+}
+
 constexpr struct {
   std::string_view name;
   std::string (*make)(const Problem&, const device::Properties&, const Wish&, Peer&);
-} kMakers[] = {{"shift_stream", makeShiftStream}, {"halo", makeHalo}, {"im2col", makeIm2col}};
+} kMakers[] = {{"shift_stream", makeShiftStream}, {"shift_window", makeShiftWindow}, {"halo", makeHalo}, {"im2col", makeIm2col}};
 
 }  // namespace
 

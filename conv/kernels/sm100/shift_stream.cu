@@ -32,7 +32,7 @@
 #include "common/gemm/sm100/mainloop.cuh"
 #include "common/gemm/tile_schedule.cuh"
 #include "conv/kernels/sm100/shift_stream_columns.cuh"
-#include "conv/kernels/sm100/shift_stream_rows.cuh"
+#include "conv/kernels/sm100/shift_stream_rows.hpp"
 #include "conv/kernels/sm100/shift_stream_scales.cuh"
 
 namespace shiftconv::kernels {
@@ -141,14 +141,18 @@ class ShiftStreamCta {
   }
 
   __device__ int32_t firstWindowOf(int32_t tile) const {
-    return (tile % p_.tilesPerBlock * Group::kCtas + static_cast<int32_t>(Group::rank())) * kStreamWindows;
+    return (tile * Group::kCtas + static_cast<int32_t>(Group::rank())) * kStreamWindows;
+  }
+  __device__ TileRows rowsOf(int32_t tile) const {
+    constexpr int32_t kWindows = kStreamWindows * Group::kCtas;
+    return tileRows(p_, tile * kWindows, kWindows);
   }
   /// Calls body(t, contribution) for every step of a tile that contributes to something.
   template <class Body>
-  __device__ void forEachStep(const RowBlock& block, Body&& body) const {
+  __device__ void forEachStep(const TileRows& tile, Body&& body) const {
 #pragma unroll 1
-    for (int32_t t = block.begin; t < block.end; ++t) {
-      const Contribution rows = contribution(p_, block, t);
+    for (int32_t t = tile.begin; t < tile.end; ++t) {
+      const Contribution rows = contribution(p_, tile, t);
       if (rows.count > 0) body(t, rows);
     }
   }
@@ -166,13 +170,12 @@ class ShiftStreamCta {
     ptx::prefetchTensorMap(&inputMap_);
     RingPosition stage;
     for (const int32_t tile : tiles_) {
-      const RowBlock block = rowBlock(p_, tile);
+      const TileRows span = rowsOf(tile);
       const int32_t firstWindow = firstWindowOf(tile);
       Strip strips[kStreamWindows];  // those behind the last window belong to an image that does not exist: zeros
 #pragma unroll
       for (int32_t w = 0; w < kStreamWindows; ++w) strips[w] = strip(p_, firstWindow + w);
-      forEachStep(block, [&](int32_t t, const Contribution&) {
-        const int32_t row = block.firstInputRow + t * p_.dilationH;
+      forEachStep(span, [&](int32_t t, const Contribution&) {
         forEachRun([&](int32_t depthTap, int32_t chunk) {
           control_->operands.awaitEmpty(stage);
           if (Group::isLeader())
@@ -181,7 +184,7 @@ class ShiftStreamCta {
 #pragma unroll
           for (int32_t w = 0; w < kStreamWindows; ++w)
             Group::load(operandStage(stage) + static_cast<uint32_t>(w) * kStreamWindowBytes, &inputMap_, chunk * p_.chunkElements,
-                        strips[w].column - p_.padLeft, row,
+                        strips[w].column - p_.padLeft, strips[w].firstInputRow + t * p_.dilationH,
                         strips[w].depth * p_.strideDepth + depthTap * p_.dilationDepth - p_.padFront, strips[w].image, full);
           stage.advance(p_.operandStages);
         });
@@ -205,8 +208,8 @@ class ShiftStreamCta {
     }
     RingPosition stage;
     for (const int32_t tile : tiles_) {
-      const RowBlock block = rowBlock(p_, tile);
-      forEachStep(block, [&](int32_t t, const Contribution& rows) {
+      const TileRows span = rowsOf(tile);
+      forEachStep(span, [&](int32_t t, const Contribution& rows) {
         forEachRun([&](int32_t depthTap, int32_t chunk) {
 #pragma unroll 1
           for (int32_t s = 0; s < p_.filterWidth; ++s)
@@ -264,12 +267,12 @@ class ShiftStreamCta {
 
     RingPosition stage;
     for (const int32_t tile : tiles_) {
-      const RowBlock block = rowBlock(p_, tile);
+      const TileRows span = rowsOf(tile);
       const Strip place = strip(p_, firstWindowOf(tile) + static_cast<int32_t>(thread / 32));
-      forEachStep(block, [&](int32_t t, const Contribution&) {
+      forEachStep(span, [&](int32_t t, const Contribution&) {
         forEachRun([&](int32_t depthTap, int32_t chunk) {
           control_->operands.awaitEmpty(stage);
-          arrangeInputScales(p_, place, block.firstInputRow + t * p_.dilationH, depthTap, chunk, stageScales(stage), thread);
+          arrangeInputScales(p_, place, place.firstInputRow + t * p_.dilationH, depthTap, chunk, stageScales(stage), thread);
           publish(control_->operands.full(stage));
           stage.advance(p_.operandStages);
         });
@@ -287,8 +290,8 @@ class ShiftStreamCta {
   __device__ int64_t ownRuns() const {
     int64_t steps = 0;
     for (const int32_t tile : tiles_) {
-      const RowBlock block = rowBlock(p_, tile);
-      steps += stepsBefore(p_, block.end) - stepsBefore(p_, block.begin);
+      const TileRows span = rowsOf(tile);
+      steps += stepsBefore(p_, span.end) - stepsBefore(p_, span.begin);
     }
     return steps * p_.filterDepth * p_.channelChunks;
   }
@@ -344,16 +347,16 @@ class ShiftStreamCta {
     RingPosition scaleEntry;
     copyNext(copier);
     for (const int32_t tile : tiles_) {
-      const RowBlock block = rowBlock(p_, tile);
+      const TileRows span = rowsOf(tile);
       int32_t rowsOpened = 0;
-      forEachStep(block, [&](int32_t t, const Contribution& rows) {
+      forEachStep(span, [&](int32_t t, const Contribution& rows) {
         for (; rowsOpened < rows.first + rows.count; ++rowsOpened) {
           control_->accumulators.awaitEmpty(opened);
           opened.advance(p_.accumulators);
         }
         // Rows whose first step inside of the image is this one.
         const int32_t newest = rows.first + rows.count - 1;
-        const int32_t fresh = t == block.begin ? 0 : newest * p_.strideH == t ? rows.count - 1 : rows.count;
+        const int32_t fresh = t == span.begin ? 0 : newest * p_.strideH == t ? rows.count - 1 : rows.count;
         int32_t run = 0;
         forEachRun([&](int32_t, int32_t chunk) {
           if (p_.copiesAhead) copyNext(copier);
@@ -419,7 +422,7 @@ class ShiftStreamCta {
         });
         // Rows whose last step inside of the image is this one.
         int32_t finished = t - rows.first * p_.strideH == p_.filterHeight - 1 ? 1 : 0;
-        if (t + 1 == block.end) finished = rows.count;
+        if (t + 1 == span.end) finished = rows.count;
         for (; finished > 0; --finished) {
           Group::commitResult(control_->accumulators.full(closed));
           closed.advance(p_.accumulators);
@@ -435,20 +438,18 @@ class ShiftStreamCta {
   __device__ void drain(uint32_t window) const {
     constexpr int32_t kSegment = 16;
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-    const int32_t rowStep = p_.strideH == 1 ? p_.dilationH : 1;
     uint32_t largest = 0;
     RingPosition accumulator;
     for (const int32_t tile : tiles_) {
-      const RowBlock block = rowBlock(p_, tile);
-      const int32_t number = firstWindowOf(tile) + static_cast<int32_t>(window);
-      const Strip place = strip(p_, number);
+      const TileRows span = rowsOf(tile);
+      const Strip place = strip(p_, firstWindowOf(tile) + static_cast<int32_t>(window));
       const int32_t column = place.column + lane;
-      const bool stored = number < p_.windows && lane < outputsPerStrip(p_.filterWidth) && column < p_.outputWidth;
+      const bool isOutput = lane < outputsPerStrip(p_.filterWidth) && column < p_.outputWidth;  // of the rows that the window has
       const int32_t plane = place.image * p_.outputDepth + place.depth;
 #pragma unroll 1
-      for (int32_t i = 0; i < block.outputRows; ++i) {
-        const int32_t row = block.firstOutputRow + i * rowStep;
-        const int32_t pixel = stored ? (plane * p_.outputHeight + row) * p_.outputWidth + column : -1;
+      for (int32_t i = 0; i < span.outputRows; ++i) {
+        const int32_t row = place.firstOutputRow + i * rowStep(p_);
+        const int32_t pixel = isOutput && i < place.outputRows ? (plane * p_.outputHeight + row) * p_.outputWidth + column : -1;
         control_->accumulators.awaitFull(accumulator);
         ptx::tensorFenceAfterThreadSync();
         const uint32_t source = accumulators_ + static_cast<uint32_t>(accumulator.index) * p_.accumulatorColumns +

@@ -27,8 +27,8 @@ inline constexpr uint32_t kStreamRowBytes = kStreamWindows * kStreamWindowBytes;
 static_assert(kStreamWindowBytes % layout::kSwizzle128AtomBytes == 0, "every window starts with a whole swizzle atom");
 
 /// One launch. Rows here are image rows. The output rows of an image are cut into blocks; with a dilation, the rows of a block are
-/// rowStep = dilation_h apart, so that they use the same input rows. A tile is 4 windows (8 in a CTA pair) of one block: their
-/// images, depths and strips differ, their rows do not.
+/// rowStep = dilation_h apart, so that they use the same input rows. A window is a strip of a plane of an image in a block. They
+/// are counted block by block, and a tile is 4 of them (8 in a CTA pair) whose rows are walked through together.
 struct ShiftStreamParams {
   int32_t images = 0, depth = 1, height = 0, width = 0;  ///< N, D, H, W
   int32_t outputHeight = 0, outputWidth = 0;             ///< P, Q
@@ -39,10 +39,10 @@ struct ShiftStreamParams {
   int32_t dilationDepth = 1, dilationH = 1;
   int32_t padFront = 0, padTop = 0, padLeft = 0;
 
-  int32_t windows = 0;        ///< of a row block: N * O * strips
-  int32_t strips = 0;         ///< of an output row
-  int32_t blockRows = 0;      ///< output rows of a block; the last blocks may have fewer
-  int32_t tilesPerBlock = 0;  ///< ceil(windows / windows of a tile)
+  int32_t windows = 0;       ///< of all row blocks
+  int32_t blockWindows = 0;  ///< of one: N * O * strips
+  int32_t strips = 0;        ///< of an output row
+  int32_t blockRows = 0;     ///< output rows of a block; the last blocks may have fewer
   int32_t tiles = 0;
   bool skipsOutsideRows = false;  ///< rows above and below the image are not multiplied: every output row has one inside
 

@@ -8,14 +8,14 @@
 #include <cstdint>
 
 #include "common/gemm/sm100/operand_load.cuh"
-#include "conv/kernels/sm100/shift_stream_rows.cuh"
+#include "conv/kernels/sm100/shift_stream_rows.hpp"
 
 namespace shiftconv::kernels {
 
 using gemm::sm100::kNoScaleRow;  // of pixels that are zeros
 
-/// 128 threads, of which this is `thread`: the factors of one run (depth tap and chunk) of image row `row`, for the pixels that the
-/// CTA's four strips begin with. `place` is the strip of window thread / 32.
+/// 128 threads, of which this is `thread`: the factors of one run (depth tap and chunk) of a step, for the pixels of the CTA's four
+/// windows. `place` is that of window thread / 32, `row` its image row.
 __device__ __forceinline__ void arrangeInputScales(const ShiftStreamParams& p, const Strip& place, int32_t row, int32_t depthTap,
                                                    int32_t chunk, uint32_t destination, uint32_t thread) {
   const uint32_t lane = thread % 32, window = thread / 32;

@@ -21,7 +21,6 @@ constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kSectorBytes = 32;
-constexpr int64_t kTileNStep = 16;  // N of an M = 128 or M = 256 tcgen05.mma (PTX ISA table 39)
 constexpr int64_t kMaximumTileN = 256;
 constexpr int64_t kMaximumBox = 256;          // elements of a box along each dimension (cuTensorMapEncodeTiled)
 constexpr int64_t kMaximumElementStride = 8;  // likewise
@@ -304,13 +303,14 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     if (value > kLimit) return fmt::format("halo_sm100 needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
   if (const auto refused = gemm::epilogueRefusal(epilogueOf(p), 16)) return fmt::format("halo_sm100: {}", *refused);
   HaloPlan plan;
-  return planHalo(p, properties, {.pair = false, .tileN = kTileNStep}, plan);
+  return planHalo(p, properties, {.pair = false, .tileN = static_cast<uint32_t>(tileNStep(channels.kind))}, plan);
 }
 
 std::string planHalo(const Problem& p, const device::Properties& properties, const HaloChoices& choices, HaloPlan& plan) {
-  if (choices.tileN && (*choices.tileN % kTileNStep != 0 || *choices.tileN < kTileNStep || *choices.tileN > kMaximumTileN))
-    return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", kTileNStep, kTileNStep, kMaximumTileN,
-                       *choices.tileN);
+  const Channels channels(p, *kindOf(p));
+  const int64_t step = tileNStep(channels.kind);
+  if (choices.tileN && (*choices.tileN % step != 0 || *choices.tileN < step || *choices.tileN > kMaximumTileN))
+    return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", step, step, kMaximumTileN, *choices.tileN);
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
   if (choices.tileImages && (!std::has_single_bit(*choices.tileImages) || *choices.tileImages > kGroups))
     return fmt::format("tile_images must be 1, 2, 4, 8 or 16, but it is {}", *choices.tileImages);
@@ -318,12 +318,11 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   if (choices.tileN) {
     widths = {*choices.tileN};
   } else {
-    for (int64_t passes = 1; passes <= ceilDivide(p.k, kTileNStep); ++passes) {
-      const int64_t width = roundUp(ceilDivide(p.k, passes), kTileNStep);
+    for (int64_t passes = 1; passes <= ceilDivide(p.k, step); ++passes) {
+      const int64_t width = roundUp(ceilDivide(p.k, passes), step);
       if (width <= kMaximumTileN && (widths.empty() || widths.back() != width)) widths.push_back(width);
     }
   }
-  const Channels channels(p, *kindOf(p));
   const Axis rows = rowsOf(p), columns = columnsOf(p);
   Cut best;
   std::string refused;

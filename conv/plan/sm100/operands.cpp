@@ -41,6 +41,8 @@ std::optional<layout::MmaKind> kindOf(const Problem& p) {
   return kindOf(p, why);
 }
 
+int64_t tileNStep(layout::MmaKind kind) { return layout::isBlockScaled(kind) || kind == layout::MmaKind::I8 ? 32 : 16; }
+
 Channels::Channels(const Problem& p, layout::MmaKind mmaKind)
     : kind(mmaKind),
       chunk(gemm::sm100::chunkElements(kind)),

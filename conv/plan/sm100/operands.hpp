@@ -30,6 +30,10 @@ std::optional<layout::MmaKind> kindOf(const Problem& problem, std::string& why);
 /// Of a problem that operandRefusal accepts.
 std::optional<layout::MmaKind> kindOf(const Problem& problem);
 
+/// Widths of tiles are multiples of it: N of an M = 128 or M = 256 tcgen05.mma (PTX ISA table 39; a pair takes kind::i8 in steps of
+/// 32). Where the scale factors of B lie for other N than multiples of 32 is not written down.
+int64_t tileNStep(layout::MmaKind kind);
+
 /// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
 struct Channels {
   layout::MmaKind kind;

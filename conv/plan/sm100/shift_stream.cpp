@@ -10,6 +10,7 @@
 #include "common/gemm/shape.hpp"
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/gemm/stages.hpp"
+#include "conv/kernels/sm100/shift_stream_rows.hpp"
 #include "conv/plan/sm100/operands.hpp"
 
 namespace shiftconv::plan {
@@ -22,9 +23,6 @@ constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kSectorBytes = 32;
-constexpr int64_t kTileNStep = 16;  // N of an M = 128 or M = 256 tcgen05.mma (PTX ISA table 39)
-// Where the scale factors of B lie for other N is not written down.
-constexpr int64_t kScaledTileNStep = 32;
 constexpr int64_t kMaximumTileN = 256;
 constexpr int64_t kTensorRows = gemm::sm100::kTileRows;
 constexpr int64_t kAccumulatorStep = 32;  // columns; any alignment that hardware may ask for is met (no public document states one)
@@ -33,8 +31,7 @@ constexpr int64_t kStreamingOperandStages = 4;
 constexpr int64_t kProductBytes = 2;   // the model's unit of a product: 16-bit operands
 constexpr int64_t kBlockHeights = 24;  // candidates of the model
 
-int64_t rowStep(const Problem& p) { return p.strideH == 1 ? p.dilationH : 1; }
-int64_t tileNStep(const Problem& p) { return isScaled(p) ? kScaledTileNStep : kTileNStep; }
+int64_t rowStepOf(const Problem& p) { return p.strideH == 1 ? p.dilationH : 1; }
 int64_t strips(const Problem& p) { return ceilDivide(p.q(), outputsPerStrip(static_cast<int32_t>(p.s))); }
 
 /// Output rows that one input row contributes to at most.
@@ -60,13 +57,12 @@ struct Cut {
   int64_t accumulators = 0, slots = 0, operandStages = 0, filterStages = 0;
   int64_t scaleCopies = 0, scaleEntries = 0;
   bool scalesResident = false;
-  int64_t tilesPerBlock = 0, blocks = 0, clusters = 0;
+  int64_t tiles = 0, clusters = 0;
   Traffic traffic{};
   double clocks = 0;
   Resource bound = Resource::TensorCore;
 
   int64_t ctas() const { return pair ? 2 : 1; }
-  int64_t tiles() const { return tilesPerBlock * blocks; }
   int64_t scaleRowTiles() const { return ceilDivide(tileN, gemm::sm100::kScaleAtomRows); }
   int64_t filterStageBytes() const { return tileN / ctas() * layout::kSwizzle128RowBytes; }
   int64_t operandStageBytes(layout::MmaKind kind) const {
@@ -128,97 +124,129 @@ bool fitSharedMemory(const Problem& p, const Channels& channels, int64_t availab
   return spare >= 0;
 }
 
-/// What one row block takes of a plane, or all of them together.
+/// The part of the parameters that says what lies where: row blocks of `blockRows`, tiles of which the planner may choose.
+ShiftStreamParams geometryOf(const Problem& p, int64_t blockRows) {
+  const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
+  ShiftStreamParams params;
+  params.images = i(p.n);
+  params.depth = i(p.d);
+  params.height = i(p.h);
+  params.width = i(p.w);
+  params.outputHeight = i(p.p());
+  params.outputWidth = i(p.q());
+  params.outputDepth = i(p.z());
+  params.filterDepth = i(p.t);
+  params.filterHeight = i(p.r);
+  params.filterWidth = i(p.s);
+  params.strideDepth = i(p.strideD);
+  params.strideH = i(p.strideH);
+  params.dilationDepth = i(p.dilationD);
+  params.dilationH = i(p.dilationH);
+  params.padFront = i(p.padFront);
+  params.padTop = i(p.padTop);
+  params.padLeft = i(p.padLeft);
+  params.strips = i(strips(p));
+  params.blockRows = i(blockRows);
+  params.blockWindows = i(p.n * p.z() * strips(p));
+  // With a dilation, blocks of as many phases take turns; those of the last turn that would begin behind the last row do not exist.
+  const int64_t step = rowStepOf(p), turns = ceilDivide(ceilDivide(p.p(), step), blockRows);
+  const int64_t blocks = (turns - 1) * step + std::min(step, p.p() - (turns - 1) * blockRows * step);
+  params.windows = i(blocks * params.blockWindows);
+  params.skipsOutsideRows = everyRowHasInput(p);
+  return params;
+}
+
+/// What tiles take of planes.
 struct RowWork {
-  int64_t steps = 0;        ///< input rows, counted again in every block that walks through them
-  int64_t insideSteps = 0;  ///< of these the ones inside of the image
-  int64_t rowTaps = 0;      ///< products of an input row and a filter row
+  int64_t steps = 0;    ///< input rows
+  int64_t rowTaps = 0;  ///< products of an input row and a filter row
   int64_t outputRows = 0;
 
   RowWork& operator+=(const RowWork& other) {
-    steps += other.steps, insideSteps += other.insideSteps, rowTaps += other.rowTaps, outputRows += other.outputRows;
+    steps += other.steps, rowTaps += other.rowTaps, outputRows += other.outputRows;
     return *this;
   }
+  RowWork operator*(int64_t count) const { return {steps * count, rowTaps * count, outputRows * count}; }
 };
 
-RowWork blockWork(const Problem& p, int64_t blockRows, bool skips, int64_t number) {
-  const int64_t step = rowStep(p), first = number % step + number / step * blockRows * step;
+RowWork workOf(const ShiftStreamParams& g, const TileRows& rows) {
   RowWork work;
-  if (first >= p.p()) return work;
-  // Steps in front of step t that contribute to a row; as the kernel counts them.
-  const auto stepsBefore = [&](int64_t t) { return t / p.strideH * std::min(p.r, p.strideH) + std::min(t % p.strideH, p.r); };
-  work.outputRows = std::min(blockRows, ceilDivide(p.p() - first, step));
-  const int64_t top = first * p.strideH - p.padTop, all = (work.outputRows - 1) * p.strideH + p.r;
-  const int64_t inside = std::min(all, top < 0 ? ceilDivide(-top, p.dilationH) : 0);
-  const int64_t outside = std::clamp(top < p.h ? ceilDivide(p.h - top, p.dilationH) : 0, inside, all);
-  const int64_t begin = skips ? inside : 0, end = skips ? outside : all;
-  work.insideSteps = stepsBefore(outside) - stepsBefore(inside);
-  work.steps = stepsBefore(end) - stepsBefore(begin);
-  if (end - begin == all) {
-    work.rowTaps = work.outputRows * p.r;
-    return work;
-  }
-  for (int64_t row = 0; row < work.outputRows; ++row)
-    work.rowTaps += std::max<int64_t>(0, std::min(row * p.strideH + p.r, end) - std::max(row * p.strideH, begin));
+  work.outputRows = rows.outputRows;
+  work.steps = stepsBefore(g, rows.end) - stepsBefore(g, rows.begin);
+  for (int32_t row = 0; row < rows.outputRows; ++row)
+    work.rowTaps += std::max(0, std::min(row * g.strideH + g.filterHeight, rows.end) - std::max(row * g.strideH, rows.begin));
   return work;
 }
 
-/// Blocks of one height.
+/// Row blocks of one height, and what all tiles of a width take.
 struct Blocks {
-  int64_t height = 0, count = 0;
+  int64_t height = 0, tiles = 0;
   RowWork work;
 
-  Blocks(const Problem& p, int64_t blockRows, bool skips) : height(blockRows) {
-    const int64_t step = rowStep(p);
-    count = ceilDivide(ceilDivide(p.p(), step), blockRows) * step;
-    for (int64_t number = 0; number < count; ++number) work += blockWork(p, blockRows, skips, number);
+  Blocks(const ShiftStreamParams& g, int32_t tileWindows) : height(g.blockRows), tiles(ceilDivide(g.windows, tileWindows)) {
+    const int64_t inBlock = g.blockWindows;
+    int64_t lastShared = -1;
+    for (int64_t number = 0; number * inBlock < g.windows; ++number) {
+      const int64_t first = ceilDivide(number * inBlock, tileWindows), end = (number + 1) * inBlock / tileWindows;
+      const RowBlock block = rowBlock(g, static_cast<int32_t>(number));
+      if (end > first) work += workOf(g, {block.outputRows, block.begin, block.end}) * (end - first);
+      if ((number + 1) * inBlock % tileWindows == 0 || end == lastShared) continue;
+      lastShared = end;  // windows of several blocks
+      work += workOf(g, tileRows(g, static_cast<int32_t>(end * tileWindows), tileWindows));
+    }
   }
 };
 
 /// Pixels of a strip's 32 that lie in the image.
-int64_t insidePixels(const Problem& p, int64_t strip) {
-  const int64_t first = strip * outputsPerStrip(static_cast<int32_t>(p.s)) - p.padLeft;
-  return std::max<int64_t>(0, std::min(first + kStreamWindowPixels, p.w) - std::max<int64_t>(first, 0));
-}
-int64_t storedPixels(const Problem& p, int64_t strip) {
-  const int64_t outputs = outputsPerStrip(static_cast<int32_t>(p.s));
-  return std::min(outputs, p.q() - strip * outputs);
+int64_t insidePixels(const ShiftStreamParams& g, const Strip& place) {
+  const int32_t first = place.column - g.padLeft;
+  return std::max(0, std::min(first + kStreamWindowPixels, g.width) - std::max(first, 0));
 }
 
-/// What the windows of a tile, or of all tiles of a row block, have of image and output.
-struct WindowWork {
-  int64_t tiles = 0;
-  int64_t insidePixels = 0;  ///< of every input row, and for each depth tap inside of the image
-  int64_t storedPixels = 0;  ///< of every output row
-};
-
-/// In all passes; without what is done once for a cluster.
-Traffic trafficOf(const Problem& p, const Channels& channels, const Cut& cut, const RowWork& rows, const WindowWork& windows) {
+/// In all passes; without what is done once for a cluster, and what depends on where in the image tiles lie.
+Traffic trafficOf(const Problem& p, const Channels& channels, const Cut& cut, const RowWork& work) {
   const int64_t slices = p.t * channels.slices(), runs = p.t * channels.chunks;
-  const int64_t repeats = windows.tiles * cut.passes, copies = repeats * cut.ctas();
+  const int64_t steps = cut.passes * work.steps, rowTaps = cut.passes * work.rowTaps * p.s;
   Traffic traffic;
-  traffic.mmas = repeats * rows.rowTaps * p.s * slices;
-  traffic.shifts = repeats * rows.steps * (p.s - 1) * slices;
+  traffic.mmas = rowTaps * slices;
+  traffic.shifts = steps * (p.s - 1) * slices;
   traffic.products = traffic.mmas * cut.ctas() * kTensorRows * cut.tileN * (layout::kMmaRowBytes / kProductBytes);
   traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
-  traffic.copyReadBytes = copies * rows.steps * slices * kTensorRows * layout::kMmaRowBytes;
-  traffic.writtenBytes = copies * rows.steps * runs * kStreamRowBytes;
-  traffic.activationBytes = cut.passes * rows.insideSteps * windows.insidePixels * channelBytes(p, p.inputType);
-  traffic.multipliedRows = copies * rows.outputRows * kTensorRows;
-  traffic.storedRows = cut.passes * rows.outputRows * windows.storedPixels;
+  traffic.copyReadBytes = cut.ctas() * steps * slices * kTensorRows * layout::kMmaRowBytes;
+  traffic.writtenBytes = cut.ctas() * steps * runs * kStreamRowBytes;
+  traffic.multipliedRows = cut.passes * cut.ctas() * work.outputRows * kTensorRows;
   if (!cut.resident) {
-    traffic.filterBytes = windows.tiles * rows.rowTaps * p.s * p.t * p.k * channelBytes(p, p.filterType);
-    traffic.writtenBytes += copies * rows.rowTaps * p.s * runs * cut.filterStageBytes();
+    traffic.filterBytes = work.rowTaps * p.s * p.t * p.k * channelBytes(p, p.filterType);
+    traffic.writtenBytes += cut.ctas() * rowTaps * runs * cut.filterStageBytes();
   }
   if (cut.scaleCopies != 0) {
-    const int64_t atoms = scaleTileBytes(channels.kind);
-    traffic.copyReadBytes += copies * rows.steps * runs * cut.scaleCopies * atoms;
-    if (!cut.scalesResident) traffic.copyReadBytes += copies * rows.rowTaps * p.s * runs * cut.scaleRowTiles() * atoms;
-    if (cut.scaleCopies == 1)
-      traffic.shifts +=
-          repeats * rows.steps * runs * (p.s - 1) * ceilDivide(scaleTileColumns(channels.kind), gemm::sm100::kSliceColumns);
+    const int64_t tileBytes = scaleTileBytes(channels.kind), tileColumns = scaleTileColumns(channels.kind);
+    traffic.copyReadBytes += cut.ctas() * steps * runs * cut.scaleCopies * tileBytes;
+    if (!cut.scalesResident) traffic.copyReadBytes += cut.ctas() * rowTaps * runs * cut.scaleRowTiles() * tileBytes;
+    if (cut.scaleCopies == 1) traffic.shifts += steps * runs * (p.s - 1) * ceilDivide(tileColumns, gemm::sm100::kSliceColumns);
   }
   return traffic;
+}
+
+/// What depends on where in the image and the output a tile lies.
+void addPlaces(const Problem& p, const ShiftStreamParams& g, const Cut& cut, int64_t tile, Traffic& traffic) {
+  const auto windows = static_cast<int32_t>(kStreamWindows * cut.ctas()), first = static_cast<int32_t>(tile) * windows;
+  const TileRows rows = tileRows(g, first, windows);
+  for (int32_t window = first; window < std::min(first + windows, g.windows); ++window) {
+    const Strip place = strip(g, window);
+    int64_t depthTaps = 0;
+    for (int32_t t = 0; t < g.filterDepth; ++t) {
+      const int32_t plane = place.depth * g.strideDepth + t * g.dilationDepth - g.padFront;
+      depthTaps += plane >= 0 && plane < g.depth;
+    }
+    // Steps whose image row lies inside.
+    const int32_t above = place.firstInputRow < 0 ? kernels::ceilDivide(-place.firstInputRow, g.dilationH) : 0;
+    const int32_t below = place.firstInputRow < g.height ? kernels::ceilDivide(g.height - place.firstInputRow, g.dilationH) : 0;
+    const int32_t begin = std::clamp(above, rows.begin, rows.end), end = std::clamp(below, begin, rows.end);
+    traffic.activationBytes += cut.passes * depthTaps * insidePixels(g, place) * (stepsBefore(g, end) - stepsBefore(g, begin)) *
+                               channelBytes(p, p.inputType);
+    traffic.storedRows += cut.passes * place.outputRows * std::min(outputsPerStrip(g.filterWidth), g.outputWidth - place.column);
+  }
 }
 
 /// What is done once for a cluster, in all passes.
@@ -234,28 +262,21 @@ Traffic clusterTraffic(const Problem& p, const Channels& channels, const Cut& cu
   return traffic;
 }
 
-int64_t depthTapsInside(const Problem& p) { return tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront); }
-
 /// What all CTAs do together, and the model's time of the slowest.
 void count(const Problem& p, const Channels& channels, const device::Properties& properties, std::optional<uint32_t> clustersWanted,
            const Blocks& blocks, Cut& cut) {
   cut.blockRows = blocks.height;
-  cut.blocks = blocks.count;
-  cut.tilesPerBlock = ceilDivide(p.n * p.z() * strips(p), kStreamWindows * cut.ctas());
-  WindowWork windows{cut.tilesPerBlock, 0, p.n * p.z() * p.q()};
-  for (int64_t strip = 0; strip < strips(p); ++strip) windows.insidePixels += insidePixels(p, strip);
-  windows.insidePixels *= p.n * depthTapsInside(p);
-
+  cut.tiles = blocks.tiles;
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
   const int64_t available = std::max<int64_t>(1, multiprocessors / cut.passes);
   const int64_t wanted = clustersWanted ? int64_t{*clustersWanted} : available;
-  const int64_t tilesPerCluster = ceilDivide(cut.tiles(), std::min(cut.tiles(), wanted));
-  cut.clusters = ceilDivide(cut.tiles(), tilesPerCluster);
-  cut.traffic = trafficOf(p, channels, cut, blocks.work, windows);
+  const int64_t tilesPerCluster = ceilDivide(cut.tiles, std::min(cut.tiles, wanted));
+  cut.clusters = ceilDivide(cut.tiles, tilesPerCluster);
+  cut.traffic = trafficOf(p, channels, cut, blocks.work);
   cut.traffic += clusterTraffic(p, channels, cut) * cut.clusters;
 
   // The slowest multiprocessor: its share of the average tile's work, times its tiles.
-  const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles() * cut.passes * cut.ctas());
+  const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles * cut.passes * cut.ctas());
   const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
   const double sectors = static_cast<double>(roundUp(numerics::packedBytes(numberType(p.inputType), p.c), kSectorBytes)) /
                          static_cast<double>(channels.chunks * layout::kSwizzle128RowBytes);
@@ -281,30 +302,8 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels) {
 ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& channels) {
   const layout::MmaKind kind = channels.kind;
   const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
-  ShiftStreamParams params;
-  params.images = i(p.n);
-  params.depth = i(p.d);
-  params.height = i(p.h);
-  params.width = i(p.w);
-  params.outputHeight = i(p.p());
-  params.outputWidth = i(p.q());
-  params.outputDepth = i(p.z());
-  params.filterDepth = i(p.t);
-  params.filterHeight = i(p.r);
-  params.filterWidth = i(p.s);
-  params.strideDepth = i(p.strideD);
-  params.strideH = i(p.strideH);
-  params.dilationDepth = i(p.dilationD);
-  params.dilationH = i(p.dilationH);
-  params.padFront = i(p.padFront);
-  params.padTop = i(p.padTop);
-  params.padLeft = i(p.padLeft);
-  params.windows = i(p.n * p.z() * strips(p));
-  params.strips = i(strips(p));
-  params.blockRows = i(cut.blockRows);
-  params.tilesPerBlock = i(cut.tilesPerBlock);
-  params.tiles = i(cut.tiles());
-  params.skipsOutsideRows = everyRowHasInput(p);
+  ShiftStreamParams params = geometryOf(p, cut.blockRows);
+  params.tiles = i(cut.tiles);
   params.channelChunks = i(channels.chunks);
   params.chunkElements = i(mapElements(kind, channels.chunk));
   params.lastChunkSlices = i(channels.lastChunkSlices);
@@ -355,7 +354,7 @@ ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& c
 
 /// Heights of row blocks to compare: every number of blocks that gives a height of its own, from one block on.
 std::vector<int64_t> blockHeights(const Problem& p) {
-  const int64_t rows = ceilDivide(p.p(), rowStep(p));
+  const int64_t rows = ceilDivide(p.p(), rowStepOf(p));
   std::vector<int64_t> heights;
   for (int64_t blocks = 1; blocks <= rows && static_cast<int64_t>(heights.size()) < kBlockHeights; ++blocks) {
     const int64_t height = ceilDivide(rows, blocks);
@@ -389,16 +388,19 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   for (const auto& [name, value] : coordinates)
     if (value > kLimit / 2) return fmt::format("shift_stream needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
   std::optional<std::string> epilogue = gemm::epilogueRefusal(
-      makeParams(p, {.tileN = kTileNStep, .passes = 1, .blockRows = 1, .accumulators = 1, .slots = 2}, channels).epilogue, 16);
+      makeParams(p, {.tileN = tileNStep(channels.kind), .passes = 1, .blockRows = 1, .accumulators = 1, .slots = 2}, channels)
+          .epilogue,
+      16);
   if (epilogue) return fmt::format("shift_stream: {}", *epilogue);
-  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, kTileNStep)})
+  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, tileNStep(channels.kind))})
     if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
   return {};
 }
 
 std::string planShiftStream(const Problem& p, const device::Properties& properties, const ShiftStreamChoices& choices,
                             ShiftStreamPlan& plan) {
-  const int64_t step = tileNStep(p);
+  const Channels channels(p, *kindOf(p));
+  const int64_t step = tileNStep(channels.kind);
   if (choices.tileN && (*choices.tileN % step != 0 || *choices.tileN < step || *choices.tileN > kMaximumTileN))
     return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", step, step, kMaximumTileN, *choices.tileN);
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
@@ -414,15 +416,13 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
     }
   }
   if (choices.blockRows) heights = {*choices.blockRows};
-  const Channels channels(p, *kindOf(p));
-  const bool skips = everyRowHasInput(p);
-  std::vector<Blocks> works;
-  for (const int64_t height : heights) works.emplace_back(p, height, skips);
   Cut best;
-  for (const bool pair : {false, true})
+  for (const bool pair : {false, true}) {
+    if (pair != choices.pair.value_or(pair)) continue;
+    std::vector<Blocks> works;
+    for (const int64_t height : heights) works.emplace_back(geometryOf(p, height), kStreamWindows * (pair ? 2 : 1));
     for (const int64_t tileN : widths)
       for (const Blocks& blocks : works) {
-        if (pair != choices.pair.value_or(pair)) continue;
         Cut cut;
         cut.pair = pair;
         cut.tileN = tileN;
@@ -434,6 +434,7 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
         count(p, channels, properties, choices.clusters, blocks, cut);
         if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
       }
+  }
   if (best.tileN == 0) {
     std::string causes;
     if (choices.tileN) causes += fmt::format(" with tile_n = {}", *choices.tileN);
@@ -454,6 +455,7 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(best.sharedBytes(p, channels));
   plan.traffic = best.traffic;
+  for (int64_t tile = 0; tile < best.tiles; ++tile) addPlaces(p, plan.params, best, tile, plan.traffic);
   plan.estimate = estimate(p, ratesOf(properties), best.clocks, best.bound);
   return {};
 }
@@ -478,21 +480,11 @@ Cut cutOf(const ShiftStreamPlan& plan) {
 
 Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
   const Cut cut = cutOf(*this);
-  const Problem& p = problem;
-  WindowWork work{1, 0, 0};
-  const int64_t windows = kStreamWindows * cut.ctas(), first = tile % params.tilesPerBlock * windows;
-  for (int64_t window = first; window < std::min<int64_t>(first + windows, params.windows); ++window) {
-    const int64_t strip = window % params.strips, z = window / params.strips % p.z();
-    int64_t depthTaps = 0;
-    for (int64_t t = 0; t < p.t; ++t) {
-      const int64_t plane = z * p.strideD + t * p.dilationD - p.padFront;
-      depthTaps += plane >= 0 && plane < p.d;
-    }
-    work.insidePixels += depthTaps * insidePixels(p, strip);
-    work.storedPixels += storedPixels(p, strip);
-  }
-  const RowWork rows = blockWork(p, params.blockRows, params.skipsOutsideRows, tile / params.tilesPerBlock);
-  return trafficOf(p, Channels(p, params.kind), cut, rows, work);
+  const auto windows = static_cast<int32_t>(kStreamWindows * cut.ctas());
+  const TileRows rows = tileRows(params, static_cast<int32_t>(tile) * windows, windows);
+  Traffic traffic = trafficOf(problem, Channels(problem, params.kind), cut, workOf(params, rows));
+  addPlaces(problem, params, cut, tile, traffic);
+  return traffic;
 }
 
 Traffic ShiftStreamPlan::ofCluster() const { return clusterTraffic(problem, Channels(problem, params.kind), cutOf(*this)); }

@@ -117,6 +117,49 @@ int64_t tileCount(const Problem& p) {
   return ceilDivide(p.n * p.h * p.w, int64_t{kWindows} * usefulLanes(static_cast<int32_t>(p.s)));
 }
 
+/// Of a tile in all passes, whatever of the tensors lies in it.
+Traffic anyTile(const ShiftWindowPlan& plan) {
+  const Problem& p = plan.problem;
+  const int64_t chunks = ceilDivide(p.c, kChunkChannels), slices = ceilDivide(p.c, kSliceChannels), passes = plan.cut.passes;
+  const int64_t filterStageBytes = plan.cut.tileN * layout::kSwizzle128RowBytes;
+  Traffic traffic;
+  traffic.mmas = passes * p.r * p.s * slices;
+  traffic.products = traffic.mmas * kTensorLanes * plan.cut.tileN * kSliceChannels;
+  traffic.multiplyReadBytes = traffic.mmas * plan.cut.tileN * layout::kMmaRowBytes;
+  if (plan.producer == OperandProducer::TensorCopy)
+    traffic.copyReadBytes = passes * p.r * slices * kTensorLanes * layout::kMmaRowBytes;
+  traffic.writtenBytes = passes * p.r * chunks * kOperandStageBytes;
+  traffic.multipliedRows = passes * kTensorLanes;
+  if (!plan.cut.resident) {
+    traffic.filterBytes = p.r * p.s * p.c * p.k * bytesOf(p.filterType);
+    traffic.writtenBytes += passes * p.r * p.s * chunks * filterStageBytes;
+  }
+  return traffic;
+}
+
+/// Bytes of activations that `tiles` tiles from `tile` on load in all passes. Windows lie at equal distances; only the first and
+/// last ones reach out of the tensor.
+int64_t activationBytes(const ShiftWindowPlan& plan, int64_t tile, int64_t tiles) {
+  const Problem& p = plan.problem;
+  const int64_t distance = usefulLanes(static_cast<int32_t>(p.s)), windows = tiles * kWindows, end = p.n * p.h * p.w;
+  int64_t rows = 0;
+  for (int64_t r = 0; r < p.r; ++r) {
+    const int64_t first = tile * kWindows * distance + (r * p.dilationH - p.padTop) * p.w - p.padLeft;
+    const auto inside = [&](int64_t window) {
+      const int64_t begin = first + window * distance;
+      return std::max<int64_t>(0, std::min(begin + kWindowLanes, end) - std::max<int64_t>(begin, 0));
+    };
+    // Whole windows lie between these two.
+    const int64_t low = std::clamp<int64_t>(first < 0 ? ceilDivide(-first, distance) : 0, 0, windows);
+    const int64_t room = end - kWindowLanes - first;
+    const int64_t high = std::clamp<int64_t>(room < 0 ? 0 : room / distance + 1, low, windows);
+    rows += (high - low) * kWindowLanes;
+    for (int64_t window = 0; window < low; ++window) rows += inside(window);
+    for (int64_t window = high; window < windows && inside(window) > 0; ++window) rows += inside(window);
+  }
+  return plan.cut.passes * rows * p.c * bytesOf(p.inputType);
+}
+
 std::string kernelNameOf(const Problem& p, OperandProducer producer) {
 #define SHIFTCONV_NAME(NAME, PATH, OUTPUT) \
   if (producer == OperandProducer::PATH && p.outputType == DataType::OUTPUT) return #NAME;
@@ -267,7 +310,31 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   plan.launch.block = {threadsOf(plan.producer), 1, 1};
   plan.launch.cluster = {1, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(params.operandStages, params.filterStages, params.tileN);
+
+  plan.problem = p;
+  plan.traffic = anyTile(plan) * plan.tiles();
+  plan.traffic += plan.ofCluster() * plan.clusters();
+  plan.traffic.activationBytes = activationBytes(plan, 0, plan.tiles());
+  plan.traffic.storedRows = best.passes * p.outputPixels();
   return {};
+}
+
+Traffic ShiftWindowPlan::ofTile(int64_t tile) const {
+  const Problem& p = problem;
+  Traffic traffic = anyTile(*this);
+  traffic.activationBytes = activationBytes(*this, tile, 1);
+  const int64_t anchors = int64_t{kWindows} * usefulLanes(params.filterWidth);
+  for (int64_t anchor = tile * anchors; anchor < std::min<int64_t>((tile + 1) * anchors, params.anchors); ++anchor)
+    if (anchor % p.w < p.q() && anchor / p.w % p.h < p.p()) traffic.storedRows += cut.passes;
+  return traffic;
+}
+
+Traffic ShiftWindowPlan::ofCluster() const {
+  Traffic traffic;
+  if (!cut.resident) return traffic;
+  traffic.filterBytes = problem.r * problem.s * problem.c * problem.k * bytesOf(problem.filterType);
+  traffic.writtenBytes = cut.passes * cut.filterStages * cut.tileN * int64_t{layout::kSwizzle128RowBytes};
+  return traffic;
 }
 
 std::string ShiftWindowPlan::describe() const {

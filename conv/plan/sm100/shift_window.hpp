@@ -9,6 +9,8 @@
 #include "common/device/device.hpp"
 #include "conv/kernels/sm100/shift_window_params.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/plan.hpp"
+#include "conv/plan/traffic.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan {
@@ -43,6 +45,17 @@ struct ShiftWindowPlan {
   std::string kernelName;
   OperandProducer producer = OperandProducer::TensorCopy;
   ShiftWindowCut cut;
+  Problem problem;
+  Traffic traffic;
+
+  /// The launch, whose addresses a binding fills in.
+  PlannedLaunch planned() const;
+  int64_t tiles() const { return params.tiles; }
+  int64_t clusters() const { return launch.grid.x; }
+  /// What tile `tile` costs in all passes, apart from resident filters.
+  Traffic ofTile(int64_t tile) const;
+  /// What the resident filter of a CTA costs, in all passes.
+  Traffic ofCluster() const;
 
   /// Several lines: tile, windows, stages, Tensor Memory columns, shared memory, modelled traffic.
   std::string describe() const;

@@ -64,21 +64,25 @@ class ShiftWindow final : public Algorithm {
     ShiftWindowPlan made;
     if (std::string reason = planShiftWindow(problem, properties, choices, made); !reason.empty())
       return {StatusCode::InvalidArgument, std::move(reason)};
-    Parameter params = Parameter::value(made.params);
-    params.address(offsetof(kernels::ShiftWindowParams, output), {TensorName::Output})
-        .address(offsetof(kernels::ShiftWindowParams, bias), {TensorName::Bias});
-    plan.launches.push_back(
-        {shiftWindowImage(),
-         made.kernelName,
-         made.launch,
-         {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}), std::move(params)},
-         shiftWindowWarpRoles(made.producer)});
+    plan.launches.push_back(made.planned());
+    plan.traffic = made.traffic;
     plan.details = made.describe();
     return {};
   }
 };
 
 }  // namespace
+
+PlannedLaunch ShiftWindowPlan::planned() const {
+  Parameter values = Parameter::value(params);
+  values.address(offsetof(kernels::ShiftWindowParams, output), {TensorName::Output})
+      .address(offsetof(kernels::ShiftWindowParams, bias), {TensorName::Bias});
+  return {shiftWindowImage(),
+          kernelName,
+          launch,
+          {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}), std::move(values)},
+          shiftWindowWarpRoles(producer)};
+}
 
 const Algorithm& shiftWindowAlgorithm() {
   static const ShiftWindow algorithm;

@@ -58,6 +58,9 @@ std::vector<StreamProblem> streamProblems() {
   p = plain(1, 13, 20, 16, 16, 2, 3, 1);
   p.strideH = 3;
   add("rows_left_out", p);
+  p = scaled(plain(3, 2, 9, 128, 12, 2, 1, 1), DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
+  p.dilationH = 3, p.padLeft = 1, p.padRight = 0;
+  add("fewer_rows_than_phases", p);
   p = plain(2, 5, 18, 32, 16, 3, 3, 1);
   p.d = 4, p.t = 3, p.padFront = p.padBack = 1;
   add("three_dimensions", p);

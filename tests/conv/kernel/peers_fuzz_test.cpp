@@ -1,0 +1,131 @@
+// Random problems for shift_stream, halo_sm100 and im2col below the public API: types, geometry, cuts and schedules. Whoever takes
+// a problem computes it exactly, silently, and as its plan counts.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "conv/plan/sm100/halo.hpp"
+#include "conv/plan/sm100/im2col.hpp"
+#include "conv/plan/sm100/shift_stream.hpp"
+#include "conv/problem/text.hpp"
+#include "conv/problem/validation.hpp"
+#include "gemm_sm100_image.hpp"
+#include "halo_sm100_image.hpp"
+#include "shift_stream_image.hpp"
+#include "tests/conv/kernel/counted.hpp"
+#include "tests/conv/kernel/stream_case.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : random_(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool oneIn(int64_t n) { return between(1, n) == 1; }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+Problem randomProblem(Dice& dice) {
+  while (true) {
+    Problem p;
+    const int64_t kind = dice.between(0, 7);
+    constexpr DataType kDense[] = {DataType::F16, DataType::BF16, DataType::F32, DataType::E4M3, DataType::S8};
+    if (kind < 5) {
+      p = typed(p, kDense[kind], kDense[kind], DataType::F32);
+    } else if (kind < 7) {
+      p = scaled(p, DataType::E4M3, dice.oneIn(2) ? DataType::E5M2 : DataType::E4M3, 32, DataType::UE8M0);
+    } else {
+      p = scaled(p, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3);
+    }
+    p.outputType = dice.oneIn(2) ? DataType::F32 : DataType::BF16;
+    const int64_t step = (p.inputScale.blockSize != 0) ? 32 : 128 / bitsOf(p.inputType);
+    p.n = dice.between(1, 4), p.h = dice.between(1, 12), p.w = dice.between(1, 40);
+    p.c = step * dice.between(1, (p.inputScale.blockSize != 0) ? 5 : 12), p.k = dice.between(1, 70);
+    p.r = dice.between(1, 4), p.s = dice.between(1, 5);
+    if (dice.oneIn(4)) p.d = dice.between(1, 3), p.t = dice.between(1, 2), p.padFront = dice.between(0, 1);
+    p.padTop = dice.between(0, p.r), p.padBottom = dice.between(0, p.r);
+    p.padLeft = dice.between(0, p.s), p.padRight = dice.between(0, p.s);
+    if (dice.oneIn(3)) p.strideH = dice.between(1, 3);
+    if (dice.oneIn(4)) p.strideW = dice.between(1, 3);
+    if (dice.oneIn(4)) p.dilationH = dice.between(1, 3);
+    if (dice.oneIn(6)) p.dilationW = dice.between(1, 2);
+    p.hasBias = dice.oneIn(3);
+    if (dice.oneIn(3)) p.activation = Activation::Relu;
+    if (p.z() < 1 || p.p() < 1 || p.q() < 1 || !validate(p).ok()) continue;
+    return p;
+  }
+}
+
+struct Peers {
+  emulator::Emulator machine;
+  std::shared_ptr<const emulator::LoadedModule> stream = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream"),
+                                                halo = machine.load(images::halo_sm100().ptxFor("sm_100a"), "halo_sm100"),
+                                                gemm = machine.load(images::gemm_sm100().ptxFor("sm_100a"), "gemm");
+};
+
+template <class Plan>
+void judge(Peers& peers, const emulator::LoadedModule& module, const Plan& plan, const StreamCase& one, uint64_t seed) {
+  SCOPED_TRACE(plan.describe());
+  expectTilesAddUp(plan);
+  emulator::Options options;
+  options.policy = emulator::SchedulePolicy::Random;
+  options.seed = seed;
+  options.hazards = emulator::HazardMode::Warn;
+  const plan::PlannedLaunch launch = plan.planned();
+  DeviceRun device(peers.machine, module, launch.kernel);
+  const Observation seen = one.run(device, launch, options);
+  EXPECT_EQ(seen.difference, "");
+  for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
+  expectCounted(plan.traffic, seen.counters);
+}
+
+class PeersFuzz : public testing::TestWithParam<int> {};
+
+TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
+  static Peers peers;
+  int taken = 0;
+  for (int i = 0; i < FUZZ_PROBLEMS / FUZZ_PARTS; ++i) {
+    const uint64_t seed = static_cast<uint64_t>(FUZZ_SEED + GetParam() * FUZZ_PROBLEMS + i);
+    Dice dice(seed);
+    const Problem problem = randomProblem(dice);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << describe(problem));
+    const device::Properties properties = fewMultiprocessors();
+    const StreamCase one(problem, seed);
+    const bool pair = dice.oneIn(2);
+    std::optional<bool> resident;
+    if (dice.oneIn(3)) resident = false;
+    if (plan::shiftStreamRefusal(problem, properties).empty()) {
+      plan::ShiftStreamChoices choices;
+      choices.pair = pair, choices.residentWeights = resident;
+      if (dice.oneIn(2)) choices.blockRows = static_cast<uint32_t>(dice.between(1, 4));
+      if ((problem.inputScale.blockSize != 0)) choices.shiftedScales = dice.oneIn(2);
+      plan::ShiftStreamPlan plan;
+      ASSERT_EQ(planShiftStream(problem, properties, choices, plan), "");
+      judge(peers, *peers.stream, plan, one, seed);
+      ++taken;
+    }
+    if (plan::sm100::haloRefusal(problem, properties).empty()) {
+      plan::sm100::HaloPlan plan;
+      ASSERT_EQ(planHalo(problem, properties, {.pair = pair, .residentWeights = resident}, plan), "");
+      judge(peers, *peers.halo, plan, one, seed);
+      ++taken;
+    }
+    if (plan::im2colRefusal(problem, properties).empty()) {
+      plan::Im2colPlan plan;
+      ASSERT_EQ(planIm2col(problem, properties, {.pair = pair, .residentWeights = resident}, plan), "");
+      judge(peers, *peers.gemm, plan, one, seed);
+      ++taken;
+    }
+  }
+  EXPECT_GT(taken, FUZZ_PROBLEMS / FUZZ_PARTS) << "hardly anybody takes these problems";
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, PeersFuzz, testing::Range(0, FUZZ_PARTS));
+
+}  // namespace
+}  // namespace shiftconv::tests
