@@ -137,7 +137,8 @@ function(shiftconv_add_kernels)
   endforeach()
   add_custom_command(
     OUTPUT ${fatbin}
-    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --create=${fatbin} ${images}
+    # Compressed, as nvcc does with the images that it embeds: the driver unpacks the one that it loads.
+    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --compress-all --create=${fatbin} ${images}
     DEPENDS ${cubins}
     COMMENT "Fatbin ${module}"
     VERBATIM)
