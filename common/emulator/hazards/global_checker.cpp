@@ -158,23 +158,35 @@ void GlobalChecker::noteUndefined(GlobalCell& cell, uint64_t address, uint64_t b
     undefined_.push_back({address, bytes});
 }
 
-/// What most accesses are: by the thread that used the cell last, which program order allows, or the first ones of a launch.
-/// False when it takes a closer look, at split cells, too.
-inline bool GlobalChecker::touchAlone(GlobalCell& cell, const GlobalAccess& access, bool reads, bool writes) {
-  const auto harmless = [&](const GlobalAccess& earlier) {
-    return !earlier.isLaunch() || access.isBySameThread(earlier) ||
-           (earlier.launch != launch_.number && !cell.isSplit() && isOfEarlierLaunch(earlier));
-  };
-  if (!harmless(cell.writer) || (reads && cell.writer.launch == GlobalAccess::kNobody)) return false;
-  if (!writes) {
-    const size_t place = access.isBySameThread(cell.readers[1]) ? 1 : 0;
-    if (place == 0 && !harmless(cell.readers[0])) return false;
-    cell.readers[place] = access;
+/// How an access by a thread stands to an earlier one that needs no look at operations or at what other clusters released.
+inline GlobalChecker::Standing GlobalChecker::standing(const GlobalAccess& earlier, const View& view) {
+  if (!earlier.isLaunch()) return Standing::Behind;
+  if (earlier.launch != launch_.number) return isOfEarlierLaunch(earlier) ? Standing::Behind : Standing::Unclear;
+  if (earlier.cluster != cluster_) return view.base->foreign ? Standing::Unclear : Standing::Beside;
+  const Access access = earlier.access();
+  if (access.kind() != Access::Kind::Thread) return Standing::Unclear;
+  const uint32_t known = access.thread() == view.thread ? view.clock : entry(view.base->generic, access.thread());
+  return known >= access.clock() ? Standing::Behind : Standing::Beside;
+}
+
+/// What most accesses are: alone, behind the threads that used the cell before, or one of its many readers. False when it takes a
+/// closer look, at split cells, too.
+inline bool GlobalChecker::touchAlone(GlobalCell& cell, const GlobalAccess& access, const View& view, bool reads, bool writes) {
+  if (cell.isSplit() || (reads && cell.writer.launch == GlobalAccess::kNobody)) return false;
+  if (standing(cell.writer, view) != Standing::Behind) return false;
+  const Standing first = standing(cell.readers[0], view), second = standing(cell.readers[1], view);
+  if (writes) {
+    if (first != Standing::Behind || second != Standing::Behind) return false;
+    cell.writer = access;
+    cell.readers[0] = cell.readers[1] = {};
     return true;
   }
-  if (!harmless(cell.readers[0]) || !harmless(cell.readers[1])) return false;
-  cell.writer = access;
-  cell.readers[0] = cell.readers[1] = {};
+  if (first == Standing::Unclear || second == Standing::Unclear) return false;
+  // As addReader: readers behind which it stands are covered by it, and of the others two are kept.
+  if (first == Standing::Behind) cell.readers[0] = {};
+  if (second == Standing::Behind) cell.readers[1] = {};
+  const bool takesSecond = cell.readers[0].isLaunch() && (!cell.readers[1].isLaunch() || cell.readers[0].cluster != cluster_);
+  cell.readers[takesSecond ? 1 : 0] = access;
   return true;
 }
 
@@ -205,10 +217,11 @@ bool GlobalChecker::touchLine(const Warp& warp, GlobalLine& line, unsigned first
                               bool reads, bool writes) {
   if (!line.isWhole()) {
     if (!writes) return false;
+    const auto threads = base_.threadsOf(warp).subspan(firstLane);
     for (uint32_t i = 0; i < GlobalLine::kCells; ++i) {
       const GlobalAccess mine = GlobalLine::ofByte(access, shift, i * GlobalLine::kCellBytes);
       GlobalCell cell = line.cells()[i];
-      if (!touchAlone(cell, mine, reads, true)) return false;
+      if (!touchAlone(cell, mine, threads[i * GlobalLine::kCellBytes >> shift].view, reads, true)) return false;
     }
     line.setWritten(access, shift);
     return true;
@@ -257,20 +270,23 @@ LaneMask GlobalChecker::accessLines(const Warp& warp, const Addresses& addresses
 }
 
 /// The lanes whose weak accesses need a closer look.
-LaneMask GlobalChecker::accessAlone(LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
-                                    const Access& ofLane0) {
+LaneMask GlobalChecker::accessAlone(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
+                                    bool writes, const Access& ofLane0) {
   constexpr uint32_t kCell = GlobalLine::kCellBytes;
   PageHold held;
   LaneMask rest = 0;
   GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
+  const auto threads = base_.threadsOf(warp);
+  uint64_t number = 0;  // of the page that is held
   forEachLane(lanes, [&](unsigned lane) {
-    hold(held, addresses[lane]);
+    if (held.page == nullptr || addresses[lane] / kGlobalPageBytes != number) hold(held, addresses[lane]);
+    number = addresses[lane] / kGlobalPageBytes;
     access.bits = ofLane0.ofLane(lane).bits();
     const uint64_t inLine = addresses[lane] % GlobalLine::kBytes;
     GlobalLine& line = held.page->cells.line(addresses[lane] % kGlobalPageBytes);
     bool alone = inLine + bytes <= GlobalLine::kBytes && !line.isWhole();
     const auto touchAll = [&](GlobalCell* cell, uint32_t count) {
-      for (uint32_t i = 0; alone && i < count; ++i) alone = touchAlone(cell[i], access, reads, writes);
+      for (uint32_t i = 0; alone && i < count; ++i) alone = touchAlone(cell[i], access, threads[lane].view, reads, writes);
     };
     if (bytes % kCell == 0)
       touchAll(alone ? line.cells() + inLine / kCell : nullptr, bytes / kCell);
@@ -296,7 +312,7 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
   if (!semantics.strong) {
     const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, site, false);
     if (lanes == kAllLanes) lanes = accessLines(warp, addresses, bytes, reads, writes, ofLane0);
-    if (lanes != 0) lanes = accessAlone(lanes, addresses, bytes, reads, writes, ofLane0);
+    if (lanes != 0) lanes = accessAlone(warp, lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes == 0) return;
   }
   PageHold held;

@@ -96,13 +96,16 @@ class GlobalChecker {
   /// Whether what a slot of the line holds came before the access of that lane to the same bytes, for every lane.
   bool isBeforeLanes(const machine::Warp& warp, const GlobalLine& line, GlobalLine::Slot slot, unsigned firstLane, uint8_t shift,
                      bool earlierWrites);
-  LaneMask accessAlone(LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes, const Access& ofLane0);
+  LaneMask accessAlone(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
+                       bool writes, const Access& ofLane0);
   void hold(PageHold& held, uint64_t address);
   /// Calls visit(cell, address, bytes) for the cells of a range.
   template <class Visit>
   void visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit);
   bool isOfEarlierLaunch(const GlobalAccess& other);
-  bool touchAlone(GlobalCell& cell, const GlobalAccess& access, bool reads, bool writes);
+  enum class Standing : uint8_t { Behind, Beside, Unclear };
+  Standing standing(const GlobalAccess& earlier, const View& view);
+  bool touchAlone(GlobalCell& cell, const GlobalAccess& access, const View& view, bool reads, bool writes);
   void touch(GlobalCell& cell, const Visitor& visitor, Memo& memo);
   void broadcast(const machine::Warp& warp, uint64_t address, uint32_t bytes);
   Verdict order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
