@@ -47,7 +47,7 @@ __device__ __forceinline__ void loadWindow(const GemmParams& p, const CUtensorMa
   const auto offsetX = static_cast<uint16_t>(tap.x * p.window.x.step), offsetY = static_cast<uint16_t>(tap.y * p.window.y.step);
   if (p.window.hasDepth) {
     ptx::loadPixels5d<Group::kCountedBy>(destination, &map, channel, at.x, at.y, at.z, at.image, offsetX, offsetY,
-                                        static_cast<uint16_t>(tap.z * p.window.z.step), barrier);
+                                         static_cast<uint16_t>(tap.z * p.window.z.step), barrier);
   } else {
     ptx::loadPixels4d<Group::kCountedBy>(destination, &map, channel, at.x, at.y, at.image, offsetX, offsetY, barrier);
   }

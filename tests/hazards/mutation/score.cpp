@@ -13,6 +13,7 @@
 #include "tests/hazards/mutation/mutation.hpp"
 #include "tests/hazards/mutation/parallel.hpp"
 #include "tests/hazards/mutation/shift_window_subjects.hpp"
+#include "tests/hazards/mutation/sm100_subjects.hpp"
 #include "tests/hazards/mutation/sm90_subjects.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"
 
@@ -163,7 +164,7 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Limits
 
 int run(const Arguments& arguments) {
   std::vector<Subject> subjects;
-  for (const auto make : {shiftWindowSubjects, gemmSubjects, sm90Subjects, testKernelSubjects})
+  for (const auto make : {shiftWindowSubjects, gemmSubjects, sm100Subjects, sm90Subjects, testKernelSubjects})
     for (Subject& subject : make())
       if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
 
