@@ -9,8 +9,10 @@
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/error.hpp"
 #include "common/emulator/hazards/global_shadow.hpp"
+#include "common/emulator/hazards/host_work.hpp"
 #include "common/emulator/hazards/operations.hpp"
 #include "common/emulator/hazards/reader_sets.hpp"
+#include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/tensor/ordering.hpp"
 
@@ -186,6 +188,11 @@ TEST(GlobalShadow, ForgetsFreedMemoryAndLaunchesThatEverythingComesAfter) {
     options.place = order.enqueue(7);
     EXPECT_TRUE(device.launch(*module, "k", config, arguments, options).hazards.empty());
     order.synchronized(7);
+    StreamPlace host = order.enqueue(9);
+    host.stream = kHostStream;  // work of the host, as runtimes tell of memory that they release
+    Reporter reporter(HazardMode::Warn, {});
+    checkHostWork(device.shadow(), reporter, "release", host, a, 100, true);
+    EXPECT_EQ(reporter.take().size(), 0u);
     device.memory().release(a);
     device.memory().release(b);
     EXPECT_LE(device.shadow().launches().size(), 2u) << round;
