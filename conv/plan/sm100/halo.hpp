@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/device/device.hpp"
 #include "conv/kernels/sm100/halo_params.hpp"
@@ -37,6 +39,8 @@ struct HaloPlan {
 
   /// The launch, whose addresses a binding fills in.
   PlannedLaunch planned() const;
+  /// Hardware behaviours that it relies on and no public source settles, by name.
+  std::vector<std::string_view> openQuestions() const;
   int64_t tiles() const { return params.tiles; }
   int64_t clusters() const { return launch.grid.x / launch.cluster.x; }
   /// What tile `tile` costs in all passes, apart from what is done once for a cluster.

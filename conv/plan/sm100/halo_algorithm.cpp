@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "conv/plan/sm100/chosen_algorithm.hpp"
 #include "conv/plan/sm100/halo.hpp"
 #include "conv/plan/sm100/operands.hpp"
 #include "halo_sm100_image.hpp"
@@ -22,12 +23,12 @@ constexpr std::array<OptionDescription, 5> kOptions{
      {"clusters", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
      {"resident_weights", "yes, no", "keep all weights of a pass in shared memory"}}};
 
-std::string optionText(const HaloPlan& plan) {
+std::string textOf(const HaloPlan& plan) {
   return fmt::format("group={},tile_n={},tile_images={},clusters={},resident_weights={}", kGroupNames[plan.pair ? 1 : 0],
                      plan.params.gemm.tileN, plan.params.tileImages, plan.clusters(), plan.params.filterResident ? "yes" : "no");
 }
 
-Status read(std::string_view text, HaloChoices& choices) {
+Status choicesOf(std::string_view text, HaloChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   std::optional<size_t> group;
@@ -40,7 +41,7 @@ Status read(std::string_view text, HaloChoices& choices) {
   return values.flag("resident_weights", choices.residentWeights);
 }
 
-class Halo final : public Algorithm {
+class Halo final : public ChosenAlgorithm<HaloChoices, HaloPlan> {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -48,46 +49,18 @@ class Halo final : public Algorithm {
     return haloRefusal(problem, properties);
   }
 
-  /// The best cut for a CTA, and for a pair of them.
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    HaloChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    std::string reason;
-    const size_t before = candidates.size();
-    for (const bool pair : {false, true}) {
-      if (pair != choices.pair.value_or(pair)) continue;
-      HaloChoices exact = choices;
-      exact.pair = pair;
-      HaloPlan made;
-      if (reason = planHalo(problem, properties, exact, made); !reason.empty()) continue;
-      candidates.push_back({this, optionText(made), made.estimate, unproven(made)});
-    }
-    if (candidates.size() == before) return {StatusCode::InvalidArgument, std::move(reason)};
-    return {};
+ protected:
+  Status read(const Problem&, std::string_view text, HaloChoices& choices) const override { return choicesOf(text, choices); }
+  std::string make(const Problem& problem, const device::Properties& properties, const HaloChoices& choices,
+                   HaloPlan& made) const override {
+    return planHalo(problem, properties, choices, made);
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    HaloChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    HaloPlan made;
-    if (std::string reason = planHalo(problem, properties, choices, made); !reason.empty())
-      return {StatusCode::InvalidArgument, std::move(reason)};
-    plan.launches.push_back(made.planned());
-    plan.traffic = made.traffic;
-    plan.details = made.describe();
-    return {};
-  }
-
- private:
-  /// The sums of a pair (U14) were not compared with hardware.
-  static std::vector<std::string_view> unproven(const HaloPlan& plan) {
-    if (plan.pair) return {"U14"};
-    return {};
-  }
+  std::string optionText(const HaloPlan& plan) const override { return textOf(plan); }
 };
 
 }  // namespace
+
+std::vector<std::string_view> HaloPlan::openQuestions() const { return questionsOfProducts(problem, pair); }
 
 PlannedLaunch HaloPlan::planned() const {
   Parameter values = Parameter::value(params);

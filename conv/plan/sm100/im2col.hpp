@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/device/device.hpp"
 #include "common/gemm/sm100/plan.hpp"
@@ -31,6 +33,8 @@ struct Im2colPlan {
 
   /// The launch, whose addresses a binding fills in.
   PlannedLaunch planned() const;
+  /// Hardware behaviours that it relies on and no public source settles, by name.
+  std::vector<std::string_view> openQuestions() const;
   bool pair() const { return gemm.grouping == gemm::sm100::Grouping::Pair; }
   /// Tiles along the output pixels; each is done in every column of tiles.
   int64_t tiles() const { return gemm.params.tilesDown; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/gemm/sm100/gemm.hpp"
+#include "conv/plan/sm100/chosen_algorithm.hpp"
 #include "conv/plan/sm100/im2col.hpp"
 #include "conv/plan/sm100/operands.hpp"
 #include "gemm_sm100_image.hpp"
@@ -22,12 +23,12 @@ constexpr std::array<OptionDescription, 4> kOptions{
      {"clusters", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
      {"resident_weights", "yes, no", "keep all weights of a tile's channels in shared memory"}}};
 
-std::string optionText(const Im2colPlan& plan) {
+std::string textOf(const Im2colPlan& plan) {
   return fmt::format("group={},tile_n={},clusters={},resident_weights={}", kGroups[plan.pair() ? 1 : 0], plan.gemm.params.tileN,
                      plan.clusters(), plan.gemm.params.weightsResident ? "yes" : "no");
 }
 
-Status read(std::string_view text, Im2colChoices& choices) {
+Status choicesOf(std::string_view text, Im2colChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   std::optional<size_t> group;
@@ -38,7 +39,7 @@ Status read(std::string_view text, Im2colChoices& choices) {
   return values.flag("resident_weights", choices.residentWeights);
 }
 
-class Im2col final : public Algorithm {
+class Im2col final : public ChosenAlgorithm<Im2colChoices, Im2colPlan> {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -46,46 +47,18 @@ class Im2col final : public Algorithm {
     return im2colRefusal(problem, properties);
   }
 
-  /// The best tile for a CTA, and for a pair of them.
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    Im2colChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    std::string reason;
-    const size_t before = candidates.size();
-    for (const bool pair : {false, true}) {
-      if (pair != choices.pair.value_or(pair)) continue;
-      Im2colChoices exact = choices;
-      exact.pair = pair;
-      Im2colPlan made;
-      if (reason = planIm2col(problem, properties, exact, made); !reason.empty()) continue;
-      candidates.push_back({this, optionText(made), made.estimate, unproven(made)});
-    }
-    if (candidates.size() == before) return {StatusCode::InvalidArgument, std::move(reason)};
-    return {};
+ protected:
+  Status read(const Problem&, std::string_view text, Im2colChoices& choices) const override { return choicesOf(text, choices); }
+  std::string make(const Problem& problem, const device::Properties& properties, const Im2colChoices& choices,
+                   Im2colPlan& made) const override {
+    return planIm2col(problem, properties, choices, made);
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    Im2colChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    Im2colPlan made;
-    if (std::string reason = planIm2col(problem, properties, choices, made); !reason.empty())
-      return {StatusCode::InvalidArgument, std::move(reason)};
-    plan.launches.push_back(made.planned());
-    plan.traffic = made.traffic;
-    plan.details = made.describe();
-    return {};
-  }
-
- private:
-  /// The sums of a pair (U14) were not compared with hardware.
-  static std::vector<std::string_view> unproven(const Im2colPlan& plan) {
-    if (plan.pair()) return {"U14"};
-    return {};
-  }
+  std::string optionText(const Im2colPlan& plan) const override { return textOf(plan); }
 };
 
 }  // namespace
+
+std::vector<std::string_view> Im2colPlan::openQuestions() const { return questionsOfProducts(problem, pair()); }
 
 PlannedLaunch Im2colPlan::planned() const {
   using gemm::sm100::GemmMaps;

@@ -144,4 +144,15 @@ int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stri
   return inside;
 }
 
+bool hasSixBitElements(DataType type) { return type == DataType::E3M2 || type == DataType::E2M3; }
+
+std::vector<std::string_view> questionsOfProducts(const Problem& problem, bool pair) {
+  const bool integers = problem.inputType == DataType::S8 || problem.inputType == DataType::U8;
+  std::vector<std::string_view> questions;
+  if (accumulatorType(problem) == numerics::NumberType::F16) questions.push_back("U9");
+  if (integers) questions.push_back("U13");
+  if (pair || integers || hasSixBitElements(problem.inputType) || hasSixBitElements(problem.filterType)) questions.push_back("U14");
+  return questions;
+}
+
 }  // namespace shiftconv::plan

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/device/device.hpp"
 #include "common/gemm/epilogue/params.hpp"
@@ -57,6 +58,11 @@ void bindEpilogue(Parameter& parameter, size_t offset);
 /// Empty, or one sentence, beginning with the algorithm's name: device, groups, scales, zero points, bias, types, and whether rows
 /// of channels have whole 16 bytes.
 std::string operandRefusal(std::string_view algorithm, const Problem& problem, const device::Properties& properties);
+
+bool hasSixBitElements(DataType type);
+/// Open questions that products of such operands ask, whoever loads them: high halves of f16 accumulators (U9), overflow of
+/// integers (U13), and sums of pairs, 6-bit floats and integers (U14).
+std::vector<std::string_view> questionsOfProducts(const Problem& problem, bool pair);
 
 /// Bytes of a pixel's channels, or of a filter tap's, in memory.
 int64_t channelBytes(const Problem& problem, DataType type);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "conv/plan/sm100/chosen_algorithm.hpp"
 #include "conv/plan/sm100/operands.hpp"
 #include "conv/plan/sm100/shift_stream.hpp"
 #include "shift_stream_image.hpp"
@@ -24,15 +25,15 @@ constexpr std::array<OptionDescription, 6> kOptions{
      {"resident_weights", "yes, no", "keep all weights of a pass in shared memory"},
      {"scales", "copies, shifted", "block scales of pixels: a copy for every filter column, or moved by tcgen05.shift"}}};
 
-std::string optionText(const Problem& problem, const ShiftStreamPlan& plan) {
+std::string textOf(const ShiftStreamPlan& plan) {
   const kernels::ShiftStreamParams& p = plan.params;
   std::string text = fmt::format("group={},tile_n={},block_rows={},clusters={},resident_weights={}", kGroups[plan.pair ? 1 : 0],
                                  p.tileN, p.blockRows, plan.launch.grid.x / plan.launch.cluster.x, p.filterResident ? "yes" : "no");
-  if (problem.inputScale.blockSize != 0) text += fmt::format(",scales={}", kScales[p.scaleCopies == 1 ? 1 : 0]);
+  if (isScaled(plan.problem)) text += fmt::format(",scales={}", kScales[p.scaleCopies == 1 ? 1 : 0]);
   return text;
 }
 
-Status read(std::string_view text, ShiftStreamChoices& choices) {
+Status choicesOf(std::string_view text, ShiftStreamChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   std::optional<size_t> group, scales;
@@ -47,7 +48,7 @@ Status read(std::string_view text, ShiftStreamChoices& choices) {
   return values.flag("resident_weights", choices.residentWeights);
 }
 
-class ShiftStream final : public Algorithm {
+class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStreamPlan> {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -55,52 +56,38 @@ class ShiftStream final : public Algorithm {
     return shiftStreamRefusal(problem, properties);
   }
 
-  /// The best cut for a CTA, and for a pair of them; with block scales each way of moving them.
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    ShiftStreamChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    const bool scaled = problem.inputScale.blockSize != 0;
-    if (choices.shiftedScales && !scaled)
+ protected:
+  Status read(const Problem& problem, std::string_view text, ShiftStreamChoices& choices) const override {
+    if (Status status = choicesOf(text, choices); !status.ok()) return status;
+    if (choices.shiftedScales && !isScaled(problem))
       return {StatusCode::InvalidArgument, "scales was given, but the problem has no block scales"};
-    std::string reason;
-    const size_t before = candidates.size();
-    for (const bool pair : {false, true})
-      for (const bool shifted : {false, true}) {
-        if (pair != choices.pair.value_or(pair) || shifted != choices.shiftedScales.value_or(scaled && shifted)) continue;
-        ShiftStreamChoices exact = choices;
-        exact.pair = pair;
-        exact.shiftedScales = shifted;
-        ShiftStreamPlan made;
-        if (reason = planShiftStream(problem, properties, exact, made); !reason.empty()) continue;
-        candidates.push_back({this, optionText(problem, made), made.estimate, unproven(made)});
-      }
-    if (candidates.size() == before) return {StatusCode::InvalidArgument, std::move(reason)};
     return {};
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    ShiftStreamChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    ShiftStreamPlan made;
-    if (std::string reason = planShiftStream(problem, properties, choices, made); !reason.empty())
-      return {StatusCode::InvalidArgument, std::move(reason)};
-    plan.launches.push_back(made.planned());
-    plan.traffic = made.traffic;
-    plan.details = made.describe();
-    return {};
+  /// With block scales each way of moving them.
+  std::vector<ShiftStreamChoices> alternatives(const Problem& problem, const ShiftStreamChoices& choices) const override {
+    if (choices.shiftedScales || !isScaled(problem)) return {choices};
+    std::vector<ShiftStreamChoices> both(2, choices);
+    both[0].shiftedScales = false, both[1].shiftedScales = true;
+    return both;
   }
-
- private:
-  /// What tcgen05.shift moves (U1) and tcgen05.cp from swizzled tiles (U29) were seen on hardware by others; how a lane mask and
-  /// what a commit of a pair cover (U7, U14) were not.
-  static std::vector<std::string_view> unproven(const ShiftStreamPlan& plan) {
-    if (plan.pair) return {"U7", "U14"};
-    return {};
+  std::string make(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
+                   ShiftStreamPlan& made) const override {
+    return planShiftStream(problem, properties, choices, made);
   }
+  std::string optionText(const ShiftStreamPlan& plan) const override { return textOf(plan); }
 };
 
 }  // namespace
+
+/// What tcgen05.shift moves (U1), how a lane mask reaches the CTAs of a pair (U7), and where 6-bit elements lie in Tensor Memory
+/// (U8).
+std::vector<std::string_view> ShiftStreamPlan::openQuestions() const {
+  std::vector<std::string_view> questions = questionsOfProducts(problem, pair);
+  if (problem.s > 1) questions.push_back("U1");
+  if (pair) questions.push_back("U7");
+  if (hasSixBitElements(problem.inputType)) questions.push_back("U8");
+  return questions;
+}
 
 PlannedLaunch ShiftStreamPlan::planned() const {
   const auto scales = [](size_t operand) { return operand + offsetof(gemm::sm100::ScaleParams, rowMajor); };

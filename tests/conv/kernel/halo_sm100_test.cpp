@@ -7,13 +7,11 @@
 
 #include "conv/plan/sm100/halo.hpp"
 #include "halo_sm100_image.hpp"
-#include "tests/conv/kernel/counted.hpp"
-#include "tests/conv/kernel/stream_case.hpp"
+#include "tests/conv/kernel/judged_run.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-using emulator::Options;
 using plan::sm100::HaloChoices;
 using plan::sm100::HaloPlan;
 using plan::sm100::haloRefusal;
@@ -78,20 +76,7 @@ TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   HaloPlan plan;
   ASSERT_EQ(planHalo(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
-  expectTilesAddUp(plan);
-  const StreamCase one(what.problem, seed);
-  for (const auto policy :
-       {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
-    Options options;
-    options.policy = policy;
-    options.seed = seed;
-    options.hazards = emulator::HazardMode::Warn;
-    DeviceRun device(machine, *module, plan.kernelName);
-    const Observation seen = one.run(device, plan.planned(), options);
-    EXPECT_EQ(seen.difference, "") << plan.describe();
-    for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
-    expectCounted(plan.traffic, seen.counters);
-  }
+  judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, HaloSm100, testing::Combine(testing::Range<size_t>(0, haloProblems().size()), testing::Bool()),

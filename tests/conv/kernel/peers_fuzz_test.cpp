@@ -12,8 +12,7 @@
 #include "gemm_sm100_image.hpp"
 #include "halo_sm100_image.hpp"
 #include "shift_stream_image.hpp"
-#include "tests/conv/kernel/counted.hpp"
-#include "tests/conv/kernel/stream_case.hpp"
+#include "tests/conv/kernel/judged_run.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -69,19 +68,12 @@ struct Peers {
 };
 
 template <class Plan>
-void judge(Peers& peers, const emulator::LoadedModule& module, const Plan& plan, const StreamCase& one, uint64_t seed) {
-  SCOPED_TRACE(plan.describe());
+void judgeOnce(Peers& peers, const emulator::LoadedModule& module, const Plan& plan, const StreamCase& one, uint64_t seed) {
   expectTilesAddUp(plan);
   emulator::Options options;
   options.policy = emulator::SchedulePolicy::Random;
   options.seed = seed;
-  options.hazards = emulator::HazardMode::Warn;
-  const plan::PlannedLaunch launch = plan.planned();
-  DeviceRun device(peers.machine, module, launch.kernel);
-  const Observation seen = one.run(device, launch, options);
-  EXPECT_EQ(seen.difference, "");
-  for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
-  expectCounted(plan.traffic, seen.counters);
+  judge(peers.machine, module, plan, one, options);
 }
 
 class PeersFuzz : public testing::TestWithParam<int> {};
@@ -106,19 +98,19 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
       if ((problem.inputScale.blockSize != 0)) choices.shiftedScales = dice.oneIn(2);
       plan::ShiftStreamPlan plan;
       ASSERT_EQ(planShiftStream(problem, properties, choices, plan), "");
-      judge(peers, *peers.stream, plan, one, seed);
+      judgeOnce(peers, *peers.stream, plan, one, seed);
       ++taken;
     }
     if (plan::sm100::haloRefusal(problem, properties).empty()) {
       plan::sm100::HaloPlan plan;
       ASSERT_EQ(planHalo(problem, properties, {.pair = pair, .residentWeights = resident}, plan), "");
-      judge(peers, *peers.halo, plan, one, seed);
+      judgeOnce(peers, *peers.halo, plan, one, seed);
       ++taken;
     }
     if (plan::im2colRefusal(problem, properties).empty()) {
       plan::Im2colPlan plan;
       ASSERT_EQ(planIm2col(problem, properties, {.pair = pair, .residentWeights = resident}, plan), "");
-      judge(peers, *peers.gemm, plan, one, seed);
+      judgeOnce(peers, *peers.gemm, plan, one, seed);
       ++taken;
     }
   }

@@ -7,13 +7,11 @@
 
 #include "conv/plan/sm100/shift_stream.hpp"
 #include "shift_stream_image.hpp"
-#include "tests/conv/kernel/counted.hpp"
-#include "tests/conv/kernel/stream_case.hpp"
+#include "tests/conv/kernel/judged_run.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-using emulator::Options;
 using plan::ShiftStreamChoices;
 using plan::ShiftStreamPlan;
 
@@ -111,20 +109,7 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   ShiftStreamPlan plan;
   ASSERT_EQ(plan::planShiftStream(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
-  expectTilesAddUp(plan);
-  const StreamCase one(what.problem, seed);
-  for (const auto policy :
-       {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
-    Options options;
-    options.policy = policy;
-    options.seed = seed;
-    options.hazards = emulator::HazardMode::Warn;
-    DeviceRun device(machine, *module, plan.kernelName);
-    const Observation seen = one.run(device, plan.planned(), options);
-    expectCounted(plan.traffic, seen.counters);
-    EXPECT_EQ(seen.difference, "") << plan.describe();
-    for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << describe(hazard);
-  }
+  judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, ShiftStream,

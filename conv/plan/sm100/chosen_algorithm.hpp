@@ -1,0 +1,59 @@
+// An algorithm whose plans follow from choices: what the options leave open competes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "conv/plan/algorithm.hpp"
+
+namespace shiftconv::plan {
+
+/// `Choices` has an optional `pair`. `Made` has estimate, traffic, planned(), describe() and openQuestions().
+template <class Choices, class Made>
+class ChosenAlgorithm : public Algorithm {
+ public:
+  /// The best cut of every alternative that can be planned.
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    Choices choices;
+    if (Status status = read(problem, options, choices); !status.ok()) return status;
+    std::string reason;
+    const size_t before = candidates.size();
+    for (const bool pair : {false, true}) {
+      if (pair != choices.pair.value_or(pair)) continue;
+      Choices grouped = choices;
+      grouped.pair = pair;
+      for (const Choices& exact : alternatives(problem, grouped)) {
+        Made made;
+        if (reason = make(problem, properties, exact, made); !reason.empty()) continue;
+        candidates.push_back({this, optionText(made), made.estimate, made.openQuestions()});
+      }
+    }
+    if (candidates.size() == before) return {StatusCode::InvalidArgument, std::move(reason)};
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    Choices choices;
+    if (Status status = read(problem, options, choices); !status.ok()) return status;
+    Made made;
+    if (std::string reason = make(problem, properties, choices, made); !reason.empty())
+      return {StatusCode::InvalidArgument, std::move(reason)};
+    plan.launches.push_back(made.planned());
+    plan.traffic = made.traffic;
+    plan.details = made.describe();
+    return {};
+  }
+
+ protected:
+  virtual Status read(const Problem& problem, std::string_view text, Choices& choices) const = 0;
+  /// Of choices whose `pair` is set: what else competes.
+  virtual std::vector<Choices> alternatives(const Problem&, const Choices& choices) const { return {choices}; }
+  virtual std::string make(const Problem& problem, const device::Properties& properties, const Choices& choices,
+                           Made& made) const = 0;
+  virtual std::string optionText(const Made& made) const = 0;
+};
+
+}  // namespace shiftconv::plan
