@@ -28,8 +28,8 @@ struct Operands {
 /// Dense [N, Z, P, Q, K], whatever the problem's output pitch.
 struct Expectation {
   std::vector<double> value;  ///< what is converted to the output type; within its range where the type saturates
-  /// Largest |computed - value| that the arithmetic allows. NaN, with which nothing agrees, where none has been derived: operands
-  /// other than f16, bf16 and integers, and f16 sums.
+  /// Largest |computed - value| that the arithmetic allows. NaN, with which nothing agrees, where none has been derived: f32
+  /// operands that are not rounded to tf32, and f16 sums.
   std::vector<double> bound;
   double amax = 0, amaxBound = 0;  ///< of the problem's amax, when it has one
 };

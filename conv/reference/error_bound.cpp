@@ -25,6 +25,36 @@ double accumulationBound(const Problem& problem, const ElementSums& sums, Accumu
   return n * 0x1p-25 * (21 * sums.absoluteSum + 17 * smallest * raised + (bf16 ? 21 * kSmallestBf16Exponent : 0));
 }
 
+int smallestExponent(DataType type) {
+  switch (type) {
+    case DataType::F16:
+    case DataType::E5M2:
+      return -14;
+    case DataType::E4M3:
+      return -6;
+    case DataType::E3M2:
+      return -2;
+    case DataType::E2M3:
+    case DataType::E2M1:
+      return 0;
+    default:
+      return -126;  // bf16, tf32
+  }
+}
+
+double narrowAccumulationBound(const Problem& p, const ElementSums& sums, Accumulation accumulation) {
+  const int bits = bitsOf(p.inputType);
+  const bool tf32 = p.inputType == DataType::F32 && p.compute == Compute::TF32;
+  const bool known = tf32 || (bits <= 8 && !isInteger(p.inputType) && p.compute == Compute::Default);
+  if (!known || accumulation != Accumulation::TensorCore) return std::numeric_limits<double>::quiet_NaN();
+  const bool fourBit = p.inputScale.blockSize != 0 && p.inputType == DataType::E2M1 && p.filterType == DataType::E2M1;
+  const double products = tf32 ? 8 : fourBit ? 64 : 32;
+  const double lost = fourBit ? (products / 16 + 1) * 0x1p-35 : (products + 1) * 0x1p-25;
+  const double taps = static_cast<double>(p.t * p.r * p.s), channels = static_cast<double>(p.groupChannels());
+  const double largest = std::max({sums.absoluteSum, sums.largestPower, 0x1p-126});
+  return taps * std::ceil(channels / products) * (lost + 0x1p-23) * largest + taps * channels * 0x1p-53 * sums.absoluteSum;
+}
+
 double halfUlp(DataType type, double magnitude) {
   struct Format {
     int fractionBits, smallestExponent;

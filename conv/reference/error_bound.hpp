@@ -49,13 +49,26 @@ struct ElementSums {
   double largestFilter = 0;  ///< max |w| of the output channel
   bool tinyInput = false;    ///< some x is subnormal (bf16: or zero)
   bool tinyFilter = false;   ///< some w is subnormal (bf16: or zero)
+  double largestPower = 0;   ///< largest 2^(ex+ew) of a product, scale factors included
 };
 
-/// n: MMAs per output element.
+/// Exponent of the smallest normal number of an operand type.
+int smallestExponent(DataType type);
+
+/// n: MMAs per output element, of 16 products each.
 double mmaCount(const Problem& problem);
 
 /// Bound of |accumulator - exact sum|.
 double accumulationBound(const Problem& problem, const ElementSums& sums, Accumulation accumulation);
+
+/// The same for tf32, 8-, 6- and 4-bit floats, with block scales or without; NaN where nothing has been derived: f32 without tf32,
+/// f16 sums, FusedMultiplyAdd, and f16 or bf16 with block scales.
+///
+/// An MMA has d products: 8 of 32 bits, 32 of 8 bits or fewer, 64 of two 4-bit operands with scales, whose term is an exact sum of
+/// 16 products. With T = max(A, 2^-126, the largest 2^(ex+ew)), its terms, d + 1 (4-bit: d/16 + 1), lose less than 2^-25 T each
+/// (4-bit: 2^-35 T), as in step 2, and truncating the sum less than 2^-23 T, as in step 3. The f64 sums here add T*R*S*C/groups *
+/// 2^-53 * A.
+double narrowAccumulationBound(const Problem& problem, const ElementSums& sums, Accumulation accumulation);
 
 /// Bound of |output - value|, `value` being the exact result after bias and activation and `accumulatorBound` from above.
 double outputBound(const Problem& problem, double valueBeforeActivation, double accumulatorBound);

@@ -22,11 +22,22 @@ layout::ScaleFactorLayout layoutOf(ScaleOrder order) {
   return order == ScaleOrder::Plain ? layout::ScaleFactorLayout::RowMajor : layout::ScaleFactorLayout::Interleaved128x4;
 }
 
+/// Exponents as error_bound.hpp has them: subnormal elements carry their type's smallest, zeros -126, and in the 4-bit kinds a
+/// term's exponent may be that of the scale factors alone.
+double hardwarePower(DataType type, double value, DataType factorType, double factor) {
+  const int factorExponent = std::max(std::ilogb(factor), factorType == DataType::UE4M3 ? -6 : -127);
+  int exponent = -126;
+  if (value != 0 && std::isfinite(value)) exponent = std::max(std::ilogb(value), smallestExponent(type));
+  if (type == DataType::E2M1) exponent = std::max(exponent, 0);
+  return std::ldexp(1.0, exponent + factorExponent);
+}
+
 /// Rows of channels as numbers: block factors included, the zero point subtracted.
 struct DecodedRows {
   int64_t channels = 0;
   std::vector<double> values;  ///< [row][channel]
   std::vector<uint8_t> tiny;   ///< by element: subnormal, in bf16 also zero (error_bound.hpp, steps 5 and 6)
+  std::vector<double> powers;  ///< by element: 2^(the exponent that the hardware gives it), scale factor included
 };
 
 struct Rows {
@@ -53,6 +64,7 @@ DecodedRows decodeRows(const Rows& of, std::span<const std::byte> bytes, std::sp
         factor = numerics::decode(numberType(of.scale.type), std::to_integer<uint32_t>(scales[static_cast<size_t>(at)]));
       }
       decoded.values.push_back((value - of.zeroPoint) * factor);
+      decoded.powers.push_back(hardwarePower(tf32 ? DataType::F32 : of.type, value, of.scale.type, factor));
     }
   return decoded;
 }
@@ -62,8 +74,9 @@ struct Sum {
   double value = 0;
   ElementSums sums;
 
-  void add(double x, double w, bool tinyInput) {
+  void add(double x, double w, double power, bool tinyInput) {
     value += x * w;
+    sums.largestPower = std::max(sums.largestPower, power);
     sums.absoluteSum += std::abs(x * w);
     if (std::isfinite(x)) sums.largestInput = std::max(sums.largestInput, std::abs(x));
     sums.tinyInput |= tinyInput;
@@ -143,7 +156,8 @@ class General {
           if (depth < 0 || depth >= p_.d || y < 0 || y >= p_.h || x < 0 || x >= p_.w) continue;
           const auto pixel = static_cast<size_t>((((n * p_.d + depth) * p_.h + y) * p_.w + x) * p_.c + firstChannel);
           for (size_t c = 0; c < static_cast<size_t>(p_.groupChannels()); ++c)
-            sum.add(input_.values[pixel + c], filter_.values[weights + c], input_.tiny[pixel + c] != 0);
+            sum.add(input_.values[pixel + c], filter_.values[weights + c], input_.powers[pixel + c] * filter_.powers[weights + c],
+                    input_.tiny[pixel + c] != 0);
         }
     return sum;
   }
@@ -153,7 +167,7 @@ class General {
     const auto half = [](DataType type) { return type == DataType::F16 || type == DataType::BF16; };
     if (half(p_.inputType) && p_.filterType == p_.inputType && p_.compute == Compute::Default)
       return accumulationBound(p_, sum.sums, accumulation_);
-    return std::numeric_limits<double>::quiet_NaN();
+    return narrowAccumulationBound(p_, sum.sums, accumulation_);
   }
 
   void finish(const Sum& sum, int64_t pixel, int64_t k, Expectation& result) const {

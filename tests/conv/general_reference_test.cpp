@@ -241,7 +241,7 @@ TEST(GeneralReferenceByHand, AgreesWithTheFastPath) {
 
 TEST(GeneralReferenceByHand, HasNoBoundWhereNoneWasDerived) {
   Problem p;
-  ASSERT_TRUE(parse("1x1x1x4 e4m3 * 1x1x1x4 -> f32", p).ok());
+  ASSERT_TRUE(parse("1x1x1x4 f32 * 1x1x1x4 -> f32", p).ok());
   std::mt19937_64 random(5);
   const Expectation result = convolve(p, randomTensors(p, random).operands());
   EXPECT_TRUE(std::isnan(result.bound[0]));

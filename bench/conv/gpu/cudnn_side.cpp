@@ -35,6 +35,41 @@ cudnnHandle_t handle() {
   return instance;
 }
 
+/// NOT_SET for types that cuDNN has no convolution of.
+fe::DataType_t typeOf(DataType type) {
+  switch (type) {
+    case DataType::F16:
+      return fe::DataType_t::HALF;
+    case DataType::BF16:
+      return fe::DataType_t::BFLOAT16;
+    case DataType::F32:
+      return fe::DataType_t::FLOAT;
+    case DataType::E4M3:
+      return fe::DataType_t::FP8_E4M3;
+    case DataType::E5M2:
+      return fe::DataType_t::FP8_E5M2;
+    case DataType::S8:
+      return fe::DataType_t::INT8;
+    case DataType::U8:
+      return fe::DataType_t::UINT8;
+    case DataType::S32:
+      return fe::DataType_t::INT32;
+    default:
+      return fe::DataType_t::NOT_SET;
+  }
+}
+
+using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
+
+/// N, C and then the spatial sizes, with channels fastest; depth only where the problem has one.
+struct Shape {
+  std::vector<int64_t> sizes, strides;
+};
+Shape shapeOf(bool deep, int64_t n, int64_t d, int64_t h, int64_t w, int64_t c, int64_t pitch) {
+  if (deep) return {{n, c, d, h, w}, {pitch * d * h * w, 1, pitch * h * w, pitch * w, pitch}};
+  return {{n, c, h, w}, {pitch * h * w, 1, pitch * w, pitch}};
+}
+
 }  // namespace
 
 std::string load(const std::string& path) {
@@ -45,37 +80,135 @@ std::string load(const std::string& path) {
 }
 
 struct Convolution::State {
+  State(const Problem& problem, Types types) : p(problem), types(types) { refusal = build(); }
+
+  std::string build() {
+    const bool asked = types == Types::OfTheProblem;
+    if (asked && (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0))
+      return "no block scales for a convolution";
+    if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0 || p.outputZeroPoint != 0) return "no zero points";
+    if (p.compute == Compute::F16) return "sums in f16 are not asked of it";
+    const auto inputType = asked ? typeOf(p.inputType) : fe::DataType_t::FLOAT;
+    const auto filterType = asked ? typeOf(p.filterType) : fe::DataType_t::FLOAT;
+    const auto outputType = asked ? typeOf(p.outputType) : fe::DataType_t::FLOAT;
+    for (const auto type : {inputType, filterType, outputType})
+      if (type == fe::DataType_t::NOT_SET) return "no such element type";
+    const bool integers = asked && isInteger(p.inputType);
+
+    graph.set_io_data_type(inputType)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(integers ? fe::DataType_t::INT32 : fe::DataType_t::FLOAT);
+    const bool deep = !isTwoDimensional(p);
+    const int64_t filterC = p.groupChannels();
+    input = tensor("x", shapeOf(deep, p.n, p.d, p.h, p.w, p.c, asked ? p.inputPitch() : p.c), inputType);
+    filter = tensor("w", shapeOf(deep, p.k, p.t, p.r, p.s, filterC, filterC), filterType);
+    const auto spatial = [&](int64_t depth, int64_t height, int64_t width) {
+      return deep ? std::vector<int64_t>{depth, height, width} : std::vector<int64_t>{height, width};
+    };
+    Tensor sum = graph.conv_fprop(input, filter,
+                                  fe::graph::Conv_fprop_attributes()
+                                      .set_pre_padding(spatial(p.padFront, p.padTop, p.padLeft))
+                                      .set_post_padding(spatial(p.padBack, p.padBottom, p.padRight))
+                                      .set_stride(spatial(p.strideD, p.strideH, p.strideW))
+                                      .set_dilation(spatial(p.dilationD, p.dilationH, p.dilationW)));
+    const Shape outputShape = shapeOf(deep, p.n, p.z(), p.p(), p.q(), p.k, asked ? p.outputPitch() : p.k);
+    sum->set_dim(outputShape.sizes).set_stride(outputShape.strides);
+    if (integers) sum->set_data_type(fe::DataType_t::INT32);
+    output = epilogue(sum, deep);
+    if (integers && output == sum && outputType != fe::DataType_t::INT32) output = unary(sum, fe::PointwiseMode_t::IDENTITY);
+    output->set_output(true).set_data_type(outputType).set_dim(outputShape.sizes).set_stride(outputShape.strides);
+
+    const auto tried = [](fe::error_t status, const char* what) {
+      return status.is_good() ? std::string() : std::string(what) + ": " + status.get_message();
+    };
+    if (auto reason = tried(graph.validate(), "graph"); !reason.empty()) return reason;
+    if (auto reason = tried(graph.build_operation_graph(handle()), "operation graph"); !reason.empty()) return reason;
+    return tried(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK}), "plans");
+  }
+
+  /// alpha, channel scale, bias, residual, activation, output scale, in this order.
+  Tensor epilogue(Tensor v, bool deep) {
+    const auto perChannel = [&](const char* name, DataType type) {
+      return tensor(name, shapeOf(deep, 1, 1, 1, 1, p.k, p.k), typeOf(type));
+    };
+    if (p.alpha != 1) v = binary(v, constant(p.alpha), fe::PointwiseMode_t::MUL);
+    if (p.hasChannelScale) v = binary(v, channelScale = perChannel("scale", DataType::F32), fe::PointwiseMode_t::MUL);
+    if (p.hasBias) v = binary(v, bias = perChannel("bias", p.biasType), fe::PointwiseMode_t::ADD);
+    if (p.hasResidual()) {
+      residual = tensor("residual", shapeOf(deep, p.n, p.z(), p.p(), p.q(), p.k, p.residualPitch()), typeOf(p.residualType));
+      Tensor added = residual;
+      if (p.beta != 1) added = binary(residual, constant(p.beta), fe::PointwiseMode_t::MUL);
+      v = binary(v, added, fe::PointwiseMode_t::ADD);
+    }
+    v = activation(v);
+    if (p.outScale != 1) v = binary(v, constant(p.outScale), fe::PointwiseMode_t::MUL);
+    return v;
+  }
+
+  Tensor activation(Tensor v) {
+    using Mode = fe::PointwiseMode_t;
+    const auto relu = [](float lower) { return attributes(Mode::RELU_FWD).set_relu_lower_clip(lower); };
+    switch (p.activation) {
+      case Activation::None:
+        return v;
+      case Activation::Relu:
+        return unary(v, Mode::RELU_FWD);
+      case Activation::LeakyRelu:
+        return graph.pointwise(v, relu(0).set_relu_lower_clip_slope(p.activationA));
+      case Activation::Clamp:
+        return graph.pointwise(v, relu(p.activationA).set_relu_upper_clip(p.activationB));
+      case Activation::GeluErf:
+        return unary(v, Mode::GELU_FWD);
+      case Activation::GeluTanh:
+        return unary(v, Mode::GELU_APPROX_TANH_FWD);
+      case Activation::Silu:
+        return graph.pointwise(v, attributes(Mode::SWISH_FWD).set_swish_beta(1));
+      case Activation::HardSwish: {
+        const Tensor gate = graph.pointwise(binary(v, constant(3), Mode::ADD), relu(0).set_relu_upper_clip(6));
+        return binary(binary(v, gate, Mode::MUL), constant(1.0f / 6), Mode::MUL);
+      }
+      case Activation::Sigmoid:
+        return unary(v, Mode::SIGMOID_FWD);
+      case Activation::Tanh:
+        return unary(v, Mode::TANH_FWD);
+    }
+    return v;
+  }
+
+  static fe::graph::Pointwise_attributes attributes(fe::PointwiseMode_t mode) {
+    return fe::graph::Pointwise_attributes().set_mode(mode).set_compute_data_type(fe::DataType_t::FLOAT);
+  }
+  Tensor unary(Tensor v, fe::PointwiseMode_t mode) { return graph.pointwise(v, attributes(mode)); }
+  Tensor binary(Tensor a, Tensor b, fe::PointwiseMode_t mode) { return graph.pointwise(a, b, attributes(mode)); }
+  Tensor tensor(const char* name, const Shape& shape, fe::DataType_t type) {
+    return graph.tensor(
+        fe::graph::Tensor_attributes().set_name(name).set_dim(shape.sizes).set_stride(shape.strides).set_data_type(type));
+  }
+  /// A number that is handed over at every call.
+  Tensor constant(float value) {
+    const auto rank = isTwoDimensional(p) ? 4u : 5u;
+    constants.emplace_back(graph.tensor(fe::graph::Tensor_attributes()
+                                            .set_name("constant")
+                                            .set_dim(std::vector<int64_t>(rank, 1))
+                                            .set_stride(std::vector<int64_t>(rank, 1))
+                                            .set_is_pass_by_value(true)
+                                            .set_data_type(fe::DataType_t::FLOAT)),
+                           value);
+    return constants.back().first;
+  }
+
+  const Problem p;
+  const Types types;
   fe::graph::Graph graph;
-  std::shared_ptr<fe::graph::Tensor_attributes> x, w, y;
+  Tensor input, filter, bias, residual, channelScale, output;
+  std::vector<std::pair<Tensor, float>> constants;
+  std::string refusal;
 };
 
-Convolution::Convolution(const Problem& p) : state_(std::make_unique<State>()) {
-  const auto type = p.inputType == DataType::BF16 ? fe::DataType_t::BFLOAT16 : fe::DataType_t::HALF;
-  auto& g = state_->graph;
-  g.set_io_data_type(type).set_intermediate_data_type(fe::DataType_t::FLOAT).set_compute_data_type(fe::DataType_t::FLOAT);
-  const int64_t filterC = p.groupChannels();
-  state_->x = g.tensor(
-      fe::graph::Tensor_attributes().set_name("x").set_dim({p.n, p.c, p.h, p.w}).set_stride({p.c * p.h * p.w, 1, p.c * p.w, p.c}));
-  state_->w = g.tensor(fe::graph::Tensor_attributes()
-                           .set_name("w")
-                           .set_dim({p.k, filterC, p.r, p.s})
-                           .set_stride({filterC * p.r * p.s, 1, filterC * p.s, filterC}));
-  state_->y = g.conv_fprop(state_->x, state_->w,
-                           fe::graph::Conv_fprop_attributes()
-                               .set_pre_padding({p.padTop, p.padLeft})
-                               .set_post_padding({p.padBottom, p.padRight})
-                               .set_stride({p.strideH, p.strideW})
-                               .set_dilation({p.dilationH, p.dilationW}));
-  state_->y->set_output(true).set_dim({p.n, p.k, p.p(), p.q()}).set_stride({p.k * p.p() * p.q(), 1, p.k * p.q(), p.k});
-  const auto must = [](fe::error_t status, const char* what) {
-    if (status.is_bad()) fail(std::string(what) + ": " + status.get_message());
-  };
-  must(g.validate(), "cuDNN graph");
-  must(g.build_operation_graph(handle()), "cuDNN operation graph");
-  must(g.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK}), "cuDNN plans");
-}
+Convolution::Convolution(const Problem& problem, Types types) : state_(std::make_unique<State>(problem, types)) {}
 Convolution::~Convolution() = default;
 
+const std::string& Convolution::refusal() const { return state_->refusal; }
 int64_t Convolution::plans() const { return state_->graph.get_execution_plan_count(); }
 
 bool Convolution::build(int64_t index, size_t mostWorkspace, double& buildTime) {
@@ -93,13 +226,20 @@ std::string Convolution::name(int64_t index) const {
   return name;
 }
 
-bool Convolution::run(int64_t index, CUdeviceptr input, CUdeviceptr filter, CUdeviceptr output, CUdeviceptr workspace,
-                      CUstream stream) {
+bool Convolution::run(int64_t index, const Tensors& tensors, CUdeviceptr workspace, CUstream stream) {
   if (fe::detail::set_stream(handle(), reinterpret_cast<cudaStream_t>(stream)) != CUDNN_STATUS_SUCCESS) return false;
-  std::unordered_map<std::shared_ptr<fe::graph::Tensor_attributes>, void*> tensors = {{state_->x, reinterpret_cast<void*>(input)},
-                                                                                      {state_->w, reinterpret_cast<void*>(filter)},
-                                                                                      {state_->y, reinterpret_cast<void*>(output)}};
-  return state_->graph.execute_plan_at_index(handle(), tensors, reinterpret_cast<void*>(workspace), index).is_good();
+  std::unordered_map<Tensor, void*> addresses;
+  const auto add = [&](const Tensor& tensor, CUdeviceptr address) {
+    if (tensor != nullptr) addresses[tensor] = reinterpret_cast<void*>(address);
+  };
+  add(state_->input, tensors.input);
+  add(state_->filter, tensors.filter);
+  add(state_->bias, tensors.bias);
+  add(state_->residual, tensors.residual);
+  add(state_->channelScale, tensors.channelScale);
+  add(state_->output, tensors.output);
+  for (auto& [tensor, value] : state_->constants) addresses[tensor] = &value;
+  return state_->graph.execute_plan_at_index(handle(), addresses, reinterpret_cast<void*>(workspace), index).is_good();
 }
 
 }  // namespace shiftconv::cudnn

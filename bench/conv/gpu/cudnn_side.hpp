@@ -1,4 +1,4 @@
-// cuDNN through its graph API: every plan of the heuristics A, B and fallback for one forward convolution.
+// cuDNN through its graph API: every plan of the heuristics A, B and fallback for one forward convolution and its epilogue.
 #pragma once
 
 #include <cuda.h>
@@ -14,18 +14,32 @@ namespace shiftconv::cudnn {
 /// Loads the library at `path`; returns its version as text, or ends the program with a message.
 std::string load(const std::string& path);
 
+/// Addresses on the device, in the problem's layouts; 0 where the problem has no such tensor.
+struct Tensors {
+  CUdeviceptr input = 0, filter = 0, bias = 0, residual = 0, channelScale = 0, output = 0;
+};
+
+/// In which types cuDNN computes.
+enum class Types {
+  OfTheProblem,
+  Float32,  ///< input, filter and output are dense f32 tensors, whatever the problem's types, scale factors and pitches; the rest
+            ///< as the problem has it
+};
+
 class Convolution {
  public:
-  /// f16 or bf16 in and out, f32 compute, NHWC x KRSC -> NPQK.
-  explicit Convolution(const Problem& problem);
+  /// f32 sums (integers: s32) and an epilogue in f32. When cuDNN, or this wrapper, has no way to say the problem, refusal() says
+  /// why and nothing else may be called.
+  explicit Convolution(const Problem& problem, Types types = Types::OfTheProblem);
   ~Convolution();
 
+  const std::string& refusal() const;
   int64_t plans() const;  ///< offered by A, then B, then fallback
   /// Builds plan `index`; false when cuDNN cannot or its workspace is above `mostWorkspace`. Milliseconds through `buildTime`.
   bool build(int64_t index, size_t mostWorkspace, double& buildTime);
   size_t workspaceBytes(int64_t index) const;
   std::string name(int64_t index) const;
-  bool run(int64_t index, CUdeviceptr input, CUdeviceptr filter, CUdeviceptr output, CUdeviceptr workspace, CUstream stream);
+  bool run(int64_t index, const Tensors& tensors, CUdeviceptr workspace, CUstream stream);
 
  private:
   struct State;

@@ -237,6 +237,10 @@ int run(const Options& options) {
     double buildFirst = 0, buildAll = 0;
     if (withCudnn) {
       other = std::make_unique<cudnn::Convolution>(p);
+      if (!other->refusal().empty()) {
+        fmt::print(stderr, "{}: cuDNN: {}\n", layer.name, other->refusal());
+        return 2;
+      }
       const int64_t count = options.readings == "best" ? other->plans() : 1;
       std::vector<int64_t> built;
       size_t bytes = 16;
@@ -252,14 +256,15 @@ int run(const Options& options) {
         bytes = std::max(bytes, other->workspaceBytes(i));
       }
       workspace = std::make_unique<Buffer>(bytes);
-      const gpu::Tensors t = bench.tensors();
+      cudnn::Tensors t;
+      t.input = bench.input.address(), t.filter = bench.filter.address(), t.output = bench.output.address();
       const auto enqueue = [&](int64_t index) {
-        return [&, index](CUstream s) { other->run(index, t.input, t.filter, t.output, workspace->address(), s); };
+        return [&, index](CUstream s) { other->run(index, t, workspace->address(), s); };
       };
       double bestTime = 1e30;
       for (const int64_t i : built) {
         fmt::print(stderr, "running {}\n", i);
-        if (!other->run(i, t.input, t.filter, t.output, workspace->address(), stream)) continue;
+        if (!other->run(i, t, workspace->address(), stream)) continue;
         if (built.size() > 1) {
           gpu::Replay quick(stream, 5, enqueue(i));
           quick.time(0);

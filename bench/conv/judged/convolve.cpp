@@ -1,0 +1,141 @@
+// One or more convolutions through the public API, with random operands and every element checked: what a profiler or a sanitizer
+// runs. Phases are NVTX ranges: "operands", "plan", "bind", "run", "check".
+#include <fmt/format.h>
+
+#include <nvtx3/nvToolsExt.h>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "bench/conv/judged/runs.hpp"
+
+namespace shiftconv::judged {
+namespace {
+
+class Range {
+ public:
+  explicit Range(const char* name) { nvtxRangePushA(name); }
+  ~Range() { nvtxRangePop(); }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+};
+
+struct Options {
+  std::vector<std::string> problems;
+  std::string file, device = "auto", algorithm, options, counters, planFor;
+  uint64_t seed = 1;
+  int runs = 1;
+  bool unchecked = false;
+};
+
+Device open(const std::string& name) {
+  if (name == "sm_100a") return Device(SHIFTCONV_DEVICE_EMULATED, 0);
+  if (name == "sm_90a") return Device(SHIFTCONV_DEVICE_EMULATED, 1);
+  return Device(name == "gpu" ? SHIFTCONV_DEVICE_CUDA : SHIFTCONV_DEVICE_AUTO);
+}
+
+/// "problem | algorithm NAME | options LIST", as in the shape files of the tests; the parts override the arguments.
+struct Line {
+  std::string problem, algorithm, options;
+};
+Line parseLine(const std::string& text, const Options& defaults) {
+  Line line{"", defaults.algorithm, defaults.options};
+  std::istringstream parts(text);
+  std::getline(parts, line.problem, '|');
+  line.problem = line.problem.substr(0, line.problem.find_last_not_of(' ') + 1);
+  for (std::string part; std::getline(parts, part, '|');) {
+    std::istringstream words(part);
+    std::string name, value;
+    words >> name >> value;
+    if (name == "algorithm")
+      line.algorithm = value;
+    else if (name == "options")
+      line.options = value;
+    else
+      throw std::invalid_argument(fmt::format("\"{}\" is neither algorithm nor options, in: {}", part, text));
+  }
+  return line;
+}
+
+/// False when an element is wrong.
+bool convolve(const Line& line, const Options& options, const Device& device) {
+  std::optional<Range> phase("operands");
+  const Case one(line.problem, options.seed, options.unchecked ? Exact::No : Exact::Yes);
+  DeviceTensors tensors(device, one);
+
+  phase.emplace("plan");
+  PlanOptions choices;
+  choices.algorithm = line.algorithm.c_str();
+  choices.options = line.options.c_str();
+  const Plan plan(one.convolution, options.planFor.empty() ? device.properties() : DeviceProperties::preset(options.planFor),
+                  choices);
+
+  phase.emplace("bind");
+  Tensors arguments = tensors.arguments();
+  const Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
+  arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
+  const Binding binding(plan, device, arguments);
+  tensors.poison(kPoison);
+  check(shiftconv_stream_synchronize(device.handle(), nullptr));
+
+  phase.emplace("run");
+  for (int i = 0; i < options.runs; ++i) binding.run();
+  check(shiftconv_stream_synchronize(device.handle(), nullptr));
+
+  phase.emplace("check");
+  fmt::print("{}\n  kernel {}\n  plan {} {}\n", line.problem, plan.kernelName(), plan.algorithm(), plan.options());
+  if (options.unchecked) return true;
+  const Errors errors = compare(one.problem, one.exact, tensors.output(), kPoison);
+  fmt::print("  {}: {} elements, {} beyond their bound, largest error {:.3f} of it, relative L2 {:.2e}{}\n",
+             errors.right() ? "right" : "WRONG", errors.elements, errors.beyond, errors.worstShare, errors.relativeL2,
+             errors.gapsWritten ? ", gaps written" : "");
+  return errors.right();
+}
+
+int run(const Options& options) {
+  std::vector<std::string> texts = options.problems;
+  if (!options.file.empty()) {
+    std::ifstream file(options.file);
+    if (!file) throw std::invalid_argument("cannot read " + options.file);
+    for (std::string line; std::getline(file, line);) {
+      line = line.substr(0, line.find('#'));
+      if (line.find_first_not_of(" \t") != std::string::npos) texts.push_back(line);
+    }
+  }
+  if (texts.empty()) throw std::invalid_argument("no problem");
+  const Device device = open(options.device);
+  fmt::print("{}, operands {}\n", device.properties().name, options.seed);
+  bool right = true;
+  for (const std::string& text : texts) right = convolve(parseLine(text, options), options, device) && right;
+  if (!options.counters.empty()) std::ofstream(options.counters) << device.counters(SHIFTCONV_COUNTERS_JSON) << "\n";
+  return right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace shiftconv::judged
+
+int main(int argc, char** argv) {
+  shiftconv::judged::Options options;
+  CLI::App app("convolutions in the library's notation, each with every element checked; exit status 1: something is wrong");
+  app.add_option("problems", options.problems, "like \"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias relu\"");
+  app.add_option("--file", options.file, "problems, a line each; \"| algorithm NAME | options LIST\" may follow");
+  app.add_option("--device", options.device, "auto, gpu, or an emulated sm_100a or sm_90a")
+      ->check(CLI::IsMember({"auto", "gpu", "sm_100a", "sm_90a"}));
+  app.add_option("--plan-for", options.planFor, "plan for another device than the one it runs on: H200, B200, ...");
+  app.add_option("--algorithm", options.algorithm);
+  app.add_option("--options", options.options, "of the algorithm");
+  app.add_option("--runs", options.runs);
+  app.add_option("--seed", options.seed, "of the operands");
+  app.add_flag("--unchecked", options.unchecked, "no reference on the host");
+  app.add_option("--counters", options.counters, "file for the emulated device's counters, as JSON");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return shiftconv::judged::run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}

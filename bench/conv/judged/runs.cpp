@@ -1,0 +1,102 @@
+#include "bench/conv/judged/runs.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "conv/problem/text.hpp"
+
+namespace shiftconv::judged {
+namespace {
+
+Problem parsed(const std::string& text) {
+  Problem problem;
+  if (const Status status = parse(text, problem); !status.ok()) throw std::invalid_argument(text + ": " + status.message());
+  return problem;
+}
+
+}  // namespace
+
+Case::Case(const std::string& line, uint64_t operandSeed, Exact withExact)
+    : text(line),
+      seed(operandSeed),
+      convolution(Convolution::parse(line)),
+      problem(parsed(line)),
+      tensors(randomOperands(problem, operandSeed)),
+      exact(withExact == Exact::Yes ? reference::convolve(problem, tensors.operands()) : reference::Expectation{}) {}
+
+double Case::macs() const {
+  const Problem& p = problem;
+  return static_cast<double>(p.outputPixels() * p.k) * static_cast<double>(p.t * p.r * p.s * p.groupChannels());
+}
+
+DeviceTensors::DeviceTensors(const Device& device, const Case& one) : device_(device), sizes_(tensorBytes(one.problem)) {
+  for (size_t i = 0; i < kTensors; ++i) {
+    const auto name = static_cast<TensorName>(i);
+    memory_.emplace_back(device, std::max<size_t>(sizes_[name], 16));
+    const auto& bytes = one.tensors.bytes[name];
+    if (!bytes.empty())
+      shiftconv::check(shiftconv_copy_to_device(device.handle(), memory_.back().get(), bytes.data(), bytes.size(), nullptr));
+  }
+  arguments_.input = address(TensorName::Input), arguments_.filter = address(TensorName::Filter);
+  arguments_.bias = address(TensorName::Bias), arguments_.residual = address(TensorName::Residual);
+  arguments_.channel_scale = address(TensorName::ChannelScale);
+  arguments_.input_scale = address(TensorName::InputScale), arguments_.filter_scale = address(TensorName::FilterScale);
+  arguments_.output = address(TensorName::Output), arguments_.amax = address(TensorName::Amax);
+}
+
+void* DeviceTensors::address(TensorName name) const {
+  return sizes_[name] == 0 ? nullptr : memory_[static_cast<size_t>(name)].get();
+}
+
+void DeviceTensors::poison(std::byte value) {
+  shiftconv::check(shiftconv_device_fill(device_.handle(), address(TensorName::Output), std::to_integer<uint8_t>(value),
+                                         sizes_[TensorName::Output], nullptr));
+}
+
+std::vector<std::byte> DeviceTensors::output() const {
+  std::vector<std::byte> bytes(sizes_[TensorName::Output]);
+  shiftconv::check(shiftconv_copy_to_host(device_.handle(), bytes.data(), address(TensorName::Output), bytes.size(), nullptr));
+  shiftconv::check(shiftconv_stream_synchronize(device_.handle(), nullptr));
+  return bytes;
+}
+
+nlohmann::ordered_json report(const std::string& side, const Errors& errors) {
+  return {{"side", side},
+          {"right", errors.right()},
+          {"beyond", errors.beyond},
+          {"elements", errors.elements},
+          {"share", errors.worstShare},
+          {"sum_share", errors.worstSumShare},
+          {"l2", errors.relativeL2}};
+}
+
+Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vector<std::byte>& output) {
+  DeviceTensors tensors(device, one);
+  tensors.poison(kPoison);
+  Tensors arguments = tensors.arguments();
+  const Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
+  arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
+  plan.run(device, arguments);
+  output = tensors.output();
+  return compare(one.problem, one.exact, output, kPoison);
+}
+
+nlohmann::ordered_json runAlgorithms(const Case& one, const Device& device, const DeviceProperties& properties,
+                                     const std::string& name, std::vector<std::vector<std::byte>>& outputs) {
+  auto rows = nlohmann::ordered_json::array();
+  outputs.clear();
+  for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
+    const std::string algorithm = shiftconv_algorithm_name(i);
+    if (!refusal(one.convolution, properties, algorithm).empty()) continue;
+    PlanOptions options;
+    options.algorithm = algorithm.c_str();
+    outputs.emplace_back();
+    const Plan plan(one.convolution, properties, options);
+    auto row = report(name + " " + algorithm, runPlan(one, device, plan, outputs.back()));
+    row["plan"] = plan.options();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace shiftconv::judged

@@ -1,0 +1,62 @@
+// A convolution with random operands and exact result, and what the library makes of it on one of its devices.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <shiftconv/shiftconv.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/conv/judged/errors.hpp"
+#include "bench/conv/judged/operands.hpp"
+
+namespace shiftconv::judged {
+
+/// What output tensors hold before a run.
+inline constexpr std::byte kPoison{0xCD};
+
+/// Whether a case has its exact result.
+enum class Exact { No, Yes };
+
+/// A problem in both of its forms, with operands and exact result.
+struct Case {
+  /// Throws shiftconv::Error or std::invalid_argument with a sentence that quotes the text.
+  Case(const std::string& text, uint64_t seed, Exact withExact = Exact::Yes);
+
+  std::string text;
+  uint64_t seed;
+  Convolution convolution;
+  Problem problem;
+  HostTensors tensors;
+  reference::Expectation exact;
+  /// Multiply-accumulates, padding included.
+  double macs() const;
+};
+
+/// The tensors of a case on a device.
+class DeviceTensors {
+ public:
+  DeviceTensors(const Device& device, const Case& one);
+  const Tensors& arguments() const { return arguments_; }
+  void* address(TensorName name) const;
+  void poison(std::byte value);
+  std::vector<std::byte> output() const;
+
+ private:
+  const Device& device_;
+  PerTensor<size_t> sizes_;
+  std::vector<Memory> memory_;  ///< by TensorName; at least 16 bytes each
+  Tensors arguments_;
+};
+
+/// One row of a report: {"side", "right", "beyond", "elements", "share", "l2", ...}.
+nlohmann::ordered_json report(const std::string& side, const Errors& errors);
+
+/// Runs `plan`; `output` receives the tensor.
+Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vector<std::byte>& output);
+
+/// Every algorithm of the library that takes the problem on `device`, each with the planner's choice for it, planned for the
+/// properties given. `outputs` receives their tensors.
+nlohmann::ordered_json runAlgorithms(const Case& one, const Device& device, const DeviceProperties& properties,
+                                     const std::string& name, std::vector<std::vector<std::byte>>& outputs);
+
+}  // namespace shiftconv::judged
