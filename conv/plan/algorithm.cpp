@@ -7,6 +7,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "conv/plan/direct.hpp"
 #include "conv/plan/sm100/halo_algorithm.hpp"
 #include "conv/plan/sm100/im2col_algorithm.hpp"
 #include "conv/plan/sm100/shift_stream_algorithm.hpp"
@@ -45,6 +46,8 @@ Status collect(const Problem& problem, const device::Properties& properties, std
   for (const Algorithm* algorithm : algorithms()) {
     const std::string refusal = algorithm->refusal(problem, properties);
     if (refusal.empty()) {
+      // Last in the table, so that all others have been asked.
+      if (algorithm->isLastResort() && !candidates.empty()) continue;
       if (Status status = algorithm->candidates(problem, properties, {}, candidates); !status.ok()) return status;
       continue;
     }
@@ -58,9 +61,9 @@ Status collect(const Problem& problem, const device::Properties& properties, std
 }  // namespace
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array<const Algorithm*, 8> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(),
+  static const std::array<const Algorithm*, 9> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(),
                                                      &im2colAlgorithm(),      &haloAlgorithm(),        &groupedAlgorithm(),
-                                                     &depthwiseAlgorithm(),   &stemAlgorithm()};
+                                                     &depthwiseAlgorithm(),   &stemAlgorithm(),        &directAlgorithm()};
   return table;
 }
 

@@ -29,6 +29,8 @@ class Algorithm {
  public:
   virtual ~Algorithm() = default;
   virtual std::string_view name() const = 0;
+  /// Competes only where every other algorithm refuses.
+  virtual bool isLastResort() const { return false; }
   virtual std::span<const OptionDescription> options() const = 0;
   /// Empty when a valid problem can be run on such a device, else one sentence.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;

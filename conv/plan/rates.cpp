@@ -12,7 +12,10 @@ constexpr std::array<std::string_view, kResources> kNames{"tensor core",
                                                           "staging through registers",
                                                           "shared memory reads",
                                                           "TMA stores",
+                                                          "CUDA cores",
                                                           "device memory"};
+
+constexpr bool isProducts(Resource resource) { return resource == Resource::TensorCore || resource == Resource::CudaCores; }
 
 constexpr Evidence Published = Evidence::Published, Assumed = Evidence::Assumed, Measured = Evidence::Measured;
 
@@ -26,6 +29,7 @@ constexpr Rates kB200{"sm_100a",
                         {64, Assumed, "no faster than tcgen05.cp; nobody has published a read-out of the pair"},
                         {128, Published, "microbenchmarks: operands, copies and loads share one port"},
                         {31.8, Published, "TMA read-outs"},
+                        {128, Published, "four partitions of 32 lanes"},
                         {3892, Published, "7.2 TB/s at 1.85 GHz"}}},
                       {1.85e9, Published, "sustained on a cloud B200; 1.965 GHz at most"}};
 
@@ -53,6 +57,7 @@ constexpr Rates kTables[] = {
        {0, Published, "no Tensor Memory"},
        {128, Published, "microbenchmarks, 127.9"},
        {31.8, Assumed, "as on a B200"},
+       {128, Published, "four partitions of 32 lanes"},
        {2172, Assumed, "a copy's 4.3 TB/s, read and written, at 1.98 GHz"}}},
      {1.98e9, Measured, "an H200 under the tests of this project"}}};
 
@@ -79,7 +84,8 @@ std::string describe(const Rates& rates) {
                                  nameOf(rates.clockHertz.evidence), rates.clockHertz.source);
   for (size_t i = 0; i < kResources; ++i)
     text += fmt::format("  {:<31} {:>7.1f} {} a clock ({}: {})\n", kNames[i], rates.rates[i].perClock,
-                        i == 0 ? "products" : "bytes", nameOf(rates.rates[i].evidence), rates.rates[i].source);
+                        isProducts(static_cast<Resource>(i)) ? "products" : "bytes", nameOf(rates.rates[i].evidence),
+                        rates.rates[i].source);
   return text;
 }
 

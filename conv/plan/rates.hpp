@@ -21,9 +21,10 @@ enum class Resource : uint8_t {
   Staging,       ///< the same through the registers of four warps: ld.shared, tcgen05.st
   SharedReads,   ///< bytes read from shared memory by MMAs, copies and threads
   BulkStores,    ///< bytes from shared memory to global memory by TMA
+  CudaCores,     ///< f32 products outside of the tensor core
   DeviceMemory,  ///< bytes of device memory, for all multiprocessors together
 };
-inline constexpr size_t kResources = 8;
+inline constexpr size_t kResources = 9;
 /// "tensor core", "L2 to shared memory", ...
 std::string_view nameOf(Resource resource);
 

@@ -19,7 +19,10 @@ double mmaCount(const Problem& p) {
 double accumulationBound(const Problem& problem, const ElementSums& sums, Accumulation accumulation) {
   const double n = mmaCount(problem);
   const bool bf16 = problem.inputType == DataType::BF16;
-  if (accumulation == Accumulation::FusedMultiplyAdd) return 33 * n * (0x1p-25 * sums.absoluteSum + (bf16 ? 0x1p-151 : 0));
+  if (accumulation == Accumulation::FusedMultiplyAdd) {
+    const bool mayUnderflow = bf16 || problem.inputType == DataType::F32;
+    return 33 * n * (0x1p-25 * sums.absoluteSum + (mayUnderflow ? 0x1p-151 : 0));
+  }
   const double smallest = bf16 ? kSmallestBf16Exponent : kSmallestF16Exponent;
   const double raised = (sums.tinyInput ? sums.largestFilter : 0) + (sums.tinyFilter ? sums.largestInput : 0);
   return n * 0x1p-25 * (21 * sums.absoluteSum + 17 * smallest * raised + (bf16 ? 21 * kSmallestBf16Exponent : 0));
@@ -46,13 +49,15 @@ double narrowAccumulationBound(const Problem& p, const ElementSums& sums, Accumu
   const int bits = bitsOf(p.inputType);
   const bool tf32 = p.inputType == DataType::F32 && p.compute == Compute::TF32;
   const bool known = tf32 || (bits <= 8 && !isInteger(p.inputType) && p.compute == Compute::Default);
-  if (!known || accumulation != Accumulation::TensorCore) return std::numeric_limits<double>::quiet_NaN();
+  if (!known || accumulation == Accumulation::FusedMultiplyAdd) return std::numeric_limits<double>::quiet_NaN();
   const bool fourBit = p.inputScale.blockSize != 0 && p.inputType == DataType::E2M1 && p.filterType == DataType::E2M1;
   const double products = tf32 ? 8 : fourBit ? 64 : 32;
-  const double lost = fourBit ? (products / 16 + 1) * 0x1p-35 : (products + 1) * 0x1p-25;
+  const bool coarse = accumulation == Accumulation::WgmmaTensorCore && bits == 8;
+  const double unit = coarse ? 0x1p-13 : 0x1p-25, truncated = coarse ? 0x1p-13 : 0x1p-23;
+  const double lost = fourBit ? (products / 16 + 1) * 0x1p-35 : (products + 1) * unit;
   const double taps = static_cast<double>(p.t * p.r * p.s), channels = static_cast<double>(p.groupChannels());
   const double largest = std::max({sums.absoluteSum, sums.largestPower, 0x1p-126});
-  return taps * std::ceil(channels / products) * (lost + 0x1p-23) * largest + taps * channels * 0x1p-53 * sums.absoluteSum;
+  return taps * std::ceil(channels / products) * (lost + truncated) * largest + taps * channels * 0x1p-53 * sums.absoluteSum;
 }
 
 double halfUlp(DataType type, double magnitude) {

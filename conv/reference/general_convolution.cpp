@@ -167,6 +167,9 @@ class General {
     const auto half = [](DataType type) { return type == DataType::F16 || type == DataType::BF16; };
     if (half(p_.inputType) && p_.filterType == p_.inputType && p_.compute == Compute::Default)
       return accumulationBound(p_, sum.sums, accumulation_);
+    if (accumulation_ == Accumulation::FusedMultiplyAdd && p_.inputScale.blockSize == 0 && p_.filterScale.blockSize == 0 &&
+        p_.compute != Compute::F16)
+      return accumulationBound(p_, sum.sums, accumulation_);
     return narrowAccumulationBound(p_, sum.sums, accumulation_);
   }
 

@@ -168,8 +168,8 @@ TEST(ApiConcurrency, OnePlanRunsOnEightThreads) {
           const Stream own(device);
           const CaseTensors tensors = makeTensors(test, 100 + t);
           const auto output = runCase(test, tensors, device, plan, t % 2 ? own.get() : nullptr);
-          const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias},
-                                                    reference::Accumulation::TensorCore, 1);
+          const auto expected =
+              reference::convolve(internalProblem(test.problem), tensors.operands(), reference::Accumulation::TensorCore, 1);
           verdicts[t] = judge(test, expected, output);
         } catch (const std::exception& error) {
           verdicts[t] = error.what();

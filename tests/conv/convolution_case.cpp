@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -13,7 +11,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "common/numerics/float16.hpp"
+#include "common/numerics/codec.hpp"
+#include "common/numerics/packed.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::tests {
@@ -28,7 +27,19 @@ DataKind dataNamed(const std::string& name) {
   return kinds.at(name);
 }
 
-double randomMagnitude(DataKind kind, bool bf16, std::mt19937_64& generator) {
+double smallestNormal(DataType type) {
+  switch (type) {
+    case DataType::E4M3:
+      return 0x1p-6;
+    case DataType::F16:
+    case DataType::E5M2:
+      return 0x1p-14;
+    default:
+      return 0x1p-126;
+  }
+}
+
+double randomMagnitude(DataKind kind, DataType type, std::mt19937_64& generator) {
   std::uniform_real_distribution<double> unit(0, 1);
   switch (kind) {
     case DataKind::Unit:
@@ -36,30 +47,44 @@ double randomMagnitude(DataKind kind, bool bf16, std::mt19937_64& generator) {
     case DataKind::Wide:
       return unit(generator) < 0.02 ? 0.0 : std::exp2(-7 + 12 * unit(generator));
     case DataKind::Subnormal: {
-      const double smallestNormal = bf16 ? 0x1p-126 : 0x1p-14;
       const double choice = unit(generator);
-      if (choice < 0.5) return smallestNormal * unit(generator);
-      return choice < 0.8 ? smallestNormal * (1 + 3 * unit(generator)) : unit(generator);
+      if (choice < 0.5) return smallestNormal(type) * unit(generator);
+      return choice < 0.8 ? smallestNormal(type) * (1 + 3 * unit(generator)) : unit(generator);
     }
   }
   return 0;
 }
 
-uint16_t randomElement(DataKind kind, bool bf16, std::mt19937_64& generator) {
-  const double magnitude = randomMagnitude(kind, bf16, generator);
-  const auto value = static_cast<float>(generator() % 2 ? magnitude : -magnitude);
-  return bf16 ? numerics::encodeBf16(value) : numerics::encodeF16(value);
+/// Integers are any of their codes, whatever the kind.
+uint32_t randomElement(DataKind kind, DataType type, std::mt19937_64& generator) {
+  if (isInteger(type)) return static_cast<uint32_t>(generator() & 0xff);
+  const double magnitude = randomMagnitude(kind, type, generator);
+  return numerics::encode(numberType(type), generator() % 2 ? magnitude : -magnitude);
 }
 
-float decodeOutput(int32_t type, const std::byte* bytes) {
-  if (type == SHIFTCONV_TYPE_F32) {
-    float value;
-    std::memcpy(&value, bytes, sizeof(value));
-    return value;
+/// Rows of random elements, `pitch` elements from one to the next.
+std::vector<std::byte> randomRows(size_t bytes, DataKind kind, DataType type, int64_t rows, int64_t columns, int64_t pitch,
+                                  std::mt19937_64& generator) {
+  constexpr std::byte kGap{0xFF};
+  std::vector<std::byte> tensor(bytes, kGap);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column)
+      numerics::storePacked(numberType(type), tensor.data(), row * pitch + column, randomElement(kind, type, generator));
+  return tensor;
+}
+
+std::vector<std::byte> randomFloats(size_t bytes, float low, float high, std::mt19937_64& generator) {
+  std::uniform_real_distribution<float> distribution(low, high);
+  std::vector<std::byte> tensor(bytes);
+  for (size_t i = 0; i < bytes; i += sizeof(float)) {
+    const float value = distribution(generator);
+    std::memcpy(tensor.data() + i, &value, sizeof(value));
   }
-  uint16_t bits;
-  std::memcpy(&bits, bytes, sizeof(bits));
-  return type == SHIFTCONV_TYPE_BF16 ? numerics::decodeBf16(bits) : numerics::decodeF16(bits);
+  return tensor;
+}
+
+float decodeOutput(DataType type, const std::byte* bytes) {
+  return static_cast<float>(numerics::decode(numberType(type), numerics::loadPacked(numberType(type), bytes, 0)));
 }
 
 }  // namespace
@@ -114,7 +139,7 @@ std::vector<ShapeLine> readShapes(const std::string& path) {
 
 std::vector<ShapeLine> allShapes(const std::string& folder) {
   std::vector<ShapeLine> shapes;
-  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt", "im2col.txt", "halo_sm100.txt"}) {
+  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt", "im2col.txt", "halo_sm100.txt", "direct.txt"}) {
     const auto lines = readShapes(folder + "/" + file);
     shapes.insert(shapes.end(), lines.begin(), lines.end());
   }
@@ -127,42 +152,61 @@ Problem internalProblem(const Convolution& convolution) {
   return problem;
 }
 
+reference::Operands CaseTensors::operands() const {
+  reference::Operands all;
+  all.input = input, all.filter = filter, all.bias = bias, all.residual = residual, all.channelScale = channelScale;
+  return all;
+}
+
 CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed) {
   std::mt19937_64 generator(seed);
   const Problem p = internalProblem(test.problem);
-  const bool bf16 = p.inputType == DataType::BF16;
   const auto bytes = test.problem.tensorBytes();
   CaseTensors tensors;
-  tensors.input.assign(bytes.input / 2, numerics::kCanonicalNan16);
-  for (int64_t pixel = 0; pixel < p.n * p.h * p.w; ++pixel)
-    for (int64_t c = 0; c < p.c; ++c)
-      tensors.input[static_cast<size_t>(pixel * p.inputPitch() + c)] = randomElement(test.data, bf16, generator);
-  tensors.filter.resize(bytes.filter / 2);
-  for (uint16_t& element : tensors.filter) element = randomElement(test.data, bf16, generator);
-  tensors.bias.resize(bytes.bias / sizeof(float));
-  std::uniform_real_distribution<float> bias(-2, 2);
-  for (float& element : tensors.bias) element = bias(generator);
+  tensors.input = randomRows(bytes.input, test.data, p.inputType, p.inputPixels(), p.c, p.inputPitch(), generator);
+  const int64_t taps = p.k * p.t * p.r * p.s;
+  tensors.filter = randomRows(bytes.filter, test.data, p.filterType, taps, p.groupChannels(), p.groupChannels(), generator);
+  tensors.bias = randomFloats(bytes.bias, -2, 2, generator);
+  if (p.hasResidual())
+    tensors.residual =
+        randomRows(bytes.residual, DataKind::Unit, p.residualType, p.outputPixels(), p.k, p.residualPitch(), generator);
+  tensors.channelScale = randomFloats(bytes.channel_scale, 0.5F, 2, generator);
   return tensors;
+}
+
+reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTensors& tensors, const Plan& plan) {
+  const std::string engine = plan.algorithm();
+  const bool ofHopper = engine == "halo" || engine == "grouped" || engine == "depthwise" || engine == "stem";
+  return reference::convolve(internalProblem(test.problem), tensors.operands(),
+                             engine == "direct" ? reference::Accumulation::FusedMultiplyAdd
+                             : ofHopper         ? reference::Accumulation::WgmmaTensorCore
+                                                : reference::Accumulation::TensorCore);
 }
 
 std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,
                                shiftconv_stream_t stream) {
   const auto bytes = test.problem.tensorBytes();
   const shiftconv_device_t handle = device.handle();
-  const Memory input(device, bytes.input), filter(device, bytes.filter), output(device, bytes.output);
-  const Memory bias(device, std::max<size_t>(bytes.bias, 16));
-  shiftconv::check(shiftconv_copy_to_device(handle, input.get(), tensors.input.data(), bytes.input, stream));
-  shiftconv::check(shiftconv_copy_to_device(handle, filter.get(), tensors.filter.data(), bytes.filter, stream));
-  shiftconv::check(shiftconv_copy_to_device(handle, bias.get(), tensors.bias.data(), bytes.bias, stream));
-  shiftconv::check(shiftconv_device_fill(handle, output.get(), static_cast<uint8_t>(kPoison), bytes.output, stream));
+  const auto upload = [&](const std::vector<std::byte>& tensor) {
+    Memory memory(device, std::max<size_t>(tensor.size(), 16));
+    if (!tensor.empty()) shiftconv::check(shiftconv_copy_to_device(handle, memory.get(), tensor.data(), tensor.size(), stream));
+    return memory;
+  };
+  const Memory input = upload(tensors.input), filter = upload(tensors.filter), bias = upload(tensors.bias);
+  const Memory residual = upload(tensors.residual), channelScale = upload(tensors.channelScale);
+  const Memory output = upload(std::vector<std::byte>(bytes.output, kPoison)), amax = upload(std::vector<std::byte>(bytes.amax));
   Tensors arguments;
   arguments.input = input.get();
   arguments.filter = filter.get();
   arguments.bias = bytes.bias ? bias.get() : nullptr;
+  arguments.residual = bytes.residual ? residual.get() : nullptr;
+  arguments.channel_scale = bytes.channel_scale ? channelScale.get() : nullptr;
   arguments.output = output.get();
+  arguments.amax = bytes.amax ? amax.get() : nullptr;
   plan.run(device, arguments, stream);
-  std::vector<std::byte> result(bytes.output);
-  shiftconv::check(shiftconv_copy_to_host(handle, result.data(), output.get(), result.size(), stream));
+  std::vector<std::byte> result(bytes.output + bytes.amax);
+  shiftconv::check(shiftconv_copy_to_host(handle, result.data(), output.get(), bytes.output, stream));
+  if (bytes.amax) shiftconv::check(shiftconv_copy_to_host(handle, result.data() + bytes.output, amax.get(), bytes.amax, stream));
   shiftconv::check(shiftconv_stream_synchronize(handle, stream));
   return result;
 }
@@ -170,14 +214,14 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
 std::string judge(const ConvolutionCase& test, const reference::Expectation& expected, const std::vector<std::byte>& output) {
   const Problem p = internalProblem(test.problem);
   const auto size = static_cast<int64_t>(bytesOf(p.outputType));
-  const int64_t pixels = p.n * p.p() * p.q();
+  const int64_t pixels = p.outputPixels();
   std::string text;
   int64_t wrong = 0;
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
     const std::byte* row = output.data() + pixel * p.outputPitch() * size;
     for (int64_t k = 0; k < p.k; ++k) {
       const auto index = static_cast<size_t>(pixel * p.k + k);
-      const float computed = decodeOutput(test.problem.output_type, row + k * size);
+      const float computed = decodeOutput(p.outputType, row + k * size);
       if (reference::agrees(p, expected.value[index], expected.bound[index], computed)) continue;
       if (wrong++ < kShownErrors)
         text += fmt::format("output[n={},p={},q={},k={}] is {}, exact {}, bound {:.3g}\n", pixel / (p.p() * p.q()),
@@ -186,6 +230,14 @@ std::string judge(const ConvolutionCase& test, const reference::Expectation& exp
     const int64_t end = pixel + 1 < pixels ? p.outputPitch() : p.k;
     const bool gapWritten = std::any_of(row + p.k * size, row + end * size, [](std::byte byte) { return byte != kPoison; });
     if (gapWritten && wrong++ < kShownErrors) text += fmt::format("the gap after output pixel {} was written\n", pixel);
+  }
+  if (p.hasAmax) {
+    const float amax = decodeOutput(DataType::F32, output.data() + output.size() - sizeof(float));
+    const double error = std::abs(amax - expected.amax);
+    if (std::isnan(error) || error > expected.amaxBound) {
+      ++wrong;
+      text += fmt::format("amax is {}, exact {}, bound {:.3g}\n", amax, expected.amax, expected.amaxBound);
+    }
   }
   if (wrong > 0) text += fmt::format("{} of {} elements wrong", wrong, pixels * p.k);
   return text;
@@ -201,7 +253,7 @@ std::string check(const ConvolutionCase& test, Device& device, uint64_t seed) {
   const CaseTensors tensors = makeTensors(test, seed);
   const Plan plan = planFor(test, device);
   const auto output = runCase(test, tensors, device, plan);
-  const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias});
+  const auto expected = expectationOf(test, tensors, plan);
   return judge(test, expected, output);
 }
 

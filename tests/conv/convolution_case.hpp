@@ -46,14 +46,19 @@ std::vector<ShapeLine> allShapes(const std::string& folder);
 /// The same problem as the library has it inside.
 Problem internalProblem(const Convolution& problem);
 
+/// In the problem's layouts; empty where it has none. Gaps of pixel pitches hold NaN, or ones for integers.
 struct CaseTensors {
-  std::vector<uint16_t> input;  ///< gaps of the pixel pitch hold NaN
-  std::vector<uint16_t> filter;
-  std::vector<float> bias;
+  std::vector<std::byte> input, filter, bias, residual, channelScale;
+
+  reference::Operands operands() const;
 };
 CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed);
 
-/// Bytes of the output tensor after a run; 0xCD where nothing was written. Throws shiftconv::Error.
+/// What the plan's engine should compute.
+reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTensors& tensors, const Plan& plan);
+
+/// Bytes of the output tensor after a run, 0xCD where nothing was written, and behind them those of amax where the problem has it.
+/// Throws shiftconv::Error.
 std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,
                                shiftconv_stream_t stream = nullptr);
 

@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(allShapes(S
 TEST(ConvolutionFixture, NoticesOneWrongElementAndAWrittenGap) {
   const ConvolutionCase test = parseCase("1x3x5x8 f16 * 8x1x2x8 -> f32 pitch 16");
   const CaseTensors tensors = makeTensors(test, 1);
-  const auto expected = reference::convolve(internalProblem(test.problem), {tensors.input, tensors.filter, tensors.bias});
+  const auto expected = reference::convolve(internalProblem(test.problem), tensors.operands());
   std::vector<std::byte> output(test.problem.tensorBytes().output, std::byte{0xCD});
   for (size_t pixel = 0; pixel < 12; ++pixel)
     for (size_t k = 0; k < 8; ++k)

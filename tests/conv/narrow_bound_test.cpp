@@ -16,9 +16,12 @@ struct Kind {
   const char* name;
   DataType type;
   int products, group, fraction;  ///< of an MMA; that form one term; bits of a term below the largest exponent
+  int kept = 23;                  ///< fraction bits of the sum
+  Accumulation accumulation = Accumulation::TensorCore;
 };
 constexpr Kind kTf32{"tf32", DataType::F32, 8, 1, 25}, kE4m3{"e4m3", DataType::E4M3, 32, 1, 25},
-    kE5m2{"e5m2", DataType::E5M2, 32, 1, 25}, kMxf4{"mxf4", DataType::E2M1, 64, 16, 35};
+    kE5m2{"e5m2", DataType::E5M2, 32, 1, 25}, kMxf4{"mxf4", DataType::E2M1, 64, 16, 35},
+    kWgmma{"e4m3 of wgmma", DataType::E4M3, 32, 1, 13, 13, Accumulation::WgmmaTensorCore};
 
 struct Pair {
   double x, w;
@@ -60,9 +63,9 @@ double share(const Kind& kind, const std::vector<Pair>& pairs) {
     }
     double sum = truncated(accumulator, largest - kind.fraction);
     for (const double term : terms) sum += truncated(term, largest - kind.fraction);
-    accumulator = sum == 0 ? 0 : truncated(sum, std::max(std::ilogb(sum) - 23, -149));
+    accumulator = sum == 0 ? 0 : truncated(sum, std::max(std::ilogb(sum) - kind.kept, -149));
   }
-  const double bound = narrowAccumulationBound(problemOf(kind, pairs.size()), sums, Accumulation::TensorCore);
+  const double bound = narrowAccumulationBound(problemOf(kind, pairs.size()), sums, kind.accumulation);
   EXPECT_GT(bound, 0) << kind.name;
   return std::abs(accumulator - exact) / bound;
 }
@@ -77,7 +80,7 @@ TEST(NarrowBound, HoldsForRandomOperands) {
                                         from + static_cast<int>(random() % static_cast<unsigned>(binades)));
     return random() % 2 ? magnitude : -magnitude;
   };
-  for (const Kind& kind : {kTf32, kE4m3, kE5m2, kMxf4})
+  for (const Kind& kind : {kTf32, kE4m3, kE5m2, kMxf4, kWgmma})
     for (int trial = 0; trial < 500; ++trial) {
       std::vector<Pair> pairs(static_cast<size_t>(kind.products) * (1 + random() % 20));
       for (Pair& pair : pairs) pair = {value(kind.type), value(kind.type)};
@@ -97,6 +100,10 @@ TEST(NarrowBound, IsNearlyReachedWhenSmallTermsAreLost) {
   worst = share(kE4m3, narrow);
   EXPECT_GT(worst, 0.7);
   EXPECT_LE(worst, 1);
+  for (size_t i = 1; i < narrow.size(); ++i) narrow[i] = {1.875, 2};  // just below 2^-13 of 2^16
+  worst = share(kWgmma, narrow);
+  EXPECT_GT(worst, 31.0 / 34 * 0.4);
+  EXPECT_LE(worst, 1);
 }
 
 TEST(NarrowBound, IsTheFormulaOfTheDerivation) {
@@ -110,6 +117,15 @@ TEST(NarrowBound, IsTheFormulaOfTheDerivation) {
                    4 * (33 * 0x1p-25 + 0x1p-23) * 4 + host);
   EXPECT_DOUBLE_EQ(narrowAccumulationBound(problemOf(kMxf4, 100), sums, Accumulation::TensorCore),
                    2 * (5 * 0x1p-35 + 0x1p-23) * 4 + host);
+}
+
+TEST(NarrowBound, OfWgmmaIsTheFormulaOfTheDerivation) {
+  ElementSums sums;
+  sums.absoluteSum = 4;
+  EXPECT_DOUBLE_EQ(narrowAccumulationBound(problemOf(kE4m3, 100), sums, Accumulation::WgmmaTensorCore),
+                   4 * (33 * 0x1p-13 + 0x1p-13) * 4 + 100 * 0x1p-53 * 4);
+  EXPECT_DOUBLE_EQ(narrowAccumulationBound(problemOf(kTf32, 100), sums, Accumulation::WgmmaTensorCore),
+                   narrowAccumulationBound(problemOf(kTf32, 100), sums, Accumulation::TensorCore));
 }
 
 TEST(NarrowBound, IsNotThereWhereNothingWasDerived) {

@@ -485,7 +485,7 @@ typedef struct shiftconv_tensors {
   const void* filter_scale;  /**< with filter_block_scale */
   void* output;
   void* output_scale; /**< written, with output_block_scale */
-  void* amax;         /**< written, with has_amax */
+  void* amax;         /**< with has_amax: raised to max |v|, so 0 before, or an earlier maximum */
   void* workspace;    /**< shiftconv_plan_workspace_size bytes */
 } shiftconv_tensors_t;
 

@@ -301,7 +301,7 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
                                                          {"D + pad_front", p.d + p.padFront}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit) return fmt::format("halo_sm100 needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
-  if (const auto refused = gemm::epilogueRefusal(epilogueOf(p), 16)) return fmt::format("halo_sm100: {}", *refused);
+  if (std::string refused = epilogueRefusal("halo_sm100", p, 16); !refused.empty()) return refused;
   HaloPlan plan;
   return planHalo(p, properties, {.pair = false, .tileN = static_cast<uint32_t>(tileNStep(channels.kind))}, plan);
 }

@@ -16,12 +16,6 @@ numerics::NumberType operandType(const Problem& p, DataType type) {
 
 bool isScaled(const Problem& p) { return p.inputScale.blockSize != 0; }
 
-numerics::NumberType accumulatorType(const Problem& p) {
-  return isInteger(p.inputType)      ? numerics::NumberType::S32
-         : p.compute == Compute::F16 ? numerics::NumberType::F16
-                                     : numerics::NumberType::F32;
-}
-
 gemm::GemmProblem gemmTypes(const Problem& p) {
   gemm::GemmProblem gemm;
   gemm.a.type = operandType(p, p.inputType);
@@ -66,33 +60,6 @@ layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t c
   map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), 1, static_cast<uint32_t>(channelsOfBox)};
   map.swizzle = layout::MapSwizzle::B128;
   return map;
-}
-
-gemm::EpilogueParams epilogueOf(const Problem& p) {
-  gemm::EpilogueParams epilogue;
-  epilogue.rows = static_cast<int32_t>(p.outputPixels());
-  epilogue.columns = static_cast<int32_t>(p.k);
-  epilogue.accumulatorType = accumulatorType(p);
-  epilogue.alpha = p.alpha;
-  epilogue.beta = p.beta;
-  epilogue.residualType = numberType(p.residualType);
-  epilogue.residualPitch = p.residualPitch() * bytesOf(p.residualType);
-  epilogue.activation = static_cast<gemm::Activation>(p.activation);
-  epilogue.activationA = p.activationA;
-  epilogue.activationB = p.activationB;
-  epilogue.outputScale = p.outScale;
-  epilogue.outputType = numberType(p.outputType);
-  epilogue.outputPitch = p.outputPitch() * bytesOf(p.outputType);
-  return epilogue;
-}
-
-void bindEpilogue(Parameter& parameter, size_t offset) {
-  using gemm::EpilogueParams;
-  parameter.address(offset + offsetof(EpilogueParams, output), {TensorName::Output})
-      .address(offset + offsetof(EpilogueParams, bias), {TensorName::Bias})
-      .address(offset + offsetof(EpilogueParams, residual), {TensorName::Residual})
-      .address(offset + offsetof(EpilogueParams, columnScale), {TensorName::ChannelScale})
-      .address(offset + offsetof(EpilogueParams, largest), {TensorName::Amax});
 }
 
 std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {

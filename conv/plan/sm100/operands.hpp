@@ -1,4 +1,4 @@
-// What the algorithms of sm_100 over common/gemm have in common: operands as matrix instructions see them, and the epilogue.
+// What the algorithms of sm_100 over common/gemm have in common: operands as matrix instructions see them.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "common/device/device.hpp"
-#include "common/gemm/epilogue/params.hpp"
 #include "common/gemm/shape.hpp"
 #include "common/gemm/sm100/gemm_params.hpp"
 #include "common/layout/tensor_map.hpp"
+#include "conv/plan/epilogue.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -21,9 +21,6 @@ namespace shiftconv::plan {
 /// f32 tensors become tf32 operands where the problem asks for it.
 numerics::NumberType operandType(const Problem& problem, DataType type);
 bool isScaled(const Problem& problem);
-/// F32, F16 or S32.
-numerics::NumberType accumulatorType(const Problem& problem);
-
 /// Types, block scales and accumulator of the GEMM that the convolution is; no extents.
 gemm::GemmProblem gemmTypes(const Problem& problem);
 std::optional<layout::MmaKind> kindOf(const Problem& problem, std::string& why);
@@ -49,11 +46,6 @@ struct Channels {
 int64_t mapElements(layout::MmaKind kind, int64_t elements);
 /// The filter as [K][taps][C], with boxes of a chunk of one tap for `channelsOfBox` output channels.
 layout::TiledMap filterMap(const Problem& problem, const Channels& channels, int64_t channelsOfBox);
-
-/// Rows are output pixels, columns output channels. No addresses.
-gemm::EpilogueParams epilogueOf(const Problem& problem);
-/// Has the epilogue's pointers filled in; `offset`: of the EpilogueParams in the parameter.
-void bindEpilogue(Parameter& parameter, size_t offset);
 
 /// Empty, or one sentence, beginning with the algorithm's name: device, groups, scales, zero points, bias, types, and whether rows
 /// of channels have whole 16 bytes.

@@ -387,11 +387,7 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
       {"K", p.k}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit / 2) return fmt::format("shift_stream needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
-  std::optional<std::string> epilogue = gemm::epilogueRefusal(
-      makeParams(p, {.tileN = tileNStep(channels.kind), .passes = 1, .blockRows = 1, .accumulators = 1, .slots = 2}, channels)
-          .epilogue,
-      16);
-  if (epilogue) return fmt::format("shift_stream: {}", *epilogue);
+  if (std::string refused = epilogueRefusal("shift_stream", p, 16); !refused.empty()) return refused;
   for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, tileNStep(channels.kind))})
     if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
   return {};

@@ -73,15 +73,33 @@ TEST(HopperPlans, WrongOptionsAreNamed) {
   }
 }
 
+TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
+  for (const char* text : {"1x8x8x64 s8 * 64x3x3x64 s8 zero 3 -> s32", "1x8x8x12 f16 * 64x3x3x12 -> f16",
+                           "1x8x8x64 f16 * 64x3x3x32 groups 2 stride 3,3 -> f16", "1x8x8x3 f32 * 64x3x3x3 -> f32"}) {
+    const auto plan = planOf(text);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->algorithm, "direct") << describe(*plan);
+  }
+  // Small enough for the model to prefer it.
+  const auto plan = planOf("1x1x1x8 f16 * 8x1x1x8 -> f16");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(plan->algorithm, "halo") << describe(*plan);
+}
+
 TEST(HopperRefusals, NameWhatIsAskedFor) {
-  for (const auto& [text, part] : {std::pair{"1x8x8x64 f16 * 64x3x3x64 -> f32", "one type"},
-                                   {"1x8x8x64 f16 * 64x3x3x64 -> f16 gelu_erf", "ReLU"},
-                                   {"1x8x8x12 f16 * 64x3x3x12 -> f16", "multiple of 8"}}) {
+  for (const auto& [text, part] : {std::pair{"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "direct sums in f32"},
+                                   {"1x8x8x64 f16 * 64x3x3x64 bf16 -> f16", "types are f16 and bf16"},
+                                   {"1x8x8x64 e2m1 * 64x3x3x64 e2m1 -> f16", "types are e2m1 and e2m1"},
+                                   {"1x8x8x64 f16 * 64x3x3x64 -> f16 bias f16", "bias_type f32"},
+                                   {"1x8x8x64 s8 * 64x3x3x64 s8 -> s8 zero 4", "output zero point"},
+                                   {"1x8x8x64 s8 * 64x3x3x64 s8 -> s32 bias", "s32 stores accumulators"},
+                                   {"1x8x8x64 f16 * 64x3x3x64 -> s32", "s32 is for s32"},
+                                   {"1x8x8x12 f16 * 64x3x3x12 pad 0,0,600000000,0 stride 1,1000000 -> f16", "W + pad_left"}}) {
     Problem problem;
     ASSERT_TRUE(parse(text, problem).ok()) << text;
     std::shared_ptr<const Plan> plan;
     const Status status = makePlan(problem, h200(), {}, plan);
-    EXPECT_EQ(status.code(), StatusCode::Unsupported);
+    EXPECT_EQ(status.code(), StatusCode::Unsupported) << text;
     EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
   }
 }
