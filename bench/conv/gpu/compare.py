@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Runs h200_bench layer by layer, each in a process of its own, and puts the rows into one report.
+
+    bench/conv/gpu/compare.py PROGRAM LAYERS REPORT.json [--only NAMES] [--limit SECONDS] [-- OPTIONS OF h200_bench]
+
+Some plans of cuDNN end the process. Such a plan is left out and named in its row (cudnn_skipped_plans), and the layer is run again.
+A layer that passes the limit, or that is wrong, is named in the report ("missing"); the exit status is then 1.
+"""
+import argparse
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else 0.0
+
+
+def run_layer(program, layers, name, options, limit):
+    """The report of one layer, or a reason why there is none."""
+    skipped = []
+    while True:
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "row.json"
+            command = [program, "--layers", layers, "--only", name, "--json", str(report), *options]
+            if skipped:
+                command += ["--skip", *map(str, skipped)]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+            except subprocess.TimeoutExpired:
+                return f"{name}: more than {limit} seconds"
+            print(done.stdout, end="", flush=True)
+            if done.returncode == 0 and report.exists():
+                return json.loads(report.read_text())
+            if done.returncode == 0:
+                return f"{name}: nothing to compare"
+            at = re.findall(r"^(?:building|running) (\d+)$", done.stderr, re.MULTILINE)
+            if done.returncode >= 0 or not at or int(at[-1]) in skipped:
+                return f"{name}: exit status {done.returncode}: {done.stderr[-300:]}"
+            skipped.append(int(at[-1]))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("layers")
+    parser.add_argument("report")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--limit", type=float, default=60)
+    parser.add_argument("options", nargs=argparse.REMAINDER)
+    arguments = parser.parse_args()
+    options = [o for o in arguments.options if o != "--"]
+    lines = pathlib.Path(arguments.layers).read_text().splitlines()
+    names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
+    if arguments.only:
+        names = [n for n in names if n in arguments.only.split(",")]
+
+    whole, rows, missing = None, [], []
+    for name in names:
+        found = run_layer(arguments.program, arguments.layers, name, options, arguments.limit)
+        if isinstance(found, str):
+            print(found, file=sys.stderr, flush=True)
+            missing.append(found)
+            continue
+        whole = whole or found
+        rows += found["rows"]
+    if not rows:
+        return 1
+    ratios = [r["ratio"] for r in rows]
+    whole.update(rows=rows, geomean_all=geomean(ratios), min_ratio=min(ratios),
+                 geomean_dense_3x3=geomean([r["ratio"] for r in rows if r["class"] == "dense3x3"]))
+    if missing:
+        whole["missing"] = missing
+    pathlib.Path(arguments.report).write_text(json.dumps(whole, indent=1) + "\n")
+    print(f"geomean {whole['geomean_all']:.3f} over {len(rows)} rows, {whole['geomean_dense_3x3']:.3f} over the dense 3x3 ones, "
+          f"least {whole['min_ratio']:.3f}")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
