@@ -16,6 +16,17 @@ __device__ __forceinline__ uint32_t packBf16(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
   return pair;
 }
+/// The larger of each half; NaN where one is (PTX ISA 9.7.4.9).
+__device__ __forceinline__ uint32_t maximumF16x2(uint32_t a, uint32_t b) {
+  uint32_t larger;
+  asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+  return larger;
+}
+__device__ __forceinline__ uint32_t maximumBf16x2(uint32_t a, uint32_t b) {
+  uint32_t larger;
+  asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+  return larger;
+}
 /// 16 bits; beyond 448 (infinity, too): 448. NaN: 0x7f.
 __device__ __forceinline__ uint32_t packE4m3(float low, float high) {
   uint16_t pair;

@@ -258,9 +258,7 @@ int run(const Options& options) {
       workspace = std::make_unique<Buffer>(bytes);
       cudnn::Tensors t;
       t.input = bench.input.address(), t.filter = bench.filter.address(), t.output = bench.output.address();
-      const auto enqueue = [&](int64_t index) {
-        return [&, index](CUstream s) { other->run(index, t, workspace->address(), s); };
-      };
+      const auto enqueue = [&](int64_t index) { return [&, index](CUstream s) { other->run(index, t, workspace->address(), s); }; };
       // The fastest plan whose output is right.
       std::vector<std::pair<double, int64_t>> byTime;
       for (const int64_t i : built) {

@@ -104,8 +104,6 @@ class Cta {
       if (warp == 0 && ptx::electOne()) prepareBoxes();
       if (warp == 1 && ptx::electOne()) prepareWeights();
       __syncwarp();
-      // The lane that loads boxes also waits for weights that stay.
-      if (p_.weightsStay && warp < 2) ptx::namedBarrierSync(kLoaders, 64);
       begin();
       if (warp == 0 && ptx::electOne()) loadBoxes();
       if (warp == 1 && ptx::electOne()) loadWeights();
@@ -131,26 +129,22 @@ class Cta {
 
  private:
   // ---- Setup -------------------------------------------------------------------------------------------------------------------
-  enum NamedBarrier : uint32_t {
-    kBegin = 1,
-    kLag = 2,
-    kConsumer = 3,
-    kLoaders = 5
-  };  // two from kConsumer on, each for a warpgroup
+  enum NamedBarrier : uint32_t { kBegin = 1, kLag = 2, kConsumer = 3 };  // two from kConsumer on, each for a warpgroup
 
   __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * p_.patchSlotBytes; }
   __device__ uint32_t weightAddress(uint32_t stage) const { return weights_ + stage * (S::kStageBlocks * kBlockBytes); }
 
   __device__ void prepareBoxes() {
+#pragma unroll 1  // or the code is long, and comes from far
     for (int32_t i = 0; i < p_.inputMaps; ++i) ptx::prefetchTensorMap(&inputMaps_.of[i]);
     control_->boxes.initialise(p_.patchSlots, 1, S::kBoxReaders);
     ptx::fenceMbarrierInit();
-    ptx::prefetchTensorMap(&outputMap_);
   }
   __device__ void prepareWeights() {
     ptx::prefetchTensorMap(&filterMap_);
     control_->weights.initialise(p_.weightStages, 1, 4 * S::kConsumers);
     ptx::fenceMbarrierInit();
+    ptx::prefetchTensorMap(&outputMap_);
   }
 
   /// The multiplying warpgroups, while the others prepare their barriers.
@@ -199,7 +193,8 @@ class Cta {
   // ---- The order of work, the same for every role ------------------------------------------------------------------------------
   __device__ gemm::StaticTiles tiles() const {
     // A cluster that splits the reduction has one tile, after which its rings hold sums: its grid is as large as the work.
-    return {static_cast<int32_t>(blockIdx.x) / p_.split, static_cast<int32_t>(gridDim.x) / p_.split, p_.tiles};
+    const int32_t shift = __popc(p_.split - 1);  // of a power of two; a division takes a hundred clocks before the first load
+    return {static_cast<int32_t>(blockIdx.x) >> shift, static_cast<int32_t>(gridDim.x) >> shift, p_.tiles};
   }
 
   /// `member`: which of the pair of boxes, with PixelShare::Separate. The second of the last pair may be outside the tensors, where
@@ -231,8 +226,8 @@ class Cta {
           for (uint32_t member = 0; member < kMembers; ++member) {
             const TileOrigin origin = originOf(tile, member);
             control_->boxes.awaitEmpty(slot);
-            // Weights that stay come before boxes that are not needed yet.
-            if (p_.weightsStay && number == kMembers) control_->weights.awaitFull({p_.weightStages - 1, 0});
+            // The first boxes, and weights that stay, come before boxes that are not needed yet.
+            if (p_.weightsStay && number == kMembers) control_->boxes.awaitFull({static_cast<int32_t>(kMembers) - 1, 0});
             if constexpr (S::kOverBox) storeStaged(number, slot.index);
             // Slots of an odd number pass from one warpgroup to the other. Who has seen a box of his own looks next where the box
             // before it was: unless that has arrived, the parity of its phase is the one that he waits for.
@@ -445,10 +440,24 @@ class Cta {
     ptx::bulkCommitGroup();
   }
 
-  __device__ void stage(float (&d)[S::kTileN / 2], int32_t firstChannel, uint32_t destination) const {
+  __device__ void stage(const float (&d)[S::kTileN / 2], int32_t firstChannel, uint32_t destination) const {
+    // Only what a tile needs: with all of it for everybody the tensor core waits nearly twice as long (1800 clocks a tile of
+    // 128 x 200 against 1000, on H200).
+    if (p_.flatPitch.divisor != 1) {
+      stageAs<true, true>(d, firstChannel, destination);
+    } else if (p_.bias != nullptr) {
+      stageAs<true, false>(d, firstChannel, destination);
+    } else {
+      stageAs<false, false>(d, firstChannel, destination);
+    }
+  }
+
+  template <bool kBias, bool kFlat>
+  __device__ __forceinline__ void stageAs(const float (&d)[S::kTileN / 2], int32_t firstChannel, uint32_t destination) const {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    const uint32_t least = leastPair<Element>(p_.relu);
     float bias[2] = {0.0f, 0.0f};
-    if (p_.bias != nullptr) {
+    if (kBias && p_.bias != nullptr) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4) + 8 * half;
@@ -456,29 +465,29 @@ class Cta {
       }
     }
     const auto packed = [&](int column, int half) {
-      float low = d[column * 4 + half * 2] + bias[half], high = d[column * 4 + half * 2 + 1] + bias[half];
-      if (p_.relu) {
-        low = rectified(low);
-        high = rectified(high);
-      }
-      return packPair<Element>(low, high);
+      const float low = d[column * 4 + half * 2], high = d[column * 4 + half * 2 + 1];
+      const uint32_t pair = kBias ? packPair<Element>(low + bias[half], high + bias[half]) : packPair<Element>(low, high);
+      return atLeast<Element>(pair, least);
     };
     // Matrix m of a store: pixels 8 * (m / 2).. of 16, channels 8 * (m % 2).. of the warp's 16. This lane gives the address of
     // pixel lane % 8 of matrix lane / 8.
-    const uint32_t matrix = lane / 8, pixelInGroup = lane % 8 + matrix / 2 * 8;
-    const uint32_t channelVector = 2 * warp + matrix % 2;
+    const uint32_t matrix = lane / 8, channelVector = 2 * warp + matrix % 2;
     const auto address = [&](uint32_t pixel) {
-      const uint32_t row = p_.flatPitch.divisor == 1 ? pixel : flatRow(pixel);
+      const uint32_t row = kFlat ? flatRow(pixel) : pixel;
       return destination + row * kRowBytes + ((channelVector ^ (row & 7)) * 16);
     };
+    const uint32_t firstOfPairs = address(lane % 8 + matrix / 2 * 8), firstOfLast = address(lane % 8);
     constexpr int kGroups = S::kTileN / 8;
 #pragma unroll
-    for (int group = 0; group + 1 < kGroups; group += 2) {
-      ptx::storeMatricesTransposed(address(group * 8 + pixelInGroup), packed(group, 0), packed(group, 1), packed(group + 1, 0),
-                                   packed(group + 1, 1));
-    }
-    if constexpr (kGroups % 2 == 1) {
-      ptx::storeMatricesTransposed(address((kGroups - 1) * 8 + lane % 8), packed(kGroups - 1, 0), packed(kGroups - 1, 1));
+    for (int group = 0; group < kGroups; group += 2) {
+      const uint32_t below = static_cast<uint32_t>(group) * 8;
+      if (group + 1 < kGroups) {
+        const uint32_t to = kFlat ? address(below + lane % 8 + matrix / 2 * 8) : firstOfPairs + below * kRowBytes;
+        ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1), packed(group + 1, 0), packed(group + 1, 1));
+      } else {
+        const uint32_t to = kFlat ? address(below + lane % 8) : firstOfLast + below * kRowBytes;
+        ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1));
+      }
     }
   }
 

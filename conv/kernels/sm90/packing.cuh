@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "common/ptx/conversion.cuh"
+
 namespace shiftconv::kernels {
 
 template <class Element>
@@ -19,6 +21,28 @@ template <>
 __device__ __forceinline__ uint32_t packPair<__nv_bfloat16>(float low, float high) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&pair);
+}
+
+/// What `atLeast` makes of a pair with the result: nothing, or ReLU. Both keep NaN, as frameworks do.
+template <class Element>
+__device__ __forceinline__ uint32_t leastPair(bool relu);
+template <>
+__device__ __forceinline__ uint32_t leastPair<__half>(bool relu) {
+  return relu ? 0u : 0xFC00FC00u;  // minus infinity
+}
+template <>
+__device__ __forceinline__ uint32_t leastPair<__nv_bfloat16>(bool relu) {
+  return relu ? 0u : 0xFF80FF80u;
+}
+template <class Element>
+__device__ __forceinline__ uint32_t atLeast(uint32_t pair, uint32_t least);
+template <>
+__device__ __forceinline__ uint32_t atLeast<__half>(uint32_t pair, uint32_t least) {
+  return ptx::maximumF16x2(pair, least);
+}
+template <>
+__device__ __forceinline__ uint32_t atLeast<__nv_bfloat16>(uint32_t pair, uint32_t least) {
+  return ptx::maximumBf16x2(pair, least);
 }
 
 /// Keeps NaN, as frameworks do.
