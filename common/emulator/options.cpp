@@ -120,6 +120,10 @@ const std::vector<UnprovenQuestion>& unprovenQuestions() {
        "U34",
        "sums of mma.sync with 16-bit operands and K = 16",
        {"one sum of all products and the accumulator, as wgmma", "two sums of eight products"}},
+      {Unproven::U35,
+       "U35",
+       "tcgen05.st without wait::st before its threads release (barriers, mbarrier.arrive, fences, .release)",
+       {"complete for whoever acquires", "not complete"}},
   };
   return questions;
 }

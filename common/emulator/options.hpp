@@ -63,6 +63,7 @@ enum class Unproven : uint8_t {
   U32,
   U33,
   U34,
+  U35,
   Count,
 };
 

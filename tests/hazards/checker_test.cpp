@@ -349,7 +349,7 @@ DONE:
 )" + release,
                  {{"no_fence_before", "tcgen05.fence::before_thread_sync;", "", HazardKind::TensorFence, "before_thread_sync"},
                   {"no_fence_after", "tcgen05.fence::after_thread_sync;", "", HazardKind::TensorFence, "after_thread_sync"},
-                  {"store_not_awaited", "tcgen05.wait::st.sync.aligned;", "", HazardKind::Race, "tcgen05.wait::st"}}});
+                  {"store_not_awaited", "tcgen05.wait::st.sync.aligned;", "", HazardKind::TensorWait, "tcgen05.wait::st"}}});
   // Copies from shared memory, a shift, a refill and a commit: every order that PTX ISA 9.7.16.6.2 does not list is missing.
   // The descriptor: start address / 16, leading offset 16 bytes, stride offset 128 bytes, version 1, no swizzle.
   all.push_back({"tensor_copy",

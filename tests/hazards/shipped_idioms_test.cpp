@@ -8,6 +8,7 @@
 
 #include "tests/emulator/forms/tensor_kernel.hpp"
 #include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/hazards/expected_hazards.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -18,31 +19,7 @@ using emulator::HazardMode;
 using emulator::HazardSeverity;
 using emulator::Unproven;
 
-struct Expected {
-  HazardKind kind;
-  HazardSeverity severity;
-  std::string question;  ///< "U6"
-};
-
-std::string list(const std::vector<Hazard>& hazards) {
-  std::string text = "reported:\n";
-  for (const Hazard& hazard : hazards) text += describe(hazard) + "\n";
-  return text;
-}
-
-/// Exactly these, in any order and as often as they like.
-void expectHazards(const std::vector<Hazard>& hazards, const std::vector<Expected>& expected) {
-  const auto matches = [](const Hazard& hazard, const Expected& one) {
-    return hazard.kind == one.kind && hazard.severity == one.severity && hazard.question == one.question;
-  };
-  for (const Hazard& hazard : hazards)
-    EXPECT_TRUE(std::any_of(expected.begin(), expected.end(), [&](const Expected& one) { return matches(hazard, one); }))
-        << "unexpected " << describe(hazard);
-  for (const Expected& one : expected)
-    EXPECT_TRUE(std::any_of(hazards.begin(), hazards.end(), [&](const Hazard& hazard) { return matches(hazard, one); }))
-        << "missing: " << toString(one.kind) << ", " << toString(one.severity) << "\n"
-        << list(hazards);
-}
+using Expected = ExpectedHazard;
 
 // --- kernels of threads ---------------------------------------------------------------------------------------------
 

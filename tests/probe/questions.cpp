@@ -444,6 +444,7 @@ std::span<const NonDiscriminating> nonDiscriminating() {
       NonDiscriminating{Unproven::U32, "an order that every run may keep by chance, so that none can prove it"},
       NonDiscriminating{Unproven::U33, "about wgmma, which the GPUs of this kit do not have"},
       NonDiscriminating{Unproven::U34, "about mma.sync, for which this kit has no kernel yet"},
+      NonDiscriminating{Unproven::U35, "an order that every run may keep by chance, so that none can prove it"},
   };
   return kQuestions;
 }

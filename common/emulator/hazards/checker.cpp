@@ -158,6 +158,8 @@ std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const S
   if (verdict == Verdict::WarpOrder)
     return fmt::format("tcgen05.wait::{} behind the first one: the PTX ISA orders the ld and st of a warp by nothing else",
                        operations_.find(earlier.operation())->kind == machine::OperationKind::TensorLoad ? "ld" : "st");
+  if (verdict == Verdict::Release)
+    return "tcgen05.wait::st behind the store, before its threads release it: by the PTX ISA nothing else completes it";
   if (verdict == Verdict::CopyOrder || verdict == Verdict::MmaOrder) {
     const machine::OperationKind first = operations_.find(earlier.operation())->kind;
     return fmt::format("{}: {} and {} are not an ordered pair here, and follow each other because one thread issued both",
@@ -187,6 +189,9 @@ HazardChecker::Finding HazardChecker::findingOf(Verdict verdict) const {
       return {HazardKind::TensorFence, byDefault(Unproven::U32) ? HazardSeverity::Formal : HazardSeverity::Race};
     case Verdict::WarpOrder:
       if (byDefault(Unproven::U30)) return {HazardKind::TensorWait, HazardSeverity::Formal};
+      break;
+    case Verdict::Release:
+      if (byDefault(Unproven::U35)) return {HazardKind::TensorWait, HazardSeverity::Formal};
       break;
     case Verdict::CopyOrder:
       if (byDefault(Unproven::U6)) return {HazardKind::ReliesOn, HazardSeverity::Unproven, "U6"};

@@ -17,7 +17,8 @@
 //  - undefined data must not reach what a launch shows (checker_undefined.cpp). Rows that a shift leaves stale make what is
 //    multiplied with them undefined.
 // What the PTX ISA asks for and shipped programs that are verified on hardware do without is a hazard of severity Formal: the
-// tcgen05 fences, tcgen05.wait between operations of one warp or before a use of a loaded register. What is right only by the
+// tcgen05 fences, tcgen05.wait between operations of one warp, before a use of a loaded register, or between a store and a release
+// by its threads. What is right only by the
 // default answer to a question of order between tcgen05 operations has severity Unproven. What happened is judged by the
 // synchronisation that was seen, not by the order in which the emulator ran things, so most hazards show under every schedule.
 #pragma once
@@ -222,6 +223,7 @@ class HazardChecker final : public machine::Observer {
     ProxyFence,
     TensorFence,
     WarpOrder,  ///< tcgen05.ld and .st, in the order of issue of their warp (question U30)
+    Release,    ///< tcgen05.st, complete because its threads have released something since (question U35)
     CopyOrder,  ///< tcgen05 operations of one thread, in the order of issue (question U6)
     MmaOrder,   ///< the same of two mma (question U31)
   };
@@ -301,10 +303,13 @@ class HazardChecker final : public machine::Observer {
   struct Fragment {
     OperationId id;
     machine::OperationKind kind;
-    bool shown = false;  ///< by something younger, as the machine keeps their order
+    std::vector<OperationId> behind{};  ///< older ones that it follows, as the machine keeps the order of those that conflict
+    bool shown = false;                 ///< by one that follows it
+    bool released = false;              ///< its threads have released something since
   };
   std::vector<std::vector<Fragment>> fragments_;
   ClockPointer knownToWarpgroup(const machine::Warp& warp) const;
+  void storesReleased(const machine::Warp& warp);
   void fragmentsDone(const machine::Warp& warp, const std::vector<OperationId>& operations);
 
   // Undefined data.

@@ -52,7 +52,7 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
             !operation->genericProxy || !earlierWrites || !later.asyncProxy || OperationTable::isPublishedCopy(*operation, view);
         return published ? Verdict::Ordered : Verdict::ProxyFence;
       }
-      return tensor ? orderByMachine(*operation, later) : Verdict::Race;
+      return tensor || allocation ? orderByMachine(*operation, later) : Verdict::Race;
     }
   }
   return Verdict::Ordered;
@@ -74,8 +74,9 @@ HazardChecker::Verdict HazardChecker::orderByMachine(const Operation& earlier, c
       if (!earlier.pairs.shiftsOperand && !second.pairs.shiftsOperand) return Verdict::MmaOrder;
     }
   }
-  if (!operations_.isKnown(earlier, later.view, true, Rules::Machine)) return Verdict::Race;
-  return operations_.isKnown(earlier, later.view, false) ? Verdict::TensorFence : Verdict::WarpOrder;
+  if (operations_.isKnown(earlier, later.view, false)) return Verdict::TensorFence;
+  if (operations_.isKnown(earlier, later.view, true, Rules::Machine)) return Verdict::WarpOrder;
+  return operations_.isKnown(earlier, later.view, true, Rules::Releases) ? Verdict::Release : Verdict::Race;
 }
 
 void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo) {

@@ -38,8 +38,9 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
     forEachLane(issued.lanes, [&](unsigned lane) { operation.laneViews[lane] = viewOf(warp, lane); });
   }
   if (isFragment(operation)) {
-    operation.before.clear();  // the order that the machine keeps among those of a warp is a question (U30)
-    fragments_[warpIndex(warp)].push_back({id, issued.kind});
+    // The order that the machine keeps among those of a warp is a question (U30).
+    fragments_[warpIndex(warp)].push_back({id, issued.kind, std::move(operation.before)});
+    operation.before.clear();
     // All lanes take part: what counts is what all of them have acquired.
     operation.view.collective = true;
     forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
@@ -81,19 +82,32 @@ void HazardChecker::waitedTogether(const Warp& warp, OperationKind kind) {
   if (!done.empty()) fragmentsDone(warp, done);
 }
 
-/// These are over, and so are the older ones of the warp as far as the machine keeps their order.
+/// Whoever knows that every thread of the warp has issued a store, by a release behind it, may take it for complete (question U35).
+void HazardChecker::storesReleased(const Warp& warp) {
+  const uint32_t index = warpIndex(warp);
+  for (Fragment& store : fragments_[index]) {
+    if (store.kind != OperationKind::TensorStore || std::exchange(store.released, true)) continue;
+    if (const Operation* operation = operations_.find(store.id))
+      operations_.complete(store.id, {Completion::Kind::Warp, index, operation->view.clock, Rules::Releases});
+  }
+}
+
+/// These are over, and so are those that they follow as far as the machine keeps their order.
 void HazardChecker::fragmentsDone(const Warp& warp, const std::vector<OperationId>& operations) {
   const uint32_t index = warpIndex(warp);
-  const OperationId newest = *std::max_element(operations.begin(), operations.end());
   std::vector<Fragment>& fragments = fragments_[index];
-  std::erase_if(fragments, [&](const Fragment& fragment) {
-    return std::find(operations.begin(), operations.end(), fragment.id) != operations.end();
-  });
+  std::vector<OperationId> over = operations;
+  const auto isOver = [&](const Fragment& fragment) { return std::find(over.begin(), over.end(), fragment.id) != over.end(); };
   for (OperationId id : operations) operations_.complete(id, {Completion::Kind::Warp, index, clocks_[index]});
-  for (Fragment& fragment : fragments) {
-    if (fragment.id > newest || std::exchange(fragment.shown, true)) continue;
-    operations_.complete(fragment.id, {Completion::Kind::Warp, index, clocks_[index], true});
+  for (auto fragment = fragments.rbegin(); fragment != fragments.rend(); ++fragment) {
+    if (!isOver(*fragment)) continue;
+    over.insert(over.end(), fragment->behind.begin(), fragment->behind.end());
+    const bool isWaitedFor = std::find(operations.begin(), operations.end(), fragment->id) != operations.end();
+    if (isWaitedFor || std::exchange(fragment->shown, true)) continue;
+    operations_.complete(fragment->id, {Completion::Kind::Warp, index, clocks_[index], Rules::Machine});
   }
+  over.resize(operations.size());
+  std::erase_if(fragments, isOver);
 }
 
 void HazardChecker::warpgroupWaited(const Warp& warp, const std::vector<OperationId>& operations) {
@@ -174,8 +188,11 @@ void HazardChecker::ctaExits(uint32_t rank) {
   for (OperationId id : outstanding_) {
     const Operation* operation = operations_.find(id);
     if (operation == nullptr || (operation->ctas >> rank & 1) == 0 || operations_.isKnown(*operation, view, false)) continue;
+    const bool released =
+        cluster_.options.semantics[Unproven::U35] == 0 && operations_.isKnown(*operation, view, false, Rules::Releases);
     reportOnce(
-        severityOf(operation->issuer, machine::traitsOf(operation->kind).proof != machine::CompletionProof::BulkGroupRead),
+        severityOf(operation->issuer,
+                   !released && machine::traitsOf(operation->kind).proof != machine::CompletionProof::BulkGroupRead),
         describeIssuer(operation->issuer,
                        fmt::format("{} that no thread of CTA rank {} has waited for", nameOf(operation->kind), rank)),
         fmt::format("{}, before the CTA exits and its memories and mbarriers are gone", proofOfCompletion(operation->kind, false)));

@@ -69,6 +69,7 @@ void HazardChecker::acquire(Thread& thread, const ClockPointer& clock) { thread.
 void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
   const uint32_t clock = clocks_[warpIndex(warp)];
   const Semantics& semantics = semanticsOf(warp);
+  if (kind == FenceKind::Memory) storesReleased(warp);
   forEachLane(lanes, [&](unsigned lane) {
     Thread& thread = threadOf(warp, lane);
     const uint32_t index = thread.view.thread;
@@ -136,6 +137,7 @@ constexpr uint64_t kRememberedRounds = 64;
 
 void HazardChecker::barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id, bool release) {
   Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : warp.cta.rank, id}];
+  if (release) storesReleased(warp);
   forEachLane(lanes, [&](unsigned lane) {
     const uint32_t thread = threadIndex(warp.cta.rank, warp.index, lane);
     if (release)
@@ -218,6 +220,7 @@ void HazardChecker::mbarrierArrive(const Warp& warp, unsigned lane, const machin
     requireInitialised(*barrier, thread.view, remote, warp.issuePoint(lane), "arrive on the mbarrier");
   if (remote) barrier->remoteArrivals[thread.view.thread] = {barrier->phases, thread.view.clock, warp.issuePoint(lane)};
   if (!release) return publishFenced(barrier->gathering, thread, remote);
+  storesReleased(warp);
   publish(barrier->gathering, thread.view.thread);
   advance(warp);
 }
@@ -294,7 +297,10 @@ void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t addre
   }
   if (!writes) return;
   ClockPointer mine = semantics.release ? publishedBy(thread.view.thread) : thread.fenced;
-  if (semantics.release) advance(warp);
+  if (semantics.release) {
+    storesReleased(warp);
+    advance(warp);
+  }
   ClockPointer& there = published_[address];
   // A read-modify-write continues the release sequence; a store starts anew.
   if (reads && there && mine)

@@ -77,10 +77,8 @@ void OperationTable::complete(machine::OperationId id, const Completion& complet
 }
 
 bool OperationTable::proves(const Completion& completion, const View& view, bool tensor, Rules rules) {
-  if (rules == Rules::Machine)
-    tensor = false;
-  else if (completion.formal)
-    return false;
+  if (completion.rules > rules) return false;
+  if (rules != Rules::Isa) tensor = false;
   switch (completion.kind) {
     case Completion::Kind::Barrier:
       return entry((tensor ? view.tensor : view.base)->barrier, completion.index) >= completion.clock;

@@ -12,6 +12,13 @@
 
 namespace shiftconv::emulator::hazards {
 
+/// Which order counts; each has that of the ones before it.
+enum class Rules : uint8_t {
+  Isa,       ///< what the PTX ISA promises
+  Machine,   ///< what the machine keeps beyond that: order without tcgen05 fences, and of the ld and st of a warp
+  Releases,  ///< a release by the threads of a warp completes its tcgen05.st
+};
+
 /// Something whose observation proves that an operation has finished.
 struct Completion {
   enum class Kind : uint8_t {
@@ -23,13 +30,7 @@ struct Completion {
   Kind kind;
   uint32_t index;
   uint32_t clock;
-  bool formal = false;  ///< shows it to the machine, but not in the words of the PTX ISA
-};
-
-/// Which order counts.
-enum class Rules : uint8_t {
-  Isa,      ///< what the PTX ISA promises
-  Machine,  ///< what the machine keeps beyond that: order without tcgen05 fences, and of the ld and st of a warp
+  Rules rules = Rules::Isa;  ///< the least that it counts under
 };
 
 /// The eyes with which an access looks at earlier ones.

@@ -74,6 +74,7 @@ uint64_t arriveAtBarrier(Warp& warp, LaneMask lanes, uint32_t id, uint32_t threa
   if (barrier.expected != 0 && barrier.arrivedInWarps > barrier.expected)
     fail(fmt::format("barrier {}: {} threads have arrived in a round for {}", id, barrier.arrivedInWarps, barrier.expected));
   const uint64_t round = barrier.generation;
+  cta.released(warp);
   if (auto* observer = cta.cluster.observer.get()) observer->barrierArrive(warp, lanes, id, true);
   ++cta.cluster.changes;
   releaseIfFull(cta, barrier);
@@ -93,6 +94,7 @@ void arriveAtClusterBarrier(Warp& warp, LaneMask lanes, bool release) {
   state.clusterPending |= lanes;
   Cluster& cluster = warp.cta.cluster;
   cluster.barrier.arrived += count(lanes);
+  if (release) warp.cta.released(warp);
   if (auto* observer = cluster.observer.get()) observer->barrierArrive(warp, lanes, Observer::kClusterBarrier, release);
   ++cluster.changes;
   releaseClusterIfFull(cluster);

@@ -68,7 +68,12 @@ class Cta {
   std::array<std::unique_ptr<CtaUnit>, kUnitPlaces> units;  ///< see unitOf
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<NamedBarrier, 16> barriers;
-  uint32_t liveThreads = 0;      ///< threads that have not exited
+  uint32_t liveThreads = 0;  ///< threads that have not exited
+  /// To be called before others can see that threads of the warp release what they did.
+  void released(const Warp& warp) {
+    for (const auto& unit : units)
+      if (unit != nullptr) unit->released(warp);
+  }
   bool sawFailedCancel = false;  ///< a clusterlaunchcontrol.query_cancel of this CTA has answered "not canceled"
 };
 

@@ -7,9 +7,13 @@
 
 namespace shiftconv::emulator::machine {
 
+class Warp;
+
 class CtaUnit {
  public:
   virtual ~CtaUnit() = default;
+  /// Threads of a warp of the CTA release what they did: at a barrier or mbarrier, by a fence, or by an access with .release.
+  virtual void released(const Warp&) {}
   /// The last thread of the CTA has exited. Throws EmulatorError when something is left that must not be.
   virtual void checkExit() const {}
 };

@@ -26,6 +26,7 @@ struct TensorUnit::State {
   struct Fragment {
     machine::OperationId id = 0;
     bool writes = false;
+    bool released = false;               ///< threads of the warp have released something since
     std::array<ColumnRange, 2> columns;  ///< in the window of the warp
   };
   std::unordered_map<uint32_t, std::vector<Fragment>> fragments;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "common/emulator/error.hpp"
 #include "common/emulator/tensor/tensor_state.hpp"
 
@@ -12,6 +14,19 @@ TensorUnit::TensorUnit(machine::Cta& cta) : state(std::make_unique<State>(cta, c
 }
 
 TensorUnit::~TensorUnit() = default;
+
+void TensorUnit::released(const machine::Warp& warp) {
+  const auto found = state->fragments.find(warp.index);
+  if (found == state->fragments.end()) return;
+  machine::Cluster& cluster = state->cta.cluster;
+  bool any = false;
+  for (State::Fragment& store : found->second) {
+    if (!store.writes || std::exchange(store.released, true)) continue;
+    any = true;
+    if (cluster.options.semantics[Unproven::U35] == 0) cluster.queue.force(store.id);
+  }
+  if (any) cluster.counters.use(Unproven::U35);
+}
 
 void TensorUnit::checkExit() const {
   if (!state->memory.anythingAllocated()) return;

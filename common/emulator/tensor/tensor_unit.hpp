@@ -8,7 +8,8 @@
 
 namespace shiftconv::emulator::machine {
 class Cta;
-}
+class Warp;
+}  // namespace shiftconv::emulator::machine
 
 namespace shiftconv::emulator::tensor {
 
@@ -17,6 +18,8 @@ class TensorUnit final : public machine::CtaUnit {
   static constexpr auto kPlace = machine::UnitPlace::TensorMemory;
   explicit TensorUnit(machine::Cta& cta);
   ~TensorUnit() override;
+  /// Completes the stores that the warp has not waited for, unless question U35 is answered otherwise.
+  void released(const machine::Warp& warp) override;
   /// Throws EmulatorError Synchronisation when columns are still allocated.
   void checkExit() const override;
 

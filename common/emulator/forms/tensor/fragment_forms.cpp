@@ -3,7 +3,9 @@
 // Both are asynchronous. A load's destination registers hold kPoisonRegister from issue to completion; a store takes its
 // registers at issue and writes the cells at completion. tcgen05.wait::ld and ::st complete everything that the executing warp
 // has outstanding. By the PTX ISA nothing else orders them; shipped programs rely on what ptxas makes of them, question U30: an
-// instruction that touches a loaded register waits for it (a scoreboard), and conflicting ld and st of a warp stay in order.
+// instruction that touches a loaded register waits for it (a scoreboard), and conflicting ld and st of a warp stay in order;
+// question U35: stores are complete for whoever acquires what threads of the warp released since (TensorUnit::released). Loads are
+// not: a release says nothing of when registers are filled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -165,7 +167,7 @@ void storeCells(TensorMemory& memory, const FragmentDetail& detail, const Fragme
   }
 }
 
-/// What the fragment has to wait for: conflicting ones of its warp that the warp has not waited for.
+/// What the fragment follows: conflicting ones of its warp, complete or not, that the warp has not waited for.
 std::vector<machine::OperationId> predecessors(machine::Warp& warp, const TensorUnit::State::Fragment& next) {
   machine::Cluster& cluster = warp.cta.cluster;
   std::vector<machine::OperationId> conflicting;
@@ -178,7 +180,6 @@ std::vector<machine::OperationId> predecessors(machine::Warp& warp, const Tensor
   }
   if (!conflicting.empty()) cluster.counters.use(Unproven::U30);
   if (cluster.options.semantics[Unproven::U30] != 0) conflicting.clear();
-  std::erase_if(conflicting, [&](machine::OperationId id) { return cluster.queue.isComplete(id); });
   return conflicting;
 }
 

@@ -29,6 +29,7 @@ struct AtomicDetail final : InstructionDetail {
   std::array<Slot, kMaximumElements> destinations{};
   std::array<Slot, kMaximumElements> sources{};
   Slot replacement = kNoSlot;  ///< of cas
+  bool release = false;
 };
 
 /// A value of .b128. Hosts differ in whether they have atomic operations of this width, so that these take turns under a lock:
@@ -60,6 +61,7 @@ AtomicPlace placeOf(const MemoryOperand& memory, const std::byte* pointer, const
 template <class T, Combine<T> kCombine>
 void atomic(Execution& execution, const DecodedInstruction& instruction) {
   const auto& detail = instruction.as<AtomicDetail>();
+  if (detail.release) execution.warp.cta.released(execution.warp);
   LanePointers pointers;
   resolve(execution, execution.mask, detail.memory, detail.elements * static_cast<uint32_t>(sizeof(T)), AccessKind::ReadWrite,
           pointers);
@@ -77,6 +79,7 @@ void atomic(Execution& execution, const DecodedInstruction& instruction) {
 template <class T>
 void compareAndSwap(Execution& execution, const DecodedInstruction& instruction) {
   const auto& detail = instruction.as<AtomicDetail>();
+  if (detail.release) execution.warp.cta.released(execution.warp);
   LanePointers pointers;
   resolve(execution, execution.mask, detail.memory, sizeof(T), AccessKind::ReadWrite, pointers);
   forEachLane(execution.mask, [&](unsigned lane) {
@@ -104,6 +107,7 @@ std::shared_ptr<AtomicDetail> decodeCommon(DecodeContext& context, const FormMat
   const auto& operands = context.instruction().operands;
   auto detail = std::make_shared<AtomicDetail>();
   detail->returns = context.instruction().opcode == "atom";
+  detail->release = match.has("release") || match.has("acq_rel");
   const size_t hint = match.has("L2::cache_hint") ? 1 : 0;
   const size_t expected = (detail->returns ? 1 : 0) + 1 + values + hint;
   isa::expectOperands(context, expected);

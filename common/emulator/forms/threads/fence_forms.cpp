@@ -27,6 +27,7 @@ constexpr unsigned kWarpsInWarpgroup = 4;
 template <FenceKind kKind>
 void hostFence(Execution& execution, const DecodedInstruction&) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if constexpr (kKind == FenceKind::Memory) execution.warp.cta.released(execution.warp);
   if (auto* observer = execution.warp.cta.cluster.observer.get()) observer->fence(execution.warp, execution.mask, kKind);
 }
 constexpr Handler kMemoryFence = hostFence<FenceKind::Memory>;

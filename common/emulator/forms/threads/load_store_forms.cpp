@@ -85,6 +85,7 @@ void load(Execution& execution, const DecodedInstruction& instruction) {
 template <class T, class R>
 void store(Execution& execution, const DecodedInstruction& instruction) {
   const auto& detail = instruction.as<TransferDetail>();
+  if (detail.release) execution.warp.cta.released(execution.warp);
   LanePointers pointers;
   resolve(execution, execution.mask, detail.memory, detail.elements * static_cast<uint32_t>(sizeof(T)), AccessKind::Write,
           pointers);

@@ -83,6 +83,7 @@ void invalidate(Execution& execution, const DecodedInstruction& instruction) {
 
 void arrive(Execution& execution, const DecodedInstruction& instruction) {
   const auto& detail = instruction.as<MbarrierDetail>();
+  if (!detail.relaxed) execution.warp.cta.released(execution.warp);
   forEachLane(execution.mask, [&](unsigned lane) {
     const SharedObject object = sharedObject(execution, detail.barrier, lane);
     const uint32_t value = valueOf(execution, instruction, lane, 1);
