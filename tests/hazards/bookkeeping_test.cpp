@@ -1,6 +1,8 @@
 // The checker's own memory: shadows that split and become whole again, and reader sets that are forgotten.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -14,22 +16,22 @@
 #include "common/emulator/hazards/reader_sets.hpp"
 #include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/hazards/shadow.hpp"
+#include "common/emulator/hazards/shared_shadow.hpp"
 #include "common/emulator/tensor/ordering.hpp"
 
 namespace shiftconv::emulator::hazards {
 namespace {
 
-// Random ranges written and read, against one cell for every part.
-TEST(Shadow, RemembersEveryPartHoweverItWasAccessed) {
+// Random ranges written and read, against one cell for every part. `longest`: of a range.
+template <class Memory>
+void expectToRememberEveryPart(Memory&& shadow, size_t parts, size_t longest) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  constexpr size_t kParts = 203;
-  Shadow<4> shadow(kParts);
-  std::vector<uint64_t> writers(kParts, 0), readers(kParts, 0);
+  std::vector<uint64_t> writers(parts, 0), readers(parts, 0);
   const auto thread = [](uint64_t i) { return Access::byThread(static_cast<uint32_t>(i), 1, 1, false).bits(); };
   for (uint64_t step = 1; step < 4000; ++step) {
-    const size_t first = random() % kParts, count = 1 + random() % std::min<size_t>(kParts - first, 17);
+    const size_t first = random() % parts, count = 1 + random() % std::min<size_t>(parts - first, longest);
     const bool writes = random() % 2 != 0;
     size_t part = first;
     shadow.visit(first, count, writes, [&](ShadowCell& cell, size_t cellFirst, size_t cellParts) {
@@ -48,9 +50,20 @@ TEST(Shadow, RemembersEveryPartHoweverItWasAccessed) {
       if (writes) readers[i] = 0;
     }
   }
+  std::map<uint64_t, size_t> kept;
+  shadow.forEach([&](const ShadowCell& cell) { ++kept[cell.writer]; });
+  for (const uint64_t writer : writers) EXPECT_TRUE(kept.contains(writer));
+  for (const auto& [writer, cells] : kept) EXPECT_TRUE(writer == 0 || std::count(writers.begin(), writers.end(), writer) != 0);
 }
 
-// Random ranges, and whole lines that neighbouring lanes share out, against one entry for every byte.
+TEST(Shadow, RemembersEveryPartHoweverItWasAccessed) { expectToRememberEveryPart(Shadow<4>(203), 203, 17); }
+
+TEST(SharedShadow, RemembersEveryByteHoweverItWasAccessed) {
+  expectToRememberEveryPart(SharedShadow(1000), 1000, 17);
+  expectToRememberEveryPart(SharedShadow(1000), 1000, 600);
+}
+
+// Random ranges, and whole lines and sectors that neighbouring lanes share out, against one entry for every byte.
 TEST(GlobalCells, RememberEveryByteHoweverItWasAccessed) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -63,23 +76,29 @@ TEST(GlobalCells, RememberEveryByteHoweverItWasAccessed) {
   for (uint64_t step = 1; step < 6000; ++step) {
     const bool writes = random() % 2 != 0;
     if (random() % 3 == 0) {
-      const uint64_t begin = random() % (kGlobalPageBytes / GlobalLine::kBytes) * GlobalLine::kBytes;
-      GlobalLine& line = cells.line(begin);
-      const auto shift = static_cast<uint8_t>(2 + random() % 3);
-      if (writes)
-        line.setWritten(accessOf(step), shift);
-      else if (line.isWhole())
-        line.set(GlobalLine::FirstReader, accessOf(step), shift);
+      const auto share = [&](auto& run, uint64_t begin, uint8_t shift) {
+        if (writes)
+          run.setWritten(accessOf(step), shift);
+        else if (run.isWhole())
+          run.set(GlobalLine::FirstReader, accessOf(step), shift);
+        else
+          return;
+        for (uint32_t byte = 0; byte < run.kBytes; ++byte) {
+          (writes ? writers : readers)[begin + byte] = accessOf(step + (byte >> shift));
+          if (writes) readers[begin + byte] = {};
+        }
+      };
+      const uint64_t begin = random() % (kGlobalPageBytes / GlobalSector::kBytes) * GlobalSector::kBytes;
+      const uint64_t ofLine = begin / GlobalLine::kBytes * GlobalLine::kBytes;
+      if (random() % 2 != 0)
+        share(cells.line(ofLine), ofLine, static_cast<uint8_t>(2 + random() % 4));
       else
-        continue;
-      for (uint32_t byte = 0; byte < GlobalLine::kBytes; ++byte) {
-        (writes ? writers : readers)[begin + byte] = accessOf(step + (byte >> shift));
-        if (writes) readers[begin + byte] = {};
-      }
+        share(cells.line(ofLine).parts().sectors[(begin - ofLine) / GlobalSector::kBytes], begin,
+              static_cast<uint8_t>(random() % 6));
       continue;
     }
-    const bool whole = random() % 2 == 0;
-    const uint64_t unit = whole ? GlobalLine::kBytes : 1;
+    const uint64_t units[] = {GlobalLine::kBytes, GlobalSector::kBytes, 1};
+    const uint64_t unit = units[random() % 3];
     const uint64_t first = random() % (kGlobalPageBytes / unit) * unit;
     const uint64_t count = std::min(kGlobalPageBytes - first, (1 + random() % 40) * unit);
     uint64_t byte = first;

@@ -37,6 +37,7 @@
 #include "common/emulator/hazards/reader_sets.hpp"
 #include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/hazards/shadow.hpp"
+#include "common/emulator/hazards/shared_shadow.hpp"
 #include "common/emulator/machine/async.hpp"
 #include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/observer.hpp"
@@ -296,9 +297,8 @@ class HazardChecker final : public machine::Observer {
   std::vector<uint32_t> clocks_;  ///< by warp
   OperationTable operations_;
   ReaderSets readerSets_;
-  static constexpr uint32_t kSharedCell = 4;
-  std::vector<Shadow<kSharedCell>> shared_;  ///< by CTA
-  std::vector<Shadow<8>> tensor_;            ///< by CTA
+  std::vector<SharedShadow> shared_;  ///< by CTA
+  std::vector<Shadow<8>> tensor_;     ///< by CTA
   /// By warp: tcgen05.ld and .st that it has not waited for, oldest first.
   struct Fragment {
     OperationId id;

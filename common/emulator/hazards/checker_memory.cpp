@@ -145,7 +145,7 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
   if (broadcast) {
     // One entry for all lanes, after every lane was checked against the last write.
     const Place place = placeOf(first);
-    Shadow<kSharedCell>& shadow = shared_[place.rank];
+    SharedShadow& shadow = shared_[place.rank];
     const Access access = Access::byWarp(warpIndex(warp), clock, site, semantics.strong);
     for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
       const Subject subject{threadOf(warp, lane).view, nullptr, access};
@@ -167,8 +167,8 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
     const Place place = placeOf(addresses[lane]);
     if (semantics.strong) synchronises(warp, lane, machine::kSharedWindow + addresses[lane], semantics, reads, writes);
     const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, site, semantics.strong)};
-    if (!semantics.strong && (place.first | bytes) % kSharedCell == 0 &&
-        touchOrdered(shared_[place.rank].granules() + place.first / kSharedCell, bytes / kSharedCell, thread.view, subject.access,
+    if (!semantics.strong && (place.first | bytes) % SharedShadow::kCellBytes == 0 &&
+        touchOrdered(shared_[place.rank].cellsAt(place.first), bytes / SharedShadow::kCellBytes, thread.view, subject.access,
                      writes))
       return;
     Memo memo;

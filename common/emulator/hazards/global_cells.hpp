@@ -1,8 +1,9 @@
 // What is remembered of one page of global memory.
 //
 // Most lines of 128 bytes are used alike: by one copy as a whole, or by neighbouring lanes of a warp, each with its own few bytes.
-// Such a line takes one entry. Any other access gives every four bytes of the line a cell of their own (and every byte, where
-// it takes that), until a write to all of the line makes it one again.
+// Such a line takes one entry. Any other access gives each of its sectors of 32 bytes one, and an access to less than a sector, or
+// by lanes that are no neighbours, gives every four bytes of the sector a cell of their own (and every byte, where it takes
+// that), until a write to all of the line or sector makes it one again.
 #pragma once
 
 #include <algorithm>
@@ -17,84 +18,151 @@ namespace shiftconv::emulator::hazards {
 
 inline constexpr uint64_t kGlobalPageBytes = 4096;
 
-/// One entry for a line: an access of it belongs to all bytes, or to the first ones and, with the lanes that follow, to the others.
-class GlobalLine {
- public:
-  static constexpr uint32_t kBytes = 128, kCellBytes = 4, kCells = kBytes / kCellBytes;
+/// What is known of neighbouring bytes that are used alike: an access of them belongs to all of them, or to the first ones and,
+/// with the lanes that follow, to the others.
+struct GlobalEntry {
+  static constexpr uint32_t kCellBytes = 4;
   static constexpr uint8_t kSame = 31;  ///< a shift that makes every byte the first lane's
-
   enum Slot : uint8_t { Writer, FirstReader, SecondReader, Slots };
+  static constexpr std::array<uint8_t, Slots> kAlike = {kSame, kSame, kSame};
 
-  bool isWhole() const { return !split_; }
-  const GlobalAccess& at(Slot slot) const { return slot == Writer ? first_.writer : first_.readers[slot - FirstReader]; }
-  /// log2 of the bytes of a lane, or kSame.
-  uint8_t shift(Slot slot) const { return shifts_[slot]; }
+  GlobalCell first;
+  std::array<uint8_t, Slots> shifts = kAlike;  ///< log2 of the bytes of a lane, or kSame
+
   /// By the lane that used the byte.
   static GlobalAccess ofByte(GlobalAccess first, uint8_t shift, uint32_t byte) {
     if (const uint32_t lane = byte >> shift; lane != 0) first.bits = first.access().ofLane(lane).bits();
     return first;
   }
-  void set(Slot slot, const GlobalAccess& first, uint8_t shift) {
-    (slot == Writer ? first_.writer : first_.readers[slot - FirstReader]) = first;
-    shifts_[slot] = shift;
+  GlobalCell cellOf(uint32_t byte) const {
+    return {.writer = ofByte(first.writer, shifts[Writer], byte),
+            .readers = {ofByte(first.readers[0], shifts[FirstReader], byte), ofByte(first.readers[1], shifts[SecondReader], byte)}};
   }
-  /// All of the line was written, by lanes as `shift` says.
-  void setWritten(const GlobalAccess& first, uint8_t shift) {
+  /// Whether the four bytes of a cell belong to several lanes.
+  bool isFine() const {
+    return std::any_of(shifts.begin(), shifts.end(), [](uint8_t shift) { return (1u << shift) < kCellBytes; });
+  }
+};
+
+/// One entry for `Bytes` bytes, or their `Parts`.
+template <uint32_t Bytes, class Parts>
+class GlobalRun : public GlobalEntry {
+ public:
+  static constexpr uint32_t kBytes = Bytes;
+
+  bool isWhole() const { return !split_; }
+  const GlobalAccess& at(Slot slot) const { return slot == Writer ? first.writer : first.readers[slot - FirstReader]; }
+  uint8_t shift(Slot slot) const { return shifts[slot]; }
+  void set(Slot slot, const GlobalAccess& access, uint8_t shift) {
+    (slot == Writer ? first.writer : first.readers[slot - FirstReader]) = access;
+    shifts[slot] = shift;
+  }
+  /// All of it was written, by lanes as `shift` says.
+  void setWritten(const GlobalAccess& access, uint8_t shift) {
+    assign({.first = {.writer = access, .readers = {}}, .shifts = {shift, kSame, kSame}});
+  }
+  void assign(const GlobalEntry& entry) {
+    static_cast<GlobalEntry&>(*this) = entry;
     split_ = false;
-    first_ = {.writer = first, .readers = {}};
-    shifts_ = {shift, kSame, kSame};
   }
 
-  /// The cells of a line that is not whole.
-  GlobalCell* cells() { return cells_->granules(); }
-  /// The entries of a byte and those behind it in its cell, when they have their own; nullptr otherwise.
-  GlobalCell* partsAt(uint64_t byte) {
-    const GlobalCell& cell = cells()[byte / kCellBytes];
-    return cell.isSplit() ? cells_->partsOf(cell) + byte % kCellBytes : nullptr;
+  /// The parts; of one that is whole, made first.
+  Parts& parts() {
+    if (split_) return *parts_;
+    if (!parts_) parts_ = std::make_unique<Parts>();
+    parts_->fill(*this);
+    split_ = true;
+    return *parts_;
   }
 
-  /// As Shadow::visit, for bytes of the line; parts are bytes. A whole line counts as one cell where that says all.
+  /// As Shadow::visit, for bytes of the run; parts are bytes. What is whole counts as one cell where that says all.
   template <class Visit>
   void visit(uint32_t begin, uint32_t count, bool writes, Visit&& visit) {
     const bool all = count == kBytes;
     // Whether bytes that nobody has written are undefined is asked cell by cell.
-    if (all && isWhole() && shifts_ == kAlike && (writes || first_.writer.launch != GlobalAccess::kNobody))
-      return visit(first_, size_t{0}, size_t{kBytes});
-    if (isWhole()) split();
-    cells_->visit(begin, count, writes, visit);
-    if (!all || !writes) return;
-    first_ = cells()[0];
-    shifts_ = kAlike;
-    split_ = false;
+    if (all && isWhole() && shifts == kAlike && (writes || first.writer.launch != GlobalAccess::kNobody))
+      return visit(first, size_t{0}, size_t{kBytes});
+    parts().visit(begin, count, writes, visit);
+    if (all && writes) assign({.first = parts_->front(), .shifts = kAlike});
   }
 
   template <class Action>
   void forEach(Action&& action) const {
     if (isWhole())
-      action(first_);
+      action(first);
     else
-      cells_->forEach(action);
+      parts_->forEach(action);
   }
 
  private:
-  void split() {
-    if (!cells_) cells_ = std::make_unique<Shadow<kCellBytes, GlobalCell>>(kBytes);
-    cells_->visit(0, kBytes, true, [&](GlobalCell& cell) { cell = {}; });  // whatever was split is whole again
-    for (uint32_t i = 0; i < kCells; ++i) {
-      GlobalCell& cell = cells()[i];
-      cell.writer = ofByte(first_.writer, shifts_[Writer], i * kCellBytes);
-      for (unsigned reader = 0; reader < 2; ++reader)
-        cell.readers[reader] = ofByte(first_.readers[reader], shifts_[FirstReader + reader], i * kCellBytes);
-    }
-    split_ = true;
+  bool split_ = false;
+  std::unique_ptr<Parts> parts_;  ///< kept when the run is whole again
+};
+
+/// The cells of a sector.
+class GlobalSectorParts {
+ public:
+  static constexpr uint32_t kBytes = 32, kCells = kBytes / GlobalEntry::kCellBytes;
+
+  GlobalCell* cells() { return cells_.granules(); }
+  /// The entries of a byte and those behind it in its cell, when they have their own; nullptr otherwise.
+  GlobalCell* bytesAt(uint32_t byte) {
+    const GlobalCell& cell = cells()[byte / GlobalEntry::kCellBytes];
+    return cell.isSplit() ? cells_.partsOf(cell) + byte % GlobalEntry::kCellBytes : nullptr;
+  }
+  void fill(const GlobalEntry& entry) {
+    cells_.visit(0, kBytes, true, [](GlobalCell& cell) { cell = {}; });  // whatever was split is whole again
+    if (entry.isFine())
+      for (uint32_t byte = 0; byte < kBytes; ++byte)
+        cells_.visit(byte, 1, false, [&](GlobalCell& cell) { cell = entry.cellOf(byte); });
+    else
+      for (uint32_t i = 0; i < kCells; ++i) cells()[i] = entry.cellOf(i * GlobalEntry::kCellBytes);
+  }
+  template <class Visit>
+  void visit(uint32_t begin, uint32_t count, bool writes, Visit&& visit) {
+    cells_.visit(begin, count, writes, visit);
+  }
+  const GlobalCell& front() { return cells()[0]; }
+  template <class Action>
+  void forEach(Action&& action) const {
+    cells_.forEach(action);
   }
 
-  static constexpr std::array<uint8_t, Slots> kAlike = {kSame, kSame, kSame};
-  GlobalCell first_;
-  std::array<uint8_t, Slots> shifts_ = kAlike;
-  bool split_ = false;
-  std::unique_ptr<Shadow<kCellBytes, GlobalCell>> cells_;  ///< kept when the line is whole again
+ private:
+  Shadow<GlobalEntry::kCellBytes, GlobalCell> cells_{kBytes};
 };
+
+using GlobalSector = GlobalRun<GlobalSectorParts::kBytes, GlobalSectorParts>;
+
+/// The sectors of a line.
+class GlobalLineParts {
+ public:
+  static constexpr uint32_t kBytes = 128;
+  std::array<GlobalSector, kBytes / GlobalSector::kBytes> sectors;
+
+  void fill(const GlobalEntry& entry) {
+    for (uint32_t i = 0; i < sectors.size(); ++i)
+      sectors[i].assign({.first = entry.cellOf(i * GlobalSector::kBytes), .shifts = entry.shifts});
+  }
+  template <class Visit>
+  void visit(uint32_t begin, uint32_t count, bool writes, Visit&& visit) {
+    const uint32_t end = begin + count;
+    while (begin < end) {
+      const uint32_t sector = begin / GlobalSector::kBytes, first = sector * GlobalSector::kBytes;
+      const uint32_t stop = std::min(end, first + GlobalSector::kBytes);
+      sectors[sector].visit(begin - first, stop - begin, writes,
+                            [&](GlobalCell& cell, size_t part, size_t parts) { visit(cell, first + part, parts); });
+      begin = stop;
+    }
+  }
+  const GlobalCell& front() const { return sectors[0].first; }
+  template <class Action>
+  void forEach(Action&& action) const {
+    for (const GlobalSector& sector : sectors) sector.forEach(action);
+  }
+};
+
+using GlobalLine = GlobalRun<GlobalLineParts::kBytes, GlobalLineParts>;
 
 class GlobalCells {
  public:

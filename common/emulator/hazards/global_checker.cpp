@@ -190,12 +190,13 @@ inline bool GlobalChecker::touchAlone(GlobalCell& cell, const GlobalAccess& acce
   return true;
 }
 
-bool GlobalChecker::isBeforeLanes(const Warp& warp, const GlobalLine& line, GlobalLine::Slot slot, unsigned firstLane,
-                                  uint8_t shift, bool earlierWrites) {
-  const GlobalAccess& first = line.at(slot);
+template <class Run>
+bool GlobalChecker::isBeforeLanes(const Warp& warp, const Run& run, GlobalEntry::Slot slot, unsigned firstLane, uint8_t shift) {
+  const bool earlierWrites = slot == GlobalEntry::Writer;
+  const GlobalAccess& first = run.at(slot);
   if (!first.isLaunch()) return true;
   if (first.launch != launch_.number) return isOfEarlierLaunch(first);
-  const unsigned lanes = GlobalLine::kBytes >> shift;
+  const unsigned lanes = Run::kBytes >> shift;
   const auto threads = base_.threadsOf(warp).subspan(firstLane);
   for (unsigned lane = 0; lane < lanes; ++lane) {
     const View& view = threads[lane].view;
@@ -203,68 +204,95 @@ bool GlobalChecker::isBeforeLanes(const Warp& warp, const GlobalLine& line, Glob
     const Visitor visitor{subject, {}, 0, 0, !earlierWrites, earlierWrites};
     const uint32_t begin = lane << shift, end = begin + (1u << shift);
     // The bytes of this lane may have belonged to several lanes then.
-    for (uint32_t byte = begin; byte < end; byte += GlobalLine::kCellBytes) {
-      const GlobalAccess earlier = GlobalLine::ofByte(first, line.shift(slot), byte);
-      if (order(earlier, earlierWrites, visitor) != Verdict::Ordered) return false;
-      if (line.shift(slot) >= shift) break;
+    for (uint32_t byte = begin; byte < end; byte += 1u << run.shift(slot)) {
+      if (order(GlobalEntry::ofByte(first, run.shift(slot), byte), earlierWrites, visitor) != Verdict::Ordered) return false;
+      if (run.shift(slot) >= shift) break;
     }
   }
   return true;
 }
 
-/// A weak access of neighbouring lanes to all of a line. False, with nothing changed, when it takes a closer look.
-bool GlobalChecker::touchLine(const Warp& warp, GlobalLine& line, unsigned firstLane, const GlobalAccess& access, uint8_t shift,
-                              bool reads, bool writes) {
-  if (!line.isWhole()) {
-    if (!writes) return false;
-    const auto threads = base_.threadsOf(warp).subspan(firstLane);
-    for (uint32_t i = 0; i < GlobalLine::kCells; ++i) {
-      const GlobalAccess mine = GlobalLine::ofByte(access, shift, i * GlobalLine::kCellBytes);
-      GlobalCell cell = line.cells()[i];
-      if (!touchAlone(cell, mine, threads[i * GlobalLine::kCellBytes >> shift].view, reads, true)) return false;
-    }
-    line.setWritten(access, shift);
+bool GlobalChecker::isBehind(const Warp& warp, GlobalSector& sector, unsigned firstLane, uint8_t shift, bool reads) {
+  if (sector.isWhole()) {
+    if (reads && sector.first.writer.launch == GlobalAccess::kNobody) return false;
+    return isBeforeLanes(warp, sector, GlobalEntry::Writer, firstLane, shift) &&
+           isBeforeLanes(warp, sector, GlobalEntry::FirstReader, firstLane, shift) &&
+           isBeforeLanes(warp, sector, GlobalEntry::SecondReader, firstLane, shift);
+  }
+  const auto threads = base_.threadsOf(warp).subspan(firstLane);
+  for (uint32_t byte = 0; byte < GlobalSector::kBytes;) {
+    GlobalCell* const own = sector.parts().bytesAt(byte);
+    GlobalCell cell = own != nullptr ? *own : sector.parts().cells()[byte / GlobalEntry::kCellBytes];
+    if (!touchAlone(cell, {}, threads[byte >> shift].view, reads, true)) return false;
+    byte += own != nullptr ? 1 : std::min(1u << shift, GlobalEntry::kCellBytes);
+  }
+  return true;
+}
+
+bool GlobalChecker::isBehind(const Warp& warp, GlobalLine& line, unsigned firstLane, uint8_t shift, bool reads) {
+  auto& sectors = line.parts().sectors;
+  for (uint32_t i = 0; i < sectors.size(); ++i)
+    if (!isBehind(warp, sectors[i], firstLane + (i * GlobalSector::kBytes >> shift), shift, reads)) return false;
+  return true;
+}
+
+/// A weak access of neighbouring lanes to all of a line or sector. False, with nothing changed, when it takes a closer look.
+template <class Run>
+bool GlobalChecker::touchRun(const Warp& warp, Run& run, unsigned firstLane, const GlobalAccess& access, uint8_t shift, bool reads,
+                             bool writes) {
+  if (!run.isWhole()) {
+    if (!writes || !isBehind(warp, run, firstLane, shift, reads)) return false;
+    run.setWritten(access, shift);
     return true;
   }
-  const auto isMine = [&](GlobalLine::Slot slot) { return line.shift(slot) == shift && access.isBySameThread(line.at(slot)); };
-  const auto isHarmless = [&](GlobalLine::Slot slot) {
-    return isMine(slot) || isBeforeLanes(warp, line, slot, firstLane, shift, slot == GlobalLine::Writer);
-  };
-  if (!isHarmless(GlobalLine::Writer) || (reads && line.at(GlobalLine::Writer).launch == GlobalAccess::kNobody)) return false;
+  const auto isMine = [&](GlobalEntry::Slot slot) { return run.shift(slot) == shift && access.isBySameThread(run.at(slot)); };
+  const auto isHarmless = [&](GlobalEntry::Slot slot) { return isMine(slot) || isBeforeLanes(warp, run, slot, firstLane, shift); };
+  if (!isHarmless(GlobalEntry::Writer) || (reads && run.at(GlobalEntry::Writer).launch == GlobalAccess::kNobody)) return false;
   if (writes) {
-    if (!isHarmless(GlobalLine::FirstReader) || !isHarmless(GlobalLine::SecondReader)) return false;
-    line.setWritten(access, shift);
+    if (!isHarmless(GlobalEntry::FirstReader) || !isHarmless(GlobalEntry::SecondReader)) return false;
+    run.setWritten(access, shift);
     return true;
   }
   // As addReader, for all lanes at once.
-  if (isMine(GlobalLine::SecondReader)) {
-    line.set(GlobalLine::SecondReader, access, shift);
+  if (isMine(GlobalEntry::SecondReader)) {
+    run.set(GlobalEntry::SecondReader, access, shift);
     return true;
   }
-  for (const auto slot : {GlobalLine::FirstReader, GlobalLine::SecondReader})
-    if (isHarmless(slot)) line.set(slot, {}, GlobalLine::kSame);
-  const GlobalAccess first = line.at(GlobalLine::FirstReader), second = line.at(GlobalLine::SecondReader);
+  for (const auto slot : {GlobalEntry::FirstReader, GlobalEntry::SecondReader})
+    if (isHarmless(slot)) run.set(slot, {}, GlobalEntry::kSame);
+  const GlobalAccess first = run.at(GlobalEntry::FirstReader), second = run.at(GlobalEntry::SecondReader);
   const bool takesSecond = first.isLaunch() && (!second.isLaunch() || first.cluster != cluster_ || first.launch != launch_.number);
-  line.set(takesSecond ? GlobalLine::SecondReader : GlobalLine::FirstReader, access, shift);
+  run.set(takesSecond ? GlobalEntry::SecondReader : GlobalEntry::FirstReader, access, shift);
   return true;
 }
 
-/// The lanes whose weak accesses need a closer look: all but those that share out whole lines among them.
+/// The lanes whose weak accesses need a closer look: all but those that share out whole lines or sectors among them.
 LaneMask GlobalChecker::accessLines(const Warp& warp, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
                                     const Access& ofLane0) {
   const uint64_t first = addresses[0];
-  if (first % GlobalLine::kBytes != 0 || bytes < GlobalLine::kCellBytes || !std::has_single_bit(bytes)) return kAllLanes;
+  if (first % GlobalSector::kBytes != 0 || !std::has_single_bit(bytes)) return kAllLanes;
   for (unsigned lane = 1; lane < kWarpLanes; ++lane)
     if (addresses[lane] != first + uint64_t{lane} * bytes) return kAllLanes;
   PageHold held;
   LaneMask rest = 0;
   const auto shift = static_cast<uint8_t>(std::countr_zero(bytes));
-  const unsigned lanesOfLine = GlobalLine::kBytes >> shift;
-  for (unsigned lane = 0; lane < kWarpLanes; lane += lanesOfLine) {
-    hold(held, addresses[lane]);
-    const GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0.ofLane(lane), false);
-    if (!touchLine(warp, held.page->cells.line(addresses[lane] % kGlobalPageBytes), lane, access, shift, reads, writes))
-      rest |= (lanesOfLine == kWarpLanes ? kAllLanes : (LaneMask{1} << lanesOfLine) - 1) << lane;
+  const uint64_t end = first + uint64_t{kWarpLanes} * bytes;
+  for (uint64_t address = first; address < end;) {
+    hold(held, address);
+    GlobalLine& line = held.page->cells.line(address % kGlobalPageBytes);
+    const uint64_t stop = std::min(end, address / GlobalLine::kBytes * GlobalLine::kBytes + GlobalLine::kBytes);
+    const auto lane = static_cast<unsigned>((address - first) >> shift);
+    const auto accessOf = [&](unsigned by) { return GlobalAccess::byThreads(launch_.number, cluster_, ofLane0.ofLane(by), false); };
+    if (stop - address == GlobalLine::kBytes && touchRun(warp, line, lane, accessOf(lane), shift, reads, writes)) {
+      address = stop;
+      continue;
+    }
+    for (; address < stop; address += GlobalSector::kBytes) {
+      const auto by = static_cast<unsigned>((address - first) >> shift), lanes = GlobalSector::kBytes >> shift;
+      GlobalSector& sector = line.parts().sectors[address % GlobalLine::kBytes / GlobalSector::kBytes];
+      if (!touchRun(warp, sector, by, accessOf(by), shift, reads, writes))
+        rest |= (lanes == kWarpLanes ? kAllLanes : (LaneMask{1} << lanes) - 1) << by;
+    }
   }
   return rest;
 }
@@ -272,7 +300,7 @@ LaneMask GlobalChecker::accessLines(const Warp& warp, const Addresses& addresses
 /// The lanes whose weak accesses need a closer look.
 LaneMask GlobalChecker::accessAlone(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                                     bool writes, const Access& ofLane0) {
-  constexpr uint32_t kCell = GlobalLine::kCellBytes;
+  constexpr uint32_t kCell = GlobalEntry::kCellBytes;
   PageHold held;
   LaneMask rest = 0;
   GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
@@ -282,16 +310,20 @@ LaneMask GlobalChecker::accessAlone(const Warp& warp, LaneMask lanes, const Addr
     if (held.page == nullptr || addresses[lane] / kGlobalPageBytes != number) hold(held, addresses[lane]);
     number = addresses[lane] / kGlobalPageBytes;
     access.bits = ofLane0.ofLane(lane).bits();
-    const uint64_t inLine = addresses[lane] % GlobalLine::kBytes;
+    const auto inSector = static_cast<uint32_t>(addresses[lane] % GlobalSector::kBytes);
     GlobalLine& line = held.page->cells.line(addresses[lane] % kGlobalPageBytes);
-    bool alone = inLine + bytes <= GlobalLine::kBytes && !line.isWhole();
+    GlobalSectorParts* parts = nullptr;
+    if (inSector + bytes <= GlobalSector::kBytes && !line.isWhole())
+      if (auto& sector = line.parts().sectors[addresses[lane] % GlobalLine::kBytes / GlobalSector::kBytes]; !sector.isWhole())
+        parts = &sector.parts();
+    bool alone = parts != nullptr;
     const auto touchAll = [&](GlobalCell* cell, uint32_t count) {
       for (uint32_t i = 0; alone && i < count; ++i) alone = touchAlone(cell[i], access, threads[lane].view, reads, writes);
     };
     if (bytes % kCell == 0)
-      touchAll(alone ? line.cells() + inLine / kCell : nullptr, bytes / kCell);
-    else if (GlobalCell* parts = alone ? line.partsAt(inLine) : nullptr; parts != nullptr)
-      touchAll(parts, bytes);
+      touchAll(alone ? parts->cells() + inSector / kCell : nullptr, bytes / kCell);
+    else if (GlobalCell* own = alone ? parts->bytesAt(inSector) : nullptr; own != nullptr)
+      touchAll(own, bytes);
     else
       alone = false;
     rest |= static_cast<LaneMask>(!alone) << lane;

@@ -91,11 +91,15 @@ class GlobalChecker {
 
   LaneMask accessLines(const machine::Warp& warp, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
                        const Access& ofLane0);
-  bool touchLine(const machine::Warp& warp, GlobalLine& line, unsigned firstLane, const GlobalAccess& access, uint8_t shift,
-                 bool reads, bool writes);
-  /// Whether what a slot of the line holds came before the access of that lane to the same bytes, for every lane.
-  bool isBeforeLanes(const machine::Warp& warp, const GlobalLine& line, GlobalLine::Slot slot, unsigned firstLane, uint8_t shift,
-                     bool earlierWrites);
+  template <class Run>
+  bool touchRun(const machine::Warp& warp, Run& run, unsigned firstLane, const GlobalAccess& access, uint8_t shift, bool reads,
+                bool writes);
+  /// Whether everything that is known of the run came before a write of its bytes by those lanes.
+  bool isBehind(const machine::Warp& warp, GlobalLine& line, unsigned firstLane, uint8_t shift, bool reads);
+  bool isBehind(const machine::Warp& warp, GlobalSector& sector, unsigned firstLane, uint8_t shift, bool reads);
+  /// Whether what a slot of the run holds came before the access of that lane to the same bytes, for every lane.
+  template <class Run>
+  bool isBeforeLanes(const machine::Warp& warp, const Run& run, GlobalEntry::Slot slot, unsigned firstLane, uint8_t shift);
   LaneMask accessAlone(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                        bool writes, const Access& ofLane0);
   void hold(PageHold& held, uint64_t address);

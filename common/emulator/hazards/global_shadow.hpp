@@ -37,7 +37,7 @@ struct GlobalPage {
 };
 
 /// Thread safe. Pages are made when a launch first touches them; a page keeps half a byte for each byte of memory in lines that are
-/// used alike, and 12 in others.
+/// used alike, two and a half in lines whose sectors are, and 17 in others.
 class GlobalShadow final : public machine::MemoryObserver {
  public:
   explicit GlobalShadow(const machine::GlobalMemory& memory) : memory_(memory) {}

@@ -61,15 +61,23 @@ class Shadow {
   /// Calls action(cell) for every cell.
   template <class Action>
   void forEach(Action&& action) const {
-    visitAll(*this, action);
+    visitAll(*this, 0, granules_.size(), action);
   }
   /// The same; the action may change the cells.
   template <class Action>
   void update(Action&& action) {
-    visitAll(*this, action);
+    visitAll(*this, 0, granules_.size(), action);
+  }
+  /// The same for the cells of whole granules, [first, first + count), something of which has been accessed.
+  template <class Action>
+  void forEach(size_t first, size_t count, Action&& action) const {
+    visitAll(*this, first / Parts, (first + count) / Parts, action);
+  }
+  template <class Action>
+  void update(size_t first, size_t count, Action&& action) {
+    visitAll(*this, first / Parts, (first + count) / Parts, action);
   }
 
- private:
   template <class Visit>
   static void call(Visit& visit, Cell& cell, size_t first, size_t count) {
     if constexpr (std::is_invocable_v<Visit&, Cell&, size_t, size_t>)
@@ -78,9 +86,11 @@ class Shadow {
       visit(cell);
   }
 
+ private:
   template <class Self, class Action>
-  static void visitAll(Self& self, Action& action) {
-    for (auto& granule : self.granules_) {
+  static void visitAll(Self& self, size_t first, size_t end, Action& action) {
+    for (size_t i = first; i < end; ++i) {
+      auto& granule = self.granules_[i];
       if (!granule.isSplit()) {
         action(granule);
         continue;
