@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -242,7 +243,13 @@ constexpr double kLoneTapClocks = 90;          // between the taps of a warpgrou
 constexpr double kStartClocks = 2800;          // launch to first wgmma and back
 constexpr double kEpilogueClocksPerPixel = 5;  // of a block, staged in a buffer of its own
 constexpr double kHiddenEpilogueShare = 0.15;  // of that, when the other warpgroup multiplies meanwhile
+constexpr double kHandOverClocks = 300;        // a tile that the loading lane stores, when nobody multiplies meanwhile
 constexpr double kReductionClocks = 300;       // two cluster barriers
+constexpr double kMemoryBytesPerClock = 15.6;  // of the chip's memory, for each multiprocessor
+constexpr double kL2ShareBesideMemory = 0.2;   // of the time of L2 transfers, added where the chip's memory decides
+
+/// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
+double together(double a, double b) { return std::pow(std::pow(a, 6) + std::pow(b, 6), 1.0 / 6); }
 
 void model(const Geometry& g, const ShapeEntry& shape, uint32_t multiprocessors, HaloPlan& plan) {
   const Params& p = plan.params;
@@ -258,7 +265,7 @@ void model(const Geometry& g, const ShapeEntry& shape, uint32_t multiprocessors,
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
   double epilogue = kEpilogueClocksPerPixel * shape.tileN * std::max(shape.first, shape.second);
-  if (shape.overBox && shape.separate) epilogue *= kHiddenEpilogueShare;
+  if (shape.overBox) epilogue = shape.separate ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   if (p.split > 1)
     epilogue +=
         kReductionClocks + (p.split - 1) * static_cast<double>(accumulatorBytes(shape.first, shape.tileN)) / kL2BytesPerClock;
@@ -266,8 +273,14 @@ void model(const Geometry& g, const ShapeEntry& shape, uint32_t multiprocessors,
   const double tiles = static_cast<double>(p.tiles) * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
   plan.waves = std::max(1.0, static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x)));
   const double start = kStartClocks + (p.weightsStay ? weightBytes / l2 : 0);
-  plan.modelledClocks = start + plan.waves * (std::max(multiply, loads / l2) + epilogue);
+  const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
+  const double outputBytes = 2.0 * static_cast<double>(g.n * g.p * g.q * g.k);
+  const double memoryBytes = outputBytes + 2.0 * static_cast<double>(g.n * g.h * g.w * g.c + g.k * g.r * g.s * g.c / g.groups);
+  const double memory = memoryBytes / (kMemoryBytesPerClock * multiprocessors) +
+                        kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors);
+  if (memory > work) plan.bound = Resource::DeviceMemory;
+  plan.modelledClocks = start + together(work, memory);
   const double multiplied = tiles / p.split * blocks * kBlockChannels * shape.tileN;
   plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
 }
