@@ -41,17 +41,20 @@ struct Control {
 template <class Element>
 class Cta {
  public:
-  __device__ Cta(const CUtensorMap& input, const Params& params) : inputMap_(input), p_(params) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const Params& params)
+      : inputMap_(input), outputMap_(output), p_(params) {
     extern __shared__ uint8_t dynamicShared[];
     control_ = &gemm::alignedShared<Control>(dynamicShared);
     boxes_ = ptx::sharedAddress(control_) + kControlBytes;
-    uint8_t* behindBoxes = reinterpret_cast<uint8_t*>(control_) + kControlBytes + kSlots * alignedBoxBytes(p_.filterHeight);
-    diagonals_ = reinterpret_cast<uint32_t*>(behindBoxes);
+    staging_ = boxes_ + kSlots * alignedBoxBytes(p_.filterHeight);
+    diagonals_ = reinterpret_cast<uint32_t*>(reinterpret_cast<uint8_t*>(control_) +
+                                             (staging_ + kStagingBytes - ptx::sharedAddress(control_)));
   }
 
   __device__ void run() {
     if (threadIdx.x == 0) {
       ptx::prefetchTensorMap(&inputMap_);
+      ptx::prefetchTensorMap(&outputMap_);
       for (uint32_t slot = 0; slot < kSlots; ++slot) ptx::mbarrierInit(full(slot), 1);
       ptx::fenceMbarrierInit();
     }
@@ -71,12 +74,25 @@ class Cta {
       const uint32_t slot = static_cast<uint32_t>(turn % kSlots);
       ptx::mbarrierWait(full(slot), static_cast<uint32_t>(turn / kSlots) & 1);
       float d[kBlocks][kWarpChannels][4] = {};
-#pragma unroll 1
-      for (int32_t r = 0; r < p_.filterHeight; ++r) multiplyRow(d, boxAddress(slot), r);
-      __syncthreads();  // everybody has read the box
+      // The last block may be beyond the output's last column. Left out by a branch in the row's own loop, it saved nothing.
+      if (originOf(tileOf(turn)).column + (kBlocks - 1) * kBlockColumns < p_.outputWidth) {
+        multiplyRows<kBlocks>(d, boxAddress(slot));
+      } else {
+        multiplyRows<kBlocks - 1>(d, boxAddress(slot));
+      }
+      if (threadIdx.x == 0) ptx::bulkWaitGroupRead<0>();
+      __syncthreads();  // everybody has read the box, and the tile before has left
       if (threadIdx.x == 0 && tileOf(turn + kSlots) < p_.tiles) load(tileOf(turn + kSlots), slot);
-      store(d, tileOf(turn));
+      stage(d);
+      ptx::fenceProxyAsyncShared();
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        const TileOrigin origin = originOf(tileOf(turn));
+        ptx::storeTile4d(&outputMap_, firstChannel(), origin.column, origin.row, origin.image, staging_);
+        ptx::bulkCommitGroup();
+      }
     }
+    if (threadIdx.x == 0) ptx::bulkWaitGroupRead<0>();
   }
 
  private:
@@ -157,6 +173,13 @@ class Cta {
     return window;
   }
 
+  template <int kMultiplied>
+  __device__ void multiplyRows(float (&d)[kBlocks][kWarpChannels][4], uint32_t box) const {
+#pragma unroll 1
+    for (int32_t r = 0; r < p_.filterHeight; ++r) multiplyRow<kMultiplied>(d, box, r);
+  }
+
+  template <int kMultiplied>
   __device__ void multiplyRow(float (&d)[kBlocks][kWarpChannels][4], uint32_t box, int32_t r) const {
     const uint32_t lane = threadIdx.x % 32, warp = channelWarp(), g = lane / 4, t = lane % 4;
     // 64-byte swizzle: bits 5:4 of an address are XORed with bits 8:7, which are the same eight columns or eight rows further on.
@@ -177,7 +200,7 @@ class Cta {
     }
     HalfWindow left = loadHalf(evenColumn, oddColumn, 0);
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
+    for (int block = 0; block < kMultiplied; ++block) {
       const HalfWindow right = loadHalf(evenColumn, oddColumn, block + 1);
 #pragma unroll
       for (int c = 0; c < kWarpChannels; ++c) {
@@ -188,53 +211,51 @@ class Cta {
     }
   }
 
-  __device__ void store(const float (&d)[kBlocks][kWarpChannels][4], int32_t tile) const {
+  /// The tile as pixels of 32 channels in 64-byte swizzle, from where the copy engine stores it: a warp's own stores would be of 16
+  /// bytes, each to another pixel.
+  __device__ void stage(const float (&d)[kBlocks][kWarpChannels][4]) const {
     const uint32_t lane = threadIdx.x % 32;
-    const TileOrigin origin = originOf(tile);
     const int32_t channel = firstChannel() + static_cast<int32_t>(channelWarp()) * kWarpChannels;
-    if (channel >= p_.channels) return;
+    const uint32_t least = leastPair<Element>(p_.relu);
     float bias[kWarpChannels] = {};
-    if (p_.bias != nullptr) {
+    if (p_.bias != nullptr && channel < p_.channels) {
 #pragma unroll
       for (int c = 0; c < kWarpChannels; ++c) bias[c] = p_.bias[channel + c];
     }
+    // Row lane / 4, column 2 * (lane % 4). Bits 8:7 of its address, lane % 4, are the swizzle of every pixel of this lane.
+    const uint32_t first = staging_ + ((rowWarp() * kWarpRows + lane / 4) * kTileColumns + 2 * (lane % 4)) * kPixelBytes +
+                           (channelWarp() ^ lane % 4) * 16;
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int32_t column = origin.column + block * kBlockColumns + static_cast<int32_t>(2 * (lane % 4)) + i % 2;
-        const int32_t row = origin.row + static_cast<int32_t>(rowWarp() * kWarpRows + lane / 4) + 8 * (i / 2);
-        if (column >= p_.outputWidth || row >= p_.outputHeight) continue;
         uint32_t packed[4];
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
-          float low = d[block][2 * c][i] + bias[2 * c], high = d[block][2 * c + 1][i] + bias[2 * c + 1];
-          if (p_.relu) {
-            low = rectified(low);
-            high = rectified(high);
-          }
-          packed[c] = packPair<Element>(low, high);
+          const float low = d[block][2 * c][i] + bias[2 * c], high = d[block][2 * c + 1][i] + bias[2 * c + 1];
+          packed[c] = atLeast<Element>(packPair<Element>(low, high), least);
         }
-        Element* pixel = static_cast<Element*>(p_.output) +
-                         ((int64_t{origin.image} * p_.outputHeight + row) * p_.outputWidth + column) * p_.outputPitch + channel;
-        *reinterpret_cast<uint4*>(pixel) = make_uint4(packed[0], packed[1], packed[2], packed[3]);
+        const uint32_t pixel = i / 2 * (8 * kTileColumns) + block * kBlockColumns + i % 2;
+        ptx::storeShared16Bytes(first + pixel * kPixelBytes, packed[0], packed[1], packed[2], packed[3]);
       }
     }
   }
 
   const CUtensorMap& inputMap_;
+  const CUtensorMap& outputMap_;
   const Params& p_;
   Control* control_;
-  uint32_t boxes_;
+  uint32_t boxes_, staging_;
   uint32_t* diagonals_;
 };
 
 }  // namespace
 
-#define SHIFTCONV_DEPTHWISE_KERNEL(NAME, ELEMENT)                                                 \
-  extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                  \
-      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ Params params) { \
-    Cta<ELEMENT>(inputMap, params).run();                                                         \
+#define SHIFTCONV_DEPTHWISE_KERNEL(NAME, ELEMENT)                                                       \
+  extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                        \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
+           const __grid_constant__ Params params) {                                                     \
+    Cta<ELEMENT>(inputMap, outputMap, params).run();                                                    \
   }
 
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, __half)

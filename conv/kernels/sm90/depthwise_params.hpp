@@ -31,17 +31,16 @@ inline constexpr uint32_t kDiagonalWords = 24;  ///< of one filter row of one ch
 struct Params {
   layout::FastDivisor columnTiles, rowTiles;
   int32_t tiles = 0;  ///< of pixels; blockIdx.y selects the channels
-  int32_t outputHeight = 0, outputWidth = 0, channels = 0;
-  int64_t outputPitch = 0;  ///< elements between neighbouring output pixels
+  int32_t outputWidth = 0, channels = 0;
   int32_t filterHeight = 0, filterWidth = 0, padTop = 0, padLeft = 0;
   uint32_t boxBytes = 0;
   bool relu = false;
   const void* filter = nullptr;  ///< C x R x S
   const float* bias = nullptr;   ///< f32[C] or null
-  void* output = nullptr;        ///< NPQC
 };
 
 inline constexpr uint32_t kControlBytes = 1024;
+inline constexpr uint32_t kStagingBytes = kTileRows * kTileColumns * kPixelBytes;
 
 SHIFTCONV_HOST_DEVICE constexpr uint32_t boxBytes(int32_t filterHeight) {
   return static_cast<uint32_t>((kTileRows + filterHeight - 1) * kBoxColumns) * kPixelBytes;

@@ -15,11 +15,12 @@ using namespace sm90;
 namespace {
 
 constexpr double kStartClocks = 6000;  // launch, diagonals and the first box
-constexpr double kRowClocks = 2000;    // measured, of a tile and filter row
+constexpr double kRowClocks = 1600;    // measured, of a tile and filter row
 
 uint32_t sharedBytes(const Problem& p) {
   const int32_t r = static_cast<int32_t>(p.r), s = static_cast<int32_t>(p.s);
-  return layout::kSwizzle128AtomBytes + kControlBytes + kSlots * alignedBoxBytes(r) + diagonalBytes(r) + filterBytes(r, s);
+  return layout::kSwizzle128AtomBytes + kControlBytes + kSlots * alignedBoxBytes(r) + kStagingBytes + diagonalBytes(r) +
+         filterBytes(r, s);
 }
 
 }  // namespace
@@ -51,10 +52,8 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
   params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
   params.tiles = static_cast<int32_t>(p.n * columnTiles * rowTiles);
-  params.outputHeight = static_cast<int32_t>(p.p());
   params.outputWidth = static_cast<int32_t>(p.q());
   params.channels = static_cast<int32_t>(p.c);
-  params.outputPitch = p.outputPitch();
   params.filterHeight = static_cast<int32_t>(p.r);
   params.filterWidth = static_cast<int32_t>(p.s);
   params.padTop = static_cast<int32_t>(p.padTop);
@@ -71,10 +70,21 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   map.strides = {pixel, pixel * static_cast<uint64_t>(p.w), pixel * static_cast<uint64_t>(p.w * p.h)};
   map.box = {kCtaChannels, kBoxColumns, static_cast<uint32_t>(kTileRows + p.r - 1), 1};
 
+  plan.output = map;
+  const uint64_t outputPixel = static_cast<uint64_t>(p.outputPitch()) * 2;
+  plan.output.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.q()), static_cast<uint64_t>(p.p()),
+                      static_cast<uint64_t>(p.n)};
+  plan.output.strides = {outputPixel, outputPixel * static_cast<uint64_t>(p.q()),
+                         outputPixel * static_cast<uint64_t>(p.q() * p.p())};
+  plan.output.box = {kCtaChannels, kTileColumns, kTileRows, 1};
+
   const int64_t mostCtas = std::max<int64_t>(1, int64_t{properties.multiprocessors} * kCtasPerMultiprocessor / channelTiles);
   const int64_t waves = ceilDivide(params.tiles, mostCtas);
   plan.waves = static_cast<double>(waves);
-  plan.launch.grid = {static_cast<uint32_t>(ceilDivide(params.tiles, waves)), static_cast<uint32_t>(channelTiles), 1};
+  // Tiles at the right edge may take less time: no CTA shall have only them, nor none.
+  int64_t ctas = ceilDivide(params.tiles, waves);
+  if (columnTiles > 1 && ctas % columnTiles == 0 && ctas < std::min<int64_t>(mostCtas, params.tiles)) ++ctas;
+  plan.launch.grid = {static_cast<uint32_t>(ctas), static_cast<uint32_t>(channelTiles), 1};
   plan.launch.block = {kWarps * 32, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(p);
   // Operand loads of shared memory decide: five half windows of four 16-byte loads, and the diagonals, for each filter row.

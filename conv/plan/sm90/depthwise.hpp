@@ -16,7 +16,7 @@ namespace shiftconv::plan {
 
 struct DepthwisePlan {
   kernels::depthwise::Params params{};  ///< bias, filter and output are filled in per run
-  layout::TiledMap input{};
+  layout::TiledMap input{}, output{};
   LaunchConfig launch{};
   std::string kernelName;
   double waves = 0;
