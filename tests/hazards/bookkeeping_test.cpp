@@ -121,6 +121,34 @@ TEST(GlobalCells, RememberEveryByteHoweverItWasAccessed) {
   }
 }
 
+TEST(LocalPointer, FreesWhatNobodyPointsToAnyMore) {
+  struct Counted {
+    int* live;
+    explicit Counted(int* counter) : live(counter) { ++*live; }
+    Counted(const Counted& other) : live(other.live) { ++*live; }
+    ~Counted() { --*live; }
+  };
+  int live = 0;
+  {
+    LocalPointer<Counted> first = LocalPointer<Counted>::make(&live);
+    LocalPointer<const Counted> second = first, third;
+    EXPECT_EQ(live, 1);
+    EXPECT_TRUE(second == LocalPointer<const Counted>(first));
+    third = second;
+    first = nullptr;
+    second = LocalPointer<const Counted>::make(*third);
+    EXPECT_EQ(live, 2);
+    EXPECT_FALSE(second == third);
+    third = std::move(second);
+    EXPECT_EQ(live, 1);
+    EXPECT_FALSE(second);  // NOLINT(bugprone-use-after-move): as specified
+    const LocalPointer<const Counted>& same = third;
+    third = same;
+    EXPECT_EQ(live, 1);
+  }
+  EXPECT_EQ(live, 0);
+}
+
 TEST(Stamps, EndWithAnErrorBeforeTheyOverflowTheirField) {
   constexpr uint32_t kLast = Access::kMaximumClock;
   EXPECT_EQ(nextStamp(kLast - 1), kLast);
@@ -168,7 +196,7 @@ TEST(OperationTable, OrdersTheOperationsOfAThreadAsTheListedPairsImply) {
       operation.pairs.kind = static_cast<uint8_t>(1 + random() % 4);
       operation.pairs.accumulator = random() % 2;
       operation.pairs.ctas = 1;
-      operation.view.base = operation.view.tensor = std::make_shared<Clock>();
+      operation.view.base = operation.view.tensor = ClockPointer::make();
       operations.push_back(&table.add(std::move(operation)));
       for (size_t j = i; j-- > 0;) {
         bool implied =

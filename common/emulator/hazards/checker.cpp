@@ -18,7 +18,7 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter, Glob
       launch_(launch),
       warpsPerCta_(static_cast<uint32_t>((cluster.config.block.count() + machine::kWarpLanes - 1) / machine::kWarpLanes)) {
   const size_t ctas = cluster.ctas.size();
-  const ClockPointer nothing = std::make_shared<Clock>();
+  const ClockPointer nothing = LocalPointer<Clock>::make();
   threads_.resize(ctas * warpsPerCta_ * machine::kWarpLanes);
   for (size_t i = 0; i < threads_.size(); ++i) {
     threads_[i].view.base = threads_[i].view.tensor = nothing;

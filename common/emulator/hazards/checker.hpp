@@ -145,21 +145,29 @@ class HazardChecker final : public machine::Observer {
 
  private:
   friend class GlobalChecker;
-  struct Thread {
-    View view;
+  /// Of a thread, what hardly any instruction asks for.
+  struct Rare {
     ClockPointer pending;          ///< seen through relaxed reads; counts from the next fence on
     ClockPointer fenced;           ///< what relaxed writes publish: the state at the last fence
     ClockPointer clusterFenced;    ///< the same, of fences whose scope is at least the cluster
-    uint32_t initsFenced = 0;      ///< stamp at the last fence.mbarrier_init, which publishes mbarrier.init and nothing else
     ForeignPointer widelyPending;  ///< as pending, of other clusters
     ForeignPointer lastAcquired;   ///< of other clusters
     ClockPointer widelyFenced;     ///< as fenced, at .gpu or .sys scope
-    uint32_t tensorReleased = 0;   ///< stamp at the last tcgen05.fence::before_thread_sync
     struct Groups {
       std::vector<OperationId> open;
       std::vector<std::vector<OperationId>> committed;  ///< oldest first; hardly ever more than a few
     };
     std::array<Groups, static_cast<size_t>(Group::Count)> groups;
+  };
+  struct Thread {
+    View view;
+    uint32_t initsFenced = 0;     ///< stamp at the last fence.mbarrier_init, which publishes mbarrier.init and nothing else
+    uint32_t tensorReleased = 0;  ///< stamp at the last tcgen05.fence::before_thread_sync
+    std::unique_ptr<Rare> made{};
+    Rare& rare() {
+      if (!made) made = std::make_unique<Rare>();
+      return *made;
+    }
   };
   /// Collects what several arrivals publish.
   struct Gathering {
@@ -267,6 +275,9 @@ class HazardChecker final : public machine::Observer {
   Verdict orderByMachine(const Operation& earlier, const Subject& later);
   Finding findingOf(Verdict verdict) const;
   void claimColumns(uint32_t rank, View view, uint32_t site, uint32_t column, uint32_t columns);
+  /// The lanes whose weak access needs a closer look.
+  LaneMask accessOrdered(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
+                         uint32_t site, bool writes);
   /// A weak access by a thread to whole granules, when all that is remembered of them is by threads and came before it. False, with
   /// nothing changed, otherwise.
   static bool touchOrdered(ShadowCell* cells, uint32_t count, const View& view, Access access, bool writes);

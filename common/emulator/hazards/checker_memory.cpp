@@ -124,6 +124,23 @@ bool HazardChecker::touchOrdered(ShadowCell* cells, uint32_t count, const View& 
   return true;
 }
 
+LaneMask HazardChecker::accessOrdered(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
+                                      uint32_t site, bool writes) {
+  constexpr uint32_t kCell = SharedShadow::kCellBytes;
+  const auto threads = threadsOf(warp);
+  const Access ofLane0 = Access::byThread(threadIndex(warp.cta.rank, warp.index, 0), clocks_[warpIndex(warp)], site, false);
+  LaneMask rest = 0;
+  forEachLane(lanes, [&](unsigned lane) {
+    const auto address = static_cast<uint32_t>(addresses[lane]);
+    const uint32_t offset = address & machine::kSharedOffsetMask;
+    const bool ordered =
+        (offset | bytes) % kCell == 0 && touchOrdered(shared_[address >> machine::kSharedRankShift].cellsAt(offset), bytes / kCell,
+                                                      threads[lane].view, ofLane0.ofLane(lane), writes);
+    rest |= static_cast<LaneMask>(!ordered) << lane;
+  });
+  return rest;
+}
+
 void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes,
                                  bool reads, bool writes) {
   if (readerSets_.isCrowded()) collectReaderSets();
@@ -161,16 +178,12 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
     }
     return;
   }
-  const auto threads = threadsOf(warp);
+  if (!semantics.strong) lanes = accessOrdered(warp, lanes, addresses, bytes, site, writes);
   forEachLane(lanes, [&](unsigned lane) {
-    const Thread& thread = threads[lane];
+    const Thread& thread = threadOf(warp, lane);
     const Place place = placeOf(addresses[lane]);
     if (semantics.strong) synchronises(warp, lane, machine::kSharedWindow + addresses[lane], semantics, reads, writes);
     const Subject subject{thread.view, nullptr, Access::byThread(thread.view.thread, clock, site, semantics.strong)};
-    if (!semantics.strong && (place.first | bytes) % SharedShadow::kCellBytes == 0 &&
-        touchOrdered(shared_[place.rank].cellsAt(place.first), bytes / SharedShadow::kCellBytes, thread.view, subject.access,
-                     writes))
-      return;
     Memo memo;
     shared_[place.rank].visit(place.first, bytes, writes, [&](ShadowCell& cell) { touch(cell, subject, writes, place, memo); });
   });
@@ -178,7 +191,7 @@ void HazardChecker::sharedAccess(const Warp& warp, LaneMask lanes, const machine
 
 /// The pair's warps have met: either knows of the other's allocation, and of nothing else.
 void HazardChecker::pairAllocated(const Warp& here, const Warp& there, uint32_t column, uint32_t columns) {
-  auto both = std::make_shared<Clock>();
+  auto both = LocalPointer<Clock>::make();
   for (const Warp* warp : {&here, &there}) {
     const View view = viewOf(*warp, 0);
     raise(both->setUp, view.thread, view.clock);

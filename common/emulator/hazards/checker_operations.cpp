@@ -46,7 +46,7 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
     forEachLane(warp.existing() & ~warp.exited(), [&](unsigned lane) {
       const ClockPointer& other = threadOf(warp, lane).view.tensor;
       if (other == operation.view.tensor) return;
-      auto both = std::make_shared<Clock>(*operation.view.tensor);
+      auto both = LocalPointer<Clock>::make(*operation.view.tensor);
       both->meet(*other);
       operation.view.tensor = std::move(both);
     });
@@ -57,7 +57,7 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
   }
   if (issued.kind == OperationKind::ThreadCopyArrive) {
     // It stands for all copies of its thread so far, complete or not.
-    const Thread::Groups& copies = threadOf(warp, issued.issuer.lane).groups[static_cast<size_t>(Group::Copy)];
+    const Rare::Groups& copies = threadOf(warp, issued.issuer.lane).rare().groups[static_cast<size_t>(Group::Copy)];
     operation.before = copies.open;
     for (const auto& group : copies.committed) operation.before.insert(operation.before.end(), group.begin(), group.end());
   }
@@ -120,33 +120,33 @@ ClockPointer HazardChecker::knownToWarpgroup(const Warp& warp) const {
   constexpr uint32_t kWarps = 4;
   const size_t first = size_t{warpIndex(warp) / kWarps * kWarps} * kWarpLanes;
   ClockPointer known = threads_[first].view.base;
-  std::shared_ptr<Clock> common;
+  LocalPointer<Clock> common;
   const Clock* last = known.get();
   for (size_t thread = first + 1; thread < first + size_t{kWarps} * kWarpLanes; ++thread) {
     const ClockPointer& base = threads_[thread].view.base;
     if (base.get() == last) continue;
     last = base.get();
-    if (!common) common = std::make_shared<Clock>(*known);
+    if (!common) common = LocalPointer<Clock>::make(*known);
     common->meet(*base);
   }
   return common ? common : known;
 }
 
 void HazardChecker::addToGroup(Group kind, const Warp& warp, unsigned lane, OperationId id) {
-  threadOf(warp, lane).groups[static_cast<size_t>(kind)].open.push_back(id);
+  threadOf(warp, lane).rare().groups[static_cast<size_t>(kind)].open.push_back(id);
   if (kind != Group::Copy) return;
   if (Operation* copy = operations_.find(id)) copy->copyingLanes |= LaneMask{1} << lane;
 }
 
 void HazardChecker::commitGroup(Group kind, const Warp& warp, unsigned lane) {
-  Thread::Groups& groups = threadOf(warp, lane).groups[static_cast<size_t>(kind)];
+  Rare::Groups& groups = threadOf(warp, lane).rare().groups[static_cast<size_t>(kind)];
   groups.committed.push_back(std::move(groups.open));
   groups.open.clear();
 }
 
 void HazardChecker::waitedForGroups(Group kind, const Warp& warp, unsigned lane, uint64_t newest) {
   Thread& thread = threadOf(warp, lane);
-  auto& committed = thread.groups[static_cast<size_t>(kind)].committed;
+  auto& committed = thread.rare().groups[static_cast<size_t>(kind)].committed;
   while (committed.size() > newest) {
     for (OperationId id : committed.front())
       operations_.complete(id, {Completion::Kind::Thread, thread.view.thread, thread.view.clock});
@@ -160,7 +160,7 @@ void HazardChecker::waitedForAll(Group kind, const Warp& warp, unsigned lane) {
 }
 
 View HazardChecker::knowledgeOf(uint32_t rank) const {
-  auto everything = std::make_shared<Clock>();
+  auto everything = LocalPointer<Clock>::make();
   const size_t first = size_t{rank} * warpsPerCta_ * kWarpLanes, end = first + size_t{warpsPerCta_} * kWarpLanes;
   const Clock* last = nullptr;
   for (size_t thread = first; thread < end; ++thread) {
@@ -264,11 +264,12 @@ void HazardChecker::collectGarbage() {
   for (const auto& shadow : shared_) shadow.forEach(scan);
   for (const auto& shadow : tensor_) shadow.forEach(scan);
   for (const Thread& thread : threads_)
-    for (const auto& groups : thread.groups) {
-      for (OperationId id : groups.open) used[id] = true;
-      for (const auto& group : groups.committed)
-        for (OperationId id : group) used[id] = true;
-    }
+    if (thread.made)
+      for (const auto& groups : thread.made->groups) {
+        for (OperationId id : groups.open) used[id] = true;
+        for (const auto& group : groups.committed)
+          for (OperationId id : group) used[id] = true;
+      }
   std::vector<View> knowledge;
   for (uint32_t rank = 0; rank < shared_.size(); ++rank) knowledge.push_back(knowledgeOf(rank));
   std::erase_if(outstanding_, [&](OperationId id) {

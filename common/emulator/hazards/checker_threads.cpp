@@ -47,7 +47,8 @@ void HazardChecker::Gathering::join(const ClockPointer& other) {
 void HazardChecker::publish(Gathering& gathering, uint32_t index) {
   const Thread& thread = threads_[index];
   gathering.join(thread.view.base);
-  raise(gathering.clock.generic, index, clocks_[index / kWarpLanes]);
+  if (gathering.clock.generic.size() <= index) gathering.clock.generic.resize(threads_.size());
+  gathering.clock.generic[index] = clocks_[index / kWarpLanes];  // nobody knows more of it
   if (thread.view.proxied != 0) raise(gathering.clock.proxied, index, thread.view.proxied);
   if (thread.view.mapped != 0) raise(gathering.clock.mapped, index, thread.view.mapped);
   if (thread.tensorReleased != 0) raise(gathering.clock.tensor, index, thread.tensorReleased);
@@ -56,11 +57,12 @@ void HazardChecker::publish(Gathering& gathering, uint32_t index) {
 ClockPointer HazardChecker::publishedBy(uint32_t thread) {
   Gathering gathering;
   publish(gathering, thread);
-  return std::make_shared<Clock>(std::move(gathering.clock));
+  return LocalPointer<Clock>::make(std::move(gathering.clock));
 }
 
 void HazardChecker::publishFenced(Gathering& gathering, const Thread& thread, bool inCluster) const {
-  if (const ClockPointer& fenced = inCluster ? thread.clusterFenced : thread.fenced) gathering.join(fenced);
+  if (thread.made)
+    if (const ClockPointer& fenced = inCluster ? thread.made->clusterFenced : thread.made->fenced) gathering.join(fenced);
   if (thread.initsFenced != 0) raise(gathering.clock.setUp, thread.view.thread, thread.initsFenced);
 }
 
@@ -77,7 +79,7 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
       case FenceKind::AsyncProxy:
         thread.view.proxied = clock;
         if (unproxied_ != thread.view.base) {
-          auto published = std::make_shared<Clock>(*thread.view.base);
+          auto published = LocalPointer<Clock>::make(*thread.view.base);
           published->publishToAsyncProxy();
           unproxied_ = thread.view.base;
           proxied_ = std::move(published);
@@ -91,17 +93,17 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
         break;
       case FenceKind::MapRelease: {
         thread.view.mapped = clock;
-        auto published = std::make_shared<Clock>(*thread.view.base);
+        auto published = LocalPointer<Clock>::make(*thread.view.base);
         published->publishToMapProxy();
         thread.view.base = std::move(published);
         [[fallthrough]];
       }
       case FenceKind::Memory:
-        if (thread.pending) acquire(thread, std::exchange(thread.pending, nullptr));
+        if (thread.rare().pending) acquire(thread, std::exchange(thread.rare().pending, nullptr));
         if (semantics.wide) global_->acquirePending(thread);
-        thread.fenced = publishedBy(index);
-        if (!semantics.narrow) thread.clusterFenced = thread.fenced;
-        if (semantics.wide) thread.widelyFenced = thread.fenced;
+        thread.rare().fenced = publishedBy(index);
+        if (!semantics.narrow) thread.rare().clusterFenced = thread.rare().fenced;
+        if (semantics.wide) thread.rare().widelyFenced = thread.rare().fenced;
         break;
       case FenceKind::TensorBefore:
         thread.tensorReleased = clock;
@@ -122,7 +124,7 @@ void HazardChecker::noteInitsFenced(uint32_t thread) {
 void HazardChecker::warpSync(const Warp& warp, LaneMask lanes) {
   Gathering gathering;
   forEachLane(lanes, [&](unsigned lane) { publish(gathering, threadIndex(warp.cta.rank, warp.index, lane)); });
-  const ClockPointer clock = std::make_shared<Clock>(std::move(gathering.clock));
+  const ClockPointer clock = LocalPointer<Clock>::make(std::move(gathering.clock));
   // Every member's own clock is in it, so it replaces what they had.
   forEachLane(lanes, [&](unsigned lane) { threadOf(warp, lane).view.base = clock; });
   advance(warp);
@@ -150,7 +152,7 @@ void HazardChecker::barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id,
 
 void HazardChecker::barrierComplete(uint32_t rank, uint32_t id, uint64_t round) {
   Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : rank, id}];
-  rounds.completed[round] = std::make_shared<Clock>(std::move(rounds.gathering.clock));
+  rounds.completed[round] = LocalPointer<Clock>::make(std::move(rounds.gathering.clock));
   rounds.gathering = {};
   while (rounds.completed.begin()->first + kRememberedRounds < round) rounds.completed.erase(rounds.completed.begin());
 }
@@ -159,7 +161,15 @@ void HazardChecker::barrierLeave(const Warp& warp, LaneMask lanes, uint32_t id, 
   Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : warp.cta.rank, id}];
   const auto found = rounds.completed.find(round);
   if (found == rounds.completed.end()) return;
-  forEachLane(lanes, [&](unsigned lane) { acquire(threadOf(warp, lane), found->second); });
+  ClockPointer before, after;  // of the last lane: most of a warp know the same
+  forEachLane(lanes, [&](unsigned lane) {
+    ClockPointer& base = threads_[threadIndex(warp.cta.rank, warp.index, lane)].view.base;
+    if (before != base) {
+      before = base;
+      after = join_(base, found->second);
+    }
+    base = after;
+  });
 }
 
 // --- mbarriers --------------------------------------------------------------------------------------------------------
@@ -235,7 +245,7 @@ void HazardChecker::mbarrierWaited(const Warp& warp, unsigned lane, const machin
   if (acquires)
     acquire(thread, barrier->completed);
   else
-    thread.pending = thread.pending ? join_(thread.pending, barrier->completed) : barrier->completed;
+    thread.rare().pending = thread.rare().pending ? join_(thread.rare().pending, barrier->completed) : barrier->completed;
 }
 
 /// Unless the thread knows by other ways that the phase is over: then it waits for a later one.
@@ -278,7 +288,7 @@ void HazardChecker::mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase
   // Phases complete in order: who has seen this one has seen those before.
   if (barrier->completed) clock.join(*barrier->completed);
   raise(clock.barrier, barrier->slot, static_cast<uint32_t>(phase));
-  barrier->completed = std::make_shared<Clock>(std::move(clock));
+  barrier->completed = LocalPointer<Clock>::make(std::move(clock));
 }
 
 // --- strong accesses -------------------------------------------------------------------------------------------------
@@ -292,11 +302,11 @@ void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t addre
       if (semantics.acquire)
         acquire(thread, found->second);
       else
-        thread.pending = thread.pending ? join_(thread.pending, found->second) : found->second;
+        thread.rare().pending = thread.rare().pending ? join_(thread.rare().pending, found->second) : found->second;
     }
   }
   if (!writes) return;
-  ClockPointer mine = semantics.release ? publishedBy(thread.view.thread) : thread.fenced;
+  ClockPointer mine = semantics.release ? publishedBy(thread.view.thread) : thread.rare().fenced;
   if (semantics.release) {
     storesReleased(warp);
     advance(warp);

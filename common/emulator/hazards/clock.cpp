@@ -82,7 +82,7 @@ void raise(std::vector<uint32_t>& values, size_t index, uint32_t value) {
 ClockPointer ClockJoiner::operator()(const ClockPointer& a, const ClockPointer& b) {
   if (a == b) return a;
   if (a_ == a && b_ == b) return result_;
-  auto joined = std::make_shared<Clock>(*a);
+  auto joined = LocalPointer<Clock>::make(*a);
   joined->join(*b);
   a_ = a;
   b_ = b;

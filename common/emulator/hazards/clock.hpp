@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "common/emulator/hazards/local_pointer.hpp"
+
 namespace shiftconv::emulator::hazards {
 
 struct ForeignClocks;
@@ -32,13 +34,13 @@ struct Clock {
   void publishToMapProxy();
 };
 
-/// Shared and never changed: threads that synchronised with each other have the same one.
-using ClockPointer = std::shared_ptr<const Clock>;
+/// Shared and never changed: threads that synchronised with each other have the same one. Of one cluster.
+using ClockPointer = LocalPointer<const Clock>;
 
 /// By cluster index: what is known of the threads of other clusters, each as that cluster numbers them. These clocks have no
 /// `foreign` of their own.
 struct ForeignClocks {
-  std::map<uint32_t, ClockPointer> clusters;
+  std::map<uint32_t, std::shared_ptr<const Clock>> clusters;
 };
 using ForeignPointer = std::shared_ptr<const ForeignClocks>;
 /// Everything that one of them knows.

@@ -90,8 +90,12 @@ GlobalChecker::Verdict GlobalChecker::order(const GlobalAccess& earlier, bool ea
   const auto known = clusters.find(earlier.cluster);
   if (known == clusters.end()) return Verdict::Race;
   // The cluster's clock as seen from outside: by none of its threads.
+  if (outsideOf_ != known->second) {
+    outsideOf_ = known->second;
+    outside_ = ClockPointer::make(*outsideOf_);
+  }
   View outside;
-  outside.base = outside.tensor = known->second;
+  outside.base = outside.tensor = outside_;
   outside.thread = UINT32_MAX;
   if (earlier.isOperation()) return orderOfOperation(earlier, outside);
   const Access access = earlier.access();
@@ -419,7 +423,7 @@ void GlobalChecker::operationAccess(const Operation& operation, const View& view
 // --- synchronisation between clusters -----------------------------------------------------------------------------------
 
 void GlobalChecker::publish(HazardChecker::Thread& thread, uint64_t address, bool release) {
-  const ClockPointer mine = release ? base_.publishedBy(thread.view.thread) : thread.widelyFenced;
+  const ClockPointer mine = release ? base_.publishedBy(thread.view.thread) : thread.rare().widelyFenced;
   if (!mine) return;
   auto own = std::make_shared<Clock>(*mine);
   own->foreign = nullptr;
@@ -430,10 +434,10 @@ void GlobalChecker::publish(HazardChecker::Thread& thread, uint64_t address, boo
 }
 
 void GlobalChecker::acquire(HazardChecker::Thread& thread, const ForeignPointer& clocks) {
-  if (clocks == thread.lastAcquired) return;
-  thread.lastAcquired = clocks;
+  if (clocks == thread.rare().lastAcquired) return;
+  thread.rare().lastAcquired = clocks;
   auto others = std::make_shared<ForeignClocks>(*clocks);
-  auto joined = std::make_shared<Clock>(*thread.view.base);
+  auto joined = LocalPointer<Clock>::make(*thread.view.base);
   if (const auto own = others->clusters.extract(cluster_)) joined->join(*own.mapped());
   joined->foreign = joinForeign(joined->foreign, others);
   thread.view.base = std::move(joined);
@@ -449,13 +453,13 @@ void GlobalChecker::valuesRead() {
       if (read.acquire)
         acquire(thread, clocks);
       else
-        thread.widelyPending = joinForeign(thread.widelyPending, clocks);
+        thread.rare().widelyPending = joinForeign(thread.rare().widelyPending, clocks);
     }
   deferred_.clear();
 }
 
 void GlobalChecker::acquirePending(HazardChecker::Thread& thread) {
-  if (thread.widelyPending) acquire(thread, std::exchange(thread.widelyPending, nullptr));
+  if (thread.rare().widelyPending) acquire(thread, std::exchange(thread.rare().widelyPending, nullptr));
 }
 
 // --- reports ------------------------------------------------------------------------------------------------------------

@@ -135,6 +135,8 @@ class GlobalChecker {
   std::array<std::pair<uint64_t, GlobalPage*>, kRememberedPages> pages_{};  ///< recently used, by page number
   uint32_t otherLaunch_ = GlobalAccess::kNobody;                            ///< the one that was asked for last
   bool otherIsBefore_ = false;
+  std::shared_ptr<const Clock> outsideOf_;  ///< of another cluster, the one that was asked for last, and a copy of it
+  ClockPointer outside_;
   std::vector<machine::ByteRange> undefined_;
   std::vector<Deferred> deferred_;
   std::unordered_map<uint64_t, std::map<uint32_t, View>> mapAcquisitions_;  ///< by address and thread: what it knew then
