@@ -1,0 +1,39 @@
+# cmake -P script: the kernels of halo_sm100 in a cubin are one for a CTA and one for a pair; each multiplies in every dense kind of
+# matrix instruction that its architecture has, with both operands in shared memory, in the cta_group of its name; loads patches and
+# filters by bulk tensor copies; copies nothing to Tensor Memory; and keeps its variables in registers.
+# Arguments: DISASSEMBLER CUBIN ARCH.
+
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/Listing.cmake)
+shiftconv_list_kernels()
+
+list(SORT kernels)
+if(NOT kernels STREQUAL "halo_sm100_pair;halo_sm100_single")
+  message(SEND_ERROR "the kernels are ${kernels}")
+endif()
+
+foreach(kernel IN LISTS kernels)
+  set(pair "")
+  if(kernel MATCHES "_pair$")
+    set(pair "\\.2CTA")
+    forbid(${kernel} "UTC[HQIO]MMA( |\\.[^2])[^\n]*" "MMA of a CTA on its own")
+  else()
+    forbid(${kernel} "UTC[A-Z]*\\.2CTA[^\n]*" "instruction of a CTA pair")
+  endif()
+  set(operands "gdesc UR[0-9]+ , gdesc UR[0-9]+ , tmem UR[0-9]+ , tmem UR[0-9]+ , idesc UR[0-9]+ , ")
+  require(${kernel} "UTCHMMA${pair} ${operands}UP" "MMA of f16 and tf32")
+  require(${kernel} "UTCQMMA${pair} ${operands}UP" "MMA of 8-bit floats")
+  if(ARCH STREQUAL sm_103a)
+    forbid(${kernel} "UTCIMMA[^\n]*" "MMA of integers, which ${ARCH} has not")
+  else()
+    require(${kernel} "UTCIMMA${pair} ${operands}UP" "MMA of integers")
+  endif()
+  forbid(${kernel} "UTCCP[^\n]*" "copy to Tensor Memory")
+  require(${kernel} "LDTM\\.x16" "load of 16 columns of Tensor Memory")
+  require(${kernel} "LDTM\\.x32" "load of 32 columns of Tensor Memory, for outputs in blocks of as many")
+  require(${kernel} "UTMALDG\\.5D" "bulk load of patches")
+  require(${kernel} "UTMALDG\\.3D" "bulk load of filters")
+  forbid_local_memory(${kernel})
+endforeach()
+list(LENGTH kernels count)
+message(STATUS "${count} kernels looked at")
