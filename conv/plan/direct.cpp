@@ -11,6 +11,7 @@
 
 #include "common/numerics/codec.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/preparation.hpp"
 #include "direct_image.hpp"
 
 namespace shiftconv::plan {
@@ -159,6 +160,8 @@ class Direct final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
+    plan.launches = largestPreparationOf(problem);
+    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back(
         {images::direct(), made.kernelName, made.launch, {std::move(params)}, std::vector<std::string>(kThreads / 32, "multiply")});
     plan.details = made.describe();

@@ -4,6 +4,9 @@
 
 #include <limits>
 
+#include "common/numerics/codec.hpp"
+#include "conv/problem/tensors.hpp"
+
 namespace shiftconv::plan {
 
 using gemm::EpilogueParams;
@@ -19,6 +22,7 @@ EpilogueParams epilogueOf(const Problem& p) {
   epilogue.rows = static_cast<int32_t>(p.outputPixels());
   epilogue.columns = static_cast<int32_t>(p.k);
   epilogue.accumulatorType = accumulatorType(p);
+  epilogue.correctionPitch = static_cast<int32_t>((p.k + 3) / 4 * 4);
   epilogue.alpha = p.alpha;
   epilogue.beta = p.beta;
   epilogue.residualType = numberType(p.residualType);
@@ -28,7 +32,10 @@ EpilogueParams epilogueOf(const Problem& p) {
   epilogue.activationB = p.activationB;
   epilogue.outputScale = p.outScale;
   epilogue.outputType = numberType(p.outputType);
-  epilogue.outputPitch = p.outputPitch() * bytesOf(p.outputType);
+  epilogue.outputZeroPoint = p.outputZeroPoint;
+  epilogue.outputBlock = static_cast<int32_t>(p.outputScale.blockSize);
+  epilogue.outputScaleLayout = layoutOf(p.outputScale.order);
+  epilogue.outputPitch = numerics::packedBytes(epilogue.outputType, p.outputPitch());
   return epilogue;
 }
 
@@ -37,19 +44,22 @@ void bindEpilogue(Parameter& parameter, size_t offset) {
       .address(offset + offsetof(EpilogueParams, bias), {TensorName::Bias})
       .address(offset + offsetof(EpilogueParams, residual), {TensorName::Residual})
       .address(offset + offsetof(EpilogueParams, columnScale), {TensorName::ChannelScale})
-      .address(offset + offsetof(EpilogueParams, largest), {TensorName::Amax});
+      .address(offset + offsetof(EpilogueParams, largest), {TensorName::Amax})
+      .address(offset + offsetof(EpilogueParams, outputScales), {TensorName::OutputScale});
 }
 
 std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t segmentColumns) {
-  if (p.outputScale.blockSize != 0) return fmt::format("{} does not quantise its output in blocks", engine);
-  if (p.outputZeroPoint != 0) return fmt::format("{} adds no output zero point, but it is {}", engine, p.outputZeroPoint);
+  // The epilogue takes the type of factors from the block.
+  const DataType factor = p.outputScale.blockSize == 16 ? DataType::UE4M3 : DataType::UE8M0;
+  if (p.outputScale.blockSize != 0 && p.outputScale.type != factor)
+    return fmt::format("{} quantises outputs in blocks of 32 with ue8m0 or of 16 with ue4m3, but output_block_scale is {}/{}",
+                       engine, nameOf(p.outputScale.type), p.outputScale.blockSize);
   if (p.hasBias && p.biasType != DataType::F32)
     return fmt::format("{} needs bias_type f32, but it is {}", engine, nameOf(p.biasType));
   if (p.outputPixels() > std::numeric_limits<int32_t>::max() || p.k > std::numeric_limits<int32_t>::max())
     return fmt::format("{} needs fewer than 2^31 output pixels and channels", engine);
-  if (bitsOf(p.outputType) < 8 || (p.hasResidual() && bitsOf(p.residualType) < 8))
-    return fmt::format("{} needs output and residual elements of whole bytes, but they are {} and {}", engine, nameOf(p.outputType),
-                       nameOf(p.residualType));
+  if (p.hasResidual() && bitsOf(p.residualType) < 8)
+    return fmt::format("{} needs residual elements of whole bytes, but they are {}", engine, nameOf(p.residualType));
   // Where a tensor will be bound stands an address that has the alignment which bindings check.
   EpilogueParams epilogue = epilogueOf(p);
   constexpr uintptr_t kSomewhere = 256;
@@ -58,6 +68,7 @@ std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t s
   if (p.hasResidual()) epilogue.residual = reinterpret_cast<const void*>(kSomewhere);
   if (p.hasChannelScale) epilogue.columnScale = reinterpret_cast<const float*>(kSomewhere);
   if (p.hasAmax) epilogue.largest = reinterpret_cast<float*>(kSomewhere);
+  if (p.outputScale.blockSize != 0) epilogue.outputScales = reinterpret_cast<uint8_t*>(kSomewhere);
   if (const auto refused = gemm::epilogueRefusal(epilogue, segmentColumns)) return fmt::format("{}: {}", engine, *refused);
   return {};
 }

@@ -1,7 +1,5 @@
 #include "conv/problem/tensors.hpp"
 
-#include "common/layout/scale_factor_layout.hpp"
-
 namespace shiftconv {
 namespace {
 
@@ -11,9 +9,8 @@ size_t span(int64_t rows, int64_t pitch, int64_t channels, DataType type) {
 
 size_t scaleBytes(const BlockScale& scale, int64_t rows, int64_t channels) {
   if (scale.blockSize == 0) return 0;
-  const auto layout =
-      scale.order == ScaleOrder::Plain ? layout::ScaleFactorLayout::RowMajor : layout::ScaleFactorLayout::Interleaved128x4;
-  return static_cast<size_t>(layout::scaleFactorBytes(layout, rows, (channels + scale.blockSize - 1) / scale.blockSize));
+  return static_cast<size_t>(
+      layout::scaleFactorBytes(layoutOf(scale.order), rows, (channels + scale.blockSize - 1) / scale.blockSize));
 }
 
 }  // namespace

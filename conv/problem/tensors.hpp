@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "common/layout/scale_factor_layout.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv {
@@ -31,6 +32,10 @@ std::string_view nameOf(TensorName tensor);
 inline bool isWritten(TensorName tensor) { return tensor >= TensorName::Output; }
 /// What the address of a tensor must be a multiple of.
 inline uintptr_t alignmentOf(TensorName tensor) { return tensor == TensorName::Workspace ? 256 : 16; }
+
+inline layout::ScaleFactorLayout layoutOf(ScaleOrder order) {
+  return order == ScaleOrder::Plain ? layout::ScaleFactorLayout::RowMajor : layout::ScaleFactorLayout::Interleaved128x4;
+}
 
 /// One value for each tensor; 0 where there is none.
 template <class Value>

@@ -2,7 +2,8 @@
 //
 // Products of two operands are exact in f64 (of f32 ones: to 2^-53); a sum of T terms is off by less than T * 2^-53 * sum|x*w|,
 // which the bound has room for (error_bound.hpp); sums of integers are exact. Padded taps are skipped. Every valid problem is
-// accepted, except those with output block scales.
+// accepted. Outputs with block scales are left as they are before they are quantised; block_output.hpp judges what was made of
+// them.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +28,15 @@ struct Operands {
 
 /// Dense [N, Z, P, Q, K], whatever the problem's output pitch.
 struct Expectation {
-  std::vector<double> value;  ///< what is converted to the output type; within its range where the type saturates
+  /// What is converted to the output type; within its range where the type saturates, but for block scales.
+  std::vector<double> value;
   /// Largest |computed - value| that the arithmetic allows. NaN, with which nothing agrees, where none has been derived: f32
   /// operands that are not rounded to tf32, and f16 sums.
   std::vector<double> bound;
   double amax = 0, amaxBound = 0;  ///< of the problem's amax, when it has one
 };
 
-/// Requires a valid problem (validate) and operands of tensorBytes(problem). `threads` 0: one per host core. Throws
-/// std::invalid_argument for output block scales.
+/// Requires a valid problem (validate) and operands of tensorBytes(problem). `threads` 0: one per host core.
 Expectation convolve(const Problem& problem, const Operands& operands, Accumulation accumulation = Accumulation::TensorCore,
                      unsigned threads = 0);
 

@@ -4,22 +4,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 
 #include "common/gemm/reference/epilogue_reference.hpp"
-#include "common/layout/scale_factor_layout.hpp"
 #include "common/numerics/codec.hpp"
 #include "common/numerics/packed.hpp"
+#include "conv/problem/tensors.hpp"
 
 namespace shiftconv::reference {
 namespace {
 
 double load(DataType type, std::span<const std::byte> bytes, int64_t bitOffset) {
   return numerics::decode(numberType(type), numerics::loadPacked(numberType(type), bytes.data(), bitOffset / bitsOf(type)));
-}
-
-layout::ScaleFactorLayout layoutOf(ScaleOrder order) {
-  return order == ScaleOrder::Plain ? layout::ScaleFactorLayout::RowMajor : layout::ScaleFactorLayout::Interleaved128x4;
 }
 
 /// Exponents as error_bound.hpp has them: subnormal elements carry their type's smallest, zeros -126, and in the 4-bit kinds a
@@ -179,6 +174,11 @@ class General {
     if (p_.hasAmax)
       result.amaxBound =
           std::isnan(value.activated.error) ? value.activated.error : std::max(result.amaxBound, value.activated.error);
+    if (p_.outputScale.blockSize != 0) {  // rounded block by block (block_output.hpp)
+      result.value.push_back(value.scaled.value);
+      result.bound.push_back(value.scaled.error);
+      return;
+    }
     double converted = value.scaled.value + p_.outputZeroPoint;
     if (numerics::usualOverflow(numberType(p_.outputType)) == numerics::Overflow::Saturate)
       converted =
@@ -200,7 +200,6 @@ class General {
 }  // namespace
 
 Expectation convolveGeneral(const Problem& problem, const Operands& operands, Accumulation accumulation) {
-  if (problem.outputScale.blockSize != 0) throw std::invalid_argument("the reference does not quantise outputs in blocks");
   return General(problem, operands, accumulation).compute();
 }
 

@@ -194,7 +194,8 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
   };
   const Memory input = upload(tensors.input), filter = upload(tensors.filter), bias = upload(tensors.bias);
   const Memory residual = upload(tensors.residual), channelScale = upload(tensors.channelScale);
-  const Memory output = upload(std::vector<std::byte>(bytes.output, kPoison)), amax = upload(std::vector<std::byte>(bytes.amax));
+  const Memory output = upload(std::vector<std::byte>(bytes.output, kPoison)),
+               amax = upload(std::vector<std::byte>(bytes.amax, kPoison));
   Tensors arguments;
   arguments.input = input.get();
   arguments.filter = filter.get();

@@ -9,49 +9,16 @@
 #include "common/layout/scale_factor_layout.hpp"
 #include "common/numerics/codec.hpp"
 #include "common/numerics/packed.hpp"
-#include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
+#include "conv/reference/block_output.hpp"
 #include "conv/reference/general_convolution.hpp"
+#include "tests/conv/random_tensors.hpp"
 
 namespace shiftconv::reference {
 namespace {
 
-/// Tensors of a problem as bytes.
-struct Tensors {
-  PerTensor<std::vector<std::byte>> bytes;
-  Operands operands() const {
-    Operands o;
-    o.input = bytes[TensorName::Input], o.filter = bytes[TensorName::Filter], o.bias = bytes[TensorName::Bias];
-    o.residual = bytes[TensorName::Residual], o.channelScale = bytes[TensorName::ChannelScale];
-    o.inputScale = bytes[TensorName::InputScale], o.filterScale = bytes[TensorName::FilterScale];
-    return o;
-  }
-};
-
-/// Random codes for values of moderate size; scale factors between 1/8 and 8.
-Tensors randomTensors(const Problem& p, std::mt19937_64& random) {
-  Tensors tensors;
-  const auto sizes = tensorBytes(p);
-  const auto fill = [&](TensorName name, DataType type) {
-    auto& bytes = tensors.bytes[name];
-    bytes.resize(sizes[name]);
-    const auto count = static_cast<int64_t>(bytes.size()) * 8 / bitsOf(type);
-    for (int64_t i = 0; i < count; ++i) {
-      const double range = isInteger(type) ? 100 : isScaleFactor(type) ? 1 : 4;
-      const double value = std::uniform_real_distribution<double>(type == DataType::U8 ? 0 : -range, range)(random);
-      const double drawn = isScaleFactor(type) ? std::exp2(std::floor(3 * value)) : value;
-      numerics::storePacked(numberType(type), bytes.data(), i, numerics::encode(numberType(type), drawn));
-    }
-  };
-  fill(TensorName::Input, p.inputType);
-  fill(TensorName::Filter, p.filterType);
-  fill(TensorName::Bias, p.biasType);
-  fill(TensorName::Residual, p.residualType);
-  fill(TensorName::ChannelScale, DataType::F32);
-  fill(TensorName::InputScale, p.inputScale.blockSize ? p.inputScale.type : DataType::UE8M0);
-  fill(TensorName::FilterScale, p.filterScale.blockSize ? p.filterScale.type : DataType::UE8M0);
-  return tensors;
-}
+using tests::randomTensors;
+using Tensors = tests::TensorBytes;
 
 double at(DataType type, const std::vector<std::byte>& bytes, int64_t index) {
   return numerics::decode(numberType(type), numerics::loadPacked(numberType(type), bytes.data(), index));
@@ -246,6 +213,23 @@ TEST(GeneralReferenceByHand, HasNoBoundWhereNoneWasDerived) {
   const Expectation result = convolve(p, randomTensors(p, random).operands());
   EXPECT_TRUE(std::isnan(result.bound[0]));
   EXPECT_FALSE(agrees(p, result.value[0], result.bound[0], static_cast<float>(result.value[0])));
+}
+
+TEST(BlockOutput, JudgesFactorsElementsAndPadding) {
+  Problem p;
+  ASSERT_TRUE(parse("1x1x1x4 f16 * 2x1x1x4 -> e4m3 scale ue8m0/32/interleaved", p).ok());
+  Expectation expected;
+  expected.value = {3, -0.5}, expected.bound = {0, 0};
+  // The largest magnitude, 3, has the exponent 1, and e4m3 reaches 2^8: the factor is 2^-7 (code 120). 3 * 2^7 = 384, -0.5 * 2^7.
+  std::vector<std::byte> elements = {std::byte{0x7c}, std::byte{0xe8}}, scales(512);
+  scales[0] = std::byte{120};
+  EXPECT_EQ(blockOutputDifference(p, expected, elements, scales), "");
+  scales[0] = std::byte{121};
+  EXPECT_NE(blockOutputDifference(p, expected, elements, scales).find("factor 0x79"), std::string::npos);
+  scales[0] = std::byte{120}, elements[1] = std::byte{0xe7};
+  EXPECT_NE(blockOutputDifference(p, expected, elements, scales).find("element 1"), std::string::npos);
+  elements[1] = std::byte{0xe8}, scales[1] = std::byte{0xff};
+  EXPECT_NE(blockOutputDifference(p, expected, elements, scales).find("of padding"), std::string::npos);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string wrongElement(const gemm::EpilogueParams& p, Accumulators accumulator
     const uint32_t code = numerics::loadPacked(p.outputType, output.elements.data() + row * p.outputPitch, column);
     const gemm::Bounded value =
         gemm::epilogueReference(p, row, column, accumulators[static_cast<size_t>(row * p.columns + column)]).scaled;
-    if (!gemm::reachable(p.outputType, value, code))
+    if (!gemm::reachable(p.outputType, value, code, p.outputZeroPoint))
       return fmt::format("({}, {}): {:#x} ({}) for {} +- {}", row, column, code, numerics::decode(p.outputType, code), value.value,
                          value.error);
   }

@@ -117,6 +117,9 @@ TEST(EpilogueReference, AcceptsCodesWithinReachOnly) {
   EXPECT_FALSE(reachable(NumberType::S8, {-2.5, 0}, 0xfd));
   EXPECT_TRUE(reachable(NumberType::S8, {-2.5, 1e-6}, 0xfd));
   EXPECT_TRUE(reachable(NumberType::U8, {300, 0}, 0xff));
+  EXPECT_TRUE(reachable(NumberType::S8, {0.5, 0}, 1, 1));  // rounds to the even 0 first
+  EXPECT_FALSE(reachable(NumberType::S8, {0.5, 0}, 2, 1));
+  EXPECT_TRUE(reachable(NumberType::U8, {-1000, 0}, 0, 128));
   EXPECT_TRUE(reachable(NumberType::F32, {-0x1p-149, 0x1p-149}, 0));
   EXPECT_FALSE(reachable(NumberType::F32, {-0x1p-149, 0x1p-150}, 1));
 }

@@ -99,6 +99,8 @@ EpilogueOutput runEpilogue(const EpilogueProblem& problem, const EpilogueRun& ru
                               ? size_t{0}
                               : static_cast<size_t>(layout::scaleFactorBytes(p.outputScaleLayout, p.rows, p.outputBlocksPerRow()));
   p.columnCorrection = memory.upload<const int32_t*>(problem.correction);
+  p.rowClass = memory.upload<const int32_t*>(problem.rowClass);
+  p.rowCorrection = memory.upload<const int32_t*>(problem.rowCorrection);
   p.rowScale = memory.upload<const float*>(problem.rowScale);
   p.columnScale = memory.upload<const float*>(problem.columnScale);
   p.bias = memory.upload<const float*>(problem.bias);

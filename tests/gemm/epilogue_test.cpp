@@ -217,6 +217,31 @@ TEST(EpilogueAccumulators, IntegersAreCorrectedBeforeAnythingElse) {
   }
 }
 
+TEST(EpilogueAccumulators, RowsHaveCorrectionsAndClassesOfTheirOwn) {
+  for (const NumberType type : {NumberType::F32, NumberType::S8, NumberType::U8}) {
+    EpilogueProblem problem = makeProblem(130, 75, {.bias = true});
+    gemm::EpilogueParams& p = problem.params;
+    Source source(true);
+    for (uint32_t& accumulator : problem.accumulators) accumulator = source.bits() & 0xfffu;
+    problem.accumulators[1] = 0x7000'0000u;  // beyond every sum of a zero point and a number of 8 bits
+    p.accumulatorType = NumberType::S32;
+    p.correctionPitch = 80;
+    for (int32_t i = 0; i < 3 * p.correctionPitch; ++i) problem.correction.push_back(static_cast<int32_t>(source.bits() & 0xfffu));
+    for (int32_t row = 0; row < p.rows; ++row) {
+      problem.rowClass.push_back(static_cast<int32_t>(source.bits() % 3));
+      problem.rowCorrection.push_back(static_cast<int32_t>(source.bits() & 0x7ffu) - 1024);
+    }
+    p.columnCorrection = problem.correction.data();
+    p.rowClass = problem.rowClass.data();
+    p.rowCorrection = problem.rowCorrection.data();
+    p.alpha = type == NumberType::F32 ? 0.013f : 0.02f;
+    p.outputZeroPoint = type == NumberType::S8 ? -11 : type == NumberType::U8 ? 200 : 0;
+    setOutput(problem, type);
+    ASSERT_EQ(gemm::epilogueRefusal(p, 32).value_or(""), "");
+    for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_2"}) expectRight(problem, {.kernel = kernel});
+  }
+}
+
 TEST(EpilogueAccumulators, IntegersAreStoredAsTheyAre) {
   EpilogueProblem problem = makeProblem(130, 75, {});
   Source source(true);

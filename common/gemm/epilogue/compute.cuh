@@ -73,15 +73,20 @@ __device__ __forceinline__ void addResidual(const EpilogueParams& p, int32_t row
   }
 }
 
-/// s32 accumulators after their correction; as they are in `v` when they are the output.
+/// s32 accumulators after their corrections; as they are in `v` when they are the output.
 template <int32_t kColumns>
-__device__ __forceinline__ void integerValues(const EpilogueParams& p, int32_t column, const uint32_t (&accumulator)[kColumns],
-                                              float (&v)[kColumns]) {
+__device__ __forceinline__ void integerValues(const EpilogueParams& p, int32_t row, int32_t column,
+                                              const uint32_t (&accumulator)[kColumns], float (&v)[kColumns]) {
+  const bool rowExists = static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows);
+  const uint32_t ofRow = p.rowCorrection != nullptr && rowExists ? static_cast<uint32_t>(p.rowCorrection[row]) : 0;
   uint32_t integers[kColumns];
 #pragma unroll
-  for (int32_t i = 0; i < kColumns; ++i) integers[i] = accumulator[i];
-  if (p.columnCorrection != nullptr)
-    forColumnVector<kColumns>(p.columnCorrection, column, p.columns, [&](int32_t i, uint32_t bits) { integers[i] -= bits; });
+  for (int32_t i = 0; i < kColumns; ++i) integers[i] = accumulator[i] - ofRow;
+  if (p.columnCorrection != nullptr) {
+    const int64_t rowClass = p.rowClass != nullptr && rowExists ? p.rowClass[row] : 0;
+    forColumnVector<kColumns>(p.columnCorrection + rowClass * p.correctionPitch, column, p.columns,
+                              [&](int32_t i, uint32_t bits) { integers[i] -= bits; });
+  }
   const bool isOutput = p.outputType == NumberType::S32;
 #pragma unroll
   for (int32_t i = 0; i < kColumns; ++i)
@@ -98,7 +103,7 @@ __device__ __forceinline__ void computeSegment(const EpilogueParams& p, int32_t 
                                                const uint32_t (&accumulator)[kColumns], float (&v)[kColumns],
                                                uint32_t& largestBits) {
   if (p.accumulatorType == NumberType::S32) {
-    integerValues(p, column, accumulator, v);
+    integerValues(p, row, column, accumulator, v);
     if (p.outputType == NumberType::S32) return;
   } else {
     const bool isF16 = p.accumulatorType == NumberType::F16;

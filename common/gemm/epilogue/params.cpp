@@ -31,6 +31,9 @@ std::optional<std::string> outputRefusal(const EpilogueParams& p, int32_t segmen
   if (p.outputType == S32 && p.accumulatorType != S32) return "outputType: s32 is for s32 accumulators";
   if (p.outputType == S32 && hasArithmetic(p))
     return "outputType: s32 stores accumulators as they are, without scales, bias or activation";
+  const int32_t lowest = p.outputType == S8 ? -128 : 0, highest = p.outputType == S8 ? 127 : p.outputType == U8 ? 255 : 0;
+  if (p.outputZeroPoint < lowest || p.outputZeroPoint > highest)
+    return fmt::format("outputZeroPoint: {} is not from {} to {}, the integers of {}", p.outputZeroPoint, lowest, highest, type);
   if (p.outputBlock == 0 && p.outputType == E2M1) return "outputType: e2m1 needs an outputBlock of 16 or 32";
   if (p.outputBlock != 0) {
     const bool mx = p.outputBlock == 32 && isOneOf(p.outputType, {E4M3, E5M2, E2M1});
@@ -61,6 +64,10 @@ std::optional<std::string> epilogueRefusal(const EpilogueParams& p, int32_t segm
   if (!isOneOf(p.accumulatorType, {F32, S32, F16}))
     return fmt::format("accumulatorType: {}, not f32, s32 or f16", numerics::name(p.accumulatorType));
   if (p.columnCorrection != nullptr && p.accumulatorType != S32) return "columnCorrection: for s32 accumulators only";
+  if (p.rowCorrection != nullptr && p.accumulatorType != S32) return "rowCorrection: for s32 accumulators only";
+  if (p.rowClass != nullptr && (p.correctionPitch < p.columns || p.correctionPitch % 4 != 0))
+    return fmt::format("correctionPitch: {} elements do not hold {} columns, or are no multiple of 4", p.correctionPitch,
+                       p.columns);
   if (p.residual != nullptr && !isOneOf(p.residualType, {F32, F16, BF16}))
     return fmt::format("residualType: {}, not f32, f16 or bf16", numerics::name(p.residualType));
   if (p.residual != nullptr && p.residualPitch % (numerics::storageBits(p.residualType) / 8) != 0)

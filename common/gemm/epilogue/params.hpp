@@ -31,11 +31,11 @@ std::string_view name(Activation activation);
 
 /// Applied to every element (m, n) of a rows x columns matrix of accumulators, in f32 and in this order:
 ///
-///     a   = accumulator - columnCorrection[n]                    s32 accumulators only, in s32
+///     a   = accumulator - rowCorrection[m] - columnCorrection[rowClass[m]][n]     s32 accumulators only, in s32
 ///     v   = alpha * rowScale[m] * columnScale[n] * a + bias[n] + beta * residual[m][n]
 ///     v   = activation(v)                                        NaN stays NaN everywhere
 ///     *largest = max(*largest, |v|)
-///     out = convert(v * outputScale)                             to outputType
+///     out = convert(v * outputScale) + outputZeroPoint           to outputType
 ///
 /// Output type S32 stores a itself; everything between is left out then and must not be asked for.
 ///
@@ -46,7 +46,10 @@ struct EpilogueParams {
   int32_t rows = 0, columns = 0;
 
   NumberType accumulatorType = NumberType::F32;  ///< F32, S32, or F16 (in the low half of the register)
-  const int32_t* columnCorrection = nullptr;     ///< [columns]
+  const int32_t* columnCorrection = nullptr;     ///< [classes][correctionPitch], of which [columns] are used
+  int32_t correctionPitch = 0;                   ///< elements from class to class, a multiple of 4
+  const int32_t* rowClass = nullptr;             ///< [rows], each in 0.. classes - 1; null: all rows have class 0
+  const int32_t* rowCorrection = nullptr;        ///< [rows]
   float alpha = 1;
   const float* rowScale = nullptr;     ///< [rows]
   const float* columnScale = nullptr;  ///< [columns]
@@ -62,6 +65,7 @@ struct EpilogueParams {
 
   float outputScale = 1;
   NumberType outputType = NumberType::F32;  ///< F32, F16, BF16 overflow to infinity; E4M3, E5M2, E2M1, S8, U8 saturate; S32
+  int32_t outputZeroPoint = 0;              ///< added to the rounded integer: S8 and U8 only, within their range
   int32_t outputBlock = 0;                  ///< 0, or 32 with E4M3, E5M2 or E2M1, or 16 with E2M1
   /// Unused when stored by a tensor map; that overwrites the bytes behind a row's end up to a multiple of 16.
   void* output = nullptr;
@@ -73,6 +77,9 @@ struct EpilogueParams {
     return outputBlock == 0 ? 0 : (columns + outputBlock - 1) / outputBlock;
   }
 };
+
+/// Columns that a lane without staging stores at once: 16, or 32 where as many share a scale factor.
+SHIFTCONV_HOST_DEVICE constexpr int32_t rowStoreStep(int32_t outputBlock) { return outputBlock == 32 ? 32 : 16; }
 
 /// Bytes across the boxes that a staging tile of `tileColumns` columns is cut into: the whole tile or 128, whichever is less. A
 /// tensor map that stores them has boxes of that width and the swizzle of that width (128, 64 or 32 bytes; none for 16).

@@ -38,24 +38,27 @@ __device__ __forceinline__ BlockScale nvScale(uint32_t largestBits) {
 }
 
 /// The factors of blocks firstBlock.. of `row`. In the interleaved order the tile's unused factors become 0, which is a number in
-/// either type: those behind the last block of a row, and those of rows up to a multiple of 128 if a thread comes with them.
+/// either type: those behind the last block of a row, and, by the thread of the last row, those of rows up to a multiple of 128.
 template <int32_t kBlocks>
 __device__ __forceinline__ void storeScales(const EpilogueParams& p, int32_t row, int32_t firstBlock,
                                             const uint32_t (&codes)[kBlocks]) {
   const int32_t blocks = p.outputBlocksPerRow();
   const bool interleaved = p.outputScaleLayout == layout::ScaleFactorLayout::Interleaved128x4;
-  const bool rowExists = static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows);
-  const int32_t paddedRows = interleaved ? (p.rows + 127) / 128 * 128 : p.rows;
-  if (static_cast<uint32_t>(row) >= static_cast<uint32_t>(paddedRows)) return;
-  const auto store = [&](int32_t block, uint32_t code) {
-    p.outputScales[layout::scaleFactorOffset(p.outputScaleLayout, row, block, blocks)] =
-        static_cast<uint8_t>(rowExists ? code : 0u);
+  if (static_cast<uint32_t>(row) >= static_cast<uint32_t>(p.rows) || firstBlock >= blocks) return;
+  const auto store = [&](int32_t ofRow, int32_t block, uint32_t code) {
+    p.outputScales[layout::scaleFactorOffset(p.outputScaleLayout, ofRow, block, blocks)] = static_cast<uint8_t>(code);
   };
 #pragma unroll
   for (int32_t i = 0; i < kBlocks; ++i)
-    if (firstBlock + i < blocks) store(firstBlock + i, codes[i]);
-  if (interleaved && firstBlock < blocks && firstBlock + kBlocks >= blocks)
-    for (int32_t block = blocks; block % 4 != 0; ++block) store(block, 0);
+    if (firstBlock + i < blocks) store(row, firstBlock + i, codes[i]);
+  if (!interleaved) return;
+  const bool hasLastBlock = firstBlock + kBlocks >= blocks;
+  const int32_t endBlock = hasLastBlock ? (blocks + 3) / 4 * 4 : firstBlock + kBlocks;
+  for (int32_t block = blocks; block < endBlock; ++block) store(row, block, 0);
+  const int32_t endRow = row + 1 == p.rows ? (p.rows + 127) / 128 * 128 : 0;
+#pragma unroll 1
+  for (int32_t padding = p.rows; padding < endRow; ++padding)
+    for (int32_t block = firstBlock; block < endBlock; ++block) store(padding, block, 0);
 }
 
 /// v becomes v / (factor of its block), and 0 in columns that do not exist. Stores the factors.

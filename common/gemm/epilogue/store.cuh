@@ -27,13 +27,19 @@ __device__ __forceinline__ uint32_t packPairE2m1(float low, float high) {
 #endif
 }
 
+/// Rounded to nearest even, before it saturates. The limits keep the sum from wrapping; all of S8 and U8 lies within reach of them.
+__device__ __forceinline__ int32_t integerOf(float v, int32_t zeroPoint) {
+  const int32_t rounded = __float2int_rn(v);
+  return (rounded < -1024 ? -1024 : rounded > 1024 ? 1024 : rounded) + zeroPoint;
+}
+
 template <NumberType kType, int32_t kColumns>
 struct PackedSegment {
   static constexpr int32_t kBytes = kColumns * numerics::storageBits(kType) / 8;
   static constexpr int32_t kElementBytes = numerics::storageBits(kType) < 8 ? 1 : numerics::storageBits(kType) / 8;
   uint32_t word[kBytes < 4 ? 1 : kBytes / 4];
 
-  __device__ __forceinline__ explicit PackedSegment(const float (&v)[kColumns]) {
+  __device__ __forceinline__ explicit PackedSegment(const float (&v)[kColumns], int32_t zeroPoint = 0) {
     constexpr int32_t kPerWord = 32 / numerics::storageBits(kType);
 #pragma unroll
     for (int32_t i = 0; i < kColumns; i += kPerWord) {
@@ -50,9 +56,11 @@ struct PackedSegment {
       } else if constexpr (kType == NumberType::E5M2) {
         target = ptx::packE5m2(at(0), at(1)) | ptx::packE5m2(at(2), at(3)) << 16;
       } else if constexpr (kType == NumberType::S8) {
-        target = ptx::packS8(__float2int_rn(at(0)), __float2int_rn(at(1)), __float2int_rn(at(2)), __float2int_rn(at(3)));
+        target = ptx::packS8(integerOf(at(0), zeroPoint), integerOf(at(1), zeroPoint), integerOf(at(2), zeroPoint),
+                             integerOf(at(3), zeroPoint));
       } else if constexpr (kType == NumberType::U8) {
-        target = ptx::packU8(__float2int_rn(at(0)), __float2int_rn(at(1)), __float2int_rn(at(2)), __float2int_rn(at(3)));
+        target = ptx::packU8(integerOf(at(0), zeroPoint), integerOf(at(1), zeroPoint), integerOf(at(2), zeroPoint),
+                             integerOf(at(3), zeroPoint));
       } else {
         static_assert(kType == NumberType::E2M1);
         target = packPairE2m1(at(0), at(1)) | packPairE2m1(at(2), at(3)) << 8 | packPairE2m1(at(4), at(5)) << 16 |
@@ -169,10 +177,10 @@ __device__ __forceinline__ void convertSegment(const EpilogueParams& p, int32_t 
       target.take(PackedSegment<NumberType::E5M2, kColumns>(v));
       break;
     case NumberType::S8:
-      target.take(PackedSegment<NumberType::S8, kColumns>(v));
+      target.take(PackedSegment<NumberType::S8, kColumns>(v, p.outputZeroPoint));
       break;
     case NumberType::U8:
-      target.take(PackedSegment<NumberType::U8, kColumns>(v));
+      target.take(PackedSegment<NumberType::U8, kColumns>(v, p.outputZeroPoint));
       break;
     default:
       if constexpr (kColumns % 16 == 0) target.take(PackedSegment<NumberType::E2M1, kColumns>(v));

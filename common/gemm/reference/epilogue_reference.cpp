@@ -125,7 +125,11 @@ bool between(NumberType type, double low, double high, uint32_t code) {
 
 EpilogueValue epilogueReference(const EpilogueParams& p, int64_t row, int64_t column, Bounded accumulator) {
   Bounded v = accumulator;
-  if (p.columnCorrection != nullptr) v.value -= p.columnCorrection[column];
+  if (p.rowCorrection != nullptr) v.value -= p.rowCorrection[row];
+  if (p.columnCorrection != nullptr) {
+    const int64_t rowClass = p.rowClass != nullptr ? p.rowClass[row] : 0;
+    v.value -= p.columnCorrection[rowClass * p.correctionPitch + column];
+  }
   if (p.outputType == NumberType::S32) return {v, v};
   if (p.accumulatorType == NumberType::S32) v = rounded(v.value, v.error);
   Bounded factor{double{p.alpha}, 0};
@@ -142,7 +146,12 @@ EpilogueValue epilogueReference(const EpilogueParams& p, int64_t row, int64_t co
   return {activated, activated * Bounded{double{p.outputScale}, 0}};
 }
 
-bool reachable(NumberType type, Bounded value, uint32_t code) {
+bool reachable(NumberType type, Bounded value, uint32_t code, int32_t zeroPoint) {
+  if (zeroPoint != 0) {
+    if (std::isnan(value.value)) return code == numerics::encode(type, static_cast<double>(zeroPoint));
+    return between(type, std::nearbyint(value.value - value.error) + zeroPoint,
+                   std::nearbyint(value.value + value.error) + zeroPoint, code);
+  }
   if (std::isnan(value.value)) return code == numerics::encode(type, value.value);
   if (std::isinf(value.value)) return code == numerics::encode(type, value.value);
   const bool isNan = std::isnan(numerics::decode(type, code));

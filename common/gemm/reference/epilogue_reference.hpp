@@ -30,8 +30,8 @@ struct EpilogueValue {
 /// `params` with host addresses. The accumulator's error is the matrix product's.
 EpilogueValue epilogueReference(const EpilogueParams& params, int64_t row, int64_t column, Bounded accumulator);
 
-/// Whether the device may have written `code` for `value`; for outputs without blocks.
-bool reachable(NumberType type, Bounded value, uint32_t code);
+/// Whether the device may have written `code` for `value`; for outputs without blocks. `zeroPoint`: of integers.
+bool reachable(NumberType type, Bounded value, uint32_t code, int32_t zeroPoint = 0);
 
 /// "" when the device may have written these codes and this factor for the values of one block, or the first thing that is wrong.
 std::string blockDifference(const numerics::BlockFormat& format, std::span<const Bounded> values, uint32_t scaleCode,

@@ -86,6 +86,11 @@ __device__ __forceinline__ uint32_t fourScalesOfTile(const ScaleParams& scales, 
   return *reinterpret_cast<const uint32_t*>(four) & mask;
 }
 
+/// From whichever of the two the operand has.
+__device__ __forceinline__ uint32_t fourScalesOf(const ScaleParams& scales, int32_t row, int32_t block) {
+  return scales.rowMajor != nullptr ? fourScales(scales, row, block) : fourScalesOfTile(scales, row, block);
+}
+
 /// 128 threads, of which this is `thread`. The atoms of a chunk from `row` on, of factors that bulk copies cannot bring: row-major
 /// ones, whose rows are too short and too oddly aligned, and atoms that do not begin where the tiles in memory do. factorRow(r) is
 /// where the factors of row r of the operand are.
@@ -102,8 +107,7 @@ __device__ __forceinline__ void buildScales(const GemmParams& p, const ScalePara
     for (uint32_t atom = 0; atom < atoms; ++atom) {
       const int32_t block = (chunk * static_cast<int32_t>(atoms) + static_cast<int32_t>(atom)) * kScaleAtomBlocks;
       uint32_t factors = 0;
-      if (hasRow)
-        factors = scales.rowMajor != nullptr ? fourScales(scales, ownRow, block) : fourScalesOfTile(scales, ownRow, block);
+      if (hasRow) factors = fourScalesOf(scales, ownRow, block);
       ptx::storeShared4Bytes(place + (tile * scales.rowTileStep + atom * scales.blockStep) * kScaleAtomBytes, factors);
     }
   }

@@ -131,9 +131,6 @@ std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) 
     return "A in Tensor Memory is always K-major, but M is contiguous in A (PTX ISA 9.7.16.10.4)";
   if (p.window && (c.grouping == Grouping::Sharing || p.a.mnMajor || p.b.mnMajor))
     return "a window needs K-major operands, and CTAs that load B for themselves";
-  if (p.window && layout::isBlockScaled(kind) &&
-      (p.a.scaleLayout != layout::ScaleFactorLayout::RowMajor || p.b.scaleLayout != layout::ScaleFactorLayout::RowMajor))
-    return "a window needs row-major scale factors";
   if (c.resident && (c.splits > 1 || c.schedule == Schedule::LaunchControl))
     return "resident weights need a CTA that stays in its columns: no split and no cluster launch control";
   return {};
@@ -169,7 +166,7 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   if (scaled) {
     const int64_t atoms = scaleAtomsPerChunk(kind);
     const auto isBuilt = [&](const Operand& operand) {
-      return isHalf || operand.scaleLayout == layout::ScaleFactorLayout::RowMajor;
+      return isHalf || p.window || operand.scaleLayout == layout::ScaleFactorLayout::RowMajor;
     };
     // Two CTAs with 64 rows each have halves of one tile of A's factors; B's are in two parts, one for each half of the columns.
     const int64_t rowsA = p.window ? p.window->pixels() : p.m, rowsB = p.window ? p.n * p.window->taps() : p.n;

@@ -463,7 +463,8 @@ SHIFTCONV_API const char* shiftconv_plan_options(shiftconv_plan_t plan);
  *  long as the plan. */
 SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
 
-/** Device memory that a run needs as workspace, in bytes; 0 for every algorithm of this version. */
+/** Device memory that a run needs as workspace, in bytes; 0 but for zero points of input or filter, whose corrections lie there.
+ *  Runs that may overlap in time need a workspace each. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
 
 /** Loads the plan's kernels on a device. Optional: the first binding does it otherwise. */

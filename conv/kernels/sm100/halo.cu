@@ -19,11 +19,10 @@
 #include <cstdint>
 
 #include "common/gemm/cta_frame.cuh"
-#include "common/gemm/epilogue/compute.cuh"
-#include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/pipeline.cuh"
 #include "common/gemm/sm100/cta_group.cuh"
 #include "common/gemm/sm100/mainloop.cuh"
+#include "common/gemm/sm100/row_store.cuh"
 #include "common/gemm/tile_schedule.cuh"
 #include "conv/kernels/sm100/halo_params.hpp"
 
@@ -217,7 +216,6 @@ class HaloCta {
 
   // ---- Epilogue: one warp for each window of 32 lanes ---------------------------------------------------------------------------
   __device__ void drain(uint32_t window) const {
-    constexpr int32_t kSegment = 16;
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     const int32_t group = static_cast<int32_t>(window) * (32 / kGroupPixels) + lane / kGroupPixels;
     const int32_t rowOfTile = group / p_.tileImages, imageOfTile = group - rowOfTile * p_.tileImages;
@@ -233,15 +231,7 @@ class HaloCta {
       ptx::tensorFenceAfterThreadSync();
       const uint32_t source =
           accumulators_ + static_cast<uint32_t>(accumulator.index) * g_.accumulatorColumns + ((window * 32) << 16);
-#pragma unroll 1
-      for (int32_t n = 0; n < g_.tileN; n += kSegment) {
-        uint32_t bits[kSegment];
-        ptx::tensorLoad16(source + static_cast<uint32_t>(n), bits);
-        ptx::tensorLoadWait(bits);
-        float values[kSegment];
-        gemm::computeSegment(g_.epilogue, pixel, firstOutputChannel_ + n, bits, values, largest);
-        gemm::storeSegment(g_.epilogue, pixel, firstOutputChannel_ + n, values);
-      }
+      gemm::sm100::storeRow(g_.epilogue, source, pixel, firstOutputChannel_, g_.tileN, largest);
       ptx::tensorFenceBeforeThreadSync();
       __syncwarp();
       if (lane == 0) Group::arriveAtLeader(control_->accumulators.empty(accumulator));

@@ -25,11 +25,10 @@
 #include <cstdint>
 
 #include "common/gemm/cta_frame.cuh"
-#include "common/gemm/epilogue/compute.cuh"
-#include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/pipeline.cuh"
 #include "common/gemm/sm100/cta_group.cuh"
 #include "common/gemm/sm100/mainloop.cuh"
+#include "common/gemm/sm100/row_store.cuh"
 #include "common/gemm/tile_schedule.cuh"
 #include "conv/kernels/sm100/shift_stream_columns.cuh"
 #include "conv/kernels/sm100/shift_stream_rows.hpp"
@@ -436,7 +435,6 @@ class ShiftStreamCta {
 
   // ---- Epilogue: one warp for each window --------------------------------------------------------------------------------------
   __device__ void drain(uint32_t window) const {
-    constexpr int32_t kSegment = 16;
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     uint32_t largest = 0;
     RingPosition accumulator;
@@ -454,15 +452,7 @@ class ShiftStreamCta {
         ptx::tensorFenceAfterThreadSync();
         const uint32_t source = accumulators_ + static_cast<uint32_t>(accumulator.index) * p_.accumulatorColumns +
                                 ((window * kStreamWindowPixels) << 16);
-#pragma unroll 1
-        for (int32_t n = 0; n < p_.tileN; n += kSegment) {
-          uint32_t bits[kSegment];
-          ptx::tensorLoad16(source + static_cast<uint32_t>(n), bits);
-          ptx::tensorLoadWait(bits);
-          float values[kSegment];
-          gemm::computeSegment(p_.epilogue, pixel, firstOutputChannel_ + n, bits, values, largest);
-          gemm::storeSegment(p_.epilogue, pixel, firstOutputChannel_ + n, values);
-        }
+        gemm::sm100::storeRow(p_.epilogue, source, pixel, firstOutputChannel_, p_.tileN, largest);
         ptx::tensorFenceBeforeThreadSync();
         __syncwarp();
         if (lane == 0) Group::arriveAtLeader(control_->accumulators.empty(accumulator));

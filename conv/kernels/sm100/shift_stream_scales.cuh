@@ -28,7 +28,7 @@ __device__ __forceinline__ void arrangeInputScales(const ShiftStreamParams& p, c
   const uint32_t atoms = gemm::sm100::scaleAtomsPerChunk(p.kind);
 #pragma unroll 1
   for (uint32_t atom = 0; atom < atoms; ++atom) {
-    const uint32_t factors = gemm::sm100::fourScales(
+    const uint32_t factors = gemm::sm100::fourScalesOf(
         p.inputScales, pixel, static_cast<int32_t>(static_cast<uint32_t>(chunk) * atoms + atom) * gemm::sm100::kScaleAtomBlocks);
 #pragma unroll 1
     for (uint32_t copy = 0; copy < static_cast<uint32_t>(p.scaleCopies); ++copy) {
@@ -54,7 +54,7 @@ __device__ __forceinline__ void arrangeFilterScales(const ShiftStreamParams& p, 
       const int32_t block = static_cast<int32_t>(static_cast<uint32_t>(chunk) * atoms + atom) * gemm::sm100::kScaleAtomBlocks;
       ptx::storeShared4Bytes(
           destination + (tile * atoms + atom) * gemm::sm100::kScaleAtomBytes + thread % 32 * 16 + thread / 32 * 4,
-          gemm::sm100::fourScales(p.filterScales, row, block));
+          gemm::sm100::fourScalesOf(p.filterScales, row, block));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/preparation.hpp"
 
 namespace shiftconv::plan {
 
@@ -41,6 +42,9 @@ class ChosenAlgorithm : public Algorithm {
     Made made;
     if (std::string reason = make(problem, properties, choices, made); !reason.empty())
       return {StatusCode::InvalidArgument, std::move(reason)};
+    plan.launches = preparationOf(problem);
+    plan.mainLaunch = plan.launches.size();
+    plan.workspaceBytes = correctionPlaces(problem).bytes;
     plan.launches.push_back(made.planned());
     plan.traffic = made.traffic;
     plan.details = made.describe();

@@ -301,14 +301,16 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
                                                          {"D + pad_front", p.d + p.padFront}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit) return fmt::format("halo_sm100 needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
-  if (std::string refused = epilogueRefusal("halo_sm100", p, 16); !refused.empty()) return refused;
+  if (std::string why = epilogueRefusal("halo_sm100", p, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
+      !why.empty())
+    return why;
   HaloPlan plan;
-  return planHalo(p, properties, {.pair = false, .tileN = static_cast<uint32_t>(tileNStep(channels.kind))}, plan);
+  return planHalo(p, properties, {.pair = false, .tileN = static_cast<uint32_t>(tileNStep(p, channels.kind))}, plan);
 }
 
 std::string planHalo(const Problem& p, const device::Properties& properties, const HaloChoices& choices, HaloPlan& plan) {
   const Channels channels(p, *kindOf(p));
-  const int64_t step = tileNStep(channels.kind);
+  const int64_t step = tileNStep(p, channels.kind);
   if (choices.tileN && (*choices.tileN % step != 0 || *choices.tileN < step || *choices.tileN > kMaximumTileN))
     return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", step, step, kMaximumTileN, *choices.tileN);
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";

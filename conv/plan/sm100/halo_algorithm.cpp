@@ -65,6 +65,7 @@ std::vector<std::string_view> HaloPlan::openQuestions() const { return questions
 PlannedLaunch HaloPlan::planned() const {
   Parameter values = Parameter::value(params);
   bindEpilogue(values, offsetof(kernels::halo_sm100::HaloParams, gemm) + offsetof(gemm::sm100::GemmParams, epilogue));
+  bindCorrections(problem, values, offsetof(kernels::halo_sm100::HaloParams, gemm) + offsetof(gemm::sm100::GemmParams, epilogue));
   return {images::halo_sm100(),
           kernelName,
           launch,

@@ -157,7 +157,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
                                                          {"T*R*S*C", p.t * p.r * p.s * p.c}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit) return fmt::format("im2col needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
-  if (std::string refused = epilogueRefusal("im2col", p, gemm::sm100::kRowColumns); !refused.empty()) return refused;
+  if (std::string why = epilogueRefusal("im2col", p, gemm::sm100::kRowColumns); !why.empty()) return why;
   gemm::sm100::GemmPlan plan;
   gemm::sm100::GemmChoices narrowest;
   narrowest.tileRows = kTileRows;

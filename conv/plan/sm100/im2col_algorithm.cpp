@@ -68,9 +68,9 @@ PlannedLaunch Im2colPlan::planned() const {
   if (gemm.mapOutput.rank != 0) maps.map(offsetof(GemmMaps, output), gemm.mapOutput, {TensorName::Output});
   Parameter params = Parameter::value(gemm.params);
   bindEpilogue(params, offsetof(GemmParams, epilogue));
-  constexpr size_t kRowMajor = offsetof(gemm::sm100::ScaleParams, rowMajor);
-  params.address(offsetof(GemmParams, scaleA) + kRowMajor, {TensorName::InputScale})
-      .address(offsetof(GemmParams, scaleB) + kRowMajor, {TensorName::FilterScale});
+  bindCorrections(problem, params, offsetof(GemmParams, epilogue));
+  bindScales(params, offsetof(GemmParams, scaleA), TensorName::InputScale, problem.inputScale.order);
+  bindScales(params, offsetof(GemmParams, scaleB), TensorName::FilterScale, problem.filterScale.order);
   return {images::gemm_sm100(),
           gemm.kernelName,
           gemm.launch,

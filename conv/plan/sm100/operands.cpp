@@ -7,6 +7,7 @@
 
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/numerics/codec.hpp"
+#include "conv/plan/preparation.hpp"
 
 namespace shiftconv::plan {
 
@@ -23,8 +24,11 @@ gemm::GemmProblem gemmTypes(const Problem& p) {
   gemm.accumulator = accumulatorType(p);
   gemm.blockSize = static_cast<int32_t>(p.inputScale.blockSize);
   if (isScaled(p)) gemm.scale = numberType(p.inputScale.type);
+  gemm.a.scaleLayout = layoutOf(p.inputScale.order);
+  gemm.b.scaleLayout = layoutOf(p.filterScale.order);
   gemm.output = numberType(p.outputType);
-  gemm.outputPitch = p.outputPitch() * bytesOf(p.outputType);
+  gemm.outputBlock = static_cast<int32_t>(p.outputScale.blockSize);
+  gemm.outputPitch = numerics::packedBytes(gemm.output, p.outputPitch());
   return gemm;
 }
 
@@ -35,7 +39,10 @@ std::optional<layout::MmaKind> kindOf(const Problem& p) {
   return kindOf(p, why);
 }
 
-int64_t tileNStep(layout::MmaKind kind) { return layout::isBlockScaled(kind) || kind == layout::MmaKind::I8 ? 32 : 16; }
+int64_t tileNStep(const Problem& p, layout::MmaKind kind) {
+  const int64_t ofProducts = layout::isBlockScaled(kind) || kind == layout::MmaKind::I8 ? 32 : 16;
+  return std::max<int64_t>(ofProducts, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
+}
 
 Channels::Channels(const Problem& p, layout::MmaKind mmaKind)
     : kind(mmaKind),
@@ -62,6 +69,12 @@ layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t c
   return map;
 }
 
+void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrder order) {
+  using gemm::sm100::ScaleParams;
+  parameter.address(offset + (order == ScaleOrder::Plain ? offsetof(ScaleParams, rowMajor) : offsetof(ScaleParams, tiles)),
+                    {tensor});
+}
+
 std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {
   const int cc = properties.computeMajor * 10 + properties.computeMinor;
   if (cc != 100 && cc != 103 && cc != 110)
@@ -70,11 +83,7 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
   if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
   if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
     return fmt::format("{} needs block scales of one size and type for input and filter", algorithm);
-  if (p.inputScale.order != ScaleOrder::Plain || p.filterScale.order != ScaleOrder::Plain)
-    return fmt::format("{} needs input_scale and filter_scale in plain order", algorithm);
-  if (p.outputScale.blockSize != 0) return fmt::format("{} does not quantise its output in blocks yet", algorithm);
-  if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0 || p.outputZeroPoint != 0)
-    return fmt::format("{} does no zero points yet", algorithm);
+  if (std::string why = zeroPointRefusal(algorithm, p); !why.empty()) return why;
   if (p.hasBias && p.biasType != DataType::F32)
     return fmt::format("{} needs bias_type f32, but it is {}", algorithm, nameOf(p.biasType));
   std::string why;

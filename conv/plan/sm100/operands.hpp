@@ -29,8 +29,9 @@ std::optional<layout::MmaKind> kindOf(const Problem& problem, std::string& why);
 std::optional<layout::MmaKind> kindOf(const Problem& problem);
 
 /// Widths of tiles are multiples of it: N of an M = 128 or M = 256 tcgen05.mma (PTX ISA table 39; a pair takes kind::i8 in steps of
-/// 32). Where the scale factors of B lie for other N than multiples of 32 is not written down.
-int64_t tileNStep(layout::MmaKind kind);
+/// 32). Where the scale factors of B lie for other N than multiples of 32 is not written down. Outputs that share a scale factor
+/// lie in one tile.
+int64_t tileNStep(const Problem& problem, layout::MmaKind kind);
 
 /// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
 struct Channels {
@@ -46,6 +47,9 @@ struct Channels {
 int64_t mapElements(layout::MmaKind kind, int64_t elements);
 /// The filter as [K][taps][C], with boxes of a chunk of one tap for `channelsOfBox` output channels.
 layout::TiledMap filterMap(const Problem& problem, const Channels& channels, int64_t channelsOfBox);
+
+/// Has the pointer to an operand's scale factors filled in; `offset`: of the ScaleParams in the parameter.
+void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrder order);
 
 /// Empty, or one sentence, beginning with the algorithm's name: device, groups, scales, zero points, bias, types, and whether rows
 /// of channels have whole 16 bytes.

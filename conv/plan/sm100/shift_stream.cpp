@@ -387,8 +387,10 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
       {"K", p.k}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit / 2) return fmt::format("shift_stream needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
-  if (std::string refused = epilogueRefusal("shift_stream", p, 16); !refused.empty()) return refused;
-  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, tileNStep(channels.kind))})
+  if (std::string why = epilogueRefusal("shift_stream", p, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
+      !why.empty())
+    return why;
+  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, tileNStep(p, channels.kind))})
     if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
   return {};
 }
@@ -396,7 +398,7 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
 std::string planShiftStream(const Problem& p, const device::Properties& properties, const ShiftStreamChoices& choices,
                             ShiftStreamPlan& plan) {
   const Channels channels(p, *kindOf(p));
-  const int64_t step = tileNStep(channels.kind);
+  const int64_t step = tileNStep(p, channels.kind);
   if (choices.tileN && (*choices.tileN % step != 0 || *choices.tileN < step || *choices.tileN > kMaximumTileN))
     return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", step, step, kMaximumTileN, *choices.tileN);
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";

@@ -90,11 +90,11 @@ std::vector<std::string_view> ShiftStreamPlan::openQuestions() const {
 }
 
 PlannedLaunch ShiftStreamPlan::planned() const {
-  const auto scales = [](size_t operand) { return operand + offsetof(gemm::sm100::ScaleParams, rowMajor); };
   Parameter values = Parameter::value(params);
   bindEpilogue(values, offsetof(kernels::ShiftStreamParams, epilogue));
-  values.address(scales(offsetof(kernels::ShiftStreamParams, inputScales)), {TensorName::InputScale})
-      .address(scales(offsetof(kernels::ShiftStreamParams, filterScales)), {TensorName::FilterScale});
+  bindCorrections(problem, values, offsetof(kernels::ShiftStreamParams, epilogue));
+  bindScales(values, offsetof(kernels::ShiftStreamParams, inputScales), TensorName::InputScale, problem.inputScale.order);
+  bindScales(values, offsetof(kernels::ShiftStreamParams, filterScales), TensorName::FilterScale, problem.filterScale.order);
   return {images::shift_stream(),
           kernelName,
           launch,

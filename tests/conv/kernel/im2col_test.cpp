@@ -58,6 +58,20 @@ std::vector<Im2colProblem> im2colProblems() {
   add("e4m3_e5m2", typed(small, e4m3, DataType::E5M2, f32));
   add("s8_s8", typed(small, DataType::S8, DataType::S8, f32));
   add("u8_s8", typed(small, DataType::U8, DataType::S8, f32));
+  p = typed(small, DataType::S8, DataType::S8, DataType::S8);
+  p.inputZeroPoint = -7, p.outputZeroPoint = 5, p.outScale = 0.0625f, p.hasAmax = true;
+  add("s8_input_and_output_zero_points", p);
+  p = typed(small, DataType::U8, DataType::U8, DataType::U8);
+  p.inputZeroPoint = 130, p.filterZeroPoint = 3, p.outputZeroPoint = 128, p.outScale = 0.0009765625f, p.hasBias = true;
+  p.padTop = 3, p.padRight = 2;
+  p.strideH = 2, p.strideW = 3, p.dilationW = 2;
+  add("u8_zero_points_everywhere", p);
+  p = typed(small, DataType::S8, DataType::U8, DataType::F32);
+  p.filterZeroPoint = 200, p.inputPixelPitch = 112;
+  add("filter_zero_point", p);
+  p = typed(plain(2, 4, 5, 16, 24, 3, 3, 1), DataType::S8, DataType::S8, DataType::F32);
+  p.d = 3, p.t = 2, p.padFront = 1, p.strideD = 2, p.inputZeroPoint = 3, p.filterZeroPoint = -4;
+  add("zero_points_in_three_dimensions", p);
   p = small;
   p.compute = Compute::F16, p.c = 8;  // sums stay within 11 bits
   add("f16_sums", p);
@@ -69,6 +83,16 @@ std::vector<Im2colProblem> im2colProblems() {
   add("mxfp8_mxfp4", scaled(plain(1, 9, 15, 256, 32, 3, 3, 1), e4m3, e2m1, 32, ue8m0));
   add("mxfp4", scaled(plain(1, 9, 15, 320, 32, 3, 3, 1), e2m1, e2m1, 32, ue8m0));
   add("nvfp4", scaled(plain(1, 9, 15, 96, 72, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3));
+  const ScaleOrder rows = ScaleOrder::Plain, tiles = ScaleOrder::Interleaved;
+  add("f16_to_mxfp8", quantised(plain(2, 9, 11, 32, 72, 3, 3, 1), e4m3, 32, tiles));
+  add("mxfp8_to_mxfp8", quantised(scaled(plain(1, 9, 15, 128, 96, 3, 3, 1), e4m3, e4m3, 32, ue8m0), DataType::E5M2, 32, rows),
+      {.tileN = 32});
+  p = quantised(scaled(plain(1, 9, 15, 64, 40, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), e2m1, 16, rows);
+  p.hasBias = true, p.activation = Activation::Relu, p.outScale = 0.25f, p.outputPixelPitch = 64;
+  add("nvfp4_to_nvfp4", p);
+  p = scaled(plain(2, 9, 11, 160, 136, 2, 3, 1), e4m3, e4m3, 32, ue8m0);
+  p.inputScale.order = p.filterScale.order = tiles;
+  add("mxfp8_interleaved_scales", p);
   p = scaled(plain(1, 4, 9, 96, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0);
   p.d = 4, p.t = 3, p.padFront = p.padBack = 1;
   add("mxfp8_three_dimensions", p);
@@ -114,6 +138,21 @@ TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
        },
        "f16"},
       {[](Problem& p) { p.hasBias = true, p.biasType = DataType::F16; }, "bias_type f32"},
+      {[](Problem& p) {
+         p = typed(p, DataType::S8, DataType::S8, DataType::F32);
+         p.inputZeroPoint = 1, p.r = 40, p.s = 40, p.padTop = 39;
+       },
+       "at most 1024 taps"},
+      {[](Problem& p) {
+         p = typed(p, DataType::S8, DataType::S8, DataType::F32);
+         p.inputZeroPoint = 1, p.padTop = p.padBottom = p.padLeft = p.padRight = 64;
+       },
+       "at most 4096 kinds of borders"},
+      {[](Problem& p) { p.outputType = DataType::E2M1; }, "e2m1 needs an outputBlock"},
+      {[](Problem& p) { p = quantised(p, DataType::E3M2, 32, ScaleOrder::Plain); }, "e3m2 is no output"},
+      {[](Problem& p) { p = quantised(p, DataType::E4M3, 64, ScaleOrder::Plain); }, "64 elements of e4m3"},
+      {[](Problem& p) { p = quantised(p, DataType::E4M3, 32, ScaleOrder::Plain), p.outputScale.type = DataType::UE4M3; },
+       "blocks of 32 with ue8m0"},
       {[](Problem& p) { p.h = p.w = 1 << 15, p.n = 2; }, "below 2^30"},
   };
   for (const auto& one : cases) {

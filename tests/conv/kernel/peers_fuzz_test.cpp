@@ -42,6 +42,12 @@ Problem randomProblem(Dice& dice) {
       p = scaled(p, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3);
     }
     p.outputType = dice.oneIn(2) ? DataType::F32 : DataType::BF16;
+    const ScaleOrder order = dice.oneIn(2) ? ScaleOrder::Plain : ScaleOrder::Interleaved;
+    if (p.inputScale.blockSize != 0) (dice.oneIn(2) ? p.inputScale : p.filterScale).order = order;
+    if (dice.oneIn(4)) p = quantised(p, DataType::E4M3, 32, order);
+    if (dice.oneIn(6)) p = quantised(p, DataType::E2M1, 16, order);
+    if (isInteger(p.inputType) && dice.oneIn(2)) p.inputZeroPoint = static_cast<int32_t>(dice.between(-128, 127));
+    if (isInteger(p.inputType) && dice.oneIn(4)) p.filterZeroPoint = static_cast<int32_t>(dice.between(-128, 127));
     const int64_t step = (p.inputScale.blockSize != 0) ? 32 : 128 / bitsOf(p.inputType);
     p.n = dice.between(1, 4), p.h = dice.between(1, 12), p.w = dice.between(1, 40);
     p.c = step * dice.between(1, (p.inputScale.blockSize != 0) ? 5 : 12), p.k = dice.between(1, 70);

@@ -74,6 +74,17 @@ std::vector<StreamProblem> streamProblems() {
   add("e5m2_e5m2", typed(small, DataType::E5M2, DataType::E5M2, DataType::F16));
   add("s8_s8", typed(small, DataType::S8, DataType::S8, DataType::F32));
   add("u8_s8", typed(small, DataType::U8, DataType::S8, DataType::F32));
+  p = typed(small, DataType::S8, DataType::S8, DataType::S8);
+  p.inputZeroPoint = -7, p.outputZeroPoint = 5, p.outScale = 0.0625f, p.hasAmax = true;
+  add("s8_input_and_output_zero_points", p);
+  p = typed(small, DataType::U8, DataType::U8, DataType::U8);
+  p.inputZeroPoint = 130, p.filterZeroPoint = 3, p.outputZeroPoint = 128, p.outScale = 0.0009765625f, p.hasBias = true;
+  p.padTop = 3, p.padRight = 2;
+  p.dilationH = 2;
+  add("u8_zero_points_everywhere", p);
+  p = typed(small, DataType::S8, DataType::U8, DataType::F32);
+  p.filterZeroPoint = 200, p.inputPixelPitch = 112;
+  add("filter_zero_point", p);
   p = small;
   p.compute = Compute::F16, p.c = 8;  // sums stay within 11 bits
   add("f16_sums", p);
@@ -89,6 +100,17 @@ std::vector<StreamProblem> streamProblems() {
   add("mxfp4_shifted_scales", scaled(plain(1, 4, 20, 64, 16, 3, 5, 2), e2m1, e2m1, 32, ue8m0), {.shiftedScales = true});
   add("nvfp4", scaled(plain(2, 5, 33, 288, 64, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3));
   add("nvfp4_shifted_scales", scaled(plain(1, 6, 31, 64, 64, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), {.shiftedScales = true});
+  const ScaleOrder rows = ScaleOrder::Plain, tiles = ScaleOrder::Interleaved;
+  add("f16_to_mxfp8", quantised(plain(2, 5, 33, 32, 72, 3, 3, 1), e4m3, 32, rows));
+  add("mxfp8_to_mxfp8", quantised(scaled(plain(2, 7, 33, 128, 96, 3, 3, 1), e4m3, e4m3, 32, ue8m0), e5m2, 32, tiles),
+      {.tileN = 32});
+  add("mxfp4_to_mxfp4", quantised(scaled(plain(1, 4, 33, 64, 64, 3, 3, 1), e2m1, e2m1, 32, ue8m0), e2m1, 32, tiles));
+  p = quantised(scaled(plain(1, 5, 31, 64, 40, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), e2m1, 16, rows);
+  p.hasBias = true, p.activation = Activation::Relu, p.outScale = 0.25f, p.outputPixelPitch = 64;
+  add("nvfp4_to_nvfp4", p);
+  p = scaled(plain(1, 5, 33, 160, 136, 2, 3, 1), e4m3, e4m3, 32, ue8m0);
+  p.inputScale.order = p.filterScale.order = tiles;
+  add("mxfp8_interleaved_scales", p);
   p = scaled(plain(1, 4, 18, 96, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0);
   p.d = 3, p.t = 3, p.padFront = p.padBack = 1;
   add("mxfp8_three_dimensions", p);

@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
+#include <span>
 
 #include "common/numerics/codec.hpp"
 #include "common/numerics/packed.hpp"
+#include "conv/plan/preparation.hpp"
+#include "conv/problem/tensors.hpp"
+#include "conv/reference/block_output.hpp"
 #include "tests/conv/kernel/planned_launch.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-constexpr uint8_t kPoison = 0xCD;
+constexpr uint8_t kPoison = 0xCD, kNanFactor = 0xFF;
 
 struct Tensor {
   std::vector<uint8_t> bytes;
@@ -37,15 +42,19 @@ Tensor randomTensor(DataType type, int64_t rows, int64_t columns, int64_t pitch,
   return tensor;
 }
 
-/// Scale factors of rows of `columns` elements, 0.5 to 4; multiplies the tensor's values.
+/// Scale factors of rows of `columns` elements, 0.5 to 4; multiplies the tensor's values. Those of padding are NaN.
 std::vector<uint8_t> randomScales(const BlockScale& scale, int64_t columns, Tensor& tensor, std::mt19937_64& random) {
-  std::vector<uint8_t> factors;
-  for (size_t first = 0; scale.blockSize != 0 && first < tensor.values.size(); first += static_cast<size_t>(columns))
-    for (int64_t block = 0; block < columns; block += scale.blockSize) {
+  if (scale.blockSize == 0) return {};
+  const auto rows = static_cast<int64_t>(tensor.values.size()) / columns,
+             blocks = (columns + scale.blockSize - 1) / scale.blockSize;
+  std::vector<uint8_t> factors(static_cast<size_t>(layout::scaleFactorBytes(layoutOf(scale.order), rows, blocks)), kNanFactor);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t block = 0; block < blocks; ++block) {
       const double value = std::ldexp(0.5, static_cast<int>(random() % 4));
-      factors.push_back(static_cast<uint8_t>(numerics::encode(numberType(scale.type), value)));
-      for (int64_t i = block; i < std::min(columns, block + scale.blockSize); ++i)
-        tensor.values[first + static_cast<size_t>(i)] *= value;
+      factors[static_cast<size_t>(layout::scaleFactorOffset(layoutOf(scale.order), row, block, blocks))] =
+          static_cast<uint8_t>(numerics::encode(numberType(scale.type), value));
+      for (int64_t i = block * scale.blockSize; i < std::min(columns, (block + 1) * scale.blockSize); ++i)
+        tensor.values[static_cast<size_t>(row * columns + i)] *= value;
     }
   return factors;
 }
@@ -81,6 +90,12 @@ Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataTy
   return p;
 }
 
+Problem quantised(Problem p, DataType output, int64_t block, ScaleOrder order) {
+  p.outputType = output;
+  p.outputScale = {block, block == 16 ? DataType::UE4M3 : DataType::UE8M0, order};
+  return p;
+}
+
 StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem) {
   const Problem& p = problem_;
   std::mt19937_64 random(seed);
@@ -94,7 +109,7 @@ StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem
   filter_ = w.bytes;
 
   const auto number = numberType(p.outputType);
-  output_.assign(static_cast<size_t>(p.outputPixels() * p.outputPitch() * bytesOf(p.outputType)), kPoison);
+  output_.assign(static_cast<size_t>(numerics::packedBytes(number, p.outputPixels() * p.outputPitch())), kPoison);
   int64_t pixel = 0;
   for (int64_t n = 0; n < p.n; ++n)
     for (int64_t z = 0; z < p.z(); ++z)
@@ -111,13 +126,40 @@ StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem
                   if (d < 0 || d >= p.d || y < 0 || y >= p.h || xx < 0 || xx >= p.w) continue;
                   const double* a = x.values.data() + (((n * p.d + d) * p.h + y) * p.w + xx) * p.c;
                   const double* b = w.values.data() + (((k * p.t + t) * p.r + r) * p.s + s) * p.c;
-                  for (int64_t c = 0; c < p.c; ++c) sum += a[c] * b[c];
+                  for (int64_t c = 0; c < p.c; ++c) sum += (a[c] - p.inputZeroPoint) * (b[c] - p.filterZeroPoint);
                 }
             double value = sum + (p.hasBias ? static_cast<double>(bias_[static_cast<size_t>(k)]) : 0.0);
             if (p.activation == Activation::Relu) value = std::max(value, 0.0);
+            largest_ = std::max(largest_, static_cast<float>(std::abs(value)));
+            value *= static_cast<double>(p.outScale);
+            exact_.value.push_back(value);
+            if (p.outputScale.blockSize != 0) continue;
+            if (isInteger(p.outputType)) value = std::nearbyint(value) + p.outputZeroPoint;
             numerics::storePacked(number, reinterpret_cast<std::byte*>(output_.data()), pixel * p.outputPitch() + k,
                                   numerics::encode(number, value));
           }
+  exact_.bound.assign(exact_.value.size(), 0);
+}
+
+std::string StreamCase::difference(const std::vector<uint8_t>& stored, const std::vector<uint8_t>& scales) const {
+  const Problem& p = problem_;
+  if (p.outputScale.blockSize != 0) {
+    // All elements and factors; then nothing but poison is left between pixels.
+    std::string wrong =
+        reference::blockOutputDifference(p, exact_, std::as_bytes(std::span(stored)), std::as_bytes(std::span(scales)));
+    const int64_t used = numerics::packedBytes(numberType(p.outputType), p.k);
+    const int64_t pitch = numerics::packedBytes(numberType(p.outputType), p.outputPitch());
+    for (int64_t byte = 0; byte < static_cast<int64_t>(stored.size()) && wrong.empty(); ++byte)
+      if (byte % pitch >= used && stored[static_cast<size_t>(byte)] != kPoison)
+        wrong = fmt::format("byte {} behind the channels of pixel {} was written", byte % pitch, byte / pitch);
+    return wrong;
+  }
+  const auto [mine, theirs] = std::mismatch(stored.begin(), stored.end(), output_.begin());
+  if (mine == stored.end()) return {};
+  const int64_t element = (mine - stored.begin()) / bytesOf(p.outputType);
+  const int64_t pixel = element / p.outputPitch(), row = pixel / p.q();
+  return fmt::format("plane {}, row {}, column {}, channel {}: byte {:#04x} instead of {:#04x}", row / p.p(), row % p.p(),
+                     pixel % p.q(), element % p.outputPitch(), *mine, *theirs);
 }
 
 Observation StreamCase::run(DeviceRun& device, const plan::PlannedLaunch& launch, const emulator::Options& options) const {
@@ -131,16 +173,26 @@ Observation StreamCase::run(DeviceRun& device, const plan::PlannedLaunch& launch
   upload(TensorName::FilterScale, filterScales_);
   upload(TensorName::Bias, bias_);
   upload(TensorName::Output, std::vector<uint8_t>(output_.size(), kPoison));
-  const uint64_t output = tensors[TensorName::Output];
-  Observation seen = launchPlanned(device, launch, tensors, options);
-  const auto stored = device.download<uint8_t>(output, output_.size());
-  const auto [mine, theirs] = std::mismatch(stored.begin(), stored.end(), output_.begin());
-  if (mine != stored.end()) {
-    const int64_t element = (mine - stored.begin()) / bytesOf(problem_.outputType);
-    const int64_t pixel = element / problem_.outputPitch(), row = pixel / problem_.q();
-    seen.difference = fmt::format("plane {}, row {}, column {}, channel {}: byte {:#04x} instead of {:#04x}", row / problem_.p(),
-                                  row % problem_.p(), pixel % problem_.q(), element % problem_.outputPitch(), *mine, *theirs);
+  const size_t scaleBytes = tensorBytes(problem_)[TensorName::OutputScale];
+  upload(TensorName::OutputScale, std::vector<uint8_t>(scaleBytes, kNanFactor));
+  if (problem_.hasAmax) upload(TensorName::Amax, std::vector<float>{std::numeric_limits<float>::max()});
+  const size_t workspaceBytes = plan::correctionPlaces(problem_).bytes;
+  if (workspaceBytes != 0) tensors[TensorName::Workspace] = device.reserve(workspaceBytes);
+  std::vector<emulator::Hazard> hazards;
+  for (const plan::PlannedLaunch& before : plan::preparationOf(problem_)) {
+    const auto module = device.emulator().load(before.image.ptxFor("sm_100a"), "preparation");
+    DeviceRun preparation(device.emulator(), *module, before.kernel);
+    const Observation seen = launchPlanned(preparation, before, tensors, options);
+    hazards.insert(hazards.end(), seen.hazards.begin(), seen.hazards.end());
   }
+  Observation seen = launchPlanned(device, launch, tensors, options);
+  seen.hazards.insert(seen.hazards.begin(), hazards.begin(), hazards.end());
+  std::vector<uint8_t> scales;
+  if (scaleBytes != 0) scales = device.download<uint8_t>(tensors[TensorName::OutputScale], scaleBytes);
+  seen.difference = difference(device.download<uint8_t>(tensors[TensorName::Output], output_.size()), scales);
+  if (problem_.hasAmax && seen.difference.empty())
+    if (const float largest = device.download<float>(tensors[TensorName::Amax], 1).front(); largest != largest_)
+      seen.difference = fmt::format("amax is {} instead of {}", largest, largest_);
   return seen;
 }
 

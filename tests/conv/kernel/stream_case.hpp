@@ -9,6 +9,7 @@
 
 #include "conv/plan/plan.hpp"
 #include "conv/problem/problem.hpp"
+#include "conv/reference/convolution.hpp"
 #include "tests/hazards/kernels/kernel_trials.hpp"
 
 namespace shiftconv::tests {
@@ -19,16 +20,20 @@ class StreamCase {
   StreamCase(const Problem& problem, uint64_t seed);
 
   const Problem& problem() const { return problem_; }
-  /// Launches the kernel on poisoned output. `difference` is "" when all bytes of the output are as expected: every element, and
-  /// the poison between pixels.
+  /// Launches the kernel on poisoned output. `difference` is "" when all bytes of the output are as expected: every element, every
+  /// scale factor, and the poison between pixels.
   Observation run(DeviceRun& device, const plan::PlannedLaunch& launch, const emulator::Options& options) const;
 
  private:
+  std::string difference(const std::vector<uint8_t>& stored, const std::vector<uint8_t>& scales) const;
+
   Problem problem_;
   std::vector<uint8_t> input_, filter_;
   std::vector<uint8_t> inputScales_, filterScales_;  ///< or empty
   std::vector<float> bias_;
-  std::vector<uint8_t> output_;  ///< with poison where nothing is stored
+  std::vector<uint8_t> output_;  ///< with poison where nothing is stored; unless it is quantised in blocks
+  reference::Expectation exact_;
+  float largest_ = 0;
 };
 
 /// An sm_100 device with few multiprocessors, so that CTAs have several tiles.
@@ -39,5 +44,7 @@ Problem plain(int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t r, 
 Problem typed(Problem p, DataType input, DataType filter, DataType output);
 /// Of block-scaled elements.
 Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataType scale);
+/// Outputs in blocks of 16 (nvfp4) or 32 (MX) channels.
+Problem quantised(Problem p, DataType output, int64_t block, ScaleOrder order);
 
 }  // namespace shiftconv::tests

@@ -41,6 +41,7 @@ class DeviceRun {
     std::memcpy(values.data(), emulator_.memory().access(address, count * sizeof(T), 1, false), count * sizeof(T));
     return values;
   }
+  emulator::Emulator& emulator() const { return emulator_; }
   /// Runs the kernel to its end. `arguments[i]` points at the value of parameter i.
   Observation launch(const emulator::machine::LaunchConfig& config, std::span<const void* const> arguments,
                      const emulator::Options& options);

@@ -1,0 +1,136 @@
+#include "conv/plan/preparation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "conv/plan/epilogue.hpp"
+#include "preparation_image.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+using kernels::ZeroPointAxis;
+using kernels::ZeroPointParams;
+
+constexpr size_t kPlaceAlignment = 256;
+
+int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+ZeroPointAxis axisOf(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t before) {
+  const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
+  ZeroPointAxis axis{i(extent), i(positions), i(taps), i(stride), i(dilation), i(before), 0, 0};
+  const int64_t leading = std::min(positions, ceilDivide(before, stride));
+  // The first position whose last tap lies behind the image.
+  const int64_t behind = std::max<int64_t>(0, extent + before - (taps - 1) * dilation);
+  axis.leading = i(leading);
+  axis.trailing = i(positions - std::clamp(ceilDivide(behind, stride), leading, positions));
+  return axis;
+}
+
+ZeroPointParams paramsOf(const Problem& p) {
+  ZeroPointParams params;
+  params.inputIsSigned = p.inputType == DataType::S8;
+  params.filterIsSigned = p.filterType == DataType::S8;
+  params.channels = static_cast<int32_t>(p.c);
+  params.inputPitch = p.inputPitch();
+  params.filters = static_cast<int32_t>(p.k);
+  params.pixels = static_cast<int32_t>(p.outputPixels());
+  params.x = axisOf(p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft);
+  params.y = axisOf(p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop);
+  params.z = axisOf(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront);
+  params.inputZeroPoint = p.inputZeroPoint;
+  params.filterZeroPoint = p.filterZeroPoint;
+  params.correctionPitch = epilogueOf(p).correctionPitch;
+  return params;
+}
+
+/// Beyond the limit: some number beyond it.
+int64_t classesOf(const ZeroPointParams& params) {
+  const auto most = [](const ZeroPointAxis& axis) {
+    return std::min<int64_t>(axis.classes(), kernels::kZeroPointMaximumClasses + 1);
+  };
+  return most(params.x) * most(params.y) * most(params.z);
+}
+
+PlannedLaunch launchOf(const char* kernel, int64_t ctas, uint32_t threads, Parameter parameter) {
+  PlannedLaunch launch;
+  launch.image = images::preparation();
+  launch.kernel = kernel;
+  launch.config.grid = {static_cast<uint32_t>(ctas), 1, 1};
+  launch.config.block = {threads, 1, 1};
+  launch.parameters.push_back(std::move(parameter));
+  for (uint32_t warp = 0; warp < (threads + 31) / 32; ++warp) launch.warpRoles.push_back(fmt::format("preparation {}", warp));
+  return launch;
+}
+
+}  // namespace
+
+CorrectionPlaces correctionPlaces(const Problem& p) {
+  CorrectionPlaces places;
+  places.hasColumns = p.inputZeroPoint != 0;
+  places.hasRows = p.filterZeroPoint != 0;
+  const auto place = [&](bool exists, int64_t elements, size_t& offset) {
+    offset = places.bytes;
+    if (!exists) return;
+    const size_t bytes = static_cast<size_t>(elements) * sizeof(int32_t);
+    places.bytes += (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+  };
+  place(places.hasColumns, classesOf(paramsOf(p)) * epilogueOf(p).correctionPitch, places.columnCorrection);
+  place(places.hasColumns, p.outputPixels(), places.rowClass);
+  place(places.hasRows, p.outputPixels(), places.rowCorrection);
+  return places;
+}
+
+std::string zeroPointRefusal(std::string_view algorithm, const Problem& p) {
+  if (p.inputZeroPoint == 0) return {};
+  if (const int64_t taps = p.t * p.r * p.s; taps > kernels::kZeroPointMaximumTaps)
+    return fmt::format("{} needs at most {} taps T*R*S with input_zero_point, but they are {}", algorithm,
+                       kernels::kZeroPointMaximumTaps, taps);
+  if (const int64_t classes = classesOf(paramsOf(p)); classes > kernels::kZeroPointMaximumClasses)
+    return fmt::format("{} needs at most {} kinds of borders with input_zero_point, but paddings and strides make {}", algorithm,
+                       kernels::kZeroPointMaximumClasses, classes);
+  return {};
+}
+
+void bindCorrections(const Problem& p, Parameter& parameter, size_t offset) {
+  using gemm::EpilogueParams;
+  const CorrectionPlaces places = correctionPlaces(p);
+  if (places.hasColumns)
+    parameter.address(offset + offsetof(EpilogueParams, columnCorrection), {TensorName::Workspace, places.columnCorrection})
+        .address(offset + offsetof(EpilogueParams, rowClass), {TensorName::Workspace, places.rowClass});
+  if (places.hasRows)
+    parameter.address(offset + offsetof(EpilogueParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
+}
+
+std::vector<PlannedLaunch> largestPreparationOf(const Problem& p) {
+  if (!p.hasAmax) return {};
+  Parameter largest = Parameter::value(uint64_t{0});
+  largest.address(0, {TensorName::Amax});
+  return {launchOf("prepare_largest", 1, 1, std::move(largest))};
+}
+
+std::vector<PlannedLaunch> preparationOf(const Problem& p) {
+  std::vector<PlannedLaunch> launches;
+  const CorrectionPlaces places = correctionPlaces(p);
+  const auto parameter = [&](bool columns) {
+    Parameter values = Parameter::value(paramsOf(p));
+    values.address(offsetof(ZeroPointParams, input), {TensorName::Input})
+        .address(offsetof(ZeroPointParams, filter), {TensorName::Filter});
+    if (columns) values.address(offsetof(ZeroPointParams, columnCorrection), {TensorName::Workspace, places.columnCorrection});
+    if (places.hasColumns) values.address(offsetof(ZeroPointParams, rowClass), {TensorName::Workspace, places.rowClass});
+    if (places.hasRows) values.address(offsetof(ZeroPointParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
+    return values;
+  };
+  constexpr uint32_t kThreads = kernels::kZeroPointThreads;
+  if (places.hasColumns) launches.push_back(launchOf("prepare_column_corrections", p.k, kThreads, parameter(true)));
+  if (places.hasColumns || places.hasRows)
+    launches.push_back(
+        launchOf("prepare_row_corrections", ceilDivide(p.outputPixels(), kThreads / 32), kThreads, parameter(false)));
+  for (PlannedLaunch& launch : largestPreparationOf(p)) launches.push_back(std::move(launch));
+  return launches;
+}
+
+}  // namespace shiftconv::plan

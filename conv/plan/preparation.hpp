@@ -1,0 +1,35 @@
+// What has to run in front of a convolution whose epilogue is common/gemm's: corrections for zero points, which lie in the
+// workspace, and the start of a maximum.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conv/kernels/zero_points_params.hpp"
+#include "conv/plan/plan.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// Where in the workspace corrections lie.
+struct CorrectionPlaces {
+  bool hasColumns = false, hasRows = false;  ///< zero points of the input, of the filter
+  size_t columnCorrection = 0, rowClass = 0, rowCorrection = 0, bytes = 0;
+};
+CorrectionPlaces correctionPlaces(const Problem& problem);
+
+/// Empty, or one sentence, beginning with the algorithm's name: limits of the kernels that look for corrections.
+std::string zeroPointRefusal(std::string_view algorithm, const Problem& problem);
+
+/// Has the epilogue's pointers to corrections filled in; `offset`: of the EpilogueParams in the parameter.
+void bindCorrections(const Problem& problem, Parameter& parameter, size_t offset);
+
+/// Sets the maximum that is to be found back to 0; none when none is.
+std::vector<PlannedLaunch> largestPreparationOf(const Problem& problem);
+
+/// That and the corrections, in the order in which they run; none when there is nothing to prepare.
+std::vector<PlannedLaunch> preparationOf(const Problem& problem);
+
+}  // namespace shiftconv::plan
