@@ -22,7 +22,8 @@ namespace {
 using judged::Case;
 using Json = nlohmann::ordered_json;
 
-constexpr int kNothingToTest = 77;  // ctest takes it for skipped
+constexpr double kMostDirectMacs = 4e6;  // emulated: on CUDA cores, thread by thread
+constexpr int kNothingToTest = 77;       // ctest takes it for skipped
 
 struct Options {
   std::string problems, cudnnLibrary, out;
@@ -82,7 +83,8 @@ class Referee {
         sides.push_back({{"side", "ours"}, {"right", false}, {"error", error.what()}});
       }
     };
-    std::vector<std::vector<std::byte>> onGpu, emulated;
+    judged::Outputs onGpu, emulated;
+    const std::string left = one.macs() <= kMostDirectMacs ? "" : "direct";
     if (gpu_) {
       add([&] { append(sides, judged::runAlgorithms(one, *gpu_, hopperProperties_, "sm_90a", onGpu)); });
       if (withCudnn)
@@ -91,11 +93,14 @@ class Referee {
         sides.push_back({{"side", "cuDNN"}, {"refusal", "its plan ends the process"}});
     }
     if (one.macs() <= options_.emulatedMacs) {
-      add([&] { append(sides, judged::runAlgorithms(one, blackwell_, blackwell_.properties(), "sm_100a", emulated)); });
+      add([&] { append(sides, judged::runAlgorithms(one, blackwell_, blackwell_.properties(), "sm_100a", emulated, left)); });
       add([&] {
         // The very plans of the GPU, from the PTX that ships beside them: also the same bits?
-        Json rows = judged::runAlgorithms(one, hopper_, hopperProperties_, "sm_90a emulated", emulated);
-        for (size_t i = 0; i < rows.size() && i < onGpu.size(); ++i) rows[i]["equals_gpu"] = emulated[i] == onGpu[i];
+        Json rows = judged::runAlgorithms(one, hopper_, hopperProperties_, "sm_90a emulated", emulated, left);
+        for (Json& row : rows) {
+          const auto found = onGpu.find(row["algorithm"]);
+          if (found != onGpu.end()) row["equals_gpu"] = emulated[found->first] == found->second;
+        }
         append(sides, rows);
       });
     }

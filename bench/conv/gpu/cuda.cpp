@@ -129,16 +129,34 @@ Replay::~Replay() {
   driver().cuGraphDestroy(graph_);
 }
 
-double Replay::time(double idleMilliseconds) {
-  SHIFTCONV_GPU(cuStreamSynchronize(stream_));
-  if (idleMilliseconds > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(idleMilliseconds));
-  SHIFTCONV_GPU(cuEventRecord(start_, stream_));
-  SHIFTCONV_GPU(cuGraphLaunch(exec_, stream_));
+void Replay::launch() const { SHIFTCONV_GPU(cuGraphLaunch(exec_, stream_)); }
+
+/// Between start_ and a stop that is recorded here.
+double Replay::elapsed(int replays) const {
   SHIFTCONV_GPU(cuEventRecord(stop_, stream_));
   SHIFTCONV_GPU(cuEventSynchronize(stop_));
   float milliseconds = 0;
   SHIFTCONV_GPU(cuEventElapsedTime(&milliseconds, start_, stop_));
-  return static_cast<double>(milliseconds) * 1000 / repeats_;
+  return static_cast<double>(milliseconds) * 1000 / repeats_ / replays;
+}
+
+double Replay::time(double idleMilliseconds) {
+  SHIFTCONV_GPU(cuStreamSynchronize(stream_));
+  if (idleMilliseconds > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(idleMilliseconds));
+  return timeBehind();
+}
+
+double Replay::timeBehind() {
+  SHIFTCONV_GPU(cuEventRecord(start_, stream_));
+  launch();
+  return elapsed(1);
+}
+
+double Replay::timeSustained(int replays) {
+  for (int i = 0; i < replays; ++i) launch();
+  SHIFTCONV_GPU(cuEventRecord(start_, stream_));
+  for (int i = 0; i < replays; ++i) launch();
+  return elapsed(replays);
 }
 
 }  // namespace shiftconv::gpu

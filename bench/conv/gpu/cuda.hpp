@@ -30,6 +30,10 @@
   X(cuStreamBeginCapture)          \
   X(cuStreamEndCapture)            \
   X(cuGraphInstantiate)            \
+  X(cuGraphGetNodes)               \
+  X(cuGraphKernelNodeGetParams)    \
+  X(cuGraphKernelNodeGetAttribute) \
+  X(cuGraphNodeGetType)            \
   X(cuGraphLaunch)                 \
   X(cuGraphExecDestroy)            \
   X(cuGraphDestroy)                \
@@ -104,10 +108,18 @@ class Replay {
 
   /// Microseconds of one call, after `idleMilliseconds` without work.
   double time(double idleMilliseconds);
+  /// The same, behind whatever the stream still does, without waiting for it first.
+  double timeBehind();
+  /// Of `replays` replays behind as many others.
+  double timeSustained(int replays);
+  int repeats() const { return repeats_; }
+  CUgraph graph() const { return graph_; }
 
  private:
   void begin();
   void end();
+  void launch() const;
+  double elapsed(int replays) const;
 
   CUstream stream_;
   int repeats_;

@@ -2,6 +2,8 @@
 //
 // Time: a CUDA graph of 20 calls, replayed after 10 ms without work ("rested": the card's power management otherwise decides
 // the result), medians over the rounds; in each round the sides run one after the other, starting with another one each time.
+// With --regimes also replays without a pause, half a second of each side alone, and single calls with a cold and a warm L2
+// cache; with --card the card's own product and copy rates; with --overhead the host's time of a call.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,21 +16,26 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
 
+#include "bench/conv/gpu/card_rates.hpp"
 #include "bench/conv/gpu/cuda.hpp"
 #include "bench/conv/gpu/cudnn_side.hpp"
 #include "bench/conv/gpu/engines.hpp"
-#include "bench/conv/gpu/verification_params.hpp"
+#include "bench/conv/gpu/launch_overhead.hpp"
+#include "bench/conv/gpu/layer_tensors.hpp"
+#include "bench/conv/gpu/regimes.hpp"
 #include "verification_image.hpp"
 
 using namespace shiftconv;
 using gpu::Buffer;
+using gpu::Layer;
+using gpu::LayerTensors;
+using gpu::median;
 
 namespace {
 
 constexpr int kCallsInGraph = 20;
-constexpr double kRestMilliseconds = 10;
 constexpr size_t kMostWorkspace = size_t{2} << 30;
 
 struct Options {
@@ -40,133 +47,24 @@ struct Options {
   std::vector<std::string> choices;  // or these
   uint64_t seed = 0;
   bool bf16 = false;
-};
-
-struct Layer {
-  std::string name, kind;
-  Problem problem;
-};
-
-std::vector<Layer> readLayers(const Options& options) {
-  std::ifstream file(options.layers);
-  std::vector<Layer> layers;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream text(line);
-    Layer layer;
-    Problem& p = layer.problem;
-    text >> layer.name >> layer.kind >> p.n >> p.h >> p.c >> p.k >> p.r >> p.strideH >> p.padTop >> p.groups;
-    if (!text) {
-      fmt::print(stderr, "{}: cannot read '{}'\n", options.layers, line);
-      std::exit(2);
-    }
-    p.w = p.h;
-    p.s = p.r;
-    p.strideW = p.strideH;
-    p.padBottom = p.padLeft = p.padRight = p.padTop;
-    p.inputType = p.filterType = p.outputType = options.bf16 ? DataType::BF16 : DataType::F16;
-    if (!options.only.empty() && ("," + options.only + ",").find("," + layer.name + ",") == std::string::npos) continue;
-    layers.push_back(layer);
-  }
-  return layers;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-/// Operands of one layer and the check of an output.
-class Bench {
- public:
-  Bench(const Options& options, const gpu::Module& verification, const Layer& layer, CUstream stream)
-      : verification_(verification),
-        layer_(layer),
-        stream_(stream),
-        type_(options.bf16 ? "bf16" : "f16"),
-        input(2 * static_cast<size_t>(p().n * p().h * p().w * p().c)),
-        filter(2 * static_cast<size_t>(p().k * p().r * p().s * p().groupChannels())),
-        transposed(filter.bytes()),
-        output(2 * static_cast<size_t>(p().n * p().p() * p().q() * p().k)),
-        result(sizeof(verification::CheckResult)) {
-    fill(input, options.seed * 2 + 1);
-    fill(filter, options.seed * 2 + 2);
-    uint32_t k = static_cast<uint32_t>(p().k), perChannel = static_cast<uint32_t>(filter.bytes() / 2 / k);
-    const CUdeviceptr from = filter.address(), to = transposed.address();
-    const void* arguments[] = {&from, &to, &k, &perChannel};
-    launch("transpose_", 1024, arguments);
-  }
-
-  gpu::Tensors tensors() const { return {input.address(), filter.address(), 0, output.address()}; }
-
-  void poison() { SHIFTCONV_GPU(cuMemsetD8Async(output.address(), 0xFF, output.bytes(), stream_)); }
-
-  verification::CheckResult checkOutput() {
-    verification::CheckParams params;
-    params.n = static_cast<uint32_t>(p().n);
-    params.c = static_cast<uint32_t>(p().c);
-    params.k = static_cast<uint32_t>(p().k);
-    params.groups = static_cast<uint32_t>(p().groups);
-    params.h = static_cast<int32_t>(p().h);
-    params.w = static_cast<int32_t>(p().w);
-    params.r = static_cast<int32_t>(p().r);
-    params.s = static_cast<int32_t>(p().s);
-    params.outputHeight = static_cast<int32_t>(p().p());
-    params.outputWidth = static_cast<int32_t>(p().q());
-    params.padTop = static_cast<int32_t>(p().padTop);
-    params.padLeft = static_cast<int32_t>(p().padLeft);
-    params.strideH = static_cast<int32_t>(p().strideH);
-    params.strideW = static_cast<int32_t>(p().strideW);
-    verification::setOutputBounds(params, type_ == "bf16");
-    SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));
-    const CUdeviceptr x = input.address(), w = transposed.address(), bias = 0, y = output.address(), r = result.address();
-    const void* arguments[] = {&params, &x, &w, &bias, &y, &r};
-    launch("check_", 132 * 16, arguments);
-    SHIFTCONV_GPU(cuStreamSynchronize(stream_));
-    verification::CheckResult found;
-    SHIFTCONV_GPU(cuMemcpyDtoH(&found, result.address(), sizeof found));
-    return found;
-  }
-
- private:
-  const Problem& p() const { return layer_.problem; }
-  void launch(const std::string& kernel, uint32_t ctas, std::span<const void* const> arguments) {
-    LaunchConfig config;
-    config.grid.x = ctas;
-    config.block.x = 256;
-    gpu::launch(verification_.kernel(kernel + type_), config, arguments, stream_);
-  }
-  void fill(const Buffer& buffer, uint64_t seed) {
-    const CUdeviceptr data = buffer.address();
-    uint64_t count = buffer.bytes() / 2;
-    float scale = 1;
-    const void* arguments[] = {&data, &count, &seed, &scale};
-    launch("fill_", 1024, arguments);
-  }
-
-  const gpu::Module& verification_;
-  const Layer& layer_;
-  CUstream stream_;
-  std::string type_;
-
- public:
-  Buffer input, filter, transposed, output, result;
+  bool regimes = false, overhead = false, card = false;
+  std::string cublasLibrary;
 };
 
 struct Side {
   std::string name, note;
-  std::unique_ptr<gpu::Replay> replay;
-  std::vector<double> times;
+  std::unique_ptr<gpu::Replay> replay, once;
+  gpu::RegimeTimes times;
+  std::optional<gpu::LaunchOverhead> overhead;
   bool right = false;
   double worstShare = 0, relativeError = 0;
   size_t workspace = 0;
-  double median_() const { return median(times); }
+  double median_() const { return median(times.rested); }
 };
 
 /// Runs once on a poisoned output and checks every element.
 template <class Enqueue>
-bool verify(Bench& bench, CUstream stream, Side& side, Enqueue&& enqueue) {
+bool verify(const LayerTensors& bench, CUstream stream, Side& side, Enqueue&& enqueue) {
   bench.poison();
   enqueue(stream);
   const CUresult status = gpu::driver().cuStreamSynchronize(stream);
@@ -179,14 +77,27 @@ bool verify(Bench& bench, CUstream stream, Side& side, Enqueue&& enqueue) {
   return side.right;
 }
 
-void timeSides(std::vector<Side>& sides, int rounds) {
-  for (Side& side : sides) side.replay->time(0);  // warm
-  for (int round = 0; round < rounds; ++round) {
-    for (size_t i = 0; i < sides.size(); ++i) {
-      Side& side = sides[(i + static_cast<size_t>(round)) % sides.size()];
-      side.times.push_back(side.replay->time(kRestMilliseconds));
-    }
-  }
+void timeSides(std::vector<Side>& sides, const Options& options, const Buffer* evicting, CUstream stream) {
+  std::vector<gpu::TimedSide> timed;
+  for (Side& side : sides) timed.push_back({side.replay.get(), side.once.get(), {}});
+  gpu::timeRested(timed, options.rounds);
+  if (options.regimes) gpu::timeOtherRegimes(timed, options.rounds, *evicting, stream);
+  for (size_t i = 0; i < sides.size(); ++i) sides[i].times = timed[i].times;
+}
+
+/// Microseconds in every regime but the rested one.
+nlohmann::ordered_json regimesOf(const Side& side) {
+  return {{"burst_us", median(side.times.burst)},
+          {"sustained_us", side.times.sustained},
+          {"once_cold_l2_us", side.times.coldOnce},
+          {"once_warm_l2_us", side.times.warmOnce}};
+}
+
+nlohmann::ordered_json ratesOf(const gpu::CardRates& rates) {
+  return {{"gemm_rested_tflops", rates.gemmRested * 1e-12},
+          {"gemm_sustained_tflops", rates.gemmSustained * 1e-12},
+          {"copy_rested_gbytes", rates.copyRested * 1e-9},
+          {"copy_sustained_gbytes", rates.copySustained * 1e-9}};
 }
 
 int run(const Options& options) {
@@ -202,11 +113,20 @@ int run(const Options& options) {
   SHIFTCONV_GPU(cuDriverGetVersion(&driverVersion));
   fmt::print("{}, driver {}, cuDNN {}, seed {}\n", gpu::deviceName(), driverVersion, cudnnVersion, options.seed);
 
+  gpu::CardRates card;
+  if (options.card) {
+    card = gpu::measureCard(options.cublasLibrary, options.rounds, stream);
+    fmt::print("card: GEMM {:.0f} TFLOP/s rested, {:.0f} sustained; copies {:.0f} GB/s rested, {:.0f} sustained\n",
+               card.gemmRested * 1e-12, card.gemmSustained * 1e-12, card.copyRested * 1e-9, card.copySustained * 1e-9);
+  }
+  std::unique_ptr<Buffer> evicting;
+  if (options.regimes) evicting = std::make_unique<Buffer>(gpu::kEvictingBytes);
+
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   std::map<std::string, std::vector<double>> ratios;
   bool allRight = true;
-  for (const Layer& layer : readLayers(options)) {
-    Bench bench(options, verification, layer, stream);
+  for (const Layer& layer : gpu::readLayers(options.layers, options.only, options.bf16)) {
+    const LayerTensors bench(verification, layer, options.seed, stream);
     const Problem& p = layer.problem;
     std::vector<Side> sides;
     // Ours
@@ -218,12 +138,15 @@ int run(const Options& options) {
     if (!options.choices.empty()) choices = options.choices;
     for (const std::string& variant : choices) {
       try {
-        const gpu::BoundConvolution ours = library.bind(p, bench.tensors(), variant);
+        const gpu::BoundConvolution ours =
+            library.bind(p, {bench.input.address(), bench.filter.address(), bench.biasAddress(), bench.output.address()}, variant);
         Side side;
         side.name = variant.empty() ? "ours" : variant;
         side.note = ours.description;
         allRight = verify(bench, stream, side, ours.enqueue) && allRight;
         side.replay = std::make_unique<gpu::Replay>(stream, kCallsInGraph, ours.enqueue);
+        side.once = std::make_unique<gpu::Replay>(stream, 1, ours.enqueue);
+        if (options.overhead) side.overhead = gpu::measureLaunchOverhead(side.once->graph(), ours.enqueue, stream);
         sides.push_back(std::move(side));
       } catch (const std::exception& refusal) {
         fmt::print("{:14} refused: {}\n", layer.name, refusal.what());
@@ -257,7 +180,8 @@ int run(const Options& options) {
       }
       workspace = std::make_unique<Buffer>(bytes);
       cudnn::Tensors t;
-      t.input = bench.input.address(), t.filter = bench.filter.address(), t.output = bench.output.address();
+      t.input = bench.input.address(), t.filter = bench.filter.address(), t.output = bench.output.address(),
+      t.bias = bench.biasAddress();
       const auto enqueue = [&](int64_t index) { return [&, index](CUstream s) { other->run(index, t, workspace->address(), s); }; };
       // The fastest plan whose output is right.
       std::vector<std::pair<double, int64_t>> byTime;
@@ -287,19 +211,27 @@ int run(const Options& options) {
         side.workspace = other->workspaceBytes(i);
         verify(bench, stream, side, enqueue(i));
         side.replay = std::make_unique<gpu::Replay>(stream, kCallsInGraph, enqueue(i));
+        side.once = std::make_unique<gpu::Replay>(stream, 1, enqueue(i));
         sides.push_back(std::move(side));
       }
     }
-    timeSides(sides, options.rounds);
+    timeSides(sides, options, evicting.get(), stream);
 
     double theirs = 1e30, ours = 1e30;
     for (size_t i = 0; i < sides.size(); ++i)
       (i < oursCount ? ours : theirs) = std::min(i < oursCount ? ours : theirs, sides[i].median_());
     for (size_t i = 0; i < sides.size(); ++i) {
       const Side& s = sides[i];
+      if (s.overhead)
+        fmt::print("{:14} host {:.2f} us a run, {:.2f} us a bare launch of the same {} kernels\n", layer.name, s.overhead->run,
+                   s.overhead->bare, s.overhead->kernels);
+      if (options.regimes)
+        fmt::print("{:14} {:28} burst {:.2f}, sustained {:.2f}, one call with cold L2 {:.2f}, warm {:.2f} us\n", layer.name, s.name,
+                   median(s.times.burst), s.times.sustained, s.times.coldOnce, s.times.warmOnce);
       fmt::print("{:14} {:28} {:8.2f} us  [{:.2f}..{:.2f}] {} {:.2f} of bound  {}\n", layer.name, s.name, s.median_(),
-                 *std::min_element(s.times.begin(), s.times.end()), *std::max_element(s.times.begin(), s.times.end()),
-                 s.right ? "right" : "WRONG", s.worstShare, i < oursCount || oursCount == 0 ? s.note : s.note.substr(0, 60));
+                 *std::min_element(s.times.rested.begin(), s.times.rested.end()),
+                 *std::max_element(s.times.rested.begin(), s.times.rested.end()), s.right ? "right" : "WRONG", s.worstShare,
+                 i < oursCount || oursCount == 0 ? s.note : s.note.substr(0, 60));
     }
     if (oursCount > 0 && withCudnn) {
       fmt::print("{:14} ratio {:.3f}\n", layer.name, theirs / ours);
@@ -313,8 +245,20 @@ int run(const Options& options) {
                         {"pad", p.padTop}, {"groups", p.groups}};
       row["ours_us"] = ours;
       row["ours_plan"] = sides[0].note;
-      row["ours_us_range"] = {*std::min_element(sides[0].times.begin(), sides[0].times.end()),
-                              *std::max_element(sides[0].times.begin(), sides[0].times.end())};
+      row["ours_us_range"] = {*std::min_element(sides[0].times.rested.begin(), sides[0].times.rested.end()),
+                              *std::max_element(sides[0].times.rested.begin(), sides[0].times.rested.end())};
+      row["types"] = options.bf16 || p.inputType == DataType::BF16 ? "bf16" : "f16";
+      if (p.hasBias || p.activation != Activation::None)
+        row["epilogue"] = fmt::format("{}{}", p.hasBias ? "bias " : "", p.activation == Activation::Relu ? "relu" : "");
+      const double flops = 2.0 * static_cast<double>(p.outputPixels() * p.k * p.r * p.s * p.groupChannels());
+      row["tflops"] = flops / ours * 1e-6;
+      row["least_gbytes"] = static_cast<double>(bench.leastBytes()) / ours * 1e-3;
+      if (card.gemmRested > 0) row["fraction_of_gemm"] = flops / ours * 1e6 / card.gemmRested;
+      if (card.copyRested > 0) row["fraction_of_copy"] = static_cast<double>(bench.leastBytes()) / ours * 1e6 / card.copyRested;
+      if (options.regimes) row["ours_regimes"] = regimesOf(sides[0]), row["cudnn_regimes"] = regimesOf(sides.back());
+      if (sides[0].overhead)
+        row["host_us"] = {
+            {"run", sides[0].overhead->run}, {"bare_launch", sides[0].overhead->bare}, {"kernels", sides[0].overhead->kernels}};
       row["ours_worst_share_of_bound"] = sides[0].worstShare;
       row["cudnn_first_us"] = sides[oursCount].median_();
       row["cudnn_best_us"] = theirs;
@@ -355,6 +299,7 @@ int run(const Options& options) {
                                        {"geomean_dense_3x3", geomean(ratios["dense3x3"])},
                                        {"min_ratio", least},
                                        {"rows", rows}};
+      if (options.card) report["card"] = ratesOf(card);
       std::ofstream(options.json) << report.dump(1) << "\n";
     }
   }
@@ -377,6 +322,10 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json);
   app.add_option("--seed", options.seed);
   app.add_flag("--bf16", options.bf16);
+  app.add_flag("--regimes", options.regimes, "burst and sustained times, and single calls with cold and warm L2");
+  app.add_flag("--overhead", options.overhead, "the host's time of a call beside a bare launch");
+  app.add_flag("--card", options.card, "the card's own rates of products and copies");
+  app.add_option("--cublas-library", options.cublasLibrary, "libcublas.so for --card; without it: copies only");
   CLI11_PARSE(app, argc, argv);
   if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
   return run(options);

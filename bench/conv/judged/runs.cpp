@@ -16,13 +16,26 @@ Problem parsed(const std::string& text) {
 
 }  // namespace
 
-Case::Case(const std::string& line, uint64_t operandSeed, Exact withExact)
+Case::Case(const std::string& line, uint64_t operandSeed)
     : text(line),
       seed(operandSeed),
       convolution(Convolution::parse(line)),
       problem(parsed(line)),
-      tensors(randomOperands(problem, operandSeed)),
-      exact(withExact == Exact::Yes ? reference::convolve(problem, tensors.operands()) : reference::Expectation{}) {}
+      tensors(randomOperands(problem, operandSeed)) {}
+
+const reference::Expectation& Case::exact(reference::Accumulation accumulation) const {
+  // Only 8-bit floats are summed differently by wgmma.
+  if (accumulation == reference::Accumulation::WgmmaTensorCore && bitsOf(problem.inputType) != 8)
+    accumulation = reference::Accumulation::TensorCore;
+  const auto found = exact_.find(accumulation);
+  if (found != exact_.end()) return found->second;
+  return exact_.emplace(accumulation, reference::convolve(problem, tensors.operands(), accumulation)).first->second;
+}
+
+reference::Accumulation accumulationOf(const std::string& algorithm, int computeMajor) {
+  if (algorithm == "direct") return reference::Accumulation::FusedMultiplyAdd;
+  return computeMajor == 9 ? reference::Accumulation::WgmmaTensorCore : reference::Accumulation::TensorCore;
+}
 
 double Case::macs() const {
   const Problem& p = problem;
@@ -78,21 +91,22 @@ Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vec
   arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
   plan.run(device, arguments);
   output = tensors.output();
-  return compare(one.problem, one.exact, output, kPoison);
+  const auto accumulation = accumulationOf(plan.algorithm(), device.properties().compute_major);
+  return compare(one.problem, one.exact(accumulation), output, kPoison);
 }
 
 nlohmann::ordered_json runAlgorithms(const Case& one, const Device& device, const DeviceProperties& properties,
-                                     const std::string& name, std::vector<std::vector<std::byte>>& outputs) {
+                                     const std::string& name, Outputs& outputs, const std::string& left) {
   auto rows = nlohmann::ordered_json::array();
   outputs.clear();
   for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
     const std::string algorithm = shiftconv_algorithm_name(i);
-    if (!refusal(one.convolution, properties, algorithm).empty()) continue;
+    if (algorithm == left || !refusal(one.convolution, properties, algorithm).empty()) continue;
     PlanOptions options;
     options.algorithm = algorithm.c_str();
-    outputs.emplace_back();
     const Plan plan(one.convolution, properties, options);
-    auto row = report(name + " " + algorithm, runPlan(one, device, plan, outputs.back()));
+    auto row = report(name + " " + algorithm, runPlan(one, device, plan, outputs[algorithm]));
+    row["algorithm"] = algorithm;
     row["plan"] = plan.options();
     rows.push_back(row);
   }

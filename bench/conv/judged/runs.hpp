@@ -1,6 +1,7 @@
 // A convolution with random operands and exact result, and what the library makes of it on one of its devices.
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <shiftconv/shiftconv.hpp>
 #include <string>
@@ -14,23 +15,27 @@ namespace shiftconv::judged {
 /// What output tensors hold before a run.
 inline constexpr std::byte kPoison{0xCD};
 
-/// Whether a case has its exact result.
-enum class Exact { No, Yes };
-
 /// A problem in both of its forms, with operands and exact result.
 struct Case {
   /// Throws shiftconv::Error or std::invalid_argument with a sentence that quotes the text.
-  Case(const std::string& text, uint64_t seed, Exact withExact = Exact::Yes);
+  Case(const std::string& text, uint64_t seed);
 
   std::string text;
   uint64_t seed;
   Convolution convolution;
   Problem problem;
   HostTensors tensors;
-  reference::Expectation exact;
+  /// Computed when first asked for. Not from several threads.
+  const reference::Expectation& exact(reference::Accumulation accumulation) const;
   /// Multiply-accumulates, padding included.
   double macs() const;
+
+ private:
+  mutable std::map<reference::Accumulation, reference::Expectation> exact_;
 };
+
+/// How the sums of an algorithm are made on a device of this compute capability, for the bound.
+reference::Accumulation accumulationOf(const std::string& algorithm, int computeMajor);
 
 /// The tensors of a case on a device.
 class DeviceTensors {
@@ -54,9 +59,11 @@ nlohmann::ordered_json report(const std::string& side, const Errors& errors);
 /// Runs `plan`; `output` receives the tensor.
 Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vector<std::byte>& output);
 
+using Outputs = std::map<std::string, std::vector<std::byte>>;  ///< by algorithm
+
 /// Every algorithm of the library that takes the problem on `device`, each with the planner's choice for it, planned for the
-/// properties given. `outputs` receives their tensors.
+/// properties given, except `left`. `outputs` receives their tensors.
 nlohmann::ordered_json runAlgorithms(const Case& one, const Device& device, const DeviceProperties& properties,
-                                     const std::string& name, std::vector<std::vector<std::byte>>& outputs);
+                                     const std::string& name, Outputs& outputs, const std::string& left = "");
 
 }  // namespace shiftconv::judged

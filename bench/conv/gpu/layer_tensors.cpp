@@ -1,0 +1,70 @@
+#include "bench/conv/gpu/layer_tensors.hpp"
+
+namespace shiftconv::gpu {
+
+LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream)
+    : verification_(verification),
+      layer_(layer),
+      stream_(stream),
+      type_(layer.problem.inputType == DataType::BF16 ? "bf16" : "f16"),
+      input(2 * static_cast<size_t>(p().n * p().h * p().w * p().c)),
+      filter(2 * static_cast<size_t>(p().k * p().r * p().s * p().groupChannels())),
+      transposed(filter.bytes()),
+      bias(4 * static_cast<size_t>(p().k)),
+      output(2 * static_cast<size_t>(p().n * p().p() * p().q() * p().k)),
+      result(sizeof(verification::CheckResult)) {
+  fill(input, type_, 2, seed * 2 + 1);
+  fill(filter, type_, 2, seed * 2 + 2);
+  fill(bias, "f32", 4, seed * 2 + 3);
+  uint32_t k = static_cast<uint32_t>(p().k), perChannel = static_cast<uint32_t>(filter.bytes() / 2 / k);
+  const CUdeviceptr from = filter.address(), to = transposed.address();
+  const void* arguments[] = {&from, &to, &k, &perChannel};
+  launch("transpose_" + type_, 1024, arguments);
+}
+
+void LayerTensors::poison() const { SHIFTCONV_GPU(cuMemsetD8Async(output.address(), 0xFF, output.bytes(), stream_)); }
+
+verification::CheckResult LayerTensors::checkOutput() const {
+  verification::CheckParams params;
+  params.n = static_cast<uint32_t>(p().n);
+  params.c = static_cast<uint32_t>(p().c);
+  params.k = static_cast<uint32_t>(p().k);
+  params.groups = static_cast<uint32_t>(p().groups);
+  params.h = static_cast<int32_t>(p().h);
+  params.w = static_cast<int32_t>(p().w);
+  params.r = static_cast<int32_t>(p().r);
+  params.s = static_cast<int32_t>(p().s);
+  params.outputHeight = static_cast<int32_t>(p().p());
+  params.outputWidth = static_cast<int32_t>(p().q());
+  params.padTop = static_cast<int32_t>(p().padTop);
+  params.padLeft = static_cast<int32_t>(p().padLeft);
+  params.strideH = static_cast<int32_t>(p().strideH);
+  params.strideW = static_cast<int32_t>(p().strideW);
+  params.relu = p().activation == Activation::Relu;
+  verification::setOutputBounds(params, type_ == "bf16");
+  SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));
+  const CUdeviceptr x = input.address(), w = transposed.address(), b = biasAddress(), y = output.address(), r = result.address();
+  const void* arguments[] = {&params, &x, &w, &b, &y, &r};
+  launch("check_" + type_, 132 * 16, arguments);
+  SHIFTCONV_GPU(cuStreamSynchronize(stream_));
+  verification::CheckResult found;
+  SHIFTCONV_GPU(cuMemcpyDtoH(&found, result.address(), sizeof found));
+  return found;
+}
+
+void LayerTensors::launch(const std::string& kernel, uint32_t ctas, std::span<const void* const> arguments) const {
+  LaunchConfig config;
+  config.grid.x = ctas;
+  config.block.x = 256;
+  gpu::launch(verification_.kernel(kernel), config, arguments, stream_);
+}
+
+void LayerTensors::fill(const Buffer& buffer, const std::string& type, size_t elementBytes, uint64_t seed) const {
+  const CUdeviceptr data = buffer.address();
+  uint64_t count = buffer.bytes() / elementBytes;
+  float scale = 1;
+  const void* arguments[] = {&data, &count, &seed, &scale};
+  launch("fill_" + type, 1024, arguments);
+}
+
+}  // namespace shiftconv::gpu

@@ -1,0 +1,20 @@
+// The layers of a benchmark, from a file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::gpu {
+
+struct Layer {
+  std::string name, kind;
+  Problem problem;
+};
+
+/// Lines of "name class N H=W C K R=S stride pad groups [bf16] [bias] [relu]"; # starts a comment. `only`: names separated by
+/// commas, or empty for all. Ends the program with a message for a line that it cannot read.
+std::vector<Layer> readLayers(const std::string& path, const std::string& only, bool allBf16);
+
+}  // namespace shiftconv::gpu
