@@ -37,10 +37,11 @@ std::vector<emulator::Options> schedules() {
     all.back().policy = emulator::SchedulePolicy::Random;
     all.back().seed = seed;
   }
-  // A copy behind the MMAs of its thread is ordered by default because shipped programs rely on it; these kernels must not.
+  // A copy behind the MMAs of its thread, and a store to Tensor Memory behind a release, are ordered by default because shipped
+  // programs rely on it; these kernels must not.
   const std::vector<emulator::Options> ordered = all;
   for (emulator::Options options : ordered) {
-    options.semantics.choose(emulator::Unproven::U6, 1);
+    for (const emulator::Unproven id : {emulator::Unproven::U6, emulator::Unproven::U35}) options.semantics.choose(id, 1);
     all.push_back(options);
   }
   return all;
