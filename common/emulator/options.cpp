@@ -13,7 +13,12 @@ std::optional<uint8_t> UnprovenQuestion::find(std::string_view alternative) cons
 
 const std::vector<UnprovenQuestion>& unprovenQuestions() {
   static const std::vector<UnprovenQuestion> questions = {
-      {Unproven::U1, "U1", "which 32-lane windows one tcgen05.shift moves", {"all four", "only the window of the address lane"}},
+      {Unproven::U1,
+       "U1",
+       "which 32-lane windows one tcgen05.shift moves",
+       {"all four", "only the window of the address lane"},
+       "Tensor Memory read back on a B200 with cta_group::1 (cicuvc/nvidia-sass-document at 0ddf110, "
+       "notes/sm100/instr/utcshift.md)"},
       {Unproven::U2,
        "U2",
        "tcgen05.shift with lane 32, 64 or 96 in its address",

@@ -39,8 +39,9 @@ __device__ __forceinline__ void tensorCopy128x256(uint32_t destination, uint64_t
                : "memory");
 }
 /// Copies four rows of 32 bytes to lanes L, L + 32, L + 64 and L + 96 (L: the lane of `destination`), 8 columns each.
+template <int kCtas = 1>
 __device__ __forceinline__ void tensorCopy4x256(uint32_t destination, uint64_t sourceDescriptor) {
-  asm volatile("tcgen05.cp.cta_group::1.4x256b [%0], %1;" ::"r"(destination), "l"(sourceDescriptor) : "memory");
+  asm volatile("tcgen05.cp.cta_group::%2.4x256b [%0], %1;" ::"r"(destination), "l"(sourceDescriptor), "n"(kCtas) : "memory");
 }
 /// Copies 32 rows of 16 bytes to 4 columns, once into each 32-lane window: the form in which MMAs want scale factors.
 template <int kCtas = 1>

@@ -6,11 +6,13 @@
 // neighbour's, and the taps (r, s = 1) follow, and so on. The accumulators of at most R output rows are live at once.
 //
 // NOTES
-//  - A window of 32 lanes is a strip of one image row, loaded as a box that may begin or end outside of the image, where zeros
-//    fill it: padding needs no masks and may be of any width. Rows above and below the image are left out where that leaves
-//    every output row something to begin with; a 3-D filter loads its depth taps one after the other, outside ones as zeros.
-//  - A shift leaves the last lane of a window as it was. Lanes with such stale rows are disabled, but not with the first tap:
-//    every lane's accumulator then holds a number. The sums of lanes 33-S.. mean nothing and are not stored.
+//  - Lanes hold pieces of image rows (LaneMap): one in a window of 32 lanes, or several side by side, or as many as fit into all
+//    lanes. A piece is loaded as a box that may begin or end outside of the image, where zeros fill it: padding needs no masks and
+//    may be of any width. Rows above and below the image are left out where that leaves every output row something to begin with;
+//    a 3-D filter loads its depth taps one after the other, outside ones as zeros.
+//  - A shift leaves the last lane of a window as it was. Either one tcgen05.cp.4x256b behind each shift brings these lanes the four
+//    pixels that come next, which are loaded once more beside the row. Or lanes with such stale rows are disabled, but not with the
+//    first tap: every lane's accumulator then holds a number. What they miss is nobody's tap or padding, or is not stored.
 //  - mma -> shift, shift -> mma and cp -> mma of one thread are ordered, whatever the accumulators (PTX ISA 9.7.16.6.2); mma -> cp
 //    into the same slot is not: hence the commit behind a row's last MMA. `.ashift` would be ordered against MMAs of its own
 //    accumulator only, so it cannot be used here.
@@ -49,6 +51,11 @@ enum Warp : uint32_t {
 };
 constexpr uint32_t kScaleWarpCount = 4;
 
+/// Where a box lies in the first row and depth tap of a tile.
+struct alignas(16) BoxPlace {
+  int32_t x, y, z, image;
+};
+
 // ---- Shared memory -----------------------------------------------------------------------------------------------------------
 template <class Group>
 struct Control {
@@ -60,14 +67,17 @@ struct Control {
   gemm::Pipeline<1, Group::kArrivals> filterScales;                           // all of the pass in shared memory; never released
   gemm::Pipeline<kStreamMaximumScaleEntries> scaleEntries;                    // a ring in Tensor Memory; full is not used
   uint32_t tensorMemory;
+  BoxPlace pieces[kStreamMaximumPieces];  // of the loading warp's tile
+  BoxPlace refills[kStreamWindows * (kStreamMaximumFilterExtent - 1)];
 };
 
 // ---- One CTA -----------------------------------------------------------------------------------------------------------------
 template <class Group, bool kScaled>
 class ShiftStreamCta {
  public:
-  __device__ ShiftStreamCta(const CUtensorMap& inputMap, const CUtensorMap& filterMap, const ShiftStreamParams& params)
-      : inputMap_(inputMap), filterMap_(filterMap), p_(params) {
+  __device__ ShiftStreamCta(const CUtensorMap& inputMap, const CUtensorMap& refillMap, const CUtensorMap& filterMap,
+                            const ShiftStreamParams& params)
+      : inputMap_(inputMap), refillMap_(refillMap), filterMap_(filterMap), p_(params) {
     extern __shared__ uint8_t dynamicShared[];
     static_assert(sizeof(Control<Group>) <= kStreamControlBytes, "the planner reserves kStreamControlBytes in front of the stages");
     control_ = &gemm::alignedShared<Control<Group>>(dynamicShared);
@@ -81,11 +91,12 @@ class ShiftStreamCta {
   __device__ void run() {
     const uint32_t warp = threadIdx.x / 32;
     if (warp == kOperandLoadWarp && ptx::electOne()) initialiseBarriers();
+    if (warp >= kEpilogueWarps && warp < kScaleWarps) clearUnloadedLanes();
     accumulators_ = gemm::sm100::enter<Group>(control_->tensorMemory, p_.allocatedColumns, warp == kMmaWarp);
     slots_ = accumulators_ + static_cast<uint32_t>(p_.accumulators) * p_.accumulatorColumns;
     scaleEntries_ = slots_ + static_cast<uint32_t>(p_.slots) * p_.slotColumns;
     if (warp == kOperandLoadWarp) {
-      if (ptx::electOne()) loadOperands();
+      loadOperands();
     } else if (warp == kMmaWarp) {
       if (Group::isLeader() && ptx::electOne()) multiply();
     } else if (warp == kFilterLoadWarp) {
@@ -114,11 +125,30 @@ class ShiftStreamCta {
     ptx::fenceMbarrierInit();
   }
 
+  /// What no box fills stays zero in all stages.
+  __device__ void clearUnloadedLanes() const {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x) % kStreamLanes;
+    if (ctaPieceLane(p_.lanes, lane).offset < p_.lanes.loadedLanes) return;
+    const uint32_t row = operandStages_ + static_cast<uint32_t>(lane) * layout::kSwizzle128RowBytes;
+#pragma unroll 1
+    for (int32_t stage = 0; stage < p_.operandStages; ++stage)
+#pragma unroll 1
+      for (uint32_t byte = 0; byte < layout::kSwizzle128RowBytes; byte += 16)
+        ptx::storeShared16Bytes(row + static_cast<uint32_t>(stage) * p_.operandStageBytes + byte, 0, 0, 0, 0);
+    ptx::fenceProxyAsyncShared();
+  }
+
   // ---- Places ------------------------------------------------------------------------------------------------------------------
   __device__ uint32_t operandStage(const RingPosition& stage) const {
     return operandStages_ + static_cast<uint32_t>(stage.index) * p_.operandStageBytes;
   }
-  __device__ uint32_t stageScales(const RingPosition& stage) const { return operandStage(stage) + kStreamRowBytes; }
+  /// What the windows take behind shift `s` + 1.
+  __device__ uint32_t stageRefill(const RingPosition& stage, int32_t s) const {
+    return operandStage(stage) + kStreamRowBytes + static_cast<uint32_t>(s) * kStreamRefillBytes;
+  }
+  __device__ uint32_t stageScales(const RingPosition& stage) const {
+    return operandStage(stage) + kStreamRowBytes + refillBytes(p_.lanes, p_.filterWidth);
+  }
   __device__ uint32_t filterStage(int32_t index) const {
     return filterStages_ + static_cast<uint32_t>(index) * p_.filterStageBytes;
   }
@@ -139,12 +169,12 @@ class ShiftStreamCta {
     return chunk + 1 == p_.channelChunks ? p_.lastChunkSlices : gemm::sm100::kChunkSlices;
   }
 
-  __device__ int32_t firstWindowOf(int32_t tile) const {
-    return (tile * Group::kCtas + static_cast<int32_t>(Group::rank())) * kStreamWindows;
+  __device__ Place placeIn(int32_t tile, int32_t piece) const {
+    return placeOf(p_, (tile * Group::kCtas + static_cast<int32_t>(Group::rank())) * p_.lanes.pieces() + piece);
   }
   __device__ TileRows rowsOf(int32_t tile) const {
-    constexpr int32_t kWindows = kStreamWindows * Group::kCtas;
-    return tileRows(p_, tile * kWindows, kWindows);
+    const int32_t pieces = p_.lanes.pieces() * Group::kCtas;
+    return tileRows(p_, tile * pieces, pieces);
   }
   /// Calls body(t, contribution) for every step of a tile that contributes to something.
   template <class Body>
@@ -164,32 +194,60 @@ class ShiftStreamCta {
       for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) body(depthTap, chunk);
   }
 
-  // ---- Activations: global -> shared: one thread -------------------------------------------------------------------------------
+  // ---- Activations: global -> shared: one warp finds places, one thread of it loads -------------------------------------------
+  __device__ BoxPlace boxPlace(int32_t tile, const PieceLane& first) const {
+    const Place place = placeIn(tile, first.piece);
+    return {place.column - p_.padLeft + first.offset, place.firstInputRow, place.depth * p_.strideDepth - p_.padFront, place.image};
+  }
+  /// Pieces behind the last belong to an image that does not exist: zeros.
+  __device__ void findBoxes(int32_t tile) const {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    if (lane < p_.lanes.pieces()) control_->pieces[lane] = boxPlace(tile, {lane, 0});
+    if (p_.lanes.isRefilled && lane < kStreamWindows * (p_.filterWidth - 1))
+      control_->refills[lane] = boxPlace(tile, refillOf(p_.lanes, lane % kStreamWindows, lane / kStreamWindows + 1));
+  }
+
   __device__ void loadOperands() const {
     ptx::prefetchTensorMap(&inputMap_);
-    RingPosition stage;
+    RingPosition stage;  // of the elected thread, which is always the same
     for (const int32_t tile : tiles_) {
-      const TileRows span = rowsOf(tile);
-      const int32_t firstWindow = firstWindowOf(tile);
-      Strip strips[kStreamWindows];  // those behind the last window belong to an image that does not exist: zeros
-#pragma unroll
-      for (int32_t w = 0; w < kStreamWindows; ++w) strips[w] = strip(p_, firstWindow + w);
-      forEachStep(span, [&](int32_t t, const Contribution&) {
-        forEachRun([&](int32_t depthTap, int32_t chunk) {
-          control_->operands.awaitEmpty(stage);
-          if (Group::isLeader())
-            ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), Group::kCtaGroup * p_.operandCountedBytes);
-          const uint32_t full = Group::atLeader(control_->operands.full(stage));
-#pragma unroll
-          for (int32_t w = 0; w < kStreamWindows; ++w)
-            Group::load(operandStage(stage) + static_cast<uint32_t>(w) * kStreamWindowBytes, &inputMap_, chunk * p_.chunkElements,
-                        strips[w].column - p_.padLeft, strips[w].firstInputRow + t * p_.dilationH,
-                        strips[w].depth * p_.strideDepth + depthTap * p_.dilationDepth - p_.padFront, strips[w].image, full);
-          stage.advance(p_.operandStages);
+      findBoxes(tile);
+      __syncwarp();
+      if (ptx::electOne())
+        forEachStep(rowsOf(tile), [&](int32_t t, const Contribution&) {
+          forEachRun([&](int32_t depthTap, int32_t chunk) {
+            control_->operands.awaitEmpty(stage);
+            if (Group::isLeader())
+              ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), Group::kCtaGroup * p_.operandCountedBytes);
+            loadRow(stage, t, depthTap, chunk);
+            stage.advance(p_.operandStages);
+          });
         });
-      });
+      __syncwarp();
     }
-    control_->operands.awaitReleases(stage, p_.operandStages);
+    if (ptx::electOne()) control_->operands.awaitReleases(stage, p_.operandStages);
+  }
+  __device__ void loadRow(const RingPosition& stage, int32_t t, int32_t depthTap, int32_t chunk) const {
+    const uint32_t full = Group::atLeader(control_->operands.full(stage));
+    const auto load = [&](const CUtensorMap& map, uint32_t destination, const BoxPlace& place) {
+      Group::load(destination, &map, chunk * p_.chunkElements, place.x, place.y + t * p_.dilationH,
+                  place.z + depthTap * p_.dilationDepth, place.image, full);
+    };
+    const BoxPlace* place = control_->pieces;
+#pragma unroll 1
+    for (int32_t frame = 0; frame < kStreamLanes; frame += p_.lanes.frameLanes)
+#pragma unroll 1
+      for (int32_t piece = 0; piece < p_.lanes.framePieces; ++piece) {
+        const int32_t lane = frame + piece * p_.lanes.pieceLanes;
+        load(inputMap_, operandStage(stage) + static_cast<uint32_t>(lane) * layout::kSwizzle128RowBytes, *place++);
+      }
+    if (!p_.lanes.isRefilled) return;
+    place = control_->refills;
+#pragma unroll 1
+    for (int32_t s = 0; s + 1 < p_.filterWidth; ++s)
+#pragma unroll 1
+      for (uint32_t window = 0; window < kStreamWindows; ++window)
+        load(refillMap_, stageRefill(stage, s) + window * layout::kSwizzle128RowBytes, *place++);
   }
 
   // ---- Filters: global -> shared: one thread -----------------------------------------------------------------------------------
@@ -264,14 +322,16 @@ class ShiftStreamCta {
     });
     publish(control_->filterScales.full(RingPosition{}));
 
+    const PieceLane own = ctaPieceLane(p_.lanes, static_cast<int32_t>(thread));
     RingPosition stage;
     for (const int32_t tile : tiles_) {
       const TileRows span = rowsOf(tile);
-      const Strip place = strip(p_, firstWindowOf(tile) + static_cast<int32_t>(thread / 32));
+      const Place place = placeIn(tile, own.piece);
       forEachStep(span, [&](int32_t t, const Contribution&) {
         forEachRun([&](int32_t depthTap, int32_t chunk) {
           control_->operands.awaitEmpty(stage);
-          arrangeInputScales(p_, place, place.firstInputRow + t * p_.dilationH, depthTap, chunk, stageScales(stage), thread);
+          arrangeInputScales(p_, place, own.offset, place.firstInputRow + t * p_.dilationH, depthTap, chunk, stageScales(stage),
+                             thread);
           publish(control_->operands.full(stage));
           stage.advance(p_.operandStages);
         });
@@ -304,7 +364,7 @@ class ShiftStreamCta {
     if constexpr (kScaled)
       copyScaleTiles<Group>(p_.kind, static_cast<uint32_t>(p_.scaleCopies), slot(copier.slot) + gemm::sm100::kOperandColumns,
                             stageScales(copier.stage));
-    Group::commitRelease(control_->operands.empty(copier.stage));
+    if (!p_.lanes.isRefilled) Group::commitRelease(control_->operands.empty(copier.stage));
     copier.stage.advance(p_.operandStages);
     copier.slot.advance(p_.slots);
     copier.chunk = copier.chunk + 1 == p_.channelChunks ? 0 : copier.chunk + 1;
@@ -337,7 +397,7 @@ class ShiftStreamCta {
   __device__ void multiply() const {
     Copier copier;
     copier.left = ownRuns();
-    RingPosition slotUse, filter, opened, closed;  // opened, closed: accumulators that rows have been given and have left
+    RingPosition slotUse, stageUse, filter, opened, closed;  // opened, closed: accumulators that rows have been given and have left
     if (p_.filterResident && tiles_.own() != 0) control_->residentFilter.awaitFull(RingPosition{});
     if constexpr (kScaled) {
       if (tiles_.own() != 0) control_->filterScales.awaitFull(RingPosition{});
@@ -372,7 +432,8 @@ class ShiftStreamCta {
           for (int32_t s = 0; s < p_.filterWidth; ++s) {
             column.freshFrom = run == 0 && s == 0 ? fresh : rows.count;
             column.shifts = s + 1 < p_.filterWidth;
-            column.staleLanes = s == 0 ? 0 : ~0u << (kStreamWindowPixels - s);
+            column.refill = p_.lanes.isRefilled && column.shifts ? stageRefill(stageUse, s) : 0;
+            column.staleLanes = s == 0 || p_.lanes.isRefilled ? 0 : ~0u << (kStreamWindowLanes - s);
             if constexpr (kScaled) {
               if (!p_.scalesResident) {
                 control_->scaleEntries.awaitEmpty(scaleEntry);
@@ -416,6 +477,10 @@ class ShiftStreamCta {
           }
           ptx::tensorCommit<Group::kCtaGroup>(control_->slots.empty(slotUse));
           slotUse.advance(p_.slots);
+          if (p_.lanes.isRefilled) {
+            Group::commitRelease(control_->operands.empty(stageUse));
+            stageUse.advance(p_.operandStages);
+          }
           if (!p_.copiesAhead) copyNext(copier);
           ++run;
         });
@@ -436,13 +501,14 @@ class ShiftStreamCta {
   // ---- Epilogue: one warp for each window --------------------------------------------------------------------------------------
   __device__ void drain(uint32_t window) const {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    const PieceLane own = ctaPieceLane(p_.lanes, static_cast<int32_t>(window) * kStreamWindowLanes + lane);
     uint32_t largest = 0;
     RingPosition accumulator;
     for (const int32_t tile : tiles_) {
       const TileRows span = rowsOf(tile);
-      const Strip place = strip(p_, firstWindowOf(tile) + static_cast<int32_t>(window));
-      const int32_t column = place.column + lane;
-      const bool isOutput = lane < outputsPerStrip(p_.filterWidth) && column < p_.outputWidth;  // of the rows that the window has
+      const Place place = placeIn(tile, own.piece);
+      const int32_t column = place.column + own.offset;
+      const bool isOutput = own.offset < p_.lanes.pieceOutputs && column < p_.outputWidth;  // of the rows that the piece has
       const int32_t plane = place.image * p_.outputDepth + place.depth;
 #pragma unroll 1
       for (int32_t i = 0; i < span.outputRows; ++i) {
@@ -451,7 +517,7 @@ class ShiftStreamCta {
         control_->accumulators.awaitFull(accumulator);
         ptx::tensorFenceAfterThreadSync();
         const uint32_t source = accumulators_ + static_cast<uint32_t>(accumulator.index) * p_.accumulatorColumns +
-                                ((window * kStreamWindowPixels) << 16);
+                                ((window * kStreamWindowLanes) << 16);
         gemm::sm100::storeRow(p_.epilogue, source, pixel, firstOutputChannel_, p_.tileN, largest);
         ptx::tensorFenceBeforeThreadSync();
         __syncwarp();
@@ -463,6 +529,7 @@ class ShiftStreamCta {
   }
 
   const CUtensorMap& inputMap_;
+  const CUtensorMap& refillMap_;
   const CUtensorMap& filterMap_;
   const ShiftStreamParams& p_;
   Control<Group>* control_;
@@ -474,18 +541,18 @@ class ShiftStreamCta {
 
 }  // namespace
 
-// ---- Kernels: shift_stream_sm100_<operands>_<map>_<group> ----------------------------------------------------------------------
-// Types are fields of the launch.
-#define SHIFTCONV_SHIFT_STREAM_KERNEL(NAME, GROUP, SCALED)                                              \
-  extern "C" __global__ void __launch_bounds__(streamThreads(SCALED), 1)                                \
-      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
-           const __grid_constant__ ShiftStreamParams params) {                                          \
-    ShiftStreamCta<GROUP, SCALED>(inputMap, filterMap, params).run();                                   \
+// ---- Kernels: shift_stream_sm100_<operands>_<group>
+// ------------------------------------------------------------------------------ Types and lane maps are fields of the launch.
+#define SHIFTCONV_SHIFT_STREAM_KERNEL(NAME, GROUP, SCALED)                                                    \
+  extern "C" __global__ void __launch_bounds__(streamThreads(SCALED), 1)                                      \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap refillMap,       \
+           const __grid_constant__ CUtensorMap filterMap, const __grid_constant__ ShiftStreamParams params) { \
+    ShiftStreamCta<GROUP, SCALED>(inputMap, refillMap, filterMap, params).run();                              \
   }
 
-SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_dense_strips_single, gemm::sm100::SingleCta, false)
-SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_dense_strips_pair, gemm::sm100::CtaPair, false)
-SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_scaled_strips_single, gemm::sm100::SingleCta, true)
-SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_scaled_strips_pair, gemm::sm100::CtaPair, true)
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_dense_single, gemm::sm100::SingleCta, false)
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_dense_pair, gemm::sm100::CtaPair, false)
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_scaled_single, gemm::sm100::SingleCta, true)
+SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_scaled_pair, gemm::sm100::CtaPair, true)
 
 }  // namespace shiftconv::kernels

@@ -9,7 +9,9 @@
 
 namespace shiftconv::kernels {
 
-/// One tap column s of one input row: for every slice, the MMAs of all filter rows, then the shift.
+inline constexpr uint32_t kLastLane = static_cast<uint32_t>(kStreamWindowLanes - 1) << 16;  // of a window, in an address
+
+/// One tap column s of one input row: for every slice, the MMAs of all filter rows, then the shift and the refill.
 struct TapColumn {
   uint32_t accumulators;  // Tensor Memory of the first in the ring
   uint32_t filters;       // shared memory of the first stage
@@ -19,6 +21,7 @@ struct TapColumn {
   int32_t filter, filterStep;           // stage of the first output row's tap, and from there to the next one's
   int32_t freshFrom;                    // output rows from here on have not been begun
   bool shifts;                          // another tap column follows
+  uint32_t refill;                      // shared memory of what the last lanes of the windows take behind the shift, or 0
   uint32_t staleLanes;                  // of a window, one bit each
   uint32_t scaleA, scaleB, scaleStepB;  // Tensor Memory; of the first output row's tap, and from there to the next one's
 };
@@ -53,6 +56,11 @@ __device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, con
       if (filter >= p.filterStages) filter -= p.filterStages;
     }
     if (column.shifts) ptx::tensorShiftDown<Group::kCtaGroup>(operand);
+    // shift -> cp.4x256b -> mma of one thread are ordered (PTX ISA 9.7.16.6.2).
+    if (column.refill != 0)
+      ptx::tensorCopy4x256<Group::kCtaGroup>(
+          operand + kLastLane,
+          layout::advanceDescriptor(layout::swizzle128KMajorDescriptor(column.refill), slice * layout::kMmaRowBytes));
   };
   if (column.slices == gemm::sm100::kChunkSlices) {
 #pragma unroll

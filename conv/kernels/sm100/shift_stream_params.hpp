@@ -9,11 +9,11 @@
 
 namespace shiftconv::kernels {
 
-// A window is a strip of one image row: 32 neighbouring pixels, one for each lane of a quarter of Tensor Memory. tcgen05.shift
-// moves rows inside a window only (PTX ISA 9.7.16.9), so a filter of width S leaves 33 - S outputs a window.
+// A window is a quarter of the lanes of Tensor Memory. tcgen05.shift moves rows inside a window only (PTX ISA 9.7.16.9), so the
+// last lane of each is left behind, unless it is refilled.
 inline constexpr int32_t kStreamWindows = 4;
-inline constexpr int32_t kStreamWindowPixels = 32;
-SHIFTCONV_HOST_DEVICE constexpr int32_t outputsPerStrip(int32_t filterWidth) { return kStreamWindowPixels + 1 - filterWidth; }
+inline constexpr int32_t kStreamWindowLanes = 32;
+inline constexpr int32_t kStreamLanes = kStreamWindows * kStreamWindowLanes;
 
 inline constexpr int32_t kStreamMaximumFilterExtent = 7;  ///< of R and S
 inline constexpr int32_t kStreamMaximumAccumulators = kStreamMaximumFilterExtent + 1;
@@ -22,13 +22,31 @@ inline constexpr int32_t kStreamMaximumOperandStages = 8;
 inline constexpr int32_t kStreamMaximumScaleEntries = 2;
 inline constexpr int32_t kStreamMaximumFilterStages = 32;  ///< of a ring; a resident filter has no limit but memory
 
-inline constexpr uint32_t kStreamWindowBytes = kStreamWindowPixels * layout::kSwizzle128RowBytes;
-inline constexpr uint32_t kStreamRowBytes = kStreamWindows * kStreamWindowBytes;
-static_assert(kStreamWindowBytes % layout::kSwizzle128AtomBytes == 0, "every window starts with a whole swizzle atom");
+inline constexpr int32_t kStreamMaximumPieces = 32;  ///< of a CTA: a lane of the loading warp finds the place of each
+
+/// Of 128 bytes of the channels of all lanes' pixels.
+inline constexpr uint32_t kStreamRowBytes = kStreamLanes * layout::kSwizzle128RowBytes;
+/// Of the four pixels that refill the windows behind one shift: an atom of its own, as tcgen05.cp.4x256b reads neighbouring rows.
+inline constexpr uint32_t kStreamRefillBytes = layout::kSwizzle128AtomBytes;
+
+/// What the lanes of a CTA hold. A piece is a run of output columns of one row; its lanes begin with the pixel of its first
+/// output's first tap. Pixels slide through a frame: a window, or, as windows are refilled from one another, all lanes. A frame
+/// holds pieces side by side, one every `pieceLanes` lanes; those of its last piece go on to its end, and behind it where windows
+/// are refilled.
+struct LaneMap {
+  int32_t frameLanes = kStreamWindowLanes;  ///< 32 or 128
+  int32_t framePieces = 1;
+  int32_t pieceLanes = kStreamWindowLanes;
+  int32_t loadedLanes = kStreamWindowLanes;  ///< of a piece; the others of it hold zeros
+  int32_t pieceOutputs = 0;
+  bool isRefilled = false;  ///< the last lane of every window, behind each shift
+
+  SHIFTCONV_HOST_DEVICE constexpr int32_t pieces() const { return kStreamLanes / frameLanes * framePieces; }  ///< of a CTA
+};
 
 /// One launch. Rows here are image rows. The output rows of an image are cut into blocks; with a dilation, the rows of a block are
-/// rowStep = dilation_h apart, so that they use the same input rows. A window is a strip of a plane of an image in a block. They
-/// are counted block by block, and a tile is 4 of them (8 in a CTA pair) whose rows are walked through together.
+/// rowStep = dilation_h apart, so that they use the same input rows. Pieces of all planes of all images are counted block by block,
+/// and a tile is as many of them as the lanes of a CTA, or of a pair, hold; their rows are walked through together.
 struct ShiftStreamParams {
   int32_t images = 0, depth = 1, height = 0, width = 0;  ///< N, D, H, W
   int32_t outputHeight = 0, outputWidth = 0;             ///< P, Q
@@ -39,10 +57,11 @@ struct ShiftStreamParams {
   int32_t dilationDepth = 1, dilationH = 1;
   int32_t padFront = 0, padTop = 0, padLeft = 0;
 
-  int32_t windows = 0;       ///< of all row blocks
-  int32_t blockWindows = 0;  ///< of one: N * O * strips
-  int32_t strips = 0;        ///< of an output row
-  int32_t blockRows = 0;     ///< output rows of a block; the last blocks may have fewer
+  LaneMap lanes;
+  int32_t pieces = 0;       ///< of all row blocks
+  int32_t blockPieces = 0;  ///< of one: N * O * rowPieces
+  int32_t rowPieces = 0;    ///< of an output row
+  int32_t blockRows = 0;    ///< output rows of a block; the last blocks may have fewer
   int32_t tiles = 0;
   bool skipsOutsideRows = false;  ///< rows above and below the image are not multiplied: every output row has one inside
 
@@ -59,7 +78,7 @@ struct ShiftStreamParams {
   uint32_t allocatedColumns = 0;
   int32_t operandStages = 0;
   uint32_t operandCountedBytes = 0;  ///< of the rows, by the barrier that their loads count towards
-  uint32_t operandStageBytes = 0;    ///< in one CTA: rows, then their scale factors
+  uint32_t operandStageBytes = 0;    ///< in one CTA: rows, then what refills their windows, then their scale factors
   int32_t filterStages = 0;          ///< of the ring, or all of the pass when resident
   uint32_t filterCountedBytes = 0;   ///< of a stage, by the barrier that its load counts towards
   uint32_t filterStageBytes = 0;     ///< in one CTA
@@ -78,11 +97,16 @@ struct ShiftStreamParams {
   gemm::EpilogueParams epilogue;  ///< rows: output pixels, columns: K
 };
 
-/// Bytes of shared memory in front of the stages: barriers.
-inline constexpr uint32_t kStreamControlBytes = 1024;
+/// Bytes of shared memory in front of the stages: barriers, and places of loads.
+inline constexpr uint32_t kStreamControlBytes = 2048;
 
 /// Threads of a CTA: four warps of producers and the multiplying one, four of the epilogue, four that arrange scale factors.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t streamThreads(bool scaled) { return scaled ? 384 : 256; }
+
+/// Bytes of a stage for what refills the windows.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t refillBytes(const LaneMap& lanes, int32_t filterWidth) {
+  return lanes.isRefilled ? static_cast<uint32_t>(filterWidth - 1) * kStreamRefillBytes : 0;
+}
 
 /// Scale factors of 128 rows and one tap in shared memory, and the columns that they take in Tensor Memory.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t scaleTileBytes(layout::MmaKind kind) {

@@ -33,16 +33,16 @@ SHIFTCONV_HOST_DEVICE constexpr RowBlock rowBlock(const ShiftStreamParams& p, in
   return block;
 }
 
-/// The steps and output rows of a tile: of all blocks that its windows lie in. A window whose own block has fewer multiplies zeros,
+/// The steps and output rows of a tile: of all blocks that its pieces lie in. A piece whose own block has fewer multiplies zeros,
 /// or rows that only others need, and stores nothing of that.
 struct TileRows {
   int32_t outputRows, begin, end;
 };
-/// `first`, `count`: windows of the tile, of all CTAs of a cluster.
+/// `first`, `count`: pieces of the tile, of all CTAs of a cluster.
 SHIFTCONV_HOST_DEVICE constexpr TileRows tileRows(const ShiftStreamParams& p, int32_t first, int32_t count) {
-  const int32_t last = (first + count < p.windows ? first + count : p.windows) - 1;
+  const int32_t last = (first + count < p.pieces ? first + count : p.pieces) - 1;
   TileRows rows{};
-  for (int32_t number = first / p.blockWindows; number <= last / p.blockWindows; ++number) {
+  for (int32_t number = first / p.blockPieces; number <= last / p.blockPieces; ++number) {
     const RowBlock block = rowBlock(p, number);
     if (block.outputRows == 0) continue;
     if (rows.outputRows == 0 || block.begin < rows.begin) rows.begin = block.begin;
@@ -69,18 +69,41 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t stepsBefore(const ShiftStreamParams& p, 
   return whole * (p.filterHeight < p.strideH ? p.filterHeight : p.strideH) + (rest < p.filterHeight ? rest : p.filterHeight);
 }
 
-/// Where a window lies: image, output depth, first output column, its block's rows. Windows behind the last are of an image that
-/// does not exist.
-struct Strip {
+/// Where a piece lies: image, output depth, first output column, its block's rows. Pieces behind the last are of an image that does
+/// not exist.
+struct Place {
   int32_t image, depth, column;
   int32_t firstOutputRow, outputRows, firstInputRow;
 };
-SHIFTCONV_HOST_DEVICE constexpr Strip strip(const ShiftStreamParams& p, int32_t window) {
-  if (window >= p.windows) return {p.images, 0, 0, 0, 0, 0};
-  const int32_t number = window / p.blockWindows, inBlock = window - number * p.blockWindows, row = inBlock / p.strips;
+SHIFTCONV_HOST_DEVICE constexpr Place placeOf(const ShiftStreamParams& p, int32_t piece) {
+  if (piece >= p.pieces) return {p.images, 0, 0, 0, 0, 0};
+  const int32_t number = piece / p.blockPieces, inBlock = piece - number * p.blockPieces, row = inBlock / p.rowPieces;
   const RowBlock block = rowBlock(p, number);
-  return {row / p.outputDepth,  row % p.outputDepth, (inBlock - row * p.strips) * outputsPerStrip(p.filterWidth),
+  return {row / p.outputDepth,  row % p.outputDepth, (inBlock - row * p.rowPieces) * p.lanes.pieceOutputs,
           block.firstOutputRow, block.outputRows,    block.firstInputRow};
+}
+
+/// What lane `lane` of a frame belongs to: a piece of the frame, and how far into it. Lanes behind the frame belong to its last.
+struct PieceLane {
+  int32_t piece, offset;
+};
+SHIFTCONV_HOST_DEVICE constexpr PieceLane pieceLane(const LaneMap& map, int32_t lane) {
+  const int32_t piece = lane / map.pieceLanes < map.framePieces ? lane / map.pieceLanes : map.framePieces - 1;
+  return {piece, lane - piece * map.pieceLanes};
+}
+/// The same for a lane of the CTA: the piece is one of the CTA's.
+SHIFTCONV_HOST_DEVICE constexpr PieceLane ctaPieceLane(const LaneMap& map, int32_t lane) {
+  const int32_t frame = lane / map.frameLanes;
+  const PieceLane inFrame = pieceLane(map, lane - frame * map.frameLanes);
+  return {frame * map.framePieces + inFrame.piece, inFrame.offset};
+}
+
+/// What the last lane of window `window` takes behind shift `shift` = 1, 2 ..: the pixel that began `shift` lanes further.
+SHIFTCONV_HOST_DEVICE constexpr PieceLane refillOf(const LaneMap& map, int32_t window, int32_t shift) {
+  const int32_t frame = window * kStreamWindowLanes / map.frameLanes;
+  const int32_t lane = (window + 1) * kStreamWindowLanes - 1 + shift - frame * map.frameLanes;
+  const PieceLane inFrame = pieceLane(map, lane);
+  return {frame * map.framePieces + inFrame.piece, inFrame.offset};
 }
 
 }  // namespace shiftconv::kernels

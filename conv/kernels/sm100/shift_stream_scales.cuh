@@ -14,28 +14,38 @@ namespace shiftconv::kernels {
 
 using gemm::sm100::kNoScaleRow;  // of pixels that are zeros
 
-/// 128 threads, of which this is `thread`: the factors of one run (depth tap and chunk) of a step, for the pixels of the CTA's four
-/// windows. `place` is that of window thread / 32, `row` its image row.
-__device__ __forceinline__ void arrangeInputScales(const ShiftStreamParams& p, const Strip& place, int32_t row, int32_t depthTap,
-                                                   int32_t chunk, uint32_t destination, uint32_t thread) {
-  const uint32_t lane = thread % 32, window = thread / 32;
-  const int32_t x = place.column - p.padLeft + static_cast<int32_t>(lane);
+/// 128 threads, of which this is `thread`, one for each lane: the factors of one run (depth tap and chunk) of a step. `place` is
+/// that of the lane's piece, `offset` how far into it the lane lies, `row` its image row.
+__device__ __forceinline__ void arrangeInputScales(const ShiftStreamParams& p, const Place& place, int32_t offset, int32_t row,
+                                                   int32_t depthTap, int32_t chunk, uint32_t destination, uint32_t thread) {
   const int32_t z = place.depth * p.strideDepth + depthTap * p.dilationDepth - p.padFront;
-  const bool inside = static_cast<uint32_t>(x) < static_cast<uint32_t>(p.width) &&
-                      static_cast<uint32_t>(row) < static_cast<uint32_t>(p.height) &&
-                      static_cast<uint32_t>(z) < static_cast<uint32_t>(p.depth) && place.image < p.images;
-  const int32_t pixel = inside ? ((place.image * p.depth + z) * p.height + row) * p.width + x : kNoScaleRow;
-  const uint32_t atoms = gemm::sm100::scaleAtomsPerChunk(p.kind);
+  const bool rowInside = static_cast<uint32_t>(row) < static_cast<uint32_t>(p.height) &&
+                         static_cast<uint32_t>(z) < static_cast<uint32_t>(p.depth) && place.image < p.images;
+  const auto pixelAt = [&](int32_t lane) {
+    const int32_t x = place.column - p.padLeft + lane;
+    const bool inside = rowInside && static_cast<uint32_t>(x) < static_cast<uint32_t>(p.width);
+    return inside ? ((place.image * p.depth + z) * p.height + row) * p.width + x : kNoScaleRow;
+  };
+  const uint32_t frameLanes = static_cast<uint32_t>(p.lanes.frameLanes), inFrame = thread % frameLanes;
+  const bool lastWindow = inFrame + kStreamWindowLanes >= frameLanes;
+  // Lanes behind a frame: what refills a window of its own; else 0, for sums that are not stored.
+  const bool hasBehind = p.lanes.isRefilled && frameLanes == kStreamWindowLanes;
+  const int32_t pixel = pixelAt(offset), behind = hasBehind ? pixelAt(offset + kStreamWindowLanes) : kNoScaleRow;
+  const uint32_t atoms = gemm::sm100::scaleAtomsPerChunk(p.kind), copies = static_cast<uint32_t>(p.scaleCopies);
 #pragma unroll 1
   for (uint32_t atom = 0; atom < atoms; ++atom) {
-    const uint32_t factors = gemm::sm100::fourScalesOf(
-        p.inputScales, pixel, static_cast<int32_t>(static_cast<uint32_t>(chunk) * atoms + atom) * gemm::sm100::kScaleAtomBlocks);
+    const int32_t block = static_cast<int32_t>(static_cast<uint32_t>(chunk) * atoms + atom) * gemm::sm100::kScaleAtomBlocks;
+    const uint32_t factors = gemm::sm100::fourScalesOf(p.inputScales, pixel, block);
+    const uint32_t factorsBehind =
+        lastWindow && thread % 32 + 1 < copies ? gemm::sm100::fourScalesOf(p.inputScales, behind, block) : 0;
 #pragma unroll 1
-    for (uint32_t copy = 0; copy < static_cast<uint32_t>(p.scaleCopies); ++copy) {
-      // Lanes whose pixel lies behind the window get 0; their sums are not stored.
-      const uint32_t row16 = (lane - copy) % 32 * 16 + window * 4;
-      ptx::storeShared4Bytes(destination + (copy * atoms + atom) * gemm::sm100::kScaleAtomBytes + row16,
-                             lane >= copy ? factors : 0);
+    for (uint32_t copy = 0; copy < copies; ++copy) {
+      const auto store = [&](uint32_t lane, uint32_t word) {
+        ptx::storeShared4Bytes(destination + (copy * atoms + atom) * gemm::sm100::kScaleAtomBytes + lane % 32 * 16 + lane / 32 * 4,
+                               word);
+      };
+      if (inFrame >= copy) store(thread - copy, factors);
+      if (lastWindow && thread % 32 < copy) store(thread - copy + kStreamWindowLanes, factorsBehind);
     }
   }
 }

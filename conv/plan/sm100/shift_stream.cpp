@@ -9,9 +9,8 @@
 
 #include "common/gemm/shape.hpp"
 #include "common/gemm/sm100/operand_plan.hpp"
-#include "common/gemm/stages.hpp"
-#include "conv/kernels/sm100/shift_stream_rows.hpp"
 #include "conv/plan/sm100/operands.hpp"
+#include "conv/plan/sm100/shift_stream_cut.hpp"
 
 namespace shiftconv::plan {
 
@@ -24,247 +23,11 @@ constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kMaximumTileN = 256;
-constexpr int64_t kTensorRows = gemm::sm100::kTileRows;
-constexpr int64_t kAccumulatorStep = 32;  // columns; any alignment that hardware may ask for is met (no public document states one)
-constexpr int64_t kMinimumOperandStages = 2;
-constexpr int64_t kStreamingOperandStages = 4;
-constexpr int64_t kProductBytes = 2;   // the model's unit of a product: 16-bit operands
 constexpr int64_t kBlockHeights = 24;  // candidates of the model
-
-int64_t rowStepOf(const Problem& p) { return p.strideH == 1 ? p.dilationH : 1; }
-int64_t strips(const Problem& p) { return ceilDivide(p.q(), outputsPerStrip(static_cast<int32_t>(p.s))); }
-
-/// Output rows that one input row contributes to at most.
-int64_t liveRows(const Problem& p) { return ceilDivide(p.r, p.strideH); }
-
-/// Every output row has a filter row inside of the image.
-bool everyRowHasInput(const Problem& p) {
-  for (int64_t row = 0; row < p.p(); ++row) {
-    bool inside = false;
-    for (int64_t r = 0; r < p.r && !inside; ++r) {
-      const int64_t y = row * p.strideH + r * p.dilationH - p.padTop;
-      inside = y >= 0 && y < p.h;
-    }
-    if (!inside) return false;
-  }
-  return true;
-}
-
-/// One way to cut the problem, and what it costs.
-struct Cut {
-  int64_t tileN = 0, passes = 0, blockRows = 0;
-  bool pair = false, resident = false;
-  int64_t accumulators = 0, slots = 0, operandStages = 0, filterStages = 0;
-  int64_t scaleCopies = 0, scaleEntries = 0;
-  bool scalesResident = false;
-  int64_t tiles = 0, clusters = 0;
-  Traffic traffic{};
-  double clocks = 0;
-  Resource bound = Resource::TensorCore;
-
-  int64_t ctas() const { return pair ? 2 : 1; }
-  int64_t scaleRowTiles() const { return ceilDivide(tileN, gemm::sm100::kScaleAtomRows); }
-  int64_t filterStageBytes() const { return tileN / ctas() * layout::kSwizzle128RowBytes; }
-  int64_t operandStageBytes(layout::MmaKind kind) const {
-    return kStreamRowBytes + roundUp(scaleCopies * scaleTileBytes(kind), layout::kSwizzle128AtomBytes);
-  }
-  int64_t slotColumns(layout::MmaKind kind) const {
-    return gemm::sm100::kOperandColumns + roundUp(scaleCopies * scaleTileColumns(kind), gemm::sm100::kSliceColumns);
-  }
-  int64_t scaleEntryColumns(const Problem& p, layout::MmaKind kind) const { return p.r * scaleRowTiles() * scaleTileColumns(kind); }
-  int64_t columns(const Problem& p, layout::MmaKind kind) const {
-    return accumulators * roundUp(tileN, kAccumulatorStep) + slots * slotColumns(kind) + scaleEntries * scaleEntryColumns(p, kind);
-  }
-  /// Of the scale factors of all taps of a pass.
-  int64_t filterScaleBytes(const Problem& p, const Channels& channels) const {
-    return scaleCopies == 0 ? 0 : p.t * p.r * p.s * channels.chunks * scaleRowTiles() * scaleTileBytes(channels.kind);
-  }
-  int64_t sharedBytes(const Problem& p, const Channels& channels) const {
-    return layout::kSwizzle128AtomBytes + kStreamControlBytes + filterScaleBytes(p, channels) +
-           operandStages * operandStageBytes(channels.kind) + filterStages * filterStageBytes();
-  }
-};
-
-/// False when accumulators, slots and scale factors do not fit into Tensor Memory. Copying a row while another is multiplied and a
-/// third still read takes three slots; one accumulator more than are live lets the epilogue drain a row while the next one begins;
-/// the filter's scale factors are copied once if they can stay.
-bool fitTensorMemory(const Problem& p, const Channels& channels, Cut& cut) {
-  const int64_t allEntries = p.t * p.s * channels.chunks;
-  for (const int64_t slots : {3, 2})
-    for (const bool resident : {true, false})
-      for (const int64_t spare : {1, 0}) {
-        cut.slots = slots;
-        cut.accumulators = liveRows(p) + spare;
-        cut.scalesResident = resident;
-        cut.scaleEntries = cut.scaleCopies == 0 ? 0 : resident ? allEntries : int64_t{kStreamMaximumScaleEntries};
-        if (cut.columns(p, channels.kind) <= gemm::ColumnBudget::kAvailable) return true;
-      }
-  return false;
-}
-
-/// False when the stages do not fit into shared memory.
-bool fitSharedMemory(const Problem& p, const Channels& channels, int64_t available, std::optional<bool> residentWanted, Cut& cut) {
-  const auto stagesOf = [&](int64_t operandStages, int64_t filterStages) {
-    cut.operandStages = operandStages;
-    cut.filterStages = filterStages;
-    return available - cut.sharedBytes(p, channels);
-  };
-  const int64_t taps = p.t * p.r * p.s * channels.chunks;
-  const int64_t left = stagesOf(kMinimumOperandStages, taps);
-  cut.resident = residentWanted.value_or(left >= 0);
-  if (cut.resident) {
-    cut.operandStages = std::min<int64_t>(
-        kStreamMaximumOperandStages, kMinimumOperandStages + std::max<int64_t>(left, 0) / cut.operandStageBytes(channels.kind));
-    return left >= 0;
-  }
-  // The taps of a column are read together.
-  const int64_t spare = stagesOf(kStreamingOperandStages, liveRows(p));
-  cut.filterStages =
-      std::min<int64_t>(kStreamMaximumFilterStages, liveRows(p) + std::max<int64_t>(spare, 0) / cut.filterStageBytes());
-  return spare >= 0;
-}
-
-/// The part of the parameters that says what lies where: row blocks of `blockRows`, tiles of which the planner may choose.
-ShiftStreamParams geometryOf(const Problem& p, int64_t blockRows) {
-  const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
-  ShiftStreamParams params;
-  params.images = i(p.n);
-  params.depth = i(p.d);
-  params.height = i(p.h);
-  params.width = i(p.w);
-  params.outputHeight = i(p.p());
-  params.outputWidth = i(p.q());
-  params.outputDepth = i(p.z());
-  params.filterDepth = i(p.t);
-  params.filterHeight = i(p.r);
-  params.filterWidth = i(p.s);
-  params.strideDepth = i(p.strideD);
-  params.strideH = i(p.strideH);
-  params.dilationDepth = i(p.dilationD);
-  params.dilationH = i(p.dilationH);
-  params.padFront = i(p.padFront);
-  params.padTop = i(p.padTop);
-  params.padLeft = i(p.padLeft);
-  params.strips = i(strips(p));
-  params.blockRows = i(blockRows);
-  params.blockWindows = i(p.n * p.z() * strips(p));
-  // With a dilation, blocks of as many phases take turns; those of the last turn that would begin behind the last row do not exist.
-  const int64_t step = rowStepOf(p), turns = ceilDivide(ceilDivide(p.p(), step), blockRows);
-  const int64_t blocks = (turns - 1) * step + std::min(step, p.p() - (turns - 1) * blockRows * step);
-  params.windows = i(blocks * params.blockWindows);
-  params.skipsOutsideRows = everyRowHasInput(p);
-  return params;
-}
-
-/// What tiles take of planes.
-struct RowWork {
-  int64_t steps = 0;    ///< input rows
-  int64_t rowTaps = 0;  ///< products of an input row and a filter row
-  int64_t outputRows = 0;
-
-  RowWork& operator+=(const RowWork& other) {
-    steps += other.steps, rowTaps += other.rowTaps, outputRows += other.outputRows;
-    return *this;
-  }
-  RowWork operator*(int64_t count) const { return {steps * count, rowTaps * count, outputRows * count}; }
-};
-
-RowWork workOf(const ShiftStreamParams& g, const TileRows& rows) {
-  RowWork work;
-  work.outputRows = rows.outputRows;
-  work.steps = stepsBefore(g, rows.end) - stepsBefore(g, rows.begin);
-  for (int32_t row = 0; row < rows.outputRows; ++row)
-    work.rowTaps += std::max(0, std::min(row * g.strideH + g.filterHeight, rows.end) - std::max(row * g.strideH, rows.begin));
-  return work;
-}
-
-/// Row blocks of one height, and what all tiles of a width take.
-struct Blocks {
-  int64_t height = 0, tiles = 0;
-  RowWork work;
-
-  Blocks(const ShiftStreamParams& g, int32_t tileWindows) : height(g.blockRows), tiles(ceilDivide(g.windows, tileWindows)) {
-    const int64_t inBlock = g.blockWindows;
-    int64_t lastShared = -1;
-    for (int64_t number = 0; number * inBlock < g.windows; ++number) {
-      const int64_t first = ceilDivide(number * inBlock, tileWindows), end = (number + 1) * inBlock / tileWindows;
-      const RowBlock block = rowBlock(g, static_cast<int32_t>(number));
-      if (end > first) work += workOf(g, {block.outputRows, block.begin, block.end}) * (end - first);
-      if ((number + 1) * inBlock % tileWindows == 0 || end == lastShared) continue;
-      lastShared = end;  // windows of several blocks
-      work += workOf(g, tileRows(g, static_cast<int32_t>(end * tileWindows), tileWindows));
-    }
-  }
-};
-
-/// Pixels of a strip's 32 that lie in the image.
-int64_t insidePixels(const ShiftStreamParams& g, const Strip& place) {
-  const int32_t first = place.column - g.padLeft;
-  return std::max(0, std::min(first + kStreamWindowPixels, g.width) - std::max(first, 0));
-}
-
-/// In all passes; without what is done once for a cluster, and what depends on where in the image tiles lie.
-Traffic trafficOf(const Problem& p, const Channels& channels, const Cut& cut, const RowWork& work) {
-  const int64_t slices = p.t * channels.slices(), runs = p.t * channels.chunks;
-  const int64_t steps = cut.passes * work.steps, rowTaps = cut.passes * work.rowTaps * p.s;
-  Traffic traffic;
-  traffic.mmas = rowTaps * slices;
-  traffic.shifts = steps * (p.s - 1) * slices;
-  traffic.products = traffic.mmas * cut.ctas() * kTensorRows * cut.tileN * (layout::kMmaRowBytes / kProductBytes);
-  traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
-  traffic.copyReadBytes = cut.ctas() * steps * slices * kTensorRows * layout::kMmaRowBytes;
-  traffic.writtenBytes = cut.ctas() * steps * runs * kStreamRowBytes;
-  traffic.multipliedRows = cut.passes * cut.ctas() * work.outputRows * kTensorRows;
-  if (!cut.resident) {
-    traffic.filterBytes = work.rowTaps * p.s * p.t * p.k * channelBytes(p, p.filterType);
-    traffic.writtenBytes += cut.ctas() * rowTaps * runs * cut.filterStageBytes();
-  }
-  if (cut.scaleCopies != 0) {
-    const int64_t tileBytes = scaleTileBytes(channels.kind), tileColumns = scaleTileColumns(channels.kind);
-    traffic.copyReadBytes += cut.ctas() * steps * runs * cut.scaleCopies * tileBytes;
-    if (!cut.scalesResident) traffic.copyReadBytes += cut.ctas() * rowTaps * runs * cut.scaleRowTiles() * tileBytes;
-    if (cut.scaleCopies == 1) traffic.shifts += steps * runs * (p.s - 1) * ceilDivide(tileColumns, gemm::sm100::kSliceColumns);
-  }
-  return traffic;
-}
-
-/// What depends on where in the image and the output a tile lies.
-void addPlaces(const Problem& p, const ShiftStreamParams& g, const Cut& cut, int64_t tile, Traffic& traffic) {
-  const auto windows = static_cast<int32_t>(kStreamWindows * cut.ctas()), first = static_cast<int32_t>(tile) * windows;
-  const TileRows rows = tileRows(g, first, windows);
-  for (int32_t window = first; window < std::min(first + windows, g.windows); ++window) {
-    const Strip place = strip(g, window);
-    int64_t depthTaps = 0;
-    for (int32_t t = 0; t < g.filterDepth; ++t) {
-      const int32_t plane = place.depth * g.strideDepth + t * g.dilationDepth - g.padFront;
-      depthTaps += plane >= 0 && plane < g.depth;
-    }
-    // Steps whose image row lies inside.
-    const int32_t above = place.firstInputRow < 0 ? kernels::ceilDivide(-place.firstInputRow, g.dilationH) : 0;
-    const int32_t below = place.firstInputRow < g.height ? kernels::ceilDivide(g.height - place.firstInputRow, g.dilationH) : 0;
-    const int32_t begin = std::clamp(above, rows.begin, rows.end), end = std::clamp(below, begin, rows.end);
-    traffic.activationBytes += cut.passes * depthTaps * insidePixels(g, place) * (stepsBefore(g, end) - stepsBefore(g, begin)) *
-                               channelBytes(p, p.inputType);
-    traffic.storedRows += cut.passes * place.outputRows * std::min(outputsPerStrip(g.filterWidth), g.outputWidth - place.column);
-  }
-}
-
-/// What is done once for a cluster, in all passes.
-Traffic clusterTraffic(const Problem& p, const Channels& channels, const Cut& cut) {
-  Traffic traffic;
-  const int64_t taps = p.t * p.r * p.s;
-  if (cut.resident) {
-    traffic.filterBytes = taps * p.k * channelBytes(p, p.filterType);
-    traffic.writtenBytes = cut.passes * cut.ctas() * taps * channels.chunks * cut.filterStageBytes();
-  }
-  if (cut.scaleCopies != 0 && cut.scalesResident)
-    traffic.copyReadBytes = cut.passes * cut.ctas() * taps * channels.chunks * cut.scaleRowTiles() * scaleTileBytes(channels.kind);
-  return traffic;
-}
 
 /// What all CTAs do together, and the model's time of the slowest.
 void count(const Problem& p, const Channels& channels, const device::Properties& properties, std::optional<uint32_t> clustersWanted,
-           const Blocks& blocks, Cut& cut) {
+           const StreamBlocks& blocks, StreamCut& cut) {
   cut.blockRows = blocks.height;
   cut.tiles = blocks.tiles;
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
@@ -285,7 +48,8 @@ void count(const Problem& p, const Channels& channels, const device::Properties&
   cut.bound = bound.resource;
 }
 
-layout::TiledMap inputMap(const Problem& p, const Channels& channels) {
+/// Boxes of `pixels` pixels of a row.
+layout::TiledMap inputMap(const Problem& p, const Channels& channels, int64_t pixels) {
   const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
   const auto type = operandType(p, p.inputType);
   layout::TiledMap map;
@@ -294,30 +58,31 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels) {
   map.dims = {u(mapElements(channels.kind, p.c)), u(p.w), u(p.h), u(p.d), u(p.n)};
   const uint64_t pixel = u(numerics::packedBytes(type, p.inputPitch()));
   map.strides = {pixel, pixel * u(p.w), pixel * u(p.w * p.h), pixel * u(p.w * p.h * p.d)};
-  map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), kStreamWindowPixels, 1, 1, 1};
+  map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), static_cast<uint32_t>(pixels), 1, 1, 1};
   map.swizzle = layout::MapSwizzle::B128;
   return map;
 }
 
-ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& channels) {
+ShiftStreamParams makeParams(const Problem& p, const StreamCut& cut, const Channels& channels) {
   const layout::MmaKind kind = channels.kind;
   const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
-  ShiftStreamParams params = geometryOf(p, cut.blockRows);
+  ShiftStreamParams params = geometryOf(p, cut.lanes, cut.blockRows);
   params.tiles = i(cut.tiles);
   params.channelChunks = i(channels.chunks);
   params.chunkElements = i(mapElements(kind, channels.chunk));
   params.lastChunkSlices = i(channels.lastChunkSlices);
   params.tileN = i(cut.tileN);
   params.accumulators = i(cut.accumulators);
-  params.accumulatorColumns = static_cast<uint32_t>(roundUp(cut.tileN, kAccumulatorStep));
+  params.accumulatorColumns = static_cast<uint32_t>(cut.accumulatorColumns());
   params.slots = i(cut.slots);
   params.copiesAhead = cut.slots >= 3;
   params.slotColumns = static_cast<uint32_t>(cut.slotColumns(kind));
   // Tensor Memory is allocated in powers of two from 32 columns (PTX ISA 9.7.16.7).
   params.allocatedColumns = std::bit_ceil(static_cast<uint32_t>(std::max<int64_t>(32, cut.columns(p, kind))));
   params.operandStages = i(cut.operandStages);
-  params.operandCountedBytes = static_cast<uint32_t>(kTensorRows) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
-  params.operandStageBytes = static_cast<uint32_t>(cut.operandStageBytes(kind));
+  params.operandCountedBytes = static_cast<uint32_t>(cut.lanes.pieces() * cut.lanes.loadedLanes + cut.refills(p)) *
+                               gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
+  params.operandStageBytes = static_cast<uint32_t>(cut.operandStageBytes(p, kind));
   params.filterStages = i(cut.filterStages);
   params.filterCountedBytes =
       static_cast<uint32_t>(cut.tileN / cut.ctas()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.filterType));
@@ -345,8 +110,8 @@ ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& c
   types.accumulator = kind == layout::MmaKind::I8 ? layout::MmaAccumulator::S32
                       : p.compute == Compute::F16 ? layout::MmaAccumulator::F16
                                                   : layout::MmaAccumulator::F32;
-  params.instructionDescriptor =
-      layout::instructionDescriptor(types, static_cast<uint32_t>(kTensorRows * cut.ctas()), static_cast<uint32_t>(cut.tileN));
+  params.instructionDescriptor = layout::instructionDescriptor(types, static_cast<uint32_t>(gemm::sm100::kTileRows * cut.ctas()),
+                                                               static_cast<uint32_t>(cut.tileN));
 
   params.epilogue = epilogueOf(p);
   return params;
@@ -354,7 +119,7 @@ ShiftStreamParams makeParams(const Problem& p, const Cut& cut, const Channels& c
 
 /// Heights of row blocks to compare: every number of blocks that gives a height of its own, from one block on.
 std::vector<int64_t> blockHeights(const Problem& p) {
-  const int64_t rows = ceilDivide(p.p(), rowStepOf(p));
+  const int64_t rows = ceilDivide(p.p(), p.strideH == 1 ? p.dilationH : 1);
   std::vector<int64_t> heights;
   for (int64_t blocks = 1; blocks <= rows && static_cast<int64_t>(heights.size()) < kBlockHeights; ++blocks) {
     const int64_t height = ceilDivide(rows, blocks);
@@ -377,7 +142,6 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   const Channels channels(p, *kindOf(p));
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   const std::pair<const char*, int64_t> coordinates[] = {
-      {"N*O*ceil(Q / strip)", p.n * p.z() * strips(p)},
       {"N*O*P*Q", p.outputPixels()},
       {"N*D*H*W", p.inputPixels()},
       {"K*T*R*S", p.k * p.t * p.r * p.s},
@@ -390,7 +154,8 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   if (std::string why = epilogueRefusal("shift_stream", p, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
       !why.empty())
     return why;
-  for (const layout::TiledMap& map : {inputMap(p, channels), filterMap(p, channels, tileNStep(p, channels.kind))})
+  for (const layout::TiledMap& map :
+       {inputMap(p, channels, kStreamWindowLanes), filterMap(p, channels, tileNStep(p, channels.kind))})
     if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
   return {};
 }
@@ -414,29 +179,42 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
     }
   }
   if (choices.blockRows) heights = {*choices.blockRows};
-  Cut best;
-  for (const bool pair : {false, true}) {
-    if (pair != choices.pair.value_or(pair)) continue;
-    std::vector<Blocks> works;
-    for (const int64_t height : heights) works.emplace_back(geometryOf(p, height), kStreamWindows * (pair ? 2 : 1));
-    for (const int64_t tileN : widths)
-      for (const Blocks& blocks : works) {
-        Cut cut;
-        cut.pair = pair;
+  StreamCut best;
+  std::string mapRefusal;
+  for (const StreamMap map : {StreamMap::Strips, StreamMap::Packed, StreamMap::StripsRefill, StreamMap::FlatRefill}) {
+    if (choices.map ? *choices.map != map : isRefilled(map)) continue;
+    StreamCut cut;
+    cut.map = map;
+    if (isScaled(p)) cut.scaleCopies = choices.shiftedScales.value_or(false) ? 1 : p.s;
+    mapRefusal = arrangeLanes(p, map, cut.lanes);
+    if (mapRefusal.empty() && isRefilled(map) && choices.shiftedScales.value_or(false))
+      mapRefusal =
+          fmt::format("map={} needs scales=copies: nothing refills scale factors", kStreamMapNames[static_cast<size_t>(map)]);
+    if (!mapRefusal.empty()) continue;
+    for (const bool pair : {false, true}) {
+      if (pair != choices.pair.value_or(pair)) continue;
+      cut.pair = pair;
+      std::vector<StreamBlocks> works;
+      for (const int64_t height : heights) works.emplace_back(geometryOf(p, cut.lanes, height), cut.tilePieces());
+      for (const int64_t tileN : widths) {
         cut.tileN = tileN;
         cut.passes = ceilDivide(p.k, tileN);
-        if (isScaled(p)) cut.scaleCopies = choices.shiftedScales.value_or(false) ? 1 : p.s;
-        if (!fitTensorMemory(p, channels, cut) ||
-            !fitSharedMemory(p, channels, properties.sharedBytesPerBlock, choices.residentWeights, cut))
+        if (!cut.fitTensorMemory(p, channels) ||
+            !cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, choices.residentWeights))
           continue;
-        count(p, channels, properties, choices.clusters, blocks, cut);
-        if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
+        for (const StreamBlocks& blocks : works) {
+          count(p, channels, properties, choices.clusters, blocks, cut);
+          if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
+        }
       }
+    }
   }
+  if (best.tileN == 0 && !mapRefusal.empty()) return mapRefusal;
   if (best.tileN == 0) {
     std::string causes;
     if (choices.tileN) causes += fmt::format(" with tile_n = {}", *choices.tileN);
     if (choices.residentWeights) causes += fmt::format(" with resident_weights = {}", *choices.residentWeights ? "yes" : "no");
+    if (choices.map) causes += fmt::format(" with map = {}", kStreamMapNames[static_cast<size_t>(*choices.map)]);
     if (choices.pair) causes += fmt::format(" with pair = {}", *choices.pair ? "yes" : "no");
     return fmt::format("shift_stream finds no room for {} accumulators and {} x {} filter taps of C = {}{}", liveRows(p), p.r, p.s,
                        p.c, causes);
@@ -444,10 +222,12 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
 
   plan.problem = p;
   plan.pair = best.pair;
+  plan.map = best.map;
   plan.params = makeParams(p, best, channels);
-  plan.input = inputMap(p, channels);
+  plan.input = inputMap(p, channels, best.lanes.loadedLanes);
+  plan.refill = inputMap(p, channels, 1);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
-  plan.kernelName = fmt::format("shift_stream_sm100_{}_strips_{}", isScaled(p) ? "scaled" : "dense", best.pair ? "pair" : "single");
+  plan.kernelName = fmt::format("shift_stream_sm100_{}_{}", isScaled(p) ? "scaled" : "dense", best.pair ? "pair" : "single");
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
   plan.launch.block = {streamThreads(isScaled(p)), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
@@ -461,9 +241,11 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
 namespace {
 
 /// The part of a plan's cut that its traffic depends on.
-Cut cutOf(const ShiftStreamPlan& plan) {
+StreamCut cutOf(const ShiftStreamPlan& plan) {
   const ShiftStreamParams& p = plan.params;
-  Cut cut;
+  StreamCut cut;
+  cut.map = plan.map;
+  cut.lanes = p.lanes;
   cut.pair = plan.pair;
   cut.tileN = p.tileN;
   cut.passes = plan.launch.grid.y;
@@ -477,10 +259,10 @@ Cut cutOf(const ShiftStreamPlan& plan) {
 }  // namespace
 
 Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
-  const Cut cut = cutOf(*this);
-  const auto windows = static_cast<int32_t>(kStreamWindows * cut.ctas());
-  const TileRows rows = tileRows(params, static_cast<int32_t>(tile) * windows, windows);
-  Traffic traffic = trafficOf(problem, Channels(problem, params.kind), cut, workOf(params, rows));
+  const StreamCut cut = cutOf(*this);
+  const auto pieces = static_cast<int32_t>(cut.tilePieces());
+  const TileRows rows = tileRows(params, static_cast<int32_t>(tile) * pieces, pieces);
+  Traffic traffic = trafficOf(problem, Channels(problem, params.kind), cut, RowWork(params, rows));
   addPlaces(problem, params, cut, tile, traffic);
   return traffic;
 }
@@ -497,9 +279,12 @@ std::vector<std::string> shiftStreamWarpRoles(bool scaled) {
 std::string ShiftStreamPlan::describe() const {
   const ShiftStreamParams& p = params;
   std::string text;
-  text += fmt::format("tile       {} strips of {} output columns x {} output rows x {} output channels{}, {} tiles, {} pass(es)\n",
-                      kStreamWindows * (pair ? 2 : 1), outputsPerStrip(p.filterWidth), p.blockRows, p.tileN,
+  text += fmt::format("tile       {} pieces of {} output columns x {} output rows x {} output channels{}, {} tiles, {} pass(es)\n",
+                      p.lanes.pieces() * (pair ? 2 : 1), p.lanes.pieceOutputs, p.blockRows, p.tileN,
                       pair ? ", multiplied by CTA pairs" : "", p.tiles, launch.grid.y);
+  text += fmt::format("lanes      {}: a piece every {} lanes, {} in {} lanes{}\n", kStreamMapNames[static_cast<size_t>(map)],
+                      p.lanes.pieceLanes, p.lanes.framePieces, p.lanes.frameLanes,
+                      p.lanes.isRefilled ? "; the last lane of every window is refilled" : "");
   text += fmt::format("reduction  {} depth taps x {} channel chunks for each input row, then {} filter rows x {} taps by shift\n",
                       p.filterDepth, p.channelChunks, p.filterHeight, p.filterWidth);
   text += fmt::format("Tensor Mem {} accumulators of {} columns, {} slots of {} columns; {} columns allocated\n", p.accumulators,

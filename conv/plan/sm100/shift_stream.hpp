@@ -11,6 +11,7 @@
 #include "conv/kernels/sm100/shift_stream_params.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/plan.hpp"
+#include "conv/plan/sm100/shift_stream_lanes.hpp"
 #include "conv/plan/traffic.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -18,6 +19,7 @@ namespace shiftconv::plan {
 
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct ShiftStreamChoices {
+  std::optional<StreamMap> map{};       ///< nullopt: the faster of those without refill
   std::optional<uint32_t> tileN{};      ///< a multiple of 16, 16..256
   std::optional<uint32_t> blockRows{};  ///< output rows of a block
   std::optional<uint32_t> clusters{};   ///< CTAs, or pairs of CTAs, along the tiles
@@ -30,10 +32,12 @@ struct ShiftStreamChoices {
 struct ShiftStreamPlan {
   kernels::ShiftStreamParams params{};
   layout::TiledMap input{};
+  layout::TiledMap refill{};  ///< single pixels of the same tensor
   layout::TiledMap filter{};
   LaunchConfig launch{};
   std::string kernelName;
   bool pair = false;
+  StreamMap map = StreamMap::Strips;
   Problem problem;
   Traffic traffic;
   Estimate estimate;
@@ -49,7 +53,7 @@ struct ShiftStreamPlan {
   /// What is done once for a cluster, in all passes: resident filters and their scale factors.
   Traffic ofCluster() const;
 
-  /// Several lines: tile, row blocks, accumulators, slots, stages, Tensor Memory columns, shared memory, counted traffic.
+  /// Several lines: tile, row blocks, lane map, accumulators, slots, stages, Tensor Memory columns, shared memory, counted traffic.
   std::string describe() const;
 };
 

@@ -17,8 +17,10 @@ namespace {
 constexpr std::string_view kName = "shift_stream";
 constexpr std::array<std::string_view, 2> kGroups{"single", "pair"};
 constexpr std::array<std::string_view, 2> kScales{"copies", "shifted"};
-constexpr std::array<OptionDescription, 6> kOptions{
-    {{"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
+constexpr std::array<OptionDescription, 7> kOptions{
+    {{"map", "strips, packed, strips_refill, flat_refill",
+      "what lanes hold: a strip in every window, or several pieces of rows; the same with windows that are refilled behind shifts"},
+     {"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
      {"tile_n", "multiples of 16 from 16 to 256", "output channels of a pass"},
      {"block_rows", "1 to 2147483647", "output rows of a tile"},
      {"clusters", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
@@ -27,8 +29,9 @@ constexpr std::array<OptionDescription, 6> kOptions{
 
 std::string textOf(const ShiftStreamPlan& plan) {
   const kernels::ShiftStreamParams& p = plan.params;
-  std::string text = fmt::format("group={},tile_n={},block_rows={},clusters={},resident_weights={}", kGroups[plan.pair ? 1 : 0],
-                                 p.tileN, p.blockRows, plan.launch.grid.x / plan.launch.cluster.x, p.filterResident ? "yes" : "no");
+  std::string text = fmt::format("map={},group={},tile_n={},block_rows={},clusters={},resident_weights={}",
+                                 kStreamMapNames[static_cast<size_t>(plan.map)], kGroups[plan.pair ? 1 : 0], p.tileN, p.blockRows,
+                                 plan.launch.grid.x / plan.launch.cluster.x, p.filterResident ? "yes" : "no");
   if (isScaled(plan.problem)) text += fmt::format(",scales={}", kScales[p.scaleCopies == 1 ? 1 : 0]);
   return text;
 }
@@ -36,7 +39,9 @@ std::string textOf(const ShiftStreamPlan& plan) {
 Status choicesOf(std::string_view text, ShiftStreamChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
-  std::optional<size_t> group, scales;
+  std::optional<size_t> map, group, scales;
+  if (Status status = values.choice("map", kStreamMapNames, map); !status.ok()) return status;
+  if (map) choices.map = static_cast<StreamMap>(*map);
   if (Status status = values.choice("group", kGroups, group); !status.ok()) return status;
   if (group) choices.pair = *group == 1;
   if (Status status = values.choice("scales", kScales, scales); !status.ok()) return status;
@@ -63,12 +68,18 @@ class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStream
       return {StatusCode::InvalidArgument, "scales was given, but the problem has no block scales"};
     return {};
   }
-  /// With block scales each way of moving them.
+  /// Every lane map, and with block scales each way of moving them.
   std::vector<ShiftStreamChoices> alternatives(const Problem& problem, const ShiftStreamChoices& choices) const override {
-    if (choices.shiftedScales || !isScaled(problem)) return {choices};
-    std::vector<ShiftStreamChoices> both(2, choices);
-    both[0].shiftedScales = false, both[1].shiftedScales = true;
-    return both;
+    std::vector<ShiftStreamChoices> all;
+    for (size_t map = 0; map < kStreamMapNames.size(); ++map)
+      for (const bool shifted : {false, true}) {
+        ShiftStreamChoices one = choices;
+        if (!one.map) one.map = static_cast<StreamMap>(map);
+        if (isScaled(problem) && !one.shiftedScales) one.shiftedScales = shifted;
+        if (one.map != static_cast<StreamMap>(map) || one.shiftedScales.value_or(false) != shifted) continue;
+        all.push_back(one);
+      }
+    return all;
   }
   std::string make(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
                    ShiftStreamPlan& made) const override {
@@ -79,11 +90,11 @@ class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStream
 
 }  // namespace
 
-/// What tcgen05.shift moves (U1), how a lane mask reaches the CTAs of a pair (U7), and where 6-bit elements lie in Tensor Memory
-/// (U8).
+/// Where tcgen05.cp.4x256b may begin and what it reads (U4), how a lane mask reaches the CTAs of a pair (U7), and where 6-bit
+/// elements lie in Tensor Memory (U8).
 std::vector<std::string_view> ShiftStreamPlan::openQuestions() const {
   std::vector<std::string_view> questions = questionsOfProducts(problem, pair);
-  if (problem.s > 1) questions.push_back("U1");
+  if (isRefilled(map)) questions.push_back("U4");
   if (pair) questions.push_back("U7");
   if (hasSixBitElements(problem.inputType)) questions.push_back("U8");
   return questions;
@@ -98,7 +109,8 @@ PlannedLaunch ShiftStreamPlan::planned() const {
   return {images::shift_stream(),
           kernelName,
           launch,
-          {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}), std::move(values)},
+          {Parameter::map(input, {TensorName::Input}), Parameter::map(refill, {TensorName::Input}),
+           Parameter::map(filter, {TensorName::Filter}), std::move(values)},
           shiftStreamWarpRoles(isScaled(problem))};
 }
 

@@ -12,8 +12,10 @@
 namespace shiftconv::tests {
 namespace {
 
+using plan::kStreamMapNames;
 using plan::ShiftStreamChoices;
 using plan::ShiftStreamPlan;
+using plan::StreamMap;
 
 struct StreamProblem {
   std::string name;
@@ -114,6 +116,43 @@ std::vector<StreamProblem> streamProblems() {
   p = scaled(plain(1, 4, 18, 96, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0);
   p.d = 3, p.t = 3, p.padFront = p.padBack = 1;
   add("mxfp8_three_dimensions", p);
+  const auto addMaps = [&](const std::string& name, const Problem& problem, std::initializer_list<StreamMap> maps,
+                           ShiftStreamChoices choices = {}) {
+    for (const StreamMap map : maps) {
+      choices.map = map;
+      add(name + "_" + std::string(kStreamMapNames[static_cast<size_t>(map)]), problem, choices);
+    }
+  };
+  const std::initializer_list<StreamMap> packed{StreamMap::Packed}, refilled{StreamMap::StripsRefill, StreamMap::FlatRefill},
+      all4{StreamMap::Strips, StreamMap::Packed, StreamMap::StripsRefill, StreamMap::FlatRefill};
+  addMaps("width_7", plain(11, 7, 7, 96, 32, 3, 3, 1), all4);
+  addMaps("width_14", plain(5, 14, 14, 32, 48, 3, 3, 1), all4, {.blockRows = 5});
+  addMaps("width_31", plain(2, 5, 31, 16, 16, 3, 3, 1), packed);
+  addMaps("width_40", plain(2, 6, 40, 32, 16, 3, 3, 1), all4);
+  addMaps("width_64", plain(1, 5, 64, 200, 32, 3, 3, 1), refilled, {.residentWeights = false});
+  addMaps("width_150", plain(1, 3, 150, 16, 16, 3, 7, 3), refilled);
+  addMaps("width_2", plain(50, 3, 2, 16, 16, 2, 2, 1), {StreamMap::Packed, StreamMap::FlatRefill});
+  p = plain(7, 6, 8, 32, 16, 3, 5, 1);
+  p.padLeft = 1, p.padRight = 3;
+  addMaps("more_padding_right", p, all4);
+  p.padLeft = 4, p.padRight = 0;
+  addMaps("padding_left_only", p, all4);
+  p.padLeft = 7, p.padRight = 6;
+  addMaps("padding_wider_than_the_filter", p, {StreamMap::Packed, StreamMap::FlatRefill});
+  p = plain(3, 12, 9, 32, 16, 3, 3, 0);
+  p.dilationH = 2;
+  addMaps("dilated_without_padding", p, all4, {.blockRows = 3});
+  p = plain(3, 4, 10, 32, 16, 3, 3, 1);
+  p.strideH = 2, p.d = 3, p.t = 2, p.padFront = 1;
+  addMaps("every_second_row_in_3d", p, all4);
+  addMaps("tf32", typed(plain(3, 4, 14, 24, 16, 3, 3, 1), DataType::F32, DataType::F32, DataType::F32), packed);
+  addMaps("u8_s8", typed(plain(3, 4, 35, 80, 32, 3, 3, 1), DataType::U8, DataType::S8, DataType::F32), refilled);
+  addMaps("mxfp8_width_7", scaled(plain(9, 7, 7, 160, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0), all4);
+  addMaps("mxfp8_width_40", scaled(plain(1, 4, 40, 128, 32, 3, 5, 2), e4m3, e5m2, 32, ue8m0), all4);
+  addMaps("mxfp8_shifted_scales", scaled(plain(5, 6, 14, 384, 32, 3, 3, 1), e5m2, e4m3, 32, ue8m0), packed,
+          {.shiftedScales = true});
+  addMaps("mxfp6_width_14", scaled(plain(5, 3, 14, 128, 32, 3, 3, 1), DataType::E3M2, DataType::E2M3, 32, ue8m0), packed);
+  addMaps("nvfp4_width_14", scaled(plain(5, 5, 14, 288, 64, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), all4);
   return all;
 }
 
@@ -131,6 +170,7 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   ShiftStreamPlan plan;
   ASSERT_EQ(plan::planShiftStream(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
+  EXPECT_EQ(plan.map, what.choices.map.value_or(plan.map));
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
