@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "conv/plan/sm100/halo.hpp"
@@ -29,16 +30,35 @@ void describePlan(Plan made, Peer& peer) {
   peer.ofTile = [plan](int64_t tile) { return plan->ofTile(tile); };
 }
 
-std::string makeShiftStream(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+/// The fastest of these lane maps, of equals the one with the fewest products.
+std::string makeShiftStream(const Problem& problem, const device::Properties& properties, const Wish& wish,
+                            std::initializer_list<plan::StreamMap> maps, Peer& peer) {
   if (std::string why = plan::shiftStreamRefusal(problem, properties); !why.empty()) return why;
-  plan::ShiftStreamPlan made;
-  plan::ShiftStreamChoices choices;
-  choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
-  if (std::string why = planShiftStream(problem, properties, choices, made); !why.empty()) return why;
-  peer.passes = made.launch.grid.y;
-  peer.chosen = {made.pair, static_cast<uint32_t>(made.params.tileN), made.params.filterResident};
-  describePlan(std::move(made), peer);
+  std::optional<plan::ShiftStreamPlan> best;
+  std::string refusal;
+  for (const plan::StreamMap map : maps) {
+    plan::ShiftStreamPlan made;
+    plan::ShiftStreamChoices choices;
+    choices.map = map, choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
+    if (std::string why = planShiftStream(problem, properties, choices, made); !why.empty()) {
+      refusal = std::move(why);
+    } else if (!best || std::tuple(made.estimate.clocks, made.traffic.products) <
+                            std::tuple(best->estimate.clocks, best->traffic.products)) {
+      best = std::move(made);
+    }
+  }
+  if (!best) return refusal;
+  peer.passes = best->launch.grid.y;
+  peer.chosen = {best->pair, static_cast<uint32_t>(best->params.tileN), best->params.filterResident};
+  peer.map = plan::kStreamMapNames[static_cast<size_t>(best->map)];
+  describePlan(std::move(*best), peer);
   return {};
+}
+std::string makeShiftStreamUnrefilled(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  return makeShiftStream(problem, properties, wish, {plan::StreamMap::Strips, plan::StreamMap::Packed}, peer);
+}
+std::string makeShiftStreamRefilled(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  return makeShiftStream(problem, properties, wish, {plan::StreamMap::StripsRefill, plan::StreamMap::FlatRefill}, peer);
 }
 
 std::string makeIm2col(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
@@ -81,7 +101,11 @@ std::string makeShiftWindow(const Problem& problem, const device::Properties& pr
 constexpr struct {
   std::string_view name;
   std::string (*make)(const Problem&, const device::Properties&, const Wish&, Peer&);
-} kMakers[] = {{"shift_stream", makeShiftStream}, {"shift_window", makeShiftWindow}, {"halo", makeHalo}, {"im2col", makeIm2col}};
+} kMakers[] = {{"shift_stream", makeShiftStreamUnrefilled},
+               {"shift_stream_refill", makeShiftStreamRefilled},
+               {"shift_window", makeShiftWindow},
+               {"halo", makeHalo},
+               {"im2col", makeIm2col}};
 
 }  // namespace
 

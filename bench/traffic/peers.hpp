@@ -28,6 +28,7 @@ struct Peer {
   Problem problem;
   plan::PlannedLaunch launch;
   Wish chosen;               ///< all of them set
+  std::string_view map;      ///< of lanes, of shift_stream
   int64_t tiles = 0;         ///< of output pixels; each is done once in every pass
   int64_t passes = 0;        ///< over the output channels
   bool passesAcross = true;  ///< a pass is a row of the grid; else the passes of a tile follow one another

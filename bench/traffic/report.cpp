@@ -20,19 +20,19 @@ bool isHeadlineLayer(const Problem& p) {
          p.k <= 64 && p.w >= 56;
 }
 
-std::string describe(const Wish& chosen) {
-  return fmt::format("{} n{} {}", chosen.pair.value_or(false) ? "pair" : "single", chosen.tileN.value_or(0),
-                     chosen.resident.value_or(false) ? "resident" : "streamed");
+std::string describe(const Wish& chosen, std::string_view map) {
+  return fmt::format("{} n{} {}{}{}", chosen.pair.value_or(false) ? "pair" : "single", chosen.tileN.value_or(0),
+                     chosen.resident.value_or(false) ? "resident" : "streamed", map.empty() ? "" : " ", map);
 }
 
 void printEntry(const Entry& entry, const Entry* base) {
   if (!entry.refusal.empty()) {
-    fmt::print("  {:<13} {}\n", entry.algorithm, entry.refusal);
+    fmt::print("  {:<19} {}\n", entry.algorithm, entry.refusal);
     return;
   }
   const plan::Traffic& t = entry.projection.counted;
-  fmt::print("  {:<13} {:<20} {:>9} {:>9.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>7.2f} {:>5.1f} {:>8}", entry.algorithm,
-             describe(entry.chosen), t.mmas, megabytes(t.multiplyReadBytes), megabytes(t.copyReadBytes),
+  fmt::print("  {:<19} {:<32} {:>9} {:>9.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>7.2f} {:>5.1f} {:>8}", entry.algorithm,
+             describe(entry.chosen, entry.map), t.mmas, megabytes(t.multiplyReadBytes), megabytes(t.copyReadBytes),
              megabytes(t.activationBytes), megabytes(t.filterBytes), megabytes(entry.projection.threadReadBytes),
              100.0 * static_cast<double>(t.storedRows) / static_cast<double>(t.multipliedRows), t.shifts);
   for (const Modelled& modelled : entry.modelled) fmt::print(" {:>8.2f}", modelled.seconds * 1e6);
@@ -81,12 +81,12 @@ Headline headline(const std::vector<FileReport>& files) {
 void print(const FileReport& report) {
   fmt::print("{}: counted in the emulator tile by tile, every output of the tiles checked; microseconds modelled for a B200\n",
              report.file);
-  fmt::print("  {:<13} {:<20} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>5} {:>8}", "", "", "MMAs", "smem MMA", "smem cp", "L2 act",
+  fmt::print("  {:<19} {:<32} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>5} {:>8}", "", "", "MMAs", "smem MMA", "smem cp", "L2 act",
              "L2 wgt", "scales", "lanes", "shifts");
   for (const Constants& constants : kConstants)
     fmt::print(" {:>8}", constants.copyIsSerial ? fmt::format("s{:.0f}", constants.shiftClocks) : std::string("default"));
   fmt::print(" {:>6} {:>6}  {}\n", "smem/", "act/", "bound | tiles, planner's error");
-  fmt::print("  {:<13} {:<20} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>5} {:>8}", "", "", "", "MB", "MB", "MB", "MB", "MB", "%", "");
+  fmt::print("  {:<19} {:<32} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7} {:>5} {:>8}", "", "", "", "MB", "MB", "MB", "MB", "MB", "%", "");
   for (size_t i = 0; i < kConstants.size(); ++i) fmt::print(" {:>8}", "us");
   fmt::print(" {:>6} {:>6}\n", "im2col", "im2col");
   struct Total {
@@ -113,7 +113,7 @@ void print(const FileReport& report) {
   fmt::print("weighted by how often the network has each layer:\n");
   for (const auto& [algorithm, total] : totals)
     fmt::print(
-        "  {:<13} {} layers, {:.1f} MB of shared memory read, {:.1f} MB of activations from L2, {:.1f} / {:.1f} / {:.1f} us\n",
+        "  {:<19} {} layers, {:.1f} MB of shared memory read, {:.1f} MB of activations from L2, {:.1f} / {:.1f} / {:.1f} us\n",
         algorithm, total.layers, total.shared, total.activations, total.seconds[0] * 1e6, total.seconds[1] * 1e6,
         total.seconds[2] * 1e6);
 }
@@ -132,7 +132,7 @@ std::string toJson(const std::vector<FileReport>& reports, const Headline& headl
         for (size_t i = 0; i < kConstants.size(); ++i)
           seconds[std::string(kConstants[i].name)] = {{"seconds", entry.modelled[i].seconds}, {"bound", entry.modelled[i].bound}};
         entries.push_back({{"algorithm", entry.algorithm},
-                           {"cut", describe(entry.chosen)},
+                           {"cut", describe(entry.chosen, entry.map)},
                            {"counted", toJson(entry.projection.counted)},
                            {"planned", toJson(entry.planned)},
                            {"planner_error", entry.difference},

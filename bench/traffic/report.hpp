@@ -17,6 +17,7 @@ struct Entry {
   std::string algorithm;
   std::string refusal;  ///< instead of all that follows
   Wish chosen;
+  std::string_view map;  ///< of lanes, of shift_stream
   plan::Traffic planned;
   Projection projection;
   double difference = 0;  ///< of the planner's counts from the emulator's
@@ -36,8 +37,8 @@ struct FileReport {
   std::vector<LayerReport> layers;
 };
 
-/// smem and L2 activations of shift_stream over those of im2col, the largest over the layers that the issue of all this is about:
-/// 3x3, stride 1, K <= 64, W >= 56, both in pairs.
+/// smem and L2 activations of shift_stream without refill over those of im2col, the largest over the layers that the issue of all
+/// this is about: 3x3, stride 1, K <= 64, W >= 56, both in pairs.
 struct Headline {
   double shared = 0, activations = 0;
   int layers = 0;

@@ -48,6 +48,7 @@ LayerReport compare(const Layer& layer, const device::Properties& properties, co
       if (entry.refusal = makePeer(algorithm, layer.problem, properties, next, peer); entry.refusal.empty()) break;
     if (!entry.refusal.empty()) continue;
     entry.chosen = peer.chosen;
+    entry.map = peer.map;
     entry.planned = peer.total;
     entry.projection = project(peer, measurement, settings.classes);
     entry.difference = difference(entry.projection.counted, entry.planned);

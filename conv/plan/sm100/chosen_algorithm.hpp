@@ -42,6 +42,7 @@ class ChosenAlgorithm : public Algorithm {
     Made made;
     if (std::string reason = make(problem, properties, choices, made); !reason.empty())
       return {StatusCode::InvalidArgument, std::move(reason)};
+    complete(made);
     plan.launches = preparationOf(problem);
     plan.mainLaunch = plan.launches.size();
     plan.workspaceBytes = correctionPlaces(problem).bytes;
@@ -57,6 +58,8 @@ class ChosenAlgorithm : public Algorithm {
   virtual std::vector<Choices> alternatives(const Problem&, const Choices& choices) const { return {choices}; }
   virtual std::string make(const Problem& problem, const device::Properties& properties, const Choices& choices,
                            Made& made) const = 0;
+  /// Adds what a candidate does not need to compete.
+  virtual void complete(Made&) const {}
   virtual std::string optionText(const Made& made) const = 0;
 };
 

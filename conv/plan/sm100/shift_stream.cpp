@@ -160,8 +160,8 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   return {};
 }
 
-std::string planShiftStream(const Problem& p, const device::Properties& properties, const ShiftStreamChoices& choices,
-                            ShiftStreamPlan& plan) {
+std::string cutShiftStream(const Problem& p, const device::Properties& properties, const ShiftStreamChoices& choices,
+                           ShiftStreamPlan& plan) {
   const Channels channels(p, *kindOf(p));
   const int64_t step = tileNStep(p, channels.kind);
   if (choices.tileN && (*choices.tileN % step != 0 || *choices.tileN < step || *choices.tileN > kMaximumTileN))
@@ -204,7 +204,8 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
           continue;
         for (const StreamBlocks& blocks : works) {
           count(p, channels, properties, choices.clusters, blocks, cut);
-          if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
+          if (best.tileN == 0 || std::tuple(cut.clocks, cut.traffic.products) < std::tuple(best.clocks, best.traffic.products))
+            best = cut;
         }
       }
     }
@@ -233,7 +234,6 @@ std::string planShiftStream(const Problem& p, const device::Properties& properti
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(best.sharedBytes(p, channels));
   plan.traffic = best.traffic;
-  for (int64_t tile = 0; tile < best.tiles; ++tile) addPlaces(p, plan.params, best, tile, plan.traffic);
   plan.estimate = estimate(p, ratesOf(properties), best.clocks, best.bound);
   return {};
 }
@@ -257,6 +257,18 @@ StreamCut cutOf(const ShiftStreamPlan& plan) {
 }
 
 }  // namespace
+
+void ShiftStreamPlan::countPlaces() {
+  const StreamCut cut = cutOf(*this);
+  for (int64_t tile = 0; tile < tiles(); ++tile) addPlaces(problem, params, cut, tile, traffic);
+}
+
+std::string planShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
+                            ShiftStreamPlan& plan) {
+  if (std::string why = cutShiftStream(problem, properties, choices, plan); !why.empty()) return why;
+  plan.countPlaces();
+  return {};
+}
 
 Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
   const StreamCut cut = cutOf(*this);

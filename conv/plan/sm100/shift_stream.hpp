@@ -48,6 +48,8 @@ struct ShiftStreamPlan {
   std::vector<std::string_view> openQuestions() const;
   int64_t tiles() const { return params.tiles; }
   int64_t clusters() const { return launch.grid.x / launch.cluster.x; }
+  /// Adds activations and stored rows to the traffic, tile by tile.
+  void countPlaces();
   /// What tile `tile` costs in all passes, apart from what is done once for a cluster.
   Traffic ofTile(int64_t tile) const;
   /// What is done once for a cluster, in all passes: resident filters and their scale factors.
@@ -60,7 +62,11 @@ struct ShiftStreamPlan {
 /// Empty when the algorithm can run the problem on such a device, else one sentence naming field and limit.
 std::string shiftStreamRefusal(const Problem& problem, const device::Properties& properties);
 
-/// Requires shiftStreamRefusal(...) to be empty; returns one sentence when an override cannot be met.
+/// All of a plan but the part of its traffic that depends on where tiles lie, which takes longest. Requires shiftStreamRefusal(...)
+/// to be empty; returns one sentence when an override cannot be met.
+std::string cutShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
+                           ShiftStreamPlan& plan);
+/// The same with that part.
 std::string planShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
                             ShiftStreamPlan& plan);
 

@@ -68,23 +68,29 @@ class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStream
       return {StatusCode::InvalidArgument, "scales was given, but the problem has no block scales"};
     return {};
   }
-  /// Every lane map, and with block scales each way of moving them.
+  /// The best lane map without refill and each with it, and with block scales each way of moving them.
   std::vector<ShiftStreamChoices> alternatives(const Problem& problem, const ShiftStreamChoices& choices) const override {
-    std::vector<ShiftStreamChoices> all;
-    for (size_t map = 0; map < kStreamMapNames.size(); ++map)
-      for (const bool shifted : {false, true}) {
-        ShiftStreamChoices one = choices;
-        if (!one.map) one.map = static_cast<StreamMap>(map);
-        if (isScaled(problem) && !one.shiftedScales) one.shiftedScales = shifted;
-        if (one.map != static_cast<StreamMap>(map) || one.shiftedScales.value_or(false) != shifted) continue;
-        all.push_back(one);
+    std::vector<ShiftStreamChoices> all{choices};
+    if (!choices.map)
+      for (const StreamMap map : {StreamMap::StripsRefill, StreamMap::FlatRefill}) {
+        all.push_back(choices);
+        all.back().map = map;
       }
+    if (!isScaled(problem) || choices.shiftedScales) return all;
+    const size_t maps = all.size();
+    for (size_t i = 0; i < maps; ++i)
+      for (const bool shifted : {false, true}) {
+        all.push_back(all[i]);
+        all.back().shiftedScales = shifted;
+      }
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(maps));
     return all;
   }
   std::string make(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
                    ShiftStreamPlan& made) const override {
-    return planShiftStream(problem, properties, choices, made);
+    return cutShiftStream(problem, properties, choices, made);
   }
+  void complete(ShiftStreamPlan& made) const override { made.countPlaces(); }
   std::string optionText(const ShiftStreamPlan& plan) const override { return textOf(plan); }
 };
 

@@ -151,8 +151,15 @@ ShiftStreamParams geometryOf(const Problem& p, const LaneMap& lanes, int64_t blo
 RowWork::RowWork(const ShiftStreamParams& g, const TileRows& rows) {
   outputRows = rows.outputRows;
   steps = stepsBefore(g, rows.end) - stepsBefore(g, rows.begin);
-  for (int32_t row = 0; row < rows.outputRows; ++row)
-    rowTaps += std::max(0, std::min(row * g.strideH + g.filterHeight, rows.end) - std::max(row * g.strideH, rows.begin));
+  // Between the first and the last rows every filter row has its step.
+  const int32_t whole = std::min(kernels::ceilDivide(rows.begin, g.strideH), rows.outputRows);
+  const int32_t end = std::clamp((rows.end - g.filterHeight + g.strideH) / g.strideH, whole, rows.outputRows);
+  const auto tapsOf = [&](int32_t row) {
+    return std::max(0, std::min(row * g.strideH + g.filterHeight, rows.end) - std::max(row * g.strideH, rows.begin));
+  };
+  for (int32_t row = 0; row < whole; ++row) rowTaps += tapsOf(row);
+  rowTaps += int64_t{end - whole} * g.filterHeight;
+  for (int32_t row = end; row < rows.outputRows; ++row) rowTaps += tapsOf(row);
 }
 RowWork& RowWork::operator+=(const RowWork& other) {
   steps += other.steps, rowTaps += other.rowTaps, outputRows += other.outputRows;

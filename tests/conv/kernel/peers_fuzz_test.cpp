@@ -101,7 +101,9 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
       plan::ShiftStreamChoices choices;
       choices.pair = pair, choices.residentWeights = resident;
       if (dice.oneIn(2)) choices.blockRows = static_cast<uint32_t>(dice.between(1, 4));
-      if ((problem.inputScale.blockSize != 0)) choices.shiftedScales = dice.oneIn(2);
+      choices.map = static_cast<plan::StreamMap>(dice.between(0, static_cast<int64_t>(plan::kStreamMapNames.size()) - 1));
+      if (isRefilled(*choices.map) && problem.s == 1) choices.map = plan::StreamMap::Packed;
+      if ((problem.inputScale.blockSize != 0)) choices.shiftedScales = dice.oneIn(2) && !isRefilled(*choices.map);
       plan::ShiftStreamPlan plan;
       ASSERT_EQ(planShiftStream(problem, properties, choices, plan), "");
       judgeOnce(peers, *peers.stream, plan, one, seed);

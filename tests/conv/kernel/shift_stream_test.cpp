@@ -181,5 +181,75 @@ INSTANTIATE_TEST_SUITE_P(Problems, ShiftStream,
                                   (std::get<1>(info.param) ? "_pair" : "_single");
                          });
 
+ShiftStreamPlan planOf(const Problem& problem, StreamMap map, bool pair = false) {
+  ShiftStreamPlan plan;
+  EXPECT_EQ(plan::planShiftStream(problem, fewMultiprocessors(), {.map = map, .pair = pair}, plan), "");
+  return plan;
+}
+
+/// Of the lanes that are multiplied, in percent.
+int64_t usefulLanes(const Problem& problem, StreamMap map) {
+  const plan::Traffic traffic = planOf(problem, map).traffic;
+  return 100 * traffic.storedRows / traffic.multipliedRows;
+}
+
+// Images enough to fill every tile. By hand, for a 3x3 filter with a padding of 1: strips have 30 columns a window; two rows of 14
+// or four of 7 lie in 32 lanes, eight or sixteen in 128; 40 columns are three pieces of 14, and 64 five of 13, two in a window, or
+// four of 16, seven in 128 lanes.
+TEST(ShiftStreamMaps, HoldAsManyColumnsAsFit) {
+  const struct {
+    int64_t width;
+    int64_t strips, packed, stripsRefill, flatRefill;
+  } cases[] = {{7, 21, 87, 21, 87},  {8, 25, 75, 25, 87},   {14, 43, 87, 43, 87}, {16, 50, 75, 50, 87}, {28, 87, 87, 87, 87},
+               {31, 48, 96, 96, 96}, {32, 50, 75, 100, 87}, {40, 62, 83, 62, 93}, {56, 87, 87, 87, 87}, {64, 66, 80, 100, 87}};
+  for (const auto& one : cases) {
+    const Problem p = plain(64 * 105, 3, one.width, 16, 16, 3, 3, 1);
+    EXPECT_EQ(usefulLanes(p, StreamMap::Strips), one.strips) << one.width;
+    EXPECT_EQ(usefulLanes(p, StreamMap::Packed), one.packed) << one.width;
+    EXPECT_EQ(usefulLanes(p, StreamMap::StripsRefill), one.stripsRefill) << one.width;
+    EXPECT_EQ(usefulLanes(p, StreamMap::FlatRefill), one.flatRefill) << one.width;
+  }
+  // Without lane masks the padding behind the last row must lie in the window: three rows of 7, not four.
+  const Problem seven = scaled(plain(64 * 105, 3, 7, 32, 16, 3, 3, 1), DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
+  EXPECT_EQ(usefulLanes(seven, StreamMap::Packed), 65);
+}
+
+TEST(ShiftStreamMaps, SayWhatTheyCannotDo) {
+  const auto refusal = [](const Problem& problem, ShiftStreamChoices choices) {
+    ShiftStreamPlan plan;
+    return plan::planShiftStream(problem, fewMultiprocessors(), choices, plan);
+  };
+  const Problem six = scaled(plain(1, 5, 33, 128, 32, 3, 3, 1), DataType::E3M2, DataType::E2M3, 32, DataType::UE8M0),
+                eight = scaled(plain(1, 5, 33, 128, 32, 3, 3, 1), DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
+  for (const StreamMap map : {StreamMap::StripsRefill, StreamMap::FlatRefill}) {
+    EXPECT_NE(refusal(plain(1, 5, 33, 16, 16, 3, 1, 0), {.map = map}).find("needs S of at least 2"), std::string::npos);
+    EXPECT_NE(refusal(six, {.map = map}).find("cannot refill e3m2"), std::string::npos);
+    EXPECT_NE(refusal(eight, {.map = map, .shiftedScales = true}).find("needs scales=copies"), std::string::npos);
+    EXPECT_EQ(refusal(eight, {.map = map}), "");
+  }
+}
+
+// Windows that are shifted and not refilled hold stale rows, which the machine must see: in the results, and as what it is.
+TEST(ShiftStreamMaps, AWindowThatIsNotRefilledIsNoticed) {
+  std::string ptx(images::shift_stream().ptxFor("sm_100a"));
+  for (size_t at = 0; (at = ptx.find("tcgen05.cp.cta_group::1.4x256b", at)) != std::string::npos; at += 3) ptx.insert(at, "//");
+  emulator::Emulator machine;
+  const auto module = machine.load(ptx, "shift_stream without refill");
+  for (const StreamMap map : {StreamMap::StripsRefill, StreamMap::FlatRefill})
+    for (const bool isScaled : {false, true}) {
+      SCOPED_TRACE(testing::Message() << kStreamMapNames[static_cast<size_t>(map)] << (isScaled ? ", mxfp8" : ", f16"));
+      Problem problem = plain(1, 5, 40, 128, 16, 3, 3, 1);
+      if (isScaled) problem = scaled(problem, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
+      const plan::PlannedLaunch launch = planOf(problem, map).planned();
+      DeviceRun device(machine, *module, launch.kernel);
+      emulator::Options options;
+      options.hazards = emulator::HazardMode::Warn;
+      const Observation seen = StreamCase(problem, 1).run(device, launch, options);
+      EXPECT_NE(seen.difference, "");
+      EXPECT_TRUE(std::any_of(seen.hazards.begin(), seen.hazards.end(),
+                              [](const emulator::Hazard& hazard) { return hazard.kind == emulator::HazardKind::UndefinedData; }));
+    }
+}
+
 }  // namespace
 }  // namespace shiftconv::tests
