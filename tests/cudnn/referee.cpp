@@ -26,7 +26,7 @@ constexpr double kMostDirectMacs = 4e6;  // emulated: on CUDA cores, thread by t
 constexpr int kNothingToTest = 77;       // ctest takes it for skipped
 
 struct Options {
-  std::string problems, cudnnLibrary, out;
+  std::string problems, cudnnLibrary, out, tree;
   uint64_t seed = 1;
   double emulatedMacs = 30e6;
   double seconds = 1e9;
@@ -66,6 +66,7 @@ class Referee {
     std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
     return {{"date", date},          {"device", gpu_ ? gpu_->properties().name : "none"},
             {"cudnn", cudnnVersion}, {"shiftconv", shiftconv_version_string()},
+            {"tree", options_.tree}, {"bounds", "as each side sums"},
             {"seed", options_.seed}, {"emulated_macs", options_.emulatedMacs}};
   }
 
@@ -180,6 +181,7 @@ int main(int argc, char** argv) {
   app.add_option("--problems", options.problems, "folder of problem files")->required();
   app.add_option("--cudnn-library", options.cudnnLibrary, "path of libcudnn.so.9");
   app.add_option("--out", options.out, "JSON lines; continued when it is there")->required();
+  app.add_option("--tree", options.tree, "what was built, for the report: a commit");
   app.add_option("--seed", options.seed);
   app.add_option("--emulated-macs", options.emulatedMacs, "largest problem that is also emulated");
   app.add_option("--seconds", options.seconds, "end when they are over");
