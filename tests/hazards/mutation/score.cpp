@@ -10,6 +10,7 @@
 #include "tests/hazards/mutation/catalogue.hpp"
 #include "tests/hazards/mutation/equivalents.hpp"
 #include "tests/hazards/mutation/gemm_subjects.hpp"
+#include "tests/hazards/mutation/im2col_subjects.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
 #include "tests/hazards/mutation/parallel.hpp"
 #include "tests/hazards/mutation/shift_window_subjects.hpp"
@@ -21,6 +22,7 @@ namespace shiftconv::tests {
 namespace {
 
 struct Arguments {
+  std::string set = "ordinary";
   std::string kernelPattern;
   std::string equivalentsFile;
   unsigned threads = 2;
@@ -164,17 +166,29 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Limits
 
 int run(const Arguments& arguments) {
   std::vector<Subject> subjects;
-  for (const auto make : {shiftWindowSubjects, gemmSubjects, sm100Subjects, sm90Subjects, testKernelSubjects})
+  using Make = std::vector<Subject> (*)();
+  const std::vector<Make> ordinary{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects};
+  for (const Make make : arguments.set == "stream" ? std::vector<Make>{streamSubjects} : ordinary)
     for (Subject& subject : make())
       if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
 
   Score score;
   const Equivalents equivalents(arguments.equivalentsFile);
-  const LimitsByKernel limits = runCorrectKernels(subjects, arguments.threads, score);
+  LimitsByKernel limits = runCorrectKernels(subjects, arguments.threads, score);
+  // Only by hand: all that orders something is of the GEMM kernels.
+  std::vector<Subject> windows;
+  if (arguments.set == "ordinary")
+    for (Subject& subject : im2colSubjects())
+      if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) windows.push_back(std::move(subject));
+  limits.merge(runCorrectKernels(windows, arguments.threads, score));
   const auto mechanical = runMechanicalMutants(subjects, limits, equivalents, arguments.threads);
   printMechanicalMutants(mechanical, score);
   if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
-  runHandMadeMutants(handMadeMutants(subjects), limits, arguments.threads, score);
+  std::vector<HandMadeMutant> handMade = handMadeMutants(subjects);
+  if (arguments.set == "ordinary")
+    for (HandMadeMutant& mutant : im2colMutants())
+      if (limits.contains(mutant.kernel)) handMade.push_back(std::move(mutant));
+  runHandMadeMutants(handMade, limits, arguments.threads, score);
 
   for (const std::string& complaint : score.complaints) fmt::print("{}\n", complaint);
   for (const std::string& alarm : score.falseAlarms) fmt::print("false alarm: {}\n", alarm);
@@ -192,6 +206,8 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app("Counts the broken kernels that the machine notices.");
   shiftconv::tests::Arguments arguments;
+  app.add_option("--set", arguments.set, "kernels: ordinary, or stream, which takes long")
+      ->check(CLI::IsMember({"ordinary", "stream"}));
   app.add_option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
   app.add_option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless")
       ->required()

@@ -1,41 +1,42 @@
 #include "tests/hazards/mutation/sm100_subjects.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include "conv/plan/sm100/halo.hpp"
+#include "conv/plan/sm100/shift_stream.hpp"
 #include "halo_sm100_image.hpp"
+#include "shift_stream_image.hpp"
 #include "tests/conv/kernel/stream_case.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
+using plan::ShiftStreamChoices;
+using plan::ShiftStreamPlan;
+using plan::StreamMap;
 using plan::sm100::HaloChoices;
 using plan::sm100::HaloPlan;
 
+template <class Choices>
 struct TrialProblem {
   const char* name;
   Problem problem;
-  HaloChoices choices;
+  Choices choices;
 };
 
-std::vector<TrialProblem> trialProblems() {
-  Problem deep = plain(1, 5, 9, 32, 16, 3, 3, 1);
-  deep.d = 3, deep.t = 2, deep.padFront = 1;
-  return {{"resident weights", plain(2, 19, 21, 72, 32, 3, 3, 1), {.residentWeights = true}},
-          {"streamed weights", plain(1, 33, 18, 136, 32, 3, 3, 1), {.residentWeights = false}},
-          {"several images in a tile, passes", plain(9, 7, 7, 24, 40, 3, 3, 1), {.tileN = 32}},
-          {"depth", deep, {}}};
-}
-
-Subject subjectFor(bool pair) {
+/// One kernel of an image, which the plans of all problems take.
+template <class Plan, class Choices>
+Subject subjectFor(std::string_view ptx, bool pair, const std::vector<TrialProblem<Choices>>& problems,
+                   std::string (*make)(const Problem&, const device::Properties&, const Choices&, Plan&)) {
   std::vector<KernelTrial> trials;
   std::string kernel;
   uint64_t seed = 1001;
-  for (TrialProblem what : trialProblems()) {
+  for (TrialProblem<Choices> what : problems) {
     what.choices.pair = pair;
-    const auto made = std::make_shared<HaloPlan>();
-    if (const std::string why = plan::sm100::planHalo(what.problem, fewMultiprocessors(), what.choices, *made); !why.empty())
+    const auto made = std::make_shared<Plan>();
+    if (const std::string why = make(what.problem, fewMultiprocessors(), what.choices, *made); !why.empty())
       throw std::invalid_argument(why);
     kernel = made->kernelName;
     const auto operands = std::make_shared<const StreamCase>(what.problem, seed++);
@@ -43,14 +44,79 @@ Subject subjectFor(bool pair) {
                         return operands->run(device, made->planned(), options);
                       }});
   }
-  const std::string_view ptx = images::halo_sm100().ptxFor("sm_100a");
   Subject subject = makeSubject(kernel, onlyKernel(ptx, kernel), std::move(trials));
   subject.source = SourcePositions(ptx);
   return subject;
 }
 
+std::vector<TrialProblem<HaloChoices>> haloProblems() {
+  Problem deep = plain(1, 5, 9, 32, 16, 3, 3, 1);
+  deep.d = 3, deep.t = 2, deep.padFront = 1;
+  return {{"resident weights", plain(2, 19, 21, 72, 32, 3, 3, 1), {.residentWeights = true}},
+          {"streamed weights", plain(1, 33, 18, 136, 32, 3, 3, 1), {.residentWeights = false}},
+          {"several images in a tile, passes", plain(9, 7, 7, 24, 40, 3, 3, 1), {.tileN = 32}},
+          {"depth", deep, {}},
+          {"outputs in blocks", quantised(plain(2, 17, 9, 16, 40, 1, 1, 0), DataType::E4M3, 32, ScaleOrder::Plain), {}}};
+}
+
+/// All tiles in one CTA or pair, so that every ring goes round.
+std::vector<TrialProblem<ShiftStreamChoices>> denseStreamProblems() {
+  Problem deep = plain(2, 3, 20, 24, 16, 2, 3, 1);
+  deep.d = 2, deep.t = 2, deep.padFront = 1, deep.strideH = 2;
+  const auto inOne = [](ShiftStreamChoices choices) {
+    choices.clusters = 1;
+    return choices;
+  };
+  return {{"resident weights", plain(9, 3, 31, 72, 32, 3, 3, 1),
+           inOne({.map = StreamMap::Strips, .blockRows = 2, .residentWeights = true})},
+          {"streamed weights", plain(9, 4, 18, 72, 32, 3, 3, 1), inOne({.residentWeights = false})},
+          {"seven filter rows, no spare accumulator", plain(9, 9, 9, 16, 64, 7, 2, 3), inOne({})},
+          {"seven filter rows, streamed weights", plain(5, 2, 9, 16, 64, 7, 2, 3), inOne({.residentWeights = false})},
+          {"depth and stride", deep, inOne({})},
+          {"packed rows, one column, passes, outputs in blocks",
+           quantised(plain(5, 3, 9, 16, 48, 3, 1, 0), DataType::E4M3, 32, ScaleOrder::Plain),
+           inOne({.map = StreamMap::Packed, .tileN = 32})},
+          {"strips, refilled", plain(5, 3, 35, 72, 32, 3, 3, 1), inOne({.map = StreamMap::StripsRefill})},
+          {"flat, refilled, streamed weights", plain(9, 6, 9, 24, 32, 3, 3, 1),
+           inOne({.map = StreamMap::FlatRefill, .residentWeights = false})}};
+}
+
+std::vector<TrialProblem<ShiftStreamChoices>> scaledStreamProblems() {
+  const auto mxfp8 = [](Problem p) { return scaled(p, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0); };
+  const auto nvfp4 = [](Problem p) { return scaled(p, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3); };
+  const auto inOne = [](ShiftStreamChoices choices) {
+    choices.clusters = 1;
+    return choices;
+  };
+  return {{"copies of scales, resident weights", mxfp8(plain(9, 3, 31, 160, 32, 3, 3, 1)),
+           inOne({.map = StreamMap::Strips, .blockRows = 2, .residentWeights = true, .shiftedScales = false})},
+          {"shifted scales, streamed weights", mxfp8(plain(9, 3, 18, 160, 32, 3, 3, 1)),
+           inOne({.residentWeights = false, .shiftedScales = true})},
+          {"seven filter rows, ring of filter scales", mxfp8(plain(9, 2, 9, 32, 64, 7, 3, 3)), inOne({.shiftedScales = true})},
+          {"the same, streamed weights", mxfp8(plain(5, 2, 9, 32, 64, 7, 2, 3)), inOne({.residentWeights = false})},
+          {"nvfp4, shifted scales", nvfp4(plain(9, 3, 9, 64, 32, 3, 3, 1)), inOne({.shiftedScales = true})},
+          {"flat, refilled", mxfp8(plain(9, 4, 9, 64, 32, 3, 3, 1)), inOne({.map = StreamMap::FlatRefill, .shiftedScales = false})},
+          {"passes, outputs in blocks", quantised(mxfp8(plain(5, 2, 9, 32, 64, 2, 1, 0)), DataType::E4M3, 32, ScaleOrder::Plain),
+           inOne({.tileN = 32})}};
+}
+
 }  // namespace
 
-std::vector<Subject> sm100Subjects() { return {subjectFor(false), subjectFor(true)}; }
+std::vector<Subject> haloSubjects() {
+  std::vector<Subject> subjects;
+  for (const bool pair : {false, true})
+    subjects.push_back(
+        subjectFor<HaloPlan, HaloChoices>(images::halo_sm100().ptxFor("sm_100a"), pair, haloProblems(), plan::sm100::planHalo));
+  return subjects;
+}
+
+std::vector<Subject> streamSubjects() {
+  const std::string_view ptx = images::shift_stream().ptxFor("sm_100a");
+  std::vector<Subject> subjects;
+  for (const bool pair : {false, true})
+    for (const auto& problems : {denseStreamProblems(), scaledStreamProblems()})
+      subjects.push_back(subjectFor<ShiftStreamPlan, ShiftStreamChoices>(ptx, pair, problems, plan::planShiftStream));
+  return subjects;
+}
 
 }  // namespace shiftconv::tests

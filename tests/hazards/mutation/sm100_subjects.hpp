@@ -1,4 +1,4 @@
-// The kernels of conv/kernels/sm100/halo.cu as subjects.
+// The kernels of conv/kernels/sm100/halo.cu and shift_stream.cu as subjects.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,11 @@
 namespace shiftconv::tests {
 
 /// One of a CTA and one of a pair, with resident and streamed weights, several passes and images in a tile, and depth.
-std::vector<Subject> sm100Subjects();
+std::vector<Subject> haloSubjects();
+
+/// Dense and block-scaled, one of a CTA and one of a pair each: resident and streamed weights, with and without a spare
+/// accumulator, scales of the filter in Tensor Memory all at once and in turns, scales of pixels in copies and shifted, several
+/// passes, depth.
+std::vector<Subject> streamSubjects();
 
 }  // namespace shiftconv::tests
