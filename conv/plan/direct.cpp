@@ -136,15 +136,15 @@ class Direct final : public Algorithm {
  public:
   std::string_view name() const override { return "direct"; }
   bool isLastResort() const override { return true; }
-  std::span<const OptionDescription> options() const override { return {}; }
+  std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return directRefusal(problem, properties);
   }
 
   Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
-    OptionValues values;
-    if (Status status = OptionValues::parse(options, {}, values); !status.ok()) return status;
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
     candidates.push_back(
         {this,
          "",
@@ -154,9 +154,10 @@ class Direct final : public Algorithm {
   }
 
   Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    OptionValues values;
-    if (Status status = OptionValues::parse(options, {}, values); !status.ok()) return status;
-    const DirectPlan made = planDirect(problem, properties);
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
+    DirectPlan made = planDirect(problem, properties);
+    made.launch.programmaticDependent = dependent;
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));

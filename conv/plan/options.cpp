@@ -93,4 +93,13 @@ Status OptionValues::flag(std::string_view name, std::optional<bool>& value) con
   return {};
 }
 
+Status readDependent(std::string_view text, bool& dependent) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, {&kDependentOption, 1}, values); !status.ok()) return status;
+  std::optional<bool> choice;
+  if (Status status = values.flag(kDependentOption.name, choice); !status.ok()) return status;
+  dependent = choice.value_or(false);
+  return {};
+}
+
 }  // namespace shiftconv::plan

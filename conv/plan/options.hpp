@@ -18,6 +18,11 @@ struct OptionDescription {
   std::string_view meaning;  ///< "output channels of a pass"
 };
 
+/// Of engines whose kernels wait with griddepcontrol.wait before they read, and that have no other option.
+inline constexpr OptionDescription kDependentOption{
+    "dependent", "yes, no",
+    "start while the kernel ahead in the stream still runs, and wait for it (programmatic dependent launch); no"};
+
 /// Lines "name  range  meaning".
 std::string describe(std::span<const OptionDescription> options);
 
@@ -39,5 +44,8 @@ class OptionValues {
  private:
   std::map<std::string, std::string, std::less<>> values_;
 };
+
+/// The value of kDependentOption in a text that has no other option.
+Status readDependent(std::string_view text, bool& dependent);
 
 }  // namespace shiftconv::plan

@@ -38,6 +38,8 @@
 #include "common/ptx/warp.cuh"
 #include "common/ptx/warpgroup.cuh"
 #include "common/ptx/wgmma.cuh"
+#include "conv/kernels/sm90/halo_epilogue.cuh"
+#include "conv/kernels/sm90/halo_kinds.cuh"
 #include "conv/kernels/sm90/halo_params.hpp"
 #include "conv/kernels/sm90/packing.cuh"
 
@@ -76,13 +78,17 @@ struct InputMaps {
   CUtensorMap of[kMaximumInputMaps];
 };
 
-struct TileOrigin {
-  int32_t column, row, image, channel;
-};
+/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine, or gemm::EpilogueParams.
+enum class Epilogue { Plain, Full };
 
 // ---- One CTA -------------------------------------------------------------------------------------------------------------------
-template <class Element, class S>
+template <class Kind, class S, Epilogue kEpilogue>
 class Cta {
+  using Element = typename Kind::Element;
+  using Sum = typename Kind::Sum;
+  static constexpr bool kFull = kEpilogue == Epilogue::Full;
+  static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
+
  public:
   __device__ Cta(const InputMaps& inputs, const CUtensorMap& filter, const CUtensorMap& output, const Params& params)
       : inputMaps_(inputs), filterMap_(filter), outputMap_(output), p_(params) {
@@ -144,7 +150,7 @@ class Cta {
     ptx::prefetchTensorMap(&filterMap_);
     control_->weights.initialise(p_.weightStages, 1, 4 * S::kConsumers);
     ptx::fenceMbarrierInit();
-    ptx::prefetchTensorMap(&outputMap_);
+    if constexpr (!kFull) ptx::prefetchTensorMap(&outputMap_);
   }
 
   /// The multiplying warpgroups, while the others prepare their barriers.
@@ -235,9 +241,17 @@ class Cta {
             previous = slot;
             ++number;
             ptx::mbarrierArriveExpectBytes(control_->boxes.full(slot), patch.bytes);
-            const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * kChunkChannels;
-            ptx::loadTile4d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
-                            origin.image, origin.row + patch.rowOffset, control_->boxes.full(slot));
+            const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * Kind::kChunkChannels;
+            if (kFull && p_.deep) {  // compiled away from the plain epilogue, whose kernels are as short as they can be
+              const int32_t image = static_cast<int32_t>(p_.planes.quotient(static_cast<uint32_t>(origin.image)));
+              const int32_t plane = origin.image - image * static_cast<int32_t>(p_.planes.divisor);
+              ptx::loadTile5d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
+                              origin.row + patch.rowOffset, plane * p_.planeStride + patch.planeOffset, image,
+                              control_->boxes.full(slot));
+            } else {
+              ptx::loadTile4d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
+                              origin.image, origin.row + patch.rowOffset, control_->boxes.full(slot));
+            }
             slot.advance(p_.patchSlots);
           }
         }
@@ -276,7 +290,7 @@ class Cta {
           control_->weights.awaitEmpty(stage);
           ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBlocks * kBlockBytes);
           for (uint32_t box = 0; box < p_.weightBoxes; ++box) {
-            ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, chunk * kChunkChannels,
+            ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, chunk * Kind::kChunkChannels,
                             p_.tap[t].filterIndex, firstChannel + static_cast<int32_t>(box * (p_.weightBoxBytes / kRowBytes)),
                             control_->weights.full(stage));
           }
@@ -311,9 +325,10 @@ class Cta {
     // From its second tile on the second warpgroup is some taps behind the first: each then multiplies alone, at full rate, while
     // the other is at its epilogue. (In the first tile both wait for the same loads, which would bring them together again.)
     const int32_t lagTile = tiles().first + tiles().step;
+    uint32_t largest = 0;
     if (S::kSeparate && consumer == 1) box.advance(p_.patchSlots);
     for (const int32_t tile : tiles()) {
-      float d[kBlocks][S::kTileN / 2];
+      Sum d[kBlocks][S::kTileN / 2];
       uint32_t accumulate = 0;
       bool holdsBox = false;
       if (p_.weightsStay) weight = {};
@@ -340,9 +355,9 @@ class Cta {
         for (int slice = 0; slice < kChunkSlices; ++slice) {
 #pragma unroll
           for (int block = 0; block < kBlocks; ++block) {
-            ptx::wgmma<Element, S::kTileN>(d[block],
-                                           layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes),
-                                           layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), slice == 0 ? accumulate : 1);
+            Kind::template multiply<S::kTileN>(
+                d[block], layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes),
+                layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), slice == 0 ? accumulate : 1);
           }
         }
         ptx::wgmmaCommit();
@@ -363,10 +378,22 @@ class Cta {
       ptx::wgmmaWait<0>();
       releaseWeights(heldWeight);
       if constexpr (!S::kOverBox) releaseBox(heldBox);
+      if constexpr (kFull) {
+#pragma unroll
+        for (int i = 0; i < kBlocks * S::kTileN / 2; ++i) ptx::wgmmaHold(d[i / (S::kTileN / 2)][i % (S::kTileN / 2)]);
+      }
       if (p_.split > 1 && !addUp(d, consumer)) break;
-      finish(d, originOf(tile, consumer), consumer, firstBlock, heldBox);
+      if constexpr (kFull) {
+        const uint32_t warp = threadIdx.x / 32 - 4;
+        storeFull<kBlocks, S::kTileN>(p_, d, originOf(tile, consumer), static_cast<int32_t>(firstBlock),
+                                      staging_ + warp * kTurningBytes, largest);
+      } else {
+        finish(d, originOf(tile, consumer), consumer, firstBlock, heldBox);
+      }
     }
-    if constexpr (!S::kOverBox) {
+    if constexpr (kFull) {
+      gemm::mergeLargest(p_.full.epilogue, largest);
+    } else if constexpr (!S::kOverBox) {
       if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
     }
   }
@@ -375,9 +402,9 @@ class Cta {
   // ------------------------------------------------------------------------------------------------
   /// True in the CTA that has this warpgroup's sums of all ranks afterwards.
   template <int kBlocks>
-  __device__ bool addUp(float (&d)[kBlocks][S::kTileN / 2], uint32_t consumer) const {
+  __device__ bool addUp(Sum (&d)[kBlocks][S::kTileN / 2], uint32_t consumer) const {
     constexpr int kVectors = kBlocks * S::kTileN / 8;
-    float* const sums = &d[0][0];
+    Sum* const sums = &d[0][0];
     const int32_t owner = static_cast<int32_t>(consumer) * p_.split / S::kConsumers;
     const uint32_t mine = boxes_ + threadIdx.x % 128 * 16;
     constexpr uint32_t kVectorStride = 128 * 16;
@@ -387,8 +414,8 @@ class Cta {
       const uint32_t destination = ptx::mapToCta(mine + sender * kVectors * kVectorStride, static_cast<uint32_t>(owner));
 #pragma unroll
       for (int v = 0; v < kVectors; ++v) {
-        ptx::storeCluster16Bytes(destination + v * kVectorStride, __float_as_uint(sums[4 * v]), __float_as_uint(sums[4 * v + 1]),
-                                 __float_as_uint(sums[4 * v + 2]), __float_as_uint(sums[4 * v + 3]));
+        ptx::storeCluster16Bytes(destination + v * kVectorStride, bitsOf(sums[4 * v]), bitsOf(sums[4 * v + 1]),
+                                 bitsOf(sums[4 * v + 2]), bitsOf(sums[4 * v + 3]));
       }
     }
     ptx::clusterBarrierSync();
@@ -399,7 +426,7 @@ class Cta {
         uint32_t bits[4];
         ptx::loadShared16Bytes(mine + (sender * kVectors + v) * kVectorStride, bits[0], bits[1], bits[2], bits[3]);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) sums[4 * v + i] += __uint_as_float(bits[i]);
+        for (int i = 0; i < 4; ++i) sums[4 * v + i] += sumOf<Sum>(bits[i]);
       }
     }
     return true;
@@ -511,13 +538,26 @@ class Cta {
 
 }  // namespace shiftconv::kernels::halo
 
-/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, __half, 1, 1, 224, Common, Own)
-#define SHIFTCONV_HALO_KERNEL(NAME, ELEMENT, FIRST, SECOND, N, SHARE, STAGING)                                                   \
+/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own)
+#define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING)                                                      \
   extern "C" __global__ void __launch_bounds__(                                                                                  \
       (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
                                        shiftconv::kernels::halo::Staging::STAGING>::kThreads),                                   \
       1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
               const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
     using namespace shiftconv::kernels::halo;                                                                                    \
-    Cta<ELEMENT, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING>>(inputMaps, filter, output, params).run();         \
+    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING>, Epilogue::Plain>(inputMaps, filter, output, params)  \
+        .run();                                                                                                                  \
+  }
+
+/// The same with the whole epilogue, which needs no map of the output.
+/// SHIFTCONV_HALO_FULL_KERNEL(halo_sm90_f16_f16_full_k128_n128, F16, 1, 1, 128, Common)
+#define SHIFTCONV_HALO_FULL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE)                                                           \
+  extern "C" __global__ void __launch_bounds__(                                                                                   \
+      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                             \
+                                       shiftconv::kernels::halo::Staging::Own>::kThreads),                                        \
+      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter,  \
+              const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                  \
+    using namespace shiftconv::kernels::halo;                                                                                     \
+    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::Own>, Epilogue::Full>(inputMaps, filter, filter, params).run(); \
   }

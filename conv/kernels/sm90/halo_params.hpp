@@ -3,16 +3,18 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
 
 namespace shiftconv::kernels::halo {
 
 // Channels: one shared-memory row of 128 bytes is a chunk of input channels; a block is the 64 output channels of one wgmma.
-inline constexpr int32_t kChunkChannels = 64;
-inline constexpr int32_t kChunkSlices = 4;  ///< of 16 channels, one wgmma each
+inline constexpr int32_t kChunkSlices = 4;  ///< of 32 bytes of channels, one wgmma each
 inline constexpr int32_t kBlockChannels = 64;
 inline constexpr uint32_t kRowBytes = layout::kSwizzle128RowBytes;
+/// Input channels of a chunk, for elements of 1, 2 or 4 bytes.
+constexpr int32_t chunkChannels(int32_t elementBytes) { return static_cast<int32_t>(kRowBytes) / elementBytes; }
 inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
 
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
@@ -26,12 +28,26 @@ inline constexpr int32_t kMaximumSplit = 4;
 struct Patch {
   int32_t map;                      ///< index of the input map
   int32_t columnOffset, rowOffset;  ///< box start minus tile start, in pixels of the map
+  int32_t planeOffset;              ///< likewise, with Params::deep
   int32_t firstTap, endTap;
   uint32_t bytes;
 };
 struct Tap {
   uint16_t filterIndex;  ///< r * S + s
   uint16_t row;          ///< of the patch, where the operand of this tap starts
+};
+
+// The whole epilogue turns the sums of a warp, 16 channels x 32 pixels at a time, in shared memory. Pixels are 80 bytes apart:
+// neither its writes nor, by more than two, its reads meet in a bank.
+inline constexpr int32_t kTurnedPixels = 32;
+inline constexpr uint32_t kTurningPitch = 80, kTurningBytes = kTurnedPixels * kTurningPitch;
+inline constexpr int32_t kSegment = 8;  ///< channels that a thread then holds
+
+/// What only kernels with the whole epilogue read.
+struct FullEpilogue {
+  layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
+  int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
+  gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 
 struct Params {
@@ -62,6 +78,8 @@ struct Params {
   bool weightsStay = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
   bool boxesDiffer = false;  ///< in size
   bool relu = false;
+  bool deep = false;  ///< with the whole epilogue only: images are planes of `planes` each, and input maps (C, W, H, D, N) instead
+                      ///< of (C, W, N, H)
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;
 
@@ -73,6 +91,10 @@ struct Params {
 
   Patch patch[kMaximumPatches] = {};
   Tap tap[kMaximumTaps] = {};
+
+  layout::FastDivisor planes;  ///< output planes of an image
+  int32_t planeStride = 1;     ///< input planes from output plane to output plane
+  FullEpilogue full;
 };
 
 /// Bytes of shared memory in front of the patch slots: barriers.

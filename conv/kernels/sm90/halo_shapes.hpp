@@ -23,3 +23,30 @@
   X(k256_n64, 2, 2, 64, Common, Own)               \
   X(k256_n128, 2, 2, 128, Common, Own)             \
   X(k320_n128, 3, 2, 128, Common, Own)
+
+// With the whole epilogue. X(kind, name, channel blocks of the first and the second warpgroup, pixels, PixelShare)
+#define SHIFTCONV_HALO_FULL_SHAPES(KIND, X) \
+  X(KIND, k64_n32, 1, 0, 32, Common)        \
+  X(KIND, k64x2_n128, 1, 1, 128, Separate)  \
+  X(KIND, k128_n64, 1, 1, 64, Common)       \
+  X(KIND, k128_n128, 1, 1, 128, Common)     \
+  X(KIND, k128_n256, 1, 1, 256, Common)
+// Of kinds that are rarer.
+#define SHIFTCONV_HALO_FEW_FULL_SHAPES(KIND, X) \
+  X(KIND, k64_n32, 1, 0, 32, Common)            \
+  X(KIND, k128_n128, 1, 1, 128, Common)
+// Kinds as "input_filter".
+#define SHIFTCONV_HALO_HALF_KERNELS(X)   \
+  SHIFTCONV_HALO_FULL_SHAPES(f16_f16, X) \
+  SHIFTCONV_HALO_FULL_SHAPES(bf16_bf16, X)
+#define SHIFTCONV_HALO_FLOAT_KERNELS(X)        \
+  SHIFTCONV_HALO_FULL_SHAPES(tf32_tf32, X)     \
+  SHIFTCONV_HALO_FULL_SHAPES(e4m3_e4m3, X)     \
+  SHIFTCONV_HALO_FEW_FULL_SHAPES(e4m3_e5m2, X) \
+  SHIFTCONV_HALO_FEW_FULL_SHAPES(e5m2_e4m3, X) \
+  SHIFTCONV_HALO_FEW_FULL_SHAPES(e5m2_e5m2, X)
+#define SHIFTCONV_HALO_INTEGER_KERNELS(X)  \
+  SHIFTCONV_HALO_FULL_SHAPES(s8_s8, X)     \
+  SHIFTCONV_HALO_FULL_SHAPES(u8_s8, X)     \
+  SHIFTCONV_HALO_FEW_FULL_SHAPES(s8_u8, X) \
+  SHIFTCONV_HALO_FEW_FULL_SHAPES(u8_u8, X)

@@ -7,12 +7,17 @@
 #include <utility>
 
 #include "conv/kernels/sm90/halo_shapes.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/sm90/depthwise.hpp"
 #include "conv/plan/sm90/grouped.hpp"
 #include "conv/plan/sm90/halo.hpp"
 #include "conv/plan/sm90/stem.hpp"
 #include "depthwise_sm90_image.hpp"
 #include "grouped_sm90_image.hpp"
+#include "halo_float_sm90_image.hpp"
+#include "halo_half_sm90_image.hpp"
+#include "halo_integer_sm90_image.hpp"
 #include "halo_sm90_image.hpp"
 #include "stem_sm90_image.hpp"
 
@@ -25,11 +30,12 @@ constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO
 #undef SHIFTCONV_HALO_NAME
 constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
 constexpr std::array<std::string_view, 3> kCutNames{"columns", "flat", "dense"};
-constexpr std::array<OptionDescription, 4> kHaloOptions{
+constexpr std::array<OptionDescription, 5> kHaloOptions{
     {{"shape", "k64_n32, k128_n224, ...", "output channels and pixels of a tile, a name of conv/kernels/sm90/halo_shapes.hpp"},
      {"cut", "columns, flat, dense", "8-column groups, whole rows with their pads, or whole rows without"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
-     {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"}}};
+     {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"},
+     kDependentOption}};
 
 Status read(std::string_view text, HaloChoices& choices) {
   OptionValues values;
@@ -44,7 +50,24 @@ Status read(std::string_view text, HaloChoices& choices) {
   if (split) choices.split = static_cast<int32_t>(*split);
   if (Status status = values.number("lag", 0, 64, 1, lag); !status.ok()) return status;
   if (lag) choices.lag = static_cast<int32_t>(*lag);
+  std::optional<bool> dependent;
+  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
+  choices.dependent = dependent.value_or(false);
   return {};
+}
+
+device::ModuleImage imageOf(HaloModule module) {
+  switch (module) {
+    case HaloModule::Half:
+      return images::halo_half_sm90();
+    case HaloModule::Float:
+      return images::halo_float_sm90();
+    case HaloModule::Integer:
+      return images::halo_integer_sm90();
+    case HaloModule::Plain:
+      break;
+  }
+  return images::halo_sm90();
 }
 
 class Halo final : public Algorithm {
@@ -61,11 +84,11 @@ class Halo final : public Algorithm {
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     const Rates& rates = ratesOf(properties);
     for (const HaloPlan& plan : plans) {
-      candidates.push_back(
-          {this,
-           fmt::format("shape={},cut={},split={},lag={}", plan.shape, toString(plan.cut), plan.params.split, plan.params.lag),
-           estimate(problem, rates, plan.modelledClocks, plan.bound),
-           {}});
+      candidates.push_back({this,
+                            fmt::format("shape={},cut={},split={},lag={}{}", plan.shape, toString(plan.cut), plan.params.split,
+                                        plan.params.lag, plan.launch.programmaticDependent ? ",dependent=yes" : ""),
+                            estimate(problem, rates, plan.modelledClocks, plan.bound),
+                            {}});
     }
     return {};
   }
@@ -80,13 +103,18 @@ class Halo final : public Algorithm {
     for (size_t i = 0; i < made.inputs.size(); ++i)
       inputs.map(i * kMapBytes, made.inputs[i], {TensorName::Input, made.inputs[i].globalAddress});
     Parameter params = Parameter::value(made.params);
-    params.address(offsetof(Params, bias), {TensorName::Bias}).address(offsetof(Params, filter), {TensorName::Filter});
-    plan.launches.push_back({images::halo_sm90(),
-                             made.kernelName,
-                             made.launch,
-                             {std::move(inputs), Parameter::map(made.filter, {TensorName::Filter}),
-                              Parameter::map(made.output, {TensorName::Output}), std::move(params)},
-                             made.warpRoles()});
+    params.address(offsetof(Params, filter), {TensorName::Filter});
+    std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
+    if (made.module == HaloModule::Plain) {
+      params.address(offsetof(Params, bias), {TensorName::Bias});
+      parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+    } else {
+      bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));
+      plan.launches = largestPreparationOf(problem);
+      plan.mainLaunch = plan.launches.size();
+    }
+    parameters.push_back(std::move(params));
+    plan.launches.push_back({imageOf(made.module), made.kernelName, made.launch, std::move(parameters), made.warpRoles()});
     plan.details = made.describe();
     return {};
   }
@@ -117,24 +145,26 @@ class Simple final : public Algorithm {
  public:
   explicit Simple(const Engine<EnginePlan>& engine) : engine_(engine) {}
   std::string_view name() const override { return engine_.name; }
-  std::span<const OptionDescription> options() const override { return {}; }
+  std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return engine_.refusal(problem, properties);
   }
 
   Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
-    OptionValues values;
-    if (Status status = OptionValues::parse(options, {}, values); !status.ok()) return status;
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
     const EnginePlan made = engine_.plan(problem, properties);
-    candidates.push_back({this, "", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
+    candidates.push_back(
+        {this, dependent ? "dependent=yes" : "", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
     return {};
   }
 
   Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    OptionValues values;
-    if (Status status = OptionValues::parse(options, {}, values); !status.ok()) return status;
-    const EnginePlan made = engine_.plan(problem, properties);
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
+    EnginePlan made = engine_.plan(problem, properties);
+    made.launch.programmaticDependent = dependent;
     using Params = decltype(made.params);
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, bias), {TensorName::Bias}).address(offsetof(Params, filter), {TensorName::Filter});

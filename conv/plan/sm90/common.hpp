@@ -17,9 +17,16 @@ constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 inline constexpr int64_t kLargestBox = 256;  ///< of a tensor map, in every dimension
 
-/// Why an engine of f16 and bf16 with bias and ReLU cannot run the problem, as far as that does not depend on its shape; empty when
-/// it can.
+/// Why no engine of sm_90a can run the problem: device, scales, zero points and coordinates; empty when one may.
+std::string anyRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
+/// Why an engine of two dimensions, f16 and bf16 with bias and ReLU cannot run the problem, as far as that does not depend on its
+/// shape; empty when it can. Includes anyRefusal.
 std::string plainRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
+
+/// The part of it about types, epilogue and output rows.
+std::string plainTypesRefusal(std::string_view engine, const Problem& problem);
+/// Nothing but an f32 bias and ReLU behind the sums.
+bool hasPlainEpilogue(const Problem& problem);
 
 /// "f16" or "bf16", as kernel names have it.
 inline std::string_view elementName(const Problem& problem) { return problem.inputType == DataType::BF16 ? "bf16" : "f16"; }

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <tuple>
 
+#include "common/numerics/codec.hpp"
 #include "conv/kernels/sm90/halo_shapes.hpp"
+#include "conv/plan/epilogue.hpp"
 #include "conv/plan/sm90/common.hpp"
 
 namespace shiftconv::plan {
@@ -23,11 +26,15 @@ struct ShapeEntry {
   std::string_view name;
   int first, second, tileN;
   bool separate, overBox;
+  std::string_view kind{};  ///< "input_filter", with the whole epilogue
 
   int consumers() const { return second == 0 ? 1 : 2; }
   int stageBlocks() const { return separate ? first : first + second; }
   int members() const { return separate ? 2 : 1; }
-  int64_t stagingBytes() const { return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes; }
+  int64_t stagingBytes() const {
+    if (!kind.empty()) return int64_t{4} * consumers() * kTurningBytes;
+    return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
+  }
 };
 
 constexpr bool Common = false, Separate = true, Own = false, OverBox = true;
@@ -35,19 +42,89 @@ constexpr bool Common = false, Separate = true, Own = false, OverBox = true;
 constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE) {#NAME, FIRST, SECOND, N, SHARE, Own, #KIND},
+constexpr ShapeEntry kHalfShapes[] = {SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO_ENTRY)};
+constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
+constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
+std::string kindOf(const Problem& p) {
+  const auto name = [&](DataType type) {
+    return type == DataType::F32 && p.compute == Compute::TF32 ? std::string_view("tf32") : nameOf(type);
+  };
+  return fmt::format("{}_{}", name(p.inputType), name(p.filterType));
+}
+
+HaloModule moduleOf(const Problem& p) {
+  if (bytesOf(p.inputType) == 2)
+    return isTwoDimensional(p) && plainTypesRefusal("halo", p).empty() ? HaloModule::Plain : HaloModule::Half;
+  return isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float;
+}
+
+std::span<const ShapeEntry> shapesOf(HaloModule module) {
+  switch (module) {
+    case HaloModule::Plain:
+      return kShapes;
+    case HaloModule::Half:
+      return kHalfShapes;
+    case HaloModule::Float:
+      return kFloatShapes;
+    case HaloModule::Integer:
+      return kIntegerShapes;
+  }
+  return {};
+}
+
+bool hasKind(const Problem& p) {
+  const std::string kind = kindOf(p);
+  for (const HaloModule module : {HaloModule::Half, HaloModule::Float, HaloModule::Integer})
+    for (const ShapeEntry& shape : shapesOf(module))
+      if (shape.kind == kind) return true;
+  return false;
+}
+
 /// The problem as the kernels see it. A 1x1 filter without pads and strides sees one row of N*H*W pixels.
 struct Geometry {
   int64_t n, h, w, p, q, r, s;
   int64_t strideH, strideW, dilationH, dilationW, padTop, padLeft;
   int64_t c, k, inputPitch, outputPitch, groups;
+  int64_t elementBytes, outputBytes;  ///< of an element
+  // Planes of three dimensions; images are then the output planes of all images together.
+  bool deep;
+  int64_t d, t, planes, strideD, dilationD, padFront;
 };
 
 Geometry geometryOf(const Problem& p) {
-  Geometry g{p.n,       p.h,       p.w,       p.p(),          p.q(),           p.r,
-             p.s,       p.strideH, p.strideW, p.dilationH,    p.dilationW,     p.padTop,
-             p.padLeft, p.c,       p.k,       p.inputPitch(), p.outputPitch(), p.groups};
+  Geometry g{p.n,
+             p.h,
+             p.w,
+             p.p(),
+             p.q(),
+             p.r,
+             p.s,
+             p.strideH,
+             p.strideW,
+             p.dilationH,
+             p.dilationW,
+             p.padTop,
+             p.padLeft,
+             p.c,
+             p.k,
+             p.inputPitch(),
+             p.outputPitch(),
+             p.groups,
+             bytesOf(p.inputType),
+             bytesOf(p.outputType),
+             !isTwoDimensional(p),
+             p.d,
+             p.t,
+             p.z(),
+             p.strideD,
+             p.dilationD,
+             p.padFront};
+  g.n *= g.planes;
   const bool plain =
-      p.r == 1 && p.s == 1 && p.strideH == 1 && p.strideW == 1 && p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
+      !g.deep && p.r == 1 && p.s == 1 && p.strideH == 1 && p.strideW == 1 && p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
   if (plain) {
     g.q = g.w = p.n * p.h * p.w;
     g.n = g.h = g.p = 1;
@@ -120,7 +197,7 @@ bool cutInto(const Geometry& g, const Taps& taps, HaloCut kind, int64_t position
       break;
   }
   cut.rows = std::min(rows, g.p);
-  cut.images = std::min(rows / cut.rows, g.n);
+  cut.images = g.deep ? 1 : std::min(rows / cut.rows, g.n);
   return cut.boxColumns <= kLargestBox && cut.images <= kLargestBox;
 }
 
@@ -146,24 +223,38 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
       if (maps == kMaximumInputMaps || boxRows > kLargestBox) return false;
 
       layout::TiledMap& map = plan.inputs[static_cast<size_t>(maps)];
-      const uint64_t pixelBytes = static_cast<uint64_t>(g.inputPitch) * 2;
+      const uint64_t pixelBytes = static_cast<uint64_t>(g.inputPitch * g.elementBytes);
       map.rank = 4;
       map.dims = {static_cast<uint64_t>(g.c), static_cast<uint64_t>(ceilDivide(g.w - parityW, g.strideW)),
                   static_cast<uint64_t>(g.n), static_cast<uint64_t>(ceilDivide(g.h - parityH, g.strideH))};
       map.strides = {pixelBytes * static_cast<uint64_t>(g.strideW), pixelBytes * static_cast<uint64_t>(g.w * g.h),
                      pixelBytes * static_cast<uint64_t>(g.w * g.strideH)};
-      map.box = {kChunkChannels, static_cast<uint32_t>(cut.boxColumns), static_cast<uint32_t>(cut.images),
-                 static_cast<uint32_t>(boxRows)};
+      const auto chunk = static_cast<uint32_t>(chunkChannels(static_cast<int32_t>(g.elementBytes)));
+      map.box = {chunk, static_cast<uint32_t>(cut.boxColumns), static_cast<uint32_t>(cut.images), static_cast<uint32_t>(boxRows)};
+      if (g.deep) {
+        map.rank = 5;
+        map.dims = {map.dims[0], map.dims[1], map.dims[3], static_cast<uint64_t>(g.d), static_cast<uint64_t>(g.n / g.planes)};
+        map.strides = {map.strides[0], map.strides[2], map.strides[1], map.strides[1] * static_cast<uint64_t>(g.d)};
+        map.box = {map.box[0], map.box[1], map.box[3], 1, 1};
+      }
       map.globalAddress = pixelBytes * static_cast<uint64_t>(parityH * g.w + parityW);
       map.swizzle = layout::MapSwizzle::B128;
       if (map.dims[1] == 0 || map.dims[3] == 0) return false;
 
-      const size_t patchCount = dense ? columnsHere.size() : 1;
-      for (size_t i = 0; i < patchCount; ++i) {
+      const size_t boxesOfPlane = dense ? columnsHere.size() : 1;
+      for (size_t box = 0; box < boxesOfPlane * static_cast<size_t>(g.t); ++box) {
+        const size_t i = box % boxesOfPlane;
+        const auto t = static_cast<int64_t>(box / boxesOfPlane);
         if (params.patches == kMaximumPatches) return false;
         Patch& patch = params.patch[params.patches++];
         const int64_t firstColumn = dense ? taps.columns[static_cast<size_t>(columnsHere[i])].offset : taps.firstColumn;
-        patch = {maps, static_cast<int32_t>(firstColumn), static_cast<int32_t>(firstRow), tap, 0, 0};
+        patch = {maps,
+                 static_cast<int32_t>(firstColumn),
+                 static_cast<int32_t>(firstRow),
+                 static_cast<int32_t>(t * g.dilationD - g.padFront),
+                 tap,
+                 0,
+                 0};
         int64_t lastStart = 0;
         for (const int64_t r : rowsHere) {
           for (size_t j = dense ? i : 0; j < (dense ? i + 1 : columnsHere.size()); ++j) {
@@ -173,7 +264,7 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
                                   taps.columns[static_cast<size_t>(s)].offset - firstColumn;
             if (start > std::numeric_limits<uint16_t>::max()) return false;
             lastStart = std::max(lastStart, start);
-            params.tap[tap++] = {static_cast<uint16_t>(r * g.s + s), static_cast<uint16_t>(start)};
+            params.tap[tap++] = {static_cast<uint16_t>((t * g.r + r) * g.s + s), static_cast<uint16_t>(start)};
           }
         }
         patch.endTap = tap;
@@ -189,6 +280,9 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
   }
   params.taps = tap;
   params.inputMaps = maps;
+  params.deep = g.deep;
+  params.planes = layout::FastDivisor(static_cast<uint32_t>(g.planes));
+  params.planeStride = static_cast<int32_t>(g.strideD);
   params.filledBytes = smallest;
   params.boxesDiffer = smallest != largest;
   params.patchSlotBytes = static_cast<uint32_t>(roundUp(slotRows * kRowBytes, layout::kSwizzle128AtomBytes));
@@ -266,6 +360,8 @@ void model(const Geometry& g, const ShapeEntry& shape, uint32_t multiprocessors,
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
   double epilogue = kEpilogueClocksPerPixel * shape.tileN * std::max(shape.first, shape.second);
   if (shape.overBox) epilogue = shape.separate ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
+  // A guess: turned in shared memory and stored from registers, which nothing hides.
+  if (!shape.kind.empty()) epilogue *= 3;
   if (p.split > 1)
     epilogue +=
         kReductionClocks + (p.split - 1) * static_cast<double>(accumulatorBytes(shape.first, shape.tileN)) / kL2BytesPerClock;
@@ -275,14 +371,27 @@ void model(const Geometry& g, const ShapeEntry& shape, uint32_t multiprocessors,
   const double start = kStartClocks + (p.weightsStay ? weightBytes / l2 : 0);
   const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
-  const double outputBytes = 2.0 * static_cast<double>(g.n * g.p * g.q * g.k);
-  const double memoryBytes = outputBytes + 2.0 * static_cast<double>(g.n * g.h * g.w * g.c + g.k * g.r * g.s * g.c / g.groups);
+  const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes);
+  const double memoryBytes =
+      outputBytes +
+      static_cast<double>((g.n / g.planes * g.d * g.h * g.w * g.c + g.k * g.t * g.r * g.s * g.c / g.groups) * g.elementBytes);
   const double memory = memoryBytes / (kMemoryBytesPerClock * multiprocessors) +
                         kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors);
   if (memory > work) plan.bound = Resource::DeviceMemory;
   plan.modelledClocks = start + together(work, memory);
   const double multiplied = tiles / p.split * blocks * kBlockChannels * shape.tileN;
   plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
+}
+
+layout::MapType mapTypeOf(const Problem& p) {
+  switch (bytesOf(p.inputType)) {
+    case 1:
+      return layout::MapType::U8;
+    case 4:
+      return layout::MapType::F32;
+    default:
+      return elementMapType(p);
+  }
 }
 
 /// What is decided before a plan is worked out.
@@ -303,7 +412,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   plan = {};
   plan.cut = kind;
   Params& params = plan.params;
-  params.chunks = static_cast<int32_t>(ceilDivide(g.c, kChunkChannels));
+  params.chunks = static_cast<int32_t>(ceilDivide(g.c, chunkChannels(static_cast<int32_t>(g.elementBytes))));
   if (g.groups > 1) {
     params.chunks = 1;
     params.groupChannels = static_cast<int32_t>(g.c / g.groups);
@@ -371,15 +480,14 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
                    : 0;
 
   // Maps of the filter and of the output
-
-  for (layout::TiledMap& map : plan.inputs) map.type = elementMapType(problem);
+  for (layout::TiledMap& map : plan.inputs) map.type = mapTypeOf(problem);
   plan.filter = plan.output = plan.inputs[0];
-  const uint64_t tapBytes = static_cast<uint64_t>(g.c / g.groups) * 2;
+  const uint64_t tapBytes = static_cast<uint64_t>(g.c / g.groups * g.elementBytes);
   plan.filter.globalAddress = 0;
   plan.filter.rank = 3;
-  plan.filter.dims = {static_cast<uint64_t>(g.c / g.groups), static_cast<uint64_t>(g.r * g.s), static_cast<uint64_t>(g.k)};
-  plan.filter.strides = {tapBytes, tapBytes * static_cast<uint64_t>(g.r * g.s)};
-  plan.filter.box = {kChunkChannels, 1, params.weightBoxBytes / kRowBytes};
+  plan.filter.dims = {static_cast<uint64_t>(g.c / g.groups), static_cast<uint64_t>(g.t * g.r * g.s), static_cast<uint64_t>(g.k)};
+  plan.filter.strides = {tapBytes, tapBytes * static_cast<uint64_t>(g.t * g.r * g.s)};
+  plan.filter.box = {plan.inputs[0].box[0], 1, params.weightBoxBytes / kRowBytes};
   const uint64_t outputPixelBytes = static_cast<uint64_t>(g.outputPitch) * 2;
   plan.output.globalAddress = 0;
   plan.output.rank = 4;
@@ -391,7 +499,17 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
                      static_cast<uint32_t>(cut.rows)};
 
   plan.shape = shape.name;
-  plan.kernelName = fmt::format("halo_sm90_{}_{}", elementName(problem), shape.name);
+  plan.kernelName = shape.kind.empty() ? fmt::format("halo_sm90_{}_{}", elementName(problem), shape.name)
+                                       : fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name);
+  if (!shape.kind.empty()) {
+    FullEpilogue& full = params.full;
+    full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
+    full.images = layout::FastDivisor(static_cast<uint32_t>(cut.images));
+    full.outputColumns = static_cast<int32_t>(g.q);
+    full.outputRows = static_cast<int32_t>(g.p);
+    full.outputImages = static_cast<int32_t>(g.n);
+    full.epilogue = epilogueOf(problem);
+  }
   model(g, shape, multiprocessors, plan);
   return true;
 }
@@ -411,14 +529,23 @@ std::string_view toString(HaloCut cut) {
 }
 
 std::string haloRefusal(const Problem& p, const device::Properties& properties) {
-  if (std::string reason = plainRefusal("halo", p, properties); !reason.empty()) return reason;
-  if (p.c % 8 != 0) return fmt::format("halo needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c);
-  if (p.inputPitch() % 8 != 0)
-    return fmt::format("halo needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch());
+  if (std::string reason = anyRefusal("halo", p, properties); !reason.empty()) return reason;
+  if (p.compute == Compute::F16 || !hasKind(p))
+    return fmt::format(
+        "halo multiplies f16, bf16 or tf32 with the same, and 8-bit floats or integers with each other, in f32 or s32, "
+        "but the types are {} and {}, and compute is {}",
+        nameOf(p.inputType), nameOf(p.filterType), nameOf(p.compute));
+  if (std::string reason = epilogueRefusal("halo", p, kSegment); !reason.empty()) return reason;
+  const int64_t step = 16 / bytesOf(p.inputType);
+  if (p.c % step != 0) return fmt::format("halo needs C to be a multiple of {} (16-byte rows), but C is {}", step, p.c);
+  if (p.inputPitch() % step != 0)
+    return fmt::format("halo needs an input pixel pitch that is a multiple of {} elements, but it is {}", step, p.inputPitch());
   if (p.groups > 1) {
     const int64_t channels = p.groupChannels();
     if (p.c != p.k) return fmt::format("halo needs C = K with groups, but they are {} and {}", p.c, p.k);
-    if (channels % 8 != 0 || kChunkChannels % channels != 0)
+    if (bytesOf(p.inputType) != 2)
+      return fmt::format("halo needs f16 or bf16 with groups, but the type is {}", nameOf(p.inputType));
+    if (channels % 8 != 0 || kBlockChannels % channels != 0)
       return fmt::format("halo needs 8, 16, 32 or 64 channels a group, but there are {}", channels);
   }
   if (haloCandidates(p, properties).empty())
@@ -431,17 +558,24 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
 
 std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
   const Geometry g = geometryOf(problem);
-  if (g.strideH * g.strideW > kMaximumInputMaps || g.r * g.s > kMaximumTaps) return {};
+  if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return {};
   const Taps taps = tapsOf(g);
+  const HaloModule module = moduleOf(problem);
+  const std::string kind = kindOf(problem);
   std::vector<HaloPlan> plans;
-  for (const ShapeEntry& shape : kShapes) {
+  for (const ShapeEntry& shape : shapesOf(module)) {
+    if (!shape.kind.empty() && shape.kind != kind) continue;
     if (choices.shape && *choices.shape != shape.name) continue;
     for (const HaloCut kind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
       if (choices.cut && *choices.cut != kind) continue;
       for (const int32_t split : {1, 2, 4}) {
         if (choices.split && *choices.split != split) continue;
         HaloPlan plan;
-        if (complete(problem, g, taps, {shape, kind, split, choices.lag}, properties, plan)) plans.push_back(std::move(plan));
+        if (complete(problem, g, taps, {shape, kind, split, choices.lag}, properties, plan)) {
+          plan.module = module;
+          plan.launch.programmaticDependent = choices.dependent;
+          plans.push_back(std::move(plan));
+        }
       }
     }
   }

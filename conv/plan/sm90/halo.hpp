@@ -32,13 +32,18 @@ struct HaloChoices {
   std::optional<std::string> shape;  ///< a name of halo_shapes.hpp
   std::optional<int32_t> split;      ///< CTAs that share the reduction of a tile: 1, 2 or 4
   std::optional<int32_t> lag;        ///< taps between the warpgroups, bounded by what the rings hold
+  bool dependent = false;            ///< LaunchConfig::programmaticDependent
 };
 
+/// Which module has the kernel.
+enum class HaloModule : uint8_t { Plain, Half, Float, Integer };
+
 struct HaloPlan {
-  kernels::halo::Params params{};                                           ///< bias and filter are filled in per run
+  kernels::halo::Params params{};                                           ///< addresses are filled in per run
   std::array<layout::TiledMap, kernels::halo::kMaximumInputMaps> inputs{};  ///< globalAddress is relative to the input
   layout::TiledMap filter{}, output{};                                      ///< globalAddress is 0
   LaunchConfig launch{};
+  HaloModule module = HaloModule::Plain;  ///< Plain: bias and ReLU; the others have the whole epilogue, without `output`
   std::string kernelName;
   std::string shape;  ///< a name of halo_shapes.hpp
   HaloCut cut = HaloCut::Columns;

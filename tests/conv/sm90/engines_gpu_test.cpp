@@ -32,8 +32,16 @@ TEST_P(HopperEngines, AreExactToTheBound) {
   EXPECT_EQ(check(test, *hopper(), seed), "") << "shape " << GetParam().text << ", seed " << seed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, HopperEngines, testing::ValuesIn(readShapes(SM90_SHAPES_FOLDER "/engines.txt")),
-                         [](const auto& info) { return info.param.name; });
+std::vector<ShapeLine> shapes() {
+  std::vector<ShapeLine> all;
+  for (const char* file : {"engines", "emulated/cuts", "emulated/direct", "emulated/epilogues", "emulated/kinds"}) {
+    const auto lines = readShapes(std::string(SM90_SHAPES_FOLDER "/") + file + ".txt");
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, HopperEngines, testing::ValuesIn(shapes()), [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace shiftconv::tests

@@ -171,7 +171,9 @@ TEST(HaloPlans, OfKnownLayers) {
 
 TEST(HaloRefusals, NameTheLimit) {
   for (const auto& [text, part] : {std::pair{"1x8x8x12 f16 * 8x3x3x12 -> f16", "multiple of 8"},
-                                   {"1x8x8x8 f16 * 8x3x3x8 -> f32", "one type"},
+                                   {"1x8x8x8 f16 * 8x3x3x8 bf16 -> f32", "types are f16 and bf16"},
+                                   {"1x8x8x8 s8 * 8x3x3x8 s8 -> s8", "multiple of 16"},
+                                   {"1x8x8x32 s8 * 8x3x3x16 s8 groups 2 -> s8", "with groups"},
                                    {"1x30x30x8 f16 * 8x9x9x8 -> f16", "taps at most"},
                                    {"1x30x30x8 f16 * 8x3x3x8 stride 3,3 -> f16", "stride 3x3"}}) {
     Problem p;

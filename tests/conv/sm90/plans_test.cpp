@@ -58,6 +58,21 @@ TEST(HopperPlans, OptionsOfAPlanMakeItAgain) {
   }
 }
 
+TEST(HopperPlans, StartBehindTheKernelAheadOnlyWhenAsked) {
+  for (const char* text :
+       {"1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16"}) {
+    const auto plain = planOf(text);
+    ASSERT_NE(plain, nullptr);
+    EXPECT_FALSE(plain->launches.at(0).config.programmaticDependent);
+    const auto dependent = planOf(text, {std::string(plain->algorithm), "dependent=yes"});
+    ASSERT_NE(dependent, nullptr);
+    EXPECT_TRUE(dependent->launches.at(0).config.programmaticDependent);
+    const auto again = planOf(text, {std::string(dependent->algorithm), dependent->options});
+    ASSERT_NE(again, nullptr);
+    EXPECT_TRUE(again->launches.at(0).config.programmaticDependent) << dependent->options;
+  }
+}
+
 TEST(HopperPlans, WrongOptionsAreNamed) {
   Problem problem;
   ASSERT_TRUE(parse("2x16x16x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", problem).ok());
@@ -74,11 +89,19 @@ TEST(HopperPlans, WrongOptionsAreNamed) {
 }
 
 TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
-  for (const char* text : {"1x8x8x64 s8 * 64x3x3x64 s8 zero 3 -> s32", "1x8x8x12 f16 * 64x3x3x12 -> f16",
-                           "1x8x8x64 f16 * 64x3x3x32 groups 2 stride 3,3 -> f16", "1x8x8x3 f32 * 64x3x3x3 -> f32"}) {
+  for (const char* text :
+       {"1x8x8x64 s8 * 64x3x3x64 s8 zero 3 -> s32", "1x8x8x12 f16 * 64x3x3x12 -> f16", "1x8x8x8 s8 * 64x3x3x8 s8 -> s32",
+        "1x8x8x64 f16 * 64x3x3x32 groups 2 stride 3,3 -> f16", "1x8x8x3 f32 * 64x3x3x3 -> f32"}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->algorithm, "direct") << describe(*plan);
+  }
+  for (const char* text : {"1x8x8x64 f16 * 3x3x3x64 -> f16", "1x8x8x64 s8 * 64x3x3x64 u8 -> s8 alpha 0.01 silu amax",
+                           "1x8x8x4 f32 * 5x3x3x4 compute tf32 -> f32 residual 1", "1x8x8x16 e4m3 * 64x3x3x16 e5m2 -> e4m3",
+                           "1x8x8x8x16 bf16 * 64x3x3x3x16 -> bf16"}) {
+    const auto plan = planOf(text);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->algorithm, "halo") << describe(*plan);
   }
   // Small enough for the model to prefer it.
   const auto plan = planOf("1x1x1x8 f16 * 8x1x1x8 -> f16");
@@ -91,7 +114,6 @@ TEST(HopperRefusals, NameWhatIsAskedFor) {
                                    {"1x8x8x64 f16 * 64x3x3x64 bf16 -> f16", "types are f16 and bf16"},
                                    {"1x8x8x64 e2m1 * 64x3x3x64 e2m1 -> f16", "types are e2m1 and e2m1"},
                                    {"1x8x8x64 f16 * 64x3x3x64 -> f16 bias f16", "bias_type f32"},
-                                   {"1x8x8x64 s8 * 64x3x3x64 s8 -> s8 zero 4", "output zero point"},
                                    {"1x8x8x64 s8 * 64x3x3x64 s8 -> s32 bias", "s32 stores accumulators"},
                                    {"1x8x8x64 f16 * 64x3x3x64 -> s32", "s32 is for s32"},
                                    {"1x8x8x12 f16 * 64x3x3x12 pad 0,0,600000000,0 stride 1,1000000 -> f16", "W + pad_left"}}) {
