@@ -15,13 +15,19 @@ Bound slowest(const Rates& rates, std::span<const Demand> demands) {
   return bound;
 }
 
+double bytesOnce(const Problem& problem) {
+  double bytes = 0;
+  for (const size_t tensor : tensorBytes(problem).values) bytes += static_cast<double>(tensor);
+  return bytes;
+}
+
 Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound) {
   Estimate result;
   result.clocks = clocks;
   result.bound = bound;
   const double taps = static_cast<double>(problem.t * problem.r * problem.s) * static_cast<double>(problem.groupChannels());
   result.flops = 2 * static_cast<double>(problem.outputPixels()) * static_cast<double>(problem.k) * taps;
-  for (const size_t bytes : tensorBytes(problem).values) result.bytes += static_cast<double>(bytes);
+  result.bytes = bytesOnce(problem);
   const double memoryClocks = result.bytes / rates.of(Resource::DeviceMemory);
   if (memoryClocks > clocks) result.bound = Resource::DeviceMemory;
   result.seconds = std::max(clocks, memoryClocks) / rates.clockHertz.perClock;

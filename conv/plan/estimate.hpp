@@ -32,6 +32,9 @@ struct Estimate {
   Resource bound = Resource::TensorCore;  ///< what decides `seconds`
 };
 
+/// Every tensor of the problem once.
+double bytesOnce(const Problem& problem);
+
 /// `clocks` and `bound` of the multiprocessor that finishes last.
 Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound);
 

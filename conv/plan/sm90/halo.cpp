@@ -3,294 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <span>
-#include <tuple>
 
-#include "common/numerics/codec.hpp"
-#include "conv/kernels/sm90/halo_shapes.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/sm90/common.hpp"
+#include "conv/plan/sm90/halo_model.hpp"
 
 namespace shiftconv::plan {
 
-using namespace kernels::halo;
 using namespace sm90;
+using namespace sm90::halo;
 
 namespace {
-
-constexpr int64_t floorDivide(int64_t a, int64_t b) { return a >= 0 ? a / b : -ceilDivide(-a, b); }
-
-struct ShapeEntry {
-  std::string_view name;
-  int first, second, tileN;
-  bool separate, overBox;
-  std::string_view kind{};  ///< "input_filter", with the whole epilogue
-
-  int consumers() const { return second == 0 ? 1 : 2; }
-  int stageBlocks() const { return separate ? first : first + second; }
-  int members() const { return separate ? 2 : 1; }
-  int64_t stagingBytes() const {
-    if (!kind.empty()) return int64_t{4} * consumers() * kTurningBytes;
-    return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
-  }
-};
-
-constexpr bool Common = false, Separate = true, Own = false, OverBox = true;
-#define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING},
-constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
-#undef SHIFTCONV_HALO_ENTRY
-
-#define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE) {#NAME, FIRST, SECOND, N, SHARE, Own, #KIND},
-constexpr ShapeEntry kHalfShapes[] = {SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO_ENTRY)};
-constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
-constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
-#undef SHIFTCONV_HALO_ENTRY
-
-std::string kindOf(const Problem& p) {
-  const auto name = [&](DataType type) {
-    return type == DataType::F32 && p.compute == Compute::TF32 ? std::string_view("tf32") : nameOf(type);
-  };
-  return fmt::format("{}_{}", name(p.inputType), name(p.filterType));
-}
-
-HaloModule moduleOf(const Problem& p) {
-  if (bytesOf(p.inputType) == 2)
-    return isTwoDimensional(p) && plainTypesRefusal("halo", p).empty() ? HaloModule::Plain : HaloModule::Half;
-  return isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float;
-}
-
-std::span<const ShapeEntry> shapesOf(HaloModule module) {
-  switch (module) {
-    case HaloModule::Plain:
-      return kShapes;
-    case HaloModule::Half:
-      return kHalfShapes;
-    case HaloModule::Float:
-      return kFloatShapes;
-    case HaloModule::Integer:
-      return kIntegerShapes;
-  }
-  return {};
-}
-
-bool hasKind(const Problem& p) {
-  const std::string kind = kindOf(p);
-  for (const HaloModule module : {HaloModule::Half, HaloModule::Float, HaloModule::Integer})
-    for (const ShapeEntry& shape : shapesOf(module))
-      if (shape.kind == kind) return true;
-  return false;
-}
-
-/// The problem as the kernels see it. A 1x1 filter without pads and strides sees one row of N*H*W pixels.
-struct Geometry {
-  int64_t n, h, w, p, q, r, s;
-  int64_t strideH, strideW, dilationH, dilationW, padTop, padLeft;
-  int64_t c, k, inputPitch, outputPitch, groups;
-  int64_t elementBytes, outputBytes;  ///< of an element
-  // Planes of three dimensions; images are then the output planes of all images together.
-  bool deep;
-  int64_t d, t, planes, strideD, dilationD, padFront;
-};
-
-Geometry geometryOf(const Problem& p) {
-  Geometry g{p.n,
-             p.h,
-             p.w,
-             p.p(),
-             p.q(),
-             p.r,
-             p.s,
-             p.strideH,
-             p.strideW,
-             p.dilationH,
-             p.dilationW,
-             p.padTop,
-             p.padLeft,
-             p.c,
-             p.k,
-             p.inputPitch(),
-             p.outputPitch(),
-             p.groups,
-             bytesOf(p.inputType),
-             bytesOf(p.outputType),
-             !isTwoDimensional(p),
-             p.d,
-             p.t,
-             p.z(),
-             p.strideD,
-             p.dilationD,
-             p.padFront};
-  g.n *= g.planes;
-  const bool plain =
-      !g.deep && p.r == 1 && p.s == 1 && p.strideH == 1 && p.strideW == 1 && p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
-  if (plain) {
-    g.q = g.w = p.n * p.h * p.w;
-    g.n = g.h = g.p = 1;
-  }
-  return g;
-}
-
-/// Where an output pixel finds a filter row or column: `parity` of the stride, and `offset` in pixels of that parity.
-struct Step {
-  int64_t parity, offset;
-};
-Step stepOf(int64_t filterIndex, int64_t dilation, int64_t padBefore, int64_t stride) {
-  const int64_t distance = filterIndex * dilation - padBefore;
-  const int64_t offset = floorDivide(distance, stride);
-  return {distance - offset * stride, offset};
-}
-
-/// One way to cut the output into tiles.
-struct Cut {
-  HaloCut kind = HaloCut::Columns;
-  int64_t columns = 0, rows = 0, images = 1;  ///< output pixels of a tile
-  int64_t pitch = 0;                          ///< positions from row to row of a tile; columns, except in flat tiles
-  int64_t boxColumns = 0;                     ///< of the patches
-
-  int64_t pixels() const { return columns * rows * images; }
-};
-
-struct Taps {
-  std::vector<Step> rows, columns;  ///< of every filter row and column
-  int64_t firstColumn = 0, lastColumn = 0;
-};
-
-Taps tapsOf(const Geometry& g) {
-  Taps taps;
-  for (int64_t r = 0; r < g.r; ++r) taps.rows.push_back(stepOf(r, g.dilationH, g.padTop, g.strideH));
-  for (int64_t s = 0; s < g.s; ++s) taps.columns.push_back(stepOf(s, g.dilationW, g.padLeft, g.strideW));
-  const auto byOffset = [](const Step& a, const Step& b) { return a.offset < b.offset; };
-  taps.firstColumn = std::min_element(taps.columns.begin(), taps.columns.end(), byOffset)->offset;
-  taps.lastColumn = std::max_element(taps.columns.begin(), taps.columns.end(), byOffset)->offset;
-  return taps;
-}
-
-/// Tiles of at most `positions` positions in the given manner; false when there is none.
-bool cutInto(const Geometry& g, const Taps& taps, HaloCut kind, int64_t positions, Cut& cut) {
-  const int64_t reach = taps.lastColumn - taps.firstColumn;
-  cut = {};
-  cut.kind = kind;
-  int64_t rows = 0;  // of all images together
-  switch (kind) {
-    case HaloCut::Columns:
-      cut.columns = cut.pitch = 8;
-      cut.boxColumns = 8 + reach;
-      rows = positions / 8;
-      break;
-    case HaloCut::Flat: {
-      // A position right of the image and one left of it are both pads: rows overlap by as many as there are of both, but every
-      // output has a position of its own.
-      const int64_t leftPads = std::max<int64_t>(0, -taps.firstColumn);
-      const int64_t rightPads = std::max<int64_t>(0, g.q + taps.lastColumn - g.w);
-      const bool one = g.strideH == 1 && g.strideW == 1;
-      cut.columns = g.q;
-      cut.pitch = cut.boxColumns = g.q + reach - (one ? std::min({leftPads, rightPads, reach}) : 0);
-      if (g.q > positions) return false;
-      rows = (positions - g.q) / cut.pitch + 1;
-      break;
-    }
-    case HaloCut::Dense:
-      cut.columns = cut.pitch = cut.boxColumns = std::min(g.q, positions);
-      rows = positions / cut.columns;
-      break;
-  }
-  cut.rows = std::min(rows, g.p);
-  cut.images = g.deep ? 1 : std::min(rows / cut.rows, g.n);
-  return cut.boxColumns <= kLargestBox && cut.images <= kLargestBox;
-}
-
-/// What the boxes of a tile and their taps are, in Params, and the maps of the input. False where a limit is passed.
-bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN, HaloPlan& plan) {
-  Params& params = plan.params;
-  const bool dense = cut.kind == HaloCut::Dense;
-  int32_t maps = 0, tap = 0;
-  int64_t slotRows = 0;
-  uint32_t smallest = std::numeric_limits<uint32_t>::max(), largest = 0;
-  params.patches = 0;
-  for (int64_t parityH = 0; parityH < g.strideH; ++parityH) {
-    for (int64_t parityW = 0; parityW < g.strideW; ++parityW) {
-      std::vector<int64_t> rowsHere, columnsHere;
-      for (int64_t r = 0; r < g.r; ++r)
-        if (taps.rows[static_cast<size_t>(r)].parity == parityH) rowsHere.push_back(r);
-      for (int64_t s = 0; s < g.s; ++s)
-        if (taps.columns[static_cast<size_t>(s)].parity == parityW) columnsHere.push_back(s);
-      if (rowsHere.empty() || columnsHere.empty()) continue;
-      // Offsets ascend with the filter index.
-      const int64_t firstRow = taps.rows[static_cast<size_t>(rowsHere.front())].offset;
-      const int64_t boxRows = cut.rows + taps.rows[static_cast<size_t>(rowsHere.back())].offset - firstRow;
-      if (maps == kMaximumInputMaps || boxRows > kLargestBox) return false;
-
-      layout::TiledMap& map = plan.inputs[static_cast<size_t>(maps)];
-      const uint64_t pixelBytes = static_cast<uint64_t>(g.inputPitch * g.elementBytes);
-      map.rank = 4;
-      map.dims = {static_cast<uint64_t>(g.c), static_cast<uint64_t>(ceilDivide(g.w - parityW, g.strideW)),
-                  static_cast<uint64_t>(g.n), static_cast<uint64_t>(ceilDivide(g.h - parityH, g.strideH))};
-      map.strides = {pixelBytes * static_cast<uint64_t>(g.strideW), pixelBytes * static_cast<uint64_t>(g.w * g.h),
-                     pixelBytes * static_cast<uint64_t>(g.w * g.strideH)};
-      const auto chunk = static_cast<uint32_t>(chunkChannels(static_cast<int32_t>(g.elementBytes)));
-      map.box = {chunk, static_cast<uint32_t>(cut.boxColumns), static_cast<uint32_t>(cut.images), static_cast<uint32_t>(boxRows)};
-      if (g.deep) {
-        map.rank = 5;
-        map.dims = {map.dims[0], map.dims[1], map.dims[3], static_cast<uint64_t>(g.d), static_cast<uint64_t>(g.n / g.planes)};
-        map.strides = {map.strides[0], map.strides[2], map.strides[1], map.strides[1] * static_cast<uint64_t>(g.d)};
-        map.box = {map.box[0], map.box[1], map.box[3], 1, 1};
-      }
-      map.globalAddress = pixelBytes * static_cast<uint64_t>(parityH * g.w + parityW);
-      map.swizzle = layout::MapSwizzle::B128;
-      if (map.dims[1] == 0 || map.dims[3] == 0) return false;
-
-      const size_t boxesOfPlane = dense ? columnsHere.size() : 1;
-      for (size_t box = 0; box < boxesOfPlane * static_cast<size_t>(g.t); ++box) {
-        const size_t i = box % boxesOfPlane;
-        const auto t = static_cast<int64_t>(box / boxesOfPlane);
-        if (params.patches == kMaximumPatches) return false;
-        Patch& patch = params.patch[params.patches++];
-        const int64_t firstColumn = dense ? taps.columns[static_cast<size_t>(columnsHere[i])].offset : taps.firstColumn;
-        patch = {maps,
-                 static_cast<int32_t>(firstColumn),
-                 static_cast<int32_t>(firstRow),
-                 static_cast<int32_t>(t * g.dilationD - g.padFront),
-                 tap,
-                 0,
-                 0};
-        int64_t lastStart = 0;
-        for (const int64_t r : rowsHere) {
-          for (size_t j = dense ? i : 0; j < (dense ? i + 1 : columnsHere.size()); ++j) {
-            if (tap == kMaximumTaps) return false;
-            const int64_t s = columnsHere[j];
-            const int64_t start = (taps.rows[static_cast<size_t>(r)].offset - firstRow) * cut.images * cut.boxColumns +
-                                  taps.columns[static_cast<size_t>(s)].offset - firstColumn;
-            if (start > std::numeric_limits<uint16_t>::max()) return false;
-            lastStart = std::max(lastStart, start);
-            params.tap[tap++] = {static_cast<uint16_t>((t * g.r + r) * g.s + s), static_cast<uint16_t>(start)};
-          }
-        }
-        patch.endTap = tap;
-        const int64_t boxPixels = boxRows * cut.images * cut.boxColumns;
-        patch.bytes = static_cast<uint32_t>(boxPixels) * kRowBytes;
-        smallest = std::min(smallest, patch.bytes);
-        largest = std::max(largest, patch.bytes);
-        const int64_t groupRows = cut.kind == HaloCut::Columns ? cut.boxColumns : 8;
-        slotRows = std::max({slotRows, boxPixels, lastStart + (tileN / 8 - 1) * groupRows + 8, tileN});
-      }
-      ++maps;
-    }
-  }
-  params.taps = tap;
-  params.inputMaps = maps;
-  params.deep = g.deep;
-  params.planes = layout::FastDivisor(static_cast<uint32_t>(g.planes));
-  params.planeStride = static_cast<int32_t>(g.strideD);
-  params.filledBytes = smallest;
-  params.boxesDiffer = smallest != largest;
-  params.patchSlotBytes = static_cast<uint32_t>(roundUp(slotRows * kRowBytes, layout::kSwizzle128AtomBytes));
-  params.groupStrideBytes =
-      cut.kind == HaloCut::Columns ? static_cast<uint32_t>(cut.boxColumns) * kRowBytes : layout::kSwizzle128AtomBytes;
-  for (int32_t i = maps; i < kMaximumInputMaps; ++i) plan.inputs[static_cast<size_t>(i)] = plan.inputs[0];
-  return true;
-}
 
 /// Slots and stages that fit beside each other. False when the fewest do not.
 bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weightsMayStay, int64_t tilesPerCta, HaloPlan& plan) {
@@ -326,61 +50,6 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
   plan.launch.dynamicSharedBytes =
       static_cast<uint32_t>(layout::kSwizzle128AtomBytes + kControlBytes + slots * slot + stages * stage + shape.stagingBytes());
   return true;
-}
-
-// Rates of one multiprocessor for the model, from measurements of a design study on H200.
-constexpr double kMacsPerClock = 2048;         // wgmma in 16-bit types, dense
-constexpr double kSharedBytesPerClock = 128;   // both operands of a wgmma from shared memory
-constexpr double kWgmmaGapClocks = 8;          // what makes N = 128 6% and N = 64 20% slower than N = 256 for each pixel
-constexpr double kL2BytesPerClock = 42;        // all multiprocessors loading at once
-constexpr double kLoneTapClocks = 90;          // between the taps of a warpgroup that multiplies alone
-constexpr double kStartClocks = 2800;          // launch to first wgmma and back
-constexpr double kEpilogueClocksPerPixel = 5;  // of a block, staged in a buffer of its own
-constexpr double kHiddenEpilogueShare = 0.15;  // of that, when the other warpgroup multiplies meanwhile
-constexpr double kHandOverClocks = 300;        // a tile that the loading lane stores, when nobody multiplies meanwhile
-constexpr double kReductionClocks = 300;       // two cluster barriers
-constexpr double kMemoryBytesPerClock = 15.6;  // of the chip's memory, for each multiprocessor
-constexpr double kL2ShareBesideMemory = 0.2;   // of the time of L2 transfers, added where the chip's memory decides
-
-/// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
-double together(double a, double b) { return std::pow(std::pow(a, 6) + std::pow(b, 6), 1.0 / 6); }
-
-void model(const Geometry& g, const ShapeEntry& shape, uint32_t multiprocessors, HaloPlan& plan) {
-  const Params& p = plan.params;
-  const double blocks = shape.separate ? 2.0 * shape.first : shape.first + shape.second;
-  const double wgmmaClocks =
-      std::max(64.0 * shape.tileN * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.tileN) * 32 / kSharedBytesPerClock);
-  const double steps = static_cast<double>(p.taps) * p.chunksPerRank;
-  const double multiply = steps * (kChunkSlices * blocks * wgmmaClocks + (shape.consumers() == 1 ? kLoneTapClocks : 0));
-  double boxBytes = 0;
-  for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
-  const double weightBytes = steps * shape.stageBlocks() * kBlockBytes;
-  const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsStay ? 0 : weightBytes);
-  const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
-  const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
-  double epilogue = kEpilogueClocksPerPixel * shape.tileN * std::max(shape.first, shape.second);
-  if (shape.overBox) epilogue = shape.separate ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
-  // A guess: turned in shared memory and stored from registers, which nothing hides.
-  if (!shape.kind.empty()) epilogue *= 3;
-  if (p.split > 1)
-    epilogue +=
-        kReductionClocks + (p.split - 1) * static_cast<double>(accumulatorBytes(shape.first, shape.tileN)) / kL2BytesPerClock;
-
-  const double tiles = static_cast<double>(p.tiles) * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
-  plan.waves = std::max(1.0, static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x)));
-  const double start = kStartClocks + (p.weightsStay ? weightBytes / l2 : 0);
-  const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
-  plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
-  const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes);
-  const double memoryBytes =
-      outputBytes +
-      static_cast<double>((g.n / g.planes * g.d * g.h * g.w * g.c + g.k * g.t * g.r * g.s * g.c / g.groups) * g.elementBytes);
-  const double memory = memoryBytes / (kMemoryBytesPerClock * multiprocessors) +
-                        kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors);
-  if (memory > work) plan.bound = Resource::DeviceMemory;
-  plan.modelledClocks = start + together(work, memory);
-  const double multiplied = tiles / p.split * blocks * kBlockChannels * shape.tileN;
-  plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
 }
 
 layout::MapType mapTypeOf(const Problem& p) {
@@ -421,7 +90,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   params.split = split;
   params.chunksPerRank = static_cast<int32_t>(ceilDivide(params.chunks, split));
   if (int64_t{params.chunksPerRank} * (split - 1) >= params.chunks) return false;  // a rank would have nothing
-  if (!placePatches(g, taps, cut, shape.tileN, plan)) return false;
+  if (!placePatches(g, taps, cut, shape.tileN, params, plan.inputs)) return false;
   if (shape.overBox && (params.patches != 1 || params.chunks != 1 || split != 1)) return false;
   // The next flat tile in the slot reads zeros behind its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
@@ -510,23 +179,11 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
     full.outputImages = static_cast<int32_t>(g.n);
     full.epilogue = epilogueOf(problem);
   }
-  model(g, shape, multiprocessors, plan);
+  model(problem, g, shape, properties, plan);
   return true;
 }
 
 }  // namespace
-
-std::string_view toString(HaloCut cut) {
-  switch (cut) {
-    case HaloCut::Columns:
-      return "columns";
-    case HaloCut::Flat:
-      return "flat";
-    case HaloCut::Dense:
-      return "dense";
-  }
-  return "?";
-}
 
 std::string haloRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = anyRefusal("halo", p, properties); !reason.empty()) return reason;
@@ -548,11 +205,17 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     if (channels % 8 != 0 || kBlockChannels % channels != 0)
       return fmt::format("halo needs 8, 16, 32 or 64 channels a group, but there are {}", channels);
   }
-  if (haloCandidates(p, properties).empty())
+  if (haloCandidates(p, properties).empty()) {
+    const auto size = [&](int64_t depth, int64_t height, int64_t width) {
+      return isTwoDimensional(p) ? fmt::format("{}x{}", height, width) : fmt::format("{}x{}x{}", depth, height, width);
+    };
     return fmt::format(
-        "halo has no tile for a {}x{} filter with stride {}x{} and dilation {}x{}: the boxes of its taps, {} strides "
-        "and {} taps at most, have to fit into shared memory",
-        p.r, p.s, p.strideH, p.strideW, p.dilationH, p.dilationW, kMaximumInputMaps, kMaximumTaps);
+        "halo has no tile for a {} filter with stride {} and dilation {}: the boxes of its taps, {} strides and {} taps at most, "
+        "in "
+        "at most {} boxes that begin at a pixel each, have to fit into shared memory",
+        size(p.t, p.r, p.s), size(p.strideD, p.strideH, p.strideW), size(p.dilationD, p.dilationH, p.dilationW), kMaximumInputMaps,
+        kMaximumTaps, kMaximumPatches);
+  }
   return {};
 }
 

@@ -2,7 +2,6 @@
 // conv/kernels/sm90/halo.cuh for the kernel. No device is needed here.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,17 +13,11 @@
 #include "common/layout/tensor_map.hpp"
 #include "conv/kernels/sm90/halo_params.hpp"
 #include "conv/plan/rates.hpp"
+#include "conv/plan/sm90/halo_cut.hpp"
+#include "conv/plan/sm90/halo_kernels.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan {
-
-/// How a tile of output pixels finds its input pixels in shared memory.
-enum class HaloCut : uint8_t {
-  Columns,  ///< groups of 8 columns and as many rows as fit: no waste when 8 divides Q
-  Flat,     ///< whole rows with the pads between them
-  Dense,    ///< whole rows without pads, one box for each filter column
-};
-std::string_view toString(HaloCut cut);
 
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct HaloChoices {
@@ -35,13 +28,10 @@ struct HaloChoices {
   bool dependent = false;            ///< LaunchConfig::programmaticDependent
 };
 
-/// Which module has the kernel.
-enum class HaloModule : uint8_t { Plain, Half, Float, Integer };
-
 struct HaloPlan {
-  kernels::halo::Params params{};                                           ///< addresses are filled in per run
-  std::array<layout::TiledMap, kernels::halo::kMaximumInputMaps> inputs{};  ///< globalAddress is relative to the input
-  layout::TiledMap filter{}, output{};                                      ///< globalAddress is 0
+  kernels::halo::Params params{};  ///< addresses are filled in per run
+  sm90::halo::InputTileMaps inputs{};
+  layout::TiledMap filter{}, output{};  ///< globalAddress is 0
   LaunchConfig launch{};
   HaloModule module = HaloModule::Plain;  ///< Plain: bias and ReLU; the others have the whole epilogue, without `output`
   std::string kernelName;
@@ -49,7 +39,7 @@ struct HaloPlan {
   HaloCut cut = HaloCut::Columns;
   double validFraction = 0;   ///< of the positions that are multiplied, those that are outputs
   double waves = 0;           ///< tiles of the busiest multiprocessor
-  double modelledClocks = 0;  ///< without device memory
+  double modelledClocks = 0;  ///< device memory included
   Resource bound = Resource::TensorCore;
 
   std::string describe() const;

@@ -3,6 +3,7 @@
 
 #include "common/device/registry.hpp"
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/sm90/halo.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {
@@ -107,6 +108,21 @@ TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
   const auto plan = planOf("1x1x1x8 f16 * 8x1x1x8 -> f16");
   ASSERT_NE(plan, nullptr);
   EXPECT_EQ(plan->algorithm, "halo") << describe(*plan);
+}
+
+/// An image of one row has none of the odd rows that a stride of 2 would read beside it, flat or deep.
+TEST(HopperPlans, HaloMapsNoTensorWithoutPixels) {
+  for (const char* text : {"1x1x7x16 f16 * 24x3x3x16 pad 1,1,1,1 stride 2,1 -> f16",
+                           "1x3x1x7x16 f16 * 24x1x3x3x16 pad 0,0,1,1,1,1 stride 1,2,1 -> f16"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok()) << text;
+    for (const HaloPlan& plan : haloCandidates(problem, h200()))
+      for (const layout::TiledMap& map : plan.inputs)
+        for (uint32_t i = 0; i < map.rank; ++i)
+          EXPECT_GT(map.dims[i], 0u) << text << ": " << plan.describe() << ", dimension " << i;
+    EXPECT_EQ(planOf(text)->algorithm, "direct");
+    EXPECT_NE(haloRefusal(problem, h200()).find("in at most 8 boxes"), std::string::npos) << haloRefusal(problem, h200());
+  }
 }
 
 TEST(HopperRefusals, NameWhatIsAskedFor) {

@@ -1,0 +1,61 @@
+#include "conv/plan/sm90/halo_kernels.hpp"
+
+#include <fmt/format.h>
+
+#include "common/numerics/codec.hpp"
+#include "conv/kernels/sm90/halo_shapes.hpp"
+#include "conv/plan/sm90/common.hpp"
+
+namespace shiftconv::plan::sm90::halo {
+
+namespace {
+
+constexpr bool Common = false, Separate = true, Own = false, OverBox = true;
+#define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING},
+constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
+#define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE) {#NAME, FIRST, SECOND, N, SHARE, Own, #KIND},
+constexpr ShapeEntry kHalfShapes[] = {SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO_ENTRY)};
+constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
+constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
+}  // namespace
+
+std::string kindOf(const Problem& p) {
+  const auto name = [&](DataType type) {
+    return type == DataType::F32 && p.compute == Compute::TF32 ? std::string_view("tf32") : nameOf(type);
+  };
+  return fmt::format("{}_{}", name(p.inputType), name(p.filterType));
+}
+
+HaloModule moduleOf(const Problem& p) {
+  if (bytesOf(p.inputType) == 2)
+    return isTwoDimensional(p) && plainTypesRefusal("halo", p).empty() ? HaloModule::Plain : HaloModule::Half;
+  return isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float;
+}
+
+std::span<const ShapeEntry> shapesOf(HaloModule module) {
+  switch (module) {
+    case HaloModule::Plain:
+      return kShapes;
+    case HaloModule::Half:
+      return kHalfShapes;
+    case HaloModule::Float:
+      return kFloatShapes;
+    case HaloModule::Integer:
+      return kIntegerShapes;
+  }
+  return {};
+}
+
+bool hasKind(const Problem& p) {
+  const std::string kind = kindOf(p);
+  for (const HaloModule module : {HaloModule::Half, HaloModule::Float, HaloModule::Integer})
+    for (const ShapeEntry& shape : shapesOf(module))
+      if (shape.kind == kind) return true;
+  return false;
+}
+
+}  // namespace shiftconv::plan::sm90::halo

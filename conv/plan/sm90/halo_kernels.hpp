@@ -1,0 +1,45 @@
+// Which kernels of `halo` there are on sm_90a: tiles, operand kinds and the modules that hold them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "conv/kernels/sm90/halo_params.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// Which module has the kernel.
+enum class HaloModule : uint8_t { Plain, Half, Float, Integer };
+
+namespace sm90::halo {
+
+using namespace kernels::halo;
+
+/// A line of conv/kernels/sm90/halo_shapes.hpp.
+struct ShapeEntry {
+  std::string_view name;
+  int first, second, tileN;
+  bool separate, overBox;
+  std::string_view kind{};  ///< "input_filter", with the whole epilogue
+
+  int consumers() const { return second == 0 ? 1 : 2; }
+  int stageBlocks() const { return separate ? first : first + second; }
+  int members() const { return separate ? 2 : 1; }
+  int64_t stagingBytes() const {
+    if (!kind.empty()) return int64_t{4} * consumers() * kTurningBytes;
+    return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
+  }
+};
+
+/// "f16_f16", "e4m3_e5m2", ...: input and filter, as ShapeEntry::kind.
+std::string kindOf(const Problem& problem);
+HaloModule moduleOf(const Problem& problem);
+std::span<const ShapeEntry> shapesOf(HaloModule module);
+/// Whether any kernel multiplies the problem's types.
+bool hasKind(const Problem& problem);
+
+}  // namespace sm90::halo
+}  // namespace shiftconv::plan
