@@ -25,6 +25,25 @@ macro(shiftconv_list_kernels)
   endif()
 endmacro()
 
+# The kernels of a cubin, sorted.
+function(expect_kernels names)
+  list(SORT kernels)
+  if(NOT kernels STREQUAL "${names}")
+    message(SEND_ERROR "the kernels are ${kernels}")
+  endif()
+endfunction()
+
+# Sets `pair` to what instructions of a CTA pair have in their names when the kernel's name ends in _pair, and forbids the others'.
+macro(expect_cta_group kernel)
+  set(pair "")
+  if(${kernel} MATCHES "_pair$")
+    set(pair "\\.2CTA")
+    forbid(${kernel} "UTC[HQIO]MMA( |\\.[^2])[^\n]*" "MMA of a CTA on its own")
+  else()
+    forbid(${kernel} "UTC[A-Z]*\\.(T\\.S\\.)?2CTA[^\n]*" "instruction of a CTA pair")
+  endif()
+endmacro()
+
 function(require kernel pattern meaning)
   if(NOT code_${kernel} MATCHES "${pattern}")
     message(SEND_ERROR "${kernel}: no ${meaning} (${pattern})")

