@@ -232,7 +232,7 @@ class Cta {
           for (uint32_t member = 0; member < kMembers; ++member) {
             const TileOrigin origin = originOf(tile, member);
             control_->boxes.awaitEmpty(slot);
-            // The first boxes, and weights that stay, come before boxes that are not needed yet.
+            // Where weights stay, boxes that are not needed yet wait for the first ones, so that those and the weights come soon.
             if (p_.weightsStay && number == kMembers) control_->boxes.awaitFull({static_cast<int32_t>(kMembers) - 1, 0});
             if constexpr (S::kOverBox) storeStaged(number, slot.index);
             // Slots of an odd number pass from one warpgroup to the other. Who has seen a box of his own looks next where the box

@@ -51,25 +51,12 @@ std::vector<HaloProblem> haloProblems() {
   p.inputPixelPitch = 40, p.outputPixelPitch = 32, p.hasBias = true, p.activation = Activation::Relu, p.outputType = DataType::F16;
   add("pitches_bias_relu", p);
   const Problem small = plain(1, 17, 9, 96, 32, 3, 3, 1);
-  add("bf16", typed(small, DataType::BF16, DataType::BF16, DataType::BF16));
-  add("tf32", typed(small, f32, f32, f32));
-  add("e4m3_e5m2", typed(small, e4m3, DataType::E5M2, f32));
-  add("s8_s8", typed(small, DataType::S8, DataType::S8, f32));
-  add("u8_s8", typed(small, DataType::U8, DataType::S8, f32));
-  p = typed(small, DataType::S8, DataType::S8, DataType::S8);
-  p.inputZeroPoint = -7, p.outputZeroPoint = 5, p.outScale = 0.0625f, p.hasAmax = true;
-  add("s8_input_and_output_zero_points", p);
+  for (const auto& [name, problem] : operandCases(small)) add(name, problem);
   p = typed(small, DataType::U8, DataType::U8, DataType::U8);
   p.inputZeroPoint = 130, p.filterZeroPoint = 3, p.outputZeroPoint = 128, p.outScale = 0.0009765625f, p.hasBias = true;
   p.padTop = 3, p.padRight = 2;
   p.strideW = 2;
   add("u8_zero_points_everywhere", p);
-  p = typed(small, DataType::S8, DataType::U8, DataType::F32);
-  p.filterZeroPoint = 200, p.inputPixelPitch = 112;
-  add("filter_zero_point", p);
-  p = small;
-  p.compute = Compute::F16, p.c = 8;  // sums stay within 11 bits
-  add("f16_sums", p);
   add("f16_to_mxfp8", quantised(plain(2, 9, 11, 32, 72, 3, 3, 1), e4m3, 32, ScaleOrder::Interleaved), {.tileN = 32});
   add("e4m3_to_nvfp4", quantised(typed(plain(1, 9, 11, 32, 40, 3, 3, 1), e4m3, e4m3, f32), DataType::E2M1, 16, ScaleOrder::Plain));
   return all;

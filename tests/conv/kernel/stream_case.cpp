@@ -84,6 +84,24 @@ Problem typed(Problem p, DataType input, DataType filter, DataType output) {
   return p;
 }
 
+std::vector<std::pair<std::string, Problem>> operandCases(const Problem& small) {
+  std::vector<std::pair<std::string, Problem>> cases{{"bf16", typed(small, DataType::BF16, DataType::BF16, DataType::BF16)},
+                                                     {"tf32", typed(small, DataType::F32, DataType::F32, DataType::F32)},
+                                                     {"e4m3_e5m2", typed(small, DataType::E4M3, DataType::E5M2, DataType::F32)},
+                                                     {"s8_s8", typed(small, DataType::S8, DataType::S8, DataType::F32)},
+                                                     {"u8_s8", typed(small, DataType::U8, DataType::S8, DataType::F32)}};
+  Problem p = typed(small, DataType::S8, DataType::S8, DataType::S8);
+  p.inputZeroPoint = -7, p.outputZeroPoint = 5, p.outScale = 0.0625f, p.hasAmax = true;
+  cases.emplace_back("s8_input_and_output_zero_points", p);
+  p = typed(small, DataType::S8, DataType::U8, DataType::F32);
+  p.filterZeroPoint = 200, p.inputPixelPitch = 112;
+  cases.emplace_back("filter_zero_point", p);
+  p = small;
+  p.compute = Compute::F16, p.c = 8;  // sums stay within 11 bits
+  cases.emplace_back("f16_sums", p);
+  return cases;
+}
+
 Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataType scale) {
   p.inputType = input, p.filterType = filter;
   p.inputScale = p.filterScale = {block, scale, ScaleOrder::Plain};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "conv/plan/plan.hpp"
@@ -42,6 +43,9 @@ device::Properties fewMultiprocessors();
 Problem plain(int64_t n, int64_t h, int64_t w, int64_t c, int64_t k, int64_t r, int64_t s, int64_t pad);
 /// f32 stands for tf32.
 Problem typed(Problem p, DataType input, DataType filter, DataType output);
+/// One problem in the operand types that every algorithm of sm_100a takes, with zero points where they mean the same to each; every
+/// name says which. `small` has f16 operands and an f32 output.
+std::vector<std::pair<std::string, Problem>> operandCases(const Problem& small);
 /// Of block-scaled elements.
 Problem scaled(Problem p, DataType input, DataType filter, int64_t block, DataType scale);
 /// Outputs in blocks of 16 (nvfp4) or 32 (MX) channels.
