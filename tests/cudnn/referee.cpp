@@ -141,6 +141,7 @@ int run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   const Progress progress = readProgress(options.out);
   std::ofstream out(options.out, std::ios::app);
+  if (!out) throw std::runtime_error(fmt::format("cannot write {}", options.out));
   Referee referee(options, std::move(gpu));
   if (progress.done.empty() && progress.begun.empty()) out << referee.header(version).dump() << std::endl;
   int wrong = 0;
@@ -187,5 +188,10 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "end when they are over");
   app.add_flag("--without-gpu", options.withoutGpu, "emulated devices only");
   CLI11_PARSE(app, argc, argv);
-  return shiftconv::referee::run(options);
+  try {
+    return shiftconv::referee::run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
 }

@@ -300,7 +300,12 @@ int run(const Options& options) {
                                        {"min_ratio", least},
                                        {"rows", rows}};
       if (options.card) report["card"] = ratesOf(card);
-      std::ofstream(options.json) << report.dump(1) << "\n";
+      std::ofstream file(options.json);
+      file << report.dump(1) << "\n";
+      if (!file.flush()) {
+        fmt::print(stderr, "cannot write {}\n", options.json);
+        return 2;
+      }
     }
   }
   return allRight ? 0 : 1;

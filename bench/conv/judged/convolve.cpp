@@ -111,7 +111,11 @@ int run(const Options& options) {
   fmt::print("{}, operands {}\n", device.properties().name, options.seed);
   bool right = true;
   for (const std::string& text : texts) right = convolve(parseLine(text, options), options, device) && right;
-  if (!options.counters.empty()) std::ofstream(options.counters) << device.counters(SHIFTCONV_COUNTERS_JSON) << "\n";
+  if (!options.counters.empty()) {
+    std::ofstream file(options.counters);
+    file << device.counters(SHIFTCONV_COUNTERS_JSON) << "\n";
+    if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", options.counters));
+  }
   return right ? 0 : 1;
 }
 
