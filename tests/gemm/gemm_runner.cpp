@@ -21,7 +21,7 @@ GemmRunner::GemmRunner(std::string_view ptx) : module_(emulator_.load(ptx, "gemm
 
 Observation GemmRunner::run(const GemmCase& gemm, const gemm::sm100::GemmPlan& plan, const emulator::Options& options,
                             int launches) {
-  DeviceRun device(emulator_, *module_, plan.kernelName);
+  DeviceRun device(emulator_, *module_, plan.kernelName, observe_);
   gemm::sm100::GemmTensors tensors;
   tensors.a = device.upload(gemm.a().elements);
   tensors.b = device.upload(gemm.b().elements);

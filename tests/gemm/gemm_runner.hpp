@@ -21,10 +21,13 @@ class GemmRunner {
   /// Runs `launches` times, one behind the other and with one workspace; the output is that of the last. Throws EmulatorError when
   /// the machine stops the kernel, std::invalid_argument when a tensor map is refused.
   Observation run(const GemmCase& gemm, const gemm::sm100::GemmPlan& plan, const emulator::Options& options, int launches = 1);
+  /// As LoadedSubject::watch().
+  void watch(emulator::machine::ObserverFactory observe) { observe_ = std::move(observe); }
 
  private:
   emulator::Emulator emulator_;
   std::shared_ptr<const emulator::LoadedModule> module_;
+  emulator::machine::ObserverFactory observe_;
 };
 
 }  // namespace shiftconv::tests

@@ -73,7 +73,7 @@ KernelRun KernelRunner::run(const Problem& problem, const ConvolutionInputs& inp
   const void* arguments[] = {&inputMap, &filterMap, &plan.params};
 
   KernelRun run;
-  emulator::LaunchReport report = emulator_.launch(*module_, plan.kernelName, plan.launch, arguments, options);
+  emulator::LaunchReport report = emulator_.launch(*module_, plan.kernelName, plan.launch, arguments, options, observe_);
   run.counters = std::move(report.counters);
   run.hazards = std::move(report.hazards);
   run.output.assign(output.data(), output.data() + outputBytes);

@@ -37,10 +37,13 @@ class KernelRunner {
   /// Throws EmulatorError when the machine stops the kernel, std::invalid_argument when the planner refuses.
   KernelRun run(const Problem& problem, const ConvolutionInputs& inputs, const plan::ShiftWindowChoices& choices,
                 const emulator::Options& options);
+  /// As LoadedSubject::watch().
+  void watch(emulator::machine::ObserverFactory observe) { observe_ = std::move(observe); }
 
  private:
   emulator::Emulator emulator_;
   std::shared_ptr<const emulator::LoadedModule> module_;
+  emulator::machine::ObserverFactory observe_;
 };
 
 }  // namespace shiftconv::tests

@@ -15,15 +15,17 @@ class LoadedKernel : public LoadedSubject {
       : module_(emulator_.load(ptx, kernel)), kernel_(std::move(kernel)), trials_(std::move(trials)) {}
 
   Observation run(size_t trial, const emulator::Options& options) override {
-    DeviceRun run(emulator_, *module_, kernel_);
+    DeviceRun run(emulator_, *module_, kernel_, observe_);
     return trials_->at(trial).run(run, options);
   }
+  void watch(emulator::machine::ObserverFactory observe) override { observe_ = std::move(observe); }
 
  private:
   emulator::Emulator emulator_;
   std::shared_ptr<const emulator::LoadedModule> module_;
   std::string kernel_;
   std::shared_ptr<const std::vector<KernelTrial>> trials_;
+  emulator::machine::ObserverFactory observe_;
 };
 
 }  // namespace
@@ -44,7 +46,7 @@ void DeviceRun::release(uint64_t address) {
 
 Observation DeviceRun::launch(const emulator::machine::LaunchConfig& config, std::span<const void* const> arguments,
                               const emulator::Options& options) {
-  emulator::LaunchReport report = emulator_.launch(module_, kernel_, config, arguments, options);
+  emulator::LaunchReport report = emulator_.launch(module_, kernel_, config, arguments, options, observe_);
   return {{}, std::move(report.hazards), std::move(report.counters)};
 }
 

@@ -15,8 +15,10 @@ namespace shiftconv::tests {
 /// One launch of a loaded kernel, with the device memory it needs for as long as this object lives.
 class DeviceRun {
  public:
-  DeviceRun(emulator::Emulator& emulator, const emulator::LoadedModule& module, std::string kernel)
-      : emulator_(emulator), module_(module), kernel_(std::move(kernel)) {}
+  /// `observe`: who watches the kernel in place of the hazard checker, if anybody.
+  DeviceRun(emulator::Emulator& emulator, const emulator::LoadedModule& module, std::string kernel,
+            emulator::machine::ObserverFactory observe = {})
+      : emulator_(emulator), module_(module), kernel_(std::move(kernel)), observe_(std::move(observe)) {}
   ~DeviceRun();
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
@@ -51,6 +53,7 @@ class DeviceRun {
   const emulator::LoadedModule& module_;
   std::string kernel_;
   std::vector<uint64_t> allocations_;
+  emulator::machine::ObserverFactory observe_;
 };
 
 /// A row-major tensor, dimensions and box innermost first, with the swizzle of the box's width. Throws std::invalid_argument.

@@ -26,6 +26,8 @@ class LoadedSubject {
   virtual ~LoadedSubject() = default;
   /// Throws EmulatorError when the machine stops the kernel.
   virtual Observation run(size_t trial, const emulator::Options& options) = 0;
+  /// From now on observers of this kind watch the launches of the kernel, for which the hazard checker must be off.
+  virtual void watch(emulator::machine::ObserverFactory observe) = 0;
 };
 
 struct Subject {

@@ -33,6 +33,7 @@ class LoadedGemm : public LoadedSubject {
     const auto& [plan, operands] = trials_->at(trial);
     return runner_.run(operands, plan, options);
   }
+  void watch(emulator::machine::ObserverFactory observe) override { runner_.watch(std::move(observe)); }
 
  private:
   GemmRunner runner_;

@@ -1,4 +1,4 @@
-// What the mutation engine does to a small kernel, line by line.
+// What the mutation engine does to a small kernel, line by line, and which trials it runs.
 #include "tests/hazards/mutation/mutation.hpp"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,10 @@
 #include <string>
 #include <tuple>
 
+#include "tests/hazards/kernels/kernel_trials.hpp"
 #include "tests/hazards/kernels/source_positions.hpp"
+#include "tests/hazards/mutation/executed_lines.hpp"
+#include "tests/hazards/mutation/trial_run.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -165,6 +168,72 @@ TEST(Mutation, AKeySurvivesEditsElsewhere) {
   edited.insert(edited.find("mbarrier.arrive.expect"), "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], %r3;\n");
   const auto all = mutationsOf(edited, "k", SourcePositions(edited));
   EXPECT_EQ(std::count_if(all.begin(), all.end(), [](const Mutation& m) { return m.occurrence == 2; }), 2);
+}
+
+/// Threads from 32 on take the branch.
+constexpr std::string_view kBranches = R"(.version 9.0
+.target sm_100a
+.address_size 64
+.visible .entry k()
+{
+.reg .pred %p<1>;
+.reg .b32 %r<1>;
+mov.u32 %r0, %tid.x;
+setp.lt.u32 %p0, %r0, 32;
+@%p0 bra $first;
+bar.sync 1, 32;
+ret;
+$first:
+bar.sync 2, 32;
+ret;
+}
+)";
+
+/// Trials of one warp and of two.
+Subject branchingSubject() {
+  const auto trial = [](uint32_t warps) {
+    return [warps](DeviceRun& run, const emulator::Options& options) {
+      emulator::machine::LaunchConfig config;
+      config.block = {32 * warps, 1, 1};
+      return run.launch(config, {}, options);
+    };
+  };
+  return makeSubject("k", std::string(kBranches), {{"two warps", trial(2)}, {"one warp", trial(1)}});
+}
+
+TEST(ExecutedLines, AreThoseThatAWarpComesTo) {
+  const Subject subject = branchingSubject();
+  const auto loaded = subject.load(subject.ptx);
+  for (const size_t trial : {0u, 1u}) {
+    const ExecutedLines lines = executedLines(*loaded, trial, {});
+    for (const uint32_t line : {8u, 9u, 10u, 14u, 15u}) EXPECT_TRUE(lines.contains(line)) << line;
+    for (const uint32_t line : {11u, 12u}) EXPECT_EQ(lines.contains(line), trial == 0) << line;
+    for (const uint32_t line : {0u, 7u, 13u, 1000u}) EXPECT_FALSE(lines.contains(line)) << line;
+  }
+}
+
+TEST(Judge, LeavesOutTrialsThatDoNotComeToTheMutant) {
+  const Subject subject = branchingSubject();
+  std::vector<std::string> alarms;
+  const Baseline baseline = runUnchanged(subject, alarms);
+  EXPECT_TRUE(alarms.empty()) << alarms.front();
+  const auto judgeWith = [&](std::string_view original, std::string_view replacement, const Baseline& trials, uint32_t line) {
+    std::string mutant = subject.ptx;
+    mutant.replace(mutant.find(original), original.size(), replacement);
+    return judge(subject, mutant, line, trials, Thoroughness::EverySchedule);
+  };
+  // 64 threads are awaited where 32 come.
+  const Judgement inBoth = judgeWith("bar.sync 2, 32;", "bar.sync 2, 64;", baseline, 14);
+  EXPECT_EQ(inBoth.verdict, Verdict::Detected);
+  EXPECT_NE(inBoth.how.find("one warp"), std::string::npos) << "the shortest trial comes first: " << inBoth.how;
+  const Judgement inOne = judgeWith("bar.sync 1, 32;", "bar.sync 1, 64;", baseline, 11);
+  EXPECT_EQ(inOne.verdict, Verdict::Detected);
+  EXPECT_NE(inOne.how.find("two warps"), std::string::npos) << inOne.how;
+  // A baseline in which no trial has executed anything.
+  Baseline nowhere = baseline;
+  for (TrialBaseline& trial : nowhere) trial.lines = {};
+  EXPECT_EQ(judgeWith("bar.sync 1, 32;", "bar.sync 1, 64;", nowhere, 11).how, "no trial comes to it");
+  EXPECT_EQ(judgeWith("bar.sync 1, 32;", "bar.sync 1, 64;", nowhere, 0).verdict, Verdict::Detected) << "all trials are run";
 }
 
 }  // namespace

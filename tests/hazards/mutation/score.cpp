@@ -62,15 +62,15 @@ const char* toString(Verdict verdict) {
   return "";
 }
 
-using LimitsByKernel = std::map<std::string, InstructionLimits>;
+using BaselineByKernel = std::map<std::string, Baseline>;
 
-LimitsByKernel runCorrectKernels(const std::vector<Subject>& subjects, unsigned threads, Score& score) {
-  std::vector<InstructionLimits> limits(subjects.size());
+BaselineByKernel runCorrectKernels(const std::vector<Subject>& subjects, unsigned threads, Score& score) {
+  std::vector<Baseline> baselines(subjects.size());
   std::vector<std::vector<std::string>> alarms(subjects.size());
-  inParallel(subjects.size(), threads, [&](size_t i) { limits[i] = runUnchanged(subjects[i], alarms[i]); });
-  LimitsByKernel byKernel;
+  inParallel(subjects.size(), threads, [&](size_t i) { baselines[i] = runUnchanged(subjects[i], alarms[i]); });
+  BaselineByKernel byKernel;
   for (size_t i = 0; i < subjects.size(); ++i) {
-    byKernel[subjects[i].kernel] = std::move(limits[i]);
+    byKernel[subjects[i].kernel] = std::move(baselines[i]);
     score.falseAlarms.insert(score.falseAlarms.end(), alarms[i].begin(), alarms[i].end());
   }
   return byKernel;
@@ -84,7 +84,7 @@ struct MechanicalMutant {
   Judgement judgement;
 };
 
-std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& subjects, const LimitsByKernel& limits,
+std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& subjects, const BaselineByKernel& baselines,
                                                    const Equivalents& equivalents, unsigned threads) {
   std::vector<MechanicalMutant> mutants;
   for (const Subject& subject : subjects)
@@ -94,7 +94,7 @@ std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& s
     }
   inParallel(mutants.size(), threads, [&](size_t i) {
     auto& [subject, mutation, equivalent, judgement] = mutants[i];
-    judgement = judge(*subject, mutate(subject->ptx, mutation), limits.at(subject->kernel),
+    judgement = judge(*subject, mutate(subject->ptx, mutation), mutation.ptxLine, baselines.at(subject->kernel),
                       equivalent != nullptr ? Thoroughness::TwoSchedules : Thoroughness::EverySchedule);
   });
   return mutants;
@@ -123,10 +123,12 @@ void complainAboutUnusedEntries(const std::vector<MechanicalMutant>& mutants, co
 }
 
 // ---- Hand-made mutants ---------------------------------------------------------------------------------------------------------
-void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const LimitsByKernel& limits, unsigned threads, Score& score) {
+void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const BaselineByKernel& baselines, unsigned threads,
+                        Score& score) {
   std::vector<Judgement> judgements(mutants.size());
   inParallel(mutants.size(), threads, [&](size_t i) {
-    judgements[i] = judge(mutants[i].subject, mutants[i].ptx, limits.at(mutants[i].subject.kernel), Thoroughness::EverySchedule);
+    judgements[i] =
+        judge(mutants[i].subject, mutants[i].ptx, 0, baselines.at(mutants[i].subject.kernel), Thoroughness::EverySchedule);
   });
 
   const auto printKind = [&](MutantKind kind) {
@@ -174,21 +176,21 @@ int run(const Arguments& arguments) {
 
   Score score;
   const Equivalents equivalents(arguments.equivalentsFile);
-  LimitsByKernel limits = runCorrectKernels(subjects, arguments.threads, score);
+  BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
   // Only by hand: all that orders something is of the GEMM kernels.
   std::vector<Subject> windows;
   if (arguments.set == "ordinary")
     for (Subject& subject : im2colSubjects())
       if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) windows.push_back(std::move(subject));
-  limits.merge(runCorrectKernels(windows, arguments.threads, score));
-  const auto mechanical = runMechanicalMutants(subjects, limits, equivalents, arguments.threads);
+  baselines.merge(runCorrectKernels(windows, arguments.threads, score));
+  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, arguments.threads);
   printMechanicalMutants(mechanical, score);
   if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
   std::vector<HandMadeMutant> handMade = handMadeMutants(subjects);
   if (arguments.set == "ordinary")
     for (HandMadeMutant& mutant : im2colMutants())
-      if (limits.contains(mutant.kernel)) handMade.push_back(std::move(mutant));
-  runHandMadeMutants(handMade, limits, arguments.threads, score);
+      if (baselines.contains(mutant.kernel)) handMade.push_back(std::move(mutant));
+  runHandMadeMutants(handMade, baselines, arguments.threads, score);
 
   for (const std::string& complaint : score.complaints) fmt::print("{}\n", complaint);
   for (const std::string& alarm : score.falseAlarms) fmt::print("false alarm: {}\n", alarm);

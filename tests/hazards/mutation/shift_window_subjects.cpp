@@ -52,6 +52,7 @@ class LoadedShiftWindow : public LoadedSubject {
     seen.counters = std::move(run.counters);
     return seen;
   }
+  void watch(emulator::machine::ObserverFactory observe) override { runner_.watch(std::move(observe)); }
 
  private:
   KernelRunner runner_;

@@ -59,7 +59,8 @@ std::vector<TrialProblem<HaloChoices>> haloProblems() {
           {"outputs in blocks", quantised(plain(2, 17, 9, 16, 40, 1, 1, 0), DataType::E4M3, 32, ScaleOrder::Plain), {}}};
 }
 
-/// All tiles in one CTA or pair, so that every ring goes round.
+/// All tiles in one CTA or pair, so that every ring goes round. The loop that opens accumulators is unrolled by four: each of its
+/// waits is the last one where one to four output rows begin together, on accumulators that others have left.
 std::vector<TrialProblem<ShiftStreamChoices>> denseStreamProblems() {
   Problem deep = plain(2, 3, 20, 24, 16, 2, 3, 1);
   deep.d = 2, deep.t = 2, deep.padFront = 1, deep.strideH = 2;
@@ -70,8 +71,12 @@ std::vector<TrialProblem<ShiftStreamChoices>> denseStreamProblems() {
   return {{"resident weights", plain(9, 3, 31, 72, 32, 3, 3, 1),
            inOne({.map = StreamMap::Strips, .blockRows = 2, .residentWeights = true})},
           {"streamed weights", plain(9, 4, 18, 72, 32, 3, 3, 1), inOne({.residentWeights = false})},
-          {"seven filter rows, no spare accumulator", plain(9, 9, 9, 16, 64, 7, 2, 3), inOne({})},
-          {"seven filter rows, streamed weights", plain(5, 2, 9, 16, 64, 7, 2, 3), inOne({.residentWeights = false})},
+          {"two output rows at once", plain(17, 2, 9, 16, 16, 3, 1, 1), inOne({.map = StreamMap::Strips})},
+          {"three output rows at once", plain(9, 1, 9, 16, 16, 3, 1, 2), inOne({.map = StreamMap::Strips})},
+          {"four output rows at once, no spare accumulator and two slots", plain(9, 4, 9, 16, 64, 7, 2, 3),
+           inOne({.map = StreamMap::Strips, .tileN = 64, .blockRows = 4, .residentWeights = true})},
+          {"the same, streamed weights", plain(9, 2, 9, 16, 64, 7, 2, 3),
+           inOne({.map = StreamMap::Strips, .tileN = 64, .residentWeights = false})},
           {"depth and stride", deep, inOne({})},
           {"packed rows, one column, passes, outputs in blocks",
            quantised(plain(5, 3, 9, 16, 48, 3, 1, 0), DataType::E4M3, 32, ScaleOrder::Plain),
@@ -92,8 +97,14 @@ std::vector<TrialProblem<ShiftStreamChoices>> scaledStreamProblems() {
            inOne({.map = StreamMap::Strips, .blockRows = 2, .residentWeights = true, .shiftedScales = false})},
           {"shifted scales, streamed weights", mxfp8(plain(9, 3, 18, 160, 32, 3, 3, 1)),
            inOne({.residentWeights = false, .shiftedScales = true})},
-          {"seven filter rows, ring of filter scales", mxfp8(plain(9, 2, 9, 32, 64, 7, 3, 3)), inOne({.shiftedScales = true})},
-          {"the same, streamed weights", mxfp8(plain(5, 2, 9, 32, 64, 7, 2, 3)), inOne({.residentWeights = false})},
+          {"two output rows at once", mxfp8(plain(17, 2, 9, 32, 16, 3, 1, 1)), inOne({.map = StreamMap::Strips})},
+          {"three output rows at once", mxfp8(plain(9, 1, 9, 32, 16, 3, 1, 2)), inOne({.map = StreamMap::Strips})},
+          {"four output rows at once, two slots, ring of filter scales", mxfp8(plain(9, 4, 9, 32, 64, 6, 3, 3)),
+           inOne({.map = StreamMap::Strips, .tileN = 64, .blockRows = 5, .residentWeights = true, .shiftedScales = true})},
+          {"the same, filter scales that stay", mxfp8(plain(9, 4, 9, 32, 64, 6, 2, 3)),
+           inOne({.map = StreamMap::Strips, .tileN = 64, .blockRows = 5, .residentWeights = true, .shiftedScales = true})},
+          {"two slots, streamed weights", mxfp8(plain(9, 3, 9, 32, 64, 6, 3, 3)),
+           inOne({.map = StreamMap::Packed, .tileN = 64, .residentWeights = false, .shiftedScales = true})},
           {"nvfp4, shifted scales", nvfp4(plain(9, 3, 9, 64, 32, 3, 3, 1)), inOne({.shiftedScales = true})},
           {"flat, refilled", mxfp8(plain(9, 4, 9, 64, 32, 3, 3, 1)), inOne({.map = StreamMap::FlatRefill, .shiftedScales = false})},
           {"passes, outputs in blocks", quantised(mxfp8(plain(5, 2, 9, 32, 64, 2, 1, 0)), DataType::E4M3, 32, ScaleOrder::Plain),

@@ -47,8 +47,8 @@ std::string firstLine(std::string_view text) { return std::string(text.substr(0,
 
 }  // namespace
 
-InstructionLimits runUnchanged(const Subject& subject, std::vector<std::string>& alarms) {
-  InstructionLimits limits(subject.trials.size());
+Baseline runUnchanged(const Subject& subject, std::vector<std::string>& alarms) {
+  Baseline baseline(subject.trials.size());
   const auto loaded = subject.load(subject.ptx);
   for (size_t trial = 0; trial < subject.trials.size(); ++trial) {
     for (const Schedule& schedule : kSchedules) {
@@ -58,24 +58,33 @@ InstructionLimits runUnchanged(const Subject& subject, std::vector<std::string>&
         if (!seen.difference.empty()) alarms.push_back(fmt::format("{}: wrong result: {}", run, seen.difference));
         for (const emulator::Hazard& hazard : seen.hazards) alarms.push_back(fmt::format("{}: {}", run, describe(hazard)));
         const auto& perWarp = seen.counters.warpInstructions;
-        limits[trial] = std::max(limits[trial], kRunawayFactor * std::accumulate(perWarp.begin(), perWarp.end(), uint64_t{0}));
+        uint64_t& limit = baseline[trial].instructionLimit;
+        limit = std::max(limit, kRunawayFactor * std::accumulate(perWarp.begin(), perWarp.end(), uint64_t{0}));
+        baseline[trial].lines.add(executedLines(*loaded, trial, optionsFor(schedule, emulator::HazardMode::Off)));
       } catch (const EmulatorError& error) {
         alarms.push_back(fmt::format("{}: {}: {}", run, toString(error.kind()), error.what()));
       }
     }
   }
-  return limits;
+  return baseline;
 }
 
-Judgement judge(const Subject& subject, std::string_view mutantPtx, const InstructionLimits& limits, Thoroughness thoroughness) {
+Judgement judge(const Subject& subject, std::string_view mutantPtx, uint32_t mutatedLine, const Baseline& baseline,
+                Thoroughness thoroughness) {
+  std::vector<size_t> trials;
+  for (size_t trial = 0; trial < subject.trials.size(); ++trial)
+    if (mutatedLine == 0 || baseline[trial].lines.contains(mutatedLine)) trials.push_back(trial);
+  if (trials.empty()) return {Verdict::Survived, "no trial comes to it"};
+  std::sort(trials.begin(), trials.end(),
+            [&](size_t a, size_t b) { return baseline[a].instructionLimit < baseline[b].instructionLimit; });
   const auto loaded = subject.load(mutantPtx);
   Judgement judgement;
   for (const Schedule& schedule : std::span(kSchedules).first(thoroughness == Thoroughness::EverySchedule ? 4 : 2)) {
-    for (size_t trial = 0; trial < subject.trials.size(); ++trial) {
+    for (const size_t trial : trials) {
       const std::string run = fmt::format("{} schedule, {}", schedule.name, subject.trials[trial]);
       try {
         Options options = optionsFor(schedule, emulator::HazardMode::Error);
-        options.instructionLimit = limits[trial];
+        options.instructionLimit = baseline[trial].instructionLimit;
         const Observation seen = loaded->run(trial, options);
         if (!seen.difference.empty() && judgement.verdict == Verdict::Survived)
           judgement = {Verdict::WrongOutput, fmt::format("{}: {}", run, firstLine(seen.difference))};

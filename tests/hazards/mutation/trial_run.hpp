@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/hazards/kernels/subject.hpp"
+#include "tests/hazards/mutation/executed_lines.hpp"
 
 namespace shiftconv::tests {
 
@@ -17,23 +18,29 @@ enum class Verdict : uint8_t {
 
 struct Judgement {
   Verdict verdict = Verdict::Survived;
-  std::string how;   ///< schedule, trial and the first line of the report or of the difference
+  std::string how;   ///< schedule, trial and the first line of the report or of the difference; or that no trial comes to it
   std::string by{};  ///< of a detected mutant, what noticed it: "deadlock", "hazard (race)"
 };
 
-/// Instructions after which a run counts as endless, for each trial of the subject.
-using InstructionLimits = std::vector<uint64_t>;
+/// What a trial of the unchanged subject does, in all schedules together.
+struct TrialBaseline {
+  uint64_t instructionLimit = 0;  ///< instructions after which a run of a mutant counts as endless
+  ExecutedLines lines;
+};
+using Baseline = std::vector<TrialBaseline>;  ///< of all trials of a subject
 
 /// Runs the unchanged subject under every schedule. A false alarm is a run in which the machine reports anything; they are
-/// added to `alarms`, wrong results as well. Returns the limits for mutants.
-InstructionLimits runUnchanged(const Subject& subject, std::vector<std::string>& alarms);
+/// added to `alarms`, wrong results as well.
+Baseline runUnchanged(const Subject& subject, std::vector<std::string>& alarms);
 
 enum class Thoroughness : uint8_t {
   EverySchedule,  ///< all trials under the latest schedule, then under the earliest and two random ones
   TwoSchedules,   ///< the latest and a random one
 };
 
-/// Runs a mutant until it is detected. Throws EmulatorError when its text is no legal program.
-Judgement judge(const Subject& subject, std::string_view mutantPtx, const InstructionLimits& limits, Thoroughness thoroughness);
+/// Runs a mutant until it is detected, the shortest trials first. `mutatedLine`: the only line of the PTX that differs, whose
+/// mutant needs no trial that does not come to it; 0: there are others. Throws EmulatorError when its text is no legal program.
+Judgement judge(const Subject& subject, std::string_view mutantPtx, uint32_t mutatedLine, const Baseline& baseline,
+                Thoroughness thoroughness);
 
 }  // namespace shiftconv::tests
