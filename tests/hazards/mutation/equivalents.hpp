@@ -23,6 +23,7 @@ struct Equivalent {
 
 class Equivalents {
  public:
+  Equivalents() = default;  ///< none
   /// Throws as readTable().
   explicit Equivalents(const std::string& path);
 

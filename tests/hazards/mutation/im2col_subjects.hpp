@@ -1,5 +1,5 @@
-// im2col: the GEMM kernels with a window as operand A. What they share with matrices is mutated there; here are mistakes of what
-// the host tells the loads of a window.
+// im2col: the GEMM kernels with a window as operand A, mistakes of what the host tells its loads, and the mutants of these kernels
+// once more, on windows in place of matrices.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace shiftconv::tests {
 
-/// "im2col_single" and "im2col_pair": resident and streamed taps, strides and dilation, depth, block scales of pixels.
+/// The GEMM kernels for one CTA and for a pair: resident and streamed taps, strides and dilation, depth, block scales of pixels.
 std::vector<Subject> im2colSubjects();
 
-/// The same kernels with wrong parameters.
-std::vector<HandMadeMutant> im2colMutants();
+/// The same kernels with wrong parameters. `subjects`: the correct ones; mutants of others are left out.
+std::vector<HandMadeMutant> im2colMutants(const std::vector<Subject>& subjects);
 
 }  // namespace shiftconv::tests

@@ -84,11 +84,19 @@ struct MechanicalMutant {
   Judgement judgement;
 };
 
+/// The instructions that mutants are made of: all, or those that some trial comes to.
+enum class Where : uint8_t { Everywhere, TrialsCome };
+
+bool isReached(const Baseline& baseline, uint32_t line) {
+  return std::any_of(baseline.begin(), baseline.end(), [&](const TrialBaseline& trial) { return trial.lines.contains(line); });
+}
+
 std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& subjects, const BaselineByKernel& baselines,
-                                                   const Equivalents& equivalents, unsigned threads) {
+                                                   const Equivalents& equivalents, Where where, unsigned threads) {
   std::vector<MechanicalMutant> mutants;
   for (const Subject& subject : subjects)
     for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel, subject.source)) {
+      if (where == Where::TrialsCome && !isReached(baselines.at(subject.kernel), mutation.ptxLine)) continue;
       const Equivalent* equivalent = equivalents.find(mutation);
       mutants.push_back({&subject, std::move(mutation), equivalent, {}});
     }
@@ -166,31 +174,33 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Baseli
   }
 }
 
+/// Kernels that are judged together, with one list of equivalent mutants.
+struct Set {
+  std::vector<std::vector<Subject> (*)()> subjects;
+  Where where = Where::Everywhere;
+  std::vector<HandMadeMutant> (*byHand)(const std::vector<Subject>& subjects) = nullptr;
+};
+const std::map<std::string, Set> kSets{
+    {"ordinary",
+     {{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects}, Where::Everywhere, handMadeMutants}},
+    {"stream", {{streamSubjects}}},
+    // What matrices come to and windows do not is judged with the GEMM kernels.
+    {"windows", {{im2colSubjects}, Where::TrialsCome, im2colMutants}}};
+
 int run(const Arguments& arguments) {
+  const Set& set = kSets.at(arguments.set);
   std::vector<Subject> subjects;
-  using Make = std::vector<Subject> (*)();
-  const std::vector<Make> ordinary{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects};
-  for (const Make make : arguments.set == "stream" ? std::vector<Make>{streamSubjects} : ordinary)
+  for (const auto make : set.subjects)
     for (Subject& subject : make())
       if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
 
   Score score;
-  const Equivalents equivalents(arguments.equivalentsFile);
-  BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
-  // Only by hand: all that orders something is of the GEMM kernels.
-  std::vector<Subject> windows;
-  if (arguments.set == "ordinary")
-    for (Subject& subject : im2colSubjects())
-      if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) windows.push_back(std::move(subject));
-  baselines.merge(runCorrectKernels(windows, arguments.threads, score));
-  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, arguments.threads);
+  const Equivalents equivalents = arguments.equivalentsFile.empty() ? Equivalents() : Equivalents(arguments.equivalentsFile);
+  const BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
+  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set.where, arguments.threads);
   printMechanicalMutants(mechanical, score);
   if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
-  std::vector<HandMadeMutant> handMade = handMadeMutants(subjects);
-  if (arguments.set == "ordinary")
-    for (HandMadeMutant& mutant : im2colMutants())
-      if (baselines.contains(mutant.kernel)) handMade.push_back(std::move(mutant));
-  runHandMadeMutants(handMade, baselines, arguments.threads, score);
+  if (set.byHand != nullptr) runHandMadeMutants(set.byHand(subjects), baselines, arguments.threads, score);
 
   for (const std::string& complaint : score.complaints) fmt::print("{}\n", complaint);
   for (const std::string& alarm : score.falseAlarms) fmt::print("false alarm: {}\n", alarm);
@@ -208,12 +218,10 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app("Counts the broken kernels that the machine notices.");
   shiftconv::tests::Arguments arguments;
-  app.add_option("--set", arguments.set, "kernels: ordinary, or stream, which takes long")
-      ->check(CLI::IsMember({"ordinary", "stream"}));
+  app.add_option("--set", arguments.set, "kernels: ordinary; stream: of shift_stream; windows: of im2col, where its trials come to")
+      ->check(CLI::IsMember({"ordinary", "stream", "windows"}));
   app.add_option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
-  app.add_option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless")
-      ->required()
-      ->check(CLI::ExistingFile);
+  app.add_option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless")->check(CLI::ExistingFile);
   app.add_option("--threads", arguments.threads, "mutants run side by side")->check(CLI::Range(1u, 256u));
   app.add_flag("--allow-survivors", arguments.allowSurvivors, "survivors that are not listed are no failure");
   CLI11_PARSE(app, argc, argv);
