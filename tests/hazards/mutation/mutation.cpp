@@ -51,6 +51,11 @@ bool isPlainBulkCopy(const Instruction& i) {
          !i.operands.empty() && !isPlainWait(i) && !isCommit(i);
 }
 
+/// A bulk copy, with a tensor map or without, whose bytes an mbarrier counts.
+bool isCountedBulkCopy(const Instruction& i) {
+  return i.opcode == "cp" && i.modifiers.size() > 1 && i.modifiers[1] == "bulk" && has(i, "mbarrier::complete_tx::bytes");
+}
+
 /// An instruction that releases or acquires and has a relaxed form (barrier.cluster.wait has none).
 bool mayBeRelaxed(const Instruction& i) {
   constexpr std::string_view kOpcodes[] = {"ld", "st", "atom", "red", "mbarrier", "barrier"};
@@ -151,6 +156,7 @@ std::vector<Change> changesOf(const Instruction& instruction) {
     if (isMbarrierArrive(instruction) && has(instruction, "expect_tx")) add({Change::PlainArrive});
     if (has(instruction, "expect_tx")) add({Change::Add16Bytes, Change::Subtract16Bytes});
   }
+  if (isCountedBulkCopy(instruction)) add({Change::Delete});
   if (isPlainBulkCopy(instruction)) add({Change::Add16Bytes, Change::Subtract16Bytes});
   if (mayBeRelaxed(instruction)) add({Change::Relax});
   return changes;

@@ -13,7 +13,7 @@
 namespace shiftconv::tests {
 
 enum class Change : uint8_t {
-  Delete,         ///< fences, barriers, group and tensor waits, commits, arrives
+  Delete,         ///< fences, barriers, group and tensor waits, commits, arrives, bulk copies that an mbarrier counts
   SucceedAtOnce,  ///< mbarrier.try_wait, test_wait: the predicate is true without looking
   PlainArrive,    ///< mbarrier.arrive.expect_tx without its bytes
   FlipParity,     ///< mbarrier.*_wait.parity: the other parity

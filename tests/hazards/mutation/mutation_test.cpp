@@ -43,6 +43,8 @@ add.u32 %r1, %r2, 16;
 wgmma.fence.sync.aligned;
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 0;
+cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r1];
+cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {%r2, %r3}], [%r1];
 ret;
 }
 )";
@@ -74,6 +76,7 @@ TEST(Mutation, EveryOrderingInstructionIsBrokenInEveryWay) {
        "{ .reg .b32 mutated; mov.b32 mutated, 4096; sub.u32 mutated, mutated, 16; "
        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], mutated; }"},
       {18, Change::Delete, ""},
+      {19, Change::Delete, ""},
       {19, Change::Add16Bytes,
        "{ .reg .b32 mutated; mov.b32 mutated, %r2; add.u32 mutated, mutated, 16; "
        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], mutated, [%r3]; }"},
@@ -87,6 +90,7 @@ TEST(Mutation, EveryOrderingInstructionIsBrokenInEveryWay) {
       {26, Change::Delete, ""},
       {27, Change::Delete, ""},
       {28, Change::Delete, ""},
+      {29, Change::Delete, ""},
   };
   std::vector<Expected> made;
   for (const Mutation& mutation : mutationsOf(kModule, "k", SourcePositions(kModule)))

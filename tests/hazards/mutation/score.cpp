@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/hazards/mutation/catalogue.hpp"
@@ -76,6 +79,23 @@ BaselineByKernel runCorrectKernels(const std::vector<Subject>& subjects, unsigne
   return byKernel;
 }
 
+// ---- Sets ----------------------------------------------------------------------------------------------------------------------
+/// Kernels that are judged together, with one list of equivalent mutants.
+struct Set {
+  std::vector<std::vector<Subject> (*)()> subjects;
+  bool onlyReached = false;  ///< no mutants are made of instructions that no trial comes to: they are judged in another set
+  std::vector<std::string_view> leftOut = {};  ///< nor of those in these functions
+  std::vector<HandMadeMutant> (*byHand)(const std::vector<Subject>& subjects) = nullptr;
+};
+// The GEMM kernels multiply matrices in one set, and windows and taps in another; no window is loaded by CTAs that share.
+const std::map<std::string, Set> kSets{{"ordinary",
+                                        {{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects},
+                                         false,
+                                         {"/loadWindow", "/loadTaps"},
+                                         handMadeMutants}},
+                                       {"stream", {{streamSubjects}}},
+                                       {"windows", {{im2colSubjects}, true, {}, im2colMutants}}};
+
 // ---- Mechanical mutants --------------------------------------------------------------------------------------------------------
 struct MechanicalMutant {
   const Subject* subject = nullptr;
@@ -84,19 +104,19 @@ struct MechanicalMutant {
   Judgement judgement;
 };
 
-/// The instructions that mutants are made of: all, or those that some trial comes to.
-enum class Where : uint8_t { Everywhere, TrialsCome };
-
 bool isReached(const Baseline& baseline, uint32_t line) {
   return std::any_of(baseline.begin(), baseline.end(), [&](const TrialBaseline& trial) { return trial.lines.contains(line); });
 }
 
 std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& subjects, const BaselineByKernel& baselines,
-                                                   const Equivalents& equivalents, Where where, unsigned threads) {
+                                                   const Equivalents& equivalents, const Set& set, unsigned threads) {
   std::vector<MechanicalMutant> mutants;
   for (const Subject& subject : subjects)
     for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel, subject.source)) {
-      if (where == Where::TrialsCome && !isReached(baselines.at(subject.kernel), mutation.ptxLine)) continue;
+      if (set.onlyReached && !isReached(baselines.at(subject.kernel), mutation.ptxLine)) continue;
+      if (std::any_of(set.leftOut.begin(), set.leftOut.end(),
+                      [&](std::string_view function) { return mutation.functions.find(function) != std::string::npos; }))
+        continue;
       const Equivalent* equivalent = equivalents.find(mutation);
       mutants.push_back({&subject, std::move(mutation), equivalent, {}});
     }
@@ -174,19 +194,6 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Baseli
   }
 }
 
-/// Kernels that are judged together, with one list of equivalent mutants.
-struct Set {
-  std::vector<std::vector<Subject> (*)()> subjects;
-  Where where = Where::Everywhere;
-  std::vector<HandMadeMutant> (*byHand)(const std::vector<Subject>& subjects) = nullptr;
-};
-const std::map<std::string, Set> kSets{
-    {"ordinary",
-     {{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects}, Where::Everywhere, handMadeMutants}},
-    {"stream", {{streamSubjects}}},
-    // What matrices come to and windows do not is judged with the GEMM kernels.
-    {"windows", {{im2colSubjects}, Where::TrialsCome, im2colMutants}}};
-
 int run(const Arguments& arguments) {
   const Set& set = kSets.at(arguments.set);
   std::vector<Subject> subjects;
@@ -197,11 +204,12 @@ int run(const Arguments& arguments) {
   Score score;
   const Equivalents equivalents = arguments.equivalentsFile.empty() ? Equivalents() : Equivalents(arguments.equivalentsFile);
   const BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
-  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set.where, arguments.threads);
+  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set, arguments.threads);
   printMechanicalMutants(mechanical, score);
   if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
   if (set.byHand != nullptr) runHandMadeMutants(set.byHand(subjects), baselines, arguments.threads, score);
 
+  if (score.total == 0) score.complaints.push_back("no mutant was made");
   for (const std::string& complaint : score.complaints) fmt::print("{}\n", complaint);
   for (const std::string& alarm : score.falseAlarms) fmt::print("false alarm: {}\n", alarm);
   for (const auto& [what, count] : score.noticedBy) fmt::print("noticed by {:<48} {:>6}\n", what, count);
