@@ -13,16 +13,16 @@
 //    warpgroups multiply. Both read the same boxes and own output channels each (PixelShare::Common), or own pixels each and read
 //    the same weights (PixelShare::Separate).
 //  - A box is released one tap late, behind the first tap of the next, so that the tensor core never drains between them.
-//  - Where a tile has one box, its output may be written over it (Staging::OverBox). The loading lane stores it when it comes to
-//  fill
+//  - Where a tile has one box, its output may be written over it (Staging::OverBox). The loading lane stores it when it is to fill
 //    the slot again, and warpgroups that own pixels drift apart, so that one multiplies while the other is at its epilogue.
 //  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:
-//    the same bits every time.
+//    the same bits every time. Or, between two CTAs, each adds half of the pixels of every block, as that is half as long: of a
+//    tile of 320 x 128 the transfer alone takes thousands of clocks.
+//  - Where there are few pixels, all of which have to come at once, a tile may be 64 of them as rows of the product (operand A) by
+//    32 channels: half the weights of a tile, and outputs that are stored from registers (PixelShare::AsRows).
 #pragma once
 
 #include <cuda.h>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <cstdint>
 
@@ -31,7 +31,6 @@
 #include "common/gemm/tile_schedule.cuh"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/dependent_launch.cuh"
-#include "common/ptx/matrix_move.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/synchronisation.cuh"
@@ -41,12 +40,13 @@
 #include "conv/kernels/sm90/halo_epilogue.cuh"
 #include "conv/kernels/sm90/halo_kinds.cuh"
 #include "conv/kernels/sm90/halo_params.hpp"
-#include "conv/kernels/sm90/packing.cuh"
+#include "conv/kernels/sm90/halo_reduction.cuh"
+#include "conv/kernels/sm90/halo_staging.cuh"
 
 namespace shiftconv::kernels::halo {
 
 // ---- What is fixed when a kernel is compiled -----------------------------------------------------------------------------------
-enum class PixelShare { Common, Separate };
+enum class PixelShare { Common, Separate, AsRows };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
 enum class Staging { Own, OverBox };
 
@@ -55,22 +55,30 @@ struct Shape {
   static constexpr int kFirstBlocks = kFirst, kSecondBlocks = kSecond;  ///< channel blocks of the two multiplying warpgroups
   static constexpr int kTileN = kN;                                     ///< pixels of a tile
   static constexpr bool kSeparate = kShare == PixelShare::Separate;
+  static constexpr bool kPixelRows = kShare == PixelShare::AsRows;
   static constexpr bool kOverBox = kStaging == Staging::OverBox;
+  static constexpr int kMmaN = kPixelRows ? kAsRowsChannels : kN;
+  static constexpr int kSums = kMmaN / 2;  ///< of a thread, for each channel block
   static constexpr int kConsumers = kSecond == 0 ? 1 : 2;
   static constexpr int kThreads = 128 * (1 + kConsumers);
   static constexpr int kStageBlocks = kSeparate ? kFirst : kFirst + kSecond;  ///< channel blocks of a weight stage
-  static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);        ///< warps that release a box
+  static constexpr uint32_t kStageBytes = kPixelRows ? kAsRowsChannels * kRowBytes : kStageBlocks * kBlockBytes;
+  /// Whether two CTAs that split the reduction may finish half of the pixels each.
+  static constexpr bool kMayHalve = kShare == PixelShare::Common && !kOverBox && kN <= 128 && kN % 16 == 0;
+  static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);  ///< warps that release a box
   // Of a thread; three warpgroups share 512. The loading lane that also stores needs the larger part.
   static constexpr int kLoadingRegisters = kOverBox ? 56 : 40, kMultiplyingRegisters = kOverBox ? 224 : 232;
   static_assert(!kSeparate || kFirst == kSecond, "warpgroups that own pixels share the weights");
   static_assert(!kOverBox || (kFirst == 1 && kStageBlocks == 1), "a slot takes the output of one channel block");
+  static_assert(!kPixelRows || (kFirst == 1 && kSecond == 0 && kN == 64 && !kOverBox), "one wgmma has 64 rows");
   static_assert(kFirst * kN <= 384 && kSecond * kN <= 384, "at most 192 accumulator registers a thread");
 };
 
 // ---- Shared memory -------------------------------------------------------------------------------------------------------------
 struct Control {
   gemm::Pipeline<kMaximumStages> boxes, weights;
-  Tap tap[kMaximumTaps];  ///< Params::tap: an indexed constant that is not in the cache costs more than a whole tap
+  uint64_t sums[kMaximumBlocks];  ///< barriers: the other ranks' sums of a warpgroup, or of half a channel block, have come
+  Tap tap[kMaximumTaps];          ///< Params::tap: an indexed constant that is not in the cache costs more than a whole tap
 };
 static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the boxes");
 
@@ -96,7 +104,7 @@ class Cta {
     control_ = &gemm::alignedShared<Control>(dynamicShared);
     boxes_ = ptx::sharedAddress(control_) + kControlBytes;
     weights_ = boxes_ + p_.patchSlots * p_.patchSlotBytes;
-    staging_ = weights_ + p_.weightStages * (S::kStageBlocks * kBlockBytes);
+    staging_ = weights_ + p_.weightStages * S::kStageBytes;
     rank_ = p_.split > 1 ? static_cast<int32_t>(ptx::clusterRank()) : 0;
     firstChunk_ = rank_ * p_.chunksPerRank;
     endChunk_ = min(p_.chunks, firstChunk_ + p_.chunksPerRank);
@@ -110,18 +118,21 @@ class Cta {
       if (warp == 0 && ptx::electOne()) prepareBoxes();
       if (warp == 1 && ptx::electOne()) prepareWeights();
       __syncwarp();
-      begin();
+      // The loading lanes prepared the barriers that they use and go on at once, except where a box reaches into what the others
+      // have zeroed. One barrier each way: compute-sanitizer wants a barrier of the whole CTA to be at one place in the program.
+      ptx::namedBarrierArrive(kBegin, S::kThreads);
+      if (p_.boxesDiffer) ptx::namedBarrierSync(kZeroed, S::kThreads);
+      ptx::launchDependents();
       if (warp == 0 && ptx::electOne()) loadBoxes();
       if (warp == 1 && ptx::electOne()) loadWeights();
       __syncwarp();
-      if (p_.split > 1) {  // see addUp
-        ptx::clusterBarrierSync();
-        ptx::clusterBarrierSync();
-      }
+      if (p_.split > 1) ptx::clusterBarrierSync();  // see multiply
     } else {
       if constexpr (S::kConsumers == 2) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
       prepareShared();
-      begin();
+      if (p_.boxesDiffer) ptx::namedBarrierArrive(kZeroed, S::kThreads);
+      ptx::namedBarrierSync(kBegin, S::kThreads);
+      ptx::launchDependents();
       if constexpr (S::kFirstBlocks == S::kSecondBlocks || S::kConsumers == 1) {
         multiply<S::kFirstBlocks>(warpgroup - 1, S::kSeparate ? 0 : (warpgroup - 1) * S::kFirstBlocks);
       } else {
@@ -135,10 +146,13 @@ class Cta {
 
  private:
   // ---- Setup -------------------------------------------------------------------------------------------------------------------
-  enum NamedBarrier : uint32_t { kBegin = 1, kLag = 2, kConsumer = 3 };  // two from kConsumer on, each for a warpgroup
+  enum NamedBarrier : uint32_t { kBegin = 1, kZeroed, kLag, kConsumer };  // two from kConsumer on, each for a warpgroup
+
+  /// Whether each of two ranks finishes half of the pixels. Compiled away from most kernels.
+  __device__ bool halves() const { return !kFull && S::kMayHalve && p_.halves; }
 
   __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * p_.patchSlotBytes; }
-  __device__ uint32_t weightAddress(uint32_t stage) const { return weights_ + stage * (S::kStageBlocks * kBlockBytes); }
+  __device__ uint32_t weightAddress(uint32_t stage) const { return weights_ + stage * S::kStageBytes; }
 
   __device__ void prepareBoxes() {
 #pragma unroll 1  // or the code is long, and comes from far
@@ -149,9 +163,28 @@ class Cta {
   __device__ void prepareWeights() {
     ptx::prefetchTensorMap(&filterMap_);
     control_->weights.initialise(p_.weightStages, 1, 4 * S::kConsumers);
+    if (p_.split > 1) {
+      constexpr uint32_t kBytes = S::kSums * 128 * sizeof(Sum);  // of a channel block
+      if (halves()) {
+        for (uint32_t block = 0; block < S::kStageBlocks; ++block) expectSums(block, kBytes / 2);
+      } else {
+        const uint32_t others = static_cast<uint32_t>(p_.split - 1);
+        for (uint32_t consumer = 0; consumer < S::kConsumers; ++consumer)
+          if (rank_ == ownerOf(consumer))
+            expectSums(consumer, others * kBytes * (consumer == 0 ? S::kFirstBlocks : S::kSecondBlocks));
+      }
+    }
     ptx::fenceMbarrierInit();
     if constexpr (!kFull) ptx::prefetchTensorMap(&outputMap_);
   }
+
+  __device__ uint32_t sumsBarrier(uint32_t piece) const { return ptx::sharedAddress(&control_->sums[piece]); }
+  __device__ void expectSums(uint32_t piece, uint32_t bytes) const {
+    ptx::mbarrierInit(sumsBarrier(piece), 1);
+    ptx::mbarrierArriveExpectBytes(sumsBarrier(piece), bytes);
+  }
+  /// The rank that has all sums of a warpgroup in the end, unless each has half.
+  __device__ int32_t ownerOf(uint32_t consumer) const { return static_cast<int32_t>(consumer) * p_.split / S::kConsumers; }
 
   /// The multiplying warpgroups, while the others prepare their barriers.
   __device__ void prepareShared() {
@@ -165,17 +198,6 @@ class Cta {
         ptx::storeShared16Bytes(boxAddress(slot) + byte, 0, 0, 0, 0);
     if (p_.groupChannels > 0) spreadGroupedWeights(helper, kHelpers);
     ptx::fenceProxyAsyncShared();
-  }
-
-  /// All threads. The loading lanes prepared the barriers that they use and go on at once, except where a box reaches into what the
-  /// others have zeroed.
-  __device__ void begin() {
-    if (threadIdx.x < 128 && !p_.boxesDiffer) {
-      ptx::namedBarrierArrive(kBegin, S::kThreads);
-    } else {
-      ptx::namedBarrierSync(kBegin, S::kThreads);
-    }
-    ptx::launchDependents();
   }
 
   /// Block-diagonal 64 x 64 matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle.
@@ -278,8 +300,7 @@ class Cta {
     ptx::bulkWaitGroupRead<0>();
   }
 
-  // ---- Weights: global -> shared, once when resident
-  // -----------------------------------------------------------------------------
+  // ---- Weights: global -> shared, once when resident ---------------------------------------------------------------------------
   __device__ void loadWeights() const {
     ptx::awaitPrerequisites();
     gemm::RingPosition stage;
@@ -288,7 +309,7 @@ class Cta {
       for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
         for (int32_t t = 0; t < p_.taps; ++t) {
           control_->weights.awaitEmpty(stage);
-          ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBlocks * kBlockBytes);
+          ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBytes);
           for (uint32_t box = 0; box < p_.weightBoxes; ++box) {
             ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, chunk * Kind::kChunkChannels,
                             p_.tap[t].filterIndex, firstChannel + static_cast<int32_t>(box * (p_.weightBoxBytes / kRowBytes)),
@@ -309,8 +330,7 @@ class Cta {
     }
   }
 
-  // ---- Multiplication
-  // ------------------------------------------------------------------------------------------------------------
+  // ---- Multiplication ----------------------------------------------------------------------------------------------------------
   /// One warpgroup: channel blocks firstBlock.. of every tile of this CTA.
   template <int kBlocks>
   __device__ void multiply(uint32_t consumer, uint32_t firstBlock) {
@@ -323,12 +343,13 @@ class Cta {
     };
     gemm::RingPosition box, weight, heldBox, heldWeight;
     // From its second tile on the second warpgroup is some taps behind the first: each then multiplies alone, at full rate, while
-    // the other is at its epilogue. (In the first tile both wait for the same loads, which would bring them together again.)
+    // the other is at its epilogue. (In the first tile both wait for the same loads, which would bring them together again; from
+    // the second chunk of an only tile on, it gained nothing.)
     const int32_t lagTile = tiles().first + tiles().step;
     uint32_t largest = 0;
     if (S::kSeparate && consumer == 1) box.advance(p_.patchSlots);
     for (const int32_t tile : tiles()) {
-      Sum d[kBlocks][S::kTileN / 2];
+      Sum d[kBlocks][S::kSums];
       uint32_t accumulate = 0;
       bool holdsBox = false;
       if (p_.weightsStay) weight = {};
@@ -355,9 +376,10 @@ class Cta {
         for (int slice = 0; slice < kChunkSlices; ++slice) {
 #pragma unroll
           for (int block = 0; block < kBlocks; ++block) {
-            Kind::template multiply<S::kTileN>(
-                d[block], layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes),
-                layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), slice == 0 ? accumulate : 1);
+            const uint64_t channels = layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes);
+            const uint64_t ofPixels = layout::advanceDescriptor(b, slice * layout::kMmaRowBytes);
+            Kind::template multiply<S::kMmaN>(d[block], S::kPixelRows ? ofPixels : channels, S::kPixelRows ? channels : ofPixels,
+                                              slice == 0 ? accumulate : 1);
           }
         }
         ptx::wgmmaCommit();
@@ -378,9 +400,14 @@ class Cta {
       ptx::wgmmaWait<0>();
       releaseWeights(heldWeight);
       if constexpr (!S::kOverBox) releaseBox(heldBox);
-      if constexpr (kFull) {
-#pragma unroll
-        for (int i = 0; i < kBlocks * S::kTileN / 2; ++i) ptx::wgmmaHold(d[i / (S::kTileN / 2)][i % (S::kTileN / 2)]);
+      if constexpr (kFull) hold(d);
+      if (p_.split > 1) ptx::clusterBarrierSync();  // nobody multiplies any more: the rings are free for sums
+      if constexpr (!kFull && S::kMayHalve) {
+        if (p_.halves) {
+          hold(d);
+          addAndFinishHalf(d, originOf(tile, consumer), consumer, firstBlock);
+          break;
+        }
       }
       if (p_.split > 1 && !addUp(d, consumer)) break;
       if constexpr (kFull) {
@@ -393,138 +420,83 @@ class Cta {
     }
     if constexpr (kFull) {
       gemm::mergeLargest(p_.full.epilogue, largest);
-    } else if constexpr (!S::kOverBox) {
+    } else if constexpr (!S::kOverBox && !S::kPixelRows) {
       if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
     }
   }
 
-  // ---- Reduction over the cluster
-  // ------------------------------------------------------------------------------------------------
-  /// True in the CTA that has this warpgroup's sums of all ranks afterwards.
+  /// Nothing that reads the sums may be moved in front of here.
   template <int kBlocks>
-  __device__ bool addUp(Sum (&d)[kBlocks][S::kTileN / 2], uint32_t consumer) const {
-    constexpr int kVectors = kBlocks * S::kTileN / 8;
-    Sum* const sums = &d[0][0];
-    const int32_t owner = static_cast<int32_t>(consumer) * p_.split / S::kConsumers;
-    const uint32_t mine = boxes_ + threadIdx.x % 128 * 16;
-    constexpr uint32_t kVectorStride = 128 * 16;
-    ptx::clusterBarrierSync();  // nobody multiplies any more: the owner's rings are free
-    if (rank_ != owner) {
-      const uint32_t sender = static_cast<uint32_t>(rank_ < owner ? rank_ : rank_ - 1);
-      const uint32_t destination = ptx::mapToCta(mine + sender * kVectors * kVectorStride, static_cast<uint32_t>(owner));
+  static __device__ __forceinline__ void hold(Sum (&d)[kBlocks][S::kSums]) {
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        ptx::storeCluster16Bytes(destination + v * kVectorStride, bitsOf(sums[4 * v]), bitsOf(sums[4 * v + 1]),
-                                 bitsOf(sums[4 * v + 2]), bitsOf(sums[4 * v + 3]));
-      }
-    }
-    ptx::clusterBarrierSync();
-    if (rank_ != owner) return false;
-    for (int32_t sender = 0; sender + 1 < p_.split; ++sender) {
-#pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        uint32_t bits[4];
-        ptx::loadShared16Bytes(mine + (sender * kVectors + v) * kVectorStride, bits[0], bits[1], bits[2], bits[3]);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) sums[4 * v + i] += sumOf<Sum>(bits[i]);
-      }
-    }
-    return true;
+    for (int i = 0; i < kBlocks * S::kSums; ++i) ptx::wgmmaHold(d[i / S::kSums][i % S::kSums]);
   }
 
-  // ---- Epilogue
-  // ------------------------------------------------------------------------------------------------------------------
-  /// Bias, activation, conversion, and the tile as rows of 64 channels in shared memory, from where the copy engine stores it and
-  /// drops what is outside the output.
+  // ---- Reduction over the cluster ----------------------------------------------------------------------------------------------
+  /// True in the CTA that has this warpgroup's sums of all ranks afterwards.
   template <int kBlocks>
-  __device__ void finish(float (&d)[kBlocks][S::kTileN / 2], const TileOrigin& origin, uint32_t consumer, uint32_t firstBlock,
+  __device__ bool addUp(Sum (&d)[kBlocks][S::kSums], uint32_t consumer) const {
+    return addUpAtOwner<kBlocks * S::kSums>(&d[0][0], boxes_, rank_, p_.split, ownerOf(consumer), sumsBarrier(consumer));
+  }
+
+  /// Between two ranks: the first finishes the first half of the rows of every block, the second the other half.
+  template <int kBlocks>
+  __device__ void addAndFinishHalf(const Sum (&d)[kBlocks][S::kSums], TileOrigin origin, uint32_t consumer,
+                                   uint32_t firstBlock) const {
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block)
+      sendHalf(d[block], boxes_, rank_, firstBlock + block, sumsBarrier(firstBlock + block));
+    origin.row += rank_ * (p_.tileRows / 2);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      const uint32_t piece = firstBlock + block;
+      Sum kept[S::kSums / 2];
+      keepHalf(d[block], boxes_, rank_, piece, sumsBarrier(piece), kept);
+      // Two halves have room in the buffer of a whole block.
+      const uint32_t staging = staging_ + (2 * consumer + block % 2) * (S::kTileN / 2 * kRowBytes);
+      finishBlock<S::kTileN / 2, false, 1>(kept, origin, static_cast<int32_t>(piece) * kBlockChannels, consumer, staging);
+    }
+  }
+
+  // ---- Epilogue ----------------------------------------------------------------------------------------------------------------
+  template <int kBlocks>
+  __device__ void finish(const float (&d)[kBlocks][S::kSums], const TileOrigin& origin, uint32_t consumer, uint32_t firstBlock,
                          const gemm::RingPosition& slot) const {
-    const uint32_t barrier = kConsumer + consumer;
-    const bool leads = threadIdx.x % 128 == 0;
     if constexpr (S::kOverBox) {
-      ptx::namedBarrierSync(barrier, 128);  // all four warps have read the box
-      stage(d[0], origin.channel, boxAddress(slot.index));
+      ptx::namedBarrierSync(kConsumer + consumer, 128);  // all four warps have read the box
+      stageBlock<Element, S::kTileN>(p_, d[0], origin.channel, boxAddress(slot.index));
       ptx::fenceProxyAsyncShared();
       __syncwarp();
       if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(control_->boxes.empty(slot));
+    } else if constexpr (S::kPixelRows) {
+      storePixelRows<Element>(p_, d[0], origin);
     } else {
       const uint32_t staging = staging_ + consumer * (S::kTileN * kRowBytes);
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
-        const int32_t blockChannel = (static_cast<int32_t>(firstBlock) + block) * kBlockChannels;
-        if (leads) ptx::bulkWaitGroupRead<0>();
-        ptx::namedBarrierSync(barrier, 128);
-        stage(d[block], origin.channel + blockChannel, staging);
-        ptx::fenceProxyAsyncShared();
-        ptx::namedBarrierSync(barrier, 128);
-        if (leads) storeTile(origin, blockChannel, staging);
+        finishBlock<S::kTileN, true, 0>(d[block], origin, (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer,
+                                        staging);
       }
     }
+  }
+
+  /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read.
+  template <int kPixels, bool kMayBeFlat, int kPendingStores, int kRegisters>
+  __device__ __forceinline__ void finishBlock(const float (&d)[kRegisters], const TileOrigin& origin, int32_t blockChannel,
+                                              uint32_t consumer, uint32_t staging) const {
+    const uint32_t barrier = kConsumer + consumer;
+    const bool leads = threadIdx.x % 128 == 0;
+    if (leads) ptx::bulkWaitGroupRead<kPendingStores>();
+    ptx::namedBarrierSync(barrier, 128);
+    stageBlock<Element, kPixels, kMayBeFlat>(p_, d, origin.channel + blockChannel, staging);
+    ptx::fenceProxyAsyncShared();
+    ptx::namedBarrierSync(barrier, 128);
+    if (leads) storeTile(origin, blockChannel, staging);
   }
 
   __device__ void storeTile(const TileOrigin& origin, int32_t blockChannel, uint32_t source) const {
     ptx::storeTile4d(&outputMap_, origin.channel + blockChannel, origin.column, origin.image, origin.row, source);
     ptx::bulkCommitGroup();
-  }
-
-  __device__ void stage(const float (&d)[S::kTileN / 2], int32_t firstChannel, uint32_t destination) const {
-    // Only what a tile needs: with all of it for everybody the tensor core waits nearly twice as long (1800 clocks a tile of
-    // 128 x 200 against 1000, on H200).
-    if (p_.flatPitch.divisor != 1) {
-      stageAs<true, true>(d, firstChannel, destination);
-    } else if (p_.bias != nullptr) {
-      stageAs<true, false>(d, firstChannel, destination);
-    } else {
-      stageAs<false, false>(d, firstChannel, destination);
-    }
-  }
-
-  template <bool kBias, bool kFlat>
-  __device__ __forceinline__ void stageAs(const float (&d)[S::kTileN / 2], int32_t firstChannel, uint32_t destination) const {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    const uint32_t least = leastPair<Element>(p_.relu);
-    float bias[2] = {0.0f, 0.0f};
-    if (kBias && p_.bias != nullptr) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int32_t channel = firstChannel + static_cast<int32_t>(warp * 16 + lane / 4) + 8 * half;
-        if (channel < p_.channels) bias[half] = p_.bias[channel];
-      }
-    }
-    const auto packed = [&](int column, int half) {
-      const float low = d[column * 4 + half * 2], high = d[column * 4 + half * 2 + 1];
-      const uint32_t pair = kBias ? packPair<Element>(low + bias[half], high + bias[half]) : packPair<Element>(low, high);
-      return atLeast<Element>(pair, least);
-    };
-    // Matrix m of a store: pixels 8 * (m / 2).. of 16, channels 8 * (m % 2).. of the warp's 16. This lane gives the address of
-    // pixel lane % 8 of matrix lane / 8.
-    const uint32_t matrix = lane / 8, channelVector = 2 * warp + matrix % 2;
-    const auto address = [&](uint32_t pixel) {
-      const uint32_t row = kFlat ? flatRow(pixel) : pixel;
-      return destination + row * kRowBytes + ((channelVector ^ (row & 7)) * 16);
-    };
-    const uint32_t firstOfPairs = address(lane % 8 + matrix / 2 * 8), firstOfLast = address(lane % 8);
-    constexpr int kGroups = S::kTileN / 8;
-#pragma unroll
-    for (int group = 0; group < kGroups; group += 2) {
-      const uint32_t below = static_cast<uint32_t>(group) * 8;
-      if (group + 1 < kGroups) {
-        const uint32_t to = kFlat ? address(below + lane % 8 + matrix / 2 * 8) : firstOfPairs + below * kRowBytes;
-        ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1), packed(group + 1, 0), packed(group + 1, 1));
-      } else {
-        const uint32_t to = kFlat ? address(below + lane % 8) : firstOfLast + below * kRowBytes;
-        ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1));
-      }
-    }
-  }
-
-  /// Pixels of a flat tile first, in order; positions between image rows behind them.
-  __device__ uint32_t flatRow(uint32_t position) const {
-    const uint32_t columns = static_cast<uint32_t>(p_.tileColumns), rows = static_cast<uint32_t>(p_.tileRows * p_.tileImages);
-    const uint32_t row = p_.flatPitch.quotient(position), column = position - row * p_.flatPitch.divisor;
-    if (row < rows && column < columns) return row * columns + column;
-    const uint32_t pixelsBefore = min(row, rows) * columns + (row < rows ? columns : 0);
-    return rows * columns + position - pixelsBefore;
   }
 
   const InputMaps& inputMaps_;

@@ -22,6 +22,8 @@ inline constexpr int32_t kMaximumPatches = 8;
 inline constexpr int32_t kMaximumTaps = 64;
 inline constexpr int32_t kMaximumStages = 32;  ///< of either ring
 inline constexpr int32_t kMaximumSplit = 4;
+inline constexpr int32_t kMaximumBlocks = 8;    ///< of output channels, in a tile
+inline constexpr int32_t kAsRowsChannels = 32;  ///< of a tile whose 64 pixels are the rows of the product
 
 /// One box of input pixels in shared memory, and the filter taps that read it. Its row (y * tileImages + image) * columns + x
 /// holds pixel (x, y) of the box.
@@ -43,7 +45,7 @@ inline constexpr int32_t kTurnedPixels = 32;
 inline constexpr uint32_t kTurningPitch = 80, kTurningBytes = kTurnedPixels * kTurningPitch;
 inline constexpr int32_t kSegment = 8;  ///< channels that a thread then holds
 
-/// What only kernels with the whole epilogue read.
+/// What only kernels read that store from registers: those with the whole epilogue, and PixelShare::AsRows.
 struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
@@ -77,6 +79,7 @@ struct Params {
   uint32_t weightBoxes = 1, weightBoxBytes = 0;  ///< boxes that fill a stage; each has weightBoxBytes / 128 channels
   bool weightsStay = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
   bool boxesDiffer = false;  ///< in size
+  bool halves = false;       ///< with split = 2 each rank finishes half of the rows of a tile, and the output map has as many
   bool relu = false;
   bool deep = false;  ///< with the whole epilogue only: images are planes of `planes` each, and input maps (C, W, H, D, N) instead
                       ///< of (C, W, N, H)

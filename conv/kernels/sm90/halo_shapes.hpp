@@ -5,6 +5,7 @@
 
 // X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare, Staging)
 #define SHIFTCONV_HALO_SHAPES(X)                   \
+  X(k32_n64, 1, 0, 64, AsRows, Own)                \
   X(k64_n32, 1, 0, 32, Common, Own)                \
   X(k64_n64, 1, 0, 64, Common, Own)                \
   X(k64_n56_over, 1, 0, 56, Common, OverBox)       \

@@ -107,6 +107,8 @@ class Halo final : public Algorithm {
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
     if (made.module == HaloModule::Plain) {
       params.address(offsetof(Params, bias), {TensorName::Bias});
+      constexpr size_t kEpilogue = offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue);
+      params.address(kEpilogue + offsetof(gemm::EpilogueParams, output), {TensorName::Output});
       parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
     } else {
       bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));
@@ -167,9 +169,17 @@ class Simple final : public Algorithm {
     made.launch.programmaticDependent = dependent;
     using Params = decltype(made.params);
     Parameter params = Parameter::value(made.params);
-    params.address(offsetof(Params, bias), {TensorName::Bias}).address(offsetof(Params, filter), {TensorName::Filter});
+    params.address(offsetof(Params, filter), {TensorName::Filter});
     std::vector<Parameter> parameters{Parameter::map(made.input, {TensorName::Input})};
-    if constexpr (requires { made.output; }) {
+    bool full = false;
+    if constexpr (requires { made.full; }) full = made.full;
+    if (!full) params.address(offsetof(Params, bias), {TensorName::Bias});
+    if (full) {
+      if constexpr (requires { made.full; }) bindEpilogue(params, offsetof(Params, epilogue));
+      parameters.push_back(parameters[0]);  // in place of the output's map
+      plan.launches = largestPreparationOf(problem);
+      plan.mainLaunch = plan.launches.size();
+    } else if constexpr (requires { made.output; }) {
       parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
     } else {
       params.address(offsetof(Params, output), {TensorName::Output});

@@ -20,7 +20,7 @@ namespace {
 bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weightsMayStay, int64_t tilesPerCta, HaloPlan& plan) {
   Params& params = plan.params;
   const int64_t budget = int64_t{sharedBytesPerBlock} - layout::kSwizzle128AtomBytes - kControlBytes - shape.stagingBytes();
-  const int64_t slot = params.patchSlotBytes, stage = int64_t{shape.stageBlocks()} * kBlockBytes;
+  const int64_t slot = params.patchSlotBytes, stage = shape.stageBytes();
   const int64_t allStages = int64_t{params.taps} * params.chunks;
   const int64_t fewestSlots = shape.overBox ? shape.members() + 1 : 2 * shape.members();
   constexpr int64_t kFewestStages = 3;
@@ -94,10 +94,10 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   if (shape.overBox && (params.patches != 1 || params.chunks != 1 || split != 1)) return false;
   // The next flat tile in the slot reads zeros behind its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
-  if (g.groups > 1 && shape.stageBlocks() != 1) return false;
+  if (g.groups > 1 && shape.channels() != kBlockChannels) return false;
 
   // Tiles
-  const int64_t tileChannels = int64_t{shape.stageBlocks()} * kBlockChannels;
+  const int64_t tileChannels = shape.channels();
   const int64_t channelTiles = ceilDivide(g.k, tileChannels);
   const int64_t columnTiles = ceilDivide(g.q, cut.columns), rowTiles = ceilDivide(g.p, cut.rows);
   const int64_t pixelTiles = ceilDivide(columnTiles * rowTiles * ceilDivide(g.n, cut.images), shape.members());
@@ -111,6 +111,9 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   params.channels = static_cast<int32_t>(g.k);
   params.tileChannels = static_cast<int32_t>(tileChannels);
   params.relu = problem.activation == Activation::Relu;
+  // Halves of whole rows, which are groups of 8 pixels.
+  params.halves = split == 2 && shape.kind.empty() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
+                  kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
   params.weightBoxes = static_cast<uint32_t>(ceilDivide(tileChannels, kLargestBox));
   params.weightBoxBytes = static_cast<uint32_t>(tileChannels) / params.weightBoxes * kRowBytes;
 
@@ -118,9 +121,8 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
   if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1, tilesPerCta, plan)) return false;
   if (split > 1) {
-    const int64_t room =
-        int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBlocks() * kBlockBytes;
-    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.tileN) > room) return false;
+    const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
+    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.mmaN()) > room) return false;
     // Clusters of four do not fill a GPC: 28 were at work at once, 32 were not.
     if (pixelTiles * channelTiles * split > (split > 2 ? multiprocessors * 6 / 7 : multiprocessors)) return false;
   }
@@ -164,13 +166,13 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
                       static_cast<uint64_t>(g.p)};
   plan.output.strides = {outputPixelBytes, outputPixelBytes * static_cast<uint64_t>(g.q * g.p),
                          outputPixelBytes * static_cast<uint64_t>(g.q)};
-  plan.output.box = {kBlockChannels, static_cast<uint32_t>(cut.columns), static_cast<uint32_t>(cut.images),
-                     static_cast<uint32_t>(cut.rows)};
+  plan.output.box = {static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels)), static_cast<uint32_t>(cut.columns),
+                     static_cast<uint32_t>(cut.images), static_cast<uint32_t>(params.halves ? cut.rows / 2 : cut.rows)};
 
   plan.shape = shape.name;
   plan.kernelName = shape.kind.empty() ? fmt::format("halo_sm90_{}_{}", elementName(problem), shape.name)
                                        : fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name);
-  if (!shape.kind.empty()) {
+  if (!shape.kind.empty() || shape.pixelRows()) {
     FullEpilogue& full = params.full;
     full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
     full.images = layout::FastDivisor(static_cast<uint32_t>(cut.images));
@@ -229,6 +231,7 @@ std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Prope
   for (const ShapeEntry& shape : shapesOf(module)) {
     if (!shape.kind.empty() && shape.kind != kind) continue;
     if (choices.shape && *choices.shape != shape.name) continue;
+    if (shape.pixelRows() && !choices.shape) continue;  // no faster than k64_n32 where it was timed
     for (const HaloCut kind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
       if (choices.cut && *choices.cut != kind) continue;
       for (const int32_t split : {1, 2, 4}) {
@@ -236,6 +239,7 @@ std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Prope
         HaloPlan plan;
         if (complete(problem, g, taps, {shape, kind, split, choices.lag}, properties, plan)) {
           plan.module = module;
+
           plan.launch.programmaticDependent = choices.dependent;
           plans.push_back(std::move(plan));
         }
@@ -259,7 +263,8 @@ std::string HaloPlan::describe() const {
   const Params& p = params;
   std::string text = fmt::format("{} {}, tile {}x{}x{} pixels x {} channels", kernelName, toString(cut), p.tileImages, p.tileRows,
                                  p.tileColumns, p.tileChannels);
-  if (p.split > 1) text += fmt::format(", reduction split by {}", p.split);
+  if (p.split > 1)
+    text += fmt::format(", reduction split by {}{}", p.split, p.halves ? ", which finish half of the rows each" : "");
   if (p.lag > 0) text += fmt::format(", lag {}", p.lag);
   text += fmt::format(
       "; grid {}x{}, {} tiles, {:.0f} waves, {:.0f}% valid; {} boxes of {} KiB slots x {}, {} weight stages{}; {} bytes "

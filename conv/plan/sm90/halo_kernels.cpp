@@ -10,7 +10,8 @@ namespace shiftconv::plan::sm90::halo {
 
 namespace {
 
-constexpr bool Common = false, Separate = true, Own = false, OverBox = true;
+using enum PixelShare;
+constexpr bool Own = false, OverBox = true;
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING},
 constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY

@@ -86,7 +86,8 @@ std::vector<Subject> sm90Subjects() {
        {"two boxes, weights in turns", "1x12x9x72 f16 * 128x6x2x72 pad 2,3,0,1 -> f16", "shape=k64_n32,cut=dense", 1},
        {"groups", "1x8x8x64 f16 * 64x3x3x32 groups 2 pad 1,1,1,1 -> f16", "shape=k64_n32,cut=columns", 1},
        {"groups, four boxes", "1x8x8x64 f16 * 64x3x3x32 groups 2 pad 1,1,1,1 stride 2,2 -> f16", "shape=k64_n32,cut=columns", 1},
-       {"split", "1x4x8x192 f16 * 64x1x3x192 pad 0,0,1,1 -> f16", "shape=k64_n32,split=2", 4}}));
+       {"split", "1x4x8x192 f16 * 64x1x3x192 pad 0,0,1,1 -> f16", "shape=k64_n32,cut=columns,split=2", 4},
+       {"split, added by one rank", "1x4x7x192 f16 * 64x1x3x192 pad 0,0,1,1 -> f16", "shape=k64_n32,cut=flat,split=2", 4}}));
   subjects.push_back(subjectFor("grouped", {{"in turns", "1x14x14x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16 bias", "", 1},
                                             {"ragged", "1x40x40x8 f16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f16", "", 1}}));
   return subjects;

@@ -1,0 +1,111 @@
+// The plain epilogue of halo: bias, ReLU and conversion to the operands' type, and the tile as rows of channels in shared memory,
+// one for each pixel, from where the copy engine stores it and drops what is outside the output.
+#pragma once
+
+#include <cstdint>
+
+#include "common/ptx/matrix_move.cuh"
+#include "common/ptx/register_pressure.cuh"
+#include "conv/kernels/sm90/halo_params.hpp"
+#include "conv/kernels/sm90/halo_tile.cuh"
+#include "conv/kernels/sm90/packing.cuh"
+
+namespace shiftconv::kernels::halo {
+
+/// Row of a position of a flat tile: its pixels first, in order; positions between image rows behind them.
+__device__ __forceinline__ uint32_t flatRow(const Params& p, uint32_t position) {
+  const uint32_t columns = static_cast<uint32_t>(p.tileColumns), rows = static_cast<uint32_t>(p.tileRows * p.tileImages);
+  const uint32_t row = p.flatPitch.quotient(position), column = position - row * p.flatPitch.divisor;
+  if (row < rows && column < columns) return row * columns + column;
+  const uint32_t pixelsBefore = min(row, rows) * columns + (row < rows ? columns : 0);
+  return rows * columns + position - pixelsBefore;
+}
+
+/// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
+/// engine's 128-byte swizzle.
+template <class Element, int kPixels, bool kBias, bool kFlat>
+__device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[kPixels / 2], int32_t firstChannel,
+                                             uint32_t destination) {
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  const uint32_t least = leastPair<Element>(p.relu);
+  float bias[2] = {0.0f, 0.0f};
+  if (kBias && p.bias != nullptr) {
+    // For every block again, as the sums leave few registers.
+    const int32_t channel = ptx::workedOutHere(firstChannel + static_cast<int32_t>(warp * 16 + lane / 4));
+    if (channel < p.channels) bias[0] = p.bias[channel];
+    if (channel + 8 < p.channels) bias[1] = p.bias[channel + 8];
+  }
+  const auto packed = [&](int column, int half) {
+    const float low = d[column * 4 + half * 2], high = d[column * 4 + half * 2 + 1];
+    const uint32_t pair = kBias ? packPair<Element>(low + bias[half], high + bias[half]) : packPair<Element>(low, high);
+    return atLeast<Element>(pair, least);
+  };
+  // Matrix m of a store: pixels 8 * (m / 2).. of 16, channels 8 * (m % 2).. of the warp's 16. This lane gives the address of
+  // pixel lane % 8 of matrix lane / 8.
+  const uint32_t matrix = lane / 8, channelVector = 2 * warp + matrix % 2;
+  const auto address = [&](uint32_t pixel) {
+    const uint32_t row = kFlat ? flatRow(p, pixel) : pixel;
+    return destination + row * kRowBytes + ((channelVector ^ (row & 7)) * 16);
+  };
+  const uint32_t firstOfPairs = address(lane % 8 + matrix / 2 * 8), firstOfLast = address(lane % 8);
+  constexpr int kGroups = kPixels / 8;
+#pragma unroll
+  for (int group = 0; group < kGroups; group += 2) {
+    const uint32_t below = static_cast<uint32_t>(group) * 8;
+    if (group + 1 < kGroups) {
+      const uint32_t to = kFlat ? address(below + lane % 8 + matrix / 2 * 8) : firstOfPairs + below * kRowBytes;
+      ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1), packed(group + 1, 0), packed(group + 1, 1));
+    } else {
+      const uint32_t to = kFlat ? address(below + lane % 8) : firstOfLast + below * kRowBytes;
+      ptx::storeMatricesTransposed(to, packed(group, 0), packed(group, 1));
+    }
+  }
+}
+
+/// kMayBeFlat: false where the planner gives no flat tiles.
+template <class Element, int kPixels, bool kMayBeFlat = true>
+__device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPixels / 2], int32_t firstChannel,
+                                           uint32_t destination) {
+  // Only what a tile needs: with all of it for everybody the tensor core waits nearly twice as long (1800 clocks a tile of
+  // 128 x 200 against 1000, on H200).
+  if (kMayBeFlat && p.flatPitch.divisor != 1) {
+    stageBlockAs<Element, kPixels, true, kMayBeFlat>(p, d, firstChannel, destination);
+  } else if (p.bias != nullptr) {
+    stageBlockAs<Element, kPixels, true, false>(p, d, firstChannel, destination);
+  } else {
+    stageBlockAs<Element, kPixels, false, false>(p, d, firstChannel, destination);
+  }
+}
+
+/// The sums of a warpgroup whose rows are 64 pixels and whose columns are kAsRowsChannels channels, stored as they are: lanes of
+/// four have 16 bytes of a pixel.
+template <class Element>
+__device__ __forceinline__ void storePixelRows(const Params& p, const float (&d)[kAsRowsChannels / 2], const TileOrigin& origin) {
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  const uint32_t least = leastPair<Element>(p.relu);
+  const int32_t firstChannel = origin.channel + static_cast<int32_t>(lane % 4) * 2;
+  float bias[kAsRowsChannels / 4] = {};
+  if (p.bias != nullptr) {
+#pragma unroll
+    for (int i = 0; i < kAsRowsChannels / 4; ++i) {
+      const int32_t channel = firstChannel + i / 2 * 8 + i % 2;
+      if (channel < p.channels) bias[i] = p.bias[channel];
+    }
+  }
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int32_t pixel = outputPixel(p, origin, warp * 16 + half * 8 + lane / 4);
+    if (pixel < 0) continue;
+    auto* const row = static_cast<uint8_t*>(p.full.epilogue.output) + pixel * p.full.epilogue.outputPitch;
+#pragma unroll
+    for (int group = 0; group < kAsRowsChannels / 8; ++group) {
+      const int32_t channel = firstChannel + group * 8;  // K is a multiple of 8: both of a pair exist, or none
+      if (channel >= p.channels) continue;
+      const uint32_t pair =
+          packPair<Element>(d[group * 4 + half * 2] + bias[group * 2], d[group * 4 + half * 2 + 1] + bias[group * 2 + 1]);
+      *reinterpret_cast<uint32_t*>(row + channel * 2) = atLeast<Element>(pair, least);
+    }
+  }
+}
+
+}  // namespace shiftconv::kernels::halo
