@@ -15,15 +15,19 @@
 //    that each is one aligned word.
 //  - A warp has 8 channels of 16 rows. Tiles of twice the rows in one CTA with two boxes were slower (63 against 58 us for
 //    64x56x56x96 with a 7x7 filter): its warps all load, multiply and store at the same time.
+//  - With the whole epilogue (gemm::EpilogueParams) a thread stores from its registers, which hold eight channels of every pixel.
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "common/gemm/cta_frame.cuh"
+#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/dependent_launch.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/register_pressure.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/warp.cuh"
 #include "conv/kernels/sm90/depthwise_params.hpp"
@@ -38,8 +42,12 @@ struct Control {
   uint64_t full[kSlots];
 };
 
-template <class Element>
+enum class Epilogue { Plain, Full };
+
+template <class Element, Epilogue kEpilogue>
 class Cta {
+  static constexpr bool kFull = kEpilogue == Epilogue::Full;
+
  public:
   __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const Params& params)
       : inputMap_(input), outputMap_(output), p_(params) {
@@ -54,7 +62,7 @@ class Cta {
   __device__ void run() {
     if (threadIdx.x == 0) {
       ptx::prefetchTensorMap(&inputMap_);
-      ptx::prefetchTensorMap(&outputMap_);
+      if constexpr (!kFull) ptx::prefetchTensorMap(&outputMap_);
       for (uint32_t slot = 0; slot < kSlots; ++slot) ptx::mbarrierInit(full(slot), 1);
       ptx::fenceMbarrierInit();
     }
@@ -83,16 +91,20 @@ class Cta {
       if (threadIdx.x == 0) ptx::bulkWaitGroupRead<0>();
       __syncthreads();  // everybody has read the box, and the tile before has left
       if (threadIdx.x == 0 && tileOf(turn + kSlots) < p_.tiles) load(tileOf(turn + kSlots), slot);
-      stage(d);
-      ptx::fenceProxyAsyncShared();
-      __syncthreads();
-      if (threadIdx.x == 0) {
-        const TileOrigin origin = originOf(tileOf(turn));
-        ptx::storeTile4d(&outputMap_, firstChannel(), origin.column, origin.row, origin.image, staging_);
-        ptx::bulkCommitGroup();
+      if constexpr (kFull) {
+        storeFull(d, originOf(tileOf(turn)));
+      } else {
+        stage(d);
+        ptx::fenceProxyAsyncShared();
+        __syncthreads();
+        if (threadIdx.x == 0) {
+          const TileOrigin origin = originOf(tileOf(turn));
+          ptx::storeTile4d(&outputMap_, firstChannel(), origin.column, origin.row, origin.image, staging_);
+          ptx::bulkCommitGroup();
+        }
       }
     }
-    if (threadIdx.x == 0) ptx::bulkWaitGroupRead<0>();
+    if (!kFull && threadIdx.x == 0) ptx::bulkWaitGroupRead<0>();
   }
 
  private:
@@ -241,6 +253,33 @@ class Cta {
     }
   }
 
+  __device__ void storeFull(const float (&d)[kBlocks][kWarpChannels][4], const TileOrigin& origin) const {
+    // The sums of the next tile leave no registers for what does not depend on the tile.
+    const int32_t thread = ptx::workedOutHere(static_cast<int32_t>(threadIdx.x)), lane = thread % 32, warp = thread / 32;
+    const int32_t channel = firstChannel() + warp % kChannelWarps * kWarpChannels;
+    const int32_t firstRow = origin.row + warp / kChannelWarps * kWarpRows + lane / 4;
+    const int32_t firstColumn = origin.column + 2 * (lane % 4);
+    uint32_t largest = 0;
+#pragma unroll 1
+    for (int piece = 0; piece < kBlocks * 4; ++piece) {
+      uint32_t bits[kWarpChannels];
+      // Sums are indexed by constants only, so that they stay in registers.
+#pragma unroll
+      for (int own = 0; own < kBlocks * 4; ++own) {
+        if (own != piece) continue;
+#pragma unroll
+        for (int c = 0; c < kWarpChannels; ++c) bits[c] = __float_as_uint(d[own / 4][c][own % 4]);
+      }
+      const int32_t row = firstRow + piece % 4 / 2 * 8, column = firstColumn + piece / 4 * kBlockColumns + piece % 2;
+      const bool exists = row < p_.outputHeight && column < p_.outputWidth;
+      const int32_t pixel = exists ? (origin.image * p_.outputHeight + row) * p_.outputWidth + column : -1;
+      float values[kWarpChannels];
+      gemm::computeSegment(p_.epilogue, pixel, channel, bits, values, largest);
+      gemm::storeSegment(p_.epilogue, pixel, channel, values);
+    }
+    gemm::mergeLargest(p_.epilogue, largest);  // of every tile: one register more from tile to tile would be spilled
+  }
+
   const CUtensorMap& inputMap_;
   const CUtensorMap& outputMap_;
   const Params& p_;
@@ -251,14 +290,16 @@ class Cta {
 
 }  // namespace
 
-#define SHIFTCONV_DEPTHWISE_KERNEL(NAME, ELEMENT)                                                       \
+#define SHIFTCONV_DEPTHWISE_KERNEL(NAME, ELEMENT, EPILOGUE)                                             \
   extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                        \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
            const __grid_constant__ Params params) {                                                     \
-    Cta<ELEMENT>(inputMap, outputMap, params).run();                                                    \
+    Cta<ELEMENT, Epilogue::EPILOGUE>(inputMap, outputMap, params).run();                                \
   }
 
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, __half)
-SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16, __nv_bfloat16)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, __half, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16, __nv_bfloat16, Plain)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16_full, __half, Full)
+SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16_full, __nv_bfloat16, Full)
 
 }  // namespace shiftconv::kernels::depthwise

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/host_device.hpp"
 
@@ -31,12 +32,13 @@ inline constexpr uint32_t kDiagonalWords = 24;  ///< of one filter row of one ch
 struct Params {
   layout::FastDivisor columnTiles, rowTiles;
   int32_t tiles = 0;  ///< of pixels; blockIdx.y selects the channels
-  int32_t outputWidth = 0, channels = 0;
+  int32_t outputHeight = 0, outputWidth = 0, channels = 0;
   int32_t filterHeight = 0, filterWidth = 0, padTop = 0, padLeft = 0;
   uint32_t boxBytes = 0;
   bool relu = false;
-  const void* filter = nullptr;  ///< C x R x S
-  const float* bias = nullptr;   ///< f32[C] or null
+  const void* filter = nullptr;   ///< C x R x S
+  const float* bias = nullptr;    ///< f32[C] or null
+  gemm::EpilogueParams epilogue;  ///< of kernels with the whole epilogue; rows are output pixels, columns channels
 };
 
 inline constexpr uint32_t kControlBytes = 1024;

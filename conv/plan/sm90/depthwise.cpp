@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/plan/epilogue.hpp"
 #include "conv/plan/sm90/common.hpp"
 
 namespace shiftconv::plan {
@@ -14,8 +15,9 @@ using namespace sm90;
 
 namespace {
 
-constexpr double kStartClocks = 6000;  // launch, diagonals and the first box
-constexpr double kRowClocks = 1600;    // of a tile and filter row: 40.8 us for 64x56x56x96, 7x7, on an H200
+constexpr double kStartClocks = 6000;         // launch, diagonals and the first box
+constexpr double kRowClocks = 1600;           // of a tile and filter row: 40.8 us for 64x56x56x96, 7x7, on an H200
+constexpr double kFullEpilogueClocks = 8000;  // of a tile, a guess
 
 uint32_t sharedBytes(const Problem& p) {
   const int32_t r = static_cast<int32_t>(p.r), s = static_cast<int32_t>(p.s);
@@ -26,7 +28,13 @@ uint32_t sharedBytes(const Problem& p) {
 }  // namespace
 
 std::string depthwiseRefusal(const Problem& p, const device::Properties& properties) {
-  if (std::string reason = plainRefusal("depthwise", p, properties); !reason.empty()) return reason;
+  if (std::string reason = anyRefusal("depthwise", p, properties); !reason.empty()) return reason;
+  if (!isTwoDimensional(p)) return "depthwise needs a 2-D problem, but fields of the depth are set";
+  if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
+    return fmt::format("depthwise multiplies f16 or bf16 with the same, but the types are {} and {}", nameOf(p.inputType),
+                       nameOf(p.filterType));
+  if (p.compute != Compute::Default) return fmt::format("depthwise sums in f32, but compute is {}", nameOf(p.compute));
+  if (std::string reason = epilogueRefusal("depthwise", p, kWarpChannels); !reason.empty()) return reason;
   if (p.groups != p.c || p.k != p.c)
     return fmt::format("depthwise needs as many groups and output channels as input channels, but C = {}, K = {} and groups = {}",
                        p.c, p.k, p.groups);
@@ -52,6 +60,7 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
   params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
   params.tiles = static_cast<int32_t>(p.n * columnTiles * rowTiles);
+  params.outputHeight = static_cast<int32_t>(p.p());
   params.outputWidth = static_cast<int32_t>(p.q());
   params.channels = static_cast<int32_t>(p.c);
   params.filterHeight = static_cast<int32_t>(p.r);
@@ -88,9 +97,11 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   plan.launch.block = {kWarps * 32, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(p);
   // Operand loads of shared memory decide: five half windows of four 16-byte loads, and the diagonals, for each filter row.
-  plan.modelledClocks = kStartClocks + plan.waves * static_cast<double>(p.r) * kRowClocks;
+  plan.full = !plainTypesRefusal("depthwise", p).empty();
+  if (plan.full) params.epilogue = epilogueOf(p);
+  plan.modelledClocks = kStartClocks + plan.waves * (static_cast<double>(p.r) * kRowClocks + (plan.full ? kFullEpilogueClocks : 0));
   plan.bound = Resource::SharedReads;
-  plan.kernelName = fmt::format("depthwise_sm90_{}", elementName(p));
+  plan.kernelName = fmt::format("depthwise_sm90_{}{}", elementName(p), plan.full ? "_full" : "");
   return plan;
 }
 

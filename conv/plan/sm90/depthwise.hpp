@@ -18,6 +18,7 @@ struct DepthwisePlan {
   kernels::depthwise::Params params{};  ///< bias, filter and output are filled in per run
   layout::TiledMap input{}, output{};
   LaunchConfig launch{};
+  bool full = false;  ///< the whole epilogue, without `output`
   std::string kernelName;
   double waves = 0;
   double modelledClocks = 0;

@@ -34,6 +34,7 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
        {std::tuple{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "halo", "halo_sm90_f16_k64x2_n224_over"},
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
+        {"64x56x56x96 f16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> f16 residual 1 silu", "depthwise", "depthwise_sm90_f16_full"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"}}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
@@ -71,6 +72,25 @@ TEST(HopperPlans, StartBehindTheKernelAheadOnlyWhenAsked) {
     const auto again = planOf(text, {std::string(dependent->algorithm), dependent->options});
     ASSERT_NE(again, nullptr);
     EXPECT_TRUE(again->launches.at(0).config.programmaticDependent) << dependent->options;
+  }
+}
+
+/// Halves are of an even number of rows of one image, and then what the output's map stores at a time.
+TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
+  for (const auto& [text, halves] : {std::pair{"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", true},
+                                     {"1x15x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", false},
+                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 silu", false}}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok()) << text;
+    HaloChoices choices;
+    choices.cut = HaloCut::Columns;
+    choices.split = 2;
+    choices.shape = "k128_n128";
+    const auto plans = haloCandidates(problem, h200(), choices);
+    ASSERT_FALSE(plans.empty()) << text;
+    const HaloPlan& plan = plans.front();
+    EXPECT_EQ(plan.params.halves, halves) << plan.describe();
+    EXPECT_EQ(plan.output.box[3], static_cast<uint32_t>(plan.params.tileRows / (halves ? 2 : 1))) << plan.describe();
   }
 }
 
