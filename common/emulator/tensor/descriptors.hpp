@@ -27,6 +27,8 @@ struct MatrixDescriptor {
   uint32_t strideOffset = 0;
   uint8_t baseOffset = 0;
   Swizzle swizzle = Swizzle::None;
+
+  friend bool operator==(const MatrixDescriptor&, const MatrixDescriptor&) = default;
 };
 /// `who` names the operand in messages ("operand B").
 MatrixDescriptor decodeMatrixDescriptor(uint64_t word, std::string_view who);

@@ -128,14 +128,12 @@ LanePlan planLanes(const MmaOperation& operation, const CtaMemories& cta, const 
 /// Question U20: with alternative 1, `use` reads what the last `fill` read.
 void passThroughCollector(const MmaOperation& operation, const MmaContext& context, std::optional<CollectorBuffer>& buffer,
                           const LanePlan& plan, OperandTile& a) {
-  const bool uses = operation.collector == Collector::Use || operation.collector == Collector::LastUse;
-  if (uses && context.options.semantics[Unproven::U20] == 1 && buffer && buffer->a.type == a.type) {
+  if (operation.usesCollector() && context.options.semantics[Unproven::U20] == 1 && buffer && buffer->fill == operation.fill) {
     bool covered = true;
     for (size_t word = 0; word < plan.lanes.size(); ++word) covered &= (plan.lanes[word] & ~buffer->lanes[word]) == 0;
     if (covered) a.raw = buffer->a.raw;
   }
-  if (operation.collector == Collector::Fill) buffer = CollectorBuffer{a, plan.lanes};
-  if (operation.collector == Collector::LastUse || operation.collector == Collector::Discard) buffer.reset();
+  if (operation.collector == Collector::Fill) buffer = CollectorBuffer{operation.fill, a, plan.lanes};
 }
 
 /// Block-scaled kinds always use the hardware numerics; the fast ones would have to scale B for every row of A.
@@ -368,8 +366,10 @@ void countTraffic(const MmaOperation& operation, const MmaContext& context, cons
   const uint64_t accumulatorBytes = lanes * operation.layout().columns * sizeof(uint32_t);
   const auto rows = static_cast<uint64_t>(std::count(plan.rows.begin(), plan.rows.end(), true));
   Counters& counters = context.counters;
-  counters.addBytes(Engine::TensorCore, operation.aInTensorMemory ? Traffic::TmemRead : Traffic::SharedRead,
-                    rows * kOperandRowBytes);
+  // What the collector buffer holds need not be read again (PTX ISA 9.7.16.10.9.1).
+  if (!operation.usesCollector())
+    counters.addBytes(Engine::TensorCore, operation.aInTensorMemory ? Traffic::TmemRead : Traffic::SharedRead,
+                      rows * kOperandRowBytes);
   counters.addBytes(Engine::TensorCore, Traffic::SharedRead,
                     uint64_t{operation.descriptor.n} / context.ctas.size() * kOperandRowBytes);
   if (operation.enableInputD) counters.addBytes(Engine::TensorCore, Traffic::TmemRead, accumulatorBytes);
@@ -421,11 +421,35 @@ void checkMma(const MmaOperation& operation, const MmaContext& context) {
   const bool anyMasked = std::any_of(operation.disabled.begin(), operation.disabled.end(), [](uint32_t word) { return word != 0; });
   if (anyMasked && operation.ctaGroup == 2) context.counters.use(Unproven::U7);
   if (anyMasked && !operation.enableInputD) context.counters.use(Unproven::U26);
-  if (operation.collector == Collector::Use || operation.collector == Collector::LastUse) context.counters.use(Unproven::U20);
+  if (operation.usesCollector()) context.counters.use(Unproven::U20);
   if (operation.kind == MmaKind::I8) context.counters.use(Unproven::U13);
   if (operation.ctaGroup == 2 || operation.kind == MmaKind::I8 || isSixBit(operation.descriptor.a) ||
       isSixBit(operation.descriptor.b)) {
     context.counters.use(Unproven::U14);
+  }
+}
+
+void enterCollector(MmaOperation& operation, CollectorState& state) {
+  const auto isHeld = [&](const MmaOperation& held) {
+    const InstructionDescriptor &one = held.descriptor, &other = operation.descriptor;
+    return held.kind == operation.kind && held.ctaGroup == operation.ctaGroup && one.m == other.m && one.a == other.a &&
+           one.transposeA == other.transposeA && held.aInTensorMemory == operation.aInTensorMemory &&
+           (operation.aInTensorMemory ? held.aAddress == operation.aAddress : held.a == operation.a);
+  };
+  if (operation.usesCollector()) {
+    if (!state.holding || !isHeld(*state.holding))
+      refuse(
+          ErrorKind::IllegalInstruction,
+          ".collector::a::{} needs a valid .collector::a::fill of the same operand A before it, but the collector buffer holds {} "
+          "(PTX ISA 9.7.16.10.9.1).",
+          operation.collector == Collector::Use ? "use" : "lastuse", state.holding ? "another operand" : "nothing");
+    operation.fill = state.fills;
+  }
+  if (operation.collector == Collector::Fill) {
+    operation.fill = ++state.fills;
+    state.holding = operation;
+  } else if (operation.collector != Collector::Use) {
+    state.holding.reset();
   }
 }
 

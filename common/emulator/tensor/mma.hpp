@@ -34,6 +34,7 @@ struct MmaOperation {
   uint32_t scaleD = 0;  ///< the old accumulator is multiplied by 2^-scaleD
   bool shiftA = false;  ///< .ashift
   Collector collector = Collector::Discard;
+  uint64_t fill = 0;                   ///< number of the `fill` that it is, or whose operand A it may use; enterCollector()
   bool masked = false;                 ///< has a disable-output-lane operand
   std::array<uint32_t, 8> disabled{};  ///< words 4..7 only for cta_group::2
   uint32_t issuerParity = 0;           ///< %cluster_ctarank & 1 of the issuing CTA
@@ -42,6 +43,7 @@ struct MmaOperation {
   uint32_t scaleVector = 0;         ///< scale factors per row and instruction: 1, 2 or 4
 
   AccumulatorLayout layout() const { return {descriptor.m, descriptor.n, ctaGroup}; }
+  bool usesCollector() const { return collector == Collector::Use || collector == Collector::LastUse; }
   /// "kind::f16 m128n64k16 a:tmem ashift"
   std::string shapeName() const;
 };
@@ -52,8 +54,16 @@ struct CtaMemories {
   const machine::SharedMemory& shared;
 };
 
+/// What the collector buffer holds as instructions are issued: MMAs with different accumulators may complete in any order, but each
+/// `use` belongs to the `fill` that was issued last.
+struct CollectorState {
+  uint64_t fills = 0;                   ///< so far
+  std::optional<MmaOperation> holding;  ///< the fill whose operand A is valid
+};
+
 /// Operand A as a collector `fill` left it (question U20).
 struct CollectorBuffer {
+  uint64_t fill = 0;
   OperandTile a;
   LaneBits lanes{};  ///< whose rows it holds
 };
@@ -68,6 +78,9 @@ struct MmaContext {
 
 /// Legality that is known at issue. Throws EmulatorError; counts the open questions that the operation touches.
 void checkMma(const MmaOperation& operation, const MmaContext& context);
+/// In the order of issue. `use` and `lastuse` require that the buffer holds this operand A: throws EmulatorError where no fill of
+/// it is valid any longer (PTX ISA 9.7.16.10.9.1, .collector_usage).
+void enterCollector(MmaOperation& operation, CollectorState& state);
 /// Reads the operands, accumulates, and shifts A. What is made of undefined operands is undefined.
 void performMma(const MmaOperation& operation, const MmaContext& context);
 

@@ -20,7 +20,8 @@ struct TensorUnit::State {
 
   machine::Cta& cta;
   TensorMemory memory;
-  Ordering ordering;  ///< used in the even CTA of a pair, for both
+  Ordering ordering;         ///< used in the even CTA of a pair, for both
+  CollectorState collector;  ///< of the even CTA of a pair, for both
   std::array<std::optional<CollectorBuffer>, 2> collectors;
   /// By warp: the tcgen05.ld and .st that it has not waited for, in the order of issue.
   struct Fragment {

@@ -160,7 +160,8 @@ void shiftsOperandA(FormRun& form) {
           shiftedSum);
   }
   check(form, kF16,
-        mma("kind::f16.ashift.collector::a::lastuse.cta_group::1", "[%tmem], %rd2, %r1, %p2") +
+        mma("kind::f16.collector::a::fill.cta_group::1", "[%tmem], %rd2, %r1, %p2") +
+            mma("kind::f16.ashift.collector::a::lastuse.cta_group::1", "[%tmem], %rd2, %r1, %p2") +
             mma("collector::a::discard.cta_group::1.kind::f16", "[%tmem], %rd2, %r1, %p1"),
         shiftedSum);
 }
@@ -231,6 +232,7 @@ void refusals(FormRun& form) {
   refused(bare("f16", "%rd1, %rd2, %rd1, %p2"), {"%rd1"});
   refused(mma("cta_group::2.kind::f16", "%rd1, %rd2, %r1, %p2"), {"cta_group::2", "cta_group::1"});
   // Visible at issue.
+  refused(bare("f16.collector::a::use", "%rd1, %rd2, %r1, %p2"), {".collector::a::use", "holds nothing"});
   refused("  mov.u32 %r1, 0;\n" + bare("f16", "%rd1, %rd2, %r1, %p2"), {"M = 0"});
   refused(bare("tf32", "%rd1, %rd2, %r1, %p2"), {"A type code 0 is reserved for kind::tf32"});
   refused("  mov.b64 %rd2, 0;\n" + bare("f16", "%rd1, %rd2, %r1, %p2"), {"operand B of tcgen05.mma", "48:46"});
@@ -271,8 +273,9 @@ void blockScaled(FormRun& form) {
     check(
         form, kE4m3,
         copies + mma(modifiers, fmt::format("%rd1, %rd2, %r1, {}, %p2", scales)) +
+            mma(modifiers + ".collector::a::fill", fmt::format("[%tmem], %rd2, %r1, {}, %p1", scales)) +
             mma(modifiers + ".collector::a::lastuse", fmt::format("[%tmem], %rd2, %r1, {}, %p1", scales)),
-        [](const Type& t, uint32_t m, uint32_t n) { return 2 * product(t, m, n) << (m % 3 + n % 3); }, scaledOperands());
+        [](const Type& t, uint32_t m, uint32_t n) { return 3 * product(t, m, n) << (m % 3 + n % 3); }, scaledOperands());
   }
 }
 

@@ -85,6 +85,7 @@ class Machine {
     const CtaMemories cta{memory, shared};
     const MmaContext context{{&cta, 1}, options, counters, collectors};
     checkMma(operation, context);
+    enterCollector(operation, collector);
     performMma(operation, context);
   }
 
@@ -133,6 +134,7 @@ class Machine {
   machine::SharedMemory shared{228 * 1024};
   Options options;
   Counters counters;
+  CollectorState collector;
   std::array<std::optional<CollectorBuffer>, 2> collectors;
   std::vector<uint32_t> a, b;  ///< [row][k], words of tf32 operands with all 32 bits
 
@@ -405,6 +407,53 @@ TEST(Mma, CollectorMayKeepWhatFillRead) {
 
 uint64_t bytesOf(const Counters& counters, Engine engine, Traffic traffic) {
   return counters.bytes[static_cast<size_t>(engine)][static_cast<size_t>(traffic)];
+}
+
+// A is read by the fill; `use` and `lastuse` read B alone. Without a modifier (discard) it is read every time.
+TEST(Mma, WhatTheCollectorHoldsIsNotReadAgain) {
+  Machine machine(kF16Case, {.n = 24}, 62);
+  machine.placeA(Mode::Bytes128);
+  machine.placeB(Mode::Bytes128);
+  const auto readWith = [&](Collector collector) {
+    machine.operation.collector = collector;
+    machine.counters = {};
+    machine.run();
+    return bytesOf(machine.counters, Engine::TensorCore, Traffic::SharedRead);
+  };
+  EXPECT_EQ(readWith(Collector::Fill), (128u + 24u) * 32u);
+  EXPECT_EQ(readWith(Collector::Use), 24u * 32u);
+  EXPECT_EQ(readWith(Collector::Use), 24u * 32u);
+  EXPECT_EQ(readWith(Collector::LastUse), 24u * 32u);
+  EXPECT_EQ(readWith(Collector::Discard), (128u + 24u) * 32u);
+}
+
+TEST(Mma, UsesOfTheCollectorNeedAValidFillOfTheSameOperand) {
+  const auto refusal = [](const std::vector<Collector>& before, Collector collector, uint32_t moved) {
+    Machine machine(kF16Case, {.n = 24}, 63);
+    machine.placeA(Mode::Bytes128);
+    machine.placeB(Mode::Bytes128);
+    for (const Collector earlier : before) {
+      machine.operation.collector = earlier;
+      machine.run();
+    }
+    machine.operation.a.start += moved;
+    machine.operation.collector = collector;
+    try {
+      machine.run();
+    } catch (const EmulatorError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::IllegalInstruction);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const Collector uses : {Collector::Use, Collector::LastUse}) {
+    EXPECT_NE(refusal({}, uses, 0).find("holds nothing"), std::string::npos);
+    EXPECT_EQ(refusal({Collector::Fill}, uses, 0), "");
+    EXPECT_EQ(refusal({Collector::Fill, Collector::Use}, uses, 0), "");
+    EXPECT_NE(refusal({Collector::Fill, Collector::LastUse}, uses, 0).find("holds nothing"), std::string::npos);
+    EXPECT_NE(refusal({Collector::Fill, Collector::Discard}, uses, 0).find("holds nothing"), std::string::npos);
+    EXPECT_NE(refusal({Collector::Fill}, uses, 1024).find("another operand"), std::string::npos);
+  }
 }
 
 // M = 128, N = 24: 128 rows of A and 24 of B, 32 bytes each; the accumulator is read only with enable-input-d.

@@ -114,8 +114,9 @@ void runMma(Execution& execution, const DecodedInstruction& instruction) {
   machine::Cluster& cluster = execution.warp.cta.cluster;
   const std::vector<machine::Cta*> ctas = participants(execution.warp.cta, detail.ctaGroup);
   tma::forEachLane(execution, [&](unsigned lane) {
-    const MmaOperation operation = gather(execution, detail, lane);
+    MmaOperation operation = gather(execution, detail, lane);
     withMemories(cluster, ctas, [&](const MmaContext& context) { checkMma(operation, context); });
+    enterCollector(operation, stateOf(*ctas[0]).collector);
     issueOrdered(execution, lane, machine::OperationKind::TensorMma, orderOf(operation, execution, lane, ctas),
                  [operation, ctas, &cluster] {
                    withMemories(cluster, ctas, [&](const MmaContext& context) { performMma(operation, context); });
