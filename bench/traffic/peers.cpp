@@ -74,16 +74,23 @@ std::string makeIm2col(const Problem& problem, const device::Properties& propert
   return {};
 }
 
-std::string makeHalo(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+std::string makeHalo(const Problem& problem, const device::Properties& properties, const Wish& wish, bool collector, Peer& peer) {
   if (std::string why = plan::sm100::haloRefusal(problem, properties); !why.empty()) return why;
   plan::sm100::HaloPlan made;
   plan::sm100::HaloChoices choices;
-  choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
+  choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident, choices.collector = collector;
   if (std::string why = planHalo(problem, properties, choices, made); !why.empty()) return why;
   peer.passes = made.launch.grid.y;
   peer.chosen = {made.pair, static_cast<uint32_t>(made.params.gemm.tileN), made.params.filterResident};
   describePlan(std::move(made), peer);
   return {};
+}
+
+std::string makeHaloPatches(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  return makeHalo(problem, properties, wish, false, peer);
+}
+std::string makeHaloCollector(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  return makeHalo(problem, properties, wish, true, peer);
 }
 
 /// Always of single CTAs: .ashift has no pairs.
@@ -101,11 +108,9 @@ std::string makeShiftWindow(const Problem& problem, const device::Properties& pr
 constexpr struct {
   std::string_view name;
   std::string (*make)(const Problem&, const device::Properties&, const Wish&, Peer&);
-} kMakers[] = {{"shift_stream", makeShiftStreamUnrefilled},
-               {"shift_stream_refill", makeShiftStreamRefilled},
-               {"shift_window", makeShiftWindow},
-               {"halo", makeHalo},
-               {"im2col", makeIm2col}};
+} kMakers[] = {{"shift_stream", makeShiftStreamUnrefilled}, {"shift_stream_refill", makeShiftStreamRefilled},
+               {"shift_window", makeShiftWindow},           {"halo", makeHaloPatches},
+               {"halo_collector", makeHaloCollector},       {"im2col", makeIm2col}};
 
 }  // namespace
 

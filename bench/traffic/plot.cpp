@@ -8,7 +8,7 @@ namespace shiftconv::bench {
 namespace {
 
 constexpr double kLabel = 250, kWidth = 760, kBar = 9, kGap = 12, kMost = 1.5;  // pixels; the ratio at the right edge
-constexpr const char* kColours[] = {"#2a6fbb", "#3aa6a6", "#d9822b", "#7a9e3f", "#8a5fa8"};
+constexpr const char* kColours[] = {"#2a6fbb", "#3aa6a6", "#d9822b", "#7a9e3f", "#b04a6a", "#8a5fa8"};
 
 std::string escaped(const std::string& text) {
   std::string result;

@@ -96,18 +96,19 @@ TEST_P(AgainstNumpy, BlockScaledSumsAgree) {
 
 INSTANTIATE_TEST_SUITE_P(
     Formats, AgainstNumpy,
-    testing::Values(Numpy{"mxfp8_shift_stream", "2x9x18x96 e4m3 scale ue8m0/32 * 40x3x3x96 e5m2 pad 1,1,1,1 scale ue8m0/32 -> f32",
-                          "shift_stream"},
-                    Numpy{"mxfp6_im2col",
-                          "1x9x11x128 e3m2 scale ue8m0/32 * 24x3x3x128 e2m3 stride 2,2 pad 1,1,1,1 scale ue8m0/32 -> f32",
-                          "im2col"},
-                    Numpy{"mxfp4_shift_stream", "1x7x20x64 e2m1 scale ue8m0/32 * 32x3x5x64 e2m1 pad 1,1,2,2 scale ue8m0/32 -> f32",
-                          "shift_stream"},
-                    Numpy{"nvfp4_shift_stream", "1x7x20x96 e2m1 scale ue4m3/16 * 32x3x3x96 e2m1 pad 1,1,1,1 scale ue4m3/16 -> f32",
-                          "shift_stream"},
-                    Numpy{"nvfp4_im2col",
-                          "1x7x9x64 e2m1 scale ue4m3/16 * 32x3x3x64 e2m1 pad 2,2,2,2 dilation 2,2 scale ue4m3/16 -> f32",
-                          "im2col"}),
+    testing::Values(
+        Numpy{"mxfp8_shift_stream", "2x9x18x96 e4m3 scale ue8m0/32 * 40x3x3x96 e5m2 pad 1,1,1,1 scale ue8m0/32 -> f32",
+              "shift_stream"},
+        Numpy{"mxfp6_im2col", "1x9x11x128 e3m2 scale ue8m0/32 * 24x3x3x128 e2m3 stride 2,2 pad 1,1,1,1 scale ue8m0/32 -> f32",
+              "im2col"},
+        Numpy{"mxfp4_shift_stream", "1x7x20x64 e2m1 scale ue8m0/32 * 32x3x5x64 e2m1 pad 1,1,2,2 scale ue8m0/32 -> f32",
+              "shift_stream"},
+        Numpy{"nvfp4_shift_stream", "1x7x20x96 e2m1 scale ue4m3/16 * 32x3x3x96 e2m1 pad 1,1,1,1 scale ue4m3/16 -> f32",
+              "shift_stream"},
+        Numpy{"mxfp8_halo", "1x9x10x96 e5m2 scale ue8m0/32 * 32x3x3x96 e4m3 stride 2,1 pad 1,1,1,1 scale ue8m0/32 -> f32",
+              "halo_sm100"},
+        Numpy{"nvfp4_im2col", "1x7x9x64 e2m1 scale ue4m3/16 * 32x3x3x64 e2m1 pad 2,2,2,2 dilation 2,2 scale ue4m3/16 -> f32",
+              "im2col"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -1,6 +1,7 @@
-# cmake -P script: the kernels of halo_sm100 in a cubin are one for a CTA and one for a pair; each multiplies in every dense kind of
-# matrix instruction that its architecture has, with both operands in shared memory, in the cta_group of its name; loads patches and
-# filters by bulk tensor copies; copies nothing to Tensor Memory; and keeps its variables in registers.
+# cmake -P script: the kernels of halo_sm100 in a cubin are one for a CTA and one for a pair; each multiplies in every kind of matrix
+# instruction that its architecture has, with both operands in shared memory, in the cta_group of its name, and dense kinds also with
+# operand A kept in the collector buffer and used again; loads patches and filters by bulk tensor copies; copies nothing but scale
+# factors to Tensor Memory; and keeps its variables in registers.
 # Arguments: DISASSEMBLER CUBIN ARCH.
 
 cmake_minimum_required(VERSION 3.25)
@@ -19,7 +20,12 @@ foreach(kernel IN LISTS kernels)
   else()
     require(${kernel} "UTCIMMA${pair} ${operands}UP" "MMA of integers")
   endif()
-  forbid(${kernel} "UTCCP[^\n]*" "copy to Tensor Memory")
+  set(scaled "${operands}tmem UR[0-9]+ , UP")
+  require(${kernel} "UTCQMMA${pair} ${scaled}" "block-scaled MMA of 8-bit floats")
+  require(${kernel} "UTCOMMA${pair} ${scaled}" "block-scaled MMA of 4-bit floats")
+  require(${kernel} "UTCOMMA${pair}\\.(4X|BLOCK16) ${scaled}" "the same with blocks of 16")
+  require(${kernel} "UTCCP\\.T\\.S${pair}\\.4" "copy of scale factors to all windows")
+  forbid(${kernel} "UTCCP\\.T\\.S${pair} tmem" "copy of an operand to Tensor Memory")
   require(${kernel} "LDTM\\.x16" "load of 16 columns of Tensor Memory")
   require(${kernel} "LDTM\\.x32" "load of 32 columns of Tensor Memory, for outputs in blocks of as many")
   require(${kernel} "UTMALDG\\.5D" "bulk load of patches")

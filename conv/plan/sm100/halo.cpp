@@ -4,174 +4,26 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <vector>
 
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "conv/plan/sm100/halo_cut.hpp"
 #include "conv/plan/sm100/operands.hpp"
 
 namespace shiftconv::plan::sm100 {
 
 using namespace kernels::halo_sm100;
+using namespace halo;
 
 namespace {
 
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
-
-constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kMaximumTileN = 256;
 constexpr int64_t kMaximumBox = 256;          // elements of a box along each dimension (cuTensorMapEncodeTiled)
 constexpr int64_t kMaximumElementStride = 8;  // likewise
-constexpr int64_t kMinimumFilterStages = 2;
-constexpr int64_t kProductElements = layout::kMmaRowBytes / 2;  // the model's unit of a product: 16-bit operands
-
-/// One direction of an image.
-struct Axis {
-  int64_t extent, outputs, taps, stride, dilation, pad;
-  std::vector<int64_t> phases{};  ///< of the taps among the rows or columns of a stride
-
-  Axis(int64_t extentOf, int64_t outputsOf, int64_t tapsOf, int64_t strideOf, int64_t dilationOf, int64_t padOf)
-      : extent(extentOf), outputs(outputsOf), taps(tapsOf), stride(strideOf), dilation(dilationOf), pad(padOf) {
-    std::set<int64_t> found;
-    for (int64_t tap = 0; tap < taps; ++tap) found.insert(tap * dilation % stride);
-    phases.assign(found.begin(), found.end());
-  }
-  /// Steps of the stride from the first to the last tap of a phase.
-  int64_t reach() const { return (taps - 1) * dilation / stride; }
-  int64_t stepOf(int64_t tap) const { return tap * dilation / stride; }
-  int64_t phaseIndexOf(int64_t tap) const {
-    return std::find(phases.begin(), phases.end(), tap * dilation % stride) - phases.begin();
-  }
-  /// Of all phases' patches for `outputsOfTile` outputs from `first` on: rows or columns that lie inside.
-  int64_t insideOf(int64_t first, int64_t outputsOfTile) const {
-    int64_t inside = 0;
-    for (const int64_t phase : phases)
-      for (int64_t i = 0; i < outputsOfTile + reach(); ++i) {
-        const int64_t place = (first + i) * stride + phase - pad;
-        inside += place >= 0 && place < extent;
-      }
-    return inside;
-  }
-};
-Axis columnsOf(const Problem& p) { return {p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft}; }
-Axis rowsOf(const Problem& p) { return {p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop}; }
-
-/// One way to cut the problem, and what it costs.
-struct Cut {
-  int64_t tileN = 0, passes = 0, tileImages = 1;
-  bool pair = false, resident = false;
-  int64_t patchStages = 0, filterStages = 0, clusters = 0;
-  Traffic traffic{};
-  double clocks = 0;
-  Resource bound = Resource::TensorCore;
-
-  int64_t ctas() const { return pair ? 2 : 1; }
-  int64_t tileRows() const { return kGroups / tileImages; }
-  int64_t filterStageBytes() const { return tileN / ctas() * layout::kSwizzle128RowBytes; }
-};
-
-/// The shape of patches in shared memory.
-struct Patches {
-  int64_t width, height, images, count;
-
-  Patches(const Axis& rows, const Axis& columns, const Cut& cut)
-      : width(kGroupPixels + columns.reach()),
-        height(cut.tileRows() + rows.reach()),
-        images(cut.tileImages),
-        count(static_cast<int64_t>(rows.phases.size() * columns.phases.size())) {}
-  int64_t pixels() const { return width * height * images; }
-  int64_t boxBytes() const { return pixels() * layout::kSwizzle128RowBytes; }
-  int64_t bytes() const { return roundUp(boxBytes(), layout::kSwizzle128AtomBytes); }
-};
-
-int64_t rowBlocks(const Problem& p, const Cut& cut) { return ceilDivide(p.p(), cut.tileRows()); }
-int64_t columnBlocks(const Problem& p) { return ceilDivide(p.q(), kGroupPixels); }
-int64_t tilesOf(const Problem& p, const Cut& cut) {
-  return ceilDivide(ceilDivide(p.n, cut.tileImages) * p.z() * rowBlocks(p, cut) * columnBlocks(p), cut.ctas());
-}
-
-int64_t sharedBytes(const Patches& patches, const Cut& cut) {
-  return layout::kSwizzle128AtomBytes + kControlBytes + cut.patchStages * patches.count * patches.bytes() +
-         cut.filterStages * cut.filterStageBytes();
-}
-
-/// False when the stages do not fit into shared memory. Two patches are worth more than a resident filter with one.
-bool fitSharedMemory(const Problem& p, const Channels& channels, const Patches& patches, int64_t available,
-                     std::optional<bool> residentWanted, Cut& cut) {
-  const int64_t taps = p.t * p.r * p.s * channels.chunks;
-  for (const int64_t fewest : {2, 1})
-    for (const bool resident : {true, false}) {
-      if (resident != residentWanted.value_or(resident)) continue;
-      cut.resident = resident;
-      cut.patchStages = fewest;
-      cut.filterStages = resident ? taps : kMinimumFilterStages;
-      int64_t left = available - sharedBytes(patches, cut);
-      if (left < 0) continue;
-      if (!resident) {
-        const int64_t more = std::min({left / cut.filterStageBytes(), p.r * p.s, kMaximumFilterStages - cut.filterStages});
-        cut.filterStages += more;
-        left -= more * cut.filterStageBytes();
-      }
-      cut.patchStages += std::min(left / (patches.count * patches.bytes()), kMaximumPatchStages - fewest);
-      return true;
-    }
-  return false;
-}
-
-/// Of `tiles` tiles in all passes, whatever of the image and the output lies in them.
-Traffic anyTile(const Problem& p, const Channels& channels, const Patches& patches, const Cut& cut) {
-  const int64_t taps = p.t * p.r * p.s;
-  Traffic traffic;
-  traffic.mmas = cut.passes * taps * channels.slices();
-  traffic.products = traffic.mmas * cut.ctas() * gemm::sm100::kTileRows * cut.tileN * kProductElements;
-  traffic.multiplyReadBytes = traffic.mmas * (cut.ctas() * gemm::sm100::kTileRows + cut.tileN) * layout::kMmaRowBytes;
-  traffic.writtenBytes = cut.passes * cut.ctas() * p.t * channels.chunks * patches.count * patches.boxBytes();
-  traffic.multipliedRows = cut.passes * cut.ctas() * gemm::sm100::kTileRows;
-  if (!cut.resident) {
-    traffic.filterBytes = taps * p.k * channelBytes(p, p.filterType);
-    traffic.writtenBytes += cut.passes * cut.ctas() * taps * channels.chunks * cut.filterStageBytes();
-  }
-  return traffic;
-}
-
-Traffic clusterTraffic(const Problem& p, const Channels& channels, const Cut& cut) {
-  Traffic traffic;
-  if (!cut.resident) return traffic;
-  const int64_t taps = p.t * p.r * p.s;
-  traffic.filterBytes = taps * p.k * channelBytes(p, p.filterType);
-  traffic.writtenBytes = cut.passes * cut.ctas() * taps * channels.chunks * cut.filterStageBytes();
-  return traffic;
-}
-
-/// What all CTAs do together, and the model's time of the slowest.
-void count(const Problem& p, const Channels& channels, const Patches& patches, const device::Properties& properties,
-           std::optional<uint32_t> clustersWanted, Cut& cut) {
-  const int64_t tiles = tilesOf(p, cut);
-  const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
-  const int64_t wanted = clustersWanted ? int64_t{*clustersWanted} : std::max<int64_t>(1, multiprocessors / cut.passes);
-  const int64_t tilesPerCluster = ceilDivide(tiles, std::min(tiles, wanted));
-  cut.clusters = ceilDivide(tiles, tilesPerCluster);
-  cut.traffic = anyTile(p, channels, patches, cut) * tiles;
-  cut.traffic += clusterTraffic(p, channels, cut) * cut.clusters;
-  const Axis rows = rowsOf(p), columns = columnsOf(p);
-  int64_t insideRows = 0, insideColumns = 0;
-  for (int64_t block = 0; block < rowBlocks(p, cut); ++block) insideRows += rows.insideOf(block * cut.tileRows(), cut.tileRows());
-  for (int64_t block = 0; block < columnBlocks(p); ++block)
-    insideColumns += columns.insideOf(block * kGroupPixels, int64_t{kGroupPixels});
-  cut.traffic.activationBytes = cut.passes * p.n * tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront) * insideRows *
-                                insideColumns * channelBytes(p, p.inputType);
-  cut.traffic.storedRows = cut.passes * p.outputPixels();
-
-  const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(tiles * cut.passes * cut.ctas());
-  const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
-  const double sectors = static_cast<double>(roundUp(channelBytes(p, p.inputType), kSectorBytes)) /
-                         static_cast<double>(channels.chunks * layout::kSwizzle128RowBytes);
-  const Bound bound = slowest(ratesOf(properties), demandsOf(cut.traffic, share, sectors));
-  cut.clocks = waves * bound.clocks;
-  cut.bound = bound.resource;
-}
 
 /// Images lie inside the rows, so that the groups of an operand of several images are at one distance.
 layout::TiledMap inputMap(const Problem& p, const Channels& channels, const Patches& patches) {
@@ -186,9 +38,29 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels, const Patc
   map.strides = {pixel, pixel * u(p.w * p.h * p.d), pixel * u(p.w), pixel * u(p.w * p.h)};
   map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), elements(patches.width, p.strideW),
              static_cast<uint32_t>(patches.images), elements(patches.height, p.strideH), 1};
-  map.elementStrides = {1, static_cast<uint32_t>(p.strideW), 1, static_cast<uint32_t>(p.strideH), 1};
+  map.elementStrides = {1, static_cast<uint32_t>(p.strideW), 1, static_cast<uint32_t>(patches.height == 1 ? 1 : p.strideH), 1};
   map.swizzle = layout::MapSwizzle::B128;
   return map;
+}
+
+/// Which factors there are, how many tiles of them a tap has, and which pixels a tap reads.
+void describeScales(const Problem& p, const Cut& cut, gemm::sm100::GemmParams& g) {
+  gemm::GemmProblem problem = gemmTypes(p);
+  problem.k = p.c;
+  layout::TiledMap none;
+  const auto built = [&](int64_t rows, int64_t rowTiles) {
+    return gemm::sm100::planScales(problem, g.kind, {rows, rowTiles, gemm::sm100::kScaleAtomRows, 1, true, false}, none);
+  };
+  g.scaleA = built(p.inputPixels(), 1);
+  g.scaleB = built(p.k * p.t * p.r * p.s, ceilDivide(cut.tileN, gemm::sm100::kScaleAtomRows));
+  const auto axis = [](int64_t extent, int64_t positions, int64_t taps, int64_t pad, int64_t stride, int64_t step) {
+    const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
+    return gemm::sm100::WindowAxis{i(extent), i(positions), i(taps), i(-pad), i(stride), i(step)};
+  };
+  g.window.images = static_cast<int32_t>(p.n);
+  g.window.x = axis(p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW);
+  g.window.y = axis(p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH);
+  g.window.z = axis(p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD);
 }
 
 HaloParams makeParams(const Problem& p, const Channels& channels, const Patches& patches, const Cut& cut) {
@@ -199,10 +71,14 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   g.tileN = i(cut.tileN);
   g.lineChunks = i(channels.chunks);
   g.lastChunkSlices = i(channels.lastChunkSlices);
-  g.accumulators = kAccumulators;
-  g.accumulatorColumns = static_cast<uint32_t>(roundUp(cut.tileN, 32));
+  g.accumulators = i(cut.accumulators);
+  g.accumulatorColumns = static_cast<uint32_t>(roundUp(cut.tileN, kColumnStep));
   // Tensor Memory is allocated in powers of two from 32 columns (PTX ISA 9.7.16.7).
-  g.allocatedColumns = std::bit_ceil(kAccumulators * g.accumulatorColumns);
+  g.stageColumns = static_cast<uint32_t>(cut.scaleAtoms(kind)) * gemm::sm100::kScaleAtomColumns;
+  g.allocatedColumns = std::bit_ceil(static_cast<uint32_t>(cut.accumulators) * g.accumulatorColumns +
+                                     static_cast<uint32_t>(cut.scaleStages) * g.stageColumns);
+  g.n = i(p.k);
+  g.tileRows = gemm::sm100::kTileRows;
   g.kind = kind;
   g.a.descriptor = layout::swizzle128KMajorDescriptor(0, static_cast<uint32_t>(patches.width * layout::kSwizzle128RowBytes));
   g.b.descriptor = layout::swizzle128KMajorDescriptor(0);
@@ -212,6 +88,7 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   g.b.shareRows = i(cut.tileN / cut.ctas());
   layout::MmaTypes types;
   types.kind = kind;
+  if (isScaled(p)) types.scale = numberType(p.inputScale.type);
   types.a = operandType(p, p.inputType);
   types.b = operandType(p, p.filterType);
   types.accumulator = kind == layout::MmaKind::I8 ? layout::MmaAccumulator::S32
@@ -220,6 +97,7 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   g.instructionDescriptor = layout::instructionDescriptor(types, static_cast<uint32_t>(gemm::sm100::kTileRows * cut.ctas()),
                                                           static_cast<uint32_t>(cut.tileN));
   g.epilogue = epilogueOf(p);
+  if (layout::isBlockScaled(kind)) describeScales(p, cut, g);
 
   params.images = i(p.n);
   params.outputDepth = i(p.z());
@@ -237,17 +115,35 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   params.tiles = i(tilesOf(p, cut));
   params.patches = i(patches.count);
   params.patchBytes = static_cast<uint32_t>(patches.bytes());
+  params.groupBytes = static_cast<uint32_t>(patches.boxBytes());
   params.patchCountedBytes =
-      static_cast<uint32_t>(patches.pixels()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
+      static_cast<uint32_t>(patches.boxes * patches.pixels()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
   params.patchStageBytes = static_cast<uint32_t>(patches.count * patches.bytes());
   params.patchStages = i(cut.patchStages);
   params.filterStages = i(cut.filterStages);
   params.filterCountedBytes =
       static_cast<uint32_t>(cut.tileN / cut.ctas()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.filterType));
   params.filterResident = cut.resident;
+  params.filterHeight = i(p.r), params.filterWidth = i(p.s);
+  params.scaleStages = i(cut.scaleStages);
+  params.scaleStageBytes = static_cast<uint32_t>(cut.scaleStageBytes(kind));
 
   const Axis rows = rowsOf(p), columns = columnsOf(p);
   const auto across = static_cast<int64_t>(columns.phases.size());
+  if (cut.streams()) {
+    const int64_t common = std::gcd(p.strideH, p.dilationH);
+    params.streamsRows = true;
+    params.accumulatorsOfTile = i(cut.streamRows);
+    params.dilationH = i(p.dilationH);
+    params.patchRows = i(rows.streamOf(cut.streamRows));
+    params.rowRuns = i(finishesRows(p, channels, cut) ? channels.chunks : 1);
+    params.filterRowStep = i(p.strideH / common), params.outputRowStep = i(p.dilationH / common);
+    for (int64_t phase = 0; phase < across; ++phase) params.origins[phase].x = i(columns.phases[static_cast<size_t>(phase)]);
+    for (int64_t s = 0; s < p.s; ++s)
+      params.tapOffsets[s] =
+          static_cast<uint32_t>(columns.phaseIndexOf(s) * patches.bytes() + columns.stepOf(s) * layout::kSwizzle128RowBytes);
+    return params;
+  }
   for (int64_t patch = 0; patch < patches.count; ++patch)
     params.origins[patch] = {i(columns.phases[static_cast<size_t>(patch % across)]),
                              i(rows.phases[static_cast<size_t>(patch / across)])};
@@ -267,15 +163,49 @@ Cut cutOf(const HaloPlan& plan) {
   cut.tileN = plan.params.gemm.tileN;
   cut.passes = plan.launch.grid.y;
   cut.tileImages = plan.params.tileImages;
+  cut.streamRows = plan.params.streamsRows ? plan.params.tileRows : 0;
   cut.resident = plan.params.filterResident;
   return cut;
+}
+
+/// Output rows of streams to compare: equal blocks of an image, and as many as there are accumulators for. Of equals the longest
+/// reads least.
+std::set<int64_t, std::greater<>> streamRowsOf(const Problem& p, int64_t accumulators) {
+  std::set<int64_t, std::greater<>> rows{std::min(p.p(), accumulators)};
+  for (const int64_t blocks : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) rows.insert(ceilDivide(p.p(), blocks));
+  return rows;
+}
+
+/// Patches of every number of images, or row streams of every length: these only when asked for, because nobody has published what
+/// the collector buffer saves where an MMA is bound by its operands (N below 128).
+std::vector<Cut> cutsOf(const Problem& p, const HaloChoices& choices, bool pair, int64_t width) {
+  Cut cut;
+  cut.pair = pair;
+  cut.tileN = width;
+  cut.passes = ceilDivide(p.k, width);
+  std::vector<Cut> cuts;
+  const bool streams = choices.blockRows || choices.collector.value_or(false);
+  for (int64_t images = 1; images <= kGroups; images *= 2) {
+    if (streams || images != choices.tileImages.value_or(images)) continue;
+    if (!choices.tileImages && images > 1 && (images / 2 >= p.n || kGroups / images * 2 <= p.p())) continue;  // half as many do
+    cuts.push_back(cut);
+    cuts.back().tileImages = images;
+  }
+  if (!streams) return cuts;
+  const int64_t accumulators = std::min<int64_t>(kMaximumAccumulators, kColumns / roundUp(width, kColumnStep));
+  auto lengths = streamRowsOf(p, accumulators);
+  if (choices.blockRows) lengths = {int64_t{*choices.blockRows}};
+  for (const int64_t rows : lengths) {
+    cuts.push_back(cut);
+    cuts.back().streamRows = rows;
+  }
+  return cuts;
 }
 
 }  // namespace
 
 std::string haloRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string why = operandRefusal("halo_sm100", p, properties); !why.empty()) return why;
-  if (isScaled(p)) return "halo_sm100 does no block scales";
   if (p.r * p.s > kMaximumTaps)
     return fmt::format("halo_sm100 needs at most {} taps R*S, but they are {} x {}", kMaximumTaps, p.r, p.s);
   const Axis rows = rowsOf(p), columns = columnsOf(p);
@@ -316,6 +246,13 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
   if (choices.tileImages && (!std::has_single_bit(*choices.tileImages) || *choices.tileImages > kGroups))
     return fmt::format("tile_images must be 1, 2, 4, 8 or 16, but it is {}", *choices.tileImages);
+  if (choices.blockRows && (*choices.blockRows == 0 || *choices.blockRows > kMaximumBlockRows))
+    return fmt::format("block_rows must be 1 to {}, but it is {}", kMaximumBlockRows, *choices.blockRows);
+  if (isScaled(p) && (choices.blockRows || choices.collector.value_or(false)))
+    return "collector=yes takes no block scales: every tap of a row would need scale factors of its own beside the kept operand";
+  if (choices.blockRows && !choices.collector.value_or(true)) return "block_rows is of collector=yes, but collector is no";
+  if (choices.tileImages && (choices.blockRows || choices.collector.value_or(false)))
+    return "tile_images is of collector=no, but collector is yes or block_rows set";
   std::vector<int64_t> widths;
   if (choices.tileN) {
     widths = {*choices.tileN};
@@ -328,27 +265,28 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   const Axis rows = rowsOf(p), columns = columnsOf(p);
   Cut best;
   std::string refused;
-  for (const bool pair : {false, true})
-    for (int64_t images = 1; images <= kGroups; images *= 2) {
-      if (pair != choices.pair.value_or(pair) || images != choices.tileImages.value_or(images)) continue;
-      if (!choices.tileImages && images > 1 && (images / 2 >= p.n || kGroups / images * 2 <= p.p())) continue;  // half as many do
-      for (const int64_t width : widths) {
-        Cut cut;
-        cut.pair = pair;
-        cut.tileN = width;
-        cut.passes = ceilDivide(p.k, width);
-        cut.tileImages = images;
+  for (const bool pair : {false, true}) {
+    if (pair != choices.pair.value_or(pair)) continue;
+    for (const int64_t width : widths)
+      for (Cut& cut : cutsOf(p, choices, pair, width)) {
         const Patches patches(rows, columns, cut);
         if (refused = layout::refusal(inputMap(p, channels, patches)); !refused.empty()) continue;
+        fitTensorMemory(channels, cut);
         if (!fitSharedMemory(p, channels, patches, properties.sharedBytesPerBlock, choices.residentWeights, cut)) {
           refused = fmt::format("{} patch(es) of {} bytes and the filter taps do not fit into shared memory", patches.count,
                                 patches.bytes());
           continue;
         }
+        const bool rowByRow = cut.streams() && finishesRows(p, channels, cut);
+        if (const int64_t needed = rowByRow ? rows.live() : cut.streamRows; cut.streams() && needed > cut.accumulators) {
+          refused = fmt::format("{} output rows at once need as many accumulators, but Tensor Memory holds {} of {} columns",
+                                needed, cut.accumulators, cut.tileN);
+          continue;
+        }
         count(p, channels, patches, properties, choices.clusters, cut);
         if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
       }
-    }
+  }
   if (best.tileN == 0) return fmt::format("halo_sm100: {}", refused);
 
   const Patches patches(rows, columns, best);
@@ -359,9 +297,9 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
   plan.kernelName = best.pair ? "halo_sm100_pair" : "halo_sm100_single";
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
-  plan.launch.block = {kThreads, 1, 1};
+  plan.launch.block = {haloThreads(isScaled(p)), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
-  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(patches, best));
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(channels, patches, best));
   plan.traffic = best.traffic;
   plan.estimate = estimate(p, ratesOf(properties), best.clocks, best.bound);
   return {};
@@ -373,7 +311,8 @@ Traffic HaloPlan::ofTile(int64_t tile) const {
   const Axis rows = rowsOf(p), columns = columnsOf(p);
   Traffic traffic = anyTile(p, Channels(p, params.gemm.kind), Patches(rows, columns, cut), cut);
   int64_t inside = 0, stored = 0;
-  for (int64_t unit = tile * cut.ctas(); unit < (tile + 1) * cut.ctas(); ++unit) {
+  const int64_t units = cut.ctas() * cut.unitsOfOperand();
+  for (int64_t unit = tile * units; unit < (tile + 1) * units; ++unit) {
     const int64_t column = unit % params.columnBlocks * kGroupPixels, line = unit / params.columnBlocks;
     const int64_t row = line % params.rowBlocks * params.tileRows, plane = line / params.rowBlocks;
     const int64_t images = std::clamp<int64_t>(p.n - plane / p.z() * params.tileImages, 0, params.tileImages);
@@ -382,7 +321,7 @@ Traffic HaloPlan::ofTile(int64_t tile) const {
       const int64_t z = plane % p.z() * p.strideD + t * p.dilationD - p.padFront;
       depthTaps += z >= 0 && z < p.d;
     }
-    inside += images * depthTaps * rows.insideOf(row, params.tileRows) * columns.insideOf(column, int64_t{kGroupPixels});
+    inside += images * depthTaps * insideRowsOf(rows, cut, row) * columns.insideOf(column, int64_t{kGroupPixels});
     stored += images * std::min<int64_t>(params.tileRows, p.p() - row) * std::min<int64_t>(kGroupPixels, p.q() - column);
   }
   traffic.activationBytes = cut.passes * inside * channelBytes(p, p.inputType);
@@ -395,14 +334,28 @@ Traffic HaloPlan::ofCluster() const { return clusterTraffic(problem, Channels(pr
 std::string HaloPlan::describe() const {
   const HaloParams& p = params;
   std::string text;
-  text += fmt::format("tile       {} CTA(s) of {} columns x {} rows x {} image(s) x {} output channels, {} tiles, {} pass(es)\n",
-                      pair ? 2 : 1, kGroupPixels, p.tileRows, p.tileImages, p.gemm.tileN, p.tiles, launch.grid.y);
-  text += fmt::format("reduction  {} depth taps x {} channel chunks, a patch each, then {} taps of it\n", p.filterDepth,
-                      p.gemm.lineChunks, p.taps);
+  if (p.streamsRows) {
+    text += fmt::format(
+        "tile       {} CTA(s) of {} streams of {} columns x {} rows x {} output channels, {} tiles, {} pass(es)\n"
+        "reduction  {} depth taps x {} channel chunks; {} rows of a stream, each read once for up to {} filter rows (collector), "
+        "all "
+        "chunks of a row {}\n",
+        pair ? 2 : 1, kGroups, kGroupPixels, p.tileRows, p.gemm.tileN, p.tiles, launch.grid.y, p.filterDepth, p.gemm.lineChunks,
+        rowsOf(problem).readOf(p.tileRows), p.filterHeight, p.rowRuns == p.gemm.lineChunks ? "together" : "apart");
+  } else {
+    text += fmt::format("tile       {} CTA(s) of {} columns x {} rows x {} image(s) x {} output channels, {} tiles, {} pass(es)\n",
+                        pair ? 2 : 1, kGroupPixels, p.tileRows, p.tileImages, p.gemm.tileN, p.tiles, launch.grid.y);
+    text += fmt::format("reduction  {} depth taps x {} channel chunks, a patch each, then {} taps of it\n", p.filterDepth,
+                        p.gemm.lineChunks, p.taps);
+  }
   text += fmt::format("shared mem {} stages of {} patch(es) of {} bytes; filter {}, {} stages of {} bytes; {} bytes in all\n",
                       p.patchStages, p.patches, p.patchBytes, p.filterResident ? "resident" : "streamed for every tile",
                       p.filterStages, p.gemm.b.stageBytes, launch.dynamicSharedBytes);
-  text += fmt::format("Tensor Mem {} accumulators of {} columns\n", kAccumulators, p.gemm.accumulatorColumns);
+  text += fmt::format("Tensor Mem {} accumulators of {} columns\n", p.gemm.accumulators, p.gemm.accumulatorColumns);
+  if (p.scaleStages != 0)
+    text += fmt::format(
+        "scales     {} stages of {} bytes, {} columns: the factors of a tap's pixels and of its filter, for every tap\n",
+        p.scaleStages, p.scaleStageBytes, p.gemm.stageColumns);
   text += fmt::format("counted    {}\n", plan::describe(traffic));
   return text;
 }

@@ -16,6 +16,8 @@
 
 namespace shiftconv::plan::sm100 {
 
+inline constexpr uint32_t kMaximumBlockRows = 1024;
+
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct HaloChoices {
   std::optional<bool> pair{};            ///< cta_group::2
@@ -23,6 +25,8 @@ struct HaloChoices {
   std::optional<uint32_t> clusters{};    ///< CTAs, or pairs of CTAs, along the tiles
   std::optional<uint32_t> tileImages{};  ///< of a CTA's operand: 1, 2, 4, 8 or 16
   std::optional<bool> residentWeights{};
+  std::optional<bool> collector{};      ///< row streams, whose operands are read once for all filter rows
+  std::optional<uint32_t> blockRows{};  ///< of output, of a row stream: 1 to kMaximumBlockRows
 };
 
 /// Everything a launch needs, made without a device.

@@ -1,5 +1,5 @@
-// halo_sm100 below the public API: every dense kind, one CTA and pairs, every schedule, resident and streamed filters, all
-// geometry; and what the plan says of itself against what the emulator counts.
+// halo_sm100 below the public API: every kind, patches and row streams, one CTA and pairs, every schedule, resident and streamed
+// filters, all geometry; and what the plan says of itself against what the emulator counts.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -21,6 +21,56 @@ struct HaloProblem {
   Problem problem;
   HaloChoices choices;
 };
+
+using Add = std::function<void(std::string, Problem, HaloChoices)>;
+
+/// Operands that the collector buffer keeps. Rows finish one by one where weights are resident, else chunk by chunk.
+void addRowStreams(const Add& add) {
+  const HaloChoices streams{.blockRows = 4}, streamed{.residentWeights = false, .blockRows = 6};
+  add("rows_ragged", plain(2, 19, 21, 72, 64, 3, 3, 1), {.residentWeights = true, .collector = true, .blockRows = 5});
+  add("rows_streamed_and_tail", plain(2, 17, 18, 200, 48, 3, 3, 1), {.residentWeights = false, .collector = true, .blockRows = 7});
+  add("rows_longer_than_accumulators", plain(1, 37, 9, 40, 104, 3, 3, 1), {.tileN = 112, .blockRows = 37});
+  add("rows_of_seven_by_seven", plain(1, 12, 15, 16, 16, 7, 7, 3), {.collector = true, .blockRows = 12});
+  add("rows_one_filter_row", plain(2, 10, 14, 96, 40, 1, 3, 1), streams);
+  Problem p = plain(2, 21, 22, 24, 32, 3, 5, 1);
+  p.strideH = 2, p.strideW = 3, p.padLeft = 4, p.padRight = 1, p.padTop = 0, p.padBottom = 2;
+  add("rows_strides_and_uneven_padding", p, streams);
+  p = plain(1, 23, 19, 16, 32, 3, 2, 2);
+  p.dilationH = 3, p.dilationW = 2, p.strideW = 2, p.strideH = 2;
+  add("rows_dilation_and_stride", p, streamed);
+  p = plain(1, 19, 9, 16, 32, 2, 1, 0);
+  p.strideH = 3;  // rows that no tap reads
+  add("rows_left_out", p, streams);
+  p = plain(2, 5, 9, 32, 16, 3, 3, 1);
+  p.d = 5, p.t = 3, p.padFront = 2, p.padBack = 1, p.strideD = 2, p.dilationD = 2;
+  add("rows_three_dimensions", p, streams);
+  for (const auto& [name, problem] : operandCases(plain(1, 17, 9, 96, 32, 3, 3, 1)))
+    if (name == "tf32" || name == "e4m3_e5m2" || name == "s8_input_and_output_zero_points" || name == "f16_sums")
+      add("rows_" + name, problem, streams);
+  add("rows_f16_to_mxfp8", quantised(plain(2, 9, 11, 32, 72, 3, 3, 1), DataType::E4M3, 32, ScaleOrder::Interleaved),
+      {.tileN = 32, .blockRows = 9});
+}
+
+void addBlockScales(const Add& add) {
+  const DataType e4m3 = DataType::E4M3, e5m2 = DataType::E5M2, e3m2 = DataType::E3M2, e2m1 = DataType::E2M1,
+                 ue8m0 = DataType::UE8M0;
+  add("mxfp8_ragged", scaled(plain(2, 19, 21, 160, 64, 3, 3, 1), e4m3, e5m2, 32, ue8m0), {.residentWeights = true});
+  Problem p = scaled(plain(1, 9, 17, 96, 104, 3, 3, 1), e5m2, e4m3, 32, ue8m0);
+  p.inputScale.order = p.filterScale.order = ScaleOrder::Interleaved;
+  add("mxfp8_interleaved_streamed_passes", p, {.tileN = 32, .residentWeights = false});
+  add("mxfp6", scaled(plain(3, 7, 7, 128, 32, 3, 3, 1), e3m2, DataType::E2M3, 32, ue8m0), {});
+  add("mxfp8_mxfp4", scaled(plain(1, 9, 9, 128, 40, 3, 3, 1), e4m3, e2m1, 32, ue8m0), {});
+  add("mxfp4_wide", scaled(plain(1, 11, 9, 320, 160, 2, 3, 1), e2m1, e2m1, 32, ue8m0), {.tileN = 160});
+  add("nvfp4_widest", scaled(plain(1, 9, 10, 96, 250, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), {.tileN = 256});
+  p = scaled(plain(2, 11, 13, 64, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0);
+  p.strideH = 2, p.strideW = 3, p.dilationW = 2, p.padLeft = 4, p.padRight = 3, p.padTop = 0, p.padBottom = 2;
+  add("mxfp8_strides_dilation_padding", p, {});
+  p = scaled(plain(2, 5, 9, 64, 32, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3);
+  p.d = 5, p.t = 3, p.padFront = 2, p.padBack = 1, p.strideD = 2, p.dilationD = 2;
+  add("nvfp4_three_dimensions", p, {});
+  add("mxfp8_to_mxfp8", quantised(scaled(plain(2, 9, 11, 64, 64, 3, 3, 1), e4m3, e4m3, 32, ue8m0), e4m3, 32, ScaleOrder::Plain),
+      {});
+}
 
 /// One shape for each property.
 std::vector<HaloProblem> haloProblems() {
@@ -59,6 +109,8 @@ std::vector<HaloProblem> haloProblems() {
   add("u8_zero_points_everywhere", p);
   add("f16_to_mxfp8", quantised(plain(2, 9, 11, 32, 72, 3, 3, 1), e4m3, 32, ScaleOrder::Interleaved), {.tileN = 32});
   add("e4m3_to_nvfp4", quantised(typed(plain(1, 9, 11, 32, 40, 3, 3, 1), e4m3, e4m3, f32), DataType::E2M1, 16, ScaleOrder::Plain));
+  addRowStreams(add);
+  addBlockScales(add);
   return all;
 }
 
@@ -90,10 +142,6 @@ TEST(HaloSm100Refusal, NamesTheFieldAndTheLimit) {
     const char* words;
   } cases[] = {
       {[](Problem& p) { p.groups = 2; }, "groups = 1"},
-      {[](Problem& p) {
-         p.inputType = p.filterType = DataType::E4M3, p.inputScale = p.filterScale = {32, DataType::UE8M0, ScaleOrder::Plain};
-       },
-       "block scales"},
       {[](Problem& p) { p.r = p.s = 9, p.padTop = p.padBottom = 4, p.padLeft = p.padRight = 4; }, "at most 64 taps"},
       {[](Problem& p) { p.strideH = 9; }, "stride_h of at most 8"},
       {[](Problem& p) { p.dilationW = 128, p.padLeft = p.padRight = 128; }, "along w make them 264"},
@@ -116,6 +164,30 @@ TEST(HaloSm100Plan, RefusesChoicesItCannotMeet) {
   EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.tileImages = 3}, plan).find("tile_images"), std::string::npos);
   EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.clusters = 0}, plan).find("at least 1"), std::string::npos);
   EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.residentWeights = true}, plan).find("do not fit"), std::string::npos);
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.blockRows = 0}, plan).find("block_rows must be 1"), std::string::npos);
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.collector = false, .blockRows = 2}, plan).find("block_rows"),
+            std::string::npos);
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.tileImages = 1, .collector = true}, plan).find("tile_images"),
+            std::string::npos);
+  EXPECT_NE(planHalo(problem, fewMultiprocessors(), {.tileN = 256, .collector = true, .blockRows = 3}, plan).find("accumulators"),
+            std::string::npos);
+  const Problem mx = scaled(problem, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
+  EXPECT_NE(planHalo(mx, fewMultiprocessors(), {.collector = true}, plan).find("block scales"), std::string::npos);
+}
+
+/// A row of three filter rows is read from shared memory once: of R rows of B outputs each, B + R - 1 instead of R * B.
+TEST(HaloSm100Plan, CollectorSavesTheReadsOfOperandA) {
+  const Problem problem = plain(2, 32, 32, 64, 64, 3, 3, 1);
+  HaloPlan patches, rows;
+  ASSERT_EQ(planHalo(problem, fewMultiprocessors(), {.pair = false, .tileN = 64, .collector = false}, patches), "");
+  ASSERT_EQ(planHalo(problem, fewMultiprocessors(), {.pair = false, .tileN = 64, .blockRows = 16}, rows), "");
+  ASSERT_TRUE(rows.params.streamsRows);
+  ASSERT_FALSE(patches.params.streamsRows);
+  const int64_t mmas = int64_t{2} * 32 * 32 / 128 * 9 * 4, ofA = 128 * 32, ofB = 64 * 32;
+  EXPECT_EQ(patches.traffic.mmas, mmas);
+  EXPECT_EQ(patches.traffic.multiplyReadBytes, mmas * (ofA + ofB));
+  EXPECT_EQ(rows.traffic.mmas, mmas);
+  EXPECT_EQ(rows.traffic.multiplyReadBytes, mmas / (16 * 3) * (16 + 2) * ofA + mmas * ofB);
 }
 
 }  // namespace

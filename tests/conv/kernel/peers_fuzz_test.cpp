@@ -111,8 +111,14 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
     }
     if (plan::sm100::haloRefusal(problem, properties).empty()) {
       plan::sm100::HaloPlan plan;
-      ASSERT_EQ(planHalo(problem, properties, {.pair = pair, .residentWeights = resident}, plan), "");
+      plan::sm100::HaloChoices choices;
+      choices.pair = pair, choices.residentWeights = resident, choices.collector = false;
+      ASSERT_EQ(planHalo(problem, properties, choices, plan), "");
       judgeOnce(peers, *peers.halo, plan, one, seed);
+      choices.collector = true;
+      if (!dice.oneIn(4)) choices.blockRows = static_cast<uint32_t>(dice.between(1, 9));
+      if (problem.inputScale.blockSize == 0 && planHalo(problem, properties, choices, plan).empty())
+        judgeOnce(peers, *peers.halo, plan, one, seed);
       ++taken;
     }
     if (plan::im2colRefusal(problem, properties).empty()) {

@@ -15,8 +15,10 @@
 #include "common/device/emulated_device.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/binding.hpp"
+#include "conv/plan/sm100/halo.hpp"
 #include "conv/plan/sm100/shift_stream.hpp"
 #include "conv/problem/text.hpp"
+#include "halo_sm100_image.hpp"
 #include "shift_stream_image.hpp"
 #include "tests/conv/kernel/kernel_case.hpp"
 #include "tests/conv/kernel/stream_case.hpp"
@@ -139,28 +141,19 @@ std::vector<Kernel> otherKernels() {
       hopperEngine("stem", {"1x20x30x4 f16 * 8x7x5x4 pad 0,0,2,2 stride 1,2 -> f16"})};
 }
 
-/// A lane map of shift_stream, with dense and block-scaled operands. A hazard is as bad as a wrong result: without an order that a
-/// kernel relies on, some schedule goes wrong.
-Kernel shiftStream(plan::StreamMap map, bool pair) {
-  static emulator::Emulator machine;
-  static const auto module = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream");
-  const Problem shape = plain(3, 4, 14, 64, 32, 3, 3, 1);
+/// A kernel of sm_100a under its planner's choices: `make` throws when they cannot be met. A hazard is as bad as a wrong result:
+/// without an order that a kernel relies on, some schedule goes wrong.
+Kernel streamKernel(std::string name, emulator::Emulator& machine, std::shared_ptr<const emulator::LoadedModule> module,
+                    const std::vector<Problem>& problems, std::function<plan::PlannedLaunch(const Problem&)> make) {
   auto cases = std::make_shared<std::vector<StreamCase>>();
   uint64_t seed = 2226;
-  for (const Problem& problem : {shape, scaled(shape, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0),
-                                 scaled(shape, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3)})
-    cases->emplace_back(problem, seed++);
-  return {fmt::format("shift_stream `{}`{}", plan::kStreamMapNames[static_cast<size_t>(map)], pair ? " in pairs" : ""),
-          [=](const emulator::Semantics& semantics, emulator::Counters& counters) {
+  for (const Problem& problem : problems) cases->emplace_back(problem, seed++);
+  return {std::move(name), [=, &machine](const emulator::Semantics& semantics, emulator::Counters& counters) {
             Verdict verdict;
             for (const StreamCase& one : *cases)
               for (const auto policy : {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest})
                 verdict.add([&] {
-                  plan::ShiftStreamPlan plan;
-                  if (std::string why = planShiftStream(one.problem(), fewMultiprocessors(), {.map = map, .pair = pair}, plan);
-                      !why.empty())
-                    throw std::runtime_error(why);
-                  const plan::PlannedLaunch launch = plan.planned();
+                  const plan::PlannedLaunch launch = make(one.problem());
                   emulator::Options options;
                   options.policy = policy;
                   options.semantics = semantics;
@@ -174,11 +167,49 @@ Kernel shiftStream(plan::StreamMap map, bool pair) {
           }};
 }
 
+/// A lane map of shift_stream, with dense and block-scaled operands.
+Kernel shiftStream(plan::StreamMap map, bool pair) {
+  static emulator::Emulator machine;
+  static const auto module = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream");
+  const Problem shape = plain(3, 4, 14, 64, 32, 3, 3, 1);
+  return streamKernel(
+      fmt::format("shift_stream `{}`{}", plan::kStreamMapNames[static_cast<size_t>(map)], pair ? " in pairs" : ""), machine, module,
+      {shape, scaled(shape, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0),
+       scaled(shape, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3)},
+      [=](const Problem& problem) {
+        plan::ShiftStreamPlan plan;
+        if (std::string why = planShiftStream(problem, fewMultiprocessors(), {.map = map, .pair = pair}, plan); !why.empty())
+          throw std::runtime_error(why);
+        return plan.planned();
+      });
+}
+
+/// halo_sm100: patches, with dense and block-scaled operands; or row streams, whose operands the collector buffer keeps.
+Kernel haloSm100(bool collector, bool pair) {
+  static emulator::Emulator machine;
+  static const auto module = machine.load(images::halo_sm100().ptxFor("sm_100a"), "halo_sm100");
+  const Problem shape = plain(3, 9, 14, 64, 32, 3, 3, 1);
+  std::vector<Problem> problems{shape, typed(shape, DataType::E4M3, DataType::E5M2, DataType::F32)};
+  if (!collector) problems.back() = scaled(shape, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
+  return streamKernel(fmt::format("halo_sm100{}{}", collector ? " `collector`" : "", pair ? " in pairs" : ""), machine, module,
+                      problems, [=](const Problem& problem) {
+                        plan::sm100::HaloPlan plan;
+                        plan::sm100::HaloChoices choices;
+                        choices.pair = pair;
+                        if (collector) choices.blockRows = 5;
+                        if (std::string why = planHalo(problem, fewMultiprocessors(), choices, plan); !why.empty())
+                          throw std::runtime_error(why);
+                        return plan.planned();
+                      });
+}
+
 std::vector<Kernel> kernels() {
   std::vector<Kernel> all;
   for (const bool pair : {false, true})
     for (size_t map = 0; map < plan::kStreamMapNames.size(); ++map)
       all.push_back(shiftStream(static_cast<plan::StreamMap>(map), pair));
+  for (const bool pair : {false, true})
+    for (const bool collector : {false, true}) all.push_back(haloSm100(collector, pair));
   for (Kernel& kernel : otherKernels()) all.push_back(std::move(kernel));
   return all;
 }

@@ -49,6 +49,9 @@ Subject subjectFor(std::string_view ptx, bool pair, const std::vector<TrialProbl
   return subject;
 }
 
+Problem mxfp8(const Problem& p) { return scaled(p, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0); }
+Problem nvfp4(const Problem& p) { return scaled(p, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3); }
+
 std::vector<TrialProblem<HaloChoices>> haloProblems() {
   Problem deep = plain(1, 5, 9, 32, 16, 3, 3, 1);
   deep.d = 3, deep.t = 2, deep.padFront = 1;
@@ -56,7 +59,15 @@ std::vector<TrialProblem<HaloChoices>> haloProblems() {
           {"streamed weights", plain(1, 33, 18, 136, 32, 3, 3, 1), {.residentWeights = false}},
           {"several images in a tile, passes", plain(9, 7, 7, 24, 40, 3, 3, 1), {.tileN = 32}},
           {"depth", deep, {}},
-          {"outputs in blocks", quantised(plain(2, 17, 9, 16, 40, 1, 1, 0), DataType::E4M3, 32, ScaleOrder::Plain), {}}};
+          {"outputs in blocks", quantised(plain(2, 17, 9, 16, 40, 1, 1, 0), DataType::E4M3, 32, ScaleOrder::Plain), {}},
+          {"block scales, resident weights", mxfp8(plain(2, 17, 9, 160, 32, 3, 3, 1)), {.clusters = 1, .residentWeights = true}},
+          {"block scales, streamed weights", nvfp4(plain(1, 17, 18, 64, 32, 3, 3, 1)), {.clusters = 1, .residentWeights = false}},
+          {"row streams, resident weights",
+           plain(6, 9, 21, 72, 128, 3, 3, 1),
+           {.clusters = 1, .residentWeights = true, .collector = true, .blockRows = 9}},
+          {"row streams, streamed weights",
+           plain(6, 7, 18, 72, 112, 3, 2, 1),
+           {.clusters = 1, .residentWeights = false, .collector = true, .blockRows = 3}}};
 }
 
 /// All tiles in one CTA or pair, so that every ring goes round. The loop that opens accumulators is unrolled by four: each of its
@@ -87,8 +98,6 @@ std::vector<TrialProblem<ShiftStreamChoices>> denseStreamProblems() {
 }
 
 std::vector<TrialProblem<ShiftStreamChoices>> scaledStreamProblems() {
-  const auto mxfp8 = [](Problem p) { return scaled(p, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0); };
-  const auto nvfp4 = [](Problem p) { return scaled(p, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3); };
   const auto inOne = [](ShiftStreamChoices choices) {
     choices.clusters = 1;
     return choices;
