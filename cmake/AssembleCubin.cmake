@@ -1,15 +1,26 @@
 # cmake -P script: one cubin from PTX or from CUDA source, refused when any kernel in it spills registers or has a
-# stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT FLAGS DEPFILE (the last two for CUDA source only).
+# stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT, and for CUDA source FLAGS DEPFILE PTX. PTX is the text of the same source for
+# sm_100a: a target that has all its instructions is assembled from it, renamed, and the source is not compiled again.
 
 cmake_minimum_required(VERSION 3.25)
 
+if(PTX)
+  file(READ ${PTX} text)
+  string(REPLACE ".target sm_100a" ".target ${ARCH}" text "${text}")
+  file(WRITE ${DEPFILE} "${OUTPUT}: ${PTX}\n")
+  file(WRITE ${OUTPUT}.ptx "${text}")
+  execute_process(COMMAND ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo -v ${OUTPUT}.ptx -o ${OUTPUT}
+                  RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+endif()
 if(SOURCE MATCHES "\\.ptx$")
   set(command ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo -v ${SOURCE} -o ${OUTPUT})
 else()
   set(command ${CUDA_ROOT}/bin/nvcc -cubin -arch=${ARCH} -Xptxas -v ${FLAGS}
       -MD -MT ${OUTPUT} -MF ${DEPFILE} -o ${OUTPUT} ${SOURCE})
 endif()
-execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(NOT (PTX AND status EQUAL 0))
+  execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+endif()
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${ARCH}: assembling ${SOURCE} failed:\n${text}")
 endif()

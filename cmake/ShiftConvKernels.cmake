@@ -71,8 +71,8 @@ function(_shiftconv_ptx_command source arch output)
     VERBATIM)
 endfunction()
 
-# One cubin through cmake/AssembleCubin.cmake, which rejects spills. `depfile` is empty for PTX sources.
-function(_shiftconv_cubin_command source arch output depfile)
+# One cubin through cmake/AssembleCubin.cmake, which rejects spills. `ptx` and `depfile` are empty for PTX sources.
+function(_shiftconv_cubin_command source arch output ptx depfile)
   set(depfile_arguments)
   if(depfile)
     set(depfile_arguments DEPFILE ${depfile})
@@ -80,9 +80,9 @@ function(_shiftconv_cubin_command source arch output depfile)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DCUDA_ROOT=${SHIFTCONV_CUDA_ROOT} -DSOURCE=${source} -DARCH=${arch} -DOUTPUT=${output}
-            "-DFLAGS=${_shiftconv_kernel_flags}" -DDEPFILE=${depfile}
+            "-DFLAGS=${_shiftconv_kernel_flags}" -DPTX=${ptx} -DDEPFILE=${depfile}
             -P ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
-    DEPENDS ${source} ${SHIFTCONV_CUDA_ROOT}/bin/ptxas ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
+    DEPENDS ${source} ${ptx} ${SHIFTCONV_CUDA_ROOT}/bin/ptxas ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
     ${depfile_arguments}
     COMMENT "SASS ${arch}: ${source}"
     VERBATIM)
@@ -125,9 +125,9 @@ function(shiftconv_add_kernels)
     foreach(real IN LISTS _shiftconv_sass_of_${arch})
       set(cubin ${folder}/${module}.${real}.cubin)
       if(real STREQUAL arch)
-        _shiftconv_cubin_command(${ptx} ${real} ${cubin} "")
+        _shiftconv_cubin_command(${ptx} ${real} ${cubin} "" "")
       else()
-        _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} ${cubin}.d)
+        _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} ${ptx} ${cubin}.d)
       endif()
       list(APPEND cubins ${cubin})
       list(APPEND properties SHIFTCONV_CUBIN_${real} ${cubin})

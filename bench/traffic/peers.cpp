@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100/halo.hpp"
 #include "conv/plan/sm100/im2col.hpp"
 #include "conv/plan/sm100/shift_stream.hpp"
@@ -12,8 +13,6 @@
 
 namespace shiftconv::bench {
 namespace {
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr int64_t kWidthStep = 32;  ///< of tiles, in every peer
 

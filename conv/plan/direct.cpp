@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
@@ -20,8 +21,6 @@ using namespace kernels::direct;
 using numerics::NumberType;
 
 namespace {
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// f32 tensors become tf32 operands where the problem asks for it.
 NumberType operandType(const Problem& p, DataType type) {

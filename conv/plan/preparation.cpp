@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "common/layout/ceil_divide.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "preparation_image.hpp"
 
@@ -16,8 +17,6 @@ using kernels::ZeroPointAxis;
 using kernels::ZeroPointParams;
 
 constexpr size_t kPlaceAlignment = 256;
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ZeroPointAxis axisOf(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t before) {
   const auto i = [](int64_t value) { return static_cast<int32_t>(value); };

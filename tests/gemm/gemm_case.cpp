@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 
+#include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 #include "common/numerics/packed.hpp"
 
@@ -19,8 +20,6 @@ using gemm::NumberType;
 using gemm::Operand;
 
 constexpr std::byte kPoison{0xCD};
-
-int64_t roundUp(int64_t a, int64_t b) { return (a + b - 1) / b * b; }
 
 /// Packed 4- and 6-bit elements of kinds whose elements have a byte each in shared memory.
 bool isExpanded(const GemmProblem& problem, const Operand& operand) {

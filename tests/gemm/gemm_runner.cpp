@@ -5,6 +5,7 @@
 #include "common/emulator/tma/tensor_map.hpp"
 #include "common/gemm/sm100/gemm.hpp"
 #include "tests/hazards/kernels/kernel_trials.hpp"
+#include "tests/hazards/kernels/one_kernel.hpp"
 
 namespace shiftconv::tests {
 
@@ -17,11 +18,13 @@ device::Properties fewMultiprocessors(uint32_t count) {
   return properties;
 }
 
-GemmRunner::GemmRunner(std::string_view ptx) : module_(emulator_.load(ptx, "gemm_sm100")) {}
+GemmRunner::GemmRunner(std::string_view ptx) : ptx_(ptx) {}
 
 Observation GemmRunner::run(const GemmCase& gemm, const gemm::sm100::GemmPlan& plan, const emulator::Options& options,
                             int launches) {
-  DeviceRun device(emulator_, *module_, plan.kernelName, observe_);
+  auto& module = modules_[plan.kernelName];
+  if (!module) module = loadOneKernel(emulator_, ptx_, plan.kernelName);
+  DeviceRun device(emulator_, *module, plan.kernelName, observe_);
   gemm::sm100::GemmTensors tensors;
   tensors.a = device.upload(gemm.a().elements);
   tensors.b = device.upload(gemm.b().elements);

@@ -2,7 +2,9 @@
 // caller's choice.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "common/gemm/sm100/plan.hpp"
@@ -26,7 +28,8 @@ class GemmRunner {
 
  private:
   emulator::Emulator emulator_;
-  std::shared_ptr<const emulator::LoadedModule> module_;
+  std::string ptx_;
+  std::map<std::string, std::shared_ptr<const emulator::LoadedModule>> modules_;  ///< by kernel
   emulator::machine::ObserverFactory observe_;
 };
 

@@ -43,7 +43,8 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Output] = tensors.output;
   std::unique_ptr<plan::Binding> made;
   accept(plan::Binding::make(plan, *state_->kernels, addresses, made));
-  return {fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
+  return {fmt::format("{}:{}", plan->algorithm, plan->options),
+          fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
           [binding = std::shared_ptr<plan::Binding>(std::move(made))](CUstream stream) {
             if (const Status status = binding->run(reinterpret_cast<device::Stream>(stream)); !status.ok()) {
               fmt::print(stderr, "{}\n", status.message());

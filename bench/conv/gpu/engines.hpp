@@ -16,6 +16,7 @@ struct Tensors {
 };
 
 struct BoundConvolution {
+  std::string choice;  ///< "algorithm:options", complete
   std::string description;
   std::function<void(CUstream)> enqueue;
 };

@@ -47,11 +47,18 @@ struct Options {
   std::vector<std::string> choices;  // or these
   uint64_t seed = 0;
   bool bf16 = false;
-  bool regimes = false, overhead = false, card = false;
+  bool regimes = false, overhead = false, card = false, dependent = false;
   std::string cublasLibrary;
 };
 
+enum class Who : uint8_t {
+  Ours,
+  OursDependent,  ///< starts behind its predecessor (option dependent=yes): shown apart, not compared
+  Cudnn,
+};
+
 struct Side {
+  Who who = Who::Cudnn;
   std::string name, note;
   std::unique_ptr<gpu::Replay> replay, once;
   gpu::RegimeTimes times;
@@ -147,7 +154,20 @@ int run(const Options& options) {
         side.replay = std::make_unique<gpu::Replay>(stream, kCallsInGraph, ours.enqueue);
         side.once = std::make_unique<gpu::Replay>(stream, 1, ours.enqueue);
         if (options.overhead) side.overhead = gpu::measureLaunchOverhead(side.once->graph(), ours.enqueue, stream);
+        side.who = Who::Ours;
         sides.push_back(std::move(side));
+        if (!options.dependent) continue;
+        const gpu::BoundConvolution dependent =
+            library.bind(p, {bench.input.address(), bench.filter.address(), bench.biasAddress(), bench.output.address()},
+                         ours.choice + (ours.choice.ends_with(':') ? "" : ",") + "dependent=yes");
+        Side apart;
+        apart.who = Who::OursDependent;
+        apart.name = sides.back().name + ", dependent";
+        apart.note = dependent.description;
+        allRight = verify(bench, stream, apart, dependent.enqueue) && allRight;
+        apart.replay = std::make_unique<gpu::Replay>(stream, kCallsInGraph, dependent.enqueue);
+        apart.once = std::make_unique<gpu::Replay>(stream, 1, dependent.enqueue);
+        sides.push_back(std::move(apart));
       } catch (const std::exception& refusal) {
         fmt::print("{:14} refused: {}\n", layer.name, refusal.what());
       }
@@ -217,9 +237,10 @@ int run(const Options& options) {
     }
     timeSides(sides, options, evicting.get(), stream);
 
-    double theirs = 1e30, ours = 1e30;
-    for (size_t i = 0; i < sides.size(); ++i)
-      (i < oursCount ? ours : theirs) = std::min(i < oursCount ? ours : theirs, sides[i].median_());
+    std::map<Who, double> least;
+    for (const Side& side : sides)
+      least[side.who] = least.contains(side.who) ? std::min(least[side.who], side.median_()) : side.median_();
+    const double theirs = least[Who::Cudnn], ours = least[Who::Ours];
     for (size_t i = 0; i < sides.size(); ++i) {
       const Side& s = sides[i];
       if (s.overhead)
@@ -245,6 +266,7 @@ int run(const Options& options) {
                         {"pad", p.padTop}, {"groups", p.groups}};
       row["ours_us"] = ours;
       row["ours_plan"] = sides[0].note;
+      if (least.contains(Who::OursDependent)) row["ours_dependent_us"] = least[Who::OursDependent];
       row["ours_us_range"] = {*std::min_element(sides[0].times.rested.begin(), sides[0].times.rested.end()),
                               *std::max_element(sides[0].times.rested.begin(), sides[0].times.rested.end())};
       row["types"] = options.bf16 || p.inputType == DataType::BF16 ? "bf16" : "f16";
@@ -328,6 +350,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed);
   app.add_flag("--bf16", options.bf16);
   app.add_flag("--regimes", options.regimes, "burst and sustained times, and single calls with cold and warm L2");
+  app.add_flag("--dependent", options.dependent, "ours with dependent=yes, too: apart, not compared");
   app.add_flag("--overhead", options.overhead, "the host's time of a call beside a bare launch");
   app.add_flag("--card", options.card, "the card's own rates of products and copies");
   app.add_option("--cublas-library", options.cublasLibrary, "libcublas.so for --card; without it: copies only");

@@ -7,6 +7,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/machine/report.hpp"
+#include "common/emulator/machine/synchronisation_fault.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -16,8 +17,6 @@ namespace {
 constexpr uint64_t kKeptResults = 64;
 
 uint32_t count(LaneMask lanes) { return static_cast<uint32_t>(std::popcount(lanes)); }
-
-[[noreturn]] void fail(const std::string& message) { throw EmulatorError(ErrorKind::Synchronisation, message); }
 
 void releaseIfFull(Cta& cta, NamedBarrier& barrier) {
   const bool full = barrier.expected == 0 ? barrier.arrived >= cta.liveThreads : barrier.arrivedInWarps >= barrier.expected;
@@ -49,19 +48,20 @@ void releaseClusterIfFull(Cluster& cluster) {
 
 uint64_t arriveAtBarrier(Warp& warp, LaneMask lanes, uint32_t id, uint32_t threads, std::optional<LaneMask> trueLanes) {
   Cta& cta = warp.cta;
-  if (id >= cta.barriers.size()) fail(fmt::format("barrier {} does not exist: a CTA has barriers 0 to 15", id));
+  if (id >= cta.barriers.size()) synchronisationFault(fmt::format("barrier {} does not exist: a CTA has barriers 0 to 15", id));
   if (threads % kWarpLanes != 0)
-    fail(fmt::format("barrier {}: the thread count {} is not a multiple of {}", id, threads, kWarpLanes));
+    synchronisationFault(fmt::format("barrier {}: the thread count {} is not a multiple of {}", id, threads, kWarpLanes));
   const uint64_t blockThreads = cta.cluster.config.block.count();
   const uint64_t wholeCta = (blockThreads + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
-  if (threads > wholeCta) fail(fmt::format("barrier {} waits for {} threads, but the CTA has {}", id, threads, blockThreads));
+  if (threads > wholeCta)
+    synchronisationFault(fmt::format("barrier {} waits for {} threads, but the CTA has {}", id, threads, blockThreads));
 
   NamedBarrier& barrier = cta.barriers[id];
   // "All threads" and the size of the whole CTA are the same thing.
   const auto spelled = [&](uint32_t count) { return count == 0 ? wholeCta : count; };
   if (barrier.open && spelled(barrier.expected) != spelled(threads))
-    fail(fmt::format("barrier {}: this arrival expects {} threads, an earlier one of the same round {}", id, spelled(threads),
-                     spelled(barrier.expected)));
+    synchronisationFault(fmt::format("barrier {}: this arrival expects {} threads, an earlier one of the same round {}", id,
+                                     spelled(threads), spelled(barrier.expected)));
   barrier.open = true;
   barrier.expected = std::max(barrier.expected, threads);
   barrier.arrived += count(lanes);
@@ -72,7 +72,8 @@ uint64_t arriveAtBarrier(Warp& warp, LaneMask lanes, uint32_t id, uint32_t threa
     barrier.contributions += count(lanes);
   }
   if (barrier.expected != 0 && barrier.arrivedInWarps > barrier.expected)
-    fail(fmt::format("barrier {}: {} threads have arrived in a round for {}", id, barrier.arrivedInWarps, barrier.expected));
+    synchronisationFault(
+        fmt::format("barrier {}: {} threads have arrived in a round for {}", id, barrier.arrivedInWarps, barrier.expected));
   const uint64_t round = barrier.generation;
   cta.released(warp);
   if (auto* observer = cta.cluster.observer.get()) observer->barrierArrive(warp, lanes, id, true);
@@ -88,8 +89,8 @@ NamedBarrier::Result barrierResult(const Cta& cta, uint32_t id, uint64_t round) 
 void arriveAtClusterBarrier(Warp& warp, LaneMask lanes, bool release) {
   Warp::State& state = *warp.state;
   if ((state.clusterPending & lanes) != 0)
-    fail(fmt::format("lanes {} arrive at the cluster barrier again without having waited",
-                     describeLanes(state.clusterPending & lanes)));
+    synchronisationFault(fmt::format("lanes {} arrive at the cluster barrier again without having waited",
+                                     describeLanes(state.clusterPending & lanes)));
   state.clusterArrived |= lanes;
   state.clusterPending |= lanes;
   Cluster& cluster = warp.cta.cluster;
@@ -103,7 +104,8 @@ void arriveAtClusterBarrier(Warp& warp, LaneMask lanes, bool release) {
 bool waitAtClusterBarrier(Warp& warp, LaneMask lanes) {
   Warp::State& state = *warp.state;
   if ((lanes & ~state.clusterPending) != 0)
-    fail(fmt::format("lanes {} wait at the cluster barrier without having arrived", describeLanes(lanes & ~state.clusterPending)));
+    synchronisationFault(
+        fmt::format("lanes {} wait at the cluster barrier without having arrived", describeLanes(lanes & ~state.clusterPending)));
   if ((state.clusterArrived & lanes) != 0) return false;
   state.clusterPending &= ~lanes;
   Cluster& cluster = warp.cta.cluster;

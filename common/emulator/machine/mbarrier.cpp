@@ -7,6 +7,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/machine/memory.hpp"
+#include "common/emulator/machine/synchronisation_fault.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -18,8 +19,6 @@ constexpr int32_t kMaximumTransactions = (1 << 20) - 1;
 constexpr unsigned kCountBits = 20;
 constexpr unsigned kPhaseShift = 2 * kCountBits;
 constexpr uint64_t kPhaseMask = (uint64_t{1} << (64 - kPhaseShift)) - 1;
-
-[[noreturn]] void fail(const std::string& message) { throw EmulatorError(ErrorKind::Synchronisation, message); }
 
 }  // namespace
 
@@ -48,22 +47,25 @@ const MbarrierTable::State& MbarrierTable::checked(uint32_t offset, const char* 
   shared_.read(offset, 0, kBytes);  // checks the address
   const auto found = barriers_.find(offset);
   if (found == barriers_.end())
-    fail(fmt::format("{} on shared offset 0x{:x}, where no mbarrier was initialised (or it was invalidated)", what, offset));
+    synchronisationFault(
+        fmt::format("{} on shared offset 0x{:x}, where no mbarrier was initialised (or it was invalidated)", what, offset));
   uint64_t image = 0;
   std::memcpy(&image, shared_.readFixed<kBytes>(offset), kBytes);
   if (image != encode(found->second))
-    fail(fmt::format("{} on the {}: its 8 bytes were overwritten by something else", what, describe(offset)));
+    synchronisationFault(fmt::format("{} on the {}: its 8 bytes were overwritten by something else", what, describe(offset)));
   return found->second;
 }
 
 void MbarrierTable::initialise(uint32_t offset, uint32_t count) {
   if (count == 0 || count > kMaximumCount)
-    fail(fmt::format("mbarrier.init at shared offset 0x{:x}: count {} is outside 1..{}", offset, count, kMaximumCount));
+    synchronisationFault(
+        fmt::format("mbarrier.init at shared offset 0x{:x}: count {} is outside 1..{}", offset, count, kMaximumCount));
   uint64_t image = 0;
   shared_.read(offset, 0, kBytes);  // checks the address before anything changes
   if (const auto found = barriers_.find(offset); found != barriers_.end()) {
     std::memcpy(&image, shared_.data() + offset, kBytes);
-    if (image == encode(found->second)) fail(fmt::format("mbarrier.init over the live {}: invalidate it first", describe(offset)));
+    if (image == encode(found->second))
+      synchronisationFault(fmt::format("mbarrier.init over the live {}: invalidate it first", describe(offset)));
   }
   const State state{0, count, count, 0};
   store(offset, state);
@@ -88,10 +90,12 @@ void MbarrierTable::advanceIfComplete(uint32_t offset, State& state) {
 uint64_t MbarrierTable::arrive(uint32_t offset, uint32_t count, bool drop, bool noComplete) {
   State& state = live(offset, drop ? "mbarrier.arrive_drop" : "mbarrier.arrive");
   if (count == 0 || count > kMaximumCount)
-    fail(fmt::format("arrive count {} is outside 1..{} at the {}", count, kMaximumCount, describe(offset)));
-  if (count > state.pending) fail(fmt::format("{} arrivals at the {}: more than its phase still expects", count, describe(offset)));
+    synchronisationFault(fmt::format("arrive count {} is outside 1..{} at the {}", count, kMaximumCount, describe(offset)));
+  if (count > state.pending)
+    synchronisationFault(fmt::format("{} arrivals at the {}: more than its phase still expects", count, describe(offset)));
   if (noComplete && count == state.pending && state.transactions == 0)
-    fail(fmt::format(".noComplete arrive with count {} would complete the phase of the {}", count, describe(offset)));
+    synchronisationFault(
+        fmt::format(".noComplete arrive with count {} would complete the phase of the {}", count, describe(offset)));
   const uint64_t before = encode(state);
   if (observer_ != nullptr) observer_->mbarrierSignalled(rank_, offset, state.phase);
   remember(offset);
@@ -123,7 +127,7 @@ const std::vector<IssuePoint>& MbarrierTable::arrivers(uint32_t offset) const {
 void MbarrierTable::addPending(uint32_t offset, uint32_t count) {
   State& state = live(offset, "cp.async.mbarrier.arrive");
   if (state.pending + count > kMaximumCount)
-    fail(fmt::format("pending count of the {} would exceed {}", describe(offset), kMaximumCount));
+    synchronisationFault(fmt::format("pending count of the {} would exceed {}", describe(offset), kMaximumCount));
   state.pending += count;
   store(offset, state);
 }
@@ -131,8 +135,8 @@ void MbarrierTable::addPending(uint32_t offset, uint32_t count) {
 void MbarrierTable::expectTransactions(uint32_t offset, uint32_t bytes) {
   State& state = live(offset, "mbarrier.expect_tx");
   if (int64_t{state.transactions} + bytes > kMaximumTransactions)
-    fail(fmt::format("expect_tx of {} bytes at the {}: the transaction count would exceed {}", bytes, describe(offset),
-                     kMaximumTransactions));
+    synchronisationFault(fmt::format("expect_tx of {} bytes at the {}: the transaction count would exceed {}", bytes,
+                                     describe(offset), kMaximumTransactions));
   state.transactions += static_cast<int32_t>(bytes);
   // Bytes may arrive before they are expected; then this is what completes the phase (observed on an H200).
   advanceIfComplete(offset, state);
@@ -142,8 +146,8 @@ void MbarrierTable::expectTransactions(uint32_t offset, uint32_t bytes) {
 void MbarrierTable::completeTransactions(uint32_t offset, uint32_t bytes) {
   State& state = live(offset, "mbarrier complete_tx");
   if (int64_t{state.transactions} - bytes < -kMaximumTransactions)
-    fail(fmt::format("complete_tx of {} bytes at the {}: the transaction count would fall below -{}", bytes, describe(offset),
-                     kMaximumTransactions));
+    synchronisationFault(fmt::format("complete_tx of {} bytes at the {}: the transaction count would fall below -{}", bytes,
+                                     describe(offset), kMaximumTransactions));
   if (observer_ != nullptr) observer_->mbarrierSignalled(rank_, offset, state.phase);
   remember(offset);
   state.transactions -= static_cast<int32_t>(bytes);
@@ -153,7 +157,7 @@ void MbarrierTable::completeTransactions(uint32_t offset, uint32_t bytes) {
 
 bool MbarrierTable::testParity(uint32_t offset, uint32_t parity) const {
   const State& state = checked(offset, "mbarrier wait");
-  if (parity > 1) fail(fmt::format("wait for parity {} at the {}: a parity is 0 or 1", parity, describe(offset)));
+  if (parity > 1) synchronisationFault(fmt::format("wait for parity {} at the {}: a parity is 0 or 1", parity, describe(offset)));
   return (state.phase & 1) != parity;
 }
 
@@ -161,7 +165,8 @@ bool MbarrierTable::testState(uint32_t offset, uint64_t captured) const {
   const State& state = checked(offset, "mbarrier wait");
   const uint64_t behind = (state.phase - (captured >> kPhaseShift)) & kPhaseMask;
   if (behind > 1)
-    fail(fmt::format("wait at the {} with the state of a phase that is neither the current nor the one before", describe(offset)));
+    synchronisationFault(
+        fmt::format("wait at the {} with the state of a phase that is neither the current nor the one before", describe(offset)));
   return behind == 1;
 }
 

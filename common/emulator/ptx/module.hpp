@@ -40,6 +40,8 @@ enum class ScalarType : uint8_t {
 
 /// Size in bytes of one value of the type; a predicate counts as 0 (it is one bit of a lane mask).
 size_t sizeOf(ScalarType type);
+/// Two 16-bit values in a register.
+constexpr bool isPacked(ScalarType type) { return type == ScalarType::F16x2 || type == ScalarType::BF16x2; }
 /// The type whose PTX spelling is `text` without the dot ("u32", "f16x2"), if it is one.
 std::optional<ScalarType> scalarType(std::string_view text);
 std::string_view toString(ScalarType type);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 
 namespace shiftconv::gemm::sm100 {
@@ -13,9 +14,6 @@ namespace {
 using layout::MapSwizzle;
 using layout::MapType;
 using layout::MmaKind;
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kOffsetsOfCorners = 1 << 15;  // fit the fields; layout::refusal has the limits of each rank
 

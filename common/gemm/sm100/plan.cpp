@@ -8,15 +8,13 @@
 
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/gemm/stages.hpp"
+#include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 
 namespace shiftconv::gemm::sm100 {
 namespace {
 
 using layout::MmaKind;
-
-int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr std::array<int32_t, 5> kTileNs = {256, 192, 128, 64, 32};
 constexpr std::array<int32_t, 2> kTileHeights = {kTileRows, kHalfTileRows};

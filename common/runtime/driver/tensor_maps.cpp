@@ -9,6 +9,15 @@ namespace layout = shiftconv::layout;
 
 namespace {
 
+/// What a caller passes may be no enumerator at all, and C++ gives such a value no meaning: its bits have one.
+template <class Enumerator>
+int numberOf(const Enumerator& value) {
+  static_assert(sizeof value == sizeof(int));
+  int number = 0;
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
 /// The enumerators of common/layout have the numbers of cuda.h. Throws Failure for numbers that name none.
 template <class Enumerator>
 Enumerator choice(int value, Enumerator last, const char* why) {
@@ -17,9 +26,8 @@ Enumerator choice(int value, Enumerator last, const char* why) {
 }
 
 /// What both kinds of map have in common. Throws Failure.
-layout::TiledMap tensorOf(CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* dims,
-                          const cuuint64_t* strides, const cuuint32_t* elementStrides, CUtensorMapInterleave interleave,
-                          CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+layout::TiledMap tensorOf(int type, cuuint32_t rank, void* address, const cuuint64_t* dims, const cuuint64_t* strides,
+                          const cuuint32_t* elementStrides, int interleave, int swizzle, int promotion, int fill) {
   require(rank >= 1 && rank <= layout::kMaximumRank, "the rank of a tensor map is 1 to 5");
   require(dims != nullptr && elementStrides != nullptr && (strides != nullptr || rank == 1),
           "an argument of the tensor map is null");
@@ -55,8 +63,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* tensorMap, CUtensorMapDataType tens
                                 const cuuint32_t* boxDim, const cuuint32_t* elementStrides, CUtensorMapInterleave interleave,
                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
   return driverCall("cuTensorMapEncodeTiled", [&] {
-    layout::TiledMap map = tensorOf(tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, elementStrides, interleave,
-                                    swizzle, l2Promotion, oobFill);
+    layout::TiledMap map = tensorOf(numberOf(tensorDataType), tensorRank, globalAddress, globalDim, globalStrides, elementStrides,
+                                    numberOf(interleave), numberOf(swizzle), numberOf(l2Promotion), numberOf(oobFill));
     require(boxDim != nullptr, "the box of the tensor map is null");
     for (cuuint32_t i = 0; i < tensorRank; ++i) map.box[i] = boxDim[i];
     encode(tensorMap, map);
@@ -70,8 +78,8 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap* tensorMap, CUtensorMapDataType ten
                                  CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2Promotion, CUtensorMapFloatOOBfill oobFill) {
   return driverCall("cuTensorMapEncodeIm2col", [&] {
     layout::Im2colMap map;
-    map.tensor = tensorOf(tensorDataType, tensorRank, globalAddress, globalDim, globalStrides, elementStrides, interleave, swizzle,
-                          l2Promotion, oobFill);
+    map.tensor = tensorOf(numberOf(tensorDataType), tensorRank, globalAddress, globalDim, globalStrides, elementStrides,
+                          numberOf(interleave), numberOf(swizzle), numberOf(l2Promotion), numberOf(oobFill));
     require(tensorRank >= 3, "an im2col tensor map has rank 3 to 5");
     require(pixelBoxLowerCorner != nullptr && pixelBoxUpperCorner != nullptr, "a corner of the tensor map is null");
     for (cuuint32_t i = 0; i + 2 < tensorRank; ++i) {

@@ -7,7 +7,7 @@
 
 namespace shiftconv::kernels {
 
-SHIFTCONV_HOST_DEVICE constexpr int32_t ceilDivide(int32_t a, int32_t b) { return (a + b - 1) / b; }
+SHIFTCONV_HOST_DEVICE constexpr int32_t ceilDivide32(int32_t a, int32_t b) { return (a + b - 1) / b; }
 SHIFTCONV_HOST_DEVICE constexpr int32_t rowStep(const ShiftStreamParams& p) { return p.strideH == 1 ? p.dilationH : 1; }
 
 /// A block of output rows, and the input rows that it walks through: step `t` is image row firstInputRow + t * dilationH.
@@ -20,14 +20,14 @@ SHIFTCONV_HOST_DEVICE constexpr RowBlock rowBlock(const ShiftStreamParams& p, in
   const int32_t step = rowStep(p);
   RowBlock block{};
   block.firstOutputRow = number % step + number / step * p.blockRows * step;
-  const int32_t left = block.firstOutputRow < p.outputHeight ? ceilDivide(p.outputHeight - block.firstOutputRow, step) : 0;
+  const int32_t left = block.firstOutputRow < p.outputHeight ? ceilDivide32(p.outputHeight - block.firstOutputRow, step) : 0;
   block.outputRows = left < p.blockRows ? left : p.blockRows;
   block.firstInputRow = block.firstOutputRow * p.strideH - p.padTop;
   block.begin = 0;
   block.end = block.outputRows == 0 ? 0 : (block.outputRows - 1) * p.strideH + p.filterHeight;
   if (p.skipsOutsideRows && block.end != 0) {
-    if (block.firstInputRow < 0) block.begin = ceilDivide(-block.firstInputRow, p.dilationH);
-    const int32_t inside = ceilDivide(p.height - block.firstInputRow, p.dilationH);
+    if (block.firstInputRow < 0) block.begin = ceilDivide32(-block.firstInputRow, p.dilationH);
+    const int32_t inside = ceilDivide32(p.height - block.firstInputRow, p.dilationH);
     if (inside < block.end) block.end = inside;
   }
   return block;
@@ -58,7 +58,7 @@ struct Contribution {
 };
 SHIFTCONV_HOST_DEVICE constexpr Contribution contribution(const ShiftStreamParams& p, const TileRows& rows, int32_t t) {
   const int32_t before = t - p.filterHeight + 1;
-  const int32_t first = before > 0 ? ceilDivide(before, p.strideH) : 0;
+  const int32_t first = before > 0 ? ceilDivide32(before, p.strideH) : 0;
   const int32_t last = t / p.strideH < rows.outputRows - 1 ? t / p.strideH : rows.outputRows - 1;
   return {first, last - first + 1};
 }

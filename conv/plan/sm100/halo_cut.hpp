@@ -9,6 +9,7 @@
 
 #include "common/device/device.hpp"
 #include "common/gemm/sm100/gemm_params.hpp"
+#include "common/layout/ceil_divide.hpp"
 #include "conv/kernels/sm100/halo_params.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/sm100/operands.hpp"
@@ -18,9 +19,6 @@
 namespace shiftconv::plan::sm100::halo {
 
 using namespace kernels::halo_sm100;
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 inline constexpr int64_t kColumns = 512, kColumnStep = 32;  ///< of Tensor Memory
 

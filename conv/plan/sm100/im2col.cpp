@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100/operands.hpp"
 
 namespace shiftconv::plan {
@@ -14,9 +15,6 @@ namespace {
 
 using gemm::sm100::GemmParams;
 using gemm::sm100::kTileRows;
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kTileNStep = gemm::sm100::kRowColumns;

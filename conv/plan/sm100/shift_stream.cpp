@@ -9,6 +9,7 @@
 
 #include "common/gemm/shape.hpp"
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100/operands.hpp"
 #include "conv/plan/sm100/shift_stream_cut.hpp"
 
@@ -17,9 +18,6 @@ namespace shiftconv::plan {
 using namespace kernels;
 
 namespace {
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kMaximumTileN = 256;

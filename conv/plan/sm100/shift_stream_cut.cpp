@@ -5,15 +5,13 @@
 
 #include "common/gemm/shape.hpp"
 #include "common/gemm/stages.hpp"
+#include "common/layout/ceil_divide.hpp"
 
 namespace shiftconv::plan {
 
 using namespace kernels;
 
 namespace {
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kAccumulatorStep = 32;  // columns; any alignment that hardware may ask for is met (no public document states one)
 constexpr int64_t kMinimumOperandStages = 2;
@@ -46,8 +44,8 @@ int64_t insideLoads(const ShiftStreamParams& g, const Place& place, const TileRo
     const int32_t plane = place.depth * g.strideDepth + t * g.dilationDepth - g.padFront;
     depthTaps += plane >= 0 && plane < g.depth;
   }
-  const int32_t above = place.firstInputRow < 0 ? kernels::ceilDivide(-place.firstInputRow, g.dilationH) : 0;
-  const int32_t below = place.firstInputRow < g.height ? kernels::ceilDivide(g.height - place.firstInputRow, g.dilationH) : 0;
+  const int32_t above = place.firstInputRow < 0 ? kernels::ceilDivide32(-place.firstInputRow, g.dilationH) : 0;
+  const int32_t below = place.firstInputRow < g.height ? kernels::ceilDivide32(g.height - place.firstInputRow, g.dilationH) : 0;
   const int32_t begin = std::clamp(above, rows.begin, rows.end), end = std::clamp(below, begin, rows.end);
   return depthTaps * (stepsBefore(g, end) - stepsBefore(g, begin));
 }
@@ -152,7 +150,7 @@ RowWork::RowWork(const ShiftStreamParams& g, const TileRows& rows) {
   outputRows = rows.outputRows;
   steps = stepsBefore(g, rows.end) - stepsBefore(g, rows.begin);
   // Between the first and the last rows every filter row has its step.
-  const int32_t whole = std::min(kernels::ceilDivide(rows.begin, g.strideH), rows.outputRows);
+  const int32_t whole = std::min(kernels::ceilDivide32(rows.begin, g.strideH), rows.outputRows);
   const int32_t end = std::clamp((rows.end - g.filterHeight + g.strideH) / g.strideH, whole, rows.outputRows);
   const auto tapsOf = [&](int32_t row) {
     return std::max(0, std::min(row * g.strideH + g.filterHeight, rows.end) - std::max(row * g.strideH, rows.begin));

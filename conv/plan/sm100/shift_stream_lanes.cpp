@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100/operands.hpp"
 
 namespace shiftconv::plan {
@@ -12,8 +13,6 @@ namespace shiftconv::plan {
 using namespace kernels;
 
 namespace {
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Pieces of a frame that the loading warp can still find places for.
 int64_t maximumPieces(int64_t frameLanes) { return kStreamMaximumPieces * frameLanes / kStreamLanes; }

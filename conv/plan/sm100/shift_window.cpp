@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "common/layout/ceil_divide.hpp"
 #include "common/layout/instruction_descriptor.hpp"
 #include "shift_window_image.hpp"
 
@@ -14,9 +15,6 @@ namespace shiftconv::plan {
 using namespace kernels;
 
 namespace {
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kTileNStep = 16;  // N of an M = 128 tcgen05.mma (PTX ISA table 39 allows 16, 32, .. 256)

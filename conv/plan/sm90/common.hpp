@@ -7,13 +7,11 @@
 #include <string_view>
 
 #include "common/device/device.hpp"
+#include "common/layout/ceil_divide.hpp"
 #include "common/layout/tensor_map.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan::sm90 {
-
-constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
-constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDivide(a, b) * b; }
 
 inline constexpr int64_t kLargestBox = 256;  ///< of a tensor map, in every dimension
 

@@ -8,6 +8,7 @@
 #include "conv/plan/sm100/halo.hpp"
 #include "halo_sm100_image.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
+#include "tests/hazards/kernels/one_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -118,7 +119,6 @@ class HaloSm100 : public testing::TestWithParam<std::tuple<size_t, bool>> {};
 
 TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   static emulator::Emulator machine;
-  static const auto module = machine.load(images::halo_sm100().ptxFor("sm_100a"), "halo_sm100");
   HaloProblem what = haloProblems().at(std::get<0>(GetParam()));
   what.choices.pair = std::get<1>(GetParam());
   const uint64_t seed = std::random_device{}();
@@ -128,6 +128,7 @@ TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   HaloPlan plan;
   ASSERT_EQ(planHalo(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
+  const auto module = loadOneKernel(machine, images::halo_sm100().ptxFor("sm_100a"), plan.kernelName);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 

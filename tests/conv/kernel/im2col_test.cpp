@@ -8,6 +8,7 @@
 #include "conv/plan/sm100/im2col.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
+#include "tests/hazards/kernels/one_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -90,7 +91,6 @@ class Im2col : public testing::TestWithParam<std::tuple<size_t, bool>> {};
 
 TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   static emulator::Emulator machine;
-  static const auto module = machine.load(images::gemm_sm100().ptxFor("sm_100a"), "gemm");
   Im2colProblem what = im2colProblems().at(std::get<0>(GetParam()));
   what.choices.pair = std::get<1>(GetParam());
   const uint64_t seed = std::random_device{}();
@@ -100,6 +100,7 @@ TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   Im2colPlan plan;
   ASSERT_EQ(plan::planIm2col(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair(), *what.choices.pair);
+  const auto module = loadOneKernel(machine, images::gemm_sm100().ptxFor("sm_100a"), plan.planned().kernel);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 

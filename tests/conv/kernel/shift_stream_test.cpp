@@ -8,6 +8,7 @@
 #include "conv/plan/sm100/shift_stream.hpp"
 #include "shift_stream_image.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
+#include "tests/hazards/kernels/one_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -147,7 +148,6 @@ class ShiftStream : public testing::TestWithParam<std::tuple<size_t, bool>> {};
 
 TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   static emulator::Emulator machine;
-  static const auto module = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream");
   StreamProblem what = streamProblems().at(std::get<0>(GetParam()));
   what.choices.pair = std::get<1>(GetParam());
   const uint64_t seed = std::random_device{}();
@@ -158,6 +158,7 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   ASSERT_EQ(plan::planShiftStream(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
   EXPECT_EQ(plan.map, what.choices.map.value_or(plan.map));
+  const auto module = loadOneKernel(machine, images::shift_stream().ptxFor("sm_100a"), plan.kernelName);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 

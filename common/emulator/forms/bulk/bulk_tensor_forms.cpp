@@ -176,7 +176,7 @@ void runStore(Execution& execution, const DecodedInstruction& instruction) {
 }
 
 /// An L2 prefetch moves nothing that a kernel can see; only its map and its coordinates are checked.
-void runPrefetch(Execution& execution, const DecodedInstruction& instruction) {
+void runTensorPrefetch(Execution& execution, const DecodedInstruction& instruction) {
   const auto& copy = instruction.as<TensorCopy>();
   forEachLane(execution, [&](unsigned lane) {
     const DecodedMap map = readMap(execution, copy, lane);
@@ -261,7 +261,7 @@ void decodePrefetch(DecodeContext& context, const FormMatch& match) {
   OperandCursor operands(context);
   decodeMapOperand(context, operands.next("tensor map with coordinates"), *copy);
   decodeOffsets(context, operands, *copy);
-  finish(context, match, operands, runPrefetch, copy);
+  finish(context, match, operands, runTensorPrefetch, copy);
 }
 
 struct MapPrefetch : machine::InstructionDetail {

@@ -271,7 +271,6 @@ Handlers selectHandlers(DecodeContext& context, ScalarType type, const Compariso
   }
 }
 
-bool isPacked(ScalarType type) { return type == ScalarType::F16x2 || type == ScalarType::BF16x2; }
 
 /// a, b and the optional c behind the destination; returns whether there is a boolean operator.
 bool decodeCompared(DecodeContext& context, std::string_view boolean, ScalarType type) {

@@ -130,7 +130,6 @@ uint16_t hyperbolicTangent(uint16_t a) {
   return static_cast<uint16_t>(convertTo(Half::kFormat, std::tanh(static_cast<double>(Half::toFloat(a))), Rounding::NearestEven));
 }
 
-bool isPacked(ScalarType type) { return type == ScalarType::F16x2 || type == ScalarType::BF16x2; }
 bool isBf16(ScalarType type) { return type == ScalarType::BF16 || type == ScalarType::BF16x2; }
 
 /// All sources have the type of the destination. Packed types run the same function on both halves of a register.

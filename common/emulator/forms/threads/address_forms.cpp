@@ -5,6 +5,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/threads/form_parts.hpp"
+#include "common/emulator/forms/threads/handler_parts.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/isa/decoder.hpp"
@@ -203,8 +204,6 @@ void decodeGetCtaRank(DecodeContext& context, const FormMatch& match) {
 }
 
 // --- cache hints ----------------------------------------------------------------------------------------------------
-
-void nothing(Execution&, const DecodedInstruction&) {}
 
 void decodePrefetch(DecodeContext& context, const FormMatch& match) {
   expectOperands(context, 1);

@@ -6,6 +6,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/threads/form_parts.hpp"
+#include "common/emulator/forms/threads/handler_parts.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/isa/decoder.hpp"
@@ -19,8 +20,6 @@ using isa::DecodeContext;
 using isa::FormMatch;
 using ptx::Operand;
 using ptx::ScalarType;
-
-constexpr size_t kMaximumElements = 8;
 
 struct AtomicDetail final : InstructionDetail {
   MemoryOperand memory;
@@ -94,12 +93,6 @@ void compareAndSwap(Execution& execution, const DecodedInstruction& instruction)
 Handler handlerFor(std::string_view operation, ScalarType type) {
   if (type == ScalarType::B128) return atomic<Quad, &replace<Quad>>;  // there is no other operation of this width
   return withCombine(operation, type, []<class T, Combine<T> kCombine>() -> Handler { return atomic<T, kCombine>; });
-}
-
-std::string_view firstOf(const FormMatch& match, std::initializer_list<std::string_view> candidates) {
-  for (std::string_view candidate : candidates)
-    if (match.has(candidate)) return candidate;
-  return {};
 }
 
 /// Checks the operand count, and decodes what all forms share; `values` operands follow the address.

@@ -5,6 +5,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/threads/form_parts.hpp"
+#include "common/emulator/forms/threads/handler_parts.hpp"
 #include "common/emulator/forms/threads/member_lanes.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/barrier.hpp"
@@ -180,8 +181,6 @@ void decodeClusterBarrier(DecodeContext& context, const FormMatch& match) {
   context.out().handler = kHandler;
   context.out().endsGroup = true;
 }
-
-void nothing(Execution&, const DecodedInstruction&) {}
 
 void decodeNanosleep(DecodeContext& context, const FormMatch&) {
   if (context.instruction().operands.size() != 1) context.illegal("nanosleep takes a duration");

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/forms/threads/handler_parts.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -37,16 +38,15 @@ constexpr Handler kMbarrierFence = hostFence<FenceKind::MbarrierInit>;
 /// Orders accesses through different virtual addresses of one place (PTX ISA 9.0, 9.7.13.4); threads are not synchronised and
 /// nothing is published to another proxy.
 void aliasFence(Execution&, const DecodedInstruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
-void nothing(Execution&, const DecodedInstruction&) {}
 
 template <Handler kHandler>
-void decodeBare(DecodeContext& context, const FormMatch&) {
+void decodeFence(DecodeContext& context, const FormMatch&) {
   if (!context.instruction().operands.empty()) context.illegal("the instruction takes no operands");
   context.out().handler = kHandler;
 }
 
 void decodeMembarProxy(DecodeContext& context, const FormMatch& match) {
-  match.has("alias") ? decodeBare<aliasFence>(context, match) : decodeBare<kProxyFence>(context, match);
+  match.has("alias") ? decodeFence<aliasFence>(context, match) : decodeFence<kProxyFence>(context, match);
 }
 
 void requireTensorMapSize(DecodeContext& context, const Operand& operand) {
@@ -150,22 +150,22 @@ namespace shiftconv::emulator::isa {
 FormFamily fenceForms() {
   using namespace machine;
   return {
-      {"membar.(cta|gl|sys)", decodeBare<kMemoryFence>},
+      {"membar.(cta|gl|sys)", decodeFence<kMemoryFence>},
       {"membar.proxy.(alias|async)", decodeMembarProxy},
-      {"fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys)", decodeBare<kMemoryFence>},
-      {"fence.acquire.sync_restrict::shared::cluster.cluster", decodeBare<kMemoryFence>},
-      {"fence.release.sync_restrict::shared::cta.cluster", decodeBare<kMemoryFence>},
-      {"fence.proxy.alias", decodeBare<aliasFence>},
-      {"fence.proxy.async{.(global|shared::cta|shared::cluster)}", decodeBare<kProxyFence>},
-      {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", decodeBare<kProxyFence>},
-      {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", decodeBare<kProxyFence>},
-      {"fence.mbarrier_init.release.cluster", decodeBare<kMbarrierFence>},
-      {"fence.proxy.tensormap::generic.release.(cta|cluster|gpu|sys)", decodeBare<kMapRelease>},
+      {"fence{.(sc|acq_rel|acquire|release)}.(cta|cluster|gpu|sys)", decodeFence<kMemoryFence>},
+      {"fence.acquire.sync_restrict::shared::cluster.cluster", decodeFence<kMemoryFence>},
+      {"fence.release.sync_restrict::shared::cta.cluster", decodeFence<kMemoryFence>},
+      {"fence.proxy.alias", decodeFence<aliasFence>},
+      {"fence.proxy.async{.(global|shared::cta|shared::cluster)}", decodeFence<kProxyFence>},
+      {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", decodeFence<kProxyFence>},
+      {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", decodeFence<kProxyFence>},
+      {"fence.mbarrier_init.release.cluster", decodeFence<kMbarrierFence>},
+      {"fence.proxy.tensormap::generic.release.(cta|cluster|gpu|sys)", decodeFence<kMapRelease>},
       {"fence.proxy.tensormap::generic.acquire.(cta|cluster|gpu|sys)", decodeAcquireTensorMap},
       {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.(cta|cluster|gpu|sys).sync.aligned",
        decodeCopyTensorMap},
       // Launches of one emulator complete before the next one starts, so there is never a prerequisite grid to wait for.
-      {"griddepcontrol.(launch_dependents|wait)", decodeBare<nothing>},
+      {"griddepcontrol.(launch_dependents|wait)", decodeFence<nothing>},
       {"setmaxnreg.(inc|dec).sync.aligned.u32", decodeSetMaximumRegisters},
   };
 }

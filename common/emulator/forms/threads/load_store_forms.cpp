@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "common/emulator/forms/threads/form_parts.hpp"
+#include "common/emulator/forms/threads/handler_parts.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/isa/decoder.hpp"
@@ -26,8 +27,6 @@ using ptx::ScalarType;
 struct U128 {
   uint64_t low, high;
 };
-
-constexpr size_t kMaximumElements = 8;
 
 struct TransferDetail final : InstructionDetail {
   MemoryOperand memory;
@@ -174,12 +173,6 @@ ScalarType bitsOf(size_t bytes) {
 }
 
 uint32_t vectorLength(std::string_view modifier) { return modifier.empty() ? 1 : static_cast<uint32_t>(modifier[1] - '0'); }
-
-std::string_view firstOf(const FormMatch& match, std::initializer_list<std::string_view> candidates) {
-  for (std::string_view candidate : candidates)
-    if (match.has(candidate)) return candidate;
-  return {};
-}
 
 std::string_view spaceOf(const FormMatch& match) {
   return firstOf(match,

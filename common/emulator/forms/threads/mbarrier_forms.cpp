@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/forms/threads/handler_parts.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/isa/decoder.hpp"
@@ -169,8 +170,6 @@ LaneMask completedLanes(const Execution& execution, const DecodedInstruction& in
   });
   return done;
 }
-
-void assign(LaneMask& predicate, LaneMask lanes, LaneMask value) { predicate = (predicate & ~lanes) | (value & lanes); }
 
 void testWait(Execution& execution, const DecodedInstruction& instruction) {
   const LaneMask done = completedLanes(execution, instruction, "mbarrier.test_wait");

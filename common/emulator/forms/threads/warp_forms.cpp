@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "common/emulator/forms/threads/handler_parts.hpp"
 #include "common/emulator/forms/threads/member_lanes.hpp"
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/isa/decoder.hpp"
@@ -19,8 +20,6 @@ using isa::expectOperands;
 using isa::FormMatch;
 using ptx::Operand;
 using ptx::ScalarType;
-
-void assign(LaneMask& predicate, LaneMask lanes, LaneMask value) { predicate = (predicate & ~lanes) | (value & lanes); }
 
 /// Destination of "d" or "d|p".
 void decodeDual(DecodeContext& context, const Operand& operand, ScalarType type) {

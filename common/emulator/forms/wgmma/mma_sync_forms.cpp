@@ -153,7 +153,7 @@ void runTileProduct(Execution& execution, const DecodedInstruction& instruction)
                              tensor::elementFormat(product.a).name, tensor::elementFormat(product.b).name)];
 }
 
-ElementType elementOf(std::string_view type) {
+ElementType fragmentElement(std::string_view type) {
   for (int i = 0; i < static_cast<int>(ElementType::Count); ++i)
     if (tensor::elementFormat(static_cast<ElementType>(i)).name == type) return static_cast<ElementType>(i);
   return ElementType::Count;
@@ -187,8 +187,8 @@ void decodeTileProduct(DecodeContext& context, const FormMatch& match) {
   product->saturate = match.has("satfinite");
   product->depth = static_cast<uint32_t>(std::stoul(std::string(shape.substr(shape.find('k') + 1))));
   product->d = accumulatorOf(match.group(first));
-  product->a = elementOf(match.group(first + 1));
-  product->b = elementOf(match.group(first + 2));
+  product->a = fragmentElement(match.group(first + 1));
+  product->b = fragmentElement(match.group(first + 2));
   product->c = accumulatorOf(match.group(first + 3));
   const uint32_t bits = tensor::elementFormat(product->a).containerBits;
   const auto accumulators = [](AccumulatorType type) { return type == AccumulatorType::F16 ? 2u : 4u; };
