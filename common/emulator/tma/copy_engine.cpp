@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/machine/racing_copy.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::emulator::tma {
@@ -39,9 +40,9 @@ void forEachChunk(const SwizzlePattern& swizzle, uint32_t base, uint32_t begin, 
 
 void copyPiece(std::byte* to, const std::byte* from, uint32_t bytes) {
   if (bytes == 16)
-    std::memcpy(to, from, 16);  // the usual piece, as two instructions
+    machine::racingCopy(to, from, 16);  // the usual piece, as a few instructions
   else
-    std::memcpy(to, from, bytes);
+    machine::racingCopy(to, from, bytes);
 }
 
 uint32_t roundToTf32(uint32_t bits) {
@@ -54,9 +55,7 @@ bool converts(DataType type) { return type == DataType::TF32 || type == DataType
 
 void convertRow(const std::byte* from, std::byte* to, uint32_t elements) {
   for (uint32_t i = 0; i < elements; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, from + 4 * i, 4);
-    bits = roundToTf32(bits);
+    const uint32_t bits = roundToTf32(__atomic_load_n(reinterpret_cast<const uint32_t*>(from + 4 * i), __ATOMIC_RELAXED));
     std::memcpy(to + 4 * i, &bits, 4);
   }
 }
@@ -67,7 +66,7 @@ constexpr uint64_t kOutOfBoundsNan = 0x7ff7'7ff7'7ff7'7ff7;
 /// Global memory to shared memory of padded types; the padding is poisoned later.
 void expandUnits(const TileShape& shape, const std::byte* from, std::byte* to, uint32_t units) {
   for (uint32_t i = 0; i < units; ++i)
-    std::memcpy(to + i * shape.unitBytes, from + i * shape.globalUnitBytes, shape.globalUnitBytes);
+    machine::racingCopy(to + i * shape.unitBytes, from + i * shape.globalUnitBytes, shape.globalUnitBytes);
 }
 
 /// One 6-bit element per byte to 16 of them in 12 bytes, the first one in the lowest bits.
@@ -215,7 +214,8 @@ std::vector<std::byte> gatherTile(const DecodedMap& map, const TileStart& start,
       copyPiece(tile.data() + dense, shared.read(place, count, 1), count);
       if (written) return;
       // What fills the last granule of a row is stored, too, but nobody's data.
-      const uint32_t data = std::min(count, first + row.inside * shape.unitBytes - std::min(dense, first + row.inside * shape.unitBytes));
+      const uint32_t data =
+          std::min(count, first + row.inside * shape.unitBytes - std::min(dense, first + row.inside * shape.unitBytes));
       shared.noteStored(place, data, row.address + uint64_t{dense - first} * shape.globalUnitBytes / shape.unitBytes);
     });
   });
@@ -239,7 +239,7 @@ CopyBytes storeTile(const DecodedMap& map, const TileStart& start, const std::ve
     if (reduction)
       reduction(to, from, bytes, {.global = true, .bulk = true});
     else
-      std::memcpy(to, from, bytes);
+      machine::racingCopy(to, from, bytes);
     moved.global += bytes;
     moved.shared += storedBytes(shape, row);
   });

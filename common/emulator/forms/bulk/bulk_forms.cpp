@@ -14,6 +14,7 @@
 #include "common/emulator/forms/bulk/bulk_operands.hpp"
 #include "common/emulator/forms/bulk/bulk_tensor_forms.hpp"
 #include "common/emulator/isa/form.hpp"
+#include "common/emulator/machine/racing_copy.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/reduction.hpp"
 
@@ -72,7 +73,7 @@ void runGlobalToShared(Execution& execution, const DecodedInstruction& instructi
     const auto issue = [&](Cta& target, bool countRead) {
       cluster.queue.issue({OperationKind::BulkLoad, execution.warp.issuePoint(lane), {}, [=, &cluster, &target] {
                              const auto from = cluster.global.read(source, size, kGranule);
-                             std::memcpy(target.shared.write(destination.offset, size, kGranule), from.bytes, size);
+                             machine::racingCopy(target.shared.write(destination.offset, size, kGranule), from.bytes, size);
                              for (const auto& [address, bytes] : from.undefined)
                                target.shared.undefine(destination.offset + static_cast<uint32_t>(address - source),
                                                       static_cast<uint32_t>(bytes), address);
@@ -162,10 +163,10 @@ void runSharedToGlobal(Execution& execution, const DecodedInstruction& instructi
            if (reduction) {
              reduction(to, staged->data(), size, {.global = true, .bulk = true});
            } else if (keep == 0xffff) {
-             std::memcpy(to, staged->data(), size);
+             machine::racingCopy(to, staged->data(), size);
            } else {
              for (uint32_t i = 0; i < size; ++i)
-               if (kept(i)) to[i] = (*staged)[i];
+               if (kept(i)) machine::racingCopy(to + i, staged->data() + i, 1);
            }
            cluster.counters.addBytes(Engine::BulkCopy, Traffic::GlobalWrite, size);
            ++cluster.wakeups;

@@ -15,6 +15,7 @@
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/bulk/bulk_operands.hpp"
 #include "common/emulator/isa/form.hpp"
+#include "common/emulator/machine/racing_copy.hpp"
 #include "common/emulator/tma/bulk_groups.hpp"
 #include "common/emulator/tma/copy_engine.hpp"
 #include "common/emulator/tma/tensor_map_edit.hpp"
@@ -53,7 +54,8 @@ TensorMapImage readImage(Cluster& cluster, uint64_t address) {
     throw EmulatorError(ErrorKind::Descriptor,
                         fmt::format("the tensor map address {:#x} does not lie in param, const or global memory", address));
   TensorMapImage image;
-  std::memcpy(&image, cluster.global.access(place.offset, sizeof image, 64, false), sizeof image);
+  machine::racingCopy(reinterpret_cast<std::byte*>(&image), cluster.global.access(place.offset, sizeof image, 64, false),
+                      sizeof image);
   return image;
 }
 

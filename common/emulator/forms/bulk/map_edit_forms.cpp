@@ -11,6 +11,7 @@
 #include "common/emulator/forms/threads/memory_operand.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/machine/racing_copy.hpp"
 #include "common/emulator/tma/tensor_map_edit.hpp"
 
 namespace shiftconv::emulator::tma {
@@ -56,11 +57,11 @@ void runReplace(Execution& execution, const DecodedInstruction& instruction) {
     const uint64_t value =
         edit.row->wide ? execution.lanes<uint64_t>(edit.value)[lane] : execution.lanes<uint32_t>(edit.value)[lane];
     TensorMapImage image;
-    std::memcpy(&image, pointers[lane], sizeof image);
+    machine::racingCopy(reinterpret_cast<std::byte*>(&image), pointers[lane], sizeof image);
     const std::string fault = replaceField(image, edit.row->field, edit.ordinal, value);
     if (!fault.empty())
       throw EmulatorError(ErrorKind::Descriptor, fmt::format("tensormap.replace of {} (lane {}): {}", edit.row->name, lane, fault));
-    std::memcpy(pointers[lane], &image, sizeof image);
+    machine::racingCopy(pointers[lane], reinterpret_cast<const std::byte*>(&image), sizeof image);
   });
 }
 

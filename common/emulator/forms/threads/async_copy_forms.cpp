@@ -11,6 +11,7 @@
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/async_copy.hpp"
 #include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/machine/racing_copy.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -124,7 +125,7 @@ void copy(Execution& execution, const DecodedInstruction& instruction) {
       std::byte* destination = cta.shared.write(offsets[lane], bytes, bytes);
       std::memset(destination + sourceBytes[lane], 0, bytes - sourceBytes[lane]);
       if (sourceBytes[lane] == 0) return;
-      std::memcpy(destination, from[lane], sourceBytes[lane]);
+      racingCopy(destination, from[lane], sourceBytes[lane]);
       const uint64_t source = reinterpret_cast<uint64_t>(from[lane]);
       for (const auto& [address, count] : within.global.observe(source, sourceBytes[lane], false, lane))
         cta.shared.undefine(offsets[lane] + static_cast<uint32_t>(address - source), static_cast<uint32_t>(count), address);

@@ -12,6 +12,7 @@
 #include "common/emulator/forms/threads/memory_operand.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/machine/racing_copy.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -89,7 +90,7 @@ void copyTensorMap(Execution& execution, const DecodedInstruction& instruction) 
   resolve(execution, execution.mask, detail.source, kTensorMapBytes, AccessKind::Read, from);
   resolve(execution, one, detail.map, kTensorMapBytes, AccessKind::Write, to);
   const auto lane = static_cast<unsigned>(std::countr_zero(one));
-  std::memcpy(to[lane], from[lane], kTensorMapBytes);
+  racingCopy(to[lane], from[lane], kTensorMapBytes);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (auto* observer = execution.warp.cta.cluster.observer.get()) {
     observer->fence(execution.warp, execution.mask, FenceKind::MapRelease);
