@@ -9,8 +9,8 @@
 
 namespace shiftconv::tests {
 
-/// The text of a module without the entries of other kernels and without debug sections; what is left keeps its line numbers. Throws std::invalid_argument when the
-/// module has no such kernel.
+/// The text of a module without the entries of other kernels and without debug sections; what is left keeps its line numbers.
+/// Throws std::invalid_argument when the module has no such kernel.
 std::string withOneKernel(std::string_view ptx, std::string_view kernel);
 
 std::shared_ptr<const emulator::LoadedModule> loadOneKernel(emulator::Emulator& machine, std::string_view ptx,

@@ -271,7 +271,6 @@ Handlers selectHandlers(DecodeContext& context, ScalarType type, const Compariso
   }
 }
 
-
 /// a, b and the optional c behind the destination; returns whether there is a boolean operator.
 bool decodeCompared(DecodeContext& context, std::string_view boolean, ScalarType type) {
   const auto& operands = context.instruction().operands;
