@@ -58,15 +58,15 @@ void emulate(benchmark::State& state, const char* numerics, const char* planOpti
   state.counters["input bytes"] = static_cast<double>(bytes.input + bytes.filter + bytes.output);
 }
 
-BENCHMARK_CAPTURE(emulate, fast, "fast", "producer=tensor_copy", "off")
+BENCHMARK_CAPTURE(emulate, fast, "fast", "group=single,producer=tensor_copy", "off")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, fast_watched, "fast", "producer=tensor_copy", "warn")
+BENCHMARK_CAPTURE(emulate, fast_watched, "fast", "group=single,producer=tensor_copy", "warn")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, hardware_watched, "hardware", "producer=tensor_copy", "warn")
+BENCHMARK_CAPTURE(emulate, hardware_watched, "hardware", "group=single,producer=tensor_copy", "warn")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
@@ -74,7 +74,7 @@ BENCHMARK_CAPTURE(emulate, register_store_watched, "fast", "producer=register_st
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, hardware, "hardware", "producer=tensor_copy", "off")
+BENCHMARK_CAPTURE(emulate, hardware, "hardware", "group=single,producer=tensor_copy", "off")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

@@ -92,13 +92,14 @@ std::string makeHaloCollector(const Problem& problem, const device::Properties& 
   return makeHalo(problem, properties, wish, true, peer);
 }
 
-/// Always of single CTAs: .ashift has no pairs.
 std::string makeShiftWindow(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
   if (std::string why = plan::shiftWindowRefusal(problem, properties); !why.empty()) return why;
   plan::ShiftWindowPlan made;
-  if (std::string why = planShiftWindow(problem, properties, {{}, wish.tileN, {}, wish.resident}, made); !why.empty()) return why;
+  plan::ShiftWindowChoices choices;
+  choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
+  if (std::string why = planShiftWindow(problem, properties, choices, made); !why.empty()) return why;
   peer.passes = made.launch.grid.y;
-  peer.chosen = {false, static_cast<uint32_t>(made.cut.tileN), made.cut.resident};
+  peer.chosen = {made.cut.pair, static_cast<uint32_t>(made.cut.tileN), made.cut.resident};
   peer.estimate = estimate(problem, plan::ratesOf(properties), made.cut.clocks, made.cut.bound);
   describePlan(std::move(made), peer);
   return {};

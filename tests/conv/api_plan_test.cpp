@@ -78,21 +78,23 @@ TEST(ApiPlan, FollowsItsOptions) {
   const auto properties = preset("B200");
   shiftconv_plan_options_t options = SHIFTCONV_PLAN_OPTIONS_INIT;
   options.algorithm = "shift_window";
-  std::vector<std::string> kernels;
-  for (const char* text : {"tile_n=16,ctas=1,resident_weights=no,producer=tensor_copy",
+  std::vector<std::string> operands;
+  for (const char* text : {"tile_n=16,ctas=1,resident_weights=no,producer=tensor_copy,group=single",
                            " producer = register_store, tile_n=16 ,ctas=1,resident_weights=no"}) {
     options.options = text;
     shiftconv_plan_t plan = nullptr;
     ASSERT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan));
-    kernels.push_back(shiftconv_plan_kernel_name(plan));
+    EXPECT_STREQ(shiftconv_plan_kernel_name(plan), "shift_window_sm100_single");
     const std::string description = describe(plan);
+    operands.push_back(description.substr(description.find("\noperands")));
+    operands.back().resize(operands.back().find('\n', 1));
     EXPECT_NE(description.find("x 16 output channels"), std::string::npos) << description;
     EXPECT_NE(description.find("grid 1x2"), std::string::npos) << description;
     EXPECT_NE(description.find("streamed"), std::string::npos) << description;
     EXPECT_NE(std::string(shiftconv_plan_options(plan)).find("tile_n=16,ctas=1,resident_weights=no"), std::string::npos);
     EXPECT_OK(shiftconv_plan_destroy(plan));
   }
-  EXPECT_NE(kernels[0], kernels[1]);
+  EXPECT_NE(operands[0], operands[1]);
 }
 
 struct WrongOption {
@@ -125,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongOption{"no_algorithm", [](Options& o) { o.algorithm = nullptr, o.options = "ctas=1"; },
                     SHIFTCONV_STATUS_INVALID_ARGUMENT, "algorithm is not set"},
         WrongOption{"unknown", [](Options& o) { o.options = "colour=red"; }, SHIFTCONV_STATUS_NOT_FOUND,
-                    "known are producer, tile_n, ctas, resident_weights"},
+                    "known are producer, group, tile_n, ctas, resident_weights"},
         WrongOption{"twice", [](Options& o) { o.options = "ctas=1,ctas=2"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
                     "ctas is set twice"},
         WrongOption{"no_value", [](Options& o) { o.options = "ctas"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "name=value"},
@@ -220,8 +222,8 @@ TEST(ApiPlan, AlgorithmsListTheirOptions) {
   size_t needed = 0;
   ASSERT_OK(shiftconv_algorithm_options("shift_window", text, sizeof(text), &needed));
   EXPECT_LE(needed, sizeof(text));
-  for (const char* word :
-       {"producer", "tensor_copy, register_store", "tile_n", "multiples of 16 from 16 to 192", "ctas", "resident_weights"})
+  for (const char* word : {"producer", "tensor_copy, register_store", "single, pair", "tile_n", "multiples of 16 from 16 to 192",
+                           "ctas", "resident_weights"})
     EXPECT_NE(std::string(text).find(word), std::string::npos) << text;
   EXPECT_FAILURE(shiftconv_algorithm_options("fft", text, sizeof(text), nullptr), SHIFTCONV_STATUS_NOT_FOUND, "known are");
   EXPECT_FAILURE(shiftconv_algorithm_options(nullptr, text, sizeof(text), nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "algorithm");
@@ -255,7 +257,7 @@ class ApiPlanOnDevice : public EmulatedDeviceTest {};
 TEST_F(ApiPlanOnDevice, PreparesEveryKernel) {
   const auto properties = preset("B200");  // a plan for a B200 runs on the emulated sm_100a too
   for (const int32_t outputType : {SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_BF16, SHIFTCONV_TYPE_F32})
-    for (const char* producer : {"producer=tensor_copy", "producer=register_store"}) {
+    for (const char* producer : {"producer=tensor_copy,group=single", "producer=register_store", "group=pair"}) {
       shiftconv_problem_t problem = smallProblem();
       problem.output_type = outputType;
       Options options = SHIFTCONV_PLAN_OPTIONS_INIT;

@@ -328,26 +328,26 @@ TEST_P(ApiRefusal, SaysWhy) {
 INSTANTIATE_TEST_SUITE_P(
     ShiftWindow, ApiRefusal,
     testing::Values(Change{"stride_h", [](Problem& p) { p.stride_h = 2; }, "stride"},
-                    Change{"depth", [](Problem& p) { p.d = 4; }, "d is 4"},
-                    Change{"groups", [](Problem& p) { p.groups = 2; }, "groups is 2"},
-                    Change{"input_type", [](Problem& p) { p.input_type = p.filter_type = SHIFTCONV_TYPE_E4M3; },
-                           "input_type is e4m3"},
-                    Change{"filter_type", [](Problem& p) { p.filter_type = SHIFTCONV_TYPE_BF16; }, "filter_type = input_type"},
-                    Change{"output_type", [](Problem& p) { p.output_type = SHIFTCONV_TYPE_S8; }, "output_type is s8"},
-                    Change{"compute", [](Problem& p) { p.compute = SHIFTCONV_COMPUTE_F16; }, "compute is f16"},
-                    Change{"output_scale",
+                    Change{"stride_d", [](Problem& p) { p.d = 4, p.stride_d = 2; }, "stride_d"},
+                    Change{"output_deeper", [](Problem& p) { p.d = 4, p.t = 2, p.pad_front = p.pad_back = 1; }, "pad_front"},
+                    Change{"filter_depth_8", [](Problem& p) { p.d = 8, p.t = 8; }, "T is 8"},
+                    Change{"groups", [](Problem& p) { p.groups = 2; }, "groups = 1"},
+                    Change{"input_type", [](Problem& p) { p.input_type = p.filter_type = SHIFTCONV_TYPE_F32; }, "f32 by f32"},
+                    Change{"filter_type", [](Problem& p) { p.filter_type = SHIFTCONV_TYPE_BF16; }, "f16 by bf16"},
+                    Change{"six_bits",
                            [](Problem& p) {
-                             p.output_type = SHIFTCONV_TYPE_E4M3;
-                             p.output_block_scale = {32, SHIFTCONV_TYPE_UE8M0, 0};
+                             p.input_type = p.filter_type = SHIFTCONV_TYPE_E3M2;
+                             p.c = 128;
                            },
-                           "output_type is e4m3"},
-                    Change{"alpha", [](Problem& p) { p.alpha = 0.5f; }, "alpha is 0.5"},
-                    Change{"channel_scale", [](Problem& p) { p.has_channel_scale = 1; }, "has_channel_scale"},
-                    Change{"bias_type", [](Problem& p) { p.bias_type = SHIFTCONV_TYPE_F16; }, "bias_type is f16"},
-                    Change{"residual", [](Problem& p) { p.beta = 2; }, "beta is 2"},
-                    Change{"activation", [](Problem& p) { p.activation = SHIFTCONV_ACTIVATION_SILU; }, "activation is silu"},
-                    Change{"amax", [](Problem& p) { p.has_amax = 1; }, "has_amax"},
-                    Change{"out_scale", [](Problem& p) { p.out_scale = 2; }, "out_scale is 2"},
+                           "input_type is e3m2"},
+                    Change{"block_scales",
+                           [](Problem& p) {
+                             p.input_type = p.filter_type = SHIFTCONV_TYPE_E4M3;
+                             p.c = 32;
+                             p.input_block_scale = p.filter_block_scale = {32, SHIFTCONV_TYPE_UE8M0, 0};
+                           },
+                           "block scales"},
+                    Change{"bias_type", [](Problem& p) { p.bias_type = SHIFTCONV_TYPE_F16; }, "bias_type f32"},
                     Change{"stride_w", [](Problem& p) { p.stride_w = 2; }, "stride"},
                     Change{"dilation_w", [](Problem& p) { p.dilation_w = 2; }, "dilation_w"},
                     Change{"filter_width_1",
@@ -370,9 +370,8 @@ INSTANTIATE_TEST_SUITE_P(
                            "R is 8"},
                     Change{"output_taller", [](Problem& p) { p.pad_top = 2; }, "pad_top"},
                     Change{"output_wider", [](Problem& p) { p.pad_right = 2; }, "pad_right"},
-                    Change{"c", [](Problem& p) { p.c = 12; }, "C is 12"}, Change{"k", [](Problem& p) { p.k = 20; }, "K is 20"},
+                    Change{"c", [](Problem& p) { p.c = 12; }, "C to be a multiple of 8"},
                     Change{"input_pitch", [](Problem& p) { p.input_pixel_pitch = 20; }, "input pixel pitch"},
-                    Change{"output_pitch", [](Problem& p) { p.output_pixel_pitch = 28; }, "output pixel pitch"},
                     Change{"many_pixels",
                            [](Problem& p) {
                              p.n = 70000;

@@ -148,9 +148,9 @@ TEST(RunPath, OfABindingOnlyLaunches) {
   EXPECT_EQ(launch.argument<device::TensorMap>(0).words[0], tensors[TensorName::Input]);
   EXPECT_EQ(launch.argument<device::TensorMap>(1).words[0], tensors[TensorName::Filter]);
   const auto& params = launch.argument<kernels::ShiftWindowParams>(2);
-  EXPECT_EQ(reinterpret_cast<device::Address>(params.output), tensors[TensorName::Output]);
-  EXPECT_EQ(reinterpret_cast<device::Address>(params.bias), tensors[TensorName::Bias]);
-  EXPECT_EQ(params.outputChannels, 16);
+  EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.output), tensors[TensorName::Output]);
+  EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.bias), tensors[TensorName::Bias]);
+  EXPECT_EQ(params.epilogue.columns, 16);
   EXPECT_EQ(launch.stream, 7u);
   EXPECT_GE(launch.config.grid.x, 1u);
 }

@@ -13,7 +13,9 @@ using emulator::Options;
 using emulator::SchedulePolicy;
 using plan::OperandProducer;
 
-class ShiftWindowHazards : public testing::TestWithParam<std::tuple<size_t, OperandProducer>> {};
+constexpr const char* kWays[] = {"copy", "store", "pair"};
+
+class ShiftWindowHazards : public testing::TestWithParam<std::tuple<size_t, size_t>> {};
 
 TEST_P(ShiftWindowHazards, ThereAreNone) {
   const uint64_t seed = std::random_device{}();
@@ -21,7 +23,8 @@ TEST_P(ShiftWindowHazards, ThereAreNone) {
   const KernelCase one(kernelFixture().at(std::get<0>(GetParam())), seed);
   KernelRunner runner;
   plan::ShiftWindowChoices choices;
-  choices.producer = std::get<1>(GetParam());
+  choices.producer = std::get<1>(GetParam()) == 1 ? OperandProducer::RegisterStore : OperandProducer::TensorCopy;
+  choices.pair = std::get<1>(GetParam()) == 2;
   Options options;
   options.numerics = emulator::Numerics::Fast;
   options.hazards = HazardMode::Warn;
@@ -34,14 +37,13 @@ TEST_P(ShiftWindowHazards, ThereAreNone) {
   }
 }
 
-std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, OperandProducer>>& info) {
-  return "fixture" + std::to_string(std::get<0>(info.param)) +
-         (std::get<1>(info.param) == OperandProducer::TensorCopy ? "_copy" : "_store");
+std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, size_t>>& info) {
+  return "fixture" + std::to_string(std::get<0>(info.param)) + "_" + kWays[std::get<1>(info.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixture, ShiftWindowHazards,
                          testing::Combine(testing::Range<size_t>(0, kernelFixture().size()),
-                                          testing::Values(OperandProducer::TensorCopy, OperandProducer::RegisterStore)),
+                                          testing::Range<size_t>(0, std::size(kWays))),
                          nameOf);
 
 }  // namespace

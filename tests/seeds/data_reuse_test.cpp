@@ -208,7 +208,7 @@ TEST(DataReuse, PlannerUsesTheSameTiles) {
   properties.sharedBytesPerBlock = 227 * 1024;
   ASSERT_EQ(plan::shiftWindowRefusal(problem, properties), "");
   plan::ShiftWindowPlan plan;
-  ASSERT_EQ(plan::planShiftWindow(problem, properties, {}, plan), "");
+  ASSERT_EQ(plan::planShiftWindow(problem, properties, {.pair = false}, plan), "");
   EXPECT_EQ(plan.params.tiles, kTiles);
   EXPECT_EQ(plan.params.anchors, kRows);
   EXPECT_EQ(plan.params.padLeft, kPad);

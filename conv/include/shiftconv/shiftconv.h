@@ -303,7 +303,6 @@ typedef struct shiftconv_block_scale {
  *  except to f32, f16 and bf16.
  *
  *  Most combinations of these fields are beyond every algorithm of this version; shiftconv_support names the field.
- *  shift_window needs both pixel pitches to be multiples of 8.
  *
  *  Lengths are counted in elements. A field that has no meaning in a problem (the type of a residual that there is not) must
  *  keep the value that SHIFTCONV_PROBLEM_INIT gives it. */

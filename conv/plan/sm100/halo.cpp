@@ -86,16 +86,7 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   g.a.chunkElements = g.b.chunkElements = i(mapElements(kind, channels.chunk));
   g.b.stageBytes = static_cast<uint32_t>(cut.filterStageBytes());
   g.b.shareRows = i(cut.tileN / cut.ctas());
-  layout::MmaTypes types;
-  types.kind = kind;
-  if (isScaled(p)) types.scale = numberType(p.inputScale.type);
-  types.a = operandType(p, p.inputType);
-  types.b = operandType(p, p.filterType);
-  types.accumulator = kind == layout::MmaKind::I8 ? layout::MmaAccumulator::S32
-                      : p.compute == Compute::F16 ? layout::MmaAccumulator::F16
-                                                  : layout::MmaAccumulator::F32;
-  g.instructionDescriptor = layout::instructionDescriptor(types, static_cast<uint32_t>(gemm::sm100::kTileRows * cut.ctas()),
-                                                          static_cast<uint32_t>(cut.tileN));
+  g.instructionDescriptor = instructionDescriptorOf(p, kind, cut.ctas(), cut.tileN);
   g.epilogue = epilogueOf(p);
   if (layout::isBlockScaled(kind)) describeScales(p, cut, g);
 

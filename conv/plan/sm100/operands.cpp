@@ -69,6 +69,18 @@ layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t c
   return map;
 }
 
+uint32_t instructionDescriptorOf(const Problem& p, layout::MmaKind kind, int64_t ctas, int64_t tileN) {
+  layout::MmaTypes types;
+  types.kind = kind;
+  types.a = operandType(p, p.inputType);
+  types.b = operandType(p, p.filterType);
+  if (isScaled(p)) types.scale = numberType(p.inputScale.type);
+  types.accumulator = kind == layout::MmaKind::I8 ? layout::MmaAccumulator::S32
+                      : p.compute == Compute::F16 ? layout::MmaAccumulator::F16
+                                                  : layout::MmaAccumulator::F32;
+  return layout::instructionDescriptor(types, static_cast<uint32_t>(gemm::sm100::kTileRows * ctas), static_cast<uint32_t>(tileN));
+}
+
 void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrder order) {
   using gemm::sm100::ScaleParams;
   parameter.address(offset + (order == ScaleOrder::Plain ? offsetof(ScaleParams, rowMajor) : offsetof(ScaleParams, tiles)),

@@ -48,6 +48,9 @@ int64_t mapElements(layout::MmaKind kind, int64_t elements);
 /// The filter as [K][taps][C], with boxes of a chunk of one tap for `channelsOfBox` output channels.
 layout::TiledMap filterMap(const Problem& problem, const Channels& channels, int64_t channelsOfBox);
 
+/// Of 128 rows in each of `ctas` CTAs and `tileN` columns.
+uint32_t instructionDescriptorOf(const Problem& problem, layout::MmaKind kind, int64_t ctas, int64_t tileN);
+
 /// Has the pointer to an operand's scale factors filled in; `offset`: of the ScaleParams in the parameter.
 void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrder order);
 

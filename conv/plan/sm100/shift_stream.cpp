@@ -100,17 +100,7 @@ ShiftStreamParams makeParams(const Problem& p, const StreamCut& cut, const Chann
   params.expandedBitsA = bitsA < 8 && !gemm::sm100::isPackedInShared(kind) ? static_cast<uint8_t>(bitsA) : uint8_t{0};
   params.kind = kind;
 
-  layout::MmaTypes types;
-  types.kind = kind;
-  types.a = operandType(p, p.inputType);
-  types.b = operandType(p, p.filterType);
-  if (isScaled(p)) types.scale = numberType(p.inputScale.type);
-  types.accumulator = kind == layout::MmaKind::I8 ? layout::MmaAccumulator::S32
-                      : p.compute == Compute::F16 ? layout::MmaAccumulator::F16
-                                                  : layout::MmaAccumulator::F32;
-  params.instructionDescriptor = layout::instructionDescriptor(types, static_cast<uint32_t>(gemm::sm100::kTileRows * cut.ctas()),
-                                                               static_cast<uint32_t>(cut.tileN));
-
+  params.instructionDescriptor = instructionDescriptorOf(p, kind, cut.ctas(), cut.tileN);
   params.epilogue = epilogueOf(p);
   return params;
 }

@@ -4,7 +4,7 @@ shiftconv_defect(missing_commit_wait_before_drain
   "control_->accumulators.awaitFull(accumulator);"
   "")
 shiftconv_defect(missing_commit_of_accumulator
-  "ptx::tensorCommit(control_->accumulators.full(accumulator));"
+  "Group::commitResult(control_->accumulators.full(accumulator));"
   "ptx::mbarrierArrive(control_->accumulators.full(accumulator));")
 shiftconv_defect(column_mask_off_by_one
   "pixel.column + s - p_.padLeft"
@@ -13,34 +13,34 @@ shiftconv_defect(row_mask_off_by_one
   "pixel.row + r * p_.dilationH - p_.padTop"
   "pixel.row + r * p_.dilationH - p_.padTop - 1")
 shiftconv_defect(one_mask_bit_wrong
-  "const ptx::LaneMask disabled = masks.column[s] | rowMask;"
-  "ptx::LaneMask disabled = masks.column[s] | rowMask; disabled.word[2] ^= 1u << 5;")
+  "multiplyTap(tap);"
+  "tap.disabled[0].word[2] ^= 1u << 5; multiplyTap(tap);")
 shiftconv_defect(shift_dropped_from_middle_tap
-  "if (s + 1 < p_.filterWidth) {"
-  "if (s + 1 < p_.filterWidth && s != 1) {")
+  "tap.shifts = s + 1 < p_.filterWidth;"
+  "tap.shifts = s + 1 < p_.filterWidth && s != 1;")
 shiftconv_defect(shift_missing_on_first_tap
-  "if (s + 1 < p_.filterWidth) {"
-  "if (s + 1 < p_.filterWidth && s != 0) {")
+  "tap.shifts = s + 1 < p_.filterWidth;"
+  "tap.shifts = s + 1 < p_.filterWidth && s != 0;")
 shiftconv_defect(slot_refilled_too_early
   "control_->slots.awaitEmpty(slot);
     ptx::tensorFenceAfterThreadSync();
-    const uint64_t source"
-  "const uint64_t source")
+    gemm::sm100::copyOperand"
+  "gemm::sm100::copyOperand")
 shiftconv_defect(stage_released_before_copy
-  "ptx::tensorCommit(control_->operands.empty(stage));"
+  "Group::commitRelease(control_->operands.empty(stage));"
   "ptx::mbarrierArrive(control_->operands.empty(stage));")
 shiftconv_defect(filter_released_before_multiply
-  "if (!p_.filterResident) ptx::tensorCommit(control_->filters.empty(filterStage));"
+  "if (!p_.filterResident) Group::commitRelease(control_->filters.empty(filterStage));"
   "if (!p_.filterResident) ptx::mbarrierArrive(control_->filters.empty(filterStage));")
 shiftconv_defect(operand_bytes_16_too_many
-  "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes);"
-  "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes + 16);")
+  "Group::kCtaGroup * kOperandStageBytes);"
+  "Group::kCtaGroup * kOperandStageBytes + 16);")
 shiftconv_defect(operand_bytes_16_too_few
-  "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes);"
-  "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes - 16);")
+  "Group::kCtaGroup * kOperandStageBytes);"
+  "Group::kCtaGroup * kOperandStageBytes - 16);")
 shiftconv_defect(filter_bytes_16_too_few
-  "ptx::mbarrierArriveExpectBytes(full, filterStageBytes_);"
-  "ptx::mbarrierArriveExpectBytes(full, filterStageBytes_ - 16);")
+  "Group::kCtaGroup * filterStageBytes_);"
+  "Group::kCtaGroup * filterStageBytes_ - 16);")
 shiftconv_defect(accumulator_not_zeroed
   "column += 16) ptx::tensorFill16(address + static_cast<uint32_t>(column), 0);"
   "column += 16) ptx::tensorFill16(address + static_cast<uint32_t>(column), 0x3f800000u);")

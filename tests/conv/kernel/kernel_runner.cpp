@@ -49,10 +49,11 @@ device::Properties smallBlackwell(uint32_t multiprocessors) {
 
 KernelRunner::KernelRunner(std::string_view ptx) : module_(emulator_.load(ptx, "shift_window")) {}
 
-KernelRun KernelRunner::run(const Problem& problem, const ConvolutionInputs& inputs, const plan::ShiftWindowChoices& choices,
+KernelRun KernelRunner::run(const Problem& problem, const ConvolutionInputs& inputs, plan::ShiftWindowChoices choices,
                             const emulator::Options& options) {
   const device::Properties properties = smallBlackwell();
   if (const std::string why = plan::shiftWindowRefusal(problem, properties); !why.empty()) throw std::invalid_argument(why);
+  choices.pair = choices.pair.value_or(false);
   plan::ShiftWindowPlan plan;
   if (const std::string why = plan::planShiftWindow(problem, properties, choices, plan); !why.empty())
     throw std::invalid_argument(why);
@@ -66,14 +67,14 @@ KernelRun KernelRunner::run(const Problem& problem, const ConvolutionInputs& inp
   const Buffer output(memory, outputBytes);
   std::memset(output.data(), 0xCD, outputBytes);
 
-  plan.params.output = reinterpret_cast<void*>(output.address());
-  plan.params.bias = problem.hasBias ? reinterpret_cast<const float*>(bias.address()) : nullptr;
+  plan.params.epilogue.output = reinterpret_cast<void*>(output.address());
+  plan.params.epilogue.bias = problem.hasBias ? reinterpret_cast<const float*>(bias.address()) : nullptr;
   const auto inputMap = encode(plan.input, activations.address());
   const auto filterMap = encode(plan.filter, filter.address());
   const void* arguments[] = {&inputMap, &filterMap, &plan.params};
 
   KernelRun run;
-  emulator::LaunchReport report = emulator_.launch(*module_, plan.kernelName, plan.launch, arguments, options, observe_);
+  emulator::LaunchReport report = emulator_.launch(*module_, plan.kernelName, plan.launch, arguments, options);
   run.counters = std::move(report.counters);
   run.hazards = std::move(report.hazards);
   run.output.assign(output.data(), output.data() + outputBytes);

@@ -34,16 +34,14 @@ class KernelRunner {
  public:
   explicit KernelRunner(std::string_view ptx = plan::shiftWindowImage().ptxFor("sm_100a"));
 
-  /// Throws EmulatorError when the machine stops the kernel, std::invalid_argument when the planner refuses.
-  KernelRun run(const Problem& problem, const ConvolutionInputs& inputs, const plan::ShiftWindowChoices& choices,
+  /// Single CTAs unless the choices say otherwise. Throws EmulatorError when the machine stops the kernel, std::invalid_argument
+  /// when the planner refuses.
+  KernelRun run(const Problem& problem, const ConvolutionInputs& inputs, plan::ShiftWindowChoices choices,
                 const emulator::Options& options);
-  /// As LoadedSubject::watch().
-  void watch(emulator::machine::ObserverFactory observe) { observe_ = std::move(observe); }
 
  private:
   emulator::Emulator emulator_;
   std::shared_ptr<const emulator::LoadedModule> module_;
-  emulator::machine::ObserverFactory observe_;
 };
 
 }  // namespace shiftconv::tests

@@ -1,12 +1,14 @@
-// Random problems for shift_stream, halo_sm100 and im2col below the public API: types, geometry, cuts and schedules. Whoever takes
-// a problem computes it exactly, silently, and as its plan counts.
+// Random problems for shift_stream, shift_window, halo_sm100 and im2col below the public API: types, geometry, cuts and schedules.
+// Whoever takes a problem computes it exactly, silently, and as its plan counts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "conv/plan/sm100/halo.hpp"
 #include "conv/plan/sm100/im2col.hpp"
 #include "conv/plan/sm100/shift_stream.hpp"
+#include "conv/plan/sm100/shift_window.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 #include "gemm_sm100_image.hpp"
@@ -35,7 +37,9 @@ Problem randomProblem(Dice& dice) {
     const int64_t kind = dice.between(0, 7);
     constexpr DataType kDense[] = {DataType::F16, DataType::BF16, DataType::F32, DataType::E4M3, DataType::S8};
     if (kind < 5) {
-      p = typed(p, kDense[kind], kDense[kind], DataType::F32);
+      DataType filter = kDense[kind];
+      if (dice.oneIn(2)) filter = filter == DataType::E4M3 ? DataType::E5M2 : filter == DataType::S8 ? DataType::U8 : filter;
+      p = typed(p, kDense[kind], filter, DataType::F32);
     } else if (kind < 7) {
       p = scaled(p, DataType::E4M3, dice.oneIn(2) ? DataType::E5M2 : DataType::E4M3, 32, DataType::UE8M0);
     } else {
@@ -59,6 +63,14 @@ Problem randomProblem(Dice& dice) {
     if (dice.oneIn(4)) p.strideW = dice.between(1, 3);
     if (dice.oneIn(4)) p.dilationH = dice.between(1, 3);
     if (dice.oneIn(6)) p.dilationW = dice.between(1, 2);
+    // Half of the problems have outputs at inputs, as shift_window wants them.
+    if (dice.oneIn(2)) {
+      p.strideH = p.strideW = p.dilationW = 1;
+      p.s = std::max<int64_t>(p.s, 2);
+      p.padFront = std::min(p.padFront, p.t - 1);
+      p.padTop = std::min(p.padTop, (p.r - 1) * p.dilationH), p.padLeft = std::min(p.padLeft, p.s - 1);
+      p.padBottom = (p.r - 1) * p.dilationH - p.padTop, p.padRight = p.s - 1 - p.padLeft;
+    }
     p.hasBias = dice.oneIn(3);
     if (dice.oneIn(3)) p.activation = Activation::Relu;
     if (p.z() < 1 || p.p() < 1 || p.q() < 1 || !validate(p).ok()) continue;
@@ -69,6 +81,7 @@ Problem randomProblem(Dice& dice) {
 struct Peers {
   emulator::Emulator machine;
   std::shared_ptr<const emulator::LoadedModule> stream = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream"),
+                                                window = machine.load(plan::shiftWindowImage().ptxFor("sm_100a"), "shift_window"),
                                                 halo = machine.load(images::halo_sm100().ptxFor("sm_100a"), "halo_sm100"),
                                                 gemm = machine.load(images::gemm_sm100().ptxFor("sm_100a"), "gemm");
 };
@@ -86,7 +99,7 @@ class PeersFuzz : public testing::TestWithParam<int> {};
 
 TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
   static Peers peers;
-  int taken = 0;
+  int taken = 0, windows = 0;
   for (int i = 0; i < FUZZ_PROBLEMS / FUZZ_PARTS; ++i) {
     const uint64_t seed = static_cast<uint64_t>(FUZZ_SEED + GetParam() * FUZZ_PROBLEMS + i);
     Dice dice(seed);
@@ -109,6 +122,15 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
       judgeOnce(peers, *peers.stream, plan, one, seed);
       ++taken;
     }
+    if (plan::shiftWindowRefusal(problem, properties).empty()) {
+      plan::ShiftWindowChoices choices;
+      choices.pair = pair, choices.residentWeights = resident;
+      if (!pair && dice.oneIn(3)) choices.producer = plan::OperandProducer::RegisterStore;
+      plan::ShiftWindowPlan plan;
+      ASSERT_EQ(planShiftWindow(problem, properties, choices, plan), "");
+      judgeOnce(peers, *peers.window, plan, one, seed);
+      ++taken, ++windows;
+    }
     if (plan::sm100::haloRefusal(problem, properties).empty()) {
       plan::sm100::HaloPlan plan;
       plan::sm100::HaloChoices choices;
@@ -129,6 +151,7 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
     }
   }
   EXPECT_GT(taken, FUZZ_PROBLEMS / FUZZ_PARTS) << "hardly anybody takes these problems";
+  EXPECT_GT(windows, 0) << "shift_window takes none of these problems";
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, PeersFuzz, testing::Range(0, FUZZ_PARTS));

@@ -34,12 +34,20 @@ TEST(ShiftWindowRefusal, NamesTheFieldAndTheLimit) {
       {[](Problem& p) { p.r = 8; }, "R of at most 7"},
       {[](Problem& p) { p.padTop = 2; }, "pad_top + pad_bottom = 3"},
       {[](Problem& p) { p.padRight = 2; }, "pad_left + pad_right = 3"},
-      {[](Problem& p) { p.inputType = DataType::F32; }, "input_type is f32"},
-      {[](Problem& p) { p.c = 60; }, "C is 60"},
-      {[](Problem& p) { p.k = 12; }, "K is 12"},
+      {[](Problem& p) { p.d = 9, p.t = 8; }, "T of at most 7"},
+      {[](Problem& p) { p.d = 3, p.t = 2, p.padFront = p.padBack = 1; }, "pad_front + pad_back = 2"},
+      {[](Problem& p) { p.d = 3, p.strideD = 2; }, "stride_d = 1"},
+      {[](Problem& p) { p.inputType = DataType::F32; }, "multiplies f32 by f16"},
+      {[](Problem& p) { p.inputType = p.filterType = DataType::E2M3, p.c = 128; }, "input_type is e2m3"},
+      {[](Problem& p) { p.inputType = DataType::E4M3, p.filterType = DataType::E2M1, p.c = 128; }, "filter_type is e2m1"},
+      {[](Problem& p) {
+         p.inputType = p.filterType = DataType::E4M3, p.inputScale = p.filterScale = {32, DataType::UE8M0, ScaleOrder::Plain};
+       },
+       "block scales"},
+      {[](Problem& p) { p.groups = 2; }, "groups = 1"},
+      {[](Problem& p) { p.c = 60; }, "C to be a multiple of 8"},
       {[](Problem& p) { p.inputPixelPitch = 68; }, "input pixel pitch"},
-      {[](Problem& p) { p.outputPixelPitch = 68; }, "output pixel pitch"},
-      {[](Problem& p) { p.h = p.w = 1 << 15, p.n = 2; }, "N*H*W"},
+      {[](Problem& p) { p.h = p.w = 1 << 15, p.n = 2; }, "N*D*H*W"},
   };
   for (const auto& one : cases) {
     Problem problem = plain();
@@ -66,8 +74,10 @@ TEST(ShiftWindowPlan, RefusesChoicesItCannotMeet) {
   choices.tileN = 208;
   EXPECT_NE(planShiftWindow(plain(), smallBlackwell(), choices, plan).find("192"), std::string::npos);
   choices = {};
-  choices.ctas = 0;
+  choices.clusters = 0;
   EXPECT_NE(planShiftWindow(plain(), smallBlackwell(), choices, plan).find("ctas"), std::string::npos);
+  choices = {.producer = plan::OperandProducer::RegisterStore, .pair = true};
+  EXPECT_NE(planShiftWindow(plain(), smallBlackwell(), choices, plan).find("group is pair"), std::string::npos);
   choices = {};
   choices.residentWeights = true;  // 7*7*16 tiles of the filter: more than a CTA has stages for
   EXPECT_NE(planShiftWindow(makeProblem(1, 56, 56, 1024, 64, 7, 7, {3, 3, 3, 3}), smallBlackwell(), choices, plan).find("resident"),
@@ -93,22 +103,25 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
     const device::Properties properties = smallBlackwell(static_cast<uint32_t>(between(1, 160)));
     ASSERT_EQ(shiftWindowRefusal(p, properties), "");
     ShiftWindowPlan plan, again;
-    ASSERT_EQ(planShiftWindow(p, properties, {}, plan), "");
-    ASSERT_EQ(planShiftWindow(p, properties, {}, again), "");
+    const ShiftWindowChoices choices{.pair = between(0, 1) == 1};
+    ASSERT_EQ(planShiftWindow(p, properties, choices, plan), "");
+    ASSERT_EQ(planShiftWindow(p, properties, choices, again), "");
     EXPECT_EQ(plan.describe(), again.describe()) << "not deterministic";
 
     const kernels::ShiftWindowParams& k = plan.params;
+    const int32_t ctas = *choices.pair ? 2 : 1;
+    EXPECT_EQ(plan.launch.cluster.x, static_cast<uint32_t>(ctas));
     EXPECT_LE(plan.launch.dynamicSharedBytes, properties.sharedBytesPerBlock);
     EXPECT_LE(kernels::kAccumulators * kernels::accumulatorColumns(k.tileN) + kernels::kOperandSlots * kernels::kSlotColumns,
               kernels::kTensorColumns);
     EXPECT_EQ(k.tileN % 16, 0);
     EXPECT_GE(int64_t{plan.launch.grid.y} * k.tileN, p.k);
     EXPECT_LT(int64_t{plan.launch.grid.y - 1} * k.tileN, p.k) << "a pass without output channels";
-    const int64_t anchors = int64_t{kernels::kWindows} * kernels::usefulLanes(k.filterWidth);
+    const int64_t anchors = int64_t{ctas} * kernels::kWindows * kernels::usefulLanes(k.filterWidth);
     EXPECT_GE(k.tiles * anchors, p.n * p.h * p.w);
     EXPECT_LT((k.tiles - 1) * anchors, p.n * p.h * p.w) << "a tile without pixels";
     EXPECT_GE(plan.launch.grid.x, 1u);
-    EXPECT_LE(plan.launch.grid.x, static_cast<uint32_t>(k.tiles));
+    EXPECT_LE(plan.launch.grid.x, static_cast<uint32_t>(k.tiles * ctas));
     // Neither a stage too many nor one too few: what is left holds no further one.
     EXPECT_LE(k.operandStages, kernels::kMaximumOperandStages);
     EXPECT_LE(k.filterStages, kernels::kMaximumFilterStages);
@@ -116,20 +129,22 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
       EXPECT_EQ(k.filterStages, p.r * p.s * k.channelChunks);
       EXPECT_GE(k.operandStages, 3);
       EXPECT_TRUE(k.operandStages == kernels::kMaximumOperandStages ||
-                  kernels::sharedBytes(k.operandStages + 1, k.filterStages, k.tileN) > properties.sharedBytesPerBlock);
+                  kernels::sharedBytes(k.operandStages + 1, k.filterStages, k.tileN, ctas) > properties.sharedBytesPerBlock);
     } else {
       EXPECT_EQ(k.operandStages, 4);
       EXPECT_GE(k.filterStages, 2);
       EXPECT_TRUE(k.filterStages == kernels::kMaximumFilterStages ||
-                  kernels::sharedBytes(k.operandStages, k.filterStages + 1, k.tileN) > properties.sharedBytesPerBlock);
+                  kernels::sharedBytes(k.operandStages, k.filterStages + 1, k.tileN, ctas) > properties.sharedBytesPerBlock);
     }
-    EXPECT_GE((k.channelChunks - 1) * kernels::kChunkChannels + k.lastChunkSlices * kernels::kSliceChannels, p.c);
-    EXPECT_LT((k.channelChunks - 1) * kernels::kChunkChannels + (k.lastChunkSlices - 1) * kernels::kSliceChannels, p.c);
+    constexpr int32_t kChunk = 64, kSlice = 16;  // elements of 16 bits in 128 and in 32 bytes
+    EXPECT_GE((k.channelChunks - 1) * kChunk + k.lastChunkSlices * kSlice, p.c);
+    EXPECT_LT((k.channelChunks - 1) * kChunk + (k.lastChunkSlices - 1) * kSlice, p.c);
   }
 }
 
-/// The only cut with these choices.
-plan::ShiftWindowCut cutOf(const Problem& p, uint32_t multiprocessors, const ShiftWindowChoices& choices) {
+/// The only cut with these choices, of single CTAs unless they say otherwise.
+plan::ShiftWindowCut cutOf(const Problem& p, uint32_t multiprocessors, ShiftWindowChoices choices) {
+  choices.pair = choices.pair.value_or(false);
   std::vector<plan::ShiftWindowCut> cuts;
   EXPECT_EQ(shiftWindowCuts(p, smallBlackwell(multiprocessors), choices, cuts), "");
   EXPECT_EQ(cuts.size(), 1u);
@@ -141,25 +156,36 @@ plan::ShiftWindowCut cutOf(const Problem& p, uint32_t multiprocessors, const Shi
 //   768; reads of the copies and of 36*64 filter rows of 32 bytes at 128 = 960.
 // 3136 pixels are 27 tiles of 120, one for each of 27 CTAs. The filter stays: 9*64 rows of 128 bytes at 120 = 614.4 clocks, once.
 TEST(ShiftWindowModel, IsWhatTheRatesSayByHand) {
-  const auto cut = cutOf(plain(), 148, {.producer = {}, .tileN = 64, .ctas = {}, .residentWeights = true});
+  const auto cut = cutOf(plain(), 148, {.producer = {}, .tileN = 64, .clusters = {}, .residentWeights = true});
   EXPECT_DOUBLE_EQ(cut.clocksPerTile, 1152);
   EXPECT_EQ(cut.bound, plan::Resource::TensorCore);
-  EXPECT_EQ(cut.ctas, 27);
+  EXPECT_EQ(cut.clusters, 27);
   EXPECT_DOUBLE_EQ(cut.clocks, 1152 + 614.4);
   EXPECT_EQ(cut.operandStages, 8);  // at most
   EXPECT_EQ(cut.filterStages, 9);
   // Twice the channels: 18 filter stages of 8 KiB leave (224 - 144) / 16 = 5 operand stages.
   EXPECT_EQ(cutOf(makeProblem(1, 56, 56, 128, 64, 3, 3, {1, 1, 1, 1}), 148,
-                  {.producer = {}, .tileN = 64, .ctas = {}, .residentWeights = {}})
+                  {.producer = {}, .tileN = 64, .clusters = {}, .residentWeights = {}})
                 .operandStages,
             5);
+}
+
+// A pair has the same products in each CTA, but each reads half of the filter's columns: 36*32 rows of 32 bytes. 3136 pixels are 14
+// tiles of 240. The filter is 307.2 clocks of writes in each CTA.
+TEST(ShiftWindowModel, HalvesTheFilterInPairs) {
+  const auto cut = cutOf(plain(), 148, {.tileN = 64, .residentWeights = true, .pair = true});
+  EXPECT_DOUBLE_EQ(cut.clocksPerTile, 1152);
+  EXPECT_EQ(cut.clusters, 14);
+  EXPECT_DOUBLE_EQ(cut.clocks, 1152 + 307.2);
+  // 16 columns: reads of 3*4*4096 bytes and of 36*8 rows of 32 bytes at 128 take 456, the copies 768.
+  EXPECT_DOUBLE_EQ(cutOf(plain(), 148, {.tileN = 16, .residentWeights = true, .pair = true}).clocksPerTile, 768);
 }
 
 // 56 channels are rows of 112 bytes, which are 128 in sectors. Streamed weights: 3*128 + 9*192 = 2112 rows a tile from L2.
 // Without the rounding the tensor core would bind: 36*192/2 = 3456 clocks against 2112*112/70 = 3379.
 TEST(ShiftWindowModel, CountsWholeSectors) {
   const auto cut = cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 148,
-                         {.producer = {}, .tileN = 192, .ctas = {}, .residentWeights = false});
+                         {.producer = {}, .tileN = 192, .clusters = {}, .residentWeights = false});
   EXPECT_DOUBLE_EQ(cut.clocksPerTile, 2112.0 * 128 / 70);
   EXPECT_EQ(cut.bound, plan::Resource::L2ToShared);
   EXPECT_DOUBLE_EQ(cut.clocks, cut.clocksPerTile) << "27 CTAs of one tile, no filter to load once";
@@ -168,20 +194,21 @@ TEST(ShiftWindowModel, CountsWholeSectors) {
 // Three passes on two multiprocessors take two waves; 27 CTAs of one tile on two take 14.
 TEST(ShiftWindowModel, CountsWaves) {
   const auto passes = cutOf(makeProblem(1, 56, 56, 64, 48, 3, 3, {1, 1, 1, 1}), 2,
-                            {.producer = {}, .tileN = 16, .ctas = {}, .residentWeights = true});
+                            {.producer = {}, .tileN = 16, .clusters = {}, .residentWeights = true});
   EXPECT_EQ(passes.passes, 3);
-  EXPECT_EQ(passes.ctas, 1);
+  EXPECT_EQ(passes.clusters, 1);
   // A tile of 16 output channels is bound by the copies, 768 clocks; the filter's 9*16 rows take 153.6.
   EXPECT_DOUBLE_EQ(passes.clocksPerTile, 768);
   EXPECT_DOUBLE_EQ(passes.clocks, 2 * (27 * 768 + 153.6));
-  const auto many = cutOf(plain(), 2, {.producer = {}, .tileN = 64, .ctas = 27, .residentWeights = true});
+  const auto many = cutOf(plain(), 2, {.producer = {}, .tileN = 64, .clusters = 27, .residentWeights = true});
   EXPECT_DOUBLE_EQ(many.clocks, 14 * (1152 + 614.4));
 }
 
 // The tail of a stream of weights costs L2 traffic for every tile, so the planner cuts K until the weights fit.
 TEST(ShiftWindowPlan, KeepsWeightsResidentWhereThatIsCheaper) {
   ShiftWindowPlan plan;
-  ASSERT_EQ(planShiftWindow(makeProblem(128, 28, 28, 128, 128, 3, 3, {1, 1, 1, 1}), smallBlackwell(148), {}, plan), "");
+  ASSERT_EQ(planShiftWindow(makeProblem(128, 28, 28, 128, 128, 3, 3, {1, 1, 1, 1}), smallBlackwell(148), {.pair = false}, plan),
+            "");
   EXPECT_TRUE(plan.params.filterResident);
   EXPECT_EQ(plan.params.tileN, 64);
   EXPECT_EQ(plan.launch.grid.y, 2u);

@@ -1,4 +1,4 @@
-// shift_window below the public API: both operand paths, every schedule, both numerics, planner choices.
+// shift_window below the public API: both operand paths, CTA pairs, every schedule, both numerics, planner choices.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,10 +20,21 @@ KernelRunner& runner() {
   return instance;
 }
 
-class ShiftWindow : public testing::TestWithParam<std::tuple<size_t, OperandProducer>> {
+/// How operands enter Tensor Memory, and how many CTAs multiply together.
+struct Way {
+  const char* name;
+  OperandProducer producer;
+  bool pair;
+};
+constexpr Way kWays[] = {{"copy", OperandProducer::TensorCopy, false},
+                         {"store", OperandProducer::RegisterStore, false},
+                         {"pair", OperandProducer::TensorCopy, true}};
+
+class ShiftWindow : public testing::TestWithParam<std::tuple<size_t, size_t>> {
  protected:
   ShiftWindow() : seed_(std::random_device{}()), case_(kernelFixture().at(std::get<0>(GetParam())), seed_) {
-    choices_.producer = std::get<1>(GetParam());
+    const Way& way = kWays[std::get<1>(GetParam())];
+    choices_.producer = way.producer, choices_.pair = way.pair;
   }
   uint64_t seed_;
   KernelCase case_;
@@ -57,9 +68,9 @@ TEST_P(ShiftWindow, GivesTheSameBitsUnderEverySchedule) {
   }
 }
 
-std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, OperandProducer>>& info) {
+std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, size_t>>& info) {
   const Problem p = kernelFixture().at(std::get<0>(info.param));
-  const char* path = std::get<1>(info.param) == OperandProducer::TensorCopy ? "copy" : "store";
+  const char* path = kWays[std::get<1>(info.param)].name;
   return testing::PrintToString(p.n) + "x" + testing::PrintToString(p.h) + "x" + testing::PrintToString(p.w) + "x" +
          testing::PrintToString(p.c) + "_k" + testing::PrintToString(p.k) + "_r" + testing::PrintToString(p.r) + "s" +
          testing::PrintToString(p.s) + "_" + path;
@@ -67,7 +78,7 @@ std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, OperandProduc
 
 INSTANTIATE_TEST_SUITE_P(Fixture, ShiftWindow,
                          testing::Combine(testing::Range<size_t>(0, kernelFixture().size()),
-                                          testing::Values(OperandProducer::TensorCopy, OperandProducer::RegisterStore)),
+                                          testing::Range<size_t>(0, std::size(kWays))),
                          nameOf);
 
 TEST(ShiftWindowChoices, EveryTileWidthAndFilterResidencyGivesTheRightResult) {
@@ -77,6 +88,7 @@ TEST(ShiftWindowChoices, EveryTileWidthAndFilterResidencyGivesTheRightResult) {
   for (const uint32_t tileN : {16u, 48u, 112u, 192u}) {
     for (const bool resident : {false, true}) {
       ShiftWindowChoices choices;
+      choices.pair = tileN == 48;
       choices.tileN = tileN;
       choices.residentWeights = resident;
       plan::ShiftWindowPlan plan;
@@ -91,11 +103,11 @@ TEST(ShiftWindowChoices, EveryTileWidthAndFilterResidencyGivesTheRightResult) {
 TEST(ShiftWindowChoices, AnyNumberOfCtasGivesTheSameBits) {
   const KernelCase one(makeProblem(2, 13, 31, 16, 24, 3, 3, {1, 1, 1, 1}), 7);
   ShiftWindowChoices choices;
-  choices.ctas = 1;
+  choices.clusters = 1;
   const KernelRun single = runner().run(one.problem(), one.inputs(), choices, {});
   EXPECT_EQ(one.judge(single, Numerics::Hardware), "");
   for (const uint32_t ctas : {2u, 3u, 100u}) {
-    choices.ctas = ctas;
+    choices.clusters = ctas;
     EXPECT_TRUE(runner().run(one.problem(), one.inputs(), choices, {}).output == single.output) << ctas << " CTAs";
   }
 }

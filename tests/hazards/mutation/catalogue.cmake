@@ -25,15 +25,15 @@ shiftconv_mutant_from_defect(accumulator_not_zeroed VALUE
   "The accumulator is initialised, with the wrong number")
 shiftconv_mutant(shift_window operand_bytes_of_three_windows HAZARD
   "A stage counts as full when three of its four boxes have arrived"
-  "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes);"
-  "ptx::mbarrierArriveExpectBytes(full, kOperandStageBytes - kWindowBytes);")
+  "Group::kCtaGroup * kOperandStageBytes);"
+  "Group::kCtaGroup * kOperandStageBytes - kWindowBytes);")
 shiftconv_mutant(shift_window accumulator_offered_before_it_is_drained HAZARD
   "The epilogue zeroes and releases the accumulator, then reads it"
   "offerEmptyAccumulator(accumulator, window);
       accumulator.advance(kAccumulators);"
   "accumulator.advance(kAccumulators);"
-  "const int32_t anchor = tile * anchorsPerTile_ + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;"
-  "const int32_t anchor = tile * anchorsPerTile_ + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;
+  "const int32_t anchor = firstAnchor(tile, Group::rank()) + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;"
+  "const int32_t anchor = firstAnchor(tile, Group::rank()) + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;
       offerEmptyAccumulator(accumulator, window);")
 shiftconv_mutant(shift_window stale_lanes_enabled HAZARD
   "The mask lets through the lanes whose rows a shift left stale"
@@ -46,8 +46,8 @@ shiftconv_mutant(shift_window masks_released_before_they_are_read HAZARD
   "ptx::mbarrierArrive(control_->masksOfTiles.empty(maskStage));
       filterLoaded"
   "filterLoaded"
-  "const uint32_t target = accumulatorAddress(accumulator.index);"
-  "const uint32_t target = accumulatorAddress(accumulator.index);
+  "tap.accumulator = accumulatorAddress(accumulator.index);"
+  "tap.accumulator = accumulatorAddress(accumulator.index);
       ptx::mbarrierArrive(control_->masksOfTiles.empty(maskStage));")
 shiftconv_mutant(shift_window columns_freed_before_the_barrier HAZARD
   "Tensor Memory is freed while other warps still use it"

@@ -16,7 +16,6 @@
 #include "tests/hazards/mutation/im2col_subjects.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
 #include "tests/hazards/mutation/parallel.hpp"
-#include "tests/hazards/mutation/shift_window_subjects.hpp"
 #include "tests/hazards/mutation/sm100_subjects.hpp"
 #include "tests/hazards/mutation/sm90_subjects.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"

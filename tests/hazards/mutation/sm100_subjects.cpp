@@ -5,6 +5,7 @@
 
 #include "conv/plan/sm100/halo.hpp"
 #include "conv/plan/sm100/shift_stream.hpp"
+#include "conv/plan/sm100/shift_window.hpp"
 #include "halo_sm100_image.hpp"
 #include "shift_stream_image.hpp"
 #include "tests/conv/kernel/stream_case.hpp"
@@ -15,6 +16,8 @@ namespace {
 
 using plan::ShiftStreamChoices;
 using plan::ShiftStreamPlan;
+using plan::ShiftWindowChoices;
+using plan::ShiftWindowPlan;
 using plan::StreamMap;
 using plan::sm100::HaloChoices;
 using plan::sm100::HaloPlan;
@@ -70,6 +73,25 @@ std::vector<TrialProblem<HaloChoices>> haloProblems() {
            {.clusters = 1, .residentWeights = false, .collector = true, .blockRows = 3}}};
 }
 
+/// All tiles in one CTA or pair, so that every ring goes round.
+std::vector<TrialProblem<ShiftWindowChoices>> shiftWindowProblems(bool pair) {
+  Problem deep = plain(2, 4, 29, 24, 16, 2, 3, 0);
+  deep.d = 3, deep.t = 2, deep.padBack = 1, deep.padTop = 1, deep.padLeft = 1;
+  const Problem ragged = plain(pair ? 4 : 2, 16, 29, 72, 40, 3, 3, 1), wide = plain(1, pair ? 33 : 17, 31, 392, 16, 1, 7, 0);
+  std::vector<TrialProblem<ShiftWindowChoices>> problems{
+      {"3x3, 2 chunks, streamed weights", ragged, {.clusters = 1, .residentWeights = false}},
+      {"1x7, 7 chunks, resident weights", wide, {.clusters = 1, .residentWeights = true}},
+      {"depth", deep, {.clusters = 1}},
+      {"passes, outputs in blocks",
+       quantised(plain(3, 9, 20, 16, 40, 1, 2, 0), DataType::E4M3, 32, ScaleOrder::Plain),
+       {.tileN = 32}}};
+  if (pair) return problems;
+  constexpr auto kStored = plan::OperandProducer::RegisterStore;
+  problems.push_back({"stored, 3x3, 2 chunks", ragged, {.producer = kStored, .clusters = 1, .residentWeights = false}});
+  problems.push_back({"stored, 1x7, 7 chunks", wide, {.producer = kStored, .clusters = 1, .residentWeights = true}});
+  return problems;
+}
+
 /// All tiles in one CTA or pair, so that every ring goes round. The loop that opens accumulators is unrolled by four: each of its
 /// waits is the last one where one to four output rows begin together, on accumulators that others have left.
 std::vector<TrialProblem<ShiftStreamChoices>> denseStreamProblems() {
@@ -121,6 +143,15 @@ std::vector<TrialProblem<ShiftStreamChoices>> scaledStreamProblems() {
 }
 
 }  // namespace
+
+std::vector<Subject> shiftWindowSubjects() {
+  const std::string_view ptx = plan::shiftWindowImage().ptxFor("sm_100a");
+  std::vector<Subject> subjects;
+  for (const bool pair : {false, true})
+    subjects.push_back(
+        subjectFor<ShiftWindowPlan, ShiftWindowChoices>(ptx, pair, shiftWindowProblems(pair), plan::planShiftWindow));
+  return subjects;
+}
 
 std::vector<Subject> haloSubjects() {
   std::vector<Subject> subjects;

@@ -1,4 +1,4 @@
-// The kernels of conv/kernels/sm100/halo.cu and shift_stream.cu as subjects.
+// The kernels of conv/kernels/sm100 as subjects.
 #pragma once
 
 #include <vector>
@@ -6,6 +6,10 @@
 #include "tests/hazards/kernels/subject.hpp"
 
 namespace shiftconv::tests {
+
+/// Those of shift_window: one of a CTA, with operands copied and stored, and one of a pair; resident and streamed weights, depth,
+/// several passes.
+std::vector<Subject> shiftWindowSubjects();
 
 /// One of a CTA and one of a pair, with resident and streamed weights, several passes and images in a tile, and depth.
 std::vector<Subject> haloSubjects();
