@@ -240,8 +240,8 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   if (choices.blockRows && (*choices.blockRows == 0 || *choices.blockRows > kMaximumBlockRows))
     return fmt::format("block_rows must be 1 to {}, but it is {}", kMaximumBlockRows, *choices.blockRows);
   if (isScaled(p) && (choices.blockRows || choices.collector.value_or(false)))
-    return "collector=yes takes no block scales: the factors of all filter rows that use a kept operand would have to lie in Tensor "
-           "Memory at once, which is not built";
+    return "collector=yes takes no block scales: the factors of all filter rows that use a kept operand would have to lie in "
+           "Tensor Memory at once, which is not built";
   if (choices.blockRows && !choices.collector.value_or(true)) return "block_rows is of collector=yes, but collector is no";
   if (choices.tileImages && (choices.blockRows || choices.collector.value_or(false)))
     return "tile_images is of collector=no, but collector is yes or block_rows set";
