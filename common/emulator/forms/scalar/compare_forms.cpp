@@ -117,25 +117,37 @@ LaneMask combine(const Execution& execution, const DecodedInstruction& instructi
   return (flags & kOr) != 0 ? t | c : t ^ c;
 }
 
+/// Lanes in which a comparison is true. Not inlined: one loop for each comparison, not one for each instruction that compares.
+template <auto kCompare>
+[[gnu::noinline]] LaneMask trueLanes(const Execution& execution, const DecodedInstruction& instruction) {
+  return lanesWhere<kCompare>(execution, instruction, 2);
+}
+
 /// setp.CmpOp.type p, a, b
 template <auto kCompare>
 void setpPlain(Execution& execution, const DecodedInstruction& instruction) {
-  assignPredicate(execution.predicate(instruction.operand[0]), execution.mask, lanesWhere<kCompare>(execution, instruction, 2));
+  assignPredicate(execution.predicate(instruction.operand[0]), execution.mask, trueLanes<kCompare>(execution, instruction));
+}
+
+/// p and q, each behind the boolean operator, if there is one.
+[[gnu::noinline]] void writePredicates(LaneMask p, LaneMask q, Execution& execution, const DecodedInstruction& instruction) {
+  p = combine(execution, instruction, p);
+  q = combine(execution, instruction, q);
+  assignPredicate(execution.predicate(instruction.operand[0]), execution.mask, p);
+  if (instruction.operand[1] != machine::kNoSlot) assignPredicate(execution.predicate(instruction.operand[1]), execution.mask, q);
 }
 
 /// setp with p|q or a boolean operator; operand[1] is q.
 template <auto kCompare>
 void setpFull(Execution& execution, const DecodedInstruction& instruction) {
-  const LaneMask t = lanesWhere<kCompare>(execution, instruction, 2);
-  const LaneMask p = combine(execution, instruction, t);
-  const LaneMask q = combine(execution, instruction, ~t);
-  assignPredicate(execution.predicate(instruction.operand[0]), execution.mask, p);
-  if (instruction.operand[1] != machine::kNoSlot) assignPredicate(execution.predicate(instruction.operand[1]), execution.mask, q);
+  const LaneMask t = trueLanes<kCompare>(execution, instruction);
+  writePredicates(t, ~t, execution, instruction);
 }
 
 /// Comparisons of the low and of the high halves of packed operands.
 template <auto kCompare>
-void comparePacked(const Execution& execution, const DecodedInstruction& instruction, LaneMask& low, LaneMask& high) {
+[[gnu::noinline]] void comparePacked(const Execution& execution, const DecodedInstruction& instruction, LaneMask& low,
+                                     LaneMask& high) {
   const auto* a = execution.lanes<uint16_t>(instruction.operand[2]);
   const auto* b = execution.lanes<uint16_t>(instruction.operand[3]);
   low = high = 0;
@@ -151,25 +163,23 @@ void setpPacked(Execution& execution, const DecodedInstruction& instruction) {
   LaneMask low = 0;
   LaneMask high = 0;
   comparePacked<kCompare>(execution, instruction, low, high);
-  const LaneMask p = combine(execution, instruction, low);
-  const LaneMask q = combine(execution, instruction, high);
-  assignPredicate(execution.predicate(instruction.operand[0]), execution.mask, p);
-  if (instruction.operand[1] != machine::kNoSlot) assignPredicate(execution.predicate(instruction.operand[1]), execution.mask, q);
+  writePredicates(low, high, execution, instruction);
 }
 
-template <auto kCompare, class Result>
-void set(Execution& execution, const DecodedInstruction& instruction) {
-  const LaneMask t = combine(execution, instruction, lanesWhere<kCompare>(execution, instruction, 2));
+/// What `set` writes: the upper half of the immediate in the lanes of `t`, else zero.
+template <class Result>
+[[gnu::noinline]] void writeWhere(LaneMask t, Execution& execution, const DecodedInstruction& instruction) {
   const auto whenTrue = static_cast<Result>(instruction.immediate >> kTrueShift);
   Result* const result = execution.lanes<Result>(instruction.operand[0]);
   forLanes(execution.mask, [&](unsigned lane) { result[lane] = (t & kLaneBit[lane]) != 0 ? whenTrue : Result{0}; });
 }
 
-template <auto kCompare>
-void setPacked(Execution& execution, const DecodedInstruction& instruction) {
-  LaneMask low = 0;
-  LaneMask high = 0;
-  comparePacked<kCompare>(execution, instruction, low, high);
+template <auto kCompare, class Result>
+void set(Execution& execution, const DecodedInstruction& instruction) {
+  writeWhere<Result>(combine(execution, instruction, trueLanes<kCompare>(execution, instruction)), execution, instruction);
+}
+
+[[gnu::noinline]] void writePacked(LaneMask low, LaneMask high, Execution& execution, const DecodedInstruction& instruction) {
   low = combine(execution, instruction, low);
   high = combine(execution, instruction, high);
   const auto whenTrue = static_cast<uint32_t>(instruction.immediate >> kTrueShift);
@@ -177,6 +187,14 @@ void setPacked(Execution& execution, const DecodedInstruction& instruction) {
   forLanes(execution.mask, [&](unsigned lane) {
     result[lane] = ((low & kLaneBit[lane]) != 0 ? whenTrue : 0) | ((high & kLaneBit[lane]) != 0 ? whenTrue << 16 : 0);
   });
+}
+
+template <auto kCompare>
+void setPacked(Execution& execution, const DecodedInstruction& instruction) {
+  LaneMask low = 0;
+  LaneMask high = 0;
+  comparePacked<kCompare>(execution, instruction, low, high);
+  writePacked(low, high, execution, instruction);
 }
 
 /// The handlers that a comparison of one lane type can need.
