@@ -231,7 +231,6 @@ std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Prope
   for (const ShapeEntry& shape : shapesOf(module)) {
     if (!shape.kind.empty() && shape.kind != kind) continue;
     if (choices.shape && *choices.shape != shape.name) continue;
-    if (shape.pixelRows() && !choices.shape) continue;  // no faster than k64_n32 where it was timed
     for (const HaloCut kind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
       if (choices.cut && *choices.cut != kind) continue;
       for (const int32_t split : {1, 2, 4}) {
@@ -239,7 +238,6 @@ std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Prope
         HaloPlan plan;
         if (complete(problem, g, taps, {shape, kind, split, choices.lag}, properties, plan)) {
           plan.module = module;
-
           plan.launch.programmaticDependent = choices.dependent;
           plans.push_back(std::move(plan));
         }
