@@ -1,15 +1,16 @@
 # Device code without CMake's CUDA language: the build needs nvcc, ptxas and fatbinary, links nothing of the CUDA
 # runtime, and keeps the PTX text, because that text is also what the emulator executes.
 #
-#   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a>)
+#   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a> [TARGETS_DIFFER])
 #       Static library <module>_image with PTX and SASS for the architectures asked for, one of them at least:
 #           sm_100a   PTX compute_100a, SASS sm_100a, sm_103a, sm_110a
 #           sm_90a    PTX compute_90a, SASS sm_90a
 #       and the header <module>_image.hpp with
 #           device::ModuleImage  shiftconv::images::<module>()     a PTX text for each, and one fatbin
-#       The cubins of sm_100a and sm_90a are assembled from exactly the embedded PTX. Register spills or a stack frame in any
-#       of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and SHIFTCONV_CUBIN_sm_<arch> hold the files'
-#       paths.
+#       The cubins are assembled from exactly the embedded PTX, for sm_103a and sm_110a with the target's name in place and
+#       without what sm_103a lacks (AssembleCubin.cmake). TARGETS_DIFFER: the source asks for its target, and is compiled for each.
+#       Register spills or a stack frame in any of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and
+#       SHIFTCONV_CUBIN_sm_<arch> hold the files' paths.
 #
 #   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx>)
 #       A plain PTX file, for test kernels. Depend on <target>, or on the file.
@@ -71,7 +72,8 @@ function(_shiftconv_ptx_command source arch output)
     VERBATIM)
 endfunction()
 
-# One cubin through cmake/AssembleCubin.cmake, which rejects spills. `ptx` and `depfile` are empty for PTX sources.
+# One cubin through cmake/AssembleCubin.cmake, which rejects spills. `ptx` and `depfile` are empty for PTX sources, `ptx` also where
+# another text than that of sm_100a is wanted.
 function(_shiftconv_cubin_command source arch output ptx depfile)
   set(depfile_arguments)
   if(depfile)
@@ -93,7 +95,7 @@ set(_shiftconv_sass_of_sm_100a sm_100a sm_103a sm_110a)
 set(_shiftconv_sass_of_sm_90a sm_90a)
 
 function(shiftconv_add_kernels)
-  cmake_parse_arguments(PARSE_ARGV 0 KERNEL "" "NAME;SOURCE" "ARCHS")
+  cmake_parse_arguments(PARSE_ARGV 0 KERNEL "TARGETS_DIFFER" "NAME;SOURCE" "ARCHS")
   if(NOT KERNEL_NAME OR NOT KERNEL_SOURCE OR NOT KERNEL_ARCHS OR KERNEL_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a>): got '${ARGN}'")
   endif()
@@ -127,7 +129,11 @@ function(shiftconv_add_kernels)
       if(real STREQUAL arch)
         _shiftconv_cubin_command(${ptx} ${real} ${cubin} "" "")
       else()
-        _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} ${ptx} ${cubin}.d)
+        set(text ${ptx})
+        if(KERNEL_TARGETS_DIFFER)
+          set(text "")
+        endif()
+        _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} "${text}" ${cubin}.d)
       endif()
       list(APPEND cubins ${cubin})
       list(APPEND properties SHIFTCONV_CUBIN_${real} ${cubin})

@@ -38,7 +38,8 @@ std::string makeShiftStream(const Problem& problem, const device::Properties& pr
   for (const plan::StreamMap map : maps) {
     plan::ShiftStreamPlan made;
     plan::ShiftStreamChoices choices;
-    choices.map = map, choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident;
+    choices.map = map, choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident,
+    choices.blockRows = wish.blockRows;
     if (std::string why = planShiftStream(problem, properties, choices, made); !why.empty()) {
       refusal = std::move(why);
     } else if (!best || std::tuple(made.estimate.clocks, made.traffic.products) <

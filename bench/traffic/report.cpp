@@ -15,11 +15,6 @@ double megabytes(int64_t bytes) { return static_cast<double>(bytes) * 1e-6; }
 
 double ratio(int64_t a, int64_t b) { return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b); }
 
-bool isHeadlineLayer(const Problem& p) {
-  return p.r == 3 && p.s == 3 && p.t == 1 && p.strideH == 1 && p.strideW == 1 && p.dilationH == 1 && p.dilationW == 1 &&
-         p.k <= 64 && p.w >= 56;
-}
-
 std::string describe(const Wish& chosen, std::string_view map) {
   return fmt::format("{} n{} {}{}{}", chosen.pair.value_or(false) ? "pair" : "single", chosen.tileN.value_or(0),
                      chosen.resident.value_or(false) ? "resident" : "streamed", map.empty() ? "" : " ", map);
@@ -57,6 +52,11 @@ nlohmann::json toJson(const plan::Traffic& t) {
 
 }  // namespace
 
+bool isHeadlineLayer(const Problem& p) {
+  return p.r == 3 && p.s == 3 && p.t == 1 && p.strideH == 1 && p.strideW == 1 && p.dilationH == 1 && p.dilationW == 1 &&
+         p.k <= 64 && p.w >= 56;
+}
+
 const Entry* LayerReport::find(std::string_view algorithm) const {
   for (const Entry& entry : entries)
     if (entry.algorithm == algorithm && entry.refusal.empty()) return &entry;
@@ -69,10 +69,13 @@ Headline headline(const std::vector<FileReport>& files) {
     for (const LayerReport& layer : file.layers) {
       const Entry *stream = layer.find("shift_stream"), *base = layer.find("im2col");
       if (stream == nullptr || base == nullptr || !isHeadlineLayer(layer.layer.problem)) continue;
-      if (!stream->chosen.pair.value_or(false) || !base->chosen.pair.value_or(false)) continue;
-      const plan::Traffic &a = stream->projection.counted, &b = base->projection.counted;
-      worst.shared = std::max(worst.shared, ratio(a.sharedReadBytes(), b.sharedReadBytes()));
-      worst.activations = std::max(worst.activations, ratio(a.activationBytes, b.activationBytes));
+      if (!stream->chosen.pair.value_or(false) || !base->chosen.pair.value_or(false) || !layer.whole) continue;
+      const plan::Traffic &cut = stream->projection.counted, &whole = layer.whole->projection.counted,
+                          &b = base->projection.counted;
+      worst.shared = std::max(worst.shared, ratio(whole.sharedReadBytes(), b.sharedReadBytes()));
+      worst.activations = std::max(worst.activations, ratio(whole.activationBytes, b.activationBytes));
+      worst.sharedCut = std::max(worst.sharedCut, ratio(cut.sharedReadBytes(), b.sharedReadBytes()));
+      worst.activationsCut = std::max(worst.activationsCut, ratio(cut.activationBytes, b.activationBytes));
       ++worst.layers;
     }
   return worst;
@@ -108,6 +111,7 @@ void print(const FileReport& report) {
       for (size_t i = 0; i < kConstants.size(); ++i) total.seconds[i] += count * entry.modelled[i].seconds;
       total.layers += layer.layer.count;
     }
+    if (layer.whole) printEntry(*layer.whole, base);
     fmt::print("  planner: {}\n", layer.plannersChoice);
   }
   fmt::print("weighted by how often the network has each layer:\n");
@@ -149,7 +153,11 @@ std::string toJson(const std::vector<FileReport>& reports, const Headline& headl
                                 {"planner", layer.plannersChoice},
                                 {"entries", entries}});
     }
-  root["headline"] = {{"smem", headline.shared}, {"l2_activations", headline.activations}, {"layers", headline.layers}};
+  root["headline"] = {{"smem", headline.shared},
+                      {"l2_activations", headline.activations},
+                      {"smem_cut", headline.sharedCut},
+                      {"l2_activations_cut", headline.activationsCut},
+                      {"layers", headline.layers}};
   return root.dump(1) + "\n";
 }
 

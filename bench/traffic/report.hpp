@@ -28,6 +28,7 @@ struct LayerReport {
   Layer layer;
   std::vector<Entry> entries;
   std::string plannersChoice;  ///< algorithm, options and estimate
+  std::optional<Entry> whole;  ///< shift_stream with every column of tiles in one piece, of the layers of the headline
 
   const Entry* find(std::string_view algorithm) const;  ///< null: refused
 };
@@ -37,10 +38,15 @@ struct FileReport {
   std::vector<LayerReport> layers;
 };
 
-/// smem and L2 activations of shift_stream without refill over those of im2col, the largest over the layers that the issue of all
-/// this is about: 3x3, stride 1, K <= 64, W >= 56, both in pairs.
+/// Layers where shift_stream is meant to move least: 3x3, stride 1, K <= 64, W >= 56.
+bool isHeadlineLayer(const Problem& problem);
+
+/// smem and L2 activations of shift_stream without refill over those of im2col, both in pairs: the largest over the layers of the
+/// headline. Whole columns: a planner that has few images cuts columns of tiles into blocks of rows, to occupy the chip, and rows
+/// between blocks are loaded and multiplied twice.
 struct Headline {
-  double shared = 0, activations = 0;
+  double shared = 0, activations = 0;        ///< with whole columns
+  double sharedCut = 0, activationsCut = 0;  ///< with the planner's blocks of rows
   int layers = 0;
 };
 Headline headline(const std::vector<FileReport>& files);

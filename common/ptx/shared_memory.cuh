@@ -24,11 +24,6 @@ __device__ __forceinline__ void storeShared4Bytes(uint32_t address, uint32_t val
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
-/// Stores 16 bytes (16-byte aligned) to the shared memory of any CTA of the cluster; `address` comes from mapToCta().
-__device__ __forceinline__ void storeCluster16Bytes(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
-  asm volatile("st.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
-}
-
 /// Copies 16 bytes (16-byte aligned) from global to shared memory, asynchronously (PTX ISA 9.7.9.25.3).
 __device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(__cvta_generic_to_global(source)) : "memory");

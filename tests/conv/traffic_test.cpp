@@ -76,15 +76,20 @@ INSTANTIATE_TEST_SUITE_P(Layers, TrafficProjection,
                                   (std::get<2>(info.param) ? "_pair" : "_single");
                          });
 
-// 3x3 layers with K <= 64 and W >= 56 of ResNet-50 and VGG-16, in pairs: the bytes that the design promises. With fewer images the
-// planner cuts them into lower blocks of rows, to occupy all multiprocessors, and rows between blocks are loaded twice.
+// 3x3 layers with K <= 64 and W >= 56 of ResNet-50, VGG-16 and a UNet, in pairs: the bytes that the design promises. With few
+// images the planner cuts them into lower blocks of rows, to occupy all multiprocessors, and rows between blocks are loaded twice:
+// whole columns are what is promised.
 TEST(Traffic, ShiftStreamMovesLessThanIm2col) {
-  for (const char* text : {"32x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "2x224x224x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16"})
+  for (const char* text : {"32x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "2x224x224x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16",
+                           "2x64x64x320 f16 * 4x3x3x320 pad 1,1,1,1 -> f16"})
     for (const Operands operands : {Operands::F16, Operands::MxFp8}) {
       SCOPED_TRACE(text);
       const Problem problem = problemOf(text, operands);
-      const Peer stream = peerOf("shift_stream", problem, blackwell(148), true),
-                 base = peerOf("im2col", problem, blackwell(148), true);
+      bench::Wish whole = commonWish(problem, blackwell(148), true);
+      whole.blockRows = static_cast<uint32_t>(problem.p());
+      Peer stream;
+      ASSERT_EQ(makePeer("shift_stream", problem, blackwell(148), whole, stream), "");
+      const Peer base = peerOf("im2col", problem, blackwell(148), true);
       bench::Measurement measurement(problem, 1);
       const plan::Traffic a = project(stream, measurement, 3).counted, b = project(base, measurement, 3).counted;
       EXPECT_LE(difference(a, stream.total), 0.01);
