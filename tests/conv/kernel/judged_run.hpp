@@ -11,13 +11,14 @@
 namespace shiftconv::tests {
 
 /// Every open question that the run asked is one of those that the plan names. Of the order of copies and MMAs (U6, U31) the
-/// hazard checker says who relies on it: the machine counts what it kept in order, waited for or not.
+/// hazard checker says who relies on it: the machine counts what it kept in order, waited for or not. So it is with U17, whose
+/// default keeps nothing in order: who relied on more would have a race.
 template <class Plan>
 void expectQuestionsNamed(const Plan& plan, const emulator::Counters& counters) {
   const auto named = plan.openQuestions();
   for (const emulator::UnprovenQuestion& question : emulator::unprovenQuestions())
     if (counters.unprovenUses[static_cast<size_t>(question.id)] != 0 && question.settledBy.empty() &&
-        question.id != emulator::Unproven::U6 && question.id != emulator::Unproven::U31) {
+        question.id != emulator::Unproven::U6 && question.id != emulator::Unproven::U17 && question.id != emulator::Unproven::U31) {
       EXPECT_NE(std::find(named.begin(), named.end(), question.name), named.end()) << question.name << ": " << question.question;
     }
 }
