@@ -1,20 +1,18 @@
 # cmake -P script: one cubin from PTX or from CUDA source, refused when any kernel in it spills registers or has a
-# stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT, and for CUDA source FLAGS DEPFILE PTX. PTX is the text of the same source for
-# sm_100a: targets that have its instructions are assembled from it, renamed, and the source is not compiled again.
+# stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT FLAGS DEPFILE (the last two for CUDA source only). PTX of sm_100a serves its
+# family, too: the target's name is replaced.
 
 cmake_minimum_required(VERSION 3.25)
 
-if(PTX)
-  file(READ ${PTX} text)
+if(SOURCE MATCHES "\\.sm_100a\\.ptx$" AND NOT ARCH STREQUAL sm_100a)
+  file(READ ${SOURCE} text)
   string(REPLACE ".target sm_100a" ".target ${ARCH}" text "${text}")
   if(ARCH STREQUAL sm_103a)
     # It has no MMAs of kind I8. The planners refuse their types there, so nothing comes to these places.
     string(REGEX REPLACE "\n[^\n;]*kind::i8[^\n;]*;" "\n\ttrap;" text "${text}")
   endif()
-  file(WRITE ${DEPFILE} "${OUTPUT}: ${PTX}\n")
-  file(WRITE ${OUTPUT}.ptx "${text}")
-  execute_process(COMMAND ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo -v ${OUTPUT}.ptx -o ${OUTPUT}
-                  RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  set(SOURCE ${OUTPUT}.ptx)
+  file(WRITE ${SOURCE} "${text}")
 endif()
 if(SOURCE MATCHES "\\.ptx$")
   set(command ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo -v ${SOURCE} -o ${OUTPUT})
@@ -22,9 +20,7 @@ else()
   set(command ${CUDA_ROOT}/bin/nvcc -cubin -arch=${ARCH} -Xptxas -v ${FLAGS}
       -MD -MT ${OUTPUT} -MF ${DEPFILE} -o ${OUTPUT} ${SOURCE})
 endif()
-if(NOT (PTX AND status EQUAL 0))
-  execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
-endif()
+execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "${ARCH}: assembling ${SOURCE} failed:\n${text}")
 endif()

@@ -53,7 +53,7 @@ if(SHIFTCONV_SANITIZE)
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=all>
                       $<$<COMPILE_LANGUAGE:C,CXX>:-fno-omit-frame-pointer>)
   # Instrumented code confuses GCC's flow analysis inside the standard library (GCC bug 109561 and others).
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized> $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${SHIFTCONV_SANITIZE})
   # GCC's thread sanitizer does not follow std::atomic_thread_fence, and warns of every use.
   if(SHIFTCONV_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)

@@ -72,9 +72,8 @@ function(_shiftconv_ptx_command source arch output)
     VERBATIM)
 endfunction()
 
-# One cubin through cmake/AssembleCubin.cmake, which rejects spills. `ptx` and `depfile` are empty for PTX sources, `ptx` also where
-# another text than that of sm_100a is wanted.
-function(_shiftconv_cubin_command source arch output ptx depfile)
+# One cubin through cmake/AssembleCubin.cmake, which rejects spills. `depfile` is empty for PTX sources.
+function(_shiftconv_cubin_command source arch output depfile)
   set(depfile_arguments)
   if(depfile)
     set(depfile_arguments DEPFILE ${depfile})
@@ -82,9 +81,9 @@ function(_shiftconv_cubin_command source arch output ptx depfile)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DCUDA_ROOT=${SHIFTCONV_CUDA_ROOT} -DSOURCE=${source} -DARCH=${arch} -DOUTPUT=${output}
-            "-DFLAGS=${_shiftconv_kernel_flags}" -DPTX=${ptx} -DDEPFILE=${depfile}
+            "-DFLAGS=${_shiftconv_kernel_flags}" -DDEPFILE=${depfile}
             -P ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
-    DEPENDS ${source} ${ptx} ${SHIFTCONV_CUDA_ROOT}/bin/ptxas ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
+    DEPENDS ${source} ${SHIFTCONV_CUDA_ROOT}/bin/ptxas ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
     ${depfile_arguments}
     COMMENT "SASS ${arch}: ${source}"
     VERBATIM)
@@ -126,14 +125,10 @@ function(shiftconv_add_kernels)
     string(APPEND SHIFTCONV_MODULE_PTX_TABLE "      {\"${arch}\", {symbols::${symbol}, symbols::${symbol}_end}},\n")
     foreach(real IN LISTS _shiftconv_sass_of_${arch})
       set(cubin ${folder}/${module}.${real}.cubin)
-      if(real STREQUAL arch)
-        _shiftconv_cubin_command(${ptx} ${real} ${cubin} "" "")
+      if(real STREQUAL arch OR NOT KERNEL_TARGETS_DIFFER)
+        _shiftconv_cubin_command(${ptx} ${real} ${cubin} "")
       else()
-        set(text ${ptx})
-        if(KERNEL_TARGETS_DIFFER)
-          set(text "")
-        endif()
-        _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} "${text}" ${cubin}.d)
+        _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} ${cubin}.d)
       endif()
       list(APPEND cubins ${cubin})
       list(APPEND properties SHIFTCONV_CUBIN_${real} ${cubin})

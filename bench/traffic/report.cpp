@@ -20,13 +20,13 @@ std::string describe(const Wish& chosen, std::string_view map) {
                      chosen.resident.value_or(false) ? "resident" : "streamed", map.empty() ? "" : " ", map);
 }
 
-void printEntry(const Entry& entry, const Entry* base) {
+void printEntry(std::string_view name, const Entry& entry, const Entry* base) {
   if (!entry.refusal.empty()) {
-    fmt::print("  {:<19} {}\n", entry.algorithm, entry.refusal);
+    fmt::print("  {:<19} {}\n", name, entry.refusal);
     return;
   }
   const plan::Traffic& t = entry.projection.counted;
-  fmt::print("  {:<19} {:<32} {:>9} {:>9.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>7.2f} {:>5.1f} {:>8}", entry.algorithm,
+  fmt::print("  {:<19} {:<32} {:>9} {:>9.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>7.2f} {:>5.1f} {:>8}", name,
              describe(entry.chosen, entry.map), t.mmas, megabytes(t.multiplyReadBytes), megabytes(t.copyReadBytes),
              megabytes(t.activationBytes), megabytes(t.filterBytes), megabytes(entry.projection.threadReadBytes),
              100.0 * static_cast<double>(t.storedRows) / static_cast<double>(t.multipliedRows), t.shifts);
@@ -48,6 +48,23 @@ nlohmann::json toJson(const plan::Traffic& t) {
           {"smem_written", t.writtenBytes},
           {"rows_multiplied", t.multipliedRows},
           {"rows_stored", t.storedRows}};
+}
+
+nlohmann::json toJson(const Entry& entry) {
+  if (!entry.refusal.empty()) return {{"algorithm", entry.algorithm}, {"refused", entry.refusal}};
+  nlohmann::json seconds;
+  for (size_t i = 0; i < kConstants.size(); ++i)
+    seconds[std::string(kConstants[i].name)] = {{"seconds", entry.modelled[i].seconds}, {"bound", entry.modelled[i].bound}};
+  return {{"algorithm", entry.algorithm},
+          {"cut", describe(entry.chosen, entry.map)},
+          {"counted", toJson(entry.projection.counted)},
+          {"planned", toJson(entry.planned)},
+          {"planner_error", entry.difference},
+          {"thread_read_bytes", entry.projection.threadReadBytes},
+          {"tile_classes", entry.projection.classes},
+          {"tile_classes_run", entry.projection.classesRun},
+          {"pixels_checked", entry.projection.checkedPixels},
+          {"modelled", seconds}};
 }
 
 }  // namespace
@@ -102,7 +119,7 @@ void print(const FileReport& report) {
     fmt::print("{} x {}  [{}]\n", layer.layer.count, layer.layer.name, shiftconv::describe(layer.layer.problem));
     const Entry* base = layer.find("im2col");
     for (const Entry& entry : layer.entries) {
-      printEntry(entry, base);
+      printEntry(entry.algorithm, entry, base);
       if (!entry.refusal.empty()) continue;
       Total& total = totals[entry.algorithm];
       const auto count = static_cast<double>(layer.layer.count);
@@ -111,7 +128,7 @@ void print(const FileReport& report) {
       for (size_t i = 0; i < kConstants.size(); ++i) total.seconds[i] += count * entry.modelled[i].seconds;
       total.layers += layer.layer.count;
     }
-    if (layer.whole) printEntry(*layer.whole, base);
+    if (layer.whole) printEntry("  in whole columns", *layer.whole, base);
     fmt::print("  planner: {}\n", layer.plannersChoice);
   }
   fmt::print("weighted by how often the network has each layer:\n");
@@ -127,31 +144,14 @@ std::string toJson(const std::vector<FileReport>& reports, const Headline& headl
   for (const FileReport& report : reports)
     for (const LayerReport& layer : report.layers) {
       nlohmann::json entries = nlohmann::json::array();
-      for (const Entry& entry : layer.entries) {
-        if (!entry.refusal.empty()) {
-          entries.push_back({{"algorithm", entry.algorithm}, {"refused", entry.refusal}});
-          continue;
-        }
-        nlohmann::json seconds;
-        for (size_t i = 0; i < kConstants.size(); ++i)
-          seconds[std::string(kConstants[i].name)] = {{"seconds", entry.modelled[i].seconds}, {"bound", entry.modelled[i].bound}};
-        entries.push_back({{"algorithm", entry.algorithm},
-                           {"cut", describe(entry.chosen, entry.map)},
-                           {"counted", toJson(entry.projection.counted)},
-                           {"planned", toJson(entry.planned)},
-                           {"planner_error", entry.difference},
-                           {"thread_read_bytes", entry.projection.threadReadBytes},
-                           {"tile_classes", entry.projection.classes},
-                           {"tile_classes_run", entry.projection.classesRun},
-                           {"pixels_checked", entry.projection.checkedPixels},
-                           {"modelled", seconds}});
-      }
+      for (const Entry& entry : layer.entries) entries.push_back(toJson(entry));
       root["layers"].push_back({{"file", report.file},
                                 {"count", layer.layer.count},
                                 {"name", layer.layer.name},
                                 {"problem", shiftconv::describe(layer.layer.problem)},
                                 {"planner", layer.plannersChoice},
                                 {"entries", entries}});
+      if (layer.whole) root["layers"].back()["whole_columns"] = toJson(*layer.whole);
     }
   root["headline"] = {{"smem", headline.shared},
                       {"l2_activations", headline.activations},

@@ -63,7 +63,6 @@ LayerReport compare(const Layer& layer, const device::Properties& properties, co
     Wish whole = stream->chosen;
     whole.blockRows = static_cast<uint32_t>(layer.problem.p());
     report.whole = measure("shift_stream", {whole});
-    report.whole->algorithm = "  in whole columns";
     if (!report.whole->refusal.empty()) report.whole.reset();
   }
   return report;
@@ -96,7 +95,10 @@ int run(int argc, char** argv) {
     for (const std::string& file : files) {
       FileReport& report = reports.emplace_back();
       report.file = file;
-      for (const Layer& layer : readLayers(file, types)) report.layers.push_back(compare(layer, properties, settings));
+      for (const Layer& layer : readLayers(file, types)) {
+        fmt::print(stderr, "{}: {}\n", file, layer.name);
+        report.layers.push_back(compare(layer, properties, settings));
+      }
       print(report);
       std::fflush(stdout);
     }

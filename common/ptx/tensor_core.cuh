@@ -80,13 +80,6 @@ __device__ __forceinline__ LaneMask operator|(const LaneMask& a, const LaneMask&
 
 enum class OperandShift : bool { Keep, DownAfterRead };
 
-/// Whether the target has MmaKind::I8: sm_103a has not.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1030
-inline constexpr bool kHasMmaI8 = false;
-#else
-inline constexpr bool kHasMmaI8 = true;
-#endif
-
 namespace detail {
 template <layout::MmaKind>
 struct KindName;

@@ -56,6 +56,17 @@ function(forbid kernel pattern meaning)
   endif()
 endfunction()
 
+# Dense MMAs of every kind that the architecture has, with these operands.
+function(require_dense_kinds kernel operands where)
+  require(${kernel} "UTCHMMA${pair} ${operands}UP" "MMA of f16 and tf32${where}")
+  require(${kernel} "UTCQMMA${pair} ${operands}UP" "MMA of 8-bit floats${where}")
+  if(ARCH STREQUAL sm_103a)
+    forbid(${kernel} "UTCIMMA[^\n]*" "MMA of integers, which ${ARCH} has not")
+  else()
+    require(${kernel} "UTCIMMA${pair} ${operands}UP" "MMA of integers${where}")
+  endif()
+endfunction()
+
 # Variables that do not fit into registers: spills, arrays with run-time indices.
 function(forbid_local_memory kernel)
   forbid(${kernel} "(LDL|STL)[ .][^\n]*" "local memory")

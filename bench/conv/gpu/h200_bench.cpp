@@ -143,31 +143,27 @@ int run(const Options& options) {
       choices.resize(std::min(choices.size(), static_cast<size_t>(options.tuned)));
     }
     if (!options.choices.empty()) choices = options.choices;
+    /// Binds, checks and adds a side; its complete choice.
+    const auto addOurs = [&](Who who, const std::string& name, const std::string& choice) {
+      const gpu::BoundConvolution bound =
+          library.bind(p, {bench.input.address(), bench.filter.address(), bench.biasAddress(), bench.output.address()}, choice);
+      Side side;
+      side.who = who;
+      side.name = name;
+      side.note = bound.description;
+      allRight = verify(bench, stream, side, bound.enqueue) && allRight;
+      side.replay = std::make_unique<gpu::Replay>(stream, kCallsInGraph, bound.enqueue);
+      side.once = std::make_unique<gpu::Replay>(stream, 1, bound.enqueue);
+      if (options.overhead) side.overhead = gpu::measureLaunchOverhead(side.once->graph(), bound.enqueue, stream);
+      sides.push_back(std::move(side));
+      return bound.choice;
+    };
     for (const std::string& variant : choices) {
       try {
-        const gpu::BoundConvolution ours =
-            library.bind(p, {bench.input.address(), bench.filter.address(), bench.biasAddress(), bench.output.address()}, variant);
-        Side side;
-        side.name = variant.empty() ? "ours" : variant;
-        side.note = ours.description;
-        allRight = verify(bench, stream, side, ours.enqueue) && allRight;
-        side.replay = std::make_unique<gpu::Replay>(stream, kCallsInGraph, ours.enqueue);
-        side.once = std::make_unique<gpu::Replay>(stream, 1, ours.enqueue);
-        if (options.overhead) side.overhead = gpu::measureLaunchOverhead(side.once->graph(), ours.enqueue, stream);
-        side.who = Who::Ours;
-        sides.push_back(std::move(side));
-        if (!options.dependent) continue;
-        const gpu::BoundConvolution dependent =
-            library.bind(p, {bench.input.address(), bench.filter.address(), bench.biasAddress(), bench.output.address()},
-                         ours.choice + (ours.choice.ends_with(':') ? "" : ",") + "dependent=yes");
-        Side apart;
-        apart.who = Who::OursDependent;
-        apart.name = sides.back().name + ", dependent";
-        apart.note = dependent.description;
-        allRight = verify(bench, stream, apart, dependent.enqueue) && allRight;
-        apart.replay = std::make_unique<gpu::Replay>(stream, kCallsInGraph, dependent.enqueue);
-        apart.once = std::make_unique<gpu::Replay>(stream, 1, dependent.enqueue);
-        sides.push_back(std::move(apart));
+        const std::string name = variant.empty() ? "ours" : variant;
+        const std::string choice = addOurs(Who::Ours, name, variant);
+        if (options.dependent)
+          addOurs(Who::OursDependent, name + ", dependent", choice + (choice.ends_with(':') ? "" : ",") + "dependent=yes");
       } catch (const std::exception& refusal) {
         fmt::print("{:14} refused: {}\n", layer.name, refusal.what());
       }

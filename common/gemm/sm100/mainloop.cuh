@@ -107,7 +107,7 @@ __device__ __forceinline__ void multiply(const GemmParams& p, const Chunk& chunk
       return multiplyIn<Group, MmaKind::F8F6F4>(p, chunk);
     case MmaKind::I8:
       // The planner refuses it on sm_103a, whose assembler does not know it (PTX ISA 9.7.16.10).
-      if constexpr (ptx::kHasMmaI8) multiplyIn<Group, MmaKind::I8>(p, chunk);
+      multiplyIn<Group, MmaKind::I8>(p, chunk);
       return;
     case MmaKind::MxF8F6F4:
       return multiplyIn<Group, MmaKind::MxF8F6F4>(p, chunk);

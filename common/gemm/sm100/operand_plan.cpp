@@ -17,6 +17,9 @@ using layout::MmaKind;
 
 constexpr int64_t kOffsetsOfCorners = 1 << 15;  // fit the fields; layout::refusal has the limits of each rank
 
+/// Extents and offsets as the kernels and the tensor maps hold them.
+int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
+
 /// Scale factors in 128x4 tiles, in boxes of `rowTiles` by `blockTiles` of them.
 layout::TiledMap scaleMap(const GemmProblem& problem, int64_t rows, int64_t rowTiles, int64_t blockTiles) {
   const int64_t blocks = ceilDivide(problem.lineElements(), problem.blockSize);
@@ -130,6 +133,11 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   return {};
 }
 
+WindowAxis axisParams(const Window::Axis& axis) {
+  return {narrow(axis.extent),  narrow(axis.positions), narrow(axis.taps),
+          narrow(-axis.before), narrow(axis.stride),    narrow(axis.step)};
+}
+
 std::string planWindow(const Window& window, const OperandShare& share, const layout::TiledMap& channels, WindowParams& params,
                        layout::Im2colMap& map) {
   params = {};
@@ -150,9 +158,7 @@ std::string planWindow(const Window& window, const OperandShare& share, const la
   uint64_t stride = channels.strides[0];
   for (uint32_t i = 0; i + 2 < map.tensor.rank; ++i) {
     const Window::Axis& axis = window.axes[i];
-    const auto narrow = [](int64_t value) { return static_cast<int32_t>(value); };
-    *axes[i] = {narrow(axis.extent),  narrow(axis.positions), narrow(axis.taps),
-                narrow(-axis.before), narrow(axis.stride),    narrow(axis.step)};
+    *axes[i] = axisParams(axis);
     const int64_t reach = (axis.taps - 1) * axis.step;
     if (reach >= offsetLimit)
       return fmt::format("the taps of a window reach {} pixels along {}, but an im2col copy of {} dimensions at most {}", reach,

@@ -32,6 +32,9 @@ struct OperandShare {
 std::string planOperand(const GemmProblem& problem, layout::MmaKind kind, const Operand& operand, const char* name,
                         const OperandShare& share, OperandParams& params, layout::TiledMap& map);
 
+/// One direction of a window as the kernels read it.
+WindowAxis axisParams(const Window::Axis& axis);
+
 /// Turns a plan of rows of channels into one of a window's positions (A) or of rows of taps (B): the maps, and for A how a thread
 /// finds its way. Empty, or the rule that stops it.
 std::string planWindow(const Window& window, const OperandShare& share, const layout::TiledMap& channels, WindowParams& params,

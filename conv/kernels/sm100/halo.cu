@@ -425,7 +425,7 @@ class HaloCta {
       case MmaKind::F8F6F4:
         return multiplyRow<MmaKind::F8F6F4>(work);
       case MmaKind::I8:
-        if constexpr (ptx::kHasMmaI8) multiplyRow<MmaKind::I8>(work);
+        multiplyRow<MmaKind::I8>(work);
         return;
       default:  // block-scaled operands have no row streams
         return;

@@ -86,7 +86,7 @@ __device__ __forceinline__ void multiplyColumn(const ShiftStreamParams& p, const
       return;
     case MmaKind::I8:
       // The planner refuses it on sm_103a, whose assembler does not know it (PTX ISA 9.7.16.10).
-      if constexpr (!kScaled && ptx::kHasMmaI8) multiplyColumnIn<Group, MmaKind::I8>(p, column);
+      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::I8>(p, column);
       return;
     case MmaKind::MxF8F6F4:
       if constexpr (kScaled) multiplyColumnIn<Group, MmaKind::MxF8F6F4>(p, column);

@@ -349,7 +349,7 @@ class ShiftWindowCta {
         return multiplyTapIn<MmaKind::F8F6F4>(tap);
       case MmaKind::I8:
         // The planner refuses it on sm_103a, whose assembler does not know it (PTX ISA 9.7.16.10).
-        if constexpr (ptx::kHasMmaI8) multiplyTapIn<MmaKind::I8>(tap);
+        multiplyTapIn<MmaKind::I8>(tap);
         return;
       default:
         return;  // block-scaled kinds have no .ashift (PTX ISA 9.7.16.10.9.2)

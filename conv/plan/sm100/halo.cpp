@@ -53,14 +53,11 @@ void describeScales(const Problem& p, const Cut& cut, gemm::sm100::GemmParams& g
   };
   g.scaleA = built(p.inputPixels(), 1);
   g.scaleB = built(p.k * p.t * p.r * p.s, ceilDivide(cut.tileN, gemm::sm100::kScaleAtomRows));
-  const auto axis = [](int64_t extent, int64_t positions, int64_t taps, int64_t pad, int64_t stride, int64_t step) {
-    const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
-    return gemm::sm100::WindowAxis{i(extent), i(positions), i(taps), i(-pad), i(stride), i(step)};
-  };
+  const gemm::Window window = windowOf(p);
   g.window.images = static_cast<int32_t>(p.n);
-  g.window.x = axis(p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW);
-  g.window.y = axis(p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH);
-  g.window.z = axis(p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD);
+  g.window.x = gemm::sm100::axisParams(window.axes[0]);
+  g.window.y = gemm::sm100::axisParams(window.axes[1]);
+  g.window.z = gemm::sm100::axisParams(window.axes[2]);
 }
 
 HaloParams makeParams(const Problem& p, const Channels& channels, const Patches& patches, const Cut& cut) {

@@ -22,12 +22,7 @@ constexpr int64_t kProductElements = layout::kMmaRowBytes / 2;  // the model's u
 
 gemm::GemmProblem gemmProblem(const Problem& p) {
   gemm::GemmProblem gemm = gemmTypes(p);
-  gemm::Window& window = gemm.window.emplace();
-  window.images = p.n;
-  window.channels = p.c;
-  window.axes = {{{p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW},
-                  {p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH},
-                  {p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD}}};
+  const gemm::Window& window = gemm.window.emplace(windowOf(p));
   gemm.m = window.rows();
   gemm.n = p.k;
   gemm.k = window.taps() * p.c;

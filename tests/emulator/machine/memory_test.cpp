@@ -3,11 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
-#include <thread>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/machine/racing_copy.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -93,6 +94,19 @@ TEST(GlobalMemory, RegisteredRangesMayBeReadOnly) {
   memory.access(address, 16, 16, false);  // still registered once
   memory.unregisterRange(host);
   EXPECT_EQ(errorOf([&] { memory.access(address, 4, 4, false); }).kind(), ErrorKind::OutOfBounds);
+}
+
+TEST(RacingCopy, CopiesTheBytesAskedForWhereverTheyBegin) {
+  std::vector<std::byte> from(64);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = std::byte(i + 1);
+  for (size_t source : {0, 3, 8})
+    for (size_t target : {0, 5, 16})
+      for (size_t bytes : {0, 1, 7, 8, 16, 29}) {
+        std::vector<std::byte> expected(64, std::byte{0xCD}), to = expected;
+        std::memcpy(expected.data() + target, from.data() + source, bytes);
+        racingCopy(to.data() + target, from.data() + source, bytes);
+        EXPECT_EQ(to, expected) << bytes << " bytes from " << source << " to " << target;
+      }
 }
 
 TEST(SharedMemory, KnowsWhichBytesAreUndefined) {

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "tests/hazards/kernels/one_kernel.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
 
 namespace shiftconv::tests {
@@ -32,6 +37,24 @@ TEST_P(CorrectKernel, AgreesWithTheReferenceAndHasNoHazardUnderAnySchedule) {
                                        << static_cast<int>(numerics);
         for (const emulator::Hazard& hazard : seen.hazards) ADD_FAILURE() << subject.trials[trial] << "\n" << describe(hazard);
       }
+}
+
+TEST(OneKernel, KeepsItsLinesAndNoOtherEntry) {
+  const std::string head = ".version 9.0\n.target sm_100a\n.address_size 64\n.global .u32 shared_by_both;\n";
+  const std::string first = "\n.visible .entry first(\n\t.param .u32 n\n)\n{\n\tret;\n}\n",
+                    second = "\n.visible .entry second()\n{\n\tret;\n}\n";
+  const std::string debug = "\n\t.section\t.debug_str\n\t{\n\t}\n";
+  const std::string found = withOneKernel(head + first + second + debug, "second");
+  EXPECT_EQ(found.find("first"), std::string::npos);
+  EXPECT_EQ(found.find(".debug"), std::string::npos);
+  EXPECT_NE(found.find("shared_by_both"), std::string::npos);
+  const auto lineOf = [](const std::string& text) {
+    return std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("second")), '\n');
+  };
+  EXPECT_EQ(lineOf(found), lineOf(head + first + second));
+  emulator::Emulator machine;
+  EXPECT_NO_THROW(loadOneKernel(machine, head + first + second + debug, "first"));
+  EXPECT_THROW(withOneKernel(head + first, "second"), std::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(Hazards, CorrectKernel, testing::Range<size_t>(0, subjects().size()),

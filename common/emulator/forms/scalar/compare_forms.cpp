@@ -129,10 +129,15 @@ void setpPlain(Execution& execution, const DecodedInstruction& instruction) {
   assignPredicate(execution.predicate(instruction.operand[0]), execution.mask, trueLanes<kCompare>(execution, instruction));
 }
 
+/// Lanes for p and q, or of the low and the high halves.
+struct Halves {
+  LaneMask low = 0, high = 0;
+};
+
 /// p and q, each behind the boolean operator, if there is one.
-[[gnu::noinline]] void writePredicates(LaneMask p, LaneMask q, Execution& execution, const DecodedInstruction& instruction) {
-  p = combine(execution, instruction, p);
-  q = combine(execution, instruction, q);
+[[gnu::noinline]] void writePredicates(Halves t, Execution& execution, const DecodedInstruction& instruction) {
+  const LaneMask p = combine(execution, instruction, t.low);
+  const LaneMask q = combine(execution, instruction, t.high);
   assignPredicate(execution.predicate(instruction.operand[0]), execution.mask, p);
   if (instruction.operand[1] != machine::kNoSlot) assignPredicate(execution.predicate(instruction.operand[1]), execution.mask, q);
 }
@@ -141,29 +146,26 @@ void setpPlain(Execution& execution, const DecodedInstruction& instruction) {
 template <auto kCompare>
 void setpFull(Execution& execution, const DecodedInstruction& instruction) {
   const LaneMask t = trueLanes<kCompare>(execution, instruction);
-  writePredicates(t, ~t, execution, instruction);
+  writePredicates({t, ~t}, execution, instruction);
 }
 
 /// Comparisons of the low and of the high halves of packed operands.
 template <auto kCompare>
-[[gnu::noinline]] void comparePacked(const Execution& execution, const DecodedInstruction& instruction, LaneMask& low,
-                                     LaneMask& high) {
+[[gnu::noinline]] Halves comparePacked(const Execution& execution, const DecodedInstruction& instruction) {
   const auto* a = execution.lanes<uint16_t>(instruction.operand[2]);
   const auto* b = execution.lanes<uint16_t>(instruction.operand[3]);
-  low = high = 0;
+  Halves t;
   for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
-    low |= LaneMask{kCompare(a[2 * lane], b[2 * lane])} << lane;
-    high |= LaneMask{kCompare(a[2 * lane + 1], b[2 * lane + 1])} << lane;
+    t.low |= LaneMask{kCompare(a[2 * lane], b[2 * lane])} << lane;
+    t.high |= LaneMask{kCompare(a[2 * lane + 1], b[2 * lane + 1])} << lane;
   }
+  return t;
 }
 
 /// setp.CmpOp.f16x2 p|q, a, b: p from the low halves, q from the high ones.
 template <auto kCompare>
 void setpPacked(Execution& execution, const DecodedInstruction& instruction) {
-  LaneMask low = 0;
-  LaneMask high = 0;
-  comparePacked<kCompare>(execution, instruction, low, high);
-  writePredicates(low, high, execution, instruction);
+  writePredicates(comparePacked<kCompare>(execution, instruction), execution, instruction);
 }
 
 /// What `set` writes: the upper half of the immediate in the lanes of `t`, else zero.
@@ -179,9 +181,8 @@ void set(Execution& execution, const DecodedInstruction& instruction) {
   writeWhere<Result>(combine(execution, instruction, trueLanes<kCompare>(execution, instruction)), execution, instruction);
 }
 
-[[gnu::noinline]] void writePacked(LaneMask low, LaneMask high, Execution& execution, const DecodedInstruction& instruction) {
-  low = combine(execution, instruction, low);
-  high = combine(execution, instruction, high);
+[[gnu::noinline]] void writePacked(Halves t, Execution& execution, const DecodedInstruction& instruction) {
+  const LaneMask low = combine(execution, instruction, t.low), high = combine(execution, instruction, t.high);
   const auto whenTrue = static_cast<uint32_t>(instruction.immediate >> kTrueShift);
   auto* const result = execution.lanes<uint32_t>(instruction.operand[0]);
   forLanes(execution.mask, [&](unsigned lane) {
@@ -191,10 +192,7 @@ void set(Execution& execution, const DecodedInstruction& instruction) {
 
 template <auto kCompare>
 void setPacked(Execution& execution, const DecodedInstruction& instruction) {
-  LaneMask low = 0;
-  LaneMask high = 0;
-  comparePacked<kCompare>(execution, instruction, low, high);
-  writePacked(low, high, execution, instruction);
+  writePacked(comparePacked<kCompare>(execution, instruction), execution, instruction);
 }
 
 /// The handlers that a comparison of one lane type can need.
