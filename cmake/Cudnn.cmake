@@ -4,5 +4,5 @@ set(SHIFTCONV_CUDNN_FRONTEND_INCLUDE "" CACHE PATH "Folder of cudnn_frontend.h; 
 set(SHIFTCONV_CUDNN_INCLUDE "" CACHE PATH "Folder of cudnn.h")
 set(SHIFTCONV_CUDNN_LIBRARY "" CACHE FILEPATH "libcudnn.so.9 for tests with the label cudnn")
 if(NOT SHIFTCONV_CUDNN_FRONTEND_INCLUDE)
-  message(STATUS "No cudnn_frontend.h (SHIFTCONV_CUDNN_FRONTEND_INCLUDE): without cudnn_referee and h200_bench")
+  message(STATUS "No cudnn_frontend.h (SHIFTCONV_CUDNN_FRONTEND_INCLUDE): without cudnn_referee and h200_bench; conv_bench measures ours alone")
 endif()

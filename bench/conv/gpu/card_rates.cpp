@@ -60,7 +60,7 @@ CardRates measureCard(const std::string& cublasLibrary, int rounds, CUstream str
     std::vector<TimedSide> sides(1);
     sides[0].many = &replay;
     timeRested(sides, rounds);
-    rested = amount / median(sides[0].times.rested) * 1e6;
+    rested = amount / median(sides[0].times[Regime::Rested]) * 1e6;
     sustained = amount / replay.timeSustained(100) * 1e6;
   };
   {

@@ -3,8 +3,8 @@
 
     bench/conv/gpu/compare.py PROGRAM LAYERS REPORT.json [--only NAMES] [--limit SECONDS] [-- OPTIONS OF h200_bench]
 
-Some plans of cuDNN end the process. Such a plan is left out and named in its row (cudnn_skipped_plans), and the layer is run again.
-A layer that passes the limit, or that is wrong, is named in the report ("missing"); the exit status is then 1.
+Some plans of cuDNN end the process, or leave the device unusable. Such a plan is left out and named in its row (cudnn_skipped_plans), and
+the layer is run again. A layer that cuDNN has no plan for has a row without a ratio (cudnn_refusal). A layer that passes the limit, or that is wrong, is named in the report ("missing"); the exit status is then 1.
 """
 import argparse
 import json
@@ -14,6 +14,9 @@ import re
 import subprocess
 import sys
 import tempfile
+
+
+DEVICE_FAILED = 2  # exit status of h200_bench
 
 
 def geomean(values):
@@ -28,7 +31,7 @@ def run_layer(program, layers, name, options, limit):
             report = pathlib.Path(folder) / "row.json"
             command = [program, "--layers", layers, "--only", name, "--json", str(report), *options]
             if skipped:
-                command += ["--skip", *map(str, skipped)]
+                command += ["--skip", *skipped]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
             except subprocess.TimeoutExpired:
@@ -38,10 +41,11 @@ def run_layer(program, layers, name, options, limit):
                 return json.loads(report.read_text())
             if done.returncode == 0:
                 return f"{name}: nothing to compare"
-            at = re.findall(r"^(?:building|running) (\d+)$", done.stderr, re.MULTILINE)
-            if done.returncode >= 0 or not at or int(at[-1]) in skipped:
+            at = re.findall(r"^(building|running|done with) (\S+)$", done.stderr, re.MULTILINE)
+            ended = done.returncode < 0 or done.returncode == DEVICE_FAILED
+            if not ended or not at or at[-1][0] == "done with" or at[-1][1] in skipped:
                 return f"{name}: exit status {done.returncode}: {done.stderr[-300:]}"
-            skipped.append(int(at[-1]))
+            skipped.append(at[-1][1])
 
 
 def main():
@@ -71,9 +75,14 @@ def main():
         rows += found["rows"]
     if not rows:
         return 1
-    ratios = [r["ratio"] for r in rows]
-    whole.update(rows=rows, geomean_all=geomean(ratios), min_ratio=min(ratios),
-                 geomean_dense_3x3=geomean([r["ratio"] for r in rows if r["class"] == "dense3x3"]))
+    compared = [r for r in rows if "ratio" in r]
+    if compared:
+        whole.update(geomean_all=geomean([r["ratio"] for r in compared]), min_ratio=min(r["ratio"] for r in compared),
+                     geomean_dense_3x3=geomean([r["ratio"] for r in compared if r["class"] == "dense3x3"]))
+    searched = [r["ratio_engines"] for r in rows if "ratio_engines" in r]
+    if searched:
+        whole.update(geomean_engines=geomean(searched))
+    whole.update(rows=rows)
     if missing:
         whole["missing"] = missing
     pathlib.Path(arguments.report).write_text(json.dumps(whole, indent=1) + "\n")

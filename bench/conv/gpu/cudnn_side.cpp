@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -59,6 +60,10 @@ fe::DataType_t typeOf(DataType type) {
   }
 }
 
+double millisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 /// N, C and then the spatial sizes, with channels fastest; depth only where the problem has one.
@@ -72,6 +77,8 @@ Shape shapeOf(bool deep, int64_t n, int64_t d, int64_t h, int64_t w, int64_t c, 
 
 }  // namespace
 
+bool available() { return true; }
+
 std::string load(const std::string& path) {
   fe::cudnn_dlhandle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (fe::cudnn_dlhandle == nullptr) fail("cannot open cuDNN: " + std::string(dlerror()));
@@ -80,7 +87,11 @@ std::string load(const std::string& path) {
 }
 
 struct Convolution::State {
-  State(const Problem& problem, Types types) : p(problem), types(types) { refusal = build(); }
+  State(const Problem& problem, Types types) : p(problem), types(types) {
+    const auto start = std::chrono::steady_clock::now();
+    refusal = build();
+    queryTime = millisecondsSince(start);
+  }
 
   std::string build() {
     const bool asked = types == Types::OfTheProblem;
@@ -204,18 +215,43 @@ struct Convolution::State {
   Tensor input, filter, bias, residual, channelScale, output;
   std::vector<std::pair<Tensor, float>> constants;
   std::string refusal;
+  double queryTime = 0;
 };
 
 Convolution::Convolution(const Problem& problem, Types types) : state_(std::make_unique<State>(problem, types)) {}
 Convolution::~Convolution() = default;
 
 const std::string& Convolution::refusal() const { return state_->refusal; }
+double Convolution::queryTime() const { return state_->queryTime; }
 int64_t Convolution::plans() const { return state_->graph.get_execution_plan_count(); }
+
+std::vector<Engine> Convolution::engines() const {
+  int64_t count = 0;
+  if (state_->graph.get_engine_count(count).is_bad()) return {};
+  std::vector<Engine> found;
+  for (int64_t id = 0; id < count; ++id) {
+    std::vector<fe::Knob> knobs;
+    if (state_->graph.get_knobs_for_engine(id, knobs).is_bad()) continue;
+    Engine& engine = found.emplace_back();
+    engine.id = id;
+    for (const fe::Knob& knob : knobs)
+      engine.knobs.push_back({static_cast<int64_t>(knob.type), knob.minValue, knob.maxValue, std::max<int64_t>(1, knob.stride)});
+  }
+  return found;
+}
+
+std::optional<int64_t> Convolution::add(int64_t engine, const KnobValues& knobs) {
+  std::unordered_map<fe::KnobType_t, int64_t> values;
+  for (const auto& [type, value] : knobs) values[static_cast<fe::KnobType_t>(type)] = value;
+  const int64_t before = plans();
+  if (state_->graph.create_execution_plan(engine, values).is_bad() || plans() != before + 1) return {};
+  return before;
+}
 
 bool Convolution::build(int64_t index, size_t mostWorkspace, double& buildTime) {
   const auto start = std::chrono::steady_clock::now();
   const bool good = state_->graph.build_plan_at_index(handle(), index).is_good();
-  buildTime = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  buildTime = millisecondsSince(start);
   return good && workspaceBytes(index) <= mostWorkspace;
 }
 size_t Convolution::workspaceBytes(int64_t index) const {
@@ -227,7 +263,7 @@ std::string Convolution::name(int64_t index) const {
   return name;
 }
 
-bool Convolution::run(int64_t index, const Tensors& tensors, CUdeviceptr workspace, CUstream stream) {
+bool Convolution::run(int64_t index, const Tensors& tensors, CUdeviceptr workspace, CUstream stream) const {
   if (fe::detail::set_stream(handle(), reinterpret_cast<cudaStream_t>(stream)) != CUDNN_STATUS_SUCCESS) return false;
   std::unordered_map<Tensor, void*> addresses;
   const auto add = [&](const Tensor& tensor, CUdeviceptr address) {

@@ -40,6 +40,7 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Input] = tensors.input;
   addresses[TensorName::Filter] = tensors.filter;
   addresses[TensorName::Bias] = tensors.bias;
+  addresses[TensorName::Residual] = tensors.residual;
   addresses[TensorName::Output] = tensors.output;
   std::unique_ptr<plan::Binding> made;
   accept(plan::Binding::make(plan, *state_->kernels, addresses, made));

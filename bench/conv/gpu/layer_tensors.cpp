@@ -6,20 +6,26 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
     : verification_(verification),
       layer_(layer),
       stream_(stream),
-      type_(layer.problem.inputType == DataType::BF16 ? "bf16" : "f16"),
-      input(2 * static_cast<size_t>(p().n * p().h * p().w * p().c)),
-      filter(2 * static_cast<size_t>(p().k * p().r * p().s * p().groupChannels())),
+      input(bytesOf(p().inputType) * static_cast<size_t>(p().n * p().h * p().w * p().c)),
+      filter(bytesOf(p().filterType) * static_cast<size_t>(p().k * p().r * p().s * p().groupChannels())),
       transposed(filter.bytes()),
       bias(4 * static_cast<size_t>(p().k)),
-      output(2 * static_cast<size_t>(p().n * p().p() * p().q() * p().k)),
+      residual(p().hasResidual() ? bytesOf(p().residualType) * static_cast<size_t>(p().outputPixels() * p().k) : 16),
+      output(bytesOf(p().outputType) * static_cast<size_t>(p().outputPixels() * p().k)),
       result(sizeof(verification::CheckResult)) {
-  fill(input, type_, 2, seed * 2 + 1);
-  fill(filter, type_, 2, seed * 2 + 2);
-  fill(bias, "f32", 4, seed * 2 + 3);
-  uint32_t k = static_cast<uint32_t>(p().k), perChannel = static_cast<uint32_t>(filter.bytes() / 2 / k);
+  fill(input, p().inputType, seed * 4 + 1);
+  fill(filter, p().filterType, seed * 4 + 2);
+  fill(bias, DataType::F32, seed * 4 + 3);
+  fill(residual, p().residualType, seed * 4 + 4);
+  uint32_t k = static_cast<uint32_t>(p().k), perChannel = static_cast<uint32_t>(filter.bytes() / bytesOf(p().filterType) / k);
   const CUdeviceptr from = filter.address(), to = transposed.address();
   const void* arguments[] = {&from, &to, &k, &perChannel};
-  launch("transpose_" + type_, 1024, arguments);
+  launch("transpose_" + std::string(nameOf(p().filterType)), 1024, arguments);
+}
+
+size_t LayerTensors::leastBytes() const {
+  return input.bytes() + filter.bytes() + output.bytes() + (p().hasBias ? bias.bytes() : 0) +
+         (p().hasResidual() ? residual.bytes() : 0);
 }
 
 void LayerTensors::poison() const { SHIFTCONV_GPU(cuMemsetD8Async(output.address(), 0xFF, output.bytes(), stream_)); }
@@ -41,11 +47,12 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.strideH = static_cast<int32_t>(p().strideH);
   params.strideW = static_cast<int32_t>(p().strideW);
   params.relu = p().activation == Activation::Relu;
-  verification::setOutputBounds(params, type_ == "bf16");
+  verification::setOutputBounds(params, p().outputType == DataType::BF16, p().inputType == DataType::E4M3);
   SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));
-  const CUdeviceptr x = input.address(), w = transposed.address(), b = biasAddress(), y = output.address(), r = result.address();
-  const void* arguments[] = {&params, &x, &w, &b, &y, &r};
-  launch("check_" + type_, 132 * 16, arguments);
+  const CUdeviceptr x = input.address(), w = transposed.address(), b = biasAddress(), z = residualAddress(), y = output.address(),
+                    r = result.address();
+  const void* arguments[] = {&params, &x, &w, &b, &z, &y, &r};
+  launch("check_" + std::string(nameOf(p().inputType)), 132 * 16, arguments);
   SHIFTCONV_GPU(cuStreamSynchronize(stream_));
   verification::CheckResult found;
   SHIFTCONV_GPU(cuMemcpyDtoH(&found, result.address(), sizeof found));
@@ -59,12 +66,12 @@ void LayerTensors::launch(const std::string& kernel, uint32_t ctas, std::span<co
   gpu::launch(verification_.kernel(kernel), config, arguments, stream_);
 }
 
-void LayerTensors::fill(const Buffer& buffer, const std::string& type, size_t elementBytes, uint64_t seed) const {
+void LayerTensors::fill(const Buffer& buffer, DataType type, uint64_t seed) const {
   const CUdeviceptr data = buffer.address();
-  uint64_t count = buffer.bytes() / elementBytes;
+  uint64_t count = buffer.bytes() / bytesOf(type);
   float scale = 1;
   const void* arguments[] = {&data, &count, &seed, &scale};
-  launch("fill_" + type, 1024, arguments);
+  launch("fill_" + std::string(nameOf(type)), 1024, arguments);
 }
 
 }  // namespace shiftconv::gpu

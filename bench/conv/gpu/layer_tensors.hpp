@@ -10,7 +10,7 @@
 
 namespace shiftconv::gpu {
 
-/// f16 or bf16, as the layer says; the bias is f32. Operands are uniform in [-1, 1).
+/// f16, bf16 or e4m3 operands, as the layer says; the bias is f32. All are uniform in [-1, 1).
 class LayerTensors {
  public:
   /// `verification` is the module of verification.cu; it and `layer` must outlive this.
@@ -19,21 +19,21 @@ class LayerTensors {
   void poison() const;  ///< the output: NaN
   verification::CheckResult checkOutput() const;
   /// Bytes that a convolution has to move at least: every tensor once.
-  size_t leastBytes() const { return input.bytes() + filter.bytes() + output.bytes() + (biasAddress() != 0 ? bias.bytes() : 0); }
-  CUdeviceptr biasAddress() const { return layer_.problem.hasBias ? bias.address() : 0; }
+  size_t leastBytes() const;
+  CUdeviceptr biasAddress() const { return p().hasBias ? bias.address() : 0; }
+  CUdeviceptr residualAddress() const { return p().hasResidual() ? residual.address() : 0; }
 
  private:
   const Problem& p() const { return layer_.problem; }
   void launch(const std::string& kernel, uint32_t ctas, std::span<const void* const> arguments) const;
-  void fill(const Buffer& buffer, const std::string& type, size_t elementBytes, uint64_t seed) const;
+  void fill(const Buffer& buffer, DataType type, uint64_t seed) const;
 
   const Module& verification_;
   const Layer& layer_;
   CUstream stream_;
-  std::string type_;
 
  public:
-  Buffer input, filter, transposed, bias, output, result;
+  Buffer input, filter, transposed, bias, residual, output, result;  ///< residual: 16 bytes where there is none
 };
 
 }  // namespace shiftconv::gpu

@@ -38,6 +38,10 @@ std::vector<Layer> readLayers(const std::string& path, const std::string& only, 
     for (std::string word; text >> word;) {
       if (word == "bf16")
         type = DataType::BF16;
+      else if (word == "e4m3")
+        type = DataType::E4M3;
+      else if (word == "residual")
+        p.beta = 1;
       else if (word == "bias")
         p.hasBias = true;
       else if (word == "relu")
@@ -45,7 +49,9 @@ std::vector<Layer> readLayers(const std::string& path, const std::string& only, 
       else
         fail(path, line);
     }
-    p.inputType = p.filterType = p.outputType = type;
+    p.inputType = p.filterType = type;
+    p.outputType = type == DataType::BF16 ? type : DataType::F16;
+    if (p.hasResidual()) p.residualType = p.outputType;
     if (!only.empty() && ("," + only + ",").find("," + layer.name + ",") == std::string::npos) continue;
     layers.push_back(layer);
   }

@@ -2,8 +2,10 @@
 // work for half a second, at what its power limit leaves.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <string>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bench/conv/gpu/cuda.hpp"
@@ -12,26 +14,41 @@ namespace shiftconv::gpu {
 
 double median(std::vector<double> values);
 
-/// Microseconds of one call.
-struct RegimeTimes {
-  std::vector<double> rested;  ///< a replay after 10 ms without work
-  std::vector<double> burst;   ///< replays of the sides behind each other, without a pause
-  double sustained = 0;        ///< half a second of this side alone, the second half of it
-  double coldOnce = 0;         ///< one call after 256 MiB of writes, which leave nothing of its tensors in the L2 cache
-  double warmOnce = 0;         ///< one call after another one; with coldOnce: both hold the start of a graph
+enum class Regime : uint8_t {
+  Rested,     ///< a replay after 10 ms without work
+  Burst,      ///< replays of the sides behind each other, without a pause
+  Sustained,  ///< half a second of this side alone, the second half of it
+  ColdOnce,   ///< one call after 256 MiB of writes, which leave nothing of its tensors in the L2 cache
+  WarmOnce,   ///< one call after another one; as with ColdOnce, the start of a graph is part of it
+};
+inline constexpr std::array kRegimes{Regime::Rested, Regime::Burst, Regime::Sustained, Regime::ColdOnce, Regime::WarmOnce};
+/// "rested", "burst", "sustained", "once_cold_l2", "once_warm_l2".
+const char* nameOf(Regime regime);
+
+/// Microseconds of one call, of each round.
+class RegimeTimes {
+ public:
+  std::vector<double>& operator[](Regime regime) { return times_[static_cast<size_t>(regime)]; }
+  const std::vector<double>& operator[](Regime regime) const { return times_[static_cast<size_t>(regime)]; }
+
+ private:
+  std::array<std::vector<double>, kRegimes.size()> times_;
 };
 
-/// A side of a comparison as a graph of many calls and a graph of one.
+/// A side of a comparison as a graph of many calls and a graph of one, which only single calls need.
 struct TimedSide {
   Replay* many = nullptr;
   Replay* once = nullptr;
   RegimeTimes times;
 };
 
-/// Rested times of all sides: `rounds` rounds, each starting with another side.
-void timeRested(std::vector<TimedSide>& sides, int rounds);
-/// The other regimes.
-void timeOtherRegimes(std::vector<TimedSide>& sides, int rounds, const Buffer& evicting, CUstream stream);
+/// Times every side once more, one after the other, beginning with another one each round. Only ColdOnce needs `evicting`, of
+/// kEvictingBytes.
+void timeRound(Regime regime, std::span<TimedSide> sides, int round, const Buffer* evicting, CUstream stream);
+/// So many rounds, behind a replay of each side that is not timed.
+void timeRested(std::span<TimedSide> sides, int rounds);
+/// So many rounds of every other regime; one of Sustained.
+void timeOtherRegimes(std::span<TimedSide> sides, int rounds, const Buffer& evicting, CUstream stream);
 inline constexpr size_t kEvictingBytes = size_t{256} << 20;
 
 }  // namespace shiftconv::gpu

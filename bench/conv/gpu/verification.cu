@@ -1,6 +1,7 @@
 // Seeded operands and the check of every output element, for programs that run on a GPU.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
 
@@ -11,8 +12,10 @@ namespace {
 
 __device__ float toFloat(__half v) { return __half2float(v); }
 __device__ float toFloat(__nv_bfloat16 v) { return __bfloat162float(v); }
+__device__ float toFloat(__nv_fp8_e4m3 v) { return static_cast<float>(v); }
 __device__ void fromFloat(float v, __half& out) { out = __float2half_rn(v); }
 __device__ void fromFloat(float v, __nv_bfloat16& out) { out = __float2bfloat16_rn(v); }
+__device__ void fromFloat(float v, __nv_fp8_e4m3& out) { out = __nv_fp8_e4m3(v); }
 
 /// splitmix64: a good hash of the element's index.
 __device__ float uniform(uint64_t seed, uint64_t index) {
@@ -30,9 +33,9 @@ __device__ void fill(Element* data, uint64_t count, uint64_t seed, float scale) 
 }
 
 /// One thread an output element, channels fastest. `filter` is RSCK here, so that neighbouring threads read neighbours.
-template <class Element>
-__device__ void check(const CheckParams& p, const Element* input, const Element* filter, const float* bias, const Element* output,
-                      CheckResult* result) {
+template <class Element, class Output>
+__device__ void check(const CheckParams& p, const Element* input, const Element* filter, const float* bias, const Output* residual,
+                      const Output* output, CheckResult* result) {
   const uint64_t elements = uint64_t{p.n} * p.outputHeight * p.outputWidth * p.k;
   const uint32_t groupInputs = p.c / p.groups, groupOutputs = p.k / p.groups;
   unsigned long long wrong = 0;
@@ -56,13 +59,18 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
         const Element* weights = filter + (uint64_t{static_cast<uint32_t>(r * p.s + s)} * groupInputs) * p.k + k;
 #pragma unroll 4
         for (uint32_t c = 0; c < groupInputs; ++c) {
-          const float product = toFloat(in[c]) * toFloat(weights[uint64_t{c} * p.k]);  // exact: two 11-bit significands
+          const float product = toFloat(in[c]) * toFloat(weights[uint64_t{c} * p.k]);  // exact: two significands of at most 11 bits
           sum += static_cast<double>(product);
           magnitudes += fabsf(product);
         }
       }
     }
-    if (bias != nullptr) sum += static_cast<double>(bias[k]);
+    const auto add = [&](float addend) {
+      sum += static_cast<double>(addend);
+      magnitudes += fabsf(addend);
+    };
+    if (bias != nullptr) add(bias[k]);
+    if (residual != nullptr) add(toFloat(residual[i]));
     const double value = p.relu && sum < 0 ? 0 : sum;
     const double found = static_cast<double>(toFloat(output[i]));
     const double bound = p.relativeBound * fabs(value) + p.absoluteBound + p.accumulationBound * static_cast<double>(magnitudes);
@@ -89,7 +97,7 @@ __device__ void transposeFilter(const Element* source, Element* destination, uin
 
 }  // namespace
 
-#define SHIFTCONV_VERIFICATION(TYPE, ELEMENT)                                                                                      \
+#define SHIFTCONV_VERIFICATION(TYPE, ELEMENT, OUTPUT)                                                                              \
   extern "C" __global__ void fill_##TYPE(ELEMENT* data, uint64_t count, uint64_t seed, float scale) {                              \
     fill(data, count, seed, scale);                                                                                                \
   }                                                                                                                                \
@@ -97,12 +105,13 @@ __device__ void transposeFilter(const Element* source, Element* destination, uin
     transposeFilter(source, destination, k, perChannel);                                                                           \
   }                                                                                                                                \
   extern "C" __global__ void check_##TYPE(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
-                                          const float* bias, const ELEMENT* output, CheckResult* result) {                         \
-    check(params, input, filter, bias, output, result);                                                                            \
+                                          const float* bias, const OUTPUT* residual, const OUTPUT* output, CheckResult* result) {  \
+    check(params, input, filter, bias, residual, output, result);                                                                  \
   }
 
-SHIFTCONV_VERIFICATION(f16, __half)
-SHIFTCONV_VERIFICATION(bf16, __nv_bfloat16)
+SHIFTCONV_VERIFICATION(f16, __half, __half)
+SHIFTCONV_VERIFICATION(bf16, __nv_bfloat16, __nv_bfloat16)
+SHIFTCONV_VERIFICATION(e4m3, __nv_fp8_e4m3, __half)
 
 extern "C" __global__ void fill_f32(float* data, uint64_t count, uint64_t seed, float scale) {
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x)
