@@ -57,7 +57,7 @@ const std::vector<UnprovenQuestion>& unprovenQuestions() {
       {Unproven::U12,
        "U12",
        "A in Tensor Memory for .ws with M = 64 or 32",
-       {"every window group reads its own copy", "only window 0 is read"}},
+       {"every group of windows reads its own copy", "all read the copy in the first lanes"}},
       {Unproven::U13,
        "U13",
        "overflow of kind::i8 accumulators",
@@ -78,9 +78,9 @@ const std::vector<UnprovenQuestion>& unprovenQuestions() {
       {Unproven::U18, "U18", "K-major operands without swizzle", {"the core-matrix formula", "not usable"}},
       {Unproven::U19,
        "U19",
-       "column shift and mask of .ws beyond N",
-       {"columns s..s+N-1, mask indexed before the shift", "mask indexed after the shift"}},
-      {Unproven::U20, "U20", "collector use/lastuse after A changed", {"reads memory", "reads the stale fill"}},
+       "zero-column mask of .ws together with a column shift",
+       {"a bit for each column of D", "a bit for each column of B, none for those beyond N"}},
+      {Unproven::U20, "U20", "collector use/lastuse after the operand changed", {"reads memory", "reads the stale fill"}},
       {Unproven::U21, "U21", "bits 31:30 of scale-factor addresses", {"ignored", "must be zero", "override the scale-factor id"}},
       {Unproven::U22, "U22", "scale-input-d with kind::i8", {"fault", "ignored", "arithmetic shift"}},
       {Unproven::U23,
@@ -129,6 +129,10 @@ const std::vector<UnprovenQuestion>& unprovenQuestions() {
        "U35",
        "tcgen05.st without wait::st before its threads release (barriers, mbarrier.arrive, fences, .release)",
        {"complete for whoever acquires", "not complete"}},
+      {Unproven::U36,
+       "U36",
+       "collector::bN use/lastuse with another column shift than the fill",
+       {"valid up to the maximum shift of the instruction descriptor", "not valid: a fault"}},
   };
   return questions;
 }

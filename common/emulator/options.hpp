@@ -64,6 +64,7 @@ enum class Unproven : uint8_t {
   U33,
   U34,
   U35,
+  U36,
   Count,
 };
 

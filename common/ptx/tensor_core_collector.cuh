@@ -20,10 +20,10 @@ struct CollectorName;
   struct CollectorName<Collector::NAME> { \
     static constexpr char kText[] = TEXT; \
   };
-SHIFTCONV_COLLECTOR(Discard, ".collector::a::discard")
-SHIFTCONV_COLLECTOR(Fill, ".collector::a::fill")
-SHIFTCONV_COLLECTOR(Use, ".collector::a::use")
-SHIFTCONV_COLLECTOR(LastUse, ".collector::a::lastuse")
+SHIFTCONV_COLLECTOR(Discard, "::discard")
+SHIFTCONV_COLLECTOR(Fill, "::fill")
+SHIFTCONV_COLLECTOR(Use, "::use")
+SHIFTCONV_COLLECTOR(LastUse, "::lastuse")
 #undef SHIFTCONV_COLLECTOR
 }  // namespace detail
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ void mmaCollected(uint32_t accumulator, uint64_t desc
       "{\n\t"
       ".reg .pred accumulate;\n\t"
       "setp.ne.u32 accumulate, %4, 0;\n\t"
-      "tcgen05.mma.cta_group::%5.%6%7 [%0], %1, %2, %3, accumulate;\n\t"
+      "tcgen05.mma.cta_group::%5.%6.collector::a%7 [%0], %1, %2, %3, accumulate;\n\t"
       "}" ::"r"(accumulator),
       "l"(descriptorA), "l"(descriptorB), "r"(instruction), "r"(static_cast<uint32_t>(accumulate)), "n"(kCtas),
       "C"(detail::KindName<kKind>::kText), "C"(detail::CollectorName<kCollector>::kText)

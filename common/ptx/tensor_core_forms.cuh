@@ -67,6 +67,32 @@ __device__ __forceinline__ void mmaF16KeptA(uint32_t d, uint32_t a, uint64_t b, 
   }
 }
 
+/// tcgen05.mma.ws in f16 (9.7.16.10.9.3). `columnMask`: a zero-column mask descriptor (9.7.16.4.3).
+__device__ __forceinline__ void mmaF16Stationary(uint32_t d, uint32_t a, uint64_t b, uint32_t instruction, uint64_t columnMask) {
+  asm volatile(
+      "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, 0, 0;\n\t"
+      "tcgen05.mma.ws.cta_group::1.kind::f16 [%0], [%1], %2, %3, enabled, %4;\n\t}" ::"r"(d),
+      "r"(a), "l"(b), "r"(instruction), "l"(columnMask)
+      : "memory");
+}
+/// The same with operand B kept in collector buffer b0, or possibly taken from it.
+template <Collector kCollector>
+__device__ __forceinline__ void mmaF16KeptB(uint32_t d, uint32_t a, uint64_t b, uint32_t instruction, uint64_t columnMask) {
+  if constexpr (kCollector == Collector::Fill) {
+    asm volatile(
+        "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, 0, 0;\n\t"
+        "tcgen05.mma.ws.cta_group::1.kind::f16.collector::b0::fill [%0], [%1], %2, %3, enabled, %4;\n\t}" ::"r"(d),
+        "r"(a), "l"(b), "r"(instruction), "l"(columnMask)
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n\t.reg .pred enabled;\n\tsetp.ne.u32 enabled, 0, 0;\n\t"
+        "tcgen05.mma.ws.cta_group::1.kind::f16.collector::b0::lastuse [%0], [%1], %2, %3, enabled, %4;\n\t}" ::"r"(d),
+        "r"(a), "l"(b), "r"(instruction), "l"(columnMask)
+        : "memory");
+  }
+}
+
 /// D = A * B in lanes whose bit of the mask is 0; `mask[v]` stands for lanes 32 v to 32 v + 31.
 __device__ __forceinline__ void mmaF16Masked(uint32_t d, uint32_t a, uint64_t b, uint32_t instruction, const uint32_t (&mask)[4]) {
   asm volatile(

@@ -132,7 +132,8 @@ void writeStep(const std::string& step, uint64_t seed) {
   if (step == "3" || step == "4") return writeConvolution(data, 2, 9, 9, 16);
   if (step == "5") return writeConvolution(data, 4, 3, 60, 32);
   if (step == "6") return writeScaledConvolution(data);
-  throw std::invalid_argument(fmt::format("there is no step '{}': 1 to 6", step));
+  if (step == "7") return writeConvolution(data, 1, 8, 32, 64);
+  throw std::invalid_argument(fmt::format("there is no step '{}': 1 to 7", step));
 }
 
 }  // namespace

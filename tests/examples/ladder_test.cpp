@@ -75,7 +75,7 @@ TEST_P(Ladder, ComputesTheSameInEveryOrderOfCompletion) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Steps, Ladder, testing::Range(1, 7), [](const auto& info) { return fmt::format("step_{}", info.param); });
+INSTANTIATE_TEST_SUITE_P(Steps, Ladder, testing::Range(1, 8), [](const auto& info) { return fmt::format("step_{}", info.param); });
 
 }  // namespace
 }  // namespace shiftconv::tests

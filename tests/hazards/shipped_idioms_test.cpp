@@ -287,6 +287,26 @@ TEST(TensorOrder, IsARaceUnderTheAlternative) {
   }
 }
 
+// tcgen05.mma.ws, M = 128, N = 64, B from the second tile: reads and writes like other products.
+TEST(TensorOrder, OfWeightStationaryProducts) {
+  const auto stationary = [](const char* collector) {
+    return "  add.u64 %rd2, %desc, " + std::to_string(descriptorBits(kTileBytes, kLeading, kStride)) +
+           ";\n  setp.ne.u32 %p1, 0, 0;\n  @%issuer tcgen05.mma.ws.cta_group::1.kind::f16" + collector + " [%tmem+" +
+           std::to_string(kD) + "], [%tmem+" + std::to_string(kA) + "], %rd2, 0x08100010, %p1;\n";
+  };
+  const std::string fill = stationary(".collector::b1::fill"), use = stationary(".collector::b1::lastuse");
+  const std::string write = "  @%issuer st.shared.u32 [%tile+" + std::to_string(kTileBytes) + "], 7;\n";
+  const Expected race{HazardKind::Race, HazardSeverity::Race, ""};
+  expectOfTensor(copy() + stationary("") + stationary(""), {});
+  expectOfTensor(copy() + stationary("") + commit(0) + waitForCommit(0) + write, {});
+  expectOfTensor(copy() + stationary("") + write, {race});
+  // What the collector may keep has to stay in shared memory all the same.
+  expectOfTensor(copy() + fill + use, {});
+  expectOfTensor(copy() + fill + commit(0) + waitForCommit(0) + use + write, {race});
+  // A product with another layout of D for all one knows: nothing in the ISA orders the two.
+  expectOfTensor(copy() + stationary("") + mma(), {{HazardKind::ReliesOn, HazardSeverity::Unproven, "U31"}});
+}
+
 // cp by one thread, mma by another one: a synchronisation without fences is formal, none at all a race.
 TEST(TensorFences, MissingAroundASynchronisationAreFormal) {
   const std::string rest = mma(kD, "%second") + commit(0, "%second") + waitForCommit(0);

@@ -207,6 +207,20 @@ TEST(UndefinedTensor, StaleRowsOfKindsWithoutMasksAreReportedWhenTheirResultIsUs
     EXPECT_EQ(hazardsOfTensor(settled + shiftAt(kA) + scaledMma() + load + use).size(), 1u) << use;
 }
 
+// Nor does tcgen05.mma.ws have lane masks: M = 128, N = 64.
+TEST(UndefinedTensor, StaleRowsOfWeightStationaryProductsToo) {
+  const std::string product = "  add.u64 %rd2, %desc, " + std::to_string(descriptorBits(0, 128, 256)) +
+                              ";\n  setp.ne.u32 %p1, 0, 0;\n  @%issuer tcgen05.mma.ws.cta_group::1.kind::f16 [%tmem+" +
+                              std::to_string(kD) + "], [%tmem+" + std::to_string(kA) + "], %rd2, 0x08100010, %p1;\n" +
+                              commitAndWait(0);
+  const std::string settled = copyTo(kA) + commitAndWait(1) + shiftAt(kA) + product;
+  EXPECT_TRUE(hazardsOfTensor(settled + showLanes(31)).empty());
+  const std::vector<Hazard> read = hazardsOfTensor(settled + showLanes(32));
+  ASSERT_EQ(read.size(), 1u) << list(read);
+  EXPECT_EQ(read[0].severity, HazardSeverity::Race);
+  EXPECT_CONTAINS(read[0].first.what, "stale row of operand A");
+}
+
 TEST(UndefinedTensor, StaleScaleFactorsAreFollowedToo) {
   const std::string settled = copyTo(kA) + copyTo(kScaleA) + copyTo(kScaleB) + commitAndWait(1);
   EXPECT_TRUE(hazardsOfTensor(settled + shiftAt(kScaleA) + scaledMma() + showLanes(31)).empty());

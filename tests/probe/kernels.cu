@@ -138,6 +138,10 @@ __device__ constexpr uint32_t halfPrecision(MmaAccumulator accumulator, uint32_t
   return (static_cast<uint32_t>(saturate) << 3) | (2u << 4) | (1u << 7) | (1u << 10) | ((kAccumulatorColumns >> 3) << 17) |
          (8u << 24);
 }
+/// kind::f16 of tcgen05.mma.ws; bits 31:30 allow shifts of up to 8 columns.
+__device__ constexpr uint32_t stationary(uint32_t m) {
+  return instructionDescriptorF16(NumberType::F16, MmaAccumulator::F32, m, kStationaryN) | 1u << 30;
+}
 /// PTX ISA 9.0, table 43: e4m3, ue8m0 factors in byte 0, M = 128.
 __device__ constexpr uint32_t scaledBytes(uint32_t n) { return ((n >> 3) << 17) | (1u << 23) | (1u << 27); }
 
@@ -212,6 +216,24 @@ mbarrierWait(stage.done, 0);
 tensorFenceAfterThreadSync();
 tensorCopy128x256(stage.tensor, stage.unswizzledRows(kSecondSourceBytes));
 forms::mmaF16KeptA<forms::Collector::Use>(stage.secondAccumulator(), stage.tensor, stage.operandB(), instruction);
+PROBE_END
+
+// D = A * B with B kept per column: M = 64 has columns 0..31 in lanes 0..63 and 32..63 in lanes 64..127.
+PROBE(stationary_mma)
+forms::mmaF16Stationary(stage.accumulator(), stage.tensor, stage.operandB(), stationary(64), 0);
+PROBE_END
+
+// variant: columns by which B is shifted, under a mask of the last of every kStationaryPeriod columns.
+PROBE(stationary_mma_with_mask)
+forms::mmaF16Stationary(stage.accumulator(), stage.tensor, stage.operandB(), stationary(128),
+                        uint64_t{1} << 39 | uint64_t{kStationaryPeriod - 2} << 48 | uint64_t{stage.variant} << 56);
+PROBE_END
+
+// variant: columns by which an operand B is shifted that was kept without a shift.
+PROBE(stationary_mma_with_kept_operand)
+forms::mmaF16KeptB<forms::Collector::Fill>(stage.secondAccumulator(), stage.tensor, stage.operandB(), stationary(64), 0);
+forms::mmaF16KeptB<forms::Collector::Use>(stage.accumulator(), stage.tensor, stage.operandB(), stationary(64),
+                                          uint64_t{stage.variant} << 56);
 PROBE_END
 
 // variant: bits 31:30 of the address of A's scale factors.

@@ -37,6 +37,10 @@ uint32_t halfOf(uint32_t value) {
 uint32_t numberedRows(uint32_t lane, uint32_t column) {
   return column < 8 ? halfOf(lane % 32 + 1) * 0x10001u : distinctCells(lane, column);
 }
+/// Rows 0 to 63 of A, and other data where a second copy of them would lie.
+uint32_t onesThenTwosInHalfPrecision(uint32_t lane, uint32_t column) {
+  return column < kAccumulatorColumn && lane >= 64 ? 0x40004000u : onesInHalfPrecision(lane, column);
+}
 uint32_t integersBelowTheLimit(uint32_t, uint32_t column) { return column < kAccumulatorColumn ? 0x01010101u : 0x7FFFFFF0u; }
 uint32_t integersOfEight(uint32_t, uint32_t column) { return column < kAccumulatorColumn ? 0x01010101u : 8u; }
 
@@ -72,6 +76,8 @@ uint32_t smallIntegers(uint32_t word) {
   }
   return bits;
 }
+/// Rows of 128 bytes: row r holds r + 1.
+uint32_t numberedRowsOfB(uint32_t word) { return halfOf(word / 32 + 1) * 0x10001u; }
 /// Distinct words; the multiplier spreads the bits, so that packed elements differ too.
 uint32_t distinctWords(uint32_t word) { return (word + 1) * 2654435761u; }
 uint8_t sharedByte(uint32_t address) { return static_cast<uint8_t>(distinctWords(address / 4) >> address % 4 * 8); }
@@ -144,6 +150,20 @@ uint32_t sumsOfCoreMatrices(uint32_t, uint32_t column) {
   for (uint32_t k = 0; k < 16; ++k)
     sum += smallInteger(n % 8 * 16 + n / 8 * kRowGroupBytes + k / 8 * kLeadingOffsetBytes + k % 8 * 2);
   return bitsOf(static_cast<float>(sum));
+}
+uint32_t sixteenThenTwiceThat(uint32_t lane, uint32_t) { return lane < 64 ? kSixteen : kThirtyTwo; }
+uint32_t productOfColumn(uint32_t column) { return bitsOf(16.0f * static_cast<float>(column + 1)); }
+/// Columns of D from B's column kShift on; those whose number in D, or in B, ends a period are zero.
+template <uint32_t kShift, bool kByColumnOfB>
+uint32_t maskedColumns(uint32_t, uint32_t column) {
+  const uint32_t n = column - kAccumulatorColumn, bit = kByColumnOfB ? n + kShift : n;
+  const bool isZero = bit < kStationaryN && bit % kStationaryPeriod == kStationaryPeriod - 1;
+  return isZero ? 0 : productOfColumn(n + kShift);
+}
+/// The same without a mask, where the second half of the lanes has the second half of the columns.
+template <uint32_t kShift>
+uint32_t halvesOfColumns(uint32_t lane, uint32_t column) {
+  return productOfColumn(column - kAccumulatorColumn + lane / 64 * (kStationaryN / 2) + kShift);
 }
 template <uint32_t kN>
 uint32_t scaledByColumnFactors(uint32_t lane, uint32_t column) {
@@ -344,6 +364,12 @@ std::vector<Experiment> multiplicationExperiments() {
        .compared = {kAccumulatorColumn, kAccumulatorColumns, 0xFFFF0000u},
        .steps = {{0, kNone, {{highHalvesZero, 0}, {highHalvesKept, 1}}, 2}},
        .onUndefinedRead = 2},
+      {Unproven::U12,
+       "stationary_mma",
+       onesThenTwosInHalfPrecision,
+       halfPrecisionOnes,
+       {kAccumulatorColumn, kStationaryN / 2},
+       {{0, kNone, {{sixteenThenTwiceThat, 0}, {everywhere<kSixteen>, 1}}}}},
       {.id = Unproven::U13,
        .kernel = "mma_of_integers",
        .tensor = integersBelowTheLimit,
@@ -372,6 +398,13 @@ std::vector<Experiment> multiplicationExperiments() {
        smallIntegers,
        kAccumulator,
        {{0, 1, {{sumsOfCoreMatrices, 0}}, 1}}},
+      {Unproven::U19,
+       "stationary_mma_with_mask",
+       onesInHalfPrecision,
+       numberedRowsOfB,
+       {kAccumulatorColumn, kStationaryN},
+       {{0, kNone, {{maskedColumns<0, false>, kNextStep}}},
+        {kStationaryShift, kNone, {{maskedColumns<kStationaryShift, false>, 0}, {maskedColumns<kStationaryShift, true>, 1}}}}},
       {.id = Unproven::U20,
        .kernel = "mma_with_kept_operand",
        .tensor = onesInHalfPrecision,
@@ -413,6 +446,12 @@ std::vector<Experiment> multiplicationExperiments() {
        onesE4m3,
        {kAccumulatorColumn, kWideColumns},
        {{32, kNone, {{scaledByColumnFactors<32>, kNextStep}}}, {kWideColumns, 1, {{scaledByColumnFactors<kWideColumns>, 0}}}}},
+      {Unproven::U36,
+       "stationary_mma_with_kept_operand",
+       onesInHalfPrecision,
+       numberedRowsOfB,
+       {kAccumulatorColumn, kStationaryN / 2},
+       {{0, kNone, {{halvesOfColumns<0>, kNextStep}}}, {kStationaryShift, 1, {{halvesOfColumns<kStationaryShift>, 0}}}}},
   };
 }
 
@@ -436,9 +475,7 @@ const Experiment* experimentFor(Unproven id) {
 
 std::span<const NonDiscriminating> nonDiscriminating() {
   static constexpr std::array kQuestions{
-      NonDiscriminating{Unproven::U12, "needs tcgen05.mma.ws, which the emulator refuses, so that no kernel can show its switch"},
       NonDiscriminating{Unproven::U14, "one alternative only, so nothing to tell apart"},
-      NonDiscriminating{Unproven::U19, "needs tcgen05.mma.ws, which the emulator refuses, so that no kernel can show its switch"},
       NonDiscriminating{Unproven::U30, "an order that every run may keep by chance, so that none can prove it"},
       NonDiscriminating{Unproven::U31, "an order that every run may keep by chance, so that none can prove it"},
       NonDiscriminating{Unproven::U32, "an order that every run may keep by chance, so that none can prove it"},

@@ -18,6 +18,10 @@ inline constexpr uint32_t kAccumulatorColumns = 16;  ///< N
 inline constexpr uint32_t kSecondAccumulatorColumn = 160;
 inline constexpr uint32_t kWideColumns = 48;  ///< N of the question about scale factors: no multiple of 32
 
+/// tcgen05.mma.ws: with M = 64 a half of the columns of D in each half of the lanes. Of kStationaryPeriod columns the last counts
+/// as zero.
+inline constexpr uint32_t kStationaryN = 64, kStationaryPeriod = 5, kStationaryShift = 2;
+
 /// Lanes that masked MMAs leave alone, in each window.
 inline constexpr uint32_t kMaskWord = 0xAAAA5A5Au;
 /// Words 0 to 3 of the mask of a CTA pair with M = 128; words 4 to 7 are zero.

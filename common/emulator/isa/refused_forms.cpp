@@ -15,7 +15,6 @@ const std::vector<RefusedForm>& refusedForms() {
       {"shfl", {}, kIllegal, kOldWarp},
       {"vote", {}, kIllegal, kOldWarp},
       {"tcgen05", {"sp"}, kMissing, "sparse operands are not implemented"},
-      {"tcgen05", {"ws"}, kMissing, "weight-stationary products are not implemented"},
       {"tcgen05", {"red"}, kMissing, "loads that reduce are not implemented"},
       {"mma",
        {},

@@ -3,7 +3,7 @@
 //
 // Every layout is seen from the Tensor Memory lane: a lane of a CTA multiplies one row of A by a run of B's columns and
 // adds to its own cells. An A operand in Tensor Memory is read from that same lane, which is why some layouts need it
-// there twice.
+// there two or four times.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,26 @@ namespace shiftconv::emulator::tensor {
 class AccumulatorLayout {
  public:
   /// `m`, `n` as in the instruction descriptor, i.e. of the whole pair for `ctaGroup` 2.
-  constexpr AccumulatorLayout(uint32_t m, uint32_t n, uint32_t ctaGroup) {
+  constexpr AccumulatorLayout(uint32_t m, uint32_t n, uint32_t ctaGroup, bool weightStationary = false) {
     rowsPerCta = m / ctaGroup;
-    columns = n;
-    spaced = ctaGroup == 1 && m == 64;         // layout F
-    splitColumns = ctaGroup == 2 && m == 128;  // layout B
-    if (splitColumns) columns = n / 2;
+    spaced = ctaGroup == 1 && m == 64 && !weightStationary;  // layout F
+    if (ctaGroup == 2 && m == 128) columnGroups = 2;         // layout B
+    if (weightStationary) columnGroups = 128 / m;            // layouts D, E and G
+    columns = n / columnGroups;
   }
 
   uint32_t rowsPerCta = 0;    ///< rows of D and A in each CTA
   uint32_t columns = 0;       ///< Tensor Memory columns of D
   bool spaced = false;        ///< 16 rows in each window (layout F)
-  bool splitColumns = false;  ///< lanes 64..127 repeat the rows of lanes 0..63 for the second half of the columns (B)
+  uint32_t columnGroups = 1;  ///< the lanes repeat the rows that many times, each time for the next part of the columns (B, E, G)
 
   /// Row of A and D (within the CTA) that `lane`, counted from the operand's base lane, works on; -1: none.
   constexpr int rowOfLane(uint32_t lane) const {
     if (spaced) return lane % 32 < 16 ? static_cast<int>(lane / 32 * 16 + lane % 32) : -1;
-    if (splitColumns) return static_cast<int>(lane % 64);
-    return lane < rowsPerCta ? static_cast<int>(lane) : -1;
+    return lane < rowsPerCta * columnGroups ? static_cast<int>(lane % rowsPerCta) : -1;
   }
   /// First column of B that `lane` works on; it works on `columns` of them.
-  constexpr uint32_t firstColumnOfLane(uint32_t lane) const { return splitColumns && lane >= 64 ? columns : 0; }
+  constexpr uint32_t firstColumnOfLane(uint32_t lane) const { return columnGroups == 1 ? 0 : lane / rowsPerCta * columns; }
   /// Base lanes that D and A may have: 0, and 16 for layout F.
   constexpr bool allowsBaseLane(uint32_t lane) const { return lane == 0 || (spaced && lane == 16); }
 };

@@ -47,6 +47,17 @@ constexpr std::array<MmaKindTraits, static_cast<size_t>(MmaKind::Count)> kKinds{
     {"kind::mxf4nvf4", 64, accumulators({Acc::F32}), true, false, true, kF4Types},
 }};
 
+/// Table 39, .ws.
+void requireWeightStationaryShape(const InstructionDescriptor& descriptor, MmaKind kind) {
+  const auto require = [&](const char* name, uint32_t value, bool isLegal, const char* rule) {
+    if (!isLegal)
+      reject("Instruction descriptor: {} = {} is not legal for {} with .ws (legal: {}).", name, value, kindTraits(kind).name, rule);
+  };
+  const uint32_t m = descriptor.m, n = descriptor.n;
+  require("M", m, m == 32 || m == 64 || m == 128, "32, 64, 128");
+  require("N", n, n == 64 || n == 128 || n == 256, "64, 128, 256");
+}
+
 /// PTX ISA 9.7.16.2.1, table 39 (dense).
 void requireShape(const InstructionDescriptor& descriptor, MmaKind kind, uint32_t ctaGroup) {
   const MmaKindTraits& traits = kindTraits(kind);
@@ -89,14 +100,14 @@ void requireZero(uint32_t value, const char* bits, std::string_view kind) {
 }
 
 /// Table 42: f16, tf32, f8f6f4, i8.
-InstructionDescriptor decodePlain(uint32_t word, MmaKind kind) {
+InstructionDescriptor decodePlain(uint32_t word, MmaKind kind, bool weightStationary) {
   const MmaKindTraits& traits = kindTraits(kind);
   requireZero(field(word, 1, 0), "1:0 (sparsity selector)", traits.name);
   if (field(word, 2, 2)) reject("Instruction descriptor: bit 2 says sparse, but tcgen05.mma without .sp is dense.");
   requireZero(field(word, 6, 6), "6", traits.name);
   requireZero(field(word, 23, 23), "23", traits.name);
   requireZero(field(word, 29, 29), "29", traits.name);
-  requireZero(field(word, 31, 30), "31:30 (maximum shift, .ws only)", traits.name);
+  if (!weightStationary) requireZero(field(word, 31, 30), "31:30 (maximum shift, .ws only)", traits.name);
   if (kind != MmaKind::I8) requireZero(field(word, 3, 3), "3 (saturate)", traits.name);
 
   InstructionDescriptor result;
@@ -114,6 +125,8 @@ InstructionDescriptor decodePlain(uint32_t word, MmaKind kind) {
   result.transposeB = field(word, 16, 16) != 0;
   result.n = field(word, 22, 17) * 8;
   result.m = field(word, 28, 24) * 16;
+  constexpr std::array<uint32_t, 4> kMaximumShifts{0, 8, 16, 32};
+  result.maximumShift = kMaximumShifts[field(word, 31, 30)];
   return result;
 }
 
@@ -212,9 +225,10 @@ MatrixDescriptor decodeMatrixDescriptor(uint64_t word, std::string_view who) {
   return result;
 }
 
-InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, uint32_t ctaGroup) {
+InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, uint32_t ctaGroup, bool weightStationary) {
   const MmaKindTraits& traits = kindTraits(kind);
-  const InstructionDescriptor result = traits.blockScaled ? decodeBlockScaled(word, kind) : decodePlain(word, kind);
+  const InstructionDescriptor result =
+      traits.blockScaled ? decodeBlockScaled(word, kind) : decodePlain(word, kind, weightStationary);
   if (!traits.allowsNegate && (result.negateA || result.negateB)) {
     reject("Instruction descriptor: negate of A or B (bits 14:13) is not legal for {}.", traits.name);
   }
@@ -228,7 +242,10 @@ InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, u
   };
   requireTransposable(result.transposeA, result.a, "A");
   requireTransposable(result.transposeB, result.b, "B");
-  requireShape(result, kind, ctaGroup);
+  if (weightStationary)
+    requireWeightStationaryShape(result, kind);
+  else
+    requireShape(result, kind, ctaGroup);
   return result;
 }
 

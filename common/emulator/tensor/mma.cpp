@@ -6,6 +6,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/tensor/block_scale.hpp"
+#include "common/emulator/tensor/collector.hpp"
 #include "common/emulator/tensor/mma_operands.hpp"
 #include "common/emulator/tensor/numerics_fast.hpp"
 #include "common/emulator/tensor/numerics_hardware.hpp"
@@ -75,6 +76,20 @@ void checkOperandA(const MmaOperation& operation, const MmaContext& context) {
            layout.spaced ? "0, or both at lane 16" : "0");
   }
   if (isSixBit(descriptor.a)) context.counters.use(Unproven::U8);
+  if (operation.weightStationary && layout.columnGroups > 1) context.counters.use(Unproven::U12);
+}
+
+/// What .ws adds: PTX ISA 9.7.16.4.2, table 42 (maximum shift), and 9.7.16.4.3.
+void checkWeightStationary(const MmaOperation& operation, const MmaContext& context) {
+  const uint32_t shift = operation.columnMask.shift, most = operation.descriptor.maximumShift;
+  if (operation.collector != Collector::Discard && shift > most) {
+    refuse(
+        ErrorKind::Descriptor,
+        "Column shift {} of an operand B that the collector keeps is more than the maximum of {} in bits 31:30 of the instruction "
+        "descriptor (PTX ISA 9.7.16.4.2).",
+        shift, most);
+  }
+  if (operation.columnMask.masks && shift != 0) context.counters.use(Unproven::U19);
 }
 
 void checkShiftOfA(const MmaOperation& operation, const MmaContext& context) {
@@ -108,7 +123,7 @@ struct LanePlan {
   LaneBits lanes{};  ///< the enabled lanes
 };
 
-LanePlan planLanes(const MmaOperation& operation, const CtaMemories& cta, const LaneBits& disabled) {
+LanePlan planLanes(const MmaOperation& operation, const CtaMemories& cta, const LaneBits& disabled, const Semantics& semantics) {
   LanePlan plan;
   const AccumulatorLayout layout = operation.layout();
   const TmemAddress d = unpackAddress(operation.d);
@@ -116,24 +131,14 @@ LanePlan planLanes(const MmaOperation& operation, const CtaMemories& cta, const 
     const int row = layout.rowOfLane(relative);
     const uint32_t lane = d.lane + relative;
     if (row < 0 || isSet(disabled, lane)) continue;
-    // In Tensor Memory every lane multiplies its own copy of the row.
-    const uint32_t index = operation.aInTensorMemory ? relative : static_cast<uint32_t>(row);
+    // In Tensor Memory every lane multiplies its own copy of the row (.ws: question U12).
+    const bool hasCopy = operation.aInTensorMemory && !(operation.weightStationary && semantics[Unproven::U12] == 1);
+    const uint32_t index = hasCopy ? relative : static_cast<uint32_t>(row);
     plan.rows[index] = true;
     plan.lanes[lane / 32] |= 1u << lane % 32;
     plan.work.push_back({index, layout.firstColumnOfLane(relative), cta.tensor.cells(lane) + d.column});
   }
   return plan;
-}
-
-/// Question U20: with alternative 1, `use` reads what the last `fill` read.
-void passThroughCollector(const MmaOperation& operation, const MmaContext& context, std::optional<CollectorBuffer>& buffer,
-                          const LanePlan& plan, OperandTile& a) {
-  if (operation.usesCollector() && context.options.semantics[Unproven::U20] == 1 && buffer && buffer->fill == operation.fill) {
-    bool covered = true;
-    for (size_t word = 0; word < plan.lanes.size(); ++word) covered &= (plan.lanes[word] & ~buffer->lanes[word]) == 0;
-    if (covered) a.raw = buffer->a.raw;
-  }
-  if (operation.collector == Collector::Fill) buffer = CollectorBuffer{operation.fill, a, plan.lanes};
 }
 
 /// Block-scaled kinds always use the hardware numerics; the fast ones would have to scale B for every row of A.
@@ -196,6 +201,13 @@ void accumulate(const MmaOperation& operation, const MmaContext& context, const 
   }
 }
 
+/// The columns of D whose column of B counts as zero.
+std::bitset<kMaximumColumns> zeroColumnsOf(const MmaOperation& operation, const Semantics& semantics) {
+  if (!operation.columnMask.masks) return {};
+  const auto zero = zeroColumns(operation.columnMask, operation.descriptor.m, operation.descriptor.n);
+  return semantics[Unproven::U19] == 1 ? zero >> operation.columnMask.shift : zero;
+}
+
 void decodeB(const MmaOperation& operation, const MmaContext& context, OperandTile& b) {
   const uint32_t depth = kindTraits(operation.kind).depth;
   if (operation.kind == MmaKind::I8) {
@@ -219,9 +231,10 @@ struct OperandStates {
 std::optional<machine::Observer::UndefinedOperand> undefinedRow(const MmaOperation& operation, const CtaMemories& cta,
                                                                 const OperandStates& states, uint32_t lane, uint32_t row) {
   const auto isBad = [](const Definedness& state) { return !state.defined || state.stale; };
-  const bool maskable = !kindTraits(operation.kind).blockScaled;
+  const bool scaled = kindTraits(operation.kind).blockScaled;
+  const bool maskable = !scaled && !operation.weightStationary;
   if (const Definedness& a = states.rows[row]; isBad(a)) return {{machine::OperandRole::OperandA, a.defined, maskable}};
-  if (maskable) return std::nullopt;
+  if (!scaled) return std::nullopt;
   const auto m = static_cast<uint32_t>(operation.layout().rowOfLane(lane - unpackAddress(operation.d).lane));
   const Definedness scale = rowScalesDefined(operation, cta.tensor, lane, m);
   if (isBad(scale)) return {{machine::OperandRole::ScaleA, scale.defined, false}};
@@ -366,12 +379,15 @@ void countTraffic(const MmaOperation& operation, const MmaContext& context, cons
   const uint64_t accumulatorBytes = lanes * operation.layout().columns * sizeof(uint32_t);
   const auto rows = static_cast<uint64_t>(std::count(plan.rows.begin(), plan.rows.end(), true));
   Counters& counters = context.counters;
-  // What the collector buffer holds need not be read again (PTX ISA 9.7.16.10.9.1).
-  if (!operation.usesCollector())
+  // What a collector buffer holds need not be read again (PTX ISA 9.7.16.10.9.1 and .3).
+  const bool keptA = operation.usesCollector() && !operation.weightStationary;
+  const bool keptB = operation.usesCollector() && operation.weightStationary;
+  if (!keptA)
     counters.addBytes(Engine::TensorCore, operation.aInTensorMemory ? Traffic::TmemRead : Traffic::SharedRead,
                       rows * kOperandRowBytes);
-  counters.addBytes(Engine::TensorCore, Traffic::SharedRead,
-                    uint64_t{operation.descriptor.n} / context.ctas.size() * kOperandRowBytes);
+  if (!keptB)
+    counters.addBytes(Engine::TensorCore, Traffic::SharedRead,
+                      uint64_t{operation.descriptor.n} / context.ctas.size() * kOperandRowBytes);
   if (operation.enableInputD) counters.addBytes(Engine::TensorCore, Traffic::TmemRead, accumulatorBytes);
   counters.addBytes(Engine::TensorCore, Traffic::TmemWrite, accumulatorBytes);
 }
@@ -385,6 +401,7 @@ std::string MmaOperation::shapeName() const {
   if (ctaGroup == 2) name += " cta_group::2";
   if (masked) name += " masked";
   if (shiftA) name += " ashift";
+  if (weightStationary) name += " ws";
   return name;
 }
 
@@ -397,7 +414,7 @@ LaneBits disabledLanes(const MmaOperation& operation, uint32_t cta, const Semant
   }
   // Question U7: which CTA words 4..7 belong to, and whether layout B's bits are rows.
   const uint8_t rule = semantics[Unproven::U7];
-  if (rule == 2 && operation.layout().splitColumns) {
+  if (rule == 2 && operation.layout().columnGroups == 2) {
     for (uint32_t lane = 0; lane < kTmemLanes; ++lane) {
       const uint32_t row = cta * 64 + lane % 64;
       if (words[row / 32] >> row % 32 & 1) result[lane / 32] |= 1u << lane % 32;
@@ -416,6 +433,7 @@ void checkMma(const MmaOperation& operation, const MmaContext& context) {
   checkOperandDescriptor(operation.b, operation.descriptor.b, operation.descriptor.transposeB, "operand B",
                          context.options.semantics, context.counters);
   if (operation.shiftA) checkShiftOfA(operation, context);
+  if (operation.weightStationary) checkWeightStationary(operation, context);
   if (kindTraits(operation.kind).blockScaled) checkScales(operation, context);
   checkScaleD(operation, context);
   const bool anyMasked = std::any_of(operation.disabled.begin(), operation.disabled.end(), [](uint32_t word) { return word != 0; });
@@ -423,33 +441,9 @@ void checkMma(const MmaOperation& operation, const MmaContext& context) {
   if (anyMasked && !operation.enableInputD) context.counters.use(Unproven::U26);
   if (operation.usesCollector()) context.counters.use(Unproven::U20);
   if (operation.kind == MmaKind::I8) context.counters.use(Unproven::U13);
-  if (operation.ctaGroup == 2 || operation.kind == MmaKind::I8 || isSixBit(operation.descriptor.a) ||
+  if (operation.weightStationary || operation.ctaGroup == 2 || operation.kind == MmaKind::I8 || isSixBit(operation.descriptor.a) ||
       isSixBit(operation.descriptor.b)) {
     context.counters.use(Unproven::U14);
-  }
-}
-
-void enterCollector(MmaOperation& operation, CollectorState& state) {
-  const auto isHeld = [&](const MmaOperation& held) {
-    const InstructionDescriptor &one = held.descriptor, &other = operation.descriptor;
-    return held.kind == operation.kind && held.ctaGroup == operation.ctaGroup && one.m == other.m && one.a == other.a &&
-           one.transposeA == other.transposeA && held.aInTensorMemory == operation.aInTensorMemory &&
-           (operation.aInTensorMemory ? held.aAddress == operation.aAddress : held.a == operation.a);
-  };
-  if (operation.usesCollector()) {
-    if (!state.holding || !isHeld(*state.holding))
-      refuse(
-          ErrorKind::IllegalInstruction,
-          ".collector::a::{} needs a valid .collector::a::fill of the same operand A before it, but the collector buffer holds {} "
-          "(PTX ISA 9.7.16.10.9.1).",
-          operation.collector == Collector::Use ? "use" : "lastuse", state.holding ? "another operand" : "nothing");
-    operation.fill = state.fills;
-  }
-  if (operation.collector == Collector::Fill) {
-    operation.fill = ++state.fills;
-    state.holding = operation;
-  } else if (operation.collector != Collector::Use) {
-    state.holding.reset();
   }
 }
 
@@ -457,15 +451,17 @@ void performMma(const MmaOperation& operation, const MmaContext& context) {
   // Large buffers, kept from one MMA to the next.
   thread_local OperandTile a, b;
   requireColumns(operation, context);
-  const std::vector<bool> undefinedB = fetchB(operation, context, b);
+  const std::bitset<kMaximumColumns> zero = zeroColumnsOf(operation, context.options.semantics);
+  const std::vector<bool> undefinedB = fetchB(operation, context, zero, b);
+  passColumnsThroughCollector(operation, context, zero, b);
   decodeB(operation, context, b);
   for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {
     const CtaMemories& memories = context.ctas[cta];
     const LaneBits disabled = disabledLanes(operation, cta, context.options.semantics);
-    const LanePlan plan = planLanes(operation, memories, disabled);
+    const LanePlan plan = planLanes(operation, memories, disabled, context.options.semantics);
     OperandStates states{{}, undefinedB};
     fetchA(operation, context, memories, plan.rows, a, states.rows);
-    passThroughCollector(operation, context, context.collectors[cta], plan, a);
+    passRowsThroughCollector(operation, context, cta, plan.lanes, a);
     observeOperands(operation, memories, plan);
     const std::vector<uint32_t> highHalves = saveHighHalves(operation, context, plan);
     accumulate(operation, context, memories, a, b, plan);

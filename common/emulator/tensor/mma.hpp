@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "common/emulator/machine/memory.hpp"
 #include "common/emulator/options.hpp"
 #include "common/emulator/tensor/accumulator_layout.hpp"
+#include "common/emulator/tensor/column_mask.hpp"
 #include "common/emulator/tensor/data_movement.hpp"
 #include "common/emulator/tensor/descriptors.hpp"
 #include "common/emulator/tensor/operand_tile.hpp"
@@ -18,7 +20,7 @@
 
 namespace shiftconv::emulator::tensor {
 
-/// .collector::a
+/// .collector::a of tcgen05.mma, .collector::b0 to b3 of tcgen05.mma.ws
 enum class Collector : uint8_t { Discard, Fill, Use, LastUse };
 
 struct MmaOperation {
@@ -31,10 +33,13 @@ struct MmaOperation {
   MatrixDescriptor a;     ///< when in shared memory
   MatrixDescriptor b;
   bool enableInputD = true;
-  uint32_t scaleD = 0;  ///< the old accumulator is multiplied by 2^-scaleD
-  bool shiftA = false;  ///< .ashift
+  uint32_t scaleD = 0;              ///< the old accumulator is multiplied by 2^-scaleD
+  bool shiftA = false;              ///< .ashift
+  bool weightStationary = false;    ///< .ws: the collector keeps operand B
+  ColumnMaskDescriptor columnMask;  ///< .ws
   Collector collector = Collector::Discard;
-  uint64_t fill = 0;                   ///< number of the `fill` that it is, or whose operand A it may use; enterCollector()
+  uint32_t collectorBuffer = 0;        ///< .ws: 0 to 3
+  uint64_t fill = 0;                   ///< number of the `fill` that it is, or whose operand it may use; enterCollector()
   bool masked = false;                 ///< has a disable-output-lane operand
   std::array<uint32_t, 8> disabled{};  ///< words 4..7 only for cta_group::2
   uint32_t issuerParity = 0;           ///< %cluster_ctarank & 1 of the issuing CTA
@@ -42,7 +47,7 @@ struct MmaOperation {
   uint32_t scaleA = 0, scaleB = 0;  ///< Tensor Memory address words of the scale factors
   uint32_t scaleVector = 0;         ///< scale factors per row and instruction: 1, 2 or 4
 
-  AccumulatorLayout layout() const { return {descriptor.m, descriptor.n, ctaGroup}; }
+  AccumulatorLayout layout() const { return {descriptor.m, descriptor.n, ctaGroup, weightStationary}; }
   bool usesCollector() const { return collector == Collector::Use || collector == Collector::LastUse; }
   /// "kind::f16 m128n64k16 a:tmem ashift"
   std::string shapeName() const;
@@ -54,18 +59,21 @@ struct CtaMemories {
   const machine::SharedMemory& shared;
 };
 
-/// What the collector buffer holds as instructions are issued: MMAs with different accumulators may complete in any order, but each
-/// `use` belongs to the `fill` that was issued last.
-struct CollectorState {
-  uint64_t fills = 0;                   ///< so far
-  std::optional<MmaOperation> holding;  ///< the fill whose operand A is valid
-};
-
-/// Operand A as a collector `fill` left it (question U20).
-struct CollectorBuffer {
-  uint64_t fill = 0;
-  OperandTile a;
-  LaneBits lanes{};  ///< whose rows it holds
+/// Operands as collector fills left them (question U20).
+struct CollectorBuffers {
+  struct Rows {
+    uint64_t fill = 0;
+    OperandTile a;
+    LaneBits lanes{};  ///< whose rows it holds
+  };
+  struct Columns {
+    uint64_t fill = 0;
+    OperandTile b;
+    uint32_t shift = 0;                 ///< b[k][n] is element (k, n + shift) of B
+    std::bitset<kMaximumColumns> zero;  ///< columns that were not read
+  };
+  std::array<std::optional<Rows>, 2> a;     ///< by CTA of the group
+  std::array<std::optional<Columns>, 4> b;  ///< b0 to b3
 };
 
 /// Everything an MMA works with besides its operands.
@@ -73,14 +81,11 @@ struct MmaContext {
   std::span<const CtaMemories> ctas;  ///< one, or the even and the odd CTA of a pair
   const Options& options;
   Counters& counters;
-  std::array<std::optional<CollectorBuffer>, 2>& collectors;
+  CollectorBuffers& collectors;
 };
 
 /// Legality that is known at issue. Throws EmulatorError; counts the open questions that the operation touches.
 void checkMma(const MmaOperation& operation, const MmaContext& context);
-/// In the order of issue. `use` and `lastuse` require that the buffer holds this operand A: throws EmulatorError where no fill of
-/// it is valid any longer (PTX ISA 9.7.16.10.9.1, .collector_usage).
-void enterCollector(MmaOperation& operation, CollectorState& state);
 /// Reads the operands, accumulates, and shifts A. What is made of undefined operands is undefined.
 void performMma(const MmaOperation& operation, const MmaContext& context);
 

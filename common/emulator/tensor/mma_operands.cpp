@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstring>
 
 #include "common/emulator/tensor/operand_address.hpp"
@@ -57,13 +58,15 @@ void unpackChunk(const ChunkFormat& format, const std::byte* chunk, uint32_t* ra
 
 uint32_t depthOf(const MmaOperation& operation) { return kindTraits(operation.kind).depth; }
 
-/// The shared-memory half of both fetches: rows [0, count) of an operand, element (row, k) to raw[row * rowStep + k * kStep].
+/// The shared-memory half of both fetches: `count` rows of an operand from row `firstRow` of the matrix on, element (row, k) of
+/// them to raw[row * rowStep + k * kStep].
 struct SharedOperand {
   const MatrixDescriptor& descriptor;
   ElementType type;
   bool transposed;
   const char* name;
   uint32_t firstIndex;  ///< added to the row in messages
+  uint32_t firstRow = 0;
 };
 
 /// Calls undefined(row) for rows of which an element is undefined.
@@ -80,11 +83,12 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
     for (uint32_t row = 0; row < count; ++row) {
       if (!wanted(row)) continue;
       for (uint32_t chunk = 0; chunk < depth / format.elements; ++chunk) {
-        const std::byte* bytes =
-            readChunk(shared, addresses.kMajor(row, chunk), format.definedBytes, semantics, context.counters, [&] {
-              return fmt::format("Operand {} of tcgen05.mma, row {}, k {}..{},", operand.name, operand.firstIndex + row,
-                                 chunk * format.elements, (chunk + 1) * format.elements - 1);
-            });
+        const std::byte* bytes = readChunk(shared, addresses.kMajor(operand.firstRow + row, chunk), format.definedBytes, semantics,
+                                           context.counters, [&] {
+                                             return fmt::format("Operand {} of tcgen05.mma, row {}, k {}..{},", operand.name,
+                                                                operand.firstIndex + operand.firstRow + row,
+                                                                chunk * format.elements, (chunk + 1) * format.elements - 1);
+                                           });
         if (!shared.isWritten(static_cast<uint32_t>(bytes - shared.data()), format.definedBytes)) [[unlikely]]
           undefined(row);
         unpackChunk(format, bytes, raw + row * rowStep + chunk * format.elements * kStep, kStep);
@@ -92,17 +96,20 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
     }
     return;
   }
+  // Chunks hold neighbouring rows of the matrix.
   const uint32_t elementBytes = kChunkBytes / format.elements;
-  for (uint32_t first = 0; first < count; first += format.elements) {
+  const uint32_t firstRow = operand.firstRow, end = firstRow + count;
+  for (uint32_t chunk = firstRow / format.elements; chunk * format.elements < end; ++chunk) {
+    const uint32_t first = chunk * format.elements;
+    const auto isWanted = [&](uint32_t i) { return first + i >= firstRow && first + i < end && wanted(first + i - firstRow); };
     bool whole = true, any = false;
     for (uint32_t i = 0; i < format.elements; ++i) {
-      const bool want = first + i < count && wanted(first + i);
-      whole &= want;
-      any |= want;
+      whole &= isWanted(i);
+      any |= isWanted(i);
     }
     if (!any) continue;
     for (uint32_t k = 0; k < depth; ++k) {
-      const uint32_t address = addresses.mnMajor(first / format.elements, k);
+      const uint32_t address = addresses.mnMajor(chunk, k);
       const auto describe = [&] {
         return fmt::format("Operand {} of tcgen05.mma (MN-major), rows {}..{}, k {},", operand.name, operand.firstIndex + first,
                            operand.firstIndex + first + format.elements - 1, k);
@@ -111,12 +118,14 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
       const auto place = static_cast<uint32_t>(bytes - shared.data());
       const bool isDefined = shared.isWritten(place, kChunkBytes);
       for (uint32_t i = 0; i < format.elements; ++i) {
-        if (first + i >= count || !wanted(first + i)) continue;
+        if (!isWanted(i)) continue;
+        const uint32_t row = first + i - firstRow;
+        if (!whole) shared.observe(place + i * elementBytes, elementBytes, false);
         if (!isDefined && !shared.isWritten(place + i * elementBytes, elementBytes)) [[unlikely]]
-          undefined(first + i);
+          undefined(row);
         uint32_t value = 0;
         std::memcpy(&value, bytes + i * elementBytes, elementBytes);
-        raw[(first + i) * rowStep + k * kStep] = value >> format.shift & format.mask;
+        raw[row * rowStep + k * kStep] = value >> format.shift & format.mask;
       }
     }
   }
@@ -142,7 +151,8 @@ void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaM
     if (!rows[row]) continue;
     const uint32_t lane = at.lane + row;
     constexpr uint32_t kRowColumns = 8;
-    states[row] = {cta.tensor.isDefined(lane, at.column, kRowColumns, kWholeCell), cta.tensor.isStale(lane, at.column, kRowColumns)};
+    states[row] = {cta.tensor.isDefined(lane, at.column, kRowColumns, kWholeCell),
+                   cta.tensor.isStale(lane, at.column, kRowColumns)};
     const auto* bytes = reinterpret_cast<const std::byte*>(cta.tensor.cells(lane) + at.column);
     for (uint32_t chunk = 0; chunk < depth / format.elements; ++chunk) {
       unpackChunk(format, bytes + chunk * kChunkBytes, tile.raw.data() + size_t{row} * depth + chunk * format.elements, 1);
@@ -150,17 +160,28 @@ void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaM
   }
 }
 
-std::vector<bool> fetchB(const MmaOperation& operation, const MmaContext& context, OperandTile& tile) {
+std::vector<bool> fetchB(const MmaOperation& operation, const MmaContext& context, const std::bitset<kMaximumColumns>& zero,
+                         OperandTile& tile) {
   tile.type = operation.descriptor.b;
   tile.negate = operation.descriptor.negateB;
   const uint32_t columns = operation.descriptor.n;
   tile.resize(depthOf(operation), columns);
   const uint32_t share = columns / static_cast<uint32_t>(context.ctas.size());
   std::vector<bool> undefined;
+  std::array<bool, kMaximumColumns> used;
+  std::span<const bool> columnsRead;  // all
+  if (zero.any()) {
+    for (uint32_t column = 0; column < columns; ++column) {
+      used[column] = !zero[column];
+      for (uint32_t k = 0; zero[column] && k < depthOf(operation); ++k) tile.raw[size_t{k} * columns + column] = 0;
+    }
+    columnsRead = {used.data(), columns};
+  }
   for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {
-    const SharedOperand operand{operation.b, tile.type, operation.descriptor.transposeB, "B", cta * share};
-    fetchShared(operation, context, context.ctas[cta].shared, operand, share, {}, tile.raw.data() + cta * share, 1, columns,
-                [&](uint32_t column) {
+    const SharedOperand operand{operation.b, tile.type,   operation.descriptor.transposeB,
+                                "B",         cta * share, operation.columnMask.shift};
+    fetchShared(operation, context, context.ctas[cta].shared, operand, share, columnsRead, tile.raw.data() + cta * share, 1,
+                columns, [&](uint32_t column) {
                   undefined.resize(columns);
                   undefined[cta * share + column] = true;
                 });

@@ -1,6 +1,7 @@
 // Fetching the operands of an MMA from shared memory or Tensor Memory into dense tiles of element bits.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,8 +16,9 @@ namespace shiftconv::emulator::tensor {
 void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta,
             std::span<const bool, kTmemLanes> rows, OperandTile& tile, std::span<Definedness, kTmemLanes> states);
 
-/// All N columns of operand B: with cta_group::2 each CTA contributes half of them from its own shared memory.
-/// Returns the undefined columns, as flags; nothing when all are defined.
-std::vector<bool> fetchB(const MmaOperation& operation, const MmaContext& context, OperandTile& tile);
+/// All N columns of operand B, from the one of .ws's column shift on: with cta_group::2 each CTA contributes half of them from its
+/// own shared memory. Columns in `zero` are not read. Returns the undefined columns, as flags; nothing when all are defined.
+std::vector<bool> fetchB(const MmaOperation& operation, const MmaContext& context, const std::bitset<kMaximumColumns>& zero,
+                         OperandTile& tile);
 
 }  // namespace shiftconv::emulator::tensor

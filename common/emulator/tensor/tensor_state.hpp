@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/emulator/machine/cluster.hpp"
+#include "common/emulator/tensor/collector.hpp"
 #include "common/emulator/tensor/mma.hpp"
 #include "common/emulator/tensor/ordering.hpp"
 #include "common/emulator/tensor/tensor_memory.hpp"
@@ -22,7 +23,7 @@ struct TensorUnit::State {
   TensorMemory memory;
   Ordering ordering;         ///< used in the even CTA of a pair, for both
   CollectorState collector;  ///< of the even CTA of a pair, for both
-  std::array<std::optional<CollectorBuffer>, 2> collectors;
+  CollectorBuffers collectors;
   /// By warp: the tcgen05.ld and .st that it has not waited for, in the order of issue.
   struct Fragment {
     machine::OperationId id = 0;

@@ -23,6 +23,13 @@ constexpr std::string_view kScaled =
     "{.(scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32)}"
     "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}";
 
+constexpr std::string_view kStationary =
+    "tcgen05.mma.ws.cta_group::1.(kind::f16|kind::tf32|kind::f8f6f4|kind::i8)"
+    "{.(collector::b0::fill|collector::b0::use|collector::b0::lastuse|collector::b0::discard|"
+    "collector::b1::fill|collector::b1::use|collector::b1::lastuse|collector::b1::discard|"
+    "collector::b2::fill|collector::b2::use|collector::b2::lastuse|collector::b2::discard|"
+    "collector::b3::fill|collector::b3::use|collector::b3::lastuse|collector::b3::discard)}";
+
 // Shared memory: A (128 rows of 32 bytes, no swizzle) at 0, B (8 rows of 32 bytes) at 4096. Tensor Memory: A at column 0,
 // D at column 32, N = 8.
 constexpr uint32_t kBStart = 4096, kD = 32, kN = 8;
@@ -294,6 +301,89 @@ void blockScaledRefusals(FormRun& form) {
   refused("kind::mxf8f6f4.block_scale", all, {"kind::mxf8f6f4"});
 }
 
+// --- weight stationary: M = 64, N = 64, so that lanes 64 to 127 have columns 32 to 63 of D, and A once more
+// -----------------------
+
+constexpr uint32_t kStationaryM = 64, kStationaryN = 64, kHalfOfN = 32, kRowsOfB = 80;
+
+std::vector<std::byte> stationaryOperands(const Type& type) {
+  std::vector<std::byte> image(kBStart + kRowsOfB * 32);
+  const auto put = [&](uint32_t start, uint32_t row, uint32_t k, int value) {
+    const uint32_t bits = type.encode(value), byte = k * type.bytes;
+    std::memcpy(image.data() + start + row / 8 * 256 + byte / 16 * 128 + row % 8 * 16 + byte % 16, &bits, type.bytes);
+  };
+  for (uint32_t k = 0; k < type.depth; ++k) {
+    for (uint32_t m = 0; m < 128; ++m) put(0, m, k, elementA(m % kStationaryM, k));
+    for (uint32_t n = 0; n < kRowsOfB; ++n) put(kBStart, n, k, elementB(n, k));
+  }
+  return image;
+}
+
+std::string stationary(const Type& type) { return fmt::format("ws.cta_group::1.kind::{}", type.kind); }
+
+void checkStationary(FormRun& form, const Type& type, const std::string& text, Expected expected) {
+  const TensorKernel kernel{.body = prepare(type, kStationaryM, kStationaryN) + text + commitAndWait(0) + dumpColumns(kD, kHalfOfN),
+                            .input = stationaryOperands(type),
+                            .outputWords = 128 * kHalfOfN};
+  const std::vector<uint32_t> output = kernel.runEverySchedule(form);
+  for (uint32_t lane = 0; lane < 128; ++lane) {
+    for (uint32_t column = 0; column < kHalfOfN; ++column) {
+      const uint32_t m = lane % kStationaryM, n = lane / kStationaryM * kHalfOfN + column;
+      ASSERT_EQ(output[lane * kHalfOfN + column], resultBits(type, expected(type, m, n)))
+          << type.kind << " row " << m << " column " << n << "\n"
+          << text;
+    }
+  }
+}
+
+void stationaryKinds(FormRun& form) {
+  for (const Type& type : {kF16, kTf32, kE4m3, kI8}) {
+    checkStationary(form, type, mma(stationary(type), "%rd1, %rd2, %r1, %p2"), product);
+    checkStationary(form, type, mma(stationary(type), "[%tmem], %rd2, %r1, !%p1") + mma(stationary(type), "%rd1, %rd2, %r1, 1, 0"),
+                    [](const Type& t, uint32_t m, uint32_t n) { return 2 * product(t, m, n); });
+  }
+}
+
+// Columns 2 to 65 of B; of five columns in each half of D the last counts as zero.
+void columnMask(FormRun& form) {
+  constexpr uint64_t kMask = uint64_t{1} << 39 | uint64_t{3} << 48 | uint64_t{2} << 56;
+  checkStationary(form, kF16, fmt::format("  mov.b64 %rd3, {:#x};\n", kMask) + mma(stationary(kF16), "%rd1, %rd2, %r1, %p2, %rd3"),
+                  [](const Type& t, uint32_t m, uint32_t n) { return n % kHalfOfN % 5 == 4 ? 0 : product(t, m, n + 2); });
+}
+
+void collectorOfB(FormRun& form) {
+  for (const char* buffer : {"b0", "b1", "b2", "b3"}) {
+    const auto use = [&](const char* what) { return fmt::format("collector::{}::{}.cta_group::1.ws.kind::f16", buffer, what); };
+    checkStationary(form, kF16,
+                    mma(use("fill"), "%rd1, %rd2, %r1, %p2") + mma(use("use"), "%rd1, %rd2, %r1, %p1") +
+                        mma(use("lastuse"), "[%tmem], %rd2, %r1, %p1") + mma(use("discard"), "%rd1, %rd2, %r1, %p1"),
+                    [](const Type& t, uint32_t m, uint32_t n) { return 4 * product(t, m, n); });
+  }
+}
+
+void stationaryRefusals(FormRun& form) {
+  const auto refused = [&](const std::string& modifiers, const std::string& rest, const std::vector<std::string>& parts) {
+    expectRefusal(form,
+                  {.body = prepare(kF16, kStationaryM, kStationaryN) + mma(modifiers, rest) + commitAndWait(0),
+                   .input = stationaryOperands(kF16),
+                   .columns = 64},
+                  parts);
+  };
+  const std::string all = "%rd1, %rd2, %r1, %p2", inTensorMemory = "[%tmem], %rd2, %r1, %p2";
+  refused("ws.cta_group::2.kind::f16", all, {"cta_group::2"});
+  refused("ws.cta_group::1.kind::f16.ashift", inTensorMemory, {".ashift"});
+  refused("ws.cta_group::1.kind::f16.collector::a::fill", all, {"collector::a::fill"});
+  refused("cta_group::1.kind::f16.collector::b0::fill", all, {"collector::b0::fill"});
+  refused("ws.cta_group::1.kind::mxf8f6f4.block_scale", "%rd1, %rd2, %r1, [%tmem], [%tmem], %p2", {"kind::mxf8f6f4"});
+  refused("ws.sp.cta_group::1.kind::f16", "%rd1, %rd2, [%tmem], %r1, %p2", {"sparse operands are not implemented"});
+  refused("ws.cta_group::1.kind::f16", "%rd1, %rd2, %r1, {%r1, %r1, %r1, %r1}, %p2", {"no disable-output-lane operand"});
+  refused("ws.cta_group::1.kind::f16", "%rd1, %rd2, %r1, %p2, %r1", {"%r1"});
+  refused("ws.cta_group::1.kind::f16.collector::b2::use", all, {".collector::b2::use", "holds nothing"});
+  refused("ws.cta_group::1.kind::f16", "%rd1, %rd2, %r1, %p2, 0x1000000000", {"Zero-column mask descriptor", "38:36"});
+  expectRefusal(form, {.body = prepare(kF16) + mma("ws.cta_group::1.kind::f16", all), .input = operands(kF16), .columns = 64},
+                {"N = 8 is not legal for kind::f16 with .ws"});
+}
+
 }  // namespace
 
 FormCases tensorMmaCases() {
@@ -308,6 +398,10 @@ FormCases tensorMmaCases() {
       {kMma, "one_for_each_thread", oneForEachThread},
       {kMma, "pair", pair},
       {kMma, "refusals", refusals},
+      {kStationary, "kinds", stationaryKinds},
+      {kStationary, "column_mask", columnMask},
+      {kStationary, "collector", collectorOfB},
+      {kStationary, "refusals", stationaryRefusals},
       {kScaled, "scales_products", blockScaled},
       {kScaled, "refusals", blockScaledRefusals},
   };

@@ -109,7 +109,7 @@ class Scaled {
   std::array<machine::SharedMemory, 2> shared{machine::SharedMemory(96 * 1024), machine::SharedMemory(96 * 1024)};
   Options options;
   Counters counters;
-  std::array<std::optional<CollectorBuffer>, 2> collectors;
+  CollectorBuffers collectors;
   std::vector<uint32_t> a, b, scalesA, scalesB;
 
  private:

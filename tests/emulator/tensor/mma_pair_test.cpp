@@ -79,7 +79,7 @@ class Pair {
   std::array<machine::SharedMemory, 2> shared{machine::SharedMemory(96 * 1024), machine::SharedMemory(96 * 1024)};
   Options options;
   Counters counters;
-  std::array<std::optional<CollectorBuffer>, 2> collectors;
+  CollectorBuffers collectors;
   std::vector<uint32_t> a, b;
 
  private:

@@ -91,9 +91,11 @@ struct IdescFields {
   uint32_t d = 1, a = 0, b = 0;
   uint32_t m = 128, n = 64;
   bool negateA = false, negateB = false, transposeA = false, transposeB = false;
+  uint32_t maximumShift = 0;  ///< .ws: code 0 to 3
   uint32_t word() const {
     return d << 4 | a << 7 | b << 10 | static_cast<uint32_t>(negateA) << 13 | static_cast<uint32_t>(negateB) << 14 |
-           static_cast<uint32_t>(transposeA) << 15 | static_cast<uint32_t>(transposeB) << 16 | (n / 8) << 17 | (m / 16) << 24;
+           static_cast<uint32_t>(transposeA) << 15 | static_cast<uint32_t>(transposeB) << 16 | (n / 8) << 17 | (m / 16) << 24 |
+           maximumShift << 30;
   }
 };
 

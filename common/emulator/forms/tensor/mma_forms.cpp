@@ -3,6 +3,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/tensor/tensor_forms.hpp"
+#include "common/emulator/tensor/collector.hpp"
 #include "common/emulator/tensor/mma.hpp"
 
 namespace shiftconv::emulator::tensor {
@@ -20,6 +21,9 @@ struct MmaDetail : machine::InstructionDetail {
   MmaKind kind = MmaKind::F16;
   uint32_t ctaGroup = 1;
   bool shiftA = false;
+  bool weightStationary = false;
+  Slot columnMask = machine::kNoSlot;
+  uint32_t collectorBuffer = 0;  ///< .ws
   Collector collector = Collector::Discard;
   tma::LaneAddress d;
   bool aInTensorMemory = false;
@@ -37,8 +41,8 @@ struct MmaDetail : machine::InstructionDetail {
 
 /// An operand that identifies accumulator and shape: mma -> mma is ordered when both agree (PTX ISA 9.7.16.6.2).
 uint64_t accumulatorKey(const MmaOperation& operation) {
-  return uint64_t{operation.d} << 32 | uint64_t{operation.descriptor.m} << 20 | uint64_t{operation.descriptor.n} << 8 |
-         kindTraits(operation.kind).depth;
+  return uint64_t{operation.d} << 32 | uint64_t{operation.weightStationary} << 31 | uint64_t{operation.descriptor.m} << 20 |
+         uint64_t{operation.descriptor.n} << 8 | kindTraits(operation.kind).depth;
 }
 
 /// The scale type stands in the instruction descriptor (PTX ISA 9.7.16.10.7, table 54).
@@ -53,7 +57,9 @@ MmaOperation gather(const Execution& execution, const MmaDetail& detail, unsigne
   operation.kind = detail.kind;
   operation.ctaGroup = detail.ctaGroup;
   operation.shiftA = detail.shiftA;
+  operation.weightStationary = detail.weightStationary;
   operation.collector = detail.collector;
+  operation.collectorBuffer = detail.collectorBuffer;
   operation.d = addressWord(detail.d, execution, lane);
   operation.aInTensorMemory = detail.aInTensorMemory;
   if (detail.aInTensorMemory) {
@@ -62,8 +68,10 @@ MmaOperation gather(const Execution& execution, const MmaDetail& detail, unsigne
     operation.a = decodeMatrixDescriptor(execution.lanes<uint64_t>(detail.aDescriptor)[lane], "operand A of tcgen05.mma");
   }
   operation.b = decodeMatrixDescriptor(execution.lanes<uint64_t>(detail.bDescriptor)[lane], "operand B of tcgen05.mma");
-  operation.descriptor =
-      decodeInstructionDescriptor(execution.lanes<uint32_t>(detail.instructionDescriptor)[lane], detail.kind, detail.ctaGroup);
+  operation.descriptor = decodeInstructionDescriptor(execution.lanes<uint32_t>(detail.instructionDescriptor)[lane], detail.kind,
+                                                     detail.ctaGroup, detail.weightStationary);
+  if (detail.columnMask != machine::kNoSlot)
+    operation.columnMask = decodeColumnMask(execution.lanes<uint64_t>(detail.columnMask)[lane], operation.descriptor.m);
   operation.masked = !detail.disabled.empty();
   for (size_t word = 0; word < detail.disabled.size(); ++word) {
     operation.disabled[word] = execution.lanes<uint32_t>(detail.disabled[word])[lane];
@@ -115,8 +123,10 @@ void runMma(Execution& execution, const DecodedInstruction& instruction) {
   const std::vector<machine::Cta*> ctas = participants(execution.warp.cta, detail.ctaGroup);
   tma::forEachLane(execution, [&](unsigned lane) {
     MmaOperation operation = gather(execution, detail, lane);
-    withMemories(cluster, ctas, [&](const MmaContext& context) { checkMma(operation, context); });
-    enterCollector(operation, stateOf(*ctas[0]).collector);
+    withMemories(cluster, ctas, [&](const MmaContext& context) {
+      checkMma(operation, context);
+      enterCollector(operation, stateOf(*ctas[0]).collector, context);
+    });
     issueOrdered(execution, lane, machine::OperationKind::TensorMma, orderOf(operation, execution, lane, ctas),
                  [operation, ctas, &cluster] {
                    withMemories(cluster, ctas, [&](const MmaContext& context) { performMma(operation, context); });
@@ -133,10 +143,10 @@ MmaKind kindOf(const FormMatch& match) {
   return MmaKind::Count;
 }
 
-Collector collectorOf(const FormMatch& match) {
-  if (match.has("collector::a::fill")) return Collector::Fill;
-  if (match.has("collector::a::use")) return Collector::Use;
-  if (match.has("collector::a::lastuse")) return Collector::LastUse;
+Collector collectorOf(const FormMatch& match, const std::string& buffer) {
+  if (match.has("collector::" + buffer + "::fill")) return Collector::Fill;
+  if (match.has("collector::" + buffer + "::use")) return Collector::Use;
+  if (match.has("collector::" + buffer + "::lastuse")) return Collector::LastUse;
   return Collector::Discard;
 }
 
@@ -199,7 +209,7 @@ std::shared_ptr<MmaDetail> decodeOperands(DecodeContext& context, const FormMatc
   detail->kind = kindOf(match);
   detail->ctaGroup = ctaGroupOf(match);
   detail->shiftA = match.has("ashift");
-  detail->collector = collectorOf(match);
+  detail->collector = collectorOf(match, "a");
   detail->d = tensorAddress(context, operands.next("accumulator"));
   const Operand& a = operands.next("operand A");
   detail->aInTensorMemory = a.kind == Operand::Kind::Address;
@@ -247,6 +257,25 @@ void decodeBlockScaled(DecodeContext& context, const FormMatch& match) {
   finish(context, operands, std::move(detail));
 }
 
+void decodeWeightStationary(DecodeContext& context, const FormMatch& match) {
+  tma::OperandCursor operands(context);
+  auto detail = decodeOperands(context, match, operands);
+  detail->weightStationary = true;
+  constexpr uint32_t kBuffers = 4;
+  for (uint32_t buffer = 0; buffer < kBuffers; ++buffer) {
+    const Collector collector = collectorOf(match, fmt::format("b{}", buffer));
+    if (collector == Collector::Discard && !match.has(fmt::format("collector::b{}::discard", buffer))) continue;
+    detail->collector = collector;
+    detail->collectorBuffer = buffer;
+  }
+  const Operand& enable = operands.next("enable-input-d predicate");
+  if (enable.kind == Operand::Kind::Vector)
+    context.illegal("tcgen05.mma.ws has no disable-output-lane operand (PTX ISA 9.7.16.10.9.3).");
+  detail->enableInputD = context.predicateSource(enable, detail->enableNegated);
+  if (operands.more()) detail->columnMask = operands.source("zero-column mask descriptor", ScalarType::B64);
+  finish(context, operands, std::move(detail));
+}
+
 }  // namespace
 
 isa::FormFamily mmaForms() {
@@ -258,6 +287,12 @@ isa::FormFamily mmaForms() {
        "{.(scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32)}"
        "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}",
        decodeBlockScaled},
+      {"tcgen05.mma.ws.cta_group::1.(kind::f16|kind::tf32|kind::f8f6f4|kind::i8)"
+       "{.(collector::b0::fill|collector::b0::use|collector::b0::lastuse|collector::b0::discard|"
+       "collector::b1::fill|collector::b1::use|collector::b1::lastuse|collector::b1::discard|"
+       "collector::b2::fill|collector::b2::use|collector::b2::lastuse|collector::b2::discard|"
+       "collector::b3::fill|collector::b3::use|collector::b3::lastuse|collector::b3::discard)}",
+       decodeWeightStationary},
   };
 }
 
