@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <fstream>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "common/device/cuda_driver.hpp"
@@ -38,6 +40,25 @@ class ContextScope {
   Status status_;
 };
 
+/// Of the context that is current.
+class Event {
+ public:
+  explicit Event(const CudaDriver& driver)
+      : driver_(driver), status_(SHIFTCONV_CUDA(driver, cuEventCreate, &event_, CU_EVENT_DEFAULT)) {}
+  ~Event() {
+    if (status_.ok()) driver_.cuEventDestroy(event_);
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  CUevent get() const { return event_; }
+  const Status& status() const { return status_; }
+
+ private:
+  const CudaDriver& driver_;
+  CUevent event_ = nullptr;
+  Status status_;
+};
+
 Status attribute(const CudaDriver& driver, CUdevice device, CUdevice_attribute which, int& value) {
   return SHIFTCONV_CUDA(driver, cuDeviceGetAttribute, &value, which, device);
 }
@@ -56,6 +77,7 @@ class CudaDevice final : public Device {
   }
 
   const Properties& properties() const override { return properties_; }
+  std::string driverVersion() const override;
 
   Status allocate(size_t bytes, Address& address) override {
     return inContext([&] {
@@ -99,6 +121,8 @@ class CudaDevice final : public Device {
     return inContext([&] { return SHIFTCONV_CUDA(driver_, cuStreamSynchronize, streamOf(stream)); });
   }
 
+  Status time(Stream stream, const std::function<Status()>& enqueue, double& seconds) override;
+
   Status loadModule(const ModuleImage& image, const Module*& module) override;
   Status findKernel(const Module& module, std::string_view name, const Kernel*& kernel) override;
   Status launch(const Kernel& kernel, const LaunchConfig& config, std::span<const void* const> arguments, Stream stream) override;
@@ -132,6 +156,31 @@ class CudaDevice final : public Device {
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;
 };
+
+std::string CudaDevice::driverVersion() const {
+  int version = 0;
+  driver_.cuDriverGetVersion(&version);
+  std::string text = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  std::ifstream module("/sys/module/nvidia/version");  // one line; not on every system
+  if (std::string name; std::getline(module, name)) text += ", " + name;
+  return text;
+}
+
+Status CudaDevice::time(Stream stream, const std::function<Status()>& enqueue, double& seconds) {
+  return inContext([&]() -> Status {
+    const Event start(driver_), stop(driver_);
+    for (const Event* event : {&start, &stop})
+      if (!event->status().ok()) return event->status();
+    SHIFTCONV_CUDA_TRY(driver_, cuEventRecord, start.get(), streamOf(stream));
+    if (Status status = enqueue(); !status.ok()) return status;
+    SHIFTCONV_CUDA_TRY(driver_, cuEventRecord, stop.get(), streamOf(stream));
+    SHIFTCONV_CUDA_TRY(driver_, cuEventSynchronize, stop.get());
+    float milliseconds = 0;
+    SHIFTCONV_CUDA_TRY(driver_, cuEventElapsedTime, &milliseconds, start.get(), stop.get());
+    seconds = static_cast<double>(milliseconds) * 1e-3;
+    return {};
+  });
+}
 
 Status CudaDevice::loadData(const void* data, CUmodule& module) {
   std::array<char, 4096> log{};

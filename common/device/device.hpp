@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,6 +58,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const Properties& properties() const = 0;
+  /// What runs kernels: versions of CUDA and of the driver's kernel module, "13.0, 580.159.03"; of emulated devices "emulator".
+  virtual std::string driverVersion() const = 0;
 
   virtual Status allocate(size_t bytes, Address& address) = 0;
   virtual Status release(Address address) = 0;
@@ -67,6 +70,9 @@ class Device {
   virtual Status createStream(Stream& stream) = 0;
   virtual Status destroyStream(Stream stream) = 0;
   virtual Status synchronize(Stream stream) = 0;
+  /// How long the stream works on what `enqueue` puts into it, in seconds, once it has done what was there before: on a GPU by
+  /// events around it, on an emulated device of the host. Returns when the stream has done it.
+  virtual Status time(Stream stream, const std::function<Status()>& enqueue, double& seconds) = 0;
 
   /// An image that has been loaded before may give the module that is there, with the variables that it has.
   virtual Status loadModule(const ModuleImage& image, const Module*& module) = 0;

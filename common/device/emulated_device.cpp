@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -190,6 +191,15 @@ Status EmulatedDevice::synchronize(Stream stream) {
   if (Status status = streamLock(stream, lock); !status.ok()) return status;
   const std::lock_guard guard(*lock);  // a launch of another host thread may be running in this stream
   synchronized(stream);
+  return {};
+}
+
+Status EmulatedDevice::time(Stream stream, const std::function<Status()>& enqueue, double& seconds) {
+  if (Status status = synchronize(stream); !status.ok()) return status;
+  const auto start = std::chrono::steady_clock::now();
+  if (Status status = enqueue(); !status.ok()) return status;
+  if (Status status = synchronize(stream); !status.ok()) return status;
+  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {};
 }
 

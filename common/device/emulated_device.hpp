@@ -5,6 +5,7 @@
 // before whatever is enqueued later, anywhere; an allocation is released only when no work that uses it can be under way.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,7 @@ class EmulatedDevice final : public Device {
   ~EmulatedDevice() override;
 
   const Properties& properties() const override { return properties_; }
+  std::string driverVersion() const override { return "emulator"; }
   Status allocate(size_t bytes, Address& address) override;
   Status release(Address address) override;
   Status copyToDevice(Address destination, const void* source, size_t bytes, Stream stream) override;
@@ -50,6 +52,7 @@ class EmulatedDevice final : public Device {
   Status createStream(Stream& stream) override;
   Status destroyStream(Stream stream) override;
   Status synchronize(Stream stream) override;
+  Status time(Stream stream, const std::function<Status()>& enqueue, double& seconds) override;
   Status loadModule(const ModuleImage& image, const Module*& module) override;
   Status findKernel(const Module& module, std::string_view name, const Kernel*& kernel) override;
   void nameWarps(const Kernel& kernel, const std::vector<std::string>& roles) override;

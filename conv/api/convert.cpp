@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,8 @@ template <>
 constexpr size_t kFirstSize<shiftconv_device_properties_t> = SHIFTCONV_DEVICE_PROPERTIES_SIZE_0_2;
 template <>
 constexpr size_t kFirstSize<shiftconv_plan_options_t> = SHIFTCONV_PLAN_OPTIONS_SIZE_0_2;
+template <>
+constexpr size_t kFirstSize<shiftconv_autotune_t> = SHIFTCONV_AUTOTUNE_SIZE_0_2;
 template <>
 constexpr size_t kFirstSize<shiftconv_tensors_t> = SHIFTCONV_TENSORS_SIZE_0_2;
 template <>
@@ -184,6 +187,22 @@ Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options)
   if (Status status = readVersioned(source, "shiftconv_plan_options", o); !status.ok()) return status;
   if (o.algorithm) options.algorithm = o.algorithm;
   if (o.options) options.options = o.options;
+  return {};
+}
+
+Status fromC(const shiftconv_autotune_t* source, plan::AutotuneOptions& options) {
+  shiftconv_autotune_t a = SHIFTCONV_AUTOTUNE_INIT;
+  if (source != nullptr)
+    if (Status status = readVersioned(source, "shiftconv_autotune", a); !status.ok()) return status;
+  constexpr double kMostSeconds = 3600;
+  if (!(a.seconds > 0 && a.seconds <= kMostSeconds))
+    return invalid(fmt::format("shiftconv_autotune.seconds is {}, but must be positive and at most {}", a.seconds, kMostSeconds));
+  if (a.reserved != 0) return invalid(fmt::format("shiftconv_autotune.reserved is {}, but must be 0", a.reserved));
+  if (a.cache == nullptr) a.cache = std::getenv("SHIFTCONV_AUTOTUNE_CACHE");
+  if (a.cache != nullptr) options.cache = a.cache;
+  options.libraryVersion = shiftconv_version_string();
+  options.seconds = a.seconds;
+  options.candidates = a.candidates;
   return {};
 }
 

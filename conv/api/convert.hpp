@@ -6,6 +6,7 @@
 #include "common/device/device.hpp"
 #include "common/device/status.hpp"
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/autotune.hpp"
 #include "conv/plan/binding.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -16,6 +17,8 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem);
 Status fromC(const shiftconv_device_properties_t* source, device::Properties& properties);
 /// NULL gives the planner every choice.
 Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options);
+/// NULL: SHIFTCONV_AUTOTUNE_INIT. Puts the environment's cache where the caller names none.
+Status fromC(const shiftconv_autotune_t* source, plan::AutotuneOptions& options);
 Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors);
 
 // Each fills as much as the caller's structure holds and leaves the rest alone.

@@ -1,8 +1,10 @@
 // Problems, support, plans, bindings and runs of the C API.
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/device/profiler_range.hpp"
 #include "conv/api/boundary.hpp"
@@ -10,6 +12,7 @@
 #include "conv/api/handles.hpp"
 #include "conv/api/log.hpp"
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/autotune.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
 
@@ -37,6 +40,15 @@ Status bind(shiftconv_plan_t planHandle, shiftconv_device_t deviceHandle, const 
   plan::TensorAddresses tensors;
   if (Status status = fromC(source, tensors); !status.ok()) return status;
   return plan::Binding::make(plan->plan, bound.device->kernels(), tensors, bound.binding);
+}
+
+shiftconv_plan_t handOut(std::shared_ptr<const plan::Plan> plan) {
+  log(SHIFTCONV_LOG_INFO,
+      fmt::format("planned {}: {} {}, kernel {}", describe(plan->problem), plan->algorithm, plan->options, plan->kernelName()));
+  auto made = std::make_shared<OpenPlan>();
+  made->algorithm = plan->algorithm;
+  made->plan = std::move(plan);
+  return plans().add(std::move(made));
 }
 
 Status run(const OpenBinding& bound, shiftconv_stream_t stream) {
@@ -139,12 +151,38 @@ shiftconv_status_t shiftconv_plan_create(const shiftconv_problem_t* problem, con
     plan::PlanOptions choices;
     if (Status status = fromC(options, choices); !status.ok()) return status;
     if (Status status = require(plan, "plan"); !status.ok()) return status;
-    auto made = std::make_shared<OpenPlan>();
-    if (Status status = plan::makePlan(converted, device, choices, made->plan); !status.ok()) return status;
-    made->algorithm = made->plan->algorithm;
-    log(SHIFTCONV_LOG_INFO, fmt::format("planned {}: {} {}, kernel {}", describe(converted), made->algorithm, made->plan->options,
-                                        made->plan->kernelName()));
-    *plan = plans().add(std::move(made));
+    std::shared_ptr<const plan::Plan> made;
+    if (Status status = plan::makePlan(converted, device, choices, made); !status.ok()) return status;
+    *plan = handOut(std::move(made));
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_plan_autotune(const shiftconv_problem_t* problem, shiftconv_device_t deviceHandle,
+                                           const shiftconv_plan_options_t* options, const shiftconv_autotune_t* autotune,
+                                           shiftconv_plan_t* plan) {
+  return boundary([&]() -> Status {
+    const device::ProfilerRange range("shiftconv_plan_autotune");
+    Problem converted;
+    if (Status status = fromC(problem, converted); !status.ok()) return status;
+    std::shared_ptr<OpenDevice> open;
+    if (Status status = devices().find(deviceHandle, "device", open); !status.ok()) return status;
+    plan::PlanOptions choices;
+    if (Status status = fromC(options, choices); !status.ok()) return status;
+    plan::AutotuneOptions how;
+    if (Status status = fromC(autotune, how); !status.ok()) return status;
+    if (Status status = require(plan, "plan"); !status.ok()) return status;
+    device::Stream stream = 0;
+    if (Status status = open->device().createStream(stream); !status.ok()) return status;
+    std::shared_ptr<const plan::Plan> made;
+    std::vector<std::string> notes;
+    const Status tuned =
+        plan::autotune(converted, open->kernels(), stream, choices, how, plan::deviceClock(open->device(), stream), made, notes);
+    const Status destroyed = open->device().destroyStream(stream);
+    for (const std::string& note : notes) log(SHIFTCONV_LOG_WARNING, "autotune: " + note);
+    if (!tuned.ok()) return tuned;
+    if (!destroyed.ok()) return destroyed;
+    *plan = handOut(std::move(made));
     return {};
   });
 }

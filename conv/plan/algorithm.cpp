@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "conv/plan/direct.hpp"
 #include "conv/plan/sm100/halo_algorithm.hpp"
@@ -19,24 +20,12 @@
 namespace shiftconv::plan {
 namespace {
 
-std::string describe(const Candidate& candidate) {
-  std::string unproven;
-  for (const std::string_view id : candidate.unproven) unproven += fmt::format(" {}", id);
-  return fmt::format("{} {}: {}{}{}", candidate.algorithm->name(), candidate.options, plan::describe(candidate.estimate),
-                     unproven.empty() ? "" : ", unproven", unproven);
-}
-
 /// The winner first, then the others by their estimates, then the refusals.
-std::string describeChoice(std::span<const Candidate> candidates, size_t winner, const std::string& refusals) {
-  std::vector<size_t> order(candidates.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::tuple(a != winner, candidates[a].estimate.seconds, candidates[a].estimate.clocks) <
-           std::tuple(b != winner, candidates[b].estimate.seconds, candidates[b].estimate.clocks);
-  });
+std::string describeChoice(const Candidates& candidates) {
   std::string text;
-  for (const size_t i : order) text += fmt::format("{} {}\n", i == winner ? "chosen    " : "candidate ", describe(candidates[i]));
-  return text + refusals;
+  for (const size_t i : candidates.byEstimate())
+    text += fmt::format("{} {}\n", i == candidates.best ? "chosen    " : "candidate ", describe(candidates.all[i]));
+  return text + candidates.refusals;
 }
 
 /// Candidates of the algorithms that accept the problem; a line for each that does not.
@@ -91,35 +80,61 @@ size_t choose(std::span<const Candidate> candidates) {
   return static_cast<size_t>(best - candidates.begin());
 }
 
-Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
-                std::shared_ptr<const Plan>& plan) {
+std::string describe(const Candidate& candidate) {
+  std::string unproven;
+  for (const std::string_view id : candidate.unproven) unproven += fmt::format(" {}", id);
+  return fmt::format("{} {}: {}{}{}", candidate.algorithm->name(), candidate.options, plan::describe(candidate.estimate),
+                     unproven.empty() ? "" : ", unproven", unproven);
+}
+
+std::vector<size_t> Candidates::byEstimate() const {
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tuple(a != best, all[a].estimate.seconds, all[a].estimate.clocks) <
+           std::tuple(b != best, all[b].estimate.seconds, all[b].estimate.clocks);
+  });
+  return order;
+}
+
+Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
+                      Candidates& candidates) {
   if (Status status = validate(problem); !status.ok()) return status;
   if (options.algorithm.empty() && !options.options.empty())
     return {StatusCode::InvalidArgument,
             fmt::format("options \"{}\" belong to an algorithm, but algorithm is not set", options.options)};
-  std::vector<Candidate> candidates;
-  std::string refusals;
   if (options.algorithm.empty()) {
-    if (Status status = collect(problem, properties, candidates, refusals); !status.ok()) return status;
+    if (Status status = collect(problem, properties, candidates.all, candidates.refusals); !status.ok()) return status;
   } else {
     const Algorithm* algorithm = nullptr;
     if (Status status = findAlgorithm(options.algorithm, algorithm); !status.ok()) return status;
     if (std::string refusal = algorithm->refusal(problem, properties); !refusal.empty()) return {StatusCode::Unsupported, refusal};
-    if (Status status = algorithm->candidates(problem, properties, options.options, candidates); !status.ok()) return status;
+    if (Status status = algorithm->candidates(problem, properties, options.options, candidates.all); !status.ok()) return status;
   }
-  const size_t winner = choose(candidates);
-  const Candidate& chosen = candidates[winner];
+  candidates.best = choose(candidates.all);
+  return {};
+}
+
+Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,
+                std::shared_ptr<const Plan>& plan) {
   auto made = std::make_shared<Plan>();
   made->problem = problem;
   made->computeMajor = properties.computeMajor;
   made->computeMinor = properties.computeMinor;
-  made->algorithm = chosen.algorithm->name();
-  made->options = chosen.options;
-  made->estimate = chosen.estimate;
-  made->choice = describeChoice(candidates, winner, refusals);
-  if (Status status = chosen.algorithm->plan(problem, properties, chosen.options, *made); !status.ok()) return status;
+  made->algorithm = candidate.algorithm->name();
+  made->options = candidate.options;
+  made->estimate = candidate.estimate;
+  made->choice = std::move(choice);
+  if (Status status = candidate.algorithm->plan(problem, properties, candidate.options, *made); !status.ok()) return status;
   plan = std::move(made);
   return {};
+}
+
+Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
+                std::shared_ptr<const Plan>& plan) {
+  Candidates candidates;
+  if (Status status = findCandidates(problem, properties, options, candidates); !status.ok()) return status;
+  return makePlan(problem, properties, candidates.all[candidates.best], describeChoice(candidates), plan);
 }
 
 }  // namespace shiftconv::plan

@@ -60,7 +60,28 @@ struct PlanOptions {
   std::string options;
 };
 
-/// Validates the problem and plans it with the best candidate of every algorithm that accepts it, or of the one asked for.
+/// What a plan is chosen from.
+struct Candidates {
+  std::vector<Candidate> all;  ///< at least one
+  size_t best = 0;             ///< choose(all)
+  std::string refusals;        ///< a line for each algorithm that refused
+
+  /// All of them, the best first, then by their estimates.
+  std::vector<size_t> byEstimate() const;
+};
+
+/// Algorithm, options, estimate and unproven behaviours, in a line without its end.
+std::string describe(const Candidate& candidate);
+
+/// Validates the problem and asks every algorithm that accepts it, or the one asked for.
+Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
+                      Candidates& candidates);
+
+/// The plan of a candidate of this problem on such a device; `choice` says how it was chosen.
+Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,
+                std::shared_ptr<const Plan>& plan);
+
+/// The plan of the best candidate.
 Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
                 std::shared_ptr<const Plan>& plan);
 

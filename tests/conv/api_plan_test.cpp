@@ -1,7 +1,14 @@
 // Plans: made without a device, deterministic, and able to say what they will do.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -278,6 +285,110 @@ TEST_F(ApiPlanOnDevice, RefusesADeviceOfAnotherArchitecture) {
   ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
   EXPECT_FAILURE(shiftconv_plan_prepare(plan, device_), SHIFTCONV_STATUS_INVALID_ARGUMENT, "compute capability 10.3");
   EXPECT_OK(shiftconv_plan_destroy(plan));
+}
+
+std::string optionsOf(shiftconv_plan_t plan) { return shiftconv_plan_options(plan); }
+
+class ApiAutotune : public EmulatedDeviceTest {
+ protected:
+  void SetUp() override {
+    EmulatedDeviceTest::SetUp();
+    folder_ = testing::TempDir() + "/api_autotune_" + std::to_string(getpid());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directory(folder_);
+    how_.candidates = 2;
+    choices_.algorithm = "shift_window";
+  }
+  void TearDown() override {
+    std::filesystem::remove_all(folder_);
+    EmulatedDeviceTest::TearDown();
+  }
+
+  bool ran() {
+    size_t needed = 0;
+    EXPECT_OK(shiftconv_device_counters(device_, SHIFTCONV_COUNTERS_JSON, nullptr, 0, &needed));
+    std::string json(needed, '\0');
+    EXPECT_OK(shiftconv_device_counters(device_, SHIFTCONV_COUNTERS_JSON, json.data(), json.size(), nullptr));
+    EXPECT_OK(shiftconv_device_reset_counters(device_));
+    return json.find("\"launches\": 0,") == std::string::npos && json.find("\"launches\":0,") == std::string::npos;
+  }
+  /// Of a plan that is made and destroyed.
+  std::string tunedOptions() {
+    shiftconv_plan_t plan = nullptr;
+    EXPECT_OK(shiftconv_plan_autotune(&problem_, device_, &choices_, &how_, &plan));
+    EXPECT_STREQ(shiftconv_plan_algorithm(plan), "shift_window");
+    const std::string options = optionsOf(plan);
+    EXPECT_OK(shiftconv_plan_destroy(plan));
+    return options;
+  }
+
+  shiftconv_problem_t problem_ = smallProblem();
+  shiftconv_plan_options_t choices_ = SHIFTCONV_PLAN_OPTIONS_INIT;
+  shiftconv_autotune_t how_ = SHIFTCONV_AUTOTUNE_INIT;
+  std::string folder_;
+};
+
+TEST_F(ApiAutotune, MeasuresOnceAndRemembers) {
+  const std::string cache = folder_ + "/cache";
+  how_.cache = cache.c_str();
+  const std::string first = tunedOptions();
+  EXPECT_TRUE(ran());
+  EXPECT_EQ(tunedOptions(), first);
+  EXPECT_FALSE(ran());
+  how_.cache = "";
+  tunedOptions();
+  EXPECT_TRUE(ran());
+}
+
+TEST_F(ApiAutotune, FindsItsCacheInTheEnvironment) {
+  const std::string cache = folder_ + "/from_environment";
+  ASSERT_EQ(setenv("SHIFTCONV_AUTOTUNE_CACHE", cache.c_str(), 1), 0);
+  tunedOptions();
+  EXPECT_TRUE(std::filesystem::exists(cache));
+  EXPECT_TRUE(ran());
+  tunedOptions();
+  EXPECT_FALSE(ran());
+  how_.cache = "";
+  tunedOptions();
+  EXPECT_TRUE(ran()) << "an empty path means no cache";
+  ASSERT_EQ(unsetenv("SHIFTCONV_AUTOTUNE_CACHE"), 0);
+}
+
+TEST_F(ApiAutotune, WarnsOfWhatItIgnores) {
+  const std::string cache = folder_ + "/cache";
+  std::ofstream(cache) << "my letters\n";
+  how_.cache = cache.c_str();
+  std::vector<std::string> messages;
+  const auto keep = [](shiftconv_log_level_t, const char* message, void* user) {
+    static_cast<std::vector<std::string>*>(user)->push_back(message);
+  };
+  EXPECT_OK(shiftconv_set_log(keep, &messages, SHIFTCONV_LOG_WARNING));
+  tunedOptions();
+  EXPECT_OK(shiftconv_set_log(nullptr, nullptr, SHIFTCONV_LOG_WARNING));
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages[0].rfind("autotune: " + cache + " is ignored", 0), 0u) << messages[0];
+}
+
+TEST_F(ApiAutotune, NamesWhatIsWrong) {
+  shiftconv_plan_t plan = nullptr;
+  EXPECT_FAILURE(shiftconv_plan_autotune(nullptr, device_, nullptr, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT, "problem");
+  EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, nullptr, nullptr, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT, "device");
+  EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
+  for (const double seconds : {0.0, -1.0, 1e9, std::nan("")}) {
+    how_.seconds = seconds;
+    EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, &how_, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                   "seconds");
+  }
+  how_.seconds = 1;
+  how_.reserved = 1;
+  EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, &how_, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT, "reserved");
+  how_.reserved = 0;
+  how_.size = 8;
+  EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, &how_, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT, "size");
+  how_.size = sizeof(how_);
+  choices_.algorithm = "magic";
+  EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, &choices_, &how_, &plan), SHIFTCONV_STATUS_NOT_FOUND, "magic");
+  EXPECT_EQ(plan, nullptr);
 }
 
 }  // namespace

@@ -124,5 +124,19 @@ TEST(CppHeader, SaysWhyAProblemIsRefused) {
   EXPECT_THROW(Plan(problem, DeviceProperties::preset("B200")), Error);
 }
 
+TEST(CppHeader, PlansByMeasurement) {
+  const Device device(SHIFTCONV_DEVICE_EMULATED);
+  PlanOptions options;
+  options.algorithm = "shift_window";
+  Autotune autotune;
+  autotune.cache = "";
+  autotune.candidates = 1;
+  const Plan plan = Plan::autotuned(smallConvolution(), device, autotune, options);
+  EXPECT_EQ(plan.algorithm(), "shift_window");
+  EXPECT_NE(plan.candidates().find("us measured"), std::string::npos) << plan.candidates();
+  autotune.seconds = 0;
+  EXPECT_THROW(Plan::autotuned(smallConvolution(), device, autotune, options), Error);
+}
+
 }  // namespace
 }  // namespace shiftconv::tests

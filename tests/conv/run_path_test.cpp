@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <string>
 #include <vector>
@@ -46,6 +47,7 @@ class RecordingDevice final : public device::Device {
   explicit RecordingDevice(const device::Properties& properties) : properties_(properties) {}
 
   const device::Properties& properties() const override { return properties_; }
+  std::string driverVersion() const override { return {}; }
   Status allocate(size_t, device::Address&) override { return refused(); }
   Status release(device::Address) override { return refused(); }
   Status copyToDevice(device::Address, const void*, size_t, device::Stream) override { return refused(); }
@@ -54,6 +56,7 @@ class RecordingDevice final : public device::Device {
   Status createStream(device::Stream&) override { return refused(); }
   Status destroyStream(device::Stream) override { return refused(); }
   Status synchronize(device::Stream) override { return refused(); }
+  Status time(device::Stream, const std::function<Status()>&, double&) override { return refused(); }
   Status loadModule(const device::ModuleImage&, const device::Module*& module) override {
     ++loads;
     module = &module_;

@@ -71,6 +71,35 @@ TEST_F(SeamTest, StreamsOrderTheirWork) {
   ASSERT_SUCCESS(device_->destroyStream(stream));
 }
 
+TEST_F(SeamTest, TimesWhatAStreamDoes) {
+  Stream stream = 0;
+  ASSERT_SUCCESS(device_->createStream(stream));
+  constexpr size_t kBytes = size_t{64} << 20;
+  const Address large = memory(kBytes);
+  const auto fills = [&](int count) {
+    return [&, count]() -> Status {
+      for (int i = 0; i < count; ++i)
+        if (Status status = device_->fill(large, 0x5A, kBytes, stream); !status.ok()) return status;
+      return {};
+    };
+  };
+  double seconds = -1;
+  ASSERT_SUCCESS(device_->time(stream, fills(4), seconds));
+  EXPECT_GT(seconds, 4 * kBytes / 1e13);  // more than ten terabytes a second no memory takes
+  std::array<uint8_t, 4> end{};
+  ASSERT_SUCCESS(device_->copyToHost(end.data(), large + kBytes - end.size(), end.size(), stream));
+  ASSERT_SUCCESS(device_->synchronize(stream));
+  EXPECT_EQ(end, (std::array<uint8_t, 4>{0x5A, 0x5A, 0x5A, 0x5A}));
+  // What cannot be enqueued is no time.
+  seconds = -1;
+  const Status failed = device_->time(
+      stream, [] { return Status(StatusCode::Unsupported, "not today"); }, seconds);
+  EXPECT_EQ(failed.message(), "not today");
+  EXPECT_EQ(seconds, -1);
+  EXPECT_FALSE(device_->driverVersion().empty());
+  ASSERT_SUCCESS(device_->destroyStream(stream));
+}
+
 TEST_F(SeamTest, LaunchesClusters) {
   const Address out = memory(12 * sizeof(uint32_t));
   const Kernel* ranks = kernel("cluster_ranks");

@@ -4,7 +4,8 @@
     bench/conv/gpu/compare.py PROGRAM LAYERS REPORT.json [--only NAMES] [--limit SECONDS] [-- OPTIONS OF h200_bench]
 
 Some plans of cuDNN end the process, or leave the device unusable. Such a plan is left out and named in its row (cudnn_skipped_plans), and
-the layer is run again. A layer that cuDNN has no plan for has a row without a ratio (cudnn_refusal). A layer that passes the limit, or that is wrong, is named in the report ("missing"); the exit status is then 1.
+the layer is run again. A layer that cuDNN has no plan for has a row without a ratio (cudnn_refusal). A layer that passes the limit, or
+that is wrong, is named in the report ("missing"); the exit status is then 1. The report is written anew after every layer.
 """
 import argparse
 import json
@@ -48,6 +49,22 @@ def run_layer(program, layers, name, options, limit):
             skipped.append(at[-1][1])
 
 
+def report_of(any_report, rows, missing):
+    """What the report of one layer says of the run, about all rows."""
+    whole = {key: value for key, value in any_report.items() if not key.startswith("geomean") and key not in ("min_ratio", "missing")}
+    compared = [r for r in rows if "ratio" in r]
+    if compared:
+        whole.update(geomean_all=geomean([r["ratio"] for r in compared]), min_ratio=min(r["ratio"] for r in compared),
+                     geomean_dense_3x3=geomean([r["ratio"] for r in compared if r["class"] == "dense3x3"]))
+    searched = [r["ratio_engines"] for r in rows if "ratio_engines" in r]
+    if searched:
+        whole.update(geomean_engines=geomean(searched))
+    whole.update(rows=rows)
+    if missing:
+        whole["missing"] = missing
+    return whole
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -64,30 +81,23 @@ def main():
     if arguments.only:
         names = [n for n in names if n in arguments.only.split(",")]
 
-    whole, rows, missing = None, [], []
+    rows, missing, whole = [], [], None
     for name in names:
         found = run_layer(arguments.program, arguments.layers, name, options, arguments.limit)
         if isinstance(found, str):
             print(found, file=sys.stderr, flush=True)
             missing.append(found)
             continue
-        whole = whole or found
         rows += found["rows"]
-    if not rows:
+        whole = report_of(found, rows, missing)
+        pathlib.Path(arguments.report).write_text(json.dumps(whole, indent=1) + "\n")
+    if whole is None:
         return 1
-    compared = [r for r in rows if "ratio" in r]
-    if compared:
-        whole.update(geomean_all=geomean([r["ratio"] for r in compared]), min_ratio=min(r["ratio"] for r in compared),
-                     geomean_dense_3x3=geomean([r["ratio"] for r in compared if r["class"] == "dense3x3"]))
-    searched = [r["ratio_engines"] for r in rows if "ratio_engines" in r]
-    if searched:
-        whole.update(geomean_engines=geomean(searched))
-    whole.update(rows=rows)
-    if missing:
-        whole["missing"] = missing
+    whole = report_of(whole, rows, missing)
     pathlib.Path(arguments.report).write_text(json.dumps(whole, indent=1) + "\n")
-    print(f"geomean {whole['geomean_all']:.3f} over {len(rows)} rows, {whole['geomean_dense_3x3']:.3f} over the dense 3x3 ones, "
-          f"least {whole['min_ratio']:.3f}")
+    if "geomean_all" in whole:
+        print(f"geomean {whole['geomean_all']:.3f} over {sum('ratio' in r for r in rows)} rows, {whole['geomean_dense_3x3']:.3f} over the "
+              f"dense 3x3 ones, least {whole['min_ratio']:.3f}")
     return 1 if missing else 0
 
 

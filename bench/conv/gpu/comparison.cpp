@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <stdexcept>
 #include <tuple>
@@ -13,6 +14,7 @@ namespace shiftconv::gpu {
 namespace {
 
 constexpr int kCallsInGraph = 20;
+constexpr double kAutotuneSeconds = 3;
 
 }  // namespace
 
@@ -74,6 +76,12 @@ void Comparison::addAllOurs(Library& library, const ComparisonOptions& options) 
     } catch (const std::runtime_error& refusal) {
       fmt::print("{:14} refused: {}\n", layer_.name, refusal.what());
     }
+  if (!options.autotune || sides_.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
+  const std::string choice = library.autotune(layer_.problem, options.autotuneCache, kAutotuneSeconds);
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  fmt::print("{:14} autotuned in {:.2f} ms\n", layer_.name, time.count());
+  addOurs(Who::OursAutotuned, "ours, autotuned", choice, library, options);
 }
 
 void Comparison::addCudnn(const CudnnOptions& options) {

@@ -21,6 +21,7 @@ namespace shiftconv::gpu {
 
 enum class Who : uint8_t {
   Ours,
+  OursAutotuned,  ///< the plan that the library's own measurement chose: shown apart, not compared
   OursDependent,  ///< starts behind its predecessor (option dependent=yes): shown apart, not compared
   CudnnFirst,
   CudnnBest,     ///< of A, B and fallback
@@ -43,6 +44,8 @@ struct ComparisonOptions {
   int tuned = 0;                     ///< or so many of the planner's candidates
   bool dependent = false;            ///< ours with dependent=yes, too
   bool overhead = false;             ///< the host's time of a call of ours
+  bool autotune = false;             ///< ours as chosen by a measurement, too
+  std::string autotuneCache;         ///< the file that remembers such choices; empty: none does
   CudnnOptions cudnn;
 };
 

@@ -107,6 +107,7 @@ void run(benchmark::State& state, Bench& bench, const Layer& layer, Regime regim
   state.counters["bytes"] = whole(bytes);
   state.counters["FLOP/s"] = rate(comparison.flops());
   state.counters["bytes/s"] = rate(bytes);
+  if (const double tuned = last({Who::OursAutotuned}); tuned > 0) state.counters["autotuned_us"] = whole(tuned);
   std::string label = comparison.sides()[0].note.substr(0, comparison.sides()[0].note.find(':'));
   if (const gpu::CudnnReadings* cudnn = comparison.cudnn(); cudnn != nullptr && !cudnn->readings().empty()) {
     const double best = last({Who::CudnnFirst, Who::CudnnBest});
@@ -141,10 +142,13 @@ int main(int argc, char** argv) {
   app.add_option("--engine-seconds", comparison.cudnn.engineSeconds, "of searching all engines of cuDNN, for each layer");
   app.add_option("--skip", comparison.cudnn.skipped, "plans of cuDNN that end the process: left out");
   app.add_option("--choices", comparison.choices, "of ours, algorithm:options; the fastest counts");
+  CLI::Option* autotune =
+      app.add_option("--autotune", comparison.autotuneCache, "ours as a measurement chooses, too; its cache")->expected(0, 1);
   app.add_option("--seed", options.seed);
   app.add_flag("--bf16", options.bf16);
   CLI11_PARSE(app, argc, argv);
   if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
+  comparison.autotune = autotune->count() > 0;
   comparison.cudnn.readings = gpu::readingsNamed(options.readings);
   comparison.cudnn.seed = options.seed;
 

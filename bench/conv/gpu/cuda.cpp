@@ -115,6 +115,15 @@ void launch(CUfunction kernel, const LaunchConfig& config, std::span<const void*
   SHIFTCONV_GPU(cuLaunchKernelEx(&c, kernel, const_cast<void**>(arguments.data()), nullptr));
 }
 
+bool capturable(CUstream stream, const std::function<bool(CUstream)>& enqueue) {
+  SHIFTCONV_GPU(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  const bool enqueued = enqueue(stream);
+  CUgraph graph = nullptr;
+  const bool captured = driver().cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph != nullptr;
+  if (graph != nullptr) SHIFTCONV_GPU(cuGraphDestroy(graph));
+  return enqueued && captured;
+}
+
 void Replay::begin() {
   SHIFTCONV_GPU(cuEventCreate(&start_, CU_EVENT_DEFAULT));
   SHIFTCONV_GPU(cuEventCreate(&stop_, CU_EVENT_DEFAULT));

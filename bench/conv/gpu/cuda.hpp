@@ -4,6 +4,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -92,6 +93,9 @@ CUtensorMap encode(layout::TiledMap map, CUdeviceptr base);
 
 /// `arguments[i]` points at the value of parameter i.
 void launch(CUfunction kernel, const LaunchConfig& config, std::span<const void* const> arguments, CUstream stream);
+
+/// Whether `enqueue`, which says whether it succeeded, can become part of a graph.
+bool capturable(CUstream stream, const std::function<bool(CUstream)>& enqueue);
 
 /// A graph of `repeats` calls of `enqueue`, replayed and timed.
 class Replay {

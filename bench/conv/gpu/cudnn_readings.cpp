@@ -46,7 +46,7 @@ CudnnReadings::CudnnReadings(const Problem& problem, const cudnn::Tensors& tenso
   for (const Reading& reading : built)
     if (const std::optional<double> microseconds = time(reading, std::to_string(reading.index))) {
       if (usable_++ == 0) readings_.push_back(reading);
-      timed_.push_back({*microseconds, reading});
+      timed_.push_back({*microseconds, std::to_string(reading.index), reading});
     }
   if (readings_.empty()) {
     refusal_ = fmt::format("none of its {} plans runs", offered);
@@ -89,6 +89,9 @@ std::optional<double> CudnnReadings::time(const Reading& reading, const std::str
   announce("running", label);
   if (!convolution_.run(reading.index, tensors_, workspace_->address(), stream_)) return {};
   SHIFTCONV_GPU(cuStreamSynchronize(stream_));
+  if (!capturable(stream_,
+                  [&](CUstream stream) { return convolution_.run(reading.index, tensors_, workspace_->address(), stream); }))
+    return {};
   Replay once(stream_, 1, enqueue(reading.index));
   const double first = once.time(0);
   double best = first;
@@ -104,6 +107,7 @@ std::optional<double> CudnnReadings::time(const Reading& reading, const std::str
 void CudnnReadings::add(ReadingKind kind, const std::function<bool(const std::string&, const Enqueue&)>& isRight) {
   std::stable_sort(timed_.begin(), timed_.end(), [](const Timed& a, const Timed& b) { return a.microseconds < b.microseconds; });
   for (const Timed& timed : timed_) {
+    announce("running", timed.label);
     if (!isRight("cuDNN plan " + timed.reading.name, enqueue(timed.reading))) continue;
     readings_.push_back(timed.reading);
     readings_.back().kind = kind;
@@ -127,7 +131,7 @@ void CudnnReadings::searchAllEngines(const CudnnOptions& options) {
     if (!reading) return {};
     makeWorkspace(reading->workspaceBytes);
     const std::optional<double> microseconds = time(*reading, label);
-    if (microseconds) timed_.push_back({*microseconds, std::move(*reading)});
+    if (microseconds) timed_.push_back({*microseconds, label, std::move(*reading)});
     return microseconds;
   };
   std::optional<std::pair<EngineChoice, double>> known;

@@ -63,6 +63,7 @@ class CudnnReadings {
  private:
   struct Timed {
     double microseconds = 0;
+    std::string label;  ///< in the lines on stderr
     Reading reading;
   };
 

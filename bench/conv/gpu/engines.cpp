@@ -8,10 +8,20 @@
 
 #include "common/device/cuda_device.hpp"
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/autotune.hpp"
 #include "conv/plan/binding.hpp"
 #include "conv/plan/kernel_cache.hpp"
 
 namespace shiftconv::gpu {
+namespace {
+
+void accept(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.message());
+}
+
+std::string choiceOf(const plan::Plan& plan) { return fmt::format("{}:{}", plan.algorithm, plan.options); }
+
+}  // namespace
 
 struct Library::State {
   std::unique_ptr<device::Device> device;
@@ -28,9 +38,6 @@ Library::Library() : state_(std::make_unique<State>()) {
 Library::~Library() = default;
 
 BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, const std::string& choice) {
-  const auto accept = [](const Status& status) {
-    if (!status.ok()) throw std::runtime_error(status.message());
-  };
   plan::PlanOptions options;
   options.algorithm = choice.substr(0, choice.find(':'));
   if (choice.find(':') != std::string::npos) options.options = choice.substr(choice.find(':') + 1);
@@ -44,8 +51,7 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Output] = tensors.output;
   std::unique_ptr<plan::Binding> made;
   accept(plan::Binding::make(plan, *state_->kernels, addresses, made));
-  return {fmt::format("{}:{}", plan->algorithm, plan->options),
-          fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
+  return {choiceOf(*plan), fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
           [binding = std::shared_ptr<plan::Binding>(std::move(made))](CUstream stream) {
             if (const Status status = binding->run(reinterpret_cast<device::Stream>(stream)); !status.ok()) {
               fmt::print(stderr, "{}\n", status.message());
@@ -68,6 +74,21 @@ std::vector<std::string> Library::candidates(const Problem& problem) const {
   for (const plan::Candidate& candidate : all)
     names.push_back(fmt::format("{}:{}", candidate.algorithm->name(), candidate.options));
   return names;
+}
+
+std::string Library::autotune(const Problem& problem, const std::string& cache, double seconds) const {
+  plan::AutotuneOptions how;
+  how.cache = cache;
+  how.libraryVersion = "benchmark";
+  how.seconds = seconds;
+  device::Stream stream = 0;
+  std::shared_ptr<const plan::Plan> plan;
+  std::vector<std::string> notes;
+  accept(state_->device->createStream(stream));
+  accept(plan::autotune(problem, *state_->kernels, stream, {}, how, plan::deviceClock(*state_->device, stream), plan, notes));
+  accept(state_->device->destroyStream(stream));
+  for (const std::string& note : notes) fmt::print(stderr, "autotune: {}\n", note);
+  return choiceOf(*plan);
 }
 
 }  // namespace shiftconv::gpu

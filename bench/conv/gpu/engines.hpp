@@ -31,6 +31,9 @@ class Library {
   BoundConvolution bind(const Problem& problem, const Tensors& tensors, const std::string& choice);
   /// The planner's candidates in the notation of `choice`, best by its model first.
   std::vector<std::string> candidates(const Problem& problem) const;
+  /// The choice that a measurement takes, at most `seconds` of it; `cache`: the file that remembers it, or empty. Notes go to
+  /// stderr.
+  std::string autotune(const Problem& problem, const std::string& cache, double seconds) const;
 
  private:
   struct State;

@@ -141,6 +141,7 @@ Json rowOf(const Comparison& comparison, std::span<const gpu::TimedSide> timed, 
   row["ours_us"] = ours;
   row["ours_plan"] = first.note;
   if (const auto time = comparison.time(Regime::Rested, {Who::OursDependent})) row["ours_dependent_us"] = *time;
+  if (const auto time = comparison.time(Regime::Rested, {Who::OursAutotuned})) row["ours_autotuned_us"] = *time;
   row["ours_us_range"] = {*std::min_element(rested.begin(), rested.end()), *std::max_element(rested.begin(), rested.end())};
   row["types"] = nameOf(p.inputType);
   if (p.hasBias || p.hasResidual() || p.activation != Activation::None)
@@ -275,11 +276,15 @@ int main(int argc, char** argv) {
   app.add_flag("--bf16", options.bf16);
   app.add_flag("--regimes", options.regimes, "burst and sustained times, and single calls with cold and warm L2");
   app.add_flag("--dependent", comparison.dependent, "ours with dependent=yes, too: apart, not compared");
+  CLI::Option* autotune =
+      app.add_option("--autotune", comparison.autotuneCache, "ours as a measurement chooses, too: apart, not compared; its cache")
+          ->expected(0, 1);
   app.add_flag("--overhead", comparison.overhead, "the host's time of a call beside a bare launch");
   app.add_flag("--card", options.card, "the card's own rates of products and copies");
   app.add_option("--cublas-library", options.cublasLibrary, "libcublas.so for --card; without it: copies only");
   CLI11_PARSE(app, argc, argv);
   if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
+  comparison.autotune = autotune->count() > 0;
   comparison.cudnn.readings = gpu::readingsNamed(options.readings);
   comparison.cudnn.seed = options.seed;
   return run(options);

@@ -4,6 +4,7 @@
  *   describe   fill a shiftconv_problem_t                    (shiftconv_problem_validate, shiftconv_problem_describe)
  *   support    ask an algorithm: yes, or a reason            (shiftconv_support)
  *   plan       from the properties of a device only          (shiftconv_plan_create, shiftconv_plan_describe)
+ *              or by measurement on a device, with a cache   (shiftconv_plan_autotune)
  *   bind       addresses of the tensors, once                (shiftconv_bind)
  *   run        a stream                                      (shiftconv_binding_run; shiftconv_run binds and runs)
  *
@@ -427,6 +428,43 @@ typedef struct shiftconv_plan_options {
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_create(const shiftconv_problem_t* problem,
                                                        const shiftconv_device_properties_t* properties,
                                                        const shiftconv_plan_options_t* options, shiftconv_plan_t* plan);
+
+/** How shiftconv_plan_autotune measures. Start from SHIFTCONV_AUTOTUNE_INIT. */
+typedef struct shiftconv_autotune {
+  size_t size;         /**< sizeof of this structure as the caller compiled it */
+  const char* cache;   /**< path of a file that remembers choices; "": none does; NULL: the environment variable
+                            SHIFTCONV_AUTOTUNE_CACHE, and none where it is not set */
+  double seconds;      /**< no candidate is begun after so many of them, but for the planner's own choice; positive, at most 3600 */
+  uint32_t candidates; /**< measure so many, in the order of the cost model; 0: all */
+  uint32_t reserved;   /**< 0 */
+} shiftconv_autotune_t;
+
+#define SHIFTCONV_AUTOTUNE_INIT \
+  { sizeof(shiftconv_autotune_t), NULL, 1.0, 0, 0 }
+#define SHIFTCONV_AUTOTUNE_SIZE_0_2 32
+
+/** Makes a plan by measurement: runs the candidates of shiftconv_plan_create on an open device and takes the fastest. The planner's
+ *  choice stays unless another one is more than one percent faster. shiftconv_plan_candidates of the plan lists what was measured.
+ *
+ *  The call runs kernels in a stream of its own and waits for them. While it does, it holds device memory for all tensors of the
+ *  problem (shiftconv_problem_tensor_bytes) and the largest workspace of a candidate; it frees all of it before it returns, and
+ *  shiftconv_plan_workspace_size says what runs of the plan need. Let nothing else run on the device meanwhile. On an emulated
+ *  device times are those of the host, and say which plan is emulated soonest.
+ *
+ *  With a cache, a choice is looked up by problem, the caller's options, the device's name, compute capability and
+ *  multiprocessors, driver and library version; when it is there, nothing is allocated or run. Otherwise the new choice is added:
+ * the file is replaced as a whole, so that processes may share it; writers wait for each other through a file `cache`.lock beside
+ * it. Lines that are damaged, files that are no such cache, a file that cannot be written, candidates that fail, and a time limit
+ *  that was reached are warnings in the log, not errors.
+ *  @param device   where to measure; the plan is as good for others of the same kind.
+ *  @param options  NULL: every choice is left to the measurement.
+ *  @param autotune NULL: SHIFTCONV_AUTOTUNE_INIT.
+ *  @param plan     receives the handle, as in shiftconv_plan_create.
+ *  Errors: those of shiftconv_plan_create; SHIFTCONV_STATUS_OUT_OF_MEMORY for the tensors; whatever a run of the planner's choice
+ *  reports. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_autotune(const shiftconv_problem_t* problem, shiftconv_device_t device,
+                                                         const shiftconv_plan_options_t* options,
+                                                         const shiftconv_autotune_t* autotune, shiftconv_plan_t* plan);
 
 /** Destroys a plan. Work that was enqueued with it may still be running. NULL is allowed. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan);

@@ -184,6 +184,11 @@ struct PlanOptions : shiftconv_plan_options_t {
   PlanOptions() : shiftconv_plan_options_t(SHIFTCONV_PLAN_OPTIONS_INIT) {}
 };
 
+/// How Plan::autotuned measures: where choices are remembered, and how long it may take.
+struct Autotune : shiftconv_autotune_t {
+  Autotune() : shiftconv_autotune_t(SHIFTCONV_AUTOTUNE_INIT) {}
+};
+
 /// "" when `algorithm` can run the problem on such a device, else the reason. Throws when the question itself is wrong.
 inline std::string refusal(const Convolution& problem, const DeviceProperties& properties, const std::string& algorithm) {
   return textOf([&](char* b, size_t s, size_t* n) {
@@ -212,6 +217,13 @@ class Plan {
  public:
   Plan(const Convolution& problem, const DeviceProperties& properties, const PlanOptions& options = PlanOptions()) {
     check(shiftconv_plan_create(&problem, &properties, &options, &handle_));
+  }
+  /// The fastest candidate by measurement on the device, or what the cache remembers; see shiftconv_plan_autotune.
+  static Plan autotuned(const Convolution& problem, const Device& device, const Autotune& autotune = Autotune(),
+                        const PlanOptions& options = PlanOptions()) {
+    Plan plan;
+    check(shiftconv_plan_autotune(&problem, device.handle(), &options, &autotune, &plan.handle_));
+    return plan;
   }
   ~Plan() { shiftconv_plan_destroy(handle_); }
   Plan(Plan&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
@@ -249,6 +261,7 @@ class Plan {
   }
 
  private:
+  Plan() = default;
   shiftconv_plan_t handle_ = nullptr;
 };
 
