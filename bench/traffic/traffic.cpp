@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 #include "bench/traffic/report.hpp"
 #include "common/device/registry.hpp"
+#include "common/parallel.hpp"
 #include "conv/plan/algorithm.hpp"
 
 namespace shiftconv::bench {
@@ -79,6 +82,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> files;
   std::string json, picture, group = "pair", operands = "as written";
   Settings settings;
+  unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   app.add_option("files", files, "shape files, lines \"<count> x <problem> | <name>\"")->required()->check(CLI::ExistingFile);
   app.add_option("--json", json, "write everything there");
   app.add_option("--plot", picture, "write an SVG there");
@@ -86,6 +90,7 @@ int run(int argc, char** argv) {
   app.add_option("--operands", operands, "in place of those of the file")->check(CLI::IsMember({"as written", "f16", "mxfp8"}));
   app.add_option("--classes", settings.classes, "tiles of how many classes to run")->check(CLI::PositiveNumber);
   app.add_option("--seed", settings.seed, "of the operands");
+  app.add_option("--threads", threads, "layers side by side")->check(CLI::Range(1u, 256u));
   CLI11_PARSE(app, argc, argv);
   try {
     const device::Properties properties = presetB200();
@@ -95,10 +100,12 @@ int run(int argc, char** argv) {
     for (const std::string& file : files) {
       FileReport& report = reports.emplace_back();
       report.file = file;
-      for (const Layer& layer : readLayers(file, types)) {
-        fmt::print(stderr, "{}: {}\n", file, layer.name);
-        report.layers.push_back(compare(layer, properties, settings));
-      }
+      const std::vector<Layer> layers = readLayers(file, types);
+      report.layers.resize(layers.size());
+      inParallel(layers.size(), threads, [&](size_t i) {
+        fmt::print(stderr, "{}: {}\n", file, layers[i].name);
+        report.layers[i] = compare(layers[i], properties, settings);
+      });
       print(report);
       std::fflush(stdout);
     }

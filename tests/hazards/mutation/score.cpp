@@ -9,13 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "common/parallel.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/hazards/mutation/catalogue.hpp"
 #include "tests/hazards/mutation/equivalents.hpp"
 #include "tests/hazards/mutation/gemm_subjects.hpp"
 #include "tests/hazards/mutation/im2col_subjects.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
-#include "tests/hazards/mutation/parallel.hpp"
 #include "tests/hazards/mutation/sm100_subjects.hpp"
 #include "tests/hazards/mutation/sm90_subjects.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace shiftconv::tests {
+namespace shiftconv {
 
 /// Calls body(i) for i in 0..count-1 on `threads` threads. Rethrows the first exception; rounds not begun by then are left out.
 template <class Body>
@@ -31,4 +31,4 @@ void inParallel(size_t count, unsigned threads, const Body& body) {
   if (failure) std::rethrow_exception(failure);
 }
 
-}  // namespace shiftconv::tests
+}  // namespace shiftconv
