@@ -28,6 +28,11 @@ __device__ __forceinline__ void storeShared4Bytes(uint32_t address, uint32_t val
 __device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(__cvta_generic_to_global(source)) : "memory");
 }
+/// The same of the first `bytes` bytes, and zeros for the others.
+__device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source, uint32_t bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(__cvta_generic_to_global(source)), "r"(bytes)
+               : "memory");
+}
 /// Closes the group of this thread's earlier copyAsync16Bytes.
 __device__ __forceinline__ void copyAsyncCommitGroup() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 /// Until at most `kPending` groups of this thread are incomplete.

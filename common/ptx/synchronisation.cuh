@@ -19,10 +19,16 @@ __device__ __forceinline__ uint32_t clusterRank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
-/// Every thread of the cluster: earlier accesses of all are visible to all afterwards.
+/// Every thread of the cluster: accesses of all before they arrive are visible to all that have waited.
+__device__ __forceinline__ void clusterBarrierArrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+/// The same without earlier accesses: enough behind fenceMbarrierInit() of the threads that have prepared barriers.
+__device__ __forceinline__ void clusterBarrierArriveRelaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void clusterBarrierWait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ __forceinline__ void clusterBarrierSync() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  clusterBarrierArrive();
+  clusterBarrierWait();
 }
 
 /// The address in CTA `rank` of the cluster of what lies at `address` in the executing CTA.

@@ -14,6 +14,7 @@
 #include "conv/plan/sm100/shift_stream_algorithm.hpp"
 #include "conv/plan/sm100/shift_window_algorithm.hpp"
 #include "conv/plan/sm90/algorithms.hpp"
+#include "conv/plan/sm90/resident.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 
@@ -50,9 +51,9 @@ Status collect(const Problem& problem, const device::Properties& properties, std
 }  // namespace
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array<const Algorithm*, 9> table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(),
-                                                     &im2colAlgorithm(),      &haloAlgorithm(),        &groupedAlgorithm(),
-                                                     &depthwiseAlgorithm(),   &stemAlgorithm(),        &directAlgorithm()};
+  static const std::array<const Algorithm*, 10> table{
+      &shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(), &im2colAlgorithm(),   &haloAlgorithm(),
+      &groupedAlgorithm(),     &depthwiseAlgorithm(),   &stemAlgorithm(),        &residentAlgorithm(), &directAlgorithm()};
   return table;
 }
 

@@ -176,7 +176,8 @@ CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed) {
 
 reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTensors& tensors, const Plan& plan) {
   const std::string engine = plan.algorithm();
-  const bool ofHopper = engine == "halo" || engine == "grouped" || engine == "depthwise" || engine == "stem";
+  const bool ofHopper =
+      engine == "halo" || engine == "grouped" || engine == "depthwise" || engine == "stem" || engine == "resident";
   return reference::convolve(internalProblem(test.problem), tensors.operands(),
                              engine == "direct" ? reference::Accumulation::FusedMultiplyAdd
                              : ofHopper         ? reference::Accumulation::WgmmaTensorCore

@@ -18,17 +18,14 @@
 //  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:
 //    the same bits every time. Or, between two CTAs, each adds half of the pixels of every block, as that is half as long: of a
 //    tile of 320 x 128 the transfer alone takes thousands of clocks.
-//  - Where there are few pixels, all of which have to come at once, a tile may be 64 of them as rows of the product (operand A) by
-//    32 channels: half the weights of a tile, and outputs that are stored from registers (PixelShare::AsRows).
+//  - Where every tile has whole images, the last rows of output find nothing under the last filter row, and its taps leave them out
+//    (Shape::kTail): of nine taps on 7 x 7 images 5 %.
 #pragma once
 
-#include <cuda.h>
-
 #include <cstdint>
+#include <utility>
 
-#include "common/gemm/cta_frame.cuh"
-#include "common/gemm/pipeline.cuh"
-#include "common/gemm/tile_schedule.cuh"
+#include "common/gemm/ring.cuh"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/dependent_launch.cuh"
 #include "common/ptx/mbarrier.cuh"
@@ -39,76 +36,46 @@
 #include "common/ptx/wgmma.cuh"
 #include "conv/kernels/sm90/halo_epilogue.cuh"
 #include "conv/kernels/sm90/halo_kinds.cuh"
+#include "conv/kernels/sm90/halo_loads.cuh"
 #include "conv/kernels/sm90/halo_params.hpp"
 #include "conv/kernels/sm90/halo_reduction.cuh"
+#include "conv/kernels/sm90/halo_shape.cuh"
 #include "conv/kernels/sm90/halo_staging.cuh"
 
 namespace shiftconv::kernels::halo {
-
-// ---- What is fixed when a kernel is compiled -----------------------------------------------------------------------------------
-enum class PixelShare { Common, Separate, AsRows };
-/// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
-enum class Staging { Own, OverBox };
-
-template <int kFirst, int kSecond, int kN, PixelShare kShare, Staging kStaging>
-struct Shape {
-  static constexpr int kFirstBlocks = kFirst, kSecondBlocks = kSecond;  ///< channel blocks of the two multiplying warpgroups
-  static constexpr int kTileN = kN;                                     ///< pixels of a tile
-  static constexpr bool kSeparate = kShare == PixelShare::Separate;
-  static constexpr bool kPixelRows = kShare == PixelShare::AsRows;
-  static constexpr bool kOverBox = kStaging == Staging::OverBox;
-  static constexpr int kMmaN = kPixelRows ? kAsRowsChannels : kN;
-  static constexpr int kSums = kMmaN / 2;  ///< of a thread, for each channel block
-  static constexpr int kConsumers = kSecond == 0 ? 1 : 2;
-  static constexpr int kThreads = 128 * (1 + kConsumers);
-  static constexpr int kStageBlocks = kSeparate ? kFirst : kFirst + kSecond;  ///< channel blocks of a weight stage
-  static constexpr uint32_t kStageBytes = kPixelRows ? kAsRowsChannels * kRowBytes : kStageBlocks * kBlockBytes;
-  /// Whether two CTAs that split the reduction may finish half of the pixels each.
-  static constexpr bool kMayHalve = kShare == PixelShare::Common && !kOverBox && kN <= 128 && kN % 16 == 0;
-  static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);  ///< warps that release a box
-  // Of a thread; three warpgroups share 512. The loading lane that also stores needs the larger part.
-  static constexpr int kLoadingRegisters = kOverBox ? 56 : 40, kMultiplyingRegisters = kOverBox ? 224 : 232;
-  static_assert(!kSeparate || kFirst == kSecond, "warpgroups that own pixels share the weights");
-  static_assert(!kOverBox || (kFirst == 1 && kStageBlocks == 1), "a slot takes the output of one channel block");
-  static_assert(!kPixelRows || (kFirst == 1 && kSecond == 0 && kN == 64 && !kOverBox), "one wgmma has 64 rows");
-  static_assert(kFirst * kN <= 384 && kSecond * kN <= 384, "at most 192 accumulator registers a thread");
-};
-
-// ---- Shared memory -------------------------------------------------------------------------------------------------------------
-struct Control {
-  gemm::Pipeline<kMaximumStages> boxes, weights;
-  uint64_t sums[kMaximumBlocks];  ///< barriers: the other ranks' sums of a warpgroup, or of half a channel block, have come
-  Tap tap[kMaximumTaps];          ///< Params::tap: an indexed constant that is not in the cache costs more than a whole tap
-};
-static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the boxes");
-
-struct InputMaps {
-  CUtensorMap of[kMaximumInputMaps];
-};
 
 /// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine, or gemm::EpilogueParams.
 enum class Epilogue { Plain, Full };
 
 // ---- One CTA -------------------------------------------------------------------------------------------------------------------
 template <class Kind, class S, Epilogue kEpilogue>
-class Cta {
+class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
+  using Base = Loads<Kind, S, kEpilogue == Epilogue::Full>;
+  using Base::boxAddress;
+  using Base::boxes_;
+  using Base::control_;
+  using Base::endChunk_;
+  using Base::filterMap_;
+  using Base::firstChunk_;
+  using Base::inputMaps_;
+  using Base::loadBoxes;
+  using Base::loadWeights;
+  using Base::originOf;
+  using Base::outputMap_;
+  using Base::p_;
+  using Base::rank_;
+  using Base::staging_;
+  using Base::storeTile;
+  using Base::tiles;
+  using Base::weightAddress;
+  using Base::weights_;
   using Element = typename Kind::Element;
   using Sum = typename Kind::Sum;
   static constexpr bool kFull = kEpilogue == Epilogue::Full;
   static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
 
  public:
-  __device__ Cta(const InputMaps& inputs, const CUtensorMap& filter, const CUtensorMap& output, const Params& params)
-      : inputMaps_(inputs), filterMap_(filter), outputMap_(output), p_(params) {
-    extern __shared__ uint8_t dynamicShared[];
-    control_ = &gemm::alignedShared<Control>(dynamicShared);
-    boxes_ = ptx::sharedAddress(control_) + kControlBytes;
-    weights_ = boxes_ + p_.patchSlots * p_.patchSlotBytes;
-    staging_ = weights_ + p_.weightStages * S::kStageBytes;
-    rank_ = p_.split > 1 ? static_cast<int32_t>(ptx::clusterRank()) : 0;
-    firstChunk_ = rank_ * p_.chunksPerRank;
-    endChunk_ = min(p_.chunks, firstChunk_ + p_.chunksPerRank);
-  }
+  using Base::Base;
 
   __device__ void run() {
     const uint32_t warpgroup = ptx::warpgroupIndex();
@@ -150,9 +117,6 @@ class Cta {
 
   /// Whether each of two ranks finishes half of the pixels. Compiled away from most kernels.
   __device__ bool halves() const { return !kFull && S::kMayHalve && p_.halves; }
-
-  __device__ uint32_t boxAddress(uint32_t slot) const { return boxes_ + slot * p_.patchSlotBytes; }
-  __device__ uint32_t weightAddress(uint32_t stage) const { return weights_ + stage * S::kStageBytes; }
 
   __device__ void prepareBoxes() {
 #pragma unroll 1  // or the code is long, and comes from far
@@ -218,130 +182,11 @@ class Cta {
     }
   }
 
-  // ---- The order of work, the same for every role ------------------------------------------------------------------------------
-  __device__ gemm::StaticTiles tiles() const {
-    // A cluster that splits the reduction has one tile, after which its rings hold sums: its grid is as large as the work.
-    const int32_t shift = __popc(p_.split - 1);  // of a power of two; a division takes a hundred clocks before the first load
-    return {static_cast<int32_t>(blockIdx.x) >> shift, static_cast<int32_t>(gridDim.x) >> shift, p_.tiles};
-  }
-
-  /// `member`: which of the pair of boxes, with PixelShare::Separate. The second of the last pair may be outside the tensors, where
-  /// loads give zeros and stores do nothing.
-  __device__ TileOrigin originOf(int32_t tile, uint32_t member) const {
-    uint32_t pixels = static_cast<uint32_t>(tile), channelTile = blockIdx.y;
-    if (p_.channelTiles.divisor > 1) {
-      pixels = p_.channelTiles.quotient(static_cast<uint32_t>(tile));
-      channelTile = static_cast<uint32_t>(tile) - pixels * p_.channelTiles.divisor;
-    }
-    if constexpr (S::kSeparate) pixels = pixels * 2 + member;
-    const uint32_t rows = p_.columnTiles.quotient(pixels), images = p_.rowTiles.quotient(rows);
-    return {static_cast<int32_t>(pixels - rows * p_.columnTiles.divisor) * p_.tileColumns,
-            static_cast<int32_t>(rows - images * p_.rowTiles.divisor) * p_.tileRows, static_cast<int32_t>(images) * p_.tileImages,
-            static_cast<int32_t>(channelTile) * p_.tileChannels};
-  }
-
-  // ---- Input pixels: global -> shared ------------------------------------------------------------------------------------------
-  __device__ void loadBoxes() const {
-    constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;
-    ptx::awaitPrerequisites();
-    gemm::RingPosition slot, previous;
-    uint32_t number = 0;
-    for (const int32_t tile : tiles()) {
-      for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
-        for (int32_t i = 0; i < p_.patches; ++i) {
-          const Patch& patch = p_.patch[i];
-#pragma unroll 1
-          for (uint32_t member = 0; member < kMembers; ++member) {
-            const TileOrigin origin = originOf(tile, member);
-            control_->boxes.awaitEmpty(slot);
-            // Where weights stay, boxes that are not needed yet wait for the first ones, so that those and the weights come soon.
-            if (p_.weightsStay && number == kMembers) control_->boxes.awaitFull({static_cast<int32_t>(kMembers) - 1, 0});
-            if constexpr (S::kOverBox) storeStaged(number, slot.index);
-            // Slots of an odd number pass from one warpgroup to the other. Who has seen a box of his own looks next where the box
-            // before it was: unless that has arrived, the parity of its phase is the one that he waits for.
-            if (S::kSeparate && p_.patchSlots % 2 == 1 && number > 0) control_->boxes.awaitFull(previous);
-            previous = slot;
-            ++number;
-            ptx::mbarrierArriveExpectBytes(control_->boxes.full(slot), patch.bytes);
-            const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * Kind::kChunkChannels;
-            if (kFull && p_.deep) {  // compiled away from the plain epilogue, whose kernels are as short as they can be
-              const int32_t image = static_cast<int32_t>(p_.planes.quotient(static_cast<uint32_t>(origin.image)));
-              const int32_t plane = origin.image - image * static_cast<int32_t>(p_.planes.divisor);
-              ptx::loadTile5d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
-                              origin.row + patch.rowOffset, plane * p_.planeStride + patch.planeOffset, image,
-                              control_->boxes.full(slot));
-            } else {
-              ptx::loadTile4d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
-                              origin.image, origin.row + patch.rowOffset, control_->boxes.full(slot));
-            }
-            slot.advance(p_.patchSlots);
-          }
-        }
-      }
-    }
-    if constexpr (S::kOverBox) {
-      for (int32_t i = 0; i < p_.patchSlots; ++i) {
-        control_->boxes.awaitEmpty(slot);
-        storeStaged(number++, slot.index);
-        slot.advance(p_.patchSlots);
-      }
-    }
-  }
-
-  /// The slot of box `number`, released by its readers, holds the output of the box that was `patchSlots` before it.
-  __device__ void storeStaged(uint32_t number, uint32_t slot) const {
-    constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;
-    const uint32_t slots = static_cast<uint32_t>(p_.patchSlots);
-    if (number < slots) return;
-    const uint32_t earlier = number - slots;
-    const int32_t tile = static_cast<int32_t>(blockIdx.x + earlier / kMembers * gridDim.x);
-    if (tile >= p_.tiles) return;  // fewer boxes than slots
-    storeTile(originOf(tile, earlier % kMembers), 0, boxAddress(slot));
-    ptx::bulkWaitGroupRead<0>();
-  }
-
-  // ---- Weights: global -> shared, once when resident ---------------------------------------------------------------------------
-  __device__ void loadWeights() const {
-    ptx::awaitPrerequisites();
-    gemm::RingPosition stage;
-    const auto loadAll = [&](int32_t tile) {
-      const int32_t firstChannel = originOf(tile, 0).channel;
-      for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
-        for (int32_t t = 0; t < p_.taps; ++t) {
-          control_->weights.awaitEmpty(stage);
-          ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBytes);
-          for (uint32_t box = 0; box < p_.weightBoxes; ++box) {
-            ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, chunk * Kind::kChunkChannels,
-                            p_.tap[t].filterIndex, firstChannel + static_cast<int32_t>(box * (p_.weightBoxBytes / kRowBytes)),
-                            control_->weights.full(stage));
-          }
-          stage.advance(p_.weightStages);
-        }
-      }
-    };
-    if (p_.groupChannels > 0) {  // spread by the threads that read them
-      for (int32_t i = 0; i < p_.weightStages; ++i, stage.advance(p_.weightStages)) {
-        ptx::mbarrierArrive(control_->weights.full(stage));
-      }
-    } else if (p_.weightsStay) {
-      if (tiles().own() > 0) loadAll(tiles().first);
-    } else {
-      for (const int32_t tile : tiles()) loadAll(tile);
-    }
-  }
-
   // ---- Multiplication ----------------------------------------------------------------------------------------------------------
   /// One warpgroup: channel blocks firstBlock.. of every tile of this CTA.
   template <int kBlocks>
   __device__ void multiply(uint32_t consumer, uint32_t firstBlock) {
-    const bool releases = threadIdx.x % 32 == 0;
-    const auto releaseBox = [&](const gemm::RingPosition& slot) {
-      if (releases) ptx::mbarrierArrive(control_->boxes.empty(slot));
-    };
-    const auto releaseWeights = [&](const gemm::RingPosition& stage) {
-      if (releases && !p_.weightsStay) ptx::mbarrierArrive(control_->weights.empty(stage));
-    };
-    gemm::RingPosition box, weight, heldBox, heldWeight;
+    gemm::RingPosition box, weight, heldBox;
     // From its second tile on the second warpgroup is some taps behind the first: each then multiplies alone, at full rate, while
     // the other is at its epilogue. (In the first tile both wait for the same loads, which would bring them together again; from
     // the second chunk of an only tile on, it gained nothing.)
@@ -350,56 +195,11 @@ class Cta {
     if (S::kSeparate && consumer == 1) box.advance(p_.patchSlots);
     for (const int32_t tile : tiles()) {
       Sum d[kBlocks][S::kSums];
-      uint32_t accumulate = 0;
-      bool holdsBox = false;
-      if (p_.weightsStay) weight = {};
-      uint64_t pixels = 0;
-      int32_t patch = 0, t = 0, endTap = 0;
-      int32_t lag = S::kConsumers == 2 && tile == lagTile ? p_.lag : 0;
-      if (lag > 0 && consumer == 1) {
-        ptx::namedBarrierSync(kLag, 256);
-        lag = 0;
+      if constexpr (S::kTail > 0) {
+        multiplyWholeImages(d[0], box, weight, firstBlock);
+      } else {
+        heldBox = multiplyTaps(d, box, weight, consumer, firstBlock, tile == lagTile);
       }
-      int32_t steps = (endChunk_ - firstChunk_) * p_.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma
-      do {
-        if (t == endTap) {  // the next box
-          if (t == p_.taps) patch = t = 0;
-          endTap = p_.patch[patch++].endTap;
-          control_->boxes.awaitFull(box);
-          pixels = layout::wgmmaSwizzle128Descriptor(boxAddress(box.index), p_.groupStrideBytes);
-        }
-        const uint64_t b = layout::advanceDescriptor(pixels, control_->tap[t].row * kRowBytes);
-        control_->weights.awaitFull(weight);
-        const uint64_t a = layout::wgmmaSwizzle128Descriptor(weightAddress(weight.index) + firstBlock * kBlockBytes);
-        ptx::wgmmaFence();
-#pragma unroll
-        for (int slice = 0; slice < kChunkSlices; ++slice) {
-#pragma unroll
-          for (int block = 0; block < kBlocks; ++block) {
-            const uint64_t channels = layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes);
-            const uint64_t ofPixels = layout::advanceDescriptor(b, slice * layout::kMmaRowBytes);
-            Kind::template multiply<S::kMmaN>(d[block], S::kPixelRows ? ofPixels : channels, S::kPixelRows ? channels : ofPixels,
-                                              slice == 0 ? accumulate : 1);
-          }
-        }
-        ptx::wgmmaCommit();
-        ptx::wgmmaWait<1>();  // what the tap before this one read may go
-        if (accumulate != 0) releaseWeights(heldWeight);
-        if (holdsBox) releaseBox(heldBox);
-        accumulate = 1;
-        heldWeight = weight;
-        weight.advance(p_.weightStages);
-        heldBox = box;
-        holdsBox = ++t == endTap;
-        if (holdsBox) {
-          box.advance(p_.patchSlots);
-          if constexpr (S::kSeparate) box.advance(p_.patchSlots);
-        }
-        if (lag > 0 && --lag == 0) ptx::namedBarrierArrive(kLag, 256);
-      } while (--steps > 0);
-      ptx::wgmmaWait<0>();
-      releaseWeights(heldWeight);
-      if constexpr (!S::kOverBox) releaseBox(heldBox);
       if constexpr (kFull) hold(d);
       if (p_.split > 1) ptx::clusterBarrierSync();  // nobody multiplies any more: the rings are free for sums
       if constexpr (!kFull && S::kMayHalve) {
@@ -420,9 +220,131 @@ class Cta {
     }
     if constexpr (kFull) {
       gemm::mergeLargest(p_.full.epilogue, largest);
-    } else if constexpr (!S::kOverBox && !S::kPixelRows) {
+    } else if constexpr (!S::kOverBox) {
       if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
     }
+  }
+
+  /// All sums of a tile; where the last box was, which is not released yet when its output will be staged over it. `lagOfTile`:
+  /// taps that the second warpgroup stays behind the first.
+  template <int kBlocks>
+  __device__ __forceinline__ gemm::RingPosition multiplyTaps(Sum (&d)[kBlocks][S::kSums], gemm::RingPosition& box,
+                                                             gemm::RingPosition& weight, uint32_t consumer, uint32_t firstBlock,
+                                                             bool lags) {
+    const bool releases = threadIdx.x % 32 == 0;
+    const auto releaseBox = [&](const gemm::RingPosition& slot) {
+      if (releases) ptx::mbarrierArrive(control_->boxes.empty(slot));
+    };
+    const auto releaseWeights = [&](const gemm::RingPosition& stage) {
+      if (releases && !p_.weightsStay) ptx::mbarrierArrive(control_->weights.empty(stage));
+    };
+    gemm::RingPosition heldBox, heldWeight;
+    uint32_t accumulate = 0;
+    bool holdsBox = false;
+    if (p_.weightsStay) weight = {};
+    uint64_t pixels = 0;
+    int32_t patch = 0, t = 0, endTap = 0;
+    int32_t lag = S::kConsumers == 2 && lags ? p_.lag : 0;
+    if (lag > 0 && consumer == 1) {
+      ptx::namedBarrierSync(kLag, 256);
+      lag = 0;
+    }
+    int32_t steps = (endChunk_ - firstChunk_) * p_.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma
+    do {
+      if (t == endTap) {  // the next box
+        if (t == p_.taps) patch = t = 0;
+        endTap = p_.patch[patch++].endTap;
+        control_->boxes.awaitFull(box);
+        pixels = layout::wgmmaSwizzle128Descriptor(boxAddress(box.index), p_.groupStrideBytes);
+      }
+      const uint64_t b = layout::advanceDescriptor(pixels, control_->tap[t].row * kRowBytes);
+      control_->weights.awaitFull(weight);
+      const uint64_t a = layout::wgmmaSwizzle128Descriptor(weightAddress(weight.index) + firstBlock * kBlockBytes);
+      ptx::wgmmaFence();
+#pragma unroll
+      for (int slice = 0; slice < kChunkSlices; ++slice) {
+#pragma unroll
+        for (int block = 0; block < kBlocks; ++block) {
+          const uint64_t channels = layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes);
+          const uint64_t ofPixels = layout::advanceDescriptor(b, slice * layout::kMmaRowBytes);
+          Kind::template multiply<S::kTileN>(d[block], channels, ofPixels, slice == 0 ? accumulate : 1);
+        }
+      }
+      ptx::wgmmaCommit();
+      ptx::wgmmaWait<1>();  // what the tap before this one read may go
+      if (accumulate != 0) releaseWeights(heldWeight);
+      if (holdsBox) releaseBox(heldBox);
+      accumulate = 1;
+      heldWeight = weight;
+      weight.advance(p_.weightStages);
+      heldBox = box;
+      holdsBox = ++t == endTap;
+      if (holdsBox) {
+        box.advance(p_.patchSlots);
+        if constexpr (S::kSeparate) box.advance(p_.patchSlots);
+      }
+      if (lag > 0 && --lag == 0) ptx::namedBarrierArrive(kLag, 256);
+    } while (--steps > 0);
+    ptx::wgmmaWait<0>();
+    releaseWeights(heldWeight);
+    if constexpr (!S::kOverBox) releaseBox(heldBox);
+    return heldBox;
+  }
+
+  /// All sums of a tile that has whole images, for a 3x3 filter with a box for each of its columns. In the last output rows the
+  /// last filter row is outside the image, so its taps multiply fewer pixels. Between products of different width the tensor core
+  /// has to be waited for; hence the order of the nine taps, in which such taps meet. (Leaving out the first output row under the
+  /// first filter row as well, ptxas makes all wgmma wait: their sums would begin at another register.)
+  __device__ __forceinline__ void multiplyWholeImages(Sum (&d)[S::kSums], gemm::RingPosition& box, gemm::RingPosition& weight,
+                                                      uint32_t firstBlock) {
+    const bool releases = threadIdx.x % 32 == 0;
+    uint32_t accumulate = 0;
+    uint64_t pixels = 0;
+    gemm::RingPosition held, heldBox;
+    const auto tap = [&]<int kTap>() {
+      constexpr int kN = S::kTileN - (leavesTailOut(kTap) ? S::kTail : 0);
+      if constexpr (kTap % 3 == 0) {
+        control_->boxes.awaitFull(box);
+        pixels = layout::wgmmaSwizzle128Descriptor(boxAddress(box.index), p_.groupStrideBytes);
+      }
+      const uint64_t b = layout::advanceDescriptor(pixels, control_->tap[kTap].row * kRowBytes);
+      control_->weights.awaitFull(weight);
+      const uint64_t a = layout::wgmmaSwizzle128Descriptor(weightAddress(weight.index) + firstBlock * kBlockBytes);
+      ptx::wgmmaFence();
+#pragma unroll
+      for (int slice = 0; slice < kChunkSlices; ++slice) {
+        Kind::template multiply<kN>(reinterpret_cast<Sum(&)[kN / 2]>(d), layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                                    layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
+                                    kTap > 0 || slice > 0 ? 1 : accumulate);
+      }
+      ptx::wgmmaCommit();
+      // Whether the tap before was left running, and whether this one is.
+      constexpr bool kHeld = kTap > 0 && leavesTailOut(kTap - 1) == leavesTailOut(kTap);
+      constexpr bool kHold = kTap + 1 < kWholeImageTaps && leavesTailOut(kTap + 1) == leavesTailOut(kTap);
+      if constexpr (kHold) {
+        if constexpr (kHeld) ptx::wgmmaWait<1>();
+      } else {
+        ptx::wgmmaWait<0>();
+      }
+      if (releases) {
+        if constexpr (kHeld) ptx::mbarrierArrive(control_->weights.empty(held));
+        if constexpr (!kHold) ptx::mbarrierArrive(control_->weights.empty(weight));
+        if constexpr (kHeld && kTap % 3 == 0) ptx::mbarrierArrive(control_->boxes.empty(heldBox));
+        if constexpr (!kHold && kTap % 3 == 2) ptx::mbarrierArrive(control_->boxes.empty(box));
+      }
+      held = weight;
+      weight.advance(p_.weightStages);
+      if constexpr (kTap % 3 == 2) {
+        heldBox = box;
+        box.advance(p_.patchSlots);
+      }
+    };
+    int32_t chunks = endChunk_ - firstChunk_;
+    do {
+      [&]<int... kTap>(std::integer_sequence<int, kTap...>) { (tap.template operator()<kTap>(), ...); }
+      (std::make_integer_sequence<int, kWholeImageTaps>());
+      accumulate = 1;
+    } while (--chunks > 0);
   }
 
   /// Nothing that reads the sums may be moved in front of here.
@@ -468,8 +390,6 @@ class Cta {
       ptx::fenceProxyAsyncShared();
       __syncwarp();
       if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(control_->boxes.empty(slot));
-    } else if constexpr (S::kPixelRows) {
-      storePixelRows<Element>(p_, d[0], origin);
     } else {
       const uint32_t staging = staging_ + consumer * (S::kTileN * kRowBytes);
 #pragma unroll
@@ -493,32 +413,20 @@ class Cta {
     ptx::namedBarrierSync(barrier, 128);
     if (leads) storeTile(origin, blockChannel, staging);
   }
-
-  __device__ void storeTile(const TileOrigin& origin, int32_t blockChannel, uint32_t source) const {
-    ptx::storeTile4d(&outputMap_, origin.channel + blockChannel, origin.column, origin.image, origin.row, source);
-    ptx::bulkCommitGroup();
-  }
-
-  const InputMaps& inputMaps_;
-  const CUtensorMap& filterMap_;
-  const CUtensorMap& outputMap_;
-  const Params& p_;
-  Control* control_;
-  uint32_t boxes_, weights_, staging_;
-  int32_t rank_, firstChunk_, endChunk_;
 };
 
 }  // namespace shiftconv::kernels::halo
 
-/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own)
-#define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING)                                                      \
+/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own, 0)
+#define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING, TAIL)                                                \
   extern "C" __global__ void __launch_bounds__(                                                                                  \
       (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
                                        shiftconv::kernels::halo::Staging::STAGING>::kThreads),                                   \
       1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
               const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
     using namespace shiftconv::kernels::halo;                                                                                    \
-    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING>, Epilogue::Plain>(inputMaps, filter, output, params)  \
+    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING, TAIL>, Epilogue::Plain>(inputMaps, filter, output,    \
+                                                                                                   params)                       \
         .run();                                                                                                                  \
   }
 

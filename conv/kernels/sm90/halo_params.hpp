@@ -5,6 +5,7 @@
 
 #include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "common/layout/host_device.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
 
 namespace shiftconv::kernels::halo {
@@ -22,8 +23,7 @@ inline constexpr int32_t kMaximumPatches = 8;
 inline constexpr int32_t kMaximumTaps = 64;
 inline constexpr int32_t kMaximumStages = 32;  ///< of either ring
 inline constexpr int32_t kMaximumSplit = 4;
-inline constexpr int32_t kMaximumBlocks = 8;    ///< of output channels, in a tile
-inline constexpr int32_t kAsRowsChannels = 32;  ///< of a tile whose 64 pixels are the rows of the product
+inline constexpr int32_t kMaximumBlocks = 8;  ///< of output channels, in a tile
 
 /// One box of input pixels in shared memory, and the filter taps that read it. Its row (y * tileImages + image) * columns + x
 /// holds pixel (x, y) of the box.
@@ -39,13 +39,17 @@ struct Tap {
   uint16_t row;          ///< of the patch, where the operand of this tap starts
 };
 
+/// Kernels that leave pixels out: taps of three boxes, which have the three filter rows each, and which of them do.
+inline constexpr int32_t kWholeImageTaps = 9;
+SHIFTCONV_HOST_DEVICE constexpr bool leavesTailOut(int32_t tap) { return tap == 2 || tap == 3 || tap == 8; }
+
 // The whole epilogue turns the sums of a warp, 16 channels x 32 pixels at a time, in shared memory. Pixels are 80 bytes apart:
 // neither its writes nor, by more than two, its reads meet in a bank.
 inline constexpr int32_t kTurnedPixels = 32;
 inline constexpr uint32_t kTurningPitch = 80, kTurningBytes = kTurnedPixels * kTurningPitch;
 inline constexpr int32_t kSegment = 8;  ///< channels that a thread then holds
 
-/// What only kernels read that store from registers: those with the whole epilogue, and PixelShare::AsRows.
+/// What only kernels with the whole epilogue read.
 struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;

@@ -3,27 +3,28 @@
 
 #include <cstdint>
 
-// X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare, Staging)
-#define SHIFTCONV_HALO_SHAPES(X)                   \
-  X(k32_n64, 1, 0, 64, AsRows, Own)                \
-  X(k64_n32, 1, 0, 32, Common, Own)                \
-  X(k64_n64, 1, 0, 64, Common, Own)                \
-  X(k64_n56_over, 1, 0, 56, Common, OverBox)       \
-  X(k64x2_n128, 1, 1, 128, Separate, Own)          \
-  X(k64x2_n256, 1, 1, 256, Separate, Own)          \
-  X(k64x2_n208_over, 1, 1, 208, Separate, OverBox) \
-  X(k64x2_n224_over, 1, 1, 224, Separate, OverBox) \
-  X(k64x2_n256_over, 1, 1, 256, Separate, OverBox) \
-  X(k128_n64, 1, 1, 64, Common, Own)               \
-  X(k128_n128, 1, 1, 128, Common, Own)             \
-  X(k128_n192, 1, 1, 192, Common, Own)             \
-  X(k128_n200, 1, 1, 200, Common, Own)             \
-  X(k128_n208, 1, 1, 208, Common, Own)             \
-  X(k128_n224, 1, 1, 224, Common, Own)             \
-  X(k128_n256, 1, 1, 256, Common, Own)             \
-  X(k256_n64, 2, 2, 64, Common, Own)               \
-  X(k256_n128, 2, 2, 128, Common, Own)             \
-  X(k320_n128, 3, 2, 128, Common, Own)
+// X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare, Staging, pixels that some taps leave out)
+#define SHIFTCONV_HALO_SHAPES(X)                      \
+  X(k64_n32, 1, 0, 32, Common, Own, 0)                \
+  X(k64_n64, 1, 0, 64, Common, Own, 0)                \
+  X(k64_n56_over, 1, 0, 56, Common, OverBox, 0)       \
+  X(k64x2_n128, 1, 1, 128, Separate, Own, 0)          \
+  X(k64x2_n256, 1, 1, 256, Separate, Own, 0)          \
+  X(k64x2_n208_over, 1, 1, 208, Separate, OverBox, 0) \
+  X(k64x2_n224_over, 1, 1, 224, Separate, OverBox, 0) \
+  X(k64x2_n256_over, 1, 1, 256, Separate, OverBox, 0) \
+  X(k128_n64, 1, 1, 64, Common, Own, 0)               \
+  X(k128_n128, 1, 1, 128, Common, Own, 0)             \
+  X(k128_n192, 1, 1, 192, Common, Own, 0)             \
+  X(k128_n200, 1, 1, 200, Common, Own, 0)             \
+  X(k128_n200_tail16, 1, 1, 200, Common, Own, 16)     \
+  X(k128_n200_tail32, 1, 1, 200, Common, Own, 32)     \
+  X(k128_n208, 1, 1, 208, Common, Own, 0)             \
+  X(k128_n224, 1, 1, 224, Common, Own, 0)             \
+  X(k128_n256, 1, 1, 256, Common, Own, 0)             \
+  X(k256_n64, 2, 2, 64, Common, Own, 0)               \
+  X(k256_n128, 2, 2, 128, Common, Own, 0)             \
+  X(k320_n128, 3, 2, 128, Common, Own, 0)
 
 // With the whole epilogue. X(kind, name, channel blocks of the first and the second warpgroup, pixels, PixelShare)
 #define SHIFTCONV_HALO_FULL_SHAPES(KIND, X) \

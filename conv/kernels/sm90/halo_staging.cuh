@@ -7,7 +7,6 @@
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/register_pressure.cuh"
 #include "conv/kernels/sm90/halo_params.hpp"
-#include "conv/kernels/sm90/halo_tile.cuh"
 #include "conv/kernels/sm90/packing.cuh"
 
 namespace shiftconv::kernels::halo {
@@ -74,37 +73,6 @@ __device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPi
     stageBlockAs<Element, kPixels, true, false>(p, d, firstChannel, destination);
   } else {
     stageBlockAs<Element, kPixels, false, false>(p, d, firstChannel, destination);
-  }
-}
-
-/// The sums of a warpgroup whose rows are 64 pixels and whose columns are kAsRowsChannels channels, stored as they are: lanes of
-/// four have 16 bytes of a pixel.
-template <class Element>
-__device__ __forceinline__ void storePixelRows(const Params& p, const float (&d)[kAsRowsChannels / 2], const TileOrigin& origin) {
-  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-  const uint32_t least = leastPair<Element>(p.relu);
-  const int32_t firstChannel = origin.channel + static_cast<int32_t>(lane % 4) * 2;
-  float bias[kAsRowsChannels / 4] = {};
-  if (p.bias != nullptr) {
-#pragma unroll
-    for (int i = 0; i < kAsRowsChannels / 4; ++i) {
-      const int32_t channel = firstChannel + i / 2 * 8 + i % 2;
-      if (channel < p.channels) bias[i] = p.bias[channel];
-    }
-  }
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int32_t pixel = outputPixel(p, origin, warp * 16 + half * 8 + lane / 4);
-    if (pixel < 0) continue;
-    auto* const row = static_cast<uint8_t*>(p.full.epilogue.output) + pixel * p.full.epilogue.outputPitch;
-#pragma unroll
-    for (int group = 0; group < kAsRowsChannels / 8; ++group) {
-      const int32_t channel = firstChannel + group * 8;  // K is a multiple of 8: both of a pair exist, or none
-      if (channel >= p.channels) continue;
-      const uint32_t pair =
-          packPair<Element>(d[group * 4 + half * 2] + bias[group * 2], d[group * 4 + half * 2 + 1] + bias[group * 2 + 1]);
-      *reinterpret_cast<uint32_t*>(row + channel * 2) = atLeast<Element>(pair, least);
-    }
   }
 }
 

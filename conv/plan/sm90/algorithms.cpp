@@ -25,7 +25,7 @@ namespace shiftconv::plan {
 namespace {
 
 // ---- halo ----------------------------------------------------------------------------------------------------------------------
-#define SHIFTCONV_HALO_NAME(NAME, FIRST, SECOND, N, SHARE, STAGING) #NAME,
+#define SHIFTCONV_HALO_NAME(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) #NAME,
 constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME)};
 #undef SHIFTCONV_HALO_NAME
 constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
@@ -107,8 +107,6 @@ class Halo final : public Algorithm {
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
     if (made.module == HaloModule::Plain) {
       params.address(offsetof(Params, bias), {TensorName::Bias});
-      constexpr size_t kEpilogue = offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue);
-      params.address(kEpilogue + offsetof(gemm::EpilogueParams, output), {TensorName::Output});
       parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
     } else {
       bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));

@@ -90,7 +90,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   params.split = split;
   params.chunksPerRank = static_cast<int32_t>(ceilDivide(params.chunks, split));
   if (int64_t{params.chunksPerRank} * (split - 1) >= params.chunks) return false;  // a rank would have nothing
-  if (!placePatches(g, taps, cut, shape.tileN, params, plan.inputs)) return false;
+  if (!placePatches(g, taps, cut, shape.tileN, shape.tail, params, plan.inputs)) return false;
   if (shape.overBox && (params.patches != 1 || params.chunks != 1 || split != 1)) return false;
   // The next flat tile in the slot reads zeros behind its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
@@ -119,10 +119,10 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
 
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
-  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1, tilesPerCta, plan)) return false;
+  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0, tilesPerCta, plan)) return false;
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
-    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.mmaN()) > room) return false;
+    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.tileN) > room) return false;
     // Clusters of four do not fill a GPC: 28 were at work at once, 32 were not.
     if (pixelTiles * channelTiles * split > (split > 2 ? multiprocessors * 6 / 7 : multiprocessors)) return false;
   }
@@ -146,7 +146,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   const int32_t boxTaps = boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1;
   const int32_t most =
       std::min({params.weightsStay ? params.taps : params.weightStages - 2, boxTaps, params.taps * params.chunksPerRank - 1});
-  params.lag = shape.consumers() == 2
+  params.lag = shape.consumers() == 2 && shape.tail == 0
                    ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0, std::max(0, most))
                    : 0;
 
@@ -172,7 +172,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   plan.shape = shape.name;
   plan.kernelName = shape.kind.empty() ? fmt::format("halo_sm90_{}_{}", elementName(problem), shape.name)
                                        : fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name);
-  if (!shape.kind.empty() || shape.pixelRows()) {
+  if (!shape.kind.empty()) {
     FullEpilogue& full = params.full;
     full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
     full.images = layout::FastDivisor(static_cast<uint32_t>(cut.images));

@@ -115,7 +115,21 @@ bool cutInto(const Geometry& g, const Taps& taps, HaloCut kind, int64_t position
   return cut.boxColumns <= kLargestBox && cut.images <= kLargestBox;
 }
 
-bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN, Params& params, InputTileMaps& maps) {
+namespace {
+
+/// Whether the last filter row, and it alone, finds nothing for the last `tail` of `tileN` positions.
+bool mayLeaveOut(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail) {
+  if (cut.kind != HaloCut::Dense || g.deep || g.strideH != 1 || g.strideW != 1 || g.r != 3 || g.s != 3 || cut.rows < g.p)
+    return false;
+  const int64_t rowsInside = std::clamp<int64_t>(g.h - taps.rows.back().offset, 0, g.p);
+  return tileN - tail >= rowsInside * cut.images * cut.columns;
+}
+
+}  // namespace
+
+bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Params& params,
+                  InputTileMaps& maps) {
+  if (tail > 0 && !mayLeaveOut(g, taps, cut, tileN, tail)) return false;
   const bool dense = cut.kind == HaloCut::Dense;
   int32_t tap = 0;
   params.inputMaps = 0;
@@ -170,7 +184,9 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
                  0,
                  0};
         int64_t lastStart = 0;
-        for (const int64_t r : rowsHere) {
+        std::vector<int64_t> rowsInOrder = rowsHere;
+        if (tail > 0 && leavesTailOut(tap)) std::rotate(rowsInOrder.begin(), rowsInOrder.end() - 1, rowsInOrder.end());
+        for (const int64_t r : rowsInOrder) {
           for (size_t j = dense ? i : 0; j < (dense ? i + 1 : columnsHere.size()); ++j) {
             if (tap == kMaximumTaps) return false;
             const int64_t s = columnsHere[j];

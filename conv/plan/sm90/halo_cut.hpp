@@ -65,8 +65,10 @@ bool cutInto(const Geometry& geometry, const Taps& taps, HaloCut kind, int64_t p
 using InputTileMaps = std::array<layout::TiledMap, kMaximumInputMaps>;  ///< globalAddress is relative to the input
 
 /// What the boxes of a tile and their taps are, in Params, and the maps of the input. False where there would be more boxes, taps
-/// or maps than Params has, or a map without any pixel.
-bool placePatches(const Geometry& geometry, const Taps& taps, const Cut& cut, int64_t tileN, Params& params, InputTileMaps& maps);
+/// or maps than Params has, or a map without any pixel. `tail`: positions that the kernel leaves out of
+/// the taps of leavesTailOut(), where the last filter row has to be below the image; 0: none.
+bool placePatches(const Geometry& geometry, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Params& params,
+                  InputTileMaps& maps);
 
 }  // namespace sm90::halo
 }  // namespace shiftconv::plan

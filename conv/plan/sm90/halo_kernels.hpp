@@ -18,8 +18,8 @@ namespace sm90::halo {
 
 using namespace kernels::halo;
 
-/// As in the kernels: warpgroups that multiply the same pixels, or own pixels each, or pixels as the rows of the product.
-enum class PixelShare : uint8_t { Common, Separate, AsRows };
+/// As in the kernels: warpgroups that multiply the same pixels, or own pixels each.
+enum class PixelShare : uint8_t { Common, Separate };
 
 /// A line of conv/kernels/sm90/halo_shapes.hpp.
 struct ShapeEntry {
@@ -27,19 +27,18 @@ struct ShapeEntry {
   int first, second, tileN;
   PixelShare share;
   bool overBox;
+  int tail;                 ///< pixels that some taps leave out, in tiles of whole images; 0: none
   std::string_view kind{};  ///< "input_filter", with the whole epilogue
 
   int consumers() const { return second == 0 ? 1 : 2; }
   bool separate() const { return share == PixelShare::Separate; }
-  bool pixelRows() const { return share == PixelShare::AsRows; }
   int stageBlocks() const { return separate() ? first : first + second; }
   int members() const { return separate() ? 2 : 1; }
-  int channels() const { return pixelRows() ? kAsRowsChannels : stageBlocks() * kBlockChannels; }
+  int channels() const { return stageBlocks() * kBlockChannels; }
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
-  int mmaN() const { return pixelRows() ? kAsRowsChannels : tileN; }
   int64_t stagingBytes() const {
     if (!kind.empty()) return int64_t{4} * consumers() * kTurningBytes;
-    return overBox || pixelRows() ? 0 : int64_t{consumers()} * tileN * kRowBytes;
+    return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
   }
 };
 

@@ -35,22 +35,27 @@ void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, c
   const Params& p = plan.params;
   const double blocks = shape.separate() ? 2.0 * shape.first : shape.first + shape.second;
   const double wgmmaClocks =
-      std::max(64.0 * shape.mmaN() * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.mmaN()) * 32 / kSharedBytesPerClock);
+      std::max(64.0 * shape.tileN * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.tileN) * 32 / kSharedBytesPerClock);
   const double steps = static_cast<double>(p.taps) * p.chunksPerRank;
-  const double multiply = steps * (kChunkSlices * blocks * wgmmaClocks + (shape.consumers() == 1 ? kLoneTapClocks : 0));
+  // Of nine taps three are narrower.
+  const double width = 1 - static_cast<double>(shape.tail) / shape.tileN / 3;
+  const double multiply = steps * (kChunkSlices * blocks * wgmmaClocks * width + (shape.consumers() == 1 ? kLoneTapClocks : 0));
   double boxBytes = 0;
   for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
   const double weightBytes = steps * static_cast<double>(shape.stageBytes());
   const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsStay ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
-  double epilogue = kEpilogueClocksPerPixel * shape.mmaN() * std::max(shape.first, shape.second);
+  double epilogue = kEpilogueClocksPerPixel * shape.tileN * std::max(shape.first, shape.second);
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   // A guess: turned in shared memory and stored from registers, which nothing hides.
   if (!shape.kind.empty()) epilogue *= 3;
-  if (p.split > 1)
-    epilogue +=
-        kReductionClocks + (p.split - 1) * static_cast<double>(accumulatorBytes(shape.first, shape.mmaN())) / kL2BytesPerClock;
+  if (p.split > 1) {
+    // Sums to one rank, which finishes the tile; or half of them each way at once, and each rank finishes half.
+    const double share = p.halves ? 0.5 : 1;
+    epilogue = epilogue * share + kReductionClocks +
+               (p.split - 1) * share * static_cast<double>(accumulatorBytes(shape.first, shape.tileN)) / kL2BytesPerClock;
+  }
 
   const double tiles = static_cast<double>(p.tiles) * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
   plan.waves = std::max(1.0, static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x)));

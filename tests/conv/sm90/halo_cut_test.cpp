@@ -45,6 +45,11 @@ Pixel boxRow(const HaloPlan& plan, const Patch& patch, int64_t column0, int64_t 
          pitchBytes;
 }
 
+/// Last positions of a tile that the kernel multiplies with none of the taps of leavesTailOut().
+int tail(const HaloPlan& plan) {
+  const size_t at = plan.shape.find("_tail");
+  return at == std::string::npos ? 0 : std::stoi(plan.shape.substr(at + 5));
+}
 int tileN(const HaloPlan& plan) { return std::stoi(plan.shape.substr(plan.shape.find("_n") + 2)); }
 
 void checkPlan(const Problem& p, const HaloPlan& plan) {
@@ -96,6 +101,9 @@ void checkPlan(const Problem& p, const HaloPlan& plan) {
                                   w = column * p.strideW + s * p.dilationW - p.padLeft;
                     if (h >= 0 && h < p.h && w >= 0 && w < p.w) expected = (image * p.h + h) * p.w + w;
                   }
+                  if (position >= tileN(plan) - tail(plan) && kernels::halo::leavesTailOut(t)) {
+                    ASSERT_EQ(expected, Pixel()) << "left out: output " << image << "," << row << "," << column << " tap " << t;
+                  }
                   ASSERT_EQ(found, expected) << "output " << image << "," << row << "," << column << " tap " << r << "," << s;
                 }
               }
@@ -134,16 +142,37 @@ TEST(HaloCut, FindsEveryPixelOfRandomProblems) {
     p.padRight = pick(0, p.s);
     if (!validate(p).ok() || !haloRefusal(p, h200()).empty()) continue;
     const std::vector<HaloPlan> plans = haloCandidates(p, h200());
-    // One plan of each cut, and one of those that write over their boxes.
-    std::set<std::pair<HaloCut, bool>> done;
+    // One plan of each cut, one of those that write over their boxes, and those that leave pixels out.
+    std::set<std::tuple<HaloCut, bool, int>> done;
     for (const HaloPlan& plan : plans) {
-      if (!done.emplace(plan.cut, plan.shape.ends_with("_over")).second) continue;
+      if (!done.emplace(plan.cut, plan.shape.ends_with("_over"), tail(plan)).second) continue;
       ++cuts[plan.cut];
       checkPlan(p, plan);
       if (HasFatalFailure()) return;
     }
   }
   for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) EXPECT_GE(cuts[cut], 10) << toString(cut);
+}
+
+/// Of 4 images of 7 x 7 pixels the last 28 outputs find nothing under the last filter row, if it is below the image there, and 4 of
+/// 200 positions are none; of one image of 14 x 14 the last 14.
+TEST(HaloCut, LeavesOutWhatIsBelowTheImageInTilesOfWholeImages) {
+  for (const auto& [text, shape, exists] : {std::tuple{"9x7x7x72 f16 * 40x3x3x72 pad 1,1,1,1 -> f16", "k128_n200_tail32", true},
+                                            {"9x7x7x72 f16 * 40x3x3x72 pad 1,1,1,1 -> f16", "k128_n200_tail16", true},
+                                            {"3x14x14x72 f16 * 40x3x3x72 pad 1,1,1,1 -> f16", "k128_n200_tail16", true},
+                                            {"3x14x14x72 f16 * 40x3x3x72 pad 1,1,1,1 -> f16", "k128_n200_tail32", false},
+                                            {"9x7x7x72 f16 * 40x3x3x72 pad 2,2,2,2 dilation 2,2 -> f16", "k128_n200_tail32", true},
+                                            {"3x28x28x72 f16 * 40x3x3x72 pad 1,1,1,1 -> f16", "k128_n200_tail16", false},
+                                            {"9x9x7x72 f16 * 40x3x3x72 pad 0,0,1,1 -> f16", "k128_n200_tail16", false},
+                                            {"9x7x7x72 f16 * 40x1x3x72 pad 0,0,1,1 -> f16", "k128_n200_tail16", false}}) {
+    Problem p;
+    ASSERT_TRUE(parse(text, p).ok()) << text;
+    HaloChoices choices;
+    choices.shape = shape;
+    const std::vector<HaloPlan> plans = haloCandidates(p, h200(), choices);
+    EXPECT_EQ(!plans.empty(), exists) << text << " " << shape;
+    for (const HaloPlan& plan : plans) checkPlan(p, plan);
+  }
 }
 
 TEST(HaloPlans, OfKnownLayers) {
@@ -156,7 +185,8 @@ TEST(HaloPlans, OfKnownLayers) {
   // What was fastest on an H200 of those that were timed.
   for (const Layer& layer : {Layer{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "k64x2_n224_over", HaloCut::Columns, 1},
                              {"128x28x28x128 f16 * 128x3x3x128 pad 1,1,1,1 -> f16", "k128_n200", HaloCut::Dense, 1},
-                             {"128x7x7x512 f16 * 512x3x3x512 pad 1,1,1,1 -> f16", "k128_n200", HaloCut::Dense, 1},
+                             {"128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "k128_n200_tail16", HaloCut::Dense, 1},
+                             {"128x7x7x512 f16 * 512x3x3x512 pad 1,1,1,1 -> f16", "k128_n200_tail32", HaloCut::Dense, 1},
                              {"32x112x112x128 f16 * 128x3x3x128 pad 1,1,1,1 -> f16", "k128_n224", HaloCut::Columns, 1},
                              {"8x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", "k320_n128", HaloCut::Columns, 2},
                              {"1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "k64_n32", HaloCut::Flat, 4}}) {

@@ -32,6 +32,8 @@ std::shared_ptr<const Plan> planOf(const char* text, const PlanOptions& options 
 TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
   for (const auto& [text, algorithm, kernel] :
        {std::tuple{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "halo", "halo_sm90_f16_k64x2_n224_over"},
+        {"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "resident", "resident_sm90_f16"},
+        {"1x28x28x128 bf16 * 128x3x3x128 pad 1,1,1,1 -> bf16", "resident", "resident_sm90_bf16"},
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"64x56x56x96 f16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> f16 residual 1 silu", "depthwise", "depthwise_sm90_f16_full"},
@@ -127,7 +129,7 @@ TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
   // Small enough for the model to prefer it.
   const auto plan = planOf("1x1x1x8 f16 * 8x1x1x8 -> f16");
   ASSERT_NE(plan, nullptr);
-  EXPECT_EQ(plan->algorithm, "halo") << describe(*plan);
+  EXPECT_EQ(plan->algorithm, "resident") << describe(*plan);
 }
 
 /// An image of one row has none of the odd rows that a stride of 2 would read beside it, flat or deep.

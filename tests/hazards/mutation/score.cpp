@@ -93,6 +93,7 @@ const std::map<std::string, Set> kSets{{"ordinary",
                                          {"/loadWindow", "/loadTaps"},
                                          handMadeMutants}},
                                        {"stream", {{streamSubjects}}},
+                                       {"sm90", {{otherSm90Subjects}}},
                                        {"windows", {{im2colSubjects}, true, {}, im2colMutants}}};
 
 // ---- Mechanical mutants --------------------------------------------------------------------------------------------------------
@@ -225,8 +226,9 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app("Counts the broken kernels that the machine notices.");
   shiftconv::tests::Arguments arguments;
-  app.add_option("--set", arguments.set, "kernels: ordinary; stream: of shift_stream; windows: of im2col, where its trials come to")
-      ->check(CLI::IsMember({"ordinary", "stream", "windows"}));
+  app.add_option("--set", arguments.set, "kernels: ordinary; stream: of shift_stream; sm90: engines of sm_90a that are not ordinary; windows: of im2col, where its "
+                 "trials come to")
+      ->check(CLI::IsMember({"ordinary", "stream", "sm90", "windows"}));
   app.add_option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
   app.add_option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless")->check(CLI::ExistingFile);
   app.add_option("--threads", arguments.threads, "mutants run side by side")->check(CLI::Range(1u, 256u));
