@@ -226,8 +226,10 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app("Counts the broken kernels that the machine notices.");
   shiftconv::tests::Arguments arguments;
-  app.add_option("--set", arguments.set, "kernels: ordinary; stream: of shift_stream; sm90: engines of sm_90a that are not ordinary; windows: of im2col, where its "
-                 "trials come to")
+  app.add_option(
+         "--set", arguments.set,
+         "kernels: ordinary; stream: of shift_stream; sm90: engines of sm_90a that are not ordinary; windows: of im2col, where its "
+         "trials come to")
       ->check(CLI::IsMember({"ordinary", "stream", "sm90", "windows"}));
   app.add_option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
   app.add_option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless")->check(CLI::ExistingFile);

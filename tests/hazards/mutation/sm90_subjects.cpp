@@ -95,13 +95,13 @@ std::vector<Subject> sm90Subjects() {
 
 std::vector<Subject> otherSm90Subjects() {
   std::vector<Subject> subjects;
-  subjects.push_back(subjectFor("resident", {{"one chunk", "1x9x9x16 f16 * 40x3x3x16 pad 1,1,1,1 -> f16 bias", "cut=columns,split=1", 1},
-                                             {"flat, two chunks", "2x7x6x72 f16 * 32x2x3x72 pad 0,1,1,1 -> f16", "cut=flat,split=1", 1},
-                                             {"split", "1x8x8x136 f16 * 32x1x3x136 pad 0,0,1,1 -> f16", "cut=columns,split=2", 4}}));
+  // Of four chunks each box is copied with another part of the weights.
+  subjects.push_back(
+      subjectFor("resident", {{"one chunk", "1x9x9x16 f16 * 40x3x3x16 pad 1,1,1,1 -> f16 bias", "cut=columns,split=1", 1},
+                              {"flat, four chunks", "2x7x6x200 f16 * 32x1x2x200 pad 0,0,0,1 -> f16", "cut=flat,split=1", 1},
+                              {"split", "1x8x8x136 f16 * 32x1x3x136 pad 0,0,1,1 -> f16", "cut=columns,split=2", 4}}));
   subjects.push_back(subjectFor("depthwise", {{"in turns", "1x18x9x40 f16 * 40x3x3x1 groups 40 pad 1,1,1,1 -> f16 bias", "", 1}}));
   subjects.push_back(subjectFor("stem", {{"in turns", "1x33x40x4 f16 * 40x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias", "", 1}}));
-  subjects.push_back(subjectFor("halo", {{"whole images", "5x7x7x72 f16 * 136x3x3x72 pad 1,1,1,1 -> f16 bias",
-                                          "shape=k128_n200_tail32,split=1", 1}}));
   return subjects;
 }
 

@@ -10,7 +10,7 @@ namespace shiftconv::tests {
 /// halo, its kernel with one multiplying warpgroup, with resident, streamed, grouped and split weights and one to four boxes a
 /// tile; grouped.
 std::vector<Subject> sm90Subjects();
-/// resident, depthwise, stem, and the kernel of halo that leaves pixels out of tiles of whole images.
+/// resident, depthwise and stem, in f16.
 std::vector<Subject> otherSm90Subjects();
 
 }  // namespace shiftconv::tests
