@@ -152,7 +152,7 @@ class Tuner {
   Status run(Contender*& winner) {
     if (Status status = tensors_.make(problem_); !status.ok()) return status;
     if (Status status = preliminaries(); !status.ok()) return status;
-    final();
+    decide();
     winner = &contenders_.front();  // the planner's
     for (Contender& one : contenders_)
       if (one.finalist && one.median() < winner->median()) winner = &one;
@@ -235,7 +235,7 @@ class Tuner {
   }
 
   /// The nearly fastest and the planner's choice, in turn; the first measurement of theirs counts no more.
-  void final() {
+  void decide() {
     std::vector<Contender*> finalists;
     for (Contender& one : contenders_) finalists.push_back(&one);
     std::stable_sort(finalists.begin() + 1, finalists.end(),

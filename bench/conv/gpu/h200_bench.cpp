@@ -88,10 +88,9 @@ size_t sideOf(const Comparison& comparison, const gpu::Reading& reading) {
 }
 
 /// What a row says of cuDNN: of every reading "cudnn_<kind>_us" and where it comes from.
-void addCudnn(Json& row, const Comparison& comparison, std::span<const gpu::TimedSide> timed,
-              const std::vector<std::string>& skipped) {
+void addCudnn(Json& row, const Comparison& comparison, std::span<const gpu::TimedSide> timed, const gpu::CudnnOptions& options) {
   const gpu::CudnnReadings& cudnn = *comparison.cudnn();
-  if (!skipped.empty()) row["cudnn_skipped_plans"] = skipped;
+  if (!options.skipped.empty()) row["cudnn_skipped_plans"] = options.skipped;
   if (!cudnn.refusal().empty()) {
     row["cudnn_refusal"] = cudnn.refusal();
     return;
@@ -116,7 +115,8 @@ void addCudnn(Json& row, const Comparison& comparison, std::span<const gpu::Time
   if (const auto engines = comparison.cudnnEngines(Regime::Rested)) {
     const gpu::EngineSearchResult& search = *cudnn.search();
     row["cudnn_engines_us"] = *engines;
-    row["cudnn_engines_search"] = {{"engines", search.engines},
+    row["cudnn_engines_search"] = {{"seconds", options.engineSeconds},
+                                   {"engines", search.engines},
                                    {"combinations", search.combinations},
                                    {"tried", search.tried},
                                    {"usable", search.usable},
@@ -162,7 +162,7 @@ Json rowOf(const Comparison& comparison, std::span<const gpu::TimedSide> timed, 
     row["host_us"] = {{"run", first.overhead->run}, {"bare_launch", first.overhead->bare}, {"kernels", first.overhead->kernels}};
   row["ours_worst_share_of_bound"] = first.worstShare;
   row["ours_relative_error"] = first.relativeError;
-  addCudnn(row, comparison, timed, options.comparison.cudnn.skipped);
+  addCudnn(row, comparison, timed, options.comparison.cudnn);
   row["right"] = first.right;
   return row;
 }

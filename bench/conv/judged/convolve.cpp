@@ -25,10 +25,10 @@ class Range {
 
 struct Options {
   std::vector<std::string> problems;
-  std::string file, device = "auto", algorithm, options, counters, planFor;
+  std::string file, device = "auto", algorithm, options, counters, planFor, autotuneCache;
   uint64_t seed = 1;
   int runs = 1;
-  bool unchecked = false;
+  bool unchecked = false, autotune = false;
 };
 
 Device open(const std::string& name) {
@@ -60,6 +60,15 @@ Line parseLine(const std::string& text, const Options& defaults) {
   return line;
 }
 
+Plan makePlan(const Convolution& problem, const PlanOptions& choices, const Options& options, const Device& device) {
+  if (options.autotune) {
+    Autotune how;
+    if (!options.autotuneCache.empty()) how.cache = options.autotuneCache.c_str();
+    return Plan::autotuned(problem, device, how, choices);
+  }
+  return Plan(problem, options.planFor.empty() ? device.properties() : DeviceProperties::preset(options.planFor), choices);
+}
+
 /// False when an element is wrong.
 bool convolve(const Line& line, const Options& options, const Device& device) {
   std::optional<Range> phase("operands");
@@ -70,8 +79,7 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
   PlanOptions choices;
   choices.algorithm = line.algorithm.c_str();
   choices.options = line.options.c_str();
-  const Plan plan(one.convolution, options.planFor.empty() ? device.properties() : DeviceProperties::preset(options.planFor),
-                  choices);
+  const Plan plan = makePlan(one.convolution, choices, options, device);
 
   phase.emplace("bind");
   Tensors arguments = tensors.arguments();
@@ -87,6 +95,7 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
 
   phase.emplace("check");
   fmt::print("{}\n  kernel {}\n  plan {} {}\n", line.problem, plan.kernelName(), plan.algorithm(), plan.options());
+  if (options.autotune) fmt::print("{}", plan.candidates());
   if (options.unchecked) return true;
   const Errors errors = compare(one.problem, one.exact(accumulationOf(plan.algorithm(), device.properties().compute_major)),
                                 tensors.output(), kPoison);
@@ -129,7 +138,12 @@ int main(int argc, char** argv) {
   app.add_option("--file", options.file, "problems, a line each; \"| algorithm NAME | options LIST\" may follow");
   app.add_option("--device", options.device, "auto, gpu, or an emulated sm_100a or sm_90a")
       ->check(CLI::IsMember({"auto", "gpu", "sm_100a", "sm_90a"}));
-  app.add_option("--plan-for", options.planFor, "plan for another device than the one it runs on: H200, B200, ...");
+  CLI::Option* planFor =
+      app.add_option("--plan-for", options.planFor, "plan for another device than the one it runs on: H200, B200, ...");
+  CLI::Option* autotune = app.add_option("--autotune", options.autotuneCache,
+                                         "plan by measurement, and say what was measured; a file that remembers it")
+                              ->expected(0, 1)
+                              ->excludes(planFor);
   app.add_option("--algorithm", options.algorithm);
   app.add_option("--options", options.options, "of the algorithm");
   app.add_option("--runs", options.runs);
@@ -137,6 +151,7 @@ int main(int argc, char** argv) {
   app.add_flag("--unchecked", options.unchecked, "no reference on the host");
   app.add_option("--counters", options.counters, "file for the emulated device's counters, as JSON");
   CLI11_PARSE(app, argc, argv);
+  options.autotune = autotune->count() > 0;
   try {
     return shiftconv::judged::run(options);
   } catch (const std::exception& error) {
