@@ -49,7 +49,7 @@ void multiply(benchmark::State& state, Case test) {
   Options options;
   options.numerics = test.fast ? Numerics::Fast : Numerics::Hardware;
   Counters counters;
-  std::array<std::optional<CollectorBuffer>, 2> collectors;
+  CollectorBuffers collectors;
 
   MmaOperation operation;
   const uint32_t accumulatorCode = test.halfAccumulators ? 0 : 1;
