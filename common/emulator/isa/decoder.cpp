@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/isa/decode_context.hpp"
@@ -52,7 +53,8 @@ class FunctionDecoder {
         symbols_(symbolsOf(program, index)),
         program_(program),
         index_(index),
-        cache_(cache) {}
+        cache_(cache),
+        entries_(function_.body.size()) {}
 
   void decode(Refusals& errors) {
     CompiledFunction& compiled = program_.functions[index_];
@@ -71,7 +73,8 @@ class FunctionDecoder {
       out.source = &instruction;
       impl.begin(instruction, out);
       try {
-        const FormCache::Entry& entry = cache_.find(instruction);
+        if (entries_[i] == nullptr) entries_[i] = &cache_.find(instruction);
+        const FormCache::Entry& entry = *entries_[i];
         if (!entry.missing.empty()) context.illegal(entry.missing);
         if (entry.form == nullptr) context.unsupported(unknownForm(instruction));
         if (!instruction.guard.empty()) {
@@ -102,6 +105,7 @@ class FunctionDecoder {
   Program& program_;
   const size_t index_;
   FormCache& cache_;
+  std::vector<const FormCache::Entry*> entries_;  ///< of each instruction, from the first pass for the second
 };
 
 }  // namespace

@@ -25,7 +25,11 @@ struct Token {
   uint32_t line = 1;
   size_t position = 0;
 
-  bool is(std::string_view punctuation) const { return kind == Kind::Punctuation && text == punctuation; }
+  /// Asked several times for each token, of one or two characters: a call of memcmp would take most of it.
+  bool is(std::string_view punctuation) const {
+    return kind == Kind::Punctuation && text.size() == punctuation.size() && text.front() == punctuation.front() &&
+           text.back() == punctuation.back();
+  }
   bool isDirective(std::string_view name) const { return kind == Kind::Directive && text == name; }
 };
 
