@@ -1,4 +1,4 @@
-// Every line of the shape files under earliest, latest and twenty random schedules of the asynchronous engines: the same bits.
+// Every line of the shape files under earliest, latest and eight random schedules of the asynchronous engines: the same bits.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,7 +8,7 @@
 namespace shiftconv::tests {
 namespace {
 
-constexpr int kRandomSchedules = 20;
+constexpr int kRandomSchedules = 8;
 
 class ConvolutionSchedules : public testing::TestWithParam<ShapeLine> {};
 
