@@ -127,7 +127,7 @@ TEST_P(ApiPlanOptions, AreRefusedByName) {
 using Options = shiftconv_plan_options_t;
 INSTANTIATE_TEST_SUITE_P(
     EveryField, ApiPlanOptions,
-    testing::Values(
+    testing::ValuesIn(std::vector<WrongOption>{
         WrongOption{"size", [](Options& o) { o.size = 4; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "size"},
         WrongOption{"algorithm", [](Options& o) { o.algorithm = "fft"; }, SHIFTCONV_STATUS_NOT_FOUND,
                     "known are shift_stream, shift_window"},
@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongOption{"tile_n_text", [](Options& o) { o.options = "tile_n=16x"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "tile_n"},
         WrongOption{"ctas", [](Options& o) { o.options = "ctas=0"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "ctas"},
         WrongOption{"resident", [](Options& o) { o.options = "resident_weights=2"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
-                    "no, yes"}),
+                    "no, yes"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ApiPlan, WeightsThatDoNotFitCannotBeResident) {

@@ -1,8 +1,8 @@
 // Problems and support: every field wrong in turn, and every reason for which shift_window refuses.
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
+#include <vector>
 
 #include "tests/conv/api_fixture.hpp"
 
@@ -13,7 +13,7 @@ using Problem = shiftconv_problem_t;
 
 struct Change {
   const char* name;
-  std::function<void(Problem&)> apply;
+  void (*apply)(Problem&);
   const char* mentions;  ///< in the sentence
 };
 
@@ -72,7 +72,7 @@ constexpr int64_t kTooLarge = int64_t{1} << 31;
 
 INSTANTIATE_TEST_SUITE_P(
     EveryField, ApiInvalidProblem,
-    testing::Values(Change{"size_zero", [](Problem& p) { p.size = 0; }, "size"},
+    testing::ValuesIn(std::vector<Change>{Change{"size_zero", [](Problem& p) { p.size = 0; }, "size"},
                     Change{"size_short", [](Problem& p) { p.size -= 8; }, "size"},
                     Change{"n_zero", [](Problem& p) { p.n = 0; }, "n must be in 1.."},
                     Change{"n_large", [](Problem& p) { p.n = kTooLarge; }, "n must be in 1.."},
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                              p.n = 1 << 20;
                              p.output_pixel_pitch = kTooLarge - 1;
                            },
-                           "output tensor"}),
+                           "output tensor"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ApiProblem, NullIsRefused) {
@@ -328,7 +328,7 @@ TEST_P(ApiRefusal, SaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     ShiftWindow, ApiRefusal,
-    testing::Values(Change{"stride_h", [](Problem& p) { p.stride_h = 2; }, "stride"},
+    testing::ValuesIn(std::vector<Change>{Change{"stride_h", [](Problem& p) { p.stride_h = 2; }, "stride"},
                     Change{"stride_d", [](Problem& p) { p.d = 4, p.stride_d = 2; }, "stride_d"},
                     Change{"output_deeper", [](Problem& p) { p.d = 4, p.t = 2, p.pad_front = p.pad_back = 1; }, "pad_front"},
                     Change{"filter_depth_8", [](Problem& p) { p.d = 8, p.t = 8; }, "T is 8"},
@@ -378,7 +378,7 @@ INSTANTIATE_TEST_SUITE_P(
                              p.n = 70000;
                              p.h = p.w = 256;
                            },
-                           "2^31"}),
+                           "2^31"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ApiSupport, DevicesWithoutTensorMemoryAreRefused) {

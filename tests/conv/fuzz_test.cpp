@@ -1,25 +1,29 @@
-// Random problems through the public API. FUZZ_PROBLEMS problems in FUZZ_PARTS tests, so that they run side by side.
+// Random problems through the public API: some with the ordinary tests, many at night, in parts that run side by side.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "tests/conv/convolution_case.hpp"
+#include "tests/conv/fuzz_part.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-/// Problem i of the run is made from this seed + i. SHIFTCONV_FUZZ_SEED repeats a problem of another run.
-uint64_t baseSeed() {
-  if (const char* text = std::getenv("SHIFTCONV_FUZZ_SEED")) return std::strtoull(text, nullptr, 10);
-  return FUZZ_SEED;
+/// SHIFTCONV_FUZZ_SEED repeats the problems of another run.
+std::vector<FuzzPart> parts(uint64_t seed, int count, int problems) {
+  if (const char* text = std::getenv("SHIFTCONV_FUZZ_SEED")) seed = std::strtoull(text, nullptr, 10);
+  return fuzzParts(seed, count, problems);
 }
 
-class Fuzz : public testing::TestWithParam<int> {};
+class Fuzz : public testing::TestWithParam<FuzzPart> {};
 
 TEST_P(Fuzz, RandomProblemsAreExactToTheBound) {
   Device device(SHIFTCONV_DEVICE_EMULATED);
-  for (int i = 0; i < FUZZ_PROBLEMS / FUZZ_PARTS; ++i) {
-    const uint64_t seed = baseSeed() + static_cast<uint64_t>(GetParam() * (FUZZ_PROBLEMS / FUZZ_PARTS) + i);
+  for (int i = 0; i < GetParam().problems; ++i) {
+    const uint64_t seed = GetParam().seed + static_cast<uint64_t>(i);
     std::mt19937_64 generator(seed);
     const ConvolutionCase test = randomCase(generator);
     const std::string context =
@@ -32,8 +36,9 @@ TEST_P(Fuzz, RandomProblemsAreExactToTheBound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, Fuzz, testing::Range(0, FUZZ_PARTS),
-                         [](const auto& info) { return "part_" + std::to_string(info.param); });
+const auto nameOfPart = [](const auto& info) { return "part_" + std::to_string(info.index); };
+INSTANTIATE_TEST_SUITE_P(Parts, Fuzz, testing::ValuesIn(parts(1000, 4, 10)), nameOfPart);
+INSTANTIATE_TEST_SUITE_P(Nightly, Fuzz, testing::ValuesIn(parts(100000, 4, 50)), nameOfPart);
 
 }  // namespace
 }  // namespace shiftconv::tests

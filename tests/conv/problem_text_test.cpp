@@ -98,31 +98,31 @@ TEST_P(ProblemTextErrors, QuoteTheWord) {
   EXPECT_EQ(problem.n, 77);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Texts, ProblemTextErrors,
-    testing::Values(WrongText{"empty", "", "ends where the numbers of \"shape\""},
-                    WrongText{"shape", "1x8x8 f16 * 8x3x3x8 -> f16", "\"1x8x8\""},
-                    WrongText{"shape_letter", "1x8xax8 f16 * 8x3x3x8 -> f16", "\"1x8xax8\""},
-                    WrongText{"shape_overflow", "1x8x99999999999999999999x8 f16 * 8x3x3x8 -> f16", "\"1x8x99999"},
-                    WrongText{"rank", "1x8x8x8 f16 * 8x1x3x3x8 -> f16", "\"8x1x3x3x8\""},
-                    WrongText{"type", "1x8x8x8 f17 * 8x3x3x8 -> f16", "\"f17\""},
-                    WrongText{"no_filter", "1x8x8x8 f16", "ends before \"*\""},
-                    WrongText{"no_output", "1x8x8x8 f16 * 8x3x3x8", "ends before \"->\""},
-                    WrongText{"no_output_type", "1x8x8x8 f16 * 8x3x3x8 -> 1x6x6x8", "ends where the output's type"},
-                    WrongText{"unknown_input", "1x8x8x8 f16 pad 1 * 8x3x3x8 -> f16", "\"pad\" is no word of the input"},
-                    WrongText{"unknown_filter", "1x8x8x8 f16 * 8x3x3x8 relu -> f16", "\"relu\" is no word of the filter"},
-                    WrongText{"unknown_output", "1x8x8x8 f16 * 8x3x3x8 -> f16 gelu", "\"gelu\" is no word of the output"},
-                    WrongText{"twice", "1x8x8x8 f16 * 8x3x3x8 stride 1,1 stride 2,2 -> f16", "\"stride\" appears twice"},
-                    WrongText{"two_activations", "1x8x8x8 f16 * 8x3x3x8 -> f16 relu tanh", "second activation"},
-                    WrongText{"pads", "1x8x8x8 f16 * 8x3x3x8 pad 1,1 -> f16", "\"pad\" needs 4 numbers"},
-                    WrongText{"number", "1x8x8x8 f16 pitch wide * 8x3x3x8 -> f16", "\"wide\""},
-                    WrongText{"number_missing", "1x8x8x8 f16 * 8x3x3x8 -> f16 alpha", "the number of \"alpha\""},
-                    WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
-                    WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
-                    WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},
-                    WrongText{"output_shape", "1x8x8x8 f16 * 8x3x3x8 -> 1x8x8x8 f16", "the output's shape is 1x1x6x6x8"},
-                    WrongText{"invalid", "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16", "stride_h must be in 1.."}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Texts, ProblemTextErrors,
+                         testing::ValuesIn(std::vector<WrongText>{
+                             WrongText{"empty", "", "ends where the numbers of \"shape\""},
+                             WrongText{"shape", "1x8x8 f16 * 8x3x3x8 -> f16", "\"1x8x8\""},
+                             WrongText{"shape_letter", "1x8xax8 f16 * 8x3x3x8 -> f16", "\"1x8xax8\""},
+                             WrongText{"shape_overflow", "1x8x99999999999999999999x8 f16 * 8x3x3x8 -> f16", "\"1x8x99999"},
+                             WrongText{"rank", "1x8x8x8 f16 * 8x1x3x3x8 -> f16", "\"8x1x3x3x8\""},
+                             WrongText{"type", "1x8x8x8 f17 * 8x3x3x8 -> f16", "\"f17\""},
+                             WrongText{"no_filter", "1x8x8x8 f16", "ends before \"*\""},
+                             WrongText{"no_output", "1x8x8x8 f16 * 8x3x3x8", "ends before \"->\""},
+                             WrongText{"no_output_type", "1x8x8x8 f16 * 8x3x3x8 -> 1x6x6x8", "ends where the output's type"},
+                             WrongText{"unknown_input", "1x8x8x8 f16 pad 1 * 8x3x3x8 -> f16", "\"pad\" is no word of the input"},
+                             WrongText{"unknown_filter", "1x8x8x8 f16 * 8x3x3x8 relu -> f16", "\"relu\" is no word of the filter"},
+                             WrongText{"unknown_output", "1x8x8x8 f16 * 8x3x3x8 -> f16 gelu", "\"gelu\" is no word of the output"},
+                             WrongText{"twice", "1x8x8x8 f16 * 8x3x3x8 stride 1,1 stride 2,2 -> f16", "\"stride\" appears twice"},
+                             WrongText{"two_activations", "1x8x8x8 f16 * 8x3x3x8 -> f16 relu tanh", "second activation"},
+                             WrongText{"pads", "1x8x8x8 f16 * 8x3x3x8 pad 1,1 -> f16", "\"pad\" needs 4 numbers"},
+                             WrongText{"number", "1x8x8x8 f16 pitch wide * 8x3x3x8 -> f16", "\"wide\""},
+                             WrongText{"number_missing", "1x8x8x8 f16 * 8x3x3x8 -> f16 alpha", "the number of \"alpha\""},
+                             WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
+                             WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
+                             WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},
+                             WrongText{"output_shape", "1x8x8x8 f16 * 8x3x3x8 -> 1x8x8x8 f16", "the output's shape is 1x1x6x6x8"},
+                             WrongText{"invalid", "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16", "stride_h must be in 1.."}}),
+                         [](const auto& info) { return info.param.name; });
 
 /// A problem with most fields at random values; valid or not.
 Problem randomProblem(std::mt19937_64& random) {

@@ -120,20 +120,21 @@ TEST_P(ProductBound, HoldsAndSaysSomething) {
   EXPECT_GE(closest, GetParam().closeness);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, ProductBound,
-    testing::Values(Case{"f16", plain(NumberType::F16), plain(NumberType::F16), 0.1},
-                    Case{"f16_in_f16", plain(NumberType::F16), plain(NumberType::F16), 0.3, NumberType::F16},
-                    Case{"bf16", plain(NumberType::BF16), plain(NumberType::BF16), 0.1},
-                    Case{"tf32", plain(NumberType::TF32), plain(NumberType::TF32), 0.1},
-                    Case{"e4m3", plain(NumberType::E4M3), plain(NumberType::E4M3), 0.005},
-                    Case{"e5m2_e2m1", plain(NumberType::E5M2), plain(NumberType::E2M1), 0.0005},
-                    Case{"e4m3_in_f16", plain(NumberType::E4M3), plain(NumberType::E4M3), 0.3, NumberType::F16},
-                    Case{"mxfp8_e4m3", block("mxfp8_e4m3"), block("mxfp8_e4m3"), 0.02},
-                    Case{"mxfp8_e5m2_mxfp4", block("mxfp8_e5m2"), block("mxfp4"), 0.003},
-                    Case{"mxfp6", block("mxfp6_e3m2"), block("mxfp6_e2m3"), 0.003},
-                    Case{"mxfp4", block("mxfp4"), block("mxfp4"), 0.05}, Case{"nvfp4", block("nvfp4"), block("nvfp4"), 0.05}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Kinds, ProductBound,
+                         testing::ValuesIn(std::vector<Case>{
+                             Case{"f16", plain(NumberType::F16), plain(NumberType::F16), 0.1},
+                             Case{"f16_in_f16", plain(NumberType::F16), plain(NumberType::F16), 0.3, NumberType::F16},
+                             Case{"bf16", plain(NumberType::BF16), plain(NumberType::BF16), 0.1},
+                             Case{"tf32", plain(NumberType::TF32), plain(NumberType::TF32), 0.1},
+                             Case{"e4m3", plain(NumberType::E4M3), plain(NumberType::E4M3), 0.005},
+                             Case{"e5m2_e2m1", plain(NumberType::E5M2), plain(NumberType::E2M1), 0.0005},
+                             Case{"e4m3_in_f16", plain(NumberType::E4M3), plain(NumberType::E4M3), 0.3, NumberType::F16},
+                             Case{"mxfp8_e4m3", block("mxfp8_e4m3"), block("mxfp8_e4m3"), 0.02},
+                             Case{"mxfp8_e5m2_mxfp4", block("mxfp8_e5m2"), block("mxfp4"), 0.003},
+                             Case{"mxfp6", block("mxfp6_e3m2"), block("mxfp6_e2m3"), 0.003},
+                             Case{"mxfp4", block("mxfp4"), block("mxfp4"), 0.05},
+                             Case{"nvfp4", block("nvfp4"), block("nvfp4"), 0.05}}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(ReferenceProduct, IsTheExactSum) {
   const std::vector<float> x = {1, -2, 0.5f, 3, 100, 0.25f}, y = {4, 8, -16, 0.125f, 2, 2};

@@ -14,6 +14,7 @@
 #include "gemm_sm100_image.hpp"
 #include "halo_sm100_image.hpp"
 #include "shift_stream_image.hpp"
+#include "tests/conv/fuzz_part.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 
 namespace shiftconv::tests {
@@ -95,13 +96,13 @@ void judgeOnce(Peers& peers, const emulator::LoadedModule& module, const Plan& p
   judge(peers.machine, module, plan, one, options);
 }
 
-class PeersFuzz : public testing::TestWithParam<int> {};
+class PeersFuzz : public testing::TestWithParam<FuzzPart> {};
 
 TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
   static Peers peers;
   int taken = 0, windows = 0;
-  for (int i = 0; i < FUZZ_PROBLEMS / FUZZ_PARTS; ++i) {
-    const uint64_t seed = static_cast<uint64_t>(FUZZ_SEED + GetParam() * FUZZ_PROBLEMS + i);
+  for (int i = 0; i < GetParam().problems; ++i) {
+    const uint64_t seed = GetParam().seed + static_cast<uint64_t>(i);
     Dice dice(seed);
     const Problem problem = randomProblem(dice);
     SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << describe(problem));
@@ -150,11 +151,12 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
       ++taken;
     }
   }
-  EXPECT_GT(taken, FUZZ_PROBLEMS / FUZZ_PARTS) << "hardly anybody takes these problems";
+  EXPECT_GT(taken, GetParam().problems) << "hardly anybody takes these problems";
   EXPECT_GT(windows, 0) << "shift_window takes none of these problems";
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, PeersFuzz, testing::Range(0, FUZZ_PARTS));
+INSTANTIATE_TEST_SUITE_P(Parts, PeersFuzz, testing::ValuesIn(fuzzParts(1000, 4, 15)));
+INSTANTIATE_TEST_SUITE_P(Nightly, PeersFuzz, testing::ValuesIn(fuzzParts(100000, 8, 50)));
 
 }  // namespace
 }  // namespace shiftconv::tests

@@ -12,10 +12,10 @@
 namespace shiftconv::tests {
 namespace {
 
-/// Of the files whose names stand in SM90_SHAPES, separated by commas.
-std::vector<ShapeLine> shapes() {
+/// Of the files of SM90_SHAPES_FOLDER whose names are listed, separated by commas.
+std::vector<ShapeLine> shapes(const std::string& names) {
   std::vector<ShapeLine> all;
-  std::istringstream files(SM90_SHAPES);
+  std::istringstream files(names);
   for (std::string file; std::getline(files, file, ',');) {
     const auto lines = readShapes(std::string(SM90_SHAPES_FOLDER "/") + file + ".txt");
     all.insert(all.end(), lines.begin(), lines.end());
@@ -23,9 +23,12 @@ std::vector<ShapeLine> shapes() {
   return all;
 }
 
-class EmulatedHopperEngines : public testing::TestWithParam<ShapeLine> {};
+class EmulatedHopperEngines : public testing::TestWithParam<ShapeLine> {
+ protected:
+  void exactUnderEverySchedule(uint64_t randomSchedules);
+};
 
-TEST_P(EmulatedHopperEngines, AreExactUnderEverySchedule) {
+void EmulatedHopperEngines::exactUnderEverySchedule(uint64_t randomSchedules) {
   static Device device(SHIFTCONV_DEVICE_EMULATED, 1);
   const ConvolutionCase test = parseCase(GetParam().text);
   const uint64_t seed = std::hash<std::string>()(GetParam().text);
@@ -40,12 +43,18 @@ TEST_P(EmulatedHopperEngines, AreExactUnderEverySchedule) {
   device.setOption("schedule", "latest");
   EXPECT_TRUE(runCase(test, tensors, device, plan) == earliest) << "latest";
   device.setOption("schedule", "random");
-  for (uint64_t i = 0; i < SM90_RANDOM_SCHEDULES; ++i) {
+  for (uint64_t i = 0; i < randomSchedules; ++i) {
     const std::string schedule = std::to_string(seed + i);
     device.setOption("seed", schedule);
     EXPECT_TRUE(runCase(test, tensors, device, plan) == earliest) << "random schedule " << schedule;
   }
 }
+
+TEST_P(EmulatedHopperEngines, AreExactUnderEverySchedule) { exactUnderEverySchedule(1); }
+
+/// Many shapes of many tiles, at night.
+class LargeOnEmulatedHopper : public EmulatedHopperEngines {};
+TEST_P(LargeOnEmulatedHopper, IsExactUnderEverySchedule) { exactUnderEverySchedule(6); }
 
 /// What a run of halo counts, worked out by hand. Two tiles of 8 columns and 4 rows, from boxes of 10 x 6 pixels; one wgmma for
 /// each of 9 taps and 4 slices of 16 channels; 9 stages of 64 x 64 weights, which stay, for one CTA.
@@ -66,8 +75,9 @@ TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
   EXPECT_EQ(kernel["bytes"]["tensor_core"]["shared_read"], 2 * 9 * 4 * (64 + 32) * 32);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines, testing::ValuesIn(shapes()),
-                         [](const auto& info) { return info.param.name; });
+const auto nameOfShape = [](const auto& info) { return info.param.name; };
+INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines, testing::ValuesIn(shapes(SM90_SHAPES)), nameOfShape);
+INSTANTIATE_TEST_SUITE_P(Nightly, LargeOnEmulatedHopper, testing::ValuesIn(shapes("../engines")), nameOfShape);
 
 }  // namespace
 }  // namespace shiftconv::tests

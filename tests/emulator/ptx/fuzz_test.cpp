@@ -235,12 +235,13 @@ void fuzz(size_t inputs) {
   }
 }
 
-TEST(FUZZ_SUITE, UndamagedProgramsLoad) {
+TEST(Fuzz, UndamagedProgramsLoad) {
   for (const Program& program : corpus())
     EXPECT_NO_THROW(isa::compile(ptx::parseModule(program.text, program.name), 0, instructionSet())) << program.name;
 }
 
-TEST(FUZZ_SUITE, DamagedPrograms) { fuzz(FUZZ_INPUTS); }
+TEST(Fuzz, DamagedPrograms) { fuzz(300); }
+TEST(NightlyFuzz, DamagedPrograms) { fuzz(20000); }
 
 }  // namespace
 }  // namespace shiftconv::emulator
