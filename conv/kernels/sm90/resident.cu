@@ -50,12 +50,19 @@ class Cta {
 
   __device__ void run() {
     ptx::launchDependents();
+    if (p_.splitShift > 0) {
+      if (threadIdx.x == 0 && rank_ == 0) {
+        ptx::mbarrierInit(arrived_, 1);
+        ptx::fenceMbarrierInit();
+      }
+      __syncwarp();
+      ptx::clusterBarrierArriveRelaxed();
+    }
     ptx::awaitPrerequisites();
     if (threadIdx.x < kThreads / 2)
       copyPixels();
     else
       copyWeights();
-    if (p_.splitShift > 0) enterCluster();
     if (threadIdx.x >= 128) {
 #pragma unroll 1
       for (int32_t part = 0; part < kParts; ++part) {
@@ -69,27 +76,13 @@ class Cta {
     multiply(d);
     if (p_.splitShift > 0) {
       ptx::clusterBarrierWait();  // the first CTA's barrier is ready
+      if (threadIdx.x == 0 && rank_ == 0) ptx::mbarrierArriveExpectBytes(arrived_, ((1u << p_.splitShift) - 1) * kSumsBytes);
       if (!halo::addUpAtOwner<kSums>(d, received_, rank_, 1 << p_.splitShift, 0, arrived_)) return;
     }
     store(d);
   }
 
  private:
-  /// The barrier that counts sums, for all who wait for the cluster later. Its warp alone has something to publish.
-  __device__ void enterCluster() const {
-    if (threadIdx.x / 32 != kThreads / 32 - 1) {
-      ptx::clusterBarrierArriveRelaxed();
-      return;
-    }
-    if (threadIdx.x % 32 == 0 && rank_ == 0) {
-      ptx::mbarrierInit(arrived_, 1);
-      ptx::mbarrierArriveExpectBytes(arrived_, ((1u << p_.splitShift) - 1) * kSumsBytes);
-      ptx::fenceMbarrierInit();
-    }
-    __syncwarp();
-    ptx::clusterBarrierArrive();
-  }
-
   __device__ int32_t firstChannel() const { return static_cast<int32_t>(blockIdx.z) * kTileChannels; }
 
   // ---- Global -> shared --------------------------------------------------------------------------------------------------------
