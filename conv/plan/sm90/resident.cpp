@@ -28,7 +28,7 @@ constexpr int64_t kMostGrid = 65535;               // gridDim.y and z
 constexpr double kStartClocks = 2500;      // launch, the first copy and the last store
 constexpr double kTileClocks = 500;        // what does not overlap with another tile
 constexpr double kCopyBytesPerClock = 48;  // of cp.async, all multiprocessors at once
-constexpr double kStepClocks = 110;        // four products of 64 x 32 x 16, one after the other
+constexpr double kStepClocks = 140;        // four products of 64 x 32 x 16, one after the other
 constexpr double kReductionClocks = 600;   // sums to the first rank
 
 /// The time of a plan.
