@@ -18,6 +18,9 @@ const std::string kProduct =
     "  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %rd0, %rd1, 1, 1, 1, 0, 0;\n";
 const std::string kRegisterProduct =
     "  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, %rd1, 1, 1, 1, 0;\n";
+/// Of another shape, with the same accumulators.
+const std::string kShallowProduct =
+    "  wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%d0, %d1, %d2, %d3}, %rd0, %rd1, 1, 1, 1;\n";
 /// Every thread writes a word of operand B.
 const std::string kOverwrite = fmt::format("  mad.lo.u32 %r0, %thread, 4, %tile;\n  st.shared.b32 [%r0+{}], %thread;\n", kOperandB);
 
@@ -95,6 +98,22 @@ TEST(WgmmaHazards, MissingFence) {
   expectHazard(kFence + kProduct + kCommit + kWait + "  add.f32 %d1, %d1, %d1;\n" + kProduct + kCommit + kWait,
                HazardKind::WarpgroupFence, "add.f32 %d1");
   expectHazard(kFence + "  mov.u32 %a2, 7;\n" + kRegisterProduct + kCommit + kWait, HazardKind::WarpgroupFence, "mov.u32 %a2");
+}
+
+/// Products are ordered by themselves where they share accumulators and their shape (PTX ISA 9.0, 9.7.15.7.1).
+TEST(WgmmaHazards, MissingFenceBetweenShapes) {
+  expectSilent(kFence + kProduct + kFence + kShallowProduct + kCommit + kWait);
+  expectHazard(kFence + kProduct + kShallowProduct + kCommit + kWait, HazardKind::WarpgroupFence, "m64n8k16");
+  expectHazard(kFence + kProduct + kCommit + kShallowProduct + kCommit + kWait, HazardKind::WarpgroupFence, "m64n8k16");
+  // Neither does a wait make an order: what products have written is for other instructions then.
+  expectHazard(kFence + kProduct + kCommit + kWait + kShallowProduct + kCommit + kWait, HazardKind::WarpgroupFence, "m64n8k16");
+}
+
+TEST(WgmmaHazards, MissingFenceBeforeSumsBecomeOperandA) {
+  const std::string next =
+      "  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d4, %d5, %d6, %d7}, {%d0, %d1, %d2, %d3}, %rd1, 0, 1, 1, 0;\n";
+  expectSilent(kFence + kProduct + kCommit + kWait + kFence + next + kCommit + kWait);
+  expectHazard(kFence + kProduct + kCommit + kWait + next + kCommit + kWait, HazardKind::WarpgroupFence, "m64n8k16");
 }
 
 TEST(WgmmaHazards, RegistersUsedTooEarly) {

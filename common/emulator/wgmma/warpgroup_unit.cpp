@@ -1,5 +1,8 @@
 #include "common/emulator/wgmma/warpgroup_unit.hpp"
 
+#include <algorithm>
+#include <span>
+
 namespace shiftconv::emulator::wgmma {
 
 WarpgroupUnit::~WarpgroupUnit() = default;
@@ -34,6 +37,33 @@ void WarpgroupUnit::Touches::touched(const std::byte* frame, const program::Comp
 const ptx::Instruction* WarpgroupUnit::Touches::toucher(const std::byte* reg) const {
   const auto found = last_.find(reg);
   return found == last_.end() ? nullptr : found->second;
+}
+
+namespace {
+
+bool share(std::span<const program::Slot> some, std::span<const program::Slot> others) {
+  return std::any_of(some.begin(), some.end(),
+                     [&](program::Slot slot) { return std::find(others.begin(), others.end(), slot) != others.end(); });
+}
+
+bool isUnordered(const Product& first, const Product& second) {
+  const bool oneShape = first.shape.columns == second.shape.columns && first.shape.depth == second.shape.depth;
+  return (!oneShape && share(first.d, second.d)) || (second.aInRegisters && share(first.d, second.a)) ||
+         (first.aInRegisters && share(first.a, second.d));
+}
+
+}  // namespace
+
+const ptx::Instruction* WarpgroupUnit::Touches::unorderedWith(const std::byte* frame,
+                                                              const program::DecodedInstruction& instruction) {
+  const Done now{frame, &instruction};
+  if (std::find(products_.begin(), products_.end(), now) != products_.end()) return nullptr;
+  const auto found = std::find_if(products_.begin(), products_.end(), [&](const Done& earlier) {
+    return earlier.frame == frame && isUnordered(earlier.instruction->as<Product>(), instruction.as<Product>());
+  });
+  const ptx::Instruction* const source = found == products_.end() ? nullptr : found->instruction->source;
+  products_.push_back(now);
+  return source;
 }
 
 }  // namespace shiftconv::emulator::wgmma

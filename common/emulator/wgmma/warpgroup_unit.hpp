@@ -66,23 +66,33 @@ class WarpgroupUnit final : public machine::CtaUnit {
   std::unordered_map<uint32_t, std::unique_ptr<Touches>> touches_;
 };
 
-/// Which registers of products the other instructions of a warp have touched since its last wgmma.fence.
+/// Which registers of products a warp has touched since its last wgmma.fence: its other instructions, and its products.
 class WarpgroupUnit::Touches final : public machine::RegisterWatch {
  public:
   void touched(const std::byte* frame, const program::CompiledFunction& function, uint32_t pc) override;
   void fence() {
     fenced_ = true;
     last_.clear();
+    products_.clear();
   }
   bool fenced() const { return fenced_; }
   /// The last toucher of the register; nullptr: nobody since the fence.
   const ptx::Instruction* toucher(const std::byte* reg) const;
+  /// Remembers a product. An earlier one that has registers of it and no order with it; nullptr: there is none. Products of one
+  /// shape are in order where they share accumulators, and nowhere else (PTX ISA 9.0, 9.7.15.7.1).
+  const ptx::Instruction* unorderedWith(const std::byte* frame, const program::DecodedInstruction& instruction);
 
  private:
   bool fenced_ = false;
   const program::CompiledFunction* function_ = nullptr;  ///< whose registers `slots_` are
   std::unordered_set<program::Slot> slots_;              ///< D and A of its products
   std::unordered_map<const std::byte*, const ptx::Instruction*> last_;
+  struct Done {
+    const std::byte* frame;
+    const program::DecodedInstruction* instruction;
+    bool operator==(const Done&) const = default;
+  };
+  std::vector<Done> products_;
 };
 
 }  // namespace shiftconv::emulator::wgmma

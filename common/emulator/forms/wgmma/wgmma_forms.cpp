@@ -130,10 +130,11 @@ void issue(WarpgroupUnit::Warpgroup& group, const Product& product, Warp& last) 
   }
 }
 
-void checkFence(Warp& warp, const WarpRegisters& registers, const Product& product) {
+void checkFence(Warp& warp, const WarpRegisters& registers, const DecodedInstruction& instruction) {
+  const auto& product = instruction.as<Product>();
   machine::Observer* const observer = warp.cta.cluster.observer.get();
   if (observer == nullptr) return;
-  const WarpgroupUnit::Touches& touches = unitOf(warp).touches(warp);
+  WarpgroupUnit::Touches& touches = unitOf(warp).touches(warp);
   if (!touches.fenced()) return observer->warpgroupFenceMissing(warp, nullptr);
   const auto check = [&](machine::Slot slot) {
     if (const ptx::Instruction* toucher = touches.toucher(registers.frame + slot)) observer->warpgroupFenceMissing(warp, toucher);
@@ -141,6 +142,8 @@ void checkFence(Warp& warp, const WarpRegisters& registers, const Product& produ
   for (machine::Slot slot : registers.d) check(slot);
   if (product.aInRegisters)
     for (machine::Slot slot : registers.a) check(slot);
+  if (const ptx::Instruction* earlier = touches.unorderedWith(registers.frame, instruction))
+    observer->warpgroupFenceMissing(warp, earlier);
 }
 
 void runProduct(Execution& execution, const DecodedInstruction& instruction) {
@@ -165,7 +168,7 @@ void runProduct(Execution& execution, const DecodedInstruction& instruction) {
   requireSame(meeting, instruction, operands, warp);
   WarpRegisters& registers = meeting.warps[warp.index % kWarps];
   registers = {execution.frame, product.d, product.a};
-  checkFence(warp, registers, product);
+  checkFence(warp, registers, instruction);
   meeting.arrived |= 1u << warp.index % kWarps;
   if (meeting.arrived != (1u << kWarps) - 1) return sleep(group.meetings + 1);
   issue(group, product, warp);
