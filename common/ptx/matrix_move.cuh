@@ -17,6 +17,16 @@ __device__ __forceinline__ void loadMatrices(uint32_t (&m)[4], uint32_t address)
                : "r"(address)
                : "memory");
 }
+__device__ __forceinline__ void loadMatricesTransposed(uint32_t (&m)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+               : "r"(address)
+               : "memory");
+}
+/// The first two; addresses of lanes 16.. are ignored.
+__device__ __forceinline__ void loadTwoMatricesTransposed(uint32_t (&m)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(m[0]), "=r"(m[1]) : "r"(address) : "memory");
+}
 __device__ __forceinline__ void storeMatrices(uint32_t address, const uint32_t (&m)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(m[0]), "r"(m[1]), "r"(m[2]),
                "r"(m[3])

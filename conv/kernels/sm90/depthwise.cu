@@ -32,6 +32,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/kernels/sm90/depthwise_params.hpp"
 #include "conv/kernels/sm90/packing.cuh"
+#include "conv/kernels/sm90/staged_residual.cuh"
 
 namespace shiftconv::kernels::depthwise {
 namespace {
@@ -40,17 +41,18 @@ constexpr int32_t kThreads = kWarps * 32;
 
 struct Control {
   uint64_t full[kSlots];
+  uint64_t residual;  ///< the tile's has come to where the output will be staged
 };
 
-enum class Epilogue { Plain, Full };
+enum class Epilogue { Plain, Residual, Full };
 
 template <class Element, Epilogue kEpilogue>
 class Cta {
-  static constexpr bool kFull = kEpilogue == Epilogue::Full;
+  static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
 
  public:
-  __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const Params& params)
-      : inputMap_(input), outputMap_(output), p_(params) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const CUtensorMap& residual, const Params& params)
+      : inputMap_(input), outputMap_(output), residualMap_(residual), p_(params) {
     extern __shared__ uint8_t dynamicShared[];
     control_ = &gemm::alignedShared<Control>(dynamicShared);
     boxes_ = ptx::sharedAddress(control_) + kControlBytes;
@@ -64,6 +66,10 @@ class Cta {
       ptx::prefetchTensorMap(&inputMap_);
       if constexpr (!kFull) ptx::prefetchTensorMap(&outputMap_);
       for (uint32_t slot = 0; slot < kSlots; ++slot) ptx::mbarrierInit(full(slot), 1);
+      if constexpr (kResidual) {
+        ptx::prefetchTensorMap(&residualMap_);
+        ptx::mbarrierInit(ptx::sharedAddress(&control_->residual), 1);
+      }
       ptx::fenceMbarrierInit();
     }
     __syncthreads();
@@ -80,6 +86,7 @@ class Cta {
     // Turn and slot are worked out again where they are needed: the sums leave few registers.
     for (int32_t turn = 0; tileOf(turn) < p_.tiles; ++turn) {
       const uint32_t slot = static_cast<uint32_t>(turn % kSlots);
+      if (kResidual && threadIdx.x == 0) loadResidual(tileOf(turn));
       ptx::mbarrierWait(full(slot), static_cast<uint32_t>(turn / kSlots) & 1);
       float d[kBlocks][kWarpChannels][4] = {};
       // The last block may be beyond the output's last column. Left out by a branch in the row's own loop, it saved nothing.
@@ -94,6 +101,7 @@ class Cta {
       if constexpr (kFull) {
         storeFull(d, originOf(tileOf(turn)));
       } else {
+        if constexpr (kResidual) ptx::mbarrierWait(ptx::sharedAddress(&control_->residual), static_cast<uint32_t>(turn) & 1);
         stage(d);
         ptx::fenceProxyAsyncShared();
         __syncthreads();
@@ -132,6 +140,15 @@ class Cta {
     ptx::mbarrierArriveExpectBytes(full(slot), p_.boxBytes);
     ptx::loadTile4d(boxAddress(slot), &inputMap_, firstChannel(), origin.column - p_.padLeft, origin.row - p_.padTop, origin.image,
                     full(slot));
+  }
+
+  /// Beside the products, once the tile before has left.
+  __device__ void loadResidual(int32_t tile) const {
+    const TileOrigin origin = originOf(tile);
+    const uint32_t barrier = ptx::sharedAddress(&control_->residual);
+    ptx::bulkWaitGroupRead<0>();
+    ptx::mbarrierArriveExpectBytes(barrier, kStagingBytes);
+    ptx::loadTile4d(staging_, &residualMap_, firstChannel(), origin.column, origin.row, origin.image, barrier);
   }
 
   /// Word e of copy c of a filter row: w[2e - 8 + c] and w[2e - 7 + c], zero outside the filter.
@@ -224,7 +241,7 @@ class Cta {
   }
 
   /// The tile as pixels of 32 channels in 64-byte swizzle, from where the copy engine stores it: a warp's own stores would be of 16
-  /// bytes, each to another pixel.
+  /// bytes, each to another pixel. A residual is there already.
   __device__ void stage(const float (&d)[kBlocks][kWarpChannels][4]) const {
     const uint32_t lane = threadIdx.x % 32;
     const int32_t channel = firstChannel() + static_cast<int32_t>(channelWarp()) * kWarpChannels;
@@ -241,13 +258,17 @@ class Cta {
     for (int block = 0; block < kBlocks; ++block) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
+        const uint32_t pixel = i / 2 * (8 * kTileColumns) + block * kBlockColumns + i % 2;
+        uint32_t residual[4] = {};
+        if constexpr (kResidual)
+          ptx::loadShared16Bytes(first + pixel * kPixelBytes, residual[0], residual[1], residual[2], residual[3]);
         uint32_t packed[4];
 #pragma unroll
         for (int c = 0; c < 4; ++c) {
-          const float low = d[block][2 * c][i] + bias[2 * c], high = d[block][2 * c + 1][i] + bias[2 * c + 1];
+          float low = d[block][2 * c][i] + bias[2 * c], high = d[block][2 * c + 1][i] + bias[2 * c + 1];
+          if constexpr (kResidual) addResidual<Element>(low, high, p_.beta, residual[c]);
           packed[c] = atLeast<Element>(packPair<Element>(low, high), least);
         }
-        const uint32_t pixel = i / 2 * (8 * kTileColumns) + block * kBlockColumns + i % 2;
         ptx::storeShared16Bytes(first + pixel * kPixelBytes, packed[0], packed[1], packed[2], packed[3]);
       }
     }
@@ -282,6 +303,7 @@ class Cta {
 
   const CUtensorMap& inputMap_;
   const CUtensorMap& outputMap_;
+  const CUtensorMap& residualMap_;
   const Params& p_;
   Control* control_;
   uint32_t boxes_, staging_;
@@ -294,11 +316,19 @@ class Cta {
   extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                        \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
            const __grid_constant__ Params params) {                                                     \
-    Cta<ELEMENT, Epilogue::EPILOGUE>(inputMap, outputMap, params).run();                                \
+    Cta<ELEMENT, Epilogue::EPILOGUE>(inputMap, outputMap, outputMap, params).run();                     \
+  }
+#define SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(NAME, ELEMENT)                                              \
+  extern "C" __global__ void __launch_bounds__(kThreads, kCtasPerMultiprocessor)                        \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
+           const __grid_constant__ CUtensorMap residualMap, const __grid_constant__ Params params) {    \
+    Cta<ELEMENT, Epilogue::Residual>(inputMap, outputMap, residualMap, params).run();                   \
   }
 
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16, __half, Plain)
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16, __nv_bfloat16, Plain)
+SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_sm90_f16_residual, __half)
+SHIFTCONV_DEPTHWISE_RESIDUAL_KERNEL(depthwise_sm90_bf16_residual, __nv_bfloat16)
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_f16_full, __half, Full)
 SHIFTCONV_DEPTHWISE_KERNEL(depthwise_sm90_bf16_full, __nv_bfloat16, Full)
 

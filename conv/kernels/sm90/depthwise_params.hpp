@@ -39,6 +39,7 @@ struct Params {
   const void* filter = nullptr;   ///< C x R x S
   const float* bias = nullptr;    ///< f32[C] or null
   gemm::EpilogueParams epilogue;  ///< of kernels with the whole epilogue; rows are output pixels, columns channels
+  float beta = 0;                 ///< of the residual, in kernels with that and the plain epilogue
 };
 
 inline constexpr uint32_t kControlBytes = 1024;

@@ -18,11 +18,14 @@
 //  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:
 //    the same bits every time. Or, between two CTAs, each adds half of the pixels of every block, as that is half as long: of a
 //    tile of 320 x 128 the transfer alone takes thousands of clocks.
+//  - A residual of the operands' type comes by the copy engine to where the output will be staged (Epilogue::Residual): kernels of
+//    their own, as the others are to stay as short as they are.
 //  - Where every tile has whole images, the last rows of output find nothing under the last filter row, and its taps leave them out
 //    (Shape::kTail): of nine taps on 7 x 7 images 5 %.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "common/gemm/ring.cuh"
@@ -44,9 +47,6 @@
 
 namespace shiftconv::kernels::halo {
 
-/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine, or gemm::EpilogueParams.
-enum class Epilogue { Plain, Full };
-
 // ---- One CTA -------------------------------------------------------------------------------------------------------------------
 template <class Kind, class S, Epilogue kEpilogue>
 class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
@@ -62,6 +62,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
   using Base::loadWeights;
   using Base::originOf;
   using Base::outputMap_;
+  using Base::ownerOf;
   using Base::p_;
   using Base::rank_;
   using Base::staging_;
@@ -71,8 +72,12 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
   using Base::weights_;
   using Element = typename Kind::Element;
   using Sum = typename Kind::Sum;
-  static constexpr bool kFull = kEpilogue == Epilogue::Full;
+  static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
   static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
+  /// Of a warpgroup among its tiles of residual. Other kernels have none at all: with one that is not used, ptxas made their loops
+  /// another way.
+  struct Nowhere {};
+  using ResidualPosition = std::conditional_t<kResidual, gemm::RingPosition, Nowhere>;
 
  public:
   using Base::Base;
@@ -84,6 +89,8 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       const uint32_t warp = threadIdx.x / 32;
       if (warp == 0 && ptx::electOne()) prepareBoxes();
       if (warp == 1 && ptx::electOne()) prepareWeights();
+      const bool serves = kResidual && warp >= 2 && warp < 2 + S::kConsumers;
+      if (serves && ptx::electOne()) this->prepareResiduals(warp - 2);
       __syncwarp();
       // The loading lanes prepared the barriers that they use and go on at once, except where a box reaches into what the others
       // have zeroed. One barrier each way: compute-sanitizer wants a barrier of the whole CTA to be at one place in the program.
@@ -92,8 +99,10 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       ptx::launchDependents();
       if (warp == 0 && ptx::electOne()) loadBoxes();
       if (warp == 1 && ptx::electOne()) loadWeights();
+      if (serves && ptx::electOne()) this->loadFirst(warp - 2);
       __syncwarp();
       if (p_.split > 1) ptx::clusterBarrierSync();  // see multiply
+      if (serves && ptx::electOne()) this->serve(warp - 2);
     } else {
       if constexpr (S::kConsumers == 2) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
       prepareShared();
@@ -147,8 +156,6 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
     ptx::mbarrierInit(sumsBarrier(piece), 1);
     ptx::mbarrierArriveExpectBytes(sumsBarrier(piece), bytes);
   }
-  /// The rank that has all sums of a warpgroup in the end, unless each has half.
-  __device__ int32_t ownerOf(uint32_t consumer) const { return static_cast<int32_t>(consumer) * p_.split / S::kConsumers; }
 
   /// The multiplying warpgroups, while the others prepare their barriers.
   __device__ void prepareShared() {
@@ -160,6 +167,11 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
     for (int32_t slot = 0; slot < p_.patchSlots; ++slot)
       for (uint32_t byte = p_.filledBytes + helper * 16; byte < p_.patchSlotBytes; byte += kHelpers * 16)
         ptx::storeShared16Bytes(boxAddress(slot) + byte, 0, 0, 0, 0);
+    if constexpr (kResidual && !S::kOverBox) {  // rows that are no output have no residual, but are read and added to
+      for (int32_t i = 0; i < S::kConsumers * p_.residual.stagings; ++i)
+        for (uint32_t byte = p_.residual.bytes + helper * 16; byte < p_.residual.stagingBytes; byte += kHelpers * 16)
+          ptx::storeShared16Bytes(staging_ + static_cast<uint32_t>(i) * p_.residual.stagingBytes + byte, 0, 0, 0, 0);
+    }
     if (p_.groupChannels > 0) spreadGroupedWeights(helper, kHelpers);
     ptx::fenceProxyAsyncShared();
   }
@@ -187,6 +199,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
   template <int kBlocks>
   __device__ void multiply(uint32_t consumer, uint32_t firstBlock) {
     gemm::RingPosition box, weight, heldBox;
+    ResidualPosition residual;
     // From its second tile on the second warpgroup is some taps behind the first: each then multiplies alone, at full rate, while
     // the other is at its epilogue. (In the first tile both wait for the same loads, which would bring them together again; from
     // the second chunk of an only tile on, it gained nothing.)
@@ -205,7 +218,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       if constexpr (!kFull && S::kMayHalve) {
         if (p_.halves) {
           hold(d);
-          addAndFinishHalf(d, originOf(tile, consumer), consumer, firstBlock);
+          addAndFinishHalf(d, originOf(tile, consumer), consumer, firstBlock, residual);
           break;
         }
       }
@@ -215,12 +228,12 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
         storeFull<kBlocks, S::kTileN>(p_, d, originOf(tile, consumer), static_cast<int32_t>(firstBlock),
                                       staging_ + warp * kTurningBytes, largest);
       } else {
-        finish(d, originOf(tile, consumer), consumer, firstBlock, heldBox);
+        finish(d, originOf(tile, consumer), consumer, firstBlock, heldBox, residual);
       }
     }
     if constexpr (kFull) {
       gemm::mergeLargest(p_.full.epilogue, largest);
-    } else if constexpr (!S::kOverBox) {
+    } else if constexpr (!S::kOverBox && !kResidual) {
       if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
     }
   }
@@ -363,8 +376,8 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
 
   /// Between two ranks: the first finishes the first half of the rows of every block, the second the other half.
   template <int kBlocks>
-  __device__ void addAndFinishHalf(const Sum (&d)[kBlocks][S::kSums], TileOrigin origin, uint32_t consumer,
-                                   uint32_t firstBlock) const {
+  __device__ void addAndFinishHalf(const Sum (&d)[kBlocks][S::kSums], TileOrigin origin, uint32_t consumer, uint32_t firstBlock,
+                                   ResidualPosition& buffer) const {
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block)
       sendHalf(d[block], boxes_, rank_, firstBlock + block, sumsBarrier(firstBlock + block));
@@ -376,34 +389,55 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       keepHalf(d[block], boxes_, rank_, piece, sumsBarrier(piece), kept);
       // Two halves have room in the buffer of a whole block.
       const uint32_t staging = staging_ + (2 * consumer + block % 2) * (S::kTileN / 2 * kRowBytes);
-      finishBlock<S::kTileN / 2, false, 1>(kept, origin, static_cast<int32_t>(piece) * kBlockChannels, consumer, staging);
+      finishBlock<S::kTileN / 2, false, 1>(kept, origin, static_cast<int32_t>(piece) * kBlockChannels, consumer, staging, buffer);
     }
   }
 
   // ---- Epilogue ----------------------------------------------------------------------------------------------------------------
   template <int kBlocks>
   __device__ void finish(const float (&d)[kBlocks][S::kSums], const TileOrigin& origin, uint32_t consumer, uint32_t firstBlock,
-                         const gemm::RingPosition& slot) const {
+                         const gemm::RingPosition& slot, ResidualPosition& buffer) const {
     if constexpr (S::kOverBox) {
-      ptx::namedBarrierSync(kConsumer + consumer, 128);  // all four warps have read the box
-      stageBlock<Element, S::kTileN>(p_, d[0], origin.channel, boxAddress(slot.index));
+      if constexpr (kResidual) {
+        if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(control_->residuals[consumer].empty(buffer));  // this warp has read the box
+        control_->residuals[consumer].awaitFull(buffer);
+        buffer.advance(1);
+      } else {
+        ptx::namedBarrierSync(kConsumer + consumer, 128);  // all four warps have read the box
+      }
+      stageBlock<Element, S::kTileN, true, kResidual>(p_, d[0], origin.channel, boxAddress(slot.index));
       ptx::fenceProxyAsyncShared();
-      __syncwarp();
-      if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(control_->boxes.empty(slot));
+      release(control_->boxes.empty(slot));
     } else {
       const uint32_t staging = staging_ + consumer * (S::kTileN * kRowBytes);
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
         finishBlock<S::kTileN, true, 0>(d[block], origin, (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer,
-                                        staging);
+                                        staging, buffer);
       }
     }
   }
 
-  /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read.
+  /// A warp is done with what the barrier is of.
+  static __device__ void release(uint32_t barrier) {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(barrier);
+  }
+
+  /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through
+  /// the one where that has come.
   template <int kPixels, bool kMayBeFlat, int kPendingStores, int kRegisters>
   __device__ __forceinline__ void finishBlock(const float (&d)[kRegisters], const TileOrigin& origin, int32_t blockChannel,
-                                              uint32_t consumer, uint32_t staging) const {
+                                              uint32_t consumer, uint32_t staging, ResidualPosition& buffer) const {
+    if constexpr (kResidual) {
+      const auto& residuals = control_->residuals[consumer];
+      residuals.awaitFull(buffer);
+      stageBlock<Element, kPixels, kMayBeFlat, true>(p_, d, origin.channel + blockChannel, this->stagingAddress(consumer, buffer));
+      ptx::fenceProxyAsyncShared();
+      release(residuals.empty(buffer));
+      buffer.advance(p_.residual.stagings);
+      return;
+    }
     const uint32_t barrier = kConsumer + consumer;
     const bool leads = threadIdx.x % 128 == 0;
     if (leads) ptx::bulkWaitGroupRead<kPendingStores>();
@@ -426,18 +460,33 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
               const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
     using namespace shiftconv::kernels::halo;                                                                                    \
     Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING, TAIL>, Epilogue::Plain>(inputMaps, filter, output,    \
-                                                                                                   params)                       \
+                                                                                                   output, params)               \
+        .run();                                                                                                                  \
+  }
+
+/// The same with a residual. SHIFTCONV_HALO_RESIDUAL_KERNEL(halo_sm90_f16_residual_k128_n224, F16, 1, 1, 224, Common, Own)
+#define SHIFTCONV_HALO_RESIDUAL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING)                                             \
+  extern "C" __global__ void __launch_bounds__(                                                                                  \
+      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
+                                       shiftconv::kernels::halo::Staging::STAGING>::kThreads),                                   \
+      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
+              const __grid_constant__ CUtensorMap output, const __grid_constant__ CUtensorMap residual,                          \
+              const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                 \
+    using namespace shiftconv::kernels::halo;                                                                                    \
+    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING>, Epilogue::Residual>(inputMaps, filter, output,       \
+                                                                                                residual, params)                \
         .run();                                                                                                                  \
   }
 
 /// The same with the whole epilogue, which needs no map of the output.
 /// SHIFTCONV_HALO_FULL_KERNEL(halo_sm90_f16_f16_full_k128_n128, F16, 1, 1, 128, Common)
-#define SHIFTCONV_HALO_FULL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE)                                                           \
-  extern "C" __global__ void __launch_bounds__(                                                                                   \
-      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                             \
-                                       shiftconv::kernels::halo::Staging::Own>::kThreads),                                        \
-      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter,  \
-              const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                  \
-    using namespace shiftconv::kernels::halo;                                                                                     \
-    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::Own>, Epilogue::Full>(inputMaps, filter, filter, params).run(); \
+#define SHIFTCONV_HALO_FULL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE)                                                            \
+  extern "C" __global__ void __launch_bounds__(                                                                                    \
+      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                              \
+                                       shiftconv::kernels::halo::Staging::Own>::kThreads),                                         \
+      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter,   \
+              const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                   \
+    using namespace shiftconv::kernels::halo;                                                                                      \
+    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::Own>, Epilogue::Full>(inputMaps, filter, filter, filter, params) \
+        .run();                                                                                                                    \
   }

@@ -19,8 +19,9 @@ namespace shiftconv::kernels::halo {
 template <class S>
 class Frame {
  public:
-  __device__ Frame(const InputMaps& inputs, const CUtensorMap& filter, const CUtensorMap& output, const Params& params)
-      : inputMaps_(inputs), filterMap_(filter), outputMap_(output), p_(params) {
+  __device__ Frame(const InputMaps& inputs, const CUtensorMap& filter, const CUtensorMap& output, const CUtensorMap& residual,
+                   const Params& params)
+      : inputMaps_(inputs), filterMap_(filter), outputMap_(output), residualMap_(residual), p_(params) {
     extern __shared__ uint8_t dynamicShared[];
     control_ = &gemm::alignedShared<Control>(dynamicShared);
     boxes_ = ptx::sharedAddress(control_) + kControlBytes;
@@ -40,6 +41,9 @@ class Frame {
     const int32_t shift = __popc(p_.split - 1);  // of a power of two; a division takes a hundred clocks before the first load
     return {static_cast<int32_t>(blockIdx.x) >> shift, static_cast<int32_t>(gridDim.x) >> shift, p_.tiles};
   }
+
+  /// The rank that has all sums of a warpgroup in the end, unless each has half.
+  __device__ int32_t ownerOf(uint32_t consumer) const { return static_cast<int32_t>(consumer) * p_.split / S::kConsumers; }
 
   /// `member`: which of the pair of boxes, with PixelShare::Separate. The second of the last pair may be outside the tensors, where
   /// loads give zeros and stores do nothing.
@@ -64,6 +68,7 @@ class Frame {
   const InputMaps& inputMaps_;
   const CUtensorMap& filterMap_;
   const CUtensorMap& outputMap_;
+  const CUtensorMap& residualMap_;
   const Params& p_;
   Control* control_;
   uint32_t boxes_, weights_, staging_;

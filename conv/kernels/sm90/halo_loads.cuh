@@ -9,14 +9,15 @@
 #include "common/ptx/mbarrier.cuh"
 #include "conv/kernels/sm90/halo_frame.cuh"
 #include "conv/kernels/sm90/halo_params.hpp"
+#include "conv/kernels/sm90/halo_residual.cuh"
 #include "conv/kernels/sm90/halo_tile.cuh"
 
 namespace shiftconv::kernels::halo {
 
 /// kFull: with the whole epilogue.
 template <class Kind, class S, bool kFull>
-class Loads : protected Frame<S> {
-  using Base = Frame<S>;
+class Loads : protected Residuals<S> {
+  using Base = Residuals<S>;
 
  public:
   using Base::Base;

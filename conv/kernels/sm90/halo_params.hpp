@@ -23,7 +23,8 @@ inline constexpr int32_t kMaximumPatches = 8;
 inline constexpr int32_t kMaximumTaps = 64;
 inline constexpr int32_t kMaximumStages = 32;  ///< of either ring
 inline constexpr int32_t kMaximumSplit = 4;
-inline constexpr int32_t kMaximumBlocks = 8;  ///< of output channels, in a tile
+inline constexpr int32_t kMaximumBlocks = 8;    ///< of output channels, in a tile
+inline constexpr int32_t kMaximumStagings = 4;  ///< of a multiplying warpgroup, for tiles of residual and output
 
 /// One box of input pixels in shared memory, and the filter taps that read it. Its row (y * tileImages + image) * columns + x
 /// holds pixel (x, y) of the box.
@@ -54,6 +55,14 @@ struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+};
+
+/// What only kernels with a residual read. A tile of it comes to where its output will be staged.
+struct ResidualTiles {
+  float beta = 0;
+  uint32_t bytes = 0;         ///< of a tile of one channel block, with what is outside the tensor
+  int32_t stagings = 1;       ///< of a multiplying warpgroup, when they are not over boxes
+  uint32_t stagingBytes = 0;  ///< from one to the next
 };
 
 struct Params {
@@ -102,6 +111,7 @@ struct Params {
   layout::FastDivisor planes;  ///< output planes of an image
   int32_t planeStride = 1;     ///< input planes from output plane to output plane
   FullEpilogue full;
+  ResidualTiles residual;
 };
 
 /// Bytes of shared memory in front of the patch slots: barriers.

@@ -10,6 +10,10 @@
 
 namespace shiftconv::kernels::halo {
 
+/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; the same with a residual of that type,
+/// which the copy engine brings; or gemm::EpilogueParams.
+enum class Epilogue { Plain, Residual, Full };
+
 enum class PixelShare { Common, Separate };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
 enum class Staging { Own, OverBox };
@@ -42,6 +46,9 @@ struct Control {
   gemm::Pipeline<kMaximumStages> boxes, weights;
   uint64_t sums[kMaximumBlocks];  ///< barriers: the other ranks' sums of a warpgroup, or of half a channel block, have come
   Tap tap[kMaximumTaps];          ///< Params::tap: an indexed constant that is not in the cache costs more than a whole tap
+  /// For each multiplying warpgroup: full, a tile of residual has come; empty, the tile that was there is staged, or, over a box,
+  /// everybody has read the box.
+  gemm::Pipeline<kMaximumStagings> residuals[2];
 };
 static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the boxes");
 

@@ -26,6 +26,16 @@
   X(k256_n128, 2, 2, 128, Common, Own, 0)             \
   X(k320_n128, 3, 2, 128, Common, Own, 0)
 
+// With a residual: what the larger layers want. X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare,
+// Staging)
+#define SHIFTCONV_HALO_RESIDUAL_SHAPES(X)          \
+  X(k64x2_n128, 1, 1, 128, Separate, Own)          \
+  X(k64x2_n224_over, 1, 1, 224, Separate, OverBox) \
+  X(k128_n200, 1, 1, 200, Common, Own)             \
+  X(k128_n224, 1, 1, 224, Common, Own)             \
+  X(k128_n256, 1, 1, 256, Common, Own)             \
+  X(k320_n128, 3, 2, 128, Common, Own)
+
 // With the whole epilogue. X(kind, name, channel blocks of the first and the second warpgroup, pixels, PixelShare)
 #define SHIFTCONV_HALO_FULL_SHAPES(KIND, X) \
   X(KIND, k64_n32, 1, 0, 32, Common)        \

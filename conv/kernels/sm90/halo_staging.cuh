@@ -1,5 +1,6 @@
 // The plain epilogue of halo: bias, ReLU and conversion to the operands' type, and the tile as rows of channels in shared memory,
-// one for each pixel, from where the copy engine stores it and drops what is outside the output.
+// one for each pixel, from where the copy engine stores it and drops what is outside the output. With a residual, which is there
+// already, in the same form: each matrix is read, added to, and written in its place by the same warp.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "common/ptx/register_pressure.cuh"
 #include "conv/kernels/sm90/halo_params.hpp"
 #include "conv/kernels/sm90/packing.cuh"
+#include "conv/kernels/sm90/staged_residual.cuh"
 
 namespace shiftconv::kernels::halo {
 
@@ -22,7 +24,7 @@ __device__ __forceinline__ uint32_t flatRow(const Params& p, uint32_t position) 
 
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
-template <class Element, int kPixels, bool kBias, bool kFlat>
+template <class Element, int kPixels, bool kBias, bool kFlat, bool kResidual>
 __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[kPixels / 2], int32_t firstChannel,
                                              uint32_t destination) {
   const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
@@ -34,10 +36,12 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
     if (channel < p.channels) bias[0] = p.bias[channel];
     if (channel + 8 < p.channels) bias[1] = p.bias[channel + 8];
   }
+  uint32_t residual[2][4] = {};  // of a pair of groups of pixels and, under way, of the next
   const auto packed = [&](int column, int half) {
-    const float low = d[column * 4 + half * 2], high = d[column * 4 + half * 2 + 1];
-    const uint32_t pair = kBias ? packPair<Element>(low + bias[half], high + bias[half]) : packPair<Element>(low, high);
-    return atLeast<Element>(pair, least);
+    float low = d[column * 4 + half * 2], high = d[column * 4 + half * 2 + 1];
+    if (kBias) low += bias[half], high += bias[half];
+    if constexpr (kResidual) addResidual<Element>(low, high, p.residual.beta, residual[column / 2 % 2][column % 2 * 2 + half]);
+    return atLeast<Element>(packPair<Element>(low, high), least);
   };
   // Matrix m of a store: pixels 8 * (m / 2).. of 16, channels 8 * (m % 2).. of the warp's 16. This lane gives the address of
   // pixel lane % 8 of matrix lane / 8.
@@ -48,8 +52,18 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
   };
   const uint32_t firstOfPairs = address(lane % 8 + matrix / 2 * 8), firstOfLast = address(lane % 8);
   constexpr int kGroups = kPixels / 8;
+  const auto loadResidual = [&](int group) {
+    const uint32_t below = static_cast<uint32_t>(group) * 8;
+    if (group + 1 < kGroups)
+      ptx::loadMatricesTransposed(residual[group / 2 % 2],
+                                  kFlat ? address(below + lane % 8 + matrix / 2 * 8) : firstOfPairs + below * kRowBytes);
+    if (group + 1 == kGroups)
+      ptx::loadTwoMatricesTransposed(residual[group / 2 % 2], kFlat ? address(below + lane % 8) : firstOfLast + below * kRowBytes);
+  };
+  if constexpr (kResidual) loadResidual(0);
 #pragma unroll
   for (int group = 0; group < kGroups; group += 2) {
+    if constexpr (kResidual) loadResidual(group + 2);
     const uint32_t below = static_cast<uint32_t>(group) * 8;
     if (group + 1 < kGroups) {
       const uint32_t to = kFlat ? address(below + lane % 8 + matrix / 2 * 8) : firstOfPairs + below * kRowBytes;
@@ -62,17 +76,17 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
 }
 
 /// kMayBeFlat: false where the planner gives no flat tiles.
-template <class Element, int kPixels, bool kMayBeFlat = true>
+template <class Element, int kPixels, bool kMayBeFlat = true, bool kResidual = false>
 __device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPixels / 2], int32_t firstChannel,
                                            uint32_t destination) {
   // Only what a tile needs: with all of it for everybody the tensor core waits nearly twice as long (1800 clocks a tile of
   // 128 x 200 against 1000, on H200).
   if (kMayBeFlat && p.flatPitch.divisor != 1) {
-    stageBlockAs<Element, kPixels, true, kMayBeFlat>(p, d, firstChannel, destination);
-  } else if (p.bias != nullptr) {
-    stageBlockAs<Element, kPixels, true, false>(p, d, firstChannel, destination);
+    stageBlockAs<Element, kPixels, true, kMayBeFlat, kResidual>(p, d, firstChannel, destination);
+  } else if (kResidual || p.bias != nullptr) {
+    stageBlockAs<Element, kPixels, true, false, kResidual>(p, d, firstChannel, destination);
   } else {
-    stageBlockAs<Element, kPixels, false, false>(p, d, firstChannel, destination);
+    stageBlockAs<Element, kPixels, false, false, false>(p, d, firstChannel, destination);
   }
 }
 

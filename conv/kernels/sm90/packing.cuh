@@ -1,4 +1,4 @@
-// Pairs of f32 sums as pairs of 16-bit outputs.
+// Pairs of f32 sums as pairs of 16-bit outputs, and pairs of residuals in front of them.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -21,6 +21,17 @@ template <>
 __device__ __forceinline__ uint32_t packPair<__nv_bfloat16>(float low, float high) {
   const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&pair);
+}
+
+template <class Element>
+__device__ __forceinline__ float2 unpackPair(uint32_t pair);
+template <>
+__device__ __forceinline__ float2 unpackPair<__half>(uint32_t pair) {
+  return __half22float2(*reinterpret_cast<const __half2*>(&pair));
+}
+template <>
+__device__ __forceinline__ float2 unpackPair<__nv_bfloat16>(uint32_t pair) {
+  return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&pair));
 }
 
 /// What `atLeast` makes of a pair with the result: nothing, or ReLU. Both keep NaN, as frameworks do.

@@ -10,6 +10,7 @@
 //  - Copies are in three parts, in the order of the reduction, so that products begin when the first part has come.
 //  - Operand B has its 32 channels in such an order that each thread gets 8 neighbouring ones of a pixel: 16 bytes to store.
 //  - The reduction may be split over the CTAs of a cluster; the first adds the sums of all in the order of ranks.
+//  - A residual waits in the registers of the threads that add it, from before the products on.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -25,6 +26,7 @@
 #include "conv/kernels/sm90/halo_reduction.cuh"
 #include "conv/kernels/sm90/packing.cuh"
 #include "conv/kernels/sm90/resident_params.hpp"
+#include "conv/kernels/sm90/staged_residual.cuh"
 
 namespace shiftconv::kernels::resident {
 
@@ -36,8 +38,12 @@ static_assert(kCopyRows == kTileChannels, "one copy a thread for the weights of 
 /// First step of a part of the reduction.
 __device__ __forceinline__ int32_t firstStep(int32_t part, int32_t steps) { return (steps * part + kParts - 1) / kParts; }
 
-template <class Element>
+enum class Epilogue { Plain, Residual };
+
+template <class Element, Epilogue kEpilogue>
 class Cta {
+  static constexpr bool kResidual = kEpilogue == Epilogue::Residual;
+
  public:
   __device__ explicit Cta(const Params& params) : p_(params) {
     extern __shared__ uint8_t dynamicShared[];
@@ -72,6 +78,8 @@ class Cta {
       if (p_.splitShift > 0) ptx::clusterBarrierWait();
       return;
     }
+    uint4 residual[2] = {};
+    if (kResidual && rank_ == 0) loadResidual(residual);
     float d[kSums];
     multiply(d);
     if (p_.splitShift > 0) {
@@ -79,7 +87,7 @@ class Cta {
       if (threadIdx.x == 0 && rank_ == 0) ptx::mbarrierArriveExpectBytes(arrived_, ((1u << p_.splitShift) - 1) * kSumsBytes);
       if (!halo::addUpAtOwner<kSums>(d, received_, rank_, 1 << p_.splitShift, 0, arrived_)) return;
     }
-    store(d);
+    store(d, residual);
   }
 
  private:
@@ -199,9 +207,38 @@ class Cta {
   }
 
   // ---- Output ------------------------------------------------------------------------------------------------------------------
-  __device__ void store(const float (&d)[kSums]) const {
+  /// The first of this thread's channels, which are outputs all or none.
+  __device__ int32_t ownChannel() const { return firstChannel() + static_cast<int32_t>(threadIdx.x % 4) * kVectorChannels; }
+
+  /// This thread's pixel in either half of its warp's 16 positions; false where that is no output.
+  __device__ bool ownPixel(int half, uint32_t& pixel) const {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int32_t k = firstChannel() + static_cast<int32_t>(lane % 4) * kVectorChannels;
+    const uint32_t image = p_.rowTiles.quotient(blockIdx.y), rowTile = blockIdx.y - image * p_.rowTiles.divisor;
+    const uint32_t position = warp * 16 + static_cast<uint32_t>(half) * 8 + lane / 4;
+    const uint32_t line = p_.pitch.quotient(position), x = position - line * p_.pitch.divisor;
+    const int32_t column = static_cast<int32_t>(blockIdx.x >> p_.splitShift) * p_.tileColumns + static_cast<int32_t>(x);
+    const int32_t row = static_cast<int32_t>(rowTile) * p_.tileRows + static_cast<int32_t>(line);
+    if (static_cast<int32_t>(x) >= p_.tileColumns || static_cast<int32_t>(line) >= p_.tileRows || column >= p_.q || row >= p_.p)
+      return false;
+    pixel = (image * static_cast<uint32_t>(p_.p) + static_cast<uint32_t>(row)) * static_cast<uint32_t>(p_.q) +
+            static_cast<uint32_t>(column);
+    return true;
+  }
+
+  __device__ void loadResidual(uint4 (&residual)[2]) const {
+    const int32_t k = ownChannel();
+    if (k >= p_.k) return;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      uint32_t pixel = 0;
+      if (ownPixel(half, pixel))
+        residual[half] = *reinterpret_cast<const uint4*>(static_cast<const uint8_t*>(p_.residual) +
+                                                         (pixel * p_.residualPixelBytes + static_cast<uint32_t>(k) * 2));
+    }
+  }
+
+  __device__ void store(const float (&d)[kSums], const uint4 (&residual)[2]) const {
+    const int32_t k = ownChannel();
     if (k >= p_.k) return;  // K is a multiple of 8
     const uint32_t least = leastPair<Element>(p_.relu);
     float bias[kVectorChannels] = {};
@@ -209,22 +246,18 @@ class Cta {
 #pragma unroll
       for (int32_t i = 0; i < kVectorChannels; ++i) bias[i] = p_.bias[k + i];
     }
-    const uint32_t image = p_.rowTiles.quotient(blockIdx.y), rowTile = blockIdx.y - image * p_.rowTiles.divisor;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const uint32_t position = warp * 16 + static_cast<uint32_t>(half) * 8 + lane / 4;
-      const uint32_t line = p_.pitch.quotient(position), x = position - line * p_.pitch.divisor;
-      const int32_t column = static_cast<int32_t>(blockIdx.x >> p_.splitShift) * p_.tileColumns + static_cast<int32_t>(x);
-      const int32_t row = static_cast<int32_t>(rowTile) * p_.tileRows + static_cast<int32_t>(line);
-      if (static_cast<int32_t>(x) >= p_.tileColumns || static_cast<int32_t>(line) >= p_.tileRows || column >= p_.q || row >= p_.p)
-        continue;
+      uint32_t pixel = 0;
+      if (!ownPixel(half, pixel)) continue;
+      const uint32_t residuals[4] = {residual[half].x, residual[half].y, residual[half].z, residual[half].w};
       uint32_t pairs[4];
 #pragma unroll
-      for (int group = 0; group < 4; ++group)
-        pairs[group] = atLeast<Element>(
-            packPair<Element>(d[group * 4 + half * 2] + bias[group * 2], d[group * 4 + half * 2 + 1] + bias[group * 2 + 1]), least);
-      const uint32_t pixel = (image * static_cast<uint32_t>(p_.p) + static_cast<uint32_t>(row)) * static_cast<uint32_t>(p_.q) +
-                             static_cast<uint32_t>(column);
+      for (int group = 0; group < 4; ++group) {
+        float low = d[group * 4 + half * 2] + bias[group * 2], high = d[group * 4 + half * 2 + 1] + bias[group * 2 + 1];
+        if constexpr (kResidual) addResidual<Element>(low, high, p_.beta, residuals[group]);
+        pairs[group] = atLeast<Element>(packPair<Element>(low, high), least);
+      }
       *reinterpret_cast<uint4*>(static_cast<uint8_t*>(p_.output) + (pixel * p_.outputPixelBytes + static_cast<uint32_t>(k) * 2)) =
           make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
     }
@@ -237,11 +270,14 @@ class Cta {
 
 }  // namespace shiftconv::kernels::resident
 
-#define SHIFTCONV_RESIDENT_KERNEL(NAME, ELEMENT)                                          \
+#define SHIFTCONV_RESIDENT_KERNEL(NAME, ELEMENT, EPILOGUE)                                \
   extern "C" __global__ void __launch_bounds__(shiftconv::kernels::resident::kThreads, 1) \
       NAME(const __grid_constant__ shiftconv::kernels::resident::Params params) {         \
-    shiftconv::kernels::resident::Cta<ELEMENT>(params).run();                             \
+    using namespace shiftconv::kernels::resident;                                         \
+    Cta<ELEMENT, Epilogue::EPILOGUE>(params).run();                                       \
   }
 
-SHIFTCONV_RESIDENT_KERNEL(resident_sm90_f16, __half)
-SHIFTCONV_RESIDENT_KERNEL(resident_sm90_bf16, __nv_bfloat16)
+SHIFTCONV_RESIDENT_KERNEL(resident_sm90_f16, __half, Plain)
+SHIFTCONV_RESIDENT_KERNEL(resident_sm90_bf16, __nv_bfloat16, Plain)
+SHIFTCONV_RESIDENT_KERNEL(resident_sm90_f16_residual, __half, Residual)
+SHIFTCONV_RESIDENT_KERNEL(resident_sm90_bf16_residual, __nv_bfloat16, Residual)

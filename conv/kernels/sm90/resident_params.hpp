@@ -46,6 +46,11 @@ struct Params {
   bool relu = false;
   const float* bias = nullptr;  ///< f32[K] or null
   void* output = nullptr;
+
+  // Of the kernels with a residual.
+  const void* residual = nullptr;
+  uint32_t residualPixelBytes = 0;
+  float beta = 0;
 };
 
 }  // namespace shiftconv::kernels::resident

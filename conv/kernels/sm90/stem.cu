@@ -11,7 +11,8 @@
 //  - A window has eight pixels. The weights of those that the filter does not have are zero; zero fill gives the pads.
 //  - A box starts at an even pixel, for the copy engine rejects one that does not start at 16 bytes (observed on H200: illegal
 //    instruction). With an odd left pad the window's first pixel is such a one.
-//  - A tile is four output rows; the two multiplying warpgroups take two each, with a staging buffer for each row.
+//  - A tile is four output rows; the two multiplying warpgroups take two each, with a staging buffer for each row. A residual comes
+//    there first, in kernels of their own.
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -28,6 +29,7 @@
 #include "common/ptx/warpgroup.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "conv/kernels/sm90/packing.cuh"
+#include "conv/kernels/sm90/staged_residual.cuh"
 #include "conv/kernels/sm90/stem_params.hpp"
 
 namespace shiftconv::kernels::stem {
@@ -41,14 +43,19 @@ constexpr uint32_t kRowBytes = layout::kSwizzle128RowBytes;
 
 struct Control {
   gemm::Pipeline<kStages> boxes;
+  gemm::Pipeline<kOwnRows> residuals[kConsumers];  ///< for each row of a warpgroup: full, it has come; empty, output is staged
 };
 static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the stages");
 
-template <class Element, int kFilterHeight>
+enum class Epilogue { Plain, Residual };
+
+template <class Element, int kFilterHeight, Epilogue kEpilogue>
 class Cta {
+  static constexpr bool kResidual = kEpilogue == Epilogue::Residual;
+
  public:
-  __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const Params& params)
-      : inputMap_(input), outputMap_(output), p_(params) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& output, const CUtensorMap& residual, const Params& params)
+      : inputMap_(input), outputMap_(output), residualMap_(residual), p_(params) {
     extern __shared__ uint8_t dynamicShared[];
     control_ = &gemm::alignedShared<Control>(dynamicShared);
     staging_ = ptx::sharedAddress(control_) + kControlBytes;
@@ -61,6 +68,10 @@ class Cta {
       ptx::prefetchTensorMap(&inputMap_);
       ptx::prefetchTensorMap(&outputMap_);
       control_->boxes.initialise(kStages, 1, 4 * kConsumers);
+      if constexpr (kResidual) {
+        ptx::prefetchTensorMap(&residualMap_);
+        for (int32_t consumer = 0; consumer < kConsumers; ++consumer) control_->residuals[consumer].initialise(kOwnRows, 1, 4);
+      }
       ptx::fenceMbarrierInit();
     }
     __syncthreads();
@@ -68,7 +79,9 @@ class Cta {
     ptx::awaitPrerequisites();
     if (warpgroup == 0) {
       ptx::releaseRegistersDownTo<40>();
-      if (threadIdx.x / 32 == 0 && ptx::electOne()) load();
+      const uint32_t warp = threadIdx.x / 32;
+      if (warp == 0 && ptx::electOne()) load();
+      if (kResidual && warp >= 1 && warp <= kConsumers && ptx::electOne()) serve(warp - 1);
     } else {
       ptx::claimRegistersUpTo<232>();
       multiply(warpgroup - 1);
@@ -100,6 +113,32 @@ class Cta {
     }
   }
 
+  __device__ uint32_t stagingAddress(int32_t row) const { return staging_ + static_cast<uint32_t>(row) * kRowStagingBytes; }
+  /// Rows outside of the output are not stored.
+  __device__ void storeRow(const TileOrigin& origin, int32_t row, uint32_t staging) const {
+    if (origin.row + row < p_.outputHeight)
+      ptx::storeTile4d(&outputMap_, firstChannel(), origin.column, origin.row + row, origin.image, staging);
+    ptx::bulkCommitGroup();
+  }
+
+  /// The lane that brings a warpgroup's rows of residual, and stores its output.
+  __device__ void serve(uint32_t consumer) const {
+    const auto& residuals = control_->residuals[consumer];
+    const gemm::StaticTiles tiles = gemm::StaticTiles::ofGrid(p_.tiles);
+    const int32_t pieces = tiles.own() * kOwnRows;
+    const auto origin = [&](int32_t piece) { return originOf(tiles.first + piece / kOwnRows * tiles.step); };
+    const auto row = [&](int32_t piece) { return static_cast<int32_t>(consumer) * kOwnRows + piece % kOwnRows; };
+    const auto load = [&](int32_t piece, const gemm::RingPosition& buffer) {
+      const TileOrigin at = origin(piece);
+      ptx::loadTile4d(stagingAddress(row(piece)), &residualMap_, firstChannel(), at.column, at.row + row(piece), at.image,
+                      residuals.full(buffer));
+    };
+    loadFirstResiduals(residuals, kOwnRows, pieces, kRowStagingBytes, load);
+    storeAndLoadResiduals(residuals, kOwnRows, pieces, kRowStagingBytes, load, [&](int32_t piece, const gemm::RingPosition&) {
+      storeRow(origin(piece), row(piece), stagingAddress(row(piece)));
+    });
+  }
+
   __device__ void multiply(uint32_t consumer) const {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     // Operand A of every filter row: element k of a row is channel k % 4 of window pixel k / 4.
@@ -125,7 +164,7 @@ class Cta {
       if (p_.bias != nullptr && channel < p_.channels) bias[half] = p_.bias[channel];
     }
 
-    gemm::RingPosition stage;
+    gemm::RingPosition stage, buffer;
     for (const int32_t tile : gemm::StaticTiles::ofGrid(p_.tiles)) {
       const TileOrigin origin = originOf(tile);
       control_->boxes.awaitFull(stage);
@@ -145,32 +184,38 @@ class Cta {
           }
         }
         ptx::wgmmaCommit();
-        const uint32_t staging = staging_ + static_cast<uint32_t>(row) * kRowStagingBytes;
-        if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<kOwnRows - 1>();
-        ptx::namedBarrierSync(1 + consumer, 128);
+        const uint32_t staging = stagingAddress(row);
+        if constexpr (!kResidual) {
+          if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<kOwnRows - 1>();
+          ptx::namedBarrierSync(1 + consumer, 128);
+        }
         ptx::wgmmaWait<0>();
         if (own == kOwnRows - 1 && lane == 0) ptx::mbarrierArrive(control_->boxes.empty(stage));
+        if constexpr (kResidual) control_->residuals[consumer].awaitFull(buffer);
         stageRow(d, bias, staging);
         ptx::fenceProxyAsyncShared();
-        ptx::namedBarrierSync(1 + consumer, 128);
-        if (threadIdx.x % 128 == 0) {
-          if (origin.row + row < p_.outputHeight)
-            ptx::storeTile4d(&outputMap_, firstChannel(), origin.column, origin.row + row, origin.image, staging);
-          ptx::bulkCommitGroup();
+        if constexpr (kResidual) {
+          __syncwarp();
+          if (lane == 0) ptx::mbarrierArrive(control_->residuals[consumer].empty(buffer));
+          buffer.advance(kOwnRows);
+        } else {
+          ptx::namedBarrierSync(1 + consumer, 128);
+          if (threadIdx.x % 128 == 0) storeRow(origin, row, staging);
         }
       }
       stage.advance(kStages);
     }
-    if (threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
+    if (!kResidual && threadIdx.x % 128 == 0) ptx::bulkWaitGroupRead<0>();
   }
 
-  /// One output row as rows of 64 channels in the layout of the copy engine's 128-byte swizzle.
+  /// One output row as rows of 64 channels in the layout of the copy engine's 128-byte swizzle, which a residual has already.
   __device__ void stageRow(const float (&d)[kTileColumns / 2], const float (&bias)[2], uint32_t destination) const {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const uint32_t matrix = lane / 8, pixel = lane % 8 + matrix / 2 * 8, channelVector = 2 * warp + matrix % 2;
     const uint32_t address = destination + pixel * kRowBytes + ((channelVector ^ (pixel & 7)) * 16);
-    const auto packed = [&](int column, int half) {
+    const auto packed = [&](int column, int half, uint32_t residual) {
       float low = d[column * 4 + half * 2] + bias[half], high = d[column * 4 + half * 2 + 1] + bias[half];
+      if constexpr (kResidual) addResidual<Element>(low, high, p_.beta, residual);
       if (p_.relu) {
         low = rectified(low);
         high = rectified(high);
@@ -179,13 +224,17 @@ class Cta {
     };
 #pragma unroll
     for (int group = 0; group < kTileColumns / 8; group += 2) {
-      ptx::storeMatricesTransposed(address + static_cast<uint32_t>(group) * 8 * kRowBytes, packed(group, 0), packed(group, 1),
-                                   packed(group + 1, 0), packed(group + 1, 1));
+      const uint32_t to = address + static_cast<uint32_t>(group) * 8 * kRowBytes;
+      uint32_t r[4] = {};
+      if constexpr (kResidual) ptx::loadMatricesTransposed(r, to);
+      ptx::storeMatricesTransposed(to, packed(group, 0, r[0]), packed(group, 1, r[1]), packed(group + 1, 0, r[2]),
+                                   packed(group + 1, 1, r[3]));
     }
   }
 
   const CUtensorMap& inputMap_;
   const CUtensorMap& outputMap_;
+  const CUtensorMap& residualMap_;
   const Params& p_;
   Control* control_;
   uint32_t boxes_, staging_;
@@ -193,11 +242,16 @@ class Cta {
 
 }  // namespace
 
-#define SHIFTCONV_STEM_KERNEL(NAME, ELEMENT, R)                                                         \
-  extern "C" __global__ void __launch_bounds__(kThreads, 1)                                             \
-      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
-           const __grid_constant__ Params params) {                                                     \
-    Cta<ELEMENT, R>(inputMap, outputMap, params).run();                                                 \
+#define SHIFTCONV_STEM_KERNEL(NAME, ELEMENT, R)                                                                    \
+  extern "C" __global__ void __launch_bounds__(kThreads, 1)                                                        \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap,            \
+           const __grid_constant__ Params params) {                                                                \
+    Cta<ELEMENT, R, Epilogue::Plain>(inputMap, outputMap, outputMap, params).run();                                \
+  }                                                                                                                \
+  extern "C" __global__ void __launch_bounds__(kThreads, 1)                                                        \
+      NAME##_residual(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap outputMap, \
+                      const __grid_constant__ CUtensorMap residualMap, const __grid_constant__ Params params) {    \
+    Cta<ELEMENT, R, Epilogue::Residual>(inputMap, outputMap, residualMap, params).run();                           \
   }
 
 SHIFTCONV_STEM_KERNEL(stem_sm90_f16_r3, __half, 3)

@@ -28,6 +28,7 @@ struct Params {
   bool relu = false;
   const void* filter = nullptr;  ///< K x R x S x 4
   const float* bias = nullptr;   ///< f32[K] or null
+  float beta = 0;                ///< of the residual
 };
 
 inline constexpr uint32_t kControlBytes = 1024;

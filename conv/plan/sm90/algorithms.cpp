@@ -18,6 +18,7 @@
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
 #include "halo_integer_sm90_image.hpp"
+#include "halo_residual_sm90_image.hpp"
 #include "halo_sm90_image.hpp"
 #include "stem_sm90_image.hpp"
 
@@ -58,6 +59,8 @@ Status read(std::string_view text, HaloChoices& choices) {
 
 device::ModuleImage imageOf(HaloModule module) {
   switch (module) {
+    case HaloModule::Residual:
+      return images::halo_residual_sm90();
     case HaloModule::Half:
       return images::halo_half_sm90();
     case HaloModule::Float:
@@ -105,9 +108,10 @@ class Halo final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, filter), {TensorName::Filter});
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
-    if (made.module == HaloModule::Plain) {
+    if (made.module == HaloModule::Plain || made.module == HaloModule::Residual) {
       params.address(offsetof(Params, bias), {TensorName::Bias});
       parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+      if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
     } else {
       bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));
       plan.launches = largestPreparationOf(problem);
@@ -179,6 +183,9 @@ class Simple final : public Algorithm {
       plan.mainLaunch = plan.launches.size();
     } else if constexpr (requires { made.output; }) {
       parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+      if constexpr (requires { made.residual; }) {
+        if (problem.hasResidual()) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
+      }
     } else {
       params.address(offsetof(Params, output), {TensorName::Output});
     }

@@ -28,13 +28,13 @@ std::string anyRefusal(std::string_view engine, const Problem& p, const device::
   return {};
 }
 
-std::string plainRefusal(std::string_view engine, const Problem& p, const device::Properties& properties) {
+std::string plainRefusal(std::string_view engine, const Problem& p, const device::Properties& properties, ResidualAdded residual) {
   if (std::string reason = anyRefusal(engine, p, properties); !reason.empty()) return reason;
   if (!isTwoDimensional(p)) return fmt::format("{} needs a 2-D problem, but fields of the depth are set", engine);
-  return plainTypesRefusal(engine, p);
+  return plainTypesRefusal(engine, p, residual);
 }
 
-std::string plainTypesRefusal(std::string_view engine, const Problem& p) {
+std::string plainTypesRefusal(std::string_view engine, const Problem& p, ResidualAdded residual) {
   const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
   if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
     return needs(fmt::format("multiplies f16 or bf16, but the input type is {}", nameOf(p.inputType)));
@@ -42,18 +42,23 @@ std::string plainTypesRefusal(std::string_view engine, const Problem& p) {
     return needs(fmt::format("needs one type for input, filter and output, but they are {}, {} and {}", nameOf(p.inputType),
                              nameOf(p.filterType), nameOf(p.outputType)));
   if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
-  if (!hasPlainEpilogue(p))
+  if (!hasPlainEpilogue(p) || (p.hasResidual() && residual == ResidualAdded::No))
     return needs(
         "has a bias in f32 and ReLU behind the sums, but alpha, beta, out_scale, channel_scale, amax, the bias type or the "
         "activation asks for more");
   if (p.k % 8 != 0) return needs(fmt::format("needs K to be a multiple of 8 (16-byte rows), but K is {}", p.k));
   if (p.outputPitch() % 8 != 0)
     return needs(fmt::format("needs an output pixel pitch that is a multiple of 8 elements, but it is {}", p.outputPitch()));
+  if (p.hasResidual() && p.residualType != p.outputType)
+    return needs(
+        fmt::format("adds a residual of the output's type, {}, but its type is {}", nameOf(p.outputType), nameOf(p.residualType)));
+  if (p.hasResidual() && p.residualPitch() % 8 != 0)
+    return needs(fmt::format("needs a residual pixel pitch that is a multiple of 8 elements, but it is {}", p.residualPitch()));
   return {};
 }
 
 bool hasPlainEpilogue(const Problem& p) {
-  return p.alpha == 1 && !p.hasResidual() && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax && p.outputZeroPoint == 0 &&
+  return p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax && p.outputZeroPoint == 0 &&
          (p.activation == Activation::None || p.activation == Activation::Relu) && (!p.hasBias || p.biasType == DataType::F32);
 }
 

@@ -17,13 +17,16 @@ inline constexpr int64_t kLargestBox = 256;  ///< of a tensor map, in every dime
 
 /// Why no engine of sm_90a can run the problem: device, scales, zero points and coordinates; empty when one may.
 std::string anyRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
+/// Whether an engine with the plain epilogue also adds a residual of the output's type, in rows of 16 bytes.
+enum class ResidualAdded : bool { No, Yes };
 /// Why an engine of two dimensions, f16 and bf16 with bias and ReLU cannot run the problem, as far as that does not depend on its
 /// shape; empty when it can. Includes anyRefusal.
-std::string plainRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
+std::string plainRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties,
+                         ResidualAdded residual = ResidualAdded::No);
 
 /// The part of it about types, epilogue and output rows.
-std::string plainTypesRefusal(std::string_view engine, const Problem& problem);
-/// Nothing but an f32 bias and ReLU behind the sums.
+std::string plainTypesRefusal(std::string_view engine, const Problem& problem, ResidualAdded residual = ResidualAdded::No);
+/// Nothing but an f32 bias, a residual and ReLU behind the sums.
 bool hasPlainEpilogue(const Problem& problem);
 
 /// "f16" or "bf16", as kernel names have it.

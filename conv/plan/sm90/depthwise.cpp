@@ -86,6 +86,10 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   plan.output.strides = {outputPixel, outputPixel * static_cast<uint64_t>(p.q()),
                          outputPixel * static_cast<uint64_t>(p.q() * p.p())};
   plan.output.box = {kCtaChannels, kTileColumns, kTileRows, 1};
+  plan.residual = plan.output;
+  const uint64_t residualPixel = static_cast<uint64_t>(p.residualPitch()) * 2;
+  plan.residual.strides = {residualPixel, residualPixel * static_cast<uint64_t>(p.q()),
+                           residualPixel * static_cast<uint64_t>(p.q() * p.p())};
 
   const int64_t mostCtas = std::max<int64_t>(1, int64_t{properties.multiprocessors} * kCtasPerMultiprocessor / channelTiles);
   const int64_t waves = ceilDivide(params.tiles, mostCtas);
@@ -97,11 +101,12 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   plan.launch.block = {kWarps * 32, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(p);
   // Operand loads of shared memory decide: five half windows of four 16-byte loads, and the diagonals, for each filter row.
-  plan.full = !plainTypesRefusal("depthwise", p).empty();
+  plan.full = !plainTypesRefusal("depthwise", p, ResidualAdded::Yes).empty();
+  params.beta = p.beta;
   if (plan.full) params.epilogue = epilogueOf(p);
   plan.modelledClocks = kStartClocks + plan.waves * (static_cast<double>(p.r) * kRowClocks + (plan.full ? kFullEpilogueClocks : 0));
   plan.bound = Resource::SharedReads;
-  plan.kernelName = fmt::format("depthwise_sm90_{}{}", elementName(p), plan.full ? "_full" : "");
+  plan.kernelName = fmt::format("depthwise_sm90_{}{}", elementName(p), plan.full ? "_full" : p.hasResidual() ? "_residual" : "");
   return plan;
 }
 

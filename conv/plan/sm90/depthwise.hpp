@@ -16,9 +16,9 @@ namespace shiftconv::plan {
 
 struct DepthwisePlan {
   kernels::depthwise::Params params{};  ///< bias, filter and output are filled in per run
-  layout::TiledMap input{}, output{};
+  layout::TiledMap input{}, output{}, residual{};
   LaunchConfig launch{};
-  bool full = false;  ///< the whole epilogue, without `output`
+  bool full = false;  ///< the whole epilogue, without `output` and `residual`
   std::string kernelName;
   double waves = 0;
   double modelledClocks = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/sm90/common.hpp"
@@ -16,10 +17,19 @@ using namespace sm90::halo;
 
 namespace {
 
-/// Slots and stages that fit beside each other. False when the fewest do not.
+/// Buffers for tiles of residual that a multiplying warpgroup would like to have: one for each of its channel blocks, and one more
+/// where a tile has few products, so that the next tile's residual comes while this one's output is stored.
+int64_t wantedStagings(const ShapeEntry& shape, const Params& params) {
+  constexpr int64_t kFewSteps = 6;  // of a tile: less than 2000 clocks
+  const int64_t steps = int64_t{params.taps} * params.chunksPerRank;
+  return std::min<int64_t>(std::max(shape.first, shape.second) + (steps < kFewSteps ? 1 : 0),
+                           kMaximumStagings / (params.halves ? 2 : 1));
+}
+
+/// Slots, stages and buffers that fit beside each other. False when the fewest do not.
 bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weightsMayStay, int64_t tilesPerCta, HaloPlan& plan) {
   Params& params = plan.params;
-  const int64_t budget = int64_t{sharedBytesPerBlock} - layout::kSwizzle128AtomBytes - kControlBytes - shape.stagingBytes();
+  int64_t budget = int64_t{sharedBytesPerBlock} - layout::kSwizzle128AtomBytes - kControlBytes - shape.stagingBytes();
   const int64_t slot = params.patchSlotBytes, stage = shape.stageBytes();
   const int64_t allStages = int64_t{params.taps} * params.chunks;
   const int64_t fewestSlots = shape.overBox ? shape.members() + 1 : 2 * shape.members();
@@ -32,7 +42,16 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
   params.weightsStay = weightsMayStay && allStages <= kMaximumStages && allStages * stage + fewestSlots * slot <= budget;
   if (!params.weightsStay && params.groupChannels > 0) return false;
   int64_t slots = fewestSlots, stages = params.weightsStay ? allStages : kFewestStages;
+  int64_t stagings = 1;
   if (slots * slot + stages * stage > budget) return false;
+  if (shape.residual && !shape.overBox) {
+    for (const int64_t wanted = wantedStagings(shape, params);
+         stagings < wanted && slots * slot + stages * stage + shape.stagingBytes() <= budget; ++stagings)
+      budget -= shape.stagingBytes();
+    const int64_t halves = params.halves ? 2 : 1;
+    params.residual.stagings = static_cast<int32_t>(stagings * halves);
+    params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves) * kRowBytes;
+  }
   // As much of the reduction ahead in either ring: a box is worth as many stages as it has taps.
   const double tapsPerSlot = static_cast<double>(params.taps) / (params.patches * shape.members());
   while (true) {
@@ -47,8 +66,8 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
   }
   params.patchSlots = static_cast<int32_t>(slots);
   params.weightStages = static_cast<int32_t>(stages);
-  plan.launch.dynamicSharedBytes =
-      static_cast<uint32_t>(layout::kSwizzle128AtomBytes + kControlBytes + slots * slot + stages * stage + shape.stagingBytes());
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(layout::kSwizzle128AtomBytes + kControlBytes + slots * slot +
+                                                         stages * stage + stagings * shape.stagingBytes());
   return true;
 }
 
@@ -111,6 +130,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   params.channels = static_cast<int32_t>(g.k);
   params.tileChannels = static_cast<int32_t>(tileChannels);
   params.relu = problem.activation == Activation::Relu;
+  params.residual.beta = problem.beta;
   // Halves of whole rows, which are groups of 8 pixels.
   params.halves = split == 2 && shape.kind.empty() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
                   kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
@@ -169,9 +189,16 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   plan.output.box = {static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels)), static_cast<uint32_t>(cut.columns),
                      static_cast<uint32_t>(cut.images), static_cast<uint32_t>(params.halves ? cut.rows / 2 : cut.rows)};
 
+  plan.residual = plan.output;
+  const uint64_t residualPixelBytes = static_cast<uint64_t>(problem.residualPitch()) * 2;
+  for (uint64_t& stride : plan.residual.strides) stride = stride / outputPixelBytes * residualPixelBytes;
+  const auto& box = plan.output.box;
+  params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
+
   plan.shape = shape.name;
-  plan.kernelName = shape.kind.empty() ? fmt::format("halo_sm90_{}_{}", elementName(problem), shape.name)
-                                       : fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name);
+  plan.kernelName = !shape.kind.empty()
+                        ? fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name)
+                        : fmt::format("halo_sm90_{}_{}{}", elementName(problem), shape.residual ? "residual_" : "", shape.name);
   if (!shape.kind.empty()) {
     FullEpilogue& full = params.full;
     full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
@@ -225,21 +252,26 @@ std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Prope
   const Geometry g = geometryOf(problem);
   if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return {};
   const Taps taps = tapsOf(g);
-  const HaloModule module = moduleOf(problem);
   const std::string kind = kindOf(problem);
   std::vector<HaloPlan> plans;
-  for (const ShapeEntry& shape : shapesOf(module)) {
-    if (!shape.kind.empty() && shape.kind != kind) continue;
-    if (choices.shape && *choices.shape != shape.name) continue;
-    for (const HaloCut kind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
-      if (choices.cut && *choices.cut != kind) continue;
-      for (const int32_t split : {1, 2, 4}) {
-        if (choices.split && *choices.split != split) continue;
-        HaloPlan plan;
-        if (complete(problem, g, taps, {shape, kind, split, choices.lag}, properties, plan)) {
-          plan.module = module;
-          plan.launch.programmaticDependent = choices.dependent;
-          plans.push_back(std::move(plan));
+  std::set<std::string_view> names;  // of modules before: a name says which kernel
+  for (const HaloModule module : modulesOf(problem)) {
+    const std::set<std::string_view> taken = names;
+    for (const ShapeEntry& shape : shapesOf(module)) {
+      if (!shape.kind.empty() && shape.kind != kind) continue;
+      if (taken.contains(shape.name)) continue;
+      names.insert(shape.name);
+      if (choices.shape && *choices.shape != shape.name) continue;
+      for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
+        if (choices.cut && *choices.cut != cut) continue;
+        for (const int32_t split : {1, 2, 4}) {
+          if (choices.split && *choices.split != split) continue;
+          HaloPlan plan;
+          if (complete(problem, g, taps, {shape, cut, split, choices.lag}, properties, plan)) {
+            plan.module = module;
+            plan.launch.programmaticDependent = choices.dependent;
+            plans.push_back(std::move(plan));
+          }
         }
       }
     }
@@ -254,6 +286,8 @@ std::vector<std::string> HaloPlan::warpRoles() const {
   roles[0] = "load boxes";
   roles[1] = "load weights";
   roles[2] = roles[3] = "idle";
+  if (module == HaloModule::Residual)
+    for (size_t i = 2; i < roles.size() / 4 + 1; ++i) roles[i] = "load residual";
   return roles;
 }
 

@@ -31,9 +31,10 @@ struct HaloChoices {
 struct HaloPlan {
   kernels::halo::Params params{};  ///< addresses are filled in per run
   sm90::halo::InputTileMaps inputs{};
-  layout::TiledMap filter{}, output{};  ///< globalAddress is 0
+  layout::TiledMap filter{}, output{}, residual{};  ///< globalAddress is 0
   LaunchConfig launch{};
-  HaloModule module = HaloModule::Plain;  ///< Plain: bias and ReLU; the others have the whole epilogue, without `output`
+  /// Plain: bias and ReLU. Residual: that too. The others have the whole epilogue, without `output` and `residual`.
+  HaloModule module = HaloModule::Plain;
   std::string kernelName;
   std::string shape;  ///< a name of halo_shapes.hpp
   HaloCut cut = HaloCut::Columns;

@@ -16,6 +16,10 @@ constexpr bool Own = false, OverBox = true;
 constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, true},
+constexpr ShapeEntry kResidualShapes[] = {SHIFTCONV_HALO_RESIDUAL_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
 #define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE) {#NAME, FIRST, SECOND, N, SHARE, Own, 0, #KIND},
 constexpr ShapeEntry kHalfShapes[] = {SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO_ENTRY)};
 constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
@@ -31,16 +35,19 @@ std::string kindOf(const Problem& p) {
   return fmt::format("{}_{}", name(p.inputType), name(p.filterType));
 }
 
-HaloModule moduleOf(const Problem& p) {
-  if (bytesOf(p.inputType) == 2)
-    return isTwoDimensional(p) && plainTypesRefusal("halo", p).empty() ? HaloModule::Plain : HaloModule::Half;
-  return isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float;
+std::vector<HaloModule> modulesOf(const Problem& p) {
+  if (bytesOf(p.inputType) != 2) return {isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float};
+  if (!isTwoDimensional(p) || !plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) return {HaloModule::Half};
+  if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
+  return {HaloModule::Plain};
 }
 
 std::span<const ShapeEntry> shapesOf(HaloModule module) {
   switch (module) {
     case HaloModule::Plain:
       return kShapes;
+    case HaloModule::Residual:
+      return kResidualShapes;
     case HaloModule::Half:
       return kHalfShapes;
     case HaloModule::Float:

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conv/kernels/sm90/halo_params.hpp"
 #include "conv/problem/problem.hpp"
@@ -12,7 +13,7 @@
 namespace shiftconv::plan {
 
 /// Which module has the kernel.
-enum class HaloModule : uint8_t { Plain, Half, Float, Integer };
+enum class HaloModule : uint8_t { Plain, Residual, Half, Float, Integer };
 
 namespace sm90::halo {
 
@@ -29,6 +30,7 @@ struct ShapeEntry {
   bool overBox;
   int tail;                 ///< pixels that some taps leave out, in tiles of whole images; 0: none
   std::string_view kind{};  ///< "input_filter", with the whole epilogue
+  bool residual = false;    ///< with a residual, but not the whole epilogue
 
   int consumers() const { return second == 0 ? 1 : 2; }
   bool separate() const { return share == PixelShare::Separate; }
@@ -36,6 +38,7 @@ struct ShapeEntry {
   int members() const { return separate() ? 2 : 1; }
   int channels() const { return stageBlocks() * kBlockChannels; }
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
+  /// Those that there are at least: with a residual, a buffer for each multiplying warpgroup.
   int64_t stagingBytes() const {
     if (!kind.empty()) return int64_t{4} * consumers() * kTurningBytes;
     return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
@@ -44,7 +47,8 @@ struct ShapeEntry {
 
 /// "f16_f16", "e4m3_e5m2", ...: input and filter, as ShapeEntry::kind.
 std::string kindOf(const Problem& problem);
-HaloModule moduleOf(const Problem& problem);
+/// Those with kernels for the problem: more than one where the first has only some of the tiles.
+std::vector<HaloModule> modulesOf(const Problem& problem);
 std::span<const ShapeEntry> shapesOf(HaloModule module);
 /// Whether any kernel multiplies the problem's types.
 bool hasKind(const Problem& problem);

@@ -22,6 +22,10 @@ constexpr double kEpilogueClocksPerPixel = 5;  // of a block, staged in a buffer
 constexpr double kHiddenEpilogueShare = 0.15;  // of that, when the other warpgroup multiplies meanwhile
 constexpr double kReductionClocks = 300;       // two cluster barriers
 constexpr double kHandOverClocks = 300;        // a tile that the loading lane stores, when nobody multiplies meanwhile
+constexpr double kResidualShare = 1.5;         // of an epilogue's time, with a residual to add
+constexpr double kResidualClocks = 2500;       // from the end of a tile's epilogue to the residual of the next in its place
+constexpr double kFull = 3;                    // of an epilogue's time, the whole one; a guess
+constexpr double kFullWithResidual = 26;       // 123 to 140 clocks a pixel in three layers on an H200, one load behind the other
 constexpr double kL2ShareBesideMemory = 0.2;   // of the time of L2 transfers, added to that of device memory
 
 /// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
@@ -48,8 +52,20 @@ void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, c
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
   double epilogue = kEpilogueClocksPerPixel * shape.tileN * std::max(shape.first, shape.second);
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
-  // A guess: turned in shared memory and stored from registers, which nothing hides.
-  if (!shape.kind.empty()) epilogue *= 3;
+  if (shape.residual) {
+    // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box behind its products;
+    // in a buffer of its own beside them, but for channel blocks that are more than the buffers. Guesses.
+    epilogue *= kResidualShare;
+    const double pieces = std::max(shape.first, shape.second), buffers = p.residual.stagings / (p.halves ? 2 : 1);
+    if (shape.overBox) {
+      epilogue += kResidualClocks * (shape.separate() ? kHiddenEpilogueShare : 1);
+    } else {
+      const double waits = epilogue + std::max(0.0, pieces - buffers) * kResidualClocks / buffers;
+      epilogue = std::max(waits, (pieces * kResidualClocks + epilogue) / buffers - multiply);
+    }
+  }
+  // Turned in shared memory and stored from registers, which nothing hides.
+  if (!shape.kind.empty()) epilogue *= problem.hasResidual() ? kFullWithResidual : kFull;
   if (p.split > 1) {
     // Sums to one rank, which finishes the tile; or half of them each way at once, and each rank finishes half.
     const double share = p.halves ? 0.5 : 1;
@@ -62,7 +78,7 @@ void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, c
   const double start = kStartClocks + (p.weightsStay ? weightBytes / l2 : 0);
   const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
-  const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes);
+  const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes) * (shape.residual ? 2 : 1);
   const double memory = bytesOnce(problem) / ratesOf(properties).of(Resource::DeviceMemory) +
                         kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors);
   if (memory > work) plan.bound = Resource::DeviceMemory;

@@ -97,13 +97,15 @@ bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int
   params.q = static_cast<int32_t>(g.q);
   params.outputPixelBytes = static_cast<uint32_t>(g.outputPitch * g.outputBytes);
   params.relu = problem.activation == Activation::Relu;
+  params.residualPixelBytes = static_cast<uint32_t>(problem.residualPitch() * g.outputBytes);
+  params.beta = problem.beta;
 
   plan.launch.grid = {static_cast<uint32_t>(plan.columnTiles * split), static_cast<uint32_t>(rowTiles * g.n),
                       static_cast<uint32_t>(channelTiles)};
   plan.launch.block = {kThreads, 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes);
-  plan.kernelName = fmt::format("resident_sm90_{}", elementName(problem));
+  plan.kernelName = fmt::format("resident_sm90_{}{}", elementName(problem), problem.hasResidual() ? "_residual" : "");
   model(problem, properties, plan);
   return true;
 }
@@ -111,7 +113,7 @@ bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int
 }  // namespace
 
 std::string residentRefusal(const Problem& p, const device::Properties& properties) {
-  if (std::string reason = plainRefusal("resident", p, properties); !reason.empty()) return reason;
+  if (std::string reason = plainRefusal("resident", p, properties, ResidualAdded::Yes); !reason.empty()) return reason;
   if (p.groups > 1) return fmt::format("resident takes no groups, but there are {}", p.groups);
   if (p.strideH != 1 || p.strideW != 1)
     return fmt::format("resident needs strides of 1, but they are {} and {}", p.strideH, p.strideW);
@@ -119,7 +121,7 @@ std::string residentRefusal(const Problem& p, const device::Properties& properti
   if (p.inputPitch() % kVectorChannels != 0)
     return fmt::format("resident needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch());
   if (p.inputPixels() * p.inputPitch() * 2 >= kMostOffset || p.outputPixels() * p.outputPitch() * 2 >= kMostOffset ||
-      p.k * p.r * p.s * p.c * 2 >= kMostOffset)
+      (p.hasResidual() && p.outputPixels() * p.residualPitch() * 2 >= kMostOffset) || p.k * p.r * p.s * p.c * 2 >= kMostOffset)
     return "resident needs tensors below 2^31 bytes";
   if (residentCandidates(p, properties).empty())
     return fmt::format(
@@ -213,6 +215,7 @@ class Resident final : public Algorithm {
     params.address(offsetof(Params, filter), {TensorName::Filter});
     params.address(offsetof(Params, bias), {TensorName::Bias});
     params.address(offsetof(Params, output), {TensorName::Output});
+    params.address(offsetof(Params, residual), {TensorName::Residual});
     const std::vector<std::string> roles(made.launch.block.x / 32, "copy");
     plan.launches.push_back({images::resident_sm90(), made.kernelName, made.launch, {std::move(params)}, roles});
     plan.details = made.describe();

@@ -26,7 +26,7 @@ int64_t sharedBytes(const Problem& p) {
 }  // namespace
 
 std::string stemRefusal(const Problem& p, const device::Properties& properties) {
-  if (std::string reason = plainRefusal("stem", p, properties); !reason.empty()) return reason;
+  if (std::string reason = plainRefusal("stem", p, properties, ResidualAdded::Yes); !reason.empty()) return reason;
   if (p.groups != 1) return fmt::format("stem needs one group, but there are {}", p.groups);
   if (p.c != kChannels || p.inputPitch() != kChannels || p.strideW != kStride)
     return fmt::format("stem needs C = 4, pixels without gaps and a column stride of 2, but they are {}, {} and {}", p.c,
@@ -59,6 +59,7 @@ StemPlan planStem(const Problem& p, const device::Properties& properties) {
   params.boxBytes = static_cast<uint32_t>(boxRows(p)) * kBoxRowBytes;
   params.stageBytes = static_cast<uint32_t>(stageBytes(p));
   params.relu = p.activation == Activation::Relu;
+  params.beta = p.beta;
 
   // A pixel is one 8-byte element.
   layout::TiledMap& in = plan.input;
@@ -76,6 +77,10 @@ StemPlan planStem(const Problem& p, const device::Properties& properties) {
   out.dims = {static_cast<uint64_t>(p.k), static_cast<uint64_t>(p.q()), static_cast<uint64_t>(p.p()), static_cast<uint64_t>(p.n)};
   out.strides = {pixel, pixel * static_cast<uint64_t>(p.q()), pixel * static_cast<uint64_t>(p.q() * p.p())};
   out.box = {kBlockChannels, kTileColumns, 1, 1};
+  plan.residual = out;
+  const uint64_t residualPixel = static_cast<uint64_t>(p.residualPitch()) * 2;
+  plan.residual.strides = {residualPixel, residualPixel * static_cast<uint64_t>(p.q()),
+                           residualPixel * static_cast<uint64_t>(p.q() * p.p())};
 
   const int64_t mostCtas = std::max<int64_t>(1, int64_t{properties.multiprocessors} / channelTiles);
   const int64_t waves = ceilDivide(params.tiles, mostCtas);
@@ -86,7 +91,7 @@ StemPlan planStem(const Problem& p, const device::Properties& properties) {
   // Writing the output decides, at about 80% of the device memory's rate; the multiplication is below it.
   plan.modelledClocks = kStartClocks + plan.waves * kTileRows * static_cast<double>(p.r) * 2 * kTileColumns / 2;
   plan.bound = Resource::TensorCore;
-  plan.kernelName = fmt::format("stem_sm90_{}_r{}", elementName(p), p.r);
+  plan.kernelName = fmt::format("stem_sm90_{}_r{}{}", elementName(p), p.r, p.hasResidual() ? "_residual" : "");
   return plan;
 }
 

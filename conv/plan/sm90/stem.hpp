@@ -16,7 +16,7 @@ namespace shiftconv::plan {
 
 struct StemPlan {
   kernels::stem::Params params{};  ///< bias and filter are filled in per run
-  layout::TiledMap input{}, output{};
+  layout::TiledMap input{}, output{}, residual{};
   LaunchConfig launch{};
   std::string kernelName;
   double waves = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <span>
 
 #include "common/numerics/float16.hpp"
 
@@ -44,7 +45,12 @@ KernelCase::KernelCase(const Problem& problem, uint64_t seed) : problem_(problem
     inputs_.bias.resize(static_cast<size_t>(problem.k));
     for (float& b : inputs_.bias) b = std::uniform_real_distribution<float>(-2, 2)(random);
   }
-  const reference::Operands operands{inputs_.activations, inputs_.filter, inputs_.bias};
+  if (problem.hasResidual()) {
+    inputs_.residual.resize(static_cast<size_t>(problem.outputPixels() * problem.residualPitch()));
+    for (uint16_t& x : inputs_.residual) x = randomElement(problem.residualType, random, 16);
+  }
+  reference::Operands operands{inputs_.activations, inputs_.filter, inputs_.bias};
+  operands.residual = std::as_bytes(std::span(inputs_.residual));
   hardware_ = reference::convolve(problem, operands, reference::Accumulation::TensorCore);
   fast_ = reference::convolve(problem, operands, reference::Accumulation::FusedMultiplyAdd);
 }

@@ -14,7 +14,7 @@ namespace shiftconv::tests {
 
 class KernelCase {
  public:
-  /// Random f16/bf16 operands: magnitudes from 2^-6 to 2, one in sixteen activations subnormal, no zeros.
+  /// Random f16/bf16 operands and residual: magnitudes from 2^-6 to 2, one in sixteen activations subnormal, no zeros.
   KernelCase(const Problem& problem, uint64_t seed);
 
   const Problem& problem() const { return problem_; }

@@ -19,6 +19,7 @@ struct ConvolutionInputs {
   std::vector<uint16_t> activations;  ///< N*H*W rows of inputPitch() elements
   std::vector<uint16_t> filter;       ///< K*R*S*C
   std::vector<float> bias;            ///< K, or empty
+  std::vector<uint16_t> residual;     ///< N*P*Q rows of residualPitch() elements, or empty
 };
 
 struct KernelRun {

@@ -1,6 +1,8 @@
 // The engines of sm_90a through the planner: every engine wins what it is for, with launches whose parameters are complete.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "common/device/registry.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/sm90/halo.hpp"
@@ -93,6 +95,75 @@ TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
     const HaloPlan& plan = plans.front();
     EXPECT_EQ(plan.params.halves, halves) << plan.describe();
     EXPECT_EQ(plan.output.box[3], static_cast<uint32_t>(plan.params.tileRows / (halves ? 2 : 1))) << plan.describe();
+  }
+}
+
+/// Kernels of their own add a residual of the output's type, with nothing but a bias and ReLU beside it.
+TEST(HopperPlans, AResidualTakesTheShortEpilogueWhereItCan) {
+  for (const auto& [text, kernel] :
+       {std::pair{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_k64x2_n224_over"},
+        {"128x14x14x256 bf16 * 256x3x3x256 pad 1,1,1,1 -> bf16 residual -0.5 residual_type bf16 residual_pitch 264",
+         "halo_sm90_bf16_residual_k128_n200"},
+        {"8x32x32x640 f16 * 640x3x3x640 pad 1,1,1,1 -> f16 residual 1", "halo_sm90_f16_residual_k320_n128"},
+        {"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias residual 1 relu", "resident_sm90_f16_residual"},
+        {"64x56x56x96 f16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> f16 residual 1", "depthwise_sm90_f16_residual"},
+        {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias residual 1 relu", "stem_sm90_f16_r7_residual"}}) {
+    const auto plan = planOf(text);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->kernelName(), kernel) << describe(*plan);
+    size_t places = 0;
+    for (const Parameter& parameter : plan->launches.at(0).parameters) {
+      for (const auto& field : parameter.addresses()) places += field.place.tensor == TensorName::Residual;
+      for (const auto& field : parameter.maps()) places += field.place.tensor == TensorName::Residual;
+    }
+    EXPECT_EQ(places, 1u) << describe(*plan);
+  }
+  for (const char* epilogue : {"f16 residual 1 residual_type f32", "f16 residual 1 residual_type bf16", "f16 residual 1 alpha 0.5",
+                               "f16 residual 1 silu", "f16 residual 1 amax", "f16 residual 1 residual_pitch 260",
+                               "f16 pitch 260 residual 1", "f16 residual 1 channel_scale", "f32 residual 1 residual_type f32"}) {
+    const auto plan = planOf((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str());
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->kernelName().substr(0, 22), "halo_sm90_f16_f16_full") << epilogue << ": " << describe(*plan);
+  }
+}
+
+/// The residual is cut as the output, from rows of its own pitch; a name of a tile means one kernel; and there are as many buffers
+/// as wanted where few products would leave one waiting, if they fit.
+TEST(HopperPlans, ResidualsComeInTilesOfTheOutput) {
+  for (const char* text : {"8x64x64x320 f16 * 320x3x3x320 pad 1,1,1,1 -> f16 residual 1 residual_pitch 328",
+                           "1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 pitch 1288 residual 1",
+                           "128x56x56x64 f16 * 256x1x1x64 -> f16 residual 1"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok()) << text;
+    std::map<std::string, HaloModule> modules;
+    bool hasHalves = false;
+    for (const HaloPlan& plan : haloCandidates(problem, h200())) {
+      SCOPED_TRACE(std::string(text) + ": " + plan.describe());
+      EXPECT_EQ(modules.try_emplace(plan.shape, plan.module).first->second, plan.module);
+      EXPECT_LE(plan.launch.dynamicSharedBytes, h200().sharedBytesPerBlock);
+      if (plan.module != HaloModule::Residual) continue;
+      ASSERT_EQ(layout::refusal(plan.residual), "");
+      EXPECT_EQ(plan.residual.dims, plan.output.dims);
+      EXPECT_EQ(plan.residual.box, plan.output.box);
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(plan.residual.strides[i] * static_cast<uint64_t>(problem.outputPitch()),
+                  plan.output.strides[i] * static_cast<uint64_t>(problem.residualPitch()));
+      const auto& box = plan.residual.box;
+      const kernels::halo::ResidualTiles& tiles = plan.params.residual;
+      EXPECT_EQ(tiles.bytes, box[0] * box[1] * box[2] * box[3] * 2);
+      EXPECT_EQ(tiles.beta, problem.beta);
+      if (plan.shape.ends_with("_over")) continue;
+      EXPECT_LE(tiles.bytes, tiles.stagingBytes);
+      EXPECT_LE(tiles.stagings, kernels::halo::kMaximumStagings);
+      hasHalves |= plan.params.halves;
+      if (plan.params.halves) {
+        EXPECT_EQ(tiles.stagings % 2, 0);
+      }
+      if (problem.r == 1 && plan.shape == "k64x2_n128") {
+        EXPECT_EQ(tiles.stagings, 2);
+      }
+    }
+    EXPECT_EQ(hasHalves, problem.c == 1280);
   }
 }
 

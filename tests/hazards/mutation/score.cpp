@@ -114,9 +114,9 @@ std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& s
   for (const Subject& subject : subjects)
     for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel, subject.source)) {
       if (set.onlyReached && !isReached(baselines.at(subject.kernel), mutation.ptxLine)) continue;
-      if (std::any_of(set.leftOut.begin(), set.leftOut.end(),
-                      [&](std::string_view function) { return mutation.functions.find(function) != std::string::npos; }))
-        continue;
+      const auto isIn = [&](std::string_view function) { return mutation.functions.find(function) != std::string::npos; };
+      if (std::any_of(set.leftOut.begin(), set.leftOut.end(), isIn)) continue;
+      if (!subject.functions.empty() && std::none_of(subject.functions.begin(), subject.functions.end(), isIn)) continue;
       const Equivalent* equivalent = equivalents.find(mutation);
       mutants.push_back({&subject, std::move(mutation), equivalent, {}});
     }

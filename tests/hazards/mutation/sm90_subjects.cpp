@@ -1,6 +1,7 @@
 #include "tests/hazards/mutation/sm90_subjects.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include "common/device/registry.hpp"
 #include "conv/plan/algorithm.hpp"
@@ -44,6 +45,7 @@ KernelTrial trialOf(const TrialProblem& what, const std::shared_ptr<const plan::
             tensors[TensorName::Input] = device.upload(inputs.activations);
             tensors[TensorName::Filter] = device.upload(inputs.filter);
             if (!inputs.bias.empty()) tensors[TensorName::Bias] = device.upload(inputs.bias);
+            if (!inputs.residual.empty()) tensors[TensorName::Residual] = device.upload(inputs.residual);
             tensors[TensorName::Output] = device.upload(std::vector<std::byte>(outputBytes, std::byte{0xCD}));
             Observation seen = launchPlanned(device, plan->launches.at(0), tensors, options);
             KernelRun run;
@@ -53,7 +55,8 @@ KernelTrial trialOf(const TrialProblem& what, const std::shared_ptr<const plan::
           }};
 }
 
-Subject subjectFor(std::string_view algorithm, const std::vector<TrialProblem>& problems) {
+Subject subjectFor(std::string_view algorithm, const std::vector<TrialProblem>& problems,
+                   std::vector<std::string_view> functions = {}) {
   std::vector<KernelTrial> trials;
   std::string kernel;
   std::string_view ptx;
@@ -68,6 +71,7 @@ Subject subjectFor(std::string_view algorithm, const std::vector<TrialProblem>& 
   }
   Subject subject = makeSubject(kernel, onlyKernel(ptx, kernel), std::move(trials));
   subject.source = SourcePositions(ptx);
+  subject.functions = std::move(functions);
   return subject;
 }
 
@@ -102,6 +106,20 @@ std::vector<Subject> otherSm90Subjects() {
                               {"split", "1x8x8x136 f16 * 32x1x3x136 pad 0,0,1,1 -> f16", "cut=columns,split=2", 4}}));
   subjects.push_back(subjectFor("depthwise", {{"in turns", "1x18x9x40 f16 * 40x3x3x1 groups 40 pad 1,1,1,1 -> f16 bias", "", 1}}));
   subjects.push_back(subjectFor("stem", {{"in turns", "1x33x40x4 f16 * 40x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias", "", 1}}));
+  // With a residual: what the other kernels lack.
+  const std::vector<std::string_view> functions{"esidual", "serve", "loadFirst", "loadOverBoxes", "finish"};
+  subjects.push_back(subjectFor(
+      "halo",
+      {{"two buffers", "1x9x100x16 f16 * 64x1x1x16 -> f16 bias residual 1", "shape=k64x2_n128", 1},
+       {"a buffer, flat", "1x40x14x16 f16 * 64x3x3x16 pad 1,1,1,1 -> f16 residual 1", "shape=k64x2_n128,cut=flat", 1},
+       {"split", "1x9x14x136 f16 * 64x1x3x136 pad 0,0,1,1 -> f16 residual 1", "shape=k64x2_n128,cut=columns,split=2", 4}},
+      functions));
+  subjects.push_back(subjectFor(
+      "halo",
+      {{"over boxes", "1x60x16x16 f16 * 64x1x3x16 pad 0,0,1,1 -> f16 bias residual 1", "shape=k64x2_n224_over,cut=columns", 1}},
+      functions));
+  subjects.push_back(subjectFor("stem", {{"rows", "1x35x40x4 f16 * 40x3x3x4 pad 1,1,1,1 stride 2,2 -> f16 bias residual 1", "", 1}},
+                                {"serve", "esidual", "multiply"}));
   return subjects;
 }
 
