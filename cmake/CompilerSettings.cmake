@@ -49,7 +49,7 @@ if(SHIFTCONV_CCACHE)
   endforeach()
 endif()
 
-# It links a program in a fifth of the time.
+# It links a program in about a quarter of the time.
 find_program(SHIFTCONV_MOLD mold DOC "Linker, used when present")
 if(SHIFTCONV_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_link_options(-fuse-ld=mold)

@@ -200,7 +200,7 @@ Status fromC(const shiftconv_autotune_t* source, plan::AutotuneOptions& options)
   if (a.reserved != 0) return invalid(fmt::format("shiftconv_autotune.reserved is {}, but must be 0", a.reserved));
   if (a.cache == nullptr) a.cache = std::getenv("SHIFTCONV_AUTOTUNE_CACHE");
   if (a.cache != nullptr) options.cache = a.cache;
-  options.libraryVersion = shiftconv_version_string();
+  options.version = shiftconv_version_string();
   options.seconds = a.seconds;
   options.candidates = a.candidates;
   return {};

@@ -16,10 +16,10 @@
 namespace shiftconv::plan {
 
 struct AutotuneOptions {
-  std::string cache;           ///< path of a file of autotune_cache.hpp; empty: nothing is remembered
-  std::string libraryVersion;  ///< part of the cache's key
-  double seconds = 1;          ///< no measurement is begun after so many of them, but for the planner's own choice
-  uint32_t candidates = 0;     ///< so many are measured, in the order of the model; 0: all
+  std::string cache;        ///< path of a file of autotune_cache.hpp; empty: nothing is remembered
+  std::string version;      ///< of ShiftConv, part of the cache's key
+  double seconds = 1;       ///< no measurement is begun after so many of them, but for the planner's own choice
+  uint32_t candidates = 0;  ///< so many are measured, in the order of the model; 0: all
 };
 
 /// How candidates are timed, and what the limit of seconds counts.

@@ -40,7 +40,7 @@ std::string oneField(std::string text) {
 }
 
 AutotuneKey cleaned(const AutotuneKey& key) {
-  return {oneField(key.problem), oneField(key.device), oneField(key.driver), oneField(key.library), oneField(key.asked)};
+  return {oneField(key.problem), oneField(key.device), oneField(key.driver), oneField(key.version), oneField(key.asked)};
 }
 
 struct Line {
@@ -50,7 +50,7 @@ struct Line {
 
 std::string write(const Line& line) {
   const std::string text =
-      fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.key.problem, line.key.device, line.key.driver, line.key.library,
+      fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", line.key.problem, line.key.device, line.key.driver, line.key.version,
                   line.key.asked, oneField(line.entry.algorithm), oneField(line.entry.options), line.entry.microseconds);
   return fmt::format("{:016x}\t{}\n", checksum(text), text);
 }

@@ -17,7 +17,7 @@ struct AutotuneKey {
   std::string problem;  ///< describe()
   std::string device;   ///< name, compute capability, multiprocessors
   std::string driver;   ///< Device::driverVersion
-  std::string library;  ///< version of this one
+  std::string version;  ///< of ShiftConv
   std::string asked;    ///< algorithm and options that the caller set
   bool operator==(const AutotuneKey&) const = default;
 };

@@ -233,7 +233,7 @@ TEST_F(Autotune, MeasuresAgainWhereAnythingOfTheKeyDiffers) {
   };
   EXPECT_TRUE(measures());
   EXPECT_FALSE(measures());
-  how_.libraryVersion = "0.2.1";
+  how_.version = "0.2.1";
   EXPECT_TRUE(measures());
   problem_.hasBias = true;
   EXPECT_TRUE(measures());
@@ -311,7 +311,7 @@ TEST_F(Autotune, IgnoresWhatIsNoCandidateAnyMore) {
 TEST(AutotuneCache, AsksForEveryPartOfTheKey) {
   const TemporaryFile file("parts");
   const AutotuneCache cache(file.path());
-  const AutotuneKey key{"problem", "device", "driver", "library", "asked"};
+  const AutotuneKey key{"problem", "device", "driver", "version", "asked"};
   std::vector<std::string> notes;
   EXPECT_FALSE(cache.find(key, notes)) << "there is no file";
   ASSERT_TRUE(cache.remember(key, {"halo", "split=1", 12.5}).ok());
@@ -321,7 +321,7 @@ TEST(AutotuneCache, AsksForEveryPartOfTheKey) {
   EXPECT_EQ(found->options, "split=1");
   EXPECT_EQ(found->microseconds, 12.5);
   for (std::string AutotuneKey::*part :
-       {&AutotuneKey::problem, &AutotuneKey::device, &AutotuneKey::driver, &AutotuneKey::library, &AutotuneKey::asked}) {
+       {&AutotuneKey::problem, &AutotuneKey::device, &AutotuneKey::driver, &AutotuneKey::version, &AutotuneKey::asked}) {
     AutotuneKey other = key;
     other.*part += "!";
     EXPECT_FALSE(cache.find(other, notes)) << other.*part;

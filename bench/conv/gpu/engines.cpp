@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 
 #include "common/device/cuda_device.hpp"
+#include "conv/include/shiftconv/shiftconv.h"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/autotune.hpp"
 #include "conv/plan/binding.hpp"
@@ -61,25 +61,20 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
 }
 
 std::vector<std::string> Library::candidates(const Problem& problem) const {
-  std::vector<plan::Candidate> all;
-  for (const plan::Algorithm* algorithm : plan::algorithms()) {
-    if (!algorithm->refusal(problem, state_->device->properties()).empty()) continue;
-    if (const Status status = algorithm->candidates(problem, state_->device->properties(), {}, all); !status.ok())
-      throw std::runtime_error(status.message());
-  }
-  std::stable_sort(all.begin(), all.end(), [](const plan::Candidate& a, const plan::Candidate& b) {
-    return std::pair(a.estimate.seconds, a.estimate.clocks) < std::pair(b.estimate.seconds, b.estimate.clocks);
-  });
+  plan::Candidates candidates;
+  accept(plan::findCandidates(problem, state_->device->properties(), {}, candidates));
   std::vector<std::string> names;
-  for (const plan::Candidate& candidate : all)
+  for (const size_t i : candidates.byEstimate()) {
+    const plan::Candidate& candidate = candidates.all[i];
     names.push_back(fmt::format("{}:{}", candidate.algorithm->name(), candidate.options));
+  }
   return names;
 }
 
 std::string Library::autotune(const Problem& problem, const std::string& cache, double seconds) const {
   plan::AutotuneOptions how;
   how.cache = cache;
-  how.libraryVersion = "benchmark";
+  how.version = fmt::format("{}.{}.{}", SHIFTCONV_VERSION_MAJOR, SHIFTCONV_VERSION_MINOR, SHIFTCONV_VERSION_PATCH);
   how.seconds = seconds;
   device::Stream stream = 0;
   std::shared_ptr<const plan::Plan> plan;

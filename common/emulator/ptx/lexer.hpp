@@ -25,7 +25,7 @@ struct Token {
   uint32_t line = 1;
   size_t position = 0;
 
-  /// Asked several times for each token, of one or two characters: a call of memcmp would take most of it.
+  /// Asked several times for each token, of one or two characters: less work than a call of memcmp.
   bool is(std::string_view punctuation) const {
     return kind == Kind::Punctuation && text.size() == punctuation.size() && text.front() == punctuation.front() &&
            text.back() == punctuation.back();

@@ -143,8 +143,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
     if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.tileN) > room) return false;
-    // Clusters of four do not fill a GPC: 28 were at work at once, 32 were not.
-    if (pixelTiles * channelTiles * split > (split > 2 ? multiprocessors * 6 / 7 : multiprocessors)) return false;
+    if (pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   }
   // Weights that stay belong to one channel tile.
   const bool fixedChannels = params.weightsStay || channelTiles == 1;

@@ -64,12 +64,9 @@ bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int
                               (split - 1) * int64_t{kSumsBytes} + kControlBytes;
   if (sharedBytes > properties.sharedBytesPerBlock) return false;
 
-  const int64_t rowTiles = ceilDivide(g.p, cut.rows), channelTiles = ceilDivide(g.k, kTileChannels);
-  plan.columnTiles = ceilDivide(g.q, cut.columns);
-  // As for halo: clusters of four do not fill a GPC.
-  const int64_t ctas = plan.columnTiles * rowTiles * g.n * channelTiles * split, multiprocessors = properties.multiprocessors;
-  if (split > 1 && ctas > (split > 2 ? multiprocessors * 6 / 7 : multiprocessors)) return false;
-  plan.images = g.n;
+  const int64_t rowTiles = ceilDivide(g.p, cut.rows), channelTiles = ceilDivide(g.k, kTileChannels),
+                columnTiles = ceilDivide(g.q, cut.columns);
+  if (split > 1 && columnTiles * rowTiles * g.n * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   if (rowTiles * g.n > kMostGrid || channelTiles > kMostGrid) return false;
   params.tapBytes = static_cast<uint32_t>(g.c * g.elementBytes);
   params.filterRowBytes = params.tapBytes * static_cast<uint32_t>(boxes.taps);
@@ -100,7 +97,7 @@ bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int
   params.residualPixelBytes = static_cast<uint32_t>(problem.residualPitch() * g.outputBytes);
   params.beta = problem.beta;
 
-  plan.launch.grid = {static_cast<uint32_t>(plan.columnTiles * split), static_cast<uint32_t>(rowTiles * g.n),
+  plan.launch.grid = {static_cast<uint32_t>(columnTiles * split), static_cast<uint32_t>(rowTiles * g.n),
                       static_cast<uint32_t>(channelTiles)};
   plan.launch.block = {kThreads, 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
@@ -126,8 +123,7 @@ std::string residentRefusal(const Problem& p, const device::Properties& properti
   if (residentCandidates(p, properties).empty())
     return fmt::format(
         "resident has no tile for a {}x{} filter of {} channels: the boxes and the weights of 64 pixels x 32 channels, of a "
-        "quarter "
-        "of the input channels at least, have to fit into shared memory",
+        "quarter of the input channels at least, have to fit into shared memory",
         p.r, p.s, p.c);
   return {};
 }
@@ -155,8 +151,7 @@ std::vector<ResidentPlan> residentCandidates(const Problem& problem, const devic
 std::string ResidentPlan::describe() const {
   return fmt::format(
       "{} {}, tile {}x{} pixels x {} channels{}; grid {}x{}x{}, {} steps, box of {} KiB; {} bytes of shared memory; modelled "
-      "{:.0f} "
-      "clocks",
+      "{:.0f} clocks",
       kernelName, toString(cut), params.tileRows, params.tileColumns, kTileChannels,
       split() > 1 ? fmt::format(", reduction split by {}", split()) : "", launch.grid.x, launch.grid.y, launch.grid.z, params.steps,
       static_cast<uint32_t>(params.slotPixels) * kRowBytes / 1024, launch.dynamicSharedBytes, modelledClocks);

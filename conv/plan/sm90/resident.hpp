@@ -30,7 +30,6 @@ struct ResidentPlan {
   LaunchConfig launch{};
   std::string kernelName;
   HaloCut cut = HaloCut::Columns;
-  int64_t columnTiles = 0, images = 0;
   double modelledClocks = 0;
   Resource bound = Resource::L2ToShared;
 
