@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "common/gemm/cta_frame.cuh"
-#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/row_segments.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/pipeline.cuh"
 #include "common/gemm/sm100/accumulator_row.cuh"
@@ -307,14 +307,23 @@ class GemmCta {
     const uint32_t warp = threadIdx.x / 32 % kEpilogueWarpCount, lane = threadIdx.x % 32;
     const int32_t firstRow = work.row + window.firstRow, firstColumn = work.column + window.firstColumn + column;
     const int32_t row = window.threadRow(), tileColumn = window.threadColumn();
-    float v[kRowColumns];
-    computeSegment(e, firstRow + row, firstColumn + tileColumn, sums.bits, v, largestBits);
     const uint32_t tiles = stages_ + p_.stagingOffset + warp * kStagingTiles * kStagingTileBytes;
     const StagingTile tile{tiles + static_cast<uint32_t>(staging.index) * kStagingTileBytes, window.rows,
                            stagingBoxBytes(e.outputType, kRowColumns)};
     if (lane == 0) ptx::bulkWaitGroupRead<kStagingTiles - 1>();
     __syncwarp();
-    stageSegment(e, firstRow + row, firstColumn + tileColumn, v, tile, row, tileColumn);
+    RowSegments segments;
+#pragma unroll 1
+    for (int32_t first = 0; first < kRowColumns; first += RowSegments::kColumns) {
+      uint32_t bits[RowSegments::kColumns];
+#pragma unroll
+      for (int32_t i = 0; i < RowSegments::kColumns; ++i)
+        bits[i] = first == 0 ? sums.bits[i] : sums.bits[i + RowSegments::kColumns];
+      segments.add(e, firstRow + row, firstColumn + tileColumn + first, bits, largestBits,
+                   [&](int32_t ready, float(&values)[RowSegments::kColumns]) {
+                     stageSegment(e, firstRow + row, ready, values, tile, row, ready - firstColumn);
+                   });
+    }
     if (p_.bulkOutput) {
       ptx::fenceProxyAsyncShared();
       __syncwarp();
