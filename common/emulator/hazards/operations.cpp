@@ -198,14 +198,17 @@ bool OperationTable::isBefore(const Operation& earlier, const Operation& later, 
                                                  : isListedPair(earlier, later) && isIssueKnown(earlier, later.view, rules))
       return true;
   }
-  std::vector<machine::OperationId> todo = later.before;
-  for (size_t i = 0; i < todo.size(); ++i) {
-    if (todo[i] == earlier.id) return true;
-    if (todo[i] < earlier.id) continue;  // whatever is before it is older still
-    const Operation* operation = find(todo[i]);
-    if (operation == nullptr) continue;
-    for (machine::OperationId id : operation->before)
-      if (id >= earlier.id && std::find(todo.begin(), todo.end(), id) == todo.end()) todo.push_back(id);
+  ++search_;
+  todo_ = later.before;
+  while (!todo_.empty()) {
+    const machine::OperationId id = todo_.back();
+    todo_.pop_back();
+    if (id == earlier.id) return true;
+    if (id < earlier.id) continue;  // whatever is before it is older still
+    Operation* operation = find(id);
+    if (operation == nullptr || operation->lastSearch == search_) continue;
+    operation->lastSearch = search_;
+    todo_.insert(todo_.end(), operation->before.begin(), operation->before.end());
   }
   return false;
 }

@@ -62,6 +62,7 @@ struct Operation {
   size_t firstCommit = SIZE_MAX;                ///< index of the first tcgen05.commit of its thread behind it
   /// Operations of pairs: how many mma and shifts its thread had issued before.
   uint64_t mmasBefore = 0, shiftsBefore = 0;
+  uint64_t lastSearch = 0;  ///< of OperationTable that came here
 };
 
 /// A tcgen05.ld or .st.
@@ -123,6 +124,8 @@ class OperationTable {
   std::unordered_map<uint32_t, Commits> commits_;                                      ///< by thread
   std::unordered_map<machine::OperationId, std::pair<uint32_t, size_t>> commitIndex_;  ///< thread and place of a commit
   size_t limit_ = kLeastLimit;
+  uint64_t search_ = 0;                     ///< number of this one
+  std::vector<machine::OperationId> todo_;  ///< of a search
 };
 
 }  // namespace shiftconv::emulator::hazards
