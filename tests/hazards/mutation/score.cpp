@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/parallel.hpp"
@@ -28,6 +29,7 @@ struct Arguments {
   std::string kernelPattern;
   std::string equivalentsFile;
   unsigned threads = 2;
+  bool oneInstance = false;
   bool allowSurvivors = false;
 };
 
@@ -108,9 +110,15 @@ bool isReached(const Baseline& baseline, uint32_t line) {
   return std::any_of(baseline.begin(), baseline.end(), [&](const TrialBaseline& trial) { return trial.lines.contains(line); });
 }
 
+/// The change of the source that the mutant is an instance of.
+std::string sourceOf(const Mutation& mutation) {
+  return fmt::format("{} | {} | {}", mutation.source, mutation.form, toString(mutation.change));
+}
+
 std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& subjects, const BaselineByKernel& baselines,
-                                                   const Equivalents& equivalents, const Set& set, unsigned threads) {
+                                                   const Equivalents& equivalents, const Set& set, const Arguments& arguments) {
   std::vector<MechanicalMutant> mutants;
+  std::set<std::pair<std::string, const Equivalent*>> seen;
   for (const Subject& subject : subjects)
     for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel, subject.source)) {
       if (set.onlyReached && !isReached(baselines.at(subject.kernel), mutation.ptxLine)) continue;
@@ -118,9 +126,10 @@ std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& s
       if (std::any_of(set.leftOut.begin(), set.leftOut.end(), isIn)) continue;
       if (!subject.functions.empty() && std::none_of(subject.functions.begin(), subject.functions.end(), isIn)) continue;
       const Equivalent* equivalent = equivalents.find(mutation);
+      if (arguments.oneInstance && !seen.emplace(sourceOf(mutation), equivalent).second) continue;
       mutants.push_back({&subject, std::move(mutation), equivalent, {}});
     }
-  inParallel(mutants.size(), threads, [&](size_t i) {
+  inParallel(mutants.size(), arguments.threads, [&](size_t i) {
     auto& [subject, mutation, equivalent, judgement] = mutants[i];
     judgement = judge(*subject, mutate(subject->ptx, mutation), mutation.ptxLine, baselines.at(subject->kernel),
                       equivalent != nullptr ? Thoroughness::TwoSchedules : Thoroughness::EverySchedule);
@@ -134,7 +143,7 @@ void printMechanicalMutants(const std::vector<MechanicalMutant>& mutants, Score&
                toString(mutation.change), equivalent != nullptr ? "equivalent" : toString(judgement.verdict), mutation.functions,
                mutation.form, mutation.occurrence, equivalent != nullptr ? equivalent->proof : judgement.how);
     if (equivalent == nullptr) {
-      score.count(fmt::format("{} | {} | {}", mutation.source, mutation.form, toString(mutation.change)), judgement);
+      score.count(sourceOf(mutation), judgement);
     } else if (judgement.verdict != Verdict::Survived) {
       score.complaints.push_back(fmt::format("entry in line {} of the equivalent mutants does not hold for {}, PTX line {}: {}",
                                              equivalent->line, mutation.kernel, mutation.ptxLine, judgement.how));
@@ -204,7 +213,7 @@ int run(const Arguments& arguments) {
   Score score;
   const Equivalents equivalents = arguments.equivalentsFile.empty() ? Equivalents() : Equivalents(arguments.equivalentsFile);
   const BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
-  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set, arguments.threads);
+  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set, arguments);
   printMechanicalMutants(mechanical, score);
   if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
   if (set.byHand != nullptr) runHandMadeMutants(set.byHand(subjects), baselines, arguments.threads, score);
@@ -214,7 +223,8 @@ int run(const Arguments& arguments) {
   for (const std::string& alarm : score.falseAlarms) fmt::print("false alarm: {}\n", alarm);
   for (const auto& [what, count] : score.noticedBy) fmt::print("noticed by {:<48} {:>6}\n", what, count);
   const auto whole = std::count_if(score.sources.begin(), score.sources.end(), [](const auto& entry) { return entry.second; });
-  fmt::print("distinct changes of the source: {} of {} detected in all their instances\n", whole, score.sources.size());
+  fmt::print("distinct changes of the source: {} of {} detected in all their instances that were judged\n", whole,
+             score.sources.size());
   fmt::print("mutation score: {}/{} detected, {} false alarms\n", score.detected, score.total, score.falseAlarms.size());
   const bool allDetected = score.detected == score.total || arguments.allowSurvivors;
   return allDetected && score.complaints.empty() && score.falseAlarms.empty() ? 0 : 1;
@@ -234,6 +244,7 @@ int main(int argc, char** argv) {
   app.add_option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
   app.add_option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless")->check(CLI::ExistingFile);
   app.add_option("--threads", arguments.threads, "mutants run side by side")->check(CLI::Range(1u, 256u));
+  app.add_flag("--one-instance", arguments.oneInstance, "of a change of the source only the first kernel and place that has it");
   app.add_flag("--allow-survivors", arguments.allowSurvivors, "survivors that are not listed are no failure");
   CLI11_PARSE(app, argc, argv);
   try {
