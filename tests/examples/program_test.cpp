@@ -103,7 +103,7 @@ std::optional<std::string> mapsUnder(const TemporaryFolder& folder, const std::s
   return fileContents(folder / "maps.layer1.npy") + fileContents(folder / "maps.layer2.npy");
 }
 
-/// Five seeds a test, so that tests can run side by side.
+/// Four seeds a test, so that tests can run side by side.
 class FeatureMapsSchedules : public testing::TestWithParam<int> {};
 
 TEST_P(FeatureMapsSchedules, SameBitsWhateverTheOrderOfCompletion) {
@@ -116,10 +116,10 @@ TEST_P(FeatureMapsSchedules, SameBitsWhateverTheOrderOfCompletion) {
     EXPECT_TRUE(maps == earliest) << "outputs differ under --policy " << schedule;
   };
   if (GetParam() == 0) compare("latest");
-  for (int seed = 5 * GetParam() + 1; seed <= 5 * GetParam() + 5; ++seed) compare(fmt::format("random --seed {}", seed));
+  for (int seed = 4 * GetParam() + 1; seed <= 4 * GetParam() + 4; ++seed) compare(fmt::format("random --seed {}", seed));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, FeatureMapsSchedules, testing::Range(0, 4),
+INSTANTIATE_TEST_SUITE_P(Seeds, FeatureMapsSchedules, testing::Range(0, 2),
                          [](const auto& info) { return "seed_" + std::to_string(info.param); });
 
 }  // namespace
