@@ -7,7 +7,6 @@
 #define SHIFTCONV_HALO_SHAPES(X)                      \
   X(k64_n32, 1, 0, 32, Common, Own, 0)                \
   X(k64_n64, 1, 0, 64, Common, Own, 0)                \
-  X(k64_n56_over, 1, 0, 56, Common, OverBox, 0)       \
   X(k64x2_n128, 1, 1, 128, Separate, Own, 0)          \
   X(k64x2_n256, 1, 1, 256, Separate, Own, 0)          \
   X(k64x2_n208_over, 1, 1, 208, Separate, OverBox, 0) \
@@ -22,7 +21,6 @@
   X(k128_n208, 1, 1, 208, Common, Own, 0)             \
   X(k128_n224, 1, 1, 224, Common, Own, 0)             \
   X(k128_n256, 1, 1, 256, Common, Own, 0)             \
-  X(k256_n64, 2, 2, 64, Common, Own, 0)               \
   X(k256_n128, 2, 2, 128, Common, Own, 0)             \
   X(k320_n128, 3, 2, 128, Common, Own, 0)
 
