@@ -12,8 +12,9 @@
 #       Register spills or a stack frame in any of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and
 #       SHIFTCONV_CUBIN_sm_<arch> hold the files' paths.
 #
-#   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx>)
-#       A plain PTX file, for test kernels. Depend on <target>, or on the file.
+#   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>])
+#       A plain PTX file, for test kernels. Depend on <target>, or on the file. LIKE: the source includes what that of another PTX
+#       file includes, and is compiled again when that is; the compiler takes a quarter of a second to find out by itself.
 #
 #   shiftconv_cuda_headers
 #       Interface target with the toolkit's include directory (cuda.h, nvtx3).
@@ -58,16 +59,20 @@ set(_shiftconv_kernel_scripts ${CMAKE_CURRENT_LIST_DIR})
 add_library(shiftconv_cuda_headers INTERFACE)
 target_include_directories(shiftconv_cuda_headers SYSTEM INTERFACE ${SHIFTCONV_CUDA_ROOT}/include)
 
-function(_shiftconv_ptx_command source arch output)
+function(_shiftconv_ptx_command source arch output like)
   cmake_path(GET output PARENT_PATH folder)
   file(MAKE_DIRECTORY ${folder})
+  set(list_headers)
+  set(headers ${like})
+  if(NOT like)
+    set(list_headers -MD -MT ${output} -MF ${output}.d)
+    set(headers DEPFILE ${output}.d)
+  endif()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/nvcc -ptx -arch=${arch} ${_shiftconv_kernel_flags}
-            -MD -MT ${output} -MF ${output}.d -o ${output} ${source}
+    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/nvcc -ptx -arch=${arch} ${_shiftconv_kernel_flags} ${list_headers} -o ${output} ${source}
     MAIN_DEPENDENCY ${source}
-    DEPENDS ${SHIFTCONV_CUDA_ROOT}/bin/nvcc
-    DEPFILE ${output}.d
+    DEPENDS ${SHIFTCONV_CUDA_ROOT}/bin/nvcc ${headers}
     COMMENT "PTX ${arch}: ${source}"
     VERBATIM)
 endfunction()
@@ -116,7 +121,7 @@ function(shiftconv_add_kernels)
     endif()
     set(ptx ${folder}/${module}.${arch}.ptx)
     string(REPLACE sm_ compute_ virtual ${arch})
-    _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx})
+    _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx} "")
     list(APPEND texts ${ptx})
     list(APPEND properties SHIFTCONV_PTX_${arch} ${ptx})
     set(symbol ${module}_${arch}_ptx)
@@ -155,13 +160,13 @@ function(shiftconv_add_kernels)
 endfunction()
 
 function(shiftconv_add_ptx)
-  cmake_parse_arguments(PARSE_ARGV 0 PTX "" "NAME;SOURCE;ARCH;OUTPUT" "")
+  cmake_parse_arguments(PARSE_ARGV 0 PTX "" "NAME;SOURCE;ARCH;OUTPUT;LIKE" "")
   if(NOT PTX_NAME OR NOT PTX_SOURCE OR NOT PTX_ARCH OR NOT PTX_OUTPUT OR PTX_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
-      "shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <file.ptx>): got '${ARGN}'")
+      "shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <file.ptx> [LIKE <other.ptx>]): got '${ARGN}'")
   endif()
   cmake_path(ABSOLUTE_PATH PTX_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   cmake_path(ABSOLUTE_PATH PTX_OUTPUT BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  _shiftconv_ptx_command(${PTX_SOURCE} ${PTX_ARCH} ${PTX_OUTPUT})
+  _shiftconv_ptx_command(${PTX_SOURCE} ${PTX_ARCH} ${PTX_OUTPUT} "${PTX_LIKE}")
   add_custom_target(${PTX_NAME} ALL DEPENDS ${PTX_OUTPUT})
 endfunction()
