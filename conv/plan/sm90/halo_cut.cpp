@@ -117,7 +117,8 @@ bool cutInto(const Geometry& g, const Taps& taps, HaloCut kind, int64_t position
 
 namespace {
 
-/// Whether the last filter row, and it alone, finds nothing for the last `tail` of `tileN` positions.
+/// Whether the last filter row, and it alone, finds nothing for the last `tail` of `tileN` positions. (A kernel of 320 channels x
+/// 128 pixels that left out 8 was no faster on 16 x 16 images: 0.2 % on an H200.)
 bool mayLeaveOut(const Geometry& g, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail) {
   if (cut.kind != HaloCut::Dense || g.deep || g.strideH != 1 || g.strideW != 1 || g.r != 3 || g.s != 3 || cut.rows < g.p)
     return false;

@@ -24,6 +24,7 @@ constexpr double kReductionClocks = 300;       // two cluster barriers
 constexpr double kHandOverClocks = 300;        // a tile that the loading lane stores, when nobody multiplies meanwhile
 constexpr double kResidualShare = 1.5;         // of an epilogue's time, with a residual to add
 constexpr double kResidualClocks = 2500;       // from the end of a tile's epilogue to the residual of the next in its place
+constexpr double kOverBoxMemory = 0.95;        // of device memory's time, with a residual that comes over boxes
 constexpr double kFull = 3;                    // of an epilogue's time, the whole one; a guess
 constexpr double kFullWithResidual = 26;       // 123 to 140 clocks a pixel in three layers on an H200, one load behind the other
 constexpr double kL2ShareBesideMemory = 0.2;   // of the time of L2 transfers, added to that of device memory
@@ -54,11 +55,12 @@ void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, c
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   if (shape.residual) {
     // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box behind its products;
-    // in a buffer of its own beside them, but for channel blocks that are more than the buffers. Guesses.
+    // in a buffer of its own beside them, but for channel blocks that are more than the buffers. The figures put the tiles that
+    // were timed on an H200 in the order of their times, in layers of 64 channels, groups and 1x1.
     epilogue *= kResidualShare;
     const double pieces = std::max(shape.first, shape.second), buffers = p.residual.stagings / (p.halves ? 2 : 1);
     if (shape.overBox) {
-      epilogue += kResidualClocks * (shape.separate() ? kHiddenEpilogueShare : 1);
+      epilogue += kResidualClocks;
     } else {
       const double waits = epilogue + std::max(0.0, pieces - buffers) * kResidualClocks / buffers;
       epilogue = std::max(waits, (pieces * kResidualClocks + epilogue) / buffers - multiply);
@@ -79,8 +81,9 @@ void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, c
   const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
   const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes) * (shape.residual ? 2 : 1);
-  const double memory = bytesOnce(problem) / ratesOf(properties).of(Resource::DeviceMemory) +
-                        kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors);
+  const double memory = (shape.residual && shape.overBox ? kOverBoxMemory : 1) *
+                        (bytesOnce(problem) / ratesOf(properties).of(Resource::DeviceMemory) +
+                         kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors));
   if (memory > work) plan.bound = Resource::DeviceMemory;
   plan.modelledClocks = start + together(work, memory);
   const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;
