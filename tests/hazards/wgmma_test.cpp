@@ -105,7 +105,7 @@ TEST(WgmmaHazards, MissingFenceBetweenShapes) {
   expectSilent(kFence + kProduct + kFence + kShallowProduct + kCommit + kWait);
   expectHazard(kFence + kProduct + kShallowProduct + kCommit + kWait, HazardKind::WarpgroupFence, "m64n8k16");
   expectHazard(kFence + kProduct + kCommit + kShallowProduct + kCommit + kWait, HazardKind::WarpgroupFence, "m64n8k16");
-  // Neither does a wait make an order: what products have written is for other instructions then.
+  // Nor does a wait, as we read that section: it hands what products have written to other instructions.
   expectHazard(kFence + kProduct + kCommit + kWait + kShallowProduct + kCommit + kWait, HazardKind::WarpgroupFence, "m64n8k16");
 }
 

@@ -2,7 +2,7 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(limit 64000000)
+set(limit 62000000)
 file(SIZE ${LIBRARY} bytes)
 if(bytes GREATER limit)
   message(SEND_ERROR "${LIBRARY} has ${bytes} bytes; at most ${limit} are allowed. Which kernels does it carry, and must each be "
