@@ -106,6 +106,10 @@ std::vector<Subject> otherSm90Subjects() {
                               {"split", "1x8x8x136 f16 * 32x1x3x136 pad 0,0,1,1 -> f16", "cut=columns,split=2", 4}}));
   subjects.push_back(subjectFor("depthwise", {{"in turns", "1x18x9x40 f16 * 40x3x3x1 groups 40 pad 1,1,1,1 -> f16 bias", "", 1}}));
   subjects.push_back(subjectFor("stem", {{"in turns", "1x33x40x4 f16 * 40x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias", "", 1}}));
+  // Taps of two widths.
+  subjects.push_back(subjectFor(
+      "halo", {{"whole images, two chunks", "5x7x7x72 f16 * 128x3x3x72 pad 1,1,1,1 -> f16", "shape=k128_n200_tail32", 1}},
+      {"multiplyWholeImages"}));
   // With a residual: what the other kernels lack.
   const std::vector<std::string_view> functions{"esidual", "serve", "loadFirst", "loadOverBoxes", "finish"};
   subjects.push_back(subjectFor(
