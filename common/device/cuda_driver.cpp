@@ -37,7 +37,12 @@ OpenedDriver open() {
     opened.status = {StatusCode::NotFound, fmt::format("the CUDA driver is too old, {} lacks {}", kLibrary, missing)};
     return opened;
   }
-  opened.status = opened.driver.check(opened.driver.cuInit(0), "cuInit");
+  const CUresult initialised = opened.driver.cuInit(0);
+  if (initialised == CUDA_ERROR_NO_DEVICE) {
+    opened.status = {StatusCode::NotFound, "the CUDA driver shows no GPU; CUDA_VISIBLE_DEVICES may hide them"};
+    return opened;
+  }
+  opened.status = opened.driver.check(initialised, "cuInit");
   return opened;
 }
 
