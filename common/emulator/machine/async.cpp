@@ -40,17 +40,26 @@ OperationId AsyncQueue::issue(AsyncOperation operation) {
   const OperationId id = next_++;
   ++issued_[static_cast<size_t>(operation.kind)];
   if (observer != nullptr) observer->issued(id, operation);
-  pending_.push_back({id, std::move(operation)});
+  Pending& entry = pending_.emplace_back(Pending{id, std::move(operation)});
+  for (const OperationId predecessor : entry.operation.predecessors)
+    if (const auto found = index_.find(predecessor); found != index_.end()) {
+      found->second->successors.push_back(id);
+      ++entry.awaited;
+    }
   index_.emplace(id, std::prev(pending_.end()));
+  if (entry.awaited == 0) makeEligible(id);
   if (policy_ == SchedulePolicy::Earliest) force(id);
   return id;
 }
 
 bool AsyncQueue::isComplete(OperationId id) const { return index_.find(id) == index_.end(); }
 
-bool AsyncQueue::eligible(const Pending& entry) const {
-  return std::all_of(entry.operation.predecessors.begin(), entry.operation.predecessors.end(),
-                     [this](OperationId id) { return isComplete(id); });
+void AsyncQueue::makeEligible(OperationId id) {
+  if (eligible_.empty() || eligible_.back() < id) {
+    eligible_.push_back(id);
+  } else {
+    eligible_.insert(std::lower_bound(eligible_.begin(), eligible_.end(), id), id);
+  }
 }
 
 void AsyncQueue::run(Entry entry) {
@@ -58,7 +67,10 @@ void AsyncQueue::run(Entry entry) {
   std::list<Pending> running;
   const OperationId id = entry->id;
   index_.erase(id);
+  eligible_.erase(std::lower_bound(eligible_.begin(), eligible_.end(), id));
   running.splice(running.begin(), pending_, entry);
+  for (const OperationId successor : running.front().successors)
+    if (--index_.at(successor)->awaited == 0) makeEligible(successor);
   ++completed_;
   const AsyncOperation& operation = running.front().operation;
   try {
@@ -88,12 +100,7 @@ void AsyncQueue::forceAll() {
   while (!pending_.empty()) completeOne();
 }
 
-void AsyncQueue::runRandomEligible() {
-  std::vector<Entry> candidates;
-  for (Entry entry = pending_.begin(); entry != pending_.end(); ++entry)
-    if (eligible(*entry)) candidates.push_back(entry);
-  run(candidates[random_() % candidates.size()]);
-}
+void AsyncQueue::runRandomEligible() { run(index_.at(eligible_[random_() % eligible_.size()])); }
 
 void AsyncQueue::randomStep() {
   while (!pending_.empty() && random_() < randomThreshold_) runRandomEligible();
@@ -105,10 +112,7 @@ bool AsyncQueue::completeOne() {
     runRandomEligible();
     return true;
   }
-  // The oldest operation is always eligible, so the search ends.
-  Entry entry = std::prev(pending_.end());
-  while (!eligible(*entry)) --entry;
-  run(entry);
+  run(index_.at(eligible_.back()));  // the oldest operation is always eligible, so there is one
   return true;
 }
 

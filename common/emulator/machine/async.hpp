@@ -89,9 +89,11 @@ class AsyncQueue {
   struct Pending {
     OperationId id;
     AsyncOperation operation;
+    size_t awaited = 0;                     ///< predecessors that have not completed
+    std::vector<OperationId> successors{};  ///< that await this one
   };
   using Entry = std::list<Pending>::iterator;
-  bool eligible(const Pending& entry) const;
+  void makeEligible(OperationId id);
   void run(Entry entry);
   void runRandomEligible();
   void randomStep();
@@ -104,6 +106,7 @@ class AsyncQueue {
   std::array<uint64_t, kOperationKinds> issued_{};
   std::list<Pending> pending_;  ///< in issue order
   std::unordered_map<OperationId, Entry> index_;
+  std::vector<OperationId> eligible_;  ///< those of pending_ that await nothing, in issue order
 };
 
 }  // namespace shiftconv::emulator::machine
