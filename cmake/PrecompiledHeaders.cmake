@@ -6,12 +6,7 @@
 set(_shiftconv_headers <algorithm> <array> <bit> <cstdint> <cstring> <fmt/format.h> <functional> <map> <memory> <optional> <span> <sstream>
     <string> <string_view> <unordered_map> <utility> <vector>)
 
-# Programs with a command line, whose own code takes next to no time when it runs, are compiled without optimisation: most of their
-# compiler's time is CLI11.
-set(SHIFTCONV_TOOL_OPTIONS $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAGE:CXX>>:-O0>)
-
-# One for each kind of code (position independent, of a program, or of a program with a command line) and each optimisation
-# (CompilerSettings.cmake).
+# One for each kind of code (position independent, or of a program) and each optimisation (CompilerSettings.cmake).
 function(_shiftconv_headers_of kind optimisation result)
   set(owner ${kind}_headers_${optimisation})
   if(NOT TARGET ${owner})
@@ -24,9 +19,6 @@ function(_shiftconv_headers_of kind optimisation result)
     target_link_libraries(${owner} PRIVATE shiftconv_options)
     if(optimisation STREQUAL programs)
       target_compile_options(${owner} PRIVATE ${SHIFTCONV_PROGRAM_OPTIONS})
-    endif()
-    if(kind STREQUAL tool)
-      target_compile_options(${owner} PRIVATE ${SHIFTCONV_TOOL_OPTIONS})
     endif()
     target_precompile_headers(${owner} PRIVATE ${_shiftconv_headers})
   endif()
@@ -45,7 +37,6 @@ function(_shiftconv_precompile directory)
     get_target_property(sources ${target} SOURCES)
     get_target_property(own ${target} PRECOMPILE_HEADERS)
     get_target_property(reused ${target} PRECOMPILE_HEADERS_REUSE_FROM)
-    get_target_property(libraries ${target} LINK_LIBRARIES)
     get_target_property(its_options ${target} COMPILE_OPTIONS)
     if(NOT its_options)
       set(its_options)
@@ -53,9 +44,6 @@ function(_shiftconv_precompile directory)
     # Headers belong to the options that they were compiled with.
     if(own OR reused OR NOT "${its_options}" STREQUAL "${options}" OR NOT "${sources}" MATCHES "\\.cpp(;|$)" OR "${sources}" MATCHES "\\.c(;|$)")
       continue()
-    elseif(type STREQUAL EXECUTABLE AND "${libraries}" MATCHES "CLI11::CLI11")
-      _shiftconv_headers_of(tool ${optimisation} owner)
-      target_compile_options(${target} PRIVATE ${SHIFTCONV_TOOL_OPTIONS})
     elseif(type STREQUAL EXECUTABLE)
       _shiftconv_headers_of(program ${optimisation} owner)
     elseif(type MATCHES "^(STATIC|SHARED|OBJECT)_LIBRARY$")

@@ -2,11 +2,12 @@
 // bytes that the emulator counted by memory, and the clocks of a model of B200 with the resource that binds them.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
+#include <optional>
 #include <random>
 #include <stdexcept>
 
+#include "common/command_line/command_line.hpp"
 #include "common/device/emulated_device.hpp"
 #include "common/device/registry.hpp"
 #include "common/gemm/sm100/gemm.hpp"
@@ -152,16 +153,16 @@ void measure(const Row& row, int64_t m, int64_t n, int64_t k, int32_t tileN, con
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Costs of GEMMs in every kind of matrix instruction, emulated and modelled.");
+  command_line::Parser parser("Costs of GEMMs in every kind of matrix instruction, emulated and modelled.");
   int64_t m = 1024, n = 512, k = 1024;
   int32_t tileN = 128;
   std::string numerics = "fast";
-  app.add_option("-m", m, "rows");
-  app.add_option("-n", n, "columns");
-  app.add_option("-k", k, "length of the sums, a multiple of 128")->check(CLI::PositiveNumber);
-  app.add_option("--tile-n", tileN, "columns of a tile");
-  app.add_option("--numerics", numerics, "fast or hardware")->check(CLI::IsMember({"fast", "hardware"}));
-  CLI11_PARSE(app, argc, argv);
+  parser.option("-m", m, "rows");
+  parser.option("-n", n, "columns");
+  parser.option("-k", k, "length of the sums, a multiple of 128").positive();
+  parser.option("--tile-n", tileN, "columns of a tile");
+  parser.option("--numerics", numerics, "fast or hardware").oneOf({"fast", "hardware"});
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   try {
     fmt::print(
         "{} x {} x {}, tiles of {} columns, {} numerics. MB counted by the emulator; clocks modelled for B200, not measured.\n", m,

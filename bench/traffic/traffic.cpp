@@ -2,14 +2,15 @@
 // the emulator with their outputs checked, the rest by how often each class of tiles occurs.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
 #include "bench/traffic/report.hpp"
+#include "common/command_line/command_line.hpp"
 #include "common/device/registry.hpp"
 #include "common/parallel.hpp"
 #include "conv/plan/algorithm.hpp"
@@ -78,20 +79,20 @@ void write(const std::string& path, const std::string& text) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Counts what each algorithm moves for the layers of shape files.");
+  command_line::Parser parser("Counts what each algorithm moves for the layers of shape files.");
   std::vector<std::string> files;
   std::string json, picture, group = "pair", operands = "as written";
   Settings settings;
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  app.add_option("files", files, "shape files, lines \"<count> x <problem> | <name>\"")->required()->check(CLI::ExistingFile);
-  app.add_option("--json", json, "write everything there");
-  app.add_option("--plot", picture, "write an SVG there");
-  app.add_option("--group", group, "CTAs that multiply together")->check(CLI::IsMember({"single", "pair"}));
-  app.add_option("--operands", operands, "in place of those of the file")->check(CLI::IsMember({"as written", "f16", "mxfp8"}));
-  app.add_option("--classes", settings.classes, "tiles of how many classes to run")->check(CLI::PositiveNumber);
-  app.add_option("--seed", settings.seed, "of the operands");
-  app.add_option("--threads", threads, "layers side by side")->check(CLI::Range(1u, 256u));
-  CLI11_PARSE(app, argc, argv);
+  parser.option("files", files, "shape files, lines \"<count> x <problem> | <name>\"").required().existingFile();
+  parser.option("--json", json, "write everything there");
+  parser.option("--plot", picture, "write an SVG there");
+  parser.option("--group", group, "CTAs that multiply together").oneOf({"single", "pair"});
+  parser.option("--operands", operands, "in place of those of the file").oneOf({"as written", "f16", "mxfp8"});
+  parser.option("--classes", settings.classes, "tiles of how many classes to run").positive();
+  parser.option("--seed", settings.seed, "of the operands");
+  parser.option("--threads", threads, "layers side by side").range(1u, 256u);
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   try {
     const device::Properties properties = presetB200();
     settings.pair = group == "pair";

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "common/command_line/command_line.hpp"
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/options.hpp"
 
 namespace emurun {
 namespace {
+
+namespace command_line = shiftconv::command_line;
 
 constexpr const char* kFooter = R"(The program must have been linked with the shared runtime and must hold PTX for compute_100a:
   nvcc -cudart shared -gencode arch=compute_100a,code=compute_100a -lineinfo -o program program.cu
@@ -23,7 +25,7 @@ void set(Options& options, const std::string& option, const std::string& variabl
          const std::string& value) {
   shiftconv::emulator::Options parsed;
   const shiftconv::Status status = shiftconv::device::setEmulatedOption(parsed, name, value);
-  if (!status.ok()) throw CLI::ValidationError(option, status.message());
+  if (!status.ok()) throw command_line::Error(option, status.message());
   options.environment[variable] = value;
 }
 
@@ -31,7 +33,7 @@ void setSemantics(Options& options, const std::vector<std::string>& choices) {
   std::string all;
   for (const std::string& choice : choices) {
     const size_t equals = choice.find('=');
-    if (equals == std::string::npos) throw CLI::ValidationError("--semantics", fmt::format("'{}' is not of the form U3=1", choice));
+    if (equals == std::string::npos) throw command_line::Error("--semantics", fmt::format("'{}' is not of the form U3=1", choice));
     set(options, "--semantics", "EMURUN_SEMANTICS", "semantics." + choice.substr(0, equals), choice.substr(equals + 1));
     all += (all.empty() ? "" : ",") + choice;
   }
@@ -49,36 +51,38 @@ void listSemantics() {
 }  // namespace
 
 bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
-  CLI::App app("Runs an unmodified CUDA program on the emulated sm_100a device: no GPU and no driver are needed.", "emurun");
-  app.footer(kFooter);
-  app.get_formatter()->column_width(34);
-  app.prefix_command();
+  command_line::Parser parser("Runs an unmodified CUDA program on the emulated sm_100a device: no GPU and no driver are needed.",
+                              "emurun");
+  parser.footer(kFooter);
+  parser.columnWidth(34);
+  parser.keepFromFirstUnknown();
   std::string policy, seed, hazards, severity, numerics, semanticsFile, threads, limit;
   std::vector<std::string> semantics;
   unsigned multiprocessors = 0;
   bool counters = false, trace = false;
-  app.add_option("--policy", policy, "When asynchronous operations complete: earliest (default), latest or random");
-  app.add_option("--seed", seed, "Seed of the random policy (default 1); launch i uses seed + i");
-  app.add_option("--hazards", hazards,
-                 "Look for races and missing fences: off (default), warn or error (the first one ends a launch)");
-  app.add_option(
+  parser.option("--policy", policy, "When asynchronous operations complete: earliest (default), latest or random");
+  parser.option("--seed", seed, "Seed of the random policy (default 1); launch i uses seed + i");
+  parser.option("--hazards", hazards,
+                "Look for races and missing fences: off (default), warn or error (the first one ends a launch)");
+  parser.option(
       "--severity", severity,
       "Which hazards: race (a wrong result is possible), formal (the ISA asks for it, no known target needs it), unproven "
       "(rests on an open question); default race,formal,unproven");
-  app.add_option("--numerics", numerics, "Tensor core arithmetic: hardware (default) or fast");
-  app.add_option("--semantics", semantics, "U3=1: an alternative of an unproven behaviour; repeatable; `list` shows them")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--semantics-file", semanticsFile, "JSON of the probe kit: what a GPU was seen to do");
-  app.add_option("--sms", multiprocessors, "Multiprocessors of the device (default 148, as a B200)")->check(CLI::Range(1u, 1024u));
-  app.add_option("--threads", threads, "Host threads (default: one per core)");
-  app.add_option("--instruction-limit", limit, "Stop a launch after so many warp instructions");
-  app.add_option("--log", options.log, "File for reports, traces and counters (default: standard error)");
-  app.add_flag("--counters", counters, "What every kernel did, in numbers, when the program ends");
-  app.add_flag("--trace", trace, "Every call of the CUDA API with its result");
+  parser.option("--numerics", numerics, "Tensor core arithmetic: hardware (default) or fast");
+  parser.option("--semantics", semantics, "U3=1: an alternative of an unproven behaviour; repeatable; `list` shows them")
+      .oneArgumentEach();
+  parser.option("--semantics-file", semanticsFile, "JSON of the probe kit: what a GPU was seen to do");
+  parser.option("--sms", multiprocessors, "Multiprocessors of the device (default 148, as a B200)").range(1u, 1024u);
+  parser.option("--threads", threads, "Host threads (default: one per core)");
+  parser.option("--instruction-limit", limit, "Stop a launch after so many warp instructions");
+  parser.option("--log", options.log, "File for reports, traces and counters (default: standard error)");
+  parser.flag("--counters", counters, "What every kernel did, in numbers, when the program ends");
+  parser.flag("--trace", trace, "Every call of the CUDA API with its result");
   try {
-    app.parse(argc, argv);
+    if (!parser.parseOrThrow(argc, argv)) {
+      exitCode = 0;
+      return false;
+    }
     if (semantics == std::vector<std::string>{"list"}) {
       listSemantics();
       exitCode = 0;
@@ -100,14 +104,11 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
     if (counters) options.environment["EMURUN_COUNTERS"] = "1";
     if (trace) options.environment["EMURUN_TRACE"] = "1";
     options.hazards = !hazards.empty() && hazards != "off";
-    options.command = app.remaining();
+    options.command = parser.remaining();
     if (!options.command.empty() && options.command.front() == "--") options.command.erase(options.command.begin());
-    if (options.command.empty()) throw CLI::ValidationError("program", "no program was named");
-    if (options.command.front().starts_with('-')) throw CLI::ValidationError(options.command.front(), "there is no such option");
-  } catch (const CLI::Success& success) {  // --help
-    exitCode = app.exit(success);
-    return false;
-  } catch (const CLI::Error& error) {
+    if (options.command.empty()) throw command_line::Error("program", "no program was named");
+    if (options.command.front().starts_with('-')) throw command_line::Error(options.command.front(), "there is no such option");
+  } catch (const command_line::Error& error) {
     fmt::print(stderr, "emurun: {}\nRun emurun --help for the options.\n", error.what());
     exitCode = exit_code::kUsage;
     return false;

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "common/command_line/command_line.hpp"
 
 namespace ptxrun {
 namespace {
 
 using namespace shiftconv::emu;
+namespace command_line = shiftconv::command_line;
 
 const char* const kFooter = R"(
 Arguments, one --arg per kernel parameter, in order:
@@ -55,9 +57,9 @@ void listSemantics() {
 
 /// An option whose value is one of a few words.
 template <class Value>
-void addChoice(CLI::App& app, const char* name, Value& value, const std::vector<std::pair<std::string, Value>>& choices,
-               const char* text) {
-  app.add_option_function<std::string>(
+void addChoice(command_line::Parser& parser, const char* name, Value& value,
+               const std::vector<std::pair<std::string, Value>>& choices, const char* text) {
+  parser.option(
       name,
       [name, &value, choices](const std::string& word) {
         std::string known;
@@ -68,7 +70,7 @@ void addChoice(CLI::App& app, const char* name, Value& value, const std::vector<
           }
           known += (known.empty() ? "" : ", ") + choice;
         }
-        throw CLI::ValidationError(name, fmt::format("'{}' is none of {}", word, known));
+        throw command_line::Error(name, fmt::format("'{}' is none of {}", word, known));
       },
       text);
 }
@@ -76,90 +78,85 @@ void addChoice(CLI::App& app, const char* name, Value& value, const std::vector<
 void chooseSemantics(const std::vector<std::string>& choices, shiftconv::emu::Options& options) {
   for (const std::string& choice : choices) {
     const size_t equals = choice.find('=');
-    if (equals == std::string::npos) throw CLI::ValidationError("--semantics", "'" + choice + "' is not of the form U3=1");
+    if (equals == std::string::npos) throw command_line::Error("--semantics", "'" + choice + "' is not of the form U3=1");
     if (const Error error = choose(options, choice.substr(0, equals), choice.substr(equals + 1)))
-      throw CLI::ValidationError("--semantics", fmt::format("{}: {}", choice, error.message));
+      throw command_line::Error("--semantics", fmt::format("{}: {}", choice, error.message));
   }
 }
 
 }  // namespace
 
 bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
-  CLI::App app(
+  command_line::Parser parser(
       "Loads a PTX file and runs one of its kernels on the emulated device that its .target names, instruction by instruction.",
       "ptxrun");
-  app.footer(kFooter);
-  app.get_formatter()->column_width(34);
+  parser.footer(kFooter);
+  parser.columnWidth(34);
   std::vector<std::string> semantics;
   std::string semanticsFile;
-  app.add_option("ptx", options.ptxPath, "PTX file");
-  app.add_flag("--list", options.list, "Show the kernels and their parameters, and stop");
-  app.add_option("--kernel", options.kernel, "Kernel to run, by its PTX or its C++ name (needed when the file holds several)");
+  parser.option("ptx", options.ptxPath, "PTX file");
+  parser.flag("--list", options.list, "Show the kernels and their parameters, and stop");
+  parser.option("--kernel", options.kernel, "Kernel to run, by its PTX or its C++ name (needed when the file holds several)");
   // One word per option, so that the PTX file may follow it.
-  const auto addList = [&app](const char* name, auto& values, const char* text) {
-    app.add_option(name, values, text)->delimiter(',')->expected(1)->take_all()->allow_extra_args(false);
+  const auto addList = [&parser](const char* name, auto& values, const char* text) {
+    parser.option(name, values, text).separatedBy(',').oneArgumentEach();
   };
   addList("--grid", options.grid, "CTAs: x, or x,y,z (default 1)");
   addList("--block", options.block, "Threads per CTA: x, or x,y,z (default: .reqntid, else 1)");
   addList("--cluster", options.cluster, "CTAs per cluster: x, or x,y,z (default: .reqnctapercluster, else 1)");
-  app.add_option("--shared", options.dynamicSharedBytes, "Bytes of dynamic shared memory");
-  app.add_option("--arg", options.arguments, "Argument of the kernel; repeat in the order of the parameters")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--buffer", options.buffers, "NAME=SPEC: a further buffer (SPEC: buf, out, inout, zeros), for ref and tmap")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  addChoice<Schedule>(app, "--policy", options.machine.schedule,
+  parser.option("--shared", options.dynamicSharedBytes, "Bytes of dynamic shared memory");
+  parser.option("--arg", options.arguments, "Argument of the kernel; repeat in the order of the parameters").oneArgumentEach();
+  parser.option("--buffer", options.buffers, "NAME=SPEC: a further buffer (SPEC: buf, out, inout, zeros), for ref and tmap")
+      .oneArgumentEach();
+  addChoice<Schedule>(parser, "--policy", options.machine.schedule,
                       {{"earliest", Schedule::Earliest}, {"latest", Schedule::Latest}, {"random", Schedule::Random}},
                       "When asynchronous operations complete: earliest (default), latest or random");
-  app.add_option("--seed", options.machine.seed, "Seed of the random policy (default 1); repetition i uses seed + i");
-  addChoice<Numerics>(app, "--numerics", options.machine.numerics, {{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}},
+  parser.option("--seed", options.machine.seed, "Seed of the random policy (default 1); repetition i uses seed + i");
+  addChoice<Numerics>(parser, "--numerics", options.machine.numerics, {{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}},
                       "Tensor core arithmetic: hardware (default, bit-level model) or fast (f32 FMA)");
-  addChoice<Hazards>(app, "--hazards", options.machine.hazards,
+  addChoice<Hazards>(parser, "--hazards", options.machine.hazards,
                      {{"off", Hazards::Off}, {"warn", Hazards::Warn}, {"error", Hazards::Error}},
                      "Look for races and missing fences: off (default), warn (report all of them) or error (stop at the first)");
-  app.add_option(
+  parser.option(
       "--severity", options.machine.severities,
       "Which hazards: race (a wrong result is possible), formal (the ISA asks for it, no known target needs it), unproven "
       "(rests on an open question); default race,formal,unproven");
-  app.add_option("--semantics", semantics,
-                 "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable; `list` shows them all")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--semantics-file", semanticsFile,
-                 "JSON of the probe kit (tests/probe): the alternatives that a GPU was seen to follow; --semantics overrides it");
-  app.add_option("--instruction-limit", options.machine.instructionLimit,
-                 "Stop after so many warp instructions (default: no limit)");
-  app.add_option("--sms", options.machine.multiprocessors,
-                 "Multiprocessors of the device, two CTAs resident on each (default: as the target's device)")
-      ->check(CLI::Range(1u, 1024u));
-  app.add_option("--threads", options.machine.hostThreads, "Host threads (default: one per core)");
-  app.add_option("--repeat", options.repeat, "Launch so many times, each from the same buffer contents, and compare the outputs")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--counters", options.counters, "Print what the last launch did, in numbers");
+  parser
+      .option("--semantics", semantics,
+              "U3=1: choose an alternative of an unproven tcgen05 behaviour; repeatable; `list` shows them all")
+      .oneArgumentEach();
+  parser.option("--semantics-file", semanticsFile,
+                "JSON of the probe kit (tests/probe): the alternatives that a GPU was seen to follow; --semantics overrides it");
+  parser.option("--instruction-limit", options.machine.instructionLimit,
+                "Stop after so many warp instructions (default: no limit)");
+  parser
+      .option("--sms", options.machine.multiprocessors,
+              "Multiprocessors of the device, two CTAs resident on each (default: as the target's device)")
+      .range(1u, 1024u);
+  parser.option("--threads", options.machine.hostThreads, "Host threads (default: one per core)");
+  parser.option("--repeat", options.repeat, "Launch so many times, each from the same buffer contents, and compare the outputs")
+      .positive();
+  parser.flag("--counters", options.counters, "Print what the last launch did, in numbers");
   addList("--roles", options.roles, "Names of the warps of a CTA in that table and in hazard reports: producer,mma,...");
   try {
-    app.parse(argc, argv);
+    if (!parser.parseOrThrow(argc, argv)) {
+      exitCode = exit_code::kSuccess;
+      return false;
+    }
     if (semantics == std::vector<std::string>{"list"}) {
       listSemantics();
       exitCode = exit_code::kSuccess;
       return false;
     }
-    if (options.ptxPath.empty()) throw CLI::RequiredError("ptx");
+    if (options.ptxPath.empty()) throw command_line::Error("ptx is required");
     if (!semanticsFile.empty())
       if (const Error error = readSemantics(options.machine, semanticsFile))
-        throw CLI::ValidationError("--semantics-file", error.message);
+        throw command_line::Error("--semantics-file", error.message);
     chooseSemantics(semantics, options.machine);
     for (const auto& [name, numbers] :
          {std::pair{"--grid", &options.grid}, {"--block", &options.block}, {"--cluster", &options.cluster}})
-      if (numbers->size() > 3) throw CLI::ValidationError(name, "at most three numbers, x,y,z");
-  } catch (const CLI::Success& success) {  // --help
-    exitCode = app.exit(success);
-    return false;
-  } catch (const CLI::Error& error) {
+      if (numbers->size() > 3) throw command_line::Error(name, "at most three numbers, x,y,z");
+  } catch (const command_line::Error& error) {
     fmt::print(stderr, "ptxrun: {}\nRun ptxrun --help for the options.\n", error.what());
     exitCode = exit_code::kUsage;
     return false;

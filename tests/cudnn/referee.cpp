@@ -3,7 +3,6 @@
 // earlier one ended, as plans of cuDNN can end the process.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -13,6 +12,7 @@
 #include <set>
 
 #include "bench/conv/gpu/cudnn_side.hpp"
+#include "common/command_line/command_line.hpp"
 #include "tests/cudnn/cudnn_run.hpp"
 #include "tests/cudnn/problem_file.hpp"
 
@@ -176,18 +176,18 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   shiftconv::referee::Options options;
-  CLI::App app(
+  shiftconv::command_line::Parser parser(
       "ours and cuDNN against the exact reference; exit status 77: no GPU of compute capability 9.0, 3: out of time, 4: the GPU is "
       "lost");
-  app.add_option("--problems", options.problems, "folder of problem files")->required();
-  app.add_option("--cudnn-library", options.cudnnLibrary, "path of libcudnn.so.9");
-  app.add_option("--out", options.out, "JSON lines; continued when it is there")->required();
-  app.add_option("--tree", options.tree, "what was built, for the report: a commit");
-  app.add_option("--seed", options.seed);
-  app.add_option("--emulated-macs", options.emulatedMacs, "largest problem that is also emulated");
-  app.add_option("--seconds", options.seconds, "end when they are over");
-  app.add_flag("--without-gpu", options.withoutGpu, "emulated devices only");
-  CLI11_PARSE(app, argc, argv);
+  parser.option("--problems", options.problems, "folder of problem files").required();
+  parser.option("--cudnn-library", options.cudnnLibrary, "path of libcudnn.so.9");
+  parser.option("--out", options.out, "JSON lines; continued when it is there").required();
+  parser.option("--tree", options.tree, "what was built, for the report: a commit");
+  parser.option("--seed", options.seed);
+  parser.option("--emulated-macs", options.emulatedMacs, "largest problem that is also emulated");
+  parser.option("--seconds", options.seconds, "end when they are over");
+  parser.flag("--without-gpu", options.withoutGpu, "emulated devices only");
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   try {
     return shiftconv::referee::run(options);
   } catch (const std::exception& error) {

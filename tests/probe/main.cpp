@@ -1,12 +1,13 @@
 // Asks a device the questions about tcgen05 that no public document settles. See README.md.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
+#include "common/command_line/command_line.hpp"
 #include "common/device/emulated_device.hpp"
 #include "common/device/registry.hpp"
 #include "tests/probe/isolated.hpp"
@@ -88,16 +89,15 @@ void run(const Choices& choices) {
 
 int main(int argc, char** argv) {
   shiftconv::probe::Choices choices;
-  CLI::App app("Observes what a device does where the documents of tcgen05 are silent, and compares it with the emulator.");
-  app.add_flag("--list", choices.list, "the questions, their alternatives, and which cannot be told apart");
-  app.add_option("--device", choices.device, "emulated or cuda (the first GPU)")
-      ->check(CLI::IsMember({"emulated", "cuda"}))
-      ->capture_default_str();
-  app.add_option("--only", choices.only, "questions to ask, as U3,U4; default: all")->delimiter(',');
-  app.add_option("--set", choices.set, "alternative that the emulated device is to follow, as U3=1");
-  app.add_option("--json", choices.json, "writes what was observed to this file, which the emulator's option semantics.file takes");
-  app.add_flag("--isolate", choices.isolate, "each question in its own process; always so with --device cuda");
-  CLI11_PARSE(app, argc, argv);
+  shiftconv::command_line::Parser parser(
+      "Observes what a device does where the documents of tcgen05 are silent, and compares it with the emulator.");
+  parser.flag("--list", choices.list, "the questions, their alternatives, and which cannot be told apart");
+  parser.option("--device", choices.device, "emulated or cuda (the first GPU)").oneOf({"emulated", "cuda"}).showDefault();
+  parser.option("--only", choices.only, "questions to ask, as U3,U4; default: all").separatedBy(',');
+  parser.option("--set", choices.set, "alternative that the emulated device is to follow, as U3=1");
+  parser.option("--json", choices.json, "writes what was observed to this file, which the emulator's option semantics.file takes");
+  parser.flag("--isolate", choices.isolate, "each question in its own process; always so with --device cuda");
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   try {
     shiftconv::probe::run(choices);
     return 0;

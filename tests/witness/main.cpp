@@ -1,13 +1,14 @@
 // witness: the same PTX on a GPU and on the emulator, compared bit for bit. See FINDINGS.md beside this file.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 
+#include "common/command_line/command_line.hpp"
 #include "tests/witness/backend.hpp"
 #include "tests/witness/comparison.hpp"
 #include "tests/witness/recorder.hpp"
@@ -26,9 +27,9 @@ struct Selection {
 
   std::vector<const CaseEntry*> cases() const {
     const size_t slash = shard.find('/');
-    if (slash == std::string::npos) throw CLI::ValidationError("--shard", "takes i/n");
+    if (slash == std::string::npos) throw command_line::Error("--shard", "takes i/n");
     const size_t part = std::stoul(shard.substr(0, slash)), parts = std::stoul(shard.substr(slash + 1));
-    if (part >= parts) throw CLI::ValidationError("--shard", "takes i/n with i from 0 to n-1");
+    if (part >= parts) throw command_line::Error("--shard", "takes i/n with i from 0 to n-1");
     std::vector<const CaseEntry*> selected;
     size_t number = 0;
     for (const CaseEntry& entry : allCases()) {
@@ -37,9 +38,9 @@ struct Selection {
     }
     return selected;
   }
-  void addTo(CLI::App* command) {
-    command->add_option("--shard", shard, "i/n: only every n-th case, from i");
-    command->add_option("--filter", filter, "only cases whose family/name contains this text");
+  void addTo(command_line::Command command) {
+    command.option("--shard", shard, "i/n: only every n-th case, from i");
+    command.option("--filter", filter, "only cases whose family/name contains this text");
   }
 };
 
@@ -169,50 +170,50 @@ int compare(const Selection& selection, const CompareOptions& options) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Differential suite: the same PTX on a GPU and on the emulator"};
-  app.require_subcommand(1);
+  command_line::Parser parser("Differential suite: the same PTX on a GPU and on the emulator");
+  parser.requireSubcommand();
   Selection selection;
   std::string path, directory;
   std::vector<std::string> inputs;
   CompareOptions comparison;
   bool worker = false;
 
-  CLI::App* listing = app.add_subcommand("list", "names of the cases");
-  CLI::App* ptx = app.add_subcommand("ptx", "write the PTX of every case");
-  ptx->add_option("directory", directory)->required();
-  CLI::App* recording = app.add_subcommand("record", "run on the GPU; continues an interrupted recording");
-  recording->add_option("--out", path)->required();
-  recording->add_flag("--worker", worker)->group("");
-  CLI::App* merging = app.add_subcommand("merge", "put the recordings of shards together");
-  CLI::App* compacting = app.add_subcommand("compact", "merge recordings (of shards) and keep prefixes and hashes");
-  for (CLI::App* command : {merging, compacting}) {
-    command->add_option("inputs", inputs)->required();
-    command->add_option("--out", path)->required();
+  command_line::Command listing = parser.subcommand("list", "names of the cases");
+  command_line::Command ptx = parser.subcommand("ptx", "write the PTX of every case");
+  ptx.option("directory", directory).required();
+  command_line::Command recording = parser.subcommand("record", "run on the GPU; continues an interrupted recording");
+  recording.option("--out", path).required();
+  recording.flag("--worker", worker).hidden();
+  command_line::Command merging = parser.subcommand("merge", "put the recordings of shards together");
+  command_line::Command compacting = parser.subcommand("compact", "merge recordings (of shards) and keep prefixes and hashes");
+  for (command_line::Command command : {merging, compacting}) {
+    command.option("inputs", inputs).required();
+    command.option("--out", path).required();
   }
-  CLI::App* comparing = app.add_subcommand("compare", "run on the emulator and compare with a recording; needs no GPU");
-  comparing->add_option("recording", comparison.recording)->required();
-  CLI::App* both = app.add_subcommand("run", "record, then compare");
-  both->add_option("--out", comparison.recording, "recording to make or continue")->required();
-  for (CLI::App* command : {comparing, both}) {
-    command->add_flag("--progress", comparison.progress, "name each case on standard error before it runs");
-    command->add_option("--summary", comparison.summary, "write the summary");
-    command->add_option("--check", comparison.check, "fail unless this file holds the summary");
+  command_line::Command comparing = parser.subcommand("compare", "run on the emulator and compare with a recording; needs no GPU");
+  comparing.option("recording", comparison.recording).required();
+  command_line::Command both = parser.subcommand("run", "record, then compare");
+  both.option("--out", comparison.recording, "recording to make or continue").required();
+  for (command_line::Command command : {comparing, both}) {
+    command.flag("--progress", comparison.progress, "name each case on standard error before it runs");
+    command.option("--summary", comparison.summary, "write the summary");
+    command.option("--check", comparison.check, "fail unless this file holds the summary");
   }
-  CLI::App* answers = app.add_subcommand("findings", "what a recording says about open questions");
-  answers->add_option("recording", path)->required();
-  CLI::App* showing = app.add_subcommand("show", "recorded bytes");
-  showing->add_option("recording", path)->required();
-  for (CLI::App* command : {listing, ptx, recording, comparing, both, answers, showing}) selection.addTo(command);
+  command_line::Command answers = parser.subcommand("findings", "what a recording says about open questions");
+  answers.option("recording", path).required();
+  command_line::Command showing = parser.subcommand("show", "recorded bytes");
+  showing.option("recording", path).required();
+  for (command_line::Command command : {listing, ptx, recording, comparing, both, answers, showing}) selection.addTo(command);
 
-  CLI11_PARSE(app, argc, argv);
-  if (*listing) return list(selection);
-  if (*ptx) return writePtx(selection, directory);
-  if (*recording) return record(selection, path, worker);
-  if (*merging) return merge(inputs, path);
-  if (*compacting) return compact(inputs, path);
-  if (*answers) return findings(selection, path);
-  if (*showing) return show(selection, path);
-  if (*both)
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
+  if (listing.given()) return list(selection);
+  if (ptx.given()) return writePtx(selection, directory);
+  if (recording.given()) return record(selection, path, worker);
+  if (merging.given()) return merge(inputs, path);
+  if (compacting.given()) return compact(inputs, path);
+  if (answers.given()) return findings(selection, path);
+  if (showing.given()) return show(selection, path);
+  if (both.given())
     if (const int status = record(selection, comparison.recording, false)) return status;
   return compare(selection, comparison);
 }

@@ -14,7 +14,7 @@ if [ -z "${WITNESS:-}" ]; then
   sources=$(find "$root/tests/witness" -name '*.cpp' ! -name emulator_backend.cpp)
   # shellcheck disable=SC2086
   ${CXX:-g++} -std=c++20 -O1 -DFMT_HEADER_ONLY -I"$root" -I"${CUDA_HOME:-/usr/local/cuda}/include" $sources \
-    "$root/common/device/cuda_driver.cpp" -o "$WITNESS" -ldl -lpthread
+    "$root/common/command_line/command_line.cpp" "$root/common/device/cuda_driver.cpp" -o "$WITNESS" -ldl -lpthread
 fi
 
 shard=0

@@ -8,12 +8,12 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +24,7 @@
 #include "bench/conv/gpu/engines.hpp"
 #include "bench/conv/gpu/layers.hpp"
 #include "bench/conv/gpu/regimes.hpp"
+#include "common/command_line/command_line.hpp"
 #include "verification_image.hpp"
 
 using namespace shiftconv;
@@ -132,30 +133,31 @@ double most(const std::vector<double>& values) { return *std::max_element(values
 int main(int argc, char** argv) {
   Options options;
   gpu::ComparisonOptions& comparison = options.comparison;
-  CLI::App app("ours and cuDNN on one GPU, as Google Benchmarks");
-  app.allow_extras();
-  app.add_option("--layers", options.layers, "file of layers, such as bench/conv/gpu/layers_h200.txt")->required();
-  app.add_option("--cudnn", options.readings,
-                 "the first plan of heuristics A; also the best of A, B and fallback; also of all engines")
-      ->check(CLI::IsMember({"none", "first", "best", "engines"}));
-  app.add_option("--cudnn-library", options.cudnnLibrary, "path of libcudnn.so.9");
-  app.add_option("--engine-seconds", comparison.cudnn.engineSeconds, "of searching all engines of cuDNN, for each layer");
-  app.add_option("--skip", comparison.cudnn.skipped, "plans of cuDNN that end the process: left out");
-  app.add_option("--choices", comparison.choices, "of ours, algorithm:options; the fastest counts");
-  CLI::Option* autotune =
-      app.add_option("--autotune", comparison.autotuneCache, "ours as a measurement chooses, too; its cache")->expected(0, 1);
-  app.add_option("--seed", options.seed);
-  app.add_flag("--bf16", options.bf16);
-  CLI11_PARSE(app, argc, argv);
+  command_line::Parser parser("ours and cuDNN on one GPU, as Google Benchmarks");
+  parser.keepUnknown();
+  parser.option("--layers", options.layers, "file of layers, such as bench/conv/gpu/layers_h200.txt").required();
+  parser
+      .option("--cudnn", options.readings,
+              "the first plan of heuristics A; also the best of A, B and fallback; also of all engines")
+      .oneOf({"none", "first", "best", "engines"});
+  parser.option("--cudnn-library", options.cudnnLibrary, "path of libcudnn.so.9");
+  parser.option("--engine-seconds", comparison.cudnn.engineSeconds, "of searching all engines of cuDNN, for each layer");
+  parser.option("--skip", comparison.cudnn.skipped, "plans of cuDNN that end the process: left out");
+  parser.option("--choices", comparison.choices, "of ours, algorithm:options; the fastest counts");
+  command_line::Option autotune =
+      parser.option("--autotune", comparison.autotuneCache, "ours as a measurement chooses, too; its cache").valueOptional();
+  parser.option("--seed", options.seed);
+  parser.flag("--bf16", options.bf16);
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
-  comparison.autotune = autotune->count() > 0;
+  comparison.autotune = autotune.given();
   comparison.cudnn.readings = gpu::readingsNamed(options.readings);
   comparison.cudnn.seed = options.seed;
 
   // What the command line says of Google Benchmark comes behind these, and wins.
   std::vector<std::string> arguments{argv[0], "--benchmark_repetitions=7", "--benchmark_display_aggregates_only=true",
                                      "--benchmark_counters_tabular=true"};
-  for (const std::string& extra : app.remaining()) arguments.push_back(extra);
+  for (const std::string& extra : parser.remaining()) arguments.push_back(extra);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   int count = static_cast<int>(pointers.size());

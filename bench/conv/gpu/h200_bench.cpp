@@ -7,7 +7,6 @@
 // comparison as Google Benchmarks.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -18,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +29,7 @@
 #include "bench/conv/gpu/engines.hpp"
 #include "bench/conv/gpu/layers.hpp"
 #include "bench/conv/gpu/regimes.hpp"
+#include "common/command_line/command_line.hpp"
 #include "verification_image.hpp"
 
 using namespace shiftconv;
@@ -261,30 +262,30 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   gpu::ComparisonOptions& comparison = options.comparison;
-  CLI::App app("ours against cuDNN on one GPU");
-  app.add_option("--layers", options.layers)->required();
-  app.add_option("--cudnn-library", options.cudnnLibrary);
-  app.add_option("--cudnn", options.readings)->check(CLI::IsMember({"none", "first", "best", "engines"}));
-  app.add_option("--skip", comparison.cudnn.skipped, "plans of cuDNN that end the process: left out, and listed in the report");
-  app.add_option("--engine-seconds", comparison.cudnn.engineSeconds, "of searching all engines of cuDNN, for each layer");
-  app.add_option("--rounds", options.rounds);
-  app.add_option("--tuned", comparison.tuned);
-  app.add_option("--choices", comparison.choices);
-  app.add_option("--only", options.only);
-  app.add_option("--json", options.json);
-  app.add_option("--seed", options.seed);
-  app.add_flag("--bf16", options.bf16);
-  app.add_flag("--regimes", options.regimes, "burst and sustained times, and single calls with cold and warm L2");
-  app.add_flag("--dependent", comparison.dependent, "ours with dependent=yes, too: apart, not compared");
-  CLI::Option* autotune =
-      app.add_option("--autotune", comparison.autotuneCache, "ours as a measurement chooses, too: apart, not compared; its cache")
-          ->expected(0, 1);
-  app.add_flag("--overhead", comparison.overhead, "the host's time of a call beside a bare launch");
-  app.add_flag("--card", options.card, "the card's own rates of products and copies");
-  app.add_option("--cublas-library", options.cublasLibrary, "libcublas.so for --card; without it: copies only");
-  CLI11_PARSE(app, argc, argv);
+  command_line::Parser parser("ours against cuDNN on one GPU");
+  parser.option("--layers", options.layers).required();
+  parser.option("--cudnn-library", options.cudnnLibrary);
+  parser.option("--cudnn", options.readings).oneOf({"none", "first", "best", "engines"});
+  parser.option("--skip", comparison.cudnn.skipped, "plans of cuDNN that end the process: left out, and listed in the report");
+  parser.option("--engine-seconds", comparison.cudnn.engineSeconds, "of searching all engines of cuDNN, for each layer");
+  parser.option("--rounds", options.rounds);
+  parser.option("--tuned", comparison.tuned);
+  parser.option("--choices", comparison.choices);
+  parser.option("--only", options.only);
+  parser.option("--json", options.json);
+  parser.option("--seed", options.seed);
+  parser.flag("--bf16", options.bf16);
+  parser.flag("--regimes", options.regimes, "burst and sustained times, and single calls with cold and warm L2");
+  parser.flag("--dependent", comparison.dependent, "ours with dependent=yes, too: apart, not compared");
+  command_line::Option autotune =
+      parser.option("--autotune", comparison.autotuneCache, "ours as a measurement chooses, too: apart, not compared; its cache")
+          .valueOptional();
+  parser.flag("--overhead", comparison.overhead, "the host's time of a call beside a bare launch");
+  parser.flag("--card", options.card, "the card's own rates of products and copies");
+  parser.option("--cublas-library", options.cublasLibrary, "libcublas.so for --card; without it: copies only");
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
-  comparison.autotune = autotune->count() > 0;
+  comparison.autotune = autotune.given();
   comparison.cudnn.readings = gpu::readingsNamed(options.readings);
   comparison.cudnn.seed = options.seed;
   return run(options);

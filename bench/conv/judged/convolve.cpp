@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <nvtx3/nvToolsExt.h>
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <sstream>
 
 #include "bench/conv/judged/runs.hpp"
+#include "common/command_line/command_line.hpp"
 
 namespace shiftconv::judged {
 namespace {
@@ -133,25 +133,26 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   shiftconv::judged::Options options;
-  CLI::App app("convolutions in the library's notation, each with every element checked; exit status 1: something is wrong");
-  app.add_option("problems", options.problems, "like \"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias relu\"");
-  app.add_option("--file", options.file, "problems, a line each; \"| algorithm NAME | options LIST\" may follow");
-  app.add_option("--device", options.device, "auto, gpu, or an emulated sm_100a or sm_90a")
-      ->check(CLI::IsMember({"auto", "gpu", "sm_100a", "sm_90a"}));
-  CLI::Option* planFor =
-      app.add_option("--plan-for", options.planFor, "plan for another device than the one it runs on: H200, B200, ...");
-  CLI::Option* autotune = app.add_option("--autotune", options.autotuneCache,
-                                         "plan by measurement, and say what was measured; a file that remembers it")
-                              ->expected(0, 1)
-                              ->excludes(planFor);
-  app.add_option("--algorithm", options.algorithm);
-  app.add_option("--options", options.options, "of the algorithm");
-  app.add_option("--runs", options.runs);
-  app.add_option("--seed", options.seed, "of the operands");
-  app.add_flag("--unchecked", options.unchecked, "no reference on the host");
-  app.add_option("--counters", options.counters, "file for the emulated device's counters, as JSON");
-  CLI11_PARSE(app, argc, argv);
-  options.autotune = autotune->count() > 0;
+  shiftconv::command_line::Parser parser(
+      "convolutions in the library's notation, each with every element checked; exit status 1: something is wrong");
+  parser.option("problems", options.problems, "like \"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias relu\"");
+  parser.option("--file", options.file, "problems, a line each; \"| algorithm NAME | options LIST\" may follow");
+  parser.option("--device", options.device, "auto, gpu, or an emulated sm_100a or sm_90a")
+      .oneOf({"auto", "gpu", "sm_100a", "sm_90a"});
+  shiftconv::command_line::Option planFor =
+      parser.option("--plan-for", options.planFor, "plan for another device than the one it runs on: H200, B200, ...");
+  shiftconv::command_line::Option autotune =
+      parser.option("--autotune", options.autotuneCache, "plan by measurement, and say what was measured; a file that remembers it")
+          .valueOptional()
+          .excludes(planFor);
+  parser.option("--algorithm", options.algorithm);
+  parser.option("--options", options.options, "of the algorithm");
+  parser.option("--runs", options.runs);
+  parser.option("--seed", options.seed, "of the operands");
+  parser.flag("--unchecked", options.unchecked, "no reference on the host");
+  parser.option("--counters", options.counters, "file for the emulated device's counters, as JSON");
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
+  options.autotune = autotune.given();
   try {
     return shiftconv::judged::run(options);
   } catch (const std::exception& error) {

@@ -1,15 +1,16 @@
 // The mutation score of the hazard checker: how many broken kernels the machine notices, and how often it cries wolf.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "common/command_line/command_line.hpp"
 #include "common/parallel.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/hazards/mutation/catalogue.hpp"
@@ -234,19 +235,19 @@ int run(const Arguments& arguments) {
 }  // namespace shiftconv::tests
 
 int main(int argc, char** argv) {
-  CLI::App app("Counts the broken kernels that the machine notices.");
+  shiftconv::command_line::Parser parser("Counts the broken kernels that the machine notices.");
   shiftconv::tests::Arguments arguments;
-  app.add_option(
-         "--set", arguments.set,
-         "kernels: ordinary; stream: of shift_stream; sm90: engines of sm_90a that are not ordinary; windows: of im2col, where its "
-         "trials come to")
-      ->check(CLI::IsMember({"ordinary", "stream", "sm90", "windows"}));
-  app.add_option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
-  app.add_option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless")->check(CLI::ExistingFile);
-  app.add_option("--threads", arguments.threads, "mutants run side by side")->check(CLI::Range(1u, 256u));
-  app.add_flag("--one-instance", arguments.oneInstance, "of a change of the source only the first kernel and place that has it");
-  app.add_flag("--allow-survivors", arguments.allowSurvivors, "survivors that are not listed are no failure");
-  CLI11_PARSE(app, argc, argv);
+  parser
+      .option("--set", arguments.set,
+              "kernels: ordinary; stream: of shift_stream; sm90: engines of sm_90a that are not ordinary; windows: of im2col, "
+              "where its trials come to")
+      .oneOf({"ordinary", "stream", "sm90", "windows"});
+  parser.option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
+  parser.option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless").existingFile();
+  parser.option("--threads", arguments.threads, "mutants run side by side").range(1u, 256u);
+  parser.flag("--one-instance", arguments.oneInstance, "of a change of the source only the first kernel and place that has it");
+  parser.flag("--allow-survivors", arguments.allowSurvivors, "survivors that are not listed are no failure");
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   try {
     return shiftconv::tests::run(arguments);
   } catch (const std::exception& error) {
