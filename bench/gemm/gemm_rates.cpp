@@ -2,10 +2,16 @@
 // bytes that the emulator counted by memory, and the clocks of a model of B200 with the resource that binds them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <initializer_list>
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/command_line/command_line.hpp"
 #include "common/device/emulated_device.hpp"

@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "bench/traffic/report.hpp"
 #include "common/command_line/command_line.hpp"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "common/command_line/command_line.hpp"
 #include "examples/feature_maps/exit_code.hpp"
 

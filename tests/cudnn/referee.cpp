@@ -10,6 +10,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "bench/conv/gpu/cudnn_side.hpp"
 #include "common/command_line/command_line.hpp"

@@ -6,7 +6,11 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "common/command_line/command_line.hpp"
 #include "tests/witness/backend.hpp"

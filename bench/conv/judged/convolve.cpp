@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <nvtx3/nvToolsExt.h>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "bench/conv/judged/runs.hpp"
 #include "common/command_line/command_line.hpp"
