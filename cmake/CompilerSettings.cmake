@@ -27,6 +27,12 @@ set(SHIFTCONV_PROGRAM_OPTIONS $<$<AND:$<CONFIG:RelWithDebInfo>,$<COMPILE_LANGUAG
 macro(shiftconv_compile_programs)
   add_compile_options(${SHIFTCONV_PROGRAM_OPTIONS})
 endmacro()
+# For libraries that do little when they run, too.
+function(shiftconv_compile_as_programs)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE ${SHIFTCONV_PROGRAM_OPTIONS})
+  endforeach()
+endfunction()
 
 # With -DCMAKE_UNITY_BUILD=ON several sources of a target are compiled as one, and most of the time in headers is saved: for clean
 # builds, as in ./bootstrap. Sources with local names that their neighbours have, too, stay alone.
@@ -34,6 +40,8 @@ set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   # A class in a source may have members of an unnamed namespace; GCC takes an included source for a header.
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  # No line tables, and memory instead of garbage collection: together 10 to 15 % of a source's time, for 100 MB more.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-g0> "$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-heapsize=2000000>")
 endif()
 function(shiftconv_compile_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

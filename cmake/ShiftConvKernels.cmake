@@ -12,7 +12,8 @@
 #       Register spills or a stack frame in any of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and
 #       SHIFTCONV_CUBIN_sm_<arch> hold the files' paths.
 #
-#   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>])
+#   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>]
+#                     [ON_DEMAND])
 #       A plain PTX file, for test kernels. Depend on <target>, or on the file. LIKE: the source includes what that of another PTX
 #       file includes, and is compiled again when that is; the compiler takes a quarter of a second to find out by itself.
 #
@@ -160,13 +161,17 @@ function(shiftconv_add_kernels)
 endfunction()
 
 function(shiftconv_add_ptx)
-  cmake_parse_arguments(PARSE_ARGV 0 PTX "" "NAME;SOURCE;ARCH;OUTPUT;LIKE" "")
+  cmake_parse_arguments(PARSE_ARGV 0 PTX "ON_DEMAND" "NAME;SOURCE;ARCH;OUTPUT;LIKE" "")
   if(NOT PTX_NAME OR NOT PTX_SOURCE OR NOT PTX_ARCH OR NOT PTX_OUTPUT OR PTX_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
-      "shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <file.ptx> [LIKE <other.ptx>]): got '${ARGN}'")
+      "shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <file.ptx> [LIKE <other.ptx>] [ON_DEMAND]): got '${ARGN}'")
   endif()
   cmake_path(ABSOLUTE_PATH PTX_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   cmake_path(ABSOLUTE_PATH PTX_OUTPUT BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   _shiftconv_ptx_command(${PTX_SOURCE} ${PTX_ARCH} ${PTX_OUTPUT} "${PTX_LIKE}")
-  add_custom_target(${PTX_NAME} ALL DEPENDS ${PTX_OUTPUT})
+  set(all ALL)
+  if(PTX_ON_DEMAND)
+    set(all)
+  endif()
+  add_custom_target(${PTX_NAME} ${all} DEPENDS ${PTX_OUTPUT})
 endfunction()

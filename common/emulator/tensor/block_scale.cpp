@@ -62,12 +62,6 @@ ScaleRow readFactors(const TensorMemory& memory, uint32_t lane, uint32_t column,
   return result;
 }
 
-/// Twice the value of an e2m1 code.
-int32_t twiceE2m1(uint32_t code) {
-  static constexpr std::array<int32_t, 8> kTwice{0, 1, 2, 3, 4, 6, 8, 12};
-  return (code & 8) != 0 ? -kTwice[code & 7] : kTwice[code & 7];
-}
-
 /// An aligned term: significand * 2^(exponent - fractionBits).
 struct Term {
   int64_t significand;
@@ -78,6 +72,9 @@ int64_t truncatingShift(int64_t value, int shift) {
   if (shift >= 63) return 0;
   return value < 0 ? -(-value >> shift) : value >> shift;
 }
+
+/// For exponents of normal numbers.
+double powerOfTwo(int exponent) { return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52); }
 
 uint32_t truncateToFloatBits(double value) {
   if (value == 0) return 0;
@@ -155,13 +152,24 @@ std::vector<int32_t> scaleExponents(const ScaleRow& a, std::span<const ScaleRow>
   return sums;
 }
 
+void decodeFourBit(OperandTile& tile, uint32_t rows, uint32_t columns) {
+  static constexpr std::array<float, 8> kMagnitudes{0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  for (uint32_t row = 0; row < rows; ++row)
+    for (size_t at = size_t{row} * tile.stride, end = at + columns; at < end; ++at) {
+      const float magnitude = kMagnitudes[tile.raw[at] & 7];
+      tile.value[at] = (tile.raw[at] >> 3 & 1) != static_cast<uint32_t>(tile.negate) ? -magnitude : magnitude;
+    }
+}
+
 void accumulateFourBit(const OperandTile& a, const OperandTile& b, uint32_t scaleVector, const ScaleRow& scaleA,
                        std::span<const ScaleRow> scaleB, bool enabled, uint32_t columns, const LaneWork& lane) {
-  std::array<std::array<int32_t, kMaximumColumns>, kGroups> sums{};
-  const uint32_t sign = a.negate != b.negate ? 0x8u : 0u;
+  // Exact: multiples of 1/4, up to 16 * 36.
+  std::array<std::array<float, kMaximumColumns>, kGroups> sums{};
   for (uint32_t k = 0; k < kFourBitDepth; ++k) {
-    const int32_t x = twiceE2m1(a.raw[size_t{lane.row} * a.stride + k] ^ sign);
-    for (uint32_t n = 0; n < columns; ++n) sums[k / kGroup][n] += x * twiceE2m1(b.raw[size_t{k} * b.stride + lane.firstColumn + n]);
+    const float x = a.value[size_t{lane.row} * a.stride + k];
+    const float* const row = &b.value[size_t{k} * b.stride + lane.firstColumn];
+    float* const sum = sums[k / kGroup].data();
+    for (uint32_t n = 0; n < columns; ++n) sum[n] += x * row[n];
   }
   for (uint32_t n = 0; n < columns; ++n) {
     const uint32_t old = enabled ? lane.d[n] : 0u;
@@ -174,7 +182,7 @@ void accumulateFourBit(const OperandTile& a, const OperandTile& b, uint32_t scal
       const ScaleFactor& y = scaleB[n][block];
       nan |= x.nan || y.nan;
       // 2 fraction bits in the sum and 3 in each factor.
-      const int64_t significand = int64_t{sums[group][n]} * x.significand * y.significand;
+      const int64_t significand = static_cast<int64_t>(4 * sums[group][n]) * x.significand * y.significand;
       terms[group] = {significand * (int64_t{1} << (kFourBitFractionBits - 8)), x.exponent + y.exponent};
     }
     if (nan) {
@@ -187,7 +195,8 @@ void accumulateFourBit(const OperandTile& a, const OperandTile& b, uint32_t scal
                         })->exponent;
     int64_t total = 0;
     for (const Term& term : terms) total += truncatingShift(term.significand, largest - term.exponent);
-    lane.d[n] = truncateToFloatBits(std::ldexp(static_cast<double>(total), largest - kFourBitFractionBits));
+    // The sum has at most 50 bits, and the exponents of two factors and of an accumulator are within those of a double.
+    lane.d[n] = total == 0 ? 0 : truncateToFloatBits(static_cast<double>(total) * powerOfTwo(largest - kFourBitFractionBits));
   }
 }
 

@@ -46,7 +46,9 @@ Definedness columnScalesDefined(const MmaOperation& operation, const TensorMemor
 /// kind::mxf8f6f4: the sum of both scale exponents by column, kNanScale where a factor is NaN.
 std::vector<int32_t> scaleExponents(const ScaleRow& a, std::span<const ScaleRow> b);
 
-/// kind::mxf4 and mxf4nvf4: adds the 64 scaled products to the f32 accumulators of one lane.
+/// `value` of e2m1 elements from `raw`.
+void decodeFourBit(OperandTile& tile, uint32_t rows, uint32_t columns);
+/// kind::mxf4 and mxf4nvf4, of decoded operands: adds the 64 scaled products to the f32 accumulators of one lane.
 void accumulateFourBit(const OperandTile& a, const OperandTile& b, uint32_t scaleVector, const ScaleRow& scaleA,
                        std::span<const ScaleRow> scaleB, bool enabled, uint32_t columns, const LaneWork& lane);
 

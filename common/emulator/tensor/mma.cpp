@@ -148,7 +148,12 @@ void accumulateBlockScaled(const MmaOperation& operation, const MmaContext& cont
   const uint32_t columns = operation.layout().columns;
   const uint32_t depth = kindTraits(operation.kind).depth;
   const bool fourBit = operation.kind != MmaKind::MXF8F6F4;
-  if (!fourBit) decodeForHardware(a, kTmemLanes, depth, true);
+  if (fourBit) {
+    decodeFourBit(a, kTmemLanes, depth);
+    decodeFourBit(b, depth, b.stride);
+  } else {
+    decodeForHardware(a, kTmemLanes, depth, true);
+  }
   const AccumulatorInput input{AccumulatorType::F32, operation.enableInputD, 0, false};
   std::array<std::vector<ScaleRow>, kTmemLanes / kWindowLanes> scaleB;
   size_t next = 0;

@@ -74,7 +74,7 @@ void addBlockScales(const Add& add) {
 }
 
 /// One shape for each property.
-std::vector<HaloProblem> haloProblems() {
+std::vector<HaloProblem> makeHaloProblems() {
   std::vector<HaloProblem> all;
   const auto add = [&](std::string name, Problem p, HaloChoices choices = {}) { all.push_back({std::move(name), p, choices}); };
   const DataType f32 = DataType::F32, e4m3 = DataType::E4M3;
@@ -113,6 +113,11 @@ std::vector<HaloProblem> haloProblems() {
   addRowStreams(add);
   addBlockScales(add);
   return all;
+}
+
+const std::vector<HaloProblem>& haloProblems() {
+  static const std::vector<HaloProblem> problems = makeHaloProblems();
+  return problems;
 }
 
 class HaloSm100 : public testing::TestWithParam<std::tuple<size_t, bool>> {};

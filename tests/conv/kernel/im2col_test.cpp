@@ -23,7 +23,7 @@ struct Im2colProblem {
 };
 
 /// One shape for each property.
-std::vector<Im2colProblem> im2colProblems() {
+std::vector<Im2colProblem> makeIm2colProblems() {
   std::vector<Im2colProblem> all;
   const auto add = [&](std::string name, Problem p, Im2colChoices choices = {}) { all.push_back({std::move(name), p, choices}); };
   const DataType e4m3 = DataType::E4M3, e2m1 = DataType::E2M1, ue8m0 = DataType::UE8M0;
@@ -85,6 +85,11 @@ std::vector<Im2colProblem> im2colProblems() {
   p.d = 4, p.t = 3, p.padFront = p.padBack = 1;
   add("mxfp8_three_dimensions", p);
   return all;
+}
+
+const std::vector<Im2colProblem>& im2colProblems() {
+  static const std::vector<Im2colProblem> problems = makeIm2colProblems();
+  return problems;
 }
 
 class Im2col : public testing::TestWithParam<std::tuple<size_t, bool>> {};

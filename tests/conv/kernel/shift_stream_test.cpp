@@ -25,7 +25,7 @@ struct StreamProblem {
 };
 
 /// One shape for each property.
-std::vector<StreamProblem> streamProblems() {
+std::vector<StreamProblem> makeStreamProblems() {
   std::vector<StreamProblem> all;
   const auto add = [&](std::string name, Problem p, ShiftStreamChoices choices = {}) {
     all.push_back({std::move(name), p, choices});
@@ -142,6 +142,11 @@ std::vector<StreamProblem> streamProblems() {
   addMaps("mxfp6_width_14", scaled(plain(5, 3, 14, 128, 32, 3, 3, 1), DataType::E3M2, DataType::E2M3, 32, ue8m0), packed);
   addMaps("nvfp4_width_14", scaled(plain(5, 5, 14, 288, 64, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), all4);
   return all;
+}
+
+const std::vector<StreamProblem>& streamProblems() {
+  static const std::vector<StreamProblem> problems = makeStreamProblems();
+  return problems;
 }
 
 class ShiftStream : public testing::TestWithParam<std::tuple<size_t, bool>> {};

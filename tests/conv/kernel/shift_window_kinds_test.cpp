@@ -21,7 +21,7 @@ struct WindowProblem {
 };
 
 /// One shape for each property; those of 16-bit operands in two dimensions stand in shift_window_test.cpp.
-std::vector<WindowProblem> windowProblems() {
+std::vector<WindowProblem> makeWindowProblems() {
   std::vector<WindowProblem> all;
   const auto add = [&](std::string name, Problem p, ShiftWindowChoices choices = {}) {
     all.push_back({std::move(name), p, choices});
@@ -53,6 +53,11 @@ std::vector<WindowProblem> windowProblems() {
   add("f16_to_mxfp8", quantised(plain(1, 9, 11, 32, 72, 3, 3, 1), e4m3, 32, ScaleOrder::Interleaved), {.tileN = 32});
   add("e4m3_to_nvfp4", quantised(typed(plain(1, 9, 11, 32, 40, 3, 3, 1), e4m3, e4m3, f32), DataType::E2M1, 16, ScaleOrder::Plain));
   return all;
+}
+
+const std::vector<WindowProblem>& windowProblems() {
+  static const std::vector<WindowProblem> problems = makeWindowProblems();
+  return problems;
 }
 
 class ShiftWindowKinds : public testing::TestWithParam<std::tuple<size_t, size_t>> {

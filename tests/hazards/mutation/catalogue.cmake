@@ -1,4 +1,4 @@
-# Hand-made mutants: mistakes that people make, on top of the mechanical mutants.
+# Variants of kernels' sources: mistakes that people make, on top of the mechanical mutants. They are compiled for the nightly tests.
 #
 # shiftconv_mutant(<kernel> <name> <HAZARD|VALUE|CORRECT> <what is wrong> <original text> <replacement>...)
 # shiftconv_mutant_from_defect(<name> <HAZARD|VALUE> <what is wrong>): of tests/conv/kernel/defects.cmake

@@ -55,7 +55,7 @@ MutantKind kindFrom(std::string_view text) {
 
 std::string contentsOf(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw std::runtime_error(fmt::format("cannot read {}", path));
+  if (!file) throw std::runtime_error(fmt::format("cannot read {}: build the target kernel_variants", path));
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
@@ -70,7 +70,7 @@ const Subject* find(const std::vector<Subject>& subjects, std::string_view kerne
 
 }  // namespace
 
-std::vector<HandMadeMutant> handMadeMutants(const std::vector<Subject>& subjects) {
+std::vector<HandMadeMutant> variantsOfSources(const std::vector<Subject>& subjects) {
   std::vector<HandMadeMutant> mutants;
   for (const TableRow& row : readTable(CATALOGUE_FILE, 5)) {
     const auto& [kernel, name, kind, what] = std::tie(row.fields[0], row.fields[1], row.fields[2], row.fields[3]);
@@ -78,6 +78,11 @@ std::vector<HandMadeMutant> handMadeMutants(const std::vector<Subject>& subjects
     if (subject == nullptr) continue;
     mutants.push_back({kernel, name, what, kindFrom(kind), *subject, onlyKernel(contentsOf(row.fields[4]), subject->kernel)});
   }
+  return mutants;
+}
+
+std::vector<HandMadeMutant> editsAndMisuses(const std::vector<Subject>& subjects) {
+  std::vector<HandMadeMutant> mutants;
   for (const auto& edit : kPtxEdits) {
     const Subject* subject = find(subjects, edit.kernel);
     if (subject == nullptr) continue;

@@ -1,4 +1,4 @@
-// The hand-made mutants: variants of a kernel's source (catalogue.cmake), edits of its PTX, and programs that use a correct kernel
+// The hand-made mutants: variants of a kernel's source (catalogue.cmake); edits of its PTX, and programs that use a correct kernel
 // wrongly.
 #pragma once
 
@@ -25,7 +25,9 @@ struct HandMadeMutant {
   std::string ptx;  ///< to run in place of the subject's
 };
 
-/// `subjects`: the correct kernels; mutants of others are left out. Throws std::runtime_error when a file is missing.
-std::vector<HandMadeMutant> handMadeMutants(const std::vector<Subject>& subjects);
+/// Of all of these `subjects` are the correct kernels; mutants of others are left out.
+/// Throws std::runtime_error when a variant's PTX is missing: it is built on demand (target kernel_variants).
+std::vector<HandMadeMutant> variantsOfSources(const std::vector<Subject>& subjects);
+std::vector<HandMadeMutant> editsAndMisuses(const std::vector<Subject>& subjects);
 
 }  // namespace shiftconv::tests

@@ -89,16 +89,19 @@ struct Set {
   bool onlyReached = false;  ///< no mutants are made of instructions that no trial comes to: they are judged in another set
   std::vector<std::string_view> leftOut = {};  ///< nor of those in these functions
   std::vector<HandMadeMutant> (*byHand)(const std::vector<Subject>& subjects) = nullptr;
+  bool onlyByHand = false;
 };
 // The GEMM kernels multiply matrices in one set, and windows and taps in another; no window is loaded by CTAs that share.
-const std::map<std::string, Set> kSets{{"ordinary",
-                                        {{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects},
-                                         false,
-                                         {"/loadWindow", "/loadTaps"},
-                                         handMadeMutants}},
-                                       {"stream", {{streamSubjects}}},
-                                       {"sm90", {{otherSm90Subjects}}},
-                                       {"windows", {{im2colSubjects}, true, {}, im2colMutants}}};
+const std::map<std::string, Set> kSets{
+    {"ordinary",
+     {{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects},
+      false,
+      {"/loadWindow", "/loadTaps"},
+      editsAndMisuses}},
+    {"variants", {{shiftWindowSubjects, gemmSubjects, testKernelSubjects}, false, {}, variantsOfSources, true}},
+    {"stream", {{streamSubjects}}},
+    {"sm90", {{otherSm90Subjects}}},
+    {"windows", {{im2colSubjects}, true, {}, im2colMutants}}};
 
 // ---- Mechanical mutants --------------------------------------------------------------------------------------------------------
 struct MechanicalMutant {
@@ -215,9 +218,11 @@ int run(const Arguments& arguments) {
   Score score;
   const Equivalents equivalents = arguments.equivalentsFile.empty() ? Equivalents() : Equivalents(arguments.equivalentsFile);
   const BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
-  const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set, arguments);
-  printMechanicalMutants(mechanical, score);
-  if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
+  if (!set.onlyByHand) {
+    const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set, arguments);
+    printMechanicalMutants(mechanical, score);
+    if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
+  }
   if (set.byHand != nullptr) runHandMadeMutants(set.byHand(subjects), baselines, arguments.threads, score);
 
   if (score.total == 0) score.complaints.push_back("no mutant was made");
@@ -241,8 +246,8 @@ int main(int argc, char** argv) {
   parser
       .option("--set", arguments.set,
               "kernels: ordinary; stream: of shift_stream; sm90: engines of sm_90a that are not ordinary; windows: of im2col, "
-              "where its trials come to")
-      .oneOf({"ordinary", "stream", "sm90", "windows"});
+              "where its trials come to; variants: those whose sources are broken by hand")
+      .oneOf({"ordinary", "variants", "stream", "sm90", "windows"});
   parser.option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
   parser.option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless").existingFile();
   parser.option("--threads", arguments.threads, "mutants run side by side").range(1u, 256u);
