@@ -1,5 +1,6 @@
 // Every line of the shape files, on the emulated device with the hardware's numerics: each output element must lie within the
-// derived bound of the exact result, and nothing else may be written.
+// derived bound of the exact result, nothing else may be written, and earliest, latest and eight random schedules of the
+// asynchronous engines have to give the same bits.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -9,17 +10,27 @@
 namespace shiftconv::tests {
 namespace {
 
-Device& device() {
-  static Device emulated(SHIFTCONV_DEVICE_EMULATED);
-  return emulated;
-}
+constexpr int kRandomSchedules = 8;
 
 class ConvolutionShapes : public testing::TestWithParam<ShapeLine> {};
 
-TEST_P(ConvolutionShapes, AreExactToTheBound) {
+TEST_P(ConvolutionShapes, AreExactToTheBoundUnderEverySchedule) {
+  static Device device(SHIFTCONV_DEVICE_EMULATED);
   const ConvolutionCase test = parseCase(GetParam().text);
   const uint64_t seed = std::hash<std::string>()(GetParam().text);
-  EXPECT_EQ(check(test, device(), seed), "") << "shape " << GetParam().text << ", seed " << seed;
+  const CaseTensors tensors = makeTensors(test, seed);
+  const Plan plan = planFor(test, device);
+  device.setOption("schedule", "earliest");
+  const auto earliest = runCase(test, tensors, device, plan);
+  EXPECT_EQ(judge(test, expectationOf(test, tensors, plan), earliest), "") << "shape " << GetParam().text << ", operands " << seed;
+  device.setOption("schedule", "latest");
+  EXPECT_TRUE(runCase(test, tensors, device, plan) == earliest) << "latest, operands " << seed;
+  device.setOption("schedule", "random");
+  for (int i = 0; i < kRandomSchedules; ++i) {
+    const std::string schedule = std::to_string(seed + static_cast<uint64_t>(i));
+    device.setOption("seed", schedule);
+    EXPECT_TRUE(runCase(test, tensors, device, plan) == earliest) << "random schedule " << schedule << ", operands " << seed;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(allShapes(SHAPES_FOLDER)),

@@ -7,6 +7,7 @@
 
 #include "conv/plan/sm100/halo.hpp"
 #include "halo_sm100_image.hpp"
+#include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 #include "tests/hazards/kernels/one_kernel.hpp"
 
@@ -120,7 +121,7 @@ const std::vector<HaloProblem>& haloProblems() {
   return problems;
 }
 
-class HaloSm100 : public testing::TestWithParam<std::tuple<size_t, bool>> {};
+class HaloSm100 : public testing::TestWithParam<ProblemAndGroup> {};
 
 TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   static emulator::Emulator machine;
@@ -137,10 +138,12 @@ TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, HaloSm100, testing::Combine(testing::Range<size_t>(0, haloProblems().size()), testing::Bool()),
-                         [](const auto& info) {
-                           return haloProblems().at(std::get<0>(info.param)).name + (std::get<1>(info.param) ? "_pair" : "_single");
-                         });
+std::string nameOf(const testing::TestParamInfo<ProblemAndGroup>& info) {
+  const auto& [problem, pair] = info.param;
+  return haloProblems()[problem].name + (pair ? "_pair" : "_single");
+}
+INSTANTIATE_TEST_SUITE_P(Problems, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size())), nameOf);
+INSTANTIATE_TEST_SUITE_P(Nightly, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size(), true)), nameOf);
 
 TEST(HaloSm100Refusal, NamesTheFieldAndTheLimit) {
   const struct {

@@ -7,6 +7,7 @@
 
 #include "conv/plan/sm100/im2col.hpp"
 #include "gemm_sm100_image.hpp"
+#include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 #include "tests/hazards/kernels/one_kernel.hpp"
 
@@ -92,7 +93,7 @@ const std::vector<Im2colProblem>& im2colProblems() {
   return problems;
 }
 
-class Im2col : public testing::TestWithParam<std::tuple<size_t, bool>> {};
+class Im2col : public testing::TestWithParam<ProblemAndGroup> {};
 
 TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   static emulator::Emulator machine;
@@ -109,11 +110,12 @@ TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, Im2col, testing::Combine(testing::Range<size_t>(0, im2colProblems().size()), testing::Bool()),
-                         [](const auto& info) {
-                           return im2colProblems().at(std::get<0>(info.param)).name +
-                                  (std::get<1>(info.param) ? "_pair" : "_single");
-                         });
+std::string nameOf(const testing::TestParamInfo<ProblemAndGroup>& info) {
+  const auto& [problem, pair] = info.param;
+  return im2colProblems()[problem].name + (pair ? "_pair" : "_single");
+}
+INSTANTIATE_TEST_SUITE_P(Problems, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size())), nameOf);
+INSTANTIATE_TEST_SUITE_P(Nightly, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size(), true)), nameOf);
 
 TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
   const struct {

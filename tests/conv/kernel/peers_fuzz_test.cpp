@@ -155,7 +155,7 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
   EXPECT_GT(windows, 0) << "shift_window takes none of these problems";
 }
 
-INSTANTIATE_TEST_SUITE_P(Parts, PeersFuzz, testing::ValuesIn(fuzzParts(1000, 4, 15)));
+INSTANTIATE_TEST_SUITE_P(Parts, PeersFuzz, testing::ValuesIn(fuzzParts(1000, 4, 8)));
 INSTANTIATE_TEST_SUITE_P(Nightly, PeersFuzz, testing::ValuesIn(fuzzParts(100000, 8, 50)));
 
 }  // namespace

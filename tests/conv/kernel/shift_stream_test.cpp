@@ -7,6 +7,7 @@
 
 #include "conv/plan/sm100/shift_stream.hpp"
 #include "shift_stream_image.hpp"
+#include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 #include "tests/hazards/kernels/one_kernel.hpp"
 
@@ -149,7 +150,7 @@ const std::vector<StreamProblem>& streamProblems() {
   return problems;
 }
 
-class ShiftStream : public testing::TestWithParam<std::tuple<size_t, bool>> {};
+class ShiftStream : public testing::TestWithParam<ProblemAndGroup> {};
 
 TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   static emulator::Emulator machine;
@@ -167,12 +168,12 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, ShiftStream,
-                         testing::Combine(testing::Range<size_t>(0, streamProblems().size()), testing::Bool()),
-                         [](const auto& info) {
-                           return streamProblems().at(std::get<0>(info.param)).name +
-                                  (std::get<1>(info.param) ? "_pair" : "_single");
-                         });
+std::string nameOf(const testing::TestParamInfo<ProblemAndGroup>& info) {
+  const auto& [problem, pair] = info.param;
+  return streamProblems()[problem].name + (pair ? "_pair" : "_single");
+}
+INSTANTIATE_TEST_SUITE_P(Problems, ShiftStream, testing::ValuesIn(oneGroupEach(streamProblems().size())), nameOf);
+INSTANTIATE_TEST_SUITE_P(Nightly, ShiftStream, testing::ValuesIn(oneGroupEach(streamProblems().size(), true)), nameOf);
 
 ShiftStreamPlan planOf(const Problem& problem, StreamMap map, bool pair = false) {
   ShiftStreamPlan plan;
