@@ -39,21 +39,33 @@ void MbarrierTable::store(uint32_t offset, const State& state) {
 }
 
 const MbarrierTable::State* MbarrierTable::find(uint32_t offset) const {
-  const auto found = barriers_.find(offset);
-  return found == barriers_.end() ? nullptr : &found->second;
+  const uint32_t place = offset / kBytes;
+  if (offset % kBytes != 0 || place >= numbers_.size() || numbers_[place] == 0) return nullptr;
+  const std::optional<State>& barrier = barriers_[numbers_[place] - 1];
+  return barrier ? &*barrier : nullptr;
+}
+
+std::optional<MbarrierTable::State>& MbarrierTable::at(uint32_t offset) {
+  const uint32_t place = offset / kBytes;
+  if (place >= numbers_.size()) numbers_.resize(place + 1);
+  if (numbers_[place] == 0) {
+    barriers_.emplace_back();
+    numbers_[place] = static_cast<uint32_t>(barriers_.size());
+  }
+  return barriers_[numbers_[place] - 1];
 }
 
 const MbarrierTable::State& MbarrierTable::checked(uint32_t offset, const char* what) const {
   shared_.read(offset, 0, kBytes);  // checks the address
-  const auto found = barriers_.find(offset);
-  if (found == barriers_.end())
+  const State* found = find(offset);
+  if (found == nullptr)
     synchronisationFault(
         fmt::format("{} on shared offset 0x{:x}, where no mbarrier was initialised (or it was invalidated)", what, offset));
   uint64_t image = 0;
   std::memcpy(&image, shared_.readFixed<kBytes>(offset), kBytes);
-  if (image != encode(found->second))
+  if (image != encode(*found))
     synchronisationFault(fmt::format("{} on the {}: its 8 bytes were overwritten by something else", what, describe(offset)));
-  return found->second;
+  return *found;
 }
 
 void MbarrierTable::initialise(uint32_t offset, uint32_t count) {
@@ -62,20 +74,20 @@ void MbarrierTable::initialise(uint32_t offset, uint32_t count) {
         fmt::format("mbarrier.init at shared offset 0x{:x}: count {} is outside 1..{}", offset, count, kMaximumCount));
   uint64_t image = 0;
   shared_.read(offset, 0, kBytes);  // checks the address before anything changes
-  if (const auto found = barriers_.find(offset); found != barriers_.end()) {
+  if (const State* found = find(offset); found != nullptr) {
     std::memcpy(&image, shared_.data() + offset, kBytes);
-    if (image == encode(found->second))
+    if (image == encode(*found))
       synchronisationFault(fmt::format("mbarrier.init over the live {}: invalidate it first", describe(offset)));
   }
   const State state{0, count, count, 0};
   store(offset, state);
-  barriers_[offset] = state;
+  at(offset) = state;
   ++generation_;
 }
 
 void MbarrierTable::invalidate(uint32_t offset) {
   live(offset, "mbarrier.inval");
-  barriers_.erase(offset);
+  at(offset).reset();
   shared_.poison(offset, kBytes);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -67,7 +68,10 @@ class MbarrierTable {
   Observer* observer_ = nullptr;  ///< told of signals by operations and of completed phases
   uint32_t rank_ = 0;
   void remember(uint32_t offset);
-  std::unordered_map<uint32_t, State> barriers_;
+  std::optional<State>& at(uint32_t offset);
+  // Waiting warps ask for their barrier with every instruction.
+  std::vector<uint32_t> numbers_;               ///< of barriers, from 1, by offset / 8; 0: there was none
+  std::vector<std::optional<State>> barriers_;  ///< that are live
   std::unordered_map<uint32_t, std::vector<IssuePoint>> arrivers_;
   uint64_t generation_ = 0;
 };
