@@ -15,7 +15,8 @@
 #   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>]
 #                     [ON_DEMAND])
 #       A plain PTX file, for test kernels. Depend on <target>, or on the file. LIKE: the source includes what that of another PTX
-#       file includes, and is compiled again when that is; the compiler takes a quarter of a second to find out by itself.
+#       file includes, and is compiled again when that is; the compiler takes a quarter of a second to find out by itself. ON_DEMAND:
+#       not built with everything else.
 #
 #   shiftconv_cuda_headers
 #       Interface target with the toolkit's include directory (cuda.h, nvtx3).

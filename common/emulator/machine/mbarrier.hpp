@@ -68,7 +68,7 @@ class MbarrierTable {
   Observer* observer_ = nullptr;  ///< told of signals by operations and of completed phases
   uint32_t rank_ = 0;
   void remember(uint32_t offset);
-  std::optional<State>& at(uint32_t offset);
+  std::optional<State>& at(uint32_t offset);  ///< a place for a barrier there, which may be empty
   // Waiting warps ask for their barrier with every instruction.
   std::vector<uint32_t> numbers_;               ///< of barriers, from 1, by offset / 8; 0: there was none
   std::vector<std::optional<State>> barriers_;  ///< that are live

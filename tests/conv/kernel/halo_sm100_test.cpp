@@ -138,12 +138,8 @@ TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
-std::string nameOf(const testing::TestParamInfo<ProblemAndGroup>& info) {
-  const auto& [problem, pair] = info.param;
-  return haloProblems()[problem].name + (pair ? "_pair" : "_single");
-}
-INSTANTIATE_TEST_SUITE_P(Problems, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size())), nameOf);
-INSTANTIATE_TEST_SUITE_P(Nightly, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size(), true)), nameOf);
+INSTANTIATE_TEST_SUITE_P(Problems, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size())), nameOf<haloProblems>);
+INSTANTIATE_TEST_SUITE_P(Nightly, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size(), true)), nameOf<haloProblems>);
 
 TEST(HaloSm100Refusal, NamesTheFieldAndTheLimit) {
   const struct {

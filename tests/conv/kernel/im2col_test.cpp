@@ -110,12 +110,8 @@ TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
-std::string nameOf(const testing::TestParamInfo<ProblemAndGroup>& info) {
-  const auto& [problem, pair] = info.param;
-  return im2colProblems()[problem].name + (pair ? "_pair" : "_single");
-}
-INSTANTIATE_TEST_SUITE_P(Problems, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size())), nameOf);
-INSTANTIATE_TEST_SUITE_P(Nightly, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size(), true)), nameOf);
+INSTANTIATE_TEST_SUITE_P(Problems, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size())), nameOf<im2colProblems>);
+INSTANTIATE_TEST_SUITE_P(Nightly, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size(), true)), nameOf<im2colProblems>);
 
 TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
   const struct {

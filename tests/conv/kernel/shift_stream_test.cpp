@@ -168,12 +168,9 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
-std::string nameOf(const testing::TestParamInfo<ProblemAndGroup>& info) {
-  const auto& [problem, pair] = info.param;
-  return streamProblems()[problem].name + (pair ? "_pair" : "_single");
-}
-INSTANTIATE_TEST_SUITE_P(Problems, ShiftStream, testing::ValuesIn(oneGroupEach(streamProblems().size())), nameOf);
-INSTANTIATE_TEST_SUITE_P(Nightly, ShiftStream, testing::ValuesIn(oneGroupEach(streamProblems().size(), true)), nameOf);
+INSTANTIATE_TEST_SUITE_P(Problems, ShiftStream, testing::ValuesIn(oneGroupEach(streamProblems().size())), nameOf<streamProblems>);
+INSTANTIATE_TEST_SUITE_P(Nightly, ShiftStream, testing::ValuesIn(oneGroupEach(streamProblems().size(), true)),
+                         nameOf<streamProblems>);
 
 ShiftStreamPlan planOf(const Problem& problem, StreamMap map, bool pair = false) {
   ShiftStreamPlan plan;

@@ -89,7 +89,7 @@ struct Set {
   bool onlyReached = false;  ///< no mutants are made of instructions that no trial comes to: they are judged in another set
   std::vector<std::string_view> leftOut = {};  ///< nor of those in these functions
   std::vector<HandMadeMutant> (*byHand)(const std::vector<Subject>& subjects) = nullptr;
-  bool onlyByHand = false;
+  bool onlyByHand = false;  ///< no mechanical mutants
 };
 // The GEMM kernels multiply matrices in one set, and windows and taps in another; no window is loaded by CTAs that share.
 const std::map<std::string, Set> kSets{
@@ -98,7 +98,8 @@ const std::map<std::string, Set> kSets{
       false,
       {"/loadWindow", "/loadTaps"},
       editsAndMisuses}},
-    {"variants", {{shiftWindowSubjects, gemmSubjects, testKernelSubjects}, false, {}, variantsOfSources, true}},
+    {"variants",
+     {.subjects = {shiftWindowSubjects, gemmSubjects, testKernelSubjects}, .byHand = variantsOfSources, .onlyByHand = true}},
     {"stream", {{streamSubjects}}},
     {"sm90", {{otherSm90Subjects}}},
     {"windows", {{im2colSubjects}, true, {}, im2colMutants}}};
@@ -243,11 +244,13 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   shiftconv::command_line::Parser parser("Counts the broken kernels that the machine notices.");
   shiftconv::tests::Arguments arguments;
+  std::vector<std::string> names;
+  for (const auto& [name, set] : shiftconv::tests::kSets) names.push_back(name);
   parser
       .option("--set", arguments.set,
               "kernels: ordinary; stream: of shift_stream; sm90: engines of sm_90a that are not ordinary; windows: of im2col, "
               "where its trials come to; variants: those whose sources are broken by hand")
-      .oneOf({"ordinary", "variants", "stream", "sm90", "windows"});
+      .oneOf(names);
   parser.option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
   parser.option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless").existingFile();
   parser.option("--threads", arguments.threads, "mutants run side by side").range(1u, 256u);
