@@ -5,7 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "conv/plan/binding.hpp"
+#include "conv/planner/binding.hpp"
 
 namespace shiftconv::bench {
 namespace {

@@ -8,7 +8,7 @@
 #include "bench/traffic/peers.hpp"
 #include "bench/traffic/reference.hpp"
 #include "common/device/emulated_device.hpp"
-#include "conv/plan/kernel_cache.hpp"
+#include "conv/planner/kernel_cache.hpp"
 
 namespace shiftconv::bench {
 

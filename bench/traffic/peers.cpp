@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/plan/sm100/halo.hpp"
-#include "conv/plan/sm100/im2col.hpp"
-#include "conv/plan/sm100/shift_stream.hpp"
-#include "conv/plan/sm100/shift_window.hpp"
+#include "conv/algorithms/halo_sm100/plan.hpp"
+#include "conv/algorithms/im2col/plan.hpp"
+#include "conv/algorithms/shift_stream/plan.hpp"
+#include "conv/algorithms/shift_window/plan.hpp"
 
 namespace shiftconv::bench {
 namespace {

@@ -18,7 +18,7 @@
 #include "common/command_line/command_line.hpp"
 #include "common/device/registry.hpp"
 #include "common/parallel.hpp"
-#include "conv/plan/algorithm.hpp"
+#include "conv/planner/candidates.hpp"
 
 namespace shiftconv::bench {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "common/device/device.hpp"
 #include "common/device/status.hpp"
-#include "conv/plan/algorithm.hpp"
-#include "conv/plan/autotune.hpp"
-#include "conv/plan/binding.hpp"
+#include "conv/planner/autotune.hpp"
+#include "conv/planner/binding.hpp"
+#include "conv/planner/candidates.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::api {

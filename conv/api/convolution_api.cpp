@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "common/device/profiler_range.hpp"
+#include "conv/algorithms/registry.hpp"
 #include "conv/api/boundary.hpp"
 #include "conv/api/convert.hpp"
 #include "conv/api/handles.hpp"
 #include "conv/api/log.hpp"
 #include "conv/plan/algorithm.hpp"
-#include "conv/plan/autotune.hpp"
+#include "conv/planner/autotune.hpp"
+#include "conv/planner/candidates.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
 

@@ -13,9 +13,9 @@
 
 #include "common/device/device.hpp"
 #include "common/device/emulated_device.hpp"
-#include "conv/plan/binding.hpp"
-#include "conv/plan/kernel_cache.hpp"
 #include "conv/plan/plan.hpp"
+#include "conv/planner/binding.hpp"
+#include "conv/planner/kernel_cache.hpp"
 
 namespace shiftconv::api {
 

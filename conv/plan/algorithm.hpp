@@ -1,4 +1,4 @@
-// The table of algorithms. Each answers whether it can run a problem, or why not, and offers candidates, which compete.
+// What an algorithm declares: whether it can run a problem, or why not, the candidates that it offers, and their plans.
 #pragma once
 
 #include <memory>
@@ -42,47 +42,7 @@ class Algorithm {
   virtual Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const = 0;
 };
 
-std::span<const Algorithm* const> algorithms();
-
-/// NotFound with the names when there is none of this name.
-Status findAlgorithm(std::string_view name, const Algorithm*& algorithm);
-
-/// Estimates that differ by less than this share of the better one say nothing about which is faster.
-inline constexpr double kTieMargin = 0.01;
-
-/// Index of the winner: among those within kTieMargin of the fastest the ones that rely on the fewest unproven behaviours, of these
-/// the one with the shortest time, then with the fewest clocks, then the first. Requires a candidate.
-size_t choose(std::span<const Candidate> candidates);
-
-/// Which algorithm, and its options; empty lets the planner choose. Options need an algorithm.
-struct PlanOptions {
-  std::string algorithm;
-  std::string options;
-};
-
-/// What a plan is chosen from.
-struct Candidates {
-  std::vector<Candidate> all;  ///< at least one
-  size_t best = 0;             ///< choose(all)
-  std::string refusals;        ///< a line for each algorithm that refused
-
-  /// All of them, the best first, then by their estimates.
-  std::vector<size_t> byEstimate() const;
-};
-
 /// Algorithm, options, estimate and unproven behaviours, in a line without its end.
 std::string describe(const Candidate& candidate);
-
-/// Validates the problem and asks every algorithm that accepts it, or the one asked for.
-Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
-                      Candidates& candidates);
-
-/// The plan of a candidate of this problem on such a device; `choice` says how it was chosen.
-Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,
-                std::shared_ptr<const Plan>& plan);
-
-/// The plan of the best candidate.
-Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
-                std::shared_ptr<const Plan>& plan);
 
 }  // namespace shiftconv::plan

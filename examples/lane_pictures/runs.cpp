@@ -10,8 +10,8 @@
 
 #include "common/device/emulated_device.hpp"
 #include "common/numerics/float16.hpp"
-#include "conv/plan/algorithm.hpp"
-#include "conv/plan/binding.hpp"
+#include "conv/planner/binding.hpp"
+#include "conv/planner/candidates.hpp"
 
 namespace lane_pictures {
 namespace {

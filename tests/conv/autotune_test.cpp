@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "common/device/emulated_device.hpp"
-#include "conv/plan/autotune.hpp"
-#include "conv/plan/autotune_cache.hpp"
+#include "conv/planner/autotune.hpp"
+#include "conv/planner/autotune_cache.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {

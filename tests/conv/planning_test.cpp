@@ -5,6 +5,7 @@
 
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/rates.hpp"
+#include "conv/planner/candidates.hpp"
 
 namespace shiftconv::plan {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "conv/kernels/sm100/shift_window_params.hpp"
-#include "conv/plan/algorithm.hpp"
-#include "conv/plan/binding.hpp"
+#include "conv/algorithms/shift_window/params.hpp"
+#include "conv/planner/binding.hpp"
+#include "conv/planner/candidates.hpp"
 
 namespace {
 std::atomic<uint64_t> allocations = 0;

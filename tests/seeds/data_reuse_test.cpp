@@ -11,7 +11,7 @@
 #include <bit>
 #include <set>
 
-#include "conv/plan/sm100/shift_window.hpp"
+#include "conv/algorithms/shift_window/plan.hpp"
 #include "tests/emulator/forms/tensor_kernel.hpp"
 #include "tests/seeds/kernel_parts.hpp"
 #include "tests/seeds/mma_seed.hpp"

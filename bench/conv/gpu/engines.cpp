@@ -8,9 +8,10 @@
 #include "common/device/cuda_device.hpp"
 #include "conv/include/shiftconv/shiftconv.h"
 #include "conv/plan/algorithm.hpp"
-#include "conv/plan/autotune.hpp"
-#include "conv/plan/binding.hpp"
-#include "conv/plan/kernel_cache.hpp"
+#include "conv/planner/autotune.hpp"
+#include "conv/planner/binding.hpp"
+#include "conv/planner/candidates.hpp"
+#include "conv/planner/kernel_cache.hpp"
 
 namespace shiftconv::gpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <random>
 
-#include "conv/plan/sm100/halo.hpp"
+#include "conv/algorithms/halo_sm100/plan.hpp"
 #include "halo_sm100_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <random>
 
-#include "conv/plan/sm100/im2col.hpp"
+#include "conv/algorithms/im2col/plan.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"

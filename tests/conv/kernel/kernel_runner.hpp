@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
-#include "conv/plan/sm100/shift_window.hpp"
+#include "conv/algorithms/shift_window/plan.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::tests {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <random>
 
-#include "conv/plan/sm100/halo.hpp"
-#include "conv/plan/sm100/im2col.hpp"
-#include "conv/plan/sm100/shift_stream.hpp"
-#include "conv/plan/sm100/shift_window.hpp"
+#include "conv/algorithms/halo_sm100/plan.hpp"
+#include "conv/algorithms/im2col/plan.hpp"
+#include "conv/algorithms/shift_stream/plan.hpp"
+#include "conv/algorithms/shift_window/plan.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 #include "gemm_sm100_image.hpp"

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "conv/plan/sm100/shift_stream.hpp"
+#include "conv/algorithms/shift_stream/plan.hpp"
 #include "shift_stream_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"

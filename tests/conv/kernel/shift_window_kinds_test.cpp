@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "conv/plan/sm100/shift_window.hpp"
+#include "conv/algorithms/shift_window/plan.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 
 namespace shiftconv::tests {

@@ -13,10 +13,10 @@
 #include <sstream>
 
 #include "common/device/emulated_device.hpp"
-#include "conv/plan/algorithm.hpp"
-#include "conv/plan/binding.hpp"
-#include "conv/plan/sm100/halo.hpp"
-#include "conv/plan/sm100/shift_stream.hpp"
+#include "conv/algorithms/halo_sm100/plan.hpp"
+#include "conv/algorithms/shift_stream/plan.hpp"
+#include "conv/planner/binding.hpp"
+#include "conv/planner/candidates.hpp"
 #include "conv/problem/text.hpp"
 #include "halo_sm100_image.hpp"
 #include "shift_stream_image.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "conv/plan/sm90/halo.hpp"
+#include "conv/algorithms/halo/plan.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "common/device/registry.hpp"
-#include "conv/plan/algorithm.hpp"
-#include "conv/plan/sm90/halo.hpp"
+#include "conv/algorithms/halo/plan.hpp"
+#include "conv/planner/candidates.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {

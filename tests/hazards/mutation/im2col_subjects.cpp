@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "conv/plan/sm100/im2col.hpp"
+#include "conv/algorithms/im2col/plan.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/conv/kernel/stream_case.hpp"
 #include "tests/hazards/mutation/mutation.hpp"

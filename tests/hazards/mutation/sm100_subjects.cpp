@@ -3,9 +3,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "conv/plan/sm100/halo.hpp"
-#include "conv/plan/sm100/shift_stream.hpp"
-#include "conv/plan/sm100/shift_window.hpp"
+#include "conv/algorithms/halo_sm100/plan.hpp"
+#include "conv/algorithms/shift_stream/plan.hpp"
+#include "conv/algorithms/shift_window/plan.hpp"
 #include "halo_sm100_image.hpp"
 #include "shift_stream_image.hpp"
 #include "tests/conv/kernel/stream_case.hpp"

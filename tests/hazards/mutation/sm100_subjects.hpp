@@ -1,4 +1,4 @@
-// The kernels of conv/kernels/sm100 as subjects.
+// The kernels of sm_100a under conv/algorithms as subjects.
 #pragma once
 
 #include <vector>

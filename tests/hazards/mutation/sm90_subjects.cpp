@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/device/registry.hpp"
-#include "conv/plan/algorithm.hpp"
+#include "conv/planner/candidates.hpp"
 #include "conv/problem/text.hpp"
 #include "tests/conv/kernel/kernel_case.hpp"
 #include "tests/conv/kernel/planned_launch.hpp"

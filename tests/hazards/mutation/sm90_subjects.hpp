@@ -1,4 +1,4 @@
-// The kernels of conv/kernels/sm90 as subjects.
+// The kernels of sm_90a under conv/algorithms as subjects.
 #pragma once
 
 #include <vector>

@@ -1,0 +1,15 @@
+#include "conv/algorithms/depthwise/algorithm.hpp"
+
+#include "conv/algorithms/depthwise/plan.hpp"
+#include "conv/plan/single_plan_algorithm.hpp"
+#include "depthwise_sm90_image.hpp"
+
+namespace shiftconv::plan {
+
+const Algorithm& depthwiseAlgorithm() {
+  static const SinglePlanAlgorithm<DepthwisePlan> algorithm(
+      {"depthwise", depthwiseRefusal, planDepthwise, images::depthwise_sm90, depthwiseWarpRoles});
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

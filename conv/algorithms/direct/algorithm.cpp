@@ -1,0 +1,179 @@
+#include "conv/algorithms/direct/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "common/layout/ceil_divide.hpp"
+#include "common/numerics/codec.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/preparation.hpp"
+#include "direct_image.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels::direct;
+using numerics::NumberType;
+
+namespace {
+
+/// f32 tensors become tf32 operands where the problem asks for it.
+NumberType operandType(const Problem& p, DataType type) {
+  return type == DataType::F32 && p.compute == Compute::TF32 ? NumberType::TF32 : numberType(type);
+}
+
+/// Which operands are multiplied with which.
+bool hasKernel(NumberType input, NumberType filter) {
+  using enum NumberType;
+  const auto among = [&](NumberType a, NumberType b) { return (input == a || input == b) && (filter == a || filter == b); };
+  return among(F16, F16) || among(BF16, BF16) || among(F32, F32) || among(TF32, TF32) || among(E4M3, E5M2) || among(S8, U8);
+}
+
+/// Whole vectors of channels, and one group for the channels of a thread.
+bool isVector(const Problem& p) {
+  const NumberType type = operandType(p, p.inputType);
+  const int64_t elements = vectorBytes(type) * 8 / numerics::storageBits(type);
+  return p.groupChannels() % elements == 0 && p.inputPitch() % elements == 0 && (p.groups == 1 || (p.k / p.groups) % kColumns == 0);
+}
+
+/// Threads of a CTA along the channels: a warp reads neighbouring inputs of small groups, and the same weights otherwise.
+uint32_t channelThreads(const Problem& p) {
+  constexpr int64_t kSmallGroup = 8, kFewest = 2, kMost = 32;
+  const int64_t wanted = p.groups > 1 && p.groupChannels() < kSmallGroup ? kMost : kFewest;
+  return static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(std::min(wanted, ceilDivide(p.k, kColumns)))));
+}
+
+Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
+  return {static_cast<int32_t>(extent), static_cast<int32_t>(taps), static_cast<int32_t>(stride), static_cast<int32_t>(dilation),
+          static_cast<int32_t>(padBefore)};
+}
+
+}  // namespace
+
+std::string directRefusal(const Problem& p, const device::Properties& properties) {
+  const int cc = properties.computeMajor * 10 + properties.computeMinor;
+  if (cc != 90 && cc != 100 && cc != 103 && cc != 110)
+    return fmt::format("direct is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
+                       properties.computeMajor, properties.computeMinor);
+  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "direct takes no block scales";
+  if (p.compute == Compute::F16) return "direct sums in f32, but compute is f16";
+  if (!hasKernel(operandType(p, p.inputType), operandType(p, p.filterType)))
+    return fmt::format(
+        "direct multiplies f16, bf16 or f32 with the same, and 8-bit floats or integers with each other, but the "
+        "types are {} and {}",
+        nameOf(p.inputType), nameOf(p.filterType));
+  if (std::string refused = epilogueRefusal("direct", p, kColumns); !refused.empty()) return refused;
+  // Coordinates are 32-bit, and those of pads negative.
+  constexpr int64_t kLimit = int64_t{1} << 29;
+  for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
+                                    {"H + pad_top", p.h + p.padTop},
+                                    {"W + pad_left", p.w + p.padLeft},
+                                    {"O * stride_d", p.z() * p.strideD},
+                                    {"P * stride_h", p.p() * p.strideH},
+                                    {"Q * stride_w", p.q() * p.strideW},
+                                    {"T * dilation_d", p.t * p.dilationD},
+                                    {"R * dilation_h", p.r * p.dilationH},
+                                    {"S * dilation_w", p.s * p.dilationW}})
+    if (value > kLimit) return fmt::format("direct needs {} up to 2^29 (32-bit coordinates), but it is {}", name, value);
+  constexpr int64_t kMostChannelTiles = 65535;  // gridDim.y
+  if (ceilDivide(p.k, kColumns * int64_t{channelThreads(p)}) > kMostChannelTiles)
+    return fmt::format("direct needs K up to {}, but it is {}", kMostChannelTiles * kColumns * channelThreads(p), p.k);
+  return {};
+}
+
+DirectPlan planDirect(const Problem& p, const device::Properties& properties) {
+  DirectPlan plan;
+  Params& params = plan.params;
+  params.depth = axis(p.d, p.t, p.strideD, p.dilationD, p.padFront);
+  params.height = axis(p.h, p.r, p.strideH, p.dilationH, p.padTop);
+  params.width = axis(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
+  const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
+  params.outputDepth = divisor(p.z());
+  params.outputHeight = divisor(p.p());
+  params.outputWidth = divisor(p.q());
+  params.groupOutputs = divisor(p.k / p.groups);
+  params.groupChannels = static_cast<int32_t>(p.groupChannels());
+  params.inputPitch = p.inputPitch();
+  params.inputZeroPoint = p.inputZeroPoint;
+  params.filterZeroPoint = p.filterZeroPoint;
+  params.channelThreads = channelThreads(p);
+  params.epilogue = epilogueOf(p);
+
+  const int64_t ctaPixels = int64_t{kThreads} / params.channelThreads * kPixels;
+  const int64_t ctaChannels = int64_t{params.channelThreads} * kColumns;
+  plan.launch.grid = {static_cast<uint32_t>(ceilDivide(p.outputPixels(), ctaPixels)),
+                      static_cast<uint32_t>(ceilDivide(p.k, ctaChannels)), 1};
+  plan.launch.block = {kThreads, 1, 1};
+  const bool vector = isVector(p);
+  plan.kernelName = fmt::format("direct_{}_{}_{}", numerics::name(operandType(p, p.inputType)),
+                                numerics::name(operandType(p, p.filterType)), vector ? "vector" : "scalar");
+
+  // Guesses: a launch, and the share of the CUDA cores' rate that loads, conversions and bounds leave.
+  constexpr double kStartClocks = 4000, kVectorShare = 0.35, kScalarShare = 0.08;
+  const double products = static_cast<double>(p.t * p.r * p.s * p.groupChannels()) * static_cast<double>(ctaPixels * ctaChannels);
+  const int64_t ctas = int64_t{plan.launch.grid.x} * plan.launch.grid.y;
+  const int64_t atOnce = int64_t{std::max<uint32_t>(1, properties.multiprocessors)};
+  plan.modelledClocks = kStartClocks + static_cast<double>(ceilDivide(ctas, atOnce)) * products /
+                                           (ratesOf(properties).of(Resource::CudaCores) * (vector ? kVectorShare : kScalarShare));
+  return plan;
+}
+
+std::string DirectPlan::describe() const {
+  return fmt::format("{}, {} x {} threads of {} pixels x {} channels; grid {}x{}; modelled {:.0f} clocks", kernelName,
+                     kThreads / params.channelThreads, params.channelThreads, kPixels, kColumns, launch.grid.x, launch.grid.y,
+                     modelledClocks);
+}
+
+namespace {
+
+class Direct final : public Algorithm {
+ public:
+  std::string_view name() const override { return "direct"; }
+  bool isLastResort() const override { return true; }
+  std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return directRefusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
+    candidates.push_back(
+        {this,
+         "",
+         estimate(problem, ratesOf(properties), planDirect(problem, properties).modelledClocks, Resource::CudaCores),
+         {}});
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
+    DirectPlan made = planDirect(problem, properties);
+    made.launch.programmaticDependent = dependent;
+    Parameter params = Parameter::value(made.params);
+    params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
+    bindEpilogue(params, offsetof(Params, epilogue));
+    plan.launches = largestPreparationOf(problem);
+    plan.mainLaunch = plan.launches.size();
+    plan.launches.push_back(
+        {images::direct(), made.kernelName, made.launch, {std::move(params)}, std::vector<std::string>(kThreads / 32, "multiply")});
+    plan.details = made.describe();
+    return {};
+  }
+};
+
+}  // namespace
+
+const Algorithm& directAlgorithm() {
+  static const Direct algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

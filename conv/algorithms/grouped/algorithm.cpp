@@ -1,0 +1,15 @@
+#include "conv/algorithms/grouped/algorithm.hpp"
+
+#include "conv/algorithms/grouped/plan.hpp"
+#include "conv/plan/single_plan_algorithm.hpp"
+#include "grouped_sm90_image.hpp"
+
+namespace shiftconv::plan {
+
+const Algorithm& groupedAlgorithm() {
+  static const SinglePlanAlgorithm<GroupedPlan> algorithm(
+      {"grouped", groupedRefusal, planGrouped, images::grouped_sm90, groupedWarpRoles});
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

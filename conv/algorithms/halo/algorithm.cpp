@@ -1,0 +1,137 @@
+#include "conv/algorithms/halo/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "conv/algorithms/halo/plan.hpp"
+#include "conv/algorithms/halo/shapes.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/preparation.hpp"
+#include "halo_float_sm90_image.hpp"
+#include "halo_half_sm90_image.hpp"
+#include "halo_integer_sm90_image.hpp"
+#include "halo_residual_sm90_image.hpp"
+#include "halo_sm90_image.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+#define SHIFTCONV_HALO_NAME(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) #NAME,
+constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME)};
+#undef SHIFTCONV_HALO_NAME
+constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
+constexpr std::array<std::string_view, 3> kCutNames{"columns", "flat", "dense"};
+constexpr std::array<OptionDescription, 5> kHaloOptions{
+    {{"shape", "k64_n32, k128_n224, ...", "output channels and pixels of a tile, a name of conv/algorithms/halo/shapes.hpp"},
+     {"cut", "columns, flat, dense", "8-column groups, whole rows with their pads, or whole rows without"},
+     {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
+     {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"},
+     kDependentOption}};
+
+Status read(std::string_view text, HaloChoices& choices) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, kHaloOptions, values); !status.ok()) return status;
+  std::optional<size_t> shape, cut;
+  if (Status status = values.choice("shape", kShapeNames, shape); !status.ok()) return status;
+  if (shape) choices.shape = kShapeNames[*shape];
+  if (Status status = values.choice("cut", kCutNames, cut); !status.ok()) return status;
+  if (cut) choices.cut = kCuts[*cut];
+  std::optional<uint32_t> split, lag;
+  if (Status status = values.number("split", 1, 4, 1, split); !status.ok()) return status;
+  if (split) choices.split = static_cast<int32_t>(*split);
+  if (Status status = values.number("lag", 0, 64, 1, lag); !status.ok()) return status;
+  if (lag) choices.lag = static_cast<int32_t>(*lag);
+  std::optional<bool> dependent;
+  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
+  choices.dependent = dependent.value_or(false);
+  return {};
+}
+
+device::ModuleImage imageOf(HaloModule module) {
+  switch (module) {
+    case HaloModule::Residual:
+      return images::halo_residual_sm90();
+    case HaloModule::Half:
+      return images::halo_half_sm90();
+    case HaloModule::Float:
+      return images::halo_float_sm90();
+    case HaloModule::Integer:
+      return images::halo_integer_sm90();
+    case HaloModule::Plain:
+      break;
+  }
+  return images::halo_sm90();
+}
+
+class Halo final : public Algorithm {
+ public:
+  std::string_view name() const override { return "halo"; }
+  std::span<const OptionDescription> options() const override { return kHaloOptions; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return haloRefusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    std::vector<HaloPlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    const Rates& rates = ratesOf(properties);
+    for (const HaloPlan& plan : plans) {
+      candidates.push_back({this,
+                            fmt::format("shape={},cut={},split={},lag={}{}", plan.shape, toString(plan.cut), plan.params.split,
+                                        plan.params.lag, plan.launch.programmaticDependent ? ",dependent=yes" : ""),
+                            estimate(problem, rates, plan.modelledClocks, plan.bound),
+                            {}});
+    }
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    std::vector<HaloPlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    const HaloPlan& made = plans.front();
+    using kernels::halo::Params;
+    constexpr size_t kMapBytes = 128;
+    Parameter inputs = Parameter::value(std::array<std::byte, kernels::halo::kMaximumInputMaps * kMapBytes>{});
+    for (size_t i = 0; i < made.inputs.size(); ++i)
+      inputs.map(i * kMapBytes, made.inputs[i], {TensorName::Input, made.inputs[i].globalAddress});
+    Parameter params = Parameter::value(made.params);
+    params.address(offsetof(Params, filter), {TensorName::Filter});
+    std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
+    if (made.module == HaloModule::Plain || made.module == HaloModule::Residual) {
+      params.address(offsetof(Params, bias), {TensorName::Bias});
+      parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+      if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
+    } else {
+      bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));
+      plan.launches = largestPreparationOf(problem);
+      plan.mainLaunch = plan.launches.size();
+    }
+    parameters.push_back(std::move(params));
+    plan.launches.push_back({imageOf(made.module), made.kernelName, made.launch, std::move(parameters), made.warpRoles()});
+    plan.details = made.describe();
+    return {};
+  }
+
+ private:
+  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
+                        std::vector<HaloPlan>& plans) {
+    HaloChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    plans = haloCandidates(problem, properties, choices);
+    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("halo has no plan with the options {}", options)};
+    return {};
+  }
+};
+
+}  // namespace
+
+const Algorithm& haloAlgorithm() {
+  static const Halo algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,74 @@
+// How `halo` cuts a problem on sm_90a: tiles of output pixels, and the boxes of input pixels that their filter taps read.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "common/layout/tensor_map.hpp"
+#include "conv/algorithms/halo/params.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// How a tile of output pixels finds its input pixels in shared memory.
+enum class HaloCut : uint8_t {
+  Columns,  ///< groups of 8 columns and as many rows as fit: no waste when 8 divides Q
+  Flat,     ///< whole rows with the pads between them
+  Dense,    ///< whole rows without pads, one box for each filter column
+};
+std::string_view toString(HaloCut cut);
+
+namespace sm90::halo {
+
+using namespace kernels::halo;
+
+/// The problem as the kernels see it. A 1x1 filter without pads and strides sees one row of N*H*W pixels.
+struct Geometry {
+  int64_t n, h, w, p, q, r, s;
+  int64_t strideH, strideW, dilationH, dilationW, padTop, padLeft;
+  int64_t c, k, inputPitch, outputPitch, groups;
+  int64_t elementBytes, outputBytes;  ///< of an element
+  // Planes of three dimensions; images are then the output planes of all images together.
+  bool deep;
+  int64_t d, t, planes, strideD, dilationD, padFront;
+};
+
+Geometry geometryOf(const Problem& problem);
+
+/// Where an output pixel finds a filter row or column: `parity` of the stride, and `offset` in pixels of that parity.
+struct Step {
+  int64_t parity, offset;
+};
+
+struct Taps {
+  std::vector<Step> rows, columns;  ///< of every filter row and column
+  int64_t firstColumn = 0, lastColumn = 0;
+};
+
+Taps tapsOf(const Geometry& geometry);
+
+/// One way to cut the output into tiles.
+struct Cut {
+  HaloCut kind = HaloCut::Columns;
+  int64_t columns = 0, rows = 0, images = 1;  ///< output pixels of a tile
+  int64_t pitch = 0;                          ///< positions from row to row of a tile; columns, except in flat tiles
+  int64_t boxColumns = 0;                     ///< of the patches
+
+  int64_t pixels() const { return columns * rows * images; }
+};
+
+/// Tiles of at most `positions` positions in the given manner; false when there is none.
+bool cutInto(const Geometry& geometry, const Taps& taps, HaloCut kind, int64_t positions, Cut& cut);
+
+using InputTileMaps = std::array<layout::TiledMap, kMaximumInputMaps>;  ///< globalAddress is relative to the input
+
+/// What the boxes of a tile and their taps are, in Params, and the maps of the input. False where there would be more boxes, taps
+/// or maps than Params has, or a map without any pixel. `tail`: positions that the kernel leaves out of
+/// the taps of leavesTailOut(), where the last filter row has to be below the image; 0: none.
+bool placePatches(const Geometry& geometry, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Params& params,
+                  InputTileMaps& maps);
+
+}  // namespace sm90::halo
+}  // namespace shiftconv::plan

@@ -1,0 +1,69 @@
+#include "conv/algorithms/halo/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include "common/numerics/codec.hpp"
+#include "conv/algorithms/halo/shapes.hpp"
+#include "conv/plan/sm90_limits.hpp"
+
+namespace shiftconv::plan::sm90::halo {
+
+namespace {
+
+using enum PixelShare;
+constexpr bool Own = false, OverBox = true;
+#define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) {#NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL},
+constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
+#define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, true},
+constexpr ShapeEntry kResidualShapes[] = {SHIFTCONV_HALO_RESIDUAL_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
+#define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE) {#NAME, FIRST, SECOND, N, SHARE, Own, 0, #KIND},
+constexpr ShapeEntry kHalfShapes[] = {SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO_ENTRY)};
+constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
+constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
+}  // namespace
+
+std::string kindOf(const Problem& p) {
+  const auto name = [&](DataType type) {
+    return type == DataType::F32 && p.compute == Compute::TF32 ? std::string_view("tf32") : nameOf(type);
+  };
+  return fmt::format("{}_{}", name(p.inputType), name(p.filterType));
+}
+
+std::vector<HaloModule> modulesOf(const Problem& p) {
+  if (bytesOf(p.inputType) != 2) return {isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float};
+  if (!isTwoDimensional(p) || !plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) return {HaloModule::Half};
+  if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
+  return {HaloModule::Plain};
+}
+
+std::span<const ShapeEntry> shapesOf(HaloModule module) {
+  switch (module) {
+    case HaloModule::Plain:
+      return kShapes;
+    case HaloModule::Residual:
+      return kResidualShapes;
+    case HaloModule::Half:
+      return kHalfShapes;
+    case HaloModule::Float:
+      return kFloatShapes;
+    case HaloModule::Integer:
+      return kIntegerShapes;
+  }
+  return {};
+}
+
+bool hasKind(const Problem& p) {
+  const std::string kind = kindOf(p);
+  for (const HaloModule module : {HaloModule::Half, HaloModule::Float, HaloModule::Integer})
+    for (const ShapeEntry& shape : shapesOf(module))
+      if (shape.kind == kind) return true;
+  return false;
+}
+
+}  // namespace shiftconv::plan::sm90::halo

@@ -1,0 +1,57 @@
+// Which kernels of `halo` there are on sm_90a: tiles, operand kinds and the modules that hold them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conv/algorithms/halo/params.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// Which module has the kernel.
+enum class HaloModule : uint8_t { Plain, Residual, Half, Float, Integer };
+
+namespace sm90::halo {
+
+using namespace kernels::halo;
+
+/// As in the kernels: warpgroups that multiply the same pixels, or own pixels each.
+enum class PixelShare : uint8_t { Common, Separate };
+
+/// A line of conv/algorithms/halo/shapes.hpp.
+struct ShapeEntry {
+  std::string_view name;
+  int first, second, tileN;
+  PixelShare share;
+  bool overBox;
+  int tail;                 ///< pixels that some taps leave out, in tiles of whole images; 0: none
+  std::string_view kind{};  ///< "input_filter", with the whole epilogue
+  bool residual = false;    ///< with a residual, but not the whole epilogue
+
+  int consumers() const { return second == 0 ? 1 : 2; }
+  bool separate() const { return share == PixelShare::Separate; }
+  int stageBlocks() const { return separate() ? first : first + second; }
+  int members() const { return separate() ? 2 : 1; }
+  int channels() const { return stageBlocks() * kBlockChannels; }
+  int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
+  /// Those that there are at least: with a residual, a buffer for each multiplying warpgroup.
+  int64_t stagingBytes() const {
+    if (!kind.empty()) return int64_t{4} * consumers() * kTurningBytes;
+    return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
+  }
+};
+
+/// "f16_f16", "e4m3_e5m2", ...: input and filter, as ShapeEntry::kind.
+std::string kindOf(const Problem& problem);
+/// Those with kernels for the problem: more than one where the first has only some of the tiles.
+std::vector<HaloModule> modulesOf(const Problem& problem);
+std::span<const ShapeEntry> shapesOf(HaloModule module);
+/// Whether any kernel multiplies the problem's types.
+bool hasKind(const Problem& problem);
+
+}  // namespace sm90::halo
+}  // namespace shiftconv::plan

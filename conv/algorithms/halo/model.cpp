@@ -1,0 +1,93 @@
+#include "conv/algorithms/halo/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "conv/plan/estimate.hpp"
+#include "conv/plan/sm90_limits.hpp"
+
+namespace shiftconv::plan::sm90::halo {
+
+namespace {
+
+// Of one multiprocessor, from measurements of a design study on an H200; the last two, and the exponent of together(), were fitted
+// to the tiles timed on the 26 layers of bench/conv/gpu/layers_h200.txt.
+constexpr double kMacsPerClock = 2048;         // wgmma in 16-bit types, dense
+constexpr double kSharedBytesPerClock = 128;   // both operands of a wgmma from shared memory
+constexpr double kWgmmaGapClocks = 8;          // what makes N = 128 6% and N = 64 20% slower than N = 256 for each pixel
+constexpr double kL2BytesPerClock = 42;        // all multiprocessors loading at once
+constexpr double kLoneTapClocks = 90;          // between the taps of a warpgroup that multiplies alone
+constexpr double kStartClocks = 2800;          // launch to first wgmma and back
+constexpr double kEpilogueClocksPerPixel = 5;  // of a block, staged in a buffer of its own
+constexpr double kHiddenEpilogueShare = 0.15;  // of that, when the other warpgroup multiplies meanwhile
+constexpr double kReductionClocks = 300;       // two cluster barriers
+constexpr double kHandOverClocks = 300;        // a tile that the loading lane stores, when nobody multiplies meanwhile
+constexpr double kResidualShare = 1.5;         // of an epilogue's time, with a residual to add
+constexpr double kResidualClocks = 2500;       // from the end of a tile's epilogue to the residual of the next in its place
+constexpr double kOverBoxMemory = 0.95;        // of device memory's time, with a residual that comes over boxes
+constexpr double kFull = 3;                    // of an epilogue's time, the whole one; a guess
+constexpr double kFullWithResidual = 26;       // 123 to 140 clocks a pixel in three layers on an H200, one load behind the other
+constexpr double kL2ShareBesideMemory = 0.2;   // of the time of L2 transfers, added to that of device memory
+
+/// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
+double together(double a, double b) { return std::pow(std::pow(a, 6) + std::pow(b, 6), 1.0 / 6); }
+
+}  // namespace
+
+void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, const device::Properties& properties,
+           HaloPlan& plan) {
+  const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const Params& p = plan.params;
+  const double blocks = shape.separate() ? 2.0 * shape.first : shape.first + shape.second;
+  const double wgmmaClocks =
+      std::max(64.0 * shape.tileN * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.tileN) * 32 / kSharedBytesPerClock);
+  const double steps = static_cast<double>(p.taps) * p.chunksPerRank;
+  // Of nine taps three are narrower.
+  const double width = 1 - static_cast<double>(shape.tail) / shape.tileN / 3;
+  const double multiply = steps * (kChunkSlices * blocks * wgmmaClocks * width + (shape.consumers() == 1 ? kLoneTapClocks : 0));
+  double boxBytes = 0;
+  for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
+  const double weightBytes = steps * static_cast<double>(shape.stageBytes());
+  const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsStay ? 0 : weightBytes);
+  const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
+  const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
+  double epilogue = kEpilogueClocksPerPixel * shape.tileN * std::max(shape.first, shape.second);
+  if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
+  if (shape.residual) {
+    // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box behind its products;
+    // in a buffer of its own beside them, but for channel blocks that are more than the buffers. The figures put the tiles that
+    // were timed on an H200 in the order of their times, in layers of 64 channels, groups and 1x1.
+    epilogue *= kResidualShare;
+    const double pieces = std::max(shape.first, shape.second), buffers = p.residual.stagings / (p.halves ? 2 : 1);
+    if (shape.overBox) {
+      epilogue += kResidualClocks;
+    } else {
+      const double waits = epilogue + std::max(0.0, pieces - buffers) * kResidualClocks / buffers;
+      epilogue = std::max(waits, (pieces * kResidualClocks + epilogue) / buffers - multiply);
+    }
+  }
+  // Turned in shared memory and stored from registers, which nothing hides.
+  if (!shape.kind.empty()) epilogue *= problem.hasResidual() ? kFullWithResidual : kFull;
+  if (p.split > 1) {
+    // Sums to one rank, which finishes the tile; or half of them each way at once, and each rank finishes half.
+    const double share = p.halves ? 0.5 : 1;
+    epilogue = epilogue * share + kReductionClocks +
+               (p.split - 1) * share * static_cast<double>(accumulatorBytes(shape.first, shape.tileN)) / kL2BytesPerClock;
+  }
+
+  const double tiles = static_cast<double>(p.tiles) * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
+  plan.waves = std::max(1.0, static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x)));
+  const double start = kStartClocks + (p.weightsStay ? weightBytes / l2 : 0);
+  const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
+  plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
+  const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes) * (shape.residual ? 2 : 1);
+  const double memory = (shape.residual && shape.overBox ? kOverBoxMemory : 1) *
+                        (bytesOnce(problem) / ratesOf(properties).of(Resource::DeviceMemory) +
+                         kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors));
+  if (memory > work) plan.bound = Resource::DeviceMemory;
+  plan.modelledClocks = start + together(work, memory);
+  const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;
+  plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
+}
+
+}  // namespace shiftconv::plan::sm90::halo

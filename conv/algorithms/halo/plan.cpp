@@ -1,0 +1,308 @@
+#include "conv/algorithms/halo/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "conv/algorithms/halo/model.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/sm90_limits.hpp"
+
+namespace shiftconv::plan {
+
+using namespace sm90;
+using namespace sm90::halo;
+
+namespace {
+
+/// Buffers for tiles of residual that a multiplying warpgroup would like to have: one for each of its channel blocks, and one more
+/// where a tile has few products, so that the next tile's residual comes while this one's output is stored.
+int64_t wantedStagings(const ShapeEntry& shape, const Params& params) {
+  constexpr int64_t kFewSteps = 6;  // of a tile: less than 2000 clocks
+  const int64_t steps = int64_t{params.taps} * params.chunksPerRank;
+  return std::min<int64_t>(std::max(shape.first, shape.second) + (steps < kFewSteps ? 1 : 0),
+                           kMaximumStagings / (params.halves ? 2 : 1));
+}
+
+/// Slots, stages and buffers that fit beside each other. False when the fewest do not.
+bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weightsMayStay, int64_t tilesPerCta, HaloPlan& plan) {
+  Params& params = plan.params;
+  int64_t budget = int64_t{sharedBytesPerBlock} - layout::kSwizzle128AtomBytes - kControlBytes - shape.stagingBytes();
+  const int64_t slot = params.patchSlotBytes, stage = shape.stageBytes();
+  const int64_t allStages = int64_t{params.taps} * params.chunks;
+  const int64_t fewestSlots = shape.overBox ? shape.members() + 1 : 2 * shape.members();
+  constexpr int64_t kFewestStages = 3;
+  // No more than a CTA ever fills.
+  const int64_t mostSlots =
+      std::clamp<int64_t>(tilesPerCta * params.chunksPerRank * params.patches * shape.members(), fewestSlots, 8);
+  const int64_t mostStages = std::clamp<int64_t>(tilesPerCta * params.chunksPerRank * params.taps, kFewestStages, 18);
+
+  params.weightsStay = weightsMayStay && allStages <= kMaximumStages && allStages * stage + fewestSlots * slot <= budget;
+  if (!params.weightsStay && params.groupChannels > 0) return false;
+  int64_t slots = fewestSlots, stages = params.weightsStay ? allStages : kFewestStages;
+  int64_t stagings = 1;
+  if (slots * slot + stages * stage > budget) return false;
+  if (shape.residual && !shape.overBox) {
+    for (const int64_t wanted = wantedStagings(shape, params);
+         stagings < wanted && slots * slot + stages * stage + shape.stagingBytes() <= budget; ++stagings)
+      budget -= shape.stagingBytes();
+    const int64_t halves = params.halves ? 2 : 1;
+    params.residual.stagings = static_cast<int32_t>(stagings * halves);
+    params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves) * kRowBytes;
+  }
+  // As much of the reduction ahead in either ring: a box is worth as many stages as it has taps.
+  const double tapsPerSlot = static_cast<double>(params.taps) / (params.patches * shape.members());
+  while (true) {
+    const int64_t left = budget - slots * slot - stages * stage;
+    const bool canSlot = slots < mostSlots && slot <= left;
+    const bool canStage = !params.weightsStay && stages < mostStages && stage <= left;
+    if (!canSlot && !canStage) break;
+    if (canStage && (!canSlot || static_cast<double>(stages) < static_cast<double>(slots) * tapsPerSlot))
+      ++stages;
+    else
+      ++slots;
+  }
+  params.patchSlots = static_cast<int32_t>(slots);
+  params.weightStages = static_cast<int32_t>(stages);
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(layout::kSwizzle128AtomBytes + kControlBytes + slots * slot +
+                                                         stages * stage + stagings * shape.stagingBytes());
+  return true;
+}
+
+layout::MapType mapTypeOf(const Problem& p) {
+  switch (bytesOf(p.inputType)) {
+    case 1:
+      return layout::MapType::U8;
+    case 4:
+      return layout::MapType::F32;
+    default:
+      return elementMapType(p);
+  }
+}
+
+/// What is decided before a plan is worked out.
+struct Decision {
+  const ShapeEntry& shape;
+  HaloCut cut;
+  int32_t split;
+  std::optional<int32_t> lag;
+};
+
+bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const Decision& decision,
+              const device::Properties& properties, HaloPlan& plan) {
+  const ShapeEntry& shape = decision.shape;
+  const HaloCut kind = decision.cut;
+  const int32_t split = decision.split;
+  Cut cut;
+  if (!cutInto(g, taps, kind, shape.tileN, cut)) return false;
+  plan = {};
+  plan.cut = kind;
+  Params& params = plan.params;
+  params.chunks = static_cast<int32_t>(ceilDivide(g.c, chunkChannels(static_cast<int32_t>(g.elementBytes))));
+  if (g.groups > 1) {
+    params.chunks = 1;
+    params.groupChannels = static_cast<int32_t>(g.c / g.groups);
+  }
+  if (split > params.chunks) return false;
+  params.split = split;
+  params.chunksPerRank = static_cast<int32_t>(ceilDivide(params.chunks, split));
+  if (int64_t{params.chunksPerRank} * (split - 1) >= params.chunks) return false;  // a rank would have nothing
+  if (!placePatches(g, taps, cut, shape.tileN, shape.tail, params, plan.inputs)) return false;
+  if (shape.overBox && (params.patches != 1 || params.chunks != 1 || split != 1)) return false;
+  // The next flat tile in the slot reads zeros behind its box.
+  if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
+  if (g.groups > 1 && shape.channels() != kBlockChannels) return false;
+
+  // Tiles
+  const int64_t tileChannels = shape.channels();
+  const int64_t channelTiles = ceilDivide(g.k, tileChannels);
+  const int64_t columnTiles = ceilDivide(g.q, cut.columns), rowTiles = ceilDivide(g.p, cut.rows);
+  const int64_t pixelTiles = ceilDivide(columnTiles * rowTiles * ceilDivide(g.n, cut.images), shape.members());
+  if (pixelTiles * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
+  params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
+  params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
+  params.tileColumns = static_cast<int32_t>(cut.columns);
+  params.tileRows = static_cast<int32_t>(cut.rows);
+  params.tileImages = static_cast<int32_t>(cut.images);
+  params.flatPitch = layout::FastDivisor(cut.pitch == cut.columns ? 1 : static_cast<uint32_t>(cut.pitch));
+  params.channels = static_cast<int32_t>(g.k);
+  params.tileChannels = static_cast<int32_t>(tileChannels);
+  params.relu = problem.activation == Activation::Relu;
+  params.residual.beta = problem.beta;
+  // Halves of whole rows, which are groups of 8 pixels.
+  params.halves = split == 2 && shape.kind.empty() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
+                  kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
+  params.weightBoxes = static_cast<uint32_t>(ceilDivide(tileChannels, kLargestBox));
+  params.weightBoxBytes = static_cast<uint32_t>(tileChannels) / params.weightBoxes * kRowBytes;
+
+  const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const int64_t tilesPerCta = ceilDivide(pixelTiles * channelTiles * split, multiprocessors);
+  if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0, tilesPerCta, plan)) return false;
+  if (split > 1) {
+    const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
+    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.tileN) > room) return false;
+    if (pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
+  }
+  // Weights that stay belong to one channel tile.
+  const bool fixedChannels = params.weightsStay || channelTiles == 1;
+  params.channelTiles = layout::FastDivisor(fixedChannels ? 1 : static_cast<uint32_t>(channelTiles));
+  params.tiles = static_cast<int32_t>(fixedChannels ? pixelTiles : pixelTiles * channelTiles);
+  const uint32_t gridY = fixedChannels ? static_cast<uint32_t>(channelTiles) : 1;
+  const uint32_t mostCtas = std::max<uint32_t>(1, multiprocessors / gridY);
+  const uint32_t waves = static_cast<uint32_t>(ceilDivide(params.tiles, mostCtas));
+  plan.launch.grid = {
+      split > 1 ? static_cast<uint32_t>(params.tiles * split) : static_cast<uint32_t>(ceilDivide(params.tiles, waves)), gridY, 1};
+  plan.launch.block = {128u * (1u + static_cast<uint32_t>(shape.consumers())), 1, 1};
+  plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
+
+  // How far the second warpgroup is behind the first: the length of an epilogue, as far as the rings hold it. Tiles of 8-column
+  // groups gained up to 5%, the others nothing.
+  constexpr int32_t kEpilogueTaps = 4;
+  const int32_t tapsPerBox = params.taps / params.patches;
+  const int32_t boxesAhead = params.patchSlots / shape.members() - 1;
+  const int32_t boxTaps = boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1;
+  const int32_t most =
+      std::min({params.weightsStay ? params.taps : params.weightStages - 2, boxTaps, params.taps * params.chunksPerRank - 1});
+  params.lag = shape.consumers() == 2 && shape.tail == 0
+                   ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0, std::max(0, most))
+                   : 0;
+
+  // Maps of the filter and of the output
+  for (layout::TiledMap& map : plan.inputs) map.type = mapTypeOf(problem);
+  plan.filter = plan.output = plan.inputs[0];
+  const uint64_t tapBytes = static_cast<uint64_t>(g.c / g.groups * g.elementBytes);
+  plan.filter.globalAddress = 0;
+  plan.filter.rank = 3;
+  plan.filter.dims = {static_cast<uint64_t>(g.c / g.groups), static_cast<uint64_t>(g.t * g.r * g.s), static_cast<uint64_t>(g.k)};
+  plan.filter.strides = {tapBytes, tapBytes * static_cast<uint64_t>(g.t * g.r * g.s)};
+  plan.filter.box = {plan.inputs[0].box[0], 1, params.weightBoxBytes / kRowBytes};
+  const uint64_t outputPixelBytes = static_cast<uint64_t>(g.outputPitch) * 2;
+  plan.output.globalAddress = 0;
+  plan.output.rank = 4;
+  plan.output.dims = {static_cast<uint64_t>(g.k), static_cast<uint64_t>(g.q), static_cast<uint64_t>(g.n),
+                      static_cast<uint64_t>(g.p)};
+  plan.output.strides = {outputPixelBytes, outputPixelBytes * static_cast<uint64_t>(g.q * g.p),
+                         outputPixelBytes * static_cast<uint64_t>(g.q)};
+  plan.output.box = {static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels)), static_cast<uint32_t>(cut.columns),
+                     static_cast<uint32_t>(cut.images), static_cast<uint32_t>(params.halves ? cut.rows / 2 : cut.rows)};
+
+  plan.residual = plan.output;
+  const uint64_t residualPixelBytes = static_cast<uint64_t>(problem.residualPitch()) * 2;
+  for (uint64_t& stride : plan.residual.strides) stride = stride / outputPixelBytes * residualPixelBytes;
+  const auto& box = plan.output.box;
+  params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
+
+  plan.shape = shape.name;
+  plan.kernelName = !shape.kind.empty()
+                        ? fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name)
+                        : fmt::format("halo_sm90_{}_{}{}", elementName(problem), shape.residual ? "residual_" : "", shape.name);
+  if (!shape.kind.empty()) {
+    FullEpilogue& full = params.full;
+    full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
+    full.images = layout::FastDivisor(static_cast<uint32_t>(cut.images));
+    full.outputColumns = static_cast<int32_t>(g.q);
+    full.outputRows = static_cast<int32_t>(g.p);
+    full.outputImages = static_cast<int32_t>(g.n);
+    full.epilogue = epilogueOf(problem);
+  }
+  model(problem, g, shape, properties, plan);
+  return true;
+}
+
+}  // namespace
+
+std::string haloRefusal(const Problem& p, const device::Properties& properties) {
+  if (std::string reason = anyRefusal("halo", p, properties); !reason.empty()) return reason;
+  if (p.compute == Compute::F16 || !hasKind(p))
+    return fmt::format(
+        "halo multiplies f16, bf16 or tf32 with the same, and 8-bit floats or integers with each other, in f32 or s32, "
+        "but the types are {} and {}, and compute is {}",
+        nameOf(p.inputType), nameOf(p.filterType), nameOf(p.compute));
+  if (std::string reason = epilogueRefusal("halo", p, kSegment); !reason.empty()) return reason;
+  const int64_t step = 16 / bytesOf(p.inputType);
+  if (p.c % step != 0) return fmt::format("halo needs C to be a multiple of {} (16-byte rows), but C is {}", step, p.c);
+  if (p.inputPitch() % step != 0)
+    return fmt::format("halo needs an input pixel pitch that is a multiple of {} elements, but it is {}", step, p.inputPitch());
+  if (p.groups > 1) {
+    const int64_t channels = p.groupChannels();
+    if (p.c != p.k) return fmt::format("halo needs C = K with groups, but they are {} and {}", p.c, p.k);
+    if (bytesOf(p.inputType) != 2)
+      return fmt::format("halo needs f16 or bf16 with groups, but the type is {}", nameOf(p.inputType));
+    if (channels % 8 != 0 || kBlockChannels % channels != 0)
+      return fmt::format("halo needs 8, 16, 32 or 64 channels a group, but there are {}", channels);
+  }
+  if (haloCandidates(p, properties).empty()) {
+    const auto size = [&](int64_t depth, int64_t height, int64_t width) {
+      return isTwoDimensional(p) ? fmt::format("{}x{}", height, width) : fmt::format("{}x{}x{}", depth, height, width);
+    };
+    return fmt::format(
+        "halo has no tile for a {} filter with stride {} and dilation {}: the boxes of its taps, {} strides and {} taps at most, "
+        "in "
+        "at most {} boxes that begin at a pixel each, have to fit into shared memory",
+        size(p.t, p.r, p.s), size(p.strideD, p.strideH, p.strideW), size(p.dilationD, p.dilationH, p.dilationW), kMaximumInputMaps,
+        kMaximumTaps, kMaximumPatches);
+  }
+  return {};
+}
+
+std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
+  const Geometry g = geometryOf(problem);
+  if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return {};
+  const Taps taps = tapsOf(g);
+  const std::string kind = kindOf(problem);
+  std::vector<HaloPlan> plans;
+  std::set<std::string_view> names;  // of modules before: a name says which kernel
+  for (const HaloModule module : modulesOf(problem)) {
+    const std::set<std::string_view> taken = names;
+    for (const ShapeEntry& shape : shapesOf(module)) {
+      if (!shape.kind.empty() && shape.kind != kind) continue;
+      if (taken.contains(shape.name)) continue;
+      names.insert(shape.name);
+      if (choices.shape && *choices.shape != shape.name) continue;
+      for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
+        if (choices.cut && *choices.cut != cut) continue;
+        for (const int32_t split : {1, 2, 4}) {
+          if (choices.split && *choices.split != split) continue;
+          HaloPlan plan;
+          if (complete(problem, g, taps, {shape, cut, split, choices.lag}, properties, plan)) {
+            plan.module = module;
+            plan.launch.programmaticDependent = choices.dependent;
+            plans.push_back(std::move(plan));
+          }
+        }
+      }
+    }
+  }
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const HaloPlan& a, const HaloPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  return plans;
+}
+
+std::vector<std::string> HaloPlan::warpRoles() const {
+  std::vector<std::string> roles(launch.block.x / 32, "multiply");
+  roles[0] = "load boxes";
+  roles[1] = "load weights";
+  roles[2] = roles[3] = "idle";
+  if (module == HaloModule::Residual)
+    for (size_t i = 2; i < roles.size() / 4 + 1; ++i) roles[i] = "load residual";
+  return roles;
+}
+
+std::string HaloPlan::describe() const {
+  const Params& p = params;
+  std::string text = fmt::format("{} {}, tile {}x{}x{} pixels x {} channels", kernelName, toString(cut), p.tileImages, p.tileRows,
+                                 p.tileColumns, p.tileChannels);
+  if (p.split > 1)
+    text += fmt::format(", reduction split by {}{}", p.split, p.halves ? ", which finish half of the rows each" : "");
+  if (p.lag > 0) text += fmt::format(", lag {}", p.lag);
+  text += fmt::format(
+      "; grid {}x{}, {} tiles, {:.0f} waves, {:.0f}% valid; {} boxes of {} KiB slots x {}, {} weight stages{}; {} bytes "
+      "of shared memory; modelled {:.0f} clocks",
+      launch.grid.x, launch.grid.y, p.tiles, waves, 100 * validFraction, p.patches, p.patchSlotBytes / 1024, p.patchSlots,
+      p.weightStages, p.weightsStay ? " that stay" : "", launch.dynamicSharedBytes, modelledClocks);
+  return text;
+}
+
+}  // namespace shiftconv::plan

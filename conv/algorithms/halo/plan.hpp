@@ -1,0 +1,56 @@
+// The `halo` engine of sm_90a: which problems it takes, how it cuts them, and what its kernels are told. See
+// conv/algorithms/halo/sm90_halo.cuh for the kernel. No device is needed here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/device/device.hpp"
+#include "common/launch.hpp"
+#include "common/layout/tensor_map.hpp"
+#include "conv/algorithms/halo/cut.hpp"
+#include "conv/algorithms/halo/kernels.hpp"
+#include "conv/algorithms/halo/params.hpp"
+#include "conv/plan/rates.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// Overrides of the planner's own choices; nullopt lets it choose.
+struct HaloChoices {
+  std::optional<HaloCut> cut;
+  std::optional<std::string> shape;  ///< a name of halo_shapes.hpp
+  std::optional<int32_t> split;      ///< CTAs that share the reduction of a tile: 1, 2 or 4
+  std::optional<int32_t> lag;        ///< taps between the warpgroups, bounded by what the rings hold
+  bool dependent = false;            ///< LaunchConfig::programmaticDependent
+};
+
+struct HaloPlan {
+  kernels::halo::Params params{};  ///< addresses are filled in per run
+  sm90::halo::InputTileMaps inputs{};
+  layout::TiledMap filter{}, output{}, residual{};  ///< globalAddress is 0
+  LaunchConfig launch{};
+  /// Plain: bias and ReLU. Residual: that too. The others have the whole epilogue, without `output` and `residual`.
+  HaloModule module = HaloModule::Plain;
+  std::string kernelName;
+  std::string shape;  ///< a name of halo_shapes.hpp
+  HaloCut cut = HaloCut::Columns;
+  double validFraction = 0;   ///< of the positions that are multiplied, those that are outputs
+  double waves = 0;           ///< tiles of the busiest multiprocessor
+  double modelledClocks = 0;  ///< device memory included
+  Resource bound = Resource::TensorCore;
+
+  std::string describe() const;
+  std::vector<std::string> warpRoles() const;
+};
+
+/// Empty when the engine can run the problem, else one sentence naming field and limit.
+std::string haloRefusal(const Problem& problem, const device::Properties& properties);
+
+/// Every way to cut the problem that fits, fastest by the model first. Requires haloRefusal(...) to be empty.
+std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices = {});
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,59 @@
+// What is fixed when a kernel of halo is compiled, and what its CTAs keep in shared memory beside boxes and weights.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "common/gemm/pipeline.cuh"
+#include "conv/algorithms/halo/params.hpp"
+
+namespace shiftconv::kernels::halo {
+
+/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; the same with a residual of that type,
+/// which the copy engine brings; or gemm::EpilogueParams.
+enum class Epilogue { Plain, Residual, Full };
+
+enum class PixelShare { Common, Separate };
+/// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
+enum class Staging { Own, OverBox };
+
+template <int kFirst, int kSecond, int kN, PixelShare kShare, Staging kStaging, int kTailPixels = 0>
+struct Shape {
+  static constexpr int kFirstBlocks = kFirst, kSecondBlocks = kSecond;  ///< channel blocks of the two multiplying warpgroups
+  static constexpr int kTileN = kN;                                     ///< pixels of a tile
+  static constexpr bool kSeparate = kShare == PixelShare::Separate;
+  static constexpr bool kOverBox = kStaging == Staging::OverBox;
+  static constexpr int kTail = kTailPixels;  ///< last pixels of a tile, which taps of leavesTailOut() leave out
+  static constexpr int kSums = kN / 2;       ///< of a thread, for each channel block
+  static constexpr int kConsumers = kSecond == 0 ? 1 : 2;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr int kStageBlocks = kSeparate ? kFirst : kFirst + kSecond;  ///< channel blocks of a weight stage
+  static constexpr uint32_t kStageBytes = kStageBlocks * kBlockBytes;
+  /// Whether two CTAs that split the reduction may finish half of the pixels each.
+  static constexpr bool kMayHalve = kShare == PixelShare::Common && !kOverBox && kN <= 128 && kN % 16 == 0;
+  static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);  ///< warps that release a box
+  // Of a thread; three warpgroups share 512. The loading lane that also stores needs the larger part.
+  static constexpr int kLoadingRegisters = kOverBox ? 56 : 40, kMultiplyingRegisters = kOverBox ? 224 : 232;
+  static_assert(!kSeparate || kFirst == kSecond, "warpgroups that own pixels share the weights");
+  static_assert(!kOverBox || (kFirst == 1 && kStageBlocks == 1), "a slot takes the output of one channel block");
+  static_assert(kTail == 0 || (kShare == PixelShare::Common && !kOverBox && kFirst == 1 && kTail % 8 == 0),
+                "one product for each slice, of whole groups of pixels");
+  static_assert(kFirst * kN <= 384 && kSecond * kN <= 384, "at most 192 accumulator registers a thread");
+};
+
+struct Control {
+  gemm::Pipeline<kMaximumStages> boxes, weights;
+  uint64_t sums[kMaximumBlocks];  ///< barriers: the other ranks' sums of a warpgroup, or of half a channel block, have come
+  Tap tap[kMaximumTaps];          ///< Params::tap: an indexed constant that is not in the cache costs more than a whole tap
+  /// For each multiplying warpgroup: full, a tile of residual has come; empty, the tile that was there is staged, or, over a box,
+  /// everybody has read the box.
+  gemm::Pipeline<kMaximumStagings> residuals[2];
+};
+static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the boxes");
+
+struct InputMaps {
+  CUtensorMap of[kMaximumInputMaps];
+};
+
+}  // namespace shiftconv::kernels::halo

@@ -1,0 +1,201 @@
+#include "conv/algorithms/im2col/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "common/layout/ceil_divide.hpp"
+#include "conv/plan/sm100_operands.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+using gemm::sm100::GemmParams;
+using gemm::sm100::kTileRows;
+
+constexpr int64_t kSectorBytes = 32;
+constexpr int64_t kTileNStep = gemm::sm100::kRowColumns;
+constexpr int64_t kProductElements = layout::kMmaRowBytes / 2;  // the model's unit of a product: 16-bit operands
+
+gemm::GemmProblem gemmProblem(const Problem& p) {
+  gemm::GemmProblem gemm = gemmTypes(p);
+  const gemm::Window& window = gemm.window.emplace(windowOf(p));
+  gemm.m = window.rows();
+  gemm.n = p.k;
+  gemm.k = window.taps() * p.c;
+  gemm.a.pitch = numerics::packedBytes(gemm.a.type, p.inputPitch());
+  gemm.b.pitch = numerics::packedBytes(gemm.b.type, p.c);
+  return gemm;
+}
+
+/// Taps of an axis inside of it, at one position.
+int64_t tapsInsideAt(const gemm::Window::Axis& axis, int64_t position) {
+  int64_t inside = 0;
+  for (int64_t tap = 0; tap < axis.taps; ++tap) {
+    const int64_t place = position * axis.stride + tap * axis.step - axis.before;
+    inside += place >= 0 && place < axis.extent;
+  }
+  return inside;
+}
+
+int64_t ctasOf(const gemm::sm100::GemmPlan& plan) { return plan.launch.cluster.x; }
+
+/// Of a tile of the output in all columns, whatever lies in it.
+Traffic anyTile(const Problem& p, const gemm::sm100::GemmPlan& plan) {
+  const GemmParams& g = plan.params;
+  const int64_t ctas = ctasOf(plan), chunks = g.chunks, across = g.tilesAcross;
+  const int64_t lineSlices = (g.lineChunks - 1) * int64_t{gemm::sm100::kChunkSlices} + g.lastChunkSlices;
+  Traffic traffic;
+  traffic.mmas = across * plan.problem.window->taps() * lineSlices;
+  traffic.products = traffic.mmas * ctas * kTileRows * g.tileN * kProductElements;
+  traffic.multiplyReadBytes = traffic.mmas * (ctas * kTileRows + g.tileN) * layout::kMmaRowBytes;
+  if (layout::isBlockScaled(g.kind))
+    traffic.copyReadBytes = across * chunks * ctas * gemm::sm100::scaleAtomsPerChunk(g.kind) * (1 + g.scaleB.rowTiles) *
+                            int64_t{gemm::sm100::kScaleAtomBytes};
+  traffic.writtenBytes = across * chunks * ctas * (int64_t{g.a.stageBytes} + (g.weightsResident ? 0 : g.b.stageBytes));
+  if (!g.weightsResident) traffic.filterBytes = p.k * plan.problem.window->taps() * channelBytes(p, p.filterType);
+  traffic.multipliedRows = across * ctas * kTileRows;
+  return traffic;
+}
+
+Traffic everything(const Im2colPlan& plan) {
+  const Problem& p = plan.problem;
+  const int64_t across = plan.gemm.params.tilesAcross;
+  Traffic traffic = anyTile(p, plan.gemm) * plan.tiles();
+  traffic += plan.ofCluster() * plan.clusters();
+  traffic.storedRows = across * p.outputPixels();
+  traffic.activationBytes = across * p.n * channelBytes(p, p.inputType) *
+                            tapsInside(p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft) *
+                            tapsInside(p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop) *
+                            tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront);
+  return traffic;
+}
+
+/// Widths of tiles to compare: each number of columns that gives a width of its own.
+std::vector<int32_t> tileWidths(const Problem& p) {
+  if (isScaled(p)) return {256, 128, 64, 32};  // tiles of scale factors have 128 rows
+  std::vector<int32_t> widths;
+  for (int64_t columns = 1; columns <= ceilDivide(p.k, kTileNStep); ++columns) {
+    const int64_t width = roundUp(ceilDivide(p.k, columns), kTileNStep);
+    if (width <= gemm::sm100::kMaximumTileN && (widths.empty() || widths.back() != width))
+      widths.push_back(static_cast<int32_t>(width));
+  }
+  return widths;
+}
+
+/// Clusters that all have the same number of tiles, but for the last ones.
+uint32_t evenClusters(const gemm::sm100::GemmPlan& plan, const device::Properties& properties) {
+  const GemmParams& g = plan.params;
+  const int64_t columns = g.weightsResident ? g.tilesAcross : 1;
+  const int64_t units = int64_t{g.tilesDown} * (g.weightsResident ? 1 : g.tilesAcross);
+  const int64_t available = std::max<int64_t>(1, properties.multiprocessors / ctasOf(plan) / columns);
+  return static_cast<uint32_t>(ceilDivide(units, ceilDivide(units, std::min(units, available))));
+}
+
+void model(const device::Properties& properties, Im2colPlan& plan) {
+  const GemmParams& g = plan.gemm.params;
+  const Problem& p = plan.problem;
+  const int64_t ctas = ctasOf(plan.gemm), columns = plan.gemm.launch.grid.y;
+  const int64_t units = int64_t{g.tilesDown} * g.tilesAcross / columns;
+  const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / ctas);
+  const double rounds = static_cast<double>(ceilDivide(units, plan.clusters()));
+  const double waves = static_cast<double>(ceilDivide(plan.clusters() * columns, multiprocessors));
+  const int64_t rowBytes = channelBytes(p, p.inputType);
+  const double sectors =
+      static_cast<double>(roundUp(rowBytes, kSectorBytes)) / static_cast<double>(int64_t{g.lineChunks} * gemm::sm100::kChunkBytes);
+  plan.traffic = everything(plan);
+  const auto demands = demandsOf(plan.traffic, rounds / static_cast<double>(units * columns * ctas), sectors);
+  const Rates& rates = ratesOf(properties);
+  const Bound bound = slowest(rates, demands);
+  plan.estimate = estimate(p, rates, waves * bound.clocks, bound.resource);
+}
+
+}  // namespace
+
+Traffic Im2colPlan::ofTile(int64_t tile) const {
+  const gemm::Window& window = *gemm.problem.window;
+  Traffic traffic = anyTile(problem, gemm);
+  const int64_t first = tile * ctasOf(gemm) * kTileRows, end = std::min(first + ctasOf(gemm) * kTileRows, window.rows());
+  const auto& [x, y, z] = window.axes;
+  int64_t taps = 0;
+  for (int64_t row = first; row < end; ++row)
+    taps += tapsInsideAt(x, row % x.positions) * tapsInsideAt(y, row / x.positions % y.positions) *
+            tapsInsideAt(z, row / x.positions / y.positions % z.positions);
+  const int64_t across = gemm.params.tilesAcross;
+  traffic.activationBytes = across * taps * channelBytes(problem, problem.inputType);
+  traffic.storedRows = across * (end - first);
+  return traffic;
+}
+
+Traffic Im2colPlan::ofCluster() const {
+  Traffic traffic;
+  const GemmParams& g = gemm.params;
+  if (!g.weightsResident) return traffic;
+  traffic.filterBytes = problem.k * gemm.problem.window->taps() * channelBytes(problem, problem.filterType);
+  traffic.writtenBytes = int64_t{g.tilesAcross} * ctasOf(gemm) * g.chunks * g.b.stageBytes;
+  return traffic;
+}
+
+std::string Im2colPlan::describe() const { return gemm.describe() + fmt::format("counted    {}\n", plan::describe(traffic)); }
+
+std::string im2colRefusal(const Problem& p, const device::Properties& properties) {
+  if (std::string why = operandRefusal("im2col", p, properties); !why.empty()) return why;
+  constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
+  const std::pair<const char*, int64_t> coordinates[] = {{"N*O*P*Q", p.outputPixels()},
+                                                         {"N*D*H*W", p.inputPixels()},
+                                                         {"K*T*R*S", p.k * p.t * p.r * p.s},
+                                                         {"T*R*S*C", p.t * p.r * p.s * p.c}};
+  for (const auto& [name, value] : coordinates)
+    if (value > kLimit) return fmt::format("im2col needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
+  if (std::string why = epilogueRefusal("im2col", p, gemm::sm100::kRowColumns); !why.empty()) return why;
+  gemm::sm100::GemmPlan plan;
+  gemm::sm100::GemmChoices narrowest;
+  narrowest.tileRows = kTileRows;
+  narrowest.tileN = static_cast<int32_t>(kTileNStep);
+  narrowest.grouping = gemm::sm100::Grouping::Single;
+  narrowest.splits = 1;
+  if (const std::string why = planGemm(gemmProblem(p), properties, narrowest, plan); !why.empty())
+    return fmt::format("im2col: {}", why);
+  return {};
+}
+
+std::string planIm2col(const Problem& p, const device::Properties& properties, const Im2colChoices& choices, Im2colPlan& plan) {
+  const gemm::GemmProblem problem = gemmProblem(p);
+  const std::vector<int32_t> widths = choices.tileN ? std::vector{static_cast<int32_t>(*choices.tileN)} : tileWidths(p);
+  std::string firstRefusal;
+  bool found = false;
+  for (const bool pair : {false, true})
+    for (const bool resident : {false, true})
+      for (const int32_t width : widths) {
+        if (pair != choices.pair.value_or(pair) || resident != choices.residentWeights.value_or(resident)) continue;
+        gemm::sm100::GemmChoices exact;
+        exact.engine = gemm::sm100::Engine::SharedA;
+        exact.grouping = pair ? gemm::sm100::Grouping::Pair : gemm::sm100::Grouping::Single;
+        exact.schedule = gemm::sm100::Schedule::Static;
+        exact.splits = 1;
+        exact.tileRows = kTileRows;
+        exact.tileN = width;
+        exact.residentWeights = resident;
+        exact.clusters = choices.clusters;
+        Im2colPlan offered;
+        offered.problem = p;
+        if (std::string why = planGemm(problem, properties, exact, offered.gemm); !why.empty()) {
+          if (firstRefusal.empty()) firstRefusal = std::move(why);
+          continue;
+        }
+        if (!choices.clusters) offered.gemm.launch.grid.x = evenClusters(offered.gemm, properties) * offered.gemm.launch.cluster.x;
+        gemm::EpilogueParams& epilogue = offered.gemm.params.epilogue;
+        const numerics::NumberType accumulator = epilogue.accumulatorType;  // as the kernel reads it
+        epilogue = epilogueOf(p);
+        epilogue.accumulatorType = accumulator;
+        model(properties, offered);
+        if (!found || offered.estimate.clocks < plan.estimate.clocks) plan = std::move(offered);
+        found = true;
+      }
+  return found ? std::string() : fmt::format("im2col: {}", firstRefusal);
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,40 @@
+#include "conv/algorithms/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+
+#include "conv/algorithms/depthwise/algorithm.hpp"
+#include "conv/algorithms/direct/algorithm.hpp"
+#include "conv/algorithms/grouped/algorithm.hpp"
+#include "conv/algorithms/halo/algorithm.hpp"
+#include "conv/algorithms/halo_sm100/algorithm.hpp"
+#include "conv/algorithms/im2col/algorithm.hpp"
+#include "conv/algorithms/resident/algorithm.hpp"
+#include "conv/algorithms/shift_stream/algorithm.hpp"
+#include "conv/algorithms/shift_window/algorithm.hpp"
+#include "conv/algorithms/stem/algorithm.hpp"
+
+namespace shiftconv::plan {
+
+std::span<const Algorithm* const> algorithms() {
+  static const std::array<const Algorithm*, 10> table{
+      &shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(), &im2colAlgorithm(),   &haloAlgorithm(),
+      &groupedAlgorithm(),     &depthwiseAlgorithm(),   &stemAlgorithm(),        &residentAlgorithm(), &directAlgorithm()};
+  return table;
+}
+
+Status findAlgorithm(std::string_view name, const Algorithm*& algorithm) {
+  std::string known;
+  for (const Algorithm* one : algorithms()) {
+    if (one->name() == name) {
+      algorithm = one;
+      return {};
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", one->name());
+  }
+  return {StatusCode::NotFound, fmt::format("there is no algorithm \"{}\"; known are {}", name, known)};
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,238 @@
+#include "conv/algorithms/resident/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <utility>
+
+#include "conv/plan/estimate.hpp"
+#include "conv/plan/options.hpp"
+#include "conv/plan/sm90_limits.hpp"
+#include "resident_sm90_image.hpp"
+
+namespace shiftconv::plan {
+
+using namespace sm90;
+using namespace kernels::resident;
+
+namespace {
+
+constexpr int64_t kMostOffset = int64_t{1} << 31;  // of a byte in a tensor
+constexpr int64_t kMostGrid = 65535;               // gridDim.y and z
+
+// In clocks of a multiprocessor. Guesses that put the plans of the three batch-1 layers of bench/conv/gpu/layers_h200.txt, these
+// and halo's, in the order of their times on an H200; more tiles than multiprocessors have not been timed.
+constexpr double kStartClocks = 2500;      // launch, the first copy and the last store
+constexpr double kTileClocks = 500;        // what does not overlap with another tile
+constexpr double kCopyBytesPerClock = 48;  // of cp.async, all multiprocessors at once
+constexpr double kStepClocks = 140;        // four products of 64 x 32 x 16, one after the other
+constexpr double kReductionClocks = 600;   // sums to the first rank
+
+/// The time of a plan.
+void model(const Problem& problem, const device::Properties& properties, ResidentPlan& plan) {
+  const Params& p = plan.params;
+  const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const double ctas = static_cast<double>(plan.launch.grid.count());
+  const double bytes = static_cast<double>(p.steps) * kStageBytes + static_cast<double>(p.chunksPerRank) * p.slotPixels * kRowBytes;
+  const double waves =
+      std::max(1.0, static_cast<double>(ceilDivide(static_cast<int64_t>(ctas), static_cast<int64_t>(multiprocessors))));
+  const double work = waves * (std::max(bytes / kCopyBytesPerClock, p.steps * kStepClocks) + kTileClocks);
+  const double memory = bytesOnce(problem) / ratesOf(properties).of(Resource::DeviceMemory);
+  plan.bound = memory > work ? Resource::DeviceMemory : Resource::L2ToShared;
+  plan.modelledClocks = kStartClocks + std::max(work, memory) + (p.splitShift > 0 ? kReductionClocks : 0);
+}
+
+bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int32_t split, const device::Properties& properties,
+              ResidentPlan& plan) {
+  const halo::Taps taps = halo::tapsOf(g);
+  halo::Cut cut;
+  if (!halo::cutInto(g, taps, kind, kTilePixels, cut)) return false;
+  cut.images = 1;
+  kernels::halo::Params boxes;
+  halo::InputTileMaps maps;
+  if (!halo::placePatches(g, taps, cut, kTilePixels, 0, boxes, maps) || boxes.patches != 1) return false;
+
+  plan.cut = kind;
+  Params& params = plan.params;
+  const int64_t chunks = ceilDivide(g.c, kChunkChannels), chunksPerRank = ceilDivide(chunks, split);
+  if (chunksPerRank * (split - 1) >= chunks) return false;  // a rank would have nothing
+  const int64_t steps = chunksPerRank * boxes.taps;
+  const int64_t sharedBytes = layout::kSwizzle128AtomBytes + chunksPerRank * boxes.patchSlotBytes + steps * kStageBytes +
+                              (split - 1) * int64_t{kSumsBytes} + kControlBytes;
+  if (sharedBytes > properties.sharedBytesPerBlock) return false;
+
+  const int64_t rowTiles = ceilDivide(g.p, cut.rows), channelTiles = ceilDivide(g.k, kTileChannels),
+                columnTiles = ceilDivide(g.q, cut.columns);
+  if (split > 1 && columnTiles * rowTiles * g.n * channelTiles * split > mostClusteredCtas(properties, split)) return false;
+  if (rowTiles * g.n > kMostGrid || channelTiles > kMostGrid) return false;
+  params.tapBytes = static_cast<uint32_t>(g.c * g.elementBytes);
+  params.filterRowBytes = params.tapBytes * static_cast<uint32_t>(boxes.taps);
+  params.c = static_cast<int32_t>(g.c);
+  params.k = static_cast<int32_t>(g.k);
+  params.taps = boxes.taps;
+  params.splitShift = std::countr_zero(static_cast<uint32_t>(split));
+  params.chunksPerRank = static_cast<int32_t>(chunksPerRank);
+  params.steps = static_cast<int32_t>(steps);
+  params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
+  params.boxColumns = layout::FastDivisor(static_cast<uint32_t>(cut.boxColumns));
+  params.tileColumns = static_cast<int32_t>(cut.columns);
+  params.tileRows = static_cast<int32_t>(cut.rows);
+  params.padTop = -boxes.patch[0].rowOffset;
+  params.padLeft = -boxes.patch[0].columnOffset;
+  params.h = static_cast<int32_t>(g.h);
+  params.w = static_cast<int32_t>(g.w);
+  params.pixelBytes = static_cast<uint32_t>(g.inputPitch * g.elementBytes);
+  params.boxRows = static_cast<int32_t>(boxes.patch[0].bytes / kRowBytes / static_cast<uint32_t>(cut.boxColumns));
+  params.slotPixels = static_cast<int32_t>(boxes.patchSlotBytes / kRowBytes);
+  params.groupStrideBytes = boxes.groupStrideBytes;
+  for (int32_t t = 0; t < boxes.taps; ++t) params.tapOffset[t] = static_cast<uint16_t>(boxes.tap[t].row * (kRowBytes / 16));
+  params.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
+  params.p = static_cast<int32_t>(g.p);
+  params.q = static_cast<int32_t>(g.q);
+  params.outputPixelBytes = static_cast<uint32_t>(g.outputPitch * g.outputBytes);
+  params.relu = problem.activation == Activation::Relu;
+  params.residualPixelBytes = static_cast<uint32_t>(problem.residualPitch() * g.outputBytes);
+  params.beta = problem.beta;
+
+  plan.launch.grid = {static_cast<uint32_t>(columnTiles * split), static_cast<uint32_t>(rowTiles * g.n),
+                      static_cast<uint32_t>(channelTiles)};
+  plan.launch.block = {kThreads, 1, 1};
+  plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes);
+  plan.kernelName = fmt::format("resident_sm90_{}{}", elementName(problem), problem.hasResidual() ? "_residual" : "");
+  model(problem, properties, plan);
+  return true;
+}
+
+}  // namespace
+
+std::string residentRefusal(const Problem& p, const device::Properties& properties) {
+  if (std::string reason = plainRefusal("resident", p, properties, ResidualAdded::Yes); !reason.empty()) return reason;
+  if (p.groups > 1) return fmt::format("resident takes no groups, but there are {}", p.groups);
+  if (p.strideH != 1 || p.strideW != 1)
+    return fmt::format("resident needs strides of 1, but they are {} and {}", p.strideH, p.strideW);
+  if (p.c % kVectorChannels != 0) return fmt::format("resident needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c);
+  if (p.inputPitch() % kVectorChannels != 0)
+    return fmt::format("resident needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch());
+  if (p.inputPixels() * p.inputPitch() * 2 >= kMostOffset || p.outputPixels() * p.outputPitch() * 2 >= kMostOffset ||
+      (p.hasResidual() && p.outputPixels() * p.residualPitch() * 2 >= kMostOffset) || p.k * p.r * p.s * p.c * 2 >= kMostOffset)
+    return "resident needs tensors below 2^31 bytes";
+  if (residentCandidates(p, properties).empty())
+    return fmt::format(
+        "resident has no tile for a {}x{} filter of {} channels: the boxes and the weights of 64 pixels x 32 channels, of a "
+        "quarter of the input channels at least, have to fit into shared memory",
+        p.r, p.s, p.c);
+  return {};
+}
+
+std::vector<ResidentPlan> residentCandidates(const Problem& problem, const device::Properties& properties,
+                                             const ResidentChoices& choices) {
+  const halo::Geometry g = halo::geometryOf(problem);
+  std::vector<ResidentPlan> plans;
+  if (g.r * g.s > kMaximumTaps) return plans;
+  for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat}) {
+    if (choices.cut && *choices.cut != cut) continue;
+    for (const int32_t split : {1, 2, 4}) {
+      if (choices.split && *choices.split != split) continue;
+      ResidentPlan plan;
+      if (!complete(problem, g, cut, split, properties, plan)) continue;
+      plan.launch.programmaticDependent = choices.dependent;
+      plans.push_back(std::move(plan));
+    }
+  }
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const ResidentPlan& a, const ResidentPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  return plans;
+}
+
+std::string ResidentPlan::describe() const {
+  return fmt::format(
+      "{} {}, tile {}x{} pixels x {} channels{}; grid {}x{}x{}, {} steps, box of {} KiB; {} bytes of shared memory; modelled "
+      "{:.0f} clocks",
+      kernelName, toString(cut), params.tileRows, params.tileColumns, kTileChannels,
+      split() > 1 ? fmt::format(", reduction split by {}", split()) : "", launch.grid.x, launch.grid.y, launch.grid.z, params.steps,
+      static_cast<uint32_t>(params.slotPixels) * kRowBytes / 1024, launch.dynamicSharedBytes, modelledClocks);
+}
+
+namespace {
+
+constexpr std::array<HaloCut, 2> kCuts{HaloCut::Columns, HaloCut::Flat};
+constexpr std::array<std::string_view, 2> kCutNames{"columns", "flat"};
+constexpr std::array<OptionDescription, 3> kOptions{{{"cut", "columns, flat", "8-column groups, or whole rows with their pads"},
+                                                     {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
+                                                     kDependentOption}};
+
+Status read(std::string_view text, ResidentChoices& choices) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
+  std::optional<size_t> cut;
+  if (Status status = values.choice("cut", kCutNames, cut); !status.ok()) return status;
+  if (cut) choices.cut = kCuts[*cut];
+  std::optional<uint32_t> split;
+  if (Status status = values.number("split", 1, kMaximumSplit, 1, split); !status.ok()) return status;
+  if (split) choices.split = static_cast<int32_t>(*split);
+  std::optional<bool> dependent;
+  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
+  choices.dependent = dependent.value_or(false);
+  return {};
+}
+
+class Resident final : public Algorithm {
+ public:
+  std::string_view name() const override { return "resident"; }
+  std::span<const OptionDescription> options() const override { return kOptions; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return residentRefusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    std::vector<ResidentPlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    for (const ResidentPlan& plan : plans)
+      candidates.push_back({this,
+                            fmt::format("cut={},split={}{}", toString(plan.cut), plan.split(),
+                                        plan.launch.programmaticDependent ? ",dependent=yes" : ""),
+                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
+                            {}});
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    std::vector<ResidentPlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    const ResidentPlan& made = plans.front();
+    Parameter params = Parameter::value(made.params);
+    params.address(offsetof(Params, input), {TensorName::Input});
+    params.address(offsetof(Params, filter), {TensorName::Filter});
+    params.address(offsetof(Params, bias), {TensorName::Bias});
+    params.address(offsetof(Params, output), {TensorName::Output});
+    params.address(offsetof(Params, residual), {TensorName::Residual});
+    const std::vector<std::string> roles(made.launch.block.x / 32, "copy");
+    plan.launches.push_back({images::resident_sm90(), made.kernelName, made.launch, {std::move(params)}, roles});
+    plan.details = made.describe();
+    return {};
+  }
+
+ private:
+  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
+                        std::vector<ResidentPlan>& plans) {
+    ResidentChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    plans = residentCandidates(problem, properties, choices);
+    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("resident has no plan with the options {}", options)};
+    return {};
+  }
+};
+
+}  // namespace
+
+const Algorithm& residentAlgorithm() {
+  static const Resident algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,103 @@
+// What the multiplying thread of shift_stream does with one column of filter taps.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/sm100/gemm_params.hpp"
+#include "common/ptx/tensor_core.cuh"
+#include "conv/algorithms/shift_stream/params.hpp"
+
+namespace shiftconv::kernels {
+
+inline constexpr uint32_t kLastLane = static_cast<uint32_t>(kStreamWindowLanes - 1) << 16;  // of a window, in an address
+
+/// One tap column s of one input row: for every slice, the MMAs of all filter rows, then the shift and the refill.
+struct TapColumn {
+  uint32_t accumulators;  // Tensor Memory of the first in the ring
+  uint32_t filters;       // shared memory of the first stage
+  uint32_t operand;       // Tensor Memory
+  int32_t slices;
+  int32_t accumulator, count;           // ring index of the first output row's; output rows
+  int32_t filter, filterStep;           // stage of the first output row's tap, and from there to the next one's
+  int32_t freshFrom;                    // output rows from here on have not been begun
+  bool shifts;                          // another tap column follows
+  uint32_t refill;                      // shared memory of what the last lanes of the windows take behind the shift, or 0
+  uint32_t staleLanes;                  // of a window, one bit each
+  uint32_t scaleA, scaleB, scaleStepB;  // Tensor Memory; of the first output row's tap, and from there to the next one's
+};
+
+template <class Group, layout::MmaKind kKind>
+__device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, const TapColumn& column) {
+  const auto multiplySlice = [&](uint32_t slice) {
+    const uint32_t operand = column.operand + slice * gemm::sm100::kSliceColumns;
+    int32_t accumulator = column.accumulator, filter = column.filter;
+    uint32_t scaleB = column.scaleB;
+#pragma unroll 1
+    for (int32_t i = 0; i < column.count; ++i) {
+      const uint32_t target = column.accumulators + static_cast<uint32_t>(accumulator) * p.accumulatorColumns;
+      const uint64_t b = layout::advanceDescriptor(
+          layout::swizzle128KMajorDescriptor(column.filters + static_cast<uint32_t>(filter) * p.filterStageBytes),
+          slice * layout::kMmaRowBytes);
+      const bool accumulate = slice != 0 || i < column.freshFrom;
+      if constexpr (layout::isBlockScaled(kKind)) {
+        const uint32_t scale = slice * gemm::sm100::scalesPerSlice(kKind), atom = scale / gemm::sm100::kScaleAtomBlocks;
+        ptx::mmaScaled<kKind, Group::kCtaGroup>(
+            target, ptx::TensorOperand{operand}, b,
+            layout::selectScaleByte(p.instructionDescriptor, scale % gemm::sm100::kScaleAtomBlocks),
+            column.scaleA + atom * static_cast<uint32_t>(p.scaleCopies) * gemm::sm100::kScaleAtomColumns,
+            scaleB + atom * static_cast<uint32_t>(p.filterScales.rowTiles) * gemm::sm100::kScaleAtomColumns, accumulate);
+        scaleB += column.scaleStepB;
+      } else {
+        ptx::mmaInLanes<kKind, Group::kCtaGroup>(target, ptx::TensorOperand{operand}, b, p.instructionDescriptor, column.staleLanes,
+                                                 accumulate);
+      }
+      if (++accumulator == p.accumulators) accumulator = 0;
+      filter += column.filterStep;
+      if (filter >= p.filterStages) filter -= p.filterStages;
+    }
+    if (column.shifts) ptx::tensorShiftDown<Group::kCtaGroup>(operand);
+    // shift -> cp.4x256b -> mma of one thread are ordered (PTX ISA 9.7.16.6.2).
+    if (column.refill != 0)
+      ptx::tensorCopy4x256<Group::kCtaGroup>(
+          operand + kLastLane,
+          layout::advanceDescriptor(layout::swizzle128KMajorDescriptor(column.refill), slice * layout::kMmaRowBytes));
+  };
+  if (column.slices == gemm::sm100::kChunkSlices) {
+#pragma unroll
+    for (uint32_t slice = 0; slice < gemm::sm100::kChunkSlices; ++slice) multiplySlice(slice);
+  } else {
+#pragma unroll 1
+    for (uint32_t slice = 0; slice < static_cast<uint32_t>(column.slices); ++slice) multiplySlice(slice);
+  }
+}
+/// The kind is chosen once a tap column, which costs a branch and saves a kernel for each.
+template <class Group, bool kScaled>
+__device__ __forceinline__ void multiplyColumn(const ShiftStreamParams& p, const TapColumn& column) {
+  using layout::MmaKind;
+  switch (p.kind) {
+    case MmaKind::F16:
+      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::F16>(p, column);
+      return;
+    case MmaKind::TF32:
+      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::TF32>(p, column);
+      return;
+    case MmaKind::F8F6F4:
+      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::F8F6F4>(p, column);
+      return;
+    case MmaKind::I8:
+      // The planner refuses it on sm_103a, whose assembler does not know it (PTX ISA 9.7.16.10).
+      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::I8>(p, column);
+      return;
+    case MmaKind::MxF8F6F4:
+      if constexpr (kScaled) multiplyColumnIn<Group, MmaKind::MxF8F6F4>(p, column);
+      return;
+    case MmaKind::MxF4:
+      if constexpr (kScaled) multiplyColumnIn<Group, MmaKind::MxF4>(p, column);
+      return;
+    case MmaKind::NvF4:
+      if constexpr (kScaled) multiplyColumnIn<Group, MmaKind::NvF4>(p, column);
+      return;
+  }
+}
+
+}  // namespace shiftconv::kernels

@@ -1,0 +1,81 @@
+// One way in which shift_stream cuts a problem: what it needs, and what its tiles multiply and move.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "conv/algorithms/shift_stream/lanes.hpp"
+#include "conv/algorithms/shift_stream/rows.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/traffic.hpp"
+
+namespace shiftconv::plan {
+
+/// Output rows that one input row contributes to at most.
+int64_t liveRows(const Problem& problem);
+
+struct StreamCut {
+  StreamMap map = StreamMap::Strips;
+  kernels::LaneMap lanes;
+  int64_t tileN = 0, passes = 0, blockRows = 0;
+  bool pair = false, resident = false;
+  int64_t accumulators = 0, slots = 0, operandStages = 0, filterStages = 0;
+  int64_t scaleCopies = 0, scaleEntries = 0;
+  bool scalesResident = false;
+  int64_t tiles = 0, clusters = 0;
+  Traffic traffic{};
+  double clocks = 0;
+  Resource bound = Resource::TensorCore;
+
+  int64_t ctas() const { return pair ? 2 : 1; }
+  int64_t tilePieces() const { return ctas() * lanes.pieces(); }
+  /// Pixels that refill the windows of a CTA while it multiplies one input row.
+  int64_t refills(const Problem& problem) const { return lanes.isRefilled ? kernels::kStreamWindows * (problem.s - 1) : 0; }
+  int64_t scaleRowTiles() const;
+  int64_t accumulatorColumns() const;
+  int64_t slotColumns(layout::MmaKind kind) const;
+  int64_t columns(const Problem& problem, layout::MmaKind kind) const;
+  int64_t filterStageBytes() const { return tileN / ctas() * layout::kSwizzle128RowBytes; }
+  int64_t operandStageBytes(const Problem& problem, layout::MmaKind kind) const;
+  int64_t sharedBytes(const Problem& problem, const Channels& channels) const;
+
+  /// False when accumulators, slots and scale factors do not fit into Tensor Memory.
+  bool fitTensorMemory(const Problem& problem, const Channels& channels);
+  /// False when the stages do not fit into shared memory.
+  bool fitSharedMemory(const Problem& problem, const Channels& channels, int64_t available, std::optional<bool> residentWanted);
+};
+
+/// The part of the parameters that says what lies where: row blocks of `blockRows`, tiles of which the planner may choose.
+kernels::ShiftStreamParams geometryOf(const Problem& problem, const kernels::LaneMap& lanes, int64_t blockRows);
+
+/// What tiles take of planes.
+struct RowWork {
+  int64_t steps = 0;    ///< input rows
+  int64_t rowTaps = 0;  ///< products of an input row and a filter row
+  int64_t outputRows = 0;
+
+  RowWork() = default;
+  /// Of a tile with such rows.
+  RowWork(const kernels::ShiftStreamParams& geometry, const kernels::TileRows& rows);
+  RowWork& operator+=(const RowWork& other);
+  friend RowWork operator*(RowWork work, int64_t count);
+};
+
+/// Row blocks of one height, and what all tiles of `tilePieces` pieces take.
+struct StreamBlocks {
+  int64_t height = 0, tiles = 0;
+  RowWork work;
+
+  StreamBlocks(const kernels::ShiftStreamParams& geometry, int64_t tilePieces);
+};
+
+/// In all passes; without what is done once for a cluster, and what depends on where in the image tiles lie.
+Traffic trafficOf(const Problem& problem, const Channels& channels, const StreamCut& cut, const RowWork& work);
+/// What depends on where in the image and the output a tile lies.
+void addPlaces(const Problem& problem, const kernels::ShiftStreamParams& geometry, const StreamCut& cut, int64_t tile,
+               Traffic& traffic);
+/// What is done once for a cluster, in all passes.
+Traffic clusterTraffic(const Problem& problem, const Channels& channels, const StreamCut& cut);
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,87 @@
+#include "conv/algorithms/shift_stream/lanes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/gemm/sm100/operand_plan.hpp"
+#include "common/layout/ceil_divide.hpp"
+#include "conv/plan/sm100_operands.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels;
+
+namespace {
+
+/// Pieces of a frame that the loading warp can still find places for.
+int64_t maximumPieces(int64_t frameLanes) { return kStreamMaximumPieces * frameLanes / kStreamLanes; }
+
+LaneMap mapOf(int64_t frameLanes, int64_t pieces, int64_t pieceLanes, int64_t outputs) {
+  LaneMap lanes;
+  lanes.frameLanes = static_cast<int32_t>(frameLanes);
+  lanes.framePieces = static_cast<int32_t>(pieces);
+  lanes.pieceLanes = static_cast<int32_t>(pieceLanes);
+  lanes.loadedLanes = static_cast<int32_t>(std::min(pieceLanes, frameLanes - (pieces - 1) * pieceLanes));
+  lanes.pieceOutputs = static_cast<int32_t>(outputs);
+  return lanes;
+}
+
+/// Whole rows, one behind the other: the zeros to the right of one are those to the left of the next. What the last row's taps find
+/// behind the frame is padding as well, which lanes that are disabled there do without; kinds without lane masks need it in the
+/// frame. Nothing when no row fits.
+LaneMap wholeRows(const Problem& p, int64_t frameLanes, bool isRefilled) {
+  const int64_t pitch = std::max(p.w + std::max(p.padLeft, p.padRight), p.q());
+  int64_t last = std::max(p.q(), p.padLeft + p.w);
+  if (!isRefilled && isScaled(p)) last = std::max(last, p.q() + p.s - 1);
+  if (last > frameLanes) return {};
+  return mapOf(frameLanes, std::min((frameLanes - last) / pitch + 1, maximumPieces(frameLanes)), pitch, p.q());
+}
+
+/// `pieces` pieces with all their taps in a frame; rows are cut as evenly as may be. Nothing when none of that width has an output.
+LaneMap cutRows(const Problem& p, int64_t frameLanes, int64_t pieces) {
+  const int64_t most = frameLanes / pieces - (p.s - 1);
+  if (most < 1) return {};
+  const int64_t outputs = ceilDivide(p.q(), ceilDivide(p.q(), most)), pitch = outputs + p.s - 1;
+  return mapOf(frameLanes, std::min(frameLanes / pitch, maximumPieces(frameLanes)), pitch, outputs);
+}
+
+/// Fewer lanes for each output row.
+bool isBetter(const Problem& p, const LaneMap& a, const LaneMap& b) {
+  return b.pieceOutputs == 0 || (a.pieceOutputs != 0 && rowPieces(p, a) * b.framePieces < rowPieces(p, b) * a.framePieces);
+}
+
+}  // namespace
+
+int64_t rowPieces(const Problem& p, const LaneMap& lanes) { return ceilDivide(p.q(), lanes.pieceOutputs); }
+
+std::string arrangeLanes(const Problem& p, StreamMap map, LaneMap& lanes) {
+  const auto name = kStreamMapNames[static_cast<size_t>(map)];
+  if (isRefilled(map)) {
+    if (p.s == 1) return fmt::format("map={} needs S of at least 2: with 1 nothing is shifted or refilled", name);
+    std::string why;
+    const auto kind = kindOf(p, why);
+    if (bitsOf(p.inputType) < 8 && !gemm::sm100::isPackedInShared(*kind))
+      return fmt::format("map={} cannot refill {}: nobody has said that tcgen05.cp.4x256b expands elements", name,
+                         nameOf(p.inputType));
+  }
+  const int64_t frame = map == StreamMap::FlatRefill ? kStreamLanes : kStreamWindowLanes;
+  switch (map) {
+    case StreamMap::Strips:
+      lanes = mapOf(frame, 1, frame, frame + 1 - p.s);
+      break;
+    case StreamMap::StripsRefill:
+      lanes = mapOf(frame, 1, frame, frame);
+      break;
+    case StreamMap::Packed:
+    case StreamMap::FlatRefill:
+      lanes = wholeRows(p, frame, isRefilled(map));
+      for (int64_t pieces = map == StreamMap::Packed ? 2 : 1; pieces <= maximumPieces(frame); ++pieces)
+        if (const LaneMap cut = cutRows(p, frame, pieces); isBetter(p, cut, lanes)) lanes = cut;
+      break;
+  }
+  lanes.isRefilled = isRefilled(map);
+  return {};
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,112 @@
+#include "conv/algorithms/shift_window/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "conv/algorithms/shift_window/plan.hpp"
+#include "conv/plan/preparation.hpp"
+#include "conv/plan/sm100_operands.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+constexpr std::string_view kName = "shift_window";
+constexpr std::array<std::string_view, 2> kProducers{"tensor_copy", "register_store"};  // in the order of OperandProducer
+constexpr std::array<std::string_view, 2> kGroupNames{"single", "pair"};
+constexpr std::array<OptionDescription, 5> kOptions{
+    {{"producer", "tensor_copy, register_store",
+      "how activations enter Tensor Memory: tcgen05.cp, or ld.shared and tcgen05.st (of single CTAs)"},
+     {"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
+     {"tile_n", "multiples of 16 from 16 to 192", "output channels of a pass"},
+     {"ctas", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
+     {"resident_weights", "yes, no", "keep all weights in shared memory"}}};
+
+std::string optionText(OperandProducer producer, const ShiftWindowCut& cut) {
+  return fmt::format("producer={},group={},tile_n={},ctas={},resident_weights={}", kProducers[static_cast<size_t>(producer)],
+                     kGroupNames[cut.pair ? 1 : 0], cut.tileN, cut.clusters, cut.resident ? "yes" : "no");
+}
+
+Status read(std::string_view text, ShiftWindowChoices& choices) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
+  std::optional<size_t> producer;
+  if (Status status = values.choice("producer", kProducers, producer); !status.ok()) return status;
+  if (producer) choices.producer = static_cast<OperandProducer>(*producer);
+  std::optional<size_t> group;
+  if (Status status = values.choice("group", kGroupNames, group); !status.ok()) return status;
+  if (group) choices.pair = *group == 1;
+  if (Status status = values.number("tile_n", 16, 192, 16, choices.tileN); !status.ok()) return status;
+  if (Status status = values.number("ctas", 1, 2147483647, 1, choices.clusters); !status.ok()) return status;
+  return values.flag("resident_weights", choices.residentWeights);
+}
+
+class ShiftWindow final : public Algorithm {
+ public:
+  std::string_view name() const override { return kName; }
+  std::span<const OptionDescription> options() const override { return kOptions; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return shiftWindowRefusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    ShiftWindowChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    std::vector<ShiftWindowCut> cuts;
+    if (std::string reason = shiftWindowCuts(problem, properties, choices, cuts); !reason.empty())
+      return {StatusCode::InvalidArgument, std::move(reason)};
+    const Rates& rates = ratesOf(properties);
+    for (const ShiftWindowCut& cut : cuts)
+      for (const OperandProducer producer : {OperandProducer::TensorCopy, OperandProducer::RegisterStore})
+        if (choices.producer.value_or(producer) == producer && !(cut.pair && producer == OperandProducer::RegisterStore))
+          candidates.push_back({this, optionText(producer, cut), estimate(problem, rates, cut.clocks, cut.bound),
+                                shiftWindowQuestions(problem, cut.pair)});
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    ShiftWindowChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    ShiftWindowPlan made;
+    if (std::string reason = planShiftWindow(problem, properties, choices, made); !reason.empty())
+      return {StatusCode::InvalidArgument, std::move(reason)};
+    plan.launches = preparationOf(problem);
+    plan.mainLaunch = plan.launches.size();
+    plan.workspaceBytes = correctionPlaces(problem).bytes;
+    plan.launches.push_back(made.planned());
+    plan.traffic = made.traffic;
+    plan.details = made.describe();
+    return {};
+  }
+};
+
+}  // namespace
+
+std::vector<std::string_view> shiftWindowQuestions(const Problem& problem, bool pair) {
+  std::vector<std::string_view> questions = questionsOfProducts(problem, pair);
+  questions.push_back("U3");
+  if (pair) questions.push_back("U7");
+  return questions;
+}
+std::vector<std::string_view> ShiftWindowPlan::openQuestions() const { return shiftWindowQuestions(problem, cut.pair); }
+
+PlannedLaunch ShiftWindowPlan::planned() const {
+  Parameter values = Parameter::value(params);
+  bindEpilogue(values, offsetof(kernels::ShiftWindowParams, epilogue));
+  bindCorrections(problem, values, offsetof(kernels::ShiftWindowParams, epilogue));
+  return {shiftWindowImage(),
+          kernelName,
+          launch,
+          {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}), std::move(values)},
+          shiftWindowWarpRoles(producer)};
+}
+
+const Algorithm& shiftWindowAlgorithm() {
+  static const ShiftWindow algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,14 @@
+#include "conv/algorithms/stem/algorithm.hpp"
+
+#include "conv/algorithms/stem/plan.hpp"
+#include "conv/plan/single_plan_algorithm.hpp"
+#include "stem_sm90_image.hpp"
+
+namespace shiftconv::plan {
+
+const Algorithm& stemAlgorithm() {
+  static const SinglePlanAlgorithm<StemPlan> algorithm({"stem", stemRefusal, planStem, images::stem_sm90, stemWarpRoles});
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

@@ -1,4 +1,0 @@
-// The halo kernels with the whole epilogue for f16 and bf16.
-#include "conv/kernels/sm90/halo_full.cuh"
-
-SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO_FULL)

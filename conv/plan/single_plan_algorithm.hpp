@@ -1,0 +1,82 @@
+// An algorithm with one plan a problem, without options of its own, as an entry of the registry.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/device/module_image.hpp"
+#include "conv/plan/algorithm.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/preparation.hpp"
+
+namespace shiftconv::plan {
+
+template <class EnginePlan>
+struct SinglePlanEngine {
+  std::string_view name;
+  std::string (*refusal)(const Problem&, const device::Properties&);
+  EnginePlan (*plan)(const Problem&, const device::Properties&);
+  device::ModuleImage (*image)();
+  std::vector<std::string> (*warpRoles)();
+};
+
+template <class EnginePlan>
+class SinglePlanAlgorithm final : public Algorithm {
+ public:
+  explicit SinglePlanAlgorithm(const SinglePlanEngine<EnginePlan>& engine) : engine_(engine) {}
+  std::string_view name() const override { return engine_.name; }
+  std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return engine_.refusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
+    const EnginePlan made = engine_.plan(problem, properties);
+    candidates.push_back(
+        {this, dependent ? "dependent=yes" : "", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    bool dependent = false;
+    if (Status status = readDependent(options, dependent); !status.ok()) return status;
+    EnginePlan made = engine_.plan(problem, properties);
+    made.launch.programmaticDependent = dependent;
+    using Params = decltype(made.params);
+    Parameter params = Parameter::value(made.params);
+    params.address(offsetof(Params, filter), {TensorName::Filter});
+    std::vector<Parameter> parameters{Parameter::map(made.input, {TensorName::Input})};
+    bool full = false;
+    if constexpr (requires { made.full; }) full = made.full;
+    if (!full) params.address(offsetof(Params, bias), {TensorName::Bias});
+    if (full) {
+      if constexpr (requires { made.full; }) bindEpilogue(params, offsetof(Params, epilogue));
+      parameters.push_back(parameters[0]);  // in place of the output's map
+      plan.launches = largestPreparationOf(problem);
+      plan.mainLaunch = plan.launches.size();
+    } else if constexpr (requires { made.output; }) {
+      parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+      if constexpr (requires { made.residual; }) {
+        if (problem.hasResidual()) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
+      }
+    } else {
+      params.address(offsetof(Params, output), {TensorName::Output});
+    }
+    parameters.push_back(std::move(params));
+    plan.launches.push_back({engine_.image(), made.kernelName, made.launch, std::move(parameters), engine_.warpRoles()});
+    plan.details = made.describe();
+    return {};
+  }
+
+ private:
+  SinglePlanEngine<EnginePlan> engine_;
+};
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,156 @@
+#include "conv/plan/sm100_operands.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/gemm/sm100/operand_plan.hpp"
+#include "common/numerics/codec.hpp"
+#include "conv/plan/preparation.hpp"
+
+namespace shiftconv::plan {
+
+numerics::NumberType operandType(const Problem& p, DataType type) {
+  return type == DataType::F32 && p.compute == Compute::TF32 ? numerics::NumberType::TF32 : numberType(type);
+}
+
+bool isScaled(const Problem& p) { return p.inputScale.blockSize != 0; }
+
+gemm::GemmProblem gemmTypes(const Problem& p) {
+  gemm::GemmProblem gemm;
+  gemm.a.type = operandType(p, p.inputType);
+  gemm.b.type = operandType(p, p.filterType);
+  gemm.accumulator = accumulatorType(p);
+  gemm.blockSize = static_cast<int32_t>(p.inputScale.blockSize);
+  if (isScaled(p)) gemm.scale = numberType(p.inputScale.type);
+  gemm.a.scaleLayout = layoutOf(p.inputScale.order);
+  gemm.b.scaleLayout = layoutOf(p.filterScale.order);
+  gemm.output = numberType(p.outputType);
+  gemm.outputBlock = static_cast<int32_t>(p.outputScale.blockSize);
+  gemm.outputPitch = numerics::packedBytes(gemm.output, p.outputPitch());
+  return gemm;
+}
+
+std::optional<layout::MmaKind> kindOf(const Problem& p, std::string& why) { return gemm::kindOf(gemmTypes(p), why); }
+
+std::optional<layout::MmaKind> kindOf(const Problem& p) {
+  std::string why;
+  return kindOf(p, why);
+}
+
+int64_t tileNStep(const Problem& p, layout::MmaKind kind) {
+  const int64_t ofProducts = layout::isBlockScaled(kind) || kind == layout::MmaKind::I8 ? 32 : 16;
+  return std::max<int64_t>(ofProducts, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
+}
+
+Channels::Channels(const Problem& p, layout::MmaKind mmaKind)
+    : kind(mmaKind),
+      chunk(gemm::sm100::chunkElements(kind)),
+      chunks((p.c + chunk - 1) / chunk),
+      lastChunkSlices(((p.c - (chunks - 1) * chunk) * gemm::sm100::kChunkSlices + chunk - 1) / chunk) {}
+
+int64_t mapElements(layout::MmaKind kind, int64_t elements) {
+  return gemm::sm100::isPackedInShared(kind) ? elements / 2 : elements;
+}
+
+layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t channelsOfBox) {
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const auto type = operandType(p, p.filterType);
+  layout::TiledMap map;
+  map.type = gemm::sm100::mapType(channels.kind, type);
+  map.rank = 3;
+  const int64_t taps = p.t * p.r * p.s;
+  map.dims = {u(mapElements(channels.kind, p.c)), u(taps), u(p.k)};
+  const uint64_t tapBytes = u(numerics::packedBytes(type, p.c));
+  map.strides = {tapBytes, tapBytes * u(taps)};
+  map.box = {static_cast<uint32_t>(mapElements(channels.kind, channels.chunk)), 1, static_cast<uint32_t>(channelsOfBox)};
+  map.swizzle = layout::MapSwizzle::B128;
+  return map;
+}
+
+gemm::Window windowOf(const Problem& p) {
+  gemm::Window window;
+  window.images = p.n;
+  window.channels = p.c;
+  window.axes = {{{p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW},
+                  {p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH},
+                  {p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD}}};
+  return window;
+}
+
+uint32_t instructionDescriptorOf(const Problem& p, layout::MmaKind kind, int64_t ctas, int64_t tileN) {
+  layout::MmaTypes types;
+  types.kind = kind;
+  types.a = operandType(p, p.inputType);
+  types.b = operandType(p, p.filterType);
+  if (isScaled(p)) types.scale = numberType(p.inputScale.type);
+  types.accumulator = kind == layout::MmaKind::I8 ? layout::MmaAccumulator::S32
+                      : p.compute == Compute::F16 ? layout::MmaAccumulator::F16
+                                                  : layout::MmaAccumulator::F32;
+  return layout::instructionDescriptor(types, static_cast<uint32_t>(gemm::sm100::kTileRows * ctas), static_cast<uint32_t>(tileN));
+}
+
+void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrder order) {
+  using gemm::sm100::ScaleParams;
+  parameter.address(offset + (order == ScaleOrder::Plain ? offsetof(ScaleParams, rowMajor) : offsetof(ScaleParams, tiles)),
+                    {tensor});
+}
+
+std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {
+  const int cc = properties.computeMajor * 10 + properties.computeMinor;
+  if (cc != 100 && cc != 103 && cc != 110)
+    return fmt::format("{} needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", algorithm, properties.name,
+                       properties.computeMajor, properties.computeMinor);
+  if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
+  if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
+    return fmt::format("{} needs block scales of one size and type for input and filter", algorithm);
+  if (std::string why = zeroPointRefusal(algorithm, p); !why.empty()) return why;
+  if (p.hasBias && p.biasType != DataType::F32)
+    return fmt::format("{} needs bias_type f32, but it is {}", algorithm, nameOf(p.biasType));
+  std::string why;
+  const auto kind = kindOf(p, why);
+  if (!kind) return fmt::format("{}: {}", algorithm, why);
+  if (*kind == layout::MmaKind::I8 && cc == 103)
+    return fmt::format("{} needs kind::i8 for {}, which compute capability 10.3 does not have", algorithm, nameOf(p.inputType));
+  if (isScaled(p) && p.c % p.inputScale.blockSize != 0)
+    return fmt::format("{} needs C to be a multiple of the {} channels that share a scale factor, but C is {}", algorithm,
+                       p.inputScale.blockSize, p.c);
+  for (const auto& [name, type, elements] : {std::tuple("C", p.inputType, p.c), std::tuple("C", p.filterType, p.c),
+                                             std::tuple("the input pixel pitch", p.inputType, p.inputPitch())}) {
+    const int bits = bitsOf(type);
+    // Tensor maps of packed elements that become bytes count in 128 (cuTensorMapEncodeTiled).
+    const int64_t step = bits < 8 && !gemm::sm100::isPackedInShared(*kind) ? 128 : 128 / bits;
+    if (elements % step != 0)
+      return fmt::format("{} needs {} to be a multiple of {} for {} (16-byte rows), but it is {}", algorithm, name, step,
+                         nameOf(type), elements);
+  }
+  return {};
+}
+
+int64_t channelBytes(const Problem& p, DataType type) { return numerics::packedBytes(operandType(p, type), p.c); }
+
+int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
+  int64_t inside = 0;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    // Positions i with 0 <= i * stride + offset < extent.
+    const int64_t offset = tap * dilation - padBefore;
+    const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int64_t end = offset >= extent ? 0 : std::min(positions, (extent - offset + stride - 1) / stride);
+    inside += std::max<int64_t>(0, end - first);
+  }
+  return inside;
+}
+
+bool hasSixBitElements(DataType type) { return type == DataType::E3M2 || type == DataType::E2M3; }
+
+std::vector<std::string_view> questionsOfProducts(const Problem& problem, bool pair) {
+  const bool integers = problem.inputType == DataType::S8 || problem.inputType == DataType::U8;
+  std::vector<std::string_view> questions;
+  if (accumulatorType(problem) == numerics::NumberType::F16) questions.push_back("U9");
+  if (integers) questions.push_back("U13");
+  if (pair || integers || hasSixBitElements(problem.inputType) || hasSixBitElements(problem.filterType)) questions.push_back("U14");
+  return questions;
+}
+
+}  // namespace shiftconv::plan

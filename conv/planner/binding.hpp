@@ -1,0 +1,51 @@
+// A plan with its tensors' addresses on a device: kernels loaded, tensor maps encoded, parameters filled in, once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "common/device/device.hpp"
+#include "conv/plan/plan.hpp"
+#include "conv/planner/kernel_cache.hpp"
+
+namespace shiftconv::plan {
+
+using TensorAddresses = PerTensor<device::Address>;
+
+/// A device of the compute capability that the plan was made for.
+Status checkDevice(const Plan& plan, const device::Properties& properties);
+
+/// Aligned, present exactly where the plan has one, and nothing written overlaps anything else. The message names the tensor.
+Status checkTensors(const Plan& plan, const TensorAddresses& tensors);
+
+/// Immutable once made; may run on several threads and streams at once. The device, the cache and the tensors must outlive it.
+class Binding {
+ public:
+  /// Checks device and tensors first.
+  static Status make(std::shared_ptr<const Plan> plan, KernelCache& kernels, const TensorAddresses& tensors,
+                     std::unique_ptr<Binding>& binding);
+
+  /// Enqueues the plan's launches and nothing else: no allocation, no synchronisation.
+  Status run(device::Stream stream) const;
+
+  const Plan& plan() const { return *plan_; }
+
+ private:
+  struct alignas(layout::TensorMapImage) Block {
+    std::byte bytes[sizeof(layout::TensorMapImage)];
+  };
+  struct Launch {
+    const device::Kernel* kernel = nullptr;
+    LaunchConfig config;
+    std::vector<Block> storage;  ///< every parameter starts at a multiple of 128 bytes
+    std::vector<const void*> arguments;
+  };
+
+  Status bind(const PlannedLaunch& planned, const TensorAddresses& tensors, KernelCache& kernels, Launch& launch) const;
+
+  std::shared_ptr<const Plan> plan_;
+  device::Device* device_ = nullptr;
+  std::vector<Launch> launches_;
+};
+
+}  // namespace shiftconv::plan
