@@ -7,6 +7,7 @@
 
 #include "conv/algorithms/depthwise/algorithm.hpp"
 #include "conv/algorithms/direct/algorithm.hpp"
+#include "conv/algorithms/gathered/algorithm.hpp"
 #include "conv/algorithms/grouped/algorithm.hpp"
 #include "conv/algorithms/halo/algorithm.hpp"
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
@@ -19,9 +20,9 @@
 namespace shiftconv::plan {
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array<const Algorithm*, 10> table{
-      &shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(), &im2colAlgorithm(),   &haloAlgorithm(),
-      &groupedAlgorithm(),     &depthwiseAlgorithm(),   &stemAlgorithm(),        &residentAlgorithm(), &directAlgorithm()};
+  static const std::array table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(), &im2colAlgorithm(),
+                                &haloAlgorithm(),        &groupedAlgorithm(),     &depthwiseAlgorithm(),   &stemAlgorithm(),
+                                &residentAlgorithm(),    &gatheredAlgorithm(),    &directAlgorithm()};
   return table;
 }
 

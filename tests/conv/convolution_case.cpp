@@ -139,7 +139,7 @@ std::vector<ShapeLine> readShapes(const std::string& path) {
 
 std::vector<ShapeLine> allShapes(const std::string& folder) {
   std::vector<ShapeLine> shapes;
-  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt", "im2col.txt", "halo_sm100.txt", "direct.txt"}) {
+  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt", "im2col.txt", "halo_sm100.txt", "gathered.txt", "direct.txt"}) {
     const auto lines = readShapes(folder + "/" + file);
     shapes.insert(shapes.end(), lines.begin(), lines.end());
   }
