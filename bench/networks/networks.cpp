@@ -82,6 +82,9 @@ class LayerRun {
     }
     bool right = check(sides_[0]);
     size_t tuned = 0;
+    Json all;
+    for (const Side& side : sides_) all[side.name] = side.quick;
+    row["candidates"] = all;
     Json algorithms;
     for (const auto& [algorithm, place] : best) {
       right = check(sides_[place]) && right;

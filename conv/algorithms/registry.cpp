@@ -12,6 +12,7 @@
 #include "conv/algorithms/halo/algorithm.hpp"
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
 #include "conv/algorithms/im2col/algorithm.hpp"
+#include "conv/algorithms/im2col_sm90/algorithm.hpp"
 #include "conv/algorithms/resident/algorithm.hpp"
 #include "conv/algorithms/shift_stream/algorithm.hpp"
 #include "conv/algorithms/shift_window/algorithm.hpp"
@@ -20,9 +21,9 @@
 namespace shiftconv::plan {
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(), &im2colAlgorithm(),
-                                &haloAlgorithm(),        &groupedAlgorithm(),     &depthwiseAlgorithm(),   &stemAlgorithm(),
-                                &residentAlgorithm(),    &gatheredAlgorithm(),    &directAlgorithm()};
+  static const std::array table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(),  &sm100::haloAlgorithm(), &im2colAlgorithm(),
+                                &haloAlgorithm(),        &groupedAlgorithm(),      &depthwiseAlgorithm(),   &stemAlgorithm(),
+                                &residentAlgorithm(),    &sm90::im2colAlgorithm(), &gatheredAlgorithm(),    &directAlgorithm()};
   return table;
 }
 
