@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "conv/algorithms/channelwise/algorithm.hpp"
 #include "conv/algorithms/depthwise/algorithm.hpp"
 #include "conv/algorithms/direct/algorithm.hpp"
 #include "conv/algorithms/gathered/algorithm.hpp"
@@ -21,9 +22,23 @@
 namespace shiftconv::plan {
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array table{&shiftStreamAlgorithm(), &shiftWindowAlgorithm(),  &sm100::haloAlgorithm(), &im2colAlgorithm(),
-                                &haloAlgorithm(),        &groupedAlgorithm(),      &depthwiseAlgorithm(),   &stemAlgorithm(),
-                                &residentAlgorithm(),    &sm90::im2colAlgorithm(), &gatheredAlgorithm(),    &directAlgorithm()};
+  // clang-format off
+  static const std::array table{
+      &shiftStreamAlgorithm(),
+      &shiftWindowAlgorithm(),
+      &sm100::haloAlgorithm(),
+      &im2colAlgorithm(),
+      &haloAlgorithm(),
+      &groupedAlgorithm(),
+      &depthwiseAlgorithm(),
+      &channelwiseAlgorithm(),
+      &stemAlgorithm(),
+      &residentAlgorithm(),
+      &sm90::im2colAlgorithm(),
+      &gatheredAlgorithm(),
+      &directAlgorithm(),
+  };
+  // clang-format on
   return table;
 }
 

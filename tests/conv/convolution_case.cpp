@@ -139,7 +139,17 @@ std::vector<ShapeLine> readShapes(const std::string& path) {
 
 std::vector<ShapeLine> allShapes(const std::string& folder) {
   std::vector<ShapeLine> shapes;
-  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt", "im2col.txt", "halo_sm100.txt", "gathered.txt", "direct.txt"}) {
+  for (const char* file : {
+           "edges.txt",
+           "channels.txt",
+           "filters.txt",
+           "types.txt",
+           "im2col.txt",
+           "halo_sm100.txt",
+           "gathered.txt",
+           "channelwise.txt",
+           "direct.txt",
+       }) {
     const auto lines = readShapes(folder + "/" + file);
     shapes.insert(shapes.end(), lines.begin(), lines.end());
   }
@@ -179,9 +189,9 @@ reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTens
   const bool ofHopper =
       engine == "halo" || engine == "grouped" || engine == "depthwise" || engine == "stem" || engine == "resident";
   return reference::convolve(internalProblem(test.problem), tensors.operands(),
-                             engine == "direct" ? reference::Accumulation::FusedMultiplyAdd
-                             : ofHopper         ? reference::Accumulation::WgmmaTensorCore
-                                                : reference::Accumulation::TensorCore);
+                             engine == "direct" || engine == "channelwise" ? reference::Accumulation::FusedMultiplyAdd
+                             : ofHopper                                    ? reference::Accumulation::WgmmaTensorCore
+                                                                           : reference::Accumulation::TensorCore);
 }
 
 std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "conv/algorithms/channelwise/kinds.hpp"
 #include "tests/conv/convolution_case.hpp"
 
 namespace shiftconv::tests {
@@ -73,6 +74,14 @@ TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
   EXPECT_EQ(kernel["bytes"]["bulk_copy"]["shared_write"], kBoxes + kWeights);
   EXPECT_EQ(kernel["bytes"]["bulk_copy"]["global_write"], kOutput);
   EXPECT_EQ(kernel["bytes"]["tensor_core"]["shared_read"], 2 * 9 * 4 * (64 + 32) * 32);
+}
+
+TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
+  const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
+  std::string plans;
+  for (const ShapeLine& shape : shapes("channelwise")) plans += planFor(parseCase(shape.text), device).describe();
+  for (const auto& kind : kernels::channelwise::kKinds)
+    EXPECT_NE(plans.find("launch     " + std::string(kind.name) + " grid"), std::string::npos) << kind.name;
 }
 
 const auto nameOfShape = [](const auto& info) { return info.param.name; };
