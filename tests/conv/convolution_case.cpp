@@ -138,19 +138,12 @@ std::vector<ShapeLine> readShapes(const std::string& path) {
 }
 
 std::vector<ShapeLine> allShapes(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
   std::vector<ShapeLine> shapes;
-  for (const char* file : {
-           "edges.txt",
-           "channels.txt",
-           "filters.txt",
-           "types.txt",
-           "im2col.txt",
-           "halo_sm100.txt",
-           "gathered.txt",
-           "channelwise.txt",
-           "direct.txt",
-       }) {
-    const auto lines = readShapes(folder + "/" + file);
+  for (const std::filesystem::path& file : files) {
+    const auto lines = readShapes(file.string());
     shapes.insert(shapes.end(), lines.begin(), lines.end());
   }
   return shapes;
