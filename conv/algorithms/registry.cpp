@@ -18,6 +18,7 @@
 #include "conv/algorithms/shift_stream/algorithm.hpp"
 #include "conv/algorithms/shift_window/algorithm.hpp"
 #include "conv/algorithms/stem/algorithm.hpp"
+#include "conv/algorithms/thin/algorithm.hpp"
 
 namespace shiftconv::plan {
 
@@ -35,6 +36,7 @@ std::span<const Algorithm* const> algorithms() {
       &stemAlgorithm(),
       &residentAlgorithm(),
       &sm90::im2colAlgorithm(),
+      &thinAlgorithm(),
       &gatheredAlgorithm(),
       &directAlgorithm(),
   };
