@@ -55,6 +55,7 @@ struct Params {
   Axis depth, height, width;
   layout::FastDivisor outputDepth, outputHeight, outputWidth;
   bool isLinear = false;   ///< output pixel i reads input pixel i only
+  bool isDense = false;    ///< one tap, which is inside of the image for all pixels
   int32_t imageBytes = 0;  ///< from input image to input image
   int32_t filterRowBytes = 0;
   layout::FastDivisor groupTiles;  ///< channel tiles of a group

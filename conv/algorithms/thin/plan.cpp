@@ -67,8 +67,9 @@ ThinPlan commonPlan(const Problem& p) {
   params.outputDepth = divisor(p.z());
   params.outputHeight = divisor(p.p());
   params.outputWidth = divisor(p.q());
-  params.isLinear = taps == 1 && p.strideD * p.strideH * p.strideW == 1 && p.padFront == 0 && p.padTop == 0 && p.padLeft == 0 &&
-                    p.padBack == 0 && p.padBottom == 0 && p.padRight == 0;
+  params.isDense =
+      taps == 1 && p.padFront == 0 && p.padBack == 0 && p.padTop == 0 && p.padBottom == 0 && p.padLeft == 0 && p.padRight == 0;
+  params.isLinear = params.isDense && p.strideD == 1 && p.strideH == 1 && p.strideW == 1;
   params.imageBytes = static_cast<int32_t>(p.d * p.h * p.w * pixelBytes);
   params.filterRowBytes = static_cast<int32_t>(taps * p.groupChannels() * kElementBytes);
   params.groupOutputs = static_cast<int32_t>(p.k / p.groups);
@@ -164,17 +165,20 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
   for (size_t tile = 0; tile < std::size(kTiles); ++tile) {
     if ((choices.tile && *choices.tile != tile) || !isPossible(p, kTiles[tile], common.vector)) continue;
     const int64_t pixelTiles = ceilDivide(p.outputPixels(), kTiles[tile].pixels);
+    const int64_t tiles = pixelTiles * p.groups * ceilDivide(p.k / p.groups, kTiles[tile].channels);
     for (int32_t split = 1; split <= kMostWarps; split *= 2) {
+      const bool isFew = tiles * split <= int64_t{kMostWarps} / 2 * properties.multiprocessors;
       if (choices.split ? *choices.split != split : split > mostUsefulSplit) continue;
       for (int32_t warps = split; warps <= kMostWarps; warps *= 2)
         for (int32_t pixelWarps = 1; pixelWarps * split <= warps; pixelWarps *= 2) {
           const int32_t channelWarps = warps / split / pixelWarps;
-          // Unless asked for: 4 or 8 warps, side by side along the groups, or along the pixels as far as there are any.
+          // Unless asked for: 4 or 8 warps, fewer where that makes few CTAs, side by side along the groups, or along the pixels as
+          // far as there are any.
           const int32_t usual =
               p.groups > 1
                   ? 1
                   : static_cast<int32_t>(std::min<int64_t>(warps / split, std::bit_ceil(static_cast<uint64_t>(pixelTiles))));
-          if (isOpen && (warps < kMostWarps / 2 || pixelWarps != usual)) continue;
+          if (isOpen && (pixelWarps != usual || (warps < kMostWarps / 2 && !isFew))) continue;
           add(tile, split, pixelWarps, channelWarps);
         }
     }

@@ -67,6 +67,9 @@ class Warp {
   static constexpr int32_t kOwn = threadChannels(kChannels), kSegment = segmentChannels(kChannels);
   static constexpr int32_t kBatch = batchBlocks(kTile, kVector);
   using Row = BlockRow<kVector>;
+  static constexpr int32_t kBlockVectors = 4 * Row::kVectors;
+  /// Independent sums, so that products of a few accumulators do not wait for each other.
+  static constexpr int32_t kChains = kRows * kColumns <= 4 ? 2 : 1;
 
  public:
   __device__ explicit Warp(const Params& params) : p_(params) {
@@ -114,6 +117,12 @@ class Warp {
       }
     }
     if (!p_.launchEarly) ptx::launchDependents();
+    if constexpr (kChains > 1) {
+#pragma unroll
+      for (int32_t j = 0; j < kColumns; ++j)
+#pragma unroll
+        for (int32_t i = 0; i < 4; ++i) sum_[0][0][j][i] += sum_[1][0][j][i];
+    }
     if (p_.isWhole)
       finishWhole();
     else
@@ -186,12 +195,54 @@ class Warp {
   /// kBatch blocks from `first` on; those behind a step are `next` further on.
   __device__ __forceinline__ void addBatch(int32_t first, int32_t next) {
     Row pixels[kBatch][kRows], weights[kBatch][kColumns];
+    const int32_t last = blockOf(first, next, kBatch - 1);
+    if (p_.isDense && (last + 1) * kBlockVectors <= p_.vectors)
+      loadWhole(pixels, weights, first, next);
+    else
+      load(pixels, weights, first, next);
+    __syncwarp();
+#pragma unroll
+    for (int32_t b = 0; b < kBatch; ++b)
+#pragma unroll
+      for (int32_t slice = 0; slice < 2; ++slice)
+#pragma unroll
+        for (int32_t i = 0; i < kRows; i += 2)
+#pragma unroll
+          for (int32_t j = 0; j < kColumns; ++j) {
+            const Row &low = pixels[b][i], &high = pixels[b][i + 1], &weight = weights[b][j];
+            ptx::mma16x8x16<Element>(sum_[slice % kChains][i / 2][j], low.word[2 * slice], high.word[2 * slice],
+                                     low.word[2 * slice + 1], high.word[2 * slice + 1], weight.word[2 * slice],
+                                     weight.word[2 * slice + 1]);
+          }
+  }
+  static __device__ __forceinline__ int32_t blockOf(int32_t first, int32_t next, int32_t b) {
+    return first + b / kStepBlocks * next + b % kStepBlocks;
+  }
+
+  /// Where all vectors exist, and all pixels are inside of the image.
+  __device__ __forceinline__ void loadWhole(Row (&pixels)[kBatch][kRows], Row (&weights)[kBatch][kColumns], int32_t first,
+                                            int32_t next) const {
+    constexpr int32_t kBlockBytes = kBlockElements * static_cast<int32_t>(kElementBytes);
 #pragma unroll
     for (int32_t b = 0; b < kBatch; ++b) {
-      const int32_t block = first + b / kStepBlocks * next + b % kStepBlocks;
+      const int32_t offset = blockOf(first, next, b) * kBlockBytes + static_cast<int32_t>(lane() % 4 * kVector * kElementBytes);
+      const auto loadAt = [&](Row& row, const uint8_t* at) {
+#pragma unroll
+        for (int32_t i = 0; i < Row::kVectors; ++i) row.load(i, at + i * (kBlockBytes / Row::kVectors), true);
+      };
+#pragma unroll
+      for (int32_t j = 0; j < kColumns; ++j) loadAt(weights[b][j], static_cast<const uint8_t*>(p_.filter) + (weights_[j] + offset));
+#pragma unroll
+      for (int32_t j = 0; j < kRows; ++j) loadAt(pixels[b][j], pixels_ + (offset_[j] + offset));
+    }
+  }
+  __device__ __forceinline__ void load(Row (&pixels)[kBatch][kRows], Row (&weights)[kBatch][kColumns], int32_t first,
+                                       int32_t next) const {
+#pragma unroll
+    for (int32_t b = 0; b < kBatch; ++b) {
 #pragma unroll
       for (int32_t i = 0; i < Row::kVectors; ++i) {
-        const int32_t vector = (block * Row::kVectors + i) * 4 + static_cast<int32_t>(lane() % 4);
+        const int32_t vector = blockOf(first, next, b) * kBlockVectors + i * 4 + static_cast<int32_t>(lane() % 4);
         const bool exists = vector < p_.vectors;
         const auto* const ofWeights =
             static_cast<const uint8_t*>(p_.filter) + vector * (kVector * static_cast<int32_t>(kElementBytes));
@@ -203,23 +254,11 @@ class Warp {
           pixels[b][j].load(i, pixels_ + (offset_[j] + place.offset), exists && (inside_[j] & place.needed) == place.needed);
       }
     }
-    __syncwarp();
-#pragma unroll
-    for (int32_t b = 0; b < kBatch; ++b)
-#pragma unroll
-      for (int32_t slice = 0; slice < 4; slice += 2)
-#pragma unroll
-        for (int32_t i = 0; i < kRows; i += 2)
-#pragma unroll
-          for (int32_t j = 0; j < kColumns; ++j)
-            ptx::mma16x8x16<Element>(sum_[i / 2][j], pixels[b][i].word[slice], pixels[b][i + 1].word[slice],
-                                     pixels[b][i].word[slice + 1], pixels[b][i + 1].word[slice + 1], weights[b][j].word[slice],
-                                     weights[b][j].word[slice + 1]);
   }
 
   // ---- Sums --------------------------------------------------------------------------------------------------------------------
   /// Sum of this lane's channel `channel_` + i in a row.
-  __device__ __forceinline__ float& sumOf(int32_t row, int32_t i) { return sum_[row / 2][i / 2][row % 2 * 2 + i % 2]; }
+  __device__ __forceinline__ float& sumOf(int32_t row, int32_t i) { return sum_[0][row / 2][i / 2][row % 2 * 2 + i % 2]; }
 
   /// kSegment sums of a row of this team's tile that the warp `rank` has summed.
   __device__ __forceinline__ float* exchanged(int32_t row, int32_t segment, int32_t rank) const {
@@ -287,18 +326,25 @@ class Warp {
 #pragma unroll
     for (int32_t row = 0; row < kRows; ++row) {
       if (ownerOf(row) != rank_) continue;
-#pragma unroll
-      for (int32_t other = 1; other < kMostWarps; ++other) {
-        if (other >= static_cast<int32_t>(split())) continue;
-#pragma unroll
-        for (int32_t segment = 0; segment < kOwn / kSegment; ++segment) {
-          const auto values = *reinterpret_cast<const Segment*>(
-              exchanged(row, segment, static_cast<int32_t>(static_cast<uint32_t>(rank_ + other) & (split() - 1))));
-#pragma unroll
-          for (int32_t i = 0; i < kSegment; ++i) sumOf(row, segment * kSegment + i) += values.value[i];
-        }
-      }
+      if (split() > 1) addOthers(row);
       if (isOwn(row)) store(row);
+    }
+  }
+
+  /// To the sums of a row those of the warps that share its reduction. Their loads are in flight together, too.
+  __device__ __forceinline__ void addOthers(int32_t row) {
+#pragma unroll
+    for (int32_t segment = 0; segment < kOwn / kSegment; ++segment) {
+      Segment others[kMostWarps - 1] = {};
+#pragma unroll
+      for (int32_t i = 1; i < kMostWarps; ++i)
+        if (i < static_cast<int32_t>(split()))
+          others[i - 1] = *reinterpret_cast<const Segment*>(exchanged(row, segment, rank_ ^ i));
+      __syncwarp();
+#pragma unroll
+      for (const Segment& one : others)
+#pragma unroll
+        for (int32_t i = 0; i < kSegment; ++i) sumOf(row, segment * kSegment + i) += one.value[i];
     }
   }
 
@@ -376,7 +422,7 @@ class Warp {
   int32_t offset_[kRows];   ///< bytes, of tap 0
   uint32_t inside_[kRows];  ///< which taps are inside of the image
   int32_t weights_[kColumns];
-  float sum_[kRows / 2][kColumns][4] = {};
+  float sum_[kChains][kRows / 2][kColumns][4] = {};
   float bias_[kOwn] = {};
   uint32_t residual_[kRows][kOwn / 2] = {};
 };
@@ -384,7 +430,7 @@ class Warp {
 }  // namespace
 
 #define SHIFTCONV_THIN_KERNEL(TYPE, ELEMENT, VECTOR, PIXELS, CHANNELS)                         \
-  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, 1)                             \
+  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, PIXELS == 32 ? 1 : 2)          \
       thin_##TYPE##_v##VECTOR##_##PIXELS##x##CHANNELS(const __grid_constant__ Params params) { \
     Warp<ELEMENT, VECTOR, PIXELS, CHANNELS>(params).run();                                     \
   }
