@@ -24,6 +24,7 @@ constexpr double kL2BytesPerClock = 48;       // into a multiprocessor, all at o
 constexpr double kLoadBytesPerClock = 64;     // from its L1 cache: rows of 64 bytes each
 constexpr double kProductsPerClock = 1024;    // mma.sync, half of wgmma
 constexpr double kInstructionsPerClock = 3;   // of four schedulers
+constexpr double kSerialShare = 0.1;          // of what is not the slowest: what does not overlap
 
 /// Registers of a thread; ptxas takes a little less.
 int64_t registersOf(Tile tile) {
@@ -73,7 +74,9 @@ void modelThin(const Problem& p, const device::Properties& properties, ThinPlan&
                       {memory, Resource::DeviceMemory}};
   const auto& slowest =
       *std::max_element(std::begin(limits), std::end(limits), [](const auto& a, const auto& b) { return a.clocks < b.clocks; });
-  plan.modelledClocks = kStartClocks + slowest.clocks;
+  double others = -slowest.clocks;
+  for (const auto& limit : limits) others += limit.clocks;
+  plan.modelledClocks = kStartClocks + slowest.clocks + kSerialShare * others;
   plan.bound = slowest.resource;
 }
 

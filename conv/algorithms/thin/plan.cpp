@@ -118,20 +118,14 @@ std::string thinRefusal(const Problem& p, const device::Properties& properties) 
   if (p.t + p.r + p.s > kMostTapPositions)
     return fmt::format("thin needs T + R + S up to {} (a bit for each), but they are {}, {} and {}", kMostTapPositions, p.t, p.r,
                        p.s);
-  // Positions of taps that lie outside count, too.
-  const auto reach = [](int64_t outputs, int64_t stride, int64_t taps, int64_t dilation) {
-    return outputs * stride + taps * dilation;
-  };
-  const int64_t furthest = (reach(p.z(), p.strideD, p.t, p.dilationD) + p.padFront) * p.h * p.w +
-                           (reach(p.p(), p.strideH, p.r, p.dilationH) + p.padTop) * p.w +
-                           reach(p.q(), p.strideW, p.s, p.dilationW) + p.padLeft;
-  constexpr int64_t kMostPositions = kMostBytes / kElementBytes;
-  for (const int64_t one : {p.z() * p.strideD, p.p() * p.strideH, p.q() * p.strideW, p.t * p.dilationD, p.r * p.dilationH,
-                            p.s * p.dilationW, p.padFront, p.padTop, p.padLeft})
-    if (one >= kMostPositions) return "thin needs pads, strides and dilations that keep coordinates below 2^30";
-  if (p.inputPixels() * p.inputPitch() * kElementBytes >= kMostBytes || furthest >= kMostBytes / (p.inputPitch() * kElementBytes) ||
+  if (p.inputPixels() * p.inputPitch() * kElementBytes >= kMostBytes ||
       p.k * p.t * p.r * p.s * p.groupChannels() * kElementBytes >= kMostBytes)
-    return "thin needs an input, with its pads, and a filter below 2^31 bytes (32-bit offsets)";
+    return "thin needs an input and a filter below 2^31 bytes (32-bit offsets)";
+  // From tap 0 of the first output to the last tap of the last one; pads have offsets, too.
+  const int64_t reach = (p.inputPixels() - p.d * p.h * p.w) + (p.padFront + p.d - 1 + p.padBack) * p.h * p.w +
+                        (p.padTop + p.h - 1 + p.padBottom) * p.w + p.padLeft + p.w + p.padRight;
+  if (reach >= ceilDivide(kMostBytes, p.inputPitch() * kElementBytes))
+    return "thin needs an input below 2^31 bytes with its pads (32-bit offsets)";
   if (p.outputPixels() >= kMostBytes / 2) return "thin needs fewer than 2^30 output pixels";
   if (p.groups * ceilDivide(p.k / p.groups, kTiles[0].channels) > kMostGrid)
     return fmt::format("thin needs K up to {} and as many groups, but they are {} and {}", kMostGrid * kTiles[0].channels, p.k,
@@ -178,7 +172,7 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
               p.groups > 1
                   ? 1
                   : static_cast<int32_t>(std::min<int64_t>(warps / split, std::bit_ceil(static_cast<uint64_t>(pixelTiles))));
-          if (isOpen && (pixelWarps != usual || (warps < kMostWarps / 2 && !isFew))) continue;
+          if (isOpen && (pixelWarps != usual || (warps < kMostWarps / 2 && !(isFew && warps == split)))) continue;
           add(tile, split, pixelWarps, channelWarps);
         }
     }
