@@ -12,6 +12,9 @@
 //    what they read.
 //  - Rows of a stage are 128 bytes; their 16-byte columns are exchanged by the row's number (XOR), so that neither copies nor
 //    ldmatrix meet on a bank.
+//  - The weights' rows are in such an order that a thread's sums belong to 8 neighbouring output channels: 16 bytes to store.
+//  - Where neighbouring pixels are neighbours in memory (C alone between them), all taps of a filter row are one run: few channels
+//    then make wide vectors.
 //  - Single elements (odd channel counts) have no cp.async: they pass through registers.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -22,6 +25,7 @@
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/dependent_launch.cuh"
 #include "common/ptx/matrix_move.cuh"
+#include "common/ptx/register_pressure.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/gathered/params.hpp"
@@ -34,6 +38,12 @@ constexpr int32_t kElementBytes = 2;
 constexpr int32_t kSliceBytes = 32;  ///< of the reduction: one matrix instruction
 constexpr int32_t kSlices = kStepBytes / kSliceBytes;
 constexpr int32_t kNowhere = -(1 << 30);  ///< a coordinate that no tap brings into the image
+
+/// Which of the 32 output channels of a warp lies in row `row` of its weights: thread t of a quad has columns 2t and 2t + 1 of
+/// every fragment of 8, which become channels 8t..8t + 7.
+__device__ __forceinline__ int32_t channelOfRow(int32_t row) {
+  return row % 32 / 2 % 4 * 8 + row % 32 / 8 * 2 + row % 2 + row / 32 * 32;
+}
 
 /// Where the 16-byte column `column` of a row of a stage lies.
 __device__ __forceinline__ uint32_t placeOf(uint32_t rows, int32_t row, int32_t column) {
@@ -48,7 +58,7 @@ class Cta {
   static constexpr int32_t kVectors = kStepBytes / kVectorBytes;  ///< of a row of a stage
   static constexpr int32_t kRowsAtOnce = kThreads / kVectors;     ///< that the CTA's threads copy together
   static constexpr uint32_t kPixelStageBytes = kTile.pixels * kStepBytes, kStageBytes = kTile.stageBytes();
-  static_assert(kWarpPixels % 16 == 0 && kWarpChannels % 16 == 0, "ldmatrix.x4 loads operand B of 16 channels");
+  static_assert(kWarpPixels % 16 == 0 && kWarpChannels == 4 * kSegmentColumns, "each thread of a quad has a segment of a pixel");
   static_assert(kThreads % kVectors == 0 && kTile.pixels % kRowsAtOnce == 0 && kTile.channels % kRowsAtOnce == 0);
 
  public:
@@ -58,7 +68,7 @@ class Cta {
     pixels_ = reinterpret_cast<Pixel*>(header_ + 1);
     taps_ = reinterpret_cast<Tap*>(pixels_ + kTile.pixels);
     stages_ = ptx::sharedAddress(dynamicShared) + static_cast<uint32_t>(p_.stagesOffset);
-    sums_ = reinterpret_cast<float*>(dynamicShared + p_.stagesOffset);
+    sums_ = reinterpret_cast<float4*>(dynamicShared + p_.stagesOffset);
     const uint32_t pixelTile = p_.allChannelTiles.quotient(blockIdx.x);
     const uint32_t channelTile = blockIdx.x - pixelTile * p_.allChannelTiles.divisor;
     const uint32_t group = p_.channelTiles.quotient(channelTile);
@@ -147,13 +157,16 @@ class Cta {
   // ---- Copies ----------------------------------------------------------------------------------------------------------------
   /// This thread's vectors of one step, into a stage of the ring.
   __device__ __forceinline__ void load(int32_t step, uint32_t stage) const {
-    const int32_t mine = static_cast<int32_t>(threadIdx.x) % kVectors, firstRow = static_cast<int32_t>(threadIdx.x) / kVectors;
+    const int32_t mine = static_cast<int32_t>(threadIdx.x) % kVectors;
+    // Addresses that follow from it are worked out each time: kept all along, they would not fit beside the sums.
+    const int32_t firstRow = ptx::workedOutHere(static_cast<int32_t>(threadIdx.x) / kVectors);
     const int32_t vector = step * kVectors + mine;
     const bool exists = vector < vectors_;
     const uint32_t tapNumber = p_.tapVectors.quotient(static_cast<uint32_t>(exists ? vector : 0));
     const Tap tap = taps_[tapNumber];
     const int32_t channel = (exists ? vector : 0) - static_cast<int32_t>(tapNumber * p_.tapVectors.divisor);
-    const int32_t tapHeight = tap.heightAndWidth >> 16, tapWidth = tap.heightAndWidth & 0xffff;
+    const int32_t tapHeight = tap.heightAndWidth >> 16;
+    const int32_t tapWidth = (tap.heightAndWidth & 0xffff) + (p_.runs ? channel * (kVectorBytes / kElementBytes) : 0);
     const auto inside = [](int32_t at, int32_t extent) { return static_cast<uint32_t>(at) < static_cast<uint32_t>(extent); };
     const auto place = [&](uint32_t rows, int32_t row) {
       return placeOf(rows, row, mine * kVectorBytes / 16) + static_cast<uint32_t>(mine * kVectorBytes % 16);
@@ -173,8 +186,9 @@ class Cta {
 #pragma unroll
     for (int32_t i = 0; i < kTile.channels / kRowsAtOnce; ++i) {
       const int32_t row = firstRow + i * kRowsAtOnce;
-      const bool reads = exists && firstInGroup_ + row < p_.groupOutputs;
-      copy(place(stage + kPixelStageBytes, row), reads ? weights + row * p_.filterRowBytes : p_.filter, reads);
+      const int32_t output = channelOfRow(row);
+      const bool reads = exists && firstInGroup_ + output < p_.groupOutputs;
+      copy(place(stage + kPixelStageBytes, row), reads ? weights + output * p_.filterRowBytes : p_.filter, reads);
     }
   }
 
@@ -205,8 +219,6 @@ class Cta {
       reading = reading + kStageBytes == end ? stages_ : reading + kStageBytes;
       writing = writing + kStageBytes == end ? stages_ : writing + kStageBytes;
     }
-    ptx::copyAsyncWaitGroup<0>();
-    __syncthreads();  // the stages become the place of the sums
   }
 
   __device__ __forceinline__ void multiplyStage(uint32_t stage) {
@@ -234,39 +246,53 @@ class Cta {
   }
 
   // ---- Epilogue --------------------------------------------------------------------------------------------------------------
-  /// The sums change hands in shared memory, so that a thread has neighbouring channels of a pixel.
-  __device__ void finish() {
-    constexpr int32_t kPitch = kTile.channels + kSumsPadFloats;
+  __device__ __forceinline__ void finish() const {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-#pragma unroll
-    for (int32_t i = 0; i < kRowFragments; ++i)
-#pragma unroll
-      for (int32_t j = 0; j < kColumnFragments; ++j)
-#pragma unroll
-        for (int32_t half = 0; half < 2; ++half)
-          *reinterpret_cast<float2*>(sums_ + (warpRow() * kWarpPixels + i * 16 + half * 8 + lane / 4) * kPitch +
-                                     warpColumn() * kWarpChannels + j * 8 + lane % 4 * 2) =
-              make_float2(sum_[i][j][2 * half], sum_[i][j][2 * half + 1]);
-    __syncthreads();
-    constexpr int32_t kSegments = kTile.channels / kSegmentColumns;
-    uint32_t largest = 0;
+    const int32_t column = warpColumn() * kWarpChannels + lane % 4 * kSegmentColumns, channel = firstChannel_ + column;
     // Columns of the tile beyond the group's last channel belong to others.
     const int32_t columns = min(firstChannel_ - firstInGroup_ + p_.groupOutputs, p_.epilogue.columns);
+    const auto pixelOf = [&](int32_t i) { return firstPixel_ + warpRow() * kWarpPixels + i * 8 + lane / 4; };
+    constexpr int32_t kSegments = kRowFragments * 2;
+    if (p_.plain) {
+      if (channel >= columns) return;
+#pragma unroll
+      for (int32_t i = 0; i < kSegments; ++i) {
+        if (pixelOf(i) >= p_.epilogue.rows) break;
+        float v[kSegmentColumns];
+        segment(i, v);
+        storePlain(pixelOf(i), channel, columns, v);
+      }
+      return;
+    }
+    // The whole epilogue needs the registers that hold the sums: each thread puts its own away, over the stages.
+    ptx::copyAsyncWaitGroup<0>();
+    __syncthreads();
+    float4* const own = sums_ + threadIdx.x;
+#pragma unroll
+    for (int32_t i = 0; i < kSegments; ++i) {
+      float v[kSegmentColumns];
+      segment(i, v);
+      own[2 * i * kThreads] = make_float4(v[0], v[1], v[2], v[3]);
+      own[(2 * i + 1) * kThreads] = make_float4(v[4], v[5], v[6], v[7]);
+    }
+    uint32_t largest = 0;
+    if (channel < columns) {
 #pragma unroll 1
-    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kTile.pixels * kSegments; i += kThreads) {
-      const int32_t row = i / kSegments, column = i % kSegments * kSegmentColumns;
-      const auto* from = reinterpret_cast<const float4*>(sums_ + row * kPitch + column);
-      const float4 low = from[0], high = from[1];
-      float v[kSegmentColumns] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-      const int32_t pixel = firstPixel_ + row, channel = firstChannel_ + column;
-      if (pixel >= p_.epilogue.rows || channel >= columns) continue;
-      if (p_.plain)
-        storePlain(pixel, channel, columns, v);
-      else
-        storeFull(pixel, channel, columns, v, largest);
+      for (int32_t i = 0; i < kSegments && pixelOf(i) < p_.epilogue.rows; ++i) {
+        const float4 low = own[2 * i * kThreads], high = own[(2 * i + 1) * kThreads];
+        float v[kSegmentColumns] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        storeFull(pixelOf(i), channel, v, largest);
+      }
     }
     __syncwarp();
     gemm::mergeLargest(p_.epilogue, largest);
+  }
+
+  /// Segment i of this thread's sums: pixel 8 * i + lane / 4 of the warp's.
+  __device__ __forceinline__ void segment(int32_t i, float (&v)[kSegmentColumns]) const {
+#pragma unroll
+    for (int32_t j = 0; j < kColumnFragments; ++j)
+      v[2 * j] = sum_[i / 2][j][i % 2 * 2], v[2 * j + 1] = sum_[i / 2][j][i % 2 * 2 + 1];
   }
 
   __device__ __forceinline__ void storePlain(int32_t pixel, int32_t channel, int32_t columns, float (&v)[kSegmentColumns]) const {
@@ -316,15 +342,13 @@ class Cta {
     }
   }
 
-  __device__ __forceinline__ void storeFull(int32_t pixel, int32_t channel, int32_t columns, float (&v)[kSegmentColumns],
-                                            uint32_t& largest) const {
-    gemm::EpilogueParams e = p_.epilogue;
-    e.columns = columns;
+  /// Whole segments of a group: the planner sees to it.
+  __device__ __forceinline__ void storeFull(int32_t pixel, int32_t channel, float (&v)[kSegmentColumns], uint32_t& largest) const {
     uint32_t bits[kSegmentColumns];
 #pragma unroll
     for (int32_t i = 0; i < kSegmentColumns; ++i) bits[i] = __float_as_uint(v[i]);
-    gemm::computeSegment(e, pixel, channel, bits, v, largest);
-    gemm::storeSegment(e, pixel, channel, v);
+    gemm::computeSegment(p_.epilogue, pixel, channel, bits, v, largest);
+    gemm::storeSegment(p_.epilogue, pixel, channel, v);
   }
 
   __device__ static int32_t warpRow() { return static_cast<int32_t>(threadIdx.x) / 32 % kTile.warpRows; }
@@ -334,7 +358,7 @@ class Cta {
   Header* header_;
   Pixel* pixels_;
   Tap* taps_;
-  float* sums_;
+  float4* sums_;
   uint32_t stages_;
   int32_t firstPixel_, firstChannel_, firstInGroup_, group_;
   int32_t vectors_ = 0, steps_ = 0;  ///< of the reduction

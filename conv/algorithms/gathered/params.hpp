@@ -9,11 +9,9 @@
 
 namespace shiftconv::kernels::gathered {
 
-inline constexpr int32_t kStepBytes = 128;     ///< of the reduction at a time: one row of a stage
-inline constexpr int32_t kMaximumTaps = 2048;  ///< T * R * S: their table lies in shared memory
-inline constexpr int32_t kSegmentColumns = 8;  ///< output channels of a thread at a time, in the epilogue
-inline constexpr int32_t kSumsPadFloats =
-    8;  ///< behind a row of sums in shared memory: keeps its 8-byte stores off each other's banks
+inline constexpr int32_t kStepBytes = 128;           ///< of the reduction at a time: one row of a stage
+inline constexpr int32_t kMaximumTaps = 2048;        ///< T * R * S: their table lies in shared memory
+inline constexpr int32_t kSegmentColumns = 8;        ///< output channels of a thread at a time, in the epilogue
 inline constexpr int32_t kMostCoordinate = 1 << 14;  ///< of a tap's place inside the filter: two of them share a word
 
 /// A tile of one CTA: output pixels x output channels, warps, stages of the ring.
@@ -23,7 +21,6 @@ struct Tile {
 
   SHIFTCONV_HOST_DEVICE constexpr int32_t threads() const { return warpRows * warpColumns * 32; }
   SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes() const { return (pixels + channels) * kStepBytes; }
-  SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes() const { return pixels * (channels + kSumsPadFloats) * 4; }
 };
 inline constexpr Tile k128x128{128, 128, 2, 4, 3, 2}, k128x64{128, 64, 2, 2, 3, 3}, k64x64{64, 64, 2, 2, 4, 3},
     k128x32{128, 32, 4, 1, 3, 3};
@@ -66,11 +63,13 @@ struct Params {
   layout::FastDivisor allChannelTiles;  ///< of all groups
   layout::FastDivisor tapVectors;       ///< of a group's channels
   int32_t taps = 1;
-  int32_t groupOutputs = 0;       ///< K / groups
-  int32_t groupVectors = 0;       ///< vectors from a group's channels to the next group's
-  int64_t pixelBytes = 0;         ///< from input pixel to input pixel
-  int64_t filterRowBytes = 0;     ///< of the taps and channels of one output channel
-  int32_t stagesOffset = 0;       ///< of the ring in shared memory, behind header and tables: sharedTableBytes
+  int32_t groupOutputs = 0;    ///< K / groups
+  int32_t groupVectors = 0;    ///< vectors from a group's channels to the next group's
+  int64_t pixelBytes = 0;      ///< from input pixel to input pixel
+  int64_t filterRowBytes = 0;  ///< of the taps and channels of one output channel
+  int32_t stagesOffset = 0;    ///< of the ring in shared memory, behind header and tables: sharedTableBytes
+  /// A tap is a filter row with all of its columns, and pixels count as elements: the axis of the width, indices and pixelBytes.
+  bool runs = false;
   bool plain = false;             ///< bias, residual of the output's type and ReLU behind the sums, and nothing else
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

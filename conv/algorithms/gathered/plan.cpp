@@ -22,12 +22,22 @@ constexpr std::array<Tile, 4> kTiles{k128x128, k128x64, k64x64, k128x32};
 constexpr std::array<std::string_view, 4> kTileNames{"128x128", "128x64", "64x64", "128x32"};
 constexpr int64_t kElementBytes = 2;
 
-/// The widest vectors that no pixel, tap or group cuts.
-int32_t vectorBytesOf(const Problem& p) {
-  const int64_t common = p.groupChannels() | p.inputPitch();
-  for (const int32_t bytes : {16, 8, 4})
-    if (common % (bytes / kElementBytes) == 0) return bytes;
-  return 2;
+struct Vectors {
+  int32_t bytes;
+  bool runs;  ///< of a filter row; else of a tap's channels
+};
+/// The widest vectors that no pixel, tap or group cuts; runs of filter rows where they make wider ones.
+Vectors vectorsOf(const Problem& p) {
+  const auto widest = [](int64_t common) {
+    for (const int32_t bytes : {16, 8, 4})
+      if (common % (bytes / kElementBytes) == 0) return bytes;
+    return 2;
+  };
+  const int32_t channels = widest(p.groupChannels() | p.inputPitch());
+  const bool dense = p.groups == 1 && p.dilationW == 1 && p.inputPitch() == p.c && p.inputPixels() * p.c < (int64_t{1} << 29);
+  if (!dense || p.s == 1) return {channels, false};
+  const int32_t runs = widest(p.s * p.c | p.strideW * p.c | p.padLeft * p.c | p.w * p.c);
+  return runs > channels ? Vectors{runs, true} : Vectors{channels, false};
 }
 
 /// Narrow vectors have one tile.
@@ -141,7 +151,9 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
 std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Properties& properties,
                                              const GatheredChoices& choices) {
   std::vector<GatheredPlan> plans;
-  const int32_t vectorBytes = vectorBytesOf(p);
+  const Vectors vectors = vectorsOf(p);
+  const int32_t vectorBytes = vectors.bytes;
+  const int64_t unit = vectors.runs ? p.c : 1;  // elements of the width that a pixel counts for
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if ((choices.tile && *choices.tile != i) || !hasKernel(i, vectorBytes)) continue;
     const Tile& tile = kTiles[i];
@@ -151,29 +163,29 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     Params& params = plan.params;
     params.depth = axis(p.d, p.t, p.strideD, p.dilationD, p.padFront);
     params.height = axis(p.h, p.r, p.strideH, p.dilationH, p.padTop);
-    params.width = axis(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
+    params.width = axis(p.w * unit, vectors.runs ? 1 : p.s, p.strideW * unit, p.dilationW, p.padLeft * unit);
     params.outputDepth = divisor(p.z());
     params.outputHeight = divisor(p.p());
     params.outputWidth = divisor(p.q());
     params.filterHeight = divisor(p.r);
-    params.filterWidth = divisor(p.s);
+    params.filterWidth = divisor(params.width.taps);
     const int64_t groupOutputs = p.k / p.groups, channelTiles = ceilDivide(groupOutputs, tile.channels);
     params.channelTiles = divisor(channelTiles);
     params.allChannelTiles = divisor(channelTiles * p.groups);
-    const int64_t tapVectors = p.groupChannels() * kElementBytes / vectorBytes;
+    const int64_t tapVectors = (vectors.runs ? p.s * p.c : p.groupChannels()) * kElementBytes / vectorBytes;
     params.tapVectors = divisor(tapVectors);
-    params.taps = static_cast<int32_t>(p.t * p.r * p.s);
+    params.taps = static_cast<int32_t>(p.t * p.r * params.width.taps);
     params.groupOutputs = static_cast<int32_t>(groupOutputs);
-    params.groupVectors = static_cast<int32_t>(tapVectors);
-    params.pixelBytes = p.inputPitch() * kElementBytes;
+    params.groupVectors = static_cast<int32_t>(vectors.runs ? 0 : tapVectors);
+    params.runs = vectors.runs;
+    params.pixelBytes = (vectors.runs ? 1 : p.inputPitch()) * kElementBytes;
     params.filterRowBytes = p.t * p.r * p.s * p.groupChannels() * kElementBytes;
     params.stagesOffset = sharedTableBytes(tile.pixels, params.taps);
     params.plain = isPlain(p);
     params.epilogue = epilogueOf(p);
     plan.launch.grid = {static_cast<uint32_t>(ceilDivide(p.outputPixels(), tile.pixels) * channelTiles * p.groups), 1, 1};
     plan.launch.block = {static_cast<uint32_t>(tile.threads()), 1, 1};
-    plan.launch.dynamicSharedBytes =
-        static_cast<uint32_t>(params.stagesOffset + std::max(tile.stages * tile.stageBytes(), tile.sumsBytes()));
+    plan.launch.dynamicSharedBytes = static_cast<uint32_t>(params.stagesOffset + tile.stages * tile.stageBytes());
     plan.launch.programmaticDependent = choices.dependent;
     if (plan.launch.dynamicSharedBytes > properties.sharedBytesPerBlock) continue;
     plan.kernelName = fmt::format("gathered_{}_{}_v{}", nameOf(p.inputType), kTileNames[i], vectorBytes);
