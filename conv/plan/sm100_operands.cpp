@@ -97,9 +97,13 @@ void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrd
                     {tensor});
 }
 
+bool hasTcgen05(const device::Properties& properties) {
+  const auto is = [&](int major, int minor) { return properties.computeMajor == major && properties.computeMinor == minor; };
+  return is(10, 0) || is(10, 3) || is(11, 0);
+}
+
 std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
-  if (cc != 100 && cc != 103 && cc != 110)
+  if (!hasTcgen05(properties))
     return fmt::format("{} needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", algorithm, properties.name,
                        properties.computeMajor, properties.computeMinor);
   if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
@@ -111,7 +115,7 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
   std::string why;
   const auto kind = kindOf(p, why);
   if (!kind) return fmt::format("{}: {}", algorithm, why);
-  if (*kind == layout::MmaKind::I8 && cc == 103)
+  if (*kind == layout::MmaKind::I8 && properties.computeMinor == 3)
     return fmt::format("{} needs kind::i8 for {}, which compute capability 10.3 does not have", algorithm, nameOf(p.inputType));
   if (isScaled(p) && p.c % p.inputScale.blockSize != 0)
     return fmt::format("{} needs C to be a multiple of the {} channels that share a scale factor, but C is {}", algorithm,

@@ -57,6 +57,8 @@ uint32_t instructionDescriptorOf(const Problem& problem, layout::MmaKind kind, i
 /// Has the pointer to an operand's scale factors filled in; `offset`: of the ScaleParams in the parameter.
 void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrder order);
 
+/// Compute capabilities whose kernels the algorithms of sm_100 are built for.
+bool hasTcgen05(const device::Properties& properties);
 /// Empty, or one sentence, beginning with the algorithm's name: device, groups, scales, zero points, bias, types, and whether rows
 /// of channels have whole 16 bytes.
 std::string operandRefusal(std::string_view algorithm, const Problem& problem, const device::Properties& properties);

@@ -13,6 +13,8 @@
 #include "common/numerics/codec.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/sm90_limits.hpp"
 #include "direct_image.hpp"
 
 namespace shiftconv::plan {
@@ -21,11 +23,6 @@ using namespace kernels::direct;
 using numerics::NumberType;
 
 namespace {
-
-/// f32 tensors become tf32 operands where the problem asks for it.
-NumberType operandType(const Problem& p, DataType type) {
-  return type == DataType::F32 && p.compute == Compute::TF32 ? NumberType::TF32 : numberType(type);
-}
 
 /// Which operands are multiplied with which.
 bool hasKernel(NumberType input, NumberType filter) {
@@ -56,8 +53,7 @@ Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_
 }  // namespace
 
 std::string directRefusal(const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
-  if (cc != 90 && cc != 100 && cc != 103 && cc != 110)
+  if (!directAlgorithm().isBuiltFor(properties))
     return fmt::format("direct is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
                        properties.computeMajor, properties.computeMinor);
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "direct takes no block scales";
@@ -136,6 +132,9 @@ class Direct final : public Algorithm {
   std::string_view name() const override { return "direct"; }
   bool isLastResort() const override { return true; }
   std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
+  bool isBuiltFor(const device::Properties& properties) const override {
+    return sm90::isBuiltFor(properties) || hasTcgen05(properties);
+  }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return directRefusal(problem, properties);
   }

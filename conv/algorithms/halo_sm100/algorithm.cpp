@@ -52,6 +52,7 @@ class Halo final : public ChosenAlgorithm<HaloChoices, HaloPlan> {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return hasTcgen05(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return haloRefusal(problem, properties);
   }

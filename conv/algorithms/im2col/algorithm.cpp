@@ -43,6 +43,7 @@ class Im2col final : public ChosenAlgorithm<Im2colChoices, Im2colPlan> {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return hasTcgen05(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return im2colRefusal(problem, properties);
   }

@@ -184,6 +184,7 @@ class Resident final : public Algorithm {
  public:
   std::string_view name() const override { return "resident"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return sm90::isBuiltFor(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return residentRefusal(problem, properties);
   }

@@ -57,6 +57,7 @@ class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStream
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return hasTcgen05(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return shiftStreamRefusal(problem, properties);
   }

@@ -9,6 +9,7 @@
 
 #include "common/gemm/shape.hpp"
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "common/gemm/stages.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/shift_stream/cut.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -116,6 +117,24 @@ std::vector<int64_t> blockHeights(const Problem& p) {
   return heights;
 }
 
+/// Why not even the cut that takes least fits: the narrowest tile, of a pair, whose windows nothing refills and whose pixels' scale
+/// factors are shifted.
+std::string roomRefusal(const Problem& p, const Channels& channels, const device::Properties& properties) {
+  StreamCut cut;
+  cut.pair = true;
+  cut.tileN = tileNStep(p, channels.kind);
+  cut.scaleCopies = isScaled(p) ? 1 : 0;
+  if (!cut.fitTensorMemory(p, channels))
+    return fmt::format("shift_stream needs {} columns of Tensor Memory for R = {} and S = {}{}, but there are {}",
+                       cut.columns(p, channels.kind), p.r, p.s, isScaled(p) ? " with block scales" : "",
+                       gemm::ColumnBudget::kAvailable);
+  if (!cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, {}))
+    return fmt::format("shift_stream needs {} bytes of shared memory a block{}, but {} has {}", cut.sharedBytes(p, channels),
+                       isScaled(p) ? ", the filter's scale factors among them" : "", properties.name,
+                       properties.sharedBytesPerBlock);
+  return {};
+}
+
 }  // namespace
 
 std::string shiftStreamRefusal(const Problem& p, const device::Properties& properties) {
@@ -145,7 +164,7 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   for (const layout::TiledMap& map :
        {inputMap(p, channels, kStreamWindowLanes), filterMap(p, channels, tileNStep(p, channels.kind))})
     if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
-  return {};
+  return roomRefusal(p, channels, properties);
 }
 
 std::string cutShiftStream(const Problem& p, const device::Properties& properties, const ShiftStreamChoices& choices,
@@ -204,7 +223,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
     if (choices.tileN) causes += fmt::format(" with tile_n = {}", *choices.tileN);
     if (choices.residentWeights) causes += fmt::format(" with resident_weights = {}", *choices.residentWeights ? "yes" : "no");
     if (choices.map) causes += fmt::format(" with map = {}", kStreamMapNames[static_cast<size_t>(*choices.map)]);
-    if (choices.pair) causes += fmt::format(" with pair = {}", *choices.pair ? "yes" : "no");
+    if (choices.pair) causes += fmt::format(" with group = {}", *choices.pair ? "pair" : "single");
     return fmt::format("shift_stream finds no room for {} accumulators and {} x {} filter taps of C = {}{}", liveRows(p), p.r, p.s,
                        p.c, causes);
   }

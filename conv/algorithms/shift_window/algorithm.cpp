@@ -47,6 +47,7 @@ class ShiftWindow final : public Algorithm {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return hasTcgen05(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return shiftWindowRefusal(problem, properties);
   }
