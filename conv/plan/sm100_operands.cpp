@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 #include "conv/plan/preparation.hpp"
 
@@ -42,6 +43,13 @@ std::optional<layout::MmaKind> kindOf(const Problem& p) {
 int64_t tileNStep(const Problem& p, layout::MmaKind kind) {
   const int64_t ofProducts = layout::isBlockScaled(kind) || kind == layout::MmaKind::I8 ? 32 : 16;
   return std::max<int64_t>(ofProducts, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
+}
+
+std::vector<int64_t> tileWidths(int64_t outputs, int64_t step, int64_t most) {
+  std::vector<int64_t> widths;
+  for (int64_t width = std::min(most / step * step, roundUp(outputs, step)); width > 0; width -= step)
+    if (roundUp(ceilDivide(outputs, ceilDivide(outputs, width)), step) == width) widths.push_back(width);
+  return widths;
 }
 
 Channels::Channels(const Problem& p, layout::MmaKind mmaKind)
@@ -133,18 +141,6 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
 }
 
 int64_t channelBytes(const Problem& p, DataType type) { return numerics::packedBytes(operandType(p, type), p.c); }
-
-int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
-  int64_t inside = 0;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    // Positions i with 0 <= i * stride + offset < extent.
-    const int64_t offset = tap * dilation - padBefore;
-    const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const int64_t end = offset >= extent ? 0 : std::min(positions, (extent - offset + stride - 1) / stride);
-    inside += std::max<int64_t>(0, end - first);
-  }
-  return inside;
-}
 
 bool hasSixBitElements(DataType type) { return type == DataType::E3M2 || type == DataType::E2M3; }
 

@@ -33,6 +33,10 @@ std::optional<layout::MmaKind> kindOf(const Problem& problem);
 /// lie in one tile.
 int64_t tileNStep(const Problem& problem, layout::MmaKind kind);
 
+/// Widths of tiles to compare, the widest first: for each number of passes that has one of its own, the least multiple of `step`
+/// that covers the output channels in as many passes, if it is at most `most`.
+std::vector<int64_t> tileWidths(int64_t outputs, int64_t step, int64_t most);
+
 /// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
 struct Channels {
   layout::MmaKind kind;
@@ -70,8 +74,5 @@ std::vector<std::string_view> questionsOfProducts(const Problem& problem, bool p
 
 /// Bytes of a pixel's channels, or of a filter tap's, in memory.
 int64_t channelBytes(const Problem& problem, DataType type);
-
-/// How many of the taps at all positions along an axis lie inside of it.
-int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore);
 
 }  // namespace shiftconv::plan

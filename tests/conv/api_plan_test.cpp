@@ -1,10 +1,8 @@
 // Plans: made without a device, deterministic, and able to say what they will do.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -58,26 +56,6 @@ TEST(ApiPlan, IsDeterministic) {
       });
   }
   for (const std::string& text : texts) EXPECT_EQ(text, texts[0]);
-}
-
-TEST(ApiPlan, TakesLittleTime) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "instrumented code is several times slower";
-#endif
-  shiftconv_problem_t problem = smallProblem();
-  problem.n = 32, problem.h = problem.w = 224, problem.c = 256, problem.k = 512;
-  const auto properties = preset("B200");
-  // Processor time, and the least of many: what else the machine does is no property of the planner.
-  double least = 1;
-  for (int i = 0; i < 100; ++i) {
-    const std::clock_t start = std::clock();
-    shiftconv_plan_t plan = nullptr;
-    ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
-    EXPECT_OK(shiftconv_plan_destroy(plan));
-    least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
-  }
-  EXPECT_LT(least, 1e-3);  // a fraction of this in a release build
-  RecordProperty("least_microseconds", static_cast<int>(least * 1e6));
 }
 
 TEST(ApiPlan, FollowsItsOptions) {

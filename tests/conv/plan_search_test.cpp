@@ -136,6 +136,68 @@ TEST(PlanSearchAmongLiars, EndsWithARefusalWhenThereIsNobodyElse) {
   EXPECT_EQ(plan, nullptr);
 }
 
+/// Extents, pads, filters and dilations with which counting tile by tile, plane by plane or tap by tap would take minutes to years,
+/// in the search and with every algorithm that takes them, in all its candidates.
+TEST(PlanSearchOfExtremeProblems, CountsNothingOneByOne) {
+  constexpr const char* kProblems[] = {"32x16x128x128x256 s8 * 192x3x1x1x256 pad 1,1,0,0,0,0 -> s8",
+                                       "1x1x8x8x16 bf16 * 16x65535x3x3x16 pad 131070,0,1,1,1,1 -> bf16",
+                                       "1x1x1x1x16 bf16 * 8x100000000x1x1x16 pad 200000000,0,0,0,0,0 -> bf16",
+                                       "1x100000000x3x2x16 f16 * 16x3x3x2x16 pad 2,1,1,1,0,0 stride 2,1,1 -> f16",
+                                       "1x2x1000x100000x16 f16 * 16x2x3x3x16 pad 500000,500000,1,1,1,1 dilation 1000000,1,1 -> f16",
+                                       "400000000x1x1x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16",
+                                       "1x1x300000000x16 f16 * 16x1x3x16 pad 0,0,1,1 -> f16",
+                                       "1x300000000x1x16 f16 * 16x3x1x16 pad 1,1,0,0 -> f16",
+                                       "1x300000000x1x16 f16 * 16x3x1x16 pad 1,1,0,0 stride 3,1 -> f16",
+                                       "1x8x7x16 f16 * 16x3x3x16 pad 100000000,7,1,1 -> f16",
+                                       "1x8x7x16 f16 * 16x3x3x16 pad 1,1,100000000,7 -> f16",
+                                       "1x20000x7x16 f16 * 16x3x3x16 pad 30000,30000,1,1 dilation 30000,1 -> f16",
+                                       "1x1000000x4x16 f16 * 16x3x3x16 pad 0,0,1,1 dilation 1000,1 -> f16",
+                                       "1x1x1x16 f16 * 1000000000x1x1x16 -> f16",
+                                       "1x3x3x400000000 f16 * 16x3x3x400000000 -> f16"};
+  for (const char* text : kProblems)
+    for (const char* device : {"B200", "H200"}) {
+      SCOPED_TRACE(std::string(text) + " on " + device);
+      const Problem problem = problemOf(text);
+      std::mt19937_64 generator(1);
+      for (const Algorithm* algorithm : algorithms())
+        if (algorithm->refusal(problem, preset(device)).empty()) plansWhatItAccepts(*algorithm, problem, preset(device), generator);
+      std::shared_ptr<const Plan> plan;
+      const Status status = makePlan(problem, preset(device), {}, plan);
+      EXPECT_TRUE(status.ok() || status.code() == StatusCode::Unsupported) << status.message();
+    }
+  for (const auto& [text, algorithm, options] :
+       {std::tuple{kProblems[7], "shift_stream", "block_rows=1"},
+        {kProblems[7], "halo_sm100", "collector=yes"},
+        {"1x1000000x4x16 f16 * 16x3x3x16 pad 1000,1,1,1 dilation 1000,1 -> f16", "shift_stream", "block_rows=1,map=flat_refill"}}) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problemOf(text), preset("B200"), {algorithm, options}, plan);
+    EXPECT_TRUE(status.ok()) << text << " " << options << ": " << status.message();
+  }
+}
+
+/// Streams of halo_sm100 have no more rows than the image, nor than the option can say.
+TEST(PlanSearch, StreamsHaveTheRowsOfTheImageAtMost) {
+  for (const auto& [text, options, words] :
+       {std::tuple{"2x9x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "block_rows=100", "block_rows=9,"},
+        {"2x9x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "block_rows=8", "block_rows=8,"},
+        {"1x1024x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "block_rows=1024", "block_rows=1024,"}}) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problemOf(text), preset("B200"), {"halo_sm100", options}, plan);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_NE(plan->options.find(words), std::string::npos) << plan->options;
+  }
+  std::vector<Candidate> candidates;
+  const Problem tall = problemOf("1x5000x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16");
+  const Algorithm* algorithm = nullptr;
+  ASSERT_TRUE(findAlgorithm("halo_sm100", algorithm).ok());
+  ASSERT_TRUE(algorithm->candidates(tall, preset("B200"), "collector=yes", candidates).ok());
+  for (const Candidate& candidate : candidates) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(tall, preset("B200"), candidate, "", plan);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
 /// What most algorithms of the device refuse, then what the last resort does, and the others in a word.
 TEST(PlanSearchRefusals, BeginWithTheDecisiveOnes) {
   for (const auto& [text, device, sentence] :

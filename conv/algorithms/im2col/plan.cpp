@@ -9,6 +9,7 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/taps.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -33,12 +34,7 @@ gemm::GemmProblem gemmProblem(const Problem& p) {
 
 /// Taps of an axis inside of it, at one position.
 int64_t tapsInsideAt(const gemm::Window::Axis& axis, int64_t position) {
-  int64_t inside = 0;
-  for (int64_t tap = 0; tap < axis.taps; ++tap) {
-    const int64_t place = position * axis.stride + tap * axis.step - axis.before;
-    inside += place >= 0 && place < axis.extent;
-  }
-  return inside;
+  return tapsInside(axis.extent, 1, axis.taps, 1, axis.step, axis.before - position * axis.stride);
 }
 
 int64_t ctasOf(const gemm::sm100::GemmPlan& plan) { return plan.launch.cluster.x; }
@@ -75,15 +71,9 @@ Traffic everything(const Im2colPlan& plan) {
 }
 
 /// Widths of tiles to compare: each number of columns that gives a width of its own.
-std::vector<int32_t> tileWidths(const Problem& p) {
+std::vector<int64_t> tileWidths(const Problem& p) {
   if (isScaled(p)) return {256, 128, 64, 32};  // tiles of scale factors have 128 rows
-  std::vector<int32_t> widths;
-  for (int64_t columns = 1; columns <= ceilDivide(p.k, kTileNStep); ++columns) {
-    const int64_t width = roundUp(ceilDivide(p.k, columns), kTileNStep);
-    if (width <= gemm::sm100::kMaximumTileN && (widths.empty() || widths.back() != width))
-      widths.push_back(static_cast<int32_t>(width));
-  }
-  return widths;
+  return plan::tileWidths(p.k, kTileNStep, gemm::sm100::kMaximumTileN);
 }
 
 /// Clusters that all have the same number of tiles, but for the last ones.
@@ -164,12 +154,12 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
 
 std::string planIm2col(const Problem& p, const device::Properties& properties, const Im2colChoices& choices, Im2colPlan& plan) {
   const gemm::GemmProblem problem = gemmProblem(p);
-  const std::vector<int32_t> widths = choices.tileN ? std::vector{static_cast<int32_t>(*choices.tileN)} : tileWidths(p);
+  const std::vector<int64_t> widths = choices.tileN ? std::vector<int64_t>{*choices.tileN} : tileWidths(p);
   std::string firstRefusal;
   bool found = false;
   for (const bool pair : {false, true})
     for (const bool resident : {false, true})
-      for (const int32_t width : widths) {
+      for (const int64_t width : widths) {
         if (pair != choices.pair.value_or(pair) || resident != choices.residentWeights.value_or(resident)) continue;
         gemm::sm100::GemmChoices exact;
         exact.engine = gemm::sm100::Engine::SharedA;
@@ -177,7 +167,7 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
         exact.schedule = gemm::sm100::Schedule::Static;
         exact.splits = 1;
         exact.tileRows = kTileRows;
-        exact.tileN = width;
+        exact.tileN = static_cast<int32_t>(width);
         exact.residentWeights = resident;
         exact.clusters = choices.clusters;
         Im2colPlan offered;

@@ -12,6 +12,7 @@
 #include "common/gemm/stages.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/shift_stream/cut.hpp"
+#include "conv/algorithms/shift_stream/places.hpp"
 #include "conv/plan/sm100_operands.hpp"
 
 namespace shiftconv::plan {
@@ -176,15 +177,8 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
   if (choices.blockRows && *choices.blockRows == 0) return "block_rows must be at least 1";
 
-  std::vector<int64_t> widths, heights = blockHeights(p);
-  if (choices.tileN) {
-    widths = {*choices.tileN};
-  } else {
-    for (int64_t passes = 1; passes <= ceilDivide(p.k, step); ++passes) {
-      const int64_t width = roundUp(ceilDivide(p.k, passes), step);
-      if (width <= kMaximumTileN && (widths.empty() || widths.back() != width)) widths.push_back(width);
-    }
-  }
+  const std::vector<int64_t> widths = choices.tileN ? std::vector<int64_t>{*choices.tileN} : tileWidths(p.k, step, kMaximumTileN);
+  std::vector<int64_t> heights = blockHeights(p);
   if (choices.blockRows) heights = {*choices.blockRows};
   StreamCut best;
   std::string mapRefusal;
@@ -267,7 +261,8 @@ StreamCut cutOf(const ShiftStreamPlan& plan) {
 
 void ShiftStreamPlan::countPlaces() {
   const StreamCut cut = cutOf(*this);
-  for (int64_t tile = 0; tile < tiles(); ++tile) addPlaces(problem, params, cut, tile, traffic);
+  traffic.activationBytes = activationBytes(problem, params, cut);
+  traffic.storedRows = cut.passes * problem.outputPixels();
 }
 
 std::string planShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
@@ -282,7 +277,12 @@ Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
   const auto pieces = static_cast<int32_t>(cut.tilePieces());
   const TileRows rows = tileRows(params, static_cast<int32_t>(tile) * pieces, pieces);
   Traffic traffic = trafficOf(problem, Channels(problem, params.kind), cut, RowWork(params, rows));
-  addPlaces(problem, params, cut, tile, traffic);
+  traffic.activationBytes = activationBytes(problem, params, cut, tile);
+  for (int32_t piece = static_cast<int32_t>(tile) * pieces;
+       piece < std::min(static_cast<int32_t>(tile + 1) * pieces, params.pieces); ++piece) {
+    const Place place = placeOf(params, piece);
+    traffic.storedRows += cut.passes * place.outputRows * std::min(params.lanes.pieceOutputs, params.outputWidth - place.column);
+  }
   return traffic;
 }
 

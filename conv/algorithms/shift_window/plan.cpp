@@ -156,7 +156,7 @@ int64_t activationBytes(const Problem& p, const Cut& cut, int64_t tile, int64_t 
       const int64_t room = end - kWindowLanes - first;
       const int64_t high = std::clamp<int64_t>(room < 0 ? 0 : room / distance + 1, low, windows);
       rows += (high - low) * kWindowLanes;
-      for (int64_t window = 0; window < low; ++window) rows += inside(window);
+      for (int64_t window = low; window > 0 && inside(window - 1) > 0; --window) rows += inside(window - 1);
       for (int64_t window = high; window < windows && inside(window) > 0; ++window) rows += inside(window);
     }
   return cut.passes * rows * channelBytes(p, p.inputType);
@@ -244,13 +244,7 @@ std::string shiftWindowCuts(const Problem& p, const device::Properties& properti
       offer(*choices.tileN);
       continue;
     }
-    // Every pass count with a tile of its own.
-    int64_t lastTileN = 0;
-    for (int64_t passes = ceilDivide(p.k, kMaximumTileN); passes <= ceilDivide(p.k, step); ++passes) {
-      const int64_t tileN = roundUp(ceilDivide(p.k, passes), step);
-      if (tileN != lastTileN) offer(tileN);
-      lastTileN = tileN;
-    }
+    for (const int64_t tileN : tileWidths(p.k, step, kMaximumTileN)) offer(tileN);
   }
   return cuts.empty() ? reason : std::string();
 }
