@@ -10,6 +10,7 @@
 #include "common/device/registry.hpp"
 #include "conv/algorithms/registry.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/refusals.hpp"
 #include "conv/problem/text.hpp"
 #include "tests/conv/fuzz_part.hpp"
 #include "tests/conv/random_problem.hpp"
@@ -200,21 +201,40 @@ TEST(PlanSearch, StreamsHaveTheRowsOfTheImageAtMost) {
 
 /// What most algorithms of the device refuse, then what the last resort does, and the others in a word.
 TEST(PlanSearchRefusals, BeginWithTheDecisiveOnes) {
-  for (const auto& [text, device, sentence] :
-       {std::tuple{
-            "1x8x8x192 e3m2 scale ue8m0/32 * 64x3x3x192 scale ue8m0/32 -> f16", "B200",
-            "im2col needs C to be a multiple of 128 for e3m2 (16-byte rows), but it is 192 (likewise shift_stream, shift_window, "
-            "halo_sm100); direct takes no block scales; 5 are for other compute capabilities"},
-        {"1x8x8x64 e4m3 scale ue8m0/32 * 64x3x3x64 scale ue8m0/32 -> f16", "H200",
-         "direct takes no block scales (likewise halo, grouped, depthwise, stem, resident); 4 are for other compute capabilities"},
-        {"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "H200",
-         "direct sums in f32, but compute is f16 (likewise grouped, depthwise, stem, resident); 1 other for reasons that "
-         "shiftconv_support names; 4 are for other compute capabilities"}}) {
+  constexpr bool kBuilt = true, kLast = true;
+  Refusals refusals;
+  refusals.add("slide", "slide needs C = 4, but it is 5", kBuilt, !kLast);
+  refusals.add("old", "old needs compute capability 9.0", !kBuilt, !kLast);
+  refusals.add("older", "older needs compute capability 9.0", !kBuilt, !kLast);
+  EXPECT_EQ(refusals.sentence(), "slide needs C = 4, but it is 5; 2 are for other compute capabilities");
+  refusals.add("copy", "copy: no room", kBuilt, !kLast);
+  refusals.add("any", "any takes no scales", kBuilt, kLast);
+  EXPECT_EQ(refusals.sentence(),
+            "any takes no scales; 2 others for reasons that shiftconv_support names; 2 are for other compute capabilities");
+  refusals.add("fold", "fold needs C = 4, but it is 5", kBuilt, !kLast);
+  refusals.add("turn", "turn needs C = 4, but it is 5", kBuilt, !kLast);
+  EXPECT_EQ(refusals.sentence(),
+            "turn needs C = 4, but it is 5 (likewise slide, fold); any takes no scales; 1 other for reasons that shiftconv_support "
+            "names; 2 are for other compute capabilities");
+  EXPECT_EQ(refusals.lines(),
+            "refused    turn needs C = 4, but it is 5 (likewise slide, fold)\n"
+            "refused    older needs compute capability 9.0 (likewise old)\n"
+            "refused    copy: no room\n"
+            "refused    any takes no scales\n");
+}
+
+TEST(PlanSearchRefusals, NameTheReasonOfMostAlgorithmsOrOfTheLastResort) {
+  for (const auto& [text, device, words] :
+       {std::tuple{"1x8x8x192 e3m2 scale ue8m0/32 * 64x3x3x192 scale ue8m0/32 -> f16", "B200",
+                   "im2col needs C to be a multiple of 128 for e3m2 (16-byte rows), but it is 192 (likewise shift_stream"},
+        {"1x8x8x64 e4m3 scale ue8m0/32 * 64x3x3x64 scale ue8m0/32 -> f16", "H200", "direct takes no block scales (likewise halo"},
+        {"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "H200", "direct sums in f32, but compute is f16 (likewise grouped"}}) {
     std::shared_ptr<const Plan> plan;
     const Problem problem = problemOf(text);
     const Status status = makePlan(problem, preset(device), {}, plan);
     EXPECT_EQ(status.code(), StatusCode::Unsupported);
-    EXPECT_EQ(status.message(), "no algorithm can run " + shiftconv::describe(problem) + ": " + sentence);
+    const std::string begin = "no algorithm can run " + shiftconv::describe(problem) + ": " + words;
+    EXPECT_EQ(status.message().substr(0, begin.size()), begin);
   }
 }
 

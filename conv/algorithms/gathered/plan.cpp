@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/algorithms/gathered/algorithm.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/sm90_limits.hpp"
@@ -104,9 +105,8 @@ void model(const Problem& p, const device::Properties& properties, const Tile& t
 std::span<const std::string_view> gatheredTileNames() { return kTileNames; }
 
 std::string gatheredRefusal(const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
   const auto needs = [](std::string_view what) { return fmt::format("gathered {}", what); };
-  if (cc != 90 && cc != 100 && cc != 103 && cc != 110)
+  if (!gatheredAlgorithm().isBuiltFor(properties))
     return needs(fmt::format("is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
                              properties.computeMajor, properties.computeMinor));
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales of operands");
