@@ -248,8 +248,9 @@ std::string judge(const ConvolutionCase& test, const reference::Expectation& exp
   return text;
 }
 
-Plan planFor(const ConvolutionCase& test, const Device& device) {
-  DeviceProperties properties = device.properties();
+Plan planFor(const ConvolutionCase& test, const Device& device) { return planFor(test, device.properties()); }
+
+Plan planFor(const ConvolutionCase& test, DeviceProperties properties) {
   if (test.multiprocessors != 0) properties.multiprocessors = test.multiprocessors;
   return Plan(test.problem, properties, test.options());
 }
