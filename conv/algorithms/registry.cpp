@@ -19,6 +19,7 @@
 #include "conv/algorithms/shift_window/algorithm.hpp"
 #include "conv/algorithms/stem/algorithm.hpp"
 #include "conv/algorithms/thin/algorithm.hpp"
+#include "conv/problem/quoted.hpp"
 
 namespace shiftconv::plan {
 
@@ -53,7 +54,7 @@ Status findAlgorithm(std::string_view name, const Algorithm*& algorithm) {
     }
     known += fmt::format("{}{}", known.empty() ? "" : ", ", one->name());
   }
-  return {StatusCode::NotFound, fmt::format("there is no algorithm \"{}\"; known are {}", name, known)};
+  return {StatusCode::NotFound, fmt::format("there is no algorithm {}; known are {}", quoted(name), known)};
 }
 
 }  // namespace shiftconv::plan

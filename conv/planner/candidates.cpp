@@ -10,6 +10,7 @@
 
 #include "conv/algorithms/registry.hpp"
 #include "conv/planner/refusals.hpp"
+#include "conv/problem/quoted.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 
@@ -83,7 +84,7 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
   if (Status status = validate(problem); !status.ok()) return status;
   if (options.algorithm.empty() && !options.options.empty())
     return {StatusCode::InvalidArgument,
-            fmt::format("options \"{}\" belong to an algorithm, but algorithm is not set", options.options)};
+            fmt::format("options {} belong to an algorithm, but algorithm is not set", quoted(options.options))};
   if (options.algorithm.empty()) {
     if (Status status = collect(algorithms(), problem, properties, candidates); !status.ok()) return status;
   } else {

@@ -128,6 +128,60 @@ INSTANTIATE_TEST_SUITE_P(
                     "no, yes"}}),
     [](const auto& info) { return info.param.name; });
 
+struct WrongProperty {
+  const char* name;
+  std::function<void(shiftconv_device_properties_t&)> apply;
+  const char* mentions;
+};
+
+class ApiPlanProperties : public testing::TestWithParam<WrongProperty> {};
+
+TEST_P(ApiPlanProperties, AreRefusedByName) {
+  const shiftconv_problem_t problem = smallProblem();
+  auto properties = preset("H200");
+  GetParam().apply(properties);
+  shiftconv_plan_t plan = nullptr;
+  EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 GetParam().mentions);
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_FAILURE(shiftconv_support(&problem, &properties, "halo", nullptr, 0, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 GetParam().mentions);
+}
+
+using Properties = shiftconv_device_properties_t;
+INSTANTIATE_TEST_SUITE_P(
+    EveryField, ApiPlanProperties,
+    testing::ValuesIn(std::vector<WrongProperty>{
+        {"size", [](Properties& p) { p.size = 8; }, "properties.size"},
+        {"kind", [](Properties& p) { p.kind = SHIFTCONV_DEVICE_AUTO; },
+         "properties.kind must be CUDA (1) or EMULATED (2), but is 0"},
+        {"major_zero", [](Properties& p) { p.compute_major = 0; }, "properties.compute_major must be in 1..99, but is 0"},
+        {"major_large", [](Properties& p) { p.compute_major = 100; }, "properties.compute_major must be in 1..99, but is 100"},
+        {"minor_negative", [](Properties& p) { p.compute_minor = -1; }, "properties.compute_minor must be in 0..9, but is -1"},
+        {"minor_large", [](Properties& p) { p.compute_minor = 10; }, "properties.compute_minor must be in 0..9, but is 10"},
+        {"multiprocessors", [](Properties& p) { p.multiprocessors = 0; }, "properties.multiprocessors"},
+        {"no_shared", [](Properties& p) { p.shared_bytes_per_block = 0; },
+         "properties.shared_bytes_per_block must be at least 49152, what every CUDA device has, but is 0"},
+        {"little_shared", [](Properties& p) { p.shared_bytes_per_block = 49151; }, "but is 49151"},
+        {"reserved", [](Properties& p) { p.reserved = 1; }, "properties.reserved must be 0, but is 1"}}),
+    [](const auto& info) { return info.param.name; });
+
+/// Within their ranges, and refused for what they are.
+TEST(ApiPlan, NeedsAComputeCapabilityThatItIsBuiltFor) {
+  const shiftconv_problem_t problem = smallProblem();
+  shiftconv_plan_t plan = nullptr;
+  for (const auto& [major, minor] : {std::pair{9, 7}, {9, 1}, {10, 1}, {11, 1}, {12, 0}, {99, 9}, {1, 0}}) {
+    auto properties = preset("H200");
+    properties.compute_major = major, properties.compute_minor = minor;
+    EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, nullptr, &plan), SHIFTCONV_STATUS_UNSUPPORTED,
+                   "compute capability 9.0, 10.0, 10.3 and 11.0, but NVIDIA H200 has");
+  }
+  auto properties = preset("H200");
+  properties.shared_bytes_per_block = 49152;
+  ASSERT_OK(shiftconv_plan_create(&problem, &properties, nullptr, &plan));
+  EXPECT_OK(shiftconv_plan_destroy(plan));
+}
+
 TEST(ApiPlan, WeightsThatDoNotFitCannotBeResident) {
   shiftconv_problem_t problem = smallProblem();
   problem.c = 1024;

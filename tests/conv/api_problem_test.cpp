@@ -140,6 +140,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"out_scale_nan", [](Problem& p) { p.out_scale = NAN; }, "out_scale"},
                     Change{"activation_unknown", [](Problem& p) { p.activation = 10; }, "activation"},
                     Change{"activation_parameter", [](Problem& p) { p.activation_a = 1; }, "activation_a"},
+                    Change{"activation_sign", [](Problem& p) { p.activation_a = -0.0F; }, "activation_a, which must be 0 then, but is -0"},
+                    Change{"activation_second",
+                           [](Problem& p) {
+                             p.activation = SHIFTCONV_ACTIVATION_LEAKY_RELU;
+                             p.activation_a = -0.0F, p.activation_b = -0.0F;
+                           },
+                           "leaky_relu does not read activation_b"},
                     Change{"activation_clamp",
                            [](Problem& p) {
                              p.activation = SHIFTCONV_ACTIVATION_CLAMP;

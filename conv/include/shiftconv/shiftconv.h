@@ -117,9 +117,9 @@ typedef struct shiftconv_device_properties {
   size_t size;           /**< sizeof of this structure as the caller compiled it */
   int32_t kind;          /**< shiftconv_device_kind_t, never AUTO */
   int32_t compute_major; /**< 10 and 0 on a B200 */
-  int32_t compute_minor;
+  int32_t compute_minor; /**< one digit */
   uint32_t multiprocessors;
-  uint32_t shared_bytes_per_block; /**< the most shared memory that a kernel may opt in to, in bytes */
+  uint32_t shared_bytes_per_block; /**< the most shared memory that a kernel may opt in to, in bytes; at least 49152 */
   uint32_t reserved;               /**< 0 */
   uint64_t l2_bytes;
   uint64_t global_bytes; /**< all device memory */
