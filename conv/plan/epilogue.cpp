@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "common/numerics/codec.hpp"
 #include "conv/problem/tensors.hpp"
@@ -10,6 +13,26 @@
 namespace shiftconv::plan {
 
 using gemm::EpilogueParams;
+
+namespace {
+
+/// A sentence about fields of EpilogueParams, as one about those of the problem that they were taken from.
+std::string inNamesOfProblems(std::string sentence) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"accumulatorType", "compute"},
+                                                                      {"outputType", "output_type"},
+                                                                      {"outputBlock", "output_block_scale"},
+                                                                      {"outputZeroPoint", "output_zero_point"},
+                                                                      {"outputPitch", "output_pixel_pitch"},
+                                                                      {"residualType", "residual_type"},
+                                                                      {"residualPitch", "residual_pixel_pitch"},
+                                                                      {"activationA", "activation_a"}};
+  for (const auto& [name, ofProblem] : kNames)
+    for (size_t at = sentence.find(name); at != std::string::npos; at = sentence.find(name, at + ofProblem.size()))
+      sentence.replace(at, name.size(), ofProblem);
+  return sentence;
+}
+
+}  // namespace
 
 numerics::NumberType accumulatorType(const Problem& p) {
   return isInteger(p.inputType)      ? numerics::NumberType::S32
@@ -56,6 +79,8 @@ std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t s
                        engine, nameOf(p.outputScale.type), p.outputScale.blockSize);
   if (p.hasBias && p.biasType != DataType::F32)
     return fmt::format("{} needs bias_type f32, but it is {}", engine, nameOf(p.biasType));
+  if (p.outputScale.blockSize != 0 && segmentColumns % p.outputScale.blockSize != 0)
+    return fmt::format("{} quantises no outputs in blocks of {} channels (output_block_scale)", engine, p.outputScale.blockSize);
   if (p.outputPixels() > std::numeric_limits<int32_t>::max() || p.k > std::numeric_limits<int32_t>::max())
     return fmt::format("{} needs fewer than 2^31 output pixels and channels", engine);
   if (p.hasResidual() && bitsOf(p.residualType) < 8)
@@ -69,7 +94,8 @@ std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t s
   if (p.hasChannelScale) epilogue.columnScale = reinterpret_cast<const float*>(kSomewhere);
   if (p.hasAmax) epilogue.largest = reinterpret_cast<float*>(kSomewhere);
   if (p.outputScale.blockSize != 0) epilogue.outputScales = reinterpret_cast<uint8_t*>(kSomewhere);
-  if (const auto refused = gemm::epilogueRefusal(epilogue, segmentColumns)) return fmt::format("{}: {}", engine, *refused);
+  if (const auto refused = gemm::epilogueRefusal(epilogue, segmentColumns))
+    return fmt::format("{}: {}", engine, inNamesOfProblems(*refused));
   return {};
 }
 

@@ -116,7 +116,7 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
                        properties.computeMajor, properties.computeMinor);
   if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
   if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
-    return fmt::format("{} needs block scales of one size and type for input and filter", algorithm);
+    return fmt::format("{} needs input_block_scale and filter_block_scale of one block_size and type", algorithm);
   if (std::string why = zeroPointRefusal(algorithm, p); !why.empty()) return why;
   if (p.hasBias && p.biasType != DataType::F32)
     return fmt::format("{} needs bias_type f32, but it is {}", algorithm, nameOf(p.biasType));
@@ -129,7 +129,7 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
     return fmt::format("{} needs C to be a multiple of the {} channels that share a scale factor, but C is {}", algorithm,
                        p.inputScale.blockSize, p.c);
   for (const auto& [name, type, elements] : {std::tuple("C", p.inputType, p.c), std::tuple("C", p.filterType, p.c),
-                                             std::tuple("the input pixel pitch", p.inputType, p.inputPitch())}) {
+                                             std::tuple("input_pixel_pitch", p.inputType, p.inputPitch())}) {
     const int bits = bitsOf(type);
     // Tensor maps of packed elements that become bytes count in 128 (cuTensorMapEncodeTiled).
     const int64_t step = bits < 8 && !gemm::sm100::isPackedInShared(*kind) ? 128 : 128 / bits;

@@ -379,7 +379,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"output_taller", [](Problem& p) { p.pad_top = 2; }, "pad_top"},
                     Change{"output_wider", [](Problem& p) { p.pad_right = 2; }, "pad_right"},
                     Change{"c", [](Problem& p) { p.c = 12; }, "C to be a multiple of 8"},
-                    Change{"input_pitch", [](Problem& p) { p.input_pixel_pitch = 20; }, "input pixel pitch"},
+                    Change{"input_pitch", [](Problem& p) { p.input_pixel_pitch = 20; }, "input_pixel_pitch"},
                     Change{"many_pixels",
                            [](Problem& p) {
                              p.n = 70000;

@@ -60,8 +60,8 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
   if (p.compute == Compute::F16) return "direct sums in f32, but compute is f16";
   if (!hasKernel(operandType(p, p.inputType), operandType(p, p.filterType)))
     return fmt::format(
-        "direct multiplies f16, bf16 or f32 with the same, and 8-bit floats or integers with each other, but the "
-        "types are {} and {}",
+        "direct multiplies f16, bf16 or f32 with the same, and 8-bit floats or integers with each other, but "
+        "input_type and filter_type are {} and {}",
         nameOf(p.inputType), nameOf(p.filterType));
   if (std::string refused = epilogueRefusal("direct", p, kColumns); !refused.empty()) return refused;
   // Coordinates are 32-bit, and those of pads negative.
@@ -69,7 +69,7 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
   for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
                                     {"H + pad_top", p.h + p.padTop},
                                     {"W + pad_left", p.w + p.padLeft},
-                                    {"O * stride_d", p.z() * p.strideD},
+                                    {"Z * stride_d", p.z() * p.strideD},
                                     {"P * stride_h", p.p() * p.strideH},
                                     {"Q * stride_w", p.q() * p.strideW},
                                     {"T * dilation_d", p.t * p.dilationD},

@@ -130,7 +130,7 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
   for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
                                     {"H + pad_top", p.h + p.padTop},
                                     {"W + pad_left", p.w + p.padLeft},
-                                    {"O * stride_d", p.z() * p.strideD},
+                                    {"Z * stride_d", p.z() * p.strideD},
                                     {"P * stride_h", p.p() * p.strideH},
                                     {"Q * stride_w", p.q() * p.strideW}})
     if (value > kLimit) return needs(fmt::format("needs {} up to 2^29 (32-bit coordinates), but it is {}", name, value));

@@ -213,12 +213,13 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     return fmt::format("halo_sm100 needs at most {} phases of the strides, but taps at stride {}x{} have {}", kMaximumPatches,
                        p.strideH, p.strideW, patches);
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
-  const std::pair<const char*, int64_t> coordinates[] = {{"N*O*P*Q", p.outputPixels()},
-                                                         {"N*D*H*W", p.inputPixels()},
-                                                         {"K*T*R*S", p.k * p.t * p.r * p.s},
-                                                         {"H + pad_top", p.h + p.padTop + kGroups * p.strideH},
-                                                         {"W + pad_left", p.w + p.padLeft + kGroupPixels * p.strideW},
-                                                         {"D + pad_front", p.d + p.padFront}};
+  const std::pair<const char*, int64_t> coordinates[] = {
+      {"N*Z*P*Q", p.outputPixels()},
+      {"N*D*H*W", p.inputPixels()},
+      {"K*T*R*S", p.k * p.t * p.r * p.s},
+      {"H + pad_top + 16 * stride_h", p.h + p.padTop + kGroups * p.strideH},
+      {"W + pad_left + 8 * stride_w", p.w + p.padLeft + kGroupPixels * p.strideW},
+      {"D + pad_front", p.d + p.padFront}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit) return fmt::format("halo_sm100 needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
   if (std::string why = epilogueRefusal("halo_sm100", p, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));

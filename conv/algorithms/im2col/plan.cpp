@@ -134,7 +134,7 @@ std::string Im2colPlan::describe() const { return gemm.describe() + fmt::format(
 std::string im2colRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string why = operandRefusal("im2col", p, properties); !why.empty()) return why;
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
-  const std::pair<const char*, int64_t> coordinates[] = {{"N*O*P*Q", p.outputPixels()},
+  const std::pair<const char*, int64_t> coordinates[] = {{"N*Z*P*Q", p.outputPixels()},
                                                          {"N*D*H*W", p.inputPixels()},
                                                          {"K*T*R*S", p.k * p.t * p.r * p.s},
                                                          {"T*R*S*C", p.t * p.r * p.s * p.c}};

@@ -150,12 +150,12 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   const Channels channels(p, *kindOf(p));
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   const std::pair<const char*, int64_t> coordinates[] = {
-      {"N*O*P*Q", p.outputPixels()},
+      {"N*Z*P*Q", p.outputPixels()},
       {"N*D*H*W", p.inputPixels()},
       {"K*T*R*S", p.k * p.t * p.r * p.s},
-      {"H + pad_top", (p.p() + p.r) * std::max(p.strideH, p.dilationH) + p.h + p.padTop},
-      {"D + pad_front", (p.z() + p.t) * std::max(p.strideD, p.dilationD) + p.d + p.padFront},
-      {"W + pad_left", p.q() + p.w + p.padLeft},
+      {"(P + R) * max(stride_h, dilation_h) + H + pad_top", (p.p() + p.r) * std::max(p.strideH, p.dilationH) + p.h + p.padTop},
+      {"(Z + T) * max(stride_d, dilation_d) + D + pad_front", (p.z() + p.t) * std::max(p.strideD, p.dilationD) + p.d + p.padFront},
+      {"Q + W + pad_left", p.q() + p.w + p.padLeft},
       {"K", p.k}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit / 2) return fmt::format("shift_stream needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);

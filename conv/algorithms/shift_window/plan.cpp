@@ -187,7 +187,7 @@ std::string shiftWindowRefusal(const Problem& p, const device::Properties& prope
   if (p.t > kMaximumFilterExtent)
     return fmt::format("shift_window needs a filter depth T of at most {}, but T is {}", kMaximumFilterExtent, p.t);
   if (p.z() > p.d)
-    return fmt::format("shift_window needs O <= D, but pad_front + pad_back = {} exceeds (T-1)*dilation_d = {}",
+    return fmt::format("shift_window needs Z <= D, but pad_front + pad_back = {} exceeds (T-1)*dilation_d = {}",
                        p.padFront + p.padBack, (p.t - 1) * p.dilationD);
   if (p.p() > p.h)
     return fmt::format("shift_window needs P <= H, but pad_top + pad_bottom = {} exceeds (R-1)*dilation_h = {}",

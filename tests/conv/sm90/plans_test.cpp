@@ -222,8 +222,8 @@ TEST(HopperPlans, HaloMapsNoTensorWithoutPixels) {
 
 TEST(HopperRefusals, NameWhatIsAskedFor) {
   for (const auto& [text, part] : {std::pair{"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "direct sums in f32"},
-                                   {"1x8x8x64 f16 * 64x3x3x64 bf16 -> f16", "types are f16 and bf16"},
-                                   {"1x8x8x64 e2m1 * 64x3x3x64 e2m1 -> f16", "types are e2m1 and e2m1"},
+                                   {"1x8x8x64 f16 * 64x3x3x64 bf16 -> f16", "input_type and filter_type are f16 and bf16"},
+                                   {"1x8x8x64 e2m1 * 64x3x3x64 e2m1 -> f16", "input_type and filter_type are e2m1 and e2m1"},
                                    {"1x8x8x64 f16 * 64x3x3x64 -> f16 bias f16", "bias_type f32"},
                                    {"1x8x8x64 s8 * 64x3x3x64 s8 -> s32 bias", "s32 stores accumulators"},
                                    {"1x8x8x64 f16 * 64x3x3x64 -> s32", "s32 is for s32"},
