@@ -23,7 +23,7 @@ constexpr std::string_view kAccepts = "accepts";
 
 struct Line {
   int number;
-  std::string problem, algorithm, words, device, shared;
+  std::string problem, algorithm, words, device, shared, options;
 };
 
 std::string trimmed(const std::string& text) {
@@ -40,7 +40,7 @@ std::vector<Line> readLines() {
     std::vector<std::string> parts;
     std::istringstream stream(text);
     for (std::string part; std::getline(stream, part, '|');) parts.push_back(trimmed(part));
-    Line line{number, "", "", "", "", ""};
+    Line line{number, "", "", "", "", "", ""};
     EXPECT_GE(parts.size(), 3u) << "line " << number;
     if (parts.size() < 3) continue;
     line.problem = parts[0], line.algorithm = parts[1], line.words = parts[2];
@@ -49,6 +49,8 @@ std::vector<Line> readLines() {
         line.device = parts[i].substr(7);
       else if (parts[i].starts_with("shared "))
         line.shared = parts[i].substr(7);
+      else if (parts[i].starts_with("options "))
+        line.options = parts[i].substr(8);
       else
         ADD_FAILURE() << "line " << number << ": " << parts[i];
     }
@@ -78,12 +80,15 @@ void check(const Line& line) {
   const device::Properties properties = propertiesOf(line);
   const Algorithm* algorithm = nullptr;
   ASSERT_TRUE(findAlgorithm(line.algorithm, algorithm).ok());
-  const std::string refusal = algorithm->refusal(problem, properties);
-  if (line.words == kAccepts) {
+  std::string refusal = algorithm->refusal(problem, properties);
+  if (line.words == kAccepts || !line.options.empty()) {
     ASSERT_EQ(refusal, "");
     std::shared_ptr<const Plan> plan;
-    const Status planned = makePlan(problem, properties, {line.algorithm, ""}, plan);
-    EXPECT_TRUE(planned.ok()) << planned.message();
+    const Status planned = makePlan(problem, properties, {line.algorithm, line.options}, plan);
+    refusal = planned.message();
+  }
+  if (line.words == kAccepts) {
+    EXPECT_EQ(refusal, "");
     return;
   }
   EXPECT_NE(refusal.find(line.words), std::string::npos) << "refusal: " << refusal;
