@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "common/gemm/sm100/operand_plan.hpp"
-#include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -43,13 +43,6 @@ std::optional<layout::MmaKind> kindOf(const Problem& p) {
 int64_t tileNStep(const Problem& p, layout::MmaKind kind) {
   const int64_t ofProducts = layout::isBlockScaled(kind) || kind == layout::MmaKind::I8 ? 32 : 16;
   return std::max<int64_t>(ofProducts, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
-}
-
-std::vector<int64_t> tileWidths(int64_t outputs, int64_t step, int64_t most) {
-  std::vector<int64_t> widths;
-  for (int64_t width = std::min(most / step * step, roundUp(outputs, step)); width > 0; width -= step)
-    if (roundUp(ceilDivide(outputs, ceilDivide(outputs, width)), step) == width) widths.push_back(width);
-  return widths;
 }
 
 Channels::Channels(const Problem& p, layout::MmaKind mmaKind)
@@ -105,13 +98,8 @@ void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrd
                     {tensor});
 }
 
-bool hasTcgen05(const device::Properties& properties) {
-  const auto is = [&](int major, int minor) { return properties.computeMajor == major && properties.computeMinor == minor; };
-  return is(10, 0) || is(10, 3) || is(11, 0);
-}
-
 std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {
-  if (!hasTcgen05(properties))
+  if (!isBlackwell(properties))
     return fmt::format("{} needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", algorithm, properties.name,
                        properties.computeMajor, properties.computeMinor);
   if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);

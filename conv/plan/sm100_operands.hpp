@@ -33,10 +33,6 @@ std::optional<layout::MmaKind> kindOf(const Problem& problem);
 /// lie in one tile.
 int64_t tileNStep(const Problem& problem, layout::MmaKind kind);
 
-/// Widths of tiles to compare, the widest first: for each number of passes that has one of its own, the least multiple of `step`
-/// that covers the output channels in as many passes, if it is at most `most`.
-std::vector<int64_t> tileWidths(int64_t outputs, int64_t step, int64_t most);
-
 /// How C is cut: chunks of 128 bytes in shared memory, which are four slices.
 struct Channels {
   layout::MmaKind kind;
@@ -61,8 +57,6 @@ uint32_t instructionDescriptorOf(const Problem& problem, layout::MmaKind kind, i
 /// Has the pointer to an operand's scale factors filled in; `offset`: of the ScaleParams in the parameter.
 void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrder order);
 
-/// Compute capabilities whose kernels the algorithms of sm_100 are built for.
-bool hasTcgen05(const device::Properties& properties);
 /// Empty, or one sentence, beginning with the algorithm's name: device, groups, scales, zero points, bias, types, and whether rows
 /// of channels have whole 16 bytes.
 std::string operandRefusal(std::string_view algorithm, const Problem& problem, const device::Properties& properties);

@@ -5,13 +5,13 @@
 #include <initializer_list>
 #include <limits>
 
-namespace shiftconv::plan::sm90 {
+#include "conv/plan/targets.hpp"
 
-bool isBuiltFor(const device::Properties& properties) { return properties.computeMajor == 9 && properties.computeMinor == 0; }
+namespace shiftconv::plan::sm90 {
 
 std::string anyRefusal(std::string_view engine, const Problem& p, const device::Properties& properties) {
   const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
-  if (!isBuiltFor(properties))
+  if (!isHopper(properties))
     return needs(fmt::format("needs compute capability 9.0, but {} has {}.{}", properties.name, properties.computeMajor,
                              properties.computeMinor));
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales");

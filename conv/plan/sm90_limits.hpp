@@ -15,8 +15,6 @@ namespace shiftconv::plan::sm90 {
 
 inline constexpr int64_t kLargestBox = 256;  ///< of a tensor map, in every dimension
 
-/// Compute capability 9.0: code for sm_90a runs on no other.
-bool isBuiltFor(const device::Properties& properties);
 /// Why no engine of sm_90a can run the problem: device, scales, zero points and coordinates; empty when one may.
 std::string anyRefusal(std::string_view engine, const Problem& problem, const device::Properties& properties);
 /// Whether an engine with the plain epilogue also adds a residual of the output's type, in rows of 16 bytes.

@@ -29,11 +29,12 @@ std::string Refusals::lines() const {
 }
 
 std::vector<const Refusals::Reason*> Refusals::decisive() const {
-  size_t built = 0;
-  for (const Reason& reason : reasons_) built += reason.isBuilt ? reason.algorithms.size() : 0;
+  size_t most = 1;
+  for (const Reason& reason : reasons_)
+    if (reason.isBuilt) most = std::max(most, reason.algorithms.size());
   std::vector<const Reason*> first;
   for (const Reason& reason : reasons_)
-    if (reason.isBuilt && 2 * reason.algorithms.size() > built) first.push_back(&reason);
+    if (reason.isBuilt && first.empty() && most > 1 && reason.algorithms.size() == most) first.push_back(&reason);
   for (const Reason& reason : reasons_)
     if (reason.isLastResort && std::find(first.begin(), first.end(), &reason) == first.end()) first.push_back(&reason);
   if (first.empty()) first.push_back(&reasons_.front());

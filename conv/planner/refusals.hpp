@@ -14,8 +14,8 @@ class Refusals {
 
   /// A line for each reason, with all algorithms that have it.
   std::string lines() const;
-  /// The reason of most algorithms that are built for the device, and that of the last resort, which asks for least. Of the others
-  /// only how many they are. Requires a refusal.
+  /// The reason that most algorithms share of those that are built for the device, and that of the last resort, which asks for
+  /// least. Of the others only how many they are. Requires a refusal.
   std::string sentence() const;
 
  private:

@@ -154,6 +154,7 @@ TEST(PlanSearchOfExtremeProblems, CountsNothingOneByOne) {
                                        "1x20000x7x16 f16 * 16x3x3x16 pad 30000,30000,1,1 dilation 30000,1 -> f16",
                                        "1x1000000x4x16 f16 * 16x3x3x16 pad 0,0,1,1 dilation 1000,1 -> f16",
                                        "1x1x1x16 f16 * 1000000000x1x1x16 -> f16",
+                                       "1x3x3x16777216 f16 * 268435456x1x1x1 groups 16777216 -> f16",
                                        "1x3x3x400000000 f16 * 16x3x3x400000000 -> f16"};
   for (const char* text : kProblems)
     for (const char* device : {"B200", "H200"}) {

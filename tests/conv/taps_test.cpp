@@ -5,8 +5,8 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/shift_stream/plan.hpp"
-#include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/taps.hpp"
+#include "conv/plan/tile_widths.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 

@@ -10,6 +10,7 @@
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -56,6 +57,7 @@ class Channelwise final : public Algorithm {
  public:
   std::string_view name() const override { return "channelwise"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return channelwiseRefusal(problem, properties);
   }

@@ -11,6 +11,8 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/channelwise/model.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/targets.hpp"
+#include "conv/plan/tile_widths.hpp"
 
 namespace shiftconv::plan {
 
@@ -60,9 +62,7 @@ CtaShape ctaShape(const Problem& p, int32_t channels, int64_t units, int64_t thr
   const int64_t step = p.k % 8 == 0 ? std::max<int64_t>(1, 8 / channels) : 1;
   CtaShape best;
   double bestScore = 0;
-  for (int64_t blocks = ceilDivide(all, threads);; ++blocks) {
-    const int64_t own = roundUp(ceilDivide(all, blocks), step);
-    if (own > threads) continue;
+  for (const int64_t own : tileWidths(all, step, threads)) {
     const int64_t most = std::min(threads / own, units), used = own * most;
     const int64_t pieceBytes = own * channels * 2;
     double score = static_cast<double>(all) / static_cast<double>(ceilDivide(all, own) * own);
@@ -71,8 +71,8 @@ CtaShape ctaShape(const Problem& p, int32_t channels, int64_t units, int64_t thr
     if (own < all && pieceBytes < kLine) score *= 0.7;
     score *= 1 - 0.05 / static_cast<double>(most);  // units share their weights
     if (score > bestScore) bestScore = score, best = {own, most};
-    if (own <= step) return best;
   }
+  return best;
 }
 
 /// False where the choices are not to be had.
@@ -134,14 +134,11 @@ std::vector<int64_t> rowsOf(const Problem& p, const Kind& kind, const Channelwis
 }  // namespace
 
 std::string channelwiseRefusal(const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
-  if (cc != 90 && cc != 100 && cc != 103 && cc != 110)
-    return fmt::format("channelwise is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
-                       properties.computeMajor, properties.computeMinor);
+  if (std::string refused = targetRefusal("channelwise", properties); !refused.empty()) return refused;
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "channelwise takes no block scales";
   if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
-    return fmt::format("channelwise multiplies f16 or bf16 with the same, but the types are {} and {}", nameOf(p.inputType),
-                       nameOf(p.filterType));
+    return fmt::format("channelwise multiplies f16 or bf16 with the same, but input_type and filter_type are {} and {}",
+                       nameOf(p.inputType), nameOf(p.filterType));
   if (p.compute != Compute::Default) return fmt::format("channelwise sums in f32, but compute is {}", nameOf(p.compute));
   if (p.groups != p.c) return fmt::format("channelwise needs one input channel a group, but C = {} and groups = {}", p.c, p.groups);
   if (std::string refused = epilogueRefusal("channelwise", p, 1); !refused.empty()) return refused;
@@ -151,7 +148,7 @@ std::string channelwiseRefusal(const Problem& p, const device::Properties& prope
   for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
                                     {"H + pad_top", p.h + p.padTop},
                                     {"W + pad_left", p.w + p.padLeft},
-                                    {"O * stride_d", p.z() * p.strideD},
+                                    {"Z * stride_d", p.z() * p.strideD},
                                     {"P * stride_h", p.p() * p.strideH},
                                     {"Q * stride_w", p.q() * p.strideW},
                                     {"T * dilation_d", p.t * p.dilationD},

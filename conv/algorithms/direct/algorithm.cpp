@@ -14,7 +14,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/sm100_operands.hpp"
-#include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 #include "direct_image.hpp"
 
 namespace shiftconv::plan {
@@ -53,9 +53,7 @@ Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_
 }  // namespace
 
 std::string directRefusal(const Problem& p, const device::Properties& properties) {
-  if (!directAlgorithm().isBuiltFor(properties))
-    return fmt::format("direct is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
-                       properties.computeMajor, properties.computeMinor);
+  if (std::string refused = targetRefusal("direct", properties); !refused.empty()) return refused;
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "direct takes no block scales";
   if (p.compute == Compute::F16) return "direct sums in f32, but compute is f16";
   if (!hasKernel(operandType(p, p.inputType), operandType(p, p.filterType)))
@@ -132,9 +130,7 @@ class Direct final : public Algorithm {
   std::string_view name() const override { return "direct"; }
   bool isLastResort() const override { return true; }
   std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
-  bool isBuiltFor(const device::Properties& properties) const override {
-    return sm90::isBuiltFor(properties) || hasTcgen05(properties);
-  }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return directRefusal(problem, properties);
   }

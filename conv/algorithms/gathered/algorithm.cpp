@@ -9,8 +9,7 @@
 #include "conv/algorithms/gathered/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
-#include "conv/plan/sm100_operands.hpp"
-#include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 #include "gathered_image.hpp"
 
 namespace shiftconv::plan {
@@ -33,9 +32,7 @@ class Gathered final : public Algorithm {
  public:
   std::string_view name() const override { return "gathered"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
-  bool isBuiltFor(const device::Properties& properties) const override {
-    return sm90::isBuiltFor(properties) || hasTcgen05(properties);
-  }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return gatheredRefusal(problem, properties);
   }

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/algorithms/gathered/algorithm.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -106,10 +106,8 @@ std::span<const std::string_view> gatheredTileNames() { return kTileNames; }
 
 std::string gatheredRefusal(const Problem& p, const device::Properties& properties) {
   const auto needs = [](std::string_view what) { return fmt::format("gathered {}", what); };
-  if (!gatheredAlgorithm().isBuiltFor(properties))
-    return needs(fmt::format("is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
-                             properties.computeMajor, properties.computeMinor));
-  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales of operands");
+  if (std::string refused = targetRefusal("gathered", properties); !refused.empty()) return refused;
+  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales");
   if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
     return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
   if (p.filterType != p.inputType)

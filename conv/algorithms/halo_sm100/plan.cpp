@@ -14,6 +14,7 @@
 #include "conv/algorithms/halo_sm100/cut.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/taps.hpp"
+#include "conv/plan/tile_widths.hpp"
 
 namespace shiftconv::plan::sm100 {
 

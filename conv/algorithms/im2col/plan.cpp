@@ -10,6 +10,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/taps.hpp"
+#include "conv/plan/tile_widths.hpp"
 
 namespace shiftconv::plan {
 namespace {

@@ -9,6 +9,7 @@
 #include "conv/algorithms/im2col_sm90/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
 #include "im2col_full_sm90_image.hpp"
 #include "im2col_sm90_image.hpp"
 
@@ -37,6 +38,7 @@ class Im2col final : public Algorithm {
  public:
   std::string_view name() const override { return "im2col_sm90"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return im2colRefusal(problem, properties);
   }

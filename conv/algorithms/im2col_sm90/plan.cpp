@@ -165,10 +165,10 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
     return needs(
         fmt::format("needs filter_type to be input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType)));
   if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
-  if (p.groups > 1) return needs(fmt::format("takes no groups, but there are {}", p.groups));
+  if (p.groups > 1) return needs(fmt::format("needs groups = 1, but it is {}", p.groups));
   if (p.c % 8 != 0) return needs(fmt::format("needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c));
   if (p.inputPitch() % 8 != 0)
-    return needs(fmt::format("needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch()));
+    return needs(fmt::format("needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch()));
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
   Im2colPlan smallest;
   smallest.full = !isPlain(p);

@@ -11,6 +11,7 @@
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 #include "resident_sm90_image.hpp"
 
 namespace shiftconv::plan {
@@ -190,7 +191,7 @@ class Resident final : public Algorithm {
  public:
   std::string_view name() const override { return "resident"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
-  bool isBuiltFor(const device::Properties& properties) const override { return sm90::isBuiltFor(properties); }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return residentRefusal(problem, properties);
   }

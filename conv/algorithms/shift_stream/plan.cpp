@@ -14,6 +14,7 @@
 #include "conv/algorithms/shift_stream/cut.hpp"
 #include "conv/algorithms/shift_stream/places.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/tile_widths.hpp"
 
 namespace shiftconv::plan {
 

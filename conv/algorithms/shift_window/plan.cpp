@@ -9,6 +9,7 @@
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/tile_widths.hpp"
 #include "shift_window_image.hpp"
 
 namespace shiftconv::plan {

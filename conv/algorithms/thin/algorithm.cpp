@@ -12,6 +12,7 @@
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
 #include "thin_image.hpp"
 
 namespace shiftconv::plan {
@@ -48,6 +49,7 @@ class Thin final : public Algorithm {
  public:
   std::string_view name() const override { return "thin"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return thinRefusal(problem, properties);
   }

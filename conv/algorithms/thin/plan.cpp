@@ -11,6 +11,7 @@
 #include "conv/algorithms/thin/model.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -104,14 +105,11 @@ void complete(const Problem& p, const device::Properties& properties, ThinPlan& 
 std::string nameOf(Tile tile) { return fmt::format("{}x{}", tile.pixels, tile.channels); }
 
 std::string thinRefusal(const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
-  if (cc != 90 && cc != 100 && cc != 103 && cc != 110)
-    return fmt::format("thin is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
-                       properties.computeMajor, properties.computeMinor);
+  if (std::string refused = targetRefusal("thin", properties); !refused.empty()) return refused;
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "thin takes no block scales";
   if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
-    return fmt::format("thin multiplies f16 with f16 or bf16 with bf16, but the types are {} and {}", nameOf(p.inputType),
-                       nameOf(p.filterType));
+    return fmt::format("thin multiplies f16 with f16 or bf16 with bf16, but input_type and filter_type are {} and {}",
+                       nameOf(p.inputType), nameOf(p.filterType));
   if (p.compute != Compute::Default) return fmt::format("thin sums in f32, but compute is {}", nameOf(p.compute));
   if (p.groups > 1 && p.groupChannels() < kLeastGroupChannels)
     return fmt::format("thin needs {} input channels a group or more, but there are {}", kLeastGroupChannels, p.groupChannels());
