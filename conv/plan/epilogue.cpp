@@ -3,36 +3,14 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "common/numerics/codec.hpp"
+#include "conv/plan/problem_names.hpp"
 #include "conv/problem/tensors.hpp"
 
 namespace shiftconv::plan {
 
 using gemm::EpilogueParams;
-
-namespace {
-
-/// A sentence about fields of EpilogueParams, as one about those of the problem that they were taken from.
-std::string inNamesOfProblems(std::string sentence) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {{"accumulatorType", "compute"},
-                                                                      {"outputType", "output_type"},
-                                                                      {"outputBlock", "output_block_scale"},
-                                                                      {"outputZeroPoint", "output_zero_point"},
-                                                                      {"outputPitch", "output_pixel_pitch"},
-                                                                      {"residualType", "residual_type"},
-                                                                      {"residualPitch", "residual_pixel_pitch"},
-                                                                      {"activationA", "activation_a"}};
-  for (const auto& [name, ofProblem] : kNames)
-    for (size_t at = sentence.find(name); at != std::string::npos; at = sentence.find(name, at + ofProblem.size()))
-      sentence.replace(at, name.size(), ofProblem);
-  return sentence;
-}
-
-}  // namespace
 
 numerics::NumberType accumulatorType(const Problem& p) {
   return isInteger(p.inputType)      ? numerics::NumberType::S32

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/plan/problem_names.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/taps.hpp"
 #include "conv/plan/tile_widths.hpp"
@@ -149,7 +150,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   narrowest.grouping = gemm::sm100::Grouping::Single;
   narrowest.splits = 1;
   if (const std::string why = planGemm(gemmProblem(p), properties, narrowest, plan); !why.empty())
-    return fmt::format("im2col: {}", why);
+    return fmt::format("im2col: {}", inNamesOfProblems(why));
   return {};
 }
 
@@ -186,7 +187,7 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
         if (!found || offered.estimate.clocks < plan.estimate.clocks) plan = std::move(offered);
         found = true;
       }
-  return found ? std::string() : fmt::format("im2col: {}", firstRefusal);
+  return found ? std::string() : fmt::format("im2col: {}", inNamesOfProblems(std::move(firstRefusal)));
 }
 
 }  // namespace shiftconv::plan

@@ -11,6 +11,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/problem_names.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
@@ -173,7 +174,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   Im2colPlan smallest;
   smallest.full = !isPlain(p);
   if (const std::string why = complete(p, properties, kTiles[1], {}, smallest); !why.empty())
-    return needs(fmt::format("has no plan: {}", why));
+    return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
   return {};
 }
 
