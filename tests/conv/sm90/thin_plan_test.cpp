@@ -38,7 +38,8 @@ ThinPlan bestOf(const std::string& text, const ThinChoices& choices = {}) {
 
 TEST(ThinRefusals, HaveBothSides) {
   for (const auto& [accepted, refused, part] :
-       {std::tuple{"1x8x8x12 f16 * 5x1x1x12 -> f16", "1x8x8x12 f32 * 5x1x1x12 -> f16", "input_type and filter_type are f32 and f32"},
+       {std::tuple{"1x8x8x12 f16 * 5x1x1x12 -> f16", "1x8x8x12 f32 * 5x1x1x12 -> f16",
+                   "input_type and filter_type are f32 and f32"},
         {"1x8x8x12 bf16 * 5x1x1x12 -> f16", "1x8x8x12 bf16 * 5x1x1x12 f16 -> f16", "input_type and filter_type are bf16 and f16"},
         {"1x8x8x12 f16 * 5x1x1x12 -> f16", "1x8x8x12 f16 * 5x1x1x12 compute f16 -> f16", "compute is f16"},
         {"1x8x8x8 f16 * 4x1x1x4 groups 2 -> f16", "1x8x8x6 f16 * 4x1x1x3 groups 2 -> f16", "4 input channels a group"},
