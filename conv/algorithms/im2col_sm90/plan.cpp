@@ -63,35 +63,54 @@ double usefulTaps(const gemm::Window::Axis& axis) {
   return reached / static_cast<double>(axis.taps * axis.positions);
 }
 
-// Corrections, fitted to 2,554 candidates of the layers of ten public networks on an H200 (bench/results/h200_networks.json): half
-// of the estimates are within 8 % of the time, nine of ten between 0.75 and 1.25 of it.
-constexpr double kStartClocks = 4000;            // launch, barriers, tensor maps, the first operands
-constexpr double kLoadBytesPerClock = 43;        // of a multiprocessor
-constexpr double kRowsPerClock = 0.93;           // of 128 bytes: pixels and filters, one request of the copy engine each
-constexpr double kUnalignedRows = 2.5;           // rows that are no multiple of 128 bytes take so many times as long
-constexpr double kOutputBytesPerClock = 13.4;    // of the epilogue
-constexpr double kWholeOutputBytesPerClock = 4;  // of the whole epilogue
-constexpr double kMemoryShare = 0.78;            // of device memory's rate: reads and writes mixed
+// Fitted to 2,092 candidates of the layers of ten public networks on an H200: nine of ten estimates are between 0.76 and 1.17 of
+// the time. (Rows are what the copy engine is asked for: pixels and filters, 128 bytes of each.)
+constexpr double kLaunchClocks = 3100;            // an empty kernel, and what the first CTA does before it loads
+constexpr double kCtaClocks = 545;                // of a multiprocessor that starts a CTA: barriers, roles
+constexpr double kStartClocks = 1180;             // of a CTA's first operands
+constexpr double kProductShare = 0.85;            // of the tensor core's rate
+constexpr double kLoadBytesPerClock = 59;         // of a multiprocessor, where neighbours load the same
+constexpr double kRowsPerClock = 1.5;             // that begin at multiples of 128 bytes
+constexpr double kHalfAlignedRowsPerClock = 0.4;  // of 64 bytes
+constexpr double kOtherRowsPerClock = 0.35;
+constexpr double kOutputBytesPerClock = 17.3;      // of the epilogue
+constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
+constexpr double kMemoryShare = 0.9;               // of device memory's rate
+constexpr double kSerialShare = 0.043;             // of what is not the slowest
+
+/// CTAs of a multiprocessor at once, by registers, threads and shared memory.
+double residentCtas(const Tile& tile, const device::Properties& properties, const Im2colPlan& plan) {
+  constexpr int64_t kRegisters = 65536, kMostThreads = 2048;
+  const int64_t registers = tile.channels / 2 + (tile.channels > 128 ? 40 : 32), ctaThreads = plan.launch.block.x;
+  const int64_t shared = static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes;
+  return static_cast<double>(std::max<int64_t>(1, std::min({kRegisters / (registers * ctaThreads), kMostThreads / ctaThreads,
+                                                            shared / (plan.launch.dynamicSharedBytes + kReservedBytes)})));
+}
 
 void model(const Problem& p, const device::Properties& properties, const Tile& tile, Im2colPlan& plan) {
   const Rates& rates = ratesOf(properties);
   const gemm::Window window = windowOf(p);
-  // A tile has all pixels of a row or several rows, so that taps are left out by rows and planes only.
-  const double steps = std::max(1.0, static_cast<double>(window.taps()) * usefulTaps(window.axes[1]) * usefulTaps(window.axes[2])) *
-                       plan.params.chunks;
+  // A tile has whole rows, so that taps are left out by rows and planes only, and none where it has whole planes or images.
+  const double ofRows = tile.pixels < p.p() * p.q() ? usefulTaps(window.axes[1]) : 1;
+  const double ofPlanes = tile.pixels < p.z() * p.p() * p.q() ? usefulTaps(window.axes[2]) : 1;
+  const double steps = std::max(1.0, static_cast<double>(window.taps()) * ofRows * ofPlanes) * plan.params.chunks;
   const double rows = tile.pixels + tile.channels,
                rowBytes = static_cast<double>(std::min<int64_t>(p.c, kChunkChannels) * kElementBytes);
-  const double products = static_cast<double>(tile.pixels) * tile.channels * kChunkChannels / rates.of(Resource::TensorCore);
-  const double loads =
-      std::max(rows * rowBytes / kLoadBytesPerClock, rows / kRowsPerClock * (p.c % kChunkChannels == 0 ? 1 : kUnalignedRows));
+  const double products =
+      static_cast<double>(tile.pixels) * tile.channels * kChunkChannels / (rates.of(Resource::TensorCore) * kProductShare);
+  const double rowRate = p.c % 64 == 0 ? kRowsPerClock : p.c % 32 == 0 ? kHalfAlignedRowsPerClock : kOtherRowsPerClock;
+  const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rowRate), step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * kElementBytes /
                           (plan.full ? kWholeOutputBytesPerClock : kOutputBytesPerClock);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = std::ceil(static_cast<double>(plan.launch.grid.x) / multiprocessors);
-  const double work = ctas * (steps * std::max(products, loads) + epilogue);
+  const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
+  const double work = ctas * (kCtaClocks + steps * step + epilogue);
+  const double chain = rounds * (kStartClocks + epilogue) + steps * std::max(step, rows * rowBytes / kLoneLoadBytesPerClock);
   const double memory = bytesOnce(p) / (rates.of(Resource::DeviceMemory) * kMemoryShare);
-  plan.modelledClocks = kStartClocks + std::max(work, memory);
-  plan.bound = memory > work ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
+  const double slowest = std::max({work, chain, memory});
+  plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
+  plan.bound = slowest == memory ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
 }
 
 /// Empty, or why there is no such plan.
