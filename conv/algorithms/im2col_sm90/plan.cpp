@@ -70,6 +70,7 @@ constexpr double kCtaClocks = 545;                // of a multiprocessor that st
 constexpr double kStartClocks = 1180;             // of a CTA's first operands
 constexpr double kProductShare = 0.85;            // of the tensor core's rate
 constexpr double kLoadBytesPerClock = 59;         // of a multiprocessor, where neighbours load the same
+constexpr double kLoneLoadBytesPerClock = 43;     // of a CTA
 constexpr double kRowsPerClock = 1.5;             // that begin at multiples of 128 bytes
 constexpr double kHalfAlignedRowsPerClock = 0.4;  // of 64 bytes
 constexpr double kOtherRowsPerClock = 0.35;
