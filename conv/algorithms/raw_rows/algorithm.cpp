@@ -9,6 +9,7 @@
 #include "conv/algorithms/raw_rows/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
 #include "raw_rows_image.hpp"
 
 namespace shiftconv::plan {
@@ -35,6 +36,7 @@ class RawRows final : public Algorithm {
  public:
   std::string_view name() const override { return "raw_rows"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return rawRowsRefusal(problem, properties);
   }

@@ -12,6 +12,7 @@
 #include "conv/kernels/plain_activation.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -180,11 +181,8 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
 }  // namespace
 
 std::string rawRowsRefusal(const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
+  if (std::string reason = targetRefusal("raw_rows", properties); !reason.empty()) return reason;
   const auto needs = [](std::string_view what) { return fmt::format("raw_rows {}", what); };
-  if (cc != 90 && cc != 100 && cc != 103 && cc != 110)
-    return needs(fmt::format("is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
-                             properties.computeMajor, properties.computeMinor));
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales of operands");
   if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
     return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
