@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/hazards/global_launch.hpp"
 #include "common/emulator/machine/cluster.hpp"
@@ -112,7 +114,9 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
   const char* verb = writes ? "write" : "read";
   if (access.kind() == Access::Kind::Operation) {
     const Operation* operation = operations_.find(access.operation());
-    return describeIssuer(operation->issuer,
+    machine::IssuePoint issuer = operation->issuer;
+    if (access.lanes() != machine::kAllLanes) issuer.lane = static_cast<uint32_t>(std::countr_zero(access.lanes()));
+    return describeIssuer(issuer,
                           fmt::format("{} of {} as {} of {}", verb, bytes, toString(access.role()), nameOf(operation->kind)));
   }
   const bool whole = access.kind() == Access::Kind::Warp;

@@ -88,6 +88,7 @@ class HazardChecker final : public machine::Observer {
   void begin(OperationId id) override;
   void end() override;
   void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) override;
+  void actsFor(unsigned lane) override;
   std::span<const machine::ByteRange> operationGlobal(uint64_t address, uint64_t bytes, bool writes, unsigned lane) override;
   void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
                        Role role) override;
@@ -357,6 +358,7 @@ class HazardChecker final : public machine::Observer {
   std::vector<std::vector<uint32_t>> tensorOrigins_;                              ///< by CTA and lane
   std::vector<OperationId> outstanding_;  ///< issued, and perhaps not known to be over in every CTA whose memory they use
   Operation* running_ = nullptr;
+  unsigned runningLane_ = kIssuingLane;  ///< for which it touches shared memory
   Memo runningMemo_;
   ClockJoiner join_;
   ClockPointer unproxied_, proxied_;                             ///< the last result of fence.proxy.async

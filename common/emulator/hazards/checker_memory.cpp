@@ -47,9 +47,9 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
       const Operation* operation = operations_.find(earlier.operation());
       if (operation == nullptr || operation == later.operation) return Verdict::Ordered;
       if (later.operation != nullptr && operations_.isBefore(*operation, *later.operation)) return Verdict::Ordered;
-      if (operations_.isKnown(*operation, view, tensor)) {
-        const bool published =
-            !operation->genericProxy || !earlierWrites || !later.asyncProxy || OperationTable::isPublishedCopy(*operation, view);
+      if (operations_.isKnown(*operation, view, tensor, Rules::Isa, earlier.lanes())) {
+        const bool published = !operation->genericProxy || !earlierWrites || !later.asyncProxy ||
+                               OperationTable::isPublishedCopy(*operation, view, earlier.lanes());
         return published ? Verdict::Ordered : Verdict::ProxyFence;
       }
       return tensor || allocation ? orderByMachine(*operation, later) : Verdict::Race;
@@ -233,7 +233,9 @@ void HazardChecker::foreignWindow(const Warp& warp, uint32_t lane) {
 void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) {
   if (running_ == nullptr || bytes == 0) return;
   running_->ctas |= 1u << rank;
-  const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), !running_->genericProxy};
+  const bool ofLane = runningLane_ < running_->laneViews.size();
+  const Subject subject{ofLane ? running_->laneViews[runningLane_] : running_->view, running_,
+                        Access::byOperation(running_->id, role, ofLane ? 1u << runningLane_ : kAllLanes), !running_->genericProxy};
   const Place place{false, rank, 0, offset, bytes};
   shared_[rank].visit(offset, bytes, writes, [&](ShadowCell& cell) {
     if (!touchAgain(cell, subject.access, writes, runningMemo_)) touch(cell, subject, writes, place, runningMemo_);

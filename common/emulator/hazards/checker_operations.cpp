@@ -70,6 +70,11 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
 
 void HazardChecker::begin(OperationId id) {
   running_ = operations_.find(id);
+  actsFor(kIssuingLane);
+}
+
+void HazardChecker::actsFor(unsigned lane) {
+  runningLane_ = lane;
   runningMemo_ = {};
 }
 

@@ -105,11 +105,11 @@ bool OperationTable::proves(const Completion& completion, const View& view, bool
   return false;
 }
 
-/// Whether the completions that count show it for every copying lane: an mbarrier speaks for all of them, a wait only for the
-/// lane that waited.
+/// Whether the completions that count show it for every copying lane among `lanes`: an mbarrier speaks for all of them, a wait only
+/// for the lane that waited.
 template <class Counts>
-bool OperationTable::speaksForEveryLane(const Operation& copy, Counts&& counts) {
-  uint32_t open = copy.copyingLanes;
+bool OperationTable::speaksFor(const Operation& copy, machine::LaneMask lanes, Counts&& counts) {
+  uint32_t open = copy.copyingLanes & lanes;
   for (const Completion& completion : copy.completions) {
     if (!counts(completion)) continue;
     if (completion.kind != Completion::Kind::Thread) return true;
@@ -118,22 +118,22 @@ bool OperationTable::speaksForEveryLane(const Operation& copy, Counts&& counts) 
   return open == 0;
 }
 
-bool OperationTable::isPublishedCopy(const Operation& copy, const View& view) {
-  return speaksForEveryLane(copy, [&](const Completion& completion) {
+bool OperationTable::isPublishedCopy(const Operation& copy, const View& view, machine::LaneMask lanes) {
+  return speaksFor(copy, lanes, [&](const Completion& completion) {
     if (completion.kind != Completion::Kind::Thread) return true;
     return completion.index == view.thread ? completion.clock <= view.proxied
                                            : entry(view.base->proxied, completion.index) >= completion.clock;
   });
 }
 
-bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor, Rules rules) {
+bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor, Rules rules, machine::LaneMask lanes) {
   const auto any = [&](const std::vector<Completion>& completions) {
     return std::any_of(completions.rbegin(), completions.rend(),
                        [&](const Completion& completion) { return proves(completion, view, tensor, rules); });
   };
   if (operation.copyingLanes == 0 && any(operation.completions)) return true;
   if (operation.copyingLanes != 0 &&
-      speaksForEveryLane(operation, [&](const Completion& completion) { return proves(completion, view, tensor, rules); }))
+      speaksFor(operation, lanes, [&](const Completion& completion) { return proves(completion, view, tensor, rules); }))
     return true;
   if (operation.firstCommit != SIZE_MAX) {
     const auto& commits = commits_[operation.view.thread].completions;
@@ -142,7 +142,7 @@ bool OperationTable::isKnown(const Operation& operation, const View& view, bool 
   }
   return std::any_of(operation.coveredBy.begin(), operation.coveredBy.end(), [&](machine::OperationId id) {
     const Operation* later = find(id);
-    return later != nullptr && isKnown(*later, view, tensor, rules);
+    return later != nullptr && isKnown(*later, view, tensor, rules, lanes);
   });
 }
 

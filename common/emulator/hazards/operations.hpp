@@ -92,16 +92,18 @@ class OperationTable {
   void complete(machine::OperationId id, const Completion& completion);
 
   /// Whether `view` knows that the operation has finished. `tensor`: as far as Tensor Memory is concerned.
-  bool isKnown(const Operation& operation, const View& view, bool tensor, Rules rules = Rules::Isa);
-  /// Whether every lane of a cp.async that `view` knows to be over has published it to the asynchronous proxy.
-  static bool isPublishedCopy(const Operation& copy, const View& view);
+  /// `lanes`: of a cp.async, whose shares are asked for.
+  bool isKnown(const Operation& operation, const View& view, bool tensor, Rules rules = Rules::Isa,
+               machine::LaneMask lanes = machine::kAllLanes);
+  /// Whether every one of these lanes of a cp.async that `view` knows to be over has published it to the asynchronous proxy.
+  static bool isPublishedCopy(const Operation& copy, const View& view, machine::LaneMask lanes);
   /// Whether `view` knows that an operation of tcgen05 was issued.
   static bool isIssueKnown(const Operation& operation, const View& view, Rules rules = Rules::Isa);
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
   bool isBefore(const Operation& earlier, const Operation& later, Rules rules = Rules::Isa);
   /// Whether `view` has seen the completion.
   template <class Counts>
-  static bool speaksForEveryLane(const Operation& copy, Counts&& counts);
+  static bool speaksFor(const Operation& copy, machine::LaneMask lanes, Counts&& counts);
   static bool proves(const Completion& completion, const View& view, bool tensor, Rules rules = Rules::Isa);
   /// Told of the completions of operations that a thread or an mbarrier shows, and of all that came before these.
   std::function<void(machine::OperationId, const Completion&)> completed;

@@ -68,7 +68,10 @@ class Observer {
   virtual void end() = 0;
   /// Reported for accesses outside of begin() and end(), too, which then are none by an operation.
   virtual void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, OperandRole role) = 0;
-  /// `lane` of an operation that stands for several (AsyncOperation::lanes); kIssuingLane: of the one that issued it. Returns
+  /// What the running operation touches in shared memory from now on is of this lane, one of several that it stands for
+  /// (AsyncOperation::lanes).
+  virtual void actsFor(unsigned lane) = 0;
+  /// `lane` of an operation that stands for several; kIssuingLane: of the one that issued it. Returns
   /// which of the bytes it reads nothing has written, as far as the observer knows; valid until the next access.
   static constexpr unsigned kIssuingLane = kWarpLanes;
   virtual std::span<const ByteRange> operationGlobal(uint64_t address, uint64_t bytes, bool writes, unsigned lane) = 0;

@@ -18,6 +18,7 @@ class QuietObserver : public Observer {
   void begin(OperationId) override {}
   void end() override {}
   void operationShared(uint32_t, uint32_t, uint32_t, bool, OperandRole) override {}
+  void actsFor(unsigned) override {}
   std::span<const ByteRange> operationGlobal(uint64_t, uint64_t, bool, unsigned) override { return {}; }
   void operationTensor(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, bool, OperandRole) override {}
   void operationShift(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) override {}
