@@ -62,6 +62,10 @@ const char* toString(HazardKind kind) {
       return "use of an exited CTA";
     case HazardKind::WarpgroupFence:
       return "missing wgmma fence";
+    case HazardKind::AddressSpace:
+      return "generic address for .shared";
+    case HazardKind::BrokenRule:
+      return "broken rule";
     case HazardKind::UndefinedData:
       return "undefined data";
     case HazardKind::Count:

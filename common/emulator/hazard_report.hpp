@@ -52,6 +52,8 @@ enum class HazardKind : uint8_t {
   TensorMapFence,   ///< a tensor map was changed on the device and used without the fences of the tensormap proxy
   Outlives,         ///< an operation or a peer\'s access may come after the CTA whose memory it uses has exited
   WarpgroupFence,   ///< a register was touched and then used by wgmma.mma_async, or the other way round, without wgmma.fence
+  AddressSpace,     ///< an operand of .shared holds a generic address
+  BrokenRule,       ///< an instruction that the PTX ISA does not allow in the state that it meets
   UndefinedData,    ///< never-written bytes, or rows left stale by a shift, reach a result
   Count,
 };

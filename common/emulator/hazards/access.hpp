@@ -65,6 +65,7 @@ class Access {
   static constexpr unsigned kClockBits = 26;
   static constexpr unsigned kSiteBits = 19;
   static constexpr uint32_t kMaximumClock = (1u << kClockBits) - 1;
+  static constexpr uint32_t kMaximumThread = 0xffff;
   static constexpr uint32_t kMaximumSite = (1u << kSiteBits) - 1;
 
  private:

@@ -73,6 +73,8 @@ class HazardChecker final : public machine::Observer {
   // --- accesses by threads (checker_memory.cpp) ---------------------------------------------------------------
   void sharedAccess(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes, bool reads,
                     bool writes) override;
+  void genericOperand(const machine::Warp& warp, unsigned lane, uint64_t address) override;
+  void ruleBroken(const machine::Warp& warp, unsigned lane, std::string what, std::string missing) override;
   void columnsChangeHands(const machine::Warp& warp, uint32_t column, uint32_t columns) override;
   void pairAllocated(const machine::Warp& here, const machine::Warp& there, uint32_t column, uint32_t columns) override;
 
@@ -148,12 +150,14 @@ class HazardChecker final : public machine::Observer {
   friend class GlobalChecker;
   /// Of a thread, what hardly any instruction asks for.
   struct Rare {
-    ClockPointer pending;          ///< seen through relaxed reads; counts from the next fence on
-    ClockPointer fenced;           ///< what relaxed writes publish: the state at the last fence
-    ClockPointer clusterFenced;    ///< the same, of fences whose scope is at least the cluster
-    ForeignPointer widelyPending;  ///< as pending, of other clusters
-    ForeignPointer lastAcquired;   ///< of other clusters
-    ClockPointer widelyFenced;     ///< as fenced, at .gpu or .sys scope
+    ClockPointer pending;                             ///< seen through relaxed reads; counts from the next fence on
+    ClockPointer fenced;                              ///< what relaxed writes publish: the state at the last fence
+    ClockPointer clusterFenced;                       ///< the same, of fences whose scope is at least the cluster
+    ForeignPointer widelyPending;                     ///< as pending, of other clusters
+    ForeignPointer lastAcquired;                      ///< of other clusters
+    ClockPointer widelyFenced;                        ///< as fenced, at .gpu or .sys scope
+    ForeignPointer lastObserved;                      ///< of what other clusters have sequenced
+    const ptx::Instruction* relaxedArrive = nullptr;  ///< the last one at a barrier, which released nothing
     struct Groups {
       std::vector<OperationId> open;
       std::vector<std::vector<OperationId>> committed;  ///< oldest first; hardly ever more than a few
@@ -232,10 +236,13 @@ class HazardChecker final : public machine::Observer {
     Race,
     ProxyFence,
     TensorFence,
-    WarpOrder,  ///< tcgen05.ld and .st, in the order of issue of their warp (question U30)
-    Release,    ///< tcgen05.st, complete because its threads have released something since (question U35)
-    CopyOrder,  ///< tcgen05 operations of one thread, in the order of issue (question U6)
-    MmaOrder,   ///< the same of two mma (question U31)
+    WarpOrder,    ///< tcgen05.ld and .st, in the order of issue of their warp (question U30)
+    Release,      ///< tcgen05.st, complete because its threads have released something since (question U35)
+    Collective,   ///< a lane uses what tcgen05.alloc, which is .sync.aligned, wrote for its warp
+    Exit,         ///< a barrier counted the first thread as exited
+    EqualWrites,  ///< two writes of the same value
+    CopyOrder,    ///< tcgen05 operations of one thread, in the order of issue (question U6)
+    MmaOrder,     ///< the same of two mma (question U31)
   };
   /// How a verdict is reported.
   struct Finding {
@@ -245,8 +252,9 @@ class HazardChecker final : public machine::Observer {
   };
   struct Semantics {
     bool strong = false, acquire = false, release = false;
-    bool wide = true;     ///< scope .gpu or .sys
-    bool narrow = false;  ///< scope .cta
+    bool wide = true;         ///< scope .gpu or .sys
+    bool narrow = false;      ///< scope .cta
+    bool sequential = false;  ///< fence.sc
     uint32_t site = 0;
   };
 
@@ -263,6 +271,7 @@ class HazardChecker final : public machine::Observer {
   const Semantics& semanticsOf(const machine::Warp& warp);
   const Semantics& semanticsOf(const ptx::Instruction* instruction);
   /// What a relaxed arrive publishes: what fences before it covered.
+  void countExits(Clock& clock) const;
   void publishFenced(Gathering& gathering, const Thread& thread, bool inCluster) const;
   void publish(Gathering& gathering, uint32_t thread);
   void noteInitsFenced(uint32_t thread);
@@ -274,6 +283,10 @@ class HazardChecker final : public machine::Observer {
   /// `tensor`: both are operations that use Tensor Memory; `allocation`: it is memory that threads only allocate and free.
   Verdict order(Access earlier, bool earlierWrites, const Subject& later, bool tensor, bool allocation = false);
   Verdict orderByMachine(const Operation& earlier, const Subject& later);
+  /// What it is that orders two accesses by threads when the PTX ISA does not; Race: nothing.
+  Verdict orderOfThreads(Access earlier, const View& view) const;
+  /// Whether the running store writes what `earlier` wrote; `bytes` at `memory`, of which the store has changed nothing.
+  bool storesTheSame(Access earlier, Access later, const std::byte* memory, uint32_t bytes) const;
   Finding findingOf(Verdict verdict) const;
   void claimColumns(uint32_t rank, View view, uint32_t site, uint32_t column, uint32_t columns);
   /// The lanes whose weak access needs a closer look.
@@ -287,6 +300,7 @@ class HazardChecker final : public machine::Observer {
                       const Place& place);
   HazardAccess describePoint(const machine::Warp& warp, unsigned lane, const ptx::Instruction* instruction, std::string what) const;
   std::string missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place);
+  std::string relaxedArriveOf(uint32_t thread) const;
   HazardAccess describe(Access access, const Place& place, bool writes);
   static std::string describe(const Place& place);
   static bool seesInitialisation(const Mbarrier& barrier, const View& view);
@@ -362,6 +376,7 @@ class HazardChecker final : public machine::Observer {
   Memo runningMemo_;
   ClockJoiner join_;
   ClockPointer unproxied_, proxied_;                             ///< the last result of fence.proxy.async
+  ClockPointer unsequenced_, sequenced_;                         ///< the same of fence.sc
   std::map<std::pair<uint32_t, uint32_t>, Rounds> barriers_;     ///< by rank and id
   std::map<std::pair<uint32_t, uint32_t>, Mbarrier> mbarriers_;  ///< by rank and offset
   uint32_t nextSlot_ = 0;

@@ -423,14 +423,23 @@ void GlobalChecker::operationAccess(const Operation& operation, const View& view
 // --- synchronisation between clusters -----------------------------------------------------------------------------------
 
 void GlobalChecker::publish(HazardChecker::Thread& thread, uint64_t address, bool release) {
-  const ClockPointer mine = release ? base_.publishedBy(thread.view.thread) : thread.rare().widelyFenced;
-  if (!mine) return;
-  auto own = std::make_shared<Clock>(*mine);
-  own->foreign = nullptr;
-  auto clocks = std::make_shared<ForeignClocks>();
-  if (mine->foreign) *clocks = *mine->foreign;
-  clocks->clusters[cluster_] = std::move(own);
-  launch_.publish(address, clocks);
+  const auto together = [&](Clock own, const ForeignPointer& others) {
+    auto clocks = others ? std::make_shared<ForeignClocks>(*others) : std::make_shared<ForeignClocks>();
+    own.foreign = own.foreignSequenced = own.foreignObserved = nullptr;
+    clocks->clusters[cluster_] = std::make_shared<Clock>(std::move(own));
+    return clocks;
+  };
+  LaunchRecord::Published published;
+  if (const ClockPointer mine = release ? base_.publishedBy(thread.view.thread) : thread.rare().widelyFenced)
+    published.released = together(*mine, mine->foreign);
+  const Clock& known = *thread.view.base;
+  if (thread.view.sequenced != 0 || !known.sequenced.empty() || known.foreignSequenced) {
+    Clock sequenced;
+    sequenced.generic = known.sequenced;
+    raise(sequenced.generic, thread.view.thread, thread.view.sequenced);
+    published.sequenced = together(std::move(sequenced), known.foreignSequenced);
+  }
+  if (published.released || published.sequenced) launch_.publish(address, published);
 }
 
 void GlobalChecker::acquire(HazardChecker::Thread& thread, const ForeignPointer& clocks) {
@@ -443,13 +452,30 @@ void GlobalChecker::acquire(HazardChecker::Thread& thread, const ForeignPointer&
   thread.view.base = std::move(joined);
 }
 
+/// What has a fence.sc behind it, before a strong write, comes before what follows a fence.sc behind a read of that write: were the
+/// two fences in the other order, the read would come before the write (PTX ISA 9.0, 8.9.3 and 8.10.6). Barriers may stand between
+/// the fences and the two accesses.
+void GlobalChecker::observe(HazardChecker::Thread& thread, const ForeignPointer& sequenced) {
+  if (sequenced == thread.rare().lastObserved) return;
+  thread.rare().lastObserved = sequenced;
+  auto others = std::make_shared<ForeignClocks>(*sequenced);
+  auto behind = LocalPointer<Clock>::make(*thread.view.base);
+  if (const auto own = others->clusters.extract(cluster_)) {
+    const std::vector<uint32_t>& stamps = own.mapped()->generic;
+    for (size_t i = 0; i < stamps.size(); ++i) raise(behind->observed, i, stamps[i]);
+  }
+  behind->foreignObserved = joinForeign(behind->foreignObserved, others);
+  thread.view.base = std::move(behind);
+}
+
 void GlobalChecker::valuesRead() {
   if (deferred_.empty()) return;
   if (launch_.hasPublished())
     for (const Deferred& read : deferred_) {
-      const ForeignPointer clocks = launch_.publishedAt(read.address);
-      if (!clocks) continue;
       HazardChecker::Thread& thread = base_.threads_[read.thread];
+      const auto& [clocks, sequenced] = launch_.publishedAt(read.address);
+      if (sequenced) observe(thread, sequenced);
+      if (!clocks) continue;
       if (read.acquire)
         acquire(thread, clocks);
       else
@@ -466,7 +492,9 @@ void GlobalChecker::acquirePending(HazardChecker::Thread& thread) {
 
 void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
   const ptx::Instruction* instruction = warp.currentInstruction();
-  if (base_.reporter_.seen(HazardKind::UndefinedData, 0, instruction == nullptr ? 0 : instruction->location.ptxLine)) return;
+  if (base_.reporter_.seen(HazardKind::UndefinedData, HazardSeverity::Race, 0,
+                           instruction == nullptr ? 0 : instruction->location.ptxLine))
+    return;
   const auto [address, bytes] = undefined_.front();
   base_.report(HazardKind::UndefinedData, HazardSeverity::Race, {},
                base_.describeThread(warp, lane, fmt::format("read of {}", shadow_.memory().describe(address, bytes))),
@@ -475,7 +503,8 @@ void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
 
 std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later) {
   if (earlier.launch != launch_.number) return missingLaunchOrder(*shadow_.launches().at(earlier.launch), launch_);
-  if (verdict == Verdict::ProxyFence) return base_.missingOrder(verdict, {}, later.subject, {});
+  if (verdict == Verdict::ProxyFence || verdict == Verdict::EqualWrites || verdict == Verdict::Exit)
+    return base_.missingOrder(verdict, {}, later.subject, {});
   const std::string waits = "cp.async.bulk.wait_group by the thread that issued the first one, or a wait for its mbarrier";
   if (earlier.cluster != cluster_) {
     // Clusters run at their own pace: an operation that nobody waits for may come second although it was issued first.
@@ -493,21 +522,33 @@ std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& ear
 }
 
 void GlobalChecker::reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
-  reportConflict(verdict == Verdict::ProxyFence ? HazardKind::ProxyFence : HazardKind::Race, earlier, earlierWrites, later,
+  if (verdict == Verdict::Race && earlierWrites && later.writes && !later.reads && !earlier.isOperation() &&
+      later.subject.operation == nullptr && storesTheSame(earlier, later))
+    verdict = Verdict::EqualWrites;
+  const HazardChecker::Finding finding = base_.findingOf(verdict);
+  reportConflict(finding.kind, finding.severity, earlier, earlierWrites, later,
                  [&] { return missingOrder(verdict, earlier, later); });
 }
 
-void GlobalChecker::reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,
-                                   const std::function<std::string()>& missing) {
+/// Writes by threads of one launch; in another cluster no lane stores together with the later one.
+bool GlobalChecker::storesTheSame(const GlobalAccess& earlier, const Visitor& later) const {
+  if (earlier.launch != launch_.number) return false;
+  const Access other = earlier.cluster == cluster_ ? earlier.access() : Access::byThread(Access::kMaximumThread, 0, 0, false);
+  return base_.storesTheSame(other, later.subject.access, reinterpret_cast<const std::byte*>(later.address),
+                             static_cast<uint32_t>(later.bytes));
+}
+
+void GlobalChecker::reportConflict(HazardKind kind, HazardSeverity severity, const GlobalAccess& earlier, bool earlierWrites,
+                                   const Visitor& later, const std::function<std::string()>& missing) {
   const auto other = earlier.launch == launch_.number ? nullptr : shadow_.launches().at(earlier.launch);
   const LaunchRecord& earlierLaunch = other ? *other : launch_;
-  if (base_.reporter_.seen(kind, earlierLaunch.lineOf(earlier), launch_.lineOf(later.access))) return;
+  if (base_.reporter_.seen(kind, severity, earlierLaunch.lineOf(earlier), launch_.lineOf(later.access))) return;
   const std::string bytes = shadow_.memory().describe(later.address, later.bytes);
   const auto words = [&](const GlobalAccess& access, bool writes) {
     return (&access == &earlier ? earlierLaunch : launch_)
         .describe(access, fmt::format("{} of {}", writes ? "write" : "read", bytes));
   };
-  base_.report(kind, HazardSeverity::Race, words(earlier, earlierWrites), words(later.access, later.writes), missing());
+  base_.report(kind, severity, words(earlier, earlierWrites), words(later.access, later.writes), missing());
 }
 
 }  // namespace shiftconv::emulator::hazards

@@ -118,14 +118,16 @@ class GlobalChecker {
   void noteUndefined(GlobalCell& cell, uint64_t address, uint64_t bytes);
   void reportUndefined(const machine::Warp& warp, unsigned lane);
   void reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
-  void reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,
-                      const std::function<std::string()>& missing);
+  bool storesTheSame(const GlobalAccess& earlier, const Visitor& later) const;
+  void reportConflict(HazardKind kind, HazardSeverity severity, const GlobalAccess& earlier, bool earlierWrites,
+                      const Visitor& later, const std::function<std::string()>& missing);
   bool isReleasedToMaps(const GlobalAccess& write, const View& view) const;
   bool isMapAcquired(const GlobalAccess& write, const Visitor& user);
   std::string missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later);
 
   void publish(HazardChecker::Thread& thread, uint64_t address, bool release);
   void acquire(HazardChecker::Thread& thread, const ForeignPointer& clocks);
+  void observe(HazardChecker::Thread& thread, const ForeignPointer& sequenced);
 
   HazardChecker& base_;
   GlobalShadow& shadow_;

@@ -42,7 +42,7 @@ void checkHostWork(GlobalShadow& shadow, Reporter& reporter, std::string name, c
       return;
     }
     const auto first = launches.at(earlier.launch);
-    if (reporter.seen(HazardKind::Race, first->lineOf(earlier), 0)) return;
+    if (reporter.seen(HazardKind::Race, HazardSeverity::Race, first->lineOf(earlier), 0)) return;
     const auto words = [&](bool write) {
       return fmt::format("{} of {}", write ? "write" : "read", shadow.memory().describe(address, bytes));
     };

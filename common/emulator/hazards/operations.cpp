@@ -79,26 +79,29 @@ void OperationTable::complete(machine::OperationId id, const Completion& complet
 bool OperationTable::proves(const Completion& completion, const View& view, bool tensor, Rules rules) {
   if (completion.rules > rules) return false;
   if (rules != Rules::Isa) tensor = false;
+  const auto knows = [&](const std::vector<uint32_t>& known, uint32_t thread) {
+    if (thread == view.thread) return completion.clock <= view.clock;
+    return entry(known, thread) >= completion.clock ||
+           (rules == Rules::Exits && entry(view.base->exited, thread) >= completion.clock);
+  };
   switch (completion.kind) {
     case Completion::Kind::Barrier:
       return entry((tensor ? view.tensor : view.base)->barrier, completion.index) >= completion.clock;
     case Completion::Kind::Thread:
-      if (completion.index == view.thread) return completion.clock <= view.clock;
-      return entry(view.base->generic, completion.index) >= completion.clock;
+      return knows(view.base->generic, completion.index);
     case Completion::Kind::Warp: {
       // Every thread waited for its own share; who was told by one of them knows nothing about the others.
       if (view.collective && completion.index == view.warp()) return completion.clock <= view.clock;
       const std::vector<uint32_t>& known = tensor ? view.tensor->tensor : view.base->generic;
       const uint32_t first = completion.index * machine::kWarpLanes;
       for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
-        if (thread == view.thread ? completion.clock > view.clock : entry(known, thread) < completion.clock) return false;
+        if (!knows(known, thread)) return false;
       return true;
     }
     case Completion::Kind::AnyLane: {
       const uint32_t first = completion.index * machine::kWarpLanes;
       for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
-        if (thread == view.thread ? completion.clock <= view.clock : entry(view.base->generic, thread) >= completion.clock)
-          return true;
+        if (knows(view.base->generic, thread)) return true;
       return false;
     }
   }

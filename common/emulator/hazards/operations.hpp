@@ -12,11 +12,12 @@
 
 namespace shiftconv::emulator::hazards {
 
-/// Which order counts; each has that of the ones before it.
+/// Which order counts.
 enum class Rules : uint8_t {
   Isa,       ///< what the PTX ISA promises
-  Machine,   ///< what the machine keeps beyond that: order without tcgen05 fences, and of the ld and st of a warp
-  Releases,  ///< a release by the threads of a warp completes its tcgen05.st
+  Machine,   ///< and what the machine keeps beyond that: order without tcgen05 fences, and of the ld and st of a warp
+  Exits,     ///< and a barrier that counted threads as exited orders what they did
+  Releases,  ///< a release by the threads of a warp completes its tcgen05.st; of exits, nothing
 };
 
 /// Something whose observation proves that an operation has finished.
@@ -41,6 +42,7 @@ struct View {
   uint32_t clock = 0;       ///< its own accesses with this stamp or a lower one come before
   uint32_t proxied = 0;     ///< of these, the ones published to the asynchronous proxy
   uint32_t mapped = 0;      ///< the ones published to the proxy of the tensor maps
+  uint32_t sequenced = 0;   ///< the ones with a fence.sc at .gpu or .sys scope behind them
   bool collective = false;  ///< by all threads of the warp together
   uint32_t warp() const { return thread / 32; }
 };

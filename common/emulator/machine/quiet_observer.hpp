@@ -10,6 +10,8 @@ class QuietObserver : public Observer {
   void sharedAccess(const Warp&, LaneMask, const LaneAddresses&, uint32_t, bool, bool) override {}
   void globalAccess(const Warp&, LaneMask, const LaneAddresses&, uint32_t, bool, bool) override {}
   void globalValuesRead() override {}
+  void genericOperand(const Warp&, unsigned, uint64_t) override {}
+  void ruleBroken(const Warp&, unsigned, std::string, std::string) override {}
   void columnsChangeHands(const Warp&, uint32_t, uint32_t) override {}
   void pairAllocated(const Warp&, const Warp&, uint32_t, uint32_t) override {}
   void mapAcquired(const Warp&, unsigned, uint64_t) override {}

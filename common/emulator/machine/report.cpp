@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace shiftconv::emulator::machine {
 
 std::string describe(const ptx::Module& module, const ptx::Instruction* instruction) {
@@ -33,6 +35,13 @@ std::string errorContext(const Warp& warp, LaneMask lanes) {
   const Cluster& cluster = warp.cta.cluster;
   return fmt::format("\n  in kernel {}, {}, lanes {}\n  at {}", cluster.kernel.source->name, describe(warp), describeLanes(lanes),
                      describe(cluster.program.module, warp.currentInstruction()));
+}
+
+bool goesOn(const Warp& warp, unsigned lane, std::string what, std::string missing) {
+  const Cluster& cluster = warp.cta.cluster;
+  if (cluster.observer == nullptr || cluster.options.hazards != HazardMode::Warn) return false;
+  cluster.observer->ruleBroken(warp, lane, std::move(what), std::move(missing));
+  return true;
 }
 
 }  // namespace shiftconv::emulator::machine

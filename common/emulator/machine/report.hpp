@@ -18,4 +18,8 @@ std::string describeLanes(LaneMask lanes);
 /// The lines that the machine appends to an error of an instruction.
 std::string errorContext(const Warp& warp, LaneMask lanes);
 
+/// Whether a broken rule is reported as a hazard only: under HazardMode::Warn the machine does what hardware is known to do. False:
+/// it is an error.
+bool goesOn(const Warp& warp, unsigned lane, std::string what, std::string missing);
+
 }  // namespace shiftconv::emulator::machine
