@@ -26,6 +26,7 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter, Glob
   for (size_t i = 0; i < threads_.size(); ++i) {
     threads_[i].view.base = threads_[i].view.tensor = nothing;
     threads_[i].view.thread = static_cast<uint32_t>(i);
+    threads_[i].view.clock = 1;
   }
   clocks_.assign(ctas * warpsPerCta_, 1);
   fragments_.resize(ctas * warpsPerCta_);
@@ -245,6 +246,7 @@ void HazardChecker::reportConflict(Verdict verdict, Access earlier, bool earlier
   if (verdict == Verdict::Race && earlierWrites && laterWrites && !place.tensor && later.operation == nullptr &&
       storesTheSame(earlier, later.access, cluster_.ctas[place.rank]->shared.data() + place.first, place.count))
     verdict = Verdict::EqualWrites;
+  if (verdict == Verdict::Race) verdict = excuseOf(earlier, later.view);
   const Finding finding = findingOf(verdict);
   if (verdict == Verdict::TensorFence) cluster_.counters.use(Unproven::U32);
   if (!reporter_.wants(finding.severity)) return;

@@ -283,8 +283,8 @@ class HazardChecker final : public machine::Observer {
   /// `tensor`: both are operations that use Tensor Memory; `allocation`: it is memory that threads only allocate and free.
   Verdict order(Access earlier, bool earlierWrites, const Subject& later, bool tensor, bool allocation = false);
   Verdict orderByMachine(const Operation& earlier, const Subject& later);
-  /// What it is that orders two accesses by threads when the PTX ISA does not; Race: nothing.
-  Verdict orderOfThreads(Access earlier, const View& view) const;
+  /// What it is that orders two accesses when the PTX ISA does not; Race: nothing.
+  Verdict excuseOf(Access earlier, const View& view);
   /// Whether the running store writes what `earlier` wrote; `bytes` at `memory`, of which the store has changed nothing.
   bool storesTheSame(Access earlier, Access later, const std::byte* memory, uint32_t bytes) const;
   Finding findingOf(Verdict verdict) const;
@@ -382,6 +382,7 @@ class HazardChecker final : public machine::Observer {
   uint32_t nextSlot_ = 0;
   std::unordered_map<uint64_t, ClockPointer> published_;  ///< by address: what strong writes there published
   std::unordered_map<const ptx::Instruction*, Semantics> semantics_;
+  const std::pair<const ptx::Instruction* const, Semantics>* lastSemantics_ = nullptr;  ///< the one that was asked for last
 };
 
 }  // namespace shiftconv::emulator::hazards

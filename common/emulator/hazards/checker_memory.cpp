@@ -30,7 +30,7 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
       const bool own = earlier.thread() == view.thread;
       uint32_t known = own ? view.clock : entry(view.base->generic, earlier.thread());
       if (allocation && !own) known = std::max(known, entry(view.base->setUp, earlier.thread()));
-      if (known < earlier.clock()) return orderOfThreads(earlier, view);
+      if (known < earlier.clock()) return Verdict::Race;
       if (!earlierWrites || !later.asyncProxy || tensor) return Verdict::Ordered;
       const uint32_t published = own ? view.proxied : entry(view.base->proxied, earlier.thread());
       return published >= earlier.clock() ? Verdict::Ordered : Verdict::ProxyFence;
@@ -40,8 +40,7 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
       const uint32_t first = earlier.warp() * kWarpLanes;
       for (uint32_t thread = first; thread < first + kWarpLanes; ++thread) {
         const bool own = thread == view.thread;
-        if (own ? earlier.clock() > view.clock : entry(view.base->generic, thread) < earlier.clock())
-          return orderOfThreads(earlier, view);
+        if (own ? earlier.clock() > view.clock : entry(view.base->generic, thread) < earlier.clock()) return Verdict::Race;
       }
       return Verdict::Ordered;
     }
@@ -54,14 +53,17 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
                                OperationTable::isPublishedCopy(*operation, view, earlier.lanes());
         return published ? Verdict::Ordered : Verdict::ProxyFence;
       }
-      if (tensor || allocation) return orderByMachine(*operation, later);
-      return operations_.isKnown(*operation, view, tensor, Rules::Exits, earlier.lanes()) ? Verdict::Exit : Verdict::Race;
+      return tensor || allocation ? orderByMachine(*operation, later) : Verdict::Race;
     }
   }
   return Verdict::Ordered;
 }
 
-HazardChecker::Verdict HazardChecker::orderOfThreads(Access earlier, const View& view) const {
+HazardChecker::Verdict HazardChecker::excuseOf(Access earlier, const View& view) {
+  if (earlier.kind() == Access::Kind::Operation) {
+    const Operation& operation = *operations_.find(earlier.operation());
+    return operations_.isKnown(operation, view, false, Rules::Exits, earlier.lanes()) ? Verdict::Exit : Verdict::Race;
+  }
   const bool whole = earlier.kind() == Access::Kind::Warp;
   const uint32_t first = whole ? earlier.warp() * kWarpLanes : earlier.thread();
   const auto hasExited = [&](uint32_t thread) { return entry(view.base->exited, thread) >= earlier.clock(); };
@@ -112,8 +114,7 @@ HazardChecker::Verdict HazardChecker::orderByMachine(const Operation& earlier, c
   }
   if (operations_.isKnown(earlier, later.view, false)) return Verdict::TensorFence;
   if (operations_.isKnown(earlier, later.view, true, Rules::Machine)) return Verdict::WarpOrder;
-  if (operations_.isKnown(earlier, later.view, true, Rules::Releases)) return Verdict::Release;
-  return operations_.isKnown(earlier, later.view, true, Rules::Exits) ? Verdict::Exit : Verdict::Race;
+  return operations_.isKnown(earlier, later.view, true, Rules::Releases) ? Verdict::Release : Verdict::Race;
 }
 
 void HazardChecker::touch(ShadowCell& cell, const Subject& subject, bool writes, const Place& place, Memo& memo) {

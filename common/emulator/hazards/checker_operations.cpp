@@ -234,9 +234,8 @@ void HazardChecker::requirePeersDone(uint32_t rank, const View& view) {
     if (access.kind() == Access::Kind::Operation || access.kind() == Access::Kind::None) return;
     const uint32_t warp = access.kind() == Access::Kind::Warp ? access.warp() : access.thread() / kWarpLanes;
     if (warp / warpsPerCta_ == rank) return;
-    const Verdict verdict = order(access, writes, exit, false);
-    if (verdict == Verdict::Ordered) return;
-    const HazardSeverity severity = findingOf(verdict).severity;
+    if (order(access, writes, exit, false) == Verdict::Ordered) return;
+    const HazardSeverity severity = findingOf(excuseOf(access, view)).severity;
     Place place;
     place.rank = rank;
     const HazardAccess user = describe(access, place, writes);

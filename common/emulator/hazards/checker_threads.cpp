@@ -21,18 +21,15 @@ uint32_t HazardChecker::warpIndex(const Warp& warp) const { return warp.cta.rank
 void HazardChecker::advance(const Warp& warp) {
   uint32_t& stamp = clocks_[warpIndex(warp)];
   stamp = nextStamp(stamp);
+  for (Thread& thread : threadsOf(warp)) thread.view.clock = stamp;
 }
 
 HazardChecker::Thread& HazardChecker::threadOf(const Warp& warp, unsigned lane) {
-  Thread& thread = threads_[threadIndex(warp.cta.rank, warp.index, lane)];
-  thread.view.clock = clocks_[warpIndex(warp)];
-  return thread;
+  return threads_[threadIndex(warp.cta.rank, warp.index, lane)];
 }
 
 std::span<HazardChecker::Thread, kWarpLanes> HazardChecker::threadsOf(const Warp& warp) {
-  const std::span<Thread, kWarpLanes> threads{&threads_[threadIndex(warp.cta.rank, warp.index, 0)], kWarpLanes};
-  for (Thread& thread : threads) thread.view.clock = clocks_[warpIndex(warp)];
-  return threads;
+  return std::span<Thread, kWarpLanes>{&threads_[threadIndex(warp.cta.rank, warp.index, 0)], kWarpLanes};
 }
 
 View HazardChecker::viewOf(const Warp& warp, unsigned lane) { return threadOf(warp, lane).view; }
@@ -350,7 +347,9 @@ void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t addre
 const HazardChecker::Semantics& HazardChecker::semanticsOf(const Warp& warp) { return semanticsOf(warp.currentInstruction()); }
 
 const HazardChecker::Semantics& HazardChecker::semanticsOf(const ptx::Instruction* instruction) {
+  if (lastSemantics_ != nullptr && lastSemantics_->first == instruction) return lastSemantics_->second;
   const auto [entry, isNew] = semantics_.try_emplace(instruction);
+  lastSemantics_ = &*entry;
   if (!isNew || instruction == nullptr) return entry->second;
   Semantics& semantics = entry->second;
   semantics.site = launch_.sites.of(instruction);

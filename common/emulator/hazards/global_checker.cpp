@@ -45,19 +45,6 @@ std::unique_ptr<machine::Observer> watch(machine::Cluster& cluster, const Launch
 
 // --- accesses ---------------------------------------------------------------------------------------------------------
 
-void GlobalChecker::hold(PageHold& held, uint64_t address) {
-  const uint64_t number = address / kGlobalPageBytes;
-  auto& [remembered, page] = pages_[number % kRememberedPages];
-  if (page == nullptr || remembered != number) {
-    page = &shadow_.page(address);
-    remembered = number;
-  }
-  if (held.page == page) return;
-  held.lock = {};
-  held.page = page;
-  held.lock = std::unique_lock(page->lock);
-}
-
 GlobalChecker::Verdict GlobalChecker::orderOfOperation(const GlobalAccess& earlier, const View& view) {
   const std::vector<Completion> completions = launch_.completions(earlier.cluster, earlier.operationId());
   return std::any_of(completions.begin(), completions.end(),
@@ -202,6 +189,7 @@ bool GlobalChecker::isBeforeLanes(const Warp& warp, const Run& run, GlobalEntry:
   if (first.launch != launch_.number) return isOfEarlierLaunch(first);
   const unsigned lanes = Run::kBytes >> shift;
   const auto threads = base_.threadsOf(warp).subspan(firstLane);
+  if (standing(first, threads[0].view) == Standing::Beside) return false;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     const View& view = threads[lane].view;
     const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, 0, false)};
@@ -301,37 +289,105 @@ LaneMask GlobalChecker::accessLines(const Warp& warp, const Addresses& addresses
   return rest;
 }
 
+/// The same for lanes that share out whole sectors among neighbours, several times over or in any order of the sectors.
+LaneMask GlobalChecker::accessSectors(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
+                                      bool writes, const Access& ofLane0) {
+  if (!std::has_single_bit(bytes) || bytes >= GlobalSector::kBytes || addresses[1] != addresses[0] + bytes) return lanes;
+  LaneMask follows = 0;  // lanes whose bytes are those behind the ones of the lane before
+  for (unsigned lane = 1; lane < kWarpLanes; ++lane)
+    follows |= static_cast<LaneMask>(addresses[lane] == addresses[lane - 1] + bytes) << lane;
+  const auto shift = static_cast<uint8_t>(std::countr_zero(bytes));
+  const unsigned count = GlobalSector::kBytes >> shift;
+  const LaneMask all = static_cast<LaneMask>((uint64_t{1} << count) - 1), behind = all & ~LaneMask{1};
+  PageHold held;
+  LaneMask rest = lanes;
+  for (unsigned lane = 0; lane + count <= kWarpLanes;) {
+    if ((lanes >> lane & all) != all || (follows >> lane & behind) != behind || addresses[lane] % GlobalSector::kBytes != 0) {
+      ++lane;
+      continue;
+    }
+    hold(held, addresses[lane]);
+    GlobalLine& line = held.page->cells.line(addresses[lane] % kGlobalPageBytes);
+    GlobalSector& sector = line.parts().sectors[addresses[lane] % GlobalLine::kBytes / GlobalSector::kBytes];
+    const GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0.ofLane(lane), false);
+    if (touchRun(warp, sector, lane, access, shift, reads, writes)) rest &= ~(all << lane);
+    lane += count;
+  }
+  return rest;
+}
+
+/// The cells of `bytes` bytes that have cells of their own, and how many there are; none when a visit has to make them first.
+std::span<GlobalCell> GlobalChecker::ownCells(uint64_t address, uint32_t bytes, PageHold& held) {
+  constexpr uint32_t kCell = GlobalEntry::kCellBytes;
+  hold(held, address);
+  const auto inSector = static_cast<uint32_t>(address % GlobalSector::kBytes);
+  GlobalLine& line = held.page->cells.line(address % kGlobalPageBytes);
+  if (inSector + bytes > GlobalSector::kBytes || line.isWhole()) return {};
+  GlobalSector& sector = line.parts().sectors[address % GlobalLine::kBytes / GlobalSector::kBytes];
+  if (sector.isWhole()) return {};
+  GlobalSectorParts& parts = sector.parts();
+  if (bytes % kCell == 0) return {parts.cells() + inSector / kCell, bytes / kCell};
+  GlobalCell* const own = parts.bytesAt(inSector);
+  return own == nullptr ? std::span<GlobalCell>() : std::span<GlobalCell>{own, bytes};
+}
+
+/// Reads of the same bytes by neighbouring lanes, which know the same: what the first, the second and the last of them leave is
+/// what all would, one after the other. False when it takes each of them, which may follow all the same.
+bool GlobalChecker::touchTogether(std::span<GlobalCell> cells, const std::span<HazardChecker::Thread> readers,
+                                  GlobalAccess access) {
+  const uint64_t first = access.bits;
+  const ClockPointer& base = readers.front().view.base;
+  if (!std::all_of(readers.begin(), readers.end(), [&](const HazardChecker::Thread& reader) { return reader.view.base == base; }))
+    return false;
+  // A lane that has written the cell, or has read it before, is not like the others.
+  const auto isOfReader = [&](const GlobalAccess& earlier) {
+    if (earlier.launch != launch_.number || earlier.cluster != cluster_ || earlier.access().kind() != Access::Kind::Thread)
+      return false;
+    return earlier.access().thread() - readers.front().view.thread < readers.size();
+  };
+  for (const GlobalCell& cell : cells)
+    if (cell.writer.launch == launch_.number || isOfReader(cell.readers[0]) || isOfReader(cell.readers[1])) return false;
+  for (GlobalCell& cell : cells)
+    for (const size_t lane : {size_t{0}, size_t{1}, readers.size() - 1}) {
+      access.bits = Access(first).ofLane(static_cast<unsigned>(lane)).bits();
+      if (!touchAlone(cell, access, readers[lane].view, true, false)) return false;
+    }
+  return true;
+}
+
 /// The lanes whose weak accesses need a closer look.
 LaneMask GlobalChecker::accessAlone(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                                     bool writes, const Access& ofLane0) {
-  constexpr uint32_t kCell = GlobalEntry::kCellBytes;
+  constexpr unsigned kFewLanes = 4;
   PageHold held;
   LaneMask rest = 0;
   GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
   const auto threads = base_.threadsOf(warp);
-  uint64_t number = 0;  // of the page that is held
-  forEachLane(lanes, [&](unsigned lane) {
-    if (held.page == nullptr || addresses[lane] / kGlobalPageBytes != number) hold(held, addresses[lane]);
-    number = addresses[lane] / kGlobalPageBytes;
-    access.bits = ofLane0.ofLane(lane).bits();
-    const auto inSector = static_cast<uint32_t>(addresses[lane] % GlobalSector::kBytes);
-    GlobalLine& line = held.page->cells.line(addresses[lane] % kGlobalPageBytes);
-    GlobalSectorParts* parts = nullptr;
-    if (inSector + bytes <= GlobalSector::kBytes && !line.isWhole())
-      if (auto& sector = line.parts().sectors[addresses[lane] % GlobalLine::kBytes / GlobalSector::kBytes]; !sector.isWhole())
-        parts = &sector.parts();
-    bool alone = parts != nullptr;
-    const auto touchAll = [&](GlobalCell* cell, uint32_t count) {
-      for (uint32_t i = 0; alone && i < count; ++i) alone = touchAlone(cell[i], access, threads[lane].view, reads, writes);
-    };
-    if (bytes % kCell == 0)
-      touchAll(alone ? parts->cells() + inSector / kCell : nullptr, bytes / kCell);
-    else if (GlobalCell* own = alone ? parts->bytesAt(inSector) : nullptr; own != nullptr)
-      touchAll(own, bytes);
-    else
-      alone = false;
-    rest |= static_cast<LaneMask>(!alone) << lane;
-  });
+  LaneMask repeats = 0;  // lanes with the bytes of the lane before
+  if (!writes && addresses[1] == addresses[0])
+    for (unsigned lane = 1; lane < kWarpLanes; ++lane)
+      repeats |= static_cast<LaneMask>(addresses[lane] == addresses[lane - 1]) << lane;
+  repeats &= lanes & lanes << 1;
+  for (LaneMask left = lanes; left != 0;) {
+    const auto first = static_cast<unsigned>(std::countr_zero(left));
+    const auto count = 1 + static_cast<unsigned>(std::countr_one(first + 1 < kWarpLanes ? repeats >> (first + 1) : 0u));
+    const LaneMask together = static_cast<LaneMask>((uint64_t{1} << count) - 1) << first;
+    left &= ~together;
+    const std::span<GlobalCell> cells = ownCells(addresses[first], bytes, held);
+    if (cells.empty()) {
+      rest |= together;
+      continue;
+    }
+    access.bits = ofLane0.ofLane(first).bits();
+    if (count >= kFewLanes && touchTogether(cells, threads.subspan(first, count), access)) continue;
+    for (unsigned lane = first; lane < first + count; ++lane) {
+      access.bits = ofLane0.ofLane(lane).bits();
+      const View& view = threads[lane].view;
+      const bool alone =
+          std::all_of(cells.begin(), cells.end(), [&](GlobalCell& cell) { return touchAlone(cell, access, view, reads, writes); });
+      rest |= static_cast<LaneMask>(!alone) << lane;
+    }
+  }
   return rest;
 }
 
@@ -348,6 +404,7 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
   if (!semantics.strong) {
     const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, site, false);
     if (lanes == kAllLanes) lanes = accessLines(warp, addresses, bytes, reads, writes, ofLane0);
+    if (lanes != 0) lanes = accessSectors(warp, lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes != 0) lanes = accessAlone(warp, lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes == 0) return;
   }
@@ -503,7 +560,8 @@ void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
 
 std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later) {
   if (earlier.launch != launch_.number) return missingLaunchOrder(*shadow_.launches().at(earlier.launch), launch_);
-  if (verdict == Verdict::ProxyFence || verdict == Verdict::EqualWrites || verdict == Verdict::Exit)
+  if (verdict == Verdict::ProxyFence || verdict == Verdict::EqualWrites || verdict == Verdict::Exit ||
+      verdict == Verdict::Collective)
     return base_.missingOrder(verdict, {}, later.subject, {});
   const std::string waits = "cp.async.bulk.wait_group by the thread that issued the first one, or a wait for its mbarrier";
   if (earlier.cluster != cluster_) {
@@ -525,6 +583,8 @@ void GlobalChecker::reportConflict(Verdict verdict, const GlobalAccess& earlier,
   if (verdict == Verdict::Race && earlierWrites && later.writes && !later.reads && !earlier.isOperation() &&
       later.subject.operation == nullptr && storesTheSame(earlier, later))
     verdict = Verdict::EqualWrites;
+  if (verdict == Verdict::Race && earlier.launch == launch_.number && earlier.cluster == cluster_ && !earlier.isOperation())
+    verdict = base_.excuseOf(earlier.access(), later.subject.view);
   const HazardChecker::Finding finding = base_.findingOf(verdict);
   reportConflict(finding.kind, finding.severity, earlier, earlierWrites, later,
                  [&] { return missingOrder(verdict, earlier, later); });

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -81,6 +82,7 @@ class GlobalChecker {
   };
   struct PageHold {
     GlobalPage* page = nullptr;
+    uint64_t number = 0;  ///< of the page
     std::unique_lock<SpinLock> lock;
   };
   struct Deferred {
@@ -100,8 +102,13 @@ class GlobalChecker {
   /// Whether what a slot of the run holds came before the access of that lane to the same bytes, for every lane.
   template <class Run>
   bool isBeforeLanes(const machine::Warp& warp, const Run& run, GlobalEntry::Slot slot, unsigned firstLane, uint8_t shift);
+  LaneMask accessSectors(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
+                         bool writes, const Access& ofLane0);
+  /// Of a whole warp's or some lanes' weak access: those that need a closer look.
   LaneMask accessAlone(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                        bool writes, const Access& ofLane0);
+  std::span<GlobalCell> ownCells(uint64_t address, uint32_t bytes, PageHold& held);
+  bool touchTogether(std::span<GlobalCell> cells, std::span<HazardChecker::Thread> readers, GlobalAccess access);
   void hold(PageHold& held, uint64_t address);
   /// Calls visit(cell, address, bytes) for the cells of a range.
   template <class Visit>
@@ -143,6 +150,23 @@ class GlobalChecker {
   std::vector<Deferred> deferred_;
   std::unordered_map<uint64_t, std::map<uint32_t, View>> mapAcquisitions_;  ///< by address and thread: what it knew then
 };
+
+inline void GlobalChecker::hold(PageHold& held, uint64_t address) {
+  const uint64_t number = address / kGlobalPageBytes;
+  if (held.page != nullptr && held.number == number) return;
+  auto& [remembered, page] = pages_[number % kRememberedPages];
+  if (page == nullptr || remembered != number) {
+    held.lock = {};
+    page = &shadow_.page(address);
+    remembered = number;
+  }
+  held.page = page;
+  held.number = number;
+  SpinLock& lock = shadow_.lockOf(number);
+  if (held.lock.mutex() == &lock) return;
+  held.lock = {};
+  held.lock = std::unique_lock(lock);
+}
 
 template <class Visit>
 void GlobalChecker::visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit) {
