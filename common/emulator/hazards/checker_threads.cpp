@@ -16,20 +16,10 @@ using machine::forEachLane;
 using machine::kWarpLanes;
 using machine::Warp;
 
-uint32_t HazardChecker::warpIndex(const Warp& warp) const { return warp.cta.rank * warpsPerCta_ + warp.index; }
-
 void HazardChecker::advance(const Warp& warp) {
   uint32_t& stamp = clocks_[warpIndex(warp)];
   stamp = nextStamp(stamp);
   for (Thread& thread : threadsOf(warp)) thread.view.clock = stamp;
-}
-
-HazardChecker::Thread& HazardChecker::threadOf(const Warp& warp, unsigned lane) {
-  return threads_[threadIndex(warp.cta.rank, warp.index, lane)];
-}
-
-std::span<HazardChecker::Thread, kWarpLanes> HazardChecker::threadsOf(const Warp& warp) {
-  return std::span<Thread, kWarpLanes>{&threads_[threadIndex(warp.cta.rank, warp.index, 0)], kWarpLanes};
 }
 
 View HazardChecker::viewOf(const Warp& warp, unsigned lane) { return threadOf(warp, lane).view; }
@@ -347,9 +337,10 @@ void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t addre
 const HazardChecker::Semantics& HazardChecker::semanticsOf(const Warp& warp) { return semanticsOf(warp.currentInstruction()); }
 
 const HazardChecker::Semantics& HazardChecker::semanticsOf(const ptx::Instruction* instruction) {
-  if (lastSemantics_ != nullptr && lastSemantics_->first == instruction) return lastSemantics_->second;
+  auto& recent = recentSemantics_[reinterpret_cast<uintptr_t>(instruction) / sizeof(ptx::Instruction) % kRecentSemantics];
+  if (recent != nullptr && recent->first == instruction) return recent->second;
   const auto [entry, isNew] = semantics_.try_emplace(instruction);
-  lastSemantics_ = &*entry;
+  recent = &*entry;
   if (!isNew || instruction == nullptr) return entry->second;
   Semantics& semantics = entry->second;
   semantics.site = launch_.sites.of(instruction);

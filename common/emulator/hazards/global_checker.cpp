@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <thread>
 
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -53,12 +54,10 @@ GlobalChecker::Verdict GlobalChecker::orderOfOperation(const GlobalAccess& earli
              : Verdict::Race;
 }
 
-bool GlobalChecker::isOfEarlierLaunch(const GlobalAccess& other) {
-  if (other.launch != otherLaunch_) {
-    otherLaunch_ = other.launch;
-    otherIsBefore_ = shadow_.launches().isBefore(other.launch, launch_);
-  }
-  return otherIsBefore_;
+inline bool GlobalChecker::isOfEarlierLaunch(const GlobalAccess& other) {
+  OtherLaunch& known = otherLaunches_[other.launch % kRememberedLaunches];
+  if (other.launch != known.number) known = {other.launch, shadow_.launches().isBefore(other.launch, launch_)};
+  return known.isBefore;
 }
 
 GlobalChecker::Verdict GlobalChecker::order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
@@ -238,7 +237,14 @@ bool GlobalChecker::touchRun(const Warp& warp, Run& run, unsigned firstLane, con
     return true;
   }
   const auto isMine = [&](GlobalEntry::Slot slot) { return run.shift(slot) == shift && access.isBySameThread(run.at(slot)); };
-  const auto isHarmless = [&](GlobalEntry::Slot slot) { return isMine(slot) || isBeforeLanes(warp, run, slot, firstLane, shift); };
+  const bool knowsOthers = base_.threadsOf(warp)[firstLane].view.base->foreign != nullptr;
+  const auto isHarmless = [&](GlobalEntry::Slot slot) {
+    const GlobalAccess& earlier = run.at(slot);
+    if (!earlier.isLaunch()) return true;
+    if (earlier.launch != launch_.number) return isOfEarlierLaunch(earlier);
+    if (earlier.cluster != cluster_ && !knowsOthers) return false;
+    return isMine(slot) || isBeforeLanes(warp, run, slot, firstLane, shift);
+  };
   if (!isHarmless(GlobalEntry::Writer) || (reads && run.at(GlobalEntry::Writer).launch == GlobalAccess::kNobody)) return false;
   if (writes) {
     if (!isHarmless(GlobalEntry::FirstReader) || !isHarmless(GlobalEntry::SecondReader)) return false;
@@ -293,16 +299,19 @@ LaneMask GlobalChecker::accessLines(const Warp& warp, const Addresses& addresses
 LaneMask GlobalChecker::accessSectors(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                                       bool writes, const Access& ofLane0) {
   if (!std::has_single_bit(bytes) || bytes >= GlobalSector::kBytes || addresses[1] != addresses[0] + bytes) return lanes;
-  LaneMask follows = 0;  // lanes whose bytes are those behind the ones of the lane before
-  for (unsigned lane = 1; lane < kWarpLanes; ++lane)
-    follows |= static_cast<LaneMask>(addresses[lane] == addresses[lane - 1] + bytes) << lane;
   const auto shift = static_cast<uint8_t>(std::countr_zero(bytes));
   const unsigned count = GlobalSector::kBytes >> shift;
-  const LaneMask all = static_cast<LaneMask>((uint64_t{1} << count) - 1), behind = all & ~LaneMask{1};
+  const auto all = static_cast<LaneMask>((uint64_t{1} << count) - 1);
+  const auto areNeighbours = [&](unsigned first) {
+    bool neighbours = true;
+    for (unsigned lane = 1; lane < count; ++lane)
+      neighbours &= addresses[first + lane] == addresses[first] + uint64_t{lane} * bytes;
+    return neighbours;
+  };
   PageHold held;
   LaneMask rest = lanes;
   for (unsigned lane = 0; lane + count <= kWarpLanes;) {
-    if ((lanes >> lane & all) != all || (follows >> lane & behind) != behind || addresses[lane] % GlobalSector::kBytes != 0) {
+    if ((lanes >> lane & all) != all || addresses[lane] % GlobalSector::kBytes != 0 || !areNeighbours(lane)) {
       ++lane;
       continue;
     }
@@ -316,75 +325,110 @@ LaneMask GlobalChecker::accessSectors(const Warp& warp, LaneMask lanes, const Ad
   return rest;
 }
 
-/// The cells of `bytes` bytes that have cells of their own, and how many there are; none when a visit has to make them first.
-std::span<GlobalCell> GlobalChecker::ownCells(uint64_t address, uint32_t bytes, PageHold& held) {
-  constexpr uint32_t kCell = GlobalEntry::kCellBytes;
-  hold(held, address);
-  const auto inSector = static_cast<uint32_t>(address % GlobalSector::kBytes);
-  GlobalLine& line = held.page->cells.line(address % kGlobalPageBytes);
-  if (inSector + bytes > GlobalSector::kBytes || line.isWhole()) return {};
-  GlobalSector& sector = line.parts().sectors[address % GlobalLine::kBytes / GlobalSector::kBytes];
-  if (sector.isWhole()) return {};
-  GlobalSectorParts& parts = sector.parts();
-  if (bytes % kCell == 0) return {parts.cells() + inSector / kCell, bytes / kCell};
-  GlobalCell* const own = parts.bytesAt(inSector);
-  return own == nullptr ? std::span<GlobalCell>() : std::span<GlobalCell>{own, bytes};
-}
-
-/// Reads of the same bytes by neighbouring lanes, which know the same: what the first, the second and the last of them leave is
-/// what all would, one after the other. False when it takes each of them, which may follow all the same.
+/// Reads of the same bytes by neighbouring lanes, which know the same: leaves what all of them would, one after the other. False,
+/// with nothing changed, when it takes each of them.
 bool GlobalChecker::touchTogether(std::span<GlobalCell> cells, const std::span<HazardChecker::Thread> readers,
                                   GlobalAccess access) {
-  const uint64_t first = access.bits;
-  const ClockPointer& base = readers.front().view.base;
-  if (!std::all_of(readers.begin(), readers.end(), [&](const HazardChecker::Thread& reader) { return reader.view.base == base; }))
+  const View& view = readers.front().view;
+  if (!std::all_of(readers.begin(), readers.end(),
+                   [&](const HazardChecker::Thread& reader) { return reader.view.base == view.base; }))
     return false;
   // A lane that has written the cell, or has read it before, is not like the others.
   const auto isOfReader = [&](const GlobalAccess& earlier) {
-    if (earlier.launch != launch_.number || earlier.cluster != cluster_ || earlier.access().kind() != Access::Kind::Thread)
-      return false;
-    return earlier.access().thread() - readers.front().view.thread < readers.size();
+    return earlier.launch == launch_.number && earlier.cluster == cluster_ && earlier.access().kind() == Access::Kind::Thread &&
+           earlier.access().thread() - view.thread < readers.size();
   };
-  for (const GlobalCell& cell : cells)
-    if (cell.writer.launch == launch_.number || isOfReader(cell.readers[0]) || isOfReader(cell.readers[1])) return false;
-  for (GlobalCell& cell : cells)
-    for (const size_t lane : {size_t{0}, size_t{1}, readers.size() - 1}) {
-      access.bits = Access(first).ofLane(static_cast<unsigned>(lane)).bits();
-      if (!touchAlone(cell, access, readers[lane].view, true, false)) return false;
+  const auto isLikeFor = [&](const GlobalCell& cell) {
+    const auto isClear = [&](const GlobalAccess& earlier) {
+      return !isOfReader(earlier) && standing(earlier, view) != Standing::Unclear;
+    };
+    return cell.writer.launch != GlobalAccess::kNobody && cell.writer.launch != launch_.number &&
+           standing(cell.writer, view) == Standing::Behind && isClear(cell.readers[0]) && isClear(cell.readers[1]);
+  };
+  if (!std::all_of(cells.begin(), cells.end(), isLikeFor)) return false;
+  const auto of = [&](size_t lane) {
+    GlobalAccess one = access;
+    one.bits = Access(access.bits).ofLane(static_cast<unsigned>(lane)).bits();
+    return one;
+  };
+  const GlobalAccess last = of(readers.size() - 1);
+  for (GlobalCell& cell : cells) {
+    GlobalAccess &first = cell.readers[0], &second = cell.readers[1];
+    for (GlobalAccess* reader : {&first, &second})
+      if (standing(*reader, view) == Standing::Behind) *reader = {};
+    // As touchAlone for each: the second place is taken when it is free, and again when the first one is another cluster's.
+    if (first.isLaunch() && first.cluster != cluster_) {
+      second = last;
+      continue;
     }
+    if (!second.isLaunch()) second = of(first.isLaunch() ? 0 : 1);
+    first = last;
+  }
   return true;
+}
+
+/// Of `count` accesses from `first` on, in `lanes`: the cells of their bytes, where these have cells of their own, as far as one
+/// lock guards them all. Returns the access behind them. Step by step for all of them: most of the time goes to waiting for memory.
+unsigned GlobalChecker::findCells(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first, uint32_t bytes,
+                                  std::array<GlobalCell*, kWarpLanes>& cells) {
+  constexpr uint32_t kCell = GlobalEntry::kCellBytes;
+  std::array<GlobalLine*, kWarpLanes> lines;
+  std::array<GlobalSector*, kWarpLanes> sectors;
+  hold(held, addresses[lanes.at[first]]);
+  const SpinLock* const lock = held.lock.mutex();
+  unsigned end = first;
+  for (; end < lanes.count; ++end) {
+    const uint64_t address = addresses[lanes.at[end]];
+    if (&shadow_.lockOf(address / kGlobalPageBytes) != lock) break;
+    lines[end] = &pageOf(address / kGlobalPageBytes).cells.line(address % kGlobalPageBytes);
+  }
+  for (unsigned i = first; i < end; ++i) {
+    const uint64_t address = addresses[lanes.at[i]];
+    const bool fits = address % GlobalSector::kBytes + bytes <= GlobalSector::kBytes && !lines[i]->isWhole();
+    sectors[i] = fits ? &lines[i]->parts().sectors[address % GlobalLine::kBytes / GlobalSector::kBytes] : nullptr;
+  }
+  for (unsigned i = first; i < end; ++i) {
+    cells[i] = nullptr;
+    if (sectors[i] == nullptr || sectors[i]->isWhole()) continue;
+    const auto inSector = static_cast<uint32_t>(addresses[lanes.at[i]] % GlobalSector::kBytes);
+    GlobalSectorParts& parts = sectors[i]->parts();
+    cells[i] = bytes % kCell == 0 ? parts.cells() + inSector / kCell : parts.bytesAt(inSector);
+  }
+  return end;
 }
 
 /// The lanes whose weak accesses need a closer look.
 LaneMask GlobalChecker::accessAlone(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                                     bool writes, const Access& ofLane0) {
   constexpr unsigned kFewLanes = 4;
-  PageHold held;
-  LaneMask rest = 0;
-  GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
-  const auto threads = base_.threadsOf(warp);
   LaneMask repeats = 0;  // lanes with the bytes of the lane before
   if (!writes && addresses[1] == addresses[0])
     for (unsigned lane = 1; lane < kWarpLanes; ++lane)
       repeats |= static_cast<LaneMask>(addresses[lane] == addresses[lane - 1]) << lane;
   repeats &= lanes & lanes << 1;
-  for (LaneMask left = lanes; left != 0;) {
-    const auto first = static_cast<unsigned>(std::countr_zero(left));
-    const auto count = 1 + static_cast<unsigned>(std::countr_one(first + 1 < kWarpLanes ? repeats >> (first + 1) : 0u));
-    const LaneMask together = static_cast<LaneMask>((uint64_t{1} << count) - 1) << first;
-    left &= ~together;
-    const std::span<GlobalCell> cells = ownCells(addresses[first], bytes, held);
-    if (cells.empty()) {
-      rest |= together;
+  LaneList firsts;  // of lanes with the same bytes
+  forEachLane(lanes & ~repeats, [&](unsigned lane) { firsts.at[firsts.count++] = static_cast<uint8_t>(lane); });
+  const auto threads = base_.threadsOf(warp);
+  const uint32_t count = bytes % GlobalEntry::kCellBytes == 0 ? bytes / GlobalEntry::kCellBytes : bytes;
+  GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
+  PageHold held;
+  LaneMask rest = 0;
+  std::array<GlobalCell*, kWarpLanes> found;
+  for (unsigned i = 0, end = 0; i < firsts.count; ++i) {
+    if (i == end) end = findCells(held, addresses, firsts, i, bytes, found);
+    const unsigned first = firsts.at[i];
+    const unsigned same = 1 + static_cast<unsigned>(std::countr_one(first + 1 < kWarpLanes ? repeats >> (first + 1) : 0u));
+    if (found[i] == nullptr) {
+      rest |= static_cast<LaneMask>((uint64_t{1} << same) - 1) << first;
       continue;
     }
     access.bits = ofLane0.ofLane(first).bits();
-    if (count >= kFewLanes && touchTogether(cells, threads.subspan(first, count), access)) continue;
-    for (unsigned lane = first; lane < first + count; ++lane) {
+    if (same >= kFewLanes && touchTogether({found[i], count}, threads.subspan(first, same), access)) continue;
+    for (unsigned lane = first; lane < first + same; ++lane) {
       access.bits = ofLane0.ofLane(lane).bits();
-      const View& view = threads[lane].view;
-      const bool alone =
-          std::all_of(cells.begin(), cells.end(), [&](GlobalCell& cell) { return touchAlone(cell, access, view, reads, writes); });
+      bool alone = true;
+      for (uint32_t cell = 0; alone && cell < count; ++cell)
+        alone = touchAlone(found[i][cell], access, threads[lane].view, reads, writes);
       rest |= static_cast<LaneMask>(!alone) << lane;
     }
   }
@@ -590,12 +634,27 @@ void GlobalChecker::reportConflict(Verdict verdict, const GlobalAccess& earlier,
                  [&] { return missingOrder(verdict, earlier, later); });
 }
 
-/// Writes by threads of one launch; in another cluster no lane stores together with the later one.
-bool GlobalChecker::storesTheSame(const GlobalAccess& earlier, const Visitor& later) const {
+/// Writes by threads of one launch. Another cluster may be about to store what it has announced, on another host thread: it gets
+/// time for that, once for each pair of instructions that turn out to store different values.
+bool GlobalChecker::storesTheSame(const GlobalAccess& earlier, const Visitor& later) {
   if (earlier.launch != launch_.number) return false;
-  const Access other = earlier.cluster == cluster_ ? earlier.access() : Access::byThread(Access::kMaximumThread, 0, 0, false);
-  return base_.storesTheSame(other, later.subject.access, reinterpret_cast<const std::byte*>(later.address),
-                             static_cast<uint32_t>(later.bytes));
+  const bool own = earlier.cluster == cluster_;
+  // In another cluster no lane stores together with the later one.
+  const Access other = own ? earlier.access() : Access::byThread(Access::kMaximumThread, 0, 0, false);
+  const auto isSame = [&] {
+    return base_.storesTheSame(other, later.subject.access, reinterpret_cast<const std::byte*>(later.address),
+                               static_cast<uint32_t>(later.bytes));
+  };
+  if (isSame()) return true;
+  if (own || base_.storing == nullptr ||
+      base_.reporter_.knows(HazardKind::Race, HazardSeverity::Race, launch_.lineOf(earlier), launch_.lineOf(later.access)))
+    return false;
+  constexpr int kTurns = 256;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::this_thread::yield();
+    if (isSame()) return true;
+  }
+  return false;
 }
 
 void GlobalChecker::reportConflict(HazardKind kind, HazardSeverity severity, const GlobalAccess& earlier, bool earlierWrites,

@@ -107,7 +107,13 @@ class GlobalChecker {
   /// Of a whole warp's or some lanes' weak access: those that need a closer look.
   LaneMask accessAlone(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                        bool writes, const Access& ofLane0);
-  std::span<GlobalCell> ownCells(uint64_t address, uint32_t bytes, PageHold& held);
+  struct LaneList {
+    std::array<uint8_t, machine::kWarpLanes> at;
+    unsigned count = 0;
+  };
+  unsigned findCells(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first, uint32_t bytes,
+                     std::array<GlobalCell*, machine::kWarpLanes>& cells);
+  GlobalPage& pageOf(uint64_t number);
   bool touchTogether(std::span<GlobalCell> cells, std::span<HazardChecker::Thread> readers, GlobalAccess access);
   void hold(PageHold& held, uint64_t address);
   /// Calls visit(cell, address, bytes) for the cells of a range.
@@ -125,7 +131,7 @@ class GlobalChecker {
   void noteUndefined(GlobalCell& cell, uint64_t address, uint64_t bytes);
   void reportUndefined(const machine::Warp& warp, unsigned lane);
   void reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
-  bool storesTheSame(const GlobalAccess& earlier, const Visitor& later) const;
+  bool storesTheSame(const GlobalAccess& earlier, const Visitor& later);
   void reportConflict(HazardKind kind, HazardSeverity severity, const GlobalAccess& earlier, bool earlierWrites,
                       const Visitor& later, const std::function<std::string()>& missing);
   bool isReleasedToMaps(const GlobalAccess& write, const View& view) const;
@@ -140,10 +146,14 @@ class GlobalChecker {
   GlobalShadow& shadow_;
   LaunchRecord& launch_;
   const uint32_t cluster_;
-  static constexpr size_t kRememberedPages = 64;
+  static constexpr size_t kRememberedPages = 256;
   std::array<std::pair<uint64_t, GlobalPage*>, kRememberedPages> pages_{};  ///< recently used, by page number
-  uint32_t otherLaunch_ = GlobalAccess::kNobody;                            ///< the one that was asked for last
-  bool otherIsBefore_ = false;
+  struct OtherLaunch {
+    uint32_t number = GlobalAccess::kNobody;
+    bool isBefore = false;
+  };
+  static constexpr size_t kRememberedLaunches = 16;
+  std::array<OtherLaunch, kRememberedLaunches> otherLaunches_{};  ///< that were asked for, by number
   std::shared_ptr<const Clock> outsideOf_;  ///< of another cluster, the one that was asked for last, and a copy of it
   ClockPointer outside_;
   std::vector<machine::ByteRange> undefined_;
@@ -151,16 +161,19 @@ class GlobalChecker {
   std::unordered_map<uint64_t, std::map<uint32_t, View>> mapAcquisitions_;  ///< by address and thread: what it knew then
 };
 
+inline GlobalPage& GlobalChecker::pageOf(uint64_t number) {
+  auto& [remembered, page] = pages_[number % kRememberedPages];
+  if (page == nullptr || remembered != number) {
+    page = &shadow_.page(number * kGlobalPageBytes);
+    remembered = number;
+  }
+  return *page;
+}
+
 inline void GlobalChecker::hold(PageHold& held, uint64_t address) {
   const uint64_t number = address / kGlobalPageBytes;
   if (held.page != nullptr && held.number == number) return;
-  auto& [remembered, page] = pages_[number % kRememberedPages];
-  if (page == nullptr || remembered != number) {
-    held.lock = {};
-    page = &shadow_.page(address);
-    remembered = number;
-  }
-  held.page = page;
+  held.page = &pageOf(number);
   held.number = number;
   SpinLock& lock = shadow_.lockOf(number);
   if (held.lock.mutex() == &lock) return;

@@ -21,7 +21,9 @@ namespace shiftconv::emulator::hazards {
 class SpinLock {
  public:
   void lock() {
-    while (taken_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    constexpr int kPatience = 64;
+    for (int turn = 0; taken_.exchange(true, std::memory_order_acquire); ++turn)
+      while (taken_.load(std::memory_order_relaxed) && turn++ > kPatience) std::this_thread::yield();
   }
   void unlock() { taken_.store(false, std::memory_order_release); }
 

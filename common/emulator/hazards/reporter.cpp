@@ -14,6 +14,11 @@ bool Reporter::seen(HazardKind kind, HazardSeverity severity, uint32_t firstLine
   return true;
 }
 
+bool Reporter::knows(HazardKind kind, HazardSeverity severity, uint32_t firstLine, uint32_t secondLine) {
+  const std::lock_guard lock(mutex_);
+  return index_.contains({kind, severity, firstLine, secondLine});
+}
+
 void Reporter::report(Hazard hazard) {
   if (!wants(hazard.severity)) return;
   if (mode_ == HazardMode::Error && hazard.kind != HazardKind::UndefinedData)

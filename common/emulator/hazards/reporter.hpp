@@ -17,6 +17,8 @@ class Reporter {
   bool wants(HazardSeverity severity) const { return severities_.contains(severity); }
   /// True when a hazard of this kind and severity between these two PTX lines was reported before; it is then counted.
   bool seen(HazardKind kind, HazardSeverity severity, uint32_t firstLine, uint32_t secondLine);
+  /// The same without counting.
+  bool knows(HazardKind kind, HazardSeverity severity, uint32_t firstLine, uint32_t secondLine);
   /// Throws EmulatorError Hazard in mode Error, for undefined data only in finish(). What is not wanted is dropped.
   void report(Hazard hazard);
   /// Undefined data last: where there is a race too, the race is what made it so.
