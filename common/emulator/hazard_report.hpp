@@ -83,4 +83,16 @@ struct Hazard {
 /// Everything about the hazard, on several lines.
 std::string describe(const Hazard& hazard);
 
+/// Hazards that have one cause: of one kind and severity, at one source line of a kernel, for want of the same order.
+struct HazardGroup {
+  Hazard hazard;     ///< the first of them; `count` of all
+  size_t pairs = 1;  ///< of instructions
+  std::string key;   ///< the same for the same cause, in other launches, too
+};
+/// The worst first: by severity, and otherwise in the order in which they were seen.
+std::vector<HazardGroup> groupHazards(const std::vector<Hazard>& hazards);
+std::string describe(const HazardGroup& group);
+/// "2 different hazards (1 race, 1 formal)"; counts by severity.
+std::string summariseHazards(const std::array<uint64_t, static_cast<size_t>(HazardSeverity::Count)>& counts);
+
 }  // namespace shiftconv::emulator

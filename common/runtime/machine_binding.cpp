@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "common/device/emulated_device.hpp"
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/hazards/host_work.hpp"
+#include "common/emulator/kernel_title.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 #include "common/runtime/core/settings.hpp"
 
@@ -50,7 +50,8 @@ cudaError_t codeOf(ErrorKind kind) {
 
 [[noreturn]] void failLaunch(std::string_view kernel, const EmulatorError& error) {
   if (error.kind() == ErrorKind::Launch) throw Failure(cudaErrorInvalidConfiguration, error.what());
-  const std::string text = fmt::format("kernel {} failed ({}): {}", kernel, toString(error.kind()), error.what());
+  const std::string text =
+      fmt::format("kernel {} failed ({}): {}", emulator::kernelTitle(std::string(kernel)), toString(error.kind()), error.what());
   const bool assertion = error.kind() == ErrorKind::Trap && text.find(": assertion '") != std::string::npos;
   throw Failure(assertion ? cudaErrorAssert : codeOf(error.kind()), text, true);
 }
@@ -230,6 +231,9 @@ class EmulatedMachine final : public Machine {
       sum.launches += 1;
       sum.hostSeconds += report.hostSeconds;
       sum.counters += report.counters;
+    } catch (const emulator::LaunchFailure& failure) {
+      report(failure.hazards());
+      failLaunch(kernel, EmulatorError(failure.kind(), failure.reason()));
     } catch (const EmulatorError& error) {
       failLaunch(kernel, error);
     }
@@ -243,19 +247,18 @@ class EmulatedMachine final : public Machine {
     try {
       emulator::hazards::checkHostWork(emulator_.shadow(), reporter, name, toStreamPlace(place), address, bytes, writes);
     } catch (const EmulatorError& error) {
-      throw Failure(cudaErrorLaunchFailure, error.what(), true);
+      report(reporter.take());
+      throw Failure(cudaErrorLaunchFailure, fmt::format("{}: {}", name, toString(error.kind())), true);
     }
     report(reporter.take());
   }
 
-  /// Each pair of instructions once in the whole run.
+  /// Each cause once in the whole run.
   void report(const std::vector<Hazard>& hazards) {
-    for (const Hazard& hazard : hazards) {
-      const auto key =
-          std::tuple(hazard.kind, hazard.first.kernel + hazard.first.where, hazard.second.kernel + hazard.second.where);
-      if (!reported_.insert(key).second) continue;
-      if (RunResult* result = runResult()) ++result->hazards;
-      say(describe(hazard));
+    for (const emulator::HazardGroup& group : emulator::groupHazards(hazards)) {
+      if (!reported_.insert(group.key).second) continue;
+      if (RunResult* result = runResult()) ++result->hazards.at(static_cast<size_t>(group.hazard.severity));
+      say(describe(group));
     }
   }
 
@@ -266,7 +269,7 @@ class EmulatedMachine final : public Machine {
   const uint64_t memoryBytes_ = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   uint64_t launches_ = 0;
   std::map<std::string, device::KernelCounters, std::less<>> counters_;
-  std::set<std::tuple<emulator::HazardKind, std::string, std::string>> reported_;
+  std::set<std::string> reported_;  ///< HazardGroup::key
 };
 
 class EmulatedPtx final : public LoadedPtx {

@@ -17,8 +17,8 @@ constexpr const char* kFooter = R"(The program must have been linked with the sh
   nvcc -cudart shared -gencode arch=compute_100a,code=compute_100a -lineinfo -o program program.cu
   emurun --hazards warn ./program its arguments
 
-Exit status: that of the program; 1 for a wrong command line, 2 for a program that cannot be run here, and 5 when the program itself
-succeeded but hazards were seen.)";
+Exit status: that of the program; 1 for a wrong command line, 2 for a program that cannot be run here. When the program itself
+succeeded: 6 when launches failed, which it did not notice or expected, and otherwise 5 when hazards were seen.)";
 
 /// Checks the value as the library will and remembers it for the program.
 void set(Options& options, const std::string& option, const std::string& variable, const std::string& name,

@@ -21,9 +21,12 @@ bool Reporter::knows(HazardKind kind, HazardSeverity severity, uint32_t firstLin
 
 void Reporter::report(Hazard hazard) {
   if (!wants(hazard.severity)) return;
-  if (mode_ == HazardMode::Error && hazard.kind != HazardKind::UndefinedData)
-    throw EmulatorError(ErrorKind::Hazard, describe(hazard));
   const std::lock_guard lock(mutex_);
+  if (mode_ == HazardMode::Error && hazard.kind != HazardKind::UndefinedData) {
+    const EmulatorError error(ErrorKind::Hazard, describe(hazard));
+    hazards_.push_back(std::move(hazard));
+    throw error;
+  }
   const auto [entry, isNew] =
       index_.emplace(Key{hazard.kind, hazard.severity, hazard.first.ptxLine, hazard.second.ptxLine}, hazards_.size());
   if (isNew)

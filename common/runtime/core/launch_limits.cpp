@@ -35,6 +35,7 @@ void checkLaunch(const KernelWork& kernel) {
   };
   if (!facts.refusal.empty()) {
     say(facts.refusal);
+    if (RunResult* result = runResult()) ++result->failures;
     refuse(cudaErrorNoKernelImageForDevice, "it cannot be executed");
   }
   const Extent &grid = shape.grid, &block = shape.block, &cluster = shape.cluster;
