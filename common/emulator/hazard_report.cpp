@@ -81,12 +81,13 @@ const char* toString(HazardKind kind) {
 std::string describe(const Hazard& hazard) {
   const std::string kernel = hazard.second.kernel;
   const auto side = [&](const HazardAccess& access) {
-    const std::string other = access.kernel == kernel ? "" : fmt::format(" of kernel {}", kernelTitle(access.kernel));
+    const bool named = access.kernel == kernel || access.thread == kHostThread;
+    const std::string other = named ? "" : fmt::format(" of kernel {}", kernelTitle(access.kernel));
     return fmt::format("{}\n    by {}{}\n    at {}", access.what, access.thread, other, access.where);
   };
   const std::string severity = hazard.severity == HazardSeverity::Race ? "" : fmt::format(", {}", toString(hazard.severity));
-  std::string text =
-      fmt::format("hazard ({}{}) in kernel {}: {}", toString(hazard.kind), severity, kernelTitle(kernel), side(hazard.second));
+  const std::string title = hazard.second.thread == kHostThread ? kernel : "kernel " + kernelTitle(kernel);
+  std::string text = fmt::format("hazard ({}{}) in {}: {}", toString(hazard.kind), severity, title, side(hazard.second));
   if (!hazard.first.what.empty())
     text += fmt::format("\n  {} {}", hazard.kind == HazardKind::UndefinedData ? "comes from the" : "conflicts with the earlier",
                         side(hazard.first));

@@ -276,7 +276,7 @@ TEST_F(Ptxrun, HazardsAreReportedWithBothSourceLinesAndAnExitStatus) {
   watched.insert(watched.end(), {"--hazards", "warn"});
   const ProgramResult warned = ptxrun(watched);
   EXPECT_EQ(warned.exitCode, 5) << warned.output << warned.errors;
-  expectParts(warned.errors, {"hazard (race): read of shared memory bytes", "(loader), lane",
+  expectParts(warned.errors, {"hazard (race) in kernel missing_wait: read of shared memory bytes", "(loader), lane",
                               "missing_wait.cu:", "cp.async.bulk load", "missing: a wait for the mbarrier", "different hazards"});
   watched.back() = "error";
   const ProgramResult stopped = ptxrun(watched);

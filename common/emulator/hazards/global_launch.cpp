@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/emulator/kernel_title.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/program/program.hpp"
 
@@ -49,7 +50,7 @@ HazardAccess LaunchRecord::describe(const GlobalAccess& access, std::string what
   text.what = std::move(what);
   text.kernel = facts.name;
   if (facts.program == nullptr) {
-    text.thread = "the host";
+    text.thread = kHostThread;
     text.where = facts.name;
     if (facts.place && facts.place->stream != kHostStream) text.where += fmt::format(" in stream {:#x}", facts.place->stream);
     return text;
