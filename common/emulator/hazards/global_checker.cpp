@@ -164,6 +164,15 @@ inline GlobalChecker::Standing GlobalChecker::standing(const GlobalAccess& earli
 inline bool GlobalChecker::touchAlone(GlobalCell& cell, const GlobalAccess& access, const View& view, bool reads, bool writes) {
   if (cell.isSplit() || (reads && cell.writer.launch == GlobalAccess::kNobody)) return false;
   if (standing(cell.writer, view) != Standing::Behind) return false;
+  // Most often: behind a reader of another cluster, the second place is for the latest one of this cluster.
+  const auto isOther = [&](const GlobalAccess& reader) { return reader.launch == launch_.number && reader.cluster != cluster_; };
+  const auto isOwn = [&](const GlobalAccess& reader) {
+    return reader.launch == launch_.number && reader.access().kind() == Access::Kind::Thread;
+  };
+  if (!writes && isOther(cell.readers[0]) && (isOther(cell.readers[1]) || isOwn(cell.readers[1])) && !view.base->foreign) {
+    cell.readers[1] = access;
+    return true;
+  }
   const Standing first = standing(cell.readers[0], view), second = standing(cell.readers[1], view);
   if (writes) {
     if (first != Standing::Behind || second != Standing::Behind) return false;
