@@ -161,6 +161,12 @@ class GlobalChecker {
   std::unordered_map<uint64_t, std::map<uint32_t, View>> mapAcquisitions_;  ///< by address and thread: what it knew then
 };
 
+inline bool GlobalChecker::isOfEarlierLaunch(const GlobalAccess& other) {
+  OtherLaunch& known = otherLaunches_[other.launch % kRememberedLaunches];
+  if (other.launch != known.number) known = {other.launch, shadow_.launches().isBefore(other.launch, launch_)};
+  return known.isBefore;
+}
+
 inline GlobalPage& GlobalChecker::pageOf(uint64_t number) {
   auto& [remembered, page] = pages_[number % kRememberedPages];
   if (page == nullptr || remembered != number) {
