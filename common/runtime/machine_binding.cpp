@@ -14,7 +14,9 @@
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/hazards/host_work.hpp"
 #include "common/emulator/kernel_title.hpp"
+#include "common/emulator/program/target.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
+#include "common/runtime/core/device_choice.hpp"
 #include "common/runtime/core/settings.hpp"
 
 namespace shiftconv::runtime {
@@ -25,8 +27,6 @@ using emulator::ErrorKind;
 using emulator::Hazard;
 using emulator::HazardMode;
 namespace machine = emulator::machine;
-
-constexpr unsigned kMultiprocessors = 148;  // of a B200
 
 cudaError_t codeOf(ErrorKind kind) {
   switch (kind) {
@@ -91,14 +91,30 @@ emulator::Options optionsOfEnvironment() {
   return options;
 }
 
-unsigned multiprocessorsOfEnvironment() {
+unsigned multiprocessorsOfEnvironment(unsigned usual) {
   const char* text = std::getenv("EMURUN_SMS");
-  if (text == nullptr || *text == '\0') return kMultiprocessors;
+  if (text == nullptr || *text == '\0') return usual;
   char* end = nullptr;
   const unsigned long count = std::strtoul(text, &end, 10);
   if (*end == '\0' && count >= 1 && count <= 1024) return static_cast<unsigned>(count);
   say(fmt::format("EMURUN_SMS is \"{}\", but must be a number in 1..1024", text));
   std::_Exit(1);
+}
+
+DeviceModel modelOf(std::string_view name) {
+  const emulator::program::Target& target = *emulator::program::findTarget(name);
+  const emulator::program::DeviceLimits& limits = *target.device;
+  return {.target = std::string(target.name),
+          .product = std::string(limits.name),
+          .computeMajor = static_cast<int>(target.computeMajor),
+          .computeMinor = static_cast<int>(target.computeMinor),
+          .multiprocessors = limits.multiprocessors,
+          .sharedPerBlockOptIn = limits.sharedBytesPerCta,
+          .sharedPerMultiprocessor = limits.sharedBytesPerMultiprocessor,
+          .threadsPerMultiprocessor = limits.threadsPerMultiprocessor,
+          .blocksPerMultiprocessor = limits.ctasPerMultiprocessor,
+          .registersPerMultiprocessor = limits.registersPerMultiprocessor,
+          .l2Bytes = limits.l2Bytes};
 }
 
 bool countersWanted() {
@@ -152,8 +168,11 @@ auto translated(Body&& body) {
 
 class EmulatedMachine final : public Machine {
  public:
-  EmulatedMachine()
-      : options_(optionsOfEnvironment()), multiprocessors_(multiprocessorsOfEnvironment()), counted_(countersWanted()) {}
+  explicit EmulatedMachine(std::string_view device)
+      : options_(optionsOfEnvironment()),
+        model_(modelOf(device)),
+        multiprocessors_(multiprocessorsOfEnvironment(model_.multiprocessors)),
+        counted_(countersWanted()) {}
 
   uint64_t allocate(uint64_t bytes) override {
     const uint64_t used = memory().allocatedBytes();
@@ -201,6 +220,7 @@ class EmulatedMachine final : public Machine {
     return true;
   }
 
+  const DeviceModel& model() const override { return model_; }
   unsigned multiprocessors() const override { return multiprocessors_; }
   uint64_t memoryBytes() const override { return memoryBytes_; }
   uint64_t allocatedBytes() const override { return emulator_.memory().allocatedBytes(); }
@@ -264,6 +284,7 @@ class EmulatedMachine final : public Machine {
 
   mutable emulator::Emulator emulator_;
   const emulator::Options options_;
+  const DeviceModel model_;
   const unsigned multiprocessors_;
   const bool counted_;
   const uint64_t memoryBytes_ = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -334,8 +355,15 @@ __attribute__((destructor)) void printCounters() {
 
 }  // namespace
 
+std::span<const std::string_view> deviceTargets() { return emulator::program::deviceNames(); }
+
+bool runsOn(std::string_view target, std::string_view device) {
+  const emulator::program::Target* made = emulator::program::findTarget(target);
+  return made != nullptr && emulator::program::runsOn(*made, *emulator::program::findTarget(device));
+}
+
 Machine& Machine::instance() {
-  static EmulatedMachine* const machine = theMachine = new EmulatedMachine;
+  static EmulatedMachine* const machine = theMachine = new EmulatedMachine(chooseDevice());
   return *machine;
 }
 

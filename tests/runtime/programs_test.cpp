@@ -43,6 +43,7 @@ TEST_F(Programs, CooperativeLaunch) { expectRight("cooperative"); }
 TEST_F(Programs, MemoryOfEveryKind) { expectRight("copies"); }
 TEST_F(Programs, DriverApi) { expectRight("driver"); }
 TEST_F(Programs, TensorCoreGemm) { expectRight("tensor_gemm"); }
+TEST_F(Programs, WarpgroupGemm) { expectRight("warpgroup_gemm"); }
 TEST_F(Programs, Graphs) { expectRight("graphs"); }
 
 /// Right under every schedule, and no race: what is formal is reported when it is asked for.
@@ -118,6 +119,12 @@ TEST_F(Programs, AMulticastToAPeerThatIsNotReadyIsReported) {
   const ProgramResult result = run({"--hazards", "warn"}, "tensor_gemm", {"race"});
   EXPECT_NE(result.exitCode, 0) << result.output << result.errors;
   expectParts(result.errors, {"hazard (mbarrier lifetime)", "gemm", "bulk_copy.cuh:", "missing: a barrier"});
+}
+
+TEST_F(Programs, AMulticastIntoAStageThatThePeerStillReadsIsReported) {
+  const ProgramResult result = run({"--hazards", "warn"}, "warpgroup_gemm", {"race"});
+  EXPECT_NE(result.exitCode, 0) << result.output << result.errors;
+  expectParts(result.errors, {"hazard (race)", "gemm", "bulk_copy.cuh:"});
 }
 
 TEST_F(Programs, HazardsAsErrorsEndTheLaunch) {

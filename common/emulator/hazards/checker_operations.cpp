@@ -123,7 +123,8 @@ void HazardChecker::warpgroupWaited(const Warp& warp, const std::vector<Operatio
 /// What all threads of the warp's warpgroup have acquired.
 ClockPointer HazardChecker::knownToWarpgroup(const Warp& warp) const {
   constexpr uint32_t kWarps = 4;
-  const size_t first = size_t{warpIndex(warp) / kWarps * kWarps} * kWarpLanes;
+  // Warpgroups are counted in each CTA: the warps of a CTA need not be a multiple of four.
+  const size_t first = size_t{warpIndex(warp) - warp.index % kWarps} * kWarpLanes;
   ClockPointer known = threads_[first].view.base;
   LocalPointer<Clock> common;
   const Clock* last = known.get();

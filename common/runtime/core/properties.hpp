@@ -1,15 +1,17 @@
-// The device that programs see: like a B200, with as many multiprocessors as the user asks for and the memory of the host.
+// The device that programs see: like the GPU that it stands for, with as many multiprocessors as the user asks for and the memory
+// of the host.
 #pragma once
 
 #include "common/runtime/core/failure.hpp"
 
 namespace shiftconv::runtime {
 
-inline constexpr const char* kDeviceName = "emulated sm_100a";
 /// Of the runtime and the driver that are emulated.
 inline constexpr int kCudaVersion = CUDART_VERSION;
 
 const cudaDeviceProp& deviceProperties();
+/// 90 for an sm_90a device.
+int architectureNumber();
 /// By the numbers of cudaDeviceAttr and CUdevice_attribute, which are the same. Throws Failure cudaErrorInvalidValue.
 int deviceAttribute(int attribute);
 /// Refuses every device but 0.
