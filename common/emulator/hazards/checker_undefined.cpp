@@ -35,6 +35,7 @@ bool hasModifier(const ptx::Instruction& instruction, std::string_view name) {
 /// when it happens.
 bool keepsData(const ptx::Instruction& instruction) {
   if (instruction.opcode == "st") return !hasModifier(instruction, "async");
+  if (instruction.opcode == "wmma") return hasModifier(instruction, "store");
   return instruction.opcode == "stmatrix" || (instruction.opcode == "tcgen05" && hasModifier(instruction, "st"));
 }
 

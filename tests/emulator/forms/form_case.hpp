@@ -71,5 +71,6 @@ FormCases matrixCases();
 FormCases launchControlCases();
 FormCases wgmmaCases();
 FormCases tileProductCases();
+FormCases wmmaCases();
 
 }  // namespace shiftconv::tests
