@@ -14,6 +14,7 @@
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/hazards/host_work.hpp"
 #include "common/emulator/kernel_title.hpp"
+#include "common/emulator/machine/device_heap.hpp"
 #include "common/emulator/program/target.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 #include "common/runtime/core/device_choice.hpp"
@@ -224,6 +225,7 @@ class EmulatedMachine final : public Machine {
   unsigned multiprocessors() const override { return multiprocessors_; }
   uint64_t memoryBytes() const override { return memoryBytes_; }
   uint64_t allocatedBytes() const override { return emulator_.memory().allocatedBytes(); }
+  void limitHeap(uint64_t bytes) override { memory().heap().setLimit(bytes); }
   std::string counters() const override {
     std::vector<device::KernelCounters> kernels;
     for (const auto& [name, kernel] : counters_) kernels.push_back(kernel);

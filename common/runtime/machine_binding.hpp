@@ -122,6 +122,8 @@ class Machine {
   virtual unsigned multiprocessors() const = 0;
   virtual uint64_t memoryBytes() const = 0;
   virtual uint64_t allocatedBytes() const = 0;
+  /// Of the heap that kernels allocate from.
+  virtual void limitHeap(uint64_t bytes) = 0;
   /// Tables of what every kernel did, as `emurun --counters` prints them; empty when they are not asked for.
   virtual std::string counters() const = 0;
 };

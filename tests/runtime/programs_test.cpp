@@ -97,6 +97,34 @@ TEST_F(Programs, LaunchesThatFailHaveAStatusAndAnHonestSummary) {
   EXPECT_EQ(run({"--hazards", "warn"}, "careless", {"fine"}).exitCode, 0);
 }
 
+TEST_F(Programs, NodesOfGraphs) { expectRight("graph_nodes"); }
+TEST_F(Programs, HeapOfKernels) { expectRight("heap"); }
+TEST_F(Programs, Arrays) { expectRight("arrays"); }
+
+TEST_F(Programs, WrongCallsGiveTheirCodes) {
+  const ProgramResult result = run({"--sms", "16"}, "wrong_calls");
+  EXPECT_EQ(result.exitCode, 0) << result.output << result.errors;
+}
+
+TEST_F(Programs, ConditionalNodesAreRefused) {
+  const ProgramResult result = run({}, "graph_nodes", {"conditional"});
+  expectSentence(result, 0, {"conditional nodes of graphs are not emulated"});
+}
+
+TEST_F(Programs, MisuseOfTheHeapIsNamed) {
+  const ProgramResult twice = run({}, "heap", {"twice"});
+  EXPECT_EQ(twice.exitCode, 0) << twice.output << twice.errors;
+  expectParts(twice.errors, {"lane 0: free of 0x", "which is no block of the device's heap, or no more", "heap.cu:"});
+  const ProgramResult behind = run({}, "heap", {"behind"});
+  EXPECT_EQ(behind.exitCode, 0) << behind.output << behind.errors;
+  expectParts(behind.errors, {"outside every allocation", "8-byte allocation", "heap.cu:"});
+}
+
+TEST_F(Programs, WaitsOrderTheWorkOfAllStreams) {
+  for (const char* wait : {"stream", "device", "event", "free", "copy", "destroyed"}) expectRight("waits", {wait});
+  expectRace("waits", {"nothing"}, {"hazard (race)", "fill", "copy", "waits.cu:"});
+}
+
 TEST_F(Programs, DevicePrintfComesBetweenWhatTheHostPrints) {
   const ProgramResult result = run({}, "printing");
   EXPECT_EQ(result.exitCode, 0) << result.errors;
@@ -150,7 +178,7 @@ TEST_F(Programs, ErrorsLeaveTheDeviceAndMissingFunctionsAreNamed) {
   const ProgramResult result = run({"--sms", "21"}, "errors");
   EXPECT_EQ(result.exitCode, 0) << result.output << result.errors;
   expectParts(result.output, {"21 multiprocessors", "ok\n"});
-  expectParts(result.errors, {"the program calls cudaMallocArray, which the emulated device does not have"});
+  expectParts(result.errors, {"the program calls cudaCreateTextureObject, which the emulated device does not have"});
 }
 
 }  // namespace

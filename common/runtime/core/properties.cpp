@@ -157,11 +157,22 @@ void requireDevice(int device) {
   if (device != 0) throw Failure(cudaErrorInvalidDevice, fmt::format("there is one device, 0, not {}", device));
 }
 
-size_t& deviceLimit(int limit) {
+namespace {
+
+size_t& limitOf(int limit) {
   static std::array<size_t, cudaLimitPersistingL2CacheSize + 1> limits{1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
   if (limit < 0 || static_cast<size_t>(limit) >= limits.size())
     throw Failure(cudaErrorUnsupportedLimit, fmt::format("there is no limit {}", limit));
   return limits[static_cast<size_t>(limit)];
+}
+
+}  // namespace
+
+size_t deviceLimit(int limit) { return limitOf(limit); }
+
+void setDeviceLimit(int limit, size_t value) {
+  limitOf(limit) = value;
+  if (limit == cudaLimitMallocHeapSize) Machine::instance().limitHeap(value);
 }
 
 }  // namespace shiftconv::runtime

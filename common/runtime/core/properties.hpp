@@ -16,7 +16,9 @@ int architectureNumber();
 int deviceAttribute(int attribute);
 /// Refuses every device but 0.
 void requireDevice(int device);
-/// Limits of cudaLimit and CUlimit, which a program may set and read back. Throws Failure cudaErrorUnsupportedLimit.
-size_t& deviceLimit(int limit);
+/// Limits of cudaLimit and CUlimit, which a program may set and read back; that of the heap limits malloc of the device. Throw
+/// Failure cudaErrorUnsupportedLimit.
+size_t deviceLimit(int limit);
+void setDeviceLimit(int limit, size_t value);
 
 }  // namespace shiftconv::runtime

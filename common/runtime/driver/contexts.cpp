@@ -181,7 +181,7 @@ CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return driverCall("cuCtxSetLimit", [&] { deviceLimit(limit) = value; });
+  return driverCall("cuCtxSetLimit", [&] { setDeviceLimit(limit, value); });
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* leastPriority, int* greatestPriority) {
