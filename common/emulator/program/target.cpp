@@ -94,6 +94,7 @@ const std::vector<FeatureRule>& featureRules() {
       {"clusterlaunchcontrol", {}, F::Blackwell, kSince100},
       {"clusterlaunchcontrol", {"multicast::cluster::all"}, F::BlackwellFamily, kFamilies},
       {"ldmatrix", {"b8"}, F::BlackwellFamily, kFamilies},
+      {"ldmatrix", {"b8x16"}, F::BlackwellFamily, kFamilies},
       {"stmatrix", {}, F::Hopper, kSince90},
       {"stmatrix", {"b8"}, F::BlackwellFamily, kFamilies},
       {"redux", {"f32"}, F::FloatReduction, "on sm_100a, sm_103a and their family targets only"},

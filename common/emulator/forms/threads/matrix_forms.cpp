@@ -1,5 +1,6 @@
 // ldmatrix, stmatrix, movmatrix: 8x8 matrices of 16-bit elements, and matrices of bytes, between shared memory and the
-// registers of a warp (PTX ISA 9.0, 9.7.14.5.15 to 9.7.14.5.17). Lane l is written as g = l / 4, t = l % 4.
+// registers of a warp (PTX ISA 9.0, 9.7.14.5.15 to 9.7.14.5.17). Lane l is written as g = l / 4, t = l % 4. Where 4-bit values
+// stand in their bytes is said by CUTLASS 4 (cute/atom/mma_traits_sm120.hpp): in the low half.
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +8,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
+#include "common/emulator/forms/threads/whole_warp.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -33,6 +35,8 @@ struct MatrixLayout {
   unsigned rows;       ///< of one matrix, each with an address of its own
   unsigned registers;  ///< of one matrix
   Place (*place)(unsigned reg, unsigned lane, unsigned element);
+  bool nibbles =
+      false;  ///< 16 values of 4 bits stand in the first half of a row, for one in the low half of each byte of a register
 };
 
 /// m8n8.b16: element h is column 2t + h of row g.
@@ -47,6 +51,14 @@ constexpr MatrixLayout kTransposedHalves{2, 8, 1, [](unsigned reg, unsigned lane
 constexpr MatrixLayout kLoadedBytes{1, 16, 2, [](unsigned reg, unsigned lane, unsigned element) {
                                       return Place{16 * (reg / 2) + 4 * (lane % 4) + element, lane / 4 + 8 * (reg % 2)};
                                     }};
+/// ldmatrix m8n16.b8x16.b4x16_p64: byte b is column 4t + b of row g.
+constexpr MatrixLayout kExpandedNibbles{1, 8, 1,
+                                        [](unsigned reg, unsigned lane, unsigned element) {
+                                          return Place{8 * reg + lane / 4, 4 * (lane % 4) + element};
+                                        },
+                                        true};
+/// ldmatrix m16n16.trans.b8x16.b4x16_p64: as with bytes.
+constexpr MatrixLayout kTransposedNibbles{1, 16, 2, kLoadedBytes.place, true};
 /// stmatrix m16n8.trans.b8: byte b goes to column g + 8 (b / 2) of row 2t + b % 2.
 constexpr MatrixLayout kStoredBytes{1, 8, 1, [](unsigned reg, unsigned lane, unsigned element) {
                                       return Place{8 * reg + 2 * (lane % 4) + element % 2, lane / 4 + 8 * (element / 2)};
@@ -58,15 +70,6 @@ struct MatrixDetail final : InstructionDetail {
   std::array<Slot, 4> registers{};
   unsigned registerCount = 0;
 };
-
-/// All 32 lanes take part: hardware leaves anything else undefined.
-void requireWholeWarp(const Execution& execution, const char* what) {
-  execution.warp.requireAligned(execution.mask, what);
-  if (execution.mask != kAllLanes)
-    throw EmulatorError(
-        ErrorKind::IllegalInstruction,
-        fmt::format("{} needs all 32 lanes of the warp; only those of mask 0x{:08x} execute it", what, execution.mask));
-}
 
 /// Host pointers to the rows. The addresses of the other lanes are ignored.
 void resolveRows(const Execution& execution, const MatrixDetail& detail, AccessKind kind, LanePointers& pointers) {
@@ -80,7 +83,17 @@ void resolveRows(const Execution& execution, const MatrixDetail& detail, AccessK
           fmt::format("lane {}: the row of a matrix is in the shared memory of CTA rank {}, not of the executing CTA", lane,
                       object.cta->rank));
   });
-  resolve(execution, lanes, detail.rows, kRowBytes, kind, pointers);
+  if (!detail.layout->nibbles) return resolve(execution, lanes, detail.rows, kRowBytes, kind, pointers);
+  // The padding behind is not read, but the row is aligned with it.
+  resolve(execution, lanes, detail.rows, kRowBytes / 2, kind, pointers);
+  forEachLane(lanes, [&](unsigned lane) {
+    const uint32_t offset = sharedObject(execution, detail.rows, lane).offset;
+    if (offset % kRowBytes != 0)
+      throw EmulatorError(
+          ErrorKind::Misaligned,
+          fmt::format("lane {}: the row of a matrix at shared offset {:#x} needs an address that is a multiple of {}", lane, offset,
+                      kRowBytes));
+  });
 }
 
 /// Calls move(byte of the register, byte in memory, element size) for every element.
@@ -92,8 +105,11 @@ void forEachElement(const Execution& execution, const MatrixDetail& detail, cons
     for (unsigned lane = 0; lane < kWarpLanes; ++lane)
       for (unsigned element = 0; element < kRegisterBytes / layout.elementBytes; ++element) {
         const Place place = layout.place(reg, lane, element);
-        move(values + kRegisterBytes * lane + layout.elementBytes * element, rows[place.addressLane] + place.byte,
-             layout.elementBytes);
+        std::byte* const value = values + kRegisterBytes * lane + layout.elementBytes * element;
+        if (layout.nibbles)
+          *value = rows[place.addressLane][place.byte / 2] >> (4 * (place.byte % 2)) & std::byte{0xf};
+        else
+          move(value, rows[place.addressLane] + place.byte, layout.elementBytes);
       }
   }
 }
@@ -145,7 +161,11 @@ const std::vector<Operand>& twoOperands(DecodeContext& context) {
 
 void decodeLoad(DecodeContext& context, const FormMatch& match) {
   const auto& operands = twoOperands(context);
-  const MatrixLayout& layout = match.has("b8") ? kLoadedBytes : match.has("trans") ? kTransposedHalves : kHalves;
+  const bool transposed = match.has("trans");
+  const MatrixLayout& layout = match.has("b4x16_p64") ? (transposed ? kTransposedNibbles : kExpandedNibbles)
+                               : match.has("b8")      ? kLoadedBytes
+                               : transposed           ? kTransposedHalves
+                                                      : kHalves;
   decodeMatrix(context, match, operands[0], operands[1], layout, true);
 }
 
@@ -183,6 +203,8 @@ FormFamily matrixForms() {
   return {
       {"ldmatrix.sync.aligned.m8n8.(x1|x2|x4){.trans}{.(shared|shared::cta)}.b16", decodeLoad},
       {"ldmatrix.sync.aligned.m16n16.(x1|x2).trans{.(shared|shared::cta)}.b8", decodeLoad},
+      {"ldmatrix.sync.aligned.m8n16.(x1|x2|x4){.(shared|shared::cta)}.b8x16.b4x16_p64", decodeLoad},
+      {"ldmatrix.sync.aligned.m16n16.(x1|x2).trans{.(shared|shared::cta)}.b8x16.b4x16_p64", decodeLoad},
       {"stmatrix.sync.aligned.m8n8.(x1|x2|x4){.trans}{.(shared|shared::cta)}.b16", decodeStore},
       {"stmatrix.sync.aligned.m16n8.(x1|x2|x4).trans{.(shared|shared::cta)}.b8", decodeStore},
       {"movmatrix.sync.aligned.m8n8.trans.b16", decodeTranspose},

@@ -11,6 +11,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/scalar/rounding_scope.hpp"
+#include "common/emulator/forms/threads/whole_warp.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/tensor/numerics_fast.hpp"
 #include "common/emulator/tensor/numerics_hardware.hpp"
@@ -47,7 +48,7 @@ constexpr uint32_t kLargestTile = 256;  ///< elements of D
 
 struct TileProduct final : machine::InstructionDetail {
   std::string name;  ///< in counters
-  std::string_view instruction;
+  const char* instruction = "";
   TileShape shape;
   TileFragments fragments;
   const FragmentType* a = nullptr;
@@ -177,7 +178,7 @@ void count(const Execution& execution, const TileProduct& product) { ++execution
 
 void runTileProduct(Execution& execution, const DecodedInstruction& instruction) {
   const auto& product = instruction.as<TileProduct>();
-  requireWholeWarp(execution, product.instruction);
+  machine::requireWholeWarp(execution, product.instruction);
   OperandTile a = gather(execution, *product.a, product.registersA, product.fragments.a, product.shape.depth, 0);
   OperandTile b =
       gather(execution, *product.b, product.registersB, product.fragments.b, product.shape.depth, product.shape.columns);
@@ -191,7 +192,7 @@ void runTileProduct(Execution& execution, const DecodedInstruction& instruction)
 /// D = C + the number of ones in A op B, by words of 32 bits.
 void runBitProduct(Execution& execution, const DecodedInstruction& instruction) {
   const auto& product = instruction.as<TileProduct>();
-  requireWholeWarp(execution, product.instruction);
+  machine::requireWholeWarp(execution, product.instruction);
   const auto& [rows, columns, words] = product.shape;
   const OperandTile a = gather(execution, *product.a, product.registersA, product.fragments.a, words, 0);
   const OperandTile b = gather(execution, *product.b, product.registersB, product.fragments.b, words, columns);
@@ -209,7 +210,7 @@ void runBitProduct(Execution& execution, const DecodedInstruction& instruction) 
 /// The order of the sums is not documented; here each product enters by a fused multiply-add, along k.
 void runDoubleProduct(Execution& execution, const DecodedInstruction& instruction) {
   const auto& product = instruction.as<TileProduct>();
-  requireWholeWarp(execution, product.instruction);
+  machine::requireWholeWarp(execution, product.instruction);
   const auto& [rows, columns, depth] = product.shape;
   const auto gatherDoubles = [&](const std::vector<Slot>& registers, const FragmentLayout& layout, uint32_t stride) {
     std::array<double, kLargestTile> values{};
@@ -268,14 +269,6 @@ std::vector<Slot> fragmentRegisters(DecodeContext& context, const Operand& opera
     slots.push_back(writes ? context.destination(element, type) : context.source(element, type));
   }
   return slots;
-}
-
-void requireWholeWarp(const Execution& execution, std::string_view what) {
-  execution.warp.requireAligned(execution.mask, what.data());
-  if (execution.mask != machine::kAllLanes)
-    throw EmulatorError(
-        ErrorKind::IllegalInstruction,
-        fmt::format("{} needs all 32 lanes of the warp; only those of mask {:#010x} execute it", what, execution.mask));
 }
 
 void decodeTileProduct(DecodeContext& context, const TileWords& words) {

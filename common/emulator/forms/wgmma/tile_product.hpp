@@ -44,12 +44,9 @@ struct TileFragments {
 std::vector<program::Slot> fragmentRegisters(isa::DecodeContext& context, const ptx::Operand& operand, uint32_t registers,
                                              const char* name, ptx::ScalarType type, bool writes);
 
-/// All 32 lanes take part. Throws EmulatorError IllegalInstruction.
-void requireWholeWarp(const machine::Execution& execution, std::string_view what);
-
 /// What an instruction says of its product. Types are those of the operands' elements.
 struct TileWords {
-  std::string_view instruction;  ///< "mma.sync"
+  const char* instruction;  ///< "mma.sync"
   std::string_view shape, d, a, b, c;
   bool saturate = false;
   std::string_view rounding{};  ///< f64: "rn", "rz", "rm", "rp" or empty

@@ -12,6 +12,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
+#include "common/emulator/forms/threads/whole_warp.hpp"
 #include "common/emulator/forms/wgmma/tile_product.hpp"
 
 namespace shiftconv::emulator::wgmma {
@@ -57,7 +58,7 @@ Value uniform(const char* instruction, const char* what, Value (*at)(const Execu
 template <class Transfer>
 void moveFragment(const Execution& execution, const FragmentMove& move, const char* name, machine::AccessKind kind,
                   Transfer&& transfer) {
-  requireWholeWarp(execution, name);
+  machine::requireWholeWarp(execution, name);
   const auto base = uniform<uint64_t>(
       name, "the address", [](const Execution& e, const FragmentMove& m, unsigned lane) { return m.base.address.at(e, lane); },
       execution, move);
