@@ -44,6 +44,7 @@ TEST_F(Programs, MemoryOfEveryKind) { expectRight("copies"); }
 TEST_F(Programs, DriverApi) { expectRight("driver"); }
 TEST_F(Programs, TensorCoreGemm) { expectRight("tensor_gemm"); }
 TEST_F(Programs, WarpgroupGemm) { expectRight("warpgroup_gemm"); }
+TEST_F(Programs, OpaqueFragmentsGemm) { expectRight("wmma_gemm"); }
 TEST_F(Programs, Graphs) { expectRight("graphs"); }
 
 /// Right under every schedule, and no race: what is formal is reported when it is asked for.
