@@ -19,11 +19,9 @@ const std::vector<RefusedForm>& refusedForms() {
       {"mma",
        {},
        kMissing,
-       "of the products of register fragments sparse ones, those of f16 with m8n8k4, kind::f8f6f4 and block scales are missing"},
-      {"ldmatrix",
-       {"b6x16_p32"},
-       kMissing,
-       "the place of a 6-bit value in its byte is not known well enough to expand it"},
+       "of the products of register fragments those of f16 with m8n8k4, of kind::f8f6f4, with block scales, and sparse ones of "
+       "integers and "
+       "fp8 are missing"},
       {"cp",
        {"im2col::w", "im2col::w::128"},
        kMissing,

@@ -72,5 +72,6 @@ FormCases launchControlCases();
 FormCases wgmmaCases();
 FormCases tileProductCases();
 FormCases wmmaCases();
+FormCases sparseProductCases();
 
 }  // namespace shiftconv::tests

@@ -43,7 +43,7 @@ struct Shape {
   unsigned rows, columns, elementBytes, registers;  ///< of one matrix
   unsigned most;                                    ///< matrices of one instruction
   InWarp (*place)(unsigned row, unsigned column);
-  bool nibbles = false;  ///< of the first half of each row
+  unsigned packedBits = 0;  ///< not 0: values of so many bits, which a row begins with
 };
 
 const Shape kPlain{"m8n8.x{}{}.b16",
@@ -69,8 +69,10 @@ const Shape kNibbles{"m8n16.x{}{}.b8x16.b4x16_p64",
                      [](unsigned row, unsigned column) {
                        return InWarp{0, 4 * row + column / 4, column % 4};
                      },
-                     true};
-const Shape kTransposedNibbles{"m16n16.x{}.trans{}.b8x16.b4x16_p64", 16, 16, 1, 2, 2, kLoadedBytes.place, true};
+                     4};
+const Shape kSixBits{"m8n16.x{}{}.b8x16.b6x16_p32", 8, 16, 1, 1, 4, kNibbles.place, 6};
+const Shape kTransposedNibbles{"m16n16.x{}.trans{}.b8x16.b4x16_p64", 16, 16, 1, 2, 2, kLoadedBytes.place, 4};
+const Shape kTransposedSixBits{"m16n16.x{}.trans{}.b8x16.b6x16_p32", 16, 16, 1, 2, 2, kLoadedBytes.place, 6};
 const Shape kStoredBytes{"m16n8.x{}.trans{}.b8", 8, 16, 1, 1, 4, [](unsigned row, unsigned column) {
                            return InWarp{0, 4 * (column % 8) + row / 2, row % 2 + 2 * (column / 8)};
                          }};
@@ -114,9 +116,14 @@ void loads(FormRun& run, const Shape& shape) {
                            kScope),
                     threads(32), 2 * kWords, words);
       forEachByte(shape, matrices, [&](unsigned offset, unsigned reg, unsigned lane, unsigned byte) {
-        const unsigned row = offset / 16 * 16, column = offset % 16;
-        const uint32_t expected =
-            shape.nibbles ? byteOf(words, row + column / 2) >> (4 * (column % 2)) & 0xf : byteOf(words, offset);
+        uint32_t expected = byteOf(words, offset);
+        if (shape.packedBits != 0) {
+          expected = 0;
+          for (unsigned i = 0; i < shape.packedBits; ++i) {
+            const unsigned bit = 8 * (offset / 16 * 16) + offset % 16 * shape.packedBits + i;
+            expected |= (words[bit / 32] >> bit % 32 & 1) << i;
+          }
+        }
         ASSERT_EQ(byteOf(out, 512 + 16 * lane + 4 * reg + byte), expected)
             << text << " register " << reg << " lane " << lane << " byte " << byte;
       });
@@ -159,12 +166,16 @@ void halfLoads(FormRun& run) {
   loads(run, kTransposed);
 }
 void byteLoads(FormRun& run) { loads(run, kLoadedBytes); }
-void nibbleLoads(FormRun& run) {
+void packedLoads(FormRun& run) {
   loads(run, kNibbles);
+  loads(run, kSixBits);
   // Rows are aligned with their padding.
   expectRefused(run, kRows + "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64 {%r4}, [%r8+8];", "multiple of 16", kScope);
 }
-void transposedNibbleLoads(FormRun& run) { loads(run, kTransposedNibbles); }
+void transposedPackedLoads(FormRun& run) {
+  loads(run, kTransposedNibbles);
+  loads(run, kTransposedSixBits);
+}
 void halfStores(FormRun& run) {
   stores(run, kPlain);
   stores(run, kTransposed);
@@ -202,8 +213,8 @@ FormCases matrixCases() {
       {halves, "plain_and_transposed", halfLoads},
       {halves, "refusals", refusals},
       {formOf("ldmatrix.sync.aligned.m16n16.x1.trans.b8"), "bytes", byteLoads},
-      {formOf("ldmatrix.sync.aligned.m8n16.x1.b8x16.b4x16_p64"), "nibbles", nibbleLoads},
-      {formOf("ldmatrix.sync.aligned.m16n16.x1.trans.b8x16.b4x16_p64"), "nibbles", transposedNibbleLoads},
+      {formOf("ldmatrix.sync.aligned.m8n16.x1.b8x16.b4x16_p64"), "packed", packedLoads},
+      {formOf("ldmatrix.sync.aligned.m16n16.x1.trans.b8x16.b4x16_p64"), "packed", transposedPackedLoads},
       {formOf("stmatrix.sync.aligned.m8n8.x1.b16"), "plain_and_transposed", halfStores},
       {formOf("stmatrix.sync.aligned.m16n8.x1.trans.b8"), "bytes", byteStores},
       {formOf("movmatrix.sync.aligned.m8n8.trans.b16"), "transposes", transposes},

@@ -8,33 +8,40 @@ namespace {
 using isa::DecodeContext;
 using isa::FormMatch;
 
-/// Groups behind sync.aligned: shape, row, col, then D, A, B, C from group `first` on.
-TileWords wordsOf(const FormMatch& match, size_t first) {
+/// The types are D, A, B, C from group `first` on.
+TileWords wordsOf(const FormMatch& match, size_t shape, size_t first) {
   return {.instruction = "mma.sync",
-          .shape = match.group(2),
+          .shape = match.group(shape),
           .d = match.group(first),
           .a = match.group(first + 1),
           .b = match.group(first + 2),
           .c = match.group(first + 3)};
 }
 
-void decodeProduct(DecodeContext& context, const FormMatch& match) { decodeTileProduct(context, wordsOf(match, 5)); }
+void decodeProduct(DecodeContext& context, const FormMatch& match) { decodeTileProduct(context, wordsOf(match, 2, 5)); }
 
 void decodeIntegerProduct(DecodeContext& context, const FormMatch& match) {
-  TileWords words = wordsOf(match, 6);
+  TileWords words = wordsOf(match, 2, 6);
   words.saturate = match.has("satfinite");
   decodeTileProduct(context, words);
 }
 
 void decodeDoubleProduct(DecodeContext& context, const FormMatch& match) {
-  TileWords words = wordsOf(match, 6);
+  TileWords words = wordsOf(match, 2, 6);
   words.rounding = match.group(5);
   decodeTileProduct(context, words);
 }
 
 void decodeBitProduct(DecodeContext& context, const FormMatch& match) {
-  TileWords words = wordsOf(match, 5);
+  TileWords words = wordsOf(match, 2, 5);
   words.logic = match.group(9);
+  decodeTileProduct(context, words);
+}
+
+void decodeSparseProduct(DecodeContext& context, const FormMatch& match) {
+  TileWords words = wordsOf(match, 3, 6);
+  words.instruction = "mma.sp.sync";
+  words.sparse = match.has("sp") ? TileWords::Sparse::Yes : TileWords::Sparse::Ordered;
   decodeTileProduct(context, words);
 }
 
@@ -55,6 +62,9 @@ FormFamily tileProductForms() {
       {"mma.sync.aligned.(m8n8k16|m16n8k16|m16n8k32).row.col{.satfinite}.s32.(s8|u8).(s8|u8).s32", decodeIntegerProduct},
       {"mma.sync.aligned.(m8n8k32|m16n8k32|m16n8k64).row.col{.satfinite}.s32.(s4|u4).(s4|u4).s32", decodeIntegerProduct},
       {"mma.sync.aligned.(m8n8k128|m16n8k128|m16n8k256).row.col.s32.b1.b1.s32.(xor|and).popc", decodeBitProduct},
+      {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k16|m16n8k32).row.col.(f32|f16).f16.f16.(f32|f16)", decodeSparseProduct},
+      {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k16|m16n8k32).row.col.f32.bf16.bf16.f32", decodeSparseProduct},
+      {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k8|m16n8k16).row.col.f32.tf32.tf32.f32", decodeSparseProduct},
   };
 }
 

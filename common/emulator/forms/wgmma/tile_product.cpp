@@ -55,8 +55,11 @@ struct TileProduct final : machine::InstructionDetail {
   const FragmentType* b = nullptr;
   AccumulatorType c = AccumulatorType::F32, d = AccumulatorType::F32;
   bool saturate = false;
-  bool exclusive = false;  ///< b1: xor instead of and
-  int rounding = 0;        ///< f64: the host's mode
+  bool exclusive = false;            ///< b1: xor instead of and
+  int rounding = 0;                  ///< f64: the host's mode
+  Slot metadata = machine::kNoSlot;  ///< sparse A: where the elements of each chunk stand
+  uint32_t selector = 0;             ///< which lanes of four have it
+  bool ordered = false;              ///< it must be sorted
   std::vector<Slot> registersA, registersB, registersC, registersD;
 };
 
@@ -94,11 +97,11 @@ OperandTile gather(const Execution& execution, const FragmentType& type, const s
 using Accumulators = std::array<uint32_t, kLargestTile>;
 using Work = std::span<const tensor::LaneWork>;
 
-/// The sum of all products, or, with the alternative of question U34, of eight after eight.
+/// The sum of `depth` products, or, with the alternative of question U34, of eight after eight.
 void accumulateOnHardware(const TileProduct& product, const Options& options, Counters& counters, const OperandTile& a,
-                          const OperandTile& b, const tensor::AccumulatorInput& input, Work work) {
+                          const OperandTile& b, uint32_t depth, const tensor::AccumulatorInput& input, Work work) {
   constexpr uint32_t kHalfDepth = 8;
-  const uint32_t columns = product.shape.columns, depth = product.shape.depth;
+  const uint32_t columns = product.shape.columns;
   const bool wide = product.a->bits == 16 && depth > kHalfDepth;
   if (wide) counters.use(Unproven::U34);
   if (!wide || options.semantics[Unproven::U34] == 0) return tensor::accumulateHardware(a, b, columns, depth, input, work);
@@ -117,11 +120,10 @@ void accumulateOnHardware(const TileProduct& product, const Options& options, Co
   }
 }
 
-void accumulate(const TileProduct& product, const Options& options, Counters& counters, OperandTile& a, OperandTile& b,
-                Accumulators& d) {
-  const auto& [rows, columns, depth] = product.shape;
-  std::vector<tensor::LaneWork> work;
-  for (uint32_t row = 0; row < rows; ++row) work.push_back({.row = row, .firstColumn = 0, .d = d.data() + row * columns});
+/// `depth` elements of both along k.
+void accumulate(const TileProduct& product, const machine::Cluster& cluster, Counters& counters, OperandTile& a, OperandTile& b,
+                uint32_t depth, Work work) {
+  const uint32_t rows = product.shape.rows, columns = product.shape.columns;
   if (product.d == AccumulatorType::S32) {
     tensor::decodeIntegers(a, rows, depth);
     tensor::decodeIntegers(b, depth, columns);
@@ -129,14 +131,14 @@ void accumulate(const TileProduct& product, const Options& options, Counters& co
   }
   tensor::AccumulatorInput input;
   input.type = product.d;
-  if (options.numerics == Numerics::Fast) {
+  if (cluster.options.numerics == Numerics::Fast) {
     tensor::decodeForFast(a, rows, a.stride);
     tensor::decodeForFast(b, depth, columns);
     return tensor::accumulateFast(a, b, columns, depth, input, work);
   }
   tensor::decodeForHardware(a, rows, depth, true);
   tensor::decodeForHardware(b, depth, columns, false);
-  accumulateOnHardware(product, options, counters, a, b, input, work);
+  accumulateOnHardware(product, cluster.options, counters, a, b, depth, input, work);
 }
 
 /// C, in the type of D: f16 into f32 is exact; f32 into f16 is rounded.
@@ -179,12 +181,61 @@ void count(const Execution& execution, const TileProduct& product) { ++execution
 void runTileProduct(Execution& execution, const DecodedInstruction& instruction) {
   const auto& product = instruction.as<TileProduct>();
   machine::requireWholeWarp(execution, product.instruction);
-  OperandTile a = gather(execution, *product.a, product.registersA, product.fragments.a, product.shape.depth, 0);
-  OperandTile b =
-      gather(execution, *product.b, product.registersB, product.fragments.b, product.shape.depth, product.shape.columns);
+  const auto& [rows, columns, depth] = product.shape;
+  OperandTile a = gather(execution, *product.a, product.registersA, product.fragments.a, depth, 0);
+  OperandTile b = gather(execution, *product.b, product.registersB, product.fragments.b, depth, columns);
+  Accumulators d = readC(execution, product);
+  std::vector<tensor::LaneWork> work;
+  for (uint32_t row = 0; row < rows; ++row) work.push_back({.row = row, .firstColumn = 0, .d = d.data() + row * columns});
+  machine::Cluster& cluster = execution.warp.cta.cluster;
+  accumulate(product, cluster, cluster.counters, a, b, depth, work);
+  writeD(execution, product, d);
+  count(execution, product);
+}
+
+/// Where along k element i of a row of sparse A stands. Chunks of four 16-bit elements have two of them, each with 2 bits of
+/// metadata; chunks of two tf32 have one, with 0b0100 for the first and 0b1110 for the second (PTX ISA 9.0, 9.7.14.6.1). A row has
+/// 16 bits for four chunks: in the low half of a lane's register those of row lane / 4, in the high half those of the row 8 further
+/// on, in lane `selector` of four, or, of 8 chunks, in lanes 2 selector and 2 selector + 1.
+uint32_t sparsePlace(const Execution& execution, const TileProduct& product, uint32_t row, uint32_t i) {
+  const bool isSingle = product.a->bits == 32;
+  const uint32_t chunk = isSingle ? i : i / 2, chunks = product.shape.depth / (isSingle ? 2 : 4);
+  const uint32_t lane = 4 * (row % 8) + product.selector * (chunks / 4) + chunk / 4;
+  const uint32_t word = lanesOf(execution, product.metadata)[lane];
+  const uint32_t bits = word >> (16 * (row / 8) + 4 * (chunk % 4)) & 0xf;
+  const auto refuse = [&](const char* what) {
+    throw EmulatorError(ErrorKind::IllegalInstruction,
+                        fmt::format("{}: the metadata of chunk {} of row {} is {:#06b}, in lane {}: {}", product.instruction, chunk,
+                                    row, bits, lane, what));
+  };
+  if (isSingle) {
+    if (bits != 0b0100 && bits != 0b1110) refuse("of tf32 it is 0b0100 or 0b1110");
+    return 2 * chunk + (bits == 0b1110);
+  }
+  if ((bits & 3) == bits >> 2 || (product.ordered && (bits & 3) > bits >> 2))
+    refuse(product.ordered ? "ordered metadata name two places, the first one first" : "they name two places");
+  return 4 * chunk + (i % 2 == 0 ? bits & 3 : bits >> 2);
+}
+
+/// A holds half of its elements. Those of B that no element meets do not take part: each row has a B of its own.
+void runSparseProduct(Execution& execution, const DecodedInstruction& instruction) {
+  const auto& product = instruction.as<TileProduct>();
+  machine::requireWholeWarp(execution, product.instruction);
+  const auto& [rows, columns, depth] = product.shape;
+  const uint32_t kept = depth / 2;
+  OperandTile a = gather(execution, *product.a, product.registersA, product.fragments.a, kept, 0);
+  const OperandTile b = gather(execution, *product.b, product.registersB, product.fragments.b, depth, columns);
   Accumulators d = readC(execution, product);
   machine::Cluster& cluster = execution.warp.cta.cluster;
-  accumulate(product, cluster.options, cluster.counters, a, b, d);
+  OperandTile met;
+  met.type = b.type;
+  met.resize(kept, columns);
+  for (uint32_t row = 0; row < rows; ++row) {
+    for (uint32_t i = 0; i < kept; ++i)
+      std::copy_n(b.raw.begin() + sparsePlace(execution, product, row, i) * columns, columns, met.raw.begin() + i * columns);
+    const std::array work{tensor::LaneWork{.row = row, .firstColumn = 0, .d = d.data() + row * columns}};
+    accumulate(product, cluster, cluster.counters, a, met, kept, work);
+  }
   writeD(execution, product, d);
   count(execution, product);
 }
@@ -273,7 +324,10 @@ std::vector<Slot> fragmentRegisters(DecodeContext& context, const Operand& opera
 
 void decodeTileProduct(DecodeContext& context, const TileWords& words) {
   const auto& operands = context.instruction().operands;
-  if (operands.size() != 4) context.illegal(fmt::format("D, A, B and C are expected, {} operands were given", operands.size()));
+  const bool isSparse = words.sparse != TileWords::Sparse::No;
+  if (operands.size() != (isSparse ? 6 : 4))
+    context.illegal(fmt::format("D, A, B{} are expected, {} operands were given",
+                                isSparse ? ", C, metadata and their selector" : " and C", operands.size()));
   auto product = std::make_shared<TileProduct>();
   product->name = fmt::format("{} {} {}.{}.{}", words.instruction, words.shape, words.d, words.a, words.b);
   product->instruction = words.instruction;
@@ -287,6 +341,18 @@ void decodeTileProduct(DecodeContext& context, const TileWords& words) {
   product->exclusive = words.logic == "xor";
   if (words.a == "b1") product->shape.depth /= 32;
   product->fragments = TileFragments(product->shape, product->a->bits, product->b->bits);
+  if (isSparse) {
+    const TileShape& shape = product->shape;
+    product->fragments.a = operandLayout(shape.rows, shape.depth / 2, product->a->bits, true);
+    product->ordered = words.sparse == TileWords::Sparse::Ordered;
+    product->metadata = context.source(operands[4], ScalarType::B32);
+    // The lanes of four, or pairs of them, that have the metadata.
+    const uint64_t selectors = shape.depth * product->a->bits == 256 ? 4 : 2, selector = context.integer(operands[5]);
+    if (selector >= selectors)
+      context.illegal(fmt::format("the sparsity selector is {}, but at most {} here", selector, selectors - 1));
+    product->selector = static_cast<uint32_t>(selector);
+    if (product->c != product->d) context.illegal("the types of C and D differ");
+  }
   const bool isDouble = words.a == "f64";
   const ScalarType type = isDouble ? ScalarType::F64 : ScalarType::B32;
   const auto registersOf = [&](const FragmentLayout& layout, uint32_t bits) {
@@ -303,7 +369,10 @@ void decodeTileProduct(DecodeContext& context, const TileWords& words) {
       fragmentRegisters(context, operands[3], registersOf(fragments.c, bitsOf(product->c)), "operand C", type, false);
   product->registersD =
       fragmentRegisters(context, operands[0], registersOf(fragments.c, bitsOf(product->d)), "operand D", type, true);
-  context.out().handler = isDouble ? runDoubleProduct : words.a == "b1" ? runBitProduct : runTileProduct;
+  context.out().handler = isDouble          ? runDoubleProduct
+                          : words.a == "b1" ? runBitProduct
+                          : isSparse        ? runSparseProduct
+                                            : runTileProduct;
   context.out().detail = std::move(product);
   context.out().endsGroup = true;
 }

@@ -51,7 +51,8 @@ struct TileWords {
   bool saturate = false;
   std::string_view rounding{};  ///< f64: "rn", "rz", "rm", "rp" or empty
   std::string_view logic{};     ///< b1: "xor" or "and"
-  uint32_t halfRegisters = 0;   ///< of A and of B in f16, when there are more than elements to fill them: these repeat
+  enum class Sparse : uint8_t { No, Yes, Ordered } sparse = Sparse::No;
+  uint32_t halfRegisters = 0;  ///< of A and of B in f16, when there are more than elements to fill them: these repeat
 };
 /// Decodes an instruction with operands D, A, B and C.
 void decodeTileProduct(isa::DecodeContext& context, const TileWords& words);
