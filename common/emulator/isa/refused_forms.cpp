@@ -19,9 +19,7 @@ const std::vector<RefusedForm>& refusedForms() {
       {"mma",
        {},
        kMissing,
-       "of the products of register fragments those of f16 with m8n8k4, of kind::f8f6f4, with block scales, and sparse ones of "
-       "integers and "
-       "fp8 are missing"},
+       "of the products of register fragments those of kind::f8f6f4, with block scales, and sparse ones of integers and fp8 are missing"},
       {"cp",
        {"im2col::w", "im2col::w::128"},
        kMissing,

@@ -206,6 +206,74 @@ void doubles(FormRun& run) {
         [&](double, double c) { return c < 0 ? negative : positive; });
 }
 
+/// mma.sync.m8n8k4 of f16: four products, of lanes 4p to 4p + 3 and 4p + 16 to 4p + 19. words: A from register 0, B from 2, C from
+/// 4; out: D from 12. Places as PTX ISA 9.0, 9.7.14.5.1 has them, from the lane to the element.
+void expectFourProducts(FormRun& run, bool rowsOfA, bool rowsOfB, const std::string& d, const std::string& c) {
+  constexpr unsigned kSide = 8, kDepth = 4, kPairs = 4;
+  std::vector<int> a(kPairs * kSide * kDepth), b(a.size()), sums(kPairs * kSide * kSide);
+  for (std::vector<int>* values : {&a, &b, &sums})
+    for (int& value : *values) value = static_cast<int>(run.random() % 19) - 9;
+  const auto half16 = [](unsigned i) { return 16 * (i % 2); };
+  const auto place = [](const std::string& type, unsigned lane, unsigned i) {
+    const unsigned upper = lane < 16 ? 0 : 4;
+    if (type == "f16") return std::pair{lane % 4 + upper, i};
+    return std::pair{(lane & 1) + (i & 2) + upper, (i & 4) + (lane & 2) + (i & 1)};
+  };
+  std::vector<uint32_t> words(20 * 32), expected(8 * 32);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned pair = lane % 16 / 4, upper = lane < 16 ? 0 : 4;
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned row = rowsOfA ? lane % 4 + upper : i + upper, kOfA = rowsOfA ? i : lane % 4;
+      const unsigned column = rowsOfB ? i + upper : lane % 4 + upper, kOfB = rowsOfB ? lane % 4 : i;
+      words[i / 2 * 32 + lane] |= half(a[(pair * kSide + row) * kDepth + kOfA]) << half16(i);
+      words[(2 + i / 2) * 32 + lane] |= half(b[(pair * kSide + column) * kDepth + kOfB]) << half16(i);
+    }
+    for (unsigned i = 0; i < 8; ++i) {
+      const auto [row, column] = place(c, lane, i);
+      const int value = sums[(pair * kSide + row) * kSide + column];
+      words[(4 + (c == "f16" ? i / 2 : i)) * 32 + lane] |= c == "f16" ? half(value) << half16(i) : wide(value);
+    }
+  }
+  for (unsigned pair = 0; pair < kPairs; ++pair)
+    for (unsigned row = 0; row < kSide; ++row)
+      for (unsigned column = 0; column < kSide; ++column)
+        for (unsigned k = 0; k < kDepth; ++k)
+          sums[(pair * kSide + row) * kSide + column] +=
+              a[(pair * kSide + row) * kDepth + k] * b[(pair * kSide + column) * kDepth + k];
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned i = 0; i < 8; ++i) {
+      const auto [row, column] = place(d, lane, i);
+      const int value = sums[(lane % 16 / 4 * kSide + row) * kSide + column];
+      expected[(d == "f16" ? i / 2 : i) * 32 + lane] |= d == "f16" ? half(value) << half16(i) : wide(value);
+    }
+  const auto list = [](unsigned first, unsigned count) {
+    std::string text = "{";
+    for (unsigned i = 0; i < count; ++i) text += fmt::format("{}%s{}", i ? ", " : "", first + i);
+    return text + "}";
+  };
+  const unsigned countD = d == "f16" ? 4 : 8, countC = c == "f16" ? 4 : 8;
+  std::string body = ".reg .b32 %s<20>;\n";
+  for (unsigned i = 0; i < 12; ++i) body += fmt::format("ld.global.u32 %s{}, [%rd2+{}];\n", i, 128 * i);
+  body += fmt::format("mma.sync.aligned.m8n8k4.{}.{}.{}.f16.f16.{} {}, {}, {}, {};\n", rowsOfA ? "row" : "col",
+                      rowsOfB ? "row" : "col", d, c, list(12, countD), list(0, 2), list(2, 2), list(4, countC));
+  for (unsigned i = 0; i < countD; ++i) body += fmt::format("st.global.u32 [%rd2+{}], %s{};\n", 128 * (12 + i), 12 + i);
+  const auto out = runModule(run, kernel(body), threads(32), words.size(), words);
+  for (unsigned i = 0; i < 32 * countD; ++i)
+    ASSERT_EQ(out[12 * 32 + i], expected[i]) << d << " += " << c << ": register " << i / 32 << ", lane " << i % 32;
+}
+
+void fourProducts(FormRun& run) {
+  for (const bool rowsOfA : {false, true})
+    for (const bool rowsOfB : {false, true})
+      for (const auto& [d, c] : {std::pair{"f32", "f32"}, {"f32", "f16"}, {"f16", "f16"}})
+        expectFourProducts(run, rowsOfA, rowsOfB, d, c);
+  expectRefused(
+      run,
+      ".reg .b32 %s<8>; mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%s0, %s1, %s2, %s3}, {%s0, %s1}, {%s0, %s1}, {%s0, %s1, "
+      "%s2, %s3, %s4, %s5, %s6, %s7};",
+      "with C of f32, D is of f32, too");
+}
+
 void refusals(FormRun& run) {
   expectRefused(run, "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r2}, {%r3}, {%f1, %f2, %f3, %f4};",
                 "operand A takes 2 registers here, 1 were given");
@@ -243,6 +311,7 @@ FormCases tileProductCases() {
              for (const char* c : {"f32", "f16"}) expectProduct(run, {kF16, kF16, depth, 16, d, c});
        }},
       {f16, "Refusals", refusals},
+      {formOf("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"), "FourProducts", fourProducts},
       {bf16, "Products",
        [](FormRun& run) {
          for (const unsigned depth : {8u, 16u}) expectProduct(run, {kBf16, kBf16, depth});

@@ -54,6 +54,7 @@ FormFamily tileProductForms() {
   using namespace wgmma;
   return {
       {"mma.sync.aligned.(m16n8k8|m16n8k16).row.col.(f32|f16).f16.f16.(f32|f16)", decodeProduct},
+      {"mma.sync.aligned.m8n8k4.(row|col).(row|col).(f32|f16).f16.f16.(f32|f16)", decodeQuadPairProduct},
       {"mma.sync.aligned.(m16n8k8|m16n8k16).row.col.f32.bf16.bf16.f32", decodeProduct},
       {"mma.sync.aligned.(m16n8k4|m16n8k8).row.col.f32.tf32.tf32.f32", decodeProduct},
       {"mma.sync.aligned.(m16n8k16|m16n8k32).row.col.f32.(e4m3|e5m2).(e4m3|e5m2).f32", decodeProduct},

@@ -56,5 +56,7 @@ struct TileWords {
 };
 /// Decodes an instruction with operands D, A, B and C.
 void decodeTileProduct(isa::DecodeContext& context, const TileWords& words);
+/// mma.sync.m8n8k4 of f16, whose fragments are of another kind.
+void decodeQuadPairProduct(isa::DecodeContext& context, const isa::FormMatch& match);
 
 }  // namespace shiftconv::emulator::wgmma
