@@ -41,7 +41,8 @@ bool keepsData(const ptx::Instruction& instruction) {
 
 /// Every lane's result depends on all lanes.
 bool mixesLanes(const ptx::Instruction& instruction) {
-  static constexpr std::string_view kMixing[] = {"vote", "match", "redux", "mma", "wmma", "movmatrix", "stmatrix", "ldmatrix"};
+  if (instruction.opcode == "wmma") return hasModifier(instruction, "mma");
+  static constexpr std::string_view kMixing[] = {"vote", "match", "redux", "mma", "movmatrix", "stmatrix", "ldmatrix"};
   return std::find(std::begin(kMixing), std::end(kMixing), instruction.opcode) != std::end(kMixing);
 }
 
