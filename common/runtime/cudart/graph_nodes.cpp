@@ -133,3 +133,22 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* dptr_out) 
 cudaError_t cudaDeviceGraphMemTrim(int device) {
   return call("cudaDeviceGraphMemTrim", [&] { requireDevice(device); });
 }
+
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attr, void* value) {
+  return call("cudaDeviceGetGraphMemAttribute", [&] {
+    requireDevice(device);
+    require(value != nullptr && attr >= cudaGraphMemAttrUsedMemCurrent && attr <= cudaGraphMemAttrReservedMemHigh,
+            "this is no attribute of the memory of graphs, or the result is null");
+    const uint64_t bytes = MemoryTable::instance().graphBytes();
+    std::memcpy(value, &bytes, sizeof bytes);
+  });
+}
+
+// Only high marks can be set, to nothing; there are none that differ from the present.
+cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType attr, void* value) {
+  return call("cudaDeviceSetGraphMemAttribute", [&] {
+    requireDevice(device);
+    require(value != nullptr && (attr == cudaGraphMemAttrUsedMemHigh || attr == cudaGraphMemAttrReservedMemHigh),
+            "only high marks can be set");
+  });
+}

@@ -59,6 +59,11 @@ void memory() {
   cudaGraphExec_t executable = launched(graph, 2);
   EXPECT_SAME(program::fromDevice(result, kCount), std::vector<int>(kCount, 0x01020102 + 5));
 
+  unsigned long long bytes = 0;
+  CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &bytes));
+  EXPECT(bytes == kCount * sizeof(int));
+  EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &bytes), cudaErrorInvalidValue);
+  CHECK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &bytes));
   cudaMemAllocNodeParams got{};
   void* address = nullptr;
   CHECK(cudaGraphMemAllocNodeGetParams(allocated, &got));
