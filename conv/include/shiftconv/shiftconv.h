@@ -453,9 +453,11 @@ typedef struct shiftconv_autotune {
  *
  *  With a cache, a choice is looked up by problem, the caller's options, the device's name, compute capability and
  *  multiprocessors, driver and library version; when it is there, nothing is allocated or run. Otherwise the new choice is added:
- * the file is replaced as a whole, so that processes may share it; writers wait for each other through a file `cache`.lock beside
- * it. Lines that are damaged, files that are no such cache, a file that cannot be written, candidates that fail, and a time limit
- *  that was reached are warnings in the log, not errors.
+ *  the file is replaced as a whole, so that processes may share it; writers wait for each other through a file beside it, whose name
+ *  ends in ".lock", at most 10 s. The path must lead to a regular file of at most 16 MiB, or to none in a folder that exists; symbolic
+ *  links stay, and what they lead to is replaced. Anything else (a device such as /dev/null, a FIFO, a socket, a folder, a file that is
+ *  no such cache) is neither waited for nor touched. That, damaged lines, a file that cannot be written, candidates that fail, and a
+ *  time limit that was reached are warnings in the log, not errors.
  *  @param device   where to measure; the plan is as good for others of the same kind.
  *  @param options  NULL: every choice is left to the measurement.
  *  @param autotune NULL: SHIFTCONV_AUTOTUNE_INIT.
