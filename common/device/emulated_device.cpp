@@ -1,7 +1,6 @@
 #include "common/device/emulated_device.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -10,7 +9,6 @@
 
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/hazards/host_work.hpp"
-#include "common/emulator/program/target.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::device {
@@ -58,25 +56,6 @@ struct EmulatedDevice::LoadedKernel : Kernel {
   std::shared_ptr<const emulator::LoadedModule> module;
   std::vector<std::string> warpRoles;
 };
-
-std::span<const std::string_view> EmulatedDevice::targets() {
-  static constexpr std::string_view kTargets[] = {"sm_100a", "sm_90a"};
-  return kTargets;
-}
-
-Properties EmulatedDevice::emulatedProperties(std::string_view target) {
-  const emulator::program::Target& model = *emulator::program::findTarget(target);
-  Properties properties;
-  properties.kind = Kind::Emulated;
-  properties.name = fmt::format("emulated {}", target);
-  properties.computeMajor = static_cast<int>(model.computeMajor);
-  properties.computeMinor = static_cast<int>(model.computeMinor);
-  properties.multiprocessors = 16;
-  properties.sharedBytesPerBlock = model.device->sharedBytesPerCta;
-  properties.l2Bytes = model.device->l2Bytes;
-  properties.globalBytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return properties;
-}
 
 EmulatedDevice::EmulatedDevice(std::string_view target) : properties_(emulatedProperties(target)) {
   streams_.emplace(0, std::make_shared<std::mutex>());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/device/device.hpp"
+#include "common/device/emulated_targets.hpp"
 #include "common/emulator/counters.hpp"
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/options.hpp"
@@ -33,13 +34,8 @@ struct KernelCounters {
 
 class EmulatedDevice final : public Device {
  public:
-  /// The GPUs that an emulated device can be, by the numbers that openDevice takes. The first one is an sm_100a.
-  static std::span<const std::string_view> targets();
-  /// Few multiprocessors, because each CTA of a persistent kernel costs set-up that the host executes too. `target`: one of
-  /// targets().
-  static Properties emulatedProperties(std::string_view target = targets().front());
-
-  explicit EmulatedDevice(std::string_view target = targets().front());
+  /// `target`: one of emulatedTargets().
+  explicit EmulatedDevice(std::string_view target = emulatedTargets().front());
   ~EmulatedDevice() override;
 
   const Properties& properties() const override { return properties_; }

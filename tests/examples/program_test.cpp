@@ -29,6 +29,20 @@ void expectRefusal(const std::string& arguments, const std::string& part) {
   EXPECT_TRUE(contains(run.text, part)) << run.text;
 }
 
+TEST(FeatureMapsProgram, SaysThatItTakesTheEmulatedDeviceWhereThereIsNoGpu) {
+  const Outcome run = shiftconv::tests::runShell(
+      fmt::format("SHIFTCONV_DEVICE= CUDA_VISIBLE_DEVICES= '{}' --no-sheet --no-verify --crop 9x8+90+60", FEATURE_MAPS_PROGRAM));
+  EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
+  EXPECT_TRUE(contains(run.text, "Taking the emulated device: there is no GPU")) << run.text;
+  EXPECT_TRUE(contains(run.text, "Device     emulated sm_100a")) << run.text;
+}
+
+TEST(FeatureMapsProgram, RunsOnTheEmulatedHopper) {
+  const Outcome run = runProgram("--device emulated:sm_90a --no-sheet --crop 9x8+90+60");
+  EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
+  EXPECT_TRUE(contains(run.text, "Device     emulated sm_90a")) << run.text;
+}
+
 TEST(FeatureMapsProgram, DrawsAVerifiedSheet) {
   const TemporaryFolder folder;
   const Outcome run = runProgram(fmt::format("--device emulated --crop {} --output {}", kCrop, folder / "sheet.png"));
@@ -72,6 +86,7 @@ TEST(FeatureMapsProgram, AFileThatCannotBeWrittenIsSaidBeforeTheWork) {
 }
 
 TEST(FeatureMapsProgram, UnknownSemanticsAreRefused) {
+  expectRefusal("--no-sheet --device gpu", "must be auto, cuda, ");
   expectRefusal("--no-sheet --device emulated --semantics U999=1", "U999");
   expectRefusal("--no-sheet --device emulated --semantics U3=99", "U3");
   expectRefusal("--no-sheet --device emulated --semantics U3", "U3=1");
