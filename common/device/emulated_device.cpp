@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "common/device/counters_json.hpp"
+#include "common/device/embedded_ptx.hpp"
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/hazards/host_work.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
@@ -184,10 +186,10 @@ Status EmulatedDevice::time(Stream stream, const std::function<Status()>& enqueu
 
 Status EmulatedDevice::loadModule(const ModuleImage& image, const Module*& module) {
   const std::string target = fmt::format("sm_{}{}a", properties_.computeMajor, properties_.computeMinor);
-  const std::string_view text = image.ptxFor(target);
+  const std::string_view text = ptxFor(image, target);
   if (text.empty()) {
     std::string present;
-    for (const PtxImage& other : image.ptx) present += fmt::format("{}{}", present.empty() ? "" : ", ", other.target);
+    for (const std::string_view other : ptxTargets(image)) present += fmt::format("{}{}", present.empty() ? "" : ", ", other);
     return {StatusCode::Unsupported, fmt::format("module {} has no PTX for {}, which the emulated device needs{}{}", image.name,
                                                  target, present.empty() ? "" : "; it has ", present)};
   }
@@ -289,6 +291,9 @@ std::vector<KernelCounters> EmulatedDevice::counters() const {
   for (const auto& [name, kernel] : counters_) result.push_back(kernel);
   return result;
 }
+
+std::string EmulatedDevice::countersTable() const { return formatKernelCounters(counters()); }
+std::string EmulatedDevice::countersJson() const { return device::countersJson(counters()); }
 
 void EmulatedDevice::resetCounters() {
   const std::lock_guard guard(mutex_);

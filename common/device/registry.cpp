@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/device/cuda_device.hpp"
-#include "common/device/emulated_device.hpp"
+#include "common/device/emulated_opener.hpp"
 #include "common/device/emulated_targets.hpp"
 
 namespace shiftconv::device {
@@ -44,8 +44,7 @@ Status openDevice(Kind kind, int index, std::unique_ptr<Device>& device) {
   if (index < 0 || static_cast<size_t>(index) >= targets.size())
     return {StatusCode::NotFound, fmt::format("there is no emulated device {}; there are {}, from 0 on: {}", index, targets.size(),
                                               fmt::join(targets, ", "))};
-  device = std::make_unique<EmulatedDevice>(targets[static_cast<size_t>(index)]);
-  return {};
+  return openEmulatedDevice(targets[static_cast<size_t>(index)], device);
 }
 
 Status openDevice(const DeviceName& name, std::unique_ptr<Device>& device) {

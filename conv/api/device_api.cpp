@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "common/device/counters_json.hpp"
 #include "common/device/registry.hpp"
 #include "conv/api/boundary.hpp"
 #include "conv/api/convert.hpp"
@@ -33,7 +32,7 @@ Status findDevice(shiftconv_device_t handle, OpenDevicePointer& device) { return
 
 Status findEmulated(shiftconv_device_t handle, const char* what, OpenDevicePointer& device) {
   if (Status status = findDevice(handle, device); !status.ok()) return status;
-  if (device->emulated()) return {};
+  if (device->emulation()) return {};
   return {StatusCode::Unsupported,
           fmt::format("{} exist only on the emulated device, not on {}", what, device->device().properties().name)};
 }
@@ -246,7 +245,7 @@ shiftconv_status_t shiftconv_device_set_option(shiftconv_device_t device, const 
     if (Status status = findEmulated(device, "options", open); !status.ok()) return status;
     if (Status status = require(name, "name"); !status.ok()) return status;
     if (Status status = require(value, "value"); !status.ok()) return status;
-    return open->emulated()->setOption(name, value);
+    return open->emulation()->setOption(name, value);
   });
 }
 
@@ -257,9 +256,9 @@ shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftcon
     if (Status status = findEmulated(device, "counters", open); !status.ok()) return status;
     switch (format) {
       case SHIFTCONV_COUNTERS_TABLE:
-        return writeText(device::formatKernelCounters(open->emulated()->counters()), buffer, size, needed);
+        return writeText(open->emulation()->countersTable(), buffer, size, needed);
       case SHIFTCONV_COUNTERS_JSON:
-        return writeText(device::countersJson(open->emulated()->counters()), buffer, size, needed);
+        return writeText(open->emulation()->countersJson(), buffer, size, needed);
       case SHIFTCONV_COUNTERS_FORCE_INT:
         break;
     }
@@ -271,7 +270,7 @@ shiftconv_status_t shiftconv_device_reset_counters(shiftconv_device_t device) {
   return boundary([&]() -> Status {
     OpenDevicePointer open;
     if (Status status = findEmulated(device, "counters", open); !status.ok()) return status;
-    open->emulated()->resetCounters();
+    open->emulation()->resetCounters();
     return {};
   });
 }
