@@ -59,6 +59,7 @@ set(SHIFTCONV_CUDA_ROOT ${_shiftconv_cuda_root} CACHE PATH "CUDA 13 toolkit: bin
 message(STATUS "CUDA toolkit: ${SHIFTCONV_CUDA_ROOT}")
 
 set(_shiftconv_kernel_flags -std=c++20 -lineinfo -I${PROJECT_SOURCE_DIR} -Werror all-warnings)
+option(SHIFTCONV_KERNEL_LINE_INFO "Line tables and PTX in the kernels' machine code, for profilers: three times the size" OFF)
 set(_shiftconv_kernel_scripts ${CMAKE_CURRENT_LIST_DIR})
 
 add_library(shiftconv_cuda_headers INTERFACE)
@@ -91,7 +92,7 @@ function(_shiftconv_cubin_command source arch output depfile)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DCUDA_ROOT=${SHIFTCONV_CUDA_ROOT} -DSOURCE=${source} -DARCH=${arch} -DOUTPUT=${output}
-            "-DFLAGS=${_shiftconv_kernel_flags}" -DDEPFILE=${depfile}
+            "-DFLAGS=${_shiftconv_kernel_flags}" -DDEPFILE=${depfile} -DLINE_INFO=${SHIFTCONV_KERNEL_LINE_INFO}
             -P ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
     DEPENDS ${source} ${SHIFTCONV_CUDA_ROOT}/bin/ptxas ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
     ${depfile_arguments}
@@ -150,7 +151,7 @@ function(shiftconv_add_kernels)
   add_custom_command(
     OUTPUT ${fatbin}
     # Compressed, as nvcc does with the images that it embeds: the driver unpacks the one that it loads.
-    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --compress-all --create=${fatbin} ${images}
+    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --compress-all --compress-mode=size --create=${fatbin} ${images}
     DEPENDS ${cubins}
     COMMENT "Fatbin ${module}"
     VERBATIM)

@@ -9,7 +9,8 @@
  *   run        a stream                                      (shiftconv_binding_run; shiftconv_run binds and runs)
  *
  * Devices: NVIDIA GPUs through the CUDA driver, and an emulated device that executes the PTX of the same kernels
- * on the host. The library loads and works on machines that have no CUDA driver.
+ * on the host. The library loads and works on machines that have no CUDA driver. The emulated device is a library of its own,
+ * libshiftconv_emulated.so, which this one loads from its own folder when an emulated device is opened.
  *
  * Rules that hold for every function
  *  - A function that can fail returns shiftconv_status_t. On anything but SHIFTCONV_STATUS_SUCCESS,
@@ -148,6 +149,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shift
  *                with SHIFTCONV_STATUS_NOT_FOUND and says what there is: the emulated device is opened only where it is named.
  *  @param index  CUDA: the driver's device number. EMULATED: 0 is an sm_100a, 1 an sm_90a. AUTO: must be 0.
  *  @param device receives the handle; close it with shiftconv_device_close.
+ *  Errors: SHIFTCONV_STATUS_NOT_FOUND where there is no such device, or libshiftconv_emulated.so is missing or of another build.
  *  A CUDA device retains the primary context of the GPU, the one that the CUDA runtime uses too.
  *  Each opened emulated device is a machine of its own: memory, options and counters are not shared. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_open(shiftconv_device_kind_t kind, int index, shiftconv_device_t* device);
