@@ -72,8 +72,8 @@ shiftconv::Memory ConvolutionRunner::poisoned(size_t bytes) {
 LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& input, shiftconv::Memory& output,
                                    int firstChannel) {
   shiftconv::PlanOptions choices;
-  // What is shown here, where there is Tensor Memory; the planner may find another one faster for layers as small as these.
-  if (properties_.compute_major >= 10) choices.algorithm = "shift_window";
+  // What is shown here, and its sibling on Hopper; the planner may find others faster for layers as small as these.
+  choices.algorithm = properties_.compute_major >= 10 ? "shift_window" : "halo";
   const std::string options = "producer=" + producer_;
   if (!producer_.empty()) choices.options = options.c_str();
   const shiftconv::Plan plan(layer.problem, properties_, choices);

@@ -21,13 +21,15 @@
 
 #include "conv/planner/autotune_cache.hpp"
 #include "conv/planner/cache_file.hpp"
-#include "tests/conv/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace shiftconv::plan {
 namespace {
 
 using std::chrono::milliseconds;
+using tests::fileContents;
 using tests::TemporaryFolder;
+using tests::writeFile;
 
 const AutotuneKey kKey{"problem", "device", "driver", "version", "asked"};
 const AutotuneEntry kEntry{"halo", "split=1", 12.5};
@@ -48,8 +50,8 @@ std::string line(const std::string& text) {
 }
 
 TEST(AutotuneCache, AsksForEveryPartOfTheKey) {
-  const TemporaryFolder folder("parts");
-  const AutotuneCache cache(folder.path("cache"));
+  const TemporaryFolder folder;
+  const AutotuneCache cache((folder / "cache"));
   std::vector<std::string> notes;
   EXPECT_FALSE(find(cache, kKey, notes)) << "there is no file";
   ASSERT_TRUE(cache.remember(kKey, kEntry).ok());
@@ -70,20 +72,20 @@ TEST(AutotuneCache, AsksForEveryPartOfTheKey) {
   const AutotuneKey odd{"a\tproblem", "a\ndevice", "", "", ""};
   ASSERT_TRUE(cache.remember(odd, {"direct", "", 3}).ok());
   EXPECT_EQ(find(cache, odd, notes)->algorithm, "direct");
-  const std::string text = folder.text("cache");
+  const std::string text = fileContents(folder / "cache");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
   EXPECT_TRUE(notes.empty()) << notes[0];
 }
 
 TEST(AutotuneCache, LosesNothingToWritersAtTheSameTime) {
-  const TemporaryFolder folder("writers");
+  const TemporaryFolder folder;
   const auto key = [](int writer, int number) { return AutotuneKey{std::to_string(writer), std::to_string(number), "", "", ""}; };
   constexpr int kWriters = 4, kEntries = 8;
   {
     std::vector<std::jthread> writers;
     for (int writer = 0; writer < kWriters; ++writer)
       writers.emplace_back([&, writer] {
-        const AutotuneCache cache(folder.path("cache"));
+        const AutotuneCache cache((folder / "cache"));
         for (int number = 0; number < kEntries; ++number)
           EXPECT_TRUE(cache.remember(key(writer, number), {"halo", std::to_string(100 * writer + number), 1}).ok());
       });
@@ -91,7 +93,7 @@ TEST(AutotuneCache, LosesNothingToWritersAtTheSameTime) {
   std::vector<std::string> notes;
   for (int writer = 0; writer < kWriters; ++writer)
     for (int number = 0; number < kEntries; ++number) {
-      const auto found = find(AutotuneCache(folder.path("cache")), key(writer, number), notes);
+      const auto found = find(AutotuneCache(folder / "cache"), key(writer, number), notes);
       ASSERT_TRUE(found) << writer << " " << number;
       EXPECT_EQ(found->options, std::to_string(100 * writer + number));
     }
@@ -100,8 +102,8 @@ TEST(AutotuneCache, LosesNothingToWritersAtTheSameTime) {
 }
 
 TEST(AutotuneCache, TakesOnlyWholeLines) {
-  const TemporaryFolder folder("lines");
-  const AutotuneCache cache(folder.path("cache"));
+  const TemporaryFolder folder;
+  const AutotuneCache cache((folder / "cache"));
   // An entry whose checksum begins with a zero, so that it can lose a digit and keep its value.
   std::string good;
   AutotuneKey key = kKey;
@@ -110,7 +112,7 @@ TEST(AutotuneCache, TakesOnlyWholeLines) {
     good = line(key.problem + "\tdevice\tdriver\tversion\tasked\thalo\tsplit=1\t12.5");
   }
   const auto lookUp = [&](const std::string& text, std::vector<std::string>& notes) {
-    folder.write("cache", kFirstLine + text);
+    writeFile(folder / "cache", kFirstLine + text);
     return find(cache, key, notes);
   };
   std::vector<std::string> notes;
@@ -138,7 +140,7 @@ TEST(AutotuneCache, TakesOnlyWholeLines) {
     notes.clear();
     EXPECT_FALSE(lookUp(text, notes)) << text;
     ASSERT_EQ(notes.size(), 1u) << text;
-    EXPECT_EQ(notes[0].rfind("line 2 of " + folder.path("cache") + " is ignored: ", 0), 0u) << notes[0];
+    EXPECT_EQ(notes[0].rfind("line 2 of " + (folder / "cache") + " is ignored: ", 0), 0u) << notes[0];
     EXPECT_NE(notes[0].find(reason), std::string::npos) << notes[0];
   }
 
@@ -147,7 +149,7 @@ TEST(AutotuneCache, TakesOnlyWholeLines) {
   for (int i = 0; i < 1000; ++i) many += "nonsense\n";
   EXPECT_TRUE(lookUp(many + good, notes));
   ASSERT_EQ(notes.size(), 5u);
-  EXPECT_EQ(notes[4], "996 more lines of " + folder.path("cache") + " are ignored");
+  EXPECT_EQ(notes[4], "996 more lines of " + (folder / "cache") + " are ignored");
 }
 
 /// What is there afterwards: kind, inode, device number, bytes.
@@ -159,7 +161,7 @@ std::string stateOf(const std::string& path) {
 
 /// Both calls fail at once with the words, and leave everything as it was.
 void expectNoCache(const TemporaryFolder& folder, const std::string& words, const std::string& file = "cache") {
-  const std::string path = folder.path(file);
+  const std::string path = (folder / file);
   const std::string before = stateOf(path);
   const auto filesBefore = folder.files();
   const auto start = std::chrono::steady_clock::now();
@@ -189,149 +191,149 @@ bool makeDevice(const std::string& path, unsigned minorNumber) {
 constexpr unsigned kNull = 3, kZero = 5;
 
 TEST(AutotuneCacheFile, LeavesDevicesAlone) {
-  const TemporaryFolder folder("devices");
+  const TemporaryFolder folder;
   for (const unsigned device : {kNull, kZero}) {
     const std::string name = "device" + std::to_string(device);
-    if (!makeDevice(folder.path(name), device)) GTEST_SKIP() << "only root makes device nodes";
-    expectNoCache(folder, folder.path(name) + " is a device, not a regular file", name);
-    std::filesystem::create_symlink(name, folder.path(name + ".link"));
-    expectNoCache(folder, folder.path(name) + " is a device, not a regular file", name + ".link");
+    if (!makeDevice((folder / name), device)) GTEST_SKIP() << "only root makes device nodes";
+    expectNoCache(folder, (folder / name) + " is a device, not a regular file", name);
+    std::filesystem::create_symlink(name, (folder / (name + ".link")));
+    expectNoCache(folder, (folder / name) + " is a device, not a regular file", name + ".link");
   }
 }
 
 TEST(AutotuneCacheFile, LeavesFifosSocketsAndFoldersAlone) {
-  const TemporaryFolder folder("kinds");
-  ASSERT_EQ(mkfifo(folder.path("fifo").c_str(), 0666), 0);
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo((folder / "fifo").c_str(), 0666), 0);
   expectNoCache(folder, "is a FIFO, not a regular file", "fifo");
 
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  ASSERT_LT(folder.path("socket").size(), sizeof(address.sun_path));
-  std::strcpy(address.sun_path, folder.path("socket").c_str());
+  ASSERT_LT((folder / "socket").size(), sizeof(address.sun_path));
+  std::strcpy(address.sun_path, (folder / "socket").c_str());
   const int socketDescriptor = socket(AF_UNIX, SOCK_STREAM, 0);
   ASSERT_EQ(bind(socketDescriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   expectNoCache(folder, "is a socket, not a regular file", "socket");
   close(socketDescriptor);
 
-  std::filesystem::create_directory(folder.path("folder"));
+  std::filesystem::create_directory((folder / "folder"));
   expectNoCache(folder, "is a directory, not a regular file", "folder");
 }
 
 TEST(AutotuneCacheFile, WritesThroughLinksAndKeepsThem) {
-  const TemporaryFolder folder("links");
-  std::filesystem::create_directory(folder.path("inner"));
+  const TemporaryFolder folder;
+  std::filesystem::create_directory((folder / "inner"));
   // Two links, a relative one in another folder and an absolute one, to a file that does not exist yet.
-  std::filesystem::create_symlink("inner/second", folder.path("first"));
-  std::filesystem::create_symlink(folder.path("inner/target"), folder.path("inner/second"));
-  const std::string first = stateOf(folder.path("first")), second = stateOf(folder.path("inner/second"));
-  const AutotuneCache cache(folder.path("first"));
+  std::filesystem::create_symlink("inner/second", (folder / "first"));
+  std::filesystem::create_symlink((folder / "inner/target"), (folder / "inner/second"));
+  const std::string first = stateOf((folder / "first")), second = stateOf((folder / "inner/second"));
+  const AutotuneCache cache((folder / "first"));
   std::vector<std::string> notes;
   EXPECT_FALSE(find(cache, kKey, notes));
   ASSERT_TRUE(cache.remember(kKey, kEntry).ok());
-  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(folder.path("inner/target"))));
-  EXPECT_TRUE(find(AutotuneCache(folder.path("inner/target")), kKey, notes));
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status((folder / "inner/target"))));
+  EXPECT_TRUE(find(AutotuneCache(folder / "inner/target"), kKey, notes));
   // Replaced as a whole, with the permissions that it had.
-  ASSERT_EQ(chmod(folder.path("inner/target").c_str(), 0640), 0);
-  const std::string before = stateOf(folder.path("inner/target"));
+  ASSERT_EQ(chmod((folder / "inner/target").c_str(), 0640), 0);
+  const std::string before = stateOf((folder / "inner/target"));
   AutotuneKey other = kKey;
   other.problem = "another";
   ASSERT_TRUE(cache.remember(other, kEntry).ok());
-  EXPECT_NE(stateOf(folder.path("inner/target")), before);
-  EXPECT_EQ(std::filesystem::status(folder.path("inner/target")).permissions(), std::filesystem::perms(0640));
+  EXPECT_NE(stateOf((folder / "inner/target")), before);
+  EXPECT_EQ(std::filesystem::status((folder / "inner/target")).permissions(), std::filesystem::perms(0640));
   EXPECT_TRUE(find(cache, kKey, notes));
   EXPECT_TRUE(find(cache, other, notes));
   EXPECT_TRUE(notes.empty());
-  EXPECT_EQ(stateOf(folder.path("first")), first);
-  EXPECT_EQ(stateOf(folder.path("inner/second")), second);
+  EXPECT_EQ(stateOf((folder / "first")), first);
+  EXPECT_EQ(stateOf((folder / "inner/second")), second);
   EXPECT_EQ(folder.files(), (std::vector<std::string>{"first", "inner"}));
 
-  std::filesystem::create_symlink("round", folder.path("and_round"));
-  std::filesystem::create_symlink("and_round", folder.path("round"));
-  expectNoCache(folder, "cannot follow the links of " + folder.path("round"), "round");
-  std::filesystem::create_symlink("no/such/folder/cache", folder.path("lost"));
-  EXPECT_FALSE(find(AutotuneCache(folder.path("lost")), kKey, notes));
-  EXPECT_NE(AutotuneCache(folder.path("lost")).remember(kKey, kEntry).message().find("cannot open"), std::string::npos);
+  std::filesystem::create_symlink("round", (folder / "and_round"));
+  std::filesystem::create_symlink("and_round", (folder / "round"));
+  expectNoCache(folder, "cannot follow the links of " + (folder / "round"), "round");
+  std::filesystem::create_symlink("no/such/folder/cache", (folder / "lost"));
+  EXPECT_FALSE(find(AutotuneCache(folder / "lost"), kKey, notes));
+  EXPECT_NE(AutotuneCache(folder / "lost").remember(kKey, kEntry).message().find("cannot open"), std::string::npos);
 }
 
 TEST(AutotuneCacheFile, ReadsAndWritesNoMoreThanItsLimit) {
-  const TemporaryFolder folder("large");
-  folder.write("cache", kFirstLine);
-  ASSERT_EQ(truncate(folder.path("cache").c_str(), static_cast<off_t>(CacheFile::kLargest)), 0);
+  const TemporaryFolder folder;
+  writeFile(folder / "cache", kFirstLine);
+  ASSERT_EQ(truncate((folder / "cache").c_str(), static_cast<off_t>(CacheFile::kLargest)), 0);
   CacheFile file;
-  ASSERT_TRUE(CacheFile::resolve(folder.path("cache"), file).ok());
+  ASSERT_TRUE(CacheFile::resolve((folder / "cache"), file).ok());
   std::optional<std::string> text;
   ASSERT_TRUE(file.read(text).ok());
   EXPECT_EQ(text->size(), CacheFile::kLargest);
   ASSERT_TRUE(file.replace(*text).ok());
   EXPECT_FALSE(file.replace(*text + "x").ok());
-  EXPECT_EQ(std::filesystem::file_size(folder.path("cache")), CacheFile::kLargest);
+  EXPECT_EQ(std::filesystem::file_size((folder / "cache")), CacheFile::kLargest);
 
-  ASSERT_EQ(truncate(folder.path("cache").c_str(), static_cast<off_t>(CacheFile::kLargest) + 1), 0);
+  ASSERT_EQ(truncate((folder / "cache").c_str(), static_cast<off_t>(CacheFile::kLargest) + 1), 0);
   expectNoCache(folder, fmt::format("has {} bytes; a cache has at most {}", CacheFile::kLargest + 1, CacheFile::kLargest));
-  ASSERT_EQ(truncate(folder.path("cache").c_str(), off_t{1} << 40), 0);  // as good as endless
+  ASSERT_EQ(truncate((folder / "cache").c_str(), off_t{1} << 40), 0);  // as good as endless
   expectNoCache(folder, "a cache has at most");
 }
 
 TEST(AutotuneCacheFile, WaitsForAStuckWriterNoLongerThanItSays) {
-  const TemporaryFolder folder("stuck");
-  ASSERT_TRUE(AutotuneCache(folder.path("cache")).remember(kKey, kEntry).ok());
-  const std::string text = folder.text("cache");
-  const int holder = open(folder.path("cache.lock").c_str(), O_RDWR | O_CLOEXEC);
+  const TemporaryFolder folder;
+  ASSERT_TRUE(AutotuneCache(folder / "cache").remember(kKey, kEntry).ok());
+  const std::string text = fileContents(folder / "cache");
+  const int holder = open((folder / "cache.lock").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(holder, LOCK_EX), 0);
   const auto start = std::chrono::steady_clock::now();
-  const Status status = AutotuneCache(folder.path("cache"), milliseconds(60)).remember(kKey, {"direct", "", 1});
+  const Status status = AutotuneCache(folder / "cache", milliseconds(60)).remember(kKey, {"direct", "", 1});
   EXPECT_GE(std::chrono::steady_clock::now() - start, milliseconds(60));
-  EXPECT_NE(status.message().find("another process has held " + folder.path("cache.lock") + " for 60 ms"), std::string::npos)
+  EXPECT_NE(status.message().find("another process has held " + (folder / "cache.lock") + " for 60 ms"), std::string::npos)
       << status.message();
-  EXPECT_EQ(folder.text("cache"), text);
+  EXPECT_EQ(fileContents(folder / "cache"), text);
   // Released in time, it goes on.
   std::jthread releases([&] {
     std::this_thread::sleep_for(milliseconds(20));
     close(holder);
   });
-  EXPECT_TRUE(AutotuneCache(folder.path("cache")).remember(kKey, {"direct", "", 1}).ok());
-  EXPECT_NE(folder.text("cache"), text);
+  EXPECT_TRUE(AutotuneCache(folder / "cache").remember(kKey, {"direct", "", 1}).ok());
+  EXPECT_NE(fileContents(folder / "cache"), text);
 }
 
 TEST(AutotuneCacheFile, HoldsItsLockFileToTheSameRules) {
-  const TemporaryFolder folder("locks");
+  const TemporaryFolder folder;
   const auto remember = [&](const std::string& file) {
-    const Status status = AutotuneCache(folder.path(file), milliseconds(60)).remember(kKey, kEntry);
-    EXPECT_EQ(std::filesystem::exists(folder.path(file)), status.ok()) << file;
+    const Status status = AutotuneCache(folder / file, milliseconds(60)).remember(kKey, kEntry);
+    EXPECT_EQ(std::filesystem::exists((folder / file)), status.ok()) << file;
     return status.message();
   };
-  ASSERT_EQ(mkfifo(folder.path("a.lock").c_str(), 0666), 0);
+  ASSERT_EQ(mkfifo((folder / "a.lock").c_str(), 0666), 0);
   EXPECT_NE(remember("a").find("a.lock is a FIFO, not a regular file"), std::string::npos);
-  std::filesystem::create_directory(folder.path("b.lock"));
+  std::filesystem::create_directory((folder / "b.lock"));
   EXPECT_NE(remember("b").find("b.lock is a directory, not a regular file"), std::string::npos);
-  std::filesystem::create_symlink("elsewhere", folder.path("c.lock"));
+  std::filesystem::create_symlink("elsewhere", (folder / "c.lock"));
   EXPECT_EQ(remember("c"), "");
-  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("c.lock")));
-  EXPECT_TRUE(std::filesystem::is_regular_file(folder.path("elsewhere")));
-  std::filesystem::create_symlink("a.lock", folder.path("d.lock"));
+  EXPECT_TRUE(std::filesystem::is_symlink((folder / "c.lock")));
+  EXPECT_TRUE(std::filesystem::is_regular_file((folder / "elsewhere")));
+  std::filesystem::create_symlink("a.lock", (folder / "d.lock"));
   EXPECT_NE(remember("d").find("d.lock is a FIFO, not a regular file"), std::string::npos);
-  if (!makeDevice(folder.path("e.lock"), kNull)) GTEST_SKIP() << "only root makes device nodes";
-  const std::string before = stateOf(folder.path("e.lock"));
+  if (!makeDevice((folder / "e.lock"), kNull)) GTEST_SKIP() << "only root makes device nodes";
+  const std::string before = stateOf((folder / "e.lock"));
   EXPECT_NE(remember("e").find("e.lock is a device, not a regular file"), std::string::npos);
-  EXPECT_EQ(stateOf(folder.path("e.lock")), before);
+  EXPECT_EQ(stateOf((folder / "e.lock")), before);
 }
 
 TEST(AutotuneCacheFile, LeavesNothingBehindWhenWritingFails) {
-  const TemporaryFolder folder("full");
-  ASSERT_TRUE(AutotuneCache(folder.path("cache")).remember(kKey, kEntry).ok());
-  const std::string text = folder.text("cache");
+  const TemporaryFolder folder;
+  ASSERT_TRUE(AutotuneCache(folder / "cache").remember(kKey, kEntry).ok());
+  const std::string text = fileContents(folder / "cache");
   const auto previous = std::signal(SIGXFSZ, SIG_IGN);
   rlimit usual = {};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &usual), 0);
   rlimit small = usual;
   small.rlim_cur = 10;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const Status status = AutotuneCache(folder.path("cache")).remember(kKey, {"direct", "", 1});
+  const Status status = AutotuneCache(folder / "cache").remember(kKey, {"direct", "", 1});
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &usual), 0);
   std::signal(SIGXFSZ, previous);
   EXPECT_NE(status.message().find("cannot write"), std::string::npos) << status.message();
   EXPECT_EQ(folder.files(), (std::vector<std::string>{"cache", "cache.lock"}));
-  EXPECT_EQ(folder.text("cache"), text);
+  EXPECT_EQ(fileContents(folder / "cache"), text);
 }
 
 }  // namespace

@@ -13,12 +13,14 @@
 #include "conv/planner/autotune_cache.hpp"
 #include "conv/problem/text.hpp"
 #include "tests/conv/counting_device.hpp"
-#include "tests/conv/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace shiftconv::plan {
 namespace {
 
+using tests::fileContents;
 using tests::TemporaryFolder;
+using tests::writeFile;
 
 constexpr double kUsual = 4e-3;  // seconds of a run: longer than a measurement should take, so each is one run
 
@@ -221,8 +223,8 @@ TEST_F(Autotune, HasTensorsOfEveryKind) {
 }
 
 TEST_F(Autotune, RemembersInAFile) {
-  const TemporaryFolder folder("remembers");
-  how_.cache = folder.path("cache");
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   seconds_[candidate(3)] = {2e-3};
   const auto first = tune();
   EXPECT_EQ(first->options, candidate(3));
@@ -234,15 +236,15 @@ TEST_F(Autotune, RemembersInAFile) {
   const auto second = tune();
   EXPECT_EQ(second->options, candidate(3));
   EXPECT_EQ(describe(*second), describe(*first));
-  EXPECT_EQ(second->choice.rfind("remembered 2000.00 us measured, from " + folder.path("cache"), 0), 0u) << second->choice;
+  EXPECT_EQ(second->choice.rfind("remembered 2000.00 us measured, from " + (folder / "cache"), 0), 0u) << second->choice;
   EXPECT_TRUE(runs_.empty());
   EXPECT_EQ(launches(), 0u) << "nothing may run";
   EXPECT_TRUE(notes_.empty());
 }
 
 TEST_F(Autotune, MeasuresAgainWhereAnythingOfTheKeyDiffers) {
-  const TemporaryFolder folder("keys");
-  how_.cache = folder.path("cache");
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
   const auto measures = [&] {
     tune();
@@ -270,51 +272,51 @@ TEST_F(Autotune, MeasuresAgainWhereAnythingOfTheKeyDiffers) {
 }
 
 TEST_F(Autotune, IgnoresDamagedLinesAndMendsTheFile) {
-  const TemporaryFolder folder("damaged");
-  how_.cache = folder.path("cache");
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
   const auto plan = tune();
-  const std::string good = folder.text("cache");
+  const std::string good = fileContents(folder / "cache");
   std::string bad = good;
   bad[bad.find("halo")] = 'H';
   for (const std::string& text : {bad, good.substr(0, good.size() - 5), good.substr(0, good.find('\n') + 1) + "nonsense\n"}) {
-    folder.write("cache", text);
+    writeFile(folder / "cache", text);
     EXPECT_EQ(tune()->options, plan->options);
     EXPECT_FALSE(runs_.empty()) << "must be measured again";
     ASSERT_EQ(notes_.size(), 1u);
-    EXPECT_NE(notes_[0].find("line 2 of " + folder.path("cache") + " is ignored: it"), std::string::npos) << notes_[0];
-    EXPECT_EQ(folder.text("cache"), good);
+    EXPECT_NE(notes_[0].find("line 2 of " + (folder / "cache") + " is ignored: it"), std::string::npos) << notes_[0];
+    EXPECT_EQ(fileContents(folder / "cache"), good);
   }
 }
 
 TEST_F(Autotune, LeavesFilesOfOthersAlone) {
-  const TemporaryFolder folder("foreign");
-  how_.cache = folder.path("cache");
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
-  folder.write("cache", "something else\n");
+  writeFile(folder / "cache", "something else\n");
   EXPECT_TRUE(tune());
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_NE(notes_[0].find("no cache is used: "), std::string::npos) << notes_[0];
   EXPECT_NE(notes_[0].find("its first line is not"), std::string::npos) << notes_[0];
-  EXPECT_EQ(folder.text("cache"), "something else\n");
+  EXPECT_EQ(fileContents(folder / "cache"), "something else\n");
 
-  how_.cache = folder.path("cache") + "/is/no/folder";
+  how_.cache = (folder / "cache") + "/is/no/folder";
   EXPECT_TRUE(tune());
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_NE(notes_[0].find("no cache is used: cannot open"), std::string::npos) << notes_[0];
-  how_.cache = folder.path("no/such/folder");
+  how_.cache = (folder / "no/such/folder");
   EXPECT_TRUE(tune());
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_NE(notes_[0].find("nothing is remembered: cannot open"), std::string::npos) << notes_[0];
 }
 
 TEST_F(Autotune, IgnoresWhatIsNoCandidateAnyMore) {
-  const TemporaryFolder folder("gone");
-  how_.cache = folder.path("cache");
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
   tune();
   std::vector<std::string> fields;
-  std::string text = folder.text("cache");
+  std::string text = fileContents(folder / "cache");
   for (size_t at = text.find('\n') + 1; at < text.size();) {
     const size_t end = text.find_first_of("\t\n", at);
     fields.push_back(text.substr(at, end - at));
@@ -322,7 +324,7 @@ TEST_F(Autotune, IgnoresWhatIsNoCandidateAnyMore) {
   }
   ASSERT_EQ(fields.size(), 9u);
   const AutotuneKey key{fields[1], fields[2], fields[3], fields[4], fields[5]};
-  ASSERT_TRUE(AutotuneCache(folder.path("cache")).remember(key, {"halo", "cut=round", 1.0}).ok());
+  ASSERT_TRUE(AutotuneCache(folder / "cache").remember(key, {"halo", "cut=round", 1.0}).ok());
   EXPECT_EQ(tune()->options, candidate(0));
   EXPECT_FALSE(runs_.empty());
   ASSERT_EQ(notes_.size(), 1u);

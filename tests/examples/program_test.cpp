@@ -7,10 +7,13 @@
 #include "examples/feature_maps/exit_code.hpp"
 #include "examples/feature_maps/image_io.hpp"
 #include "tests/examples/shell.hpp"
-#include "tests/examples/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace feature_maps {
 namespace {
+
+using shiftconv::tests::fileContents;
+using shiftconv::tests::TemporaryFolder;
 
 constexpr const char* kCrop = "48x48+88+56";  // the face
 
