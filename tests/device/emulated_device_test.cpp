@@ -189,6 +189,22 @@ TEST_F(EmulatedDeviceTest, TakesTheTextForItsTarget) {
   ASSERT_SUCCESS(device_->findKernel(*module, "affine", affine));
 }
 
+TEST_F(EmulatedDeviceTest, FindsEmbeddedTextsByModuleAndTarget) {
+  EXPECT_EQ(ptxTargets(image()), (std::vector<std::string_view>{"sm_100a", "sm_90a"}));
+  for (const std::string_view target : ptxTargets(image())) {
+    const std::string_view text = ptxFor(image(), target);
+    EXPECT_NE(text.find(".target " + std::string(target)), std::string_view::npos);
+    EXPECT_NE(text.find(".entry affine"), std::string_view::npos);
+    EXPECT_EQ(ptxFor(image(), target).data(), text.data()) << "unpacked once";
+  }
+  EXPECT_EQ(ptxFor(image(), "sm_103a"), "");
+  EXPECT_EQ(ptxFor({"seam", {}, {}}, "sm_90a"), "") << "a part of the name";
+  const PtxImage own{"sm_90a", "text"};
+  const ModuleImage changed{image().name, {&own, 1}, {}};
+  EXPECT_EQ(ptxFor(changed, "sm_90a"), "text");
+  EXPECT_EQ(ptxFor(changed, "sm_100a"), "") << "own texts stand instead of embedded ones";
+}
+
 TEST_F(EmulatedDeviceTest, ReadsTheSameTextOnce) {
   const Module *first = nullptr, *again = nullptr, *other = nullptr;
   ASSERT_SUCCESS(device_->loadModule(image(), first));
