@@ -27,7 +27,7 @@ enum class Numerics : uint8_t {
 };
 
 /// Identifiers of tcgen05 behaviours that no public document or observation settles completely.
-/// The numbering is this project's own and appears in README.md. For each, alternative 0 is the default.
+/// The numbers are this project's own (docs/verification/unproven-behaviour.md). For each, alternative 0 is the default.
 enum class Unproven : uint8_t {
   U1,
   U2,

@@ -24,6 +24,11 @@ __device__ __forceinline__ void storeShared4Bytes(uint32_t address, uint32_t val
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
+/// Stores 2 bytes (2-byte aligned) to shared memory.
+__device__ __forceinline__ void storeShared2Bytes(uint32_t address, uint16_t value) {
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(value) : "memory");
+}
+
 /// Copies 16 bytes (16-byte aligned) from global to shared memory, asynchronously (PTX ISA 9.7.9.25.3).
 __device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(destination), "l"(__cvta_generic_to_global(source)) : "memory");
@@ -32,6 +37,19 @@ __device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const voi
 __device__ __forceinline__ void copyAsync16Bytes(uint32_t destination, const void* source, uint32_t bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(__cvta_generic_to_global(source)), "r"(bytes)
                : "memory");
+}
+/// Copies the first `bytes` of kBytes bytes (4, 8 or 16; as much aligned) from global to shared memory, asynchronously, and zeros
+/// for the others.
+template <int kBytes>
+__device__ __forceinline__ void copyAsync(uint32_t destination, const void* source, uint32_t bytes) {
+  static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "what cp.async copies (PTX ISA 9.7.9.25.3)");
+  if constexpr (kBytes == 16) {
+    copyAsync16Bytes(destination, source, bytes);
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(destination), "l"(__cvta_generic_to_global(source)),
+                 "n"(kBytes), "r"(bytes)
+                 : "memory");
+  }
 }
 /// Closes the group of this thread's earlier copyAsync16Bytes.
 __device__ __forceinline__ void copyAsyncCommitGroup() { asm volatile("cp.async.commit_group;" ::: "memory"); }

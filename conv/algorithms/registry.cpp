@@ -5,23 +5,43 @@
 #include <array>
 #include <string>
 
+#include "conv/algorithms/channelwise/algorithm.hpp"
 #include "conv/algorithms/depthwise/algorithm.hpp"
 #include "conv/algorithms/direct/algorithm.hpp"
+#include "conv/algorithms/gathered/algorithm.hpp"
 #include "conv/algorithms/grouped/algorithm.hpp"
 #include "conv/algorithms/halo/algorithm.hpp"
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
 #include "conv/algorithms/im2col/algorithm.hpp"
+#include "conv/algorithms/im2col_sm90/algorithm.hpp"
 #include "conv/algorithms/resident/algorithm.hpp"
 #include "conv/algorithms/shift_stream/algorithm.hpp"
 #include "conv/algorithms/shift_window/algorithm.hpp"
 #include "conv/algorithms/stem/algorithm.hpp"
+#include "conv/algorithms/thin/algorithm.hpp"
+#include "conv/problem/quoted.hpp"
 
 namespace shiftconv::plan {
 
 std::span<const Algorithm* const> algorithms() {
-  static const std::array<const Algorithm*, 10> table{
-      &shiftStreamAlgorithm(), &shiftWindowAlgorithm(), &sm100::haloAlgorithm(), &im2colAlgorithm(),   &haloAlgorithm(),
-      &groupedAlgorithm(),     &depthwiseAlgorithm(),   &stemAlgorithm(),        &residentAlgorithm(), &directAlgorithm()};
+  // clang-format off
+  static const std::array table{
+      &shiftStreamAlgorithm(),
+      &shiftWindowAlgorithm(),
+      &sm100::haloAlgorithm(),
+      &im2colAlgorithm(),
+      &haloAlgorithm(),
+      &groupedAlgorithm(),
+      &depthwiseAlgorithm(),
+      &channelwiseAlgorithm(),
+      &stemAlgorithm(),
+      &residentAlgorithm(),
+      &sm90::im2colAlgorithm(),
+      &thinAlgorithm(),
+      &gatheredAlgorithm(),
+      &directAlgorithm(),
+  };
+  // clang-format on
   return table;
 }
 
@@ -34,7 +54,7 @@ Status findAlgorithm(std::string_view name, const Algorithm*& algorithm) {
     }
     known += fmt::format("{}{}", known.empty() ? "" : ", ", one->name());
   }
-  return {StatusCode::NotFound, fmt::format("there is no algorithm \"{}\"; known are {}", name, known)};
+  return {StatusCode::NotFound, fmt::format("there is no algorithm {}; known are {}", quoted(name), known)};
 }
 
 }  // namespace shiftconv::plan

@@ -154,7 +154,10 @@ shiftconv_status_t shiftconv_plan_create(const shiftconv_problem_t* problem, con
     if (Status status = fromC(options, choices); !status.ok()) return status;
     if (Status status = require(plan, "plan"); !status.ok()) return status;
     std::shared_ptr<const plan::Plan> made;
-    if (Status status = plan::makePlan(converted, device, choices, made); !status.ok()) return status;
+    std::vector<std::string> notes;
+    const Status planned = plan::makePlan(converted, device, choices, made, &notes);
+    for (const std::string& note : notes) log(SHIFTCONV_LOG_WARNING, "plan: " + note);
+    if (!planned.ok()) return planned;
     *plan = handOut(std::move(made));
     return {};
   });

@@ -10,6 +10,7 @@
 #include "conv/api/convert.hpp"
 #include "conv/api/handles.hpp"
 #include "conv/api/log.hpp"
+#include "conv/problem/quoted.hpp"
 
 using namespace shiftconv;
 using namespace shiftconv::api;
@@ -113,7 +114,7 @@ shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_pr
       if (strcasecmp(preset.name, name) == 0) return toC(preset.properties, properties);
       known += fmt::format("{}{}", known.empty() ? "" : ", ", preset.name);
     }
-    return {StatusCode::NotFound, fmt::format("there is no device preset \"{}\"; known are {}", name, known)};
+    return {StatusCode::NotFound, fmt::format("there is no device preset {}; known are {}", quoted(name), known)};
   });
 }
 

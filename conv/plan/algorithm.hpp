@@ -32,10 +32,12 @@ class Algorithm {
   /// Competes only where every other algorithm refuses.
   virtual bool isLastResort() const { return false; }
   virtual std::span<const OptionDescription> options() const = 0;
-  /// Empty when a valid problem can be run on such a device, else one sentence.
+  /// Whether its kernels are built for the device's compute capability; where they are not, every problem is refused.
+  virtual bool isBuiltFor(const device::Properties& properties) const = 0;
+  /// Empty when a valid problem can be run on such a device, else one sentence that begins with the name.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;
   /// Appends every way that agrees with the options, at least one. Requires an empty refusal; fails when an option is wrong or
-  /// cannot be met.
+  /// cannot be met, and never without options.
   virtual Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                             std::vector<Candidate>& candidates) const = 0;
   /// Fills in launches, workspaceBytes and details of the plan that the options of a candidate describe.

@@ -20,7 +20,7 @@ class ChosenAlgorithm : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     Choices choices;
     if (Status status = read(problem, options, choices); !status.ok()) return status;
-    std::string reason;
+    std::string reason;  // of the first alternative: it has no choices but those of the options
     const size_t before = candidates.size();
     for (const bool pair : {false, true}) {
       if (pair != choices.pair.value_or(pair)) continue;
@@ -28,7 +28,10 @@ class ChosenAlgorithm : public Algorithm {
       grouped.pair = pair;
       for (const Choices& exact : alternatives(problem, grouped)) {
         Made made;
-        if (reason = make(problem, properties, exact, made); !reason.empty()) continue;
+        if (std::string why = make(problem, properties, exact, made); !why.empty()) {
+          if (reason.empty()) reason = std::move(why);
+          continue;
+        }
         candidates.push_back({this, optionText(made), made.estimate, made.openQuestions()});
       }
     }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/numerics/codec.hpp"
+#include "conv/plan/problem_names.hpp"
 #include "conv/problem/tensors.hpp"
 
 namespace shiftconv::plan {
@@ -56,6 +57,8 @@ std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t s
                        engine, nameOf(p.outputScale.type), p.outputScale.blockSize);
   if (p.hasBias && p.biasType != DataType::F32)
     return fmt::format("{} needs bias_type f32, but it is {}", engine, nameOf(p.biasType));
+  if (p.outputScale.blockSize != 0 && segmentColumns % p.outputScale.blockSize != 0)
+    return fmt::format("{} quantises no outputs in blocks of {} channels (output_block_scale)", engine, p.outputScale.blockSize);
   if (p.outputPixels() > std::numeric_limits<int32_t>::max() || p.k > std::numeric_limits<int32_t>::max())
     return fmt::format("{} needs fewer than 2^31 output pixels and channels", engine);
   if (p.hasResidual() && bitsOf(p.residualType) < 8)
@@ -69,7 +72,8 @@ std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t s
   if (p.hasChannelScale) epilogue.columnScale = reinterpret_cast<const float*>(kSomewhere);
   if (p.hasAmax) epilogue.largest = reinterpret_cast<float*>(kSomewhere);
   if (p.outputScale.blockSize != 0) epilogue.outputScales = reinterpret_cast<uint8_t*>(kSomewhere);
-  if (const auto refused = gemm::epilogueRefusal(epilogue, segmentColumns)) return fmt::format("{}: {}", engine, *refused);
+  if (const auto refused = gemm::epilogueRefusal(epilogue, segmentColumns))
+    return fmt::format("{}: {}", engine, inNamesOfProblems(*refused));
   return {};
 }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "conv/problem/quoted.hpp"
+
 namespace shiftconv::plan {
 namespace {
 
@@ -43,11 +45,11 @@ Status OptionValues::parse(std::string_view text, std::span<const OptionDescript
     const std::string_view name = trimmed(item.substr(0, equals));
     const std::string_view value = equals == std::string_view::npos ? std::string_view() : trimmed(item.substr(equals + 1));
     if (name.empty() || value.empty())
-      return invalid(fmt::format("options must read name=value,name=value, but \"{}\" is not of that form", item));
+      return invalid(fmt::format("options must read name=value,name=value, but {} is not of that form", quoted(item)));
     if (std::none_of(known.begin(), known.end(), [&](const OptionDescription& option) { return option.name == name; })) {
       std::string names;
       for (const OptionDescription& option : known) names += fmt::format("{}{}", names.empty() ? "" : ", ", option.name);
-      return {StatusCode::NotFound, fmt::format("there is no option \"{}\"; known are {}", name, names)};
+      return {StatusCode::NotFound, fmt::format("there is no option {}; known are {}", quoted(name), names)};
     }
     if (!parsed.values_.emplace(name, value).second) return invalid(fmt::format("option {} is set twice", name));
   }
@@ -67,8 +69,8 @@ Status OptionValues::number(std::string_view name, uint32_t low, uint32_t high, 
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (error != std::errc() || end != text->data() + text->size() || number < low || number > high || number % step != 0)
-    return invalid(fmt::format("option {} must be {}from {} to {}, but is \"{}\"", name,
-                               step == 1 ? "a number " : fmt::format("a multiple of {} ", step), low, high, *text));
+    return invalid(fmt::format("option {} must be {}from {} to {}, but is {}", name,
+                               step == 1 ? "a number " : fmt::format("a multiple of {} ", step), low, high, quoted(*text)));
   value = number;
   return {};
 }
@@ -84,7 +86,7 @@ Status OptionValues::choice(std::string_view name, std::span<const std::string_v
     }
     list += fmt::format("{}{}", i ? ", " : "", choices[i]);
   }
-  return invalid(fmt::format("option {} must be one of {}, but is \"{}\"", name, list, *text));
+  return invalid(fmt::format("option {} must be one of {}, but is {}", name, list, quoted(*text)));
 }
 
 Status OptionValues::flag(std::string_view name, std::optional<bool>& value) const {

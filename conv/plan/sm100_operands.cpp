@@ -8,6 +8,7 @@
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/numerics/codec.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 
@@ -98,26 +99,25 @@ void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrd
 }
 
 std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
-  if (cc != 100 && cc != 103 && cc != 110)
+  if (!isBlackwell(properties))
     return fmt::format("{} needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", algorithm, properties.name,
                        properties.computeMajor, properties.computeMinor);
   if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
   if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
-    return fmt::format("{} needs block scales of one size and type for input and filter", algorithm);
+    return fmt::format("{} needs input_block_scale and filter_block_scale of one block_size and type", algorithm);
   if (std::string why = zeroPointRefusal(algorithm, p); !why.empty()) return why;
   if (p.hasBias && p.biasType != DataType::F32)
     return fmt::format("{} needs bias_type f32, but it is {}", algorithm, nameOf(p.biasType));
   std::string why;
   const auto kind = kindOf(p, why);
   if (!kind) return fmt::format("{}: {}", algorithm, why);
-  if (*kind == layout::MmaKind::I8 && cc == 103)
+  if (*kind == layout::MmaKind::I8 && properties.computeMinor == 3)
     return fmt::format("{} needs kind::i8 for {}, which compute capability 10.3 does not have", algorithm, nameOf(p.inputType));
   if (isScaled(p) && p.c % p.inputScale.blockSize != 0)
     return fmt::format("{} needs C to be a multiple of the {} channels that share a scale factor, but C is {}", algorithm,
                        p.inputScale.blockSize, p.c);
   for (const auto& [name, type, elements] : {std::tuple("C", p.inputType, p.c), std::tuple("C", p.filterType, p.c),
-                                             std::tuple("the input pixel pitch", p.inputType, p.inputPitch())}) {
+                                             std::tuple("input_pixel_pitch", p.inputType, p.inputPitch())}) {
     const int bits = bitsOf(type);
     // Tensor maps of packed elements that become bytes count in 128 (cuTensorMapEncodeTiled).
     const int64_t step = bits < 8 && !gemm::sm100::isPackedInShared(*kind) ? 128 : 128 / bits;
@@ -129,18 +129,6 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
 }
 
 int64_t channelBytes(const Problem& p, DataType type) { return numerics::packedBytes(operandType(p, type), p.c); }
-
-int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
-  int64_t inside = 0;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    // Positions i with 0 <= i * stride + offset < extent.
-    const int64_t offset = tap * dilation - padBefore;
-    const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const int64_t end = offset >= extent ? 0 : std::min(positions, (extent - offset + stride - 1) / stride);
-    inside += std::max<int64_t>(0, end - first);
-  }
-  return inside;
-}
 
 bool hasSixBitElements(DataType type) { return type == DataType::E3M2 || type == DataType::E2M3; }
 

@@ -69,7 +69,4 @@ std::vector<std::string_view> questionsOfProducts(const Problem& problem, bool p
 /// Bytes of a pixel's channels, or of a filter tap's, in memory.
 int64_t channelBytes(const Problem& problem, DataType type);
 
-/// How many of the taps at all positions along an axis lie inside of it.
-int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore);
-
 }  // namespace shiftconv::plan

@@ -2,64 +2,94 @@
 
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <limits>
+
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan::sm90 {
 
 std::string anyRefusal(std::string_view engine, const Problem& p, const device::Properties& properties) {
   const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
-  if (properties.computeMajor != 9)
+  if (!isHopper(properties))
     return needs(fmt::format("needs compute capability 9.0, but {} has {}.{}", properties.name, properties.computeMajor,
                              properties.computeMinor));
-  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0)
-    return needs("takes no block scales");
-  if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0) return needs("takes no zero points of operands");
+  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales");
+  if (p.outputScale.blockSize != 0)
+    return needs(fmt::format("quantises no outputs in blocks of {} channels (output_block_scale)", p.outputScale.blockSize));
+  if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0)
+    return needs(fmt::format("takes no zero points of operands, but input_zero_point and filter_zero_point are {} and {}",
+                             p.inputZeroPoint, p.filterZeroPoint));
   // Coordinates of the copy engine and tile numbers are 32-bit, strides below 2^40 bytes (cuTensorMapEncodeTiled).
   constexpr int64_t kMostPixels = std::numeric_limits<int32_t>::max() / 4;
-  if (p.inputPixels() > kMostPixels || p.outputPixels() > kMostPixels || p.k > kMostPixels || p.c > kMostPixels)
-    return needs(fmt::format("needs fewer than {} pixels and channels (32-bit coordinates)", kMostPixels));
-  constexpr int64_t kMostElements = int64_t{1} << 38;
-  if (p.inputPixels() * p.inputPitch() >= kMostElements || p.outputPixels() * p.outputPitch() >= kMostElements ||
-      p.k * p.t * p.r * p.s * p.groupChannels() >= kMostElements)
-    return needs("needs tensors below 2^38 elements (tensor-map strides)");
-  if (p.padFront > kMostPixels || p.padTop > kMostPixels || p.padLeft > kMostPixels || p.strideD * p.z() > kMostPixels ||
-      p.strideH * p.p() > kMostPixels || p.strideW * p.q() > kMostPixels || p.dilationD * p.t > kMostPixels)
-    return needs("needs pads, strides and dilations that keep coordinates below 2^29");
+  constexpr int64_t kMostElements = (int64_t{1} << 38) - 1;
+  struct Limit {
+    const char* name;
+    int64_t value, most;
+    const char* reason;
+  };
+  constexpr const char* kCoordinates = "32-bit coordinates";
+  constexpr const char* kStrides = "strides of tensor maps";
+  for (const Limit& limit :
+       std::initializer_list<Limit>{{"N*D*H*W", p.inputPixels(), kMostPixels, kCoordinates},
+                                    {"N*Z*P*Q", p.outputPixels(), kMostPixels, kCoordinates},
+                                    {"K", p.k, kMostPixels, kCoordinates},
+                                    {"C", p.c, kMostPixels, kCoordinates},
+                                    {"N*D*H*W*input_pixel_pitch", p.inputPixels() * p.inputPitch(), kMostElements, kStrides},
+                                    {"N*Z*P*Q*output_pixel_pitch", p.outputPixels() * p.outputPitch(), kMostElements, kStrides},
+                                    {"K*T*R*S*C/groups", p.k * p.t * p.r * p.s * p.groupChannels(), kMostElements, kStrides},
+                                    {"pad_front", p.padFront, kMostPixels, kCoordinates},
+                                    {"pad_top", p.padTop, kMostPixels, kCoordinates},
+                                    {"pad_left", p.padLeft, kMostPixels, kCoordinates},
+                                    {"Z*stride_d", p.strideD * p.z(), kMostPixels, kCoordinates},
+                                    {"P*stride_h", p.strideH * p.p(), kMostPixels, kCoordinates},
+                                    {"Q*stride_w", p.strideW * p.q(), kMostPixels, kCoordinates},
+                                    {"T*dilation_d", p.dilationD * p.t, kMostPixels, kCoordinates}})
+    if (limit.value > limit.most)
+      return needs(fmt::format("needs {} up to {} ({}), but it is {}", limit.name, limit.most, limit.reason, limit.value));
   return {};
 }
 
 std::string plainRefusal(std::string_view engine, const Problem& p, const device::Properties& properties, ResidualAdded residual) {
   if (std::string reason = anyRefusal(engine, p, properties); !reason.empty()) return reason;
-  if (!isTwoDimensional(p)) return fmt::format("{} needs a 2-D problem, but fields of the depth are set", engine);
+  if (!isTwoDimensional(p))
+    return fmt::format("{} needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set", engine);
   return plainTypesRefusal(engine, p, residual);
 }
 
 std::string plainTypesRefusal(std::string_view engine, const Problem& p, ResidualAdded residual) {
   const auto needs = [&](std::string_view what) { return fmt::format("{} {}", engine, what); };
   if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
-    return needs(fmt::format("multiplies f16 or bf16, but the input type is {}", nameOf(p.inputType)));
+    return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
   if (p.filterType != p.inputType || p.outputType != p.inputType)
-    return needs(fmt::format("needs one type for input, filter and output, but they are {}, {} and {}", nameOf(p.inputType),
-                             nameOf(p.filterType), nameOf(p.outputType)));
+    return needs(fmt::format("needs input_type, filter_type and output_type to be one, but they are {}, {} and {}",
+                             nameOf(p.inputType), nameOf(p.filterType), nameOf(p.outputType)));
   if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
-  if (!hasPlainEpilogue(p) || (p.hasResidual() && residual == ResidualAdded::No))
-    return needs(
-        "has a bias in f32 and ReLU behind the sums, but alpha, beta, out_scale, channel_scale, amax, the bias type or the "
-        "activation asks for more");
+  if (const std::string more = beyondPlainEpilogue(p); !more.empty())
+    return needs(fmt::format("has nothing but an f32 bias and ReLU behind the sums, but {}", more));
+  if (p.hasResidual() && residual == ResidualAdded::No) return needs(fmt::format("adds no residual, but beta is {}", p.beta));
   if (p.k % 8 != 0) return needs(fmt::format("needs K to be a multiple of 8 (16-byte rows), but K is {}", p.k));
   if (p.outputPitch() % 8 != 0)
-    return needs(fmt::format("needs an output pixel pitch that is a multiple of 8 elements, but it is {}", p.outputPitch()));
+    return needs(fmt::format("needs output_pixel_pitch to be a multiple of 8 elements, but it is {}", p.outputPitch()));
   if (p.hasResidual() && p.residualType != p.outputType)
     return needs(
-        fmt::format("adds a residual of the output's type, {}, but its type is {}", nameOf(p.outputType), nameOf(p.residualType)));
+        fmt::format("adds a residual of output_type, {}, but residual_type is {}", nameOf(p.outputType), nameOf(p.residualType)));
   if (p.hasResidual() && p.residualPitch() % 8 != 0)
-    return needs(fmt::format("needs a residual pixel pitch that is a multiple of 8 elements, but it is {}", p.residualPitch()));
+    return needs(fmt::format("needs residual_pixel_pitch to be a multiple of 8 elements, but it is {}", p.residualPitch()));
   return {};
 }
 
-bool hasPlainEpilogue(const Problem& p) {
-  return p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax && p.outputZeroPoint == 0 &&
-         (p.activation == Activation::None || p.activation == Activation::Relu) && (!p.hasBias || p.biasType == DataType::F32);
+std::string beyondPlainEpilogue(const Problem& p) {
+  if (p.alpha != 1) return fmt::format("alpha is {}", p.alpha);
+  if (p.outScale != 1) return fmt::format("out_scale is {}", p.outScale);
+  if (p.hasChannelScale) return "there is a channel_scale";
+  if (p.hasAmax) return "there is an amax";
+  if (p.outputZeroPoint != 0) return fmt::format("output_zero_point is {}", p.outputZeroPoint);
+  if (p.activation != Activation::None && p.activation != Activation::Relu)
+    return fmt::format("activation is {}", nameOf(p.activation));
+  if (p.hasBias && p.biasType != DataType::F32) return fmt::format("bias_type is {}", nameOf(p.biasType));
+  return {};
 }
+bool hasPlainEpilogue(const Problem& p) { return beyondPlainEpilogue(p).empty(); }
 
 }  // namespace shiftconv::plan::sm90

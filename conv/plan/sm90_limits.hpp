@@ -26,7 +26,8 @@ std::string plainRefusal(std::string_view engine, const Problem& problem, const 
 
 /// The part of it about types, epilogue and output rows.
 std::string plainTypesRefusal(std::string_view engine, const Problem& problem, ResidualAdded residual = ResidualAdded::No);
-/// Nothing but an f32 bias, a residual and ReLU behind the sums.
+/// What there is behind the sums beside an f32 bias, a residual and ReLU: "alpha is 0.5"; empty when there is nothing.
+std::string beyondPlainEpilogue(const Problem& problem);
 bool hasPlainEpilogue(const Problem& problem);
 
 /// "f16" or "bf16", as kernel names have it.

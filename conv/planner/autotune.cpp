@@ -204,7 +204,9 @@ Status autotune(const Problem& problem, KernelCache& kernels, device::Stream str
                 std::vector<std::string>& notes) {
   const device::Properties& properties = kernels.device().properties();
   Candidates candidates;
-  if (Status status = findCandidates(problem, properties, options, candidates); !status.ok()) return status;
+  const Status searched = findCandidates(problem, properties, options, candidates);
+  notes.insert(notes.end(), candidates.defects.begin(), candidates.defects.end());
+  if (!searched.ok()) return searched;
   const AutotuneCache cache(how.cache);
   const AutotuneKey key = keyOf(problem, kernels.device(), options, how);
   bool usable = !how.cache.empty();

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "conv/algorithms/registry.hpp"
+#include "conv/planner/refusals.hpp"
+#include "conv/problem/quoted.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 
@@ -23,23 +25,16 @@ std::string describeChoice(const Candidates& candidates) {
   return text + candidates.refusals;
 }
 
-/// Candidates of the algorithms that accept the problem; a line for each that does not.
-Status collect(const Problem& problem, const device::Properties& properties, std::vector<Candidate>& candidates,
-               std::string& refusals) {
-  std::string reasons;
-  for (const Algorithm* algorithm : algorithms()) {
-    const std::string refusal = algorithm->refusal(problem, properties);
-    if (refusal.empty()) {
-      // Last in the table, so that all others have been asked.
-      if (algorithm->isLastResort() && !candidates.empty()) continue;
-      if (Status status = algorithm->candidates(problem, properties, {}, candidates); !status.ok()) return status;
-      continue;
-    }
-    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", refusal);
-    refusals += fmt::format("refused    {}\n", refusal);
-  }
-  if (!candidates.empty()) return {};
-  return {StatusCode::Unsupported, fmt::format("no algorithm can run {}: {}", shiftconv::describe(problem), reasons)};
+/// The ways of an algorithm that accepts the problem, or its refusal after all.
+std::string offer(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties,
+                  Candidates& candidates) {
+  const size_t before = candidates.all.size();
+  const Status status = algorithm.candidates(problem, properties, {}, candidates.all);
+  if (status.ok() && candidates.all.size() > before) return {};
+  candidates.all.resize(before);
+  candidates.defects.push_back(fmt::format("{} accepts {} on {}, but offers no plan: {}", algorithm.name(),
+                                           shiftconv::describe(problem), properties.name, status.message()));
+  return fmt::format("{} finds no plan: {}", algorithm.name(), status.message());
 }
 
 }  // namespace
@@ -66,19 +61,42 @@ std::vector<size_t> Candidates::byEstimate() const {
   return order;
 }
 
+Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
+               Candidates& candidates) {
+  Refusals refusals;
+  for (const Algorithm* algorithm : algorithms) {
+    std::string refusal = algorithm->refusal(problem, properties);
+    if (refusal.empty()) {
+      // Last in the table, so that all others have been asked.
+      if (algorithm->isLastResort() && !candidates.all.empty()) continue;
+      refusal = offer(*algorithm, problem, properties, candidates);
+      if (refusal.empty()) continue;
+    }
+    refusals.add(algorithm->name(), refusal, algorithm->isBuiltFor(properties), algorithm->isLastResort());
+  }
+  candidates.refusals = refusals.lines();
+  if (!candidates.all.empty()) return {};
+  return {StatusCode::Unsupported, fmt::format("no algorithm can run {}: {}", shiftconv::describe(problem), refusals.sentence())};
+}
+
 Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
                       Candidates& candidates) {
   if (Status status = validate(problem); !status.ok()) return status;
   if (options.algorithm.empty() && !options.options.empty())
     return {StatusCode::InvalidArgument,
-            fmt::format("options \"{}\" belong to an algorithm, but algorithm is not set", options.options)};
+            fmt::format("options {} belong to an algorithm, but algorithm is not set", quoted(options.options))};
   if (options.algorithm.empty()) {
-    if (Status status = collect(problem, properties, candidates.all, candidates.refusals); !status.ok()) return status;
+    if (Status status = collect(algorithms(), problem, properties, candidates); !status.ok()) return status;
   } else {
     const Algorithm* algorithm = nullptr;
     if (Status status = findAlgorithm(options.algorithm, algorithm); !status.ok()) return status;
     if (std::string refusal = algorithm->refusal(problem, properties); !refusal.empty()) return {StatusCode::Unsupported, refusal};
-    if (Status status = algorithm->candidates(problem, properties, options.options, candidates.all); !status.ok()) return status;
+    if (options.options.empty()) {
+      if (std::string refusal = offer(*algorithm, problem, properties, candidates); !refusal.empty())
+        return {StatusCode::Unsupported, refusal};
+    } else if (Status status = algorithm->candidates(problem, properties, options.options, candidates.all); !status.ok()) {
+      return status;
+    }
   }
   candidates.best = choose(candidates.all);
   return {};
@@ -99,11 +117,28 @@ Status makePlan(const Problem& problem, const device::Properties& properties, co
   return {};
 }
 
-Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
+Status planBest(const Problem& problem, const device::Properties& properties, Candidates& candidates,
                 std::shared_ptr<const Plan>& plan) {
+  Status first;
+  for (const size_t i : candidates.byEstimate()) {
+    candidates.best = i;
+    Status status = makePlan(problem, properties, candidates.all[i], describeChoice(candidates), plan);
+    if (status.ok()) return {};
+    candidates.defects.push_back(fmt::format("{} {} of {} on {} cannot be planned: {}", candidates.all[i].algorithm->name(),
+                                             candidates.all[i].options, shiftconv::describe(problem), properties.name,
+                                             status.message()));
+    if (first.ok()) first = {StatusCode::Unsupported, status.message()};
+  }
+  return first;
+}
+
+Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
+                std::shared_ptr<const Plan>& plan, std::vector<std::string>* notes) {
   Candidates candidates;
-  if (Status status = findCandidates(problem, properties, options, candidates); !status.ok()) return status;
-  return makePlan(problem, properties, candidates.all[candidates.best], describeChoice(candidates), plan);
+  Status status = findCandidates(problem, properties, options, candidates);
+  if (status.ok()) status = planBest(problem, properties, candidates, plan);
+  if (notes != nullptr) notes->insert(notes->end(), candidates.defects.begin(), candidates.defects.end());
+  return status;
 }
 
 }  // namespace shiftconv::plan

@@ -31,11 +31,17 @@ struct PlanOptions {
 struct Candidates {
   std::vector<Candidate> all;  ///< at least one
   size_t best = 0;             ///< choose(all)
-  std::string refusals;        ///< a line for each algorithm that refused
+  std::string refusals;        ///< a line for each reason of algorithms that refused
+  /// Mistakes of this library: algorithms that accept the problem and then have no plan for it. They count as refusals.
+  std::vector<std::string> defects;
 
   /// All of them, the best first, then by their estimates.
   std::vector<size_t> byEstimate() const;
 };
+
+/// Of all `algorithms` that accept a valid problem; at least one, or a sentence why there is none. Those of last resort come last.
+Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
+               Candidates& candidates);
 
 /// Validates the problem and asks every algorithm that accepts it, or the one asked for.
 Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
@@ -45,8 +51,12 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
 Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,
                 std::shared_ptr<const Plan>& plan);
 
-/// The plan of the best candidate.
-Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
+/// The plan of the best candidate that has one, which it makes the best.
+Status planBest(const Problem& problem, const device::Properties& properties, Candidates& candidates,
                 std::shared_ptr<const Plan>& plan);
+
+/// The plan of the best candidate. Appends Candidates::defects to `notes` if there are notes.
+Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
+                std::shared_ptr<const Plan>& plan, std::vector<std::string>* notes = nullptr);
 
 }  // namespace shiftconv::plan

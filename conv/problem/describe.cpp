@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "conv/problem/text.hpp"
 
 namespace shiftconv {
@@ -23,7 +25,7 @@ std::string describeEpilogue(const Problem& p) {
   if (p.hasChannelScale) text += " channel_scale";
   if (p.hasBias) text += " bias";
   if (p.biasType != DataType::F32) text += fmt::format(" {}", nameOf(p.biasType));
-  if (p.hasResidual()) text += fmt::format(" residual {}", p.beta);
+  if (p.hasResidual() || std::signbit(p.beta)) text += fmt::format(" residual {}", p.beta);
   if (p.residualType != DataType::F16) text += fmt::format(" residual_type {}", nameOf(p.residualType));
   text += number("residual_pitch", p.residualPixelPitch);
   if (p.activation != Activation::None) text += fmt::format(" {}", nameOf(p.activation));

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "conv/problem/quoted.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 
@@ -53,13 +54,13 @@ class Words {
   }
   void expect(std::string_view word) {
     const std::string_view found = take("the next part");
-    if (found != word) fail("\"{}\" was expected, but the text has \"{}\"", word, found);
+    if (found != word) fail("\"{}\" was expected, but the text has {}", word, quoted(found));
   }
 
   DataType type(const char* what) {
     const std::string_view word = take(what);
     const auto type = dataTypeNamed(word);
-    if (!type) fail("{} was expected, but the text has \"{}\"", what, word);
+    if (!type) fail("{} was expected, but the text has {}", what, quoted(word));
     return *type;
   }
 
@@ -68,7 +69,7 @@ class Words {
     Value value = 0;
     if (atEnd()) fail("the text ends where the number of \"{}\" was expected", what);
     const std::string_view word = words_[position_++];
-    if (!readNumber(word, value)) fail("\"{}\" needs a number, but the text has \"{}\"", what, word);
+    if (!readNumber(word, value)) fail("\"{}\" needs a number, but the text has {}", what, quoted(word));
     return value;
   }
 
@@ -81,12 +82,12 @@ class Words {
     for (const std::string_view part : split(word, separator)) {
       Value value = 0;
       if (!readNumber(part, value))
-        fail("\"{}\" needs numbers with \"{}\" between them, but the text has \"{}\"", what, separator, word);
+        fail("\"{}\" needs numbers with \"{}\" between them, but the text has {}", what, separator, quoted(word));
       values.push_back(value);
     }
     if (values.size() < fewest || values.size() > most)
-      fail("\"{}\" needs {}{} numbers, but the text has \"{}\"", what, fewest, most == fewest ? "" : fmt::format(" or {}", most),
-           word);
+      fail("\"{}\" needs {}{} numbers, but the text has {}", what, fewest, most == fewest ? "" : fmt::format(" or {}", most),
+           quoted(word));
     return values;
   }
 
@@ -114,7 +115,7 @@ BlockScale readScale(Words& words) {
   const auto type = dataTypeNamed(parts[0]);
   if (!type || !isScaleFactor(*type) || parts.size() < 2 || !readNumber(parts[1], scale.blockSize) || parts.size() > 3 ||
       (parts.size() == 3 && parts[2] != "interleaved"))
-    fail("\"scale\" needs a text like ue8m0/32 or ue4m3/16/interleaved, but the text has \"{}\"", word);
+    fail("\"scale\" needs a text like ue8m0/32 or ue4m3/16/interleaved, but the text has {}", quoted(word));
   scale.type = *type;
   if (parts.size() == 3) scale.order = ScaleOrder::Interleaved;
   return scale;
@@ -130,8 +131,8 @@ class Parser {
     output();
     if (Status status = validate(p_); !status.ok()) fail("{}", status.message());
     if (shape_ && *shape_ != Shape{p_.n, p_.z(), p_.p(), p_.q(), p_.k})
-      fail("the output's shape is {}x{}x{}x{}x{} (N, Z, P, Q, K), but the text has \"{}\"", p_.n, p_.z(), p_.p(), p_.q(), p_.k,
-           shapeText_);
+      fail("the output's shape is {}x{}x{}x{}x{} (N, Z, P, Q, K), but the text has {}", p_.n, p_.z(), p_.p(), p_.q(), p_.k,
+           quoted(shapeText_));
     return p_;
   }
 
@@ -147,7 +148,7 @@ class Parser {
       seen_.clear();
       return false;
     }
-    if (!seen_.insert(word).second) fail("\"{}\" appears twice in one part", word);
+    if (!seen_.insert(word).second) fail("{} appears twice in one part", quoted(word));
     return true;
   }
 
@@ -164,7 +165,7 @@ class Parser {
       else if (word == "scale")
         p_.inputScale = readScale(words_);
       else
-        fail("\"{}\" is no word of the input; known are pitch, zero, scale", word);
+        fail("{} is no word of the input; known are pitch, zero, scale", quoted(word));
     }
   }
 
@@ -192,7 +193,7 @@ class Parser {
       else if (word == "scale")
         p_.filterScale = readScale(words_);
       else
-        fail("\"{}\" is no word of the filter; known are groups, pad, stride, dilation, compute, zero, scale", word);
+        fail("{} is no word of the filter; known are groups, pad, stride, dilation, compute, zero, scale", quoted(word));
     }
     if (p_.groups < 1 || p_.c % p_.groups != 0 || shape[4] != p_.c / p_.groups)
       fail("the filter has {} channels, but the input has {} in {} group(s)", shape[4], p_.c, p_.groups);
@@ -216,7 +217,7 @@ class Parser {
         p_.compute = one;
         return;
       }
-    fail("\"compute\" needs tf32 or f16, but the text has \"{}\"", name);
+    fail("\"compute\" needs tf32 or f16, but the text has {}", quoted(name));
   }
 
   void output() {
@@ -228,10 +229,10 @@ class Parser {
     for (std::string_view word; next("", word);)
       if (!outputNumber(word) && !epilogue(word) && !activation(word))
         fail(
-            "\"{}\" is no word of the output; known are pitch, alpha, channel_scale, bias, residual, residual_type, "
+            "{} is no word of the output; known are pitch, alpha, channel_scale, bias, residual, residual_type, "
             "residual_pitch, "
             "amax, out_scale, zero, scale and the activations",
-            word);
+            quoted(word));
   }
 
   bool outputNumber(std::string_view word) {
@@ -301,7 +302,7 @@ Status parse(std::string_view text, Problem& problem) {
     problem = Parser(text).problem();
     return {};
   } catch (const Wrong& wrong) {
-    return {StatusCode::InvalidArgument, fmt::format("{} (in \"{}\")", wrong.sentence, text)};
+    return {StatusCode::InvalidArgument, fmt::format("{} (in {})", wrong.sentence, quoted(text))};
   }
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace shiftconv {
@@ -139,9 +140,12 @@ Status checkEpilogue(const Problem& p) {
   const auto activation = static_cast<int>(p.activation);
   if (activation < 0 || activation >= kActivations)
     return invalid(fmt::format("activation must be in NONE (0) .. TANH (9), but is {}", activation));
-  if ((parameterCount(p.activation) < 1 && p.activationA != 0) || (parameterCount(p.activation) < 2 && p.activationB != 0))
-    return invalid(fmt::format("activation {} reads {} of activation_a and activation_b; the others must be 0",
-                               nameOf(p.activation), parameterCount(p.activation)));
+  const int read = parameterCount(p.activation);
+  for (const auto& [name, value, isRead] :
+       {std::tuple{"activation_a", p.activationA, read >= 1}, {"activation_b", p.activationB, read >= 2}})
+    if (!isRead && (value != 0 || std::signbit(value)))  // the text of a problem leaves it out
+      return invalid(
+          fmt::format("activation {} does not read {}, which must be 0 then, but is {}", nameOf(p.activation), name, value));
   if (p.activation == Activation::Clamp && p.activationA > p.activationB)
     return invalid(
         fmt::format("activation clamp needs activation_a <= activation_b, but they are {} and {}", p.activationA, p.activationB));

@@ -140,6 +140,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"out_scale_nan", [](Problem& p) { p.out_scale = NAN; }, "out_scale"},
                     Change{"activation_unknown", [](Problem& p) { p.activation = 10; }, "activation"},
                     Change{"activation_parameter", [](Problem& p) { p.activation_a = 1; }, "activation_a"},
+                    Change{"activation_sign", [](Problem& p) { p.activation_a = -0.0F; }, "activation_a, which must be 0 then, but is -0"},
+                    Change{"activation_second",
+                           [](Problem& p) {
+                             p.activation = SHIFTCONV_ACTIVATION_LEAKY_RELU;
+                             p.activation_a = -0.0F, p.activation_b = -0.0F;
+                           },
+                           "leaky_relu does not read activation_b"},
                     Change{"activation_clamp",
                            [](Problem& p) {
                              p.activation = SHIFTCONV_ACTIVATION_CLAMP;
@@ -372,7 +379,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"output_taller", [](Problem& p) { p.pad_top = 2; }, "pad_top"},
                     Change{"output_wider", [](Problem& p) { p.pad_right = 2; }, "pad_right"},
                     Change{"c", [](Problem& p) { p.c = 12; }, "C to be a multiple of 8"},
-                    Change{"input_pitch", [](Problem& p) { p.input_pixel_pitch = 20; }, "input pixel pitch"},
+                    Change{"input_pitch", [](Problem& p) { p.input_pixel_pitch = 20; }, "input_pixel_pitch"},
                     Change{"many_pixels",
                            [](Problem& p) {
                              p.n = 70000;

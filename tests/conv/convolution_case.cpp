@@ -138,9 +138,12 @@ std::vector<ShapeLine> readShapes(const std::string& path) {
 }
 
 std::vector<ShapeLine> allShapes(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
   std::vector<ShapeLine> shapes;
-  for (const char* file : {"edges.txt", "channels.txt", "filters.txt", "types.txt", "im2col.txt", "halo_sm100.txt", "direct.txt"}) {
-    const auto lines = readShapes(folder + "/" + file);
+  for (const std::filesystem::path& file : files) {
+    const auto lines = readShapes(file.string());
     shapes.insert(shapes.end(), lines.begin(), lines.end());
   }
   return shapes;
@@ -179,9 +182,9 @@ reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTens
   const bool ofHopper =
       engine == "halo" || engine == "grouped" || engine == "depthwise" || engine == "stem" || engine == "resident";
   return reference::convolve(internalProblem(test.problem), tensors.operands(),
-                             engine == "direct" ? reference::Accumulation::FusedMultiplyAdd
-                             : ofHopper         ? reference::Accumulation::WgmmaTensorCore
-                                                : reference::Accumulation::TensorCore);
+                             engine == "direct" || engine == "channelwise" ? reference::Accumulation::FusedMultiplyAdd
+                             : ofHopper                                    ? reference::Accumulation::WgmmaTensorCore
+                                                                           : reference::Accumulation::TensorCore);
 }
 
 std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,
@@ -245,8 +248,9 @@ std::string judge(const ConvolutionCase& test, const reference::Expectation& exp
   return text;
 }
 
-Plan planFor(const ConvolutionCase& test, const Device& device) {
-  DeviceProperties properties = device.properties();
+Plan planFor(const ConvolutionCase& test, const Device& device) { return planFor(test, device.properties()); }
+
+Plan planFor(const ConvolutionCase& test, DeviceProperties properties) {
   if (test.multiprocessors != 0) properties.multiprocessors = test.multiprocessors;
   return Plan(test.problem, properties, test.options());
 }

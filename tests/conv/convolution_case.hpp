@@ -66,6 +66,7 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
 std::string judge(const ConvolutionCase& test, const reference::Expectation& expected, const std::vector<std::byte>& output);
 
 /// As the case asks for.
+Plan planFor(const ConvolutionCase& test, DeviceProperties properties);
 Plan planFor(const ConvolutionCase& test, const Device& device);
 
 /// Plans, runs on `device`, and judges. `seed` makes the operands.

@@ -124,6 +124,43 @@ INSTANTIATE_TEST_SUITE_P(Texts, ProblemTextErrors,
                              WrongText{"invalid", "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16", "stride_h must be in 1.."}}),
                          [](const auto& info) { return info.param.name; });
 
+/// A message about a long text shows where it begins, and stays a sentence.
+TEST(ProblemText, ErrorsQuoteLittleOfLongTexts) {
+  const std::string sound = "1x8x8x8 f16 * 8x3x3x8 -> f16", letters(1'000'000, 'x'), digits(1'000'000, '7');
+  for (const std::string& text :
+       {letters, "1x8x8x" + digits + " f16 * 8x3x3x8 -> f16", "1x8x8x8 " + letters, "1x8x8x8 f16 " + letters,
+        "1x8x8x8 f16 pitch " + letters, "1x8x8x8 f16 scale " + letters, "1x8x8x8 f16 * " + letters,
+        "1x8x8x8 f16 * 8x3x3x8 " + letters, "1x8x8x8 f16 * 8x3x3x8 compute " + letters, "1x8x8x8 f16 * 8x3x3x8 pad " + letters,
+        "1x8x8x8 f16 * 8x3x3x8 -> " + letters, sound + " " + letters, sound + " alpha " + digits + letters,
+        sound + " bias bias " + letters, "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16" + std::string(1'000'000, ' ')}) {
+    Problem problem;
+    const Status status = parse(text, problem);
+    ASSERT_FALSE(status.ok());
+    EXPECT_LT(status.message().size(), 500u);
+    EXPECT_NE(status.message().find("...\" (" + std::to_string(text.size()) + " characters)"), std::string::npos)
+        << status.message();
+  }
+  Problem problem;
+  const std::string shown = "1x8x8x8 f16 * 8x3x3x8 -> f16 bias relu residual 0.125 residual_type bf16 of pixels";
+  ASSERT_EQ(shown.size(), 82u);
+  EXPECT_NE(parse(shown, problem).message().find("(in \"" + shown.substr(0, 80) + "...\" (82 characters))"), std::string::npos)
+      << parse(shown, problem).message();
+  const std::string whole = shown.substr(0, 80);
+  EXPECT_NE(parse(whole, problem).message().find("(in \"" + whole + "\")"), std::string::npos) << parse(whole, problem).message();
+}
+
+/// Zeros keep their sign.
+TEST(ProblemText, NegativeZerosReadBack) {
+  const auto isNegativeZero = [](float value) { return value == 0 && std::signbit(value); };
+  Problem problem = read("1x4x4x8 f16 * 8x1x1x8 -> f16 clamp 0,0");
+  problem.alpha = problem.beta = problem.outScale = problem.activationA = problem.activationB = -0.0F;
+  ASSERT_TRUE(validate(problem).ok());
+  const Problem again = read(describe(problem));
+  for (const float value : {again.alpha, again.beta, again.outScale, again.activationA, again.activationB})
+    EXPECT_TRUE(isNegativeZero(value)) << describe(problem);
+  EXPECT_FALSE(again.hasResidual());
+}
+
 /// A problem with most fields at random values; valid or not.
 Problem randomProblem(std::mt19937_64& random) {
   const auto in = [&](int64_t low, int64_t high) {

@@ -115,7 +115,7 @@ bool Comparison::oursRight() const {
 
 double Comparison::flops() const {
   const Problem& p = layer_.problem;
-  return 2.0 * static_cast<double>(p.outputPixels() * p.k * p.r * p.s * p.groupChannels());
+  return 2.0 * static_cast<double>(p.outputPixels() * p.k * p.t * p.r * p.s * p.groupChannels());
 }
 
 std::optional<double> Comparison::time(Regime regime, std::initializer_list<Who> who) const {

@@ -35,7 +35,7 @@ CudnnReadings::CudnnReadings(const Problem& problem, const cudnn::Tensors& tenso
   refusal_ = convolution_.refusal();
   if (!refusal_.empty()) return;
   std::vector<Reading> built;
-  const int64_t offered = convolution_.plans();
+  const int64_t all = convolution_.plans(), offered = options.mostPlans == 0 ? all : std::min(all, options.mostPlans);
   for (int64_t i = 0; i < offered && (options.readings > 1 || built.empty()); ++i)
     if (begin(std::to_string(i)))
       if (std::optional<Reading> reading = build(i)) built.push_back(std::move(*reading));

@@ -25,6 +25,7 @@ enum class ReadingKind : uint8_t {
 struct CudnnOptions {
   int readings = 0;                  ///< of ReadingKind, in its order; 0: none
   std::vector<std::string> skipped;  ///< plans that end the process, as the lines on stderr name them: left out
+  int64_t mostPlans = 0;             ///< of the heuristics, in their order; 0: all
   double engineSeconds = 5;          ///< of searching all engines
   uint64_t seed = 0;                 ///< of that search
 };
@@ -53,6 +54,8 @@ class CudnnReadings {
   /// Why cuDNN has no plan; then there are no readings.
   const std::string& refusal() const { return refusal_; }
   const std::vector<Reading>& readings() const { return readings_; }
+  /// Of a call of the fastest plan, from a few replays.
+  double quickMicroseconds() const { return timed_.front().microseconds; }
   Enqueue enqueue(const Reading& reading) const { return enqueue(reading.index); }
 
   double queryMilliseconds() const { return convolution_.queryTime(); }  ///< graph, and query of A, B and fallback

@@ -6,8 +6,8 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
     : verification_(verification),
       layer_(layer),
       stream_(stream),
-      input(bytesOf(p().inputType) * static_cast<size_t>(p().n * p().h * p().w * p().c)),
-      filter(bytesOf(p().filterType) * static_cast<size_t>(p().k * p().r * p().s * p().groupChannels())),
+      input(bytesOf(p().inputType) * static_cast<size_t>(p().inputPixels() * p().c)),
+      filter(bytesOf(p().filterType) * static_cast<size_t>(p().k * p().t * p().r * p().s * p().groupChannels())),
       transposed(filter.bytes()),
       bias(4 * static_cast<size_t>(p().k)),
       residual(p().hasResidual() ? bytesOf(p().residualType) * static_cast<size_t>(p().outputPixels() * p().k) : 16),
@@ -36,16 +36,24 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.c = static_cast<uint32_t>(p().c);
   params.k = static_cast<uint32_t>(p().k);
   params.groups = static_cast<uint32_t>(p().groups);
+  params.d = static_cast<int32_t>(p().d);
   params.h = static_cast<int32_t>(p().h);
   params.w = static_cast<int32_t>(p().w);
+  params.t = static_cast<int32_t>(p().t);
   params.r = static_cast<int32_t>(p().r);
   params.s = static_cast<int32_t>(p().s);
+  params.outputDepth = static_cast<int32_t>(p().z());
   params.outputHeight = static_cast<int32_t>(p().p());
   params.outputWidth = static_cast<int32_t>(p().q());
+  params.padFront = static_cast<int32_t>(p().padFront);
   params.padTop = static_cast<int32_t>(p().padTop);
   params.padLeft = static_cast<int32_t>(p().padLeft);
+  params.strideD = static_cast<int32_t>(p().strideD);
   params.strideH = static_cast<int32_t>(p().strideH);
   params.strideW = static_cast<int32_t>(p().strideW);
+  params.dilationD = static_cast<int32_t>(p().dilationD);
+  params.dilationH = static_cast<int32_t>(p().dilationH);
+  params.dilationW = static_cast<int32_t>(p().dilationW);
   params.relu = p().activation == Activation::Relu;
   verification::setOutputBounds(params, p().outputType == DataType::BF16, p().inputType == DataType::E4M3);
   SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));

@@ -36,7 +36,7 @@ __device__ void fill(Element* data, uint64_t count, uint64_t seed, float scale) 
 template <class Element, class Output>
 __device__ void check(const CheckParams& p, const Element* input, const Element* filter, const float* bias, const Output* residual,
                       const Output* output, CheckResult* result) {
-  const uint64_t elements = uint64_t{p.n} * p.outputHeight * p.outputWidth * p.k;
+  const uint64_t elements = uint64_t{p.n} * p.outputDepth * p.outputHeight * p.outputWidth * p.k;
   const uint32_t groupInputs = p.c / p.groups, groupOutputs = p.k / p.groups;
   unsigned long long wrong = 0;
   float worst = 0;
@@ -46,23 +46,23 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
     const uint64_t pixel = i / p.k;
     const int32_t q = static_cast<int32_t>(pixel % p.outputWidth);
     const int32_t row = static_cast<int32_t>(pixel / p.outputWidth % p.outputHeight);
-    const uint64_t image = pixel / p.outputWidth / p.outputHeight;
+    const uint64_t planes = pixel / p.outputWidth / p.outputHeight;
+    const int32_t plane = static_cast<int32_t>(planes % p.outputDepth);
+    const uint64_t image = planes / p.outputDepth;
     double sum = 0;
     float magnitudes = 0;
-    for (int32_t r = 0; r < p.r; ++r) {
-      const int32_t y = row * p.strideH + r * p.dilationH - p.padTop;
-      if (y < 0 || y >= p.h) continue;
-      for (int32_t s = 0; s < p.s; ++s) {
-        const int32_t x = q * p.strideW + s * p.dilationW - p.padLeft;
-        if (x < 0 || x >= p.w) continue;
-        const Element* in = input + ((image * p.h + y) * p.w + x) * p.c + k / groupOutputs * groupInputs;
-        const Element* weights = filter + (uint64_t{static_cast<uint32_t>(r * p.s + s)} * groupInputs) * p.k + k;
+    for (int32_t tap = 0; tap < p.t * p.r * p.s; ++tap) {
+      const int32_t z = plane * p.strideD + tap / (p.r * p.s) * p.dilationD - p.padFront;
+      const int32_t y = row * p.strideH + tap / p.s % p.r * p.dilationH - p.padTop;
+      const int32_t x = q * p.strideW + tap % p.s * p.dilationW - p.padLeft;
+      if (z < 0 || z >= p.d || y < 0 || y >= p.h || x < 0 || x >= p.w) continue;
+      const Element* in = input + (((image * p.d + z) * p.h + y) * p.w + x) * p.c + k / groupOutputs * groupInputs;
+      const Element* weights = filter + uint64_t{static_cast<uint32_t>(tap)} * groupInputs * p.k + k;
 #pragma unroll 4
-        for (uint32_t c = 0; c < groupInputs; ++c) {
-          const float product = toFloat(in[c]) * toFloat(weights[uint64_t{c} * p.k]);  // exact: two significands of at most 11 bits
-          sum += static_cast<double>(product);
-          magnitudes += fabsf(product);
-        }
+      for (uint32_t c = 0; c < groupInputs; ++c) {
+        const float product = toFloat(in[c]) * toFloat(weights[uint64_t{c} * p.k]);  // exact: two significands of at most 11 bits
+        sum += static_cast<double>(product);
+        magnitudes += fabsf(product);
       }
     }
     const auto add = [&](float addend) {

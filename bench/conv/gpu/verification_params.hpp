@@ -7,8 +7,9 @@ namespace shiftconv::verification {
 
 struct CheckParams {
   uint32_t n = 0, c = 0, k = 0, groups = 1;
-  int32_t h = 0, w = 0, r = 0, s = 0, outputHeight = 0, outputWidth = 0;
-  int32_t padTop = 0, padLeft = 0, strideH = 1, strideW = 1, dilationH = 1, dilationW = 1;
+  int32_t d = 1, h = 0, w = 0, t = 1, r = 0, s = 0, outputDepth = 1, outputHeight = 0, outputWidth = 0;
+  int32_t padFront = 0, padTop = 0, padLeft = 0, strideD = 1, strideH = 1, strideW = 1;
+  int32_t dilationD = 1, dilationH = 1, dilationW = 1;
   bool relu = false;
   // |out - value| <= relativeBound |value| + absoluteBound + accumulationBound sum|x*w|; see outputBounds().
   double relativeBound = 0, absoluteBound = 0, accumulationBound = 0;
@@ -21,7 +22,7 @@ struct CheckResult {
   double errorSquares = 0, squares = 0;
 };
 
-/// Fills the bounds of f16 or bf16 outputs whose sums have r*s filter taps of c/groups channels, of f16, bf16 or e4m3 operands.
+/// Fills the bounds of f16 or bf16 outputs whose sums have t*r*s filter taps of c/groups channels, of f16, bf16 or e4m3 operands.
 ///
 /// Derivation. A is the sum of |x*w| over the taps of the element, of |bias| and of |residual|. A matrix instruction adds 16
 /// products to an accumulator: the 17 terms are cut to multiples of 2^(E-25), E the largest exponent among them, and their sum to
@@ -36,7 +37,7 @@ struct CheckResult {
 inline void setOutputBounds(CheckParams& p, bool bf16, bool e4m3) {
   const double channels = static_cast<double>(p.c / p.groups), products = e4m3 ? 32 : 16;
   const double instructions =
-      static_cast<double>(p.r * p.s) * static_cast<double>(static_cast<int64_t>((channels + products - 1) / products));
+      static_cast<double>(p.t * p.r * p.s) * static_cast<double>(static_cast<int64_t>((channels + products - 1) / products));
   p.relativeBound = bf16 ? 0x1p-8 : 0x1p-11;
   p.accumulationBound = e4m3 ? instructions * 34 * 0x1p-13 + 8 * 0x1p-23 : (instructions + 8) * 0x1p-23;
   p.absoluteBound = 0x1p-24 + (e4m3 ? p.accumulationBound * 0x1p-6 : 0);

@@ -33,7 +33,7 @@ const reference::Expectation& Case::exact(reference::Accumulation accumulation) 
 }
 
 reference::Accumulation accumulationOf(const std::string& algorithm, int computeMajor) {
-  if (algorithm == "direct") return reference::Accumulation::FusedMultiplyAdd;
+  if (algorithm == "direct" || algorithm == "channelwise") return reference::Accumulation::FusedMultiplyAdd;
   return computeMajor == 9 ? reference::Accumulation::WgmmaTensorCore : reference::Accumulation::TensorCore;
 }
 

@@ -2,13 +2,14 @@
 
 #include "conv/algorithms/depthwise/plan.hpp"
 #include "conv/plan/single_plan_algorithm.hpp"
+#include "conv/plan/targets.hpp"
 #include "depthwise_sm90_image.hpp"
 
 namespace shiftconv::plan {
 
 const Algorithm& depthwiseAlgorithm() {
   static const SinglePlanAlgorithm<DepthwisePlan> algorithm(
-      {"depthwise", depthwiseRefusal, planDepthwise, images::depthwise_sm90, depthwiseWarpRoles});
+      {"depthwise", isHopper, depthwiseRefusal, planDepthwise, images::depthwise_sm90, depthwiseWarpRoles});
   return algorithm;
 }
 

@@ -29,10 +29,10 @@ uint32_t sharedBytes(const Problem& p) {
 
 std::string depthwiseRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = anyRefusal("depthwise", p, properties); !reason.empty()) return reason;
-  if (!isTwoDimensional(p)) return "depthwise needs a 2-D problem, but fields of the depth are set";
+  if (!isTwoDimensional(p)) return "depthwise needs a 2-D problem, but d, t, pad_front, pad_back, stride_d or dilation_d is set";
   if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
-    return fmt::format("depthwise multiplies f16 or bf16 with the same, but the types are {} and {}", nameOf(p.inputType),
-                       nameOf(p.filterType));
+    return fmt::format("depthwise multiplies f16 or bf16 with the same, but input_type and filter_type are {} and {}",
+                       nameOf(p.inputType), nameOf(p.filterType));
   if (p.compute != Compute::Default) return fmt::format("depthwise sums in f32, but compute is {}", nameOf(p.compute));
   if (std::string reason = epilogueRefusal("depthwise", p, kWarpChannels); !reason.empty()) return reason;
   if (p.groups != p.c || p.k != p.c)
@@ -48,7 +48,7 @@ std::string depthwiseRefusal(const Problem& p, const device::Properties& propert
                        p.r);
   if (p.c % 8 != 0) return fmt::format("depthwise needs C to be a multiple of 8 (16-byte accesses), but C is {}", p.c);
   if (p.inputPitch() % 8 != 0)
-    return fmt::format("depthwise needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch());
+    return fmt::format("depthwise needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch());
   return {};
 }
 

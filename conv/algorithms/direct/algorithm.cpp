@@ -13,6 +13,8 @@
 #include "common/numerics/codec.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/targets.hpp"
 #include "direct_image.hpp"
 
 namespace shiftconv::plan {
@@ -21,11 +23,6 @@ using namespace kernels::direct;
 using numerics::NumberType;
 
 namespace {
-
-/// f32 tensors become tf32 operands where the problem asks for it.
-NumberType operandType(const Problem& p, DataType type) {
-  return type == DataType::F32 && p.compute == Compute::TF32 ? NumberType::TF32 : numberType(type);
-}
 
 /// Which operands are multiplied with which.
 bool hasKernel(NumberType input, NumberType filter) {
@@ -56,16 +53,13 @@ Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_
 }  // namespace
 
 std::string directRefusal(const Problem& p, const device::Properties& properties) {
-  const int cc = properties.computeMajor * 10 + properties.computeMinor;
-  if (cc != 90 && cc != 100 && cc != 103 && cc != 110)
-    return fmt::format("direct is built for compute capability 9.0, 10.0, 10.3 and 11.0, but {} has {}.{}", properties.name,
-                       properties.computeMajor, properties.computeMinor);
+  if (std::string refused = targetRefusal("direct", properties); !refused.empty()) return refused;
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "direct takes no block scales";
   if (p.compute == Compute::F16) return "direct sums in f32, but compute is f16";
   if (!hasKernel(operandType(p, p.inputType), operandType(p, p.filterType)))
     return fmt::format(
-        "direct multiplies f16, bf16 or f32 with the same, and 8-bit floats or integers with each other, but the "
-        "types are {} and {}",
+        "direct multiplies f16, bf16 or f32 with the same, and 8-bit floats or integers with each other, but "
+        "input_type and filter_type are {} and {}",
         nameOf(p.inputType), nameOf(p.filterType));
   if (std::string refused = epilogueRefusal("direct", p, kColumns); !refused.empty()) return refused;
   // Coordinates are 32-bit, and those of pads negative.
@@ -73,7 +67,7 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
   for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
                                     {"H + pad_top", p.h + p.padTop},
                                     {"W + pad_left", p.w + p.padLeft},
-                                    {"O * stride_d", p.z() * p.strideD},
+                                    {"Z * stride_d", p.z() * p.strideD},
                                     {"P * stride_h", p.p() * p.strideH},
                                     {"Q * stride_w", p.q() * p.strideW},
                                     {"T * dilation_d", p.t * p.dilationD},
@@ -136,6 +130,7 @@ class Direct final : public Algorithm {
   std::string_view name() const override { return "direct"; }
   bool isLastResort() const override { return true; }
   std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return directRefusal(problem, properties);
   }

@@ -75,7 +75,7 @@ std::string groupedRefusal(const Problem& p, const device::Properties& propertie
   if (!((p.r == 3 && p.s == 3) || (p.r == 5 && p.s == 5)))
     return fmt::format("grouped has kernels for 3x3 and 5x5 filters, but the filter is {}x{}", p.r, p.s);
   if (p.inputPitch() % 8 != 0)
-    return fmt::format("grouped needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch());
+    return fmt::format("grouped needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch());
   Tile tile{};
   if (!chooseTile(p, properties, tile))
     return fmt::format(

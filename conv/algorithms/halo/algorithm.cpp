@@ -11,6 +11,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/option_conflict.hpp"
 #include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
 #include "halo_integer_sm90_image.hpp"
@@ -79,6 +80,7 @@ class Halo final : public Algorithm {
  public:
   std::string_view name() const override { return "halo"; }
   std::span<const OptionDescription> options() const override { return kHaloOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return haloRefusal(problem, properties);
   }

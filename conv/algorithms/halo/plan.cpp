@@ -218,18 +218,18 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
   if (p.compute == Compute::F16 || !hasKind(p))
     return fmt::format(
         "halo multiplies f16, bf16 or tf32 with the same, and 8-bit floats or integers with each other, in f32 or s32, "
-        "but the types are {} and {}, and compute is {}",
+        "but input_type and filter_type are {} and {}, and compute is {}",
         nameOf(p.inputType), nameOf(p.filterType), nameOf(p.compute));
   if (std::string reason = epilogueRefusal("halo", p, kSegment); !reason.empty()) return reason;
   const int64_t step = 16 / bytesOf(p.inputType);
   if (p.c % step != 0) return fmt::format("halo needs C to be a multiple of {} (16-byte rows), but C is {}", step, p.c);
   if (p.inputPitch() % step != 0)
-    return fmt::format("halo needs an input pixel pitch that is a multiple of {} elements, but it is {}", step, p.inputPitch());
+    return fmt::format("halo needs input_pixel_pitch to be a multiple of {} elements, but it is {}", step, p.inputPitch());
   if (p.groups > 1) {
     const int64_t channels = p.groupChannels();
     if (p.c != p.k) return fmt::format("halo needs C = K with groups, but they are {} and {}", p.c, p.k);
     if (bytesOf(p.inputType) != 2)
-      return fmt::format("halo needs f16 or bf16 with groups, but the type is {}", nameOf(p.inputType));
+      return fmt::format("halo needs f16 or bf16 with groups, but input_type is {}", nameOf(p.inputType));
     if (channels % 8 != 0 || kBlockChannels % channels != 0)
       return fmt::format("halo needs 8, 16, 32 or 64 channels a group, but there are {}", channels);
   }

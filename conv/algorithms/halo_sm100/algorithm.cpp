@@ -9,6 +9,7 @@
 #include "conv/algorithms/halo_sm100/plan.hpp"
 #include "conv/plan/chosen_algorithm.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/targets.hpp"
 #include "halo_sm100_image.hpp"
 
 namespace shiftconv::plan::sm100 {
@@ -52,6 +53,7 @@ class Halo final : public ChosenAlgorithm<HaloChoices, HaloPlan> {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return haloRefusal(problem, properties);
   }

@@ -82,8 +82,8 @@ Traffic anyTile(const Problem& p, const Channels& channels, const Patches& patch
   return traffic;
 }
 
-int64_t insideRowsOf(const Axis& rows, const Cut& cut, int64_t first) {
-  return cut.streams() ? rows.readInsideOf(first, cut.streamRows) : rows.insideOf(first, cut.tileRows());
+int64_t insideRowsOf(const Axis& rows, const Cut& cut, int64_t first, int64_t tiles) {
+  return cut.streams() ? rows.readInsideOf(first, cut.streamRows, tiles) : rows.insideOf(first, cut.tileRows(), tiles);
 }
 
 Traffic clusterTraffic(const Problem& p, const Channels& channels, const Cut& cut) {
@@ -105,10 +105,8 @@ void count(const Problem& p, const Channels& channels, const Patches& patches, c
   cut.traffic = anyTile(p, channels, patches, cut) * tiles;
   cut.traffic += clusterTraffic(p, channels, cut) * cut.clusters;
   const Axis rows = rowsOf(p), columns = columnsOf(p);
-  int64_t insideRows = 0, insideColumns = 0;
-  for (int64_t block = 0; block < rowBlocks(p, cut); ++block) insideRows += insideRowsOf(rows, cut, block * cut.tileRows());
-  for (int64_t block = 0; block < columnBlocks(p); ++block)
-    insideColumns += columns.insideOf(block * kGroupPixels, int64_t{kGroupPixels});
+  const int64_t insideRows = insideRowsOf(rows, cut, 0, rowBlocks(p, cut));
+  const int64_t insideColumns = columns.insideOf(0, int64_t{kGroupPixels}, columnBlocks(p));
   cut.traffic.activationBytes = cut.passes * p.n * tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront) * insideRows *
                                 insideColumns * channelBytes(p, p.inputType);
   cut.traffic.storedRows = cut.passes * p.outputPixels();

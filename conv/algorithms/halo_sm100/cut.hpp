@@ -13,6 +13,7 @@
 #include "conv/algorithms/halo_sm100/params.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/taps.hpp"
 #include "conv/plan/traffic.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -39,14 +40,11 @@ struct Axis {
   int64_t phaseIndexOf(int64_t tap) const {
     return std::find(phases.begin(), phases.end(), tap * dilation % stride) - phases.begin();
   }
-  /// Of all phases' patches for `outputsOfTile` outputs from `first` on: rows or columns that lie inside.
-  int64_t insideOf(int64_t first, int64_t outputsOfTile) const {
+  /// Of all phases' patches for `tiles` tiles of `outputsOfTile` outputs from `first` on: rows or columns that lie inside.
+  int64_t insideOf(int64_t first, int64_t outputsOfTile, int64_t tiles) const {
     int64_t inside = 0;
     for (const int64_t phase : phases)
-      for (int64_t i = 0; i < outputsOfTile + reach(); ++i) {
-        const int64_t place = (first + i) * stride + phase - pad;
-        inside += place >= 0 && place < extent;
-      }
+      inside += tapsInside(extent, tiles, outputsOfTile + reach(), outputsOfTile * stride, stride, pad - phase - first * stride);
     return inside;
   }
 
@@ -64,12 +62,11 @@ struct Axis {
     for (int64_t row = 0; row < streamOf(outputsOfBlock); ++row) read += isRead(row, outputsOfBlock);
     return read;
   }
-  int64_t readInsideOf(int64_t first, int64_t outputsOfBlock) const {
+  int64_t readInsideOf(int64_t first, int64_t outputsOfBlock, int64_t blocks) const {
     int64_t read = 0;
-    for (int64_t row = 0; row < streamOf(outputsOfBlock); ++row) {
-      const int64_t place = first * stride - pad + row;
-      read += place >= 0 && place < extent && isRead(row, outputsOfBlock);
-    }
+    for (int64_t row = 0; row < streamOf(outputsOfBlock); ++row)
+      if (isRead(row, outputsOfBlock))
+        read += tapsInside(extent, blocks, 1, outputsOfBlock * stride, 1, pad - row - first * stride);
     return read;
   }
   /// Outputs that a row can belong to, if none is left out.
@@ -133,8 +130,8 @@ bool finishesRows(const Problem& problem, const Channels& channels, const Cut& c
 
 /// Of one tile in all passes, whatever of the image and the output lies in it.
 Traffic anyTile(const Problem& problem, const Channels& channels, const Patches& patches, const Cut& cut);
-/// Rows inside of the image that are loaded for the outputs of a tile from `first` on.
-int64_t insideRowsOf(const Axis& rows, const Cut& cut, int64_t first);
+/// Rows inside of the image that are loaded for the outputs of `tiles` tiles from `first` on.
+int64_t insideRowsOf(const Axis& rows, const Cut& cut, int64_t first, int64_t tiles);
 /// What is done once for a cluster, in all passes.
 Traffic clusterTraffic(const Problem& problem, const Channels& channels, const Cut& cut);
 /// What all CTAs do together, and the model's time of the slowest.

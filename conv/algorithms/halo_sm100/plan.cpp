@@ -13,6 +13,8 @@
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "conv/algorithms/halo_sm100/cut.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/taps.hpp"
+#include "conv/plan/tile_widths.hpp"
 
 namespace shiftconv::plan::sm100 {
 
@@ -160,7 +162,8 @@ Cut cutOf(const HaloPlan& plan) {
 /// reads least.
 std::set<int64_t, std::greater<>> streamRowsOf(const Problem& p, int64_t accumulators) {
   std::set<int64_t, std::greater<>> rows{std::min(p.p(), accumulators)};
-  for (const int64_t blocks : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) rows.insert(ceilDivide(p.p(), blocks));
+  for (const int64_t blocks : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32})
+    rows.insert(std::min<int64_t>(ceilDivide(p.p(), blocks), kMaximumBlockRows));
   return rows;
 }
 
@@ -182,7 +185,7 @@ std::vector<Cut> cutsOf(const Problem& p, const HaloChoices& choices, bool pair,
   if (!streams) return cuts;
   const int64_t accumulators = std::min<int64_t>(kMaximumAccumulators, kColumns / roundUp(width, kColumnStep));
   auto lengths = streamRowsOf(p, accumulators);
-  if (choices.blockRows) lengths = {int64_t{*choices.blockRows}};
+  if (choices.blockRows) lengths = {std::min<int64_t>(*choices.blockRows, p.p())};
   for (const int64_t rows : lengths) {
     cuts.push_back(cut);
     cuts.back().streamRows = rows;
@@ -211,12 +214,13 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     return fmt::format("halo_sm100 needs at most {} phases of the strides, but taps at stride {}x{} have {}", kMaximumPatches,
                        p.strideH, p.strideW, patches);
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
-  const std::pair<const char*, int64_t> coordinates[] = {{"N*O*P*Q", p.outputPixels()},
-                                                         {"N*D*H*W", p.inputPixels()},
-                                                         {"K*T*R*S", p.k * p.t * p.r * p.s},
-                                                         {"H + pad_top", p.h + p.padTop + kGroups * p.strideH},
-                                                         {"W + pad_left", p.w + p.padLeft + kGroupPixels * p.strideW},
-                                                         {"D + pad_front", p.d + p.padFront}};
+  const std::pair<const char*, int64_t> coordinates[] = {
+      {"N*Z*P*Q", p.outputPixels()},
+      {"N*D*H*W", p.inputPixels()},
+      {"K*T*R*S", p.k * p.t * p.r * p.s},
+      {"H + pad_top + 16 * stride_h", p.h + p.padTop + kGroups * p.strideH},
+      {"W + pad_left + 8 * stride_w", p.w + p.padLeft + kGroupPixels * p.strideW},
+      {"D + pad_front", p.d + p.padFront}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit) return fmt::format("halo_sm100 needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
   if (std::string why = epilogueRefusal("halo_sm100", p, gemm::rowStoreStep(static_cast<int32_t>(p.outputScale.blockSize)));
@@ -242,15 +246,7 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   if (choices.blockRows && !choices.collector.value_or(true)) return "block_rows is of collector=yes, but collector is no";
   if (choices.tileImages && (choices.blockRows || choices.collector.value_or(false)))
     return "tile_images is of collector=no, but collector is yes or block_rows set";
-  std::vector<int64_t> widths;
-  if (choices.tileN) {
-    widths = {*choices.tileN};
-  } else {
-    for (int64_t passes = 1; passes <= ceilDivide(p.k, step); ++passes) {
-      const int64_t width = roundUp(ceilDivide(p.k, passes), step);
-      if (width <= kMaximumTileN && (widths.empty() || widths.back() != width)) widths.push_back(width);
-    }
-  }
+  const std::vector<int64_t> widths = choices.tileN ? std::vector<int64_t>{*choices.tileN} : tileWidths(p.k, step, kMaximumTileN);
   const Axis rows = rowsOf(p), columns = columnsOf(p);
   Cut best;
   std::string refused;
@@ -305,12 +301,8 @@ Traffic HaloPlan::ofTile(int64_t tile) const {
     const int64_t column = unit % params.columnBlocks * kGroupPixels, line = unit / params.columnBlocks;
     const int64_t row = line % params.rowBlocks * params.tileRows, plane = line / params.rowBlocks;
     const int64_t images = std::clamp<int64_t>(p.n - plane / p.z() * params.tileImages, 0, params.tileImages);
-    int64_t depthTaps = 0;
-    for (int64_t t = 0; t < p.t; ++t) {
-      const int64_t z = plane % p.z() * p.strideD + t * p.dilationD - p.padFront;
-      depthTaps += z >= 0 && z < p.d;
-    }
-    inside += images * depthTaps * insideRowsOf(rows, cut, row) * columns.insideOf(column, int64_t{kGroupPixels});
+    const int64_t depthTaps = tapsInside(p.d, 1, p.t, 1, p.dilationD, p.padFront - plane % p.z() * p.strideD);
+    inside += images * depthTaps * insideRowsOf(rows, cut, row, 1) * columns.insideOf(column, int64_t{kGroupPixels}, 1);
     stored += images * std::min<int64_t>(params.tileRows, p.p() - row) * std::min<int64_t>(kGroupPixels, p.q() - column);
   }
   traffic.activationBytes = cut.passes * inside * channelBytes(p, p.inputType);

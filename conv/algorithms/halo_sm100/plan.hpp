@@ -26,7 +26,7 @@ struct HaloChoices {
   std::optional<uint32_t> tileImages{};  ///< of a CTA's operand: 1, 2, 4, 8 or 16
   std::optional<bool> residentWeights{};
   std::optional<bool> collector{};      ///< row streams, whose operands are read once for all filter rows
-  std::optional<uint32_t> blockRows{};  ///< of output, of a row stream: 1 to kMaximumBlockRows
+  std::optional<uint32_t> blockRows{};  ///< of output, of a row stream: 1 to kMaximumBlockRows; no more than P are used
 };
 
 /// Everything a launch needs, made without a device.

@@ -10,6 +10,7 @@
 #include "conv/algorithms/im2col/plan.hpp"
 #include "conv/plan/chosen_algorithm.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/targets.hpp"
 #include "gemm_sm100_image.hpp"
 
 namespace shiftconv::plan {
@@ -43,6 +44,7 @@ class Im2col final : public ChosenAlgorithm<Im2colChoices, Im2colPlan> {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return im2colRefusal(problem, properties);
   }

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/plan/problem_names.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/taps.hpp"
+#include "conv/plan/tile_widths.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -33,12 +36,7 @@ gemm::GemmProblem gemmProblem(const Problem& p) {
 
 /// Taps of an axis inside of it, at one position.
 int64_t tapsInsideAt(const gemm::Window::Axis& axis, int64_t position) {
-  int64_t inside = 0;
-  for (int64_t tap = 0; tap < axis.taps; ++tap) {
-    const int64_t place = position * axis.stride + tap * axis.step - axis.before;
-    inside += place >= 0 && place < axis.extent;
-  }
-  return inside;
+  return tapsInside(axis.extent, 1, axis.taps, 1, axis.step, axis.before - position * axis.stride);
 }
 
 int64_t ctasOf(const gemm::sm100::GemmPlan& plan) { return plan.launch.cluster.x; }
@@ -75,15 +73,9 @@ Traffic everything(const Im2colPlan& plan) {
 }
 
 /// Widths of tiles to compare: each number of columns that gives a width of its own.
-std::vector<int32_t> tileWidths(const Problem& p) {
+std::vector<int64_t> tileWidths(const Problem& p) {
   if (isScaled(p)) return {256, 128, 64, 32};  // tiles of scale factors have 128 rows
-  std::vector<int32_t> widths;
-  for (int64_t columns = 1; columns <= ceilDivide(p.k, kTileNStep); ++columns) {
-    const int64_t width = roundUp(ceilDivide(p.k, columns), kTileNStep);
-    if (width <= gemm::sm100::kMaximumTileN && (widths.empty() || widths.back() != width))
-      widths.push_back(static_cast<int32_t>(width));
-  }
-  return widths;
+  return plan::tileWidths(p.k, kTileNStep, gemm::sm100::kMaximumTileN);
 }
 
 /// Clusters that all have the same number of tiles, but for the last ones.
@@ -144,7 +136,7 @@ std::string Im2colPlan::describe() const { return gemm.describe() + fmt::format(
 std::string im2colRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string why = operandRefusal("im2col", p, properties); !why.empty()) return why;
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
-  const std::pair<const char*, int64_t> coordinates[] = {{"N*O*P*Q", p.outputPixels()},
+  const std::pair<const char*, int64_t> coordinates[] = {{"N*Z*P*Q", p.outputPixels()},
                                                          {"N*D*H*W", p.inputPixels()},
                                                          {"K*T*R*S", p.k * p.t * p.r * p.s},
                                                          {"T*R*S*C", p.t * p.r * p.s * p.c}};
@@ -158,18 +150,18 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   narrowest.grouping = gemm::sm100::Grouping::Single;
   narrowest.splits = 1;
   if (const std::string why = planGemm(gemmProblem(p), properties, narrowest, plan); !why.empty())
-    return fmt::format("im2col: {}", why);
+    return fmt::format("im2col: {}", inNamesOfProblems(why));
   return {};
 }
 
 std::string planIm2col(const Problem& p, const device::Properties& properties, const Im2colChoices& choices, Im2colPlan& plan) {
   const gemm::GemmProblem problem = gemmProblem(p);
-  const std::vector<int32_t> widths = choices.tileN ? std::vector{static_cast<int32_t>(*choices.tileN)} : tileWidths(p);
+  const std::vector<int64_t> widths = choices.tileN ? std::vector<int64_t>{*choices.tileN} : tileWidths(p);
   std::string firstRefusal;
   bool found = false;
   for (const bool pair : {false, true})
     for (const bool resident : {false, true})
-      for (const int32_t width : widths) {
+      for (const int64_t width : widths) {
         if (pair != choices.pair.value_or(pair) || resident != choices.residentWeights.value_or(resident)) continue;
         gemm::sm100::GemmChoices exact;
         exact.engine = gemm::sm100::Engine::SharedA;
@@ -177,7 +169,7 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
         exact.schedule = gemm::sm100::Schedule::Static;
         exact.splits = 1;
         exact.tileRows = kTileRows;
-        exact.tileN = width;
+        exact.tileN = static_cast<int32_t>(width);
         exact.residentWeights = resident;
         exact.clusters = choices.clusters;
         Im2colPlan offered;
@@ -195,7 +187,7 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
         if (!found || offered.estimate.clocks < plan.estimate.clocks) plan = std::move(offered);
         found = true;
       }
-  return found ? std::string() : fmt::format("im2col: {}", firstRefusal);
+  return found ? std::string() : fmt::format("im2col: {}", inNamesOfProblems(std::move(firstRefusal)));
 }
 
 }  // namespace shiftconv::plan

@@ -12,6 +12,7 @@
 #include "conv/plan/option_conflict.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
 #include "resident_sm90_image.hpp"
 
 namespace shiftconv::plan {
@@ -112,20 +113,26 @@ bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int
 
 std::string residentRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = plainRefusal("resident", p, properties, ResidualAdded::Yes); !reason.empty()) return reason;
-  if (p.groups > 1) return fmt::format("resident takes no groups, but there are {}", p.groups);
+  if (p.groups > 1) return fmt::format("resident needs groups = 1, but it is {}", p.groups);
   if (p.strideH != 1 || p.strideW != 1)
-    return fmt::format("resident needs strides of 1, but they are {} and {}", p.strideH, p.strideW);
+    return fmt::format("resident needs stride_h and stride_w of 1, but they are {} and {}", p.strideH, p.strideW);
   if (p.c % kVectorChannels != 0) return fmt::format("resident needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c);
   if (p.inputPitch() % kVectorChannels != 0)
-    return fmt::format("resident needs an input pixel pitch that is a multiple of 8 elements, but it is {}", p.inputPitch());
-  if (p.inputPixels() * p.inputPitch() * 2 >= kMostOffset || p.outputPixels() * p.outputPitch() * 2 >= kMostOffset ||
-      (p.hasResidual() && p.outputPixels() * p.residualPitch() * 2 >= kMostOffset) || p.k * p.r * p.s * p.c * 2 >= kMostOffset)
-    return "resident needs tensors below 2^31 bytes";
+    return fmt::format("resident needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch());
+  for (const auto& [tensor, elements] : {std::pair{"input", p.inputPixels() * p.inputPitch()},
+                                         {"output", p.outputPixels() * p.outputPitch()},
+                                         {"residual", p.hasResidual() ? p.outputPixels() * p.residualPitch() : 0},
+                                         {"filter", p.k * p.r * p.s * p.c}})
+    if (elements * 2 >= kMostOffset)
+      return fmt::format("resident needs less than 2^31 bytes of {}, but there are {}", tensor, elements * 2);
+  if (p.k > kMostGrid * kTileChannels)
+    return fmt::format("resident needs K up to {}, but it is {}", kMostGrid * kTileChannels, p.k);
   if (residentCandidates(p, properties).empty())
     return fmt::format(
-        "resident has no tile for a {}x{} filter of {} channels: the boxes and the weights of 64 pixels x 32 channels, of a "
-        "quarter of the input channels at least, have to fit into shared memory",
-        p.r, p.s, p.c);
+        "resident has no tile for {} images and a {}x{} filter of {} channels: the boxes and the weights of 64 pixels x 32 "
+        "channels, of a quarter of the input channels at least, have to fit into shared memory, and N times the tiles down an "
+        "image into a grid of {}",
+        p.n, p.r, p.s, p.c, kMostGrid);
   return {};
 }
 
@@ -190,6 +197,7 @@ class Resident final : public Algorithm {
  public:
   std::string_view name() const override { return "resident"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return residentRefusal(problem, properties);
   }

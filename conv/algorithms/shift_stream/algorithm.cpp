@@ -9,6 +9,7 @@
 #include "conv/algorithms/shift_stream/plan.hpp"
 #include "conv/plan/chosen_algorithm.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/targets.hpp"
 #include "shift_stream_image.hpp"
 
 namespace shiftconv::plan {
@@ -57,6 +58,7 @@ class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStream
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return shiftStreamRefusal(problem, properties);
   }

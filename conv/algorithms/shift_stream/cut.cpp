@@ -6,6 +6,7 @@
 #include "common/gemm/shape.hpp"
 #include "common/gemm/stages.hpp"
 #include "common/layout/ceil_divide.hpp"
+#include "conv/algorithms/shift_stream/places.hpp"
 
 namespace shiftconv::plan {
 
@@ -18,36 +19,18 @@ constexpr int64_t kMinimumOperandStages = 2;
 constexpr int64_t kStreamingOperandStages = 4;
 constexpr int64_t kProductBytes = 2;  // the model's unit of a product: 16-bit operands
 
-/// Every output row has a filter row inside of the image.
+/// Every output row has a filter row inside of the image. Output rows that find theirs there with filter row r are neighbours, and
+/// those of smaller r lie further down.
 bool everyRowHasInput(const Problem& p) {
-  for (int64_t row = 0; row < p.p(); ++row) {
-    bool inside = false;
-    for (int64_t r = 0; r < p.r && !inside; ++r) {
-      const int64_t y = row * p.strideH + r * p.dilationH - p.padTop;
-      inside = y >= 0 && y < p.h;
-    }
-    if (!inside) return false;
+  int64_t rows = 0;  // from the first on that have one
+  for (int64_t r = p.r - 1; r >= 0; --r) {
+    const int64_t above = p.padTop - r * p.dilationH;  // image rows above the first output row's filter row
+    if (above + p.h <= 0) continue;
+    const int64_t begin = above <= 0 ? 0 : ceilDivide(above, p.strideH), end = ceilDivide(above + p.h, p.strideH);
+    if (begin > rows) return false;
+    rows = std::max(rows, end);
   }
-  return true;
-}
-
-/// Pixels of `lanes` lanes of a piece, from lane `first` of it on, that lie in the image.
-int64_t insidePixels(const ShiftStreamParams& g, const Place& place, int32_t first, int32_t lanes) {
-  const int32_t x = place.column - g.padLeft + first;
-  return std::max(0, std::min(x + lanes, g.width) - std::max(x, 0));
-}
-
-/// Loads of rows and depth taps of a piece that lie in the image, in a tile with such rows.
-int64_t insideLoads(const ShiftStreamParams& g, const Place& place, const TileRows& rows) {
-  int64_t depthTaps = 0;
-  for (int32_t t = 0; t < g.filterDepth; ++t) {
-    const int32_t plane = place.depth * g.strideDepth + t * g.dilationDepth - g.padFront;
-    depthTaps += plane >= 0 && plane < g.depth;
-  }
-  const int32_t above = place.firstInputRow < 0 ? kernels::ceilDivide32(-place.firstInputRow, g.dilationH) : 0;
-  const int32_t below = place.firstInputRow < g.height ? kernels::ceilDivide32(g.height - place.firstInputRow, g.dilationH) : 0;
-  const int32_t begin = std::clamp(above, rows.begin, rows.end), end = std::clamp(below, begin, rows.end);
-  return depthTaps * (stepsBefore(g, end) - stepsBefore(g, begin));
+  return rows >= p.p();
 }
 
 }  // namespace
@@ -170,16 +153,10 @@ RowWork operator*(RowWork work, int64_t count) {
 
 StreamBlocks::StreamBlocks(const ShiftStreamParams& g, int64_t tilePieces)
     : height(g.blockRows), tiles(ceilDivide(g.pieces, tilePieces)) {
-  const int64_t inBlock = g.blockPieces;
-  int64_t lastShared = -1;
-  for (int64_t number = 0; number * inBlock < g.pieces; ++number) {
-    const int64_t first = ceilDivide(number * inBlock, tilePieces), end = (number + 1) * inBlock / tilePieces;
-    const RowBlock block = rowBlock(g, static_cast<int32_t>(number));
-    if (end > first) work += RowWork(g, {block.outputRows, block.begin, block.end}) * (end - first);
-    if ((number + 1) * inBlock % tilePieces == 0 || end == lastShared) continue;
-    lastShared = end;  // pieces of several blocks
-    work += RowWork(g, tileRows(g, static_cast<int32_t>(end * tilePieces), static_cast<int32_t>(tilePieces)));
-  }
+  const TileRuns runs = tileRuns(g, tilePieces);
+  for (const auto& [begin, end, block] : runs.alike) work += RowWork(g, {block.outputRows, block.begin, block.end}) * (end - begin);
+  for (const int64_t tile : runs.others)
+    work += RowWork(g, tileRows(g, static_cast<int32_t>(tile * tilePieces), static_cast<int32_t>(tilePieces)));
 }
 
 Traffic trafficOf(const Problem& p, const Channels& channels, const StreamCut& cut, const RowWork& work) {
@@ -206,30 +183,6 @@ Traffic trafficOf(const Problem& p, const Channels& channels, const StreamCut& c
     if (cut.scaleCopies == 1) traffic.shifts += steps * runs * (p.s - 1) * ceilDivide(tileColumns, gemm::sm100::kSliceColumns);
   }
   return traffic;
-}
-
-void addPlaces(const Problem& p, const ShiftStreamParams& g, const StreamCut& cut, int64_t tile, Traffic& traffic) {
-  const auto pieces = static_cast<int32_t>(cut.tilePieces()), first = static_cast<int32_t>(tile) * pieces;
-  const TileRows rows = tileRows(g, first, pieces);
-  const int32_t ctaPieces = g.lanes.pieces();
-  for (int32_t begin = first; begin < std::min(first + pieces, g.pieces); begin += ctaPieces) {
-    int64_t pixels = 0;
-    const auto load = [&](int32_t piece, int32_t offset, int32_t lanes) {
-      if (begin + piece >= g.pieces) return;
-      const Place place = placeOf(g, begin + piece);
-      pixels += insideLoads(g, place, rows) * insidePixels(g, place, offset, lanes);
-    };
-    for (int32_t piece = 0; piece < ctaPieces; ++piece) load(piece, 0, g.lanes.loadedLanes);
-    for (int32_t refill = 0; refill < cut.refills(p); ++refill) {
-      const PieceLane at = refillOf(g.lanes, refill % kStreamWindows, refill / kStreamWindows + 1);
-      load(at.piece, at.offset, 1);
-    }
-    traffic.activationBytes += cut.passes * pixels * channelBytes(p, p.inputType);
-    for (int32_t piece = begin; piece < std::min(begin + ctaPieces, g.pieces); ++piece) {
-      const Place place = placeOf(g, piece);
-      traffic.storedRows += cut.passes * place.outputRows * std::min(g.lanes.pieceOutputs, g.outputWidth - place.column);
-    }
-  }
 }
 
 Traffic clusterTraffic(const Problem& p, const Channels& channels, const StreamCut& cut) {

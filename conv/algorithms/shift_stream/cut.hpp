@@ -72,9 +72,6 @@ struct StreamBlocks {
 
 /// In all passes; without what is done once for a cluster, and what depends on where in the image tiles lie.
 Traffic trafficOf(const Problem& problem, const Channels& channels, const StreamCut& cut, const RowWork& work);
-/// What depends on where in the image and the output a tile lies.
-void addPlaces(const Problem& problem, const kernels::ShiftStreamParams& geometry, const StreamCut& cut, int64_t tile,
-               Traffic& traffic);
 /// What is done once for a cluster, in all passes.
 Traffic clusterTraffic(const Problem& problem, const Channels& channels, const StreamCut& cut);
 

@@ -9,9 +9,12 @@
 
 #include "common/gemm/shape.hpp"
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "common/gemm/stages.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/shift_stream/cut.hpp"
+#include "conv/algorithms/shift_stream/places.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/tile_widths.hpp"
 
 namespace shiftconv::plan {
 
@@ -116,6 +119,24 @@ std::vector<int64_t> blockHeights(const Problem& p) {
   return heights;
 }
 
+/// Why not even the cut that takes least fits: the narrowest tile, of a pair, whose windows nothing refills and whose pixels' scale
+/// factors are shifted.
+std::string roomRefusal(const Problem& p, const Channels& channels, const device::Properties& properties) {
+  StreamCut cut;
+  cut.pair = true;
+  cut.tileN = tileNStep(p, channels.kind);
+  cut.scaleCopies = isScaled(p) ? 1 : 0;
+  if (!cut.fitTensorMemory(p, channels))
+    return fmt::format("shift_stream needs {} columns of Tensor Memory for R = {} and S = {}{}, but there are {}",
+                       cut.columns(p, channels.kind), p.r, p.s, isScaled(p) ? " with block scales" : "",
+                       gemm::ColumnBudget::kAvailable);
+  if (!cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, {}))
+    return fmt::format("shift_stream needs {} bytes of shared memory a block{}, but {} has {}", cut.sharedBytes(p, channels),
+                       isScaled(p) ? ", the filter's scale factors among them" : "", properties.name,
+                       properties.sharedBytesPerBlock);
+  return {};
+}
+
 }  // namespace
 
 std::string shiftStreamRefusal(const Problem& p, const device::Properties& properties) {
@@ -130,12 +151,12 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   const Channels channels(p, *kindOf(p));
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max();
   const std::pair<const char*, int64_t> coordinates[] = {
-      {"N*O*P*Q", p.outputPixels()},
+      {"N*Z*P*Q", p.outputPixels()},
       {"N*D*H*W", p.inputPixels()},
       {"K*T*R*S", p.k * p.t * p.r * p.s},
-      {"H + pad_top", (p.p() + p.r) * std::max(p.strideH, p.dilationH) + p.h + p.padTop},
-      {"D + pad_front", (p.z() + p.t) * std::max(p.strideD, p.dilationD) + p.d + p.padFront},
-      {"W + pad_left", p.q() + p.w + p.padLeft},
+      {"(P + R) * max(stride_h, dilation_h) + H + pad_top", (p.p() + p.r) * std::max(p.strideH, p.dilationH) + p.h + p.padTop},
+      {"(Z + T) * max(stride_d, dilation_d) + D + pad_front", (p.z() + p.t) * std::max(p.strideD, p.dilationD) + p.d + p.padFront},
+      {"Q + W + pad_left", p.q() + p.w + p.padLeft},
       {"K", p.k}};
   for (const auto& [name, value] : coordinates)
     if (value > kLimit / 2) return fmt::format("shift_stream needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
@@ -145,7 +166,7 @@ std::string shiftStreamRefusal(const Problem& p, const device::Properties& prope
   for (const layout::TiledMap& map :
        {inputMap(p, channels, kStreamWindowLanes), filterMap(p, channels, tileNStep(p, channels.kind))})
     if (const std::string refused = layout::refusal(map); !refused.empty()) return fmt::format("shift_stream: {}", refused);
-  return {};
+  return roomRefusal(p, channels, properties);
 }
 
 std::string cutShiftStream(const Problem& p, const device::Properties& properties, const ShiftStreamChoices& choices,
@@ -157,15 +178,8 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
   if (choices.blockRows && *choices.blockRows == 0) return "block_rows must be at least 1";
 
-  std::vector<int64_t> widths, heights = blockHeights(p);
-  if (choices.tileN) {
-    widths = {*choices.tileN};
-  } else {
-    for (int64_t passes = 1; passes <= ceilDivide(p.k, step); ++passes) {
-      const int64_t width = roundUp(ceilDivide(p.k, passes), step);
-      if (width <= kMaximumTileN && (widths.empty() || widths.back() != width)) widths.push_back(width);
-    }
-  }
+  const std::vector<int64_t> widths = choices.tileN ? std::vector<int64_t>{*choices.tileN} : tileWidths(p.k, step, kMaximumTileN);
+  std::vector<int64_t> heights = blockHeights(p);
   if (choices.blockRows) heights = {*choices.blockRows};
   StreamCut best;
   std::string mapRefusal;
@@ -204,7 +218,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
     if (choices.tileN) causes += fmt::format(" with tile_n = {}", *choices.tileN);
     if (choices.residentWeights) causes += fmt::format(" with resident_weights = {}", *choices.residentWeights ? "yes" : "no");
     if (choices.map) causes += fmt::format(" with map = {}", kStreamMapNames[static_cast<size_t>(*choices.map)]);
-    if (choices.pair) causes += fmt::format(" with pair = {}", *choices.pair ? "yes" : "no");
+    if (choices.pair) causes += fmt::format(" with group = {}", *choices.pair ? "pair" : "single");
     return fmt::format("shift_stream finds no room for {} accumulators and {} x {} filter taps of C = {}{}", liveRows(p), p.r, p.s,
                        p.c, causes);
   }
@@ -248,7 +262,8 @@ StreamCut cutOf(const ShiftStreamPlan& plan) {
 
 void ShiftStreamPlan::countPlaces() {
   const StreamCut cut = cutOf(*this);
-  for (int64_t tile = 0; tile < tiles(); ++tile) addPlaces(problem, params, cut, tile, traffic);
+  traffic.activationBytes = activationBytes(problem, params, cut);
+  traffic.storedRows = cut.passes * problem.outputPixels();
 }
 
 std::string planShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
@@ -263,7 +278,12 @@ Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
   const auto pieces = static_cast<int32_t>(cut.tilePieces());
   const TileRows rows = tileRows(params, static_cast<int32_t>(tile) * pieces, pieces);
   Traffic traffic = trafficOf(problem, Channels(problem, params.kind), cut, RowWork(params, rows));
-  addPlaces(problem, params, cut, tile, traffic);
+  traffic.activationBytes = activationBytes(problem, params, cut, tile);
+  for (int32_t piece = static_cast<int32_t>(tile) * pieces;
+       piece < std::min(static_cast<int32_t>(tile + 1) * pieces, params.pieces); ++piece) {
+    const Place place = placeOf(params, piece);
+    traffic.storedRows += cut.passes * place.outputRows * std::min(params.lanes.pieceOutputs, params.outputWidth - place.column);
+  }
   return traffic;
 }
 

@@ -48,7 +48,7 @@ struct ShiftStreamPlan {
   std::vector<std::string_view> openQuestions() const;
   int64_t tiles() const { return params.tiles; }
   int64_t clusters() const { return launch.grid.x / launch.cluster.x; }
-  /// Adds activations and stored rows to the traffic, tile by tile.
+  /// Counts activations and stored rows.
   void countPlaces();
   /// What tile `tile` costs in all passes, apart from what is done once for a cluster.
   Traffic ofTile(int64_t tile) const;
@@ -62,7 +62,7 @@ struct ShiftStreamPlan {
 /// Empty when the algorithm can run the problem on such a device, else one sentence naming field and limit.
 std::string shiftStreamRefusal(const Problem& problem, const device::Properties& properties);
 
-/// All of a plan but the part of its traffic that depends on where tiles lie, which takes longest. Requires shiftStreamRefusal(...)
+/// All of a plan but the part of its traffic that depends on where tiles lie. Requires shiftStreamRefusal(...)
 /// to be empty; returns one sentence when an override cannot be met.
 std::string cutShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
                            ShiftStreamPlan& plan);

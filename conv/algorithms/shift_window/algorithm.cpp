@@ -9,6 +9,7 @@
 #include "conv/algorithms/shift_window/plan.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -47,6 +48,7 @@ class ShiftWindow final : public Algorithm {
  public:
   std::string_view name() const override { return kName; }
   std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
     return shiftWindowRefusal(problem, properties);
   }

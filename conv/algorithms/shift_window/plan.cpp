@@ -9,6 +9,7 @@
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/tile_widths.hpp"
 #include "shift_window_image.hpp"
 
 namespace shiftconv::plan {
@@ -156,7 +157,7 @@ int64_t activationBytes(const Problem& p, const Cut& cut, int64_t tile, int64_t 
       const int64_t room = end - kWindowLanes - first;
       const int64_t high = std::clamp<int64_t>(room < 0 ? 0 : room / distance + 1, low, windows);
       rows += (high - low) * kWindowLanes;
-      for (int64_t window = 0; window < low; ++window) rows += inside(window);
+      for (int64_t window = low; window > 0 && inside(window - 1) > 0; --window) rows += inside(window - 1);
       for (int64_t window = high; window < windows && inside(window) > 0; ++window) rows += inside(window);
     }
   return cut.passes * rows * channelBytes(p, p.inputType);
@@ -187,7 +188,7 @@ std::string shiftWindowRefusal(const Problem& p, const device::Properties& prope
   if (p.t > kMaximumFilterExtent)
     return fmt::format("shift_window needs a filter depth T of at most {}, but T is {}", kMaximumFilterExtent, p.t);
   if (p.z() > p.d)
-    return fmt::format("shift_window needs O <= D, but pad_front + pad_back = {} exceeds (T-1)*dilation_d = {}",
+    return fmt::format("shift_window needs Z <= D, but pad_front + pad_back = {} exceeds (T-1)*dilation_d = {}",
                        p.padFront + p.padBack, (p.t - 1) * p.dilationD);
   if (p.p() > p.h)
     return fmt::format("shift_window needs P <= H, but pad_top + pad_bottom = {} exceeds (R-1)*dilation_h = {}",
@@ -244,13 +245,7 @@ std::string shiftWindowCuts(const Problem& p, const device::Properties& properti
       offer(*choices.tileN);
       continue;
     }
-    // Every pass count with a tile of its own.
-    int64_t lastTileN = 0;
-    for (int64_t passes = ceilDivide(p.k, kMaximumTileN); passes <= ceilDivide(p.k, step); ++passes) {
-      const int64_t tileN = roundUp(ceilDivide(p.k, passes), step);
-      if (tileN != lastTileN) offer(tileN);
-      lastTileN = tileN;
-    }
+    for (const int64_t tileN : tileWidths(p.k, step, kMaximumTileN)) offer(tileN);
   }
   return cuts.empty() ? reason : std::string();
 }

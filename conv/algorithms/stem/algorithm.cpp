@@ -2,12 +2,13 @@
 
 #include "conv/algorithms/stem/plan.hpp"
 #include "conv/plan/single_plan_algorithm.hpp"
+#include "conv/plan/targets.hpp"
 #include "stem_sm90_image.hpp"
 
 namespace shiftconv::plan {
 
 const Algorithm& stemAlgorithm() {
-  static const SinglePlanAlgorithm<StemPlan> algorithm({"stem", stemRefusal, planStem, images::stem_sm90, stemWarpRoles});
+  static const SinglePlanAlgorithm<StemPlan> algorithm({"stem", isHopper, stemRefusal, planStem, images::stem_sm90, stemWarpRoles});
   return algorithm;
 }
 

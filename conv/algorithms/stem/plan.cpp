@@ -27,17 +27,18 @@ int64_t sharedBytes(const Problem& p) {
 
 std::string stemRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = plainRefusal("stem", p, properties, ResidualAdded::Yes); !reason.empty()) return reason;
-  if (p.groups != 1) return fmt::format("stem needs one group, but there are {}", p.groups);
+  if (p.groups != 1) return fmt::format("stem needs groups = 1, but it is {}", p.groups);
   if (p.c != kChannels || p.inputPitch() != kChannels || p.strideW != kStride)
-    return fmt::format("stem needs C = 4, pixels without gaps and a column stride of 2, but they are {}, {} and {}", p.c,
-                       p.inputPitch(), p.strideW);
-  if (p.dilationH != 1 || p.dilationW != 1) return fmt::format("stem needs dilation 1, but it is {}x{}", p.dilationH, p.dilationW);
+    return fmt::format("stem needs C = 4, input_pixel_pitch = 4 and stride_w = 2, but they are {}, {} and {}", p.c, p.inputPitch(),
+                       p.strideW);
+  if (p.dilationH != 1 || p.dilationW != 1)
+    return fmt::format("stem needs dilation_h and dilation_w of 1, but they are {} and {}", p.dilationH, p.dilationW);
   if (p.w % 2 != 0) return fmt::format("stem needs an even W (rows of whole 16 bytes), but W is {}", p.w);
   if (p.r != 3 && p.r != 7) return fmt::format("stem has kernels for filter heights R of 3 and 7, but R is {}", p.r);
   if (p.s + p.padLeft % 2 > kWindowPixels)
-    return fmt::format("stem needs a filter width S of at most {}, one less with an odd left pad, but S is {}", kWindowPixels, p.s);
+    return fmt::format("stem needs a filter width S of at most {}, one less with an odd pad_left, but S is {}", kWindowPixels, p.s);
   if (boxRows(p) > kLargestBox || sharedBytes(p) > int64_t{properties.sharedBytesPerBlock})
-    return fmt::format("stem needs {} input rows in shared memory, too many with a row stride of {}", boxRows(p), p.strideH);
+    return fmt::format("stem needs {} input rows in shared memory, too many with stride_h = {}", boxRows(p), p.strideH);
   return {};
 }
 

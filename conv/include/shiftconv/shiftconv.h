@@ -1,32 +1,31 @@
-/* ShiftConv: forward convolution on NVIDIA Blackwell tensor cores, as a C API (C99, usable from C++).
+/* ShiftConv: forward convolution on NVIDIA Hopper and Blackwell GPUs, as a C API (C99, usable from C++).
  *
- * The phases, each a function with a printable result:
- *   describe   fill a shiftconv_problem_t                    (shiftconv_problem_validate, shiftconv_problem_describe)
- *   support    ask an algorithm: yes, or a reason            (shiftconv_support)
- *   plan       from the properties of a device only          (shiftconv_plan_create, shiftconv_plan_describe)
- *              or by measurement on a device, with a cache   (shiftconv_plan_autotune)
- *   bind       addresses of the tensors, once                (shiftconv_bind)
- *   run        a stream                                      (shiftconv_binding_run; shiftconv_run binds and runs)
+ * Phases
+ *   describe   fill a shiftconv_problem_t                        shiftconv_problem_validate, shiftconv_problem_describe
+ *   support    ask an algorithm: yes, or a reason                shiftconv_support
+ *   plan       from the properties of a device                   shiftconv_plan_create, shiftconv_plan_describe
+ *              or by measurement on a device, with a cache file  shiftconv_plan_autotune
+ *   bind       give a plan the addresses of its tensors, once    shiftconv_bind
+ *   run        enqueue the work in a stream                      shiftconv_binding_run; shiftconv_run binds and runs
  *
- * Devices: NVIDIA GPUs through the CUDA driver, and an emulated device that executes the PTX of the same kernels
- * on the host. The library loads and works on machines that have no CUDA driver. The emulated device is a library of its own,
- * libshiftconv_emulated.so, which this one loads from its own folder when an emulated device is opened.
+ * Devices are NVIDIA GPUs, through the CUDA driver, and emulated devices, which execute the PTX of the same kernels on the
+ * host. The library links nothing of CUDA and works on machines that have no CUDA driver. Emulated devices are in a
+ * library of their own, libshiftconv_emulated.so, which this one loads from its own folder when one is opened.
  *
  * Rules that hold for every function
- *  - A function that can fail returns shiftconv_status_t. On anything but SHIFTCONV_STATUS_SUCCESS,
- *    shiftconv_last_error() returns one sentence that names the argument or field and the limit.
- *    Output arguments are left alone on failure unless stated otherwise. No exception leaves the library.
- *  - All functions may be called from several host threads at once, on the same handles too. A handle is a number that is
- *    never used again: using one after it was closed, closing it twice or passing one of another kind is an error like
- *    any other.
- *  - Structures begin with `size`, sizeof of the structure as the caller compiled it; their _INIT macros set it. Fields
- *    that the caller's version lacks have the values of the _INIT macro; bytes that the library does not know must be 0.
- *    A size below that of the structure's first release is refused: those sizes are SHIFTCONV_*_SIZE_0_2.
- *  - Functions that write text take (buffer, size, needed): they write at most `size` bytes including the
- *    terminating zero, and put the size that the whole text needs (with its zero) into *needed. A text that
- *    does not fit is cut and still a success; compare *needed with `size`. `buffer` may be NULL when `size`
- *    is 0, `needed` may be NULL.
- *  - Strings that are returned as const char* belong to the library and are never freed by the caller.
+ *  - Errors. A function that can fail returns shiftconv_status_t. On anything but SHIFTCONV_STATUS_SUCCESS,
+ *    shiftconv_last_error() gives one sentence that names the argument or field and the limit. A function that fails leaves its
+ *    output arguments unchanged, unless stated otherwise. No exception leaves the library.
+ *  - Threads. Any function may be called from several host threads at once, also on the same handles.
+ *  - Handles. A handle is a number that is never used again. Using a handle after it was closed, closing it twice, or passing
+ *    one of another kind is an error like any other.
+ *  - Structures. Every structure begins with `size`, its sizeof as the caller compiled it; the _INIT macros set it. Fields that
+ *    the caller's version lacks take the values of the _INIT macro. Bytes that the library does not know must be 0. A size
+ *    below that of the structure's first release (SHIFTCONV_*_SIZE_0_2) is refused.
+ *  - Texts. Functions that write text take (buffer, size, needed). They write at most `size` bytes, the terminating zero
+ *    included, and set *needed to the size of the whole text with its zero. A text that does not fit is cut, and the call
+ *    succeeds; compare *needed with `size`. `buffer` may be NULL when `size` is 0. `needed` may be NULL.
+ *  - Strings returned as const char* belong to the library. The caller never frees them.
  */
 #ifndef SHIFTCONV_SHIFTCONV_H
 #define SHIFTCONV_SHIFTCONV_H
@@ -37,7 +36,7 @@
 #define SHIFTCONV_VERSION_MAJOR 0
 #define SHIFTCONV_VERSION_MINOR 2
 #define SHIFTCONV_VERSION_PATCH 0
-/** One number that grows with every release: major * 10000 + minor * 100 + patch. */
+/** The version as one number, which grows with every release: major * 10000 + minor * 100 + patch. */
 #define SHIFTCONV_VERSION (SHIFTCONV_VERSION_MAJOR * 10000 + SHIFTCONV_VERSION_MINOR * 100 + SHIFTCONV_VERSION_PATCH)
 
 #if defined(__GNUC__)
@@ -52,7 +51,8 @@ extern "C" {
 
 /* ------------------------------------------------------------------------------------------- version and status */
 
-/** SHIFTCONV_VERSION of the library that is loaded. Same major version: same ABI; while it is 0, same minor version. */
+/** SHIFTCONV_VERSION of the loaded library. Its ABI is that of this header when the major versions are equal; while the major
+ *  version is 0, when the minor versions are equal, too. */
 SHIFTCONV_API int shiftconv_version(void);
 
 /** Version of the loaded library as text, "0.2.0". */
@@ -72,8 +72,8 @@ typedef enum shiftconv_status {
 /** Name of a status, "SHIFTCONV_STATUS_UNSUPPORTED"; for a value outside the enumeration, "unknown status". Never NULL. */
 SHIFTCONV_API const char* shiftconv_status_string(shiftconv_status_t status);
 
-/** The sentence that explains the last failure on the calling host thread; "" when no call of this thread has failed.
- *  Valid until the next failing call on the same thread. Successful calls leave it alone. */
+/** The sentence that explains the last failure on the calling host thread; "" when no call of this thread has failed. It stays
+ *  valid until the next failing call on the same thread. Successful calls do not change it. */
 SHIFTCONV_API const char* shiftconv_last_error(void);
 
 /* ------------------------------------------------------------------------------------------------------- logging */
@@ -87,22 +87,22 @@ typedef enum shiftconv_log_level {
   SHIFTCONV_LOG_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_log_level_t;
 
-/** Receives one message without a line end. May be called from any host thread that uses the library, but never from
- *  two at once. Must not call shiftconv_set_log. */
+/** Receives one message, without a line end. The library may call it from any host thread that uses the library, but never from
+ *  two at once. It must not call shiftconv_set_log. */
 typedef void (*shiftconv_log_callback_t)(shiftconv_log_level_t level, const char* message, void* user);
 
-/** Sends messages up to `level` to `callback` (NULL: lines on stderr, the initial state). `user` is handed through.
- *  The environment variable SHIFTCONV_LOG (off, error, warning, info, debug) sets the initial level; any other value of it
- *  is ignored with a warning. */
+/** Sends messages of `level` and more severe ones to `callback`, which receives `user` unchanged. A NULL callback prints lines on
+ *  stderr, as the library does initially. The environment variable SHIFTCONV_LOG (off, error, warning, info, debug) sets the
+ *  initial level; any other value is ignored with a warning. */
 SHIFTCONV_API shiftconv_status_t shiftconv_set_log(shiftconv_log_callback_t callback, void* user, shiftconv_log_level_t level);
 
 /* ------------------------------------------------------------------------------------------------------- devices */
 
-/** A device with everything the library keeps on it (loaded kernels, options, counters). */
+/** An open device, with everything that the library keeps on it: loaded kernels, options, counters. */
 typedef struct shiftconv_device* shiftconv_device_t;
 
-/** A stream of a device. On CUDA devices it is a CUstream (cudaStream_t), so streams of the application can be used;
- *  NULL is the default stream. */
+/** A stream of a device. On CUDA devices it is a CUstream (cudaStream_t), so the application's own streams can be used. NULL is
+ *  the default stream. */
 typedef void* shiftconv_stream_t;
 
 typedef enum shiftconv_device_kind {
@@ -112,18 +112,18 @@ typedef enum shiftconv_device_kind {
   SHIFTCONV_DEVICE_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_device_kind_t;
 
-/** What a plan needs to know of a device. Set `size` to sizeof(shiftconv_device_properties_t) before a call fills it
- *  (SHIFTCONV_DEVICE_PROPERTIES_INIT does). */
+/** What a plan needs to know of a device. Start from SHIFTCONV_DEVICE_PROPERTIES_INIT: `size` must be set before a call fills the
+ *  rest. */
 typedef struct shiftconv_device_properties {
   size_t size;           /**< sizeof of this structure as the caller compiled it */
   int32_t kind;          /**< shiftconv_device_kind_t, never AUTO */
   int32_t compute_major; /**< 10 and 0 on a B200 */
-  int32_t compute_minor;
+  int32_t compute_minor; /**< one digit */
   uint32_t multiprocessors;
-  uint32_t shared_bytes_per_block; /**< the largest a kernel may opt in to */
+  uint32_t shared_bytes_per_block; /**< the most shared memory that a kernel may opt in to, in bytes; at least 49152 */
   uint32_t reserved;               /**< 0 */
   uint64_t l2_bytes;
-  uint64_t global_bytes; /**< device memory in total */
+  uint64_t global_bytes; /**< all device memory */
   char name[128];        /**< "NVIDIA B200", "emulated sm_100a" */
 } shiftconv_device_properties_t;
 
@@ -133,14 +133,16 @@ typedef struct shiftconv_device_properties {
   }
 #define SHIFTCONV_DEVICE_PROPERTIES_SIZE_0_2 176
 
-/** Number of devices: the GPUs that the CUDA driver shows, in its order, and behind them the emulated devices. At least 2. */
+/** Number of devices: the GPUs that the CUDA driver shows, in its order, followed by the emulated devices. At least 2. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_count(int* count);
 
-/** Properties of device `index`, 0 <= index < shiftconv_device_count, without opening it. */
+/** Properties of device `index`, 0 <= index < shiftconv_device_count(), without opening it. Errors: SHIFTCONV_STATUS_NOT_FOUND.
+ *  */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_enumerate(int index, shiftconv_device_properties_t* properties);
 
-/** Properties of a known device by name, for planning without it: "B200", "B300", "Thor", "H200", "emulated",
- *  "emulated_sm_90a" (upper and lower case are the same). SHIFTCONV_STATUS_NOT_FOUND lists the names. */
+/** Properties of a known device by name, so that plans can be made where the device is not: "B200", "B300", "Thor", "H200",
+ *  "emulated", "emulated_sm_90a". Upper and lower case are the same. Any other name is SHIFTCONV_STATUS_NOT_FOUND, whose sentence
+ *  lists the names. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_properties_t* properties);
 
 /** Opens a device.
@@ -170,53 +172,58 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_close(shiftconv_device_t devic
 SHIFTCONV_API shiftconv_status_t shiftconv_device_get_properties(shiftconv_device_t device,
                                                                  shiftconv_device_properties_t* properties);
 
-/** Allocates device memory, aligned to 256 bytes. `bytes` must be positive. Contents are undefined.
- *  On CUDA devices memory from cudaMalloc or cuMemAlloc can be given to shiftconv_run as well. Addresses of the emulated
- *  device may only be used through this API. */
+/** Allocates `bytes` bytes (at least 1) of device memory, aligned to 256 bytes. The contents are undefined. Free it with
+ *  shiftconv_device_free.
+ *
+ *  On CUDA devices, tensors may also lie in memory from cudaMalloc or cuMemAlloc. Addresses of an emulated device may be used
+ *  through this API only. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_allocate(shiftconv_device_t device, size_t bytes, void** memory);
 
-/** Frees memory from shiftconv_device_allocate. Work that uses it must have ended. NULL is allowed. */
+/** Frees memory from shiftconv_device_allocate. Work that uses it must have completed. NULL is allowed and does nothing. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_free(shiftconv_device_t device, void* memory);
 
-/** Copies `bytes` bytes from host memory to device memory in the order of `stream`. The host memory must stay valid
- *  until the stream reached this point (pageable host memory: it may be reused when the call returns). */
+/** Copies `bytes` bytes from host memory to device memory, in the order of `stream`. Pinned host memory must stay valid and
+ *  unchanged until the stream has passed this copy. Pageable host memory may be reused when the call returns. */
 SHIFTCONV_API shiftconv_status_t shiftconv_copy_to_device(shiftconv_device_t device, void* destination, const void* source,
                                                           size_t bytes, shiftconv_stream_t stream);
 
-/** Copies `bytes` bytes from device memory to host memory in the order of `stream`; valid after
- *  shiftconv_stream_synchronize. */
+/** Copies `bytes` bytes from device memory to host memory, in the order of `stream`. The data are there after
+ *  shiftconv_stream_synchronize; until then the host memory must stay valid. */
 SHIFTCONV_API shiftconv_status_t shiftconv_copy_to_host(shiftconv_device_t device, void* destination, const void* source,
                                                         size_t bytes, shiftconv_stream_t stream);
 
-/** Sets `bytes` bytes of device memory to `value` in the order of `stream`. */
+/** Sets `bytes` bytes of device memory to `value`, in the order of `stream`. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_fill(shiftconv_device_t device, void* memory, uint8_t value, size_t bytes,
                                                        shiftconv_stream_t stream);
 
-/** Makes a stream; it does not synchronise with the default stream. The emulated device executes work when it is
- *  enqueued, whatever the stream. */
+/** Creates a stream, which does not synchronise with the default stream. Destroy it with shiftconv_stream_destroy. An emulated
+ *  device executes work when it is enqueued, whatever the stream. */
 SHIFTCONV_API shiftconv_status_t shiftconv_stream_create(shiftconv_device_t device, shiftconv_stream_t* stream);
 
-/** Destroys a stream from shiftconv_stream_create. Work in it still completes. NULL is allowed. */
+/** Destroys a stream from shiftconv_stream_create. Work that was enqueued in it still completes. NULL is allowed and does
+ *  nothing. */
 SHIFTCONV_API shiftconv_status_t shiftconv_stream_destroy(shiftconv_device_t device, shiftconv_stream_t stream);
 
-/** Waits until everything enqueued in `stream` (NULL: the default stream) has completed, and reports its errors. */
+/** Waits until all work enqueued in `stream` (NULL: the default stream) has completed, and reports the errors of that work. */
 SHIFTCONV_API shiftconv_status_t shiftconv_stream_synchronize(shiftconv_device_t device, shiftconv_stream_t stream);
 
-/** Sets an option of an emulated device for later runs; SHIFTCONV_STATUS_UNSUPPORTED on CUDA devices.
+/** Sets an option of an emulated device for later runs.
  *
- *  | name              | values                                    | initially  |
- *  | "schedule"        | "earliest", "latest", "random": when asynchronous operations complete | "earliest" |
- *  | "seed"            | decimal, 0..2^64-1: seed of "random"      | "1"        |
- *  | "numerics"        | "hardware": tensor-core sums bit by bit; "fast": f32 FMA | "hardware" |
- *  | "hazards"         | "off", "warn" (listed in the counters), "error": races and missing fences | "off" |
- *  | "hazards.severity" | which of them, with commas: "race" (a wrong result is possible), "formal" (the PTX ISA asks for it, no
- *  |                   | known target needs it), "unproven" (rests on an open question) | all three |
- *  | "semantics.U<n>"  | number or name of an alternative for the unproven hardware behaviour U<n> | "0" |
- *  | "semantics.file"  | path of a JSON file whose object "semantics" holds such choices, {"U3": 1}; the probe kit writes one | |
- *  | "host_threads"    | decimal, 0..1024; 0: one per host core    | "0"        |
- *  | "instruction_limit" | decimal: warp instructions per launch; 0: no limit | "0" |
+ *  | name                | initially  | values                                                                                   |
+ *  | "schedule"          | "earliest" | when asynchronous operations complete: "earliest", "latest", "random"                    |
+ *  | "seed"              | "1"        | decimal, 0..2^64-1: seed of the schedule "random"                                        |
+ *  | "numerics"          | "hardware" | "hardware": bit-level model of the tensor core; "fast": f32 FMA                          |
+ *  | "hazards"           | "off"      | races and missing fences: "off", "warn" (listed in the counters), "error" (ends the run) |
+ *  | "hazards.severity"  | all three  | which hazards, separated by commas: "race" (a wrong result is possible), "formal" (the   |
+ *  |                     |            | PTX ISA asks for it, no known target needs it), "unproven" (rests on an open question)   |
+ *  | "semantics.U<n>"    | "0"        | number or name of an alternative of the unproven hardware behaviour U<n>                 |
+ *  | "semantics.file"    |            | path of a JSON file whose object "semantics" holds such choices: {"U3": 1}; the probe kit|
+ *  |                     |            | (tests/probe) writes one                                                                 |
+ *  | "host_threads"      | "0"        | decimal, 0..1024; 0: one for each host core                                              |
+ *  | "instruction_limit" | "0"        | decimal: warp instructions of one launch; 0: no limit                                    |
  *
- *  Unknown names: SHIFTCONV_STATUS_NOT_FOUND; wrong values: SHIFTCONV_STATUS_INVALID_ARGUMENT. Both list what exists. */
+ *  Errors: SHIFTCONV_STATUS_NOT_FOUND for an unknown name and SHIFTCONV_STATUS_INVALID_ARGUMENT for a wrong value, whose
+ *  sentences list what exists; SHIFTCONV_STATUS_UNSUPPORTED on CUDA devices. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_set_option(shiftconv_device_t device, const char* name, const char* value);
 
 typedef enum shiftconv_counters_format {
@@ -225,13 +232,16 @@ typedef enum shiftconv_counters_format {
   SHIFTCONV_COUNTERS_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_counters_format_t;
 
-/** What the launches on an emulated device did since it was opened or the counters were reset;
+/** Writes what the launches on an emulated device have done since it was opened, or since its counters were reset.
  *  SHIFTCONV_STATUS_UNSUPPORTED on CUDA devices.
  *
- *  JSON: {"launches": n, "host_seconds": x, "kernels": [{"kernel": name, "launches": n, "ctas": n, "host_seconds": x,
- *  "mma": {shape: n}, "operations": {instruction: n}, "bytes": {engine: {traffic: n}},
- *  "warps": [{"role": name, "warp_instructions": n, "thread_instructions": n}],
- *  "unproven": {"U3": n}}]}. "unproven" counts the uses of hardware behaviour that no public source settles. */
+ *  The JSON format is
+ *    {"launches": n, "host_seconds": x,
+ *     "kernels": [{"kernel": name, "launches": n, "ctas": n, "host_seconds": x,
+ *                  "mma": {shape: n}, "operations": {instruction: n}, "bytes": {engine: {traffic: n}},
+ *                  "warps": [{"role": name, "warp_instructions": n, "thread_instructions": n}],
+ *                  "unproven": {"U3": n}}]}
+ *  "unproven" counts the uses of hardware behaviour that no public source settles. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftconv_counters_format_t format,
                                                            char* buffer, size_t size, size_t* needed);
 
@@ -240,7 +250,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_reset_counters(shiftconv_devic
 
 /* ------------------------------------------------------------------------------------------------------ problems */
 
-/** Element types. Types of less than 8 bits are packed densely, the first element in the low bits. */
+/** Element types. Elements of fewer than 8 bits are packed densely, the first element in the low bits of a byte. */
 typedef enum shiftconv_type {
   SHIFTCONV_TYPE_F16 = 0,  /**< IEEE binary16 */
   SHIFTCONV_TYPE_BF16 = 1, /**< bfloat16 */
@@ -259,8 +269,8 @@ typedef enum shiftconv_type {
 
 typedef enum shiftconv_compute {
   SHIFTCONV_COMPUTE_DEFAULT = 0, /**< exact products, summed in f32; integers: in s32 */
-  SHIFTCONV_COMPUTE_TF32 = 1,    /**< f32 operands lose their 13 low bits first */
-  SHIFTCONV_COMPUTE_F16 = 2      /**< summed in f16 */
+  SHIFTCONV_COMPUTE_TF32 = 1,    /**< f32 operands without their 13 low bits, summed in f32 */
+  SHIFTCONV_COMPUTE_F16 = 2      /**< exact products, summed in f16 */
 } shiftconv_compute_t;
 
 typedef enum shiftconv_activation {
@@ -277,20 +287,30 @@ typedef enum shiftconv_activation {
 } shiftconv_activation_t;
 
 typedef enum shiftconv_scale_order {
-  SHIFTCONV_SCALE_ORDER_PLAIN = 0,      /**< [rows][ceil(channels / block_size)] */
-  SHIFTCONV_SCALE_ORDER_INTERLEAVED = 1 /**< tiles of 128 rows x 4 blocks, as cuBLAS and cuDNN take them */
+  SHIFTCONV_SCALE_ORDER_PLAIN = 0,      /**< [rows][blocks], dense */
+  SHIFTCONV_SCALE_ORDER_INTERLEAVED = 1 /**< the 128x4 order of cuBLAS and cuDNN, see shiftconv_block_scale_t */
 } shiftconv_scale_order_t;
 
-/** Scale factors of a tensor: one for each run of block_size channels of a pixel (filter: of a tap). The rows of the factors are
- *  the pixels, or K*T*R*S taps. All zero: the tensor has none. */
+/** Scale factors of a tensor, a byte each: one factor for every block of block_size neighbouring channels.
+ *
+ *  Factor (row, block) belongs to channels block * block_size and up of a row. The rows of input and output are their N*D*H*W and
+ *  N*Z*P*Q pixels; the rows of a filter are its K*T*R*S taps. A row has ceil(channels / block_size) blocks.
+ *
+ *    plain        byte row * blocks + block
+ *    interleaved  tiles of 128 rows x 4 blocks (512 bytes) follow one another, those of the same 128 rows first; the
+ *                 factor is byte 16 * (row % 32) + 4 * (row % 128 / 32) + block % 4 of its tile. Rows are padded to a multiple
+ *                 of 128 and blocks to a multiple of 4; an output's padding is written as 0.
+ *
+ *  All fields 0: the tensor has no scale factors. */
 typedef struct shiftconv_block_scale {
-  int64_t block_size; /**< 0: none */
+  int64_t block_size; /**< channels of a block; 0: no scale factors */
   int32_t type;       /**< shiftconv_type_t: UE8M0 or UE4M3 */
   int32_t order;      /**< shiftconv_scale_order_t */
 } shiftconv_block_scale_t;
 
-/** A forward convolution (cross-correlation, as in cuDNN and PyTorch) in up to three dimensions. All tensors are dense except for
- *  the pixel pitches. For 2-D leave d, t, pad_front, pad_back, stride_d and dilation_d as SHIFTCONV_PROBLEM_INIT sets them.
+/** A forward convolution (cross-correlation, as in cuDNN and PyTorch) in up to three dimensions. Start from
+ *  SHIFTCONV_PROBLEM_INIT. For 2-D, leave d, t, pad_front, pad_back, stride_d and dilation_d as it sets them. All tensors are
+ *  dense, except that a pixel of input, output and residual may be followed by a gap (the pixel pitches).
  *
  *    sum    = sum over t,r,s,c of
  *             (input[n, z*stride_d + t*dilation_d - pad_front, p*stride_h + r*dilation_h - pad_top,
@@ -328,23 +348,23 @@ typedef struct shiftconv_problem {
   int64_t pad_top, pad_bottom, pad_left, pad_right; /**< >= 0 */
   int64_t stride_d, stride_h, stride_w;             /**< >= 1 */
   int64_t dilation_d, dilation_h, dilation_w;       /**< >= 1 */
-  int64_t input_pixel_pitch;                        /**< from one pixel to the next, >= c; 0 means c */
-  int64_t output_pixel_pitch;                       /**< from one output pixel to the next, >= k; 0 means k */
-  int64_t residual_pixel_pitch;                     /**< likewise, of the residual */
+  int64_t input_pixel_pitch;                        /**< elements from one pixel to the next, >= c; 0 means c */
+  int64_t output_pixel_pitch;                       /**< elements from one output pixel to the next, >= k; 0 means k */
+  int64_t residual_pixel_pitch;                     /**< elements from one residual pixel to the next, >= k; 0 means k */
   int32_t input_type, filter_type, output_type;     /**< shiftconv_type_t */
   int32_t bias_type;                                /**< F32, F16 or BF16 */
   int32_t residual_type;                            /**< shiftconv_type_t */
   int32_t compute;                                  /**< shiftconv_compute_t */
   shiftconv_block_scale_t input_block_scale, filter_block_scale, output_block_scale;
   int32_t input_zero_point, filter_zero_point, output_zero_point; /**< of S8 and U8 tensors */
-  int32_t has_bias;                                               /**< 1: there is a tensor bias */
-  int32_t has_channel_scale;                                      /**< 1: there is a tensor channel_scale */
-  int32_t has_amax;                                               /**< 1: there is a tensor amax */
-  float alpha;                                                    /**< scales the sum */
-  float beta;                                                     /**< scales the residual; 0: there is none */
-  float out_scale;                                                /**< scales the output */
+  int32_t has_bias;                                               /**< 1: the problem has a bias; 0: it has none */
+  int32_t has_channel_scale;                                      /**< 1: it has a scale for each output channel */
+  int32_t has_amax;                                               /**< 1: the run also finds the largest |v| */
+  float alpha;                                                    /**< factor of the sum; finite */
+  float beta;                                                     /**< factor of the residual; finite; 0: no residual */
+  float out_scale;                                                /**< factor of the output; finite */
   int32_t activation;                                             /**< shiftconv_activation_t */
-  float activation_a, activation_b;                               /**< its parameters; 0 where it has none */
+  float activation_a, activation_b;                               /**< parameters of the activation; 0 where unused */
 } shiftconv_problem_t;
 
 #define SHIFTCONV_PROBLEM_INIT                                                                                                  \
@@ -355,15 +375,15 @@ typedef struct shiftconv_problem {
   }
 #define SHIFTCONV_PROBLEM_SIZE_0_2 328
 
-/** Checks a problem in itself: every field in range, a non-empty output, sizes that can be addressed. Whether an
- *  algorithm can compute it is the question of shiftconv_support. The sentence names the field. */
+/** Checks a problem by itself: every field in range, a non-empty output, sizes that can be addressed. The sentence names the
+ *  field. A valid problem may still be beyond every algorithm; shiftconv_support tells. */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_validate(const shiftconv_problem_t* problem);
 
-/** Z, P and Q of a valid problem. Any of the pointers may be NULL. */
+/** Writes Z, P and Q, the extents of the output of a valid problem. Any of the pointers may be NULL. */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_output_size(const shiftconv_problem_t* problem, int64_t* z, int64_t* p,
                                                                int64_t* q);
 
-/** Bytes of the tensors of a problem; 0 where it has none. */
+/** Sizes of the tensors of a problem in bytes; 0 where the problem has no such tensor. */
 typedef struct shiftconv_tensor_bytes {
   size_t size; /**< sizeof of this structure as the caller compiled it */
   size_t input, filter, bias, residual, channel_scale, input_scale, filter_scale, output, output_scale, amax;
@@ -373,25 +393,28 @@ typedef struct shiftconv_tensor_bytes {
   { sizeof(shiftconv_tensor_bytes_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 #define SHIFTCONV_TENSOR_BYTES_SIZE_0_2 88
 
-/** Bytes that the tensors of a valid problem span in memory, up to the last element (the gap after the last pixel is not
- *  counted). */
+/** Writes the bytes that each tensor of a valid problem spans in memory, from its first to its last element. A gap after the
+ *  last pixel is not counted. */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_tensor_bytes(const shiftconv_problem_t* problem,
                                                                 shiftconv_tensor_bytes_t* bytes);
 
-/** One line for logs and files: "1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> 1x56x56x64 f16 bias relu". */
+/** Writes a problem as one line, for logs and files: "1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> 1x56x56x64 f16 bias relu". */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_problem_t* problem, char* buffer, size_t size,
                                                             size_t* needed);
 
-/** Reads such a line: the problem that shiftconv_problem_describe was given, field by field. The output's shape may be left out
- *  ("1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16"); everything else that is left out has its usual value. Input, filter and
- *  output may each be followed by, in any order:
+/** Reads a line that shiftconv_problem_describe wrote, and gives the same problem, field by field. Lines written by hand may
+ *  leave out the output's shape ("1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16") and whatever has the value of
+ *  SHIFTCONV_PROBLEM_INIT.
+ *
+ *  Input, filter and output may each be followed by these words, in any order:
  *    input   pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved
- *    filter  a type (else the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, compute tf32 or f16,
- *            zero N, scale TYPE/BLOCK
+ *    filter  a type (otherwise the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, compute tf32 or f16,
+ *            zero N, scale as above
  *    output  pitch N, alpha X, channel_scale, bias [TYPE], residual BETA, residual_type TYPE, residual_pitch N, an activation
- *            with its parameters (leaky_relu A, clamp A,B), amax, out_scale X, zero N, scale TYPE/BLOCK
- *  In 3-D shapes have five extents, pads six numbers (front, back first), strides and dilations three.
- *  @param problem its `size` must be set; the problem is valid on success. */
+ *    with its
+ *            parameters (leaky_relu A, clamp A,B), amax, out_scale X, zero N, scale as above
+ *  In 3-D, shapes have five extents, pads six numbers (front and back first), strides and dilations three.
+ *  @param problem its `size` must be set. On success the problem is valid. */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_parse(const char* text, shiftconv_problem_t* problem);
 
 /* ------------------------------------------------------------------------------------------------------- support */
@@ -399,44 +422,48 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_parse(const char* text, shift
 /** Number of algorithms in this library. */
 SHIFTCONV_API int shiftconv_algorithm_count(void);
 
-/** Name of algorithm `index`: "shift_window". NULL for an index outside 0 <= index < shiftconv_algorithm_count(). */
+/** Name of algorithm `index`, such as "shift_window". NULL unless 0 <= index < shiftconv_algorithm_count(). */
 SHIFTCONV_API const char* shiftconv_algorithm_name(int index);
 
-/** The options of an algorithm, a line for each: name, values, meaning. */
+/** Writes the options of an algorithm, one line for each: name, values, meaning. */
 SHIFTCONV_API shiftconv_status_t shiftconv_algorithm_options(const char* algorithm, char* buffer, size_t size, size_t* needed);
 
 /** Asks whether `algorithm` can run a problem on a device with these properties.
- *  Yes: SHIFTCONV_STATUS_SUCCESS and an empty reason. No: SHIFTCONV_STATUS_UNSUPPORTED and one sentence in `reason`.
- *  Invalid problem: SHIFTCONV_STATUS_INVALID_ARGUMENT; no such algorithm: SHIFTCONV_STATUS_NOT_FOUND; the sentence is in
- *  `reason` then too. */
+ *    SHIFTCONV_STATUS_SUCCESS           yes; `reason` is empty
+ *    SHIFTCONV_STATUS_UNSUPPORTED       no; `reason` is one sentence
+ *    SHIFTCONV_STATUS_INVALID_ARGUMENT  the problem is invalid
+ *    SHIFTCONV_STATUS_NOT_FOUND         there is no such algorithm
+ *  In the last two cases, too, `reason` receives the sentence. (reason, size, needed) is a text as described at the top. */
 SHIFTCONV_API shiftconv_status_t shiftconv_support(const shiftconv_problem_t* problem,
                                                    const shiftconv_device_properties_t* properties, const char* algorithm,
                                                    char* reason, size_t size, size_t* needed);
 
 /* --------------------------------------------------------------------------------------------------------- plans */
 
-/** How a problem is computed on a kind of device. Immutable; needs no device and holds no device memory; may be used on
- *  any number of devices, streams and host threads at once. */
+/** How a problem is computed on one kind of device. A plan is immutable, needs no device and holds no device memory. Any number
+ *  of devices, streams and host threads may use it at once. */
 typedef struct shiftconv_plan* shiftconv_plan_t;
 
-/** Choices that are left to the planner unless set. Start from SHIFTCONV_PLAN_OPTIONS_INIT. */
+/** Choices that the planner makes unless they are set. Start from SHIFTCONV_PLAN_OPTIONS_INIT. */
 typedef struct shiftconv_plan_options {
   size_t size;           /**< sizeof of this structure as the caller compiled it */
   const char* algorithm; /**< name of an algorithm; NULL: the one with the best candidate */
-  const char* options;   /**< of that algorithm, "tile_n=64,producer=register_store"; NULL: none. See shiftconv_algorithm_options */
+  const char* options;   /**< its options, "tile_n=64,producer=register_store"; NULL: none. See shiftconv_algorithm_options */
 } shiftconv_plan_options_t;
 
 #define SHIFTCONV_PLAN_OPTIONS_INIT \
   { sizeof(shiftconv_plan_options_t), NULL, NULL }
 #define SHIFTCONV_PLAN_OPTIONS_SIZE_0_2 24
 
-/** Makes a plan: deterministic, in microseconds, without touching a device. Every algorithm that supports the problem offers
- *  candidates with an estimate from one cost model; the shortest time wins, and within one percent the candidate that relies on
- *  the fewest unproven behaviours of the hardware.
+/** Makes a plan. Planning is deterministic and touches no device. Every algorithm that supports the problem offers candidates,
+ *  with estimates from one cost model. The shortest time wins; within one percent, the candidate that relies on the fewest
+ *  unproven behaviours of the hardware.
  *  @param properties from shiftconv_device_get_properties, shiftconv_device_enumerate or shiftconv_device_preset.
- *  @param options    NULL: every choice is the planner's.
+ *  @param options    NULL: the planner makes every choice.
  *  @param plan       receives the handle; destroy it with shiftconv_plan_destroy.
- *  SHIFTCONV_STATUS_UNSUPPORTED when no algorithm (or not the one asked for) can do it; the sentence gives each reason. */
+ *  Errors: SHIFTCONV_STATUS_UNSUPPORTED when no algorithm, or not the one asked for, can run the problem (the sentence gives each
+ *  reason); SHIFTCONV_STATUS_NOT_FOUND for an unknown algorithm; SHIFTCONV_STATUS_INVALID_ARGUMENT for an invalid problem or
+ *  option. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_create(const shiftconv_problem_t* problem,
                                                        const shiftconv_device_properties_t* properties,
                                                        const shiftconv_plan_options_t* options, shiftconv_plan_t* plan);
@@ -444,10 +471,10 @@ SHIFTCONV_API shiftconv_status_t shiftconv_plan_create(const shiftconv_problem_t
 /** How shiftconv_plan_autotune measures. Start from SHIFTCONV_AUTOTUNE_INIT. */
 typedef struct shiftconv_autotune {
   size_t size;         /**< sizeof of this structure as the caller compiled it */
-  const char* cache;   /**< path of a file that remembers choices; "": none does; NULL: the environment variable
-                            SHIFTCONV_AUTOTUNE_CACHE, and none where it is not set */
-  double seconds;      /**< no candidate is begun after so many of them, but for the planner's own choice; positive, at most 3600 */
-  uint32_t candidates; /**< measure so many, in the order of the cost model; 0: all */
+  const char* cache;   /**< path of a file that remembers choices; "": no file; NULL: the path in the environment variable
+                            SHIFTCONV_AUTOTUNE_CACHE, or no file where it is not set */
+  double seconds;      /**< time limit: after it only the planner's own choice is still measured; positive, at most 3600 */
+  uint32_t candidates; /**< how many to measure, in the order of the cost model; 0: all */
   uint32_t reserved;   /**< 0 */
 } shiftconv_autotune_t;
 
@@ -455,13 +482,14 @@ typedef struct shiftconv_autotune {
   { sizeof(shiftconv_autotune_t), NULL, 1.0, 0, 0 }
 #define SHIFTCONV_AUTOTUNE_SIZE_0_2 32
 
-/** Makes a plan by measurement: runs the candidates of shiftconv_plan_create on an open device and takes the fastest. The planner's
- *  choice stays unless another one is more than one percent faster. shiftconv_plan_candidates of the plan lists what was measured.
+/** Makes a plan by measurement: runs the candidates of shiftconv_plan_create on an open device and takes the fastest. The
+ *  planner's choice stays unless another one is more than one percent faster. shiftconv_plan_candidates of the plan lists what
+ *  was measured.
  *
- *  The call runs kernels in a stream of its own and waits for them. While it does, it holds device memory for all tensors of the
- *  problem (shiftconv_problem_tensor_bytes) and the largest workspace of a candidate; it frees all of it before it returns, and
- *  shiftconv_plan_workspace_size says what runs of the plan need. Let nothing else run on the device meanwhile. On an emulated
- *  device times are those of the host, and say which plan is emulated soonest.
+ *  The call runs kernels in a stream of its own and waits for them. Let nothing else run on the device meanwhile. The call
+ *  allocates device memory for all tensors of the problem (shiftconv_problem_tensor_bytes) and for the largest workspace of a
+ *  candidate, and frees it before it returns. On an emulated device the times are those of the host: they say which plan is
+ *  emulated fastest.
  *
  *  With a cache, a choice is looked up by problem, the caller's options, the device's name, compute capability and
  *  multiprocessors, driver and library version; when it is there, nothing is allocated or run. Otherwise the new choice is added:
@@ -480,22 +508,23 @@ SHIFTCONV_API shiftconv_status_t shiftconv_plan_autotune(const shiftconv_problem
                                                          const shiftconv_plan_options_t* options,
                                                          const shiftconv_autotune_t* autotune, shiftconv_plan_t* plan);
 
-/** Destroys a plan. Work that was enqueued with it may still be running. NULL is allowed. */
+/** Destroys a plan. Bindings of it and work that was enqueued with it are not affected. NULL is allowed and does nothing. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan);
 
-/** Several lines to read: problem, algorithm, launches, tile, stages, Tensor Memory, shared memory, modelled traffic. */
+/** Writes several lines for people: problem, algorithm, options, launches, tile, memory, counted traffic, modelled time. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_describe(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed);
 
-/** How the plan was chosen, a line each: the candidate chosen, the others by their estimates, and the algorithms that refused. */
+/** Writes how the plan was chosen, one line each: the chosen candidate, the others by their estimates, the algorithms that
+ *  refused. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_candidates(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed);
 
-/** What the cost model says of a plan. Modelled, not measured. */
+/** What the cost model predicts for a plan: modelled, not measured. */
 typedef struct shiftconv_estimate {
   size_t size;       /**< sizeof of this structure as the caller compiled it */
-  double seconds;    /**< of a run */
-  double flops;      /**< two for every product */
-  double bytes;      /**< every tensor once: what device memory moves at least */
-  const char* bound; /**< the resource that decides, "L2 to shared memory"; a string of the library */
+  double seconds;    /**< of one run */
+  double flops;      /**< of one run: two for each product of a filter tap, inside or outside the image */
+  double bytes;      /**< every tensor once: the least that device memory moves */
+  const char* bound; /**< the resource that limits the time, such as "L2 to shared memory"; a string of the library */
 } shiftconv_estimate_t;
 
 #define SHIFTCONV_ESTIMATE_INIT \
@@ -504,21 +533,22 @@ typedef struct shiftconv_estimate {
 
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_estimate(shiftconv_plan_t plan, shiftconv_estimate_t* estimate);
 
-/** Name of the plan's algorithm; NULL when `plan` is no live plan. Valid as long as the plan. */
+/** Name of the plan's algorithm; NULL when `plan` is not a live plan. Valid as long as the plan. */
 SHIFTCONV_API const char* shiftconv_plan_algorithm(shiftconv_plan_t plan);
 
-/** Options that make this plan again, all of them set; NULL when `plan` is no live plan. Valid as long as the plan. */
+/** All options of the plan, in the form of shiftconv_plan_options_t: with them the planner makes this plan again. NULL when
+ *  `plan` is not a live plan. Valid as long as the plan. */
 SHIFTCONV_API const char* shiftconv_plan_options(shiftconv_plan_t plan);
 
-/** Name of the kernel that multiplies, as profilers show it: engine, types and tile; NULL when `plan` is no live plan. Valid as
- *  long as the plan. */
+/** Name of the kernel that multiplies, as profilers show it: algorithm, types and tile. NULL when `plan` is not a live plan.
+ *  Valid as long as the plan. */
 SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
 
-/** Device memory that a run needs as workspace, in bytes; 0 but for zero points of input or filter, whose corrections lie there.
- *  Runs that may overlap in time need a workspace each. */
+/** Writes the bytes of device memory that a run needs as workspace. It is 0, except with zero points of input or filter, whose
+ *  corrections lie there. Runs that may overlap in time need a workspace each. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
 
-/** Loads the plan's kernels on a device. Optional: the first binding does it otherwise. */
+/** Loads the plan's kernels on a device, so that the first binding need not. Optional. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_prepare(shiftconv_plan_t plan, shiftconv_device_t device);
 
 /* ----------------------------------------------------------------------------------------------------------- run */
@@ -545,29 +575,34 @@ typedef struct shiftconv_tensors {
   { sizeof(shiftconv_tensors_t), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 #define SHIFTCONV_TENSORS_SIZE_0_2 96
 
-/** A plan with its tensors on a device. Immutable; may run on any number of streams and host threads at once. */
+/** A plan with its tensors on a device. A binding is immutable and may run on any number of streams and host threads at once. */
 typedef struct shiftconv_binding* shiftconv_binding_t;
 
 /** Binds a plan to tensors: checks them, loads the kernels, encodes the tensor maps.
- *  @param device  of the compute capability that the plan was made for.
- *  @param binding receives the handle; destroy it with shiftconv_binding_destroy. The plan may be destroyed before it. */
+ *  @param device  has the compute capability that the plan was made for.
+ *  @param tensors is read before the call returns. The device memory must stay valid as long as the binding runs.
+ *  @param binding receives the handle; destroy it with shiftconv_binding_destroy. The plan may be destroyed before it.
+ *  Errors: SHIFTCONV_STATUS_INVALID_ARGUMENT names the tensor that is missing, not wanted, misaligned or overlapping. */
 SHIFTCONV_API shiftconv_status_t shiftconv_bind(shiftconv_plan_t plan, shiftconv_device_t device,
                                                 const shiftconv_tensors_t* tensors, shiftconv_binding_t* binding);
 
-/** Destroys a binding. Work that was enqueued with it may still be running. NULL is allowed. */
+/** Destroys a binding. Work that was enqueued with it may still be running. NULL is allowed and does nothing. */
 SHIFTCONV_API shiftconv_status_t shiftconv_binding_destroy(shiftconv_binding_t binding);
 
 /** Enqueues the convolution of a binding.
- *  @param stream of the device; NULL: the default stream.
+ *  @param stream a stream of the device; NULL: the default stream.
  *
- *  Tensors must stay valid until the stream has reached this point. On a CUDA device the call enqueues the launches and does
- *  nothing else: it neither allocates nor synchronises, and can be captured in a CUDA graph. Whatever fails is reported by the
- *  call itself when it is about the launch; errors of a kernel that is already running appear in shiftconv_stream_synchronize
- *  (CUDA devices). The emulated device has completed the work when the call returns; it checks every memory access, and
- *  reports a tensor that is too small as SHIFTCONV_STATUS_DEVICE_ERROR with address, instruction and source line. */
+ *  The tensors must stay valid until the stream has passed this run.
+ *
+ *  On a CUDA device the call only enqueues the launches. It neither allocates nor synchronises, and can be captured in a CUDA
+ *  graph. It reports errors of the launch itself; errors of a running kernel appear in shiftconv_stream_synchronize.
+ *
+ *  An emulated device has completed the work when the call returns. It checks every memory access: a tensor that is too small is
+ *  SHIFTCONV_STATUS_DEVICE_ERROR, with address, instruction and source line. */
 SHIFTCONV_API shiftconv_status_t shiftconv_binding_run(shiftconv_binding_t binding, shiftconv_stream_t stream);
 
-/** shiftconv_bind, shiftconv_binding_run and shiftconv_binding_destroy in one. It allocates host memory. */
+/** shiftconv_bind, shiftconv_binding_run and shiftconv_binding_destroy in one call. It allocates host memory; to run the same
+ *  tensors repeatedly, keep a binding. */
 SHIFTCONV_API shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const shiftconv_tensors_t* tensors,
                                                shiftconv_stream_t stream);
 

@@ -1,8 +1,11 @@
-// ShiftConv for C++: owners and exceptions over the C API of shiftconv.h, nothing else. Header only; no symbol of the
-// library beyond the C ABI is used. C++17.
+// ShiftConv for C++17: owners and exceptions over the C API of shiftconv.h, nothing else. Header only; it uses no symbol of the
+// library beyond the C ABI.
 //
-// Every failing call throws shiftconv::Error, which carries the status and the library's sentence. Handles are closed by
-// destructors; they are movable and not copyable. Rules about shapes, alignment, streams and lifetimes: shiftconv.h.
+//  - Errors. A call that fails throws shiftconv::Error, with the status and the library's sentence.
+//  - Lifetimes. Device, Memory, Stream, Plan and Binding own a handle and close it in their destructors. They can be moved, not
+//    copied. Memory and Stream must not outlive their Device. A Plan may go before its Bindings. After a move, only assign to or
+//    destroy the object that was moved from.
+//  - Shapes, layouts, units, alignment and stream order: see the functions and structures of shiftconv.h.
 #pragma once
 
 #include <shiftconv/shiftconv.h>
@@ -16,7 +19,7 @@
 
 namespace shiftconv {
 
-/// A failed call. what() is the sentence of shiftconv_last_error().
+/// A failed call: its status, and in what() the sentence of shiftconv_last_error().
 class Error : public std::runtime_error {
  public:
   Error(shiftconv_status_t status, const std::string& message) : std::runtime_error(message), status_(status) {}
@@ -26,12 +29,12 @@ class Error : public std::runtime_error {
   shiftconv_status_t status_;
 };
 
-/// Throws Error unless `status` is SHIFTCONV_STATUS_SUCCESS.
+/// Throws Error unless `status` is SHIFTCONV_STATUS_SUCCESS. Call it on the thread that made the call.
 inline void check(shiftconv_status_t status) {
   if (status != SHIFTCONV_STATUS_SUCCESS) throw Error(status, shiftconv_last_error());
 }
 
-/// Calls `function(buffer, size, needed)` of the C API until the whole text fits.
+/// The whole text of a function of the C API: calls `function(buffer, size, needed)` with larger buffers until the text fits.
 template <typename Function>
 std::string textOf(Function&& function) {
   std::string text(1024, '\0');
@@ -46,29 +49,34 @@ std::string textOf(Function&& function) {
   }
 }
 
-/// Bytes of each tensor; 0 where the problem has none.
+/// Bytes of each tensor of a problem; 0 where the problem has no such tensor.
 struct TensorBytes : shiftconv_tensor_bytes_t {
   TensorBytes() : shiftconv_tensor_bytes_t(SHIFTCONV_TENSOR_BYTES_INIT) {}
 };
 
-/// The convolution to compute; starts as SHIFTCONV_PROBLEM_INIT.
+/// The convolution to compute. Starts as SHIFTCONV_PROBLEM_INIT; the fields, shapes and layouts are those of shiftconv_problem_t.
 struct Convolution : shiftconv_problem_t {
   Convolution() : shiftconv_problem_t(SHIFTCONV_PROBLEM_INIT) {}
 
-  /// From a line like those that describe() writes; see shiftconv_problem_parse.
+  /// Reads a line such as describe() writes: "1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias relu". Throws with the word that
+  /// is wrong. See shiftconv_problem_parse.
   static Convolution parse(const std::string& text) {
     Convolution problem;
     check(shiftconv_problem_parse(text.c_str(), &problem));
     return problem;
   }
 
+  /// Throws with the field that is wrong.
   void validate() const { check(shiftconv_problem_validate(this)); }
+  // Z, P and Q. Throw when the problem is invalid.
   int64_t outputDepth() const { return outputSize()[0]; }
   int64_t outputHeight() const { return outputSize()[1]; }
   int64_t outputWidth() const { return outputSize()[2]; }
+  /// One line that parse() reads back.
   std::string describe() const {
     return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_problem_describe(this, b, s, n); });
   }
+  /// What to allocate for each tensor, in bytes. Throws when the problem is invalid.
   TensorBytes tensorBytes() const {
     TensorBytes bytes;
     check(shiftconv_problem_tensor_bytes(this, &bytes));
@@ -86,7 +94,7 @@ struct Convolution : shiftconv_problem_t {
 /// What a plan needs to know of a device.
 struct DeviceProperties : shiftconv_device_properties_t {
   DeviceProperties() : shiftconv_device_properties_t(SHIFTCONV_DEVICE_PROPERTIES_INIT) {}
-  /// "B200", "B300", "Thor", "H200", "emulated".
+  /// Of a device that need not be here: "B200", "B300", "Thor", "H200", "emulated", "emulated_sm_90a".
   static DeviceProperties preset(const std::string& name) {
     DeviceProperties properties;
     check(shiftconv_device_preset(name.c_str(), &properties));
@@ -111,18 +119,22 @@ class Device {
   }
 
   shiftconv_device_t handle() const noexcept { return handle_; }
+  /// What a Plan needs to know.
   DeviceProperties properties() const {
     DeviceProperties properties;
     check(shiftconv_device_get_properties(handle_, &properties));
     return properties;
   }
+  /// Emulated devices only; see shiftconv_device_set_option.
   void setOption(const std::string& name, const std::string& value) {
     check(shiftconv_device_set_option(handle_, name.c_str(), value.c_str()));
   }
+  /// What the launches did since the device was opened or resetCounters() was called. Emulated devices only.
   std::string counters(shiftconv_counters_format_t format = SHIFTCONV_COUNTERS_TABLE) const {
     return textOf([&](char* b, size_t s, size_t* n) { return shiftconv_device_counters(handle_, format, b, s, n); });
   }
   void resetCounters() { check(shiftconv_device_reset_counters(handle_)); }
+  // Copies and fills are enqueued in `stream`; nullptr: the default stream. Sizes are in bytes.
   void copyToDevice(void* destination, const void* source, size_t bytes, shiftconv_stream_t stream = nullptr) {
     check(shiftconv_copy_to_device(handle_, destination, source, bytes, stream));
   }
@@ -132,13 +144,14 @@ class Device {
   void fill(void* memory, uint8_t value, size_t bytes, shiftconv_stream_t stream = nullptr) {
     check(shiftconv_device_fill(handle_, memory, value, bytes, stream));
   }
+  /// Waits for all work in `stream`, and throws when that work failed.
   void synchronize(shiftconv_stream_t stream = nullptr) { check(shiftconv_stream_synchronize(handle_, stream)); }
 
  private:
   shiftconv_device_t handle_ = nullptr;
 };
 
-/// Device memory. Must not outlive its device.
+/// Device memory, aligned to 256 bytes, with undefined contents. Must not outlive its device, nor be destroyed while work uses it.
 class Memory {
  public:
   Memory(const Device& device, size_t bytes) : device_(device.handle()), bytes_(bytes) {
@@ -162,7 +175,7 @@ class Memory {
   size_t bytes_ = 0;
 };
 
-/// A stream. Must not outlive its device.
+/// A stream, which does not synchronise with the default stream. Must not outlive its device.
 class Stream {
  public:
   explicit Stream(const Device& device) : device_(device.handle()) { check(shiftconv_stream_create(device_, &handle_)); }
@@ -181,17 +194,18 @@ class Stream {
   shiftconv_stream_t handle_ = nullptr;
 };
 
-/// Choices left to the planner unless set.
+/// Choices that the planner makes unless they are set.
 struct PlanOptions : shiftconv_plan_options_t {
   PlanOptions() : shiftconv_plan_options_t(SHIFTCONV_PLAN_OPTIONS_INIT) {}
 };
 
-/// How Plan::autotuned measures: where choices are remembered, and how long it may take.
+/// How Plan::autotuned measures: the file that remembers choices, and how long it may take.
 struct Autotune : shiftconv_autotune_t {
   Autotune() : shiftconv_autotune_t(SHIFTCONV_AUTOTUNE_INIT) {}
 };
 
-/// "" when `algorithm` can run the problem on such a device, else the reason. Throws when the question itself is wrong.
+/// "" when `algorithm` can run the problem on such a device, else the reason. Throws when the problem is invalid or there is no
+/// such algorithm.
 inline std::string refusal(const Convolution& problem, const DeviceProperties& properties, const std::string& algorithm) {
   return textOf([&](char* b, size_t s, size_t* n) {
     const shiftconv_status_t status = shiftconv_support(&problem, &properties, algorithm.c_str(), b, s, n);
@@ -199,28 +213,31 @@ inline std::string refusal(const Convolution& problem, const DeviceProperties& p
   });
 }
 
-/// The options of an algorithm, a line each.
+/// The options of an algorithm, one line each: name, values, meaning.
 inline std::string algorithmOptions(const std::string& algorithm) {
   return textOf([&](char* b, size_t s, size_t* n) { return shiftconv_algorithm_options(algorithm.c_str(), b, s, n); });
 }
 
-/// What the cost model says of a plan.
+/// What the cost model predicts for a plan: modelled, not measured.
 struct Estimate : shiftconv_estimate_t {
   Estimate() : shiftconv_estimate_t(SHIFTCONV_ESTIMATE_INIT) {}
 };
 
-/// Device memory of the tensors of a run.
+/// Addresses of a run's tensors in device memory: exactly those that the problem has, the others nullptr. Aligned to 16 bytes, the
+/// workspace to 256.
 struct Tensors : shiftconv_tensors_t {
   Tensors() : shiftconv_tensors_t(SHIFTCONV_TENSORS_INIT) {}
 };
 
-/// How a problem is computed. Immutable; may be used by several devices and host threads at once.
+/// How a problem is computed on one kind of device. Immutable; several devices, streams and host threads may use it at once.
 class Plan {
  public:
+  /// The planner's choice; needs no device. Throws with each algorithm's reason when none can run the problem.
   Plan(const Convolution& problem, const DeviceProperties& properties, const PlanOptions& options = PlanOptions()) {
     check(shiftconv_plan_create(&problem, &properties, &options, &handle_));
   }
-  /// The fastest candidate by measurement on the device, or what the cache remembers; see shiftconv_plan_autotune.
+  /// The fastest candidate as measured on the device, or what the cache remembers. Runs kernels and waits for them; see
+  /// shiftconv_plan_autotune.
   static Plan autotuned(const Convolution& problem, const Device& device, const Autotune& autotune = Autotune(),
                         const PlanOptions& options = PlanOptions()) {
     Plan plan;
@@ -235,10 +252,11 @@ class Plan {
   }
 
   shiftconv_plan_t handle() const noexcept { return handle_; }
+  /// Several lines for people: algorithm, options, launches, tile, memory, traffic, estimate.
   std::string describe() const {
     return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_plan_describe(handle_, b, s, n); });
   }
-  /// What the plan was chosen from.
+  /// What the plan was chosen from, and which algorithms refused, one line each.
   std::string candidates() const {
     return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_plan_candidates(handle_, b, s, n); });
   }
@@ -247,17 +265,20 @@ class Plan {
     check(shiftconv_plan_estimate(handle_, &estimate));
     return estimate;
   }
+  // algorithm() and options() make the same plan again, as fields of PlanOptions. kernelName() is what profilers show.
   std::string algorithm() const { return shiftconv_plan_algorithm(handle_); }
   std::string options() const { return shiftconv_plan_options(handle_); }
   std::string kernelName() const { return shiftconv_plan_kernel_name(handle_); }
+  /// What Tensors::workspace must have room for; runs that may overlap need one each.
   size_t workspaceBytes() const {
     size_t bytes = 0;
     check(shiftconv_plan_workspace_size(handle_, &bytes));
     return bytes;
   }
+  /// Loads the kernels now rather than at the first binding.
   void prepare(const Device& device) const { check(shiftconv_plan_prepare(handle_, device.handle())); }
 
-  /// Binds and enqueues the convolution once; see shiftconv_run.
+  /// Binds, and enqueues the convolution once. Allocates host memory; keep a Binding to run the same tensors repeatedly.
   void run(const Device& device, const Tensors& tensors, shiftconv_stream_t stream = nullptr) const {
     check(shiftconv_run(handle_, device.handle(), &tensors, stream));
   }
@@ -267,9 +288,12 @@ class Plan {
   shiftconv_plan_t handle_ = nullptr;
 };
 
-/// A plan with its tensors on a device. Immutable; may run on several streams and host threads at once.
+/// A plan with its tensors on a device. Immutable; may run on several streams and host threads at once. The tensors must stay valid
+/// as long as it runs.
 class Binding {
  public:
+  /// Checks the tensors, loads the kernels, encodes the tensor maps. Throws with the tensor that is missing, misaligned or
+  /// overlapping.
   Binding(const Plan& plan, const Device& device, const Tensors& tensors) {
     check(shiftconv_bind(plan.handle(), device.handle(), &tensors, &handle_));
   }
@@ -281,7 +305,7 @@ class Binding {
   }
 
   shiftconv_binding_t handle() const noexcept { return handle_; }
-  /// Enqueues the convolution; see shiftconv_binding_run.
+  /// Enqueues the convolution in `stream` (nullptr: the default stream). On a GPU it neither allocates nor synchronises.
   void run(shiftconv_stream_t stream = nullptr) const { check(shiftconv_binding_run(handle_, stream)); }
 
  private:

@@ -121,10 +121,10 @@ TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
   } cases[] = {
       {[](Problem& p) { p.groups = 2; }, "groups = 1"},
       {[](Problem& p) { p.c = 12; }, "C to be a multiple of 8"},
-      {[](Problem& p) { p.strideW = 9; }, "stride along x is 9"},
-      {[](Problem& p) { p.dilationW = 128, p.padLeft = p.padRight = 128; }, "reach 256 pixels along x"},
-      {[](Problem& p) { p.padTop = 129; }, "pixelBoxLowerCorner[1] is -129"},
-      {[](Problem& p) { p.d = 3, p.dilationH = 16, p.padTop = p.padBottom = 16; }, "reach 32 pixels along y"},
+      {[](Problem& p) { p.strideW = 9; }, "stride along W is 9"},
+      {[](Problem& p) { p.dilationW = 128, p.padLeft = p.padRight = 128; }, "reach 256 pixels along W"},
+      {[](Problem& p) { p.padTop = 129; }, "-pad_top is -129"},
+      {[](Problem& p) { p.d = 3, p.dilationH = 16, p.padTop = p.padBottom = 16; }, "reach 32 pixels along H"},
       {[](Problem& p) {
          p.inputScale = p.filterScale = {32, DataType::UE8M0, ScaleOrder::Plain};
        },
@@ -140,9 +140,10 @@ TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
          p.inputZeroPoint = 1, p.padTop = p.padBottom = p.padLeft = p.padRight = 64;
        },
        "at most 4096 kinds of borders"},
-      {[](Problem& p) { p.outputType = DataType::E2M1; }, "e2m1 needs an outputBlock"},
+      {[](Problem& p) { p.outputType = DataType::E2M1; }, "e2m1 needs an output_block_scale"},
       {[](Problem& p) { p = quantised(p, DataType::E3M2, 32, ScaleOrder::Plain); }, "e3m2 is no output"},
-      {[](Problem& p) { p = quantised(p, DataType::E4M3, 64, ScaleOrder::Plain); }, "64 elements of e4m3"},
+      {[](Problem& p) { p = quantised(p, DataType::E4M3, 64, ScaleOrder::Plain); },
+       "in blocks of 64 channels (output_block_scale)"},
       {[](Problem& p) { p = quantised(p, DataType::E4M3, 32, ScaleOrder::Plain), p.outputScale.type = DataType::UE4M3; },
        "blocks of 32 with ue8m0"},
       {[](Problem& p) { p.h = p.w = 1 << 15, p.n = 2; }, "below 2^30"},

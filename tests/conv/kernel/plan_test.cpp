@@ -46,7 +46,7 @@ TEST(ShiftWindowRefusal, NamesTheFieldAndTheLimit) {
        "block scales"},
       {[](Problem& p) { p.groups = 2; }, "groups = 1"},
       {[](Problem& p) { p.c = 60; }, "C to be a multiple of 8"},
-      {[](Problem& p) { p.inputPixelPitch = 68; }, "input pixel pitch"},
+      {[](Problem& p) { p.inputPixelPitch = 68; }, "input_pixel_pitch"},
       {[](Problem& p) { p.h = p.w = 1 << 15, p.n = 2; }, "N*D*H*W"},
   };
   for (const auto& one : cases) {

@@ -1,9 +1,9 @@
-// Makes the table of unproven behaviours in README.md from runs: which of them each kernel touches, and whether it stays right
-// when the emulator behaves the other way.
+// Makes the table of unproven behaviours in docs/verification/unproven-behaviour.md from runs: which of them each kernel touches,
+// and whether it stays right when the emulator behaves the other way.
 //
-//   unproven_table                   prints the table
-//   unproven_table --check README    exit 1 unless the file holds exactly this table between its markers
-//   unproven_table --update README   rewrites that part
+//   unproven_table                 prints the table
+//   unproven_table --check FILE    exit 1 unless the file holds exactly this table between its markers
+//   unproven_table --update FILE   rewrites that part
 #include <fmt/format.h>
 
 #include <fstream>
@@ -263,19 +263,19 @@ int run(const std::string& mode, const std::string& path) {
     std::cout << made;
     return 0;
   }
-  std::string readme = readFile(path);
-  const size_t begin = readme.find(kBegin), end = readme.find(kEnd);
+  std::string page = readFile(path);
+  const size_t begin = page.find(kBegin), end = page.find(kEnd);
   if (begin == std::string::npos || end == std::string::npos || end < begin) {
     std::cerr << path << " has no markers " << kBegin << " and " << kEnd << "\n";
     return 1;
   }
   const size_t body = begin + kBegin.size();
   if (mode == "--update") {
-    readme.replace(body, end - body, made);
-    std::ofstream(path) << readme;
+    page.replace(body, end - body, made);
+    std::ofstream(path) << page;
     return 0;
   }
-  if (readme.substr(body, end - body) == made) return 0;
+  if (page.substr(body, end - body) == made) return 0;
   std::cerr << path << " differs from what the kernels do now; run unproven_table --update " << path << ". The table is:\n" << made;
   return 1;
 }
@@ -286,7 +286,7 @@ int run(const std::string& mode, const std::string& path) {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if ((mode != "" && mode != "--check" && mode != "--update") || argc != (mode.empty() ? 1 : 3)) {
-    std::cerr << "usage: unproven_table [--check README | --update README]\n";
+    std::cerr << "usage: unproven_table [--check FILE | --update FILE]\n";
     return 2;
   }
   try {

@@ -7,20 +7,19 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "conv/algorithms/channelwise/kinds.hpp"
 #include "tests/conv/convolution_case.hpp"
+#include "tests/conv/sm90/shape_lists.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-/// Of the files of SM90_SHAPES_FOLDER whose names are listed, separated by commas.
-std::vector<ShapeLine> shapes(const std::string& names) {
-  std::vector<ShapeLine> all;
-  std::istringstream files(names);
-  for (std::string file; std::getline(files, file, ',');) {
-    const auto lines = readShapes(std::string(SM90_SHAPES_FOLDER "/") + file + ".txt");
-    all.insert(all.end(), lines.begin(), lines.end());
-  }
-  return all;
+/// Names of files, separated by commas.
+std::vector<std::string> namesOf(const std::string& list) {
+  std::vector<std::string> names;
+  std::istringstream files(list);
+  for (std::string file; std::getline(files, file, ',');) names.push_back(file);
+  return names;
 }
 
 class EmulatedHopperEngines : public testing::TestWithParam<ShapeLine> {
@@ -75,9 +74,19 @@ TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
   EXPECT_EQ(kernel["bytes"]["tensor_core"]["shared_read"], 2 * 9 * 4 * (64 + 32) * 32);
 }
 
+TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
+  const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
+  std::string plans;
+  for (const ShapeLine& shape : shapes("channelwise")) plans += planFor(parseCase(shape.text), device).describe();
+  for (const auto& kind : kernels::channelwise::kKinds)
+    EXPECT_NE(plans.find("launch     " + std::string(kind.name) + " grid"), std::string::npos) << kind.name;
+}
+
 const auto nameOfShape = [](const auto& info) { return info.param.name; };
-INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines, testing::ValuesIn(shapes(SM90_SHAPES)), nameOfShape);
-INSTANTIATE_TEST_SUITE_P(Nightly, LargeOnEmulatedHopper, testing::ValuesIn(shapes("../engines")), nameOfShape);
+INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines,
+                         testing::ValuesIn(readShapeFiles(SM90_SHAPES_FOLDER "/emulated", namesOf(SM90_SHAPES))), nameOfShape);
+INSTANTIATE_TEST_SUITE_P(Nightly, LargeOnEmulatedHopper, testing::ValuesIn(readShapeFiles(SM90_SHAPES_FOLDER, kNightlyShapeFiles)),
+                         nameOfShape);
 
 }  // namespace
 }  // namespace shiftconv::tests

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tests/conv/convolution_case.hpp"
+#include "tests/conv/sm90/shape_lists.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -32,16 +33,8 @@ TEST_P(HopperEngines, AreExactToTheBound) {
   EXPECT_EQ(check(test, *hopper(), seed), "") << "shape " << GetParam().text << ", seed " << seed;
 }
 
-std::vector<ShapeLine> shapes() {
-  std::vector<ShapeLine> all;
-  for (const char* file : {"engines", "emulated/cuts", "emulated/direct", "emulated/epilogues", "emulated/kinds"}) {
-    const auto lines = readShapes(std::string(SM90_SHAPES_FOLDER "/") + file + ".txt");
-    all.insert(all.end(), lines.begin(), lines.end());
-  }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, HopperEngines, testing::ValuesIn(shapes()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Files, HopperEngines, testing::ValuesIn(readShapeFiles(SM90_SHAPES_FOLDER, kGpuShapeFiles)),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace shiftconv::tests

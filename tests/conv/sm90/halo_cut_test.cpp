@@ -201,7 +201,7 @@ TEST(HaloPlans, OfKnownLayers) {
 
 TEST(HaloRefusals, NameTheLimit) {
   for (const auto& [text, part] : {std::pair{"1x8x8x12 f16 * 8x3x3x12 -> f16", "multiple of 8"},
-                                   {"1x8x8x8 f16 * 8x3x3x8 bf16 -> f32", "types are f16 and bf16"},
+                                   {"1x8x8x8 f16 * 8x3x3x8 bf16 -> f32", "input_type and filter_type are f16 and bf16"},
                                    {"1x8x8x8 s8 * 8x3x3x8 s8 -> s8", "multiple of 16"},
                                    {"1x8x8x32 s8 * 8x3x3x16 s8 groups 2 -> s8", "with groups"},
                                    {"1x30x30x8 f16 * 8x9x9x8 -> f16", "taps at most"},

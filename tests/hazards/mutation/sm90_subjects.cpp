@@ -106,6 +106,10 @@ std::vector<Subject> otherSm90Subjects() {
                               {"flat, four chunks", "2x7x6x200 f16 * 32x1x2x200 pad 0,0,0,1 -> f16", "cut=flat,split=1", 1},
                               {"split", "1x8x8x136 f16 * 32x1x3x136 pad 0,0,1,1 -> f16", "cut=columns,split=2", 4}}));
   subjects.push_back(subjectFor("depthwise", {{"in turns", "1x18x9x40 f16 * 40x3x3x1 groups 40 pad 1,1,1,1 -> f16 bias", "", 1}}));
+  subjects.push_back(subjectFor("channelwise", {{"staged weights", "2x6x9x66 f16 * 66x3x3x1 groups 66 pad 1,0,2,1 -> f16 bias",
+                                                 "form=few,columns=2,weights=staged", 4}}));
+  subjects.push_back(subjectFor("channelwise", {{"staged weights", "2x9x7x36 f16 * 36x3x3x1 groups 36 pad 1,0,2,1 -> f16 bias",
+                                                 "form=batch,channels=4,columns=2,rows=4,weights=staged", 4}}));
   subjects.push_back(subjectFor("stem", {{"in turns", "1x33x40x4 f16 * 40x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias", "", 1}}));
   // Taps of two widths.
   subjects.push_back(subjectFor(

@@ -1,0 +1,66 @@
+#include "bench/networks/network_layers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "conv/problem/text.hpp"
+
+namespace shiftconv::bench {
+
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& file, int line, const std::string& why) {
+  throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), line, why));
+}
+
+}  // namespace
+
+std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vector<int64_t>& batches, const std::string& suffix) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".txt") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<NetworkLayer> layers;
+  std::map<std::string, size_t> known;  // by the canonical text
+  for (const std::filesystem::path& path : files) {
+    std::ifstream file(path);
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number) {
+      if (line.empty() || line[0] == '#') continue;
+      const size_t times = line.find(" x ");
+      int count = 0;
+      if (times != std::string::npos) count = std::atoi(line.substr(0, times).c_str());
+      if (count < 1) fail(path, number, "not \"COUNT x PROBLEM\"");
+      const std::string rest = line.substr(times + 3);
+      const bool open = rest[0] == 'N';
+      for (const int64_t batch : open ? batches : std::vector<int64_t>{0}) {
+        const std::string text = (open ? std::to_string(batch) + rest.substr(1) : rest) + (suffix.empty() ? "" : " " + suffix);
+        NetworkLayer layer;
+        if (const Status status = parse(text, layer.problem); !status.ok()) fail(path, number, status.message());
+        layer.batch = layer.problem.n;
+        layer.text = describe(layer.problem);
+        const auto [place, isNew] = known.try_emplace(layer.text, layers.size());
+        if (isNew) layers.push_back(std::move(layer));
+        layers[place->second].occurrences[path.stem().string()] += count;
+      }
+    }
+  }
+  return layers;
+}
+
+std::string classOf(const Problem& p) {
+  if (p.groups == p.c && p.groups > 1) return "depthwise";
+  if (p.groups > 1) return "grouped";
+  if (p.c < 8) return "stem";
+  if (p.t * p.r * p.s == 1) return "1x1";
+  if (p.dilationD * p.dilationH * p.dilationW > 1) return "dilated";
+  if (!isTwoDimensional(p)) return "3-D";
+  if (p.strideH * p.strideW > 1) return "strided";
+  return "dense";
+}
+
+}  // namespace shiftconv::bench

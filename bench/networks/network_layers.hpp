@@ -1,0 +1,28 @@
+// The convolutions of networks, from text lists: "3 x Nx56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", N standing for the batch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::bench {
+
+struct NetworkLayer {
+  std::string text;  ///< of the problem, in the library's notation
+  int64_t batch = 0;
+  Problem problem;
+  std::map<std::string, int> occurrences;  ///< in each network, by the name of its list
+};
+
+/// Every distinct layer of the lists (*.txt of the folder, in the order of their names) with each batch. Lists whose lines begin
+/// with a number instead of N keep that batch, whatever is asked for, and come once. `suffix` is appended to each problem: "bias
+/// relu", for example. Throws std::runtime_error that names file and line.
+std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vector<int64_t>& batches, const std::string& suffix);
+
+/// "depthwise", "grouped", "stem", "1x1", "3-D", "strided", "dilated" or "dense": by what a layer is hard for.
+std::string classOf(const Problem& problem);
+
+}  // namespace shiftconv::bench

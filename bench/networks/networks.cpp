@@ -1,0 +1,344 @@
+// The layers of whole networks on one GPU: what the planner takes, the best of each algorithm, and the best of cuDNN's first plans.
+//
+// Every distinct layer of the lists is one row of a JSON file. Rows are kept: a later run with the same file measures only what is
+// missing, or what the planner decides otherwise now, beside cuDNN's recorded time and one fresh reading of it in ten. Outputs of
+// the planned call, of the best of each algorithm and of cuDNN are checked element by element.
+//
+// Time: graphs of calls back to back, medians over rounds in which the sides take turns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/conv/gpu/cuda.hpp"
+#include "bench/conv/gpu/cudnn_readings.hpp"
+#include "bench/conv/gpu/engines.hpp"
+#include "bench/conv/gpu/layer_tensors.hpp"
+#include "bench/conv/gpu/regimes.hpp"
+#include "bench/networks/network_layers.hpp"
+#include "common/command_line/command_line.hpp"
+#include "verification_image.hpp"
+
+using namespace shiftconv;
+using bench::NetworkLayer;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct Options {
+  std::string folder, cudnnLibrary, json, suffix, only, algorithm;
+  std::vector<std::string> batchNumbers{"1", "32"};
+  int rounds = 5, each = 4, every = 1;
+  int64_t cudnnPlans = 8;
+  double seconds = 540;
+  uint64_t seed = 0;
+  bool again = false;
+};
+
+constexpr double kGraphMicroseconds = 300;
+constexpr int kFewestCalls = 2, kMostCalls = 20, kQuickRounds = 3;
+
+/// Somebody's calls in a graph, right or not.
+struct Side {
+  std::string name;
+  std::function<void(CUstream)> enqueue;
+  std::unique_ptr<gpu::Replay> replay;
+  double quick = 0;
+  bool checked = false, right = false;
+};
+
+class LayerRun {
+ public:
+  LayerRun(const NetworkLayer& layer, gpu::Library& library, const gpu::Module& verification, uint64_t seed, CUstream stream)
+      : layer_{layer.text, bench::classOf(layer.problem), layer.problem},
+        library_(library),
+        stream_(stream),
+        tensors_(verification, layer_, seed, stream) {}
+
+  /// Rows of one layer. `recorded`: cuDNN's time of an earlier run; nothing asks for it now.
+  Json measure(const Options& options, const std::vector<std::string>& choices, std::optional<double> recorded, bool fresh) {
+    Json row;
+    std::map<std::string, size_t> best;  // of each algorithm, among sides_
+    std::map<std::string, int> tried;
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const std::string algorithm = choices[i].substr(0, choices[i].find(':'));
+      if (i > 0 && tried[algorithm] >= options.each) continue;
+      ++tried[algorithm];
+      add(choices[i], bind(choices[i]));
+      const size_t place = sides_.size() - 1;
+      const auto known = best.find(algorithm);
+      if (known == best.end() || sides_[place].quick < sides_[known->second].quick) best[algorithm] = place;
+    }
+    bool right = check(sides_[0]);
+    size_t tuned = 0;
+    Json all;
+    for (const Side& side : sides_) all[side.name] = side.quick;
+    row["candidates"] = all;
+    Json algorithms;
+    for (const auto& [algorithm, place] : best) {
+      right = check(sides_[place]) && right;
+      algorithms[algorithm] = {{"choice", sides_[place].name}, {"us", sides_[place].quick}};
+      if (sides_[place].quick < sides_[tuned].quick) tuned = place;
+    }
+    std::vector<size_t> timed{0};
+    if (tuned != 0) timed.push_back(tuned);
+    std::optional<size_t> cudnn;
+    if (fresh) cudnn = addCudnn(options, row);
+    if (cudnn) timed.push_back(*cudnn);
+    std::vector<std::vector<double>> times(timed.size());
+    for (int round = 0; round < options.rounds; ++round)
+      for (size_t i = 0; i < timed.size(); ++i) {
+        const size_t which = (i + static_cast<size_t>(round)) % timed.size();
+        times[which].push_back(sides_[timed[which]].replay->time(1));
+      }
+    const double ours = gpu::median(times[0]);
+    row["ours"] = sides_[0].name;
+    row["ours_us"] = ours;
+    row["tuned"] = sides_[tuned].name;
+    row["tuned_us"] = tuned == 0 ? ours : std::min(ours, gpu::median(times[1]));
+    if (cudnn) row["cudnn_us"] = gpu::median(times.back());
+    if (!cudnn && recorded) row["cudnn_us"] = *recorded;
+    row["algorithms"] = algorithms;
+    row["right"] = right;
+    return row;
+  }
+
+ private:
+  std::function<void(CUstream)> bind(const std::string& choice) {
+    const gpu::Tensors addresses{tensors_.input.address(), tensors_.filter.address(), tensors_.biasAddress(),
+                                 tensors_.residualAddress(), tensors_.output.address()};
+    return library_.bind(layer_.problem, addresses, choice).enqueue;
+  }
+
+  void add(const std::string& name, std::function<void(CUstream)> enqueue) {
+    Side side;
+    side.name = name;
+    side.enqueue = std::move(enqueue);
+    double once = 0;
+    {
+      gpu::Replay single(stream_, 1, side.enqueue);
+      single.time(0);
+      once = single.time(0);
+    }
+    const int calls = std::clamp(static_cast<int>(kGraphMicroseconds / std::max(once, 1.0)), kFewestCalls, kMostCalls);
+    side.replay = std::make_unique<gpu::Replay>(stream_, calls, side.enqueue);
+    std::vector<double> times;
+    const int rounds = once > 2000 ? 1 : kQuickRounds;
+    for (int i = 0; i < rounds; ++i) times.push_back(side.replay->time(0));
+    side.quick = gpu::median(times);
+    sides_.push_back(std::move(side));
+  }
+
+  bool check(Side& side) {
+    if (side.checked) return side.right;
+    side.checked = true;
+    side.right = check(side.name, side.enqueue);
+    return side.right;
+  }
+  bool check(const std::string& name, const std::function<void(CUstream)>& enqueue) {
+    tensors_.poison();
+    enqueue(stream_);
+    gpu::check(gpu::driver().cuStreamSynchronize(stream_), name.c_str());
+    const auto found = tensors_.checkOutput();
+    if (found.wrong != 0)
+      fmt::print("WRONG {}: {}: {} elements, worst {:.3g} of the bound\n", layer_.name, name, found.wrong,
+                 static_cast<double>(std::bit_cast<float>(found.worstShareBits)));
+    return found.wrong == 0;
+  }
+
+  std::optional<size_t> addCudnn(const Options& options, Json& row) {
+    cudnn::Tensors addresses;
+    addresses.input = tensors_.input.address(), addresses.filter = tensors_.filter.address();
+    addresses.bias = tensors_.biasAddress(), addresses.residual = tensors_.residualAddress();
+    addresses.output = tensors_.output.address();
+    gpu::CudnnOptions how;
+    how.readings = 2;
+    how.mostPlans = options.cudnnPlans;
+    cudnn_ = std::make_unique<gpu::CudnnReadings>(
+        layer_.problem, addresses, how, stream_,
+        [&](const std::string& name, const std::function<void(CUstream)>& enqueue) { return check(name, enqueue); });
+    if (!cudnn_->refusal().empty() || cudnn_->readings().empty()) {
+      row["cudnn_refusal"] = cudnn_->refusal();
+      return {};
+    }
+    const gpu::Reading& reading = cudnn_->readings().back();
+    row["cudnn_plan"] = reading.name;
+    add("cuDNN", cudnn_->enqueue(reading));
+    return sides_.size() - 1;
+  }
+
+  const gpu::Layer layer_;
+  gpu::Library& library_;
+  CUstream stream_;
+  gpu::LayerTensors tensors_;
+  std::vector<Side> sides_;
+  std::unique_ptr<gpu::CudnnReadings> cudnn_;
+};
+
+std::vector<int64_t> batchesOf(const Options& options) {
+  std::vector<int64_t> batches;
+  for (const std::string& number : options.batchNumbers) batches.push_back(std::stoll(number));
+  return batches;
+}
+
+double geomean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += std::log(v);
+  return values.empty() ? 0.0 : std::exp(sum / static_cast<double>(values.size()));
+}
+
+/// A line for each class and each network of a batch, and the batch's own.
+void summarise(const Json& rows, int64_t batch) {
+  std::vector<double> ratios, regrets;
+  std::map<std::string, std::vector<double>> classes;
+  std::map<std::string, std::pair<double, double>> networks;
+  std::map<std::string, int> engines;
+  for (const Json& row : rows) {
+    if (row["batch"] != batch || !row.contains("ours_us")) continue;
+    const double ours = row["ours_us"];
+    regrets.push_back(ours / double{row["tuned_us"]});
+    ++engines[std::string(row["ours"]).substr(0, std::string(row["ours"]).find(':'))];
+    if (!row.contains("cudnn_us")) continue;
+    const double cudnn = row["cudnn_us"];
+    ratios.push_back(cudnn / ours);
+    classes[row["class"]].push_back(cudnn / ours);
+    for (const auto& [network, count] : row["networks"].items()) {
+      networks[network].first += cudnn * int{count};
+      networks[network].second += ours * int{count};
+    }
+  }
+  if (ratios.empty()) return;
+  for (auto& [name, values] : classes) {
+    std::sort(values.begin(), values.end());
+    fmt::print("batch {} class {:10} {:4} layers, geomean {:.2f}, least {:.2f}, median {:.2f}\n", batch, name, values.size(),
+               geomean(values), values.front(), values[values.size() / 2]);
+  }
+  double least = 1e9;
+  for (const auto& [name, sums] : networks) {
+    fmt::print("batch {} network {:20} {:.2f}\n", batch, name, sums.first / sums.second);
+    least = std::min(least, sums.first / sums.second);
+  }
+  for (const auto& [name, count] : engines) fmt::print("batch {} planned {:12} {}\n", batch, name, count);
+  fmt::print("networks batch {}: geomean {:.3f}, weighted least {:.3f}, layer least {:.3f}, regret {:.3f} ({} layers)\n", batch,
+             geomean(ratios), least, *std::min_element(ratios.begin(), ratios.end()), geomean(regrets), ratios.size());
+}
+
+Json readRows(const std::string& path) {
+  std::ifstream file(path);
+  return file ? Json::parse(file) : Json{{"rows", Json::array()}};
+}
+
+int run(const Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  gpu::driver();
+  CUstream stream = nullptr;
+  SHIFTCONV_GPU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  gpu::Library library;
+  const gpu::Module verification(images::verification().fatbin);
+  const std::string cudnnVersion = options.cudnnPlans > 0 ? cudnn::load(options.cudnnLibrary) : "none";
+  fmt::print("{}, cuDNN {}, seed {}\n", gpu::deviceName(), cudnnVersion, options.seed);
+
+  Json report = readRows(options.json);
+  std::map<std::string, size_t> known;
+  for (size_t i = 0; i < report["rows"].size(); ++i) known[report["rows"][i]["layer"]] = i;
+  int measured = 0, wrong = 0, left = 0, number = 0;
+  for (const NetworkLayer& layer : bench::readNetworks(options.folder, batchesOf(options), options.suffix)) {
+    if (!options.only.empty() && layer.text.find(options.only) == std::string::npos &&
+        bench::classOf(layer.problem) != options.only)
+      continue;
+    if (number++ % options.every != 0) continue;
+    std::vector<std::string> choices;
+    try {
+      choices = library.candidates(layer.problem);
+    } catch (const std::runtime_error& refusal) {
+      fmt::print("REFUSED {}: {}\n", layer.text, refusal.what());
+      continue;
+    }
+    if (!options.algorithm.empty())
+      std::stable_partition(choices.begin(), choices.end(),
+                            [&](const std::string& c) { return c.starts_with(options.algorithm + ":"); });
+    const auto place = known.find(layer.text);
+    std::optional<double> recorded;
+    if (place != known.end()) {
+      const Json& old = report["rows"][place->second];
+      if (!options.again && old["ours"] == choices[0]) continue;
+      if (old.contains("cudnn_us")) recorded = old["cudnn_us"];
+    }
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
+      ++left;
+      continue;
+    }
+    const bool fresh = options.cudnnPlans > 0 && (!recorded || measured % 10 == 0);
+    Json row{
+        {"layer", layer.text}, {"batch", layer.batch}, {"class", bench::classOf(layer.problem)}, {"networks", layer.occurrences}};
+    LayerRun one(layer, library, verification, options.seed, stream);
+    row.update(one.measure(options, choices, recorded, fresh));
+    row["card"] = gpu::deviceName();
+    ++measured;
+    if (!row["right"]) ++wrong;
+    fmt::print("{:60} {:7.2f} us {:40} tuned {:7.2f} {:30}", layer.text, double{row["ours_us"]}, std::string(row["ours"]),
+               double{row["tuned_us"]}, std::string(row["tuned"]));
+    if (row.contains("cudnn_us"))
+      fmt::print(" cuDNN {:7.2f} ratio {:.2f}", double{row["cudnn_us"]}, double{row["cudnn_us"]} / double{row["ours_us"]});
+    fmt::print("\n");
+    std::fflush(stdout);
+    if (place != known.end())
+      report["rows"][place->second] = row;
+    else
+      report["rows"].push_back(row);
+    if (measured % 20 == 0 && !options.json.empty()) std::ofstream(options.json) << report.dump(1) << "\n";
+  }
+  report["cudnn"] = cudnnVersion;
+  report["seed"] = options.seed;
+  if (!options.json.empty()) {
+    std::ofstream file(options.json);
+    file << report.dump(1) << "\n";
+    if (!file.flush()) {
+      fmt::print(stderr, "cannot write {}\n", options.json);
+      return 2;
+    }
+  }
+  for (const int64_t batch : batchesOf(options)) summarise(report["rows"], batch);
+  fmt::print("{} layers measured, {} wrong, {} left for another run\n", measured, wrong, left);
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  command_line::Parser parser("the layers of networks, ours and cuDNN's, on one GPU");
+  parser.option("--layers", options.folder, "folder of lists, such as bench/shapes/networks").required();
+  parser.option("--batches", options.batchNumbers).separatedBy(',');
+  parser.option("--epilogue", options.suffix, "words after each problem: \"bias relu\"");
+  parser.option("--only", options.only, "layers of this class, or whose text holds this");
+  parser.option("--every", options.every, "one layer in so many");
+  parser.option("--algorithm", options.algorithm, "take its candidates first, instead of the planner's choice");
+  parser.option("--cudnn-library", options.cudnnLibrary);
+  parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
+  parser.option("--each", options.each, "candidates of each algorithm, best by the model first");
+  parser.option("--rounds", options.rounds);
+  parser.option("--seconds", options.seconds, "after which no further layer is begun");
+  parser.option("--json", options.json, "rows of earlier runs, and of this one");
+  parser.option("--seed", options.seed);
+  parser.flag("--again", options.again, "measure rows that are there, too");
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
+  if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
+  try {
+    return run(options);
+  } catch (const std::runtime_error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}

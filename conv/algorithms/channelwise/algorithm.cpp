@@ -1,0 +1,110 @@
+#include "conv/algorithms/channelwise/algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "channelwise_image.hpp"
+#include "conv/algorithms/channelwise/plan.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/preparation.hpp"
+#include "conv/plan/targets.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels::channelwise;
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kWeightNames{"staged", "direct"};
+constexpr uint32_t kMostRows = 1024;
+constexpr std::array<OptionDescription, 7> kOptions{
+    {{"form", "few, batch, general", "all loads of a thread at once; walking down several rows; a loop over the taps"},
+     {"channels", "1, 2, 4", "of a thread"},
+     {"columns", "1 to 7", "neighbouring outputs of a thread"},
+     {"rows", "1 to 1024", "output rows of a thread in the batch form, else 1"},
+     {"threads", "64, 128", "of a CTA at most"},
+     {"weights", "staged, direct", "through shared memory, or by each thread from global memory"},
+     kDependentOption}};
+
+Status read(std::string_view text, ChannelwiseChoices& choices) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
+  std::optional<size_t> form, weights;
+  if (Status status = values.choice("form", kFormNames, form); !status.ok()) return status;
+  if (form) choices.form = static_cast<Form>(*form);
+  if (Status status = values.choice("weights", kWeightNames, weights); !status.ok()) return status;
+  if (weights) choices.staged = *weights == 0;
+  const auto number = [&](std::string_view name, uint32_t low, uint32_t high, uint32_t step, std::optional<int32_t>& choice) {
+    std::optional<uint32_t> value;
+    const Status status = values.number(name, low, high, step, value);
+    if (value) choice = static_cast<int32_t>(*value);
+    return status;
+  };
+  if (Status status = number("channels", 1, 4, 1, choices.channels); !status.ok()) return status;
+  if (Status status = number("columns", 1, 7, 1, choices.columns); !status.ok()) return status;
+  if (Status status = number("rows", 1, kMostRows, 1, choices.rows); !status.ok()) return status;
+  if (Status status = number("threads", 64, kMostThreads, 64, choices.threads); !status.ok()) return status;
+  std::optional<bool> dependent;
+  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
+  choices.dependent = dependent.value_or(false);
+  return {};
+}
+
+class Channelwise final : public Algorithm {
+ public:
+  std::string_view name() const override { return "channelwise"; }
+  std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
+  std::string refusal(const Problem& problem, const device::Properties& properties) const override {
+    return channelwiseRefusal(problem, properties);
+  }
+
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    std::vector<ChannelwisePlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    for (const ChannelwisePlan& plan : plans)
+      candidates.push_back({this, plan.options(), estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound), {}});
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    std::vector<ChannelwisePlan> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    const ChannelwisePlan& made = plans.front();
+    Parameter params = Parameter::value(made.params);
+    params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
+    bindEpilogue(params, offsetof(Params, epilogue));
+    plan.launches = largestPreparationOf(problem);
+    plan.mainLaunch = plan.launches.size();
+    plan.launches.push_back({images::channelwise(),
+                             std::string(made.kind->name),
+                             made.launch,
+                             {std::move(params)},
+                             std::vector<std::string>(made.launch.block.x / 32, "multiply")});
+    plan.details = made.describe();
+    return {};
+  }
+
+ private:
+  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
+                        std::vector<ChannelwisePlan>& plans) {
+    ChannelwiseChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    plans = channelwiseCandidates(problem, properties, choices);
+    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("channelwise has no plan with the options {}", options)};
+    return {};
+  }
+};
+
+}  // namespace
+
+const Algorithm& channelwiseAlgorithm() {
+  static const Channelwise algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,10 @@
+// The `channelwise` engine as an entry of the registry.
+#pragma once
+
+#include "conv/plan/algorithm.hpp"
+
+namespace shiftconv::plan {
+
+const Algorithm& channelwiseAlgorithm();
+
+}  // namespace shiftconv::plan

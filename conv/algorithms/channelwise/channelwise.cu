@@ -1,0 +1,41 @@
+// channelwise: forward convolution of each channel with filters of its own (depthwise, K/C filters a channel), on CUDA cores.
+//
+// A thread has a few neighbouring channels of a few neighbouring outputs, sums in f32 by fused multiply-add and stores from its
+// registers. Threads of a warp lie along the channels, so that they load whole lines of a pixel. Shared memory holds nothing but
+// the weights, see stageWeights. The three forms: few.cuh, batch.cuh, general.cuh.
+//
+// NOTES
+//  - Pixels outside of the image are zeros that are multiplied (general.cuh skips whole rows of them): under infinite weights they
+//    give NaN.
+//  - f16 and bf16 share kernels: only the conversions differ, behind a branch that is the same for the whole launch.
+#include <cstdint>
+
+#include "conv/algorithms/channelwise/batch.cuh"
+#include "conv/algorithms/channelwise/few.cuh"
+#include "conv/algorithms/channelwise/general.cuh"
+#include "conv/algorithms/channelwise/kinds.hpp"
+
+namespace shiftconv::kernels::channelwise {
+namespace {
+
+template <Form kForm, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
+__device__ __forceinline__ void run(const Params& params) {
+  extern __shared__ uint4 weights[];
+  uint8_t* const shared = reinterpret_cast<uint8_t*>(weights);
+  if constexpr (kForm == Form::Few)
+    runFew<kFilter, kStride, kChannels, kColumns, kFinish>(params, shared);
+  else if constexpr (kForm == Form::Batch)
+    Walk<kFilter, kStride, kChannels, kColumns, kFinish>(params).run(shared);
+  else
+    Taps<kChannels, kColumns, kFinish>(params).run(shared);
+}
+
+}  // namespace
+
+#define SHIFTCONV_CHANNELWISE_KERNEL(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, FINISH)                \
+  extern "C" __global__ void __launch_bounds__(kMostThreads, CTAS) NAME(const __grid_constant__ Params params) { \
+    run<Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::FINISH>(params);                                  \
+  }
+SHIFTCONV_CHANNELWISE_KINDS(SHIFTCONV_CHANNELWISE_KERNEL)
+
+}  // namespace shiftconv::kernels::channelwise

@@ -1,0 +1,151 @@
+// From the sums of a thread to the output.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/store.cuh"
+#include "conv/algorithms/channelwise/kinds.hpp"
+#include "conv/algorithms/channelwise/thread.cuh"
+
+namespace shiftconv::kernels::channelwise {
+
+/// Those of isPlainActivation.
+template <int32_t kCount>
+__device__ __forceinline__ void activatePlain(const gemm::EpilogueParams& p, float (&v)[kCount]) {
+  const auto forAll = [&](auto&& function) {
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) v[i] = function(v[i]);
+  };
+  const float least = p.activationA, most = p.activationB;
+  switch (p.activation) {
+    case gemm::Activation::Relu:
+      forAll([](float x) { return rectified(x); });
+      break;
+    case gemm::Activation::Clamp:
+      forAll([least, most](float x) {
+        const float raised = x < least ? least : x;
+        return raised > most ? most : raised;
+      });
+      break;
+    case gemm::Activation::Silu:
+      forAll([](float x) { return x * gemm::sigmoidOf(x); });
+      break;
+    case gemm::Activation::HardSwish:
+      forAll([](float x) { return gemm::hardSwishOf(x); });
+      break;
+    default:
+      break;
+  }
+}
+
+template <Finish kFinish, int32_t kChannels, int32_t kColumns>
+class Finisher;
+
+template <int32_t kChannels, int32_t kColumns>
+class Finisher<Finish::Plain, kChannels, kColumns> {
+ public:
+  using Own = Place<kChannels, kColumns>;
+
+  __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {
+    if (p.epilogue.bias == nullptr) return;
+#pragma unroll
+    for (int32_t i = 0; i < kChannels; ++i) bias_[i] = p.epilogue.bias[place.channel + i];
+  }
+
+  /// The residual of an output row, on its way while the sums are made.
+  __device__ __forceinline__ void load(int32_t outputRow, bool exists) {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    if (e.residual == nullptr) return;
+    const auto* const from =
+        static_cast<const uint8_t*>(e.residual) + place_.pixel(p_, outputRow) * e.residualPitch + place_.channel * 2;
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q)
+      residual_[q].load(from + q * e.residualPitch, exists && place_.column + q < p_.outputWidth);
+  }
+
+  __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) {
+    const gemm::EpilogueParams& e = p_.epilogue;
+#pragma unroll
+    for (int32_t i = 0; i < kColumns * kChannels; ++i) v[i] += bias_[i % kChannels];
+    if (e.residual != nullptr) {
+      withElement(p_, [&](auto tag) {
+#pragma unroll
+        for (int32_t q = 0; q < kColumns; ++q) {
+          float added[kChannels];
+          residual_[q].template unpack<typename decltype(tag)::Element>(added);
+#pragma unroll
+          for (int32_t i = 0; i < kChannels; ++i) v[q * kChannels + i] = fmaf(e.beta, added[i], v[q * kChannels + i]);
+        }
+      });
+    }
+    activatePlain(e, v);
+    Channels<kChannels> packed[kColumns];
+    withElement(p_, [&](auto tag) {
+#pragma unroll
+      for (int32_t q = 0; q < kColumns; ++q) packed[q].template pack<typename decltype(tag)::Element>(v + q * kChannels);
+    });
+    auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel * 2;
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q)
+      if (exists && place_.column + q < p_.outputWidth) packed[q].store(to + q * e.outputPitch);
+  }
+
+  __device__ void end() const {}
+
+ private:
+  const Params& p_;
+  const Own& place_;
+  float bias_[kChannels] = {};
+  Channels<kChannels> residual_[kColumns];
+};
+
+template <int32_t kChannels, int32_t kColumns>
+class Finisher<Finish::Full, kChannels, kColumns> {
+ public:
+  using Own = Place<kChannels, kColumns>;
+
+  __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {}
+  __device__ void load(int32_t, bool) const {}
+
+  __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) {
+    const int32_t first = place_.pixel(p_, outputRow);
+#pragma unroll 1
+    for (int32_t q = 0; q < kColumns; ++q) {
+      uint32_t bits[kChannels];
+      float values[kChannels];
+      // Indexed by constants only, so that the sums stay in registers.
+#pragma unroll
+      for (int32_t own = 0; own < kColumns; ++own) {
+        if (own != q) continue;
+#pragma unroll
+        for (int32_t i = 0; i < kChannels; ++i) bits[i] = __float_as_uint(v[own * kChannels + i]);
+      }
+      const int32_t pixel = exists && place_.column + q < p_.outputWidth ? first + q : -1;
+      gemm::computeSegment(p_.epilogue, pixel, place_.channel, bits, values, largest_);
+      if constexpr (kChannels > 1)
+        gemm::storeSegment(p_.epilogue, pixel, place_.channel, values);
+      else if (pixel >= 0)
+        storeOne(pixel, values[0]);
+    }
+  }
+
+  /// Whole warps.
+  __device__ void end() const { gemm::mergeLargest(p_.epilogue, largest_); }
+
+ private:
+  /// A segment has two columns at least, of which only the first exists.
+  __device__ __forceinline__ void storeOne(int32_t pixel, float value) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const int32_t bytes = numerics::storageBits(e.outputType) / 8;
+    float segment[2] = {value, 0};
+    gemm::convertSegment(e, pixel, place_.channel, segment,
+                         gemm::GlobalRow{static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + place_.channel * bytes, bytes});
+  }
+
+  const Params& p_;
+  const Own& place_;
+  uint32_t largest_ = 0;
+};
+
+}  // namespace shiftconv::kernels::channelwise

@@ -1,0 +1,81 @@
+// The kernels of channelwise: one line each, from which the module makes them and the planner chooses. A line is only here because
+// some problem takes it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace shiftconv::kernels::channelwise {
+
+enum class Form : uint8_t {
+  Few,      ///< a thread has neighbouring outputs of one row, and loads everything that they need at once
+  Batch,    ///< a thread walks down several rows of outputs, the next input row on its way
+  General,  ///< any filter, one to three dimensions, dilation: a loop over the taps
+};
+inline constexpr std::array<std::string_view, 3> kFormNames{"few", "batch", "general"};
+
+enum class Finish : uint8_t {
+  Plain,  ///< bias, residual and the activations of isPlainActivation; everything of one 16-bit type
+  Full,   ///< gemm::EpilogueParams
+};
+
+/// A thread has `channels` neighbouring channels of `columns` neighbouring outputs of a row.
+struct Kind {
+  std::string_view name;
+  Form form;
+  int32_t filter;  ///< height and width; 0: any
+  int32_t stride;  ///< of the width, for Batch of the height too; 0: any
+  int32_t channels, columns;
+  int32_t ctas;  ///< of kMostThreads that a multiprocessor can hold, by registers
+  Finish finish;
+};
+
+// KIND(name of the kernel, form, filter, stride, channels, columns, ctas, finish)
+#define SHIFTCONV_CHANNELWISE_KINDS(KIND)                            \
+  KIND(channelwise_few_3_s1_c2_q1, Few, 3, 1, 2, 1, 8, Plain)        \
+  KIND(channelwise_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 8, Plain)        \
+  KIND(channelwise_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 6, Plain)        \
+  KIND(channelwise_few_3_s2_c2_q1, Few, 3, 2, 2, 1, 8, Plain)        \
+  KIND(channelwise_few_3_s2_c2_q2, Few, 3, 2, 2, 2, 8, Plain)        \
+  KIND(channelwise_few_3_s2_c2_q4, Few, 3, 2, 2, 4, 6, Plain)        \
+  KIND(channelwise_few_5_s1_c2_q1, Few, 5, 1, 2, 1, 6, Plain)        \
+  KIND(channelwise_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 5, Plain)        \
+  KIND(channelwise_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 4, Plain)        \
+  KIND(channelwise_few_5_s2_c2_q1, Few, 5, 2, 2, 1, 6, Plain)        \
+  KIND(channelwise_few_5_s2_c2_q2, Few, 5, 2, 2, 2, 4, Plain)        \
+  KIND(channelwise_few_7_s1_c2_q1, Few, 7, 1, 2, 1, 3, Plain)        \
+  KIND(channelwise_few_7_s1_c2_q2, Few, 7, 1, 2, 2, 3, Plain)        \
+  KIND(channelwise_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 2, Plain)        \
+  KIND(channelwise_batch_3_s1_c4_q2, Batch, 3, 1, 4, 2, 4, Plain)    \
+  KIND(channelwise_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3, Plain)    \
+  KIND(channelwise_batch_3_s1_c2_q4, Batch, 3, 1, 2, 4, 5, Plain)    \
+  KIND(channelwise_batch_3_s1_c2_q7, Batch, 3, 1, 2, 7, 4, Plain)    \
+  KIND(channelwise_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 3, Plain)    \
+  KIND(channelwise_batch_3_s2_c4_q4, Batch, 3, 2, 4, 4, 2, Plain)    \
+  KIND(channelwise_batch_3_s2_c2_q4, Batch, 3, 2, 2, 4, 4, Plain)    \
+  KIND(channelwise_batch_5_s1_c2_q2, Batch, 5, 1, 2, 2, 4, Plain)    \
+  KIND(channelwise_batch_5_s1_c2_q4, Batch, 5, 1, 2, 4, 3, Plain)    \
+  KIND(channelwise_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2, Plain)    \
+  KIND(channelwise_batch_5_s2_c2_q2, Batch, 5, 2, 2, 2, 3, Plain)    \
+  KIND(channelwise_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 3, Plain)    \
+  KIND(channelwise_batch_7_s1_c2_q2, Batch, 7, 1, 2, 2, 2, Plain)    \
+  KIND(channelwise_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2, Plain)    \
+  KIND(channelwise_general_c1_q4, General, 0, 0, 1, 4, 6, Plain)     \
+  KIND(channelwise_general_c2_q4, General, 0, 0, 2, 4, 6, Plain)     \
+  KIND(channelwise_few_3_s1_c2_q2_full, Few, 3, 1, 2, 2, 6, Full)    \
+  KIND(channelwise_few_3_s2_c2_q2_full, Few, 3, 2, 2, 2, 6, Full)    \
+  KIND(channelwise_few_5_s1_c2_q2_full, Few, 5, 1, 2, 2, 4, Full)    \
+  KIND(channelwise_few_5_s2_c2_q2_full, Few, 5, 2, 2, 2, 4, Full)    \
+  KIND(channelwise_few_7_s1_c2_q2_full, Few, 7, 1, 2, 2, 3, Full)    \
+  KIND(channelwise_general_c1_q4_full, General, 0, 0, 1, 4, 5, Full) \
+  KIND(channelwise_general_c2_q4_full, General, 0, 0, 2, 4, 5, Full)
+
+inline constexpr std::array kKinds{
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, FINISH) \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::FINISH},
+    SHIFTCONV_CHANNELWISE_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
+};
+
+}  // namespace shiftconv::kernels::channelwise

@@ -1,0 +1,86 @@
+#include "conv/algorithms/channelwise/model.hpp"
+
+#include <algorithm>
+
+#include "common/layout/ceil_divide.hpp"
+#include "conv/plan/estimate.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels::channelwise;
+
+namespace {
+
+// In clocks of a multiprocessor.
+constexpr double kStartClocks = 2570;    // a kernel that loads, computes and stores: 1.3 us on an H200
+constexpr double kTripClocks = 700;      // from a load to its use while the others load, too: a guess
+constexpr double kWarpInstructions = 4;  // issued in a clock: four schedulers
+constexpr double kIssueShare = 0.7;      // of the clocks in which a scheduler finds an instruction that can start: a guess
+constexpr double kExposedShare = 0.15;   // of what is not the slowest: a guess
+// Instructions, counted in the machine code of sm_90a.
+constexpr double kFixed = 190;     // places, addresses, staging
+constexpr double kLoad = 4;        // address, predicate, zero, load
+constexpr double kStepFixed = 30;  // of the batch form
+constexpr double kStore = 9;       // of an output pixel
+constexpr double kTapFixed = 6;    // of the general form
+
+struct Work {
+  double instructions = 0;  ///< of a warp
+  double chainClocks = 0;   ///< that a warp waits when it has the multiprocessor for itself
+  double loadedBytes = 0;   ///< of a thread
+};
+
+Work workOf(const Problem& p, const ChannelwisePlan& plan) {
+  const Kind& k = *plan.kind;
+  const double v = k.channels, q = k.columns, taps = static_cast<double>(p.r * p.s);
+  Work work;
+  if (k.form == Form::General) {
+    const double all = static_cast<double>(p.t) * taps, trips = static_cast<double>(p.t * p.r * ceilDivide(p.s, 4));
+    work.instructions = kFixed + trips * 40 + all * (q * (kLoad + 2 * v) + 2 * v + kTapFixed) + q * kStore;
+    work.chainClocks = trips * kTripClocks;
+    work.loadedBytes = all * q * v * 2;
+    return work;
+  }
+  const double pixels = (q - 1) * k.stride + k.filter;
+  const double weights = v * taps;
+  if (k.form == Form::Few) {
+    work.instructions = kFixed + weights * 2 + k.filter * pixels * (kLoad + v) + taps * q * v + q * (kStore + 2 * v);
+    work.chainClocks = 2 * kTripClocks;
+    work.loadedBytes = k.filter * pixels * v * 2;
+    return work;
+  }
+  const double reached = (k.filter + k.stride - 1) / k.stride, rows = plan.params.rows, steps = rows + reached - 1;
+  const double step = kStepFixed + k.stride * pixels * (kLoad + v) + reached * q * v;
+  work.instructions = kFixed + weights * 2 + steps * step + rows * (taps * q * v + q * (kStore + 2 * v));
+  work.chainClocks = (steps + 1) * kTripClocks;
+  work.loadedBytes = steps * k.stride * pixels * v * 2;
+  return work;
+}
+
+}  // namespace
+
+void modelChannelwise(const Problem& problem, const device::Properties& properties, ChannelwisePlan& plan) {
+  const Rates& rates = ratesOf(properties);
+  const Work work = workOf(problem, plan);
+  const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const double ctas = static_cast<double>(plan.launch.grid.count()), threads = static_cast<double>(plan.launch.block.count());
+  const double resident = plan.kind->ctas * static_cast<double>(kMostThreads) / threads;
+  // CTAs of the multiprocessor that has most of them.
+  const double most =
+      std::max(1.0, ctas / multiprocessors <= resident
+                        ? static_cast<double>(ceilDivide(static_cast<int64_t>(ctas), static_cast<int64_t>(multiprocessors)))
+                        : ctas / multiprocessors + 0.3 * resident);
+  const double waves = std::max(1.0, most / resident);
+  const double issue = most * threads / 32 * work.instructions / (kWarpInstructions * kIssueShare);
+  const double latency = waves * work.chainClocks;
+  // Neighbouring threads load the same pixels, of which the first-level cache keeps about half.
+  const double outputs = static_cast<double>(problem.outputPixels() * problem.k) * 2;
+  const double loaded = (ctas * threads * work.loadedBytes + bytesOnce(problem)) / 2 + outputs;
+  const double second = loaded / multiprocessors / rates.of(Resource::L2ToShared);
+  const double memory = bytesOnce(problem) / rates.of(Resource::DeviceMemory);
+  const double slowest = std::max({issue, latency, second, memory});
+  plan.bound = slowest == memory ? Resource::DeviceMemory : slowest == second ? Resource::L2ToShared : Resource::CudaCores;
+  plan.modelledClocks = kStartClocks + slowest + (issue + latency + second + memory - slowest) * kExposedShare;
+}
+
+}  // namespace shiftconv::plan

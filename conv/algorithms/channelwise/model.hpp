@@ -1,0 +1,11 @@
+// How long a plan of channelwise takes, by a model.
+#pragma once
+
+#include "conv/algorithms/channelwise/plan.hpp"
+
+namespace shiftconv::plan {
+
+/// Fills in modelledClocks and bound of a plan that has everything else.
+void modelChannelwise(const Problem& problem, const device::Properties& properties, ChannelwisePlan& plan);
+
+}  // namespace shiftconv::plan

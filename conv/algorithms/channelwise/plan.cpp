@@ -1,0 +1,210 @@
+#include "conv/algorithms/channelwise/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "common/layout/ceil_divide.hpp"
+#include "conv/algorithms/channelwise/model.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/targets.hpp"
+#include "conv/plan/tile_widths.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels::channelwise;
+
+namespace {
+
+constexpr int64_t kMostInt = std::numeric_limits<int32_t>::max();
+constexpr int64_t kStagedBytes = 48 * 1024;  // of weights at most: what a kernel has without asking for more
+
+int64_t multiplierOf(const Problem& p) { return p.k / p.c; }
+int64_t tapsOf(const Problem& p) { return p.t * p.r * p.s; }
+
+Finish finishOf(const Problem& p) {
+  const bool plain = p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax &&
+                     p.outputZeroPoint == 0 && isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
+                     (!p.hasResidual() || p.residualType == p.outputType);
+  return plain ? Finish::Plain : Finish::Full;
+}
+
+/// Whether the kernel computes the problem, but for its Finish.
+bool computes(const Kind& kind, const Problem& p) {
+  if (kind.channels > 1 && (multiplierOf(p) != 1 || p.k % kind.channels != 0 || p.inputPitch() % kind.channels != 0)) return false;
+  if (kind.finish == Finish::Plain &&
+      (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)))
+    return false;
+  if (kind.form == Form::General) return true;
+  return p.t == 1 && p.r == kind.filter && p.s == kind.filter && p.dilationH == 1 && p.dilationW == 1 && p.strideW == kind.stride &&
+         (kind.form == Form::Few || p.strideH == kind.stride);
+}
+
+Axis axisOf(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
+  return {static_cast<int32_t>(extent), static_cast<int32_t>(taps), static_cast<int32_t>(stride), static_cast<int32_t>(dilation),
+          static_cast<int32_t>(padBefore)};
+}
+
+/// Threads of a CTA side by side along the channels, and units.
+struct CtaShape {
+  int64_t channelThreads = 1, units = 1;
+};
+
+/// Of those with the fewest idle threads, and pieces of pixels that are whole sectors of memory.
+CtaShape ctaShape(const Problem& p, int32_t channels, int64_t units, int64_t threads) {
+  const int64_t all = p.k / channels;
+  constexpr int64_t kSector = 32, kLine = 64;  // bytes
+  // Weights of a block begin at whole vectors of 16 bytes where those of all channels are whole vectors.
+  const int64_t step = p.k % 8 == 0 ? std::max<int64_t>(1, 8 / channels) : 1;
+  CtaShape best;
+  double bestScore = 0;
+  for (const int64_t own : tileWidths(all, step, threads)) {
+    const int64_t most = std::min(threads / own, units), used = own * most;
+    const int64_t pieceBytes = own * channels * 2;
+    double score = static_cast<double>(all) / static_cast<double>(ceilDivide(all, own) * own);
+    score *= static_cast<double>(used) / static_cast<double>(roundUp(used, 32));
+    if (own < all && pieceBytes % kSector != 0) score *= 0.9;
+    if (own < all && pieceBytes < kLine) score *= 0.7;
+    score *= 1 - 0.05 / static_cast<double>(most);  // units share their weights
+    if (score > bestScore) bestScore = score, best = {own, most};
+  }
+  return best;
+}
+
+/// False where the choices are not to be had.
+bool complete(const Problem& p, const device::Properties& properties, const Kind& kind, int64_t rows, int64_t threads, bool staged,
+              ChannelwisePlan& plan) {
+  Params& params = plan.params;
+  plan.kind = &kind;
+  plan.threads = static_cast<int32_t>(threads);
+  const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
+  const int64_t columnUnits = ceilDivide(p.q(), kind.columns), rowUnits = ceilDivide(p.p(), rows);
+  const int64_t units = p.n * p.z() * rowUnits * columnUnits;
+  const CtaShape shape = ctaShape(p, kind.channels, units, threads);
+  const int64_t channelBlocks = ceilDivide(p.k / kind.channels, shape.channelThreads);
+  const int64_t ctas = ceilDivide(units, shape.units) * channelBlocks;
+  const int64_t weightBytes = shape.channelThreads * kind.channels * tapsOf(p) * 2;
+  if (ctas > kMostInt || (staged && weightBytes > kStagedBytes)) return false;
+
+  params.depth = axisOf(p.d, p.t, p.strideD, p.dilationD, p.padFront);
+  params.height = axisOf(p.h, p.r, p.strideH, p.dilationH, p.padTop);
+  params.width = axisOf(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
+  params.columnUnits = divisor(columnUnits);
+  params.rowUnits = divisor(rowUnits);
+  params.outputDepth = divisor(p.z());
+  params.channelBlocks = divisor(channelBlocks);
+  params.channelThreads = divisor(shape.channelThreads);
+  params.multiplier = divisor(multiplierOf(p));
+  params.outputHeight = static_cast<int32_t>(p.p());
+  params.outputWidth = static_cast<int32_t>(p.q());
+  params.units = static_cast<int32_t>(units);
+  params.ctaUnits = static_cast<int32_t>(shape.units);
+  params.rows = static_cast<int32_t>(rows);
+  params.pixelBytes = static_cast<int32_t>(p.inputPitch() * 2);
+  params.weightBytes = staged ? static_cast<uint32_t>(weightBytes) : 0;
+  params.bf16 = p.inputType == DataType::BF16;
+  params.epilogue = epilogueOf(p);
+
+  plan.launch.grid = {static_cast<uint32_t>(ctas), 1, 1};
+  plan.launch.block = {static_cast<uint32_t>(roundUp(shape.channelThreads * shape.units, 32)), 1, 1};
+  plan.launch.dynamicSharedBytes = params.weightBytes;
+  modelChannelwise(p, properties, plan);
+  return true;
+}
+
+/// Output rows of a thread in the batch form: as many for all as possible.
+std::vector<int64_t> rowsOf(const Problem& p, const Kind& kind, const ChannelwiseChoices& choices) {
+  if (kind.form != Form::Batch) {
+    if (choices.rows && *choices.rows != 1) return {};
+    return {1};
+  }
+  if (choices.rows) return {*choices.rows};
+  std::vector<int64_t> all;
+  for (const int64_t most : {4, 7, 14, 28}) {
+    const int64_t rows = ceilDivide(p.p(), ceilDivide(p.p(), most));
+    if (std::find(all.begin(), all.end(), rows) == all.end()) all.push_back(rows);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string channelwiseRefusal(const Problem& p, const device::Properties& properties) {
+  if (std::string refused = targetRefusal("channelwise", properties); !refused.empty()) return refused;
+  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "channelwise takes no block scales";
+  if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
+    return fmt::format("channelwise multiplies f16 or bf16 with the same, but input_type and filter_type are {} and {}",
+                       nameOf(p.inputType), nameOf(p.filterType));
+  if (p.compute != Compute::Default) return fmt::format("channelwise sums in f32, but compute is {}", nameOf(p.compute));
+  if (p.groups != p.c) return fmt::format("channelwise needs one input channel a group, but C = {} and groups = {}", p.c, p.groups);
+  if (std::string refused = epilogueRefusal("channelwise", p, 1); !refused.empty()) return refused;
+  // Coordinates and distances within a row are 32-bit, and those of pads negative.
+  constexpr int64_t kLimit = int64_t{1} << 29;
+  const int64_t pixelBytes = p.inputPitch() * 2;
+  for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
+                                    {"H + pad_top", p.h + p.padTop},
+                                    {"W + pad_left", p.w + p.padLeft},
+                                    {"Z * stride_d", p.z() * p.strideD},
+                                    {"P * stride_h", p.p() * p.strideH},
+                                    {"Q * stride_w", p.q() * p.strideW},
+                                    {"T * dilation_d", p.t * p.dilationD},
+                                    {"R * dilation_h", p.r * p.dilationH},
+                                    {"S * dilation_w", p.s * p.dilationW},
+                                    {"16 input pixels in bytes", 16 * pixelBytes},
+                                    {"stride_w input pixels in bytes", p.strideW * pixelBytes},
+                                    {"4 * dilation_w input pixels in bytes", 4 * p.dilationW * pixelBytes},
+                                    {"the filter in bytes", p.k * tapsOf(p) * 2}})
+    if (value > kLimit) return fmt::format("channelwise needs {} up to 2^29 (32-bit coordinates), but it is {}", name, value);
+  if (p.outputPixels() * p.k > kMostInt * int64_t{kMostThreads})
+    return fmt::format("channelwise needs at most 2^38 outputs, but there are {}", p.outputPixels() * p.k);
+  return {};
+}
+
+std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const device::Properties& properties,
+                                                   const ChannelwiseChoices& choices) {
+  std::vector<ChannelwisePlan> plans;
+  const Finish finish = finishOf(p);
+  const auto fits = [&](const Kind& kind) { return kind.finish == finish && computes(kind, p); };
+  const bool special =
+      std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.form != Form::General && fits(kind); });
+  for (const Kind& kind : kKinds) {
+    if (!fits(kind)) continue;
+    if (choices.form ? *choices.form != kind.form : special && kind.form == Form::General) continue;
+    if (choices.channels && *choices.channels != kind.channels) continue;
+    if (choices.columns && *choices.columns != kind.columns) continue;
+    for (const int64_t rows : rowsOf(p, kind, choices))
+      for (const int32_t threads : {64, kMostThreads}) {
+        if (choices.threads ? *choices.threads != threads : kind.form == Form::Batch && threads != kMostThreads) continue;
+        for (const bool staged : {true, false}) {
+          if (choices.staged && *choices.staged != staged) continue;
+          ChannelwisePlan plan;
+          if (!complete(p, properties, kind, rows, threads, staged, plan)) continue;
+          plan.launch.programmaticDependent = choices.dependent;
+          plans.push_back(std::move(plan));
+        }
+      }
+  }
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const ChannelwisePlan& a, const ChannelwisePlan& b) { return a.modelledClocks < b.modelledClocks; });
+  return plans;
+}
+
+std::string ChannelwisePlan::options() const {
+  return fmt::format("form={},channels={},columns={},rows={},threads={},weights={}{}", kFormNames[static_cast<size_t>(kind->form)],
+                     kind->channels, kind->columns, params.rows, threads, staged() ? "staged" : "direct",
+                     launch.programmaticDependent ? ",dependent=yes" : "");
+}
+
+std::string ChannelwisePlan::describe() const {
+  return fmt::format(
+      "{}, {} units x {} threads of {}x{} pixels x {} channels; grid {}, {} bytes of weights in shared memory; modelled {:.0f} "
+      "clocks\n",
+      kind->name, params.ctaUnits, params.channelThreads.divisor, params.rows, kind->columns, kind->channels, launch.grid.x,
+      launch.dynamicSharedBytes, modelledClocks);
+}
+
+}  // namespace shiftconv::plan

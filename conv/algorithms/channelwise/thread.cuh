@@ -1,0 +1,186 @@
+// What the three forms of channelwise have in common: where a thread's outputs lie, its weights, and words of channels as f32.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "common/ptx/guarded_load.cuh"
+#include "conv/algorithms/channelwise/params.hpp"
+#include "conv/kernels/packing.cuh"
+
+namespace shiftconv::kernels::channelwise {
+
+template <class Type>
+struct ElementTag {
+  using Element = Type;
+};
+
+/// body(ElementTag) for the type of the operands: the same choice for every thread of a launch, and cheaper than kernels of
+/// their own, because only conversions differ.
+template <class Body>
+__device__ __forceinline__ void withElement(const Params& p, Body&& body) {
+  if (p.bf16)
+    body(ElementTag<__nv_bfloat16>());
+  else
+    body(ElementTag<__half>());
+}
+
+/// Some neighbouring channels of a pixel.
+template <int32_t kChannels>
+struct Channels {
+  static_assert(kChannels == 1 || kChannels == 2 || kChannels == 4);
+  static constexpr int32_t kWords = (kChannels + 1) / 2;
+  uint32_t word[kWords];
+
+  /// Aligned to their size. Zeros when they do not exist.
+  __device__ __forceinline__ void load(const uint8_t* from, bool exist) {
+    if constexpr (kChannels == 1) {
+      word[0] = ptx::load2BytesOrZero(from, exist);
+    } else if constexpr (kChannels == 2) {
+      word[0] = ptx::load4BytesOrZero(from, exist);
+    } else {
+      const uint2 two = ptx::load8BytesOrZero(from, exist);
+      word[0] = two.x, word[1] = two.y;
+    }
+  }
+  template <class Element>
+  __device__ __forceinline__ void unpack(float (&value)[kChannels]) const {
+#pragma unroll
+    for (int32_t i = 0; i < kWords; ++i) {
+      const float2 pair = unpackPair<Element>(word[i]);
+      value[2 * i] = pair.x;
+      if constexpr (kChannels > 1) value[2 * i + 1] = pair.y;
+    }
+  }
+  template <class Element>
+  __device__ __forceinline__ void pack(const float* value) {
+#pragma unroll
+    for (int32_t i = 0; i < kWords; ++i) word[i] = packPair<Element>(value[2 * i], kChannels > 1 ? value[2 * i + 1] : 0.0f);
+  }
+  __device__ __forceinline__ void store(uint8_t* to) const {
+    if constexpr (kChannels == 1)
+      *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(word[0]);
+    else if constexpr (kChannels == 2)
+      *reinterpret_cast<uint32_t*>(to) = word[0];
+    else
+      *reinterpret_cast<uint2*>(to) = make_uint2(word[0], word[1]);
+  }
+};
+
+template <int32_t kChannels, int32_t kColumns>
+struct Place {
+  bool exists;
+  int32_t channelThread;       ///< 0 in a thread that has no channels: then reading weights does no harm
+  int32_t channel;             ///< the first of K
+  int32_t column, row, plane;  ///< of outputs, the first ones
+  int32_t image;
+
+  __device__ explicit Place(const Params& p) {
+    const uint32_t unitBlock = p.channelBlocks.quotient(blockIdx.x);
+    const uint32_t unitThread = p.channelThreads.quotient(threadIdx.x);
+    const uint32_t ownThread = threadIdx.x - unitThread * p.channelThreads.divisor;
+    const uint32_t firstThread = (blockIdx.x - unitBlock * p.channelBlocks.divisor) * p.channelThreads.divisor;
+    const uint32_t unit = unitBlock * static_cast<uint32_t>(p.ctaUnits) + unitThread;
+    exists = unitThread < static_cast<uint32_t>(p.ctaUnits) && unit < static_cast<uint32_t>(p.units) &&
+             (firstThread + ownThread) * kChannels < static_cast<uint32_t>(p.epilogue.columns);
+    channelThread = exists ? static_cast<int32_t>(ownThread) : 0;
+    channel = (static_cast<int32_t>(firstThread) + channelThread) * kChannels;
+    const uint32_t rowUnit = p.columnUnits.quotient(unit), planeUnit = p.rowUnits.quotient(rowUnit);
+    const uint32_t imageUnit = p.outputDepth.quotient(planeUnit);
+    column = static_cast<int32_t>(unit - rowUnit * p.columnUnits.divisor) * kColumns;
+    row = static_cast<int32_t>(rowUnit - planeUnit * p.rowUnits.divisor) * p.rows;
+    plane = static_cast<int32_t>(planeUnit - imageUnit * p.outputDepth.divisor);
+    image = static_cast<int32_t>(imageUnit);
+  }
+
+  /// Of the epilogue.
+  __device__ int32_t pixel(const Params& p, int32_t outputRow) const {
+    return ((image * static_cast<int32_t>(p.outputDepth.divisor) + plane) * p.outputHeight + outputRow) * p.outputWidth + column;
+  }
+  /// The thread's channels of input pixel (d, h, w), which need not exist.
+  __device__ const uint8_t* input(const Params& p, int32_t d, int32_t h, int32_t w) const {
+    const int64_t pixel = ((int64_t{image} * p.depth.extent + d) * p.height.extent + h) * p.width.extent + w;
+    return static_cast<const uint8_t*>(p.input) + pixel * p.pixelBytes + p.multiplier.quotient(static_cast<uint32_t>(channel)) * 2;
+  }
+};
+
+SHIFTCONV_HOST_DEVICE constexpr bool isInside(int32_t position, int32_t extent) {
+  return static_cast<uint32_t>(position) < static_cast<uint32_t>(extent);
+}
+
+/// Bytes of shared memory from global memory by all threads of a CTA, several loads of a thread at once.
+template <class Vector>
+__device__ __forceinline__ void copyToShared(uint8_t* to, const uint8_t* from, uint32_t bytes) {
+  constexpr uint32_t kAtOnce = 4;
+  const uint32_t step = blockDim.x * sizeof(Vector);
+#pragma unroll 1
+  for (uint32_t first = threadIdx.x * sizeof(Vector); first < bytes; first += kAtOnce * step) {
+    Vector piece[kAtOnce];
+#pragma unroll
+    for (uint32_t i = 0; i < kAtOnce; ++i)
+      if (first + i * step < bytes) piece[i] = *reinterpret_cast<const Vector*>(from + first + i * step);
+#pragma unroll
+    for (uint32_t i = 0; i < kAtOnce; ++i)
+      if (first + i * step < bytes) *reinterpret_cast<Vector*>(to + first + i * step) = piece[i];
+  }
+}
+
+/// The filters of the CTA's channels lie together, and a thread's own are a short piece of them: threads that read their own would
+/// each touch lines of their own. Copied together they come in whole lines, and filters of an odd number of taps then are read
+/// from shared memory without bank conflicts. Ends with a barrier.
+__device__ __forceinline__ void stageWeights(const Params& p, uint8_t* shared, int32_t taps) {
+  const uint32_t block = blockIdx.x - p.channelBlocks.quotient(blockIdx.x) * p.channelBlocks.divisor;
+  const uint32_t all = static_cast<uint32_t>(p.epilogue.columns * taps) * 2, first = block * p.weightBytes;
+  const uint32_t bytes = min(p.weightBytes, all - first);
+  const uint8_t* const from = static_cast<const uint8_t*>(p.filter) + first;
+  if ((bytes | first) % 16 == 0)
+    copyToShared<uint4>(shared, from, bytes);
+  else if ((bytes | first) % 4 == 0)
+    copyToShared<uint32_t>(shared, from, bytes);
+  else
+    copyToShared<uint16_t>(shared, from, bytes);
+  __syncthreads();
+}
+
+/// A thread's filters of kTaps taps as they lie in memory, one channel behind the other.
+template <int32_t kChannels, int32_t kTaps>
+struct Weights {
+  static_assert(kChannels == 2 || kChannels == 4);
+  static constexpr int32_t kWords = kChannels * kTaps / 2;
+  uint32_t word[kWords];
+
+  /// Begins with a barrier of the warp at least, which keeps the loads ahead of it from sinking behind these.
+  template <int32_t kColumns>
+  __device__ __forceinline__ void fetch(const Params& p, const Place<kChannels, kColumns>& place, uint8_t* shared) {
+    if (p.weightBytes != 0) {
+      stageWeights(p, shared, kTaps);
+      load(shared + place.channelThread * (kChannels * kTaps * 2));
+    } else {
+      __syncwarp();
+      load(static_cast<const uint8_t*>(p.filter) + place.channel * (kTaps * 2));
+    }
+  }
+  template <class Element>
+  __device__ __forceinline__ float value(int32_t channel, int32_t tap) const {
+    const int32_t index = channel * kTaps + tap;
+    const float2 pair = unpackPair<Element>(word[index / 2]);
+    return index % 2 == 0 ? pair.x : pair.y;
+  }
+
+ private:
+  __device__ __forceinline__ void load(const uint8_t* from) {
+#pragma unroll
+    for (int32_t i = 0; i < kWords; i += kChannels / 2) {
+      if constexpr (kChannels == 4) {
+        const uint2 two = reinterpret_cast<const uint2*>(from)[i / 2];
+        word[i] = two.x, word[i + 1] = two.y;
+      } else {
+        word[i] = reinterpret_cast<const uint32_t*>(from)[i];
+      }
+    }
+  }
+};
+
+}  // namespace shiftconv::kernels::channelwise

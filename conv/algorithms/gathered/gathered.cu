@@ -1,0 +1,387 @@
+// gathered: forward convolution as a product of matrices whose operands the threads gather: any filter, stride, dilation, padding,
+// channel count and group, one to three dimensions, on the tensor cores of every architecture (mma.sync).
+//
+// A CTA has a tile of output pixels x output channels of one group. The reduction is the filter's taps times the group's channels,
+// end to end, 128 bytes a step. Threads copy a step's pixels and weights into a ring in shared memory (cp.async), in vectors as
+// wide as the channel count allows; all warps multiply a step behind them (ldmatrix, mma.sync).
+//
+// NOTES
+//  - Two tables in shared memory answer where a vector comes from: one entry for each output pixel of the tile, one for each filter
+//    tap. A vector outside of the image arrives as zeros.
+//  - The table has no taps that lie outside of the image for every pixel of the tile, so that strongly dilated filters cost
+//    what they read.
+//  - Rows of a stage are 128 bytes; their 16-byte columns are exchanged by the row's number (XOR), so that neither copies nor
+//    ldmatrix meet on a bank.
+//  - The weights' rows are in such an order that a thread's sums belong to 8 neighbouring output channels: 16 bytes to store.
+//  - Where neighbouring pixels are neighbours in memory (C alone between them), all taps of a filter row are one run: few channels
+//    then make wide vectors.
+//  - Single elements (odd channel counts) have no cp.async: they pass through registers.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/store.cuh"
+#include "common/ptx/dependent_launch.cuh"
+#include "common/ptx/matrix_move.cuh"
+#include "common/ptx/register_pressure.cuh"
+#include "common/ptx/shared_memory.cuh"
+#include "common/ptx/warp.cuh"
+#include "conv/algorithms/gathered/params.hpp"
+#include "conv/kernels/packing.cuh"
+
+namespace shiftconv::kernels::gathered {
+namespace {
+
+constexpr int32_t kElementBytes = 2;
+constexpr int32_t kSliceBytes = 32;  ///< of the reduction: one matrix instruction
+constexpr int32_t kSlices = kStepBytes / kSliceBytes;
+constexpr int32_t kNowhere = -(1 << 30);  ///< a coordinate that no tap brings into the image
+
+/// Which of the 32 output channels of a warp lies in row `row` of its weights: thread t of a quad has columns 2t and 2t + 1 of
+/// every fragment of 8, which become channels 8t..8t + 7.
+__device__ __forceinline__ int32_t channelOfRow(int32_t row) {
+  return row % 32 / 2 % 4 * 8 + row % 32 / 8 * 2 + row % 2 + row / 32 * 32;
+}
+
+/// Where the 16-byte column `column` of a row of a stage lies.
+__device__ __forceinline__ uint32_t placeOf(uint32_t rows, int32_t row, int32_t column) {
+  return rows + static_cast<uint32_t>(row * kStepBytes) + (static_cast<uint32_t>(column ^ (row & 7)) << 4);
+}
+
+template <class Element, const Tile& kTile, int kVectorBytes>
+class Cta {
+  static constexpr int32_t kThreads = kTile.threads();
+  static constexpr int32_t kWarpPixels = kTile.pixels / kTile.warpRows, kWarpChannels = kTile.channels / kTile.warpColumns;
+  static constexpr int32_t kRowFragments = kWarpPixels / 16, kColumnFragments = kWarpChannels / 8;
+  static constexpr int32_t kVectors = kStepBytes / kVectorBytes;  ///< of a row of a stage
+  static constexpr int32_t kRowsAtOnce = kThreads / kVectors;     ///< that the CTA's threads copy together
+  static constexpr uint32_t kPixelStageBytes = kTile.pixels * kStepBytes, kStageBytes = kTile.stageBytes();
+  static_assert(kWarpPixels % 16 == 0 && kWarpChannels == 4 * kSegmentColumns, "each thread of a quad has a segment of a pixel");
+  static_assert(kThreads % kVectors == 0 && kTile.pixels % kRowsAtOnce == 0 && kTile.channels % kRowsAtOnce == 0);
+
+ public:
+  __device__ explicit Cta(const Params& params) : p_(params) {
+    extern __shared__ __align__(128) uint8_t dynamicShared[];
+    header_ = reinterpret_cast<Header*>(dynamicShared);
+    pixels_ = reinterpret_cast<Pixel*>(header_ + 1);
+    taps_ = reinterpret_cast<Tap*>(pixels_ + kTile.pixels);
+    stages_ = ptx::sharedAddress(dynamicShared) + static_cast<uint32_t>(p_.stagesOffset);
+    sums_ = reinterpret_cast<float4*>(dynamicShared + p_.stagesOffset);
+    const uint32_t pixelTile = p_.allChannelTiles.quotient(blockIdx.x);
+    const uint32_t channelTile = blockIdx.x - pixelTile * p_.allChannelTiles.divisor;
+    const uint32_t group = p_.channelTiles.quotient(channelTile);
+    firstPixel_ = static_cast<int32_t>(pixelTile) * kTile.pixels;
+    firstInGroup_ = static_cast<int32_t>(channelTile - group * p_.channelTiles.divisor) * kTile.channels;
+    firstChannel_ = static_cast<int32_t>(group) * p_.groupOutputs + firstInGroup_;
+    group_ = static_cast<int32_t>(group);
+  }
+
+  __device__ void run() {
+    ptx::launchDependents();
+    placePixels();
+    __syncthreads();
+    placeTaps();
+    ptx::awaitPrerequisites();
+    multiply();
+    finish();
+  }
+
+ private:
+  // ---- Where operands come from --------------------------------------------------------------------------------------------
+  __device__ void placePixels() {
+    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kTile.pixels; i += kThreads) {
+      const uint32_t output = static_cast<uint32_t>(firstPixel_ + i);
+      const uint32_t row = p_.outputWidth.quotient(output), plane = p_.outputHeight.quotient(row);
+      const uint32_t image = p_.outputDepth.quotient(plane);
+      const auto first = [](const Axis& axis, uint32_t position) {
+        return static_cast<int32_t>(position) * axis.stride - axis.padBefore;
+      };
+      Pixel pixel;
+      pixel.width = first(p_.width, output - row * p_.outputWidth.divisor);
+      pixel.height = first(p_.height, row - plane * p_.outputHeight.divisor);
+      pixel.depth = first(p_.depth, plane - image * p_.outputDepth.divisor);
+      pixel.index =
+          ((static_cast<int32_t>(image) * p_.depth.extent + pixel.depth) * p_.height.extent + pixel.height) * p_.width.extent +
+          pixel.width;
+      if (output >= static_cast<uint32_t>(p_.epilogue.rows)) pixel.width = kNowhere;
+      pixels_[i] = pixel;
+    }
+  }
+
+  /// Warp 0, in order: the taps that read inside the image for some pixel of the tile. At least one entry, so that the sums have
+  /// something to start with.
+  __device__ void placeTaps() {
+    if (threadIdx.x < 32) {
+      int32_t low[3] = {1 << 30, 1 << 30, 1 << 30}, high[3] = {kNowhere, kNowhere, kNowhere};
+      for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kTile.pixels; i += 32) {
+        const Pixel pixel = pixels_[i];
+        if (pixel.width == kNowhere) continue;
+        const int32_t at[3] = {pixel.depth, pixel.height, pixel.width};
+#pragma unroll
+        for (int axis = 0; axis < 3; ++axis) low[axis] = min(low[axis], at[axis]), high[axis] = max(high[axis], at[axis]);
+      }
+#pragma unroll
+      for (int axis = 0; axis < 3; ++axis) {
+        low[axis] = __reduce_min_sync(0xffffffffu, low[axis]);
+        high[axis] = __reduce_max_sync(0xffffffffu, high[axis]);
+      }
+      int32_t found = 0;
+      for (int32_t first = 0; first < p_.taps; first += 32) {
+        const int32_t tap = first + static_cast<int32_t>(threadIdx.x);
+        const uint32_t row = p_.filterWidth.quotient(static_cast<uint32_t>(tap)), plane = p_.filterHeight.quotient(row);
+        const int32_t w = (tap - static_cast<int32_t>(row * p_.filterWidth.divisor)) * p_.width.dilation;
+        const int32_t h = static_cast<int32_t>(row - plane * p_.filterHeight.divisor) * p_.height.dilation;
+        const int32_t d = static_cast<int32_t>(plane) * p_.depth.dilation;
+        const auto reads = [](int32_t from, int32_t to, int32_t extent) { return to >= 0 && from < extent; };
+        const bool any = tap < p_.taps && reads(low[0] + d, high[0] + d, p_.depth.extent) &&
+                         reads(low[1] + h, high[1] + h, p_.height.extent) && reads(low[2] + w, high[2] + w, p_.width.extent);
+        const uint32_t which = __ballot_sync(0xffffffffu, any);
+        if (any)
+          taps_[found + __popc(which & ((1u << threadIdx.x) - 1))] = {
+              (d * p_.height.extent + h) * p_.width.extent + w, tap * static_cast<int32_t>(p_.tapVectors.divisor), d, h << 16 | w};
+        found += __popc(which);
+      }
+      if (found == 0) {
+        if (threadIdx.x == 0) taps_[0] = {0, 0, 0, 0};  // outside for every pixel, or it would have been found
+        found = 1;
+      }
+      if (threadIdx.x == 0) header_->taps = found;
+    }
+    __syncthreads();
+    vectors_ = header_->taps * static_cast<int32_t>(p_.tapVectors.divisor);
+    steps_ = (vectors_ + kVectors - 1) / kVectors;
+  }
+
+  // ---- Copies ----------------------------------------------------------------------------------------------------------------
+  /// This thread's vectors of one step, into a stage of the ring.
+  __device__ __forceinline__ void load(int32_t step, uint32_t stage) const {
+    const int32_t mine = static_cast<int32_t>(threadIdx.x) % kVectors;
+    // Addresses that follow from it are worked out each time: kept all along, they would not fit beside the sums.
+    const int32_t firstRow = ptx::workedOutHere(static_cast<int32_t>(threadIdx.x) / kVectors);
+    const int32_t vector = step * kVectors + mine;
+    const bool exists = vector < vectors_;
+    const uint32_t tapNumber = p_.tapVectors.quotient(static_cast<uint32_t>(exists ? vector : 0));
+    const Tap tap = taps_[tapNumber];
+    const int32_t channel = (exists ? vector : 0) - static_cast<int32_t>(tapNumber * p_.tapVectors.divisor);
+    const int32_t tapHeight = tap.heightAndWidth >> 16;
+    const int32_t tapWidth = (tap.heightAndWidth & 0xffff) + (p_.runs ? channel * (kVectorBytes / kElementBytes) : 0);
+    const auto inside = [](int32_t at, int32_t extent) { return static_cast<uint32_t>(at) < static_cast<uint32_t>(extent); };
+    const auto place = [&](uint32_t rows, int32_t row) {
+      return placeOf(rows, row, mine * kVectorBytes / 16) + static_cast<uint32_t>(mine * kVectorBytes % 16);
+    };
+    const uint8_t* const inputs = p_.input + (int64_t{group_} * p_.groupVectors + channel) * kVectorBytes;
+#pragma unroll
+    for (int32_t i = 0; i < kTile.pixels / kRowsAtOnce; ++i) {
+      const int32_t row = firstRow + i * kRowsAtOnce;
+      const Pixel pixel = pixels_[row];
+      const bool reads = exists && inside(pixel.width + tapWidth, p_.width.extent) &&
+                         inside(pixel.height + tapHeight, p_.height.extent) && inside(pixel.depth + tap.depth, p_.depth.extent);
+      const int32_t index = reads ? pixel.index + tap.pixelOffset : 0;
+      copy(place(stage, row), inputs + index * p_.pixelBytes, reads);
+    }
+    const uint8_t* const weights =
+        p_.filter + firstChannel_ * p_.filterRowBytes + (int64_t{tap.filterVector} + channel) * kVectorBytes;
+#pragma unroll
+    for (int32_t i = 0; i < kTile.channels / kRowsAtOnce; ++i) {
+      const int32_t row = firstRow + i * kRowsAtOnce;
+      const int32_t output = channelOfRow(row);
+      const bool reads = exists && firstInGroup_ + output < p_.groupOutputs;
+      copy(place(stage + kPixelStageBytes, row), reads ? weights + output * p_.filterRowBytes : p_.filter, reads);
+    }
+  }
+
+  /// One vector, or zeros.
+  __device__ __forceinline__ static void copy(uint32_t destination, const uint8_t* source, bool reads) {
+    if constexpr (kVectorBytes == kElementBytes)
+      ptx::storeShared2Bytes(destination, reads ? *reinterpret_cast<const uint16_t*>(source) : uint16_t{0});
+    else
+      ptx::copyAsync<kVectorBytes>(destination, source, reads ? kVectorBytes : 0);
+  }
+
+  // ---- Products --------------------------------------------------------------------------------------------------------------
+  __device__ void multiply() {
+    constexpr int32_t kAhead = kTile.stages - 1;
+#pragma unroll
+    for (int32_t step = 0; step < kAhead; ++step) {
+      if (step < steps_) load(step, stages_ + static_cast<uint32_t>(step) * kStageBytes);
+      ptx::copyAsyncCommitGroup();
+    }
+    uint32_t reading = stages_, writing = stages_ + kAhead * kStageBytes;
+    const uint32_t end = stages_ + kTile.stages * kStageBytes;
+    for (int32_t step = 0; step < steps_; ++step) {
+      ptx::copyAsyncWaitGroup<kAhead - 1>();
+      __syncthreads();  // the step's operands are there, and nobody reads the stage that is written next
+      if (step + kAhead < steps_) load(step + kAhead, writing);
+      ptx::copyAsyncCommitGroup();
+      multiplyStage(reading);
+      reading = reading + kStageBytes == end ? stages_ : reading + kStageBytes;
+      writing = writing + kStageBytes == end ? stages_ : writing + kStageBytes;
+    }
+  }
+
+  __device__ __forceinline__ void multiplyStage(uint32_t stage) {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    const int32_t firstPixel = warpRow() * kWarpPixels, firstChannel = warpColumn() * kWarpChannels;
+#pragma unroll
+    for (int32_t slice = 0; slice < kSlices; ++slice) {
+      uint32_t a[kRowFragments][4], b[kColumnFragments][2];
+#pragma unroll
+      for (int32_t i = 0; i < kRowFragments; ++i)
+        ptx::loadMatrices(a[i], placeOf(stage, firstPixel + i * 16 + lane % 16, slice * 2 + lane / 16));
+#pragma unroll
+      for (int32_t j = 0; j < kColumnFragments; j += 2) {
+        uint32_t two[4];
+        ptx::loadMatrices(
+            two, placeOf(stage + kPixelStageBytes, firstChannel + j * 8 + lane % 8 + lane / 16 * 8, slice * 2 + lane / 8 % 2));
+        b[j][0] = two[0], b[j][1] = two[1], b[j + 1][0] = two[2], b[j + 1][1] = two[3];
+      }
+#pragma unroll
+      for (int32_t i = 0; i < kRowFragments; ++i)
+#pragma unroll
+        for (int32_t j = 0; j < kColumnFragments; ++j)
+          ptx::mma16x8x16<Element>(sum_[i][j], a[i][0], a[i][1], a[i][2], a[i][3], b[j][0], b[j][1]);
+    }
+  }
+
+  // ---- Epilogue --------------------------------------------------------------------------------------------------------------
+  __device__ __forceinline__ void finish() const {
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    const int32_t column = warpColumn() * kWarpChannels + lane % 4 * kSegmentColumns, channel = firstChannel_ + column;
+    // Columns of the tile beyond the group's last channel belong to others.
+    const int32_t columns = min(firstChannel_ - firstInGroup_ + p_.groupOutputs, p_.epilogue.columns);
+    const auto pixelOf = [&](int32_t i) { return firstPixel_ + warpRow() * kWarpPixels + i * 8 + lane / 4; };
+    constexpr int32_t kSegments = kRowFragments * 2;
+    if (p_.plain) {
+      if (channel >= columns) return;
+#pragma unroll
+      for (int32_t i = 0; i < kSegments; ++i) {
+        if (pixelOf(i) >= p_.epilogue.rows) break;
+        float v[kSegmentColumns];
+        segment(i, v);
+        storePlain(pixelOf(i), channel, columns, v);
+      }
+      return;
+    }
+    // The whole epilogue needs the registers that hold the sums: each thread puts its own away, over the stages.
+    ptx::copyAsyncWaitGroup<0>();
+    __syncthreads();
+    float4* const own = sums_ + threadIdx.x;
+#pragma unroll
+    for (int32_t i = 0; i < kSegments; ++i) {
+      float v[kSegmentColumns];
+      segment(i, v);
+      own[2 * i * kThreads] = make_float4(v[0], v[1], v[2], v[3]);
+      own[(2 * i + 1) * kThreads] = make_float4(v[4], v[5], v[6], v[7]);
+    }
+    uint32_t largest = 0;
+    if (channel < columns) {
+#pragma unroll 1
+      for (int32_t i = 0; i < kSegments && pixelOf(i) < p_.epilogue.rows; ++i) {
+        const float4 low = own[2 * i * kThreads], high = own[(2 * i + 1) * kThreads];
+        float v[kSegmentColumns] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+        storeFull(pixelOf(i), channel, v, largest);
+      }
+    }
+    __syncwarp();
+    gemm::mergeLargest(p_.epilogue, largest);
+  }
+
+  /// Segment i of this thread's sums: pixel 8 * i + lane / 4 of the warp's.
+  __device__ __forceinline__ void segment(int32_t i, float (&v)[kSegmentColumns]) const {
+#pragma unroll
+    for (int32_t j = 0; j < kColumnFragments; ++j)
+      v[2 * j] = sum_[i / 2][j][i % 2 * 2], v[2 * j + 1] = sum_[i / 2][j][i % 2 * 2 + 1];
+  }
+
+  __device__ __forceinline__ void storePlain(int32_t pixel, int32_t channel, int32_t columns, float (&v)[kSegmentColumns]) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    auto* const target = reinterpret_cast<uint16_t*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch) + channel;
+    const auto* const residual =
+        reinterpret_cast<const uint16_t*>(static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch) + channel;
+    const bool whole = channel + kSegmentColumns <= columns;
+    if (e.bias != nullptr) {
+#pragma unroll
+      for (int32_t i = 0; i < kSegmentColumns; ++i)
+        if (whole || channel + i < columns) v[i] += e.bias[channel + i];
+    }
+    if (e.residual != nullptr) {
+      uint32_t words[kSegmentColumns / 2];
+      if (whole && reinterpret_cast<uint64_t>(residual) % 16 == 0) {
+        const uint4 four = *reinterpret_cast<const uint4*>(residual);
+        words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
+      } else {
+#pragma unroll
+        for (int32_t i = 0; i < kSegmentColumns; i += 2)
+          words[i / 2] = (channel + i < columns ? residual[i] : 0u) | (channel + i + 1 < columns ? residual[i + 1] : 0u) << 16;
+      }
+#pragma unroll
+      for (int32_t i = 0; i < kSegmentColumns; i += 2) {
+        const float2 pair = unpackPair<Element>(words[i / 2]);
+        v[i] = fmaf(e.beta, pair.x, v[i]);
+        v[i + 1] = fmaf(e.beta, pair.y, v[i + 1]);
+      }
+    }
+    if (e.activation == gemm::Activation::Relu) {
+#pragma unroll
+      for (int32_t i = 0; i < kSegmentColumns; ++i) v[i] = rectified(v[i]);
+    }
+    uint32_t packed[kSegmentColumns / 2];
+#pragma unroll
+    for (int32_t i = 0; i < kSegmentColumns; i += 2) packed[i / 2] = packPair<Element>(v[i], v[i + 1]);
+    if (whole && reinterpret_cast<uint64_t>(target) % 16 == 0) {
+      *reinterpret_cast<uint4*>(target) = make_uint4(packed[0], packed[1], packed[2], packed[3]);
+    } else if (whole && reinterpret_cast<uint64_t>(target) % 4 == 0) {
+#pragma unroll
+      for (int32_t i = 0; i < kSegmentColumns / 2; ++i) reinterpret_cast<uint32_t*>(target)[i] = packed[i];
+    } else {
+#pragma unroll
+      for (int32_t i = 0; i < kSegmentColumns; ++i)
+        if (channel + i < columns) target[i] = static_cast<uint16_t>(packed[i / 2] >> (i % 2 * 16));
+    }
+  }
+
+  /// Whole segments of a group: the planner sees to it.
+  __device__ __forceinline__ void storeFull(int32_t pixel, int32_t channel, float (&v)[kSegmentColumns], uint32_t& largest) const {
+    uint32_t bits[kSegmentColumns];
+#pragma unroll
+    for (int32_t i = 0; i < kSegmentColumns; ++i) bits[i] = __float_as_uint(v[i]);
+    gemm::computeSegment(p_.epilogue, pixel, channel, bits, v, largest);
+    gemm::storeSegment(p_.epilogue, pixel, channel, v);
+  }
+
+  __device__ static int32_t warpRow() { return static_cast<int32_t>(threadIdx.x) / 32 % kTile.warpRows; }
+  __device__ static int32_t warpColumn() { return static_cast<int32_t>(threadIdx.x) / 32 / kTile.warpRows; }
+
+  const Params& p_;
+  Header* header_;
+  Pixel* pixels_;
+  Tap* taps_;
+  float4* sums_;
+  uint32_t stages_;
+  int32_t firstPixel_, firstChannel_, firstInGroup_, group_;
+  int32_t vectors_ = 0, steps_ = 0;  ///< of the reduction
+  float sum_[kRowFragments][kColumnFragments][4] = {};
+};
+
+}  // namespace
+
+#define SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, TILE, BYTES)                      \
+  extern "C" __global__ void __launch_bounds__(k##TILE.threads(), k##TILE.ctas)            \
+      gathered_##ELEMENT_NAME##_##TILE##_v##BYTES(const __grid_constant__ Params params) { \
+    Cta<ELEMENT, k##TILE, BYTES>(params).run();                                            \
+  }
+#define SHIFTCONV_GATHERED_KERNELS(ELEMENT_NAME, ELEMENT)       \
+  SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, 128x128, 16) \
+  SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, 128x64, 16)  \
+  SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, 64x64, 16)   \
+  SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, 128x32, 16)  \
+  SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, 128x64, 8)   \
+  SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, 128x64, 4)   \
+  SHIFTCONV_GATHERED_KERNEL(ELEMENT_NAME, ELEMENT, 128x64, 2)
+
+SHIFTCONV_GATHERED_KERNELS(f16, __half)
+SHIFTCONV_GATHERED_KERNELS(bf16, __nv_bfloat16)
+
+}  // namespace shiftconv::kernels::gathered

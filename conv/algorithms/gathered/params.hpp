@@ -1,0 +1,77 @@
+// The geometry of the gathered kernels and what the host tells them. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/params.hpp"
+#include "common/layout/fast_divisor.hpp"
+#include "common/layout/host_device.hpp"
+
+namespace shiftconv::kernels::gathered {
+
+inline constexpr int32_t kStepBytes = 128;           ///< of the reduction at a time: one row of a stage
+inline constexpr int32_t kMaximumTaps = 2048;        ///< T * R * S: their table lies in shared memory
+inline constexpr int32_t kSegmentColumns = 8;        ///< output channels of a thread at a time, in the epilogue
+inline constexpr int32_t kMostCoordinate = 1 << 14;  ///< of a tap's place inside the filter: two of them share a word
+
+/// A tile of one CTA: output pixels x output channels, warps, stages of the ring.
+struct Tile {
+  int32_t pixels, channels, warpRows, warpColumns, stages;
+  int32_t ctas;  ///< of a multiprocessor at once, at least, by registers and shared memory
+
+  SHIFTCONV_HOST_DEVICE constexpr int32_t threads() const { return warpRows * warpColumns * 32; }
+  SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes() const { return (pixels + channels) * kStepBytes; }
+};
+inline constexpr Tile k128x128{128, 128, 2, 4, 3, 2}, k128x64{128, 64, 2, 2, 3, 3}, k64x64{64, 64, 2, 2, 4, 3},
+    k128x32{128, 32, 4, 1, 3, 3};
+
+/// In front of the tables, in shared memory.
+struct alignas(16) Header {
+  int32_t taps;  ///< entries of the table
+};
+/// A filter tap that reads inside the image for some pixel of the tile.
+struct alignas(16) Tap {
+  int32_t pixelOffset;     ///< of its pixel from that of tap (0, 0, 0)
+  int32_t filterVector;    ///< its first vector of a filter's row
+  int32_t depth;           ///< its coordinates from tap (0, 0, 0)
+  int32_t heightAndWidth;  ///< height * 2^16 + width
+};
+/// An output pixel of the tile.
+struct alignas(16) Pixel {
+  int32_t index;                 ///< of the input pixel of tap (0, 0, 0), counted from the tensor's first; may lie outside
+  int32_t depth, height, width;  ///< its coordinates
+};
+
+/// Header, pixels and taps, rounded up to rows of a stage.
+SHIFTCONV_HOST_DEVICE constexpr int32_t sharedTableBytes(int32_t pixels, int32_t taps) {
+  const int32_t bytes = static_cast<int32_t>(sizeof(Header) + static_cast<uint32_t>(pixels) * sizeof(Pixel) +
+                                             static_cast<uint32_t>(taps) * sizeof(Tap));
+  return (bytes + 1023) / 1024 * 1024;
+}
+
+/// One spatial axis: the tap `i` of output position `o` lies at o * stride + i * dilation - padBefore.
+struct Axis {
+  int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
+};
+
+struct Params {
+  const uint8_t* input = nullptr;
+  const uint8_t* filter = nullptr;
+  Axis depth, height, width;
+  layout::FastDivisor outputDepth, outputHeight, outputWidth, filterHeight, filterWidth;
+  layout::FastDivisor channelTiles;     ///< of a group
+  layout::FastDivisor allChannelTiles;  ///< of all groups
+  layout::FastDivisor tapVectors;       ///< of a group's channels
+  int32_t taps = 1;
+  int32_t groupOutputs = 0;    ///< K / groups
+  int32_t groupVectors = 0;    ///< vectors from a group's channels to the next group's
+  int64_t pixelBytes = 0;      ///< from input pixel to input pixel
+  int64_t filterRowBytes = 0;  ///< of the taps and channels of one output channel
+  int32_t stagesOffset = 0;    ///< of the ring in shared memory, behind header and tables: sharedTableBytes
+  /// A tap is a filter row with all of its columns, and pixels count as elements: the axis of the width, indices and pixelBytes.
+  bool runs = false;
+  bool plain = false;             ///< bias, residual of the output's type and ReLU behind the sums, and nothing else
+  gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+};
+
+}  // namespace shiftconv::kernels::gathered

@@ -1,0 +1,44 @@
+// The geometry of the im2col kernels of sm_90a and what the host tells them. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/params.hpp"
+#include "common/gemm/sm100/gemm_params.hpp"
+#include "common/layout/fast_divisor.hpp"
+#include "common/layout/host_device.hpp"
+
+namespace shiftconv::kernels::im2col {
+
+inline constexpr int32_t kChunkChannels = 64;  ///< of a stage: one row of 128 bytes
+inline constexpr int32_t kRowBytes = 128;
+inline constexpr int32_t kChunkSlices = 4;   ///< of 16 channels: one wgmma each
+inline constexpr int32_t kGroupPixels = 64;  ///< of a warpgroup: M of a wgmma
+inline constexpr int32_t kMaximumStages = 9;
+inline constexpr int32_t kControlBytes = 1024;  ///< barriers, in front of the stages
+inline constexpr int32_t kSegmentColumns = 8;   ///< output channels of a thread at a time, in the whole epilogue
+inline constexpr int32_t kSumsPadFloats =
+    8;  ///< behind a row of sums in shared memory: keeps its 8-byte stores off each other's banks
+
+SHIFTCONV_HOST_DEVICE constexpr int32_t threads(int32_t groups) { return groups * 128 + 32; }
+SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes(int32_t groups, int32_t channels) {
+  return (groups * kGroupPixels + channels) * kRowBytes;
+}
+/// Of the tile of outputs, over the stages: rows of 16-bit channels in boxes of at most 128 bytes, or rows of f32 sums.
+SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBytes(int32_t groups, int32_t channels) {
+  return groups * kGroupPixels * channels * 2;
+}
+SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) {
+  return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
+}
+
+struct Params {
+  gemm::sm100::WindowParams window;  ///< rows are output pixels
+  layout::FastDivisor positionsX, positionsY, positionsZ;
+  layout::FastDivisor channelTiles;
+  int32_t stages = 0;
+  int32_t chunks = 0;             ///< of a tap's channels
+  gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+};
+
+}  // namespace shiftconv::kernels::im2col

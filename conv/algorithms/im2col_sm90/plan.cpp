@@ -1,0 +1,208 @@
+#include "conv/algorithms/im2col_sm90/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "common/gemm/sm100/operand_plan.hpp"
+#include "common/layout/ceil_divide.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/plan/problem_names.hpp"
+#include "conv/plan/sm100_operands.hpp"
+#include "conv/plan/sm90_limits.hpp"
+
+namespace shiftconv::plan::sm90 {
+
+using namespace kernels::im2col;
+
+namespace {
+
+struct Tile {
+  std::string_view name;
+  int32_t pixels, channels;
+  int32_t ctas;  ///< of a multiprocessor at once, as the kernels are compiled
+  bool hasFull;  ///< there is a kernel with the whole epilogue
+
+  int32_t groups() const { return pixels / kGroupPixels; }
+};
+constexpr std::array<Tile, 7> kTiles{{{"64x32", 64, 32, 4, false},
+                                      {"64x64", 64, 64, 3, true},
+                                      {"64x128", 64, 128, 2, false},
+                                      {"128x32", 128, 32, 3, false},
+                                      {"128x64", 128, 64, 3, true},
+                                      {"128x128", 128, 128, 2, true},
+                                      {"128x256", 128, 256, 1, false}}};
+constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {
+  std::array<std::string_view, kTiles.size()> names;
+  for (size_t i = 0; i < kTiles.size(); ++i) names[i] = kTiles[i].name;
+  return names;
+}();
+
+constexpr int64_t kElementBytes = 2;
+constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
+
+/// The short epilogue of the kernels, whose output the copy engine stores.
+bool isPlain(const Problem& p) {
+  return hasPlainEpilogue(p) && p.outputType == p.inputType && p.outputScale.blockSize == 0 && p.k % 8 == 0 &&
+         p.outputPitch() % 8 == 0 && (!p.hasResidual() || (p.residualType == p.outputType && p.residualPitch() % 2 == 0));
+}
+
+/// Of the taps along an axis, the share that a row of outputs reads inside of the image.
+double usefulTaps(const gemm::Window::Axis& axis) {
+  double reached = 0;
+  for (int64_t tap = 0; tap < axis.taps; ++tap) {
+    const int64_t first = axis.before - tap * axis.step;  // the first position o with o * stride >= first
+    const int64_t low = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(first, 0), axis.stride), 0, axis.positions);
+    const int64_t high = std::clamp<int64_t>(ceilDivide(std::max<int64_t>(axis.extent + first, 0), axis.stride), 0, axis.positions);
+    reached += static_cast<double>(high - low);
+  }
+  return reached / static_cast<double>(axis.taps * axis.positions);
+}
+
+// Of an H200 under the layers of public networks.
+constexpr double kLaunchClocks = 2600;       // an empty kernel in a graph
+constexpr double kStartClocks = 2000;        // barriers, tensor maps, the first operands
+constexpr double kStepLatency = 120;         // of a chain of steps, beside the products
+constexpr double kOutputBytesPerClock = 24;  // of the epilogue
+
+void model(const Problem& p, const device::Properties& properties, const Tile& tile, Im2colPlan& plan) {
+  const Rates& rates = ratesOf(properties);
+  const gemm::Window window = windowOf(p);
+  // A tile has all pixels of a row or several rows, so that taps are left out by rows and planes only.
+  const double steps = std::max(1.0, static_cast<double>(window.taps()) * usefulTaps(window.axes[1]) * usefulTaps(window.axes[2])) *
+                       plan.params.chunks;
+  const std::array<Demand, 2> demands{{{Resource::TensorCore, static_cast<double>(tile.pixels) * tile.channels * kChunkChannels},
+                                       {Resource::L2ToShared, static_cast<double>(stageBytes(tile.groups(), tile.channels))}}};
+  const Bound step = slowest(rates, demands);
+  const double epilogue = static_cast<double>(tile.pixels) * tile.channels * kElementBytes / kOutputBytesPerClock;
+  const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const double perMultiprocessor = std::ceil(static_cast<double>(plan.launch.grid.x) / multiprocessors);
+  const double atOnce =
+      std::max<double>(1, std::min<double>(tile.ctas, static_cast<double>((properties.sharedBytesPerBlock + kReservedBytes) /
+                                                                          (plan.launch.dynamicSharedBytes + kReservedBytes))));
+  const double rounds = std::ceil(perMultiprocessor / atOnce);
+  const double throughput = perMultiprocessor * (steps * step.clocks + epilogue);
+  const double chain = rounds * (kStartClocks + steps * (step.clocks + kStepLatency) + epilogue);
+  plan.modelledClocks = kLaunchClocks + std::max(throughput + kStartClocks, chain);
+  plan.bound = step.resource;
+}
+
+/// Empty, or why there is no such plan.
+std::string complete(const Problem& p, const device::Properties& properties, const Tile& tile, const Im2colChoices& choices,
+                     Im2colPlan& plan) {
+  Params& params = plan.params;
+  const gemm::Window window = windowOf(p);
+  const auto bytes = [](int64_t elements) { return static_cast<uint64_t>(elements * kElementBytes); };
+  layout::TiledMap channels;
+  channels.type = elementMapType(p);
+  channels.rank = 2;
+  channels.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.inputPixels())};
+  channels.strides = {bytes(p.inputPitch())};
+  channels.box = {kChunkChannels, static_cast<uint32_t>(tile.pixels)};
+  channels.swizzle = layout::MapSwizzle::B128;
+  if (std::string why =
+          gemm::sm100::planWindow(window, {p.outputPixels(), tile.pixels, tile.pixels}, channels, params.window, plan.input);
+      !why.empty())
+    return why;
+  plan.filter = channels;
+  plan.filter.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.k)};
+  plan.filter.strides = {bytes(p.c)};
+  plan.filter.box = {kChunkChannels, static_cast<uint32_t>(tile.channels)};
+  plan.filter = gemm::sm100::tapMap(window, plan.filter);
+  if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
+  if (!plan.full) {
+    const int32_t boxChannels = std::min(tile.channels, kChunkChannels);
+    plan.output = channels;
+    plan.output.dims = {static_cast<uint64_t>(p.k), static_cast<uint64_t>(p.outputPixels())};
+    plan.output.strides = {bytes(p.outputPitch())};
+    plan.output.box = {static_cast<uint32_t>(boxChannels), kGroupPixels};
+    plan.output.swizzle = boxChannels == kChunkChannels ? layout::MapSwizzle::B128 : layout::MapSwizzle::B64;
+    if (std::string why = layout::refusal(plan.output); !why.empty()) return why;
+  }
+  const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
+  params.positionsX = divisor(p.q());
+  params.positionsY = divisor(p.p());
+  params.positionsZ = divisor(p.z());
+  const int64_t channelTiles = ceilDivide(p.k, tile.channels);
+  params.channelTiles = divisor(channelTiles);
+  params.chunks = static_cast<int32_t>(ceilDivide(p.c, kChunkChannels));
+  params.epilogue = epilogueOf(p);
+  const int64_t tiles = ceilDivide(p.outputPixels(), tile.pixels) * channelTiles;
+  if (tiles > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
+
+  // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
+  const int64_t steps = window.taps() * params.chunks, stage = stageBytes(tile.groups(), tile.channels);
+  const int64_t overhead = layout::kSwizzle128AtomBytes + kControlBytes;
+  const int64_t share = (static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes) / tile.ctas - kReservedBytes;
+  const int64_t wanted = choices.stages ? *choices.stages : std::clamp<int64_t>((share - overhead) / stage, 2, kMaximumStages);
+  // A stage is released one step late: one stage serves one step alone.
+  if (wanted == 1 && steps > 1) return "a ring of one stage serves a reduction of one step alone";
+  params.stages = static_cast<int32_t>(std::min(wanted, steps));
+  const int64_t outputs = plan.full ? sumsBytes(tile.groups(), tile.channels) : stagingBytes(tile.groups(), tile.channels);
+  const int64_t shared = overhead + std::max<int64_t>(params.stages * stage, outputs);
+  if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
+  plan.launch.grid = {static_cast<uint32_t>(tiles), 1, 1};
+  plan.launch.block = {static_cast<uint32_t>(threads(tile.groups())), 1, 1};
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(shared);
+  plan.launch.programmaticDependent = choices.dependent;
+  plan.kernelName = fmt::format("im2col_sm90_{}_{}{}", elementName(p), tile.name, plan.full ? "_full" : "");
+  return {};
+}
+
+}  // namespace
+
+std::span<const std::string_view> im2colTileNames() { return kTileNames; }
+
+std::string im2colRefusal(const Problem& p, const device::Properties& properties) {
+  if (std::string reason = anyRefusal("im2col_sm90", p, properties); !reason.empty()) return reason;
+  const auto needs = [](std::string_view what) { return fmt::format("im2col_sm90 {}", what); };
+  if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
+    return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
+  if (p.filterType != p.inputType)
+    return needs(
+        fmt::format("needs filter_type to be input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType)));
+  if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
+  if (p.groups > 1) return needs(fmt::format("needs groups = 1, but it is {}", p.groups));
+  if (p.c % 8 != 0) return needs(fmt::format("needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c));
+  if (p.inputPitch() % 8 != 0)
+    return needs(fmt::format("needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch()));
+  if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
+  Im2colPlan smallest;
+  smallest.full = !isPlain(p);
+  if (const std::string why = complete(p, properties, kTiles[1], {}, smallest); !why.empty())
+    return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
+  return {};
+}
+
+std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Properties& properties, const Im2colChoices& choices) {
+  std::vector<Im2colPlan> plans;
+  for (size_t i = 0; i < kTiles.size(); ++i) {
+    if (choices.tile && *choices.tile != i) continue;
+    Im2colPlan plan;
+    plan.tile = i;
+    plan.full = !isPlain(p);
+    if ((plan.full && !kTiles[i].hasFull) || !complete(p, properties, kTiles[i], choices, plan).empty()) continue;
+    model(p, properties, kTiles[i], plan);
+    plans.push_back(std::move(plan));
+  }
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const Im2colPlan& a, const Im2colPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  return plans;
+}
+
+std::string Im2colPlan::describe() const {
+  return fmt::format("{}, tiles of {} pixels x channels; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} clocks",
+                     kernelName, kTileNames[tile], launch.grid.x, params.stages, launch.dynamicSharedBytes, modelledClocks);
+}
+
+std::vector<std::string> Im2colPlan::warpRoles() const {
+  std::vector<std::string> roles(launch.block.x / 32, "multiply");
+  roles.back() = "load";
+  return roles;
+}
+
+}  // namespace shiftconv::plan::sm90

@@ -1,0 +1,53 @@
+// The `im2col_sm90` engine: pixels that the copy engine gathers, multiplied by wgmma, one tile a CTA. See
+// conv/algorithms/im2col_sm90/sm90_im2col.cuh for the kernel. No device is needed here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/device/device.hpp"
+#include "common/launch.hpp"
+#include "common/layout/tensor_map.hpp"
+#include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/plan/rates.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan::sm90 {
+
+/// Overrides of the planner's own choices; nullopt lets it choose.
+struct Im2colChoices {
+  std::optional<size_t> tile;     ///< an index of im2colTileNames()
+  std::optional<int32_t> stages;  ///< of the ring
+  bool dependent = false;         ///< LaunchConfig::programmaticDependent
+};
+
+struct Im2colPlan {
+  kernels::im2col::Params params{};  ///< addresses are filled in per run
+  layout::Im2colMap input{};
+  layout::TiledMap filter{}, output{};  ///< globalAddress is 0; `output` only without `full`
+  LaunchConfig launch{};
+  std::string kernelName;
+  size_t tile = 0;
+  bool full = false;  ///< the whole epilogue
+  double modelledClocks = 0;
+  Resource bound = Resource::TensorCore;
+
+  std::string describe() const;
+  std::vector<std::string> warpRoles() const;
+};
+
+/// "64x32", ...: output pixels x output channels
+std::span<const std::string_view> im2colTileNames();
+
+/// Empty when the engine can run the problem, else one sentence naming field and limit.
+std::string im2colRefusal(const Problem& problem, const device::Properties& properties);
+
+/// Every tile that there is a kernel for, fastest by the model first. Requires im2colRefusal(...) to be empty.
+std::vector<Im2colPlan> im2colCandidates(const Problem& problem, const device::Properties& properties,
+                                         const Im2colChoices& choices = {});
+
+}  // namespace shiftconv::plan::sm90

@@ -1,0 +1,259 @@
+// The search over all algorithms: an algorithm that accepts a problem has a plan for it, and none of them ends the search for the
+// others.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/device/registry.hpp"
+#include "conv/algorithms/registry.hpp"
+#include "conv/planner/candidates.hpp"
+#include "conv/planner/refusals.hpp"
+#include "conv/problem/text.hpp"
+#include "tests/conv/fuzz_part.hpp"
+#include "tests/conv/random_problem.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+using tests::FuzzPart;
+using tests::fuzzParts;
+
+device::Properties preset(std::string_view name) {
+  for (const device::Preset& one : device::presets())
+    if (name == one.name) return one.properties;
+  ADD_FAILURE() << "no preset " << name;
+  return {};
+}
+
+Problem problemOf(std::string_view text) {
+  Problem problem;
+  const Status status = parse(text, problem);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return problem;
+}
+
+class PlanSearch : public testing::TestWithParam<FuzzPart> {};
+
+/// What candidates() offers without an option, plan() makes.
+void plansWhatItAccepts(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties,
+                        std::mt19937_64& generator) {
+  std::vector<Candidate> candidates;
+  const Status offered = algorithm.candidates(problem, properties, {}, candidates);
+  ASSERT_TRUE(offered.ok()) << algorithm.name() << ": " << offered.message();
+  ASSERT_FALSE(candidates.empty()) << algorithm.name();
+  const Candidate& one = candidates[generator() % candidates.size()];
+  std::shared_ptr<const Plan> plan;
+  const Status made = makePlan(problem, properties, one, "", plan);
+  EXPECT_TRUE(made.ok()) << describe(one) << ": " << made.message();
+}
+
+TEST_P(PlanSearch, AlgorithmsPlanWhatTheyAccept) {
+  std::map<std::string_view, int> accepted;
+  for (int i = 0; i < GetParam().problems; ++i) {
+    const uint64_t seed = GetParam().seed + static_cast<uint64_t>(i);
+    std::mt19937_64 generator(seed);
+    const Problem problem = tests::randomProblem(generator);
+    const device::Properties properties = tests::randomProperties(generator);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + shiftconv::describe(problem) + " on " + properties.name + " with " +
+                 std::to_string(properties.multiprocessors) + " multiprocessors and " +
+                 std::to_string(properties.sharedBytesPerBlock) + " bytes");
+    for (const Algorithm* algorithm : algorithms()) {
+      if (!algorithm->refusal(problem, properties).empty()) continue;
+      ++accepted[algorithm->name()];
+      plansWhatItAccepts(*algorithm, problem, properties, generator);
+    }
+    if (HasFailure()) return;
+  }
+  for (const Algorithm* algorithm : algorithms()) EXPECT_GE(accepted[algorithm->name()], 5) << algorithm->name();
+}
+
+const auto nameOfPart = [](const auto& info) { return "part_" + std::to_string(info.index); };
+INSTANTIATE_TEST_SUITE_P(Parts, PlanSearch, testing::ValuesIn(fuzzParts(1, 1, 1000)), nameOfPart);
+INSTANTIATE_TEST_SUITE_P(Nightly, PlanSearch, testing::ValuesIn(fuzzParts(100'000, 4, 5000)), nameOfPart);
+
+/// Accepts everything, and breaks its word as it is told.
+class Liar final : public Algorithm {
+ public:
+  enum class Lie { NoCandidate, Failure, NoPlan };
+  explicit Liar(Lie lie) : lie_(lie) {}
+  std::string_view name() const override { return "liar"; }
+  std::span<const OptionDescription> options() const override { return {}; }
+  bool isBuiltFor(const device::Properties&) const override { return true; }
+  std::string refusal(const Problem&, const device::Properties&) const override { return {}; }
+  Status candidates(const Problem&, const device::Properties&, std::string_view,
+                    std::vector<Candidate>& candidates) const override {
+    if (lie_ == Lie::NoCandidate) return {};
+    candidates.push_back({this, "", {}, {}});  // in no time at all: the best one
+    return lie_ == Lie::Failure ? Status(StatusCode::InvalidArgument, "not today") : Status();
+  }
+  Status plan(const Problem&, const device::Properties&, std::string_view, Plan&) const override {
+    return {StatusCode::InvalidArgument, "not this one"};
+  }
+
+ private:
+  Lie lie_;
+};
+
+TEST(PlanSearchAmongLiars, GoesOnWithTheOthers) {
+  const Problem problem = problemOf("2x9x7x16 f16 * 24x3x5x16 pad 1,0,2,1 -> f16");
+  for (const auto& [lie, words] : {std::pair{Liar::Lie::NoCandidate, "liar finds no plan"},
+                                   {Liar::Lie::Failure, "liar finds no plan: not today"},
+                                   {Liar::Lie::NoPlan, ""}}) {
+    SCOPED_TRACE(words);
+    const Liar liar(lie);
+    std::vector<const Algorithm*> table{&liar};
+    table.insert(table.end(), algorithms().begin(), algorithms().end());
+    Candidates candidates;
+    std::shared_ptr<const Plan> plan;
+    ASSERT_TRUE(collect(table, problem, preset("B200"), candidates).ok());
+    candidates.best = choose(candidates.all);
+    ASSERT_TRUE(planBest(problem, preset("B200"), candidates, plan).ok());
+    EXPECT_NE(plan->algorithm, "liar");
+    EXPECT_EQ(plan->algorithm, candidates.all[candidates.best].algorithm->name());
+    EXPECT_NE(candidates.refusals.find(words), std::string::npos) << candidates.refusals;
+    ASSERT_EQ(candidates.defects.size(), 1u);
+    EXPECT_EQ(candidates.defects[0].substr(0, 4), "liar");
+  }
+}
+
+TEST(PlanSearchAmongLiars, EndsWithARefusalWhenThereIsNobodyElse) {
+  const Problem problem = problemOf("2x9x7x16 f16 * 24x3x5x16 pad 1,0,2,1 -> f16");
+  const Liar failing(Liar::Lie::Failure), planless(Liar::Lie::NoPlan);
+  const Algorithm* const first[] = {&failing};
+  const Algorithm* const second[] = {&planless};
+  Candidates candidates;
+  const Status none = collect(first, problem, preset("B200"), candidates);
+  EXPECT_EQ(none.code(), StatusCode::Unsupported);
+  EXPECT_NE(none.message().find("not today"), std::string::npos) << none.message();
+  candidates = {};
+  ASSERT_TRUE(collect(second, problem, preset("B200"), candidates).ok());
+  std::shared_ptr<const Plan> plan;
+  const Status unplanned = planBest(problem, preset("B200"), candidates, plan);
+  EXPECT_EQ(unplanned.code(), StatusCode::Unsupported);
+  EXPECT_EQ(unplanned.message(), "not this one");
+  EXPECT_EQ(plan, nullptr);
+}
+
+/// Extents, pads, filters and dilations with which counting tile by tile, plane by plane or tap by tap would take minutes to years,
+/// in the search and with every algorithm that takes them, in all its candidates.
+TEST(PlanSearchOfExtremeProblems, CountsNothingOneByOne) {
+  constexpr const char* kProblems[] = {"32x16x128x128x256 s8 * 192x3x1x1x256 pad 1,1,0,0,0,0 -> s8",
+                                       "1x1x8x8x16 bf16 * 16x65535x3x3x16 pad 131070,0,1,1,1,1 -> bf16",
+                                       "1x1x1x1x16 bf16 * 8x1000000x1x1x16 pad 2000000,0,0,0,0,0 -> bf16",
+                                       "1x100000000x3x2x16 f16 * 16x3x3x2x16 pad 2,1,1,1,0,0 stride 2,1,1 -> f16",
+                                       "1x2x1000x100000x16 f16 * 16x2x3x3x16 pad 500000,500000,1,1,1,1 dilation 1000000,1,1 -> f16",
+                                       "400000000x1x1x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16",
+                                       "1x1x300000000x16 f16 * 16x1x3x16 pad 0,0,1,1 -> f16",
+                                       "1x300000000x1x16 f16 * 16x3x1x16 pad 1,1,0,0 -> f16",
+                                       "1x300000000x1x16 f16 * 16x3x1x16 pad 1,1,0,0 stride 3,1 -> f16",
+                                       "1x8x7x16 f16 * 16x3x3x16 pad 100000000,7,1,1 -> f16",
+                                       "1x8x7x16 f16 * 16x3x3x16 pad 1,1,100000000,7 -> f16",
+                                       "1x20000x7x16 f16 * 16x3x3x16 pad 30000,30000,1,1 dilation 30000,1 -> f16",
+                                       "1x1000000x4x16 f16 * 16x3x3x16 pad 0,0,1,1 dilation 1000,1 -> f16",
+                                       "1x1x1x16 f16 * 1000000000x1x1x16 -> f16",
+                                       "1x3x3x16777216 f16 * 268435456x1x1x1 groups 16777216 -> f16",
+                                       "1x3x3x400000000 f16 * 16x3x3x400000000 -> f16"};
+  for (const char* text : kProblems)
+    for (const char* device : {"B200", "H200"}) {
+      SCOPED_TRACE(std::string(text) + " on " + device);
+      const Problem problem = problemOf(text);
+      std::mt19937_64 generator(1);
+      for (const Algorithm* algorithm : algorithms())
+        if (algorithm->refusal(problem, preset(device)).empty()) plansWhatItAccepts(*algorithm, problem, preset(device), generator);
+      std::shared_ptr<const Plan> plan;
+      const Status status = makePlan(problem, preset(device), {}, plan);
+      EXPECT_TRUE(status.ok() || status.code() == StatusCode::Unsupported) << status.message();
+    }
+  for (const auto& [text, algorithm, options] :
+       {std::tuple{kProblems[7], "shift_stream", "block_rows=1"},
+        {kProblems[7], "halo_sm100", "collector=yes"},
+        {"1x1000000x4x16 f16 * 16x3x3x16 pad 1000,1,1,1 dilation 1000,1 -> f16", "shift_stream", "block_rows=1,map=flat_refill"}}) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problemOf(text), preset("B200"), {algorithm, options}, plan);
+    EXPECT_TRUE(status.ok()) << text << " " << options << ": " << status.message();
+  }
+}
+
+/// Streams of halo_sm100 have no more rows than the image, nor than the option can say.
+TEST(PlanSearch, StreamsHaveTheRowsOfTheImageAtMost) {
+  for (const auto& [text, options, words] :
+       {std::tuple{"2x9x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "block_rows=100", "block_rows=9,"},
+        {"2x9x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "block_rows=8", "block_rows=8,"},
+        {"1x1024x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "block_rows=1024", "block_rows=1024,"}}) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problemOf(text), preset("B200"), {"halo_sm100", options}, plan);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_NE(plan->options.find(words), std::string::npos) << plan->options;
+  }
+  std::vector<Candidate> candidates;
+  const Problem tall = problemOf("1x5000x7x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16");
+  const Algorithm* algorithm = nullptr;
+  ASSERT_TRUE(findAlgorithm("halo_sm100", algorithm).ok());
+  ASSERT_TRUE(algorithm->candidates(tall, preset("B200"), "collector=yes", candidates).ok());
+  for (const Candidate& candidate : candidates) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(tall, preset("B200"), candidate, "", plan);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+}
+
+/// What most algorithms of the device refuse, then what the last resort does, and the others in a word.
+TEST(PlanSearchRefusals, BeginWithTheDecisiveOnes) {
+  constexpr bool kBuilt = true, kLast = true;
+  Refusals refusals;
+  refusals.add("slide", "slide needs C = 4, but it is 5", kBuilt, !kLast);
+  refusals.add("old", "old needs compute capability 9.0", !kBuilt, !kLast);
+  refusals.add("older", "older needs compute capability 9.0", !kBuilt, !kLast);
+  EXPECT_EQ(refusals.sentence(), "slide needs C = 4, but it is 5; 2 are for other compute capabilities");
+  refusals.add("copy", "copy: no room", kBuilt, !kLast);
+  refusals.add("any", "any takes no scales", kBuilt, kLast);
+  EXPECT_EQ(refusals.sentence(),
+            "any takes no scales; 2 others for reasons that shiftconv_support names; 2 are for other compute capabilities");
+  refusals.add("fold", "fold needs C = 4, but it is 5", kBuilt, !kLast);
+  refusals.add("turn", "turn needs C = 4, but it is 5", kBuilt, !kLast);
+  EXPECT_EQ(refusals.sentence(),
+            "turn needs C = 4, but it is 5 (likewise slide, fold); any takes no scales; 1 other for reasons that shiftconv_support "
+            "names; 2 are for other compute capabilities");
+  EXPECT_EQ(refusals.lines(),
+            "refused    turn needs C = 4, but it is 5 (likewise slide, fold)\n"
+            "refused    older needs compute capability 9.0 (likewise old)\n"
+            "refused    copy: no room\n"
+            "refused    any takes no scales\n");
+}
+
+TEST(PlanSearchRefusals, NameTheReasonOfMostAlgorithmsOrOfTheLastResort) {
+  for (const auto& [text, device, words] :
+       {std::tuple{"1x8x8x192 e3m2 scale ue8m0/32 * 64x3x3x192 scale ue8m0/32 -> f16", "B200",
+                   "im2col needs C to be a multiple of 128 for e3m2"},
+        {"1x8x8x64 e4m3 scale ue8m0/32 * 64x3x3x64 scale ue8m0/32 -> f16", "H200", "direct takes no block scales (likewise halo"},
+        {"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "H200", "direct sums in f32, but compute is f16 (likewise grouped"}}) {
+    std::shared_ptr<const Plan> plan;
+    const Problem problem = problemOf(text);
+    const Status status = makePlan(problem, preset(device), {}, plan);
+    EXPECT_EQ(status.code(), StatusCode::Unsupported);
+    const std::string begin = "no algorithm can run " + shiftconv::describe(problem) + ": " + words;
+    EXPECT_EQ(status.message().substr(0, begin.size()), begin);
+  }
+}
+
+/// Tensor Memory does not hold what shift_stream needs for these; others plan them.
+TEST(PlanSearchOfScaledProblems, FindsThePlanOfAnotherAlgorithm) {
+  for (const char* text : {"1x28x28x128 e2m1 scale ue4m3/16 * 64x7x7x128 pad 3,3,3,3 scale ue4m3/16 -> f16",
+                           "1x28x28x1024 e4m3 scale ue8m0/32 * 64x7x7x1024 pad 3,3,3,3 scale ue8m0/32 -> f16",
+                           "1x28x28x2048 e4m3 scale ue8m0/32 * 64x5x5x2048 pad 2,2,2,2 scale ue8m0/32 -> f16",
+                           "1x28x28x4096 e4m3 scale ue8m0/32 * 64x3x4x4096 scale ue8m0/32 -> f16",
+                           "1x28x28x128 e3m2 scale ue8m0/32 * 64x7x7x128 pad 3,3,3,3 scale ue8m0/32 -> f16",
+                           "1x28x28x128 e2m1 scale ue8m0/32 * 64x7x7x128 pad 3,3,3,3 scale ue8m0/32 -> f16"}) {
+    std::shared_ptr<const Plan> plan;
+    std::vector<std::string> notes;
+    const Status status = makePlan(problemOf(text), preset("B200"), {}, plan, &notes);
+    EXPECT_TRUE(status.ok()) << text << ": " << status.message();
+    EXPECT_TRUE(notes.empty()) << notes[0];
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::plan

@@ -1,0 +1,28 @@
+// Which shape files the tests of sm_90a's engines read, and on which device.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tests/conv/convolution_case.hpp"
+
+namespace shiftconv::tests {
+
+/// On an H200, of SM90_SHAPES_FOLDER.
+inline constexpr std::array<const char*, 5> kGpuShapeFiles{"engines", "emulated/cuts", "emulated/direct", "emulated/epilogues",
+                                                           "emulated/kinds"};
+/// On the emulated sm_90a at night.
+inline constexpr std::array<const char*, 1> kNightlyShapeFiles{"engines"};
+
+template <class Names>
+std::vector<ShapeLine> readShapeFiles(const std::string& folder, const Names& names) {
+  std::vector<ShapeLine> all;
+  for (const auto& name : names) {
+    const auto lines = readShapes(folder + "/" + name + ".txt");
+    all.insert(all.end(), lines.begin(), lines.end());
+  }
+  return all;
+}
+
+}  // namespace shiftconv::tests
