@@ -98,6 +98,25 @@ L: ld.global.f32 %f2, [%rd4]; ld.global.f32 %f3, [%rd6]; fma.rn.f32 %f1, %f2, %f
   add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 64; @%p1 bra L;
   add.u64 %rd5, %rd2, %rd3; st.global.f32 [%rd5], %f1;)";
 
+/// C = A B as one writes it first, a thread for an element, in blocks of 16 x 16: the halves of a warp read two words of A, and
+/// both the same line of B.
+const char* const kTripleLoop = R"(
+  shr.u32 %r4, %r2, 2; and.b32 %r5, %r2, 3; shr.u32 %r6, %r1, 4; and.b32 %r7, %r1, 15;
+  mad.lo.u32 %r8, %r4, 16, %r6; mad.lo.u32 %r9, %r5, 16, %r7;
+  mul.wide.u32 %rd4, %r8, 1024; add.u64 %rd4, %rd1, %rd4; mul.wide.u32 %rd6, %r9, 4; add.u64 %rd6, %rd1, %rd6;
+  mad.lo.u32 %r10, %r8, 64, %r9; mul.wide.u32 %rd5, %r10, 4; add.u64 %rd5, %rd2, %rd5; mov.f32 %f1, 0f00000000; mov.u32 %r4, 0;
+L: ld.global.f32 %f2, [%rd4]; ld.global.f32 %f3, [%rd6+65536]; fma.rn.f32 %f1, %f2, %f3, %f1;
+  add.u64 %rd4, %rd4, 4; add.u64 %rd6, %rd6, 256; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 256; @%p1 bra L;
+  st.global.f32 [%rd5], %f1;)";
+
+/// The same with a row of the result for a warp's lane: every lane reads another line of A, and all of them one word of B.
+const char* const kRowsOfLanes = R"(
+  mul.wide.u32 %rd4, %r1, 1024; add.u64 %rd4, %rd1, %rd4; mul.wide.u32 %rd6, %r2, 4; add.u64 %rd6, %rd1, %rd6;
+  mad.lo.u32 %r10, %r1, 64, %r2; mul.wide.u32 %rd5, %r10, 4; add.u64 %rd5, %rd2, %rd5; mov.f32 %f1, 0f00000000; mov.u32 %r4, 0;
+L: ld.global.f32 %f2, [%rd4]; ld.global.f32 %f3, [%rd6]; fma.rn.f32 %f1, %f2, %f3, %f1;
+  add.u64 %rd4, %rd4, 4; add.u64 %rd6, %rd6, 256; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 256; @%p1 bra L;
+  st.global.f32 [%rd5], %f1;)";
+
 /// Tiles through shared memory, with barriers.
 const char* const kSharedTile = R"(
   mov.u32 %r4, 0; mul.wide.u32 %rd3, %r3, 4; add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3;
@@ -128,6 +147,8 @@ BENCHMARK_CAPTURE(run, copyWords, kCopyWords)->Unit(benchmark::kMillisecond)->Us
 BENCHMARK_CAPTURE(run, copyVectors, kCopyVectors)->Unit(benchmark::kMillisecond)->UseManualTime();
 BENCHMARK_CAPTURE(run, copyBytes, kCopyBytes)->Unit(benchmark::kMillisecond)->UseManualTime();
 BENCHMARK_CAPTURE(run, referenceProduct, kReferenceProduct)->Unit(benchmark::kMillisecond)->UseManualTime();
+BENCHMARK_CAPTURE(run, tripleLoop, kTripleLoop)->Unit(benchmark::kMillisecond)->UseManualTime();
+BENCHMARK_CAPTURE(run, rowsOfLanes, kRowsOfLanes)->Unit(benchmark::kMillisecond)->UseManualTime();
 BENCHMARK_CAPTURE(run, sharedTile, kSharedTile)->Unit(benchmark::kMillisecond)->UseManualTime();
 BENCHMARK_CAPTURE(run, bulkCopies, kBulkCopies)->Unit(benchmark::kMillisecond)->UseManualTime();
 BENCHMARK_CAPTURE(run, arithmetic, kArithmetic)->Unit(benchmark::kMillisecond)->UseManualTime();

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "common/emulator/float_environment.hpp"
 #include "common/emulator/hazards/global_checker.hpp"
@@ -56,13 +58,15 @@ void checkArguments(const isa::CompiledFunction& kernel, std::span<const void* c
                       kernel.source->name, i));
 }
 
-/// What the checker saw before a launch failed often is the reason.
-EmulatorError withHazards(const EmulatorError& error, const std::vector<Hazard>& hazards) {
-  if (hazards.empty()) return error;
+std::string withHazards(const EmulatorError& error, const std::vector<Hazard>& hazards) {
+  if (error.kind() == ErrorKind::Hazard) return error.what();  // it is one of them
   constexpr size_t kShown = 8;
-  std::string text = fmt::format("{}\nBefore that, {} hazards were seen:", error.what(), hazards.size());
-  for (size_t i = 0; i < std::min(hazards.size(), kShown); ++i) text += "\n" + describe(hazards[i]);
-  return {error.kind(), text};
+  const std::vector<HazardGroup> groups = groupHazards(hazards);
+  std::array<uint64_t, static_cast<size_t>(HazardSeverity::Count)> counts{};
+  for (const HazardGroup& group : groups) ++counts[static_cast<size_t>(group.hazard.severity)];
+  std::string text = fmt::format("{}\nBefore that, {}:", error.what(), summariseHazards(counts));
+  for (size_t i = 0; i < std::min(groups.size(), kShown); ++i) text += "\n" + describe(groups[i]);
+  return text;
 }
 
 hazards::Extent extent(const machine::Dim3& size) { return {size.x, size.y, size.z}; }
@@ -99,6 +103,9 @@ class Watched {
 };
 
 }  // namespace
+
+LaunchFailure::LaunchFailure(const EmulatorError& error, std::vector<Hazard> hazards)
+    : EmulatorError(error.kind(), withHazards(error, hazards)), reason_(error.what()), hazards_(std::move(hazards)) {}
 
 struct Emulator::Impl {
   machine::GlobalMemory memory;
@@ -168,7 +175,9 @@ LaunchReport Emulator::launch(const LoadedModule& module, std::string_view kerne
     report.counters = machine::runGrid(program, *kernel, checked, impl_->memory, parameters.address(), options,
                                        observe ? observe : watched.observers());
   } catch (const EmulatorError& error) {
-    throw withHazards(error, reporter.take());
+    std::vector<Hazard> hazards = reporter.take();
+    if (hazards.empty()) throw;
+    throw LaunchFailure(error, std::move(hazards));
   }
   reporter.finish();
   report.hazards = reporter.take();

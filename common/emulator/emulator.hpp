@@ -28,6 +28,18 @@ struct LaunchReport {
   double hostSeconds = 0;
 };
 
+/// A launch that failed after hazards were seen, which often are the reason: what() names the first of them.
+class LaunchFailure : public EmulatorError {
+ public:
+  LaunchFailure(const EmulatorError& error, std::vector<Hazard> hazards);
+  const std::string& reason() const { return reason_; }  ///< without the hazards
+  const std::vector<Hazard>& hazards() const { return hazards_; }
+
+ private:
+  std::string reason_;
+  std::vector<Hazard> hazards_;
+};
+
 /// A loaded module. Keeps its global variables alive.
 class LoadedModule {
  public:
@@ -61,7 +73,7 @@ class Emulator {
   /// are launched. Throws EmulatorError, also when that leaves no kernel.
   std::shared_ptr<const LoadedModule> load(std::string_view ptx, std::string name);
   /// Runs a kernel to completion. `arguments[i]` points at the value of parameter i. `observe` makes whoever watches each cluster;
-  /// the hazard checker must be off then. Throws EmulatorError.
+  /// the hazard checker must be off then. Throws EmulatorError, or LaunchFailure.
   LaunchReport launch(const LoadedModule& module, std::string_view kernel, const machine::LaunchConfig& config,
                       std::span<const void* const> arguments, const Options& options, const machine::ObserverFactory& observe = {});
 

@@ -52,6 +52,8 @@ enum class HazardKind : uint8_t {
   TensorMapFence,   ///< a tensor map was changed on the device and used without the fences of the tensormap proxy
   Outlives,         ///< an operation or a peer\'s access may come after the CTA whose memory it uses has exited
   WarpgroupFence,   ///< a register was touched and then used by wgmma.mma_async, or the other way round, without wgmma.fence
+  AddressSpace,     ///< an operand of .shared holds a generic address
+  BrokenRule,       ///< an instruction that the PTX ISA does not allow in the state that it meets
   UndefinedData,    ///< never-written bytes, or rows left stale by a shift, reach a result
   Count,
 };
@@ -80,5 +82,17 @@ struct Hazard {
 
 /// Everything about the hazard, on several lines.
 std::string describe(const Hazard& hazard);
+
+/// Hazards that have one cause: of one kind and severity, at one source line of a kernel, for want of the same order.
+struct HazardGroup {
+  Hazard hazard;     ///< the first of them; `count` of all
+  size_t pairs = 1;  ///< of instructions
+  std::string key;   ///< the same for the same cause, in other launches, too
+};
+/// The worst first: by severity, and otherwise in the order in which they were seen.
+std::vector<HazardGroup> groupHazards(const std::vector<Hazard>& hazards);
+std::string describe(const HazardGroup& group);
+/// "2 different hazards (1 race, 1 formal)"; counts by severity.
+std::string summariseHazards(const std::array<uint64_t, static_cast<size_t>(HazardSeverity::Count)>& counts);
 
 }  // namespace shiftconv::emulator

@@ -18,6 +18,7 @@ const isa::FormTable& instructionSet() {
       {"Tensor core, fifth generation", isa::tensorForms},
       {"Tensor core, fourth generation", isa::wgmmaForms},
       {"Products of register fragments", isa::tileProductForms},
+      {"Products of opaque register fragments", isa::wmmaForms},
       {"Matrices in shared memory", isa::matrixForms},
       {"Cluster launch control", isa::launchControlForms},
   });

@@ -7,14 +7,17 @@
 #include <cstdlib>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "common/device/emulated_device.hpp"
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/hazards/host_work.hpp"
+#include "common/emulator/kernel_title.hpp"
+#include "common/emulator/machine/device_heap.hpp"
+#include "common/emulator/program/target.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
+#include "common/runtime/core/device_choice.hpp"
 #include "common/runtime/core/settings.hpp"
 
 namespace shiftconv::runtime {
@@ -25,8 +28,6 @@ using emulator::ErrorKind;
 using emulator::Hazard;
 using emulator::HazardMode;
 namespace machine = emulator::machine;
-
-constexpr unsigned kMultiprocessors = 148;  // of a B200
 
 cudaError_t codeOf(ErrorKind kind) {
   switch (kind) {
@@ -50,7 +51,8 @@ cudaError_t codeOf(ErrorKind kind) {
 
 [[noreturn]] void failLaunch(std::string_view kernel, const EmulatorError& error) {
   if (error.kind() == ErrorKind::Launch) throw Failure(cudaErrorInvalidConfiguration, error.what());
-  const std::string text = fmt::format("kernel {} failed ({}): {}", kernel, toString(error.kind()), error.what());
+  const std::string text =
+      fmt::format("kernel {} failed ({}): {}", emulator::kernelTitle(std::string(kernel)), toString(error.kind()), error.what());
   const bool assertion = error.kind() == ErrorKind::Trap && text.find(": assertion '") != std::string::npos;
   throw Failure(assertion ? cudaErrorAssert : codeOf(error.kind()), text, true);
 }
@@ -90,14 +92,30 @@ emulator::Options optionsOfEnvironment() {
   return options;
 }
 
-unsigned multiprocessorsOfEnvironment() {
+unsigned multiprocessorsOfEnvironment(unsigned usual) {
   const char* text = std::getenv("EMURUN_SMS");
-  if (text == nullptr || *text == '\0') return kMultiprocessors;
+  if (text == nullptr || *text == '\0') return usual;
   char* end = nullptr;
   const unsigned long count = std::strtoul(text, &end, 10);
   if (*end == '\0' && count >= 1 && count <= 1024) return static_cast<unsigned>(count);
   say(fmt::format("EMURUN_SMS is \"{}\", but must be a number in 1..1024", text));
   std::_Exit(1);
+}
+
+DeviceModel modelOf(std::string_view name) {
+  const emulator::program::Target& target = *emulator::program::findTarget(name);
+  const emulator::program::DeviceLimits& limits = *target.device;
+  return {.target = std::string(target.name),
+          .product = std::string(limits.name),
+          .computeMajor = static_cast<int>(target.computeMajor),
+          .computeMinor = static_cast<int>(target.computeMinor),
+          .multiprocessors = limits.multiprocessors,
+          .sharedPerBlockOptIn = limits.sharedBytesPerCta,
+          .sharedPerMultiprocessor = limits.sharedBytesPerMultiprocessor,
+          .threadsPerMultiprocessor = limits.threadsPerMultiprocessor,
+          .blocksPerMultiprocessor = limits.ctasPerMultiprocessor,
+          .registersPerMultiprocessor = limits.registersPerMultiprocessor,
+          .l2Bytes = limits.l2Bytes};
 }
 
 bool countersWanted() {
@@ -151,8 +169,11 @@ auto translated(Body&& body) {
 
 class EmulatedMachine final : public Machine {
  public:
-  EmulatedMachine()
-      : options_(optionsOfEnvironment()), multiprocessors_(multiprocessorsOfEnvironment()), counted_(countersWanted()) {}
+  explicit EmulatedMachine(std::string_view device)
+      : options_(optionsOfEnvironment()),
+        model_(modelOf(device)),
+        multiprocessors_(multiprocessorsOfEnvironment(model_.multiprocessors)),
+        counted_(countersWanted()) {}
 
   uint64_t allocate(uint64_t bytes) override {
     const uint64_t used = memory().allocatedBytes();
@@ -200,9 +221,11 @@ class EmulatedMachine final : public Machine {
     return true;
   }
 
+  const DeviceModel& model() const override { return model_; }
   unsigned multiprocessors() const override { return multiprocessors_; }
   uint64_t memoryBytes() const override { return memoryBytes_; }
   uint64_t allocatedBytes() const override { return emulator_.memory().allocatedBytes(); }
+  void limitHeap(uint64_t bytes) override { memory().heap().setLimit(bytes); }
   std::string counters() const override {
     std::vector<device::KernelCounters> kernels;
     for (const auto& [name, kernel] : counters_) kernels.push_back(kernel);
@@ -230,6 +253,9 @@ class EmulatedMachine final : public Machine {
       sum.launches += 1;
       sum.hostSeconds += report.hostSeconds;
       sum.counters += report.counters;
+    } catch (const emulator::LaunchFailure& failure) {
+      report(failure.hazards());
+      failLaunch(kernel, EmulatorError(failure.kind(), failure.reason()));
     } catch (const EmulatorError& error) {
       failLaunch(kernel, error);
     }
@@ -243,30 +269,30 @@ class EmulatedMachine final : public Machine {
     try {
       emulator::hazards::checkHostWork(emulator_.shadow(), reporter, name, toStreamPlace(place), address, bytes, writes);
     } catch (const EmulatorError& error) {
-      throw Failure(cudaErrorLaunchFailure, error.what(), true);
+      report(reporter.take());
+      throw Failure(cudaErrorLaunchFailure, fmt::format("{}: {}", name, toString(error.kind())), true);
     }
     report(reporter.take());
   }
 
-  /// Each pair of instructions once in the whole run.
+  /// Each cause once in the whole run.
   void report(const std::vector<Hazard>& hazards) {
-    for (const Hazard& hazard : hazards) {
-      const auto key =
-          std::tuple(hazard.kind, hazard.first.kernel + hazard.first.where, hazard.second.kernel + hazard.second.where);
-      if (!reported_.insert(key).second) continue;
-      if (RunResult* result = runResult()) ++result->hazards;
-      say(describe(hazard));
+    for (const emulator::HazardGroup& group : emulator::groupHazards(hazards)) {
+      if (!reported_.insert(group.key).second) continue;
+      if (RunResult* result = runResult()) ++result->hazards.at(static_cast<size_t>(group.hazard.severity));
+      say(describe(group));
     }
   }
 
   mutable emulator::Emulator emulator_;
   const emulator::Options options_;
+  const DeviceModel model_;
   const unsigned multiprocessors_;
   const bool counted_;
   const uint64_t memoryBytes_ = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   uint64_t launches_ = 0;
   std::map<std::string, device::KernelCounters, std::less<>> counters_;
-  std::set<std::tuple<emulator::HazardKind, std::string, std::string>> reported_;
+  std::set<std::string> reported_;  ///< HazardGroup::key
 };
 
 class EmulatedPtx final : public LoadedPtx {
@@ -331,8 +357,15 @@ __attribute__((destructor)) void printCounters() {
 
 }  // namespace
 
+std::span<const std::string_view> deviceTargets() { return emulator::program::deviceNames(); }
+
+bool runsOn(std::string_view target, std::string_view device) {
+  const emulator::program::Target* made = emulator::program::findTarget(target);
+  return made != nullptr && emulator::program::runsOn(*made, *emulator::program::findTarget(device));
+}
+
 Machine& Machine::instance() {
-  static EmulatedMachine* const machine = theMachine = new EmulatedMachine;
+  static EmulatedMachine* const machine = theMachine = new EmulatedMachine(chooseDevice());
   return *machine;
 }
 

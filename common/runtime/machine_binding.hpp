@@ -70,6 +70,22 @@ class LoadedPtx {
                       const Place& place) const = 0;
 };
 
+/// The GPU that the device stands for.
+struct DeviceModel {
+  std::string target;   ///< "sm_90a"
+  std::string product;  ///< "H200"
+  int computeMajor = 0, computeMinor = 0;
+  uint32_t multiprocessors = 0;
+  uint32_t sharedPerBlockOptIn = 0, sharedPerMultiprocessor = 0;  ///< bytes
+  uint32_t threadsPerMultiprocessor = 0, blocksPerMultiprocessor = 0, registersPerMultiprocessor = 0;
+  uint64_t l2Bytes = 0;
+};
+
+/// The GPUs that the device can stand for, by their targets, the usual one first.
+std::span<const std::string_view> deviceTargets();
+/// Whether PTX for `target` runs on the GPU of target `device`.
+bool runsOn(std::string_view target, std::string_view device);
+
 /// The device, with what its user chose in the variables EMURUN_* of the environment (see settings.hpp).
 class Machine {
  public:
@@ -101,9 +117,13 @@ class Machine {
   /// False when the image is no tensor map.
   virtual bool decode(const layout::TensorMapImage& image, layout::Im2colMap& map, bool& isIm2col) const = 0;
 
+  virtual const DeviceModel& model() const = 0;
+  /// Those of the model, or as many as the user asked for.
   virtual unsigned multiprocessors() const = 0;
   virtual uint64_t memoryBytes() const = 0;
   virtual uint64_t allocatedBytes() const = 0;
+  /// Of the heap that kernels allocate from.
+  virtual void limitHeap(uint64_t bytes) = 0;
   /// Tables of what every kernel did, as `emurun --counters` prints them; empty when they are not asked for.
   virtual std::string counters() const = 0;
 };

@@ -14,6 +14,7 @@
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
 #include "conv/algorithms/im2col/algorithm.hpp"
 #include "conv/algorithms/im2col_sm90/algorithm.hpp"
+#include "conv/algorithms/raw_rows/algorithm.hpp"
 #include "conv/algorithms/resident/algorithm.hpp"
 #include "conv/algorithms/shift_stream/algorithm.hpp"
 #include "conv/algorithms/shift_window/algorithm.hpp"
@@ -38,6 +39,7 @@ std::span<const Algorithm* const> algorithms() {
       &residentAlgorithm(),
       &sm90::im2colAlgorithm(),
       &thinAlgorithm(),
+      &rawRowsAlgorithm(),
       &gatheredAlgorithm(),
       &directAlgorithm(),
   };

@@ -17,8 +17,15 @@ Bound slowest(const Rates& rates, std::span<const Demand> demands) {
 
 double bytesOnce(const Problem& problem) {
   double bytes = 0;
-  for (const size_t tensor : tensorBytes(problem).values) bytes += static_cast<double>(tensor);
-  return bytes;
+  const auto sizes = tensorBytes(problem);
+  for (const size_t tensor : sizes.values) bytes += static_cast<double>(tensor);
+  // Strides wider than the filter leave pixels out.
+  const auto reached = [](int64_t extent, int64_t positions, int64_t taps) {
+    return std::min(1.0, static_cast<double>(positions) * static_cast<double>(taps) / static_cast<double>(extent));
+  };
+  const double share = reached(problem.d, problem.z(), problem.t) * reached(problem.h, problem.p(), problem.r) *
+                       reached(problem.w, problem.q(), problem.s);
+  return bytes - (1 - share) * static_cast<double>(sizes[TensorName::Input]);
 }
 
 Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound) {

@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 
+#include "common/emulator/hazard_report.hpp"
 #include "common/runtime/core/run_result.hpp"
 #include "examples/emurun/program_file.hpp"
 #include "examples/emurun/user_error.hpp"
@@ -74,15 +76,14 @@ void say(const Options& options, const std::string& text) {
 
 void summarise(const Options& options, const RunResult& result) {
   if (result.calls == 0) say(options, "the program made no call to the CUDA API");
+  if (result.failures != 0)
+    say(options, fmt::format("{} launch{} failed: see above", result.failures, result.failures == 1 ? "" : "es"));
   if (!options.hazards) return;
   const char* plural = result.launches == 1 ? "launch" : "launches";
-  const std::string failed = result.failures == 0 ? "" : fmt::format(", not counting {} that failed: see above", result.failures);
-  if (result.hazards == 0)
-    say(options, fmt::format("no hazards in {} {}{}", result.launches, plural, failed));
-  else
-    say(options, fmt::format("{} different hazard{} in {} {}{}", result.hazards, result.hazards == 1 ? "" : "s", result.launches,
-                             plural, failed));
+  say(options, fmt::format("{} in {} {}", shiftconv::emulator::summariseHazards(result.hazards), result.launches, plural));
 }
+
+uint64_t hazardsOf(const RunResult& result) { return std::accumulate(result.hazards.begin(), result.hazards.end(), uint64_t{0}); }
 
 }  // namespace
 
@@ -114,7 +115,8 @@ int runProgram(const Options& options) {
     return 128 + WTERMSIG(status);
   }
   const int code = WEXITSTATUS(status);
-  return code == 0 && (*result).hazards != 0 ? exit_code::kHazards : code;
+  if (code != 0) return code;
+  return (*result).failures != 0 ? exit_code::kLaunches : hazardsOf(*result) != 0 ? exit_code::kHazards : 0;
 }
 
 }  // namespace emurun

@@ -1,24 +1,29 @@
 #include "examples/emurun/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "common/command_line/command_line.hpp"
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/options.hpp"
+#include "common/emulator/program/target.hpp"
 
 namespace emurun {
 namespace {
 
 namespace command_line = shiftconv::command_line;
 
-constexpr const char* kFooter = R"(The program must have been linked with the shared runtime and must hold PTX for compute_100a:
+constexpr const char* kFooter =
+    R"(The program must have been linked with the shared runtime and must hold PTX, best for the architecture itself:
   nvcc -cudart shared -gencode arch=compute_100a,code=compute_100a -lineinfo -o program program.cu
   emurun --hazards warn ./program its arguments
 
-Exit status: that of the program; 1 for a wrong command line, 2 for a program that cannot be run here, and 5 when the program itself
-succeeded but hazards were seen.)";
+Exit status: that of the program; 1 for a wrong command line, 2 for a program that cannot be run here. When the program itself
+succeeded: 6 when launches failed, which it did not notice or expected, and otherwise 5 when hazards were seen.)";
 
 /// Checks the value as the library will and remembers it for the program.
 void set(Options& options, const std::string& option, const std::string& variable, const std::string& name,
@@ -40,6 +45,13 @@ void setSemantics(Options& options, const std::vector<std::string>& choices) {
   if (!all.empty()) options.environment["EMURUN_SEMANTICS"] = all;
 }
 
+void setDevice(Options& options, const std::string& device) {
+  const std::span<const std::string_view> known = shiftconv::emulator::program::deviceNames();
+  if (std::find(known.begin(), known.end(), device) == known.end())
+    throw command_line::Error("--device", fmt::format("'{}' is none of {}", device, fmt::join(known, ", ")));
+  options.environment["EMURUN_DEVICE"] = device;
+}
+
 void listSemantics() {
   for (const shiftconv::emulator::UnprovenQuestion& question : shiftconv::emulator::unprovenQuestions()) {
     fmt::print("{}  {}\n", question.name, question.question);
@@ -51,12 +63,11 @@ void listSemantics() {
 }  // namespace
 
 bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
-  command_line::Parser parser("Runs an unmodified CUDA program on the emulated sm_100a device: no GPU and no driver are needed.",
-                              "emurun");
+  command_line::Parser parser("Runs an unmodified CUDA program on an emulated device: no GPU and no driver are needed.", "emurun");
   parser.footer(kFooter);
   parser.columnWidth(34);
   parser.keepFromFirstUnknown();
-  std::string policy, seed, hazards, severity, numerics, semanticsFile, threads, limit;
+  std::string policy, seed, hazards, severity, numerics, semanticsFile, threads, limit, device;
   std::vector<std::string> semantics;
   unsigned multiprocessors = 0;
   bool counters = false, trace = false;
@@ -72,7 +83,11 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   parser.option("--semantics", semantics, "U3=1: an alternative of an unproven behaviour; repeatable; `list` shows them")
       .oneArgumentEach();
   parser.option("--semantics-file", semanticsFile, "JSON of the probe kit: what a GPU was seen to do");
-  parser.option("--sms", multiprocessors, "Multiprocessors of the device (default 148, as a B200)").range(1u, 1024u);
+  parser.option(
+      "--device", device,
+      "The GPU: sm_100a (B200), sm_103a (B300), sm_110a (Thor) or sm_90a (H200); default: the first of them that can run the "
+      "program's PTX");
+  parser.option("--sms", multiprocessors, "Multiprocessors of the device (default: as its GPU, 148 of a B200)").range(1u, 1024u);
   parser.option("--threads", threads, "Host threads (default: one per core)");
   parser.option("--instruction-limit", limit, "Stop a launch after so many warp instructions");
   parser.option("--log", options.log, "File for reports, traces and counters (default: standard error)");
@@ -100,6 +115,7 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
     pass("--threads", "EMURUN_HOST_THREADS", "host_threads", threads);
     pass("--instruction-limit", "EMURUN_INSTRUCTION_LIMIT", "instruction_limit", limit);
     setSemantics(options, semantics);
+    if (!device.empty()) setDevice(options, device);
     if (multiprocessors != 0) options.environment["EMURUN_SMS"] = std::to_string(multiprocessors);
     if (counters) options.environment["EMURUN_COUNTERS"] = "1";
     if (trace) options.environment["EMURUN_TRACE"] = "1";

@@ -8,7 +8,7 @@
 namespace emurun {
 
 namespace exit_code {
-constexpr int kUsage = 1, kProgram = 2, kHazards = 5;
+constexpr int kUsage = 1, kProgram = 2, kHazards = 5, kLaunches = 6;
 }
 
 struct Options {

@@ -130,9 +130,13 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
                 "JSON of the probe kit (tests/probe): the alternatives that a GPU was seen to follow; --semantics overrides it");
   parser.option("--instruction-limit", options.machine.instructionLimit,
                 "Stop after so many warp instructions (default: no limit)");
+  std::vector<std::pair<std::string, std::string>> devices;
+  for (const Target& device : shiftconv::emu::devices()) devices.emplace_back(device.name, device.name);
+  addChoice<std::string>(parser, "--device", options.machine.device, devices,
+                         "The GPU that runs the file: sm_100a, sm_103a, sm_110a or sm_90a (default: as the file's .target says)");
   parser
       .option("--sms", options.machine.multiprocessors,
-              "Multiprocessors of the device, two CTAs resident on each (default: as the target's device)")
+              "Multiprocessors of the device, two CTAs resident on each (default: as the GPU that it stands for)")
       .range(1u, 1024u);
   parser.option("--threads", options.machine.hostThreads, "Host threads (default: one per core)");
   parser.option("--repeat", options.repeat, "Launch so many times, each from the same buffer contents, and compare the outputs")

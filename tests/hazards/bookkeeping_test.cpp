@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
@@ -17,6 +18,7 @@
 #include "common/emulator/hazards/reporter.hpp"
 #include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/hazards/shared_shadow.hpp"
+#include "common/emulator/kernel_title.hpp"
 #include "common/emulator/tensor/ordering.hpp"
 
 namespace shiftconv::emulator::hazards {
@@ -253,6 +255,48 @@ TEST(GlobalShadow, ForgetsFreedMemoryAndLaunchesThatEverythingComesAfter) {
     device.launch(*module, "k", config, arguments, options);
   }
   EXPECT_GE(device.shadow().launches().size(), 5u);
+}
+
+Hazard raceAt(uint32_t ptxLine, const std::string& source, HazardSeverity severity, const std::string& missing, uint64_t count) {
+  Hazard hazard;
+  hazard.severity = severity;
+  hazard.first = {"write", "_Z1kILi3EEvPf", "warp 0", "PTX line 5: st", 5, 0};
+  hazard.second = {"read", "_Z1kILi3EEvPf", "warp 1", "PTX line " + std::to_string(ptxLine) + " (" + source + "): ld", ptxLine, 7};
+  hazard.missing = missing;
+  hazard.count = count;
+  return hazard;
+}
+
+TEST(HazardGroups, HaveOneSourceLineKindSeverityAndCauseAndComeBySeverity) {
+  constexpr HazardSeverity kRace = HazardSeverity::Race, kFormal = HazardSeverity::Formal;
+  const std::vector<HazardGroup> groups =
+      groupHazards({raceAt(10, "a.cu:7", kFormal, "fence", 2), raceAt(11, "a.cu:7", kRace, "barrier", 3),
+                    raceAt(12, "a.cu:7", kRace, "barrier", 4), raceAt(13, "a.cu:7", kRace, "wait", 1),
+                    raceAt(14, "b.cu:7", kRace, "barrier", 1), raceAt(15, "a.cu:7", kFormal, "fence", 5)});
+  ASSERT_EQ(groups.size(), 4u);
+  const std::vector<std::tuple<uint32_t, size_t, uint64_t>> expected = {{11, 2, 7}, {13, 1, 1}, {14, 1, 1}, {10, 2, 7}};
+  for (size_t i = 0; i < groups.size(); ++i)
+    EXPECT_EQ(std::tuple(groups[i].hazard.second.ptxLine, groups[i].pairs, groups[i].hazard.count), expected[i]) << i;
+  const std::string text = describe(groups[0]);
+  EXPECT_EQ(
+      text,
+      "hazard (race) in kernel k<3>: read\n    by warp 1\n    at PTX line 11 (a.cu:7): ld\n  conflicts with the earlier write\n"
+      "    by warp 0\n    at PTX line 5: st\n  missing: barrier\n  so do 1 other pairs of instructions of that line; seen 7 times "
+      "in all");
+  EXPECT_EQ(summariseHazards({3, 1, 0}), "4 different hazards (3 race, 1 formal)");
+  EXPECT_EQ(summariseHazards({0, 0, 1}), "1 different hazard (1 unproven)");
+  EXPECT_EQ(summariseHazards({0, 0, 0}), "no hazards");
+}
+
+TEST(KernelTitles, AreNamesOfTheSourceWithoutArgumentsAndShort) {
+  EXPECT_EQ(kernelTitle("saxpy"), "saxpy");
+  EXPECT_EQ(kernelTitle("_Z5saxpyifPKfPf"), "saxpy");
+  EXPECT_EQ(kernelTitle("_Z1kILi3EEvPf"), "k<3>");
+  EXPECT_EQ(kernelTitle("_ZN12_GLOBAL__N_14gemmE14CUtensorMap_stS0_Pfiib"), "(anonymous namespace)::gemm");
+  EXPECT_EQ(kernelTitle("_ZN1a1bI1cLi5EEEvPFviE"), "a::b<c, 5>");
+  const std::string longName(200, 'x');
+  EXPECT_EQ(kernelTitle("_Z1kI200" + longName + "EvT_"), "k<...>");
+  EXPECT_EQ(kernelTitle(longName), longName.substr(0, 96) + "...");
 }
 
 std::set<uint64_t> membersOf(const ReaderSets& sets, uint64_t set) {

@@ -374,6 +374,30 @@ TEST(GlobalHazards, NeighbouringLanesOfTwoWarpsRaceUnlessABarrierIsBetweenThem) 
   EXPECT_EQ(races, 54u + 36u);
 }
 
+// Words that several lanes read, and sectors that parts of a warp share, take short ways, too: whoever writes one of the words
+// races with the other lanes that read it, unless a barrier is between them.
+TEST(GlobalHazards, WritesRaceWithEveryLaneThatReadTheWord) {
+  unsigned races = 0;
+  for (const char* word :
+       {"and.b32 %r14, %r0, 15;", "shr.u32 %r14, %r0, 4;", "shr.u32 %r14, %r0, 2;", "and.b32 %r14, %r0, 7;", "mov.u32 %r14, 3;"})
+    for (const unsigned ctas : {1u, 3u})
+      for (const uint32_t writer : {0u, 1u, 5u, 14u, 15u, 16u, 31u, 32u, 63u})
+        for (const char* between : {"", "bar.sync 0;"}) {
+          const bool synchronised = *between != '\0';
+          // Every CTA has its own words, behind those of the others.
+          const GlobalCase one{"shared_words", threads(64, ctas), std::string(word) + R"(
+  shl.b32 %r15, %r1, 6; add.u32 %r14, %r14, %r15; mul.wide.u32 %rd8, %r14, 4; add.u64 %rd8, %rd0, %rd8;
+  ld.global.u32 %r10, [%rd8];
+)" + between + "\n  setp.eq.u32 %p3, %r0, " + std::to_string(writer) + ";\n  @%p3 st.global.u32 [%rd8], 1;\n"};
+          SCOPED_TRACE(one.body);
+          const std::vector<Hazard> hazards = hazardsOf(one, Options{});
+          EXPECT_EQ(!hazards.empty(), !synchronised) << list(hazards);
+          for (const Hazard& hazard : hazards) EXPECT_EQ(hazard.kind, HazardKind::Race) << list(hazards);
+          races += !hazards.empty();
+        }
+  EXPECT_EQ(races, 5u * 2u * 9u);
+}
+
 /// Writes through plain pointers show in what the memory holds; those of poison must be announced.
 TEST(GlobalHazards, WhatTheHostWroteByPointerCountsAsWritten) {
   Emulator device;

@@ -74,6 +74,17 @@ TEST(Undefined, ReadAndDiscardedIsNoHazardAndStopsNothing) {
   runWords(kBegin + kRead + "  st.global.u32 [%rd2], %r8;\n" + kEnd, threads(32), 32);  // hazards off: no error
 }
 
+// A tile of which rows 4 to 7 and 12 to 15 were never written, through wmma and back to shared memory; then to global memory.
+TEST(Undefined, FollowsFragmentsOfWmma) {
+  const std::string tile =
+      "  .reg .b32 %t<8>;\n  st.shared.u32 [%r3], 0;\n  st.shared.u32 [%r3+256], 0;\n  bar.warp.sync 0xffffffff;\n"
+      "  wmma.load.c.sync.aligned.row.m16n16k16.shared.f16 {%t0, %t1, %t2, %t3}, [data], 16;\n"
+      "  wmma.store.d.sync.aligned.row.m16n16k16.shared.f16 [data+1024], {%t0, %t1, %t2, %t3}, 16;\n  bar.warp.sync 0xffffffff;\n";
+  expectUnused(tile + "  ld.shared.u32 %r8, [%r3+1024];\n  st.global.u32 [%rd2], %r8;\n");
+  expectUsed(tile + "  ld.shared.u32 %r8, [%r3+1152];\n  st.global.u32 [%rd2], %r8;\n", "wmma.load.c", "st.global.u32 [%rd2], %r8",
+             "stored to global memory");
+}
+
 TEST(Undefined, IsReportedWhereItMatters) {
   const std::string load = "ld.shared.u32 %r8, [%r3]";
   expectUsed(kRead + "  st.global.u32 [%rd2], %r8;\n", load, "st.global.u32 [%rd2], %r8", "stored to global memory");

@@ -57,27 +57,11 @@ TEST_F(Ptxrun, ThePtxFileMayStandAnywhere) {
 
 TEST_F(Ptxrun, HelpIsComplete) {
   const std::string help = ptxrunOk({"--help"});
-  for (const char* option : {"--sms",
-                             "struct:",
-                             "16u6_align16b",
-                             "--list",
-                             "--kernel",
-                             "--grid",
-                             "--block",
-                             "--cluster",
-                             "--shared",
-                             "--arg",
-                             "--buffer",
-                             "--policy",
-                             "--seed",
-                             "--numerics",
-                             "--semantics",
-                             "--semantics-file",
-                             "--counters",
-                             "--roles",
-                             "--instruction-limit",
-                             "--repeat",
-                             "--threads"})
+  for (const char* option : {"--sms",       "--device",         "struct:",    "16u6_align16b", "--list",
+                             "--kernel",    "--grid",           "--block",    "--cluster",     "--shared",
+                             "--arg",       "--buffer",         "--policy",   "--seed",        "--numerics",
+                             "--semantics", "--semantics-file", "--counters", "--roles",       "--instruction-limit",
+                             "--repeat",    "--threads"})
     EXPECT_NE(help.find(option), std::string::npos) << option;
   expectParts(help, {"inout:FILE:OUTPUT", "Tensor maps in JSON", "Example:", "Exit status"});
 }
@@ -160,6 +144,35 @@ TEST_F(Ptxrun, KernelsAreNamedAsInCpp) {
     ptxrunOk({file, "--kernel", name, "--block", "1", "--arg", "zeros:u32:1", "--arg", "u32:1"});
   expectError({file, "--kernel", "fill"}, 1, {"no kernel 'fill'", "ns::fills(unsigned int*, unsigned int)"});
   expectError({file}, 1, {"several kernels", "reaches()"});
+}
+
+TEST_F(Ptxrun, TheDeviceCanBeChosen) {
+  const std::string text = R"(.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry count(.param .u64 given) {
+  .reg .b32 %r<2>;
+  .reg .b64 %d<2>;
+  ld.param.u64 %d1, [given];
+  mov.u32 %r1, %nsmid;
+  st.global.u32 [%d1], %r1;
+  ret;
+})";
+  const std::string path = file("count.ptx", text);
+  const auto multiprocessors = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {path, "--arg", "out:result.npy:u32:1"});
+    ptxrunOk(options);
+    return read<uint32_t>("result.npy").at(0);
+  };
+  EXPECT_EQ(multiprocessors({}), 132u);
+  EXPECT_EQ(multiprocessors({"--device", "sm_90a"}), 132u);
+  EXPECT_EQ(multiprocessors({"--device", "sm_110a"}), 20u);
+  EXPECT_EQ(multiprocessors({"--device", "sm_110a", "--sms", "5"}), 5u);
+  expectError({path, "--arg", "out:result.npy:u32:1", "--device", "sm_90"}, 1,
+              {"--device", "'sm_90' is none of sm_100a, sm_103a, sm_110a, sm_90a"});
+  expectError({ptx("by_value"), "--buffer", "x=zeros:u32:6", "--arg", R"(struct:["i32:1", ["f32:1", "f32:2"], "ref:x", "i16:3"])",
+               "--device", "sm_90a"},
+              3, {"made for sm_100a, which an sm_90a device does not run"});
 }
 
 TEST_F(Ptxrun, StructuresAreListsOfFields) {
@@ -276,7 +289,7 @@ TEST_F(Ptxrun, HazardsAreReportedWithBothSourceLinesAndAnExitStatus) {
   watched.insert(watched.end(), {"--hazards", "warn"});
   const ProgramResult warned = ptxrun(watched);
   EXPECT_EQ(warned.exitCode, 5) << warned.output << warned.errors;
-  expectParts(warned.errors, {"hazard (race): read of shared memory bytes", "(loader), lane",
+  expectParts(warned.errors, {"hazard (race) in kernel missing_wait: read of shared memory bytes", "(loader), lane",
                               "missing_wait.cu:", "cp.async.bulk load", "missing: a wait for the mbarrier", "different hazards"});
   watched.back() = "error";
   const ProgramResult stopped = ptxrun(watched);

@@ -113,13 +113,20 @@ TEST(FatBinary, DamageIsRefused) {
 
 TEST(FatBinary, TheHighestArchitectureThatRunsHereIsChosen) {
   const auto ptxFor = [](const char* target) { return fmt::format(".version 9.0\n.target {}\n", target); };
-  const auto chosen = [](const std::vector<Part>& parts) {
+  const auto chosenFor = [](const char* device, const std::vector<Part>& parts) {
     const std::string bytes = container(parts);
-    return runtime::choosePtx(runtime::readFatBinary(bytes.data(), bytes.size()), "test");
+    return runtime::choosePtx(runtime::readFatBinary(bytes.data(), bytes.size()), device, "test");
   };
+  const auto chosen = [&](const std::vector<Part>& parts) { return chosenFor("sm_100a", parts); };
   EXPECT_EQ(chosen({plain(ptxFor("sm_80"), 80), plain(ptxFor("sm_100a"), 100), plain(ptxFor("sm_120"), 120)}), ptxFor("sm_100a"));
   EXPECT_EQ(chosen({plain(ptxFor("sm_80"), 80), plain(ptxFor("sm_90a"), 90)}), ptxFor("sm_80"));
   EXPECT_THROW(chosen({plain(ptxFor("sm_90a"), 90)}), runtime::Failure);
+  EXPECT_EQ(chosenFor("sm_90a", {plain(ptxFor("sm_90"), 90), plain(ptxFor("sm_100"), 100)}), ptxFor("sm_90"));
+  // A family: later ones of it, but none of another.
+  EXPECT_EQ(chosenFor("sm_103a", {plain(ptxFor("sm_100f"), 100), plain(ptxFor("sm_100a"), 100)}), ptxFor("sm_100f"));
+  EXPECT_THROW(chosenFor("sm_110a", {plain(ptxFor("sm_100f"), 100)}), runtime::Failure);
+  EXPECT_THROW(chosen({plain(ptxFor("sm_103f"), 103)}), runtime::Failure);
+  EXPECT_EQ(chosenFor("sm_110a", {plain(ptxFor("sm_100"), 100), plain(ptxFor("sm_103"), 103)}), ptxFor("sm_103"));
   try {
     chosen({plain(ptxFor("sm_120a"), 120),
             {"\x7f"

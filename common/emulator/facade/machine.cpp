@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
@@ -115,9 +117,27 @@ void Machine::synchronized(uint64_t stream) {
   impl_->order.synchronized(stream);
 }
 
+namespace {
+
+/// Takes the multiprocessors of the device that was asked for.
+Error chooseDevice(const std::string& name, const emulator::program::Target& made, emulator::Options& options) {
+  if (name.empty()) return {};
+  const std::span<const std::string_view> known = emulator::program::deviceNames();
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    return {ErrorKind::Argument, fmt::format("there is no device '{}', only {}", name, fmt::join(known, ", "))};
+  const emulator::program::Target& device = *emulator::program::findTarget(name);
+  if (!emulator::program::runsOn(made, device))
+    return {ErrorKind::Argument, fmt::format("the module is made for {}, which an {} device does not run", made.name, name)};
+  if (options.multiprocessors == 0) options.multiprocessors = device.device->multiprocessors;
+  return {};
+}
+
+}  // namespace
+
 Result<Report> Machine::launch(const Module& module, const Launch& launch) {
   emulator::Options options;
   if (Error error = convert(launch.options, options)) return error;
+  if (Error error = chooseDevice(launch.options.device, *module.impl_->loaded->program().target, options)) return error;
   return guarded([&]() -> Result<Report> {
     if (launch.stream) options.place = impl_->enqueue(*launch.stream);
     emulator::machine::LaunchConfig config;

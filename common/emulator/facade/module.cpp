@@ -59,6 +59,13 @@ std::vector<Target> targets() {
   return result;
 }
 
+std::vector<Target> devices() {
+  std::vector<Target> result;
+  for (const std::string_view name : emulator::program::deviceNames())
+    result.push_back(describeTarget(*emulator::program::findTarget(name)));
+  return result;
+}
+
 std::shared_ptr<const Module::Impl> describeModule(std::shared_ptr<const emulator::LoadedModule> loaded) {
   auto impl = std::make_shared<Module::Impl>();
   const emulator::isa::Program& program = loaded->program();

@@ -1,12 +1,14 @@
 // One access to memory, in 64 bits.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/observer.hpp"
 
 namespace shiftconv::emulator::hazards {
@@ -31,8 +33,10 @@ class Access {
   static Access byWarp(uint32_t warp, uint32_t clock, uint32_t site, bool strong) {
     return Access(kWarp << kKindShift | pack(warp, clock, site, strong));
   }
-  static Access byOperation(machine::OperationId id, Role role) {
-    return Access(kOperation << kKindShift | id << 4 | static_cast<uint64_t>(role));
+  /// `lanes`: of those that a cp.async stands for, the one whose bytes these are, or all.
+  static Access byOperation(machine::OperationId id, Role role, machine::LaneMask lanes = machine::kAllLanes) {
+    const uint64_t lane = lanes == machine::kAllLanes ? kEveryLane : static_cast<uint64_t>(std::countr_zero(lanes));
+    return Access(kOperation << kKindShift | id << kIdShift | lane << kRoleBits | static_cast<uint64_t>(role));
   }
 
   Kind kind() const { return static_cast<Kind>(bits_ >> kKindShift); }
@@ -42,8 +46,13 @@ class Access {
   /// The number of the instruction (SiteTable).
   uint32_t site() const { return static_cast<uint32_t>(bits_ >> 1) & kMaximumSite; }
   bool strong() const { return kind() != Kind::Operation && (bits_ & 1) != 0; }
-  machine::OperationId operation() const { return bits_ >> 4 & ((uint64_t{1} << (kKindShift - 4)) - 1); }
-  Role role() const { return static_cast<Role>(bits_ & 15); }
+  machine::OperationId operation() const { return bits_ >> kIdShift & ((uint64_t{1} << (kKindShift - kIdShift)) - 1); }
+  /// Of an operation.
+  machine::LaneMask lanes() const {
+    const uint64_t lane = bits_ >> kRoleBits & (2 * kEveryLane - 1);
+    return lane == kEveryLane ? machine::kAllLanes : machine::LaneMask{1} << lane;
+  }
+  Role role() const { return static_cast<Role>(bits_ & ((1u << kRoleBits) - 1)); }
   uint64_t bits() const { return bits_; }
   bool operator==(const Access&) const = default;
 
@@ -56,9 +65,12 @@ class Access {
   static constexpr unsigned kClockBits = 26;
   static constexpr unsigned kSiteBits = 19;
   static constexpr uint32_t kMaximumClock = (1u << kClockBits) - 1;
+  static constexpr uint32_t kMaximumThread = 0xffff;
   static constexpr uint32_t kMaximumSite = (1u << kSiteBits) - 1;
 
  private:
+  static constexpr unsigned kRoleBits = 4, kIdShift = kRoleBits + 6;
+  static constexpr uint64_t kEveryLane = machine::kWarpLanes;
   static constexpr uint64_t kThread = 1, kWarp = 2, kOperation = 3;
   static uint64_t pack(uint32_t index, uint32_t clock, uint32_t site, bool strong) {
     return uint64_t{index} << (kClockBits + kSiteBits + 1) | uint64_t{clock} << (kSiteBits + 1) | uint64_t{site} << 1 |

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "common/emulator/hazards/global_checker.hpp"
 #include "common/emulator/hazards/global_launch.hpp"
 #include "common/emulator/machine/cluster.hpp"
@@ -23,6 +26,7 @@ HazardChecker::HazardChecker(machine::Cluster& cluster, Reporter& reporter, Glob
   for (size_t i = 0; i < threads_.size(); ++i) {
     threads_[i].view.base = threads_[i].view.tensor = nothing;
     threads_[i].view.thread = static_cast<uint32_t>(i);
+    threads_[i].view.clock = 1;
   }
   clocks_.assign(ctas * warpsPerCta_, 1);
   fragments_.resize(ctas * warpsPerCta_);
@@ -112,7 +116,9 @@ HazardAccess HazardChecker::describe(Access access, const Place& place, bool wri
   const char* verb = writes ? "write" : "read";
   if (access.kind() == Access::Kind::Operation) {
     const Operation* operation = operations_.find(access.operation());
-    return describeIssuer(operation->issuer,
+    machine::IssuePoint issuer = operation->issuer;
+    if (access.lanes() != machine::kAllLanes) issuer.lane = static_cast<uint32_t>(std::countr_zero(access.lanes()));
+    return describeIssuer(issuer,
                           fmt::format("{} of {} as {} of {}", verb, bytes, toString(access.role()), nameOf(operation->kind)));
   }
   const bool whole = access.kind() == Access::Kind::Warp;
@@ -165,19 +171,45 @@ std::string HazardChecker::missingOrder(Verdict verdict, Access earlier, const S
     return fmt::format("{}: {} and {} are not an ordered pair here, and follow each other because one thread issued both",
                        proofOfCompletion(first, place.tensor), nameOf(first), nameOf(later.operation->kind));
   }
+  if (verdict == Verdict::Collective)
+    return "bar.warp.sync, or a barrier, between the two: by the PTX ISA one lane's read is ordered behind what the instruction "
+           "wrote "
+           "for the whole warp by nothing else";
+  if (verdict == Verdict::Exit)
+    return "an arrival of the first thread at the barrier, in place of its exit: a barrier does not wait for threads that have "
+           "exited, "
+           "and by the PTX ISA it orders nothing behind what they did";
+  if (verdict == Verdict::EqualWrites)
+    return "nothing orders the two writes; both store the same value, so that their order does not show";
   if (earlier.kind() != Access::Kind::Operation) {
     std::string text =
-        "nothing orders the two: a barrier, or an mbarrier on which the first thread arrives and for which the second one waits";
+        "nothing orders the two: a barrier, or an mbarrier on which the first thread arrives and for which the second one waits" +
+        relaxedArriveOf(earlier.kind() == Access::Kind::Warp ? earlier.warp() * machine::kWarpLanes : earlier.thread());
     if (later.operation != nullptr)
       text += fmt::format("; or, if the {} was meant to come first, {}", nameOf(later.operation->kind),
                           proofOfCompletion(later.operation->kind, place.tensor));
     return text;
   }
-  const machine::OperationKind kind = operations_.find(earlier.operation())->kind;
+  const Operation& operation = *operations_.find(earlier.operation());
+  const machine::OperationKind kind = operation.kind;
+  if (isFragment(operation) && std::any_of(operation.completions.begin(), operation.completions.end(),
+                                           [](const Completion& completion) { return completion.rules == Rules::Isa; }))
+    return fmt::format(
+        "a synchronisation, with tcgen05 fences around it, between the tcgen05.wait::{} of the warp that issued the "
+        "first one, which is there, and the second one{}",
+        kind == machine::OperationKind::TensorLoad ? "ld" : "st", relaxedArriveOf(operation.view.thread));
   std::string text = proofOfCompletion(kind, place.tensor);
   if (later.operation != nullptr && later.operation->pairs.kind != 0 && isTensorOperation(kind))
     text += fmt::format(": {} and {} are not an ordered pair here", nameOf(kind), nameOf(later.operation->kind));
   return text;
+}
+
+/// What to say when the thread has arrived at a barrier, but released nothing.
+std::string HazardChecker::relaxedArriveOf(uint32_t thread) const {
+  const auto& made = threads_.at(thread).made;
+  if (!made || made->relaxedArrive == nullptr) return "";
+  return fmt::format("; the relaxed arrival at PTX line {} releases nothing: .release in its place does",
+                     made->relaxedArrive->location.ptxLine);
 }
 
 HazardChecker::Finding HazardChecker::findingOf(Verdict verdict) const {
@@ -187,6 +219,10 @@ HazardChecker::Finding HazardChecker::findingOf(Verdict verdict) const {
       return {HazardKind::ProxyFence};
     case Verdict::TensorFence:
       return {HazardKind::TensorFence, byDefault(Unproven::U32) ? HazardSeverity::Formal : HazardSeverity::Race};
+    case Verdict::Collective:
+    case Verdict::Exit:
+    case Verdict::EqualWrites:
+      return {HazardKind::Race, HazardSeverity::Formal};
     case Verdict::WarpOrder:
       if (byDefault(Unproven::U30)) return {HazardKind::TensorWait, HazardSeverity::Formal};
       break;
@@ -207,6 +243,10 @@ HazardChecker::Finding HazardChecker::findingOf(Verdict verdict) const {
 
 void HazardChecker::reportConflict(Verdict verdict, Access earlier, bool earlierWrites, const Subject& later, bool laterWrites,
                                    const Place& place) {
+  if (verdict == Verdict::Race && earlierWrites && laterWrites && !place.tensor && later.operation == nullptr &&
+      storesTheSame(earlier, later.access, cluster_.ctas[place.rank]->shared.data() + place.first, place.count))
+    verdict = Verdict::EqualWrites;
+  if (verdict == Verdict::Race) verdict = excuseOf(earlier, later.view);
   const Finding finding = findingOf(verdict);
   if (verdict == Verdict::TensorFence) cluster_.counters.use(Unproven::U32);
   if (!reporter_.wants(finding.severity)) return;
@@ -215,7 +255,7 @@ void HazardChecker::reportConflict(Verdict verdict, Access earlier, bool earlier
     const ptx::Instruction* instruction = operations_.find(access.operation())->issuer.instruction;
     return instruction == nullptr ? 0 : instruction->location.ptxLine;
   };
-  if (reporter_.seen(finding.kind, lineOfAccess(earlier), lineOfAccess(later.access))) return;
+  if (reporter_.seen(finding.kind, finding.severity, lineOfAccess(earlier), lineOfAccess(later.access))) return;
   report(finding.kind, finding.severity, describe(earlier, place, earlierWrites), describe(later.access, place, laterWrites),
          missingOrder(verdict, earlier, later, place), std::string(finding.question));
 }

@@ -39,6 +39,7 @@
 #include "common/emulator/hazards/shadow.hpp"
 #include "common/emulator/hazards/shared_shadow.hpp"
 #include "common/emulator/machine/async.hpp"
+#include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/execution.hpp"
 #include "common/emulator/machine/observer.hpp"
 
@@ -73,6 +74,8 @@ class HazardChecker final : public machine::Observer {
   // --- accesses by threads (checker_memory.cpp) ---------------------------------------------------------------
   void sharedAccess(const machine::Warp& warp, LaneMask lanes, const machine::LaneAddresses& addresses, uint32_t bytes, bool reads,
                     bool writes) override;
+  void genericOperand(const machine::Warp& warp, unsigned lane, uint64_t address) override;
+  void ruleBroken(const machine::Warp& warp, unsigned lane, std::string what, std::string missing) override;
   void columnsChangeHands(const machine::Warp& warp, uint32_t column, uint32_t columns) override;
   void pairAllocated(const machine::Warp& here, const machine::Warp& there, uint32_t column, uint32_t columns) override;
 
@@ -88,6 +91,7 @@ class HazardChecker final : public machine::Observer {
   void begin(OperationId id) override;
   void end() override;
   void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) override;
+  void actsFor(unsigned lane) override;
   std::span<const machine::ByteRange> operationGlobal(uint64_t address, uint64_t bytes, bool writes, unsigned lane) override;
   void operationTensor(uint32_t rank, uint32_t lane, uint32_t lanes, uint32_t column, uint32_t columns, bool writes,
                        Role role) override;
@@ -147,12 +151,14 @@ class HazardChecker final : public machine::Observer {
   friend class GlobalChecker;
   /// Of a thread, what hardly any instruction asks for.
   struct Rare {
-    ClockPointer pending;          ///< seen through relaxed reads; counts from the next fence on
-    ClockPointer fenced;           ///< what relaxed writes publish: the state at the last fence
-    ClockPointer clusterFenced;    ///< the same, of fences whose scope is at least the cluster
-    ForeignPointer widelyPending;  ///< as pending, of other clusters
-    ForeignPointer lastAcquired;   ///< of other clusters
-    ClockPointer widelyFenced;     ///< as fenced, at .gpu or .sys scope
+    ClockPointer pending;                             ///< seen through relaxed reads; counts from the next fence on
+    ClockPointer fenced;                              ///< what relaxed writes publish: the state at the last fence
+    ClockPointer clusterFenced;                       ///< the same, of fences whose scope is at least the cluster
+    ForeignPointer widelyPending;                     ///< as pending, of other clusters
+    ForeignPointer lastAcquired;                      ///< of other clusters
+    ClockPointer widelyFenced;                        ///< as fenced, at .gpu or .sys scope
+    ForeignPointer lastObserved;                      ///< of what other clusters have sequenced
+    const ptx::Instruction* relaxedArrive = nullptr;  ///< the last one at a barrier, which released nothing
     struct Groups {
       std::vector<OperationId> open;
       std::vector<std::vector<OperationId>> committed;  ///< oldest first; hardly ever more than a few
@@ -231,10 +237,13 @@ class HazardChecker final : public machine::Observer {
     Race,
     ProxyFence,
     TensorFence,
-    WarpOrder,  ///< tcgen05.ld and .st, in the order of issue of their warp (question U30)
-    Release,    ///< tcgen05.st, complete because its threads have released something since (question U35)
-    CopyOrder,  ///< tcgen05 operations of one thread, in the order of issue (question U6)
-    MmaOrder,   ///< the same of two mma (question U31)
+    WarpOrder,    ///< tcgen05.ld and .st, in the order of issue of their warp (question U30)
+    Release,      ///< tcgen05.st, complete because its threads have released something since (question U35)
+    Collective,   ///< a lane uses what tcgen05.alloc, which is .sync.aligned, wrote for its warp
+    Exit,         ///< a barrier counted the first thread as exited
+    EqualWrites,  ///< two writes of the same value
+    CopyOrder,    ///< tcgen05 operations of one thread, in the order of issue (question U6)
+    MmaOrder,     ///< the same of two mma (question U31)
   };
   /// How a verdict is reported.
   struct Finding {
@@ -244,24 +253,28 @@ class HazardChecker final : public machine::Observer {
   };
   struct Semantics {
     bool strong = false, acquire = false, release = false;
-    bool wide = true;     ///< scope .gpu or .sys
-    bool narrow = false;  ///< scope .cta
+    bool wide = true;         ///< scope .gpu or .sys
+    bool narrow = false;      ///< scope .cta
+    bool sequential = false;  ///< fence.sc
     uint32_t site = 0;
   };
 
   uint32_t threadIndex(uint32_t rank, uint32_t warp, unsigned lane) const {
     return (rank * warpsPerCta_ + warp) * machine::kWarpLanes + lane;
   }
-  uint32_t warpIndex(const machine::Warp& warp) const;
+  uint32_t warpIndex(const machine::Warp& warp) const { return warp.cta.rank * warpsPerCta_ + warp.index; }
   /// What the warp does from now on has a higher stamp.
   void advance(const machine::Warp& warp);
-  Thread& threadOf(const machine::Warp& warp, unsigned lane);
-  std::span<Thread, machine::kWarpLanes> threadsOf(const machine::Warp& warp);
+  Thread& threadOf(const machine::Warp& warp, unsigned lane) { return threads_[warpIndex(warp) * machine::kWarpLanes + lane]; }
+  std::span<Thread, machine::kWarpLanes> threadsOf(const machine::Warp& warp) {
+    return std::span<Thread, machine::kWarpLanes>{&threads_[warpIndex(warp) * machine::kWarpLanes], machine::kWarpLanes};
+  }
   View viewOf(const machine::Warp& warp, unsigned lane);
   uint32_t siteOf(const machine::Warp& warp) { return semanticsOf(warp).site; }
   const Semantics& semanticsOf(const machine::Warp& warp);
   const Semantics& semanticsOf(const ptx::Instruction* instruction);
   /// What a relaxed arrive publishes: what fences before it covered.
+  void countExits(Clock& clock) const;
   void publishFenced(Gathering& gathering, const Thread& thread, bool inCluster) const;
   void publish(Gathering& gathering, uint32_t thread);
   void noteInitsFenced(uint32_t thread);
@@ -273,6 +286,10 @@ class HazardChecker final : public machine::Observer {
   /// `tensor`: both are operations that use Tensor Memory; `allocation`: it is memory that threads only allocate and free.
   Verdict order(Access earlier, bool earlierWrites, const Subject& later, bool tensor, bool allocation = false);
   Verdict orderByMachine(const Operation& earlier, const Subject& later);
+  /// What it is that orders two accesses when the PTX ISA does not; Race: nothing.
+  Verdict excuseOf(Access earlier, const View& view);
+  /// Whether the running store writes what `earlier` wrote; `bytes` at `memory`, of which the store has changed nothing.
+  bool storesTheSame(Access earlier, Access later, const std::byte* memory, uint32_t bytes) const;
   Finding findingOf(Verdict verdict) const;
   void claimColumns(uint32_t rank, View view, uint32_t site, uint32_t column, uint32_t columns);
   /// The lanes whose weak access needs a closer look.
@@ -286,6 +303,7 @@ class HazardChecker final : public machine::Observer {
                       const Place& place);
   HazardAccess describePoint(const machine::Warp& warp, unsigned lane, const ptx::Instruction* instruction, std::string what) const;
   std::string missingOrder(Verdict verdict, Access earlier, const Subject& later, const Place& place);
+  std::string relaxedArriveOf(uint32_t thread) const;
   HazardAccess describe(Access access, const Place& place, bool writes);
   static std::string describe(const Place& place);
   static bool seesInitialisation(const Mbarrier& barrier, const View& view);
@@ -357,14 +375,19 @@ class HazardChecker final : public machine::Observer {
   std::vector<std::vector<uint32_t>> tensorOrigins_;                              ///< by CTA and lane
   std::vector<OperationId> outstanding_;  ///< issued, and perhaps not known to be over in every CTA whose memory they use
   Operation* running_ = nullptr;
+  unsigned runningLane_ = kIssuingLane;  ///< for which it touches shared memory
   Memo runningMemo_;
   ClockJoiner join_;
   ClockPointer unproxied_, proxied_;                             ///< the last result of fence.proxy.async
+  ClockPointer unsequenced_, sequenced_;                         ///< the same of fence.sc
   std::map<std::pair<uint32_t, uint32_t>, Rounds> barriers_;     ///< by rank and id
   std::map<std::pair<uint32_t, uint32_t>, Mbarrier> mbarriers_;  ///< by rank and offset
   uint32_t nextSlot_ = 0;
   std::unordered_map<uint64_t, ClockPointer> published_;  ///< by address: what strong writes there published
   std::unordered_map<const ptx::Instruction*, Semantics> semantics_;
+  static constexpr size_t kRecentSemantics = 64;
+  /// Of those, by instruction, ones that were asked for last.
+  std::array<const std::pair<const ptx::Instruction* const, Semantics>*, kRecentSemantics> recentSemantics_{};
 };
 
 }  // namespace shiftconv::emulator::hazards

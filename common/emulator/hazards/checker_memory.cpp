@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/emulator/hazards/checker.hpp"
+#include "common/emulator/hazards/global_launch.hpp"
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 #include "common/emulator/tensor/ordering.hpp"
@@ -47,15 +48,52 @@ HazardChecker::Verdict HazardChecker::order(Access earlier, bool earlierWrites, 
       const Operation* operation = operations_.find(earlier.operation());
       if (operation == nullptr || operation == later.operation) return Verdict::Ordered;
       if (later.operation != nullptr && operations_.isBefore(*operation, *later.operation)) return Verdict::Ordered;
-      if (operations_.isKnown(*operation, view, tensor)) {
-        const bool published =
-            !operation->genericProxy || !earlierWrites || !later.asyncProxy || OperationTable::isPublishedCopy(*operation, view);
+      if (operations_.isKnown(*operation, view, tensor, Rules::Isa, earlier.lanes())) {
+        const bool published = !operation->genericProxy || !earlierWrites || !later.asyncProxy ||
+                               OperationTable::isPublishedCopy(*operation, view, earlier.lanes());
         return published ? Verdict::Ordered : Verdict::ProxyFence;
       }
       return tensor || allocation ? orderByMachine(*operation, later) : Verdict::Race;
     }
   }
   return Verdict::Ordered;
+}
+
+HazardChecker::Verdict HazardChecker::excuseOf(Access earlier, const View& view) {
+  if (earlier.kind() == Access::Kind::Operation) {
+    const Operation& operation = *operations_.find(earlier.operation());
+    return operations_.isKnown(operation, view, false, Rules::Exits, earlier.lanes()) ? Verdict::Exit : Verdict::Race;
+  }
+  const bool whole = earlier.kind() == Access::Kind::Warp;
+  const uint32_t first = whole ? earlier.warp() * kWarpLanes : earlier.thread();
+  const auto hasExited = [&](uint32_t thread) { return entry(view.base->exited, thread) >= earlier.clock(); };
+  bool exited = true;
+  for (uint32_t thread = first; thread < first + (whole ? kWarpLanes : 1); ++thread)
+    exited &= hasExited(thread) || entry(view.base->generic, thread) >= earlier.clock();
+  if (exited) return Verdict::Exit;
+  const ptx::Instruction* instruction = launch_.sites.at(earlier.site());
+  const bool collective = instruction != nullptr && instruction->opcode == "tcgen05" && !whole &&
+                          first / kWarpLanes == view.warp() && view.thread != UINT32_MAX;
+  return collective ? Verdict::Collective : Verdict::Race;
+}
+
+bool HazardChecker::storesTheSame(Access earlier, Access later, const std::byte* memory, uint32_t bytes) const {
+  if (storing == nullptr || earlier.kind() != Access::Kind::Thread || later.kind() != Access::Kind::Thread) return false;
+  const unsigned lane = later.thread() % kWarpLanes, other = earlier.thread() % kWarpLanes;
+  const machine::LaneAddresses& addresses = *storing->addresses;
+  const bool together = earlier.thread() / kWarpLanes == later.thread() / kWarpLanes && other != lane &&
+                        (storing->lanes >> other & 1) != 0 && earlier.clock() == later.clock() && earlier.site() == later.site();
+  for (uint32_t i = 0; i < bytes; ++i) {
+    const std::byte value = storing->at(lane, i);
+    const uint64_t inOther = addresses[lane] + i - addresses[other];
+    const bool byOther = together && inOther < bytes;
+    if (byOther && value != storing->at(other, static_cast<uint32_t>(inOther))) return false;
+    // Lanes store in their order: what a higher one wrote may come from an execution of the instruction before this one.
+    if ((!byOther || other > lane) &&
+        value != static_cast<std::byte>(__atomic_load_n(reinterpret_cast<const uint8_t*>(memory + i), __ATOMIC_RELAXED)))
+      return false;
+  }
+  return true;
 }
 
 /// Of accesses to Tensor Memory that the PTX ISA leaves unordered.
@@ -218,9 +256,23 @@ void HazardChecker::claimColumns(uint32_t rank, View view, uint32_t site, uint32
   }
 }
 
+void HazardChecker::genericOperand(const Warp& warp, unsigned lane, uint64_t address) {
+  HazardAccess access = describeThread(warp, lane, fmt::format("address {:#x}, a generic one, for an operand in .shared", address));
+  if (reporter_.seen(HazardKind::AddressSpace, HazardSeverity::Formal, 0, access.ptxLine)) return;
+  report(HazardKind::AddressSpace, HazardSeverity::Formal, {}, std::move(access),
+         "cvta.to.shared of the address (__cvta_generic_to_shared), or its low 32 bits: the address was taken for that of the "
+         "window, which is all that the instruction can hold");
+}
+
+void HazardChecker::ruleBroken(const Warp& warp, unsigned lane, std::string what, std::string missing) {
+  HazardAccess access = describeThread(warp, lane, std::move(what));
+  if (reporter_.seen(HazardKind::BrokenRule, HazardSeverity::Race, 0, access.ptxLine)) return;
+  report(HazardKind::BrokenRule, HazardSeverity::Race, {}, std::move(access), std::move(missing));
+}
+
 void HazardChecker::foreignWindow(const Warp& warp, uint32_t lane) {
   HazardAccess access = describeThread(warp, 0, fmt::format("use of Tensor Memory lane {}", lane));
-  if (reporter_.seen(HazardKind::ReliesOn, 0, access.ptxLine)) return;
+  if (reporter_.seen(HazardKind::ReliesOn, HazardSeverity::Unproven, 0, access.ptxLine)) return;
   const uint32_t window = warp.index % (kTmemLanes / kWarpLanes) * kWarpLanes;
   report(
       HazardKind::ReliesOn, HazardSeverity::Unproven, {}, std::move(access),
@@ -233,7 +285,9 @@ void HazardChecker::foreignWindow(const Warp& warp, uint32_t lane) {
 void HazardChecker::operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, Role role) {
   if (running_ == nullptr || bytes == 0) return;
   running_->ctas |= 1u << rank;
-  const Subject subject{running_->view, running_, Access::byOperation(running_->id, role), !running_->genericProxy};
+  const bool ofLane = runningLane_ < running_->laneViews.size();
+  const Subject subject{ofLane ? running_->laneViews[runningLane_] : running_->view, running_,
+                        Access::byOperation(running_->id, role, ofLane ? 1u << runningLane_ : kAllLanes), !running_->genericProxy};
   const Place place{false, rank, 0, offset, bytes};
   shared_[rank].visit(offset, bytes, writes, [&](ShadowCell& cell) {
     if (!touchAgain(cell, subject.access, writes, runningMemo_)) touch(cell, subject, writes, place, runningMemo_);

@@ -70,6 +70,11 @@ void HazardChecker::issued(OperationId id, const machine::AsyncOperation& issued
 
 void HazardChecker::begin(OperationId id) {
   running_ = operations_.find(id);
+  actsFor(kIssuingLane);
+}
+
+void HazardChecker::actsFor(unsigned lane) {
+  runningLane_ = lane;
   runningMemo_ = {};
 }
 
@@ -118,7 +123,8 @@ void HazardChecker::warpgroupWaited(const Warp& warp, const std::vector<Operatio
 /// What all threads of the warp's warpgroup have acquired.
 ClockPointer HazardChecker::knownToWarpgroup(const Warp& warp) const {
   constexpr uint32_t kWarps = 4;
-  const size_t first = size_t{warpIndex(warp) / kWarps * kWarps} * kWarpLanes;
+  // Warpgroups are counted in each CTA: the warps of a CTA need not be a multiple of four.
+  const size_t first = size_t{warpIndex(warp) - warp.index % kWarps} * kWarpLanes;
   ClockPointer known = threads_[first].view.base;
   LocalPointer<Clock> common;
   const Clock* last = known.get();
@@ -179,7 +185,8 @@ View HazardChecker::knowledgeOf(uint32_t rank) const {
 void HazardChecker::ctaExits(uint32_t rank) {
   const View view = knowledgeOf(rank);
   const auto reportOnce = [&](HazardSeverity severity, const HazardAccess& access, const std::string& missing) {
-    if (!reporter_.seen(HazardKind::Outlives, 0, access.ptxLine)) report(HazardKind::Outlives, severity, {}, access, missing);
+    if (!reporter_.seen(HazardKind::Outlives, severity, 0, access.ptxLine))
+      report(HazardKind::Outlives, severity, {}, access, missing);
   };
   // Of its own operations only those that write can do harm: memory is not given away under a read or a signal of its own CTA.
   const auto severityOf = [&](const machine::IssuePoint& issuer, bool writes) {
@@ -189,7 +196,8 @@ void HazardChecker::ctaExits(uint32_t rank) {
     const Operation* operation = operations_.find(id);
     if (operation == nullptr || (operation->ctas >> rank & 1) == 0 || operations_.isKnown(*operation, view, false)) continue;
     const bool released =
-        cluster_.options.semantics[Unproven::U35] == 0 && operations_.isKnown(*operation, view, false, Rules::Releases);
+        (cluster_.options.semantics[Unproven::U35] == 0 && operations_.isKnown(*operation, view, false, Rules::Releases)) ||
+        operations_.isKnown(*operation, view, false, Rules::Exits);
     reportOnce(
         severityOf(operation->issuer,
                    !released && machine::traitsOf(operation->kind).proof != machine::CompletionProof::BulkGroupRead),
@@ -209,7 +217,7 @@ void HazardChecker::ctaExits(uint32_t rank) {
                  "a wait for that phase before the CTA exits: the signal may arrive when its mbarrier is gone");
     for (const auto& [thread, arrival] : barrier.remoteArrivals) {
       if (known > arrival.phase || entry(view.base->generic, thread) >= arrival.clock) continue;
-      reportOnce(HazardSeverity::Race,
+      reportOnce(entry(view.base->exited, thread) >= arrival.clock ? HazardSeverity::Formal : HazardSeverity::Race,
                  describeIssuer(arrival.point,
                                 fmt::format("arrival at the mbarrier at shared offset {:#x} of CTA rank {} from another CTA",
                                             place.second, rank)),
@@ -226,13 +234,15 @@ void HazardChecker::requirePeersDone(uint32_t rank, const View& view) {
   const auto require = [&](Access access, bool writes) {
     if (access.kind() == Access::Kind::Operation || access.kind() == Access::Kind::None) return;
     const uint32_t warp = access.kind() == Access::Kind::Warp ? access.warp() : access.thread() / kWarpLanes;
-    if (warp / warpsPerCta_ == rank || order(access, writes, exit, false) == Verdict::Ordered) return;
+    if (warp / warpsPerCta_ == rank) return;
+    if (order(access, writes, exit, false) == Verdict::Ordered) return;
+    const HazardSeverity severity = findingOf(excuseOf(access, view)).severity;
     Place place;
     place.rank = rank;
     const HazardAccess user = describe(access, place, writes);
-    if (reporter_.seen(HazardKind::Outlives, 0, user.ptxLine)) return;
+    if (reporter_.seen(HazardKind::Outlives, severity, 0, user.ptxLine)) return;
     report(
-        HazardKind::Outlives, HazardSeverity::Race, {}, user,
+        HazardKind::Outlives, severity, {}, user,
         fmt::format("a cluster barrier, or an mbarrier of CTA rank {}, behind the access: that CTA may have exited by then", rank));
   };
   shared_[rank].forEach([&](const ShadowCell& cell) {

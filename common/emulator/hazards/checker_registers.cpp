@@ -18,8 +18,9 @@ void HazardChecker::usedUnwaited(const machine::Warp& warp, LaneMask lanes, Oper
   const bool waits = cluster_.options.semantics[product ? Unproven::U33 : Unproven::U30] == 0;
   HazardAccess first = describeIssuer(operation->issuer, product ? "product with registers" : "load into registers");
   HazardAccess second = describeThread(warp, lane, fmt::format("use of a register of that {}", product ? "product" : "load"));
-  if (!reporter_.seen(HazardKind::PendingRegister, first.ptxLine, second.ptxLine))
-    report(HazardKind::PendingRegister, waits ? HazardSeverity::Formal : HazardSeverity::Race, std::move(first), std::move(second),
+  const HazardSeverity severity = waits ? HazardSeverity::Formal : HazardSeverity::Race;
+  if (!reporter_.seen(HazardKind::PendingRegister, severity, first.ptxLine, second.ptxLine))
+    report(HazardKind::PendingRegister, severity, std::move(first), std::move(second),
            product ? "wgmma.commit_group and wgmma.wait_group between the product and the first use of its registers"
                    : "tcgen05.wait::ld between the load and the first use of its registers");
   if (!waits) return;
@@ -34,7 +35,7 @@ void HazardChecker::warpgroupFenceMissing(const machine::Warp& warp, const ptx::
   HazardAccess second = describeThread(warp, 0, "product with registers");
   HazardAccess first;
   if (toucher != nullptr) first = describePoint(warp, 0, toucher, "use of one of its registers");
-  if (reporter_.seen(HazardKind::WarpgroupFence, first.ptxLine, second.ptxLine)) return;
+  if (reporter_.seen(HazardKind::WarpgroupFence, HazardSeverity::Race, first.ptxLine, second.ptxLine)) return;
   report(HazardKind::WarpgroupFence, HazardSeverity::Race, std::move(first), std::move(second),
          toucher != nullptr ? "wgmma.fence.sync.aligned between the two"
                             : "wgmma.fence.sync.aligned before the first wgmma.mma_async");
@@ -44,7 +45,7 @@ void HazardChecker::unequalRegisterRequests(const machine::Warp& warp, const mac
                                             const ptx::Instruction* otherRequest) {
   HazardAccess first = describePoint(other, 0, otherRequest, "request for registers");
   HazardAccess second = describeThread(warp, 0, "request for registers");
-  if (reporter_.seen(HazardKind::RegisterCount, first.ptxLine, second.ptxLine)) return;
+  if (reporter_.seen(HazardKind::RegisterCount, HazardSeverity::Formal, first.ptxLine, second.ptxLine)) return;
   report(HazardKind::RegisterCount, HazardSeverity::Formal, std::move(first), std::move(second),
          "the same setmaxnreg in all warps of a warpgroup (PTX ISA 9.0, 9.7.19.5)");
 }

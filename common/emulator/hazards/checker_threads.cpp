@@ -16,23 +16,10 @@ using machine::forEachLane;
 using machine::kWarpLanes;
 using machine::Warp;
 
-uint32_t HazardChecker::warpIndex(const Warp& warp) const { return warp.cta.rank * warpsPerCta_ + warp.index; }
-
 void HazardChecker::advance(const Warp& warp) {
   uint32_t& stamp = clocks_[warpIndex(warp)];
   stamp = nextStamp(stamp);
-}
-
-HazardChecker::Thread& HazardChecker::threadOf(const Warp& warp, unsigned lane) {
-  Thread& thread = threads_[threadIndex(warp.cta.rank, warp.index, lane)];
-  thread.view.clock = clocks_[warpIndex(warp)];
-  return thread;
-}
-
-std::span<HazardChecker::Thread, kWarpLanes> HazardChecker::threadsOf(const Warp& warp) {
-  const std::span<Thread, kWarpLanes> threads{&threads_[threadIndex(warp.cta.rank, warp.index, 0)], kWarpLanes};
-  for (Thread& thread : threads) thread.view.clock = clocks_[warpIndex(warp)];
-  return threads;
+  for (Thread& thread : threadsOf(warp)) thread.view.clock = stamp;
 }
 
 View HazardChecker::viewOf(const Warp& warp, unsigned lane) { return threadOf(warp, lane).view; }
@@ -51,6 +38,7 @@ void HazardChecker::publish(Gathering& gathering, uint32_t index) {
   gathering.clock.generic[index] = clocks_[index / kWarpLanes];  // nobody knows more of it
   if (thread.view.proxied != 0) raise(gathering.clock.proxied, index, thread.view.proxied);
   if (thread.view.mapped != 0) raise(gathering.clock.mapped, index, thread.view.mapped);
+  if (thread.view.sequenced != 0) raise(gathering.clock.sequenced, index, thread.view.sequenced);
   if (thread.tensorReleased != 0) raise(gathering.clock.tensor, index, thread.tensorReleased);
 }
 
@@ -101,6 +89,16 @@ void HazardChecker::fence(const Warp& warp, LaneMask lanes, FenceKind kind) {
       case FenceKind::Memory:
         if (thread.rare().pending) acquire(thread, std::exchange(thread.rare().pending, nullptr));
         if (semantics.wide) global_->acquirePending(thread);
+        if (semantics.wide && semantics.sequential) {
+          thread.view.sequenced = clock;
+          if (unsequenced_ != thread.view.base) {
+            auto behind = LocalPointer<Clock>::make(*thread.view.base);
+            behind->passSequentialFence();
+            unsequenced_ = thread.view.base;
+            sequenced_ = std::move(behind);
+          }
+          thread.view.base = sequenced_;
+        }
         thread.rare().fenced = publishedBy(index);
         if (!semantics.narrow) thread.rare().clusterFenced = thread.rare().fenced;
         if (semantics.wide) thread.rare().widelyFenced = thread.rare().fenced;
@@ -146,12 +144,29 @@ void HazardChecker::barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id,
       publish(rounds.gathering, thread);
     else
       publishFenced(rounds.gathering, threads_[thread], true);
+    if (threads_[thread].made || !release) threads_[thread].rare().relaxedArrive = release ? nullptr : warp.currentInstruction();
   });
   if (release) advance(warp);
 }
 
+/// A barrier of the cluster waits for threads that have not exited (PTX ISA 9.0, 9.7.13.3).
+void HazardChecker::countExits(Clock& clock) const {
+  const Clock* last = nullptr;
+  for (const auto& cta : cluster_.ctas)
+    for (const auto& warp : cta->warps)
+      forEachLane(warp->exited(), [&](unsigned lane) {
+        const uint32_t index = threadIndex(cta->rank, warp->index, lane);
+        const Clock& known = *threads_[index].view.base;
+        if (&known != last)
+          for (size_t thread = 0; thread < known.generic.size(); ++thread) raise(clock.exited, thread, known.generic[thread]);
+        last = &known;
+        raise(clock.exited, index, clocks_[warpIndex(*warp)]);
+      });
+}
+
 void HazardChecker::barrierComplete(uint32_t rank, uint32_t id, uint64_t round) {
   Rounds& rounds = barriers_[{id == kClusterBarrier ? 0 : rank, id}];
+  if (id == kClusterBarrier) countExits(rounds.gathering.clock);
   rounds.completed[round] = LocalPointer<Clock>::make(std::move(rounds.gathering.clock));
   rounds.gathering = {};
   while (rounds.completed.begin()->first + kRememberedRounds < round) rounds.completed.erase(rounds.completed.begin());
@@ -210,12 +225,12 @@ void HazardChecker::requireInitialised(const Mbarrier& barrier, const View& view
   const bool seen = seesInitialisation(barrier, view);
   if (seen && (barrier.fenced || !foreign)) return;
   const HazardAccess access = describeIssuer(user, use);
-  if (reporter_.seen(HazardKind::BarrierLifetime, barrier.init->location.ptxLine, access.ptxLine)) return;
+  const HazardSeverity severity = seen ? HazardSeverity::Formal : HazardSeverity::Race;
+  if (reporter_.seen(HazardKind::BarrierLifetime, severity, barrier.init->location.ptxLine, access.ptxLine)) return;
   const uint32_t warp = barrier.initThread / kWarpLanes;
   const machine::IssuePoint init{warp / warpsPerCta_, warp % warpsPerCta_, barrier.initThread % kWarpLanes, barrier.init};
   report(
-      HazardKind::BarrierLifetime, seen ? HazardSeverity::Formal : HazardSeverity::Race,
-      describeIssuer(init, "initialisation of the mbarrier"), access,
+      HazardKind::BarrierLifetime, severity, describeIssuer(init, "initialisation of the mbarrier"), access,
       seen ? "fence.mbarrier_init.release.cluster or fence.proxy.async behind the mbarrier.init: the asynchronous proxy and other "
              "CTAs need not see the initialisation without it"
            : "a barrier between the mbarrier.init and this use");
@@ -256,7 +271,7 @@ void HazardChecker::mbarrierLapped(const Warp& warp, unsigned lane, const machin
   HazardAccess user = describeThread(
       warp, lane,
       fmt::format("wait for phase {} of the mbarrier at shared offset {:#x} of CTA rank {}", awaited, offset, cta.rank));
-  if (reporter_.seen(HazardKind::Lapped, 0, user.ptxLine)) return;
+  if (reporter_.seen(HazardKind::Lapped, HazardSeverity::Race, 0, user.ptxLine)) return;
   report(HazardKind::Lapped, HazardSeverity::Race, {}, std::move(user),
          fmt::format(
              "something that holds back later phases until this thread has seen phase {}: {} phases have completed, and a parity "
@@ -322,16 +337,21 @@ void HazardChecker::synchronises(const Warp& warp, unsigned lane, uint64_t addre
 const HazardChecker::Semantics& HazardChecker::semanticsOf(const Warp& warp) { return semanticsOf(warp.currentInstruction()); }
 
 const HazardChecker::Semantics& HazardChecker::semanticsOf(const ptx::Instruction* instruction) {
+  auto& recent = recentSemantics_[reinterpret_cast<uintptr_t>(instruction) / sizeof(ptx::Instruction) % kRecentSemantics];
+  if (recent != nullptr && recent->first == instruction) return recent->second;
   const auto [entry, isNew] = semantics_.try_emplace(instruction);
+  recent = &*entry;
   if (!isNew || instruction == nullptr) return entry->second;
   Semantics& semantics = entry->second;
   semantics.site = launch_.sites.of(instruction);
   semantics.strong = instruction->opcode == "atom" || instruction->opcode == "red";
+  semantics.sequential = instruction->opcode == "membar";
   for (const auto& modifier : instruction->modifiers) {
     semantics.acquire |= modifier == "acquire" || modifier == "acq_rel";
     semantics.release |= modifier == "release" || modifier == "acq_rel";
     semantics.wide &= modifier != "cta" && modifier != "cluster";
     semantics.narrow |= modifier == "cta";
+    semantics.sequential |= instruction->opcode == "fence" && modifier == "sc";
     semantics.strong |= modifier == "relaxed" || modifier == "volatile" || modifier == "mmio";
   }
   semantics.strong |= semantics.acquire || semantics.release;

@@ -35,12 +35,14 @@ bool hasModifier(const ptx::Instruction& instruction, std::string_view name) {
 /// when it happens.
 bool keepsData(const ptx::Instruction& instruction) {
   if (instruction.opcode == "st") return !hasModifier(instruction, "async");
+  if (instruction.opcode == "wmma") return hasModifier(instruction, "store");
   return instruction.opcode == "stmatrix" || (instruction.opcode == "tcgen05" && hasModifier(instruction, "st"));
 }
 
 /// Every lane's result depends on all lanes.
 bool mixesLanes(const ptx::Instruction& instruction) {
-  static constexpr std::string_view kMixing[] = {"vote", "match", "redux", "mma", "wmma", "movmatrix", "stmatrix", "ldmatrix"};
+  if (instruction.opcode == "wmma") return hasModifier(instruction, "mma");
+  static constexpr std::string_view kMixing[] = {"vote", "match", "redux", "mma", "movmatrix", "stmatrix", "ldmatrix"};
   return std::find(std::begin(kMixing), std::end(kMixing), instruction.opcode) != std::end(kMixing);
 }
 
@@ -155,7 +157,7 @@ void HazardChecker::undefinedResult(uint32_t rank, uint32_t lane, const Undefine
   if (!operand.stale || !operand.maskable || !reporter_.wants(HazardSeverity::Formal)) return;
   const HazardAccess user = describeIssuer(
       running_->issuer, fmt::format("use of row {} of operand A (Tensor Memory of CTA rank {}) in an enabled lane", lane, rank));
-  if (!reporter_.seen(HazardKind::UndefinedData, 0, user.ptxLine))
+  if (!reporter_.seen(HazardKind::UndefinedData, HazardSeverity::Formal, 0, user.ptxLine))
     report(HazardKind::UndefinedData, HazardSeverity::Formal, {}, user, missing);
 }
 
@@ -314,7 +316,7 @@ void HazardChecker::reportUndefined(const Warp& warp, LaneMask lanes, const char
 void HazardChecker::reportUndefined(uint32_t origin, HazardAccess user) {
   static const Origin kUnknown{{}, kNeverWritten};
   const Origin& from = origin == 0 ? kUnknown : origins_[origin];
-  if (!reporter_.seen(HazardKind::UndefinedData, from.access.ptxLine, user.ptxLine))
+  if (!reporter_.seen(HazardKind::UndefinedData, HazardSeverity::Race, from.access.ptxLine, user.ptxLine))
     report(HazardKind::UndefinedData, HazardSeverity::Race, from.access, std::move(user), from.missing);
 }
 

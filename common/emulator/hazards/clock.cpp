@@ -1,6 +1,7 @@
 #include "common/emulator/hazards/clock.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace shiftconv::emulator::hazards {
 namespace {
@@ -54,6 +55,14 @@ void Clock::publishToMapProxy() {
   foreign = changed(foreign, [](Clock& clock) { clock.publishToMapProxy(); });
 }
 
+void Clock::passSequentialFence() {
+  joinInto(generic, observed);
+  observed.clear();
+  foreign = joinForeign(foreign, std::exchange(foreignObserved, nullptr));
+  joinInto(sequenced, generic);
+  foreignSequenced = foreign;
+}
+
 void Clock::join(const Clock& other) {
   joinInto(generic, other.generic);
   joinInto(proxied, other.proxied);
@@ -61,7 +70,12 @@ void Clock::join(const Clock& other) {
   joinInto(barrier, other.barrier);
   joinInto(setUp, other.setUp);
   joinInto(mapped, other.mapped);
+  joinInto(exited, other.exited);
+  joinInto(sequenced, other.sequenced);
+  joinInto(observed, other.observed);
   foreign = joinForeign(foreign, other.foreign);
+  foreignSequenced = joinForeign(foreignSequenced, other.foreignSequenced);
+  foreignObserved = joinForeign(foreignObserved, other.foreignObserved);
 }
 
 void Clock::meet(const Clock& other) {
@@ -71,7 +85,12 @@ void Clock::meet(const Clock& other) {
   meetInto(barrier, other.barrier);
   meetInto(setUp, other.setUp);
   meetInto(mapped, other.mapped);
+  meetInto(exited, other.exited);
+  meetInto(sequenced, other.sequenced);
+  meetInto(observed, other.observed);
   if (foreign != other.foreign) foreign = nullptr;
+  if (foreignSequenced != other.foreignSequenced) foreignSequenced = nullptr;
+  if (foreignObserved != other.foreignObserved) foreignObserved = nullptr;
 }
 
 void raise(std::vector<uint32_t>& values, size_t index, uint32_t value) {

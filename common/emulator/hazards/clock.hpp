@@ -18,13 +18,17 @@ struct ForeignClocks;
 
 /// Missing entries are 0: stamps start at 1, so nothing is known.
 struct Clock {
-  std::vector<uint32_t> generic;  ///< by thread of the cluster: its accesses through the generic proxy
-  std::vector<uint32_t> proxied;  ///< the same, published to the asynchronous proxy by fence.proxy.async
-  std::vector<uint32_t> tensor;   ///< by thread of the cluster: its tcgen05 instructions before a fence::before_thread_sync
-  std::vector<uint32_t> barrier;  ///< by mbarrier: its completed phases
-  std::vector<uint32_t> setUp;    ///< by thread of the cluster: of its accesses only mbarrier.init and collective allocations
-  std::vector<uint32_t> mapped;   ///< as generic, published to the tensor-map proxy by a fence.proxy.tensormap release
+  std::vector<uint32_t> generic;    ///< by thread of the cluster: its accesses through the generic proxy
+  std::vector<uint32_t> proxied;    ///< the same, published to the asynchronous proxy by fence.proxy.async
+  std::vector<uint32_t> tensor;     ///< by thread of the cluster: its tcgen05 instructions before a fence::before_thread_sync
+  std::vector<uint32_t> barrier;    ///< by mbarrier: its completed phases
+  std::vector<uint32_t> setUp;      ///< by thread of the cluster: of its accesses only mbarrier.init and collective allocations
+  std::vector<uint32_t> mapped;     ///< as generic, published to the tensor-map proxy by a fence.proxy.tensormap release
+  std::vector<uint32_t> exited;     ///< as generic, of threads that had exited: barriers count them, and order nothing behind them
+  std::vector<uint32_t> sequenced;  ///< as generic, of accesses with a fence.sc at .gpu or .sys scope behind them
+  std::vector<uint32_t> observed;   ///< sequenced accesses that a strong read has seen: the next fence.sc makes them generic
   std::shared_ptr<const ForeignClocks> foreign;  ///< what is known of other clusters of the launch; nullptr: nothing
+  std::shared_ptr<const ForeignClocks> foreignSequenced, foreignObserved;  ///< the same of other clusters
 
   void join(const Clock& other);
   /// What both know; of other clusters, nothing is kept unless both know the same.
@@ -32,6 +36,8 @@ struct Clock {
   /// Every access that is known counts as published to the asynchronous proxy, or to the tensor-map proxy.
   void publishToAsyncProxy();
   void publishToMapProxy();
+  /// A fence.sc at .gpu or .sys scope: what is known has it behind itself, and what was observed before it is known.
+  void passSequentialFence();
 };
 
 /// Shared and never changed: threads that synchronised with each other have the same one. Of one cluster.

@@ -12,7 +12,6 @@
 #include <memory>
 
 #include "common/emulator/hazards/global_access.hpp"
-#include "common/emulator/hazards/shadow.hpp"
 
 namespace shiftconv::emulator::hazards {
 
@@ -102,34 +101,59 @@ class GlobalRun : public GlobalEntry {
 /// The cells of a sector.
 class GlobalSectorParts {
  public:
-  static constexpr uint32_t kBytes = 32, kCells = kBytes / GlobalEntry::kCellBytes;
+  static constexpr uint32_t kCellBytes = GlobalEntry::kCellBytes, kBytes = 32, kCells = kBytes / kCellBytes;
 
-  GlobalCell* cells() { return cells_.granules(); }
+  GlobalCell* cells() { return cells_.data(); }
   /// The entries of a byte and those behind it in its cell, when they have their own; nullptr otherwise.
   GlobalCell* bytesAt(uint32_t byte) {
-    const GlobalCell& cell = cells()[byte / GlobalEntry::kCellBytes];
-    return cell.isSplit() ? cells_.partsOf(cell) + byte % GlobalEntry::kCellBytes : nullptr;
+    return cells_[byte / kCellBytes].isSplit() ? (*bytes_)[byte / kCellBytes].data() + byte % kCellBytes : nullptr;
   }
   void fill(const GlobalEntry& entry) {
-    cells_.visit(0, kBytes, true, [](GlobalCell& cell) { cell = {}; });  // whatever was split is whole again
-    if (entry.isFine())
-      for (uint32_t byte = 0; byte < kBytes; ++byte)
-        cells_.visit(byte, 1, false, [&](GlobalCell& cell) { cell = entry.cellOf(byte); });
-    else
-      for (uint32_t i = 0; i < kCells; ++i) cells()[i] = entry.cellOf(i * GlobalEntry::kCellBytes);
+    for (uint32_t i = 0; i < kCells; ++i) {
+      cells_[i] = entry.cellOf(i * kCellBytes);
+      if (!entry.isFine()) continue;
+      Bytes& bytes = split(i);
+      for (uint32_t byte = 0; byte < kCellBytes; ++byte) bytes[byte] = entry.cellOf(i * kCellBytes + byte);
+    }
   }
   template <class Visit>
   void visit(uint32_t begin, uint32_t count, bool writes, Visit&& visit) {
-    cells_.visit(begin, count, writes, visit);
+    const uint32_t end = begin + count;
+    while (begin < end) {
+      const uint32_t i = begin / kCellBytes, first = i * kCellBytes, stop = std::min(end, first + kCellBytes);
+      const bool all = stop - begin == kCellBytes;
+      if (all && !cells_[i].isSplit()) {
+        visit(cells_[i], size_t{first}, size_t{kCellBytes});
+      } else {
+        Bytes& bytes = split(i);
+        for (uint32_t byte = begin; byte < stop; ++byte) visit(bytes[byte - first], size_t{byte}, size_t{1});
+        if (all && writes) cells_[i] = bytes[0];
+      }
+      begin = stop;
+    }
   }
-  const GlobalCell& front() { return cells()[0]; }
+  const GlobalCell& front() const { return cells_[0]; }
   template <class Action>
   void forEach(Action&& action) const {
-    cells_.forEach(action);
+    for (uint32_t i = 0; i < kCells; ++i)
+      if (cells_[i].isSplit())
+        for (const GlobalCell& byte : (*bytes_)[i]) action(byte);
+      else
+        action(cells_[i]);
   }
 
  private:
-  Shadow<GlobalEntry::kCellBytes, GlobalCell> cells_{kBytes};
+  using Bytes = std::array<GlobalCell, kCellBytes>;
+  Bytes& split(uint32_t cell) {
+    if (!bytes_) bytes_ = std::make_unique<std::array<Bytes, kCells>>();
+    Bytes& bytes = (*bytes_)[cell];
+    if (cells_[cell].isSplit()) return bytes;
+    bytes.fill(cells_[cell]);
+    cells_[cell] = GlobalCell::splitAt(cell);
+    return bytes;
+  }
+  std::array<GlobalCell, kCells> cells_;
+  std::unique_ptr<std::array<Bytes, kCells>> bytes_;  ///< of cells that are split
 };
 
 using GlobalSector = GlobalRun<GlobalSectorParts::kBytes, GlobalSectorParts>;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <thread>
 
 #include "common/emulator/machine/cluster.hpp"
 #include "common/emulator/machine/lane_access.hpp"
@@ -45,33 +46,12 @@ std::unique_ptr<machine::Observer> watch(machine::Cluster& cluster, const Launch
 
 // --- accesses ---------------------------------------------------------------------------------------------------------
 
-void GlobalChecker::hold(PageHold& held, uint64_t address) {
-  const uint64_t number = address / kGlobalPageBytes;
-  auto& [remembered, page] = pages_[number % kRememberedPages];
-  if (page == nullptr || remembered != number) {
-    page = &shadow_.page(address);
-    remembered = number;
-  }
-  if (held.page == page) return;
-  held.lock = {};
-  held.page = page;
-  held.lock = std::unique_lock(page->lock);
-}
-
 GlobalChecker::Verdict GlobalChecker::orderOfOperation(const GlobalAccess& earlier, const View& view) {
   const std::vector<Completion> completions = launch_.completions(earlier.cluster, earlier.operationId());
   return std::any_of(completions.begin(), completions.end(),
                      [&](const Completion& completion) { return OperationTable::proves(completion, view, false); })
              ? Verdict::Ordered
              : Verdict::Race;
-}
-
-bool GlobalChecker::isOfEarlierLaunch(const GlobalAccess& other) {
-  if (other.launch != otherLaunch_) {
-    otherLaunch_ = other.launch;
-    otherIsBefore_ = shadow_.launches().isBefore(other.launch, launch_);
-  }
-  return otherIsBefore_;
 }
 
 GlobalChecker::Verdict GlobalChecker::order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
@@ -162,179 +142,6 @@ void GlobalChecker::noteUndefined(GlobalCell& cell, uint64_t address, uint64_t b
     undefined_.push_back({address, bytes});
 }
 
-/// How an access by a thread stands to an earlier one that needs no look at operations or at what other clusters released.
-inline GlobalChecker::Standing GlobalChecker::standing(const GlobalAccess& earlier, const View& view) {
-  if (!earlier.isLaunch()) return Standing::Behind;
-  if (earlier.launch != launch_.number) return isOfEarlierLaunch(earlier) ? Standing::Behind : Standing::Unclear;
-  if (earlier.cluster != cluster_) return view.base->foreign ? Standing::Unclear : Standing::Beside;
-  const Access access = earlier.access();
-  if (access.kind() != Access::Kind::Thread) return Standing::Unclear;
-  const uint32_t known = access.thread() == view.thread ? view.clock : entry(view.base->generic, access.thread());
-  return known >= access.clock() ? Standing::Behind : Standing::Beside;
-}
-
-/// What most accesses are: alone, behind the threads that used the cell before, or one of its many readers. False when it takes a
-/// closer look, at split cells, too.
-inline bool GlobalChecker::touchAlone(GlobalCell& cell, const GlobalAccess& access, const View& view, bool reads, bool writes) {
-  if (cell.isSplit() || (reads && cell.writer.launch == GlobalAccess::kNobody)) return false;
-  if (standing(cell.writer, view) != Standing::Behind) return false;
-  const Standing first = standing(cell.readers[0], view), second = standing(cell.readers[1], view);
-  if (writes) {
-    if (first != Standing::Behind || second != Standing::Behind) return false;
-    cell.writer = access;
-    cell.readers[0] = cell.readers[1] = {};
-    return true;
-  }
-  if (first == Standing::Unclear || second == Standing::Unclear) return false;
-  // As addReader: readers behind which it stands are covered by it, and of the others two are kept.
-  if (first == Standing::Behind) cell.readers[0] = {};
-  if (second == Standing::Behind) cell.readers[1] = {};
-  const bool takesSecond = cell.readers[0].isLaunch() && (!cell.readers[1].isLaunch() || cell.readers[0].cluster != cluster_);
-  cell.readers[takesSecond ? 1 : 0] = access;
-  return true;
-}
-
-template <class Run>
-bool GlobalChecker::isBeforeLanes(const Warp& warp, const Run& run, GlobalEntry::Slot slot, unsigned firstLane, uint8_t shift) {
-  const bool earlierWrites = slot == GlobalEntry::Writer;
-  const GlobalAccess& first = run.at(slot);
-  if (!first.isLaunch()) return true;
-  if (first.launch != launch_.number) return isOfEarlierLaunch(first);
-  const unsigned lanes = Run::kBytes >> shift;
-  const auto threads = base_.threadsOf(warp).subspan(firstLane);
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    const View& view = threads[lane].view;
-    const Subject subject{view, nullptr, Access::byThread(view.thread, view.clock, 0, false)};
-    const Visitor visitor{subject, {}, 0, 0, !earlierWrites, earlierWrites};
-    const uint32_t begin = lane << shift, end = begin + (1u << shift);
-    // The bytes of this lane may have belonged to several lanes then.
-    for (uint32_t byte = begin; byte < end; byte += 1u << run.shift(slot)) {
-      if (order(GlobalEntry::ofByte(first, run.shift(slot), byte), earlierWrites, visitor) != Verdict::Ordered) return false;
-      if (run.shift(slot) >= shift) break;
-    }
-  }
-  return true;
-}
-
-bool GlobalChecker::isBehind(const Warp& warp, GlobalSector& sector, unsigned firstLane, uint8_t shift, bool reads) {
-  if (sector.isWhole()) {
-    if (reads && sector.first.writer.launch == GlobalAccess::kNobody) return false;
-    return isBeforeLanes(warp, sector, GlobalEntry::Writer, firstLane, shift) &&
-           isBeforeLanes(warp, sector, GlobalEntry::FirstReader, firstLane, shift) &&
-           isBeforeLanes(warp, sector, GlobalEntry::SecondReader, firstLane, shift);
-  }
-  const auto threads = base_.threadsOf(warp).subspan(firstLane);
-  for (uint32_t byte = 0; byte < GlobalSector::kBytes;) {
-    GlobalCell* const own = sector.parts().bytesAt(byte);
-    GlobalCell cell = own != nullptr ? *own : sector.parts().cells()[byte / GlobalEntry::kCellBytes];
-    if (!touchAlone(cell, {}, threads[byte >> shift].view, reads, true)) return false;
-    byte += own != nullptr ? 1 : std::min(1u << shift, GlobalEntry::kCellBytes);
-  }
-  return true;
-}
-
-bool GlobalChecker::isBehind(const Warp& warp, GlobalLine& line, unsigned firstLane, uint8_t shift, bool reads) {
-  auto& sectors = line.parts().sectors;
-  for (uint32_t i = 0; i < sectors.size(); ++i)
-    if (!isBehind(warp, sectors[i], firstLane + (i * GlobalSector::kBytes >> shift), shift, reads)) return false;
-  return true;
-}
-
-/// A weak access of neighbouring lanes to all of a line or sector. False, with nothing changed, when it takes a closer look.
-template <class Run>
-bool GlobalChecker::touchRun(const Warp& warp, Run& run, unsigned firstLane, const GlobalAccess& access, uint8_t shift, bool reads,
-                             bool writes) {
-  if (!run.isWhole()) {
-    if (!writes || !isBehind(warp, run, firstLane, shift, reads)) return false;
-    run.setWritten(access, shift);
-    return true;
-  }
-  const auto isMine = [&](GlobalEntry::Slot slot) { return run.shift(slot) == shift && access.isBySameThread(run.at(slot)); };
-  const auto isHarmless = [&](GlobalEntry::Slot slot) { return isMine(slot) || isBeforeLanes(warp, run, slot, firstLane, shift); };
-  if (!isHarmless(GlobalEntry::Writer) || (reads && run.at(GlobalEntry::Writer).launch == GlobalAccess::kNobody)) return false;
-  if (writes) {
-    if (!isHarmless(GlobalEntry::FirstReader) || !isHarmless(GlobalEntry::SecondReader)) return false;
-    run.setWritten(access, shift);
-    return true;
-  }
-  // As addReader, for all lanes at once.
-  if (isMine(GlobalEntry::SecondReader)) {
-    run.set(GlobalEntry::SecondReader, access, shift);
-    return true;
-  }
-  for (const auto slot : {GlobalEntry::FirstReader, GlobalEntry::SecondReader})
-    if (isHarmless(slot)) run.set(slot, {}, GlobalEntry::kSame);
-  const GlobalAccess first = run.at(GlobalEntry::FirstReader), second = run.at(GlobalEntry::SecondReader);
-  const bool takesSecond = first.isLaunch() && (!second.isLaunch() || first.cluster != cluster_ || first.launch != launch_.number);
-  run.set(takesSecond ? GlobalEntry::SecondReader : GlobalEntry::FirstReader, access, shift);
-  return true;
-}
-
-/// The lanes whose weak accesses need a closer look: all but those that share out whole lines or sectors among them.
-LaneMask GlobalChecker::accessLines(const Warp& warp, const Addresses& addresses, uint32_t bytes, bool reads, bool writes,
-                                    const Access& ofLane0) {
-  const uint64_t first = addresses[0];
-  if (first % GlobalSector::kBytes != 0 || !std::has_single_bit(bytes)) return kAllLanes;
-  for (unsigned lane = 1; lane < kWarpLanes; ++lane)
-    if (addresses[lane] != first + uint64_t{lane} * bytes) return kAllLanes;
-  PageHold held;
-  LaneMask rest = 0;
-  const auto shift = static_cast<uint8_t>(std::countr_zero(bytes));
-  const uint64_t end = first + uint64_t{kWarpLanes} * bytes;
-  for (uint64_t address = first; address < end;) {
-    hold(held, address);
-    GlobalLine& line = held.page->cells.line(address % kGlobalPageBytes);
-    const uint64_t stop = std::min(end, address / GlobalLine::kBytes * GlobalLine::kBytes + GlobalLine::kBytes);
-    const auto lane = static_cast<unsigned>((address - first) >> shift);
-    const auto accessOf = [&](unsigned by) { return GlobalAccess::byThreads(launch_.number, cluster_, ofLane0.ofLane(by), false); };
-    if (stop - address == GlobalLine::kBytes && touchRun(warp, line, lane, accessOf(lane), shift, reads, writes)) {
-      address = stop;
-      continue;
-    }
-    for (; address < stop; address += GlobalSector::kBytes) {
-      const auto by = static_cast<unsigned>((address - first) >> shift), lanes = GlobalSector::kBytes >> shift;
-      GlobalSector& sector = line.parts().sectors[address % GlobalLine::kBytes / GlobalSector::kBytes];
-      if (!touchRun(warp, sector, by, accessOf(by), shift, reads, writes))
-        rest |= (lanes == kWarpLanes ? kAllLanes : (LaneMask{1} << lanes) - 1) << by;
-    }
-  }
-  return rest;
-}
-
-/// The lanes whose weak accesses need a closer look.
-LaneMask GlobalChecker::accessAlone(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
-                                    bool writes, const Access& ofLane0) {
-  constexpr uint32_t kCell = GlobalEntry::kCellBytes;
-  PageHold held;
-  LaneMask rest = 0;
-  GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
-  const auto threads = base_.threadsOf(warp);
-  uint64_t number = 0;  // of the page that is held
-  forEachLane(lanes, [&](unsigned lane) {
-    if (held.page == nullptr || addresses[lane] / kGlobalPageBytes != number) hold(held, addresses[lane]);
-    number = addresses[lane] / kGlobalPageBytes;
-    access.bits = ofLane0.ofLane(lane).bits();
-    const auto inSector = static_cast<uint32_t>(addresses[lane] % GlobalSector::kBytes);
-    GlobalLine& line = held.page->cells.line(addresses[lane] % kGlobalPageBytes);
-    GlobalSectorParts* parts = nullptr;
-    if (inSector + bytes <= GlobalSector::kBytes && !line.isWhole())
-      if (auto& sector = line.parts().sectors[addresses[lane] % GlobalLine::kBytes / GlobalSector::kBytes]; !sector.isWhole())
-        parts = &sector.parts();
-    bool alone = parts != nullptr;
-    const auto touchAll = [&](GlobalCell* cell, uint32_t count) {
-      for (uint32_t i = 0; alone && i < count; ++i) alone = touchAlone(cell[i], access, threads[lane].view, reads, writes);
-    };
-    if (bytes % kCell == 0)
-      touchAll(alone ? parts->cells() + inSector / kCell : nullptr, bytes / kCell);
-    else if (GlobalCell* own = alone ? parts->bytesAt(inSector) : nullptr; own != nullptr)
-      touchAll(own, bytes);
-    else
-      alone = false;
-    rest |= static_cast<LaneMask>(!alone) << lane;
-  });
-  return rest;
-}
-
 void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes) {
   valuesRead();
   undefined_.clear();
@@ -348,6 +155,7 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
   if (!semantics.strong) {
     const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, site, false);
     if (lanes == kAllLanes) lanes = accessLines(warp, addresses, bytes, reads, writes, ofLane0);
+    if (lanes != 0) lanes = accessSectors(warp, lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes != 0) lanes = accessAlone(warp, lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes == 0) return;
   }
@@ -423,14 +231,23 @@ void GlobalChecker::operationAccess(const Operation& operation, const View& view
 // --- synchronisation between clusters -----------------------------------------------------------------------------------
 
 void GlobalChecker::publish(HazardChecker::Thread& thread, uint64_t address, bool release) {
-  const ClockPointer mine = release ? base_.publishedBy(thread.view.thread) : thread.rare().widelyFenced;
-  if (!mine) return;
-  auto own = std::make_shared<Clock>(*mine);
-  own->foreign = nullptr;
-  auto clocks = std::make_shared<ForeignClocks>();
-  if (mine->foreign) *clocks = *mine->foreign;
-  clocks->clusters[cluster_] = std::move(own);
-  launch_.publish(address, clocks);
+  const auto together = [&](Clock own, const ForeignPointer& others) {
+    auto clocks = others ? std::make_shared<ForeignClocks>(*others) : std::make_shared<ForeignClocks>();
+    own.foreign = own.foreignSequenced = own.foreignObserved = nullptr;
+    clocks->clusters[cluster_] = std::make_shared<Clock>(std::move(own));
+    return clocks;
+  };
+  LaunchRecord::Published published;
+  if (const ClockPointer mine = release ? base_.publishedBy(thread.view.thread) : thread.rare().widelyFenced)
+    published.released = together(*mine, mine->foreign);
+  const Clock& known = *thread.view.base;
+  if (thread.view.sequenced != 0 || !known.sequenced.empty() || known.foreignSequenced) {
+    Clock sequenced;
+    sequenced.generic = known.sequenced;
+    raise(sequenced.generic, thread.view.thread, thread.view.sequenced);
+    published.sequenced = together(std::move(sequenced), known.foreignSequenced);
+  }
+  if (published.released || published.sequenced) launch_.publish(address, published);
 }
 
 void GlobalChecker::acquire(HazardChecker::Thread& thread, const ForeignPointer& clocks) {
@@ -443,13 +260,30 @@ void GlobalChecker::acquire(HazardChecker::Thread& thread, const ForeignPointer&
   thread.view.base = std::move(joined);
 }
 
+/// What has a fence.sc behind it, before a strong write, comes before what follows a fence.sc behind a read of that write: were the
+/// two fences in the other order, the read would come before the write (PTX ISA 9.0, 8.9.3 and 8.10.6). Barriers may stand between
+/// the fences and the two accesses.
+void GlobalChecker::observe(HazardChecker::Thread& thread, const ForeignPointer& sequenced) {
+  if (sequenced == thread.rare().lastObserved) return;
+  thread.rare().lastObserved = sequenced;
+  auto others = std::make_shared<ForeignClocks>(*sequenced);
+  auto behind = LocalPointer<Clock>::make(*thread.view.base);
+  if (const auto own = others->clusters.extract(cluster_)) {
+    const std::vector<uint32_t>& stamps = own.mapped()->generic;
+    for (size_t i = 0; i < stamps.size(); ++i) raise(behind->observed, i, stamps[i]);
+  }
+  behind->foreignObserved = joinForeign(behind->foreignObserved, others);
+  thread.view.base = std::move(behind);
+}
+
 void GlobalChecker::valuesRead() {
   if (deferred_.empty()) return;
   if (launch_.hasPublished())
     for (const Deferred& read : deferred_) {
-      const ForeignPointer clocks = launch_.publishedAt(read.address);
-      if (!clocks) continue;
       HazardChecker::Thread& thread = base_.threads_[read.thread];
+      const auto& [clocks, sequenced] = launch_.publishedAt(read.address);
+      if (sequenced) observe(thread, sequenced);
+      if (!clocks) continue;
       if (read.acquire)
         acquire(thread, clocks);
       else
@@ -466,7 +300,9 @@ void GlobalChecker::acquirePending(HazardChecker::Thread& thread) {
 
 void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
   const ptx::Instruction* instruction = warp.currentInstruction();
-  if (base_.reporter_.seen(HazardKind::UndefinedData, 0, instruction == nullptr ? 0 : instruction->location.ptxLine)) return;
+  if (base_.reporter_.seen(HazardKind::UndefinedData, HazardSeverity::Race, 0,
+                           instruction == nullptr ? 0 : instruction->location.ptxLine))
+    return;
   const auto [address, bytes] = undefined_.front();
   base_.report(HazardKind::UndefinedData, HazardSeverity::Race, {},
                base_.describeThread(warp, lane, fmt::format("read of {}", shadow_.memory().describe(address, bytes))),
@@ -475,7 +311,9 @@ void GlobalChecker::reportUndefined(const Warp& warp, unsigned lane) {
 
 std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later) {
   if (earlier.launch != launch_.number) return missingLaunchOrder(*shadow_.launches().at(earlier.launch), launch_);
-  if (verdict == Verdict::ProxyFence) return base_.missingOrder(verdict, {}, later.subject, {});
+  if (verdict == Verdict::ProxyFence || verdict == Verdict::EqualWrites || verdict == Verdict::Exit ||
+      verdict == Verdict::Collective)
+    return base_.missingOrder(verdict, {}, later.subject, {});
   const std::string waits = "cp.async.bulk.wait_group by the thread that issued the first one, or a wait for its mbarrier";
   if (earlier.cluster != cluster_) {
     // Clusters run at their own pace: an operation that nobody waits for may come second although it was issued first.
@@ -493,21 +331,50 @@ std::string GlobalChecker::missingOrder(Verdict verdict, const GlobalAccess& ear
 }
 
 void GlobalChecker::reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
-  reportConflict(verdict == Verdict::ProxyFence ? HazardKind::ProxyFence : HazardKind::Race, earlier, earlierWrites, later,
+  if (verdict == Verdict::Race && earlierWrites && later.writes && !later.reads && !earlier.isOperation() &&
+      later.subject.operation == nullptr && storesTheSame(earlier, later))
+    verdict = Verdict::EqualWrites;
+  if (verdict == Verdict::Race && earlier.launch == launch_.number && earlier.cluster == cluster_ && !earlier.isOperation())
+    verdict = base_.excuseOf(earlier.access(), later.subject.view);
+  const HazardChecker::Finding finding = base_.findingOf(verdict);
+  reportConflict(finding.kind, finding.severity, earlier, earlierWrites, later,
                  [&] { return missingOrder(verdict, earlier, later); });
 }
 
-void GlobalChecker::reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,
-                                   const std::function<std::string()>& missing) {
+/// Writes by threads of one launch. Another cluster may be about to store what it has announced, on another host thread: it gets
+/// time for that, once for each pair of instructions that turn out to store different values.
+bool GlobalChecker::storesTheSame(const GlobalAccess& earlier, const Visitor& later) {
+  if (earlier.launch != launch_.number) return false;
+  const bool own = earlier.cluster == cluster_;
+  // In another cluster no lane stores together with the later one.
+  const Access other = own ? earlier.access() : Access::byThread(Access::kMaximumThread, 0, 0, false);
+  const auto isSame = [&] {
+    return base_.storesTheSame(other, later.subject.access, reinterpret_cast<const std::byte*>(later.address),
+                               static_cast<uint32_t>(later.bytes));
+  };
+  if (isSame()) return true;
+  if (own || base_.storing == nullptr ||
+      base_.reporter_.knows(HazardKind::Race, HazardSeverity::Race, launch_.lineOf(earlier), launch_.lineOf(later.access)))
+    return false;
+  constexpr int kTurns = 256;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::this_thread::yield();
+    if (isSame()) return true;
+  }
+  return false;
+}
+
+void GlobalChecker::reportConflict(HazardKind kind, HazardSeverity severity, const GlobalAccess& earlier, bool earlierWrites,
+                                   const Visitor& later, const std::function<std::string()>& missing) {
   const auto other = earlier.launch == launch_.number ? nullptr : shadow_.launches().at(earlier.launch);
   const LaunchRecord& earlierLaunch = other ? *other : launch_;
-  if (base_.reporter_.seen(kind, earlierLaunch.lineOf(earlier), launch_.lineOf(later.access))) return;
+  if (base_.reporter_.seen(kind, severity, earlierLaunch.lineOf(earlier), launch_.lineOf(later.access))) return;
   const std::string bytes = shadow_.memory().describe(later.address, later.bytes);
   const auto words = [&](const GlobalAccess& access, bool writes) {
     return (&access == &earlier ? earlierLaunch : launch_)
         .describe(access, fmt::format("{} of {}", writes ? "write" : "read", bytes));
   };
-  base_.report(kind, HazardSeverity::Race, words(earlier, earlierWrites), words(later.access, later.writes), missing());
+  base_.report(kind, severity, words(earlier, earlierWrites), words(later.access, later.writes), missing());
 }
 
 }  // namespace shiftconv::emulator::hazards

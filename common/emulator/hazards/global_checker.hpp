@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -81,6 +82,7 @@ class GlobalChecker {
   };
   struct PageHold {
     GlobalPage* page = nullptr;
+    uint64_t number = 0;  ///< of the page
     std::unique_lock<SpinLock> lock;
   };
   struct Deferred {
@@ -100,8 +102,19 @@ class GlobalChecker {
   /// Whether what a slot of the run holds came before the access of that lane to the same bytes, for every lane.
   template <class Run>
   bool isBeforeLanes(const machine::Warp& warp, const Run& run, GlobalEntry::Slot slot, unsigned firstLane, uint8_t shift);
+  LaneMask accessSectors(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
+                         bool writes, const Access& ofLane0);
+  /// Of a whole warp's or some lanes' weak access: those that need a closer look.
   LaneMask accessAlone(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads,
                        bool writes, const Access& ofLane0);
+  struct LaneList {
+    std::array<uint8_t, machine::kWarpLanes> at;
+    unsigned count = 0;
+  };
+  unsigned findCells(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first, uint32_t bytes,
+                     std::array<GlobalCell*, machine::kWarpLanes>& cells);
+  GlobalPage& pageOf(uint64_t number);
+  bool touchTogether(std::span<GlobalCell> cells, std::span<HazardChecker::Thread> readers, GlobalAccess access);
   void hold(PageHold& held, uint64_t address);
   /// Calls visit(cell, address, bytes) for the cells of a range.
   template <class Visit>
@@ -118,29 +131,61 @@ class GlobalChecker {
   void noteUndefined(GlobalCell& cell, uint64_t address, uint64_t bytes);
   void reportUndefined(const machine::Warp& warp, unsigned lane);
   void reportConflict(Verdict verdict, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later);
-  void reportConflict(HazardKind kind, const GlobalAccess& earlier, bool earlierWrites, const Visitor& later,
-                      const std::function<std::string()>& missing);
+  bool storesTheSame(const GlobalAccess& earlier, const Visitor& later);
+  void reportConflict(HazardKind kind, HazardSeverity severity, const GlobalAccess& earlier, bool earlierWrites,
+                      const Visitor& later, const std::function<std::string()>& missing);
   bool isReleasedToMaps(const GlobalAccess& write, const View& view) const;
   bool isMapAcquired(const GlobalAccess& write, const Visitor& user);
   std::string missingOrder(Verdict verdict, const GlobalAccess& earlier, const Visitor& later);
 
   void publish(HazardChecker::Thread& thread, uint64_t address, bool release);
   void acquire(HazardChecker::Thread& thread, const ForeignPointer& clocks);
+  void observe(HazardChecker::Thread& thread, const ForeignPointer& sequenced);
 
   HazardChecker& base_;
   GlobalShadow& shadow_;
   LaunchRecord& launch_;
   const uint32_t cluster_;
-  static constexpr size_t kRememberedPages = 64;
+  static constexpr size_t kRememberedPages = 256;
   std::array<std::pair<uint64_t, GlobalPage*>, kRememberedPages> pages_{};  ///< recently used, by page number
-  uint32_t otherLaunch_ = GlobalAccess::kNobody;                            ///< the one that was asked for last
-  bool otherIsBefore_ = false;
+  struct OtherLaunch {
+    uint32_t number = GlobalAccess::kNobody;
+    bool isBefore = false;
+  };
+  static constexpr size_t kRememberedLaunches = 16;
+  std::array<OtherLaunch, kRememberedLaunches> otherLaunches_{};  ///< that were asked for, by number
   std::shared_ptr<const Clock> outsideOf_;  ///< of another cluster, the one that was asked for last, and a copy of it
   ClockPointer outside_;
   std::vector<machine::ByteRange> undefined_;
   std::vector<Deferred> deferred_;
   std::unordered_map<uint64_t, std::map<uint32_t, View>> mapAcquisitions_;  ///< by address and thread: what it knew then
 };
+
+inline bool GlobalChecker::isOfEarlierLaunch(const GlobalAccess& other) {
+  OtherLaunch& known = otherLaunches_[other.launch % kRememberedLaunches];
+  if (other.launch != known.number) known = {other.launch, shadow_.launches().isBefore(other.launch, launch_)};
+  return known.isBefore;
+}
+
+inline GlobalPage& GlobalChecker::pageOf(uint64_t number) {
+  auto& [remembered, page] = pages_[number % kRememberedPages];
+  if (page == nullptr || remembered != number) {
+    page = &shadow_.page(number * kGlobalPageBytes);
+    remembered = number;
+  }
+  return *page;
+}
+
+inline void GlobalChecker::hold(PageHold& held, uint64_t address) {
+  const uint64_t number = address / kGlobalPageBytes;
+  if (held.page != nullptr && held.number == number) return;
+  held.page = &pageOf(number);
+  held.number = number;
+  SpinLock& lock = shadow_.lockOf(number);
+  if (held.lock.mutex() == &lock) return;
+  held.lock = {};
+  held.lock = std::unique_lock(lock);
+}
 
 template <class Visit>
 void GlobalChecker::visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit) {

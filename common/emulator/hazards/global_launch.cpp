@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/emulator/kernel_title.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/program/program.hpp"
 
@@ -26,19 +27,20 @@ std::vector<Completion> LaunchRecord::completions(uint32_t cluster, uint32_t ope
 
 /// Stores by several clusters to one address may reach memory in another order than they are seen here, so that none of them
 /// takes back what another one published.
-void LaunchRecord::publish(uint64_t address, const ForeignPointer& clocks) {
+void LaunchRecord::publish(uint64_t address, const Published& more) {
   Shard& shard = shardOf(address);
   const std::lock_guard lock(shard.mutex);
-  ForeignPointer& there = shard.flags[address];
-  there = joinForeign(there, clocks);
+  Published& there = shard.flags[address];
+  there.released = joinForeign(there.released, more.released);
+  there.sequenced = joinForeign(there.sequenced, more.sequenced);
   published_.store(true, std::memory_order_release);
 }
 
-ForeignPointer LaunchRecord::publishedAt(uint64_t address) const {
+LaunchRecord::Published LaunchRecord::publishedAt(uint64_t address) const {
   const Shard& shard = shardOf(address);
   const std::lock_guard lock(shard.mutex);
   const auto found = shard.flags.find(address);
-  return found == shard.flags.end() ? nullptr : found->second;
+  return found == shard.flags.end() ? Published{} : found->second;
 }
 
 void LaunchRecord::finish() { shards_.reset(); }
@@ -48,7 +50,7 @@ HazardAccess LaunchRecord::describe(const GlobalAccess& access, std::string what
   text.what = std::move(what);
   text.kernel = facts.name;
   if (facts.program == nullptr) {
-    text.thread = "the host";
+    text.thread = kHostThread;
     text.where = facts.name;
     if (facts.place && facts.place->stream != kHostStream) text.where += fmt::format(" in stream {:#x}", facts.place->stream);
     return text;

@@ -48,9 +48,13 @@ class LaunchRecord {
   void operationCompleted(uint32_t cluster, uint32_t operation, const Completion& completion);
   std::vector<Completion> completions(uint32_t cluster, uint32_t operation) const;
 
-  /// What release patterns at .gpu or .sys scope published at an address.
-  void publish(uint64_t address, const ForeignPointer& clocks);
-  ForeignPointer publishedAt(uint64_t address) const;
+  /// What strong writes at .gpu or .sys scope have published at an address.
+  struct Published {
+    ForeignPointer released;   ///< by release patterns
+    ForeignPointer sequenced;  ///< what had a fence.sc behind it then: for who has one behind a read of that write
+  };
+  void publish(uint64_t address, const Published& more);
+  Published publishedAt(uint64_t address) const;
   bool hasPublished() const { return published_.load(std::memory_order_acquire); }
 
   /// Everything that only running clusters need is dropped.
@@ -71,7 +75,7 @@ class LaunchRecord {
   struct Shard {
     mutable std::mutex mutex;
     std::unordered_map<uint64_t, std::vector<Completion>> completions;  ///< by cluster << 32 | operation
-    std::unordered_map<uint64_t, ForeignPointer> flags;                 ///< by address
+    std::unordered_map<uint64_t, Published> flags;                      ///< by address
   };
   Shard& shardOf(uint64_t key) { return (*shards_)[(key ^ key >> 4 ^ key >> 32) % kShards]; }
   const Shard& shardOf(uint64_t key) const { return const_cast<LaunchRecord*>(this)->shardOf(key); }

@@ -61,11 +61,12 @@ void GlobalChecker::mapUsed(const Warp& warp, unsigned lane, uint64_t address) {
     if (writer.isLaunch() && !(writer == last)) {
       last = writer;
       if (const Verdict verdict = order(writer, true, user); verdict != Verdict::Ordered)
-        reportConflict(HazardKind::Race, writer, true, user, [&] { return missingOrder(verdict, writer, user); });
+        reportConflict(HazardKind::Race, HazardSeverity::Race, writer, true, user,
+                       [&] { return missingOrder(verdict, writer, user); });
       else if (writer.launch == launch_.number && !isReleasedToMaps(writer, view))
-        reportConflict(HazardKind::TensorMapFence, writer, true, user, [] { return kReleaseMissing; });
+        reportConflict(HazardKind::TensorMapFence, HazardSeverity::Race, writer, true, user, [] { return kReleaseMissing; });
       else if (writer.launch == launch_.number && !isMapAcquired(writer, user))
-        reportConflict(HazardKind::TensorMapFence, writer, true, user, [] { return kAcquireMissing; });
+        reportConflict(HazardKind::TensorMapFence, HazardSeverity::Race, writer, true, user, [] { return kAcquireMissing; });
     }
     addReader(cell, user, memo);
   });

@@ -40,7 +40,6 @@ GlobalPage& GlobalShadow::page(uint64_t address) {
 
 void GlobalShadow::fill(uint64_t address, uint64_t bytes, const GlobalCell& value) {
   forEachPage(address, bytes, [&](GlobalPage& page, uint64_t first, uint64_t count) {
-    const std::lock_guard lock(page.lock);
     page.cells.visit(first, count, true, [&](GlobalCell& cell, uint64_t, uint64_t) { cell = value; });
   });
 }

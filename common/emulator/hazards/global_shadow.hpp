@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
+#include <thread>
 #include <unordered_map>
 
 #include "common/emulator/hazards/global_access.hpp"
@@ -16,23 +17,21 @@
 
 namespace shiftconv::emulator::hazards {
 
-/// Held for a few accesses at a time, mostly by one host thread: cheaper than a mutex.
+/// Held for a few accesses at a time, mostly by one host thread: cheaper than a mutex, or than telling others of the end.
 class SpinLock {
  public:
   void lock() {
-    while (flag_.test_and_set(std::memory_order_acquire)) flag_.wait(true, std::memory_order_relaxed);
+    constexpr int kPatience = 64;
+    for (int turn = 0; taken_.exchange(true, std::memory_order_acquire); ++turn)
+      while (taken_.load(std::memory_order_relaxed) && turn++ > kPatience) std::this_thread::yield();
   }
-  void unlock() {
-    flag_.clear(std::memory_order_release);
-    flag_.notify_one();
-  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
 
  private:
-  std::atomic_flag flag_;
+  std::atomic<bool> taken_{false};
 };
 
 struct GlobalPage {
-  SpinLock lock;  ///< guards the cells
   GlobalCells cells;
 };
 
@@ -44,7 +43,9 @@ class GlobalShadow final : public machine::MemoryObserver {
 
   /// The page that holds `address`. It stays where it is as long as a launch is running.
   GlobalPage& page(uint64_t address);
-  /// Calls action(page, first byte in the page, bytes) for the pages of the range that exist.
+  /// Guards the cells of this page, and those of some others, the neighbours among them. Nobody holds two.
+  SpinLock& lockOf(uint64_t pageNumber) { return locks_[pageNumber / kPagesOfLock % kLocks].lock; }
+  /// Calls action(page, first byte in the page, bytes), with the lock held, for the pages of the range that exist.
   template <class Action>
   void forEachPage(uint64_t address, uint64_t bytes, Action&& action);
 
@@ -67,8 +68,14 @@ class GlobalShadow final : public machine::MemoryObserver {
   GlobalPage* find(uint64_t number);
   void fill(uint64_t address, uint64_t bytes, const GlobalCell& cell);
 
+  static constexpr uint64_t kLocks = 1024, kPagesOfLock = 16;
+  struct alignas(64) Lock {
+    SpinLock lock;
+  };
+
   const machine::GlobalMemory& memory_;
   LaunchTable launches_;
+  std::array<Lock, kLocks> locks_;
   std::array<Shard, kShards> shards_;
 };
 
@@ -78,7 +85,10 @@ void GlobalShadow::forEachPage(uint64_t address, uint64_t bytes, Action&& action
   while (address < end) {
     const uint64_t number = address / kGlobalPageBytes, first = address % kGlobalPageBytes;
     const uint64_t count = std::min(end - address, kGlobalPageBytes - first);
-    if (GlobalPage* page = find(number)) action(*page, first, count);
+    if (GlobalPage* page = find(number)) {
+      const std::lock_guard lock(lockOf(number));
+      action(*page, first, count);
+    }
     address += count;
   }
 }

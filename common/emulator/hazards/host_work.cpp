@@ -42,7 +42,7 @@ void checkHostWork(GlobalShadow& shadow, Reporter& reporter, std::string name, c
       return;
     }
     const auto first = launches.at(earlier.launch);
-    if (reporter.seen(HazardKind::Race, first->lineOf(earlier), 0)) return;
+    if (reporter.seen(HazardKind::Race, HazardSeverity::Race, first->lineOf(earlier), 0)) return;
     const auto words = [&](bool write) {
       return fmt::format("{} of {}", write ? "write" : "read", shadow.memory().describe(address, bytes));
     };
@@ -53,7 +53,6 @@ void checkHostWork(GlobalShadow& shadow, Reporter& reporter, std::string name, c
     for (uint64_t page = address; page < address + bytes; page = (page / kGlobalPageBytes + 1) * kGlobalPageBytes)
       shadow.page(page);
   shadow.forEachPage(address, bytes, [&](GlobalPage& page, uint64_t first, uint64_t count) {
-    const std::lock_guard lock(page.lock);
     page.cells.visit(first, count, writes, [&](GlobalCell& cell, uint64_t, uint64_t) {
       check(cell.writer, true);
       if (!writes) return;

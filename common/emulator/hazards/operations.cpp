@@ -79,37 +79,40 @@ void OperationTable::complete(machine::OperationId id, const Completion& complet
 bool OperationTable::proves(const Completion& completion, const View& view, bool tensor, Rules rules) {
   if (completion.rules > rules) return false;
   if (rules != Rules::Isa) tensor = false;
+  const auto knows = [&](const std::vector<uint32_t>& known, uint32_t thread) {
+    if (thread == view.thread) return completion.clock <= view.clock;
+    return entry(known, thread) >= completion.clock ||
+           (rules == Rules::Exits && entry(view.base->exited, thread) >= completion.clock);
+  };
   switch (completion.kind) {
     case Completion::Kind::Barrier:
       return entry((tensor ? view.tensor : view.base)->barrier, completion.index) >= completion.clock;
     case Completion::Kind::Thread:
-      if (completion.index == view.thread) return completion.clock <= view.clock;
-      return entry(view.base->generic, completion.index) >= completion.clock;
+      return knows(view.base->generic, completion.index);
     case Completion::Kind::Warp: {
       // Every thread waited for its own share; who was told by one of them knows nothing about the others.
       if (view.collective && completion.index == view.warp()) return completion.clock <= view.clock;
       const std::vector<uint32_t>& known = tensor ? view.tensor->tensor : view.base->generic;
       const uint32_t first = completion.index * machine::kWarpLanes;
       for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
-        if (thread == view.thread ? completion.clock > view.clock : entry(known, thread) < completion.clock) return false;
+        if (!knows(known, thread)) return false;
       return true;
     }
     case Completion::Kind::AnyLane: {
       const uint32_t first = completion.index * machine::kWarpLanes;
       for (uint32_t thread = first; thread < first + machine::kWarpLanes; ++thread)
-        if (thread == view.thread ? completion.clock <= view.clock : entry(view.base->generic, thread) >= completion.clock)
-          return true;
+        if (knows(view.base->generic, thread)) return true;
       return false;
     }
   }
   return false;
 }
 
-/// Whether the completions that count show it for every copying lane: an mbarrier speaks for all of them, a wait only for the
-/// lane that waited.
+/// Whether the completions that count show it for every copying lane among `lanes`: an mbarrier speaks for all of them, a wait only
+/// for the lane that waited.
 template <class Counts>
-bool OperationTable::speaksForEveryLane(const Operation& copy, Counts&& counts) {
-  uint32_t open = copy.copyingLanes;
+bool OperationTable::speaksFor(const Operation& copy, machine::LaneMask lanes, Counts&& counts) {
+  uint32_t open = copy.copyingLanes & lanes;
   for (const Completion& completion : copy.completions) {
     if (!counts(completion)) continue;
     if (completion.kind != Completion::Kind::Thread) return true;
@@ -118,22 +121,22 @@ bool OperationTable::speaksForEveryLane(const Operation& copy, Counts&& counts) 
   return open == 0;
 }
 
-bool OperationTable::isPublishedCopy(const Operation& copy, const View& view) {
-  return speaksForEveryLane(copy, [&](const Completion& completion) {
+bool OperationTable::isPublishedCopy(const Operation& copy, const View& view, machine::LaneMask lanes) {
+  return speaksFor(copy, lanes, [&](const Completion& completion) {
     if (completion.kind != Completion::Kind::Thread) return true;
     return completion.index == view.thread ? completion.clock <= view.proxied
                                            : entry(view.base->proxied, completion.index) >= completion.clock;
   });
 }
 
-bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor, Rules rules) {
+bool OperationTable::isKnown(const Operation& operation, const View& view, bool tensor, Rules rules, machine::LaneMask lanes) {
   const auto any = [&](const std::vector<Completion>& completions) {
     return std::any_of(completions.rbegin(), completions.rend(),
                        [&](const Completion& completion) { return proves(completion, view, tensor, rules); });
   };
   if (operation.copyingLanes == 0 && any(operation.completions)) return true;
   if (operation.copyingLanes != 0 &&
-      speaksForEveryLane(operation, [&](const Completion& completion) { return proves(completion, view, tensor, rules); }))
+      speaksFor(operation, lanes, [&](const Completion& completion) { return proves(completion, view, tensor, rules); }))
     return true;
   if (operation.firstCommit != SIZE_MAX) {
     const auto& commits = commits_[operation.view.thread].completions;
@@ -142,7 +145,7 @@ bool OperationTable::isKnown(const Operation& operation, const View& view, bool 
   }
   return std::any_of(operation.coveredBy.begin(), operation.coveredBy.end(), [&](machine::OperationId id) {
     const Operation* later = find(id);
-    return later != nullptr && isKnown(*later, view, tensor, rules);
+    return later != nullptr && isKnown(*later, view, tensor, rules, lanes);
   });
 }
 

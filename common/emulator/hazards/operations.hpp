@@ -12,11 +12,12 @@
 
 namespace shiftconv::emulator::hazards {
 
-/// Which order counts; each has that of the ones before it.
+/// Which order counts.
 enum class Rules : uint8_t {
   Isa,       ///< what the PTX ISA promises
-  Machine,   ///< what the machine keeps beyond that: order without tcgen05 fences, and of the ld and st of a warp
-  Releases,  ///< a release by the threads of a warp completes its tcgen05.st
+  Machine,   ///< and what the machine keeps beyond that: order without tcgen05 fences, and of the ld and st of a warp
+  Exits,     ///< and a barrier that counted threads as exited orders what they did
+  Releases,  ///< a release by the threads of a warp completes its tcgen05.st; of exits, nothing
 };
 
 /// Something whose observation proves that an operation has finished.
@@ -41,6 +42,7 @@ struct View {
   uint32_t clock = 0;       ///< its own accesses with this stamp or a lower one come before
   uint32_t proxied = 0;     ///< of these, the ones published to the asynchronous proxy
   uint32_t mapped = 0;      ///< the ones published to the proxy of the tensor maps
+  uint32_t sequenced = 0;   ///< the ones with a fence.sc at .gpu or .sys scope behind them
   bool collective = false;  ///< by all threads of the warp together
   uint32_t warp() const { return thread / 32; }
 };
@@ -92,16 +94,18 @@ class OperationTable {
   void complete(machine::OperationId id, const Completion& completion);
 
   /// Whether `view` knows that the operation has finished. `tensor`: as far as Tensor Memory is concerned.
-  bool isKnown(const Operation& operation, const View& view, bool tensor, Rules rules = Rules::Isa);
-  /// Whether every lane of a cp.async that `view` knows to be over has published it to the asynchronous proxy.
-  static bool isPublishedCopy(const Operation& copy, const View& view);
+  /// `lanes`: of a cp.async, whose shares are asked for.
+  bool isKnown(const Operation& operation, const View& view, bool tensor, Rules rules = Rules::Isa,
+               machine::LaneMask lanes = machine::kAllLanes);
+  /// Whether every one of these lanes of a cp.async that `view` knows to be over has published it to the asynchronous proxy.
+  static bool isPublishedCopy(const Operation& copy, const View& view, machine::LaneMask lanes);
   /// Whether `view` knows that an operation of tcgen05 was issued.
   static bool isIssueKnown(const Operation& operation, const View& view, Rules rules = Rules::Isa);
   /// Whether `later` begins only after `earlier` has finished, by the pairs of tcgen05.
   bool isBefore(const Operation& earlier, const Operation& later, Rules rules = Rules::Isa);
   /// Whether `view` has seen the completion.
   template <class Counts>
-  static bool speaksForEveryLane(const Operation& copy, Counts&& counts);
+  static bool speaksFor(const Operation& copy, machine::LaneMask lanes, Counts&& counts);
   static bool proves(const Completion& completion, const View& view, bool tensor, Rules rules = Rules::Isa);
   /// Told of the completions of operations that a thread or an mbarrier shows, and of all that came before these.
   std::function<void(machine::OperationId, const Completion&)> completed;

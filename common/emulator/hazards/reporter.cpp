@@ -6,20 +6,29 @@
 
 namespace shiftconv::emulator::hazards {
 
-bool Reporter::seen(HazardKind kind, uint32_t firstLine, uint32_t secondLine) {
+bool Reporter::seen(HazardKind kind, HazardSeverity severity, uint32_t firstLine, uint32_t secondLine) {
   const std::lock_guard lock(mutex_);
-  const auto found = index_.find({kind, firstLine, secondLine});
+  const auto found = index_.find({kind, severity, firstLine, secondLine});
   if (found == index_.end()) return false;
   ++hazards_[found->second].count;
   return true;
 }
 
+bool Reporter::knows(HazardKind kind, HazardSeverity severity, uint32_t firstLine, uint32_t secondLine) {
+  const std::lock_guard lock(mutex_);
+  return index_.contains({kind, severity, firstLine, secondLine});
+}
+
 void Reporter::report(Hazard hazard) {
   if (!wants(hazard.severity)) return;
-  if (mode_ == HazardMode::Error && hazard.kind != HazardKind::UndefinedData)
-    throw EmulatorError(ErrorKind::Hazard, describe(hazard));
   const std::lock_guard lock(mutex_);
-  const auto [entry, isNew] = index_.emplace(Key{hazard.kind, hazard.first.ptxLine, hazard.second.ptxLine}, hazards_.size());
+  if (mode_ == HazardMode::Error && hazard.kind != HazardKind::UndefinedData) {
+    const EmulatorError error(ErrorKind::Hazard, describe(hazard));
+    hazards_.push_back(std::move(hazard));
+    throw error;
+  }
+  const auto [entry, isNew] =
+      index_.emplace(Key{hazard.kind, hazard.severity, hazard.first.ptxLine, hazard.second.ptxLine}, hazards_.size());
   if (isNew)
     hazards_.push_back(std::move(hazard));
   else

@@ -15,8 +15,10 @@ class Reporter {
   explicit Reporter(HazardMode mode, SeveritySet severities = {}) : mode_(mode), severities_(severities) {}
 
   bool wants(HazardSeverity severity) const { return severities_.contains(severity); }
-  /// True when a hazard of this kind between these two PTX lines was reported before; it is then counted.
-  bool seen(HazardKind kind, uint32_t firstLine, uint32_t secondLine);
+  /// True when a hazard of this kind and severity between these two PTX lines was reported before; it is then counted.
+  bool seen(HazardKind kind, HazardSeverity severity, uint32_t firstLine, uint32_t secondLine);
+  /// The same without counting.
+  bool knows(HazardKind kind, HazardSeverity severity, uint32_t firstLine, uint32_t secondLine);
   /// Throws EmulatorError Hazard in mode Error, for undefined data only in finish(). What is not wanted is dropped.
   void report(Hazard hazard);
   /// Undefined data last: where there is a race too, the race is what made it so.
@@ -25,7 +27,7 @@ class Reporter {
   void finish();
 
  private:
-  using Key = std::tuple<HazardKind, uint32_t, uint32_t>;
+  using Key = std::tuple<HazardKind, HazardSeverity, uint32_t, uint32_t>;
   const HazardMode mode_;
   const SeveritySet severities_;
   std::mutex mutex_;

@@ -57,6 +57,7 @@ FormFamily bulkCopyForms();       // cp.async.bulk*, prefetch.tensormap
 FormFamily tensorForms();         // tcgen05.*
 FormFamily wgmmaForms();          // wgmma.*
 FormFamily tileProductForms();    // mma.sync
+FormFamily wmmaForms();           // wmma
 FormFamily matrixForms();         // ldmatrix stmatrix movmatrix
 FormFamily launchControlForms();  // clusterlaunchcontrol
 

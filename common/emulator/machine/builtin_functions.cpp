@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/machine/device_heap.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -123,11 +124,25 @@ uint64_t assertFail(Warp& warp, unsigned lane, std::span<const uint64_t> argumen
                                                    static_cast<uint32_t>(arguments[2]), readString(warp, lane, arguments[3])));
 }
 
+uint64_t heapAllocate(Warp& warp, unsigned, std::span<const uint64_t> arguments) {
+  return warp.cta.cluster.global.memory().heap().allocate(arguments[0]);
+}
+
+uint64_t heapRelease(Warp& warp, unsigned lane, std::span<const uint64_t> arguments) {
+  if (!warp.cta.cluster.global.memory().heap().release(arguments[0]))
+    throw EmulatorError(
+        ErrorKind::OutOfBounds,
+        fmt::format("lane {}: free of {:#x}, which is no block of the device's heap, or no more", lane, arguments[0]));
+  return 0;
+}
+
 }  // namespace
 
 BuiltinFunction findBuiltin(std::string_view name) {
   if (name == "vprintf") return vprintf;
   if (name == "__assertfail") return assertFail;
+  if (name == "malloc") return heapAllocate;
+  if (name == "free") return heapRelease;
   return nullptr;
 }
 

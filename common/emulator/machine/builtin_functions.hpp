@@ -12,8 +12,8 @@ namespace shiftconv::emulator::machine {
 /// Called once per executing lane with the raw bits of the arguments; returns the raw bits of the result.
 using BuiltinFunction = uint64_t (*)(Warp& warp, unsigned lane, std::span<const uint64_t> arguments);
 
-/// vprintf writes to the host's standard output; __assertfail raises ErrorKind::Trap with the assertion's text.
-/// nullptr for any other name.
+/// vprintf writes to the host's standard output; __assertfail raises ErrorKind::Trap with the assertion's text; malloc and free
+/// work on the device's heap (machine/device_heap.hpp). nullptr for any other name.
 BuiltinFunction findBuiltin(std::string_view name);
 
 }  // namespace shiftconv::emulator::machine

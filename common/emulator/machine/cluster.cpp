@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/kernel_title.hpp"
 #include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/wait_graph.hpp"
 #include "common/emulator/machine/warp_state.hpp"
@@ -57,7 +59,7 @@ Cluster::Cluster(const program::Program& theProgram, const program::CompiledFunc
       random_(seed ^ 0x9e3779b97f4a7c15ull) {
   queue.describe = [this](const IssuePoint& point) {
     return fmt::format("{}, lane {} of kernel {}\n  at {}", describe(*ctas[point.ctaRank]->warps[point.warp]), point.lane,
-                       kernel.source->name, describe(program.module, point.instruction));
+                       kernelTitle(kernel.source->name), describe(program.module, point.instruction));
   };
   const auto ranks = static_cast<uint32_t>(config.cluster.count());
   const auto warps = static_cast<uint32_t>((config.block.count() + kWarpLanes - 1) / kWarpLanes);
@@ -166,7 +168,7 @@ void Cluster::resolveStandstill() {
     throw EmulatorError(
         ErrorKind::Deadlock,
         fmt::format("deadlock in kernel {}, cluster ({},{},{}): no warp can run and no operation is outstanding\n{}{}",
-                    kernel.source->name, clusterId.x, clusterId.y, clusterId.z, report(), describeWaitGraph(*this)));
+                    kernelTitle(kernel.source->name), clusterId.x, clusterId.y, clusterId.z, report(), describeWaitGraph(*this)));
   ++fruitlessTimeOuts_;
   activityAtTimeOut_ = activity();
   globalReadsAtTimeOut_ = globalReads;
@@ -185,18 +187,36 @@ void Cluster::finish() {
   finished_ = true;
 }
 
+/// Warps that wait alike are named together, and so are operations of one instruction.
 std::string Cluster::report() const {
   std::string text;
   auto out = std::back_inserter(text);
+  std::vector<std::pair<std::string, std::vector<const Warp*>>> waits;
   for (const Warp* warp : warps_) {
     if (warp->state->finished()) continue;
-    fmt::format_to(out, "{}\n", describe(*warp));
-    for (const Group& group : warp->state->groups) fmt::format_to(out, "  {}\n", warp->state->describe(group));
+    std::string wait;
+    for (const Group& group : warp->state->groups) wait += fmt::format("  {}\n", warp->state->describe(group));
+    auto alike = std::find_if(waits.begin(), waits.end(), [&](const auto& other) { return other.first == wait; });
+    if (alike == waits.end()) alike = waits.insert(waits.end(), {std::move(wait), {}});
+    alike->second.push_back(warp);
   }
+  for (const auto& [wait, warps] : waits) fmt::format_to(out, "{}\n{}", describe(warps), wait);
   const auto outstanding = queue.pending();
   fmt::format_to(out, "outstanding asynchronous operations: {}\n", outstanding.size());
-  for (const AsyncOperation* operation : outstanding)
+  std::vector<std::pair<const AsyncOperation*, size_t>> kinds;
+  for (const AsyncOperation* operation : outstanding) {
+    const auto alike = std::find_if(kinds.begin(), kinds.end(), [&](const auto& other) {
+      return other.first->kind == operation->kind && other.first->issuer.instruction == operation->issuer.instruction;
+    });
+    if (alike == kinds.end())
+      kinds.emplace_back(operation, 1);
+    else
+      ++alike->second;
+  }
+  for (const auto& [operation, count] : kinds) {
     fmt::format_to(out, "  {} issued by {}\n", nameOf(operation->kind), queue.describe(operation->issuer));
+    if (count > 1) fmt::format_to(out, "    and {} more of this instruction\n", count - 1);
+  }
   return text;
 }
 

@@ -37,7 +37,21 @@ struct Request {
   uint32_t bytes;
   uint32_t alignment;
   AccessKind kind;
+  const StoredValues* values;
 
+  /// Tells the observer, which may ask what is stored.
+  template <class Tell>
+  void tell(const LaneAddresses& addresses, Tell&& tell) const {
+    Observer* const observer = cluster().observer.get();
+    if (observer == nullptr) return;
+    if (values == nullptr) return tell(*observer);
+    StoredValues stored = *values;
+    stored.lanes = lanes;
+    stored.addresses = &addresses;
+    observer->storing = &stored;
+    tell(*observer);
+    observer->storing = nullptr;
+  }
   Cluster& cluster() const { return execution.warp.cta.cluster; }
   bool reads() const { return kind != AccessKind::Write; }
   bool writes() const { return kind != AccessKind::Read; }
@@ -81,8 +95,9 @@ void global(const Request& request, const LaneAddresses& addresses, LanePointers
       pointers[lane] = memory.access(addresses[lane], request.bytes, request.alignment, request.writes());
     });
   }
-  if (Observer* observer = request.cluster().observer.get())
-    observer->globalAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
+  request.tell(addresses, [&](Observer& observer) {
+    observer.globalAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
+  });
 }
 
 std::byte* sharedPointer(SharedMemory& memory, uint32_t offset, const Request& request) {
@@ -146,8 +161,9 @@ void shared(const Request& request, const LaneAddresses& addresses, bool cluster
       request.cluster().ctaOfShared(window).shared.undefine(Cluster::sharedOffset(window), request.bytes);
     });
   }
-  if (Observer* observer = request.cluster().observer.get())
-    observer->sharedAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
+  request.tell(addresses, [&](Observer& observer) {
+    observer.sharedAccess(request.execution.warp, request.lanes, addresses, request.bytes, request.reads(), request.writes());
+  });
 }
 
 void local(const Request& request, const LaneAddresses& addresses, LanePointers& pointers) {
@@ -155,6 +171,15 @@ void local(const Request& request, const LaneAddresses& addresses, LanePointers&
   withLaneNamed(request.lanes,
                 [&](unsigned lane) { pointers[lane] = stack.access(lane, addresses[lane], request.bytes, request.alignment); });
   if (request.writes()) ++request.cluster().changes;
+}
+
+/// Operands of .shared that hold generic addresses become window addresses.
+void toWindow(const Request& request, LaneAddresses& addresses) {
+  if (std::all_of(addresses.begin(), addresses.end(), [](uint64_t address) { return address < kWindowSpan; })) return;
+  const auto first = static_cast<unsigned>(std::countr_zero(request.lanes));
+  const uint64_t some = windowAddress(request.execution.warp, first, addresses[first]);
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane)
+    addresses[lane] = (request.lanes >> lane & 1) != 0 ? windowAddress(request.execution.warp, lane, addresses[lane]) : some;
 }
 
 void generic(const Request& request, LaneAddresses& addresses, LanePointers& pointers) {
@@ -180,7 +205,8 @@ void generic(const Request& request, LaneAddresses& addresses, LanePointers& poi
     LaneAddresses alone;
     alone.fill(addresses[lane]);
     LanePointers pointer;
-    generic({request.execution, LaneMask{1} << lane, request.bytes, request.alignment, request.kind}, alone, pointer);
+    generic({request.execution, LaneMask{1} << lane, request.bytes, request.alignment, request.kind, request.values}, alone,
+            pointer);
     pointers[lane] = pointer[lane];
   });
 }
@@ -188,8 +214,8 @@ void generic(const Request& request, LaneAddresses& addresses, LanePointers& poi
 }  // namespace
 
 void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& operand, uint32_t bytes, AccessKind kind,
-             LanePointers& pointers) {
-  const Request request{execution, lanes, bytes, std::bit_ceil(bytes), kind};
+             LanePointers& pointers, const StoredValues* values) {
+  const Request request{execution, lanes, bytes, std::bit_ceil(bytes), kind, values};
   LaneAddresses addresses;
   evaluate(execution, lanes, operand.address, addresses);
   switch (operand.space) {
@@ -198,9 +224,9 @@ void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& op
     case AccessSpace::Global:
       return global(request, addresses, pointers);
     case AccessSpace::SharedCta:
-      return shared(request, addresses, false, pointers);
     case AccessSpace::SharedCluster:
-      return shared(request, addresses, true, pointers);
+      toWindow(request, addresses);
+      return shared(request, addresses, operand.space == AccessSpace::SharedCluster, pointers);
     case AccessSpace::Local:
       return local(request, addresses, pointers);
     case AccessSpace::KernelParameter: {
@@ -224,6 +250,12 @@ void noteValuesRead(const Execution& execution) {
   if (Observer* observer = execution.warp.cta.cluster.observer.get()) observer->globalValuesRead();
 }
 
+uint64_t windowAddress(const Warp& warp, unsigned lane, uint64_t address) {
+  if (address - kSharedWindow >= kWindowSpan) return address;
+  if (Observer* observer = warp.cta.cluster.observer.get()) observer->genericOperand(warp, lane, address);
+  return address - kSharedWindow;
+}
+
 SharedObject sharedObject(const Execution& execution, const MemoryOperand& operand, unsigned lane) {
   Cta& own = execution.warp.cta;
   uint64_t address = operand.address.at(execution, lane);
@@ -232,6 +264,8 @@ SharedObject sharedObject(const Execution& execution, const MemoryOperand& opera
       throw EmulatorError(ErrorKind::OutOfBounds,
                           fmt::format("lane {}: generic address 0x{:x} is not in shared memory", lane, address));
     address -= kSharedWindow;
+  } else {
+    address = windowAddress(execution.warp, lane, address);
   }
   if (address >= kWindowSpan || (operand.space == AccessSpace::SharedCta && address >> kSharedRankShift != own.rank))
     refuseForeign(address, own);

@@ -39,12 +39,17 @@ struct MemoryOperand {
 using LanePointers = std::array<std::byte*, kWarpLanes>;
 
 /// Host pointers to `bytes` bytes for every lane of `lanes`, aligned to `bytes` rounded up to a power of two. Counts
-/// the traffic. Throws OutOfBounds or Misaligned, naming the lane.
+/// the traffic. Throws OutOfBounds or Misaligned, naming the lane. `values`: what is about to be written there, if the
+/// caller can tell.
 void resolve(const Execution& execution, LaneMask lanes, const MemoryOperand& operand, uint32_t bytes, AccessKind kind,
-             LanePointers& pointers);
+             LanePointers& pointers, const StoredValues* values = nullptr);
 
 /// To be called when the values behind the pointers of resolve() have been read, if that can synchronise with other clusters.
 void noteValuesRead(const Execution& execution);
+
+/// The window address that an operand of .shared holds. Of a generic address of shared memory, which the PTX ISA does not allow
+/// there, only the low 32 bits can matter: the window's offset.
+uint64_t windowAddress(const Warp& warp, unsigned lane, uint64_t address);
 
 /// The mbarrier (or other object in shared memory) that an address names.
 struct SharedObject {

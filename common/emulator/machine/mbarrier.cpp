@@ -68,17 +68,21 @@ const MbarrierTable::State& MbarrierTable::checked(uint32_t offset, const char* 
   return *found;
 }
 
-void MbarrierTable::initialise(uint32_t offset, uint32_t count) {
+bool MbarrierTable::isLive(uint32_t offset) const {
+  const State* found = find(offset);
+  if (found == nullptr) return false;
+  uint64_t image = 0;
+  std::memcpy(&image, shared_.data() + offset, kBytes);
+  return image == encode(*found);
+}
+
+void MbarrierTable::initialise(uint32_t offset, uint32_t count, bool over) {
   if (count == 0 || count > kMaximumCount)
     synchronisationFault(
         fmt::format("mbarrier.init at shared offset 0x{:x}: count {} is outside 1..{}", offset, count, kMaximumCount));
-  uint64_t image = 0;
   shared_.read(offset, 0, kBytes);  // checks the address before anything changes
-  if (const State* found = find(offset); found != nullptr) {
-    std::memcpy(&image, shared_.data() + offset, kBytes);
-    if (image == encode(*found))
-      synchronisationFault(fmt::format("mbarrier.init over the live {}: invalidate it first", describe(offset)));
-  }
+  if (!over && isLive(offset))
+    synchronisationFault(fmt::format("mbarrier.init over the live {}: invalidate it first", describe(offset)));
   const State state{0, count, count, 0};
   store(offset, state);
   at(offset) = state;

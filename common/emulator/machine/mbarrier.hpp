@@ -23,7 +23,10 @@ class MbarrierTable {
 
   explicit MbarrierTable(SharedMemory& shared) : shared_(shared) {}
   /// All functions throw EmulatorError Synchronisation / Misaligned / OutOfBounds with the offset and state.
-  void initialise(uint32_t offset, uint32_t count);
+  /// `over`: also where a barrier is live.
+  void initialise(uint32_t offset, uint32_t count, bool over = false);
+  /// Whether there is a barrier at the offset, whose bytes nothing else has overwritten.
+  bool isLive(uint32_t offset) const;
   void invalidate(uint32_t offset);
   /// Returns the opaque state before the arrive. `drop` lowers the expected count of later phases; `noComplete`
   /// makes it an error to complete the phase.

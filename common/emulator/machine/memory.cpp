@@ -13,6 +13,7 @@
 #include <string>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/machine/device_heap.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -60,6 +61,8 @@ std::atomic<uint64_t> lastEpoch{0};
 }  // namespace
 
 struct GlobalMemory::Impl {
+  explicit Impl(GlobalMemory& memory) : heap(memory) {}
+
   mutable std::shared_mutex mutex;
   std::map<uint64_t, Region> regions;  ///< by begin
   std::atomic<uint64_t> epoch{++lastEpoch};
@@ -68,6 +71,7 @@ struct GlobalMemory::Impl {
   std::deque<std::pair<uint64_t, uint64_t>> released;  ///< begin and end of the last allocations that were
   uint64_t unwatched = 0;  ///< of these, the ones that a launch without hazard checking may have written
   std::atomic<MemoryObserver*> observer{nullptr};
+  DeviceHeap heap;
 
   void forget(uint64_t address, uint64_t bytes) {
     if (auto* present = observer.load(std::memory_order_acquire)) present->forget(address, bytes);
@@ -122,7 +126,7 @@ struct GlobalMemory::Impl {
   }
 };
 
-GlobalMemory::GlobalMemory() : impl_(std::make_unique<Impl>()) {}
+GlobalMemory::GlobalMemory() : impl_(std::make_unique<Impl>(*this)) {}
 GlobalMemory::~GlobalMemory() = default;
 
 uint64_t GlobalMemory::allocate(uint64_t bytes) {
@@ -267,6 +271,8 @@ uint64_t GlobalMemory::allocatedBytes() const {
   std::shared_lock lock(impl_->mutex);
   return impl_->allocated;
 }
+
+DeviceHeap& GlobalMemory::heap() const { return impl_->heap; }
 
 uint64_t GlobalMemory::allocationBytes(uint64_t address) const {
   std::shared_lock lock(impl_->mutex);

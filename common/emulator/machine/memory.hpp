@@ -25,6 +25,8 @@ inline constexpr unsigned kSharedRankShift = 24;
 inline constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
 using program::kReservedSharedBytes;
 
+class DeviceHeap;
+
 /// Told of what happens to global memory outside of launches. Thread safe.
 class MemoryObserver {
  public:
@@ -62,6 +64,8 @@ class GlobalMemory {
   /// True when the range lies in one live allocation.
   bool contains(uint64_t address, uint64_t bytes) const;
   uint64_t allocatedBytes() const;
+  /// The heap that kernels allocate from.
+  DeviceHeap& heap() const;
   /// Of the allocation that begins at `address`; 0 when there is none.
   uint64_t allocationBytes(uint64_t address) const;
   /// "global memory bytes 0x7f..10..0x7f..13 (bytes 16..19 of the 64-byte allocation at 0x7f..00)".

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/emulator/machine/execution.hpp"
@@ -40,6 +41,18 @@ struct ByteRange {
   uint64_t address = 0, bytes = 0;
 };
 
+/// What the lanes of a store instruction are about to write, each to its own address.
+struct StoredValues {
+  const std::byte* frame;
+  const Slot* registers;  ///< of the elements
+  uint32_t elementBytes, registerBytes;
+  LaneMask lanes = 0;
+  const LaneAddresses* addresses = nullptr;  ///< as the observer is told
+  std::byte at(unsigned lane, uint32_t byte) const {
+    return frame[registers[byte / elementBytes] + size_t{lane} * registerBytes + byte % elementBytes];
+  }
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -52,6 +65,13 @@ class Observer {
                             bool writes) = 0;
   /// The values of the last globalAccess() have been read: only now it can be told what they synchronise with.
   virtual void globalValuesRead() = 0;
+  /// During sharedAccess() and globalAccess(): what is stored; nullptr where that is not told.
+  const StoredValues* storing = nullptr;
+  /// An operand that names .shared holds the generic address of a place in shared memory.
+  virtual void genericOperand(const Warp& warp, unsigned lane, uint64_t address) = 0;
+  /// The running instruction breaks a rule, and the launch goes on all the same (HazardMode::Warn). `what` it does; `missing`: what
+  /// the rule asks for.
+  virtual void ruleBroken(const Warp& warp, unsigned lane, std::string what, std::string missing) = 0;
   /// Columns of Tensor Memory are allocated or freed.
   virtual void columnsChangeHands(const Warp& warp, uint32_t column, uint32_t columns) = 0;
   /// Columns were allocated in both CTAs of a pair, by the collective instruction of one warp of each.
@@ -68,7 +88,10 @@ class Observer {
   virtual void end() = 0;
   /// Reported for accesses outside of begin() and end(), too, which then are none by an operation.
   virtual void operationShared(uint32_t rank, uint32_t offset, uint32_t bytes, bool writes, OperandRole role) = 0;
-  /// `lane` of an operation that stands for several (AsyncOperation::lanes); kIssuingLane: of the one that issued it. Returns
+  /// What the running operation touches in shared memory from now on is of this lane, one of several that it stands for
+  /// (AsyncOperation::lanes).
+  virtual void actsFor(unsigned lane) = 0;
+  /// `lane` of an operation that stands for several; kIssuingLane: of the one that issued it. Returns
   /// which of the bytes it reads nothing has written, as far as the observer knows; valid until the next access.
   static constexpr unsigned kIssuingLane = kWarpLanes;
   virtual std::span<const ByteRange> operationGlobal(uint64_t address, uint64_t bytes, bool writes, unsigned lane) = 0;

@@ -10,6 +10,8 @@ class QuietObserver : public Observer {
   void sharedAccess(const Warp&, LaneMask, const LaneAddresses&, uint32_t, bool, bool) override {}
   void globalAccess(const Warp&, LaneMask, const LaneAddresses&, uint32_t, bool, bool) override {}
   void globalValuesRead() override {}
+  void genericOperand(const Warp&, unsigned, uint64_t) override {}
+  void ruleBroken(const Warp&, unsigned, std::string, std::string) override {}
   void columnsChangeHands(const Warp&, uint32_t, uint32_t) override {}
   void pairAllocated(const Warp&, const Warp&, uint32_t, uint32_t) override {}
   void mapAcquired(const Warp&, unsigned, uint64_t) override {}
@@ -18,6 +20,7 @@ class QuietObserver : public Observer {
   void begin(OperationId) override {}
   void end() override {}
   void operationShared(uint32_t, uint32_t, uint32_t, bool, OperandRole) override {}
+  void actsFor(unsigned) override {}
   std::span<const ByteRange> operationGlobal(uint64_t, uint64_t, bool, unsigned) override { return {}; }
   void operationTensor(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, bool, OperandRole) override {}
   void operationShift(uint32_t, uint32_t, uint32_t, uint32_t, uint32_t) override {}

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "common/emulator/kernel_title.hpp"
+
 namespace shiftconv::emulator::machine {
 
 std::string describe(const ptx::Module& module, const ptx::Instruction* instruction) {
@@ -27,12 +31,43 @@ std::string describe(const Warp& warp) {
   return fmt::format("CTA ({},{},{}) rank {}, warp {}", cta.ctaid.x, cta.ctaid.y, cta.ctaid.z, cta.rank, warp.index);
 }
 
+std::string describeNumbers(const std::vector<uint32_t>& numbers) {
+  std::string text;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[i]);
+    if (last > i) text += fmt::format("{}{}", last == i + 1 ? ", " : "..", numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string describe(const std::vector<const Warp*>& warps) {
+  std::string text;
+  for (size_t i = 0; i < warps.size();) {
+    const Cta& cta = warps[i]->cta;
+    std::vector<uint32_t> numbers;
+    for (; i < warps.size() && &warps[i]->cta == &cta; ++i) numbers.push_back(warps[i]->index);
+    text += fmt::format("{}CTA ({},{},{}) rank {}, warp{} {}", text.empty() ? "" : "; ", cta.ctaid.x, cta.ctaid.y, cta.ctaid.z,
+                        cta.rank, numbers.size() == 1 ? "" : "s", describeNumbers(numbers));
+  }
+  return text;
+}
+
 std::string describeLanes(LaneMask lanes) { return fmt::format("0x{:08x}", lanes); }
 
 std::string errorContext(const Warp& warp, LaneMask lanes) {
   const Cluster& cluster = warp.cta.cluster;
-  return fmt::format("\n  in kernel {}, {}, lanes {}\n  at {}", cluster.kernel.source->name, describe(warp), describeLanes(lanes),
-                     describe(cluster.program.module, warp.currentInstruction()));
+  return fmt::format("\n  in kernel {}, {}, lanes {}\n  at {}", kernelTitle(cluster.kernel.source->name), describe(warp),
+                     describeLanes(lanes), describe(cluster.program.module, warp.currentInstruction()));
+}
+
+bool goesOn(const Warp& warp, unsigned lane, std::string what, std::string missing) {
+  const Cluster& cluster = warp.cta.cluster;
+  if (cluster.observer == nullptr || cluster.options.hazards != HazardMode::Warn) return false;
+  cluster.observer->ruleBroken(warp, lane, std::move(what), std::move(missing));
+  return true;
 }
 
 }  // namespace shiftconv::emulator::machine

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/machine/report.hpp"
@@ -54,24 +55,49 @@ class WaitGraph {
       for (const auto& warp : cta->warps) add(*warp);
   }
 
-  std::string text() const { return text_ + cycle(); }
+  std::string text() const {
+    std::string text;
+    for (const auto& [helpers, warps] : waits_) text += fmt::format("{} can be woken by{}\n", names(warps), helpers);
+    return text + cycle();
+  }
 
  private:
   static std::string name(const Warp& warp) { return fmt::format("warp {} of CTA rank {}", warp.index, warp.cta.rank); }
+  /// "warps 0, 2..5 of CTA rank 0, warp 1 of CTA rank 1"
+  static std::string names(const std::vector<const Warp*>& warps) {
+    std::string text;
+    for (size_t i = 0; i < warps.size();) {
+      const Cta& cta = warps[i]->cta;
+      std::vector<uint32_t> numbers;
+      for (; i < warps.size() && &warps[i]->cta == &cta; ++i) numbers.push_back(warps[i]->index);
+      text += fmt::format("{}warp{} {} of CTA rank {}", text.empty() ? "" : ", ", numbers.size() == 1 ? "" : "s",
+                          describeNumbers(numbers), cta.rank);
+    }
+    return text;
+  }
+  /// Adds the warp to those with the same words.
+  using Alike = std::vector<std::pair<std::string, std::vector<const Warp*>>>;
+  static void put(Alike& alike, std::string words, const Warp* warp) {
+    auto found = std::find_if(alike.begin(), alike.end(), [&](const auto& entry) { return entry.first == words; });
+    if (found == alike.end()) found = alike.insert(alike.end(), {std::move(words), {}});
+    found->second.push_back(warp);
+  }
 
   void add(const Warp& warp) {
     for (const Group& group : warp.state->groups) {
       if (group.status != Group::Status::Sleeping || group.reason.target.kind == WaitTarget::Kind::Other) continue;
       const std::vector<Helper> helpers = helpersOf(cluster_, group.reason.target);
-      text_ += fmt::format("{} can be woken by", name(warp));
-      if (helpers.empty()) text_ += " nobody: no arrival was seen so far";
+      Alike alike;
       for (const Helper& helper : helpers) {
         edges_[&warp].push_back(helper.warp);
-        text_ += fmt::format("\n  {}{}", name(*helper.warp), helper.warp->state->finished() ? ", which has exited" : "");
+        std::string words = helper.warp->state->finished() ? ", which has exited" : "";
         if (helper.arrival != nullptr)
-          text_ += fmt::format(", which arrived before at {}", describe(cluster_.program.module, helper.arrival));
+          words += fmt::format(", which arrived before at {}", describe(cluster_.program.module, helper.arrival));
+        put(alike, std::move(words), helper.warp);
       }
-      text_ += "\n";
+      std::string text = helpers.empty() ? " nobody: no arrival was seen so far" : "";
+      for (const auto& [words, warps] : alike) text += fmt::format("\n  {}{}", names(warps), words);
+      put(waits_, std::move(text), &warp);
     }
   }
 
@@ -101,7 +127,7 @@ class WaitGraph {
   }
 
   const Cluster& cluster_;
-  std::string text_;
+  Alike waits_;  ///< by what can end them
   std::map<const Warp*, std::vector<const Warp*>> edges_;
 };
 

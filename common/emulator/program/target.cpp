@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <vector>
 
 #include "common/emulator/error.hpp"
@@ -35,7 +36,8 @@ constexpr uint32_t kBase = kHopper | bits({F::Blackwell});
 constexpr uint32_t kFamily = kBase | bits({F::RegisterAllocation, F::BlackwellFamily, F::TensorMemory});
 constexpr uint32_t kFamily100 = kFamily | bits({F::ScaledInput});
 
-// PTX for an older GPU runs on newer ones, too. Which target has what: as ptxas of CUDA 13.0 takes it, and by the target notes of PTX ISA 9.0.
+// PTX for an older GPU runs on newer ones, too. Which target has what: as ptxas of CUDA 13.0 takes it, and by the target notes of
+// PTX ISA 9.0.
 constexpr std::array<Target, 16> kTargets{{
     {"sm_75", 7, 5, 0, &kB200WithoutClusters},
     {"sm_80", 8, 0, 0, &kB200WithoutClusters},
@@ -92,6 +94,7 @@ const std::vector<FeatureRule>& featureRules() {
       {"clusterlaunchcontrol", {}, F::Blackwell, kSince100},
       {"clusterlaunchcontrol", {"multicast::cluster::all"}, F::BlackwellFamily, kFamilies},
       {"ldmatrix", {"b8"}, F::BlackwellFamily, kFamilies},
+      {"ldmatrix", {"b8x16"}, F::BlackwellFamily, kFamilies},
       {"stmatrix", {}, F::Hopper, kSince90},
       {"stmatrix", {"b8"}, F::BlackwellFamily, kFamilies},
       {"redux", {"f32"}, F::FloatReduction, "on sm_100a, sm_103a and their family targets only"},
@@ -130,6 +133,18 @@ std::string FeatureRule::form() const {
 }
 
 std::span<const Target> targets() { return kTargets; }
+
+std::span<const std::string_view> deviceNames() {
+  static constexpr std::array<std::string_view, 4> kNames{"sm_100a", "sm_103a", "sm_110a", "sm_90a"};
+  return kNames;
+}
+
+bool runsOn(const Target& target, const Target& device) {
+  if (target.name == device.name) return true;
+  if (target.name.ends_with('a')) return false;
+  if (target.name.ends_with('f')) return target.computeMajor == device.computeMajor && target.computeMinor <= device.computeMinor;
+  return std::tie(target.computeMajor, target.computeMinor) <= std::tie(device.computeMajor, device.computeMinor);
+}
 
 const Target* findTarget(std::string_view name) {
   const auto found = std::find_if(kTargets.begin(), kTargets.end(), [&](const Target& target) { return target.name == name; });

@@ -51,6 +51,11 @@ struct Target {
 };
 
 std::span<const Target> targets();
+/// Names of the targets that a whole device can be, the usual one first: the architecture-specific ones, which have everything.
+std::span<const std::string_view> deviceNames();
+/// Whether PTX for `target` runs on the device: on later ones, too; with features of a family (suffix f) on later ones of the
+/// family, with features of one architecture (suffix a) on that one only (PTX ISA 9.0, 11.1.2).
+bool runsOn(const Target& target, const Target& device);
 /// nullptr when there is none of that name.
 const Target* findTarget(std::string_view name);
 /// The row of a module's `.target` line, whose first item is the name. Throws EmulatorError Unsupported, naming what is known.

@@ -55,10 +55,16 @@ std::optional<uint32_t> TensorMemory::allocate(uint32_t columns) {
   return column;
 }
 
+bool TensorMemory::isAllocation(uint32_t address) const {
+  const TmemAddress at = unpackAddress(address);
+  const uint32_t unit = at.column / kAllocationUnit;
+  return at.lane == 0 && at.column % kAllocationUnit == 0 && unit < kUnits && sizeAt_[unit] != 0;
+}
+
 void TensorMemory::deallocate(uint32_t address, uint32_t columns) {
   const TmemAddress at = unpackAddress(address);
   const uint32_t unit = at.column / kAllocationUnit;
-  const bool known = at.lane == 0 && at.column % kAllocationUnit == 0 && unit < kUnits && sizeAt_[unit] != 0;
+  const bool known = isAllocation(address);
   if (!known || sizeAt_[unit] != columns) {
     throw EmulatorError(
         ErrorKind::Synchronisation,

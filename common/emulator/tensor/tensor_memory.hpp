@@ -41,6 +41,8 @@ class TensorMemory {
   std::optional<uint32_t> allocate(uint32_t columns);
   /// What allocate() would return, and throw; nothing changes.
   std::optional<uint32_t> findFree(uint32_t columns) const;
+  /// Whether a live allocation begins at the address.
+  bool isAllocation(uint32_t address) const;
   /// Throws EmulatorError Synchronisation unless `address` and `columns` are those of a live allocation.
   void deallocate(uint32_t address, uint32_t columns);
   /// No further allocate() is legal.

@@ -8,13 +8,13 @@
 #include <string_view>
 
 #include "common/runtime/core/failure.hpp"
+#include "common/runtime/machine_binding.hpp"
 
 namespace shiftconv::runtime {
 namespace {
 
 constexpr uint32_t kMagic = 0xba55ed50;
 constexpr uint64_t kLargest = uint64_t{1} << 32;  ///< of one entry, as a guard against nonsense
-constexpr uint32_t kDeviceArchitecture = 100;
 
 struct ContainerHeader {
   uint32_t magic;
@@ -93,7 +93,7 @@ class Lz4Reader {
 };
 
 /// "sm_90a" of ".target sm_90a, debug".
-std::string_view targetOf(std::string_view ptx) {
+std::string_view targetOfText(std::string_view ptx) {
   constexpr std::string_view kDirective = ".target ";
   const size_t at = ptx.find(kDirective);
   if (at == std::string_view::npos) return {};
@@ -146,7 +146,7 @@ std::vector<FatBinaryEntry> readFatBinary(const void* data, uint64_t limit) {
     entry.text = bytes;
     entry.isPtx = entry.text.find(".version") != std::string::npos;
     if (!entry.isPtx) refuse("it is neither PTX, nor a fat binary, nor machine code");
-    entry.architecture = architectureOf(targetOf(entry.text));
+    entry.architecture = architectureOf(targetOfText(entry.text));
     return {std::move(entry)};
   }
   std::memcpy(&header, bytes, sizeof header);
@@ -166,33 +166,36 @@ std::vector<FatBinaryEntry> readFatBinary(const void* data, uint64_t limit) {
   return entries;
 }
 
-namespace {
+std::string_view targetOf(const FatBinaryEntry& entry) { return entry.isPtx ? targetOfText(entry.text) : std::string_view(); }
 
-/// PTX for an architecture runs on later ones, but not with its special features (suffix a; f: within the family).
-bool runsHere(const FatBinaryEntry& entry) {
-  if (!entry.isPtx || entry.architecture > kDeviceArchitecture) return false;
-  const std::string_view target = targetOf(entry.text);
-  return entry.architecture == kDeviceArchitecture || !(target.ends_with('a') || target.ends_with('f'));
-}
+namespace {
 
 std::string nameOf(const FatBinaryEntry& entry) {
   if (!entry.isPtx) return entry.architecture == 0 ? "machine code" : fmt::format("machine code of sm_{}", entry.architecture);
-  return fmt::format("PTX of {}", targetOf(entry.text));
+  return fmt::format("PTX of {}", targetOf(entry));
+}
+
+/// What the user can do about code that the device cannot run.
+std::string remedy(const std::vector<FatBinaryEntry>& entries, std::string_view device) {
+  for (const std::string_view other : deviceTargets())
+    for (const FatBinaryEntry& entry : entries)
+      if (runsOn(targetOf(entry), other)) return fmt::format("it runs on another device: emurun --device {}", other);
+  const std::string_view number = device.substr(device.find('_') + 1);
+  return fmt::format("compile it with -gencode arch=compute_{0},code=compute_{0}", number);
 }
 
 }  // namespace
 
-std::string choosePtx(const std::vector<FatBinaryEntry>& entries, const std::string& origin) {
+std::string choosePtx(const std::vector<FatBinaryEntry>& entries, std::string_view device, const std::string& origin) {
   const FatBinaryEntry* best = nullptr;
   for (const FatBinaryEntry& entry : entries)
-    if (runsHere(entry) && (best == nullptr || entry.architecture > best->architecture)) best = &entry;
+    if (runsOn(targetOf(entry), device) && (best == nullptr || entry.architecture > best->architecture)) best = &entry;
   if (best != nullptr) return best->text;
   std::string held;
   for (const FatBinaryEntry& entry : entries) held += (held.empty() ? "" : ", ") + nameOf(entry);
   throw Failure(cudaErrorNoKernelImageForDevice,
-                fmt::format("{} holds no PTX that an sm_100a device can run (it has {}); compile it with -gencode "
-                            "arch=compute_100a,code=compute_100a",
-                            origin, held.empty() ? "no device code" : held));
+                fmt::format("{} holds no PTX that an {} device can run (it has {}); {}", origin, device,
+                            held.empty() ? "no device code" : held, remedy(entries, device)));
 }
 
 }  // namespace shiftconv::runtime

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shiftconv::runtime {
@@ -20,8 +21,11 @@ struct FatBinaryEntry {
 /// many there are, where that is known. Throws Failure cudaErrorInvalidKernelImage saying what is wrong.
 std::vector<FatBinaryEntry> readFatBinary(const void* data, uint64_t bytes = std::numeric_limits<uint64_t>::max());
 
-/// The PTX to run on an sm_100a device: that for the highest architecture which is not above it. Throws Failure
+/// "sm_90a" of PTX; empty for machine code.
+std::string_view targetOf(const FatBinaryEntry& entry);
+
+/// The PTX to run on the device: of what runs there, that for the highest architecture. Throws Failure
 /// cudaErrorNoKernelImageForDevice when there is none; `origin` names the program or file.
-std::string choosePtx(const std::vector<FatBinaryEntry>& entries, const std::string& origin);
+std::string choosePtx(const std::vector<FatBinaryEntry>& entries, std::string_view device, const std::string& origin);
 
 }  // namespace shiftconv::runtime

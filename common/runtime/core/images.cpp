@@ -7,7 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "common/runtime/core/fat_binary.hpp"
 #include "common/runtime/core/settings.hpp"
 
 namespace shiftconv::runtime {
@@ -25,12 +24,28 @@ VariablePlace Variable::place() const {
   return place;
 }
 
+const std::vector<FatBinaryEntry>& Image::entries() {
+  if (entries_.empty()) entries_ = storage_.empty() ? readFatBinary(data_) : readFatBinary(data_, storage_.size());
+  return entries_;
+}
+
+std::vector<std::string> Image::ptxTargets() {
+  std::vector<std::string> targets;
+  try {
+    for (const FatBinaryEntry& entry : entries())
+      if (entry.isPtx) targets.emplace_back(targetOf(entry));
+  } catch (const Failure&) {  // damaged: whoever uses the image will be told
+  }
+  return targets;
+}
+
 const LoadedPtx& Image::loaded() {
   if (failure_) throw *failure_;
   if (loaded_ != nullptr) return *loaded_;
   try {
-    const auto entries = storage_.empty() ? readFatBinary(data_) : readFatBinary(data_, storage_.size());
-    loaded_ = Machine::instance().load(choosePtx(entries, origin_), origin_);
+    Machine& machine = Machine::instance();
+    loaded_ = machine.load(choosePtx(entries(), machine.model().target, origin_), origin_);
+    entries_ = {};
   } catch (const Failure& failure) {
     say(failure.what());  // once: every kernel of the image will fail
     failure_.emplace(failure);
@@ -124,6 +139,12 @@ Image& ImageTable::findImage(const void* handle) {
 void ImageTable::nameVariable(const void* hostVariable, Variable variable) {
   Variable& kept = byHostVariable_[hostVariable] = std::move(variable);
   if (kept.managedPointer != nullptr) kept.image->addManaged(kept);
+}
+
+std::vector<std::vector<std::string>> ImageTable::ptxTargets() {
+  std::vector<std::vector<std::string>> all;
+  for (const auto& [image, owner] : images_) all.push_back(image->ptxTargets());
+  return all;
 }
 
 Function& ImageTable::function(const void* hostFunctionOrHandle) {

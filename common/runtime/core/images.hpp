@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/runtime/core/failure.hpp"
+#include "common/runtime/core/fat_binary.hpp"
 #include "common/runtime/machine_binding.hpp"
 
 namespace shiftconv::runtime {
@@ -50,6 +51,8 @@ class Image {
 
   const LoadedPtx& loaded();
   bool isLoaded() const { return loaded_ != nullptr; }
+  /// "sm_90a" of every PTX that it holds; nothing when it cannot be read.
+  std::vector<std::string> ptxTargets();
   /// The handle of a kernel by its PTX name, made at first use. Throws Failure cudaErrorSymbolNotFound.
   Function& function(std::string_view name);
   /// The same without loading anything.
@@ -60,9 +63,12 @@ class Image {
   void addManaged(Variable& variable) { managed_.push_back(&variable); }
 
  private:
+  const std::vector<FatBinaryEntry>& entries();
+
   const std::string storage_;  ///< when it is not the program that keeps the bytes
   const void* data_;
   std::string origin_;
+  std::vector<FatBinaryEntry> entries_;  ///< until it is loaded
   std::shared_ptr<const LoadedPtx> loaded_;
   std::optional<Failure> failure_;  ///< when it could not be loaded
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions_;
@@ -89,6 +95,9 @@ class ImageTable {
   Image& loadFile(const char* path);
   void remove(Image& image);
   Image& findImage(const void* handle);
+
+  /// Image::ptxTargets of all.
+  std::vector<std::vector<std::string>> ptxTargets();
 
   void nameFunction(const void* hostFunction, Function& function) { byHostFunction_[hostFunction] = &function; }
   void nameVariable(const void* hostVariable, Variable variable);

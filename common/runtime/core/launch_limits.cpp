@@ -16,6 +16,8 @@ constexpr uint64_t kPortableCluster = 8;
 constexpr uint64_t kLargestCluster = 16;
 constexpr uint32_t kMultiprocessorsPerCluster = 16;  ///< of a GPC, roughly: clusters never span two
 
+const DeviceModel& model() { return Machine::instance().model(); }
+
 uint32_t roundUp(uint32_t value, uint32_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -23,7 +25,7 @@ uint32_t roundUp(uint32_t value, uint32_t unit) { return (value + unit - 1) / un
 int registersOf(const Function& function) {
   const KernelFacts& facts = function.facts();
   if (facts.maximumRegisters != 0) return static_cast<int>(facts.maximumRegisters);
-  return static_cast<int>(std::min(255u, kRegistersPerMultiprocessor / std::max(facts.maximumThreads, 256u)));
+  return static_cast<int>(std::min(255u, model().registersPerMultiprocessor / std::max(facts.maximumThreads, 256u)));
 }
 
 void checkLaunch(const KernelWork& kernel) {
@@ -35,6 +37,7 @@ void checkLaunch(const KernelWork& kernel) {
   };
   if (!facts.refusal.empty()) {
     say(facts.refusal);
+    if (RunResult* result = runResult()) ++result->failures;
     refuse(cudaErrorNoKernelImageForDevice, "it cannot be executed");
   }
   const Extent &grid = shape.grid, &block = shape.block, &cluster = shape.cluster;
@@ -46,7 +49,7 @@ void checkLaunch(const KernelWork& kernel) {
   if (block.count() > facts.maximumThreads)
     refuse(cudaErrorInvalidValue,
            fmt::format("{} threads in a block, but it was compiled for {}", block.count(), facts.maximumThreads));
-  if (uint64_t{shape.dynamicSharedBytes} + facts.staticSharedBytes > kSharedPerBlockOptIn ||
+  if (uint64_t{shape.dynamicSharedBytes} + facts.staticSharedBytes > model().sharedPerBlockOptIn ||
       shape.dynamicSharedBytes > static_cast<uint32_t>(function.maximumDynamicShared))
     refuse(cudaErrorInvalidValue,
            fmt::format("{} bytes of dynamic and {} of static shared memory; cudaFuncAttributeMaxDynamicSharedMemorySize is {}",
@@ -70,12 +73,13 @@ int occupancy(const Function& function, uint32_t threads, uint64_t dynamicShared
   require(threads >= 1 && threads <= kThreadsPerBlock, "the number of threads is out of range");
   const KernelFacts& facts = function.facts();
   const uint64_t shared = facts.staticSharedBytes + dynamicShared + kReservedSharedPerBlock;
-  if (threads > facts.maximumThreads || shared > kSharedPerMultiprocessor) return 0;
+  if (threads > facts.maximumThreads || shared > model().sharedPerMultiprocessor) return 0;
   const uint32_t warpThreads = roundUp(threads, 32);
   // Registers are given to warps in units of 256.
   const uint32_t registers = roundUp(static_cast<uint32_t>(registersOf(function)) * 32, 256) * (warpThreads / 32);
-  return static_cast<int>(std::min<uint64_t>({kBlocksPerMultiprocessor, kThreadsPerMultiprocessor / warpThreads,
-                                              kSharedPerMultiprocessor / shared, kRegistersPerMultiprocessor / registers}));
+  return static_cast<int>(
+      std::min<uint64_t>({model().blocksPerMultiprocessor, model().threadsPerMultiprocessor / warpThreads,
+                          model().sharedPerMultiprocessor / shared, model().registersPerMultiprocessor / registers}));
 }
 
 int residentClusters(const Function& function, uint32_t threads, uint64_t dynamicShared, uint32_t clusterBlocks) {
@@ -104,7 +108,7 @@ void setFunctionAttribute(Function& function, int attribute, int value) {
   };
   switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize:
-      require(value >= 0 && static_cast<uint32_t>(value) + function.facts().staticSharedBytes <= kSharedPerBlockOptIn,
+      require(value >= 0 && static_cast<uint32_t>(value) + function.facts().staticSharedBytes <= model().sharedPerBlockOptIn,
               "static and dynamic shared memory exceed 227 KiB");
       function.maximumDynamicShared = value;
       return;

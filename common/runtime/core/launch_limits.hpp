@@ -1,5 +1,5 @@
 // What a launch may ask for, and how many CTAs fit on a multiprocessor. Limits: CUDA C++ Programming Guide, technical
-// specifications of compute capability 10.0.
+// specifications of compute capabilities 9.0, 10.x and 11.0; what differs between them is in the device's model.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,7 @@
 namespace shiftconv::runtime {
 
 inline constexpr uint32_t kSharedPerBlock = 48 * 1024;
-inline constexpr uint32_t kSharedPerBlockOptIn = 227 * 1024;
-inline constexpr uint32_t kSharedPerMultiprocessor = 228 * 1024;
 inline constexpr uint32_t kReservedSharedPerBlock = 1024;
-inline constexpr uint32_t kThreadsPerMultiprocessor = 2048;
-inline constexpr uint32_t kBlocksPerMultiprocessor = 32;
-inline constexpr uint32_t kRegistersPerMultiprocessor = 64 * 1024;
 inline constexpr uint32_t kThreadsPerBlock = 1024;
 
 /// Throws Failure with the code of the real call.

@@ -68,6 +68,12 @@ void MemoryTable::releaseAt(uint64_t address, const Place& place) {
   machine.release(address);
 }
 
+uint64_t MemoryTable::graphBytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [address, allocation] : allocations_) bytes += allocation.ofGraph ? allocation.bytes : 0;
+  return bytes;
+}
+
 const Allocation* MemoryTable::find(uint64_t address) const {
   const auto next = allocations_.upper_bound(address);
   if (next == allocations_.begin()) return nullptr;

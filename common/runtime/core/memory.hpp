@@ -38,6 +38,8 @@ class MemoryTable {
   static bool isDevice(const void* pointer, uint64_t bytes = 1);
   uint64_t usedBytes() const { return used_; }
   uint64_t highBytes() const { return high_; }
+  /// Of allocations that belong to graphs.
+  uint64_t graphBytes() const;
 
  private:
   std::map<uint64_t, Allocation> allocations_;  ///< by address

@@ -9,6 +9,7 @@
 //   EMURUN_SEMANTICS_FILE     what the probe kit saw
 //   EMURUN_HOST_THREADS       decimal
 //   EMURUN_INSTRUCTION_LIMIT  decimal, per launch
+//   EMURUN_DEVICE             sm_100a | sm_103a | sm_110a | sm_90a: else as the program's device code asks for
 //   EMURUN_SMS                multiprocessors of the device
 //   EMURUN_COUNTERS           1: tables of what the kernels did, when the program ends
 //   EMURUN_TRACE              1: every call and its result

@@ -1,6 +1,7 @@
 // Copies and fills: CUDA Runtime API, "Memory Management". When a call waits is the matter of "API synchronization behavior".
 #include "common/runtime/cudart/copying.hpp"
 
+#include "common/runtime/core/arrays.hpp"
 #include "common/runtime/core/call.hpp"
 #include "common/runtime/core/memory.hpp"
 
@@ -11,8 +12,12 @@ std::byte* toBytes(const void* pointer) { return const_cast<std::byte*>(static_c
 
 Stream& legacy() { return StreamTable::instance().find(nullptr); }
 
-CopyWork::Side sideOf(cudaArray_t array, const cudaPos& at, const cudaPitchedPtr& pointer) {
-  if (array != nullptr) throw Failure(cudaErrorNotSupported, "CUDA arrays are not emulated");
+/// Offsets into arrays count elements. `extent`: its width in bytes.
+CopyWork::Side sideOf(cudaArray_t array, const cudaPos& at, const cudaPitchedPtr& pointer, const cudaExtent& extent) {
+  if (array != nullptr) {
+    const Array& found = ArrayTable::instance().find(array);
+    return sideOf(found, at.x * found.elementBytes(), at.y, at.z, extent.width, extent.height, extent.depth);
+  }
   const size_t plane = pointer.pitch * pointer.ysize;
   return {toBytes(pointer.ptr) + at.z * plane + at.y * pointer.pitch + at.x, pointer.pitch, plane};
 }
@@ -51,11 +56,15 @@ CopyWork linearCopy(void* to, const void* from, size_t bytes, cudaMemcpyKind kin
 }
 
 CopyWork copyOf(const cudaMemcpy3DParms& parameters) {
-  return {.to = sideOf(parameters.dstArray, parameters.dstPos, parameters.dstPtr),
-          .from = sideOf(parameters.srcArray, parameters.srcPos, parameters.srcPtr),
-          .width = parameters.extent.width,
-          .height = parameters.extent.height,
-          .depth = parameters.extent.depth,
+  cudaExtent extent = parameters.extent;
+  // Where an array takes part, the width counts its elements.
+  for (const cudaArray_t array : {parameters.dstArray, parameters.srcArray})
+    if (array != nullptr) extent.width = parameters.extent.width * ArrayTable::instance().find(array).elementBytes();
+  return {.to = sideOf(parameters.dstArray, parameters.dstPos, parameters.dstPtr, extent),
+          .from = sideOf(parameters.srcArray, parameters.srcPos, parameters.srcPtr, extent),
+          .width = extent.width,
+          .height = extent.height,
+          .depth = extent.depth,
           .kind = parameters.kind};
 }
 

@@ -6,7 +6,7 @@
 namespace shiftconv::runtime {
 
 CopyWork linearCopy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
-/// Throws Failure for arrays, which the emulated device does not have.
+/// Throws Failure when an array does not have what is to be copied.
 CopyWork copyOf(const cudaMemcpy3DParms& parameters);
 FillWork linearFill(void* to, int value, size_t bytes);
 

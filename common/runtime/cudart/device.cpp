@@ -92,7 +92,7 @@ cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  return call("cudaDeviceSetLimit", [&] { deviceLimit(limit) = value; });
+  return call("cudaDeviceSetLimit", [&] { setDeviceLimit(limit, value); });
 }
 
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {

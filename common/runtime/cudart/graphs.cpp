@@ -6,10 +6,10 @@
 #include "common/runtime/core/launch_limits.hpp"
 #include "common/runtime/core/memory.hpp"
 #include "common/runtime/cudart/copying.hpp"
+#include "common/runtime/cudart/graph_work.hpp"
 #include "common/runtime/cudart/launching.hpp"
 
-using namespace shiftconv::runtime;
-
+namespace shiftconv::runtime {
 namespace {
 
 GraphTable& graphs() { return GraphTable::instance(); }
@@ -20,13 +20,28 @@ std::vector<GraphNode*> nodesOf(const cudaGraphNode_t* handles, size_t count) {
   return nodes;
 }
 
-void addNode(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, Work work) {
+}  // namespace
+
+void addGraphNode(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, Work work) {
   require(result != nullptr, "the result is null");
   check(work);
   *result = GraphTable::handleOf(graphs().find(graph)->add(std::move(work), nodesOf(dependencies, count)));
 }
 
-KernelWork workOf(const cudaKernelNodeParams& parameters) {
+void replaceNodeWork(GraphNode& node, Work work) {
+  require(node.work.index() == work.index(), "the node is of another kind");
+  check(work);
+  node.work = std::move(work);
+}
+
+GraphNode& executableNode(cudaGraphExec_t graph, cudaGraphNode_t node) {
+  const ExecutableGraph& executable = graphs().findExecutable(graph);
+  const auto found = executable.copies.find(&graphs().findNode(node));
+  require(found != executable.copies.end(), "the executable graph was not made from this node");
+  return *found->second;
+}
+
+KernelWork kernelNodeWork(const cudaKernelNodeParams& parameters) {
   Function& function = ImageTable::instance().function(parameters.func);
   KernelWork work = kernelWork(function, parameters.gridDim, parameters.blockDim, parameters.sharedMemBytes);
   require(parameters.extra == nullptr, "extra is not emulated for nodes; use kernelParams", cudaErrorNotSupported);
@@ -34,13 +49,19 @@ KernelWork workOf(const cudaKernelNodeParams& parameters) {
   return work;
 }
 
-FillWork workOf(const cudaMemsetParams& parameters) {
+FillWork fillNodeWork(const cudaMemsetParams& parameters) {
   return {.to = {static_cast<std::byte*>(parameters.dst), parameters.pitch, 0},
           .value = parameters.value,
           .elementBytes = parameters.elementSize,
           .width = parameters.width * parameters.elementSize,
           .height = parameters.height};
 }
+
+}  // namespace shiftconv::runtime
+
+using namespace shiftconv::runtime;
+
+namespace {
 
 /// Fills `list` up to *count entries, or only says how many there are.
 template <class Handle, class Nodes>
@@ -49,21 +70,6 @@ void giveOut(Handle* list, size_t* count, const Nodes& nodes) {
   if (list != nullptr)
     for (size_t i = 0; i < std::min(*count, nodes.size()); ++i) list[i] = GraphTable::handleOf(*nodes[i]);
   *count = list == nullptr ? nodes.size() : std::min(*count, nodes.size());
-}
-
-/// The node of an executable graph that was made from `node`; its work must be of the same kind.
-GraphNode& executableNode(cudaGraphExec_t graph, cudaGraphNode_t node) {
-  const ExecutableGraph& executable = graphs().findExecutable(graph);
-  const auto found = executable.copies.find(&graphs().findNode(node));
-  require(found != executable.copies.end(), "the executable graph was not made from this node");
-  return *found->second;
-}
-
-template <class Kind>
-void replaceWork(GraphNode& node, Kind work) {
-  require(std::holds_alternative<Kind>(node.work), "the node is of another kind");
-  check(work);
-  node.work = std::move(work);
 }
 
 template <class Kind>
@@ -99,30 +105,32 @@ cudaError_t cudaGraphClone(cudaGraph_t* pGraphClone, cudaGraph_t originalGraph) 
 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaKernelNodeParams* pNodeParams) {
-  return call("cudaGraphAddKernelNode", [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*pNodeParams)); });
+  return call("cudaGraphAddKernelNode",
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, kernelNodeWork(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaMemcpy3DParms* pCopyParams) {
-  return call("cudaGraphAddMemcpyNode", [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, copyOf(*pCopyParams)); });
+  return call("cudaGraphAddMemcpyNode",
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, copyOf(*pCopyParams)); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                      size_t numDependencies, void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
   return call("cudaGraphAddMemcpyNode1D",
-              [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, linearCopy(dst, src, count, kind)); });
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, linearCopy(dst, src, count, kind)); });
 }
 
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaMemsetParams* pMemsetParams) {
   return call("cudaGraphAddMemsetNode",
-              [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*pMemsetParams)); });
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, fillNodeWork(*pMemsetParams)); });
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                  size_t numDependencies, const cudaHostNodeParams* pNodeParams) {
   return call("cudaGraphAddHostNode", [&] {
-    addNode(pGraphNode, graph, pDependencies, numDependencies, HostWork{pNodeParams->fn, pNodeParams->userData});
+    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, HostWork{pNodeParams->fn, pNodeParams->userData});
   });
 }
 
@@ -130,26 +138,26 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* pGraphNode, cudaGraph_t 
                                        size_t numDependencies, cudaGraph_t childGraph) {
   return call("cudaGraphAddChildGraphNode", [&] {
     std::map<const GraphNode*, GraphNode*> copies;
-    addNode(pGraphNode, graph, pDependencies, numDependencies, ChildWork{graphs().find(childGraph)->clone(copies)});
+    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, ChildWork{graphs().find(childGraph)->clone(copies)});
   });
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                   size_t numDependencies) {
-  return call("cudaGraphAddEmptyNode", [&] { addNode(pGraphNode, graph, pDependencies, numDependencies, EmptyWork{}); });
+  return call("cudaGraphAddEmptyNode", [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, EmptyWork{}); });
 }
 
 cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                         size_t numDependencies, cudaEvent_t event) {
   return call("cudaGraphAddEventRecordNode", [&] {
-    addNode(pGraphNode, graph, pDependencies, numDependencies, EventRecordWork{&StreamTable::instance().findEvent(event)});
+    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, EventRecordWork{&StreamTable::instance().findEvent(event)});
   });
 }
 
 cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                       size_t numDependencies, cudaEvent_t event) {
   return call("cudaGraphAddEventWaitNode", [&] {
-    addNode(pGraphNode, graph, pDependencies, numDependencies, EventWaitWork{&StreamTable::instance().findEvent(event)});
+    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, EventWaitWork{&StreamTable::instance().findEvent(event)});
   });
 }
 
@@ -189,7 +197,7 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* pType)
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* pNodeParams) {
-  return call("cudaGraphKernelNodeSetParams", [&] { replaceWork(graphs().findNode(node), workOf(*pNodeParams)); });
+  return call("cudaGraphKernelNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), kernelNodeWork(*pNodeParams)); });
 }
 
 // Parameters can be had back as addresses of the copies that the node keeps.
@@ -216,11 +224,11 @@ cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttr
 }
 
 cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* pNodeParams) {
-  return call("cudaGraphMemsetNodeSetParams", [&] { replaceWork(graphs().findNode(node), workOf(*pNodeParams)); });
+  return call("cudaGraphMemsetNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), fillNodeWork(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* pNodeParams) {
-  return call("cudaGraphMemcpyNodeSetParams", [&] { replaceWork(graphs().findNode(node), copyOf(*pNodeParams)); });
+  return call("cudaGraphMemcpyNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), copyOf(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* pGraphExec, cudaGraph_t graph, unsigned long long flags) {
@@ -245,18 +253,20 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long*
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* pNodeParams) {
-  return call("cudaGraphExecKernelNodeSetParams", [&] { replaceWork(executableNode(hGraphExec, node), workOf(*pNodeParams)); });
+  return call("cudaGraphExecKernelNodeSetParams",
+              [&] { replaceNodeWork(executableNode(hGraphExec, node), kernelNodeWork(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void* dst, const void* src,
                                                size_t count, cudaMemcpyKind kind) {
   return call("cudaGraphExecMemcpyNodeSetParams1D",
-              [&] { replaceWork(executableNode(hGraphExec, node), linearCopy(dst, src, count, kind)); });
+              [&] { replaceNodeWork(executableNode(hGraphExec, node), linearCopy(dst, src, count, kind)); });
 }
 
 cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                              const cudaMemsetParams* pNodeParams) {
-  return call("cudaGraphExecMemsetNodeSetParams", [&] { replaceWork(executableNode(hGraphExec, node), workOf(*pNodeParams)); });
+  return call("cudaGraphExecMemsetNodeSetParams",
+              [&] { replaceNodeWork(executableNode(hGraphExec, node), fillNodeWork(*pNodeParams)); });
 }
 
 cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, unsigned int isEnabled) {

@@ -6,6 +6,7 @@
 
 #include "common/runtime/core/call.hpp"
 #include "common/runtime/core/launch_limits.hpp"
+#include "common/runtime/core/properties.hpp"
 #include "common/runtime/cudart/launching.hpp"
 
 namespace shiftconv::runtime {
@@ -70,7 +71,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attr, const void* func) {
     attr->localSizeBytes = facts.localBytes;
     attr->maxThreadsPerBlock = static_cast<int>(facts.maximumThreads);
     attr->numRegs = registersOf(function);
-    attr->ptxVersion = attr->binaryVersion = 100;
+    attr->ptxVersion = attr->binaryVersion = architectureNumber();
     attr->maxDynamicSharedSizeBytes = function.maximumDynamicShared;
     attr->preferredShmemCarveout = function.carveout;
     const Extent cluster = requiredCluster(function);
@@ -135,8 +136,9 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, c
   return call("cudaOccupancyAvailableDynamicSMemPerBlock", [&] {
     const Function& function = ImageTable::instance().function(func);
     require(numBlocks > 0 && numBlocks <= occupancy(function, static_cast<uint32_t>(blockSize), 0), "so many blocks never fit");
-    const uint32_t each = kSharedPerMultiprocessor / static_cast<uint32_t>(numBlocks) / 128 * 128 - kReservedSharedPerBlock;
-    *dynamicSmemSize = std::min(each, kSharedPerBlockOptIn) - function.facts().staticSharedBytes;
+    const DeviceModel& model = Machine::instance().model();
+    const uint32_t each = model.sharedPerMultiprocessor / static_cast<uint32_t>(numBlocks) / 128 * 128 - kReservedSharedPerBlock;
+    *dynamicSmemSize = std::min(each, model.sharedPerBlockOptIn) - function.facts().staticSharedBytes;
   });
 }
 

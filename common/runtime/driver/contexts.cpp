@@ -51,7 +51,7 @@ CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
       [&] {
         requireDevice(dev);
         require(name != nullptr && len > 0, "there is no room for the name");
-        std::strncpy(name, kDeviceName, static_cast<size_t>(len));
+        std::strncpy(name, deviceProperties().name, static_cast<size_t>(len));
         name[len - 1] = '\0';
       },
       Api::DriverQuery);
@@ -181,7 +181,7 @@ CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
-  return driverCall("cuCtxSetLimit", [&] { deviceLimit(limit) = value; });
+  return driverCall("cuCtxSetLimit", [&] { setDeviceLimit(limit, value); });
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* leastPriority, int* greatestPriority) {

@@ -4,6 +4,7 @@
 #include "common/runtime/core/call.hpp"
 #include "common/runtime/core/images.hpp"
 #include "common/runtime/core/launch_limits.hpp"
+#include "common/runtime/core/properties.hpp"
 
 using namespace shiftconv::runtime;
 
@@ -46,7 +47,7 @@ int attributeOf(const Function& function, int attribute) {
       return registersOf(function);
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      return 100;
+      return architectureNumber();
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       return function.maximumDynamicShared;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:

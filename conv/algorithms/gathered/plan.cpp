@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/plan/correction.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/sm90_limits.hpp"
@@ -96,7 +97,12 @@ void model(const Problem& p, const device::Properties& properties, const Tile& t
   const double perMultiprocessor = std::ceil(ctas / multiprocessors), rounds = std::ceil(perMultiprocessor / tile.ctas);
   const double throughput = perMultiprocessor * (steps * stepClocks + epilogue);
   const double chain = rounds * (kStartClocks + steps * (stepClocks + kStepLatency) + epilogue);
-  plan.modelledClocks = kLaunchClocks + std::max(throughput + kStartClocks, chain);
+  // Fitted: mean error of the logarithm 0.12 over 1,590 candidates.
+  constexpr Correction kCorrection{0.222, 0.215, -0.025};
+  constexpr std::array<double, kTiles.size()> kOfTile{0, 0.157, 0.022, 0.073};
+  const double ofVector = plan.vectorBytes == 16 ? 0 : plan.vectorBytes == 8 ? 0.133 : plan.vectorBytes == 4 ? 0.326 : 1.238;
+  plan.modelledClocks =
+      corrected(kLaunchClocks + std::max(throughput + kStartClocks, chain), kCorrection, kOfTile[plan.tile] + ofVector);
   plan.bound = step.resource;
 }
 

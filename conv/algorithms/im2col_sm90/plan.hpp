@@ -13,6 +13,7 @@
 #include "common/launch.hpp"
 #include "common/layout/tensor_map.hpp"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/plan/plan.hpp"
 #include "conv/plan/rates.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -26,8 +27,8 @@ struct Im2colChoices {
 };
 
 struct Im2colPlan {
-  kernels::im2col::Params params{};  ///< addresses are filled in per run
-  layout::Im2colMap input{};
+  kernels::im2col::Params params{};     ///< addresses are filled in per run
+  MapDescription input{};               ///< of a matrix of pixels where the filter has one tap and nothing is left out
   layout::TiledMap filter{}, output{};  ///< globalAddress is 0; `output` only without `full`
   LaunchConfig launch{};
   std::string kernelName;

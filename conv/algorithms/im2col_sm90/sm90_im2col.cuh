@@ -144,7 +144,9 @@ class Cta {
         const uint32_t full = control_->operands.full(stage);
         const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
         ptx::mbarrierArriveExpectBytes(full, kStageBytes);
-        if (w.hasDepth)
+        if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
+          ptx::loadTile2d(pixels, &inputMap_, chunk * kChunkChannels, firstPixel_, full);
+        else if (w.hasDepth)
           ptx::loadPixels5d(pixels, &inputMap_, chunk * kChunkChannels, x0, y0, z0, at.image, dx, dy, dz, full);
         else
           ptx::loadPixels4d(pixels, &inputMap_, chunk * kChunkChannels, x0, y0, at.image, dx, dy, full);

@@ -61,6 +61,8 @@ void tensorMapAcquire(FormRun& run) {
         run,
         fmt::format("mov.u64 %rd5, target; mov.u32 %r9, %r1; fence.proxy.tensormap::generic.acquire.{} [%rd5+128], 128;", scope),
         [](uint32_t lane) { return lane; }, kMapScope);
+  expectWords(run, "mov.u64 %rd5, 0; mov.u32 %r9, %r1; fence.proxy.tensormap::generic.acquire.gpu [%rd5], 128;",
+              [](unsigned lane) { return lane; });
   expectRefused(run, "mov.u64 %rd5, target; fence.proxy.tensormap::generic.acquire.gpu [%rd5+256], 128;", "past the end",
                 kMapScope);
   expectRefused(run, "mov.u64 %rd5, target; fence.proxy.tensormap::generic.acquire.gpu [%rd5], 32;", "must be 128", kMapScope);

@@ -71,5 +71,7 @@ FormCases matrixCases();
 FormCases launchControlCases();
 FormCases wgmmaCases();
 FormCases tileProductCases();
+FormCases wmmaCases();
+FormCases sparseProductCases();
 
 }  // namespace shiftconv::tests

@@ -23,9 +23,9 @@ using emulator::isa::Form;
 const FormCases& allCases() {
   static const FormCases cases = [] {
     FormCases all;
-    for (const auto family :
-         {integerCases, floatCases, halfCases, conversionCases, logicCases, memoryCases, controlCases, warpCases, mbarrierCases,
-          fenceCases, bulkCopyCases, tensorCases, matrixCases, launchControlCases, wgmmaCases, tileProductCases}) {
+    for (const auto family : {integerCases, floatCases, halfCases, conversionCases, logicCases, memoryCases, controlCases,
+                              warpCases, mbarrierCases, fenceCases, bulkCopyCases, tensorCases, matrixCases, launchControlCases,
+                              wgmmaCases, tileProductCases, wmmaCases, sparseProductCases}) {
       FormCases some = family();
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }

@@ -22,6 +22,9 @@ std::string begin(unsigned rows) {
       rows);
 }
 
+/// %r8 = address of the thread's row, all of them in order.
+const std::string kRows = "mov.u32 %r2, s; mad.lo.u32 %r8, %r1, 16, %r2; ";
+
 std::vector<uint32_t> randomWords(FormRun& run) {
   std::vector<uint32_t> words(kWords);
   for (uint32_t& word : words) word = static_cast<uint32_t>(run.random());
@@ -40,6 +43,7 @@ struct Shape {
   unsigned rows, columns, elementBytes, registers;  ///< of one matrix
   unsigned most;                                    ///< matrices of one instruction
   InWarp (*place)(unsigned row, unsigned column);
+  unsigned packedBits = 0;  ///< not 0: values of so many bits, which a row begins with
 };
 
 const Shape kPlain{"m8n8.x{}{}.b16",
@@ -56,6 +60,19 @@ const Shape kTransposed{"m8n8.x{}.trans{}.b16", 8, 8, 2, 1, 4, [](unsigned row, 
 const Shape kLoadedBytes{"m16n16.x{}.trans{}.b8", 16, 16, 1, 2, 2, [](unsigned row, unsigned column) {
                            return InWarp{column / 8, 4 * (column % 8) + row / 4, row % 4};
                          }};
+const Shape kNibbles{"m8n16.x{}{}.b8x16.b4x16_p64",
+                     8,
+                     16,
+                     1,
+                     1,
+                     4,
+                     [](unsigned row, unsigned column) {
+                       return InWarp{0, 4 * row + column / 4, column % 4};
+                     },
+                     4};
+const Shape kSixBits{"m8n16.x{}{}.b8x16.b6x16_p32", 8, 16, 1, 1, 4, kNibbles.place, 6};
+const Shape kTransposedNibbles{"m16n16.x{}.trans{}.b8x16.b4x16_p64", 16, 16, 1, 2, 2, kLoadedBytes.place, 4};
+const Shape kTransposedSixBits{"m16n16.x{}.trans{}.b8x16.b6x16_p32", 16, 16, 1, 2, 2, kLoadedBytes.place, 6};
 const Shape kStoredBytes{"m16n8.x{}.trans{}.b8", 8, 16, 1, 1, 4, [](unsigned row, unsigned column) {
                            return InWarp{0, 4 * (column % 8) + row / 2, row % 2 + 2 * (column / 8)};
                          }};
@@ -99,7 +116,15 @@ void loads(FormRun& run, const Shape& shape) {
                            kScope),
                     threads(32), 2 * kWords, words);
       forEachByte(shape, matrices, [&](unsigned offset, unsigned reg, unsigned lane, unsigned byte) {
-        ASSERT_EQ(byteOf(out, 512 + 16 * lane + 4 * reg + byte), byteOf(words, offset))
+        uint32_t expected = byteOf(words, offset);
+        if (shape.packedBits != 0) {
+          expected = 0;
+          for (unsigned i = 0; i < shape.packedBits; ++i) {
+            const unsigned bit = 8 * (offset / 16 * 16) + offset % 16 * shape.packedBits + i;
+            expected |= (words[bit / 32] >> bit % 32 & 1) << i;
+          }
+        }
+        ASSERT_EQ(byteOf(out, 512 + 16 * lane + 4 * reg + byte), expected)
             << text << " register " << reg << " lane " << lane << " byte " << byte;
       });
       for (unsigned lane = 0; lane < 32; ++lane)
@@ -141,6 +166,16 @@ void halfLoads(FormRun& run) {
   loads(run, kTransposed);
 }
 void byteLoads(FormRun& run) { loads(run, kLoadedBytes); }
+void packedLoads(FormRun& run) {
+  loads(run, kNibbles);
+  loads(run, kSixBits);
+  // Rows are aligned with their padding.
+  expectRefused(run, kRows + "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64 {%r4}, [%r8+8];", "multiple of 16", kScope);
+}
+void transposedPackedLoads(FormRun& run) {
+  loads(run, kTransposedNibbles);
+  loads(run, kTransposedSixBits);
+}
 void halfStores(FormRun& run) {
   stores(run, kPlain);
   stores(run, kTransposed);
@@ -153,7 +188,7 @@ void refusals(FormRun& run) {
   expectRefused(run, "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r4}, [s];", "2 registers are expected", kScope);
   expectRefused(run, "ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%r4, %r5}, [s];", "not supported", kScope);
   expectRefused(run, "ldmatrix.sync.aligned.m8n8.x1.b8 {%r4}, [s];", "not supported", kScope);
-  expectRefused(run, begin(32) + load + "{%r4, %r5}, [%r8+4];", "16", kScope);
+  expectRefused(run, kRows + load + "{%r4, %r5}, [%r8+4];", "multiple of 16", kScope);
   expectRefused(run, "ldmatrix.sync.aligned.m8n8.x1.b16 {%r4}, [%rd1];", "not in shared memory", kScope);
   expectRefused(run, load + "{%r4, %r5}, [s];", "all 32 lanes", kScope, threads(16));
 }
@@ -178,6 +213,8 @@ FormCases matrixCases() {
       {halves, "plain_and_transposed", halfLoads},
       {halves, "refusals", refusals},
       {formOf("ldmatrix.sync.aligned.m16n16.x1.trans.b8"), "bytes", byteLoads},
+      {formOf("ldmatrix.sync.aligned.m8n16.x1.b8x16.b4x16_p64"), "packed", packedLoads},
+      {formOf("ldmatrix.sync.aligned.m16n16.x1.trans.b8x16.b4x16_p64"), "packed", transposedPackedLoads},
       {formOf("stmatrix.sync.aligned.m8n8.x1.b16"), "plain_and_transposed", halfStores},
       {formOf("stmatrix.sync.aligned.m16n8.x1.trans.b8"), "bytes", byteStores},
       {formOf("movmatrix.sync.aligned.m8n8.trans.b16"), "transposes", transposes},

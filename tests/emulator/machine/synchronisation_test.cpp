@@ -185,6 +185,21 @@ TEST(Deadlock, ReportSaysWhoWaitsForWhat) {
   }
 }
 
+TEST(Deadlock, ReportFoldsWarpsThatWaitAlike) {
+  // Warp 1 never comes; the others wait at one barrier, of which warp 4 has its own.
+  const std::string ptx = std::string(kBegin) + R"(
+    setp.eq.u32 %p1, %r2, 4; @%p1 bra ALONE; setp.eq.u32 %p2, %r2, 1; @%p2 bra OTHER; bar.sync 3, 192; ret;
+  ALONE: bar.sync 5, 64; ret;
+  OTHER: bar.sync 4, 64; ret; })";
+  const EmulatorError error = errorOf(ptx, threads(192, 1));
+  EXPECT_EQ(error.kind(), ErrorKind::Deadlock);
+  EXPECT_CONTAINS(error.what(), "CTA (0,0,0) rank 0, warps 0, 2, 3, 5\n  lanes 0xffffffff wait for barrier 3");
+  EXPECT_CONTAINS(error.what(), "warps 0, 2, 3, 5 of CTA rank 0 can be woken by\n  warps 1, 4 of CTA rank 0\n");
+  EXPECT_CONTAINS(error.what(), "warp 4\n  lanes 0xffffffff wait for barrier 5");
+  const std::string text = error.what();
+  EXPECT_EQ(text.find("barrier 3"), text.rfind("barrier 3 of the CTA")) << text;
+}
+
 // Each warp arrives on the other's barrier, and the second time only after its own was completed.
 TEST(Deadlock, ReportNamesTheCycleOfWarpsThatWaitForEachOther) {
   const std::string ptx = R"(.shared .align 8 .b8 bar[16];)" + std::string(kBegin) + R"(

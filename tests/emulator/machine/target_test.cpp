@@ -43,6 +43,24 @@ TEST(Target, UnknownOnesAreRefusedByName) {
   EXPECT_EQ(refusal("sm_100a, debug", ""), "") << "options behind the name are no part of it";
 }
 
+TEST(Target, DevicesRunWhatIsMadeForThem) {
+  const auto devicesOf = [](std::string_view target) {
+    std::string text;
+    for (const std::string_view device : emulator::program::deviceNames())
+      if (emulator::program::runsOn(*findTarget(target), *findTarget(device))) text += fmt::format("{} ", device);
+    return text;
+  };
+  EXPECT_EQ(devicesOf("sm_75"), "sm_100a sm_103a sm_110a sm_90a ");
+  EXPECT_EQ(devicesOf("sm_90"), "sm_100a sm_103a sm_110a sm_90a ");
+  EXPECT_EQ(devicesOf("sm_90a"), "sm_90a ");
+  EXPECT_EQ(devicesOf("sm_100"), "sm_100a sm_103a sm_110a ");
+  EXPECT_EQ(devicesOf("sm_100f"), "sm_100a sm_103a ");
+  EXPECT_EQ(devicesOf("sm_100a"), "sm_100a ");
+  EXPECT_EQ(devicesOf("sm_103"), "sm_103a sm_110a ");
+  EXPECT_EQ(devicesOf("sm_103f"), "sm_103a ");
+  EXPECT_EQ(devicesOf("sm_110f"), "sm_110a ");
+}
+
 TEST(Target, EveryKnownOneRunsPlainCode) {
   for (const auto& target : targets()) EXPECT_EQ(refusal(target.name, ".reg .b32 %r<2>; add.s32 %r1, %r1, 1;"), "") << target.name;
 }

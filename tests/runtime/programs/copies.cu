@@ -49,6 +49,31 @@ void volumes() {
   EXPECT_SAME(program::fromDevice(static_cast<unsigned char*>(volume.ptr), expected.size()), expected);
 }
 
+/// Rows that lie end to end in planes that do not.
+void planes() {
+  constexpr size_t kX = 8, kY = 3, kZ = 3, kHeight = 5;  // 3 of 5 rows of each plane
+  const std::vector<unsigned char> source = bytes(kX * kHeight * kZ, 4);
+  std::vector<unsigned char> expected(kX * kY * kZ);
+  unsigned char* packed = program::onDevice(std::vector<unsigned char>(expected.size(), 0xdd));
+  cudaMemcpy3DParms copy{};
+  copy.srcPtr = make_cudaPitchedPtr(const_cast<unsigned char*>(source.data()), kX, kX, kHeight);
+  copy.dstPtr = make_cudaPitchedPtr(packed, kX, kX, kY);
+  copy.extent = make_cudaExtent(kX, kY, kZ);
+  copy.kind = cudaMemcpyHostToDevice;
+  CHECK(cudaMemcpy3D(&copy));
+  for (size_t z = 0; z < kZ; ++z) std::memcpy(&expected[z * kX * kY], &source[z * kX * kHeight], kX * kY);
+  EXPECT_SAME(program::fromDevice(packed, expected.size()), expected);
+  // The other way round.
+  unsigned char* spread = program::onDevice(std::vector<unsigned char>(source.size(), 0xdd));
+  copy.srcPtr = copy.dstPtr;
+  copy.dstPtr = make_cudaPitchedPtr(spread, kX, kX, kHeight);
+  copy.kind = cudaMemcpyDeviceToDevice;
+  CHECK(cudaMemcpy3D(&copy));
+  std::vector<unsigned char> scattered(source.size(), 0xdd);
+  for (size_t z = 0; z < kZ; ++z) std::memcpy(&scattered[z * kX * kHeight], &source[z * kX * kHeight], kX * kY);
+  EXPECT_SAME(program::fromDevice(spread, scattered.size()), scattered);
+}
+
 void hostMemory() {
   constexpr int kCount = 64;
   int *pinned = nullptr, *managed = nullptr;
@@ -112,6 +137,7 @@ int main() {
   EXPECT_CODE(cudaMemcpy(expected.data(), source.data(), 10, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
   pitched();
   volumes();
+  planes();
   hostMemory();
   pools();
   CHECK(cudaFree(first));

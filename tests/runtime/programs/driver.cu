@@ -65,6 +65,8 @@ void modules() {
   size_t blockBytes = sizeof block;
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &block, CU_LAUNCH_PARAM_BUFFER_SIZE, &blockBytes, CU_LAUNCH_PARAM_END};
   EXPECT_DRIVER(cuLaunchKernel(shift, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
+  blockBytes = sizeof(CUdeviceptr) + sizeof(int) - 1;
+  EXPECT_DRIVER(cuLaunchKernel(shift, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
   EXPECT_DRIVER(cuMemcpyDtoH(got.data(), memory, 33 * 4), CUDA_SUCCESS);
   for (int i = 0; i < 32; ++i) expected[i] = 209 + i;
   EXPECT_SAME(got, expected);

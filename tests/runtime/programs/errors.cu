@@ -38,9 +38,10 @@ int main() {
   int version = 0;
   CHECK(cudaRuntimeGetVersion(&version));
   EXPECT(version / 1000 == 13);
-  cudaArray_t array = nullptr;
-  const cudaChannelFormatDesc description{32, 0, 0, 0, cudaChannelFormatKindFloat};
-  EXPECT_CODE(cudaMallocArray(&array, &description, 16, 16, 0), cudaErrorNotSupported);
+  cudaTextureObject_t texture = 0;
+  const cudaResourceDesc resource{};
+  const cudaTextureDesc description{};
+  EXPECT_CODE(cudaCreateTextureObject(&texture, &resource, &description, nullptr), cudaErrorNotSupported);
   (void)cudaGetLastError();
   return program::finish();
 }

@@ -2,9 +2,6 @@
 // loads by TMA through a ring of stages, one multiplies, four drain Tensor Memory. The tiles of B are the same in both CTAs of a
 // cluster: each loads half and multicasts it. With argument "race" the second CTA does not wait for the cluster before it
 // multicasts.
-#include <cuda.h>
-#include <cuda_fp16.h>
-
 #include "common/layout/instruction_descriptor.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "common/ptx/bulk_copy.cuh"
@@ -14,7 +11,7 @@
 #include "common/ptx/tensor_core.cuh"
 #include "common/ptx/tensor_memory.cuh"
 #include "common/ptx/warp.cuh"
-#include "tests/runtime/programs/check.hpp"
+#include "tests/runtime/programs/gemm_data.hpp"
 
 namespace ptx = shiftconv::ptx;
 namespace layout = shiftconv::layout;
@@ -108,44 +105,17 @@ __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192)
   ptx::clusterBarrierSync();
 }
 
-CUtensorMap mapOf(const __half* memory, int rows, int columns, cuuint32_t boxRows) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult status{};
-  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &status));
-  CUtensorMap map;
-  const cuuint64_t dims[2] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
-  const cuuint64_t strides[1] = {static_cast<cuuint64_t>(columns) * 2};
-  const cuuint32_t box[2] = {kTileK, boxRows}, steps[2] = {1, 1};
-  const CUresult code = reinterpret_cast<decltype(cuTensorMapEncodeTiled)*>(found)(
-      &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, const_cast<__half*>(memory), dims, strides, box, steps,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  EXPECT(code == CUDA_SUCCESS);
-  return map;
-}
-
-std::vector<__half> asHalf(const std::vector<float>& values) {
-  std::vector<__half> halves;
-  for (const float value : values) halves.push_back(__float2half(value));
-  return halves;
-}
-
 }  // namespace
 
 int main(int argc, char** arguments) {
   const bool race = argc > 1 && std::string(arguments[1]) == "race";
   constexpr int kM = 256, kN = 128, kK = 5 * kTileK;
-  const std::vector<float> a = program::randomIntegers(kM * kK, 1), b = program::randomIntegers(kN * kK, 2);
-  std::vector<float> expected(kM * kN);
-  for (int i = 0; i < kM; ++i)
-    for (int j = 0; j < kN; ++j)
-      for (int k = 0; k < kK; ++k) expected[i * kN + j] += a[i * kK + k] * b[j * kK + k];
-  float* c = program::onDevice(std::vector<float>(kM * kN, -1.0f));
-  const CUtensorMap mapA = mapOf(program::onDevice(asHalf(a)), kM, kK, kTileM);
-  const CUtensorMap mapB = mapOf(program::onDevice(asHalf(b)), kN, kK, kTileN / 2);
+  const program::GemmData data(kM, kN, kK);
+  const CUtensorMap mapA = program::mapOf(data.a, kM, kK, kTileM, kTileK),
+                    mapB = program::mapOf(data.b, kN, kK, kTileN / 2, kTileK);
   CHECK(cudaFuncSetAttribute(gemm, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024));
-  gemm<<<dim3(kM / kTileM, kN / kTileN), 192, 64 * 1024>>>(mapA, mapB, c, kN, kK / kTileK, !race);
+  gemm<<<dim3(kM / kTileM, kN / kTileN), 192, 64 * 1024>>>(mapA, mapB, data.c, kN, kK / kTileK, !race);
   CHECK(cudaGetLastError());
-  EXPECT_SAME(program::fromDevice(c, kM * kN), expected);
+  EXPECT_SAME(program::fromDevice(data.c, kM * kN), data.expected);
   return program::finish();
 }

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/machine/lane_access.hpp"
 
 namespace shiftconv::emulator::tma {
 
 SharedPlace sharedPlace(const machine::Execution& execution, const LaneAddress& address, unsigned lane, bool clusterWide,
                         const char* role) {
-  const uint64_t value = address.at(execution, lane);
+  const uint64_t value = machine::windowAddress(execution.warp, lane, address.at(execution, lane));
   if (value > 0xffffffffu)
     throw EmulatorError(ErrorKind::OutOfBounds,
                         fmt::format("{} {:#x} is not a shared-memory address (lane {}): those are below 2^32", role, value, lane));

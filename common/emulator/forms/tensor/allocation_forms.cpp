@@ -11,6 +11,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/tensor/tensor_forms.hpp"
+#include "common/emulator/machine/report.hpp"
 
 namespace shiftconv::emulator::tensor {
 namespace {
@@ -128,7 +129,14 @@ void runDealloc(Execution& execution, const DecodedInstruction& instruction) {
   participants(cta, instruction.as<AllocationDetail>().ctaGroup);
   const uint32_t address = uniformValue(execution, execution.lanes<uint32_t>(instruction.operand[0]), "Tensor Memory address");
   const uint32_t columns = uniformValue(execution, execution.lanes<uint32_t>(instruction.operand[1]), "number of columns");
-  stateOf(cta).memory.deallocate(address, columns);
+  TensorMemory& memory = stateOf(cta).memory;
+  if (!memory.isAllocation(address) &&
+      machine::goesOn(execution.warp, static_cast<unsigned>(std::countr_zero(execution.mask)),
+                      fmt::format("tcgen05.dealloc of address {:#x}, where no live allocation starts (allocated columns: {})",
+                                  address, memory.allocatedColumns()),
+                      "one tcgen05.dealloc for every tcgen05.alloc (PTX ISA 9.0, 9.7.16.7.1)"))
+    return;
+  memory.deallocate(address, columns);
   if (auto* observer = cta.cluster.observer.get())
     observer->columnsChangeHands(execution.warp, unpackAddress(address).column, columns);
   ++cta.cluster.wakeups;

@@ -122,6 +122,7 @@ void copy(Execution& execution, const DecodedInstruction& instruction) {
   operation.complete = [&cta, lanes, bytes, from, offsets, sourceBytes] {
     Cluster& within = cta.cluster;
     forEachLane(lanes, [&](unsigned lane) {
+      if (within.observer) within.observer->actsFor(lane);
       std::byte* destination = cta.shared.write(offsets[lane], bytes, bytes);
       std::memset(destination + sourceBytes[lane], 0, bytes - sourceBytes[lane]);
       if (sourceBytes[lane] == 0) return;

@@ -59,11 +59,13 @@ struct MapDetail final : InstructionDetail {
   MemoryOperand source;
 };
 
-/// The acquire side of a tensor map edited by ordinary stores: the address must hold 128 bytes.
+/// The acquire side of a tensor map edited by ordinary stores: the address must hold 128 bytes. Null acquires nothing: CUTLASS's
+/// grouped GEMM for sm_90 does that in the warps that do not store, on GPUs without a fault.
 void acquireTensorMap(Execution& execution, const DecodedInstruction& instruction) {
   Cluster& cluster = execution.warp.cta.cluster;
   forEachLane(execution.mask, [&](unsigned lane) {
     const uint64_t address = instruction.as<MapDetail>().map.address.at(execution, lane);
+    if (address == 0) return;
     cluster.global.access(address, kTensorMapBytes, kTensorMapBytes, false);
     if (cluster.observer) cluster.observer->mapAcquired(execution.warp, lane, address);
   });

@@ -86,8 +86,9 @@ void store(Execution& execution, const DecodedInstruction& instruction) {
   const auto& detail = instruction.as<TransferDetail>();
   if (detail.release) execution.warp.cta.released(execution.warp);
   LanePointers pointers;
-  resolve(execution, execution.mask, detail.memory, detail.elements * static_cast<uint32_t>(sizeof(T)), AccessKind::Write,
-          pointers);
+  const StoredValues values{execution.frame, detail.registers.data(), sizeof(T), sizeof(R)};
+  resolve(execution, execution.mask, detail.memory, detail.elements * static_cast<uint32_t>(sizeof(T)), AccessKind::Write, pointers,
+          &values);
   if (detail.release) std::atomic_thread_fence(std::memory_order_seq_cst);
   const auto one = [&](unsigned lane) {
     for (uint32_t element = 0; element < detail.elements; ++element) {

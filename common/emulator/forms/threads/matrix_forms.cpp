@@ -1,5 +1,7 @@
 // ldmatrix, stmatrix, movmatrix: 8x8 matrices of 16-bit elements, and matrices of bytes, between shared memory and the
-// registers of a warp (PTX ISA 9.0, 9.7.14.5.15 to 9.7.14.5.17). Lane l is written as g = l / 4, t = l % 4.
+// registers of a warp (PTX ISA 9.0, 9.7.14.5.15 to 9.7.14.5.17). Lane l is written as g = l / 4, t = l % 4. 4-bit values come into
+// the low half of their bytes: so says CUTLASS 4 (cute/atom/mma_traits_sm120.hpp), which shifts them to where mma.sync reads them,
+// but not 6-bit ones, which mma.sync reads in the low 6 bits (9.7.14.6.3).
 #include <fmt/format.h>
 
 #include <array>
@@ -7,6 +9,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/forms/threads/memory_operand.hpp"
+#include "common/emulator/forms/threads/whole_warp.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
 
@@ -33,6 +36,8 @@ struct MatrixLayout {
   unsigned rows;       ///< of one matrix, each with an address of its own
   unsigned registers;  ///< of one matrix
   Place (*place)(unsigned reg, unsigned lane, unsigned element);
+  /// Not 0: a row begins with 16 values of so many bits, which come into the low bits of a byte each.
+  unsigned packedBits = 0;
 };
 
 /// m8n8.b16: element h is column 2t + h of row g.
@@ -47,6 +52,15 @@ constexpr MatrixLayout kTransposedHalves{2, 8, 1, [](unsigned reg, unsigned lane
 constexpr MatrixLayout kLoadedBytes{1, 16, 2, [](unsigned reg, unsigned lane, unsigned element) {
                                       return Place{16 * (reg / 2) + 4 * (lane % 4) + element, lane / 4 + 8 * (reg % 2)};
                                     }};
+/// ldmatrix m8n16: byte b is column 4t + b of row g.
+constexpr Place placeOfExpanded(unsigned reg, unsigned lane, unsigned element) {
+  return {8 * reg + lane / 4, 4 * (lane % 4) + element};
+}
+constexpr MatrixLayout kExpanded4{1, 8, 1, placeOfExpanded, 4};
+constexpr MatrixLayout kExpanded6{1, 8, 1, placeOfExpanded, 6};
+/// ldmatrix m16n16.trans of packed values: as with bytes.
+constexpr MatrixLayout kTransposed4{1, 16, 2, kLoadedBytes.place, 4};
+constexpr MatrixLayout kTransposed6{1, 16, 2, kLoadedBytes.place, 6};
 /// stmatrix m16n8.trans.b8: byte b goes to column g + 8 (b / 2) of row 2t + b % 2.
 constexpr MatrixLayout kStoredBytes{1, 8, 1, [](unsigned reg, unsigned lane, unsigned element) {
                                       return Place{8 * reg + 2 * (lane % 4) + element % 2, lane / 4 + 8 * (element / 2)};
@@ -58,15 +72,6 @@ struct MatrixDetail final : InstructionDetail {
   std::array<Slot, 4> registers{};
   unsigned registerCount = 0;
 };
-
-/// All 32 lanes take part: hardware leaves anything else undefined.
-void requireWholeWarp(const Execution& execution, const char* what) {
-  execution.warp.requireAligned(execution.mask, what);
-  if (execution.mask != kAllLanes)
-    throw EmulatorError(
-        ErrorKind::IllegalInstruction,
-        fmt::format("{} needs all 32 lanes of the warp; only those of mask 0x{:08x} execute it", what, execution.mask));
-}
 
 /// Host pointers to the rows. The addresses of the other lanes are ignored.
 void resolveRows(const Execution& execution, const MatrixDetail& detail, AccessKind kind, LanePointers& pointers) {
@@ -80,7 +85,26 @@ void resolveRows(const Execution& execution, const MatrixDetail& detail, AccessK
           fmt::format("lane {}: the row of a matrix is in the shared memory of CTA rank {}, not of the executing CTA", lane,
                       object.cta->rank));
   });
-  resolve(execution, lanes, detail.rows, kRowBytes, kind, pointers);
+  const uint32_t packedBits = detail.layout->packedBits;
+  if (packedBits == 0) return resolve(execution, lanes, detail.rows, kRowBytes, kind, pointers);
+  // The padding behind the values is not read, but the row is aligned with it.
+  forEachLane(lanes, [&](unsigned lane) {
+    const uint32_t offset = sharedObject(execution, detail.rows, lane).offset;
+    if (offset % kRowBytes != 0)
+      throw EmulatorError(
+          ErrorKind::Misaligned,
+          fmt::format("lane {}: the row of a matrix at shared offset {:#x} needs an address that is a multiple of {}", lane, offset,
+                      kRowBytes));
+  });
+  resolve(execution, lanes, detail.rows, kRowBytes * packedBits / 8, kind, pointers);
+}
+
+/// Value i of neighbours of `bits` bits each, the first one in the low bits.
+std::byte packedValue(const std::byte* row, unsigned i, unsigned bits) {
+  const unsigned first = i * bits, byte = first / 8, within = first % 8;
+  unsigned value = std::to_integer<unsigned>(row[byte]) >> within;
+  if (within + bits > 8) value |= std::to_integer<unsigned>(row[byte + 1]) << (8 - within);
+  return static_cast<std::byte>(value & ((1u << bits) - 1));
 }
 
 /// Calls move(byte of the register, byte in memory, element size) for every element.
@@ -92,8 +116,11 @@ void forEachElement(const Execution& execution, const MatrixDetail& detail, cons
     for (unsigned lane = 0; lane < kWarpLanes; ++lane)
       for (unsigned element = 0; element < kRegisterBytes / layout.elementBytes; ++element) {
         const Place place = layout.place(reg, lane, element);
-        move(values + kRegisterBytes * lane + layout.elementBytes * element, rows[place.addressLane] + place.byte,
-             layout.elementBytes);
+        std::byte* const value = values + kRegisterBytes * lane + layout.elementBytes * element;
+        if (layout.packedBits != 0)
+          *value = packedValue(rows[place.addressLane], place.byte, layout.packedBits);
+        else
+          move(value, rows[place.addressLane] + place.byte, layout.elementBytes);
       }
   }
 }
@@ -145,7 +172,12 @@ const std::vector<Operand>& twoOperands(DecodeContext& context) {
 
 void decodeLoad(DecodeContext& context, const FormMatch& match) {
   const auto& operands = twoOperands(context);
-  const MatrixLayout& layout = match.has("b8") ? kLoadedBytes : match.has("trans") ? kTransposedHalves : kHalves;
+  const bool transposed = match.has("trans");
+  const MatrixLayout& layout = match.has("b4x16_p64")   ? (transposed ? kTransposed4 : kExpanded4)
+                               : match.has("b6x16_p32") ? (transposed ? kTransposed6 : kExpanded6)
+                               : match.has("b8")        ? kLoadedBytes
+                               : transposed             ? kTransposedHalves
+                                                        : kHalves;
   decodeMatrix(context, match, operands[0], operands[1], layout, true);
 }
 
@@ -183,6 +215,8 @@ FormFamily matrixForms() {
   return {
       {"ldmatrix.sync.aligned.m8n8.(x1|x2|x4){.trans}{.(shared|shared::cta)}.b16", decodeLoad},
       {"ldmatrix.sync.aligned.m16n16.(x1|x2).trans{.(shared|shared::cta)}.b8", decodeLoad},
+      {"ldmatrix.sync.aligned.m8n16.(x1|x2|x4){.(shared|shared::cta)}.b8x16.(b4x16_p64|b6x16_p32)", decodeLoad},
+      {"ldmatrix.sync.aligned.m16n16.(x1|x2).trans{.(shared|shared::cta)}.b8x16.(b4x16_p64|b6x16_p32)", decodeLoad},
       {"stmatrix.sync.aligned.m8n8.(x1|x2|x4){.trans}{.(shared|shared::cta)}.b16", decodeStore},
       {"stmatrix.sync.aligned.m16n8.(x1|x2|x4).trans{.(shared|shared::cta)}.b8", decodeStore},
       {"movmatrix.sync.aligned.m8n8.trans.b16", decodeTranspose},

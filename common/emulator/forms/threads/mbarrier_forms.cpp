@@ -12,6 +12,7 @@
 #include "common/emulator/isa/decode_helpers.hpp"
 #include "common/emulator/isa/decoder.hpp"
 #include "common/emulator/machine/lane_access.hpp"
+#include "common/emulator/machine/report.hpp"
 #include "common/emulator/machine/warp_state.hpp"
 
 namespace shiftconv::emulator::machine {
@@ -64,7 +65,11 @@ void initialise(Execution& execution, const DecodedInstruction& instruction) {
   const auto& detail = instruction.as<MbarrierDetail>();
   forEachLane(execution.mask, [&](unsigned lane) {
     const SharedObject object = ownBarrier(execution, detail, lane, "mbarrier.init");
-    object.cta->mbarriers.initialise(object.offset, valueOf(execution, instruction, lane, 0));
+    MbarrierTable& table = object.cta->mbarriers;
+    const bool over =
+        table.isLive(object.offset) && goesOn(execution.warp, lane, "mbarrier.init over the live " + table.describe(object.offset),
+                                              "mbarrier.inval before the place is initialised again (PTX ISA 9.0, 9.7.13.15.9)");
+    table.initialise(object.offset, valueOf(execution, instruction, lane, 0), over);
     if (auto* observer = object.cta->cluster.observer.get())
       observer->mbarrierInit(execution.warp, lane, *object.cta, object.offset);
   });

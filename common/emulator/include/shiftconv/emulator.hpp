@@ -133,6 +133,8 @@ struct Target {
 };
 /// Every target that the machine can be.
 SHIFTCONV_EMU_API std::vector<Target> targets();
+/// Those of them that a device can be: the architecture-specific ones, which have everything; the usual one first.
+SHIFTCONV_EMU_API std::vector<Target> devices();
 
 /// A loaded module; copies share it. It keeps its variables alive and must not outlive its Machine.
 class SHIFTCONV_EMU_API Module {
@@ -188,7 +190,8 @@ struct Options {
   std::vector<std::string> warpRoles;               ///< names of the warps of a CTA in reports; may be short or empty
   uint32_t hostThreads = 0;                         ///< 0: one per host core
   uint64_t instructionLimit = 0;                    ///< warp instructions of one launch; 0: none
-  uint32_t multiprocessors = 0;                     ///< 0: as many as the module's target has
+  std::string device;  ///< name of one of devices(), which must be able to run the module's PTX; empty: the module's target
+  uint32_t multiprocessors = 0;  ///< 0: as many as the device has
   /// Takes what kernels print, from any host thread; empty: standard output.
   std::function<void(std::string_view)> print;
 };

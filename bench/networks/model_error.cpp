@@ -1,0 +1,103 @@
+// The cost model beside what was measured: reads the rows of `networks`, estimates every measured candidate again with today's
+// planner, and prints for each algorithm how far the estimates are off, and what the planner's choice loses against the best
+// candidate that was measured. Needs no device.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "common/command_line/command_line.hpp"
+#include "common/device/device.hpp"
+#include "conv/planner/candidates.hpp"
+#include "conv/problem/text.hpp"
+
+using namespace shiftconv;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+device::Properties h200() {
+  device::Properties properties;
+  properties.name = "NVIDIA H200";
+  properties.computeMajor = 9;
+  properties.computeMinor = 0;
+  properties.multiprocessors = 132;
+  properties.sharedBytesPerBlock = 232448;
+  return properties;
+}
+
+double at(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+double geomean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += std::log(v);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+int run(const std::string& path, const std::string& dump, bool worst) {
+  std::ifstream file(path);
+  if (!file) {
+    fmt::print(stderr, "cannot read {}\n", path);
+    return 2;
+  }
+  const Json report = Json::parse(file);
+  std::ofstream table;
+  if (!dump.empty()) table.open(dump);
+  std::map<std::string, std::vector<double>> errors;  // estimate / measured, by algorithm
+  std::map<int64_t, std::vector<double>> regrets;
+  int unknown = 0;
+  for (const Json& row : report["rows"]) {
+    if (!row.contains("candidates")) continue;
+    Problem problem;
+    const std::string text = row["layer"];
+    if (!parse(text, problem).ok()) continue;
+    plan::Candidates candidates;
+    if (!plan::findCandidates(problem, h200(), {}, candidates).ok()) continue;
+    double best = 1e30, chosen = 0, fastest = 1e30;
+    std::string choice, bestName;
+    for (const auto& [name, us] : row["candidates"].items())
+      if (name != "cuDNN" && double{us} < best) best = us, bestName = name;
+    for (const plan::Candidate& candidate : candidates.all) {
+      const std::string name = fmt::format("{}:{}", candidate.algorithm->name(), candidate.options);
+      if (!row["candidates"].contains(name)) continue;
+      const double measured = row["candidates"][name], estimate = candidate.estimate.seconds * 1e6;
+      errors[std::string(candidate.algorithm->name())].push_back(estimate / measured);
+      if (table) table << text << "\t" << name << "\t" << measured << "\t" << estimate << "\n";
+      if (estimate < fastest) fastest = estimate, chosen = measured, choice = name;
+    }
+    const plan::Candidate& winner = candidates.all[candidates.best];
+    if (!row["candidates"].contains(fmt::format("{}:{}", winner.algorithm->name(), winner.options))) ++unknown;
+    if (chosen == 0) continue;
+    regrets[int64_t{row["batch"]}].push_back(chosen / best);
+    if (worst && chosen > 1.25 * best)
+      fmt::print("{:64} {:7.2f} {:44} best {:7.2f} {}\n", text.substr(0, text.find("->")), chosen, choice, best, bestName);
+  }
+  for (const auto& [name, ratios] : errors)
+    fmt::print("{:14} {:5} candidates, estimate / measured: geomean {:.2f}, 5 to 95 % {:.2f} .. {:.2f}\n", name, ratios.size(),
+               geomean(ratios), at(ratios, 0.05), at(ratios, 0.95));
+  for (const auto& [batch, values] : regrets)
+    fmt::print("batch {}: regret {:.3f} over {} layers, 95 % below {:.2f}, worst {:.2f}\n", batch, geomean(values), values.size(),
+               at(values, 0.95), at(values, 1));
+  fmt::print("{} layers whose choice has not been measured\n", unknown);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string rows, dump;
+  bool worst = false;
+  command_line::Parser parser("the planner's estimates beside measured times");
+  parser.option("--rows", rows, "JSON file of `networks`").required();
+  parser.option("--dump", dump, "a table: layer, candidate, measured and estimated microseconds");
+  parser.flag("--worst", worst, "layers whose choice loses more than a quarter");
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
+  return run(rows, dump, worst);
+}

@@ -1,0 +1,18 @@
+// What the calls that make and change nodes of graphs share.
+#pragma once
+
+#include "common/runtime/core/graph.hpp"
+
+namespace shiftconv::runtime {
+
+/// Checks the work and adds a node with it. Throws Failure.
+void addGraphNode(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, Work work);
+/// The new work must be of the kind of the old. Throws Failure.
+void replaceNodeWork(GraphNode& node, Work work);
+/// The node of an executable graph that was made from `node`. Throws Failure.
+GraphNode& executableNode(cudaGraphExec_t graph, cudaGraphNode_t node);
+
+KernelWork kernelNodeWork(const cudaKernelNodeParams& parameters);
+FillWork fillNodeWork(const cudaMemsetParams& parameters);
+
+}  // namespace shiftconv::runtime

@@ -1,0 +1,260 @@
+#include "conv/algorithms/raw_rows/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "common/layout/ceil_divide.hpp"
+#include "conv/kernels/plain_activation.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/plan/targets.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels::raw_rows;
+
+namespace {
+
+constexpr int64_t kElementBytes = 2, kChunkElements = kChunkBytes / kElementBytes;
+constexpr std::array<int64_t, 2> kChannels{64, 32};
+constexpr int64_t kReservedBytes = 1024;  ///< of shared memory, by the system, for each CTA
+constexpr size_t kTilesOffered = 3;       ///< of each number of channels
+
+/// What the order of the reduction follows from.
+struct Reduction {
+  bool oddSteps;  ///< from output column to output column
+  int64_t lead, runs, runPairs, steps;
+};
+Reduction reductionOf(const Problem& p) {
+  Reduction r{};
+  r.oddSteps = p.strideW * p.c % 2 != 0;
+  r.lead = r.oddSteps ? 0 : p.padLeft * p.c % 2;
+  r.runs = p.t * p.r;
+  r.runPairs = ceilDivide(p.s * p.c + r.lead, 2);
+  r.steps = ceilDivide(r.runs * r.runPairs, int64_t{kStepPairs});
+  return r;
+}
+
+/// Bytes of a row of the window of `columns` output columns: it begins at most 7 elements early, and a run that begins in the
+/// middle of a word reads one word more.
+int64_t rowBytes(const Problem& p, const Reduction& r, int64_t columns) {
+  const int64_t elements = kChunkElements - 1 + (columns - 1) * p.strideW * p.c + 2 * r.runPairs + (r.oddSteps ? 2 : 0);
+  return ceilDivide(elements, kChunkElements) * kChunkBytes;
+}
+int64_t windowHeight(const Problem& p, int64_t rows) { return (rows - 1) * p.strideH + (p.r - 1) * p.dilationH + 1; }
+int64_t sharedBytes(const Problem& p, const Reduction& r, int64_t rows, int64_t columns, int64_t channels) {
+  const int32_t steps = static_cast<int32_t>(r.steps);
+  return tableBytes(steps) + weightBytes(steps, static_cast<int32_t>(channels)) +
+         2 * p.t * windowHeight(p, rows) * rowBytes(p, r, columns);
+}
+/// What each of the CTAs of a multiprocessor may have; offsets of the table must reach it.
+int64_t sharedLimit(const device::Properties& properties) {
+  const int64_t share = (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / kCtasPerMultiprocessor - kReservedBytes;
+  return std::min<int64_t>(share, int64_t{1} << kOffsetBits);
+}
+
+/// The short epilogue of the kernels.
+bool isPlain(const Problem& p) {
+  return p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax &&
+         p.outputZeroPoint == 0 && p.outputScale.blockSize == 0 &&
+         kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
+         (!p.hasResidual() || p.residualType == p.outputType);
+}
+
+layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
+
+int32_t copyBytes(const Problem& p) {
+  for (const int32_t bytes : {16, 8, 4})
+    if (p.w * p.c * kElementBytes % bytes == 0) return bytes;
+  return kElementBytes;
+}
+
+/// Columns and rows of tiles that compete: shares of the output, as equal as can be.
+std::vector<int64_t> columnsOf(const Problem& p, const RawRowsChoices& choices) {
+  if (choices.columns) return {std::min<int64_t>(*choices.columns, p.q())};
+  std::vector<int64_t> columns;
+  for (int64_t parts = ceilDivide(p.q(), int64_t{512});; parts += std::max<int64_t>(1, parts / 2)) {
+    columns.push_back(ceilDivide(p.q(), parts));
+    if (columns.back() <= kWarpPixels / 2) return columns;
+  }
+}
+std::vector<int64_t> rowsOf(const Problem& p, const RawRowsChoices& choices) {
+  if (choices.rows) return {std::min<int64_t>(*choices.rows, p.p())};
+  std::vector<int64_t> rows;
+  for (const int64_t some : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 24, 32})
+    if (some <= p.p()) rows.push_back(some);
+  return rows;
+}
+
+// Rough: of an H200 under the stems of public networks.
+constexpr double kLaunchClocks = 2600;      // an empty kernel in a graph
+constexpr double kStartClocks = 2500;       // the table, the weights and the first rows
+constexpr double kProductsPerClock = 1000;  // of mma.sync, 16-bit operands
+constexpr double kStepLatency = 110;        // of a warp: the table, a load that follows from it, products
+constexpr double kPassLatency = 600;        // of a warp: the epilogue
+constexpr double kTileClocks = 300;         // barrier and addresses
+constexpr double kCopyInstructions = 0.5;   // a clock, of a warp each
+
+void model(const Problem& p, const device::Properties& properties, RawRowsPlan& plan) {
+  const Rates& rates = ratesOf(properties);
+  const Params& params = plan.params;
+  const double steps = params.steps, channels = plan.channels;
+  const double groups = std::ceil(params.tilePixels / static_cast<double>(kWarpPixels));
+  const double passes = std::ceil(groups / (kThreads / 32));
+  const double warpLoads = steps * ((p.strideW * p.c % 2 != 0 ? 16 : 8) + channels / 4 + 1) * 128;  // bytes of the banks' time
+  const double multiply =
+      groups * std::max(steps * 16 * kWarpPixels * channels / kProductsPerClock, warpLoads / rates.of(Resource::SharedReads));
+  const double stored = groups * kWarpPixels * static_cast<double>(std::min<int64_t>(plan.channels, p.k)) *
+                        static_cast<double>(bitsOf(p.outputType)) / 8 / rates.of(Resource::BulkStores);
+  const double copied = static_cast<double>(params.windowRows) * params.rowBytes;
+  const double copies = params.windowRows * std::ceil(params.rowBytes / (32.0 * std::max(params.copyBytes, 4))) / kCopyInstructions;
+  const double loads = std::max(copied / rates.of(Resource::L2ToShared), copies);
+  const double tile = std::max({multiply, stored, loads});
+  plan.bound = tile == multiply ? Resource::TensorCore : tile == stored ? Resource::BulkStores : Resource::L2ToShared;
+  const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const double tiles = static_cast<double>(params.tiles) * plan.launch.grid.y;
+  const double ctas = static_cast<double>(plan.launch.grid.x) * plan.launch.grid.y;
+  const double perMultiprocessor = std::ceil(tiles / multiprocessors), rounds = std::ceil(tiles / ctas);
+  const double throughput = perMultiprocessor * (tile + kTileClocks / kCtasPerMultiprocessor);
+  const double chain = rounds * (passes * (steps * kStepLatency + kPassLatency) + kTileClocks) + loads;
+  const double packing = steps * channels / 8;
+  plan.modelledClocks = kLaunchClocks + kStartClocks + packing + std::max(throughput, chain);
+}
+
+RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64_t rows, int64_t columns, int64_t channels,
+                   bool dependent) {
+  const Reduction reduction = reductionOf(p);
+  RawRowsPlan plan;
+  plan.rows = static_cast<int32_t>(rows), plan.columns = static_cast<int32_t>(columns);
+  plan.channels = static_cast<int32_t>(channels);
+  Params& params = plan.params;
+  const int64_t columnTiles = ceilDivide(p.q(), columns), rowTiles = ceilDivide(p.p(), rows);
+  params.columnTiles = divisor(columnTiles);
+  params.rowTiles = divisor(rowTiles);
+  params.outputDepth = divisor(p.z());
+  params.tileColumns = divisor(columns);
+  params.windowHeight = divisor(windowHeight(p, rows));
+  params.filterHeight = divisor(p.r);
+  params.runPairs = divisor(reduction.runPairs);
+  params.tiles = static_cast<int32_t>(p.n * p.z() * rowTiles * columnTiles);
+  params.tileRows = static_cast<int32_t>(rows);
+  params.tilePixels = static_cast<int32_t>(rows * columns);
+  params.outputHeight = static_cast<int32_t>(p.p());
+  params.outputWidth = static_cast<int32_t>(p.q());
+  params.inputDepth = static_cast<int32_t>(p.d);
+  params.inputHeight = static_cast<int32_t>(p.h);
+  params.inputRow = static_cast<int32_t>(p.w * p.c);
+  params.strideD = static_cast<int32_t>(p.strideD);
+  params.strideH = static_cast<int32_t>(p.strideH);
+  params.columnStep = static_cast<int32_t>(p.strideW * p.c);
+  params.padFront = static_cast<int32_t>(p.padFront);
+  params.padTop = static_cast<int32_t>(p.padTop);
+  params.padLeft = static_cast<int32_t>(p.padLeft * p.c);
+  params.dilationD = static_cast<int32_t>(p.dilationD);
+  params.dilationH = static_cast<int32_t>(p.dilationH);
+  params.runs = static_cast<int32_t>(reduction.runs);
+  params.runElements = static_cast<int32_t>(p.s * p.c);
+  params.lead = static_cast<int32_t>(reduction.lead);
+  params.steps = static_cast<int32_t>(reduction.steps);
+  params.windowRows = static_cast<int32_t>(p.t * windowHeight(p, rows));
+  params.rowBytes = static_cast<int32_t>(rowBytes(p, reduction, columns));
+  params.copyBytes = copyBytes(p);
+  params.plain = isPlain(p);
+  params.epilogue = epilogueOf(p);
+  const int64_t channelTiles = ceilDivide(p.k, channels);
+  const int64_t together = int64_t{std::max<uint32_t>(1, properties.multiprocessors)} * kCtasPerMultiprocessor;
+  const int64_t most = std::max<int64_t>(1, together / channelTiles), rounds = ceilDivide(int64_t{params.tiles}, most);
+  plan.launch.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.tiles}, rounds)), static_cast<uint32_t>(channelTiles), 1};
+  plan.launch.block = {static_cast<uint32_t>(kThreads), 1, 1};
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(p, reduction, rows, columns, channels));
+  plan.launch.programmaticDependent = dependent;
+  plan.kernelName = fmt::format("raw_rows_{}_{}_{}", nameOf(p.inputType), reduction.oddSteps ? "odd" : "even", channels);
+  model(p, properties, plan);
+  return plan;
+}
+
+}  // namespace
+
+std::string rawRowsRefusal(const Problem& p, const device::Properties& properties) {
+  if (std::string reason = targetRefusal("raw_rows", properties); !reason.empty()) return reason;
+  const auto needs = [](std::string_view what) { return fmt::format("raw_rows {}", what); };
+  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales of operands");
+  if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
+    return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
+  if (p.filterType != p.inputType)
+    return needs(
+        fmt::format("needs filter_type to be input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType)));
+  if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
+  if (p.groups != 1) return needs(fmt::format("needs one group, but there are {}", p.groups));
+  if (p.inputPitch() != p.c)
+    return needs(fmt::format("needs pixels without gaps, but input_pixel_pitch is {} and C is {}", p.inputPitch(), p.c));
+  if (p.dilationW != 1) return needs(fmt::format("needs dilation_w 1, but it is {}", p.dilationW));
+  if (std::string refused = epilogueRefusal("raw_rows", p, kSegmentColumns); !refused.empty()) return refused;
+  constexpr int64_t kLimit = int64_t{1} << 28;
+  for (const auto& [name, value] : {std::pair{"C", p.c},
+                                    {"K", p.k},
+                                    {"T", p.t},
+                                    {"R", p.r},
+                                    {"S", p.s},
+                                    {"stride_d", p.strideD},
+                                    {"stride_h", p.strideH},
+                                    {"stride_w", p.strideW},
+                                    {"dilation_d", p.dilationD},
+                                    {"dilation_h", p.dilationH}})
+    if (value > (1 << 20)) return needs(fmt::format("needs {} up to 2^20, but it is {}", name, value));
+  for (const auto& [name, value] : {std::pair{"D + pad_front + pad_back", p.d + p.padFront + p.padBack},
+                                    {"H + pad_top + pad_bottom", p.h + p.padTop + p.padBottom},
+                                    {"(W + pad_left + pad_right) * C", (p.w + p.padLeft + p.padRight) * p.c}})
+    if (value > kLimit) return needs(fmt::format("needs {} up to 2^28 (32-bit coordinates), but it is {}", name, value));
+  constexpr int64_t kMostGridRows = 65535;
+  if (ceilDivide(p.k, kChannels.back()) > kMostGridRows) return needs(fmt::format("needs K up to 2^20, but it is {}", p.k));
+  // The smallest tile of the fewest channels.
+  const Reduction reduction = reductionOf(p);
+  const int64_t limit = sharedLimit(properties);
+  if (p.t * p.r * p.s * p.c > limit || p.t * windowHeight(p, 1) > limit)
+    return needs(fmt::format("keeps weights and input rows in shared memory, but {} elements of a filter or {} rows do not fit",
+                             p.t * p.r * p.s * p.c, p.t * windowHeight(p, 1)));
+  const int64_t columns = columnsOf(p, {}).back();
+  if (const int64_t bytes = sharedBytes(p, reduction, 1, columns, kChannels.back()); bytes > limit)
+    return needs(
+        fmt::format("needs {} bytes of shared memory for the weights of {} channels and the input rows of {} pixels, but a "
+                    "CTA has {}",
+                    bytes, kChannels.back(), columns, limit));
+  return {};
+}
+
+std::vector<RawRowsPlan> rawRowsCandidates(const Problem& p, const device::Properties& properties, const RawRowsChoices& choices) {
+  const Reduction reduction = reductionOf(p);
+  const int64_t limit = sharedLimit(properties);
+  std::vector<RawRowsPlan> offered;
+  const auto faster = [](const RawRowsPlan& a, const RawRowsPlan& b) { return a.modelledClocks < b.modelledClocks; };
+  for (const int64_t channels : kChannels) {
+    if (choices.channels && *choices.channels != channels) continue;
+    std::vector<RawRowsPlan> plans;
+    for (const int64_t columns : columnsOf(p, choices))
+      for (const int64_t rows : rowsOf(p, choices))
+        if (sharedBytes(p, reduction, rows, columns, channels) <= limit)
+          plans.push_back(planOf(p, properties, rows, columns, channels, choices.dependent));
+    std::stable_sort(plans.begin(), plans.end(), faster);
+    if (plans.size() > kTilesOffered) plans.resize(kTilesOffered);
+    offered.insert(offered.end(), std::make_move_iterator(plans.begin()), std::make_move_iterator(plans.end()));
+  }
+  std::stable_sort(offered.begin(), offered.end(), faster);
+  return offered;
+}
+
+std::string RawRowsPlan::describe() const {
+  return fmt::format(
+      "{}, tiles of {} rows x {} columns x {} channels; {} steps of the reduction, {} input rows of {} bytes in copies of {}; {} x "
+      "{} "
+      "CTAs, {} bytes of shared memory; modelled {:.0f} clocks",
+      kernelName, rows, columns, channels, params.steps, params.windowRows, params.rowBytes, params.copyBytes, launch.grid.x,
+      launch.grid.y, launch.dynamicSharedBytes, modelledClocks);
+}
+
+}  // namespace shiftconv::plan

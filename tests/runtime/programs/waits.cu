@@ -1,0 +1,37 @@
+// What orders work of two streams that nobody ordered otherwise: one writes memory, the other one reads it afterwards. The argument
+// says what stands between them; with "nothing" it is a race.
+#include "tests/runtime/programs/check.hpp"
+
+constexpr int kCount = 96;
+
+__global__ void fill(int* values, int value) { values[threadIdx.x] = value; }
+__global__ void copy(const int* from, int* to) { to[threadIdx.x] = from[threadIdx.x] + 1; }
+
+int main(int, char** arguments) {
+  const std::string which = arguments[1];
+  int *a = program::onDevice(std::vector<int>(kCount, 0)), *b = program::onDevice(std::vector<int>(kCount, 0));
+  int* other = program::onDevice(std::vector<int>(kCount, 0));
+  cudaStream_t first = nullptr, second = nullptr;
+  cudaEvent_t event = nullptr;
+  CHECK(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+  CHECK(cudaEventCreate(&event));
+  fill<<<1, kCount, 0, first>>>(a, 6);
+  std::vector<int> pageable(1);
+  if (which == "stream") CHECK(cudaStreamSynchronize(first));
+  if (which == "device") CHECK(cudaDeviceSynchronize());
+  if (which == "event") {
+    CHECK(cudaEventRecord(event, first));
+    CHECK(cudaEventSynchronize(event));
+  }
+  if (which == "free") CHECK(cudaFree(other));
+  if (which == "copy") CHECK(cudaMemcpyAsync(pageable.data(), a, sizeof(int), cudaMemcpyDeviceToHost, first));
+  if (which == "destroyed") {
+    CHECK(cudaStreamDestroy(first));
+    CHECK(cudaDeviceSynchronize());
+  }
+  copy<<<1, kCount, 0, second>>>(a, b);
+  CHECK(cudaStreamSynchronize(second));
+  EXPECT_SAME(program::fromDevice(b, kCount), std::vector<int>(kCount, 7));
+  return program::finish();
+}
