@@ -1,6 +1,6 @@
 # cmake -P script: one cubin from PTX or from CUDA source, refused when any kernel in it spills registers or has a
-# stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT FLAGS DEPFILE (the last two for CUDA source only). PTX of sm_100a serves its
-# family, too: the target's name is replaced.
+# stack frame. Arguments: CUDA_ROOT SOURCE ARCH OUTPUT FLAGS DEPFILE (the last two for CUDA source only), LINE_INFO. PTX of sm_100a serves
+# its family, too: the target's name is replaced. Without LINE_INFO the code is the same, and a third as large with its tables.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -14,10 +14,15 @@ if(SOURCE MATCHES "\\.sm_100a\\.ptx$" AND NOT ARCH STREQUAL sm_100a)
   set(SOURCE ${OUTPUT}.ptx)
   file(WRITE ${SOURCE} "${text}")
 endif()
+set(tables)
+if(NOT LINE_INFO)
+  set(tables -suppress-debug-info)
+endif()
 if(SOURCE MATCHES "\\.ptx$")
-  set(command ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo -v ${SOURCE} -o ${OUTPUT})
+  set(command ${CUDA_ROOT}/bin/ptxas -arch=${ARCH} -lineinfo ${tables} -v ${SOURCE} -o ${OUTPUT})
 else()
-  set(command ${CUDA_ROOT}/bin/nvcc -cubin -arch=${ARCH} -Xptxas -v ${FLAGS}
+  list(TRANSFORM tables PREPEND "-Xptxas=")
+  set(command ${CUDA_ROOT}/bin/nvcc -cubin -arch=${ARCH} -Xptxas -v ${tables} ${FLAGS}
       -MD -MT ${OUTPUT} -MF ${DEPFILE} -o ${OUTPUT} ${SOURCE})
 endif()
 execute_process(COMMAND ${command} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)

@@ -2,11 +2,14 @@
 # runtime, and keeps the PTX text, because that text is also what the emulator executes.
 #
 #   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a> [TARGETS_DIFFER])
-#       Static library <module>_image with PTX and SASS for the architectures asked for, one of them at least:
+#       Static library <module>_image with SASS, and object library <module>_text with compressed PTX, for the architectures asked for,
+#       one of them at least:
 #           sm_100a   PTX compute_100a, SASS sm_100a, sm_103a, sm_110a
 #           sm_90a    PTX compute_90a, SASS sm_90a
 #       and the header <module>_image.hpp with
-#           device::ModuleImage  shiftconv::images::<module>()     a PTX text for each, and one fatbin
+#           device::ModuleImage  shiftconv::images::<module>()     one fatbin
+#       What links <module>_image gets the texts, too, where device::ptxFor (embedded_ptx.hpp) finds them; not so targets with the
+#       property SHIFTCONV_EMULATED_BY_PLUGIN, whose emulated devices come out of a library that has them.
 #       The cubins are assembled from exactly the embedded PTX, for sm_103a and sm_110a with the target's name in place and
 #       without what sm_103a lacks (AssembleCubin.cmake). TARGETS_DIFFER: the source asks for its target, and is compiled for each.
 #       Register spills or a stack frame in any of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and
@@ -56,6 +59,7 @@ set(SHIFTCONV_CUDA_ROOT ${_shiftconv_cuda_root} CACHE PATH "CUDA 13 toolkit: bin
 message(STATUS "CUDA toolkit: ${SHIFTCONV_CUDA_ROOT}")
 
 set(_shiftconv_kernel_flags -std=c++20 -lineinfo -I${PROJECT_SOURCE_DIR} -Werror all-warnings)
+option(SHIFTCONV_KERNEL_LINE_INFO "Line tables and PTX in the kernels' machine code, for profilers: three times the size" OFF)
 set(_shiftconv_kernel_scripts ${CMAKE_CURRENT_LIST_DIR})
 
 add_library(shiftconv_cuda_headers INTERFACE)
@@ -88,7 +92,7 @@ function(_shiftconv_cubin_command source arch output depfile)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DCUDA_ROOT=${SHIFTCONV_CUDA_ROOT} -DSOURCE=${source} -DARCH=${arch} -DOUTPUT=${output}
-            "-DFLAGS=${_shiftconv_kernel_flags}" -DDEPFILE=${depfile}
+            "-DFLAGS=${_shiftconv_kernel_flags}" -DDEPFILE=${depfile} -DLINE_INFO=${SHIFTCONV_KERNEL_LINE_INFO}
             -P ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
     DEPENDS ${source} ${SHIFTCONV_CUDA_ROOT}/bin/ptxas ${_shiftconv_kernel_scripts}/AssembleCubin.cmake
     ${depfile_arguments}
@@ -114,9 +118,7 @@ function(shiftconv_add_kernels)
   set(cubins)
   set(images)
   set(properties)
-  set(SHIFTCONV_MODULE_PTX_IMAGES)
-  set(SHIFTCONV_MODULE_PTX_SYMBOLS)
-  set(SHIFTCONV_MODULE_PTX_TABLE)
+  set(SHIFTCONV_MODULE_PTX_TEXTS)
   foreach(arch IN LISTS KERNEL_ARCHS)
     if(NOT DEFINED _shiftconv_sass_of_${arch})
       message(FATAL_ERROR "shiftconv_add_kernels(NAME ${module}): ARCHS has '${arch}', which is neither sm_100a nor sm_90a")
@@ -124,12 +126,15 @@ function(shiftconv_add_kernels)
     set(ptx ${folder}/${module}.${arch}.ptx)
     string(REPLACE sm_ compute_ virtual ${arch})
     _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx} "")
-    list(APPEND texts ${ptx})
+    add_custom_command(
+      OUTPUT ${ptx}.zst
+      COMMAND shiftconv_compress ${ptx} ${ptx}.zst
+      DEPENDS ${ptx} shiftconv_compress
+      COMMENT "Compressing ${module}.${arch}.ptx"
+      VERBATIM)
+    list(APPEND texts ${ptx}.zst)
     list(APPEND properties SHIFTCONV_PTX_${arch} ${ptx})
-    set(symbol ${module}_${arch}_ptx)
-    string(APPEND SHIFTCONV_MODULE_PTX_IMAGES "        image ${symbol}, \"${ptx}\"\n")
-    string(APPEND SHIFTCONV_MODULE_PTX_SYMBOLS "extern const char ${symbol}[], ${symbol}_end[];\n")
-    string(APPEND SHIFTCONV_MODULE_PTX_TABLE "      {\"${arch}\", {symbols::${symbol}, symbols::${symbol}_end}},\n")
+    string(APPEND SHIFTCONV_MODULE_PTX_TEXTS "        text ${arch}, \"${ptx}.zst\"\n")
     foreach(real IN LISTS _shiftconv_sass_of_${arch})
       set(cubin ${folder}/${module}.${real}.cubin)
       if(real STREQUAL arch OR NOT KERNEL_TARGETS_DIFFER)
@@ -146,7 +151,7 @@ function(shiftconv_add_kernels)
   add_custom_command(
     OUTPUT ${fatbin}
     # Compressed, as nvcc does with the images that it embeds: the driver unpacks the one that it loads.
-    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --compress-all --create=${fatbin} ${images}
+    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --compress-all --compress-mode=size --create=${fatbin} ${images}
     DEPENDS ${cubins}
     COMMENT "Fatbin ${module}"
     VERBATIM)
@@ -154,10 +159,16 @@ function(shiftconv_add_kernels)
   set(SHIFTCONV_MODULE ${module})
   set(SHIFTCONV_MODULE_FATBIN ${fatbin})
   configure_file(${_shiftconv_kernel_scripts}/kernel_image.S.in ${folder}/${module}_image.S @ONLY)
+  configure_file(${_shiftconv_kernel_scripts}/kernel_text.S.in ${folder}/${module}_text.S @ONLY)
   configure_file(${_shiftconv_kernel_scripts}/kernel_image.hpp.in ${folder}/${module}_image.hpp @ONLY)
-  set_source_files_properties(${folder}/${module}_image.S PROPERTIES OBJECT_DEPENDS "${texts};${fatbin}")
+  set_source_files_properties(${folder}/${module}_image.S PROPERTIES OBJECT_DEPENDS ${fatbin})
+  set_source_files_properties(${folder}/${module}_text.S PROPERTIES OBJECT_DEPENDS "${texts}")
+  add_library(${module}_text OBJECT ${folder}/${module}_text.S)
   add_library(${module}_image STATIC ${folder}/${module}_image.S)
   target_include_directories(${module}_image INTERFACE ${folder})
+  # The table of texts finds its rows in whatever is linked, so that objects must be named, and not an archive that nobody asks for.
+  target_link_libraries(${module}_image INTERFACE
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:SHIFTCONV_EMULATED_BY_PLUGIN>>>:$<TARGET_OBJECTS:${module}_text>>)
   set_target_properties(${module}_image PROPERTIES ${properties})
 endfunction()
 

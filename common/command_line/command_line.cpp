@@ -105,6 +105,13 @@ Option Command::option(const std::string& names, std::function<void(const std::s
 Option Command::flag(const std::string& names, bool& value, const std::string& text) {
   return Option(*app_->add_flag(names, value, text));
 }
+Option Command::device(std::string& name) {
+  return option("--device", name,
+                "auto, cuda, cuda:1, emulated, emulated:sm_90a, ...; auto is what the variable SHIFTCONV_DEVICE names, or a GPU; "
+                "default: "
+                "auto, and without a GPU the emulated device")
+      .typeName("NAME");
+}
 bool Command::given() const { return app_->parsed(); }
 
 // ---- The parser ----------------------------------------------------------------------------------------------------------------

@@ -84,6 +84,9 @@ class Command {
   /// Calls `take` with the value, which it may refuse with an Error.
   Option option(const std::string& names, std::function<void(const std::string& value)> take, const std::string& text = {});
   Option flag(const std::string& names, bool& value, const std::string& text = {});
+  /// --device, a name as shiftconv_device_open_named takes it; whoever opens it refuses what is none. Nothing is given: a GPU if there
+  /// is one, else the emulated device.
+  Option device(std::string& name);
 
   /// Whether the command line had this subcommand.
   bool given() const;

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/device/emulation.hpp"
 #include "common/device/module_image.hpp"
 #include "common/device/status.hpp"
 #include "common/launch.hpp"
@@ -58,6 +59,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const Properties& properties() const = 0;
+  /// nullptr on GPUs.
+  virtual Emulation* emulation() { return nullptr; }
   /// What runs kernels: versions of CUDA and of the driver's kernel module, "13.0, 580.159.03"; of emulated devices "emulator".
   virtual std::string driverVersion() const = 0;
 

@@ -1,16 +1,16 @@
 #include "common/device/emulated_device.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
 #include <new>
 #include <utility>
 
+#include "common/device/counters_json.hpp"
+#include "common/device/embedded_ptx.hpp"
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/hazards/host_work.hpp"
-#include "common/emulator/program/target.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::device {
@@ -58,25 +58,6 @@ struct EmulatedDevice::LoadedKernel : Kernel {
   std::shared_ptr<const emulator::LoadedModule> module;
   std::vector<std::string> warpRoles;
 };
-
-std::span<const std::string_view> EmulatedDevice::targets() {
-  static constexpr std::string_view kTargets[] = {"sm_100a", "sm_90a"};
-  return kTargets;
-}
-
-Properties EmulatedDevice::emulatedProperties(std::string_view target) {
-  const emulator::program::Target& model = *emulator::program::findTarget(target);
-  Properties properties;
-  properties.kind = Kind::Emulated;
-  properties.name = fmt::format("emulated {}", target);
-  properties.computeMajor = static_cast<int>(model.computeMajor);
-  properties.computeMinor = static_cast<int>(model.computeMinor);
-  properties.multiprocessors = 16;
-  properties.sharedBytesPerBlock = model.device->sharedBytesPerCta;
-  properties.l2Bytes = model.device->l2Bytes;
-  properties.globalBytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return properties;
-}
 
 EmulatedDevice::EmulatedDevice(std::string_view target) : properties_(emulatedProperties(target)) {
   streams_.emplace(0, std::make_shared<std::mutex>());
@@ -205,10 +186,10 @@ Status EmulatedDevice::time(Stream stream, const std::function<Status()>& enqueu
 
 Status EmulatedDevice::loadModule(const ModuleImage& image, const Module*& module) {
   const std::string target = fmt::format("sm_{}{}a", properties_.computeMajor, properties_.computeMinor);
-  const std::string_view text = image.ptxFor(target);
+  const std::string_view text = ptxFor(image, target);
   if (text.empty()) {
     std::string present;
-    for (const PtxImage& other : image.ptx) present += fmt::format("{}{}", present.empty() ? "" : ", ", other.target);
+    for (const std::string_view other : ptxTargets(image)) present += fmt::format("{}{}", present.empty() ? "" : ", ", other);
     return {StatusCode::Unsupported, fmt::format("module {} has no PTX for {}, which the emulated device needs{}{}", image.name,
                                                  target, present.empty() ? "" : "; it has ", present)};
   }
@@ -310,6 +291,9 @@ std::vector<KernelCounters> EmulatedDevice::counters() const {
   for (const auto& [name, kernel] : counters_) result.push_back(kernel);
   return result;
 }
+
+std::string EmulatedDevice::countersTable() const { return formatKernelCounters(counters()); }
+std::string EmulatedDevice::countersJson() const { return device::countersJson(counters()); }
 
 void EmulatedDevice::resetCounters() {
   const std::lock_guard guard(mutex_);

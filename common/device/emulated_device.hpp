@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "common/device/device.hpp"
+#include "common/device/emulated_targets.hpp"
 #include "common/emulator/counters.hpp"
 #include "common/emulator/emulator.hpp"
 #include "common/emulator/options.hpp"
@@ -31,18 +32,14 @@ struct KernelCounters {
   std::vector<emulator::Hazard> hazards;  ///< of all launches, when option "hazards" is "warn"
 };
 
-class EmulatedDevice final : public Device {
+class EmulatedDevice final : public Device, public Emulation {
  public:
-  /// The GPUs that an emulated device can be, by the numbers that openDevice takes. The first one is an sm_100a.
-  static std::span<const std::string_view> targets();
-  /// Few multiprocessors, because each CTA of a persistent kernel costs set-up that the host executes too. `target`: one of
-  /// targets().
-  static Properties emulatedProperties(std::string_view target = targets().front());
-
-  explicit EmulatedDevice(std::string_view target = targets().front());
+  /// `target`: one of emulatedTargets().
+  explicit EmulatedDevice(std::string_view target = emulatedTargets().front());
   ~EmulatedDevice() override;
 
   const Properties& properties() const override { return properties_; }
+  Emulation* emulation() override { return this; }
   std::string driverVersion() const override { return "emulator"; }
   Status allocate(size_t bytes, Address& address) override;
   Status release(Address address) override;
@@ -60,8 +57,7 @@ class EmulatedDevice final : public Device {
   Status encodeTiled(const TiledMap& description, TensorMap& map) override;
   Status encodeIm2col(const Im2colMap& description, TensorMap& map) override;
 
-  /// See emulated_options.hpp. Applies to later launches.
-  Status setOption(std::string_view name, std::string_view value);
+  Status setOption(std::string_view name, std::string_view value) override;
   emulator::Options options() const;
   /// Later launches run only these clusters of their grids (emulator::Options::clusters); none: all.
   void runOnly(std::vector<uint64_t> clusters);
@@ -70,7 +66,9 @@ class EmulatedDevice final : public Device {
 
   /// By kernel, in the order of their names.
   std::vector<KernelCounters> counters() const;
-  void resetCounters();
+  std::string countersTable() const override;
+  std::string countersJson() const override;
+  void resetCounters() override;
 
  private:
   struct LoadedKernel;

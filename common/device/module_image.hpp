@@ -15,16 +15,9 @@ struct PtxImage {
 
 /// Views of memory that outlives every device, such as what shiftconv_add_kernels embeds.
 struct ModuleImage {
-  std::string_view name;              ///< for messages
-  std::span<const PtxImage> ptx;      ///< at most one for each target; what the emulated device runs
+  std::string_view name;              ///< for messages, and to find embedded PTX by
+  std::span<const PtxImage> ptx;      ///< at most one for each target; instead of embedded texts
   std::span<const std::byte> fatbin;  ///< SASS for GPUs; may be empty
-
-  /// The text for exactly this target; empty when there is none.
-  std::string_view ptxFor(std::string_view target) const {
-    for (const PtxImage& image : ptx)
-      if (image.target == target) return image.text;
-    return {};
-  }
 };
 
 }  // namespace shiftconv::device

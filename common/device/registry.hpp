@@ -7,17 +7,33 @@
 #include <vector>
 
 #include "common/device/device.hpp"
+#include "common/device/device_name.hpp"
 
 namespace shiftconv::device {
 
 /// GPUs in the driver's order, then the emulated devices in the order of their numbers.
 std::vector<Properties> enumerateDevices();
 
-/// GPU `index` of the driver, or an emulated device: 0 is an sm_100a, 1 an sm_90a.
+/// GPU `index` of the driver, or an emulated device, by its place in emulatedTargets().
 Status openDevice(Kind kind, int index, std::unique_ptr<Device>& device);
+/// By name; "auto" is openGpu(isSupported).
+Status openDevice(const DeviceName& name, std::unique_ptr<Device>& device);
 
-/// The first GPU with Tensor Memory (compute capability 10.x or 11.0), else the emulated device; `note` then says why.
-Status openPreferredDevice(std::unique_ptr<Device>& device, std::string& note);
+/// A property of GPUs, and what a message calls it.
+struct Suitability {
+  bool (*holds)(const Properties& gpu);
+  const char* words;
+};
+/// GPUs that an algorithm of the library has kernels for.
+extern const Suitability kSupported;
+/// GPUs that have the tcgen05 instructions.
+extern const Suitability kTensorMemory;
+
+/// The first GPU that suits. Without one: NotFound, and a sentence that says what was found instead and how to ask for an emulated
+/// device.
+Status openGpu(const Suitability& suitability, std::unique_ptr<Device>& device);
+/// That sentence. `driver`: why there is none, or success; `gpus`: what it shows.
+std::string noGpuSuits(const Suitability& suitability, const Status& driver, std::span<const Properties> gpus);
 
 /// True for GPUs that have the tcgen05 instructions.
 bool hasTensorMemory(const Properties& properties);

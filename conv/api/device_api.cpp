@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "common/device/counters_json.hpp"
 #include "common/device/registry.hpp"
 #include "conv/api/boundary.hpp"
 #include "conv/api/convert.hpp"
@@ -34,7 +33,7 @@ Status findDevice(shiftconv_device_t handle, OpenDevicePointer& device) { return
 
 Status findEmulated(shiftconv_device_t handle, const char* what, OpenDevicePointer& device) {
   if (Status status = findDevice(handle, device); !status.ok()) return status;
-  if (device->emulated()) return {};
+  if (device->emulation()) return {};
   return {StatusCode::Unsupported,
           fmt::format("{} exist only on the emulated device, not on {}", what, device->device().properties().name)};
 }
@@ -47,23 +46,31 @@ Status checkTransfer(shiftconv_device_t handle, size_t bytes, const void* first,
   return require(second, secondName);
 }
 
+/// What the environment names, else the first GPU that is supported.
+Status openAutomatic(std::unique_ptr<device::Device>& opened) {
+  device::DeviceName name;
+  if (Status status = device::readDeviceVariable(name); !status.ok()) return status;
+  return device::openDevice(name, opened);
+}
+
 Status open(shiftconv_device_kind_t kind, int index, std::unique_ptr<device::Device>& opened) {
   switch (kind) {
     case SHIFTCONV_DEVICE_CUDA:
       return device::openDevice(device::Kind::Cuda, index, opened);
     case SHIFTCONV_DEVICE_EMULATED:
       return device::openDevice(device::Kind::Emulated, index, opened);
-    case SHIFTCONV_DEVICE_AUTO: {
+    case SHIFTCONV_DEVICE_AUTO:
       if (index != 0) return invalid(fmt::format("index must be 0 when the kind is AUTO, but is {}", index));
-      std::string note;
-      Status status = device::openPreferredDevice(opened, note);
-      if (status.ok() && !note.empty()) log(SHIFTCONV_LOG_WARNING, note);
-      return status;
-    }
+      return openAutomatic(opened);
     case SHIFTCONV_DEVICE_FORCE_INT:
       break;
   }
   return invalid(fmt::format("kind must be AUTO (0), CUDA (1) or EMULATED (2), but is {}", static_cast<int>(kind)));
+}
+
+shiftconv_device_t handOut(std::unique_ptr<device::Device> opened) {
+  log(SHIFTCONV_LOG_INFO, fmt::format("opened {}", opened->properties().name));
+  return devices().add(std::make_shared<OpenDevice>(std::move(opened)));
 }
 
 }  // namespace
@@ -116,8 +123,21 @@ shiftconv_status_t shiftconv_device_open(shiftconv_device_kind_t kind, int index
     if (Status status = require(device, "device"); !status.ok()) return status;
     std::unique_ptr<device::Device> opened;
     if (Status status = open(kind, index, opened); !status.ok()) return status;
-    log(SHIFTCONV_LOG_INFO, fmt::format("opened {}", opened->properties().name));
-    *device = devices().add(std::make_shared<OpenDevice>(std::move(opened)));
+    *device = handOut(std::move(opened));
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_device_open_named(const char* name, shiftconv_device_t* device) {
+  return boundary([&]() -> Status {
+    if (Status status = require(name, "name"); !status.ok()) return status;
+    if (Status status = require(device, "device"); !status.ok()) return status;
+    device::DeviceName parsed;
+    if (const Status status = device::parseDeviceName(name, parsed); !status.ok()) return invalid("name " + status.message());
+    std::unique_ptr<device::Device> opened;
+    const Status status = parsed.kind ? device::openDevice(parsed, opened) : openAutomatic(opened);
+    if (!status.ok()) return status;
+    *device = handOut(std::move(opened));
     return {};
   });
 }
@@ -226,7 +246,7 @@ shiftconv_status_t shiftconv_device_set_option(shiftconv_device_t device, const 
     if (Status status = findEmulated(device, "options", open); !status.ok()) return status;
     if (Status status = require(name, "name"); !status.ok()) return status;
     if (Status status = require(value, "value"); !status.ok()) return status;
-    return open->emulated()->setOption(name, value);
+    return open->emulation()->setOption(name, value);
   });
 }
 
@@ -237,9 +257,9 @@ shiftconv_status_t shiftconv_device_counters(shiftconv_device_t device, shiftcon
     if (Status status = findEmulated(device, "counters", open); !status.ok()) return status;
     switch (format) {
       case SHIFTCONV_COUNTERS_TABLE:
-        return writeText(device::formatKernelCounters(open->emulated()->counters()), buffer, size, needed);
+        return writeText(open->emulation()->countersTable(), buffer, size, needed);
       case SHIFTCONV_COUNTERS_JSON:
-        return writeText(device::countersJson(open->emulated()->counters()), buffer, size, needed);
+        return writeText(open->emulation()->countersJson(), buffer, size, needed);
       case SHIFTCONV_COUNTERS_FORCE_INT:
         break;
     }
@@ -251,7 +271,7 @@ shiftconv_status_t shiftconv_device_reset_counters(shiftconv_device_t device) {
   return boundary([&]() -> Status {
     OpenDevicePointer open;
     if (Status status = findEmulated(device, "counters", open); !status.ok()) return status;
-    open->emulated()->resetCounters();
+    open->emulation()->resetCounters();
     return {};
   });
 }

@@ -12,7 +12,6 @@
 #include <unordered_map>
 
 #include "common/device/device.hpp"
-#include "common/device/emulated_device.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/planner/binding.hpp"
 #include "conv/planner/kernel_cache.hpp"
@@ -26,7 +25,7 @@ class OpenDevice {
 
   device::Device& device() { return *device_; }
   /// nullptr on GPUs.
-  device::EmulatedDevice* emulated() { return dynamic_cast<device::EmulatedDevice*>(device_.get()); }
+  device::Emulation* emulation() { return device_->emulation(); }
   plan::KernelCache& kernels() { return kernels_; }
 
   /// Set when the handle is closed while bindings still hold the device.

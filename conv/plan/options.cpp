@@ -11,6 +11,8 @@
 namespace shiftconv::plan {
 namespace {
 
+constexpr size_t kWidestColumn = 40;  // longer ranges push their meaning to the right
+
 Status invalid(std::string message) { return {StatusCode::InvalidArgument, std::move(message)}; }
 
 std::string_view trimmed(std::string_view text) {
@@ -25,7 +27,7 @@ std::string describe(std::span<const OptionDescription> options) {
   size_t name = 0, range = 0;
   for (const OptionDescription& option : options) {
     name = std::max(name, option.name.size());
-    range = std::max(range, option.range.size());
+    if (option.range.size() <= kWidestColumn) range = std::max(range, option.range.size());
   }
   std::string text;
   for (const OptionDescription& option : options)

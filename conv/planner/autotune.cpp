@@ -7,14 +7,11 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <utility>
 
-#include "common/numerics/codec.hpp"
-#include "common/numerics/packed.hpp"
 #include "conv/planner/autotune_cache.hpp"
 #include "conv/planner/binding.hpp"
-#include "conv/problem/tensors.hpp"
+#include "conv/planner/scratch_tensors.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {
@@ -25,99 +22,6 @@ constexpr size_t kFinalists = 6;       // besides the planner's choice
 constexpr double kNearlyBest = 1.15;   // times of one measurement, within which a candidate comes into the final
 constexpr double kMeasurement = 1e-3;  // seconds that a measurement should take, as far as kMostRuns go
 constexpr int kMostRuns = 20;
-constexpr size_t kPatternBytes = 1 << 18;
-
-/// Tensors of a problem on a device, as long as they are needed.
-class ScratchTensors {
- public:
-  ScratchTensors(device::Device& device, device::Stream stream) : device_(device), stream_(stream) {}
-  ~ScratchTensors() {
-    for (const device::Address address : addresses.values)
-      if (address != 0) static_cast<void>(device_.release(address));
-  }
-  ScratchTensors(const ScratchTensors&) = delete;
-  ScratchTensors& operator=(const ScratchTensors&) = delete;
-
-  Status make(const Problem& problem) {
-    const PerTensor<size_t> bytes = tensorBytes(problem);
-    for (size_t i = 0; i < kTensors; ++i) {
-      const auto tensor = static_cast<TensorName>(i);
-      if (bytes[tensor] == 0) continue;
-      if (Status status = device_.allocate(bytes[tensor], addresses[tensor]); !status.ok()) return status;
-      if (Status status = fill(tensor, typeOf(problem, tensor), bytes[tensor]); !status.ok()) return status;
-    }
-    return device_.synchronize(stream_);
-  }
-  /// As large as a plan needs it, or larger.
-  Status makeWorkspace(size_t bytes) {
-    if (bytes <= workspaceBytes_) return {};
-    device::Address& address = addresses[TensorName::Workspace];
-    if (address != 0)
-      if (Status status = device_.release(address); !status.ok()) return status;
-    address = 0;
-    workspaceBytes_ = 0;
-    if (Status status = device_.allocate(bytes, address); !status.ok()) return status;
-    workspaceBytes_ = bytes;
-    return {};
-  }
-  /// Those that a plan takes.
-  TensorAddresses of(const Plan& plan) const {
-    TensorAddresses given = addresses;
-    if (plan.workspaceBytes == 0) given[TensorName::Workspace] = 0;
-    return given;
-  }
-
-  TensorAddresses addresses;
-
- private:
-  static std::optional<DataType> typeOf(const Problem& p, TensorName tensor) {
-    switch (tensor) {
-      case TensorName::Input:
-        return p.inputType;
-      case TensorName::Filter:
-        return p.filterType;
-      case TensorName::Bias:
-        return p.biasType;
-      case TensorName::Residual:
-        return p.residualType;
-      case TensorName::ChannelScale:
-        return DataType::F32;
-      case TensorName::InputScale:
-        return p.inputScale.type;
-      case TensorName::FilterScale:
-        return p.filterScale.type;
-      default:
-        return {};  // written
-    }
-  }
-
-  /// Values in [-1, 1) (u8: to 100, s8: around 0; factors: 1), because multiplying zeros would take less power, so less time, than
-  /// multiplying numbers. What is written: zeros.
-  Status fill(TensorName tensor, const std::optional<DataType>& type, size_t bytes) {
-    if (!type) return device_.fill(addresses[tensor], 0, bytes, stream_);
-    const size_t length = std::min(bytes, kPatternBytes);
-    std::vector<std::byte>& pattern = patterns_.emplace_back(length);
-    std::mt19937_64 random(static_cast<uint64_t>(tensor) + 1);
-    const double scale = isInteger(*type) ? 100 : 1;
-    const auto count = static_cast<int64_t>(length) * 8 / bitsOf(*type);
-    for (int64_t i = 0; i < count; ++i) {
-      double value = scale * (static_cast<double>(random() >> 11) * 0x1p-52 - 1);
-      if (isScaleFactor(*type)) value = 1;
-      if (*type == DataType::U8) value = std::fabs(value);
-      numerics::storePacked(numberType(*type), pattern.data(), i, numerics::encode(numberType(*type), value));
-    }
-    for (size_t at = 0; at < bytes; at += length)
-      if (Status status = device_.copyToDevice(addresses[tensor] + at, pattern.data(), std::min(length, bytes - at), stream_);
-          !status.ok())
-        return status;
-    return {};
-  }
-
-  device::Device& device_;
-  device::Stream stream_;
-  size_t workspaceBytes_ = 0;
-  std::vector<std::vector<std::byte>> patterns_;  ///< must stay until the stream has copied them
-};
 
 struct Contender {
   size_t candidate = 0;
@@ -305,8 +209,14 @@ Status autotune(const Problem& problem, KernelCache& kernels, device::Stream str
   if (!searched.ok()) return searched;
   const AutotuneCache cache(how.cache);
   const AutotuneKey key = keyOf(problem, kernels.device(), options, how);
-  if (!how.cache.empty()) {
-    if (const std::optional<AutotuneEntry> known = cache.find(key, notes)) {
+  bool usable = !how.cache.empty();
+  if (usable) {
+    std::optional<AutotuneEntry> known;
+    if (const Status status = cache.find(key, known, notes); !status.ok()) {
+      notes.push_back("no cache is used: " + status.message());
+      usable = false;
+    }
+    if (known) {
       const auto found = std::find_if(candidates.all.begin(), candidates.all.end(), [&](const Candidate& candidate) {
         return candidate.algorithm->name() == known->algorithm && candidate.options == known->options;
       });
@@ -324,7 +234,7 @@ Status autotune(const Problem& problem, KernelCache& kernels, device::Stream str
   if (Status status = tuner.run(winner); !status.ok()) return status;
   const Candidate& chosen = candidates.all[winner->candidate];
   if (Status status = makePlan(problem, properties, chosen, tuner.choice(*winner), plan); !status.ok()) return status;
-  if (how.cache.empty()) return {};
+  if (!usable) return {};
   if (const Status status = cache.remember(key, {std::string(chosen.algorithm->name()), chosen.options, winner->median() * 1e6});
       !status.ok())
     notes.push_back("nothing is remembered: " + status.message());

@@ -1,30 +1,23 @@
 #include "conv/planner/autotune_cache.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "conv/planner/cache_file.hpp"
 
 namespace shiftconv::plan {
 namespace {
 
 constexpr std::string_view kFirstLine = "ShiftConv autotune cache 1";
-constexpr size_t kFields = 8;  // behind the checksum: five of the key, three of the entry
-
-std::string systemError() { return std::generic_category().message(errno); }
+constexpr size_t kFields = 8;     // behind the checksum: five of the key, three of the entry
+constexpr size_t kMostNotes = 4;  // about the lines of one file
 
 /// FNV-1a: notices damage, not malice.
 uint64_t checksum(std::string_view text) {
@@ -81,94 +74,63 @@ std::string read(std::string_view text, Line& line) {
   return {};
 }
 
-struct Contents {
-  bool foreign = false;
-  std::vector<Line> lines;
-};
-
-/// An absent file is an empty one.
-Contents readFile(const std::string& path, std::vector<std::string>& notes) {
-  Contents found;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (!std::getline(file, text)) return found;
-  if (text != kFirstLine) {
-    found.foreign = true;
-    notes.push_back(fmt::format("{} is ignored, and will not be written: its first line is not \"{}\"", path, kFirstLine));
-    return found;
-  }
-  for (size_t number = 2; std::getline(file, text); ++number) {
+/// Lines of an absent file are none; a file of others is an error. `notes` gets a sentence for each damaged line, up to kMostNotes.
+Status readLines(const CacheFile& file, std::vector<Line>& lines, std::vector<std::string>& notes) {
+  std::optional<std::string> all;
+  if (Status status = file.read(all); !status.ok()) return status;
+  if (!all || all->empty()) return {};
+  size_t damaged = 0;
+  std::string_view rest = *all;
+  for (size_t number = 1; !rest.empty(); ++number) {
+    const std::string_view text = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), text.size() + 1));
+    if (number == 1) {
+      if (text == kFirstLine) continue;
+      return {StatusCode::InvalidArgument,
+              fmt::format("{} belongs to something else: its first line is not \"{}\"", file.path(), kFirstLine)};
+    }
     Line line;
     const std::string reason = read(text, line);
     if (reason.empty())
-      found.lines.push_back(std::move(line));
-    else
-      notes.push_back(fmt::format("line {} of {} is ignored: {}", number, path, reason));
+      lines.push_back(std::move(line));
+    else if (++damaged <= kMostNotes)
+      notes.push_back(fmt::format("line {} of {} is ignored: {}", number, file.path(), reason));
   }
-  return found;
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
-
-Status failed(std::string_view what, const std::string& path) {
-  return {StatusCode::InvalidArgument, fmt::format("cannot {} {}: {}", what, path, systemError())};
-}
-
-Status writeAll(const std::string& path, std::string_view text) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) return failed("create", path);
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return failed("write", path);
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return fsync(file.get()) == 0 ? Status() : failed("write", path);
+  if (damaged > kMostNotes) notes.push_back(fmt::format("{} more lines of {} are ignored", damaged - kMostNotes, file.path()));
+  return {};
 }
 
 }  // namespace
 
-std::optional<AutotuneEntry> AutotuneCache::find(const AutotuneKey& key, std::vector<std::string>& notes) const {
+Status AutotuneCache::find(const AutotuneKey& key, std::optional<AutotuneEntry>& entry, std::vector<std::string>& notes) const {
+  entry.reset();
+  CacheFile file;
+  if (Status status = CacheFile::resolve(path_, file); !status.ok()) return status;
+  std::vector<Line> lines;
+  if (Status status = readLines(file, lines, notes); !status.ok()) return status;
   const AutotuneKey wanted = cleaned(key);
-  for (const Line& line : readFile(path_, notes).lines)
-    if (line.key == wanted) return line.entry;
+  for (const Line& line : lines)
+    if (line.key == wanted) {
+      entry = line.entry;
+      break;
+    }
   return {};
 }
 
 Status AutotuneCache::remember(const AutotuneKey& key, const AutotuneEntry& entry) const {
-  const std::string lockPath = path_ + ".lock";
-  const Descriptor lock(open(lockPath.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (lock.get() < 0) return failed("create", lockPath);
-  while (flock(lock.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return failed("lock", lockPath);
+  CacheFile file;
+  if (Status status = CacheFile::resolve(path_, file); !status.ok()) return status;
+  FileLock lock;  // of the file that the links lead to, whichever way others come to it
+  if (Status status = lock.take(file.path() + ".lock", patience_); !status.ok()) return status;
 
   std::vector<std::string> ignored;  // damaged lines go with the rewriting; whoever looked something up has been told
-  const Contents contents = readFile(path_, ignored);
-  if (contents.foreign) return {StatusCode::InvalidArgument, ignored.front()};
+  std::vector<Line> lines;
+  if (Status status = readLines(file, lines, ignored); !status.ok()) return status;
   const AutotuneKey wanted = cleaned(key);
   std::string text = std::string(kFirstLine) + "\n";
-  for (const Line& line : contents.lines)
+  for (const Line& line : lines)
     if (!(line.key == wanted)) text += write(line);
-  text += write({wanted, entry});
-
-  static std::atomic<unsigned> count = 0;
-  const std::string temporary = fmt::format("{}.{}.{}", path_, getpid(), ++count);
-  Status status = writeAll(temporary, text);
-  if (status.ok() && std::rename(temporary.c_str(), path_.c_str()) != 0) status = failed("replace", path_);
-  if (!status.ok()) std::remove(temporary.c_str());
-  return status;
+  return file.replace(text + write({wanted, entry}));
 }
 
 }  // namespace shiftconv::plan

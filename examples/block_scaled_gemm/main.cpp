@@ -14,17 +14,24 @@
 namespace {
 
 using namespace block_scaled_gemm;
+using shiftconv::Status;
+using shiftconv::StatusCode;
 using shiftconv::layout::ScaleFactorLayout;
+namespace device = shiftconv::device;
 
-std::unique_ptr<shiftconv::device::Device> openDevice(const std::string& choice) {
-  std::unique_ptr<shiftconv::device::Device> device;
-  std::string note;
-  const shiftconv::Status status = choice == "emulated"
-                                       ? shiftconv::device::openDevice(shiftconv::device::Kind::Emulated, 0, device)
-                                       : shiftconv::device::openPreferredDevice(device, note);
-  if (!status.ok()) throw std::runtime_error(status.message());
-  if (!note.empty()) fmt::print("{}\n", note);
-  return device;
+/// The one named, by --device or the environment; else a GPU, and where there is none the emulated device, with a word on why.
+shiftconv::Status openDevice(const std::string& text, std::unique_ptr<device::Device>& opened) {
+  device::DeviceName name;
+  if (!text.empty())
+    if (const Status status = device::parseDeviceName(text, name); !status.ok())
+      return {status.code(), "--device " + status.message()};
+  if (!name.kind)
+    if (Status status = device::readDeviceVariable(name); !status.ok()) return status;
+  if (name.kind) return device::openDevice(name, opened);
+  const Status status = device::openGpu(device::kTensorMemory, opened);
+  if (status.code() != StatusCode::NotFound || !text.empty()) return status;
+  fmt::print("Taking the emulated device: {}\n", status.message());
+  return device::openDevice(device::Kind::Emulated, 0, opened);
 }
 
 std::vector<ScaleFactorLayout> layoutsOf(const std::string& scales) {
@@ -42,20 +49,24 @@ void printRow(const std::string& name, const Contestant& contestant, const Measu
 }
 
 int run(const Options& options) {
-  const auto device = openDevice(options.device);
+  std::unique_ptr<device::Device> opened;
+  if (const Status status = openDevice(options.device, opened); !status.ok()) {
+    fmt::print(stderr, "block_scaled_gemm: {}\n", status.message());
+    return status.code() == StatusCode::InvalidArgument ? ExitCode::Usage : ExitCode::DeviceFailure;
+  }
   const Matrices matrices = randomMatrices(options.m, options.n, options.k, options.distribution, options.seed);
   const std::vector<double> exact = exactProduct(matrices);
   const std::vector<ScaleFactorLayout> layouts = layoutsOf(options.scales);
 
   fmt::print("{} x {} x {}, {} elements, seed {}, on {}\n\n", options.m, options.n, options.k, options.distribution, options.seed,
-             device->properties().name);
+             opened->properties().name);
   fmt::print("{:<18}{:>6}{:>12}{:>12}{:>12}{:>13}  {}\n", "format", "bits", "error", "worst", "kernel", "of its bound",
              "scale orders");
   bool right = true;
   for (const Contestant& contestant : contestants()) {
     const auto& chosen = options.formats;
     if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), contestant.name) == chosen.end()) continue;
-    const Measurement measurement = measure(contestant, matrices, exact, layouts, *device);
+    const Measurement measurement = measure(contestant, matrices, exact, layouts, *opened);
     printRow(contestant.name, contestant, measurement, layouts.size());
     right = right && measurement.ofBound <= 1 && measurement.layoutsAgree;
   }

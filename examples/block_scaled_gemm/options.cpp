@@ -31,9 +31,7 @@ CommandLine parseCommandLine(int argc, char** argv) {
   parser.option("--scales", options.scales, "order of the scale factors in memory; both also compares the two products")
       .oneOf({"rows", "interleaved", "both"})
       .showDefault();
-  parser.option("--device", options.device, "auto takes a Blackwell GPU if there is one, else the emulated device")
-      .oneOf({"auto", "emulated"})
-      .showDefault();
+  parser.device(options.device);
   std::vector<std::string> names;
   for (const Contestant& contestant : contestants()) names.push_back(contestant.name);
   parser.option("--format", options.formats, "only these formats").takeAll().oneOf(names);

@@ -22,7 +22,7 @@ struct Options {
   std::string distribution = "normal";  ///< "normal", "uniform", "outliers"
   uint32_t seed = 1;
   std::string scales = "both";  ///< "rows", "interleaved", "both"
-  std::string device = "auto";  ///< "auto", "emulated"
+  std::string device;           ///< empty: a Blackwell GPU if there is one, else the emulated device
   std::vector<std::string> formats;
 };
 

@@ -1,10 +1,11 @@
-/* The C API from beginning to end: a 3x3 Sobel-like filter bank over a small image, on a Blackwell GPU when there is one and on
- * the emulated device otherwise. The image and the filters hold small integers, so every sum is exact in f32 and the program can
- * demand equality with its own loops. Ends with 0 when every output is right. */
+/* The C API from beginning to end: a 3x3 Sobel-like filter bank over a small image, on a GPU when there is one and on the
+ * emulated device otherwise, or on the one that --device names. The image and the filters hold small integers, so every sum is
+ * exact in f32 and the program can demand equality with its own loops. Ends with 0 when every output is right. */
 #include <shiftconv/shiftconv.h>
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { HEIGHT = 12, WIDTH = 20, CHANNELS = 8, FILTERS = 16, EXTENT = 3 };
 
@@ -69,7 +70,18 @@ static int compare(const float* output) {
   return wrong;
 }
 
-int main(void) {
+/* The device named; without a name a GPU, and where there is none the emulated device. */
+static shiftconv_status_t open_device(const char* name, shiftconv_device_t* device) {
+  shiftconv_status_t status;
+  if (name) return shiftconv_device_open_named(name, device);
+  status = shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, device);
+  if (status != SHIFTCONV_STATUS_NOT_FOUND) return status;
+  printf("taking the emulated device: %s\n", shiftconv_last_error());
+  return shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 0, device);
+}
+
+int main(int argc, char** argv) {
+  const char* device_name = NULL;
   static uint16_t input[HEIGHT * WIDTH * CHANNELS], filter[FILTERS * EXTENT * EXTENT * CHANNELS];
   static float bias[FILTERS], output[HEIGHT * WIDTH * FILTERS];
   static char text[8192];
@@ -82,6 +94,12 @@ int main(void) {
   shiftconv_binding_t binding = NULL;
   int y, x, c, k, r, s, wrong;
 
+  if (argc == 3 && strcmp(argv[1], "--device") == 0) {
+    device_name = argv[2];
+  } else if (argc != 1) {
+    fprintf(stderr, "usage: c_api [--device auto, cuda, cuda:1, emulated, emulated:sm_90a, ...]\n");
+    return 2;
+  }
   for (y = 0; y < HEIGHT; ++y)
     for (x = 0; x < WIDTH; ++x)
       for (c = 0; c < CHANNELS; ++c) input[(y * WIDTH + x) * CHANNELS + c] = half_of(pixel(y, x, c));
@@ -109,7 +127,7 @@ int main(void) {
   printf("problem: %s\n", text);
 
   /* A device, and which algorithms can run the problem on it. */
-  CHECK(shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, &device));
+  CHECK(open_device(device_name, &device));
   CHECK(shiftconv_device_get_properties(device, &properties));
   printf("device: %s\n", properties.name);
   for (k = 0; k < shiftconv_algorithm_count(); ++k) {

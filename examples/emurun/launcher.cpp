@@ -27,7 +27,9 @@ using shiftconv::runtime::RunResult;
 
 /// Beside the build's or the installation's bin folder.
 fs::path libraryFolder() {
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib" / "emulated_cuda";
+  const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
+  fs::path folder = prefix / "lib" / "emulated_cuda";
+  if (!fs::exists(folder)) folder = prefix / EMURUN_LIBDIR / "emulated_cuda";
   for (const char* library : {"libcudart.so.13", "libcuda.so.1"})
     if (!fs::exists(folder / library)) throw UserError(fmt::format("{} is missing in {}", library, folder.string()));
   return folder;

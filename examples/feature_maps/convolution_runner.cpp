@@ -11,9 +11,16 @@ namespace feature_maps {
 
 namespace {
 
-shiftconv_device_kind_t deviceKind(const std::string& name) {
-  if (name == "cuda") return SHIFTCONV_DEVICE_CUDA;
-  return name == "emulated" ? SHIFTCONV_DEVICE_EMULATED : SHIFTCONV_DEVICE_AUTO;
+/// The one named; without a name a GPU, and where there is none the emulated device, with a word on why.
+shiftconv::Device openDevice(const std::string& name) {
+  try {
+    return name.empty() ? shiftconv::Device() : shiftconv::Device(name);
+  } catch (const shiftconv::Error& error) {
+    if (error.status() == SHIFTCONV_STATUS_INVALID_ARGUMENT) throw std::invalid_argument(fmt::format("--device: {}", error.what()));
+    if (error.status() != SHIFTCONV_STATUS_NOT_FOUND || !name.empty()) throw;
+    fmt::print("Taking the emulated device: {}\n", error.what());
+    return shiftconv::Device("emulated");
+  }
 }
 
 }  // namespace
@@ -37,7 +44,7 @@ shiftconv::Convolution samePadding(int height, int width, int channels, int filt
 }
 
 ConvolutionRunner::ConvolutionRunner(const Options& options)
-    : device_(deviceKind(options.device)), properties_(device_.properties()), producer_(options.producer) {
+    : device_(openDevice(options.device)), properties_(device_.properties()), producer_(options.producer) {
   if (!properties_.emulated()) return;
   device_.setOption("schedule", options.policy);
   device_.setOption("seed", std::to_string(options.seed));
@@ -65,7 +72,8 @@ shiftconv::Memory ConvolutionRunner::poisoned(size_t bytes) {
 LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& input, shiftconv::Memory& output,
                                    int firstChannel) {
   shiftconv::PlanOptions choices;
-  choices.algorithm = "shift_window";  // what is shown here; the planner may find another one faster for layers as small as these
+  // What is shown here, and its sibling on Hopper; the planner may find others faster for layers as small as these.
+  choices.algorithm = properties_.compute_major >= 10 ? "shift_window" : "halo";
   const std::string options = "producer=" + producer_;
   if (!producer_.empty()) choices.options = options.c_str();
   const shiftconv::Plan plan(layer.problem, properties_, choices);

@@ -17,7 +17,7 @@ CommandLine parseCommandLine(int argc, char** argv) {
   bool noVerify = false, noSheet = false;
 
   shiftconv::command_line::Parser parser(
-      "Runs a photograph through 120 image filters and 24 combinations of their maps, as convolutions on a Blackwell GPU or on\n"
+      "Runs a photograph through 120 image filters and 24 combinations of their maps, as convolutions on a GPU or on\n"
       "the emulated device, checks every element against the exact result, and draws a contact sheet.\n");
   parser.lastValueWins();  // scripts may put their own defaults first
   parser.footer(
@@ -30,9 +30,7 @@ CommandLine parseCommandLine(int argc, char** argv) {
   parser.option("--crop", crop, "use only this part of the picture: WxH+X+Y, in pixels of the file");
   parser.option("--output", options.output, "contact sheet to write, a PNG file").showDefault();
   parser.option("--dump", options.dump, "also write PREFIX.layer1.npy and PREFIX.layer2.npy").typeName("PREFIX");
-  parser.option("--device", options.device, "auto takes a Blackwell GPU if there is one, else the emulated device")
-      .oneOf({"auto", "cuda", "emulated"})
-      .showDefault();
+  parser.device(options.device);
   parser.option("--policy", options.policy, "emulated device: when asynchronous operations complete")
       .oneOf({"earliest", "latest", "random"})
       .showDefault();

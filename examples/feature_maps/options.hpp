@@ -21,7 +21,7 @@ struct Options {
   std::optional<Rectangle> crop;  ///< part of the picture as stored, taken before scaling
   std::string output = "feature_maps.png";
   std::string dump;  ///< prefix for .npy files of both layers; empty: none
-  std::string device = "auto";
+  std::string device;  ///< empty: a GPU if there is one, else the emulated device
   std::string policy = "earliest";
   uint64_t seed = 1;
   std::string numerics = "hardware";

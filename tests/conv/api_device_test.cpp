@@ -1,6 +1,9 @@
 // Version, statuses, log and devices of the C API.
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,32 +46,17 @@ void keepMessage(shiftconv_log_level_t level, const char* message, void* user) {
   static_cast<Messages*>(user)->emplace_back(level, message);
 }
 
-TEST(ApiLog, SaysOutLoudThatTheDeviceIsEmulated) {
-  Messages messages;
-  ASSERT_OK(shiftconv_set_log(keepMessage, &messages, SHIFTCONV_LOG_WARNING));
-  shiftconv_device_t device = nullptr;
-  const shiftconv_status_t status = shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, &device);
-  ASSERT_OK(shiftconv_set_log(nullptr, nullptr, SHIFTCONV_LOG_WARNING));
-  ASSERT_OK(status);
-  shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
-  ASSERT_OK(shiftconv_device_get_properties(device, &properties));
-  if (properties.kind == SHIFTCONV_DEVICE_EMULATED) {
-    ASSERT_EQ(messages.size(), 1u);
-    EXPECT_EQ(messages[0].first, SHIFTCONV_LOG_WARNING);
-    EXPECT_NE(messages[0].second.find("emulated device"), std::string::npos) << messages[0].second;
-  } else {
-    EXPECT_TRUE(messages.empty());
-  }
-  EXPECT_OK(shiftconv_device_close(device));
-}
-
 TEST(ApiLog, LevelsFilter) {
   Messages messages;
   ASSERT_OK(shiftconv_set_log(keepMessage, &messages, SHIFTCONV_LOG_OFF));
   shiftconv_device_t device = nullptr;
-  ASSERT_OK(shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, &device));
+  ASSERT_OK(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 0, &device));
   EXPECT_OK(shiftconv_device_close(device));
   EXPECT_TRUE(messages.empty());
+  ASSERT_OK(shiftconv_set_log(keepMessage, &messages, SHIFTCONV_LOG_WARNING));
+  ASSERT_OK(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 0, &device));
+  EXPECT_OK(shiftconv_device_close(device));
+  EXPECT_TRUE(messages.empty()) << "who asked for the emulated device need not be told: " << messages[0].second;
   ASSERT_OK(shiftconv_set_log(keepMessage, &messages, SHIFTCONV_LOG_DEBUG));
   shiftconv_device_count(nullptr);
   EXPECT_EQ(messages.size(), 1u);
@@ -127,6 +115,97 @@ TEST(ApiDevices, PropertiesOfAnotherVersionOfTheStructure) {
   shiftconv_device_properties_t unset = SHIFTCONV_DEVICE_PROPERTIES_INIT;
   unset.size = 0;
   EXPECT_FAILURE(shiftconv_device_preset("B200", &unset), SHIFTCONV_STATUS_INVALID_ARGUMENT, "properties.size");
+}
+
+/// The environment variable as long as the object lives; nullptr: not set.
+class DeviceVariable {
+ public:
+  explicit DeviceVariable(const char* value) {
+    if (const char* before = std::getenv(kName)) before_ = before;
+    set(value);
+  }
+  ~DeviceVariable() { set(before_ ? before_->c_str() : nullptr); }
+  DeviceVariable(const DeviceVariable&) = delete;
+  DeviceVariable& operator=(const DeviceVariable&) = delete;
+
+ private:
+  static constexpr const char* kName = "SHIFTCONV_DEVICE";
+  static void set(const char* value) { EXPECT_EQ(value ? setenv(kName, value, 1) : unsetenv(kName), 0); }
+  std::optional<std::string> before_;
+};
+
+/// Opened, named and closed.
+std::string nameOfAutomaticDevice() {
+  shiftconv_device_t device = nullptr;
+  shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
+  EXPECT_OK(shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, &device));
+  EXPECT_OK(shiftconv_device_get_properties(device, &properties));
+  EXPECT_OK(shiftconv_device_close(device));
+  return properties.name;
+}
+
+TEST(ApiDevices, AutomaticIsAGpuOrAnErrorThatSaysWhatThereIs) {
+  for (const char* variable : {static_cast<const char*>(nullptr), "", "auto"}) {
+    const DeviceVariable environment(variable);
+    shiftconv_device_t device = nullptr;
+    const shiftconv_status_t status = shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, &device);
+    if (status == SHIFTCONV_STATUS_SUCCESS) {
+      shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
+      EXPECT_OK(shiftconv_device_get_properties(device, &properties));
+      EXPECT_EQ(properties.kind, SHIFTCONV_DEVICE_CUDA);
+      EXPECT_OK(shiftconv_device_close(device));
+      continue;
+    }
+    EXPECT_EQ(status, SHIFTCONV_STATUS_NOT_FOUND);
+    const std::string sentence = shiftconv_last_error();
+    EXPECT_EQ(sentence.rfind("there is no GPU of compute capability 9.0, 10.0, 10.3 or 11.0: ", 0), 0u) << sentence;
+    EXPECT_NE(sentence.find("SHIFTCONV_DEVICE_EMULATED"), std::string::npos) << sentence;
+    EXPECT_FAILURE(shiftconv_device_open_named("auto", &device), SHIFTCONV_STATUS_NOT_FOUND, sentence);
+    EXPECT_EQ(device, nullptr);
+  }
+}
+
+TEST(ApiDevices, AutomaticTakesWhatTheEnvironmentNames) {
+  for (const auto& [value, name] : {std::pair{"emulated", "emulated sm_100a"},
+                                    {"emulated:sm_90a", "emulated sm_90a"},
+                                    {"emulated:sm_100a", "emulated sm_100a"}}) {
+    const DeviceVariable environment(value);
+    EXPECT_EQ(nameOfAutomaticDevice(), name);
+  }
+  shiftconv_device_t device = nullptr;
+  for (const char* wrong : {"gpu", "emulated:sm_80", "cuda:x"}) {
+    const DeviceVariable environment(wrong);
+    EXPECT_FAILURE(
+        shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, &device), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+        std::string("the environment variable SHIFTCONV_DEVICE must be auto, cuda, cuda:N (GPU N of the driver), emulated, "
+                    "emulated:sm_100a or emulated:sm_90a, but is \"") +
+            wrong + "\"");
+    EXPECT_FAILURE(shiftconv_device_open_named("auto", &device), SHIFTCONV_STATUS_INVALID_ARGUMENT, "SHIFTCONV_DEVICE must be");
+  }
+  const DeviceVariable environment("cuda:1000");
+  EXPECT_FAILURE(shiftconv_device_open(SHIFTCONV_DEVICE_AUTO, 0, &device), SHIFTCONV_STATUS_NOT_FOUND, "CUDA");
+  // What is named in code is that, whatever the environment says.
+  ASSERT_OK(shiftconv_device_open(SHIFTCONV_DEVICE_EMULATED, 1, &device));
+  EXPECT_OK(shiftconv_device_close(device));
+}
+
+TEST(ApiDevices, OpenByName) {
+  const DeviceVariable environment("emulated:sm_90a");
+  for (const auto& [text, name] :
+       {std::pair{"emulated", "emulated sm_100a"}, {"emulated:sm_90a", "emulated sm_90a"}, {"auto", "emulated sm_90a"}}) {
+    shiftconv_device_t device = nullptr;
+    ASSERT_OK(shiftconv_device_open_named(text, &device));
+    shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
+    EXPECT_OK(shiftconv_device_get_properties(device, &properties));
+    EXPECT_STREQ(properties.name, name);
+    EXPECT_OK(shiftconv_device_close(device));
+  }
+  shiftconv_device_t device = nullptr;
+  EXPECT_FAILURE(shiftconv_device_open_named("gpu", &device), SHIFTCONV_STATUS_INVALID_ARGUMENT, "name must be auto, cuda, ");
+  EXPECT_FAILURE(shiftconv_device_open_named("cuda:1000", &device), SHIFTCONV_STATUS_NOT_FOUND, "CUDA");
+  EXPECT_FAILURE(shiftconv_device_open_named(nullptr, &device), SHIFTCONV_STATUS_INVALID_ARGUMENT, "name must not be NULL");
+  EXPECT_FAILURE(shiftconv_device_open_named("emulated", nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "device must not be NULL");
+  EXPECT_EQ(device, nullptr);
 }
 
 TEST(ApiDevices, OpenRefusesWhatDoesNotExist) {

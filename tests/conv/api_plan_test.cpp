@@ -398,8 +398,20 @@ TEST_F(ApiAutotune, WarnsOfWhatItIgnores) {
   EXPECT_OK(shiftconv_set_log(keep, &messages, SHIFTCONV_LOG_WARNING));
   tunedOptions();
   EXPECT_OK(shiftconv_set_log(nullptr, nullptr, SHIFTCONV_LOG_WARNING));
-  ASSERT_EQ(messages.size(), 2u);
-  EXPECT_EQ(messages[0].rfind("autotune: " + cache + " is ignored", 0), 0u) << messages[0];
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_EQ(messages[0].rfind("autotune: no cache is used: " + cache + " belongs to something else", 0), 0u) << messages[0];
+}
+
+TEST_F(ApiAutotune, DestroysTheStreamThatItMeasuresIn) {
+  // Streams of an emulated device are numbered.
+  shiftconv_stream_t before = nullptr, after = nullptr;
+  ASSERT_OK(shiftconv_stream_create(device_, &before));
+  tunedOptions();
+  ASSERT_OK(shiftconv_stream_create(device_, &after));
+  const auto used = reinterpret_cast<uintptr_t>(before) + 1;
+  ASSERT_EQ(reinterpret_cast<uintptr_t>(after), used + 1);
+  EXPECT_FAILURE(shiftconv_stream_synchronize(device_, reinterpret_cast<shiftconv_stream_t>(used)),
+                 SHIFTCONV_STATUS_INVALID_ARGUMENT, "is not a stream");
 }
 
 TEST_F(ApiAutotune, NamesWhatIsWrong) {

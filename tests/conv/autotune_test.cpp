@@ -1,52 +1,26 @@
 // Plans by measurement on the emulated device, under a clock that the tests wind: what wins, what a cache remembers and of what it
 // takes no notice. Kernels run for real; only their times are made up.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/device/emulated_device.hpp"
 #include "conv/planner/autotune.hpp"
 #include "conv/planner/autotune_cache.hpp"
 #include "conv/problem/text.hpp"
+#include "tests/conv/counting_device.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace shiftconv::plan {
 namespace {
 
-/// A file that is not there before the test, nor afterwards.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& name)
-      : folder_(std::filesystem::path(testing::TempDir()) / (name + "_" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  ~TemporaryFile() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ / "cache"; }
-  std::string text() const {
-    std::ifstream file(path(), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  void write(const std::string& text) const { std::ofstream(path(), std::ios::binary) << text; }
-  /// Names of what lies in its folder.
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-
- private:
-  std::filesystem::path folder_;
-};
+using tests::fileContents;
+using tests::TemporaryFolder;
+using tests::writeFile;
 
 constexpr double kUsual = 4e-3;  // seconds of a run: longer than a measurement should take, so each is one run
 
@@ -159,6 +133,21 @@ TEST_F(Autotune, RepeatsShortRunsUntilTheyCanBeTimed) {
   EXPECT_EQ(tune()->options, candidate(1));
   EXPECT_EQ(runs_[candidate(0)], (std::vector<double>{1, 1, 4, 4, 4, 4, 4, 4}));
   EXPECT_EQ(runs_[candidate(1)], (std::vector<double>{1, 1, 20, 20, 20, 20, 20, 20}));
+  const std::string choice = tune()->choice;  // times of one run each
+  EXPECT_EQ(choice.rfind("chosen     1.00 us measured; " + describe(candidates_.all[order_[1]]), 0), 0u) << choice;
+  EXPECT_NE(choice.find("candidate  300.00 us measured; " + describe(candidates_.all[order_[0]])), std::string::npos) << choice;
+}
+
+TEST_F(Autotune, TakesTheMeanOfTheMiddleTwoOfAnEvenNumberOfRounds) {
+  how_.candidates = 2;
+  how_.seconds = 4 * 2e-3 + (2e-3 + 3e-3) + 1e-3;  // preliminaries, the first round, and the beginning of a second one
+  seconds_[candidate(0)] = {2e-3, 2e-3, 2e-3, 6e-3};
+  seconds_[candidate(1)] = {2e-3, 2e-3, 3e-3, 4e-3};
+  const std::string choice = tune()->choice;
+  EXPECT_EQ(runs_[candidate(0)].size(), 4u);
+  EXPECT_EQ(runs_[candidate(1)].size(), 4u);
+  EXPECT_EQ(choice.rfind("chosen     3500.00 us measured; " + describe(candidates_.all[order_[1]]), 0), 0u) << choice;
+  EXPECT_NE(choice.find("candidate  4000.00 us measured; " + describe(candidates_.all[order_[0]])), std::string::npos) << choice;
 }
 
 TEST_F(Autotune, EndsWhenTimeIsUp) {
@@ -168,6 +157,9 @@ TEST_F(Autotune, EndsWhenTimeIsUp) {
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_NE(notes_[0].find("2 of 4 candidates were measured within 0.012 s"), std::string::npos) << notes_[0];
   EXPECT_NE(plan->choice.find("not measured"), std::string::npos);
+  how_.seconds = 2 * kUsual;  // what the first one takes: none is left
+  tune();
+  EXPECT_EQ(runs_.size(), 1u);
   how_.seconds = 1e-9;  // less than anything takes: the planner's choice is measured all the same
   EXPECT_EQ(tune()->options, candidate(0));
   EXPECT_EQ(runs_.size(), 1u);
@@ -187,6 +179,33 @@ TEST_F(Autotune, LeavesOutWhatFailsUnlessItIsThePlannersChoice) {
   EXPECT_FALSE(plan);
 }
 
+TEST_F(Autotune, GivesBackAllThatItTookOnTheDevice) {
+  tests::CountingDevice device("sm_100a");
+  KernelCache kernels(device);
+  ASSERT_TRUE(parse("1x4x5x16 s8 zero 3 * 24x3x3x16 s8 zero 4 pad 1,1,1,1 -> s8 bias", problem_).ok());
+  options_ = {};
+  ASSERT_TRUE(findCandidates(problem_, device.properties(), options_, candidates_).ok());
+  order_ = candidates_.byEstimate();
+  for (const bool fails : {false, true}) {
+    device.allocated.clear();
+    std::shared_ptr<const Plan> plan;
+    int measurements = 0;
+    const AutotuneClock clock{[&](const Plan& measured, const std::function<Status()>& enqueue, double& seconds) -> Status {
+                                EXPECT_GT(measured.workspaceBytes, 0u);
+                                if (Status status = enqueue(); !status.ok()) return status;
+                                seconds = 1e-3 * ++measurements;
+                                return fails ? Status(StatusCode::DeviceError, "this one fails") : Status();
+                              },
+                              [] { return 0.0; }};
+    const Status status = autotune(problem_, kernels, 0, options_, how_, clock, plan, notes_);
+    EXPECT_EQ(status.ok(), !fails) << status.message();
+    EXPECT_EQ(plan != nullptr, !fails);
+    EXPECT_EQ(device.allocated.size(), 5u) << "input, filter, bias, output, and a workspace that all candidates share";
+    EXPECT_TRUE(device.live.empty());
+  }
+  EXPECT_TRUE(notes_.empty()) << notes_[0];
+}
+
 TEST_F(Autotune, HasTensorsOfEveryKind) {
   how_.candidates = 1;
   device::EmulatedDevice device("sm_100a");
@@ -204,28 +223,28 @@ TEST_F(Autotune, HasTensorsOfEveryKind) {
 }
 
 TEST_F(Autotune, RemembersInAFile) {
-  const TemporaryFile file("remembers");
-  how_.cache = file.path();
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   seconds_[candidate(3)] = {2e-3};
   const auto first = tune();
   EXPECT_EQ(first->options, candidate(3));
   EXPECT_TRUE(notes_.empty()) << notes_[0];
-  EXPECT_EQ(file.files(), (std::vector<std::string>{"cache", "cache.lock"}));
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"cache", "cache.lock"}));
 
   device_.resetCounters();
   seconds_[candidate(3)] = {9e-3};  // would lose now
   const auto second = tune();
   EXPECT_EQ(second->options, candidate(3));
   EXPECT_EQ(describe(*second), describe(*first));
-  EXPECT_EQ(second->choice.rfind("remembered 2000.00 us measured, from " + file.path(), 0), 0u) << second->choice;
+  EXPECT_EQ(second->choice.rfind("remembered 2000.00 us measured, from " + (folder / "cache"), 0), 0u) << second->choice;
   EXPECT_TRUE(runs_.empty());
   EXPECT_EQ(launches(), 0u) << "nothing may run";
   EXPECT_TRUE(notes_.empty());
 }
 
 TEST_F(Autotune, MeasuresAgainWhereAnythingOfTheKeyDiffers) {
-  const TemporaryFile file("keys");
-  how_.cache = file.path();
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
   const auto measures = [&] {
     tune();
@@ -253,47 +272,51 @@ TEST_F(Autotune, MeasuresAgainWhereAnythingOfTheKeyDiffers) {
 }
 
 TEST_F(Autotune, IgnoresDamagedLinesAndMendsTheFile) {
-  const TemporaryFile file("damaged");
-  how_.cache = file.path();
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
   const auto plan = tune();
-  const std::string good = file.text();
+  const std::string good = fileContents(folder / "cache");
   std::string bad = good;
   bad[bad.find("halo")] = 'H';
   for (const std::string& text : {bad, good.substr(0, good.size() - 5), good.substr(0, good.find('\n') + 1) + "nonsense\n"}) {
-    file.write(text);
+    writeFile(folder / "cache", text);
     EXPECT_EQ(tune()->options, plan->options);
     EXPECT_FALSE(runs_.empty()) << "must be measured again";
     ASSERT_EQ(notes_.size(), 1u);
-    EXPECT_NE(notes_[0].find("line 2 of " + file.path() + " is ignored: it"), std::string::npos) << notes_[0];
-    EXPECT_EQ(file.text(), good);
+    EXPECT_NE(notes_[0].find("line 2 of " + (folder / "cache") + " is ignored: it"), std::string::npos) << notes_[0];
+    EXPECT_EQ(fileContents(folder / "cache"), good);
   }
 }
 
 TEST_F(Autotune, LeavesFilesOfOthersAlone) {
-  const TemporaryFile file("foreign");
-  how_.cache = file.path();
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
-  file.write("something else\n");
-  EXPECT_TRUE(tune());
-  ASSERT_EQ(notes_.size(), 2u);
-  EXPECT_NE(notes_[0].find("its first line is not"), std::string::npos) << notes_[0];
-  EXPECT_NE(notes_[1].find("nothing is remembered"), std::string::npos) << notes_[1];
-  EXPECT_EQ(file.text(), "something else\n");
-
-  how_.cache = file.path() + "/no/such/folder";
+  writeFile(folder / "cache", "something else\n");
   EXPECT_TRUE(tune());
   ASSERT_EQ(notes_.size(), 1u);
-  EXPECT_NE(notes_[0].find("nothing is remembered: cannot create"), std::string::npos) << notes_[0];
+  EXPECT_NE(notes_[0].find("no cache is used: "), std::string::npos) << notes_[0];
+  EXPECT_NE(notes_[0].find("its first line is not"), std::string::npos) << notes_[0];
+  EXPECT_EQ(fileContents(folder / "cache"), "something else\n");
+
+  how_.cache = (folder / "cache") + "/is/no/folder";
+  EXPECT_TRUE(tune());
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_NE(notes_[0].find("no cache is used: cannot open"), std::string::npos) << notes_[0];
+  how_.cache = (folder / "no/such/folder");
+  EXPECT_TRUE(tune());
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_NE(notes_[0].find("nothing is remembered: cannot open"), std::string::npos) << notes_[0];
 }
 
 TEST_F(Autotune, IgnoresWhatIsNoCandidateAnyMore) {
-  const TemporaryFile file("gone");
-  how_.cache = file.path();
+  const TemporaryFolder folder;
+  how_.cache = (folder / "cache");
   how_.candidates = 1;
   tune();
   std::vector<std::string> fields;
-  std::string text = file.text();
+  std::string text = fileContents(folder / "cache");
   for (size_t at = text.find('\n') + 1; at < text.size();) {
     const size_t end = text.find_first_of("\t\n", at);
     fields.push_back(text.substr(at, end - at));
@@ -301,64 +324,11 @@ TEST_F(Autotune, IgnoresWhatIsNoCandidateAnyMore) {
   }
   ASSERT_EQ(fields.size(), 9u);
   const AutotuneKey key{fields[1], fields[2], fields[3], fields[4], fields[5]};
-  ASSERT_TRUE(AutotuneCache(file.path()).remember(key, {"halo", "cut=round", 1.0}).ok());
+  ASSERT_TRUE(AutotuneCache(folder / "cache").remember(key, {"halo", "cut=round", 1.0}).ok());
   EXPECT_EQ(tune()->options, candidate(0));
   EXPECT_FALSE(runs_.empty());
   ASSERT_EQ(notes_.size(), 1u);
   EXPECT_NE(notes_[0].find("remembers halo cut=round, which is no candidate of this version"), std::string::npos) << notes_[0];
-}
-
-TEST(AutotuneCache, AsksForEveryPartOfTheKey) {
-  const TemporaryFile file("parts");
-  const AutotuneCache cache(file.path());
-  const AutotuneKey key{"problem", "device", "driver", "version", "asked"};
-  std::vector<std::string> notes;
-  EXPECT_FALSE(cache.find(key, notes)) << "there is no file";
-  ASSERT_TRUE(cache.remember(key, {"halo", "split=1", 12.5}).ok());
-  const auto found = cache.find(key, notes);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->algorithm, "halo");
-  EXPECT_EQ(found->options, "split=1");
-  EXPECT_EQ(found->microseconds, 12.5);
-  for (std::string AutotuneKey::*part :
-       {&AutotuneKey::problem, &AutotuneKey::device, &AutotuneKey::driver, &AutotuneKey::version, &AutotuneKey::asked}) {
-    AutotuneKey other = key;
-    other.*part += "!";
-    EXPECT_FALSE(cache.find(other, notes)) << other.*part;
-  }
-  // Replaced, not added; whatever would break a line becomes blanks, in the question as well.
-  ASSERT_TRUE(cache.remember(key, {"halo", "split=2", 11}).ok());
-  EXPECT_EQ(cache.find(key, notes)->options, "split=2");
-  const AutotuneKey odd{"a\tproblem", "a\ndevice", "", "", ""};
-  ASSERT_TRUE(cache.remember(odd, {"direct", "", 3}).ok());
-  EXPECT_EQ(cache.find(odd, notes)->algorithm, "direct");
-  const std::string text = file.text();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
-  EXPECT_TRUE(notes.empty()) << notes[0];
-}
-
-TEST(AutotuneCache, LosesNothingToWritersAtTheSameTime) {
-  const TemporaryFile file("writers");
-  const auto key = [](int writer, int number) { return AutotuneKey{std::to_string(writer), std::to_string(number), "", "", ""}; };
-  constexpr int kWriters = 4, kEntries = 8;
-  {
-    std::vector<std::jthread> writers;
-    for (int writer = 0; writer < kWriters; ++writer)
-      writers.emplace_back([&, writer] {
-        const AutotuneCache cache(file.path());
-        for (int number = 0; number < kEntries; ++number)
-          EXPECT_TRUE(cache.remember(key(writer, number), {"halo", std::to_string(100 * writer + number), 1}).ok());
-      });
-  }
-  std::vector<std::string> notes;
-  for (int writer = 0; writer < kWriters; ++writer)
-    for (int number = 0; number < kEntries; ++number) {
-      const auto found = AutotuneCache(file.path()).find(key(writer, number), notes);
-      ASSERT_TRUE(found) << writer << " " << number;
-      EXPECT_EQ(found->options, std::to_string(100 * writer + number));
-    }
-  EXPECT_TRUE(notes.empty());
-  EXPECT_EQ(file.files(), (std::vector<std::string>{"cache", "cache.lock"}));
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ TEST(CppHeader, OwnersMoveAndDoNotCopy) {
   Device second(std::move(first));
   EXPECT_EQ(second.handle(), handle);
   EXPECT_EQ(first.handle(), nullptr);  // NOLINT: moved-from owners are documented to be empty
+  EXPECT_EQ(Device("emulated:sm_90a").properties().compute_major, 9);
+  EXPECT_THROW(Device("gpu"), Error);
   Memory memory(second, 64), other(second, 128);
   void* address = memory.get();
   other = std::move(memory);

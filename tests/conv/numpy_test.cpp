@@ -17,7 +17,7 @@
 #include "conv/problem/text.hpp"
 #include "tests/conv/random_tensors.hpp"
 #include "tests/examples/shell.hpp"
-#include "tests/examples/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -46,7 +46,7 @@ TEST_P(AgainstNumpy, BlockScaledSumsAgree) {
   std::mt19937_64 random(seed);
   const TensorBytes tensors = randomTensors(p, random);
 
-  const feature_maps::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto write = [&](const char* name, TensorName tensor) {
     const auto& bytes = tensors.bytes[tensor];
     std::ofstream file(folder / name, std::ios::binary);
@@ -61,7 +61,7 @@ TEST_P(AgainstNumpy, BlockScaledSumsAgree) {
       p.dilationW, nameOf(p.inputType), nameOf(p.filterType), p.inputScale.blockSize, nameOf(p.inputScale.type));
   const Outcome run = runShell(fmt::format("{} {} '{}'", python(), NUMPY_CONVOLUTION, folder / ""));
   ASSERT_EQ(run.exitCode, 0) << run.text;
-  const std::string raw = feature_maps::fileContents(folder / "sums");
+  const std::string raw = fileContents(folder / "sums");
   std::vector<double> sums(raw.size() / sizeof(double));
   std::memcpy(sums.data(), raw.data(), sums.size() * sizeof(double));
   ASSERT_EQ(sums.size(), static_cast<size_t>(p.outputPixels() * p.k));

@@ -66,7 +66,7 @@ nlohmann::ordered_json runCudnn(const Case& one, const Device& device) {
   if (refusal.empty()) {
     tensors.poison(kNan);
     const std::string plan = runFirstPlan(native, addresses, device);
-    if (!plan.empty()) return row(tensors.output(), "of the problem", plan);
+    if (!plan.empty()) return row(tensors.download(TensorName::Output), "of the problem", plan);
     refusal = "no plan";
   }
   cudnn::Convolution wide(one.problem, cudnn::Types::Float32);

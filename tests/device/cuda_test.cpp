@@ -1,18 +1,22 @@
 // What only a GPU has: binaries, JIT compilation, the driver's own words in errors.
+#include <array>
+
+#include "common/device/embedded_ptx.hpp"
 #include "tests/device/seam_fixture.hpp"
 
 namespace shiftconv::device::tests {
 namespace {
 
 TEST_F(SeamTest, LoadsTheBinaryAlone) {
-  ModuleImage binary = image();
-  binary.ptx = {};
+  const ModuleImage binary = image();
   const Module* module = nullptr;
   ASSERT_SUCCESS(device_->loadModule(binary, module));
 }
 
 TEST_F(SeamTest, FallsBackToPtxWhenTheBinaryIsOfNoUse) {
   ModuleImage text = image();
+  const std::array<PtxImage, 2> texts{{{"sm_100a", ptxFor(text, "sm_100a")}, {"sm_90a", ptxFor(text, "sm_90a")}}};
+  text.ptx = texts;
   const std::string broken = "not a cubin";
   text.fatbin = std::as_bytes(std::span(broken.c_str(), broken.size() + 1));
   const Module* module = nullptr;

@@ -1,5 +1,6 @@
 // What only the emulated device has: counters, stream handles that are checked, reports of wrong programs.
 #include "common/device/emulated_device.hpp"
+#include "common/device/embedded_ptx.hpp"
 
 #include <array>
 #include <atomic>
@@ -173,7 +174,7 @@ TEST_F(EmulatedDeviceTest, NeedsPtxForItsTarget) {
   Status status = device_->loadModule({"binary_only", {}, {}}, module);
   EXPECT_EQ(status.code(), StatusCode::Unsupported);
   EXPECT_NE(status.message().find("binary_only"), std::string::npos) << status.message();
-  const PtxImage hopper{"sm_90a", image().ptxFor("sm_90a")};
+  const PtxImage hopper{"sm_90a", ptxFor(image(), "sm_90a")};
   status = device_->loadModule({"hopper_only", {&hopper, 1}, {}}, module);
   EXPECT_EQ(status.code(), StatusCode::Unsupported);
   EXPECT_NE(status.message().find("no PTX for sm_100a"), std::string::npos) << status.message();
@@ -182,16 +183,32 @@ TEST_F(EmulatedDeviceTest, NeedsPtxForItsTarget) {
 
 TEST_F(EmulatedDeviceTest, TakesTheTextForItsTarget) {
   const Module* module = nullptr;
-  const std::array<PtxImage, 2> texts{{{"sm_90a", "this is not PTX"}, {"sm_100a", image().ptxFor("sm_100a")}}};
+  const std::array<PtxImage, 2> texts{{{"sm_90a", "this is not PTX"}, {"sm_100a", ptxFor(image(), "sm_100a")}}};
   ASSERT_SUCCESS(device_->loadModule({"both", texts, {}}, module));
   const Kernel* affine = nullptr;
   ASSERT_SUCCESS(device_->findKernel(*module, "affine", affine));
 }
 
+TEST_F(EmulatedDeviceTest, FindsEmbeddedTextsByModuleAndTarget) {
+  EXPECT_EQ(ptxTargets(image()), (std::vector<std::string_view>{"sm_100a", "sm_90a"}));
+  for (const std::string_view target : ptxTargets(image())) {
+    const std::string_view text = ptxFor(image(), target);
+    EXPECT_NE(text.find(".target " + std::string(target)), std::string_view::npos);
+    EXPECT_NE(text.find(".entry affine"), std::string_view::npos);
+    EXPECT_EQ(ptxFor(image(), target).data(), text.data()) << "unpacked once";
+  }
+  EXPECT_EQ(ptxFor(image(), "sm_103a"), "");
+  EXPECT_EQ(ptxFor({"seam", {}, {}}, "sm_90a"), "") << "a part of the name";
+  const PtxImage own{"sm_90a", "text"};
+  const ModuleImage changed{image().name, {&own, 1}, {}};
+  EXPECT_EQ(ptxFor(changed, "sm_90a"), "text");
+  EXPECT_EQ(ptxFor(changed, "sm_100a"), "") << "own texts stand instead of embedded ones";
+}
+
 TEST_F(EmulatedDeviceTest, ReadsTheSameTextOnce) {
   const Module *first = nullptr, *again = nullptr, *other = nullptr;
   ASSERT_SUCCESS(device_->loadModule(image(), first));
-  const std::string copy(image().ptxFor("sm_100a"));
+  const std::string copy(ptxFor(image(), "sm_100a"));
   const PtxImage sameText{"sm_100a", copy};
   ASSERT_SUCCESS(device_->loadModule({image().name, {&sameText, 1}, {}}, again));
   EXPECT_EQ(again, first);

@@ -2,7 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
 #include "common/device/cuda_device.hpp"
+#include "common/device/emulated_targets.hpp"
+#include "common/emulator/program/target.hpp"
 
 namespace shiftconv::device::tests {
 namespace {
@@ -27,18 +34,80 @@ TEST(Registry, WorksWithoutACudaDriver) {
   EXPECT_NE(opened.message().find("CUDA driver"), std::string::npos) << opened.message();
 }
 
-TEST(Registry, PrefersTensorMemoryAndSaysWhyItHasNone) {
+TEST(Registry, NeverSimulatesUnasked) {
+  int count = 0;
+  if (cudaDeviceCount(count).ok() && count > 0) GTEST_SKIP() << "this machine has a GPU";
   std::unique_ptr<Device> device;
-  std::string note;
-  ASSERT_TRUE(openPreferredDevice(device, note).ok());
-  ASSERT_TRUE(device);
-  EXPECT_TRUE(hasTensorMemory(device->properties()));
-  if (device->properties().kind == Kind::Emulated) {
-    EXPECT_NE(note.find("emulated device"), std::string::npos) << note;
-    EXPECT_NE(note.find("Blackwell"), std::string::npos) << note;
-  } else {
-    EXPECT_TRUE(note.empty()) << note;
+  for (const Suitability& suitability : {kSupported, kTensorMemory}) {
+    const Status status = openGpu(suitability, device);
+    EXPECT_EQ(status.code(), StatusCode::NotFound);
+    EXPECT_EQ(status.message().rfind(std::string("there is no GPU ") + suitability.words + ": ", 0), 0u) << status.message();
   }
+  EXPECT_EQ(openDevice(DeviceName{}, device).message(), openGpu(kSupported, device).message());
+  EXPECT_FALSE(device);
+}
+
+Properties gpu(const char* name, int major, int minor) { return {Kind::Cuda, name, major, minor, 1, 0, 0, 0}; }
+
+TEST(Registry, SaysWhatItFoundAndHowToAskForTheEmulatedDevice) {
+  const Properties found[] = {gpu("NVIDIA RTX", 12, 0), gpu("NVIDIA A100", 8, 0)};
+  const std::string asked =
+      "; the emulated device, which is slow, is opened when it is named: SHIFTCONV_DEVICE_EMULATED, or \"emulated\" in the "
+      "environment "
+      "variable SHIFTCONV_DEVICE";
+  const std::string start = "there is no GPU of compute capability 9.0, 10.0, 10.3 or 11.0: ";
+  EXPECT_EQ(noGpuSuits(kSupported, {}, found), start + "only NVIDIA RTX (12.0), NVIDIA A100 (8.0)" + asked);
+  EXPECT_EQ(noGpuSuits(kSupported, {}, {}), start + "the CUDA driver shows no GPU" + asked);
+  EXPECT_EQ(noGpuSuits(kSupported, {StatusCode::DeviceError, "no driver at all"}, {}), start + "no driver at all" + asked);
+}
+
+TEST(Registry, SupportsTheCapabilitiesThatItHasKernelsFor) {
+  for (const auto& [major, minor, supported, tensorMemory] : {std::tuple{8, 9, false, false},
+                                                              {9, 0, true, false},
+                                                              {10, 0, true, true},
+                                                              {10, 1, false, false},
+                                                              {10, 3, true, true},
+                                                              {11, 0, true, true},
+                                                              {12, 0, false, false},
+                                                              {12, 1, false, false}}) {
+    EXPECT_EQ(kSupported.holds(gpu("", major, minor)), supported) << major << "." << minor;
+    EXPECT_EQ(kTensorMemory.holds(gpu("", major, minor)), tensorMemory) << major << "." << minor;
+  }
+}
+
+TEST(DeviceName, ReadsEveryForm) {
+  const auto read = [](std::string_view text) {
+    DeviceName name{Kind::Cuda, 77};
+    const Status status = parseDeviceName(text, name);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return std::pair(name.kind, name.index);
+  };
+  EXPECT_EQ(read("auto").first, std::nullopt);
+  EXPECT_EQ(read("cuda"), std::pair(std::optional(Kind::Cuda), 0));
+  EXPECT_EQ(read("cuda:0"), std::pair(std::optional(Kind::Cuda), 0));
+  EXPECT_EQ(read("cuda:13"), std::pair(std::optional(Kind::Cuda), 13));
+  EXPECT_EQ(read("emulated"), std::pair(std::optional(Kind::Emulated), 0));
+  for (const std::string_view target : emulatedTargets()) {
+    const auto [kind, index] = read("emulated:" + std::string(target));
+    std::unique_ptr<Device> device;
+    ASSERT_TRUE(openDevice(DeviceName{kind, index}, device).ok());
+    EXPECT_EQ(device->properties().name, "emulated " + std::string(target));
+  }
+}
+
+TEST(DeviceName, NamesTheFormsWhenItIsWrong) {
+  for (const char* text : {"", "gpu", "Auto", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "cuda 1",
+                           "emulated:", "emulated:sm_80", "emulated:sm_90", "emulated ", " auto"}) {
+    DeviceName name{Kind::Cuda, 77};
+    const Status status = parseDeviceName(text, name);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument) << text;
+    EXPECT_EQ(status.message(), std::string("must be auto, cuda, cuda:N (GPU N of the driver), emulated, emulated:sm_100a or "
+                                            "emulated:sm_90a, but is \"") +
+                                    text + "\"");
+    EXPECT_EQ(name.index, 77);
+  }
+  DeviceName name;
+  EXPECT_LT(parseDeviceName(std::string(100'000, 'x'), name).message().size(), 300u);
 }
 
 TEST(Registry, OpensEmulatedDevicesByNumber) {
@@ -51,6 +120,18 @@ TEST(Registry, OpensEmulatedDevicesByNumber) {
     const Status status = openDevice(Kind::Emulated, number, device);
     EXPECT_EQ(status.code(), StatusCode::NotFound);
     EXPECT_NE(status.message().find("sm_100a, sm_90a"), std::string::npos) << status.message();
+  }
+}
+
+TEST(Registry, DescribesEmulatedDevicesAsTheEmulatorHasThem) {
+  for (const std::string_view target : emulatedTargets()) {
+    const Properties properties = emulatedProperties(target);
+    const emulator::program::Target& model = *emulator::program::findTarget(target);
+    EXPECT_EQ(properties.computeMajor, static_cast<int>(model.computeMajor));
+    EXPECT_EQ(properties.computeMinor, static_cast<int>(model.computeMinor));
+    EXPECT_EQ(properties.sharedBytesPerBlock, model.device->sharedBytesPerCta);
+    EXPECT_EQ(properties.l2Bytes, model.device->l2Bytes);
+    EXPECT_GT(properties.globalBytes, 0u);
   }
 }
 

@@ -91,6 +91,21 @@ TEST(BlockScaledGemmProgram, PrintsATableOfAllFormats) {
   EXPECT_EQ(run.text.find("FAULT"), std::string::npos) << run.text;
 }
 
+TEST(BlockScaledGemmProgram, SaysWhichDeviceItTakes) {
+  const auto run = [](const std::string& environment, const std::string& arguments) {
+    return shiftconv::tests::runShell(fmt::format("CUDA_VISIBLE_DEVICES= SHIFTCONV_DEVICE={} '{}' -m 9 -n 9 -k 64 --format f16 {}",
+                                                  environment, BLOCK_SCALED_GEMM_PROGRAM, arguments));
+  };
+  const Outcome fallback = run("", "");
+  EXPECT_EQ(fallback.exitCode, ExitCode::Success) << fallback.text;
+  EXPECT_EQ(fallback.text.rfind("Taking the emulated device: there is no GPU with Tensor Memory", 0), 0u) << fallback.text;
+  EXPECT_EQ(run("", "--device auto").exitCode, ExitCode::DeviceFailure);
+  EXPECT_EQ(run("emulated", "--device auto").exitCode, ExitCode::Success);
+  EXPECT_EQ(run("emulated", "").text.find("Taking"), std::string::npos);
+  EXPECT_EQ(run("gpu", "").exitCode, ExitCode::Usage);
+  EXPECT_EQ(run("", "--device gpu").exitCode, ExitCode::Usage);
+}
+
 TEST(BlockScaledGemmProgram, TakesOneOrderAndOneFormat) {
   for (const char* scales : {"rows", "interleaved"}) {
     const Outcome run =

@@ -9,10 +9,13 @@
 #include <random>
 
 #include "examples/feature_maps/npy.hpp"
-#include "tests/examples/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace feature_maps {
 namespace {
+
+using shiftconv::tests::fileContents;
+using shiftconv::tests::TemporaryFolder;
 
 Image randomImage(int width, int height, unsigned seed) {
   std::mt19937 random(seed);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/examples/shell.hpp"
-#include "tests/examples/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// What the first block of ```<language> behind the heading of a step holds.
 std::string blockOfStep(int step, const std::string& language) {
-  std::istringstream readme(feature_maps::fileContents(LADDER_README));
+  std::istringstream readme(fileContents(LADDER_README));
   const std::string heading = fmt::format("## Step {}:", step), opening = "```" + language;
   std::string line, block;
   bool inStep = false, inBlock = false;
@@ -52,7 +52,7 @@ class Ladder : public testing::TestWithParam<int> {
     return runShell(fmt::format("cd '{}' && sh -e ../commands.sh", folder_ / "ladder"));
   }
 
-  const feature_maps::TemporaryFolder folder_;
+  const TemporaryFolder folder_;
 };
 
 /// Exit status 0: no hazard was seen, and cmp found no difference.

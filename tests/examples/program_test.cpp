@@ -7,10 +7,13 @@
 #include "examples/feature_maps/exit_code.hpp"
 #include "examples/feature_maps/image_io.hpp"
 #include "tests/examples/shell.hpp"
-#include "tests/examples/temporary_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace feature_maps {
 namespace {
+
+using shiftconv::tests::fileContents;
+using shiftconv::tests::TemporaryFolder;
 
 constexpr const char* kCrop = "48x48+88+56";  // the face
 
@@ -27,6 +30,20 @@ void expectRefusal(const std::string& arguments, const std::string& part) {
   const Outcome run = runProgram(arguments);
   EXPECT_EQ(run.exitCode, ExitCode::Usage) << run.text;
   EXPECT_TRUE(contains(run.text, part)) << run.text;
+}
+
+TEST(FeatureMapsProgram, SaysThatItTakesTheEmulatedDeviceWhereThereIsNoGpu) {
+  const Outcome run = shiftconv::tests::runShell(
+      fmt::format("SHIFTCONV_DEVICE= CUDA_VISIBLE_DEVICES= '{}' --no-sheet --no-verify --crop 9x8+90+60", FEATURE_MAPS_PROGRAM));
+  EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
+  EXPECT_TRUE(contains(run.text, "Taking the emulated device: there is no GPU")) << run.text;
+  EXPECT_TRUE(contains(run.text, "Device     emulated sm_100a")) << run.text;
+}
+
+TEST(FeatureMapsProgram, RunsOnTheEmulatedHopper) {
+  const Outcome run = runProgram("--device emulated:sm_90a --no-sheet --crop 9x8+90+60");
+  EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
+  EXPECT_TRUE(contains(run.text, "Device     emulated sm_90a")) << run.text;
 }
 
 TEST(FeatureMapsProgram, DrawsAVerifiedSheet) {
@@ -72,6 +89,7 @@ TEST(FeatureMapsProgram, AFileThatCannotBeWrittenIsSaidBeforeTheWork) {
 }
 
 TEST(FeatureMapsProgram, UnknownSemanticsAreRefused) {
+  expectRefusal("--no-sheet --device gpu", "must be auto, cuda, ");
   expectRefusal("--no-sheet --device emulated --semantics U999=1", "U999");
   expectRefusal("--no-sheet --device emulated --semantics U3=99", "U3");
   expectRefusal("--no-sheet --device emulated --semantics U3", "U3=1");

@@ -2,6 +2,7 @@
 // counters that bench/gemm prints.
 #include <gtest/gtest.h>
 
+#include "common/device/embedded_ptx.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/gemm/gemm_runner.hpp"
 
@@ -134,7 +135,7 @@ TEST_P(GemmCounters, EqualTheFiguresWorkedOutByHand) {
   ASSERT_EQ(planGemm(problem, fewMultiprocessors(), what.choices, plan), "");
   emulator::Options options;
   options.numerics = emulator::Numerics::Fast;
-  GemmRunner runner(images::gemm_sm100().ptxFor("sm_100a"));
+  GemmRunner runner(device::ptxFor(images::gemm_sm100(), "sm_100a"));
   const Observation seen = runner.run(GemmCase(problem, 1), plan, options);
   ASSERT_EQ(seen.difference, "");
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "common/device/embedded_ptx.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/gemm/gemm_runner.hpp"
 
@@ -245,7 +246,7 @@ std::set<emulator::Unproven> questionsAsked(const emulator::Counters& counters) 
 class GemmKernel : public testing::TestWithParam<size_t> {};
 
 TEST_P(GemmKernel, EqualsTheExactProductUnderEverySchedule) {
-  static GemmRunner runner(images::gemm_sm100().ptxFor("sm_100a"));
+  static GemmRunner runner(device::ptxFor(images::gemm_sm100(), "sm_100a"));
   const Case& what = cases().at(GetParam());
   const uint64_t seed = 1000 + GetParam();
   SCOPED_TRACE(fmt::format("{}, seed {}", gemm::describe(what.problem), seed));

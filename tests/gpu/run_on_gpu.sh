@@ -55,6 +55,8 @@ case $mode in
         cp -L "$library" "$pack/"
       done
     done
+    # Opened at run time, so that ldd does not know it.
+    cp "$tree/lib/libshiftconv_emulated.so" "$pack/"
     ls -l "$pack"
     ;;
   run) run_packed ;;

@@ -15,6 +15,7 @@
 
 #include "bench/conv/judged/runs.hpp"
 #include "common/command_line/command_line.hpp"
+#include "conv/reference/block_output.hpp"
 
 namespace shiftconv::judged {
 namespace {
@@ -29,16 +30,37 @@ class Range {
 
 struct Options {
   std::vector<std::string> problems;
-  std::string file, device = "auto", algorithm, options, counters, planFor, autotuneCache;
+  std::string file, device, algorithm, options, counters, planFor, autotuneCache;
   uint64_t seed = 1;
   int runs = 1;
   bool unchecked = false, autotune = false;
 };
 
-Device open(const std::string& name) {
-  if (name == "sm_100a") return Device(SHIFTCONV_DEVICE_EMULATED, 0);
-  if (name == "sm_90a") return Device(SHIFTCONV_DEVICE_EMULATED, 1);
-  return Device(name == "gpu" ? SHIFTCONV_DEVICE_CUDA : SHIFTCONV_DEVICE_AUTO);
+std::string capabilityOf(const DeviceProperties& properties) {
+  return fmt::format("{}.{}", properties.compute_major, properties.compute_minor);
+}
+bool sameCapability(const DeviceProperties& a, const DeviceProperties& b) { return capabilityOf(a) == capabilityOf(b); }
+
+/// The device named. Without a name: a GPU, and where there is none an emulated device; with --plan-for, one of that capability.
+Device openDevice(const Options& options) {
+  const auto wanted = options.planFor.empty() ? std::nullopt : std::optional(DeviceProperties::preset(options.planFor));
+  std::string reason;
+  if (!options.device.empty()) {
+    Device named(options.device);
+    if (!wanted || sameCapability(named.properties(), *wanted)) return named;
+    throw std::invalid_argument(fmt::format("a plan for {} needs a device of compute capability {}, but {} has {}", options.planFor,
+                                            capabilityOf(*wanted), named.properties().name, capabilityOf(named.properties())));
+  }
+  try {
+    Device gpu;
+    if (!wanted || sameCapability(gpu.properties(), *wanted)) return gpu;
+    reason = fmt::format("{} has compute capability {}", gpu.properties().name, capabilityOf(gpu.properties()));
+  } catch (const Error& error) {
+    if (error.status() != SHIFTCONV_STATUS_NOT_FOUND) throw;
+    reason = error.what();
+  }
+  fmt::print("Taking an emulated device: {}\n", reason);
+  return Device(wanted ? fmt::format("emulated:sm_{}{}a", wanted->compute_major, wanted->compute_minor) : "emulated");
 }
 
 /// "problem | algorithm NAME | options LIST", as in the shape files of the tests; the parts override the arguments.
@@ -73,7 +95,25 @@ Plan makePlan(const Convolution& problem, const PlanOptions& choices, const Opti
   return Plan(problem, options.planFor.empty() ? device.properties() : DeviceProperties::preset(options.planFor), choices);
 }
 
-/// False when an element is wrong.
+/// Prints a line; false when an element is wrong, or a scale factor.
+bool judge(const Case& one, const reference::Expectation& exact, const DeviceTensors& tensors) {
+  const std::vector<std::byte> output = tensors.download(TensorName::Output);
+  if (one.problem.outputScale.blockSize != 0) {
+    if (!reference::outputFormat(one.problem)) throw std::invalid_argument("no block format has these outputs and scale factors");
+    const std::string difference =
+        reference::blockOutputDifference(one.problem, exact, output, tensors.download(TensorName::OutputScale));
+    fmt::print("  {}: {} elements in blocks of {}{}{}\n", difference.empty() ? "right" : "WRONG", exact.value.size(),
+               one.problem.outputScale.blockSize, difference.empty() ? "" : ", ", difference);
+    return difference.empty();
+  }
+  const Errors errors = compare(one.problem, exact, output, kPoison);
+  fmt::print("  {}: {} elements, {} beyond their bound, largest error {:.3f} of it, relative L2 {:.2e}{}\n",
+             errors.right() ? "right" : "WRONG", errors.elements, errors.beyond, errors.worstShare, errors.relativeL2,
+             errors.gapsWritten ? ", gaps written" : "");
+  return errors.right();
+}
+
+/// False when something is wrong.
 bool convolve(const Line& line, const Options& options, const Device& device) {
   std::optional<Range> phase("operands");
   const Case one(line.problem, options.seed);
@@ -101,12 +141,7 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
   fmt::print("{}\n  kernel {}\n  plan {} {}\n", line.problem, plan.kernelName(), plan.algorithm(), plan.options());
   if (options.autotune) fmt::print("{}", plan.candidates());
   if (options.unchecked) return true;
-  const Errors errors = compare(one.problem, one.exact(accumulationOf(plan.algorithm(), device.properties().compute_major)),
-                                tensors.output(), kPoison);
-  fmt::print("  {}: {} elements, {} beyond their bound, largest error {:.3f} of it, relative L2 {:.2e}{}\n",
-             errors.right() ? "right" : "WRONG", errors.elements, errors.beyond, errors.worstShare, errors.relativeL2,
-             errors.gapsWritten ? ", gaps written" : "");
-  return errors.right();
+  return judge(one, one.exact(accumulationOf(plan.algorithm(), device.properties().compute_major)), tensors);
 }
 
 int run(const Options& options) {
@@ -120,16 +155,26 @@ int run(const Options& options) {
     }
   }
   if (texts.empty()) throw std::invalid_argument("no problem");
-  const Device device = open(options.device);
+  const Device device = openDevice(options);
   fmt::print("{}, operands {}\n", device.properties().name, options.seed);
-  bool right = true;
-  for (const std::string& text : texts) right = convolve(parseLine(text, options), options, device) && right;
+  size_t wrong = 0, refused = 0;
+  for (const std::string& text : texts) {
+    try {
+      wrong += convolve(parseLine(text, options), options, device) ? 0 : 1;
+    } catch (const std::exception& error) {
+      std::fflush(stdout);
+      fmt::print(stderr, "{}\n  not run: {}\n", text, error.what());
+      ++refused;
+    }
+  }
+  if (texts.size() > 1 && wrong + refused > 0)
+    fmt::print(stderr, "{} of {} problems are wrong, {} were not run\n", wrong, texts.size(), refused);
   if (!options.counters.empty()) {
     std::ofstream file(options.counters);
     file << device.counters(SHIFTCONV_COUNTERS_JSON) << "\n";
     if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", options.counters));
   }
-  return right ? 0 : 1;
+  return wrong > 0 ? 1 : refused > 0 ? 2 : 0;
 }
 
 }  // namespace
@@ -138,13 +183,14 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   shiftconv::judged::Options options;
   shiftconv::command_line::Parser parser(
-      "convolutions in the library's notation, each with every element checked; exit status 1: something is wrong");
+      "convolutions in the library's notation, each with every element checked; exit status 1: something is wrong, 2: not all of "
+      "them ran");
   parser.option("problems", options.problems, "like \"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias relu\"");
   parser.option("--file", options.file, "problems, a line each; \"| algorithm NAME | options LIST\" may follow");
-  parser.option("--device", options.device, "auto, gpu, or an emulated sm_100a or sm_90a")
-      .oneOf({"auto", "gpu", "sm_100a", "sm_90a"});
+  parser.device(options.device);
   shiftconv::command_line::Option planFor =
-      parser.option("--plan-for", options.planFor, "plan for another device than the one it runs on: H200, B200, ...");
+      parser.option("--plan-for", options.planFor,
+                    "plan for another device of the same compute capability than the one it runs on: H200, B200, ...");
   shiftconv::command_line::Option autotune =
       parser.option("--autotune", options.autotuneCache, "plan by measurement, and say what was measured; a file that remembers it")
           .valueOptional()

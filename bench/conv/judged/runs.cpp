@@ -54,7 +54,8 @@ DeviceTensors::DeviceTensors(const Device& device, const Case& one) : device_(de
   arguments_.bias = address(TensorName::Bias), arguments_.residual = address(TensorName::Residual);
   arguments_.channel_scale = address(TensorName::ChannelScale);
   arguments_.input_scale = address(TensorName::InputScale), arguments_.filter_scale = address(TensorName::FilterScale);
-  arguments_.output = address(TensorName::Output), arguments_.amax = address(TensorName::Amax);
+  arguments_.output = address(TensorName::Output), arguments_.output_scale = address(TensorName::OutputScale);
+  arguments_.amax = address(TensorName::Amax);
 }
 
 void* DeviceTensors::address(TensorName name) const {
@@ -62,13 +63,16 @@ void* DeviceTensors::address(TensorName name) const {
 }
 
 void DeviceTensors::poison(std::byte value) {
-  shiftconv::check(shiftconv_device_fill(device_.handle(), address(TensorName::Output), std::to_integer<uint8_t>(value),
-                                         sizes_[TensorName::Output], nullptr));
+  for (const TensorName written : {TensorName::Output, TensorName::OutputScale})
+    if (sizes_[written] != 0)
+      shiftconv::check(
+          shiftconv_device_fill(device_.handle(), address(written), std::to_integer<uint8_t>(value), sizes_[written], nullptr));
 }
 
-std::vector<std::byte> DeviceTensors::output() const {
-  std::vector<std::byte> bytes(sizes_[TensorName::Output]);
-  shiftconv::check(shiftconv_copy_to_host(device_.handle(), bytes.data(), address(TensorName::Output), bytes.size(), nullptr));
+std::vector<std::byte> DeviceTensors::download(TensorName name) const {
+  std::vector<std::byte> bytes(sizes_[name]);
+  if (bytes.empty()) return bytes;
+  shiftconv::check(shiftconv_copy_to_host(device_.handle(), bytes.data(), address(name), bytes.size(), nullptr));
   shiftconv::check(shiftconv_stream_synchronize(device_.handle(), nullptr));
   return bytes;
 }
@@ -90,7 +94,7 @@ Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vec
   const Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
   arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
   plan.run(device, arguments);
-  output = tensors.output();
+  output = tensors.download(TensorName::Output);
   const auto accumulation = accumulationOf(plan.algorithm(), device.properties().compute_major);
   return compare(one.problem, one.exact(accumulation), output, kPoison);
 }

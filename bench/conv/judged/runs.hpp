@@ -43,8 +43,9 @@ class DeviceTensors {
   DeviceTensors(const Device& device, const Case& one);
   const Tensors& arguments() const { return arguments_; }
   void* address(TensorName name) const;
+  /// What a run writes: output and its scale factors.
   void poison(std::byte value);
-  std::vector<std::byte> output() const;
+  std::vector<std::byte> download(TensorName name) const;
 
  private:
   const Device& device_;

@@ -9,6 +9,7 @@
 #include "conv/algorithms/halo/plan.hpp"
 #include "conv/algorithms/halo/shapes.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/option_conflict.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "halo_float_sm90_image.hpp"
@@ -23,10 +24,13 @@ namespace {
 #define SHIFTCONV_HALO_NAME(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) #NAME,
 constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME)};
 #undef SHIFTCONV_HALO_NAME
+#define SHIFTCONV_HALO_LISTED(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) ", " #NAME
+constexpr std::string_view kShapeList = std::string_view(SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_LISTED)).substr(2);
+#undef SHIFTCONV_HALO_LISTED
 constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
 constexpr std::array<std::string_view, 3> kCutNames{"columns", "flat", "dense"};
 constexpr std::array<OptionDescription, 5> kHaloOptions{
-    {{"shape", "k64_n32, k128_n224, ...", "output channels and pixels of a tile, a name of conv/algorithms/halo/shapes.hpp"},
+    {{"shape", kShapeList, "output channels and pixels of a tile"},
      {"cut", "columns, flat, dense", "8-column groups, whole rows with their pads, or whole rows without"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
      {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"},
@@ -67,6 +71,11 @@ device::ModuleImage imageOf(HaloModule module) {
   return images::halo_sm90();
 }
 
+std::string optionsOf(const HaloPlan& plan) {
+  return fmt::format("shape={},cut={},split={},lag={}{}", plan.shape, toString(plan.cut), plan.params.split, plan.params.lag,
+                     plan.launch.programmaticDependent ? ",dependent=yes" : "");
+}
+
 class Halo final : public Algorithm {
  public:
   std::string_view name() const override { return "halo"; }
@@ -82,11 +91,7 @@ class Halo final : public Algorithm {
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     const Rates& rates = ratesOf(properties);
     for (const HaloPlan& plan : plans) {
-      candidates.push_back({this,
-                            fmt::format("shape={},cut={},split={},lag={}{}", plan.shape, toString(plan.cut), plan.params.split,
-                                        plan.params.lag, plan.launch.programmaticDependent ? ",dependent=yes" : ""),
-                            estimate(problem, rates, plan.modelledClocks, plan.bound),
-                            {}});
+      candidates.push_back({this, optionsOf(plan), estimate(problem, rates, plan.modelledClocks, plan.bound), {}});
     }
     return {};
   }
@@ -124,8 +129,15 @@ class Halo final : public Algorithm {
     HaloChoices choices;
     if (Status status = read(options, choices); !status.ok()) return status;
     plans = haloCandidates(problem, properties, choices);
-    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("halo has no plan with the options {}", options)};
-    return {};
+    if (!plans.empty()) return {};
+    const auto plansWith = [&](std::string_view others) {
+      std::vector<std::string> texts;
+      HaloChoices fewer;
+      if (read(others, fewer).ok())
+        for (const HaloPlan& plan : haloCandidates(problem, properties, fewer)) texts.push_back(optionsOf(plan));
+      return texts;
+    };
+    return {StatusCode::InvalidArgument, noPlanWith("halo", options, plansWith)};
   }
 };
 

@@ -10,6 +10,7 @@
 
 #include "conv/plan/correction.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/option_conflict.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
@@ -191,6 +192,11 @@ Status read(std::string_view text, ResidentChoices& choices) {
   return {};
 }
 
+std::string optionsOf(const ResidentPlan& plan) {
+  return fmt::format("cut={},split={}{}", toString(plan.cut), plan.split(),
+                     plan.launch.programmaticDependent ? ",dependent=yes" : "");
+}
+
 class Resident final : public Algorithm {
  public:
   std::string_view name() const override { return "resident"; }
@@ -205,11 +211,7 @@ class Resident final : public Algorithm {
     std::vector<ResidentPlan> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     for (const ResidentPlan& plan : plans)
-      candidates.push_back({this,
-                            fmt::format("cut={},split={}{}", toString(plan.cut), plan.split(),
-                                        plan.launch.programmaticDependent ? ",dependent=yes" : ""),
-                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {}});
+      candidates.push_back({this, optionsOf(plan), estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound), {}});
     return {};
   }
 
@@ -235,8 +237,15 @@ class Resident final : public Algorithm {
     ResidentChoices choices;
     if (Status status = read(options, choices); !status.ok()) return status;
     plans = residentCandidates(problem, properties, choices);
-    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("resident has no plan with the options {}", options)};
-    return {};
+    if (!plans.empty()) return {};
+    const auto plansWith = [&](std::string_view others) {
+      std::vector<std::string> texts;
+      ResidentChoices fewer;
+      if (read(others, fewer).ok())
+        for (const ResidentPlan& plan : residentCandidates(problem, properties, fewer)) texts.push_back(optionsOf(plan));
+      return texts;
+    };
+    return {StatusCode::InvalidArgument, noPlanWith("resident", options, plansWith)};
   }
 };
 

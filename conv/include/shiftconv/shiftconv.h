@@ -9,7 +9,8 @@
  *   run        enqueue the work in a stream                      shiftconv_binding_run; shiftconv_run binds and runs
  *
  * Devices are NVIDIA GPUs, through the CUDA driver, and emulated devices, which execute the PTX of the same kernels on the
- * host. The library links nothing of CUDA and works on machines that have no CUDA driver.
+ * host. The library links nothing of CUDA and works on machines that have no CUDA driver. Emulated devices are in a
+ * library of their own, libshiftconv_emulated.so, which this one loads from its own folder when one is opened.
  *
  * Rules that hold for every function
  *  - Errors. A function that can fail returns shiftconv_status_t. On anything but SHIFTCONV_STATUS_SUCCESS,
@@ -80,7 +81,7 @@ SHIFTCONV_API const char* shiftconv_last_error(void);
 typedef enum shiftconv_log_level {
   SHIFTCONV_LOG_OFF = 0,
   SHIFTCONV_LOG_ERROR = 1,
-  SHIFTCONV_LOG_WARNING = 2, /**< the initial level: for example "no Blackwell GPU found, using the emulated device" */
+  SHIFTCONV_LOG_WARNING = 2, /**< the initial level: for example "autotune: no cache is used: /dev/null is a device, ..." */
   SHIFTCONV_LOG_INFO = 3,
   SHIFTCONV_LOG_DEBUG = 4,
   SHIFTCONV_LOG_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
@@ -105,7 +106,7 @@ typedef struct shiftconv_device* shiftconv_device_t;
 typedef void* shiftconv_stream_t;
 
 typedef enum shiftconv_device_kind {
-  SHIFTCONV_DEVICE_AUTO = 0,     /**< the first Blackwell GPU (compute capability 10.x or 11.0), else the emulated device */
+  SHIFTCONV_DEVICE_AUTO = 0,     /**< what SHIFTCONV_DEVICE names, else the first GPU that the library supports */
   SHIFTCONV_DEVICE_CUDA = 1,     /**< a GPU through the CUDA driver */
   SHIFTCONV_DEVICE_EMULATED = 2, /**< the PTX emulator on the host */
   SHIFTCONV_DEVICE_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
@@ -145,12 +146,23 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_enumerate(int index, shiftconv
 SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_properties_t* properties);
 
 /** Opens a device.
- *  @param kind   AUTO logs a warning when it falls back to the emulated device, and why.
+ *  @param kind   AUTO: what the environment variable SHIFTCONV_DEVICE names, in the notation of shiftconv_device_open_named; where it
+ *                is not set, empty or "auto", the first GPU of compute capability 9.0, 10.0, 10.3 or 11.0. Without one the call fails
+ *                with SHIFTCONV_STATUS_NOT_FOUND and says what there is: the emulated device is opened only where it is named.
  *  @param index  CUDA: the driver's device number. EMULATED: 0 is an sm_100a, 1 an sm_90a. AUTO: must be 0.
  *  @param device receives the handle; close it with shiftconv_device_close.
+ *  Errors: SHIFTCONV_STATUS_NOT_FOUND where there is no such device, or libshiftconv_emulated.so is missing or of another build.
  *  A CUDA device retains the primary context of the GPU, the one that the CUDA runtime uses too.
  *  Each opened emulated device is a machine of its own: memory, options and counters are not shared. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_open(shiftconv_device_kind_t kind, int index, shiftconv_device_t* device);
+
+/** Opens a device by its name:
+ *    "auto"              as SHIFTCONV_DEVICE_AUTO
+ *    "cuda", "cuda:1"    GPU 0, GPU 1 of the CUDA driver
+ *    "emulated"          the emulated sm_100a
+ *    "emulated:sm_90a"   an emulated device of this architecture, sm_100a or sm_90a
+ *  Any other name is SHIFTCONV_STATUS_INVALID_ARGUMENT. */
+SHIFTCONV_API shiftconv_status_t shiftconv_device_open_named(const char* name, shiftconv_device_t* device);
 
 /** Closes a device. Its streams, kernels and memory are freed once the last binding to it is destroyed; such bindings run no
  *  more. Work in its streams must have ended. NULL is allowed. */
@@ -481,9 +493,11 @@ typedef struct shiftconv_autotune {
  *
  *  With a cache, a choice is looked up by problem, the caller's options, the device's name, compute capability and
  *  multiprocessors, driver and library version; when it is there, nothing is allocated or run. Otherwise the new choice is added:
- * the file is replaced as a whole, so that processes may share it; writers wait for each other through a file `cache`.lock beside
- * it. Lines that are damaged, files that are no such cache, a file that cannot be written, candidates that fail, and a time limit
- *  that was reached are warnings in the log, not errors.
+ *  the file is replaced as a whole, so that processes may share it; writers wait for each other through a file beside it, whose name
+ *  ends in ".lock", at most 10 s. The path must lead to a regular file of at most 16 MiB, or to none in a folder that exists; symbolic
+ *  links stay, and what they lead to is replaced. Anything else (a device such as /dev/null, a FIFO, a socket, a folder, a file that is
+ *  no such cache) is neither waited for nor touched. That, damaged lines, a file that cannot be written, candidates that fail, and a
+ *  time limit that was reached are warnings in the log, not errors.
  *  @param device   where to measure; the plan is as good for others of the same kind.
  *  @param options  NULL: every choice is left to the measurement.
  *  @param autotune NULL: SHIFTCONV_AUTOTUNE_INIT.

@@ -103,9 +103,11 @@ struct DeviceProperties : shiftconv_device_properties_t {
   bool emulated() const noexcept { return kind == SHIFTCONV_DEVICE_EMULATED; }
 };
 
-/// An open device.
+/// An open device: by default what SHIFTCONV_DEVICE_AUTO stands for, which throws where there is no GPU.
 class Device {
  public:
+  /// By name: "auto", "cuda:1", "emulated", "emulated:sm_90a"; see shiftconv_device_open_named.
+  explicit Device(const std::string& name) { check(shiftconv_device_open_named(name.c_str(), &handle_)); }
   explicit Device(shiftconv_device_kind_t kind = SHIFTCONV_DEVICE_AUTO, int index = 0) {
     check(shiftconv_device_open(kind, index, &handle_));
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "common/device/embedded_ptx.hpp"
 #include "conv/algorithms/halo_sm100/plan.hpp"
 #include "halo_sm100_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
@@ -134,7 +135,7 @@ TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   HaloPlan plan;
   ASSERT_EQ(planHalo(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
-  const auto module = loadOneKernel(machine, images::halo_sm100().ptxFor("sm_100a"), plan.kernelName);
+  const auto module = loadOneKernel(machine, device::ptxFor(images::halo_sm100(), "sm_100a"), plan.kernelName);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 

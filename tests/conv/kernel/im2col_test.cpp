@@ -5,6 +5,7 @@
 #include <functional>
 #include <random>
 
+#include "common/device/embedded_ptx.hpp"
 #include "conv/algorithms/im2col/plan.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
@@ -106,7 +107,7 @@ TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   Im2colPlan plan;
   ASSERT_EQ(plan::planIm2col(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair(), *what.choices.pair);
-  const auto module = loadOneKernel(machine, images::gemm_sm100().ptxFor("sm_100a"), plan.planned().kernel);
+  const auto module = loadOneKernel(machine, device::ptxFor(images::gemm_sm100(), "sm_100a"), plan.planned().kernel);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 

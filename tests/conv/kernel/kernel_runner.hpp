@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/device/embedded_ptx.hpp"
 #include "common/emulator/emulator.hpp"
 #include "conv/algorithms/shift_window/plan.hpp"
 #include "conv/problem/problem.hpp"
@@ -33,7 +34,7 @@ device::Properties smallBlackwell(uint32_t multiprocessors = 2);
 
 class KernelRunner {
  public:
-  explicit KernelRunner(std::string_view ptx = plan::shiftWindowImage().ptxFor("sm_100a"));
+  explicit KernelRunner(std::string_view ptx = device::ptxFor(plan::shiftWindowImage(), "sm_100a"));
 
   /// Single CTAs unless the choices say otherwise. Throws EmulatorError when the machine stops the kernel, std::invalid_argument
   /// when the planner refuses.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 
+#include "common/device/embedded_ptx.hpp"
 #include "conv/algorithms/halo_sm100/plan.hpp"
 #include "conv/algorithms/im2col/plan.hpp"
 #include "conv/algorithms/shift_stream/plan.hpp"
@@ -81,10 +82,12 @@ Problem randomProblem(Dice& dice) {
 
 struct Peers {
   emulator::Emulator machine;
-  std::shared_ptr<const emulator::LoadedModule> stream = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream"),
-                                                window = machine.load(plan::shiftWindowImage().ptxFor("sm_100a"), "shift_window"),
-                                                halo = machine.load(images::halo_sm100().ptxFor("sm_100a"), "halo_sm100"),
-                                                gemm = machine.load(images::gemm_sm100().ptxFor("sm_100a"), "gemm");
+  std::shared_ptr<const emulator::LoadedModule> stream =
+                                                    machine.load(device::ptxFor(images::shift_stream(), "sm_100a"), "shift_stream"),
+                                                window = machine.load(device::ptxFor(plan::shiftWindowImage(), "sm_100a"),
+                                                                      "shift_window"),
+                                                halo = machine.load(device::ptxFor(images::halo_sm100(), "sm_100a"), "halo_sm100"),
+                                                gemm = machine.load(device::ptxFor(images::gemm_sm100(), "sm_100a"), "gemm");
 };
 
 template <class Plan>

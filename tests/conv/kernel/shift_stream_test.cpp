@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "common/device/embedded_ptx.hpp"
 #include "conv/algorithms/shift_stream/plan.hpp"
 #include "shift_stream_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
@@ -164,7 +165,7 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   ASSERT_EQ(plan::planShiftStream(what.problem, properties, what.choices, plan), "");
   EXPECT_EQ(plan.pair, *what.choices.pair);
   EXPECT_EQ(plan.map, what.choices.map.value_or(plan.map));
-  const auto module = loadOneKernel(machine, images::shift_stream().ptxFor("sm_100a"), plan.kernelName);
+  const auto module = loadOneKernel(machine, device::ptxFor(images::shift_stream(), "sm_100a"), plan.kernelName);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
@@ -222,7 +223,7 @@ TEST(ShiftStreamMaps, SayWhatTheyCannotDo) {
 
 // Windows that are shifted and not refilled hold stale rows, which the machine must see: in the results, and as what it is.
 TEST(ShiftStreamMaps, AWindowThatIsNotRefilledIsNoticed) {
-  std::string ptx(images::shift_stream().ptxFor("sm_100a"));
+  std::string ptx(device::ptxFor(images::shift_stream(), "sm_100a"));
   for (size_t at = 0; (at = ptx.find("tcgen05.cp.cta_group::1.4x256b", at)) != std::string::npos; at += 3) ptx.insert(at, "//");
   emulator::Emulator machine;
   const auto module = machine.load(ptx, "shift_stream without refill");

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "common/device/embedded_ptx.hpp"
 #include "conv/algorithms/shift_window/plan.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 
@@ -67,7 +68,7 @@ class ShiftWindowKinds : public testing::TestWithParam<std::tuple<size_t, size_t
 
 TEST_P(ShiftWindowKinds, EqualTheExactResultUnderEveryScheduleAndAreCounted) {
   static emulator::Emulator machine;
-  static const auto module = machine.load(plan::shiftWindowImage().ptxFor("sm_100a"), "shift_window");
+  static const auto module = machine.load(device::ptxFor(plan::shiftWindowImage(), "sm_100a"), "shift_window");
   const auto [index, way] = GetParam();
   WindowProblem what = windowProblems().at(index);
   what.choices.producer = way == 1 ? OperandProducer::RegisterStore : OperandProducer::TensorCopy;

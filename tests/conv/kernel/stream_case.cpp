@@ -1,4 +1,5 @@
 #include "tests/conv/kernel/stream_case.hpp"
+#include "common/device/embedded_ptx.hpp"
 
 #include <fmt/format.h>
 
@@ -198,7 +199,7 @@ Observation StreamCase::run(DeviceRun& device, const plan::PlannedLaunch& launch
   if (workspaceBytes != 0) tensors[TensorName::Workspace] = device.reserve(workspaceBytes);
   std::vector<emulator::Hazard> hazards;
   for (const plan::PlannedLaunch& before : plan::preparationOf(problem_)) {
-    const auto module = device.emulator().load(before.image.ptxFor("sm_100a"), "preparation");
+    const auto module = device.emulator().load(device::ptxFor(before.image, "sm_100a"), "preparation");
     DeviceRun preparation(device.emulator(), *module, before.kernel);
     const Observation seen = launchPlanned(preparation, before, tensors, options);
     hazards.insert(hazards.end(), seen.hazards.begin(), seen.hazards.end());

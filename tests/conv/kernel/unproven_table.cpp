@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "common/device/embedded_ptx.hpp"
 #include "common/device/emulated_device.hpp"
 #include "conv/algorithms/halo_sm100/plan.hpp"
 #include "conv/algorithms/shift_stream/plan.hpp"
@@ -171,7 +172,7 @@ Kernel streamKernel(std::string name, emulator::Emulator& machine, std::shared_p
 /// A lane map of shift_stream, with dense and block-scaled operands.
 Kernel shiftStream(plan::StreamMap map, bool pair) {
   static emulator::Emulator machine;
-  static const auto module = machine.load(images::shift_stream().ptxFor("sm_100a"), "shift_stream");
+  static const auto module = machine.load(device::ptxFor(images::shift_stream(), "sm_100a"), "shift_stream");
   const Problem shape = plain(3, 4, 14, 64, 32, 3, 3, 1);
   return streamKernel(
       fmt::format("shift_stream `{}`{}", plan::kStreamMapNames[static_cast<size_t>(map)], pair ? " in pairs" : ""), machine, module,
@@ -188,7 +189,7 @@ Kernel shiftStream(plan::StreamMap map, bool pair) {
 /// halo_sm100: patches, with dense and block-scaled operands; or row streams, whose operands the collector buffer keeps.
 Kernel haloSm100(bool collector, bool pair) {
   static emulator::Emulator machine;
-  static const auto module = machine.load(images::halo_sm100().ptxFor("sm_100a"), "halo_sm100");
+  static const auto module = machine.load(device::ptxFor(images::halo_sm100(), "sm_100a"), "halo_sm100");
   const Problem shape = plain(3, 9, 14, 64, 32, 3, 3, 1);
   std::vector<Problem> problems{shape, typed(shape, DataType::E4M3, DataType::E5M2, DataType::F32)};
   if (!collector) problems.back() = scaled(shape, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);

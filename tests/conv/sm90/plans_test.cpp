@@ -5,6 +5,8 @@
 
 #include "common/device/registry.hpp"
 #include "conv/algorithms/halo/plan.hpp"
+#include "conv/algorithms/registry.hpp"
+#include "conv/plan/option_conflict.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/problem/text.hpp"
 
@@ -172,16 +174,55 @@ TEST(HopperPlans, ResidualsComeInTilesOfTheOutput) {
 TEST(HopperPlans, WrongOptionsAreNamed) {
   Problem problem;
   ASSERT_TRUE(parse("2x16x16x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", problem).ok());
-  for (const auto& [options, part] : {std::pair{"shape=k96_n32", "k64_n32"},
-                                      {"cut=diagonal", "columns"},
-                                      {"split=9", "split"},
-                                      {"tile=3", "tile"},
-                                      {"shape=k320_n128,split=4", "no plan"}}) {
+  for (const auto& [options, part] :
+       {std::pair{"shape=k96_n32", "k64_n32"},
+        {"cut=diagonal", "columns"},
+        {"split=9", "split"},
+        {"tile=3", "tile"},
+        {"shape=k320_n128,split=4",
+         "halo has no plan of this problem with shape=k320_n128,split=4: split must be 1 with shape=k320_n128"}}) {
     std::shared_ptr<const Plan> plan;
     const Status status = makePlan(problem, h200(), {"halo", options}, plan);
     EXPECT_FALSE(status.ok()) << options;
     EXPECT_NE(status.message().find(part), std::string::npos) << options << ": " << status.message();
   }
+}
+
+TEST(HopperPlans, ListsAllShapesOfHalo) {
+  const plan::Algorithm* halo = nullptr;
+  ASSERT_TRUE(findAlgorithm("halo", halo).ok());
+  const std::string text = describe(halo->options());
+  EXPECT_NE(text.find("k64_n32, k64_n64, k64x2_n128, "), std::string::npos) << text;
+  EXPECT_NE(text.find(", k320_n128  output channels"), std::string::npos) << text;
+  EXPECT_EQ(text.find("..."), std::string::npos) << text;
+  EXPECT_EQ(text.find(".hpp"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncut        columns, flat, dense  8-column"), std::string::npos) << "a long list widens no column\n"
+                                                                                         << text;
+}
+
+TEST(OptionConflict, NamesTheOptionAndWhatItCouldBe) {
+  const std::vector<std::string> plans{"cut=flat,split=1", "cut=flat,split=2", "cut=flat,split=4", "cut=columns,split=1"};
+  const auto plansWith = [&](std::string_view options) {
+    std::vector<std::string> found;
+    for (const std::string& plan : plans) {
+      bool agrees = true;
+      for (size_t at = 0; at < options.size();) {
+        const std::string_view item = options.substr(at, options.find(',', at) - at);
+        agrees = agrees && ("," + plan + ",").find("," + std::string(item) + ",") != std::string::npos;
+        at += item.size() + 1;
+      }
+      if (agrees) found.push_back(plan);
+    }
+    return found;
+  };
+  EXPECT_EQ(noPlanWith("halo", "cut=columns,split=4", plansWith),
+            "halo has no plan of this problem with cut=columns,split=4: cut must be flat with split=4");
+  EXPECT_EQ(noPlanWith("halo", " split = 8 , cut = flat", plansWith),
+            "halo has no plan of this problem with split=8,cut=flat: split must be 1, 2 or 4 with cut=flat");
+  EXPECT_EQ(noPlanWith("halo", "cut=dense", plansWith),
+            "halo has no plan of this problem with cut=dense: cut must be flat or columns");
+  EXPECT_EQ(noPlanWith("halo", "cut=dense,split=8", plansWith),
+            "halo has no plan of this problem with cut=dense,split=8, nor without one of them; it has cut=flat,split=1");
 }
 
 TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {

@@ -1,4 +1,5 @@
 #include "tests/hazards/mutation/gemm_subjects.hpp"
+#include "common/device/embedded_ptx.hpp"
 
 #include <fmt/format.h>
 
@@ -95,7 +96,7 @@ Subject subjectFor(Grouping grouping, void (*change)(gemm::sm100::GemmParams&) =
   add("row-major block scales", problemFor(grouping, rowMajorScales, 3, 64, 3), choices);
   add("cluster launch control, row-major block scales", problemFor(grouping, rowMajorScales, 4, 64, 2), launchControl);
 
-  const std::string_view ptx = images::gemm_sm100().ptxFor("sm_100a");
+  const std::string_view ptx = device::ptxFor(images::gemm_sm100(), "sm_100a");
   subject.ptx = onlyKernel(ptx, subject.kernel);
   subject.source = SourcePositions(ptx);
   subject.load = [trials](std::string_view text) { return std::make_unique<LoadedGemm>(text, trials); };

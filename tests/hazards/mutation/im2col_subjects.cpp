@@ -1,4 +1,5 @@
 #include "tests/hazards/mutation/im2col_subjects.hpp"
+#include "common/device/embedded_ptx.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -53,7 +54,7 @@ Subject subjectFor(bool pair, void (*change)(GemmParams&) = nullptr) {
                         return operands->run(device, made->planned(), options);
                       }});
   }
-  const std::string_view ptx = images::gemm_sm100().ptxFor("sm_100a");
+  const std::string_view ptx = device::ptxFor(images::gemm_sm100(), "sm_100a");
   Subject subject = makeSubject(kernel, onlyKernel(ptx, kernel), std::move(trials));
   subject.source = SourcePositions(ptx);
   return subject;

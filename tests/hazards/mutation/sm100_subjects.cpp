@@ -1,4 +1,5 @@
 #include "tests/hazards/mutation/sm100_subjects.hpp"
+#include "common/device/embedded_ptx.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -145,7 +146,7 @@ std::vector<TrialProblem<ShiftStreamChoices>> scaledStreamProblems() {
 }  // namespace
 
 std::vector<Subject> shiftWindowSubjects() {
-  const std::string_view ptx = plan::shiftWindowImage().ptxFor("sm_100a");
+  const std::string_view ptx = device::ptxFor(plan::shiftWindowImage(), "sm_100a");
   std::vector<Subject> subjects;
   for (const bool pair : {false, true})
     subjects.push_back(
@@ -156,13 +157,13 @@ std::vector<Subject> shiftWindowSubjects() {
 std::vector<Subject> haloSubjects() {
   std::vector<Subject> subjects;
   for (const bool pair : {false, true})
-    subjects.push_back(
-        subjectFor<HaloPlan, HaloChoices>(images::halo_sm100().ptxFor("sm_100a"), pair, haloProblems(), plan::sm100::planHalo));
+    subjects.push_back(subjectFor<HaloPlan, HaloChoices>(device::ptxFor(images::halo_sm100(), "sm_100a"), pair, haloProblems(),
+                                                         plan::sm100::planHalo));
   return subjects;
 }
 
 std::vector<Subject> streamSubjects() {
-  const std::string_view ptx = images::shift_stream().ptxFor("sm_100a");
+  const std::string_view ptx = device::ptxFor(images::shift_stream(), "sm_100a");
   std::vector<Subject> subjects;
   for (const bool pair : {false, true})
     for (const auto& problems : {denseStreamProblems(), scaledStreamProblems()})

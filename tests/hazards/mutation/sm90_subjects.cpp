@@ -1,4 +1,5 @@
 #include "tests/hazards/mutation/sm90_subjects.hpp"
+#include "common/device/embedded_ptx.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -66,7 +67,7 @@ Subject subjectFor(std::string_view algorithm, const std::vector<TrialProblem>& 
     if (!kernel.empty() && kernel != plan->kernelName())
       throw std::invalid_argument("the trials of a subject have different kernels");
     kernel = plan->kernelName();
-    ptx = plan->launches.at(0).image.ptxFor("sm_90a");
+    ptx = device::ptxFor(plan->launches.at(0).image, "sm_90a");
     trials.push_back(trialOf(what, plan, seed++));
   }
   Subject subject = makeSubject(kernel, onlyKernel(ptx, kernel), std::move(trials));

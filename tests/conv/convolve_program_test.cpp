@@ -1,0 +1,68 @@
+// The program convolve as its users run it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/examples/shell.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+constexpr const char* kGood = "'1x5x5x8 f16 * 8x3x3x8 pad 1,1,1,1 -> f16'";
+
+/// Without cache and device of the environment; nobody here has a GPU unless the test names it.
+Outcome runProgram(const std::string& arguments) {
+  return runShell(fmt::format("SHIFTCONV_AUTOTUNE_CACHE= SHIFTCONV_DEVICE= CUDA_VISIBLE_DEVICES= '{}' {}", CONVOLVE, arguments));
+}
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(ConvolveProgram, JudgesOutputsInBlocks) {
+  for (const char* scale : {"e4m3 scale ue8m0/32", "e2m1 scale ue4m3/16/interleaved"}) {
+    const Outcome run =
+        runProgram(fmt::format("--device emulated '1x3x5x128 e4m3 scale ue8m0/32 * 48x1x1x128 scale ue8m0/32 -> {}'", scale));
+    EXPECT_EQ(run.exitCode, 0) << run.text;
+    EXPECT_TRUE(contains(run.text, "right: 720 elements in blocks of ")) << run.text;
+  }
+}
+
+TEST(ConvolveProgram, GoesOnBehindAProblemThatItCannotRun) {
+  const Outcome run =
+      runProgram(fmt::format("--device emulated:sm_90a 'nonsense' {} '1x5x5x8 f16 * 8x3x3x9 -> f16' {}", kGood, kGood));
+  EXPECT_EQ(run.exitCode, 2) << run.text;
+  EXPECT_TRUE(contains(run.text, "nonsense\n  not run: ")) << run.text;
+  EXPECT_TRUE(contains(run.text, "0 of 4 problems are wrong, 2 were not run")) << run.text;
+  const size_t first = run.text.find("right: 200 elements");
+  ASSERT_NE(first, std::string::npos) << run.text;
+  EXPECT_NE(run.text.find("right: 200 elements", first + 1), std::string::npos) << run.text;
+  EXPECT_EQ(runProgram(fmt::format("--device emulated:sm_90a {}", kGood)).exitCode, 0);
+  EXPECT_EQ(runProgram("--device emulated:sm_90a nonsense").exitCode, 2);
+}
+
+TEST(ConvolveProgram, TakesADeviceThatThePlanIsFor) {
+  for (const auto& [planFor, device] : {std::pair{"H200", "emulated sm_90a"}, {"B200", "emulated sm_100a"}}) {
+    const Outcome run = runProgram(fmt::format("--plan-for {} {}", planFor, kGood));
+    EXPECT_EQ(run.exitCode, 0) << run.text;
+    EXPECT_TRUE(contains(run.text, std::string(device) + ", operands")) << run.text;
+    EXPECT_TRUE(contains(run.text, "Taking an emulated device: there is no GPU")) << run.text;
+  }
+  const Outcome mismatch = runProgram(fmt::format("--device emulated --plan-for H200 {}", kGood));
+  EXPECT_EQ(mismatch.exitCode, 2);
+  EXPECT_TRUE(contains(mismatch.text, "a plan for H200 needs a device of compute capability 9.0, but emulated sm_100a has 10.0"))
+      << mismatch.text;
+  const Outcome absent = runProgram(fmt::format("--plan-for B300 {}", kGood));
+  EXPECT_EQ(absent.exitCode, 2);
+  EXPECT_TRUE(contains(absent.text, "emulated:sm_103a")) << absent.text;
+}
+
+TEST(ConvolveProgram, SaysNothingAboutAnEmulatedDeviceThatItWasAskedFor) {
+  const Outcome run = runProgram(fmt::format("--device emulated {}", kGood));
+  EXPECT_EQ(run.exitCode, 0);
+  EXPECT_EQ(run.text.rfind("emulated sm_100a, operands 1\n", 0), 0u) << run.text;
+  const Outcome wrong = runProgram(fmt::format("--device gpu {}", kGood));
+  EXPECT_EQ(wrong.exitCode, 2);
+  EXPECT_TRUE(contains(wrong.text, "name must be auto, cuda, ")) << wrong.text;
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
