@@ -68,7 +68,6 @@ double usefulTaps(const gemm::Window::Axis& axis) {
 constexpr double kLaunchClocks = 3100;            // an empty kernel, and what the first CTA does before it loads
 constexpr double kCtaClocks = 545;                // of a multiprocessor that starts a CTA: barriers, roles
 constexpr double kStartClocks = 1180;             // of a CTA's first operands
-constexpr double kProductShare = 0.85;            // of the tensor core's rate
 constexpr double kLoadBytesPerClock = 59;         // of a multiprocessor, where neighbours load the same
 constexpr double kLoneLoadBytesPerClock = 43;     // of a CTA
 constexpr double kRowsPerClock = 1.5;             // that begin at multiples of 128 bytes
@@ -78,6 +77,9 @@ constexpr double kOutputBytesPerClock = 17.3;      // of the epilogue
 constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
 constexpr double kMemoryShare = 0.9;               // of device memory's rate
 constexpr double kSerialShare = 0.043;             // of what is not the slowest
+
+/// Of the tensor core's rate: narrow products wait for their operands in shared memory.
+double productShare(int32_t channels) { return channels >= 256 ? 0.92 : channels >= 128 ? 0.85 : channels >= 64 ? 0.7 : 0.55; }
 
 /// CTAs of a multiprocessor at once, by registers, threads and shared memory.
 double residentCtas(const Tile& tile, const device::Properties& properties, const Im2colPlan& plan) {
@@ -97,8 +99,8 @@ void model(const Problem& p, const device::Properties& properties, const Tile& t
   const double steps = std::max(1.0, static_cast<double>(window.taps()) * ofRows * ofPlanes) * plan.params.chunks;
   const double rows = tile.pixels + tile.channels,
                rowBytes = static_cast<double>(std::min<int64_t>(p.c, kChunkChannels) * kElementBytes);
-  const double products =
-      static_cast<double>(tile.pixels) * tile.channels * kChunkChannels / (rates.of(Resource::TensorCore) * kProductShare);
+  const double products = static_cast<double>(tile.pixels) * tile.channels * kChunkChannels /
+                          (rates.of(Resource::TensorCore) * productShare(tile.channels));
   const double rowRate = p.c % 64 == 0 ? kRowsPerClock : p.c % 32 == 0 ? kHalfAlignedRowsPerClock : kOtherRowsPerClock;
   const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rowRate), step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * kElementBytes /
@@ -209,13 +211,15 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
 
 std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Properties& properties, const Im2colChoices& choices) {
   std::vector<Im2colPlan> plans;
+  const bool plainEpilogue = isPlain(p);
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if (choices.tile && *choices.tile != i) continue;
-    // Half of a tile without channels is never worth it.
-    if (!choices.tile && i > 0 && kTiles[i].channels >= 2 * roundUp(p.k, kTiles[0].channels)) continue;
+    // Half of a tile without channels is never worth it. (The narrowest tile of the whole epilogue has 64.)
+    const int64_t least = plainEpilogue ? kTiles[0].channels : kTiles[1].channels;
+    if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, least)) continue;
     Im2colPlan plan;
     plan.tile = i;
-    plan.full = !isPlain(p);
+    plan.full = !plainEpilogue;
     if ((plan.full && !kTiles[i].hasFull) || !complete(p, properties, kTiles[i], choices, plan).empty()) continue;
     model(p, properties, kTiles[i], plan);
     plans.push_back(std::move(plan));
