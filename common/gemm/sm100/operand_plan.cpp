@@ -146,7 +146,8 @@ std::string planWindow(const Window& window, const OperandShare& share, const la
   WindowAxis* const axes[] = {&params.x, &params.y, &params.z};
   constexpr std::array<char, 3> kNames{'x', 'y', 'z'};
   const Window::Axis& z = window.axes[2];
-  params.hasDepth = z.extent != 1 || z.positions != 1 || z.taps != 1;
+  // A single plane that is in front of the tensor is all padding.
+  params.hasDepth = z.extent != 1 || z.positions != 1 || z.taps != 1 || z.before != 0;
   // Pixels between taps are offsets of a copy, with fewer bits the more dimensions there are (PTX ISA 5.5.4.1).
   const int64_t offsetLimit = params.hasDepth ? 32 : 256;
   constexpr int64_t kStrideLimit = 8;
