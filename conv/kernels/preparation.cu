@@ -1,5 +1,4 @@
-// What runs in front of a convolution: the corrections for zero points (zero_points_params.hpp), and the maximum that is to be
-// found set back to 0.
+// What runs in front of a convolution: the corrections for zero points (zero_points_params.hpp).
 //
 // Filters and activations are read once for each tap at most, and little is made of them: next to the convolution this is short, so
 // the kernels are plain.
@@ -81,8 +80,5 @@ extern "C" __global__ void __launch_bounds__(kZeroPointThreads) prepare_row_corr
   }
   if (writes) p.rowCorrection[pixel] = p.filterZeroPoint * sum;
 }
-
-/// One thread.
-extern "C" __global__ void __launch_bounds__(1) prepare_largest(float* largest) { *largest = 0; }
 
 }  // namespace shiftconv::kernels

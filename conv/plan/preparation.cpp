@@ -54,14 +54,15 @@ int64_t classesOf(const ZeroPointParams& params) {
   return most(params.x) * most(params.y) * most(params.z);
 }
 
-PlannedLaunch launchOf(const char* kernel, int64_t ctas, uint32_t threads, Parameter parameter) {
+PlannedLaunch launchOf(const char* kernel, int64_t ctas, Parameter parameter) {
   PlannedLaunch launch;
   launch.image = images::preparation();
   launch.kernel = kernel;
   launch.config.grid = {static_cast<uint32_t>(ctas), 1, 1};
-  launch.config.block = {threads, 1, 1};
+  launch.config.block = {kernels::kZeroPointThreads, 1, 1};
   launch.parameters.push_back(std::move(parameter));
-  for (uint32_t warp = 0; warp < (threads + 31) / 32; ++warp) launch.warpRoles.push_back(fmt::format("preparation {}", warp));
+  for (uint32_t warp = 0; warp < kernels::kZeroPointThreads / 32; ++warp)
+    launch.warpRoles.push_back(fmt::format("preparation {}", warp));
   return launch;
 }
 
@@ -104,13 +105,6 @@ void bindCorrections(const Problem& p, Parameter& parameter, size_t offset) {
     parameter.address(offset + offsetof(EpilogueParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
 }
 
-std::vector<PlannedLaunch> largestPreparationOf(const Problem& p) {
-  if (!p.hasAmax) return {};
-  Parameter largest = Parameter::value(uint64_t{0});
-  largest.address(0, {TensorName::Amax});
-  return {launchOf("prepare_largest", 1, 1, std::move(largest))};
-}
-
 std::vector<PlannedLaunch> preparationOf(const Problem& p) {
   std::vector<PlannedLaunch> launches;
   const CorrectionPlaces places = correctionPlaces(p);
@@ -123,12 +117,10 @@ std::vector<PlannedLaunch> preparationOf(const Problem& p) {
     if (places.hasRows) values.address(offsetof(ZeroPointParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
     return values;
   };
-  constexpr uint32_t kThreads = kernels::kZeroPointThreads;
-  if (places.hasColumns) launches.push_back(launchOf("prepare_column_corrections", p.k, kThreads, parameter(true)));
+  if (places.hasColumns) launches.push_back(launchOf("prepare_column_corrections", p.k, parameter(true)));
   if (places.hasColumns || places.hasRows)
     launches.push_back(
-        launchOf("prepare_row_corrections", ceilDivide(p.outputPixels(), kThreads / 32), kThreads, parameter(false)));
-  for (PlannedLaunch& launch : largestPreparationOf(p)) launches.push_back(std::move(launch));
+        launchOf("prepare_row_corrections", ceilDivide(p.outputPixels(), kernels::kZeroPointThreads / 32), parameter(false)));
   return launches;
 }
 

@@ -1,5 +1,5 @@
 // What has to run in front of a convolution whose epilogue is common/gemm's: corrections for zero points, which lie in the
-// workspace, and the start of a maximum.
+// workspace.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,7 @@ std::string zeroPointRefusal(std::string_view algorithm, const Problem& problem)
 /// Has the epilogue's pointers to corrections filled in; `offset`: of the EpilogueParams in the parameter.
 void bindCorrections(const Problem& problem, Parameter& parameter, size_t offset);
 
-/// Sets the maximum that is to be found back to 0; none when none is.
-std::vector<PlannedLaunch> largestPreparationOf(const Problem& problem);
-
-/// That and the corrections, in the order in which they run; none when there is nothing to prepare.
+/// In the order in which they run; none when there is nothing to prepare.
 std::vector<PlannedLaunch> preparationOf(const Problem& problem);
 
 }  // namespace shiftconv::plan

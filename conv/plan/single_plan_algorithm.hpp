@@ -11,7 +11,6 @@
 #include "common/device/module_image.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/epilogue.hpp"
-#include "conv/plan/preparation.hpp"
 
 namespace shiftconv::plan {
 
@@ -61,8 +60,6 @@ class SinglePlanAlgorithm final : public Algorithm {
     if (full) {
       if constexpr (requires { made.full; }) bindEpilogue(params, offsetof(Params, epilogue));
       parameters.push_back(parameters[0]);  // in place of the output's map
-      plan.launches = largestPreparationOf(problem);
-      plan.mainLaunch = plan.launches.size();
     } else if constexpr (requires { made.output; }) {
       parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
       if constexpr (requires { made.residual; }) {

@@ -27,7 +27,7 @@ struct BlockScale {
 ///                                 q*strideW + s*dilationW - padLeft, g*C/groups + c] - inputZeroPoint)
 ///                             * (filter[k,t,r,s,c] - filterZeroPoint)             with g = k / (K/groups)
 ///   v   = activation(alpha * channelScale[k] * sum + bias[k] + beta * residual[n,z,p,q,k])
-///   out = convert(v * outScale) + outputZeroPoint,   amax = max |v|
+///   out = convert(v * outScale) + outputZeroPoint,   amax = max(amax, |v|)
 /// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
 /// skip them; shift_stream multiplies zeros and gives NaN.
 struct Problem {

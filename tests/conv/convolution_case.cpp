@@ -198,8 +198,9 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
   };
   const Memory input = upload(tensors.input), filter = upload(tensors.filter), bias = upload(tensors.bias);
   const Memory residual = upload(tensors.residual), channelScale = upload(tensors.channelScale);
-  const Memory output = upload(std::vector<std::byte>(bytes.output, kPoison)),
-               amax = upload(std::vector<std::byte>(bytes.amax, kPoison));
+  const Memory output = upload(std::vector<std::byte>(bytes.output, kPoison));
+  const Memory amax(device, sizeof(float));
+  shiftconv::check(shiftconv_copy_to_device(handle, amax.get(), &tensors.amaxBefore, sizeof(float), stream));
   Tensors arguments;
   arguments.input = input.get();
   arguments.filter = filter.get();
@@ -208,6 +209,8 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
   arguments.channel_scale = bytes.channel_scale ? channelScale.get() : nullptr;
   arguments.output = output.get();
   arguments.amax = bytes.amax ? amax.get() : nullptr;
+  const Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 16));
+  arguments.workspace = plan.workspaceBytes() ? workspace.get() : nullptr;
   plan.run(device, arguments, stream);
   std::vector<std::byte> result(bytes.output + bytes.amax);
   shiftconv::check(shiftconv_copy_to_host(handle, result.data(), output.get(), bytes.output, stream));

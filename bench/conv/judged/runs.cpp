@@ -50,6 +50,8 @@ DeviceTensors::DeviceTensors(const Device& device, const Case& one) : device_(de
     if (!bytes.empty())
       shiftconv::check(shiftconv_copy_to_device(device.handle(), memory_.back().get(), bytes.data(), bytes.size(), nullptr));
   }
+  if (void* const amax = address(TensorName::Amax))
+    shiftconv::check(shiftconv_device_fill(device.handle(), amax, 0, sizes_[TensorName::Amax], nullptr));
   arguments_.input = address(TensorName::Input), arguments_.filter = address(TensorName::Filter);
   arguments_.bias = address(TensorName::Bias), arguments_.residual = address(TensorName::Residual);
   arguments_.channel_scale = address(TensorName::ChannelScale);

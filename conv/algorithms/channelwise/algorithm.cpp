@@ -9,7 +9,6 @@
 #include "channelwise_image.hpp"
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -78,8 +77,6 @@ class Channelwise final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
-    plan.launches = largestPreparationOf(problem);
-    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back({images::channelwise(),
                              std::string(made.kind->name),
                              made.launch,

@@ -12,7 +12,6 @@
 #include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 #include "conv/plan/epilogue.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/targets.hpp"
 #include "direct_image.hpp"
@@ -155,8 +154,6 @@ class Direct final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
-    plan.launches = largestPreparationOf(problem);
-    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back(
         {images::direct(), made.kernelName, made.launch, {std::move(params)}, std::vector<std::string>(kThreads / 32, "multiply")});
     plan.details = made.describe();

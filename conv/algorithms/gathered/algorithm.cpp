@@ -8,7 +8,6 @@
 
 #include "conv/algorithms/gathered/plan.hpp"
 #include "conv/plan/epilogue.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "gathered_image.hpp"
 
@@ -58,8 +57,6 @@ class Gathered final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
-    plan.launches = largestPreparationOf(problem);
-    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back({images::gathered(),
                              made.kernelName,
                              made.launch,

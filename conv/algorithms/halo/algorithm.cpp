@@ -10,7 +10,6 @@
 #include "conv/algorithms/halo/shapes.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/option_conflict.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
@@ -114,8 +113,6 @@ class Halo final : public Algorithm {
       if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
     } else {
       bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));
-      plan.launches = largestPreparationOf(problem);
-      plan.mainLaunch = plan.launches.size();
     }
     parameters.push_back(std::move(params));
     plan.launches.push_back({imageOf(made.module), made.kernelName, made.launch, std::move(parameters), made.warpRoles()});

@@ -8,7 +8,6 @@
 
 #include "conv/algorithms/im2col_sm90/plan.hpp"
 #include "conv/plan/epilogue.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "im2col_full_sm90_image.hpp"
 #include "im2col_sm90_image.hpp"
@@ -64,8 +63,6 @@ class Im2col final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     bindEpilogue(params, offsetof(Params, epilogue));
     const Parameter input = Parameter::map(made.input, {TensorName::Input});
-    plan.launches = largestPreparationOf(problem);
-    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back({made.full ? images::im2col_full_sm90() : images::im2col_sm90(),
                              made.kernelName,
                              made.launch,

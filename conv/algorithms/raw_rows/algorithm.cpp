@@ -8,7 +8,6 @@
 
 #include "conv/algorithms/raw_rows/plan.hpp"
 #include "conv/plan/epilogue.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "raw_rows_image.hpp"
 
@@ -62,8 +61,6 @@ class RawRows final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
-    plan.launches = largestPreparationOf(problem);
-    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back({images::raw_rows(),
                              made.kernelName,
                              made.launch,

@@ -11,7 +11,6 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/options.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "thin_image.hpp"
 
@@ -70,8 +69,6 @@ class Thin final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
-    plan.launches = largestPreparationOf(problem);
-    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back({images::thin(),
                              made.kernelName,
                              made.launch,

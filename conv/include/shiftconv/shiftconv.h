@@ -317,7 +317,7 @@ typedef struct shiftconv_block_scale {
  *                    q*stride_w + s*dilation_w - pad_left, g*C/groups + c] - input_zero_point)
  *             * (filter[k,t,r,s,c] - filter_zero_point)                              with g = k / (K/groups)
  *    v      = act(alpha * channel_scale[k] * sum + bias[k] + beta * residual[n,z,p,q,k])
- *    output = convert(v * out_scale) + output_zero_point;  amax = max |v|
+ *    output = convert(v * out_scale) + output_zero_point;  amax = max(amax, |v|)
  *
  *  | tensor        | shape                | element (n,d,h,w,c), (k,t,r,s,c), (n,z,p,q,k) at           | type          |
  *  | input         | [N, D, H, W, C]      | (((n*D + d)*H + h)*W + w) * input_pixel_pitch + c          | input_type    |
@@ -336,6 +336,9 @@ typedef struct shiftconv_block_scale {
  *  except to f32, f16 and bf16.
  *
  *  Most combinations of these fields are beyond every algorithm of this version; shiftconv_support names the field.
+ *
+ *  amax keeps the largest |v| of all runs since it was set: a run raises it and never lowers it, and it is NaN once a v is. Before
+ *  the first run it must hold a finite value >= 0, such as 0; from any other value it comes out undefined.
  *
  *  Lengths are counted in elements. A field that has no meaning in a problem (the type of a residual that there is not) must
  *  keep the value that SHIFTCONV_PROBLEM_INIT gives it. */
@@ -567,7 +570,7 @@ typedef struct shiftconv_tensors {
   const void* filter_scale;  /**< with filter_block_scale */
   void* output;
   void* output_scale; /**< written, with output_block_scale */
-  void* amax;         /**< with has_amax: raised to max |v|, so 0 before, or an earlier maximum */
+  void* amax;         /**< with has_amax: raised to max |v|; holds a finite value >= 0 before, so 0 or an earlier maximum */
   void* workspace;    /**< shiftconv_plan_workspace_size bytes */
 } shiftconv_tensors_t;
 

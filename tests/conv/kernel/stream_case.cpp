@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 #include <span>
 
@@ -194,7 +193,7 @@ Observation StreamCase::run(DeviceRun& device, const plan::PlannedLaunch& launch
   upload(TensorName::Output, std::vector<uint8_t>(output_.size(), kPoison));
   const size_t scaleBytes = tensorBytes(problem_)[TensorName::OutputScale];
   upload(TensorName::OutputScale, std::vector<uint8_t>(scaleBytes, kNanFactor));
-  if (problem_.hasAmax) upload(TensorName::Amax, std::vector<float>{std::numeric_limits<float>::max()});
+  if (problem_.hasAmax) upload(TensorName::Amax, std::vector<float>{0});
   const size_t workspaceBytes = plan::correctionPlaces(problem_).bytes;
   if (workspaceBytes != 0) tensors[TensorName::Workspace] = device.reserve(workspaceBytes);
   std::vector<emulator::Hazard> hazards;
