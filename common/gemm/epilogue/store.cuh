@@ -70,16 +70,17 @@ struct PackedSegment {
   }
 };
 
-/// Part of a row in global memory.
+/// Part of a row in global memory. This thread alone writes the bytes of its columns; the half of a byte behind an odd number of
+/// 4-bit columns stays as it was.
 struct GlobalRow {
   uint8_t* begin;
-  int32_t existingBytes;  ///< of the segment; the rest lies outside of the matrix
+  int32_t existingColumns;  ///< of the segment; the rest lies outside of the matrix
 
   template <NumberType kType, int32_t kColumns>
   __device__ __forceinline__ void take(const PackedSegment<kType, kColumns>& segment) const {
     constexpr int32_t kBytes = segment.kBytes, kElementBytes = segment.kElementBytes;
     constexpr uint32_t kVectorBytes = kBytes < 16 ? kBytes : 16;
-    if (existingBytes >= kBytes && reinterpret_cast<uint64_t>(begin) % kVectorBytes == 0) {
+    if (existingColumns >= kColumns && reinterpret_cast<uint64_t>(begin) % kVectorBytes == 0) {
       if constexpr (kVectorBytes == 16) {
 #pragma unroll
         for (int32_t i = 0; i < kBytes / 16; ++i)
@@ -96,12 +97,15 @@ struct GlobalRow {
     }
 #pragma unroll
     for (int32_t byte = 0; byte < kBytes; byte += kElementBytes) {
-      if (byte >= existingBytes) continue;
+      const int32_t column = byte * 8 / numerics::storageBits(kType);
+      if (column >= existingColumns) continue;
       const uint32_t bits = segment.word[byte / 4] >> (byte % 4 * 8);
       if constexpr (kElementBytes == 4) {
         *reinterpret_cast<uint32_t*>(begin + byte) = bits;
       } else if constexpr (kElementBytes == 2) {
         *reinterpret_cast<uint16_t*>(begin + byte) = static_cast<uint16_t>(bits);
+      } else if (numerics::storageBits(kType) == 4 && column + 1 == existingColumns) {
+        begin[byte] = static_cast<uint8_t>((begin[byte] & 0xf0u) | (bits & 0x0fu));
       } else {
         begin[byte] = static_cast<uint8_t>(bits);
       }
@@ -193,8 +197,7 @@ template <int32_t kColumns>
 __device__ __forceinline__ void storeSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns]) {
   const int32_t existing = static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows) ? p.columns - column : 0;
   const int32_t bits = numerics::storageBits(p.outputType);
-  const GlobalRow target{static_cast<uint8_t*>(p.output) + row * p.outputPitch + static_cast<int64_t>(column) * bits / 8,
-                         existing < 0 ? 0 : (existing < kColumns ? existing * bits + 7 : kColumns * bits) / 8};
+  const GlobalRow target{static_cast<uint8_t*>(p.output) + row * p.outputPitch + static_cast<int64_t>(column) * bits / 8, existing};
   convertSegment(p, row, column, v, target);
 }
 

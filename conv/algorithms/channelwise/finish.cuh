@@ -140,7 +140,7 @@ class Finisher<Finish::Full, kChannels, kColumns> {
     const int32_t bytes = numerics::storageBits(e.outputType) / 8;
     float segment[2] = {value, 0};
     gemm::convertSegment(e, pixel, place_.channel, segment,
-                         gemm::GlobalRow{static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + place_.channel * bytes, bytes});
+                         gemm::GlobalRow{static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + place_.channel * bytes, 1});
   }
 
   const Params& p_;
