@@ -140,7 +140,7 @@ class Direct final : public Algorithm {
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     candidates.push_back(
         {this,
-         "",
+         dependent ? "dependent=yes" : "",
          estimate(problem, ratesOf(properties), planDirect(problem, properties).modelledClocks, Resource::CudaCores),
          {}});
     return {};

@@ -67,9 +67,13 @@ TEST(HopperPlans, OptionsOfAPlanMakeItAgain) {
 }
 
 TEST(HopperPlans, StartBehindTheKernelAheadOnlyWhenAsked) {
-  for (const char* text :
-       {"1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16"}) {
-    const auto plain = planOf(text);
+  const char* const halo = "1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16";
+  for (const auto& [text, algorithm] : {std::pair{halo, ""},
+                                        {halo, "resident"},
+                                        {halo, "direct"},
+                                        {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", ""}}) {
+    SCOPED_TRACE(algorithm);
+    const auto plain = planOf(text, {algorithm, ""});
     ASSERT_NE(plain, nullptr);
     EXPECT_FALSE(plain->launches.at(0).config.programmaticDependent);
     const auto dependent = planOf(text, {std::string(plain->algorithm), "dependent=yes"});
@@ -223,6 +227,36 @@ TEST(OptionConflict, NamesTheOptionAndWhatItCouldBe) {
             "halo has no plan of this problem with cut=dense: cut must be flat or columns");
   EXPECT_EQ(noPlanWith("halo", "cut=dense,split=8", plansWith),
             "halo has no plan of this problem with cut=dense,split=8, nor without one of them; it has cut=flat,split=1");
+}
+
+// Cuts and shapes that would compute something else, or nothing.
+TEST(HopperPlans, OptionsThatDoNotFitTheProblemHaveNoPlan) {
+  struct Asked {
+    const char *text, *algorithm, *options;
+  };
+  const char* const tail = "shape=k128_n200_tail32";
+  for (const Asked& asked : {// a rank of the cluster would have no chunk of 64 channels: 3 and 6 of them
+                             Asked{"1x7x7x192 f16 * 64x3x3x192 pad 1,1,1,1 -> f16", "halo", "split=4"},
+                             {"1x7x7x384 f16 * 64x3x3x384 pad 1,1,1,1 -> f16", "halo", "split=4"},
+                             {"1x7x7x192 f16 * 64x3x3x192 pad 1,1,1,1 -> f16", "resident", "split=4"},
+                             {"1x7x7x384 f16 * 64x3x3x384 pad 1,1,1,1 -> f16", "resident", "split=4"},
+                             // the last filter row finds something in the tile's tail, or is not the last one
+                             {"5x14x7x136 f16 * 136x3x3x136 pad 1,1,1,1 stride 2,1 -> f16", "halo", tail},
+                             {"5x7x14x136 f16 * 136x3x3x136 pad 1,1,1,1 stride 1,2 -> f16", "halo", tail},
+                             {"5x7x7x136 f16 * 136x3x5x136 pad 1,1,2,2 -> f16", "halo", tail},
+                             {"5x7x7x136 f16 * 136x5x3x136 pad 2,2,1,1 -> f16", "halo", tail},
+                             {"5x2x7x7x136 f16 * 136x1x3x3x136 pad 0,0,1,1,1,1 -> f16", "halo", tail},
+                             {"5x2x7x7x24 f16 * 136x2x3x3x24 pad 1,0,1,1,1,1 -> f16", "halo", tail},
+                             {"5x8x7x136 f16 * 136x3x3x136 pad 1,0,1,1 -> f16", "halo", tail},
+                             {"5x7x7x136 f16 * 136x3x3x136 pad 1,1,1,1 -> f16", "halo", "shape=k128_n200_tail32,cut=flat"}}) {
+    Problem problem;
+    ASSERT_TRUE(parse(asked.text, problem).ok()) << asked.text;
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problem, h200(), {asked.algorithm, asked.options}, plan);
+    EXPECT_EQ(status.code(), StatusCode::InvalidArgument) << asked.text << ", " << asked.options;
+    EXPECT_NE(status.message().find("no plan"), std::string::npos) << asked.text << ": " << status.message();
+  }
+  EXPECT_NE(planOf("5x7x7x136 f16 * 136x3x3x136 pad 1,1,1,1 -> f16", {"halo", tail}), nullptr);
 }
 
 TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
