@@ -1,0 +1,195 @@
+// The library's side of random_convolutions.py: plans and runs problems that come through a pipe, on both emulated devices.
+//
+// Requests on stdin, a line each, and for "run" bytes behind it:
+//   names                                         every algorithm and its options, "<algorithm>" and behind it "  <option>" lines
+//   algorithms <device> <problem>                 every algorithm that supports the problem
+//   run <device> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
+//                                                 followed by the ten tensors, each as 8 bytes of length and its bytes
+// Answers on stdout: a line "<status> <bytes>" and so many bytes. Status "ok": text for "names" and "algorithms"; for "run" the
+// tensors output, output_scale and amax, one behind the other. "invalid": the problem is; "unplanned": support says yes, but there
+// is no plan; "failed": the run did. All three with a sentence.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <shiftconv/shiftconv.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Bytes = std::vector<char>;
+
+/// Too long a message or too large a tensor is a broken pipe, not a problem.
+constexpr uint64_t kMostBytes = uint64_t{1} << 28;
+
+void answer(const std::string& status, const char* bytes, size_t size) {
+  std::cout << status << ' ' << size << '\n';
+  std::cout.write(bytes, static_cast<std::streamsize>(size));
+  std::cout.flush();
+}
+void answer(const std::string& status, const std::string& text) { answer(status, text.data(), text.size()); }
+
+Bytes readTensor() {
+  uint64_t size = 0;
+  std::cin.read(reinterpret_cast<char*>(&size), sizeof(size));
+  if (!std::cin || size > kMostBytes) throw std::runtime_error("the pipe is broken");
+  Bytes bytes(size);
+  std::cin.read(bytes.data(), static_cast<std::streamsize>(size));
+  if (!std::cin) throw std::runtime_error("the pipe is broken");
+  return bytes;
+}
+
+std::string restOf(std::istringstream& words) {
+  std::string text;
+  std::getline(words >> std::ws, text);
+  return text;
+}
+
+/// A line "<algorithm> <options of the planner's choice>" for each that supports the problem; "<algorithm> !<sentence>" where it
+/// has no plan nevertheless.
+std::string algorithmsFor(const shiftconv::Convolution& problem, const shiftconv::Device& device) {
+  const shiftconv::DeviceProperties properties = device.properties();
+  std::string text;
+  for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
+    const std::string algorithm = shiftconv_algorithm_name(i);
+    if (!shiftconv::refusal(problem, properties, algorithm).empty()) continue;
+    shiftconv::PlanOptions options;
+    options.algorithm = algorithm.c_str();
+    try {
+      text += algorithm + " " + shiftconv::Plan(problem, properties, options).options() + "\n";
+    } catch (const shiftconv::Error& error) {
+      text += algorithm + " !" + error.what() + "\n";
+    }
+  }
+  return text;
+}
+
+class OnDevice {
+ public:
+  OnDevice(const shiftconv::Device& device, const std::vector<Bytes>& tensors) : device_(device) {
+    for (const Bytes& bytes : tensors) {
+      memory_.emplace_back(device, std::max<size_t>(bytes.size(), 16));
+      sizes_.push_back(bytes.size());
+      if (!bytes.empty())
+        shiftconv::check(shiftconv_copy_to_device(device.handle(), memory_.back().get(), bytes.data(), bytes.size(), nullptr));
+    }
+  }
+  void* address(size_t i) const { return sizes_[i] == 0 ? nullptr : memory_[i].get(); }
+  Bytes written(size_t first) const {
+    Bytes all;
+    for (size_t i = first; i < memory_.size(); ++i) {
+      Bytes bytes(sizes_[i]);
+      if (!bytes.empty())
+        shiftconv::check(shiftconv_copy_to_host(device_.handle(), bytes.data(), memory_[i].get(), bytes.size(), nullptr));
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    shiftconv::check(shiftconv_stream_synchronize(device_.handle(), nullptr));
+    return all;
+  }
+
+ private:
+  const shiftconv::Device& device_;
+  std::vector<shiftconv::Memory> memory_;
+  std::vector<size_t> sizes_;
+};
+
+/// The tensors of a request: those that are read, then those that are written, with what they hold before the run.
+constexpr size_t kTensors = 10, kFirstWritten = 7;
+
+std::string differentSizes(const shiftconv::Convolution& problem, const std::vector<Bytes>& tensors) {
+  const shiftconv::TensorBytes b = problem.tensorBytes();
+  const size_t expected[kTensors] = {b.input,       b.filter,       b.bias,   b.residual,     b.channel_scale,
+                                     b.input_scale, b.filter_scale, b.output, b.output_scale, b.amax};
+  for (size_t i = 0; i < kTensors; ++i)
+    if (tensors[i].size() != expected[i])
+      return "tensor " + std::to_string(i) + " has " + std::to_string(tensors[i].size()) + " bytes, but the library says " +
+             std::to_string(expected[i]);
+  return {};
+}
+
+Bytes run(const shiftconv::Plan& plan, const shiftconv::Device& device, const std::vector<Bytes>& contents) {
+  const OnDevice tensors(device, contents);
+  shiftconv::Tensors arguments;
+  arguments.input = tensors.address(0), arguments.filter = tensors.address(1);
+  arguments.bias = tensors.address(2), arguments.residual = tensors.address(3), arguments.channel_scale = tensors.address(4);
+  arguments.input_scale = tensors.address(5), arguments.filter_scale = tensors.address(6);
+  arguments.output = tensors.address(7), arguments.output_scale = tensors.address(8), arguments.amax = tensors.address(9);
+  const shiftconv::Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
+  arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
+  plan.run(device, arguments);
+  return tensors.written(kFirstWritten);
+}
+
+std::string names() {
+  std::string text;
+  for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
+    const std::string algorithm = shiftconv_algorithm_name(i);
+    std::istringstream options(shiftconv::algorithmOptions(algorithm));
+    text += algorithm + "\n";
+    for (std::string line; std::getline(options, line);) text += "  " + line + "\n";
+  }
+  return text;
+}
+
+void serve(std::istringstream& words, const std::string& request, std::vector<shiftconv::Device>& devices) {
+  if (request == "names") return answer("ok", names());
+  size_t number = 0;
+  words >> number;
+  shiftconv::Device& device = devices.at(number);
+  if (request == "algorithms") {
+    shiftconv::Convolution problem;
+    try {
+      problem = shiftconv::Convolution::parse(restOf(words));
+    } catch (const shiftconv::Error& error) {
+      return answer("invalid", error.what());
+    }
+    return answer("ok", algorithmsFor(problem, device));
+  }
+  std::string schedule, seed, hazards, algorithm, planOptions;
+  words >> schedule >> seed >> hazards >> algorithm >> planOptions;
+  if (planOptions == "-") planOptions.clear();
+  const std::string text = restOf(words);
+  std::vector<Bytes> tensors(kTensors);
+  for (Bytes& tensor : tensors) tensor = readTensor();
+  std::unique_ptr<shiftconv::Plan> plan;
+  try {
+    const auto problem = shiftconv::Convolution::parse(text);
+    if (const std::string difference = differentSizes(problem, tensors); !difference.empty()) return answer("invalid", difference);
+    shiftconv::PlanOptions options;
+    options.algorithm = algorithm.c_str(), options.options = planOptions.c_str();
+    plan = std::make_unique<shiftconv::Plan>(problem, device.properties(), options);
+  } catch (const shiftconv::Error& error) {
+    return answer("unplanned", error.what());
+  }
+  device.setOption("schedule", schedule), device.setOption("seed", seed), device.setOption("hazards", hazards);
+  try {
+    const Bytes written = run(*plan, device, tensors);
+    answer("ok", written.data(), written.size());
+  } catch (const shiftconv::Error& error) {
+    answer("failed", error.what());
+  }
+}
+
+}  // namespace
+
+int main() {
+  try {
+    std::vector<shiftconv::Device> devices;
+    for (const int index : {0, 1}) devices.emplace_back(SHIFTCONV_DEVICE_EMULATED, index);
+    for (std::string line; std::getline(std::cin, line);) {
+      std::istringstream words(line);
+      std::string request;
+      words >> request;
+      serve(words, request, devices);
+    }
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

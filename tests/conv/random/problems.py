@@ -1,0 +1,349 @@
+"""Random valid problems, as fields and as the text that the library parses. Each family is a corner of the problem space that one or
+more algorithms are for; all fields besides are drawn freely."""
+import dataclasses
+
+import numpy as np
+
+from formats import FORMATS, INTEGERS
+
+ACTIVATIONS = ("none", "relu", "leaky_relu", "clamp", "gelu_erf", "gelu_tanh", "silu", "hard_swish", "sigmoid", "tanh")
+HALVES = ("f16", "bf16")
+BLOCK_OUTPUTS = (("e4m3", 32, "ue8m0"), ("e5m2", 32, "ue8m0"), ("e2m1", 32, "ue8m0"), ("e2m1", 16, "ue4m3"))
+MOST_PRODUCTS = 1_500_000
+
+
+@dataclasses.dataclass
+class Scale:
+    block: int = 0  # channels that share a factor; 0: none
+    type: str = ""
+    interleaved: bool = False
+
+    def __str__(self):
+        return f" scale {self.type}/{self.block}{'/interleaved' if self.interleaved else ''}" if self.block else ""
+
+
+@dataclasses.dataclass
+class Problem:
+    """Axes are depth, height, width."""
+
+    n: int = 1
+    extent: tuple = (1, 1, 1)
+    c: int = 1
+    k: int = 1
+    taps: tuple = (1, 1, 1)
+    groups: int = 1
+    before: tuple = (0, 0, 0)
+    after: tuple = (0, 0, 0)
+    stride: tuple = (1, 1, 1)
+    dilation: tuple = (1, 1, 1)
+    input_pitch: int = 0
+    output_pitch: int = 0
+    residual_pitch: int = 0
+    input_type: str = "f16"
+    filter_type: str = "f16"
+    output_type: str = "f16"
+    bias_type: str = ""  # none
+    residual_type: str = "f16"
+    tf32: bool = False
+    input_scale: Scale = dataclasses.field(default_factory=Scale)
+    filter_scale: Scale = dataclasses.field(default_factory=Scale)
+    output_scale: Scale = dataclasses.field(default_factory=Scale)
+    input_zero: int = 0
+    filter_zero: int = 0
+    output_zero: int = 0
+    alpha: float = 1.0
+    beta: float = 0.0
+    out_scale: float = 1.0
+    channel_scale: bool = False
+    amax: bool = False
+    activation: str = "none"
+    parameters: tuple = ()
+
+    def outputs(self):
+        """Z, P and Q."""
+        return tuple(
+            (e + b + a - d * (t - 1) - 1) // s + 1
+            for e, b, a, d, t, s in zip(self.extent, self.before, self.after, self.dilation, self.taps, self.stride)
+        )
+
+    def group_channels(self):
+        return self.c // self.groups
+
+    def products(self):
+        return self.n * int(np.prod(self.outputs())) * self.k * int(np.prod(self.taps)) * self.group_channels()
+
+    def text(self):
+        deep = (self.extent[0], self.taps[0], self.before[0], self.after[0], self.stride[0], self.dilation[0]) != (1, 1, 0, 0, 1, 1)
+        axes = slice(0 if deep else 1, 3)
+        shape = lambda *extents: "x".join(str(e) for e in extents)
+        pads = ",".join(f"{b},{a}" for b, a in zip(self.before[axes], self.after[axes]))
+        steps = lambda values: ",".join(str(v) for v in values[axes])
+        word = lambda name, value, usual: f" {name} {value:.9g}" if value != usual else ""
+        text = f"{shape(self.n, *self.extent[axes], self.c)} {self.input_type}{word('pitch', self.input_pitch, 0)}"
+        text += f"{word('zero', self.input_zero, 0)}{self.input_scale} * {shape(self.k, *self.taps[axes], self.group_channels())}"
+        text += f" {self.filter_type}{word('groups', self.groups, 1)} pad {pads} stride {steps(self.stride)}"
+        text += f" dilation {steps(self.dilation)}{' compute tf32' if self.tf32 else ''}{word('zero', self.filter_zero, 0)}"
+        text += f"{self.filter_scale} -> {self.output_type}{word('pitch', self.output_pitch, 0)}{word('alpha', self.alpha, 1)}"
+        text += f"{' channel_scale' if self.channel_scale else ''}{f' bias {self.bias_type}' if self.bias_type else ''}"
+        if self.beta != 0:
+            text += f" residual {self.beta:.9g} residual_type {self.residual_type}{word('residual_pitch', self.residual_pitch, 0)}"
+        if self.activation != "none":
+            parameters = " " + ",".join(f"{p:.9g}" for p in self.parameters) if self.parameters else ""
+            text += f" {self.activation}{parameters}"
+        text += f"{' amax' if self.amax else ''}{word('out_scale', self.out_scale, 1)}{word('zero', self.output_zero, 0)}"
+        return text + str(self.output_scale)
+
+
+class Draw:
+    """The dice, and what is common to families."""
+
+    def __init__(self, random):
+        self.random = random
+
+    def between(self, low, high):
+        return int(self.random.integers(low, high + 1))
+
+    def one(self, choices):
+        return choices[self.between(0, len(choices) - 1)]
+
+    def chance(self, probability):
+        return self.random.random() < probability
+
+    def eighths(self, low, high):
+        """A number that f32 and a short text hold exactly."""
+        return self.between(low * 8, high * 8) / 8
+
+    def geometry(self, p, rank=None, steps=True):
+        rank = rank or self.one((1, 2, 2, 2, 2, 3, 3))
+        for axis in range(3 - rank, 3):
+            extent = self.between(1, 6 if rank == 3 else 12)
+            taps = self.between(1, 3 if rank == 3 else 5)
+            dilation = self.between(1, 3) if steps and self.chance(0.3) else 1
+            reach = dilation * (taps - 1)
+            # Mostly within the filter's reach, at times with outputs that see nothing but padding.
+            most = reach + (3 if self.chance(0.15) else 0)
+            before, after = self.between(0, most), self.between(0, most)
+            while extent + before + after <= reach:
+                extent += 1
+            stride = self.between(1, 3) if steps and self.chance(0.3) else 1
+            if self.chance(0.1):  # a single pixel and a single tap, which may miss it
+                extent = taps = 1
+                before, after, stride = self.between(0, 2), self.between(0, 2), self.between(1, 3) if steps else 1
+            self.set_axis(p, axis, extent, taps, before, after, stride, dilation)
+
+    def same(self, p, width_taps, depth=False):
+        """Neither strides nor dilations along the width, and no more outputs than pixels."""
+        for axis in range(0 if depth else 1, 3):
+            taps = self.between(2, width_taps) if axis == 2 else self.between(1, 3 if depth else 5)
+            dilation = self.between(1, 2) if axis != 2 and self.chance(0.2) else 1
+            reach = dilation * (taps - 1)
+            before = self.between(0, reach)
+            after = self.between(0, reach - before)
+            extent = self.between(reach + 1, reach + (4 if axis == 0 else 9))
+            self.set_axis(p, axis, extent, taps, before, after, 1, dilation)
+
+    @staticmethod
+    def set_axis(p, axis, extent, taps, before, after, stride, dilation):
+        put = lambda values, value: values[:axis] + (value,) + values[axis + 1 :]
+        p.extent, p.taps = put(p.extent, extent), put(p.taps, taps)
+        p.before, p.after = put(p.before, before), put(p.after, after)
+        p.stride, p.dilation = put(p.stride, stride), put(p.dilation, dilation)
+
+    def pitches(self, p):
+        """Gaps between pixels: of whole bytes, and mostly of what engines align their accesses to."""
+        step = self.one((1, 8, 16, 32))
+        if self.chance(0.25):
+            p.input_pitch = self.fill(p.c + self.between(1, 3) * step, p.input_type)
+        if self.chance(0.25):
+            p.output_pitch = self.fill(p.k + self.between(1, 3) * step, p.output_type)
+        if p.beta != 0 and self.chance(0.4):
+            p.residual_pitch = self.fill(p.k + self.between(1, 3) * step, p.residual_type)
+        if not p.output_pitch and p.k * FORMATS[p.output_type].bits % 8:
+            p.output_pitch = self.fill(p.k, p.output_type)
+
+    @staticmethod
+    def fill(elements, *types):
+        """The next number of elements that fills whole bytes."""
+        while any(elements * FORMATS[kind].bits % 8 for kind in types):
+            elements += 1
+        return elements
+
+    def plain_epilogue(self, p):
+        """Bias, residual of the output's type, ReLU."""
+        p.output_type = p.input_type
+        p.bias_type = "f32" if self.chance(0.5) else ""
+        if self.chance(0.3):
+            p.beta, p.residual_type = self.one((1.0, -0.5, 2.0)), p.output_type
+        p.activation = "relu" if self.chance(0.5) else "none"
+
+    def full_epilogue(self, p, spread, blocks=False):
+        """`spread`: how large sums are. Outputs have room for some, and saturate now and then."""
+        if p.input_type in INTEGERS and self.chance(0.25):
+            p.output_type = "s32"
+            return
+        p.output_type = self.one(("f32", "f16", "bf16", "e4m3", "e5m2", "s8", "u8"))
+        if self.chance(0.03):
+            p.output_type = self.one(("e3m2", "e2m3"))
+        if blocks and self.chance(0.35):
+            p.output_type, block, kind = self.one(BLOCK_OUTPUTS)
+            p.output_scale = Scale(block, kind, self.chance(0.5))
+        target = {"e4m3": 60, "e5m2": 60, "s8": 50, "u8": 80, "e3m2": 8, "e2m3": 3}.get(p.output_type, 4)
+        if self.chance(0.7) or p.input_type in INTEGERS:
+            p.alpha = float(np.float32(self.one((-1, 1, 1)) * 2 ** self.random.uniform(0, 2) / spread))
+        if self.chance(0.5) or target > 4:
+            p.out_scale = float(np.float32(target / 2 ** self.random.uniform(0, 2)))
+        p.channel_scale = self.chance(0.25)
+        p.bias_type = self.one(("f32", "f32", "f32", "f16", "bf16")) if self.chance(0.5) else ""
+        if self.chance(0.3):
+            p.beta = self.eighths(-2, 2) or 1.0
+            p.residual_type = self.one(("f32", "f16", "bf16", "f32", "f16", "bf16", "s8"))
+            if p.residual_type == "s8":
+                p.beta /= 32
+        p.activation = self.one(ACTIVATIONS)
+        if p.activation == "leaky_relu":
+            p.parameters = (self.eighths(-1, 1),)
+        if p.activation == "clamp":
+            p.parameters = tuple(sorted((self.eighths(-3, 3), self.eighths(-3, 3))))
+        p.amax = self.chance(0.35)
+        if p.output_type in ("s8", "u8") and self.chance(0.5):
+            p.output_zero = self.between(*((-128, 127) if p.output_type == "s8" else (0, 255)))
+
+    def zero_points(self, p):
+        draw = lambda kind: self.between(*((-128, 127) if kind == "s8" else (0, 255))) if self.chance(0.4) else 0
+        p.input_zero, p.filter_zero = draw(p.input_type), draw(p.filter_type)
+
+    def spread(self, p):
+        """About the standard deviation of a sum."""
+        size = {"s8": 74.0, "u8": 147.0, "e4m3": 4.0, "e5m2": 4.0, "e3m2": 6.0, "e2m3": 2.5, "e2m1": 2.5}
+        depth = np.prod(p.taps) * p.group_channels()
+        return size.get(p.input_type, 0.6) * size.get(p.filter_type, 0.6) * np.sqrt(depth)
+
+
+def dense(d, p):
+    kind = d.one(("half", "half", "tf32", "f8", "f8", "integer", "integer", "f32", "narrow"))
+    if kind == "half":
+        p.input_type = p.filter_type = d.one(HALVES)
+        if d.chance(0.05):
+            p.filter_type = d.one(HALVES)
+    elif kind in ("tf32", "f32"):
+        p.input_type = p.filter_type = "f32"
+        p.tf32 = kind == "tf32"
+    else:
+        types = {"f8": ("e4m3", "e5m2"), "integer": ("s8", "u8"), "narrow": ("e4m3", "e3m2", "e2m3", "e2m1")}[kind]
+        p.input_type, p.filter_type = d.one(types), d.one(types)
+    d.geometry(p)
+    step = 128 // min(FORMATS[p.input_type].bits, FORMATS[p.filter_type].bits)
+    if kind == "narrow":
+        step = 128
+    p.c = step * d.between(1, 3 if step < 32 else 1) if d.chance(0.85) else d.fill(d.between(1, 20), p.input_type, p.filter_type)
+    p.k = d.between(1, 40)
+    if kind == "integer":
+        d.zero_points(p)
+    d.full_epilogue(p, d.spread(p), blocks=True)
+
+
+def sliding(d, p):
+    """What the engines that shift rows of pixels take."""
+    dense(d, p)
+    p.extent = p.taps = p.stride = p.dilation = (1, 1, 1)
+    p.before = p.after = (0, 0, 0)
+    d.same(p, 7, depth=d.chance(0.2))
+
+
+def scaled(d, p):
+    kind = d.one(("mxfp8", "mxfp8", "mxfp6", "mxfp4", "nvfp4", "mixed"))
+    block, factor = (16, "ue4m3") if kind == "nvfp4" else (32, "ue8m0")
+    types = {"mxfp8": ("e4m3", "e5m2"), "mxfp6": ("e3m2", "e2m3"), "mixed": ("e4m3", "e2m3", "e2m1")}.get(kind, ("e2m1",))
+    p.input_type, p.filter_type = d.one(types), d.one(types)
+    step = 128 if kind in ("mxfp6", "mixed") else 32
+    p.c, p.k = step * d.between(1, 1 if step == 128 else 3), d.between(1, 40)
+    p.input_scale, p.filter_scale = Scale(block, factor, d.chance(0.4)), Scale(block, factor, d.chance(0.4))
+    if d.chance(0.5):
+        d.geometry(p)
+    else:
+        d.same(p, 5)
+    d.full_epilogue(p, d.spread(p), blocks=True)
+
+
+def groups(d, p):
+    p.input_type = p.filter_type = d.one(HALVES)
+    size = d.one((8, 8, 16, 32, 3))
+    p.groups = d.between(1, 4)
+    p.c, p.k = p.groups * size, p.groups * (size if d.chance(0.8) else d.between(1, 9))
+    d.geometry(p, rank=d.one((2, 2, 2, 3)))
+    if d.chance(0.5):
+        d.plain_epilogue(p)
+    else:
+        d.full_epilogue(p, d.spread(p))
+
+
+def eights(d, p):
+    """Eight channels a group, 3x3 and 5x5."""
+    p.input_type = p.filter_type = d.one(HALVES)
+    p.groups = d.between(1, 9)
+    p.c = p.k = 8 * p.groups
+    d.geometry(p, rank=2)
+    side = d.one((3, 3, 5))
+    for axis in (1, 2):
+        reach = p.dilation[axis] * (side - 1)
+        extent = max(p.extent[axis], reach + 1 - p.before[axis] - p.after[axis])
+        d.set_axis(p, axis, extent, side, p.before[axis], p.after[axis], p.stride[axis], p.dilation[axis])
+    d.plain_epilogue(p)
+    p.beta, p.residual_type = 0.0, "f16"
+
+
+def depthwise(d, p):
+    p.input_type = p.filter_type = d.one(HALVES)
+    p.c = p.k = p.groups = 8 * d.between(1, 5)
+    for axis in (1, 2):
+        taps = d.between(1, 8)
+        before, after = d.between(0, taps), d.between(0, taps)
+        extent = max(d.between(1, 40 if axis == 2 else 9), taps - before - after)
+        d.set_axis(p, axis, extent, taps, before, after, 1, 1)
+    if d.chance(0.5):
+        d.plain_epilogue(p)
+    else:
+        d.full_epilogue(p, d.spread(p))
+
+
+def stem(d, p):
+    p.input_type = p.filter_type = d.one(HALVES)
+    p.n, p.c, p.k = d.between(1, 3), 4, 8 * d.between(1, 5)
+    for axis, taps in ((1, d.one((3, 7))), (2, d.between(1, 8))):
+        before, after = d.between(0, taps - 1), d.between(0, taps - 1)
+        extent = max(2 * d.between(1, 12), taps + (taps + 1) % 2)
+        d.set_axis(p, axis, extent + extent % 2, taps, before, after, 2 if axis == 2 else d.between(1, 2), 1)
+    d.plain_epilogue(p)
+
+
+def resident(d, p):
+    p.input_type = p.filter_type = d.one(HALVES)
+    p.c, p.k = 8 * d.between(1, 20), 8 * d.between(1, 5)
+    d.geometry(p, rank=2, steps=False)
+    d.plain_epilogue(p)
+
+
+# Family, its weight, and the emulated devices that it is for: 0 is an sm_100a, 1 an sm_90a.
+FAMILIES = (
+    (dense, 6, (0, 1)),
+    (sliding, 5, (0, 0, 1)),
+    (scaled, 5, (0,)),
+    (groups, 2, (0, 1, 1)),
+    (eights, 2, (1,)),
+    (depthwise, 2, (1,)),
+    (stem, 2, (1,)),
+    (resident, 2, (1,)),
+)
+
+
+def draw(random):
+    """A problem and the device that it is for."""
+    dice = Draw(random)
+    weights = np.array([weight for _, weight, _ in FAMILIES], float)
+    family, _, devices = FAMILIES[int(random.choice(len(FAMILIES), p=weights / weights.sum()))]
+    while True:
+        p = Problem(n=dice.between(1, 3))
+        family(dice, p)
+        dice.pitches(p)
+        if p.products() <= MOST_PRODUCTS:
+            return p, dice.one(devices)
