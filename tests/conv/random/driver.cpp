@@ -3,7 +3,7 @@
 // Requests on stdin, a line each, and for "run" bytes behind it:
 //   names                                         every algorithm and its options, "<algorithm>" and behind it "  <option>" lines
 //   algorithms <device> <problem>                 every algorithm that supports the problem
-//   run <device> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
+//   run <device> <multiprocessors to plan for, or 0> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
 //                                                 followed by the ten tensors, each as 8 bytes of length and its bytes
 // Answers on stdout: a line "<status> <bytes>" and so many bytes. Status "ok": text for "names" and "algorithms"; for "run" the
 // tensors output, output_scale and amax, one behind the other. "invalid": the problem is; "unplanned": support says yes, but there
@@ -151,7 +151,8 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
     return answer("ok", algorithmsFor(problem, device));
   }
   std::string schedule, seed, hazards, algorithm, planOptions;
-  words >> schedule >> seed >> hazards >> algorithm >> planOptions;
+  uint32_t multiprocessors = 0;
+  words >> multiprocessors >> schedule >> seed >> hazards >> algorithm >> planOptions;
   if (planOptions == "-") planOptions.clear();
   const std::string text = restOf(words);
   std::vector<Bytes> tensors(kTensors);
@@ -162,7 +163,9 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
     if (const std::string difference = differentSizes(problem, tensors); !difference.empty()) return answer("invalid", difference);
     shiftconv::PlanOptions options;
     options.algorithm = algorithm.c_str(), options.options = planOptions.c_str();
-    plan = std::make_unique<shiftconv::Plan>(problem, device.properties(), options);
+    shiftconv::DeviceProperties properties = device.properties();
+    if (multiprocessors != 0) properties.multiprocessors = multiprocessors;
+    plan = std::make_unique<shiftconv::Plan>(problem, properties, options);
   } catch (const shiftconv::Error& error) {
     return answer("unplanned", error.what());
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Random problems of the whole problem space, run by every algorithm that accepts them on the emulated sm_100a and sm_90a, with random
-options and schedules; every output element against float64 results of NumPy under a derived bound (reference.py), and every bit that
+options, schedules and numbers of multiprocessors; every output element against float64 results of NumPy under a derived bound (reference.py), and every bit that
 must not be written against what stood there. Nothing here is shared with the library: not its text parser, layouts, formats nor
 reference.
 
@@ -308,8 +308,9 @@ class Comparison:
             chosen = random.choice(list(self.options[name]), min(len(self.options[name]), int(random.integers(1, 3))), replace=False)
             options.insert(0, ",".join(f"{one}={random.choice(self.options[name][one])}" for one in chosen))
         schedule, hazards = random.choice(SCHEDULES), "error" if random.random() < 0.15 else "off"
+        multiprocessors = int(random.integers(1, 4)) if random.random() < 0.4 else 0  # few of them have several tiles each
         for choice in options:  # the planner's, where the drawn one has no plan
-            line = f"run {device} {schedule} {int(random.integers(1, 2**31))} {hazards} {name} {choice} {p.text()}"
+            line = f"run {device} {multiprocessors} {schedule} {int(random.integers(1, 2**31))} {hazards} {name} {choice} {p.text()}"
             status, answer = self.driver.ask(line, tensors.all())
             if status != "unplanned":
                 break
