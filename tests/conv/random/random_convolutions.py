@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Random problems of the whole problem space, run by every algorithm that accepts them on the emulated sm_100a and sm_90a, with random
-options, schedules and numbers of multiprocessors; every output element against float64 results of NumPy under a derived bound (reference.py), and every bit that
-must not be written against what stood there. Nothing here is shared with the library: not its text parser, layouts, formats nor
-reference.
+options, schedules and numbers of multiprocessors. Every output element is compared with float64 results of NumPy under a derived bound
+(reference.py), and every bit that must not be written with what stood there. Nothing here is shared with the library: not its text
+parser, layouts, formats nor reference.
 
     random_convolutions.py --driver PROGRAM [--problems N] [--seed S] [--only I] [--least N]
 
@@ -248,19 +248,26 @@ class Judge:
 
 
 def spoilt(judge, written, random):
-    """The same outputs with one bit changed that has to be noticed: the sign of the number that is farthest from 0, or a bit of a gap.
-    None where there is no such number."""
+    """The same outputs with something wrong that has to be noticed: the sign of the number that is farthest from 0, a bit of a gap, a
+    scale factor, or the maximum. None where that number is 0."""
     p, form = judge.p, FORMATS[judge.p.output_type]
     pitch, channels = p.output_pitch or p.k, p.k
     margin = np.abs(judge.scaled.value) - judge.scaled.error
     pixel, channel = np.unravel_index(np.argmax(margin), margin.shape)
-    if p.output_zero == 0 and margin[pixel, channel] <= 0:
-        return None
     raw = np.frombuffer(written, np.uint8).copy()
-    place = (pixel * pitch + channel) * form.bits + form.bits - 1
-    if pitch > channels and len(margin) > 1 and random.random() < 0.5:
-        place = int(random.integers(channels * form.bits, pitch * form.bits))
-    raw[place // 8] ^= 1 << place % 8
+    element = pixel * pitch + channel
+    if margin[pixel, channel] <= 0 or form.decode(unpack(raw, form.bits, element + 1))[element] == 0:
+        return None
+    parts = ["number"] + ["gap"] * (pitch > channels and len(margin) > 1) + ["factor"] * bool(p.output_scale.block) + ["amax"] * p.amax
+    part = random.choice(parts)
+    if part == "amax":
+        raw[-4:] = (raw[-4:].view("<f4") * 2 + 1).view(np.uint8)
+    elif part == "factor":
+        raw[judge.before["output"].size + int(random.integers(judge.before["output_scale"].size))] ^= 4
+    else:
+        low, high = (channels * form.bits, pitch * form.bits) if part == "gap" else ((element + 1) * form.bits - 1,) * 2
+        place = int(random.integers(low, max(high, low + 1)))
+        raw[place // 8] ^= 1 << place % 8
     return raw.tobytes()
 
 
@@ -303,14 +310,14 @@ class Comparison:
             largest = np.abs(judge.v.value).max()
             before = np.float32(random.choice([0, largest / 2, largest * 2]))
             tensors.bytes["amax"] = judge.before["amax"] = np.array([before]).view(np.uint8)
-        options = ["-"]
+        multiprocessors = int(random.integers(1, 4)) if random.random() < 0.4 else 0  # few of them have several tiles each
+        plans = [(multiprocessors, "-"), (0, "-")]
         if random.random() < 0.5 and self.options[name]:
             chosen = random.choice(list(self.options[name]), min(len(self.options[name]), int(random.integers(1, 3))), replace=False)
-            options.insert(0, ",".join(f"{one}={random.choice(self.options[name][one])}" for one in chosen))
+            plans.insert(0, (multiprocessors, ",".join(f"{one}={random.choice(self.options[name][one])}" for one in chosen)))
         schedule, hazards = random.choice(SCHEDULES), "error" if random.random() < 0.15 else "off"
-        multiprocessors = int(random.integers(1, 4)) if random.random() < 0.4 else 0  # few of them have several tiles each
-        for choice in options:  # the planner's, where the drawn one has no plan
-            line = f"run {device} {multiprocessors} {schedule} {int(random.integers(1, 2**31))} {hazards} {name} {choice} {p.text()}"
+        for multiprocessors, options in plans:  # the planner's, where the drawn ones have no plan
+            line = f"run {device} {multiprocessors} {schedule} {int(random.integers(1, 2**31))} {hazards} {name} {options} {p.text()}"
             status, answer = self.driver.ask(line, tensors.all())
             if status != "unplanned":
                 break
