@@ -206,7 +206,7 @@ TEST(HaloRefusals, NameTheLimit) {
                                    {"1x8x8x32 s8 * 8x3x3x16 s8 groups 2 -> s8", "with groups"},
                                    {"1x30x30x8 f16 * 8x9x9x8 -> f16", "taps at most"},
                                    // weights of groups stay, or there is no tile
-                                   {"1x12x12x64 f16 * 64x5x5x8 groups 8 pad 2,2,2,2 -> f16", "no tile for a 5x5 filter"},
+                                   {"1x12x12x64 f16 * 64x7x7x8 groups 8 pad 3,3,3,3 -> f16", "no tile for a 7x7 filter"},
                                    {"1x30x30x8 f16 * 8x3x3x8 stride 3,3 -> f16", "stride 3x3"}}) {
     Problem p;
     ASSERT_TRUE(parse(text, p).ok()) << text;
