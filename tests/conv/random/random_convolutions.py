@@ -261,7 +261,7 @@ def spoilt(judge, written, random):
     parts = ["number"] + ["gap"] * (pitch > channels and len(margin) > 1) + ["factor"] * bool(p.output_scale.block) + ["amax"] * p.amax
     part = random.choice(parts)
     if part == "amax":
-        raw[-4:] = (raw[-4:].view("<f4") * 2 + 1).view(np.uint8)
+        raw[-4:] = np.array([2.0**100], "<f4").view(np.uint8)
     elif part == "factor":
         raw[judge.before["output"].size + int(random.integers(judge.before["output_scale"].size))] ^= 4
     else:

@@ -122,46 +122,51 @@ def sigmoid(v):
 
 
 def activate(p, x):
-    """The function, its largest slope nearby, and its own error."""
+    """The function, with the error of its argument handed on and its own."""
     v, w = x.value, np.abs(x.value) + x.error
     sigmoid_error = lambda s, most, argument: (s + 0.25 * x.error) * (
         np.minimum(1, 1 - s + 0.25 * x.error) * ((1.5 + argument) * most + 4) + 3) * U + TINY
     kind = p.activation
     if kind == "none":
         return x
+    # How far a function that never falls is from its value at the ends of the interval.
+    ends = lambda f: np.maximum(f(v + x.error) - f(v), f(v) - f(v - x.error))
     if kind == "relu":
-        return Numbers(np.maximum(v, 0), x.error)
+        positive = lambda at: np.maximum(at, 0)
+        return Numbers(positive(v), ends(positive))
     if kind == "leaky_relu":
         a = p.parameters[0]
         below = x.rounded(a * v, abs(a) * x.error)
         return Numbers(np.where(v < 0, below.value, v),
                        np.maximum(np.where(v - x.error < 0, below.error, 0), np.where(v + x.error >= 0, x.error, 0)))
     if kind == "clamp":
-        return Numbers(np.clip(v, *p.parameters), x.error)
+        clamped = lambda at: np.clip(at, *p.parameters)
+        return Numbers(clamped(v), ends(clamped))
     if kind == "sigmoid":
-        s = sigmoid(v)
-        value, slope, own = s, 0.25, sigmoid_error(s, w, 0)
+        value = sigmoid(v)
+        handed, own = ends(sigmoid), sigmoid_error(value, w, 0)
     elif kind == "silu":
         s = sigmoid(v)
-        value, slope, own = v * s, 1.1, w * sigmoid_error(s, w, 0) + w * (s + 0.25 * x.error) * U
+        value, handed, own = v * s, 1.1 * x.error, w * sigmoid_error(s, w, 0) + w * (s + 0.25 * x.error) * U
     elif kind == "tanh":
         value = np.tanh(v)
-        slope, own = 1, 21 * (np.abs(value) + x.error) * U
+        handed = ends(np.tanh)
+        own = 21 * (np.abs(value) + handed) * U
     elif kind == "hard_swish":
         value = v * np.clip(v + 3, 0, 6) / 6
-        slope, own = 1.5, 4 * (np.abs(value) + 1.5 * x.error) * U
+        handed, own = 1.5 * x.error, 4 * (np.abs(value) + 1.5 * x.error) * U
     elif kind == "gelu_tanh":
         inner = 2 * np.sqrt(2 / np.pi) * (v + 0.044715 * v**3)
         most = 2 * np.sqrt(2 / np.pi) * (w + 0.044715 * w**3)
         s = sigmoid(inner)
-        value, slope = v * s, 1.13
+        value, handed = v * s, 1.13 * x.error
         own = w * ((s + 0.25 * (most - np.abs(inner))) * ((1 - s + 0.25 * (most - np.abs(inner))) * (5.5 * most + 4) + 3) * U + TINY)
         own = own + np.abs(value) * U
     else:
         tail = normal_tail(np.abs(v)) + 0.4 * x.error
-        value, slope = v * normal_tail(-v), 1.13
+        value, handed = v * normal_tail(-v), 1.13 * x.error
         own = w * (tail * (1.25 * w * w + 21) * U + np.where(v > -x.error, U, 0) + TINY) + np.abs(value) * U
-    error = slope * x.error + own
+    error = handed + own
     return Numbers(value, error * (1 + 2.0**-20) + np.abs(value) * 2.0**-50 + 2.0**-149)
 
 
