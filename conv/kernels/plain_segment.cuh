@@ -45,7 +45,8 @@ __device__ __forceinline__ void activatePlain(const gemm::EpilogueParams& p, flo
 __device__ __forceinline__ void loadPlainBias(const gemm::EpilogueParams& e, int32_t channel, int32_t columns,
                                               float (&bias)[kPlainSegment]) {
 #pragma unroll
-  for (int32_t i = 0; i < kPlainSegment; ++i) bias[i] = e.bias != nullptr && channel + i < columns ? e.bias[channel + i] : 0.0f;
+  for (int32_t i = 0; i < kPlainSegment; ++i)
+    bias[i] = e.bias != nullptr && channel + i < columns ? e.floatBias()[channel + i] : 0.0f;
 }
 
 /// `v`: sums with the bias. Channels from `columns` on belong to nobody.

@@ -25,6 +25,7 @@ EpilogueParams epilogueOf(const Problem& p) {
   epilogue.accumulatorType = accumulatorType(p);
   epilogue.correctionPitch = static_cast<int32_t>((p.k + 3) / 4 * 4);
   epilogue.alpha = p.alpha;
+  epilogue.biasType = numberType(p.biasType);
   epilogue.beta = p.beta;
   epilogue.residualType = numberType(p.residualType);
   epilogue.residualPitch = p.residualPitch() * bytesOf(p.residualType);
@@ -55,8 +56,6 @@ std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t s
   if (p.outputScale.blockSize != 0 && p.outputScale.type != factor)
     return fmt::format("{} quantises outputs in blocks of 32 with ue8m0 or of 16 with ue4m3, but output_block_scale is {}/{}",
                        engine, nameOf(p.outputScale.type), p.outputScale.blockSize);
-  if (p.hasBias && p.biasType != DataType::F32)
-    return fmt::format("{} needs bias_type f32, but it is {}", engine, nameOf(p.biasType));
   if (p.outputScale.blockSize != 0 && segmentColumns % p.outputScale.blockSize != 0)
     return fmt::format("{} quantises no outputs in blocks of {} channels (output_block_scale)", engine, p.outputScale.blockSize);
   if (p.outputPixels() > std::numeric_limits<int32_t>::max() || p.k > std::numeric_limits<int32_t>::max())
@@ -67,7 +66,7 @@ std::string epilogueRefusal(std::string_view engine, const Problem& p, int32_t s
   EpilogueParams epilogue = epilogueOf(p);
   constexpr uintptr_t kSomewhere = 256;
   epilogue.output = reinterpret_cast<void*>(kSomewhere);
-  if (p.hasBias) epilogue.bias = reinterpret_cast<const float*>(kSomewhere);
+  if (p.hasBias) epilogue.bias = reinterpret_cast<const void*>(kSomewhere);
   if (p.hasResidual()) epilogue.residual = reinterpret_cast<const void*>(kSomewhere);
   if (p.hasChannelScale) epilogue.columnScale = reinterpret_cast<const float*>(kSomewhere);
   if (p.hasAmax) epilogue.largest = reinterpret_cast<float*>(kSomewhere);

@@ -106,8 +106,6 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
   if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
     return fmt::format("{} needs input_block_scale and filter_block_scale of one block_size and type", algorithm);
   if (std::string why = zeroPointRefusal(algorithm, p); !why.empty()) return why;
-  if (p.hasBias && p.biasType != DataType::F32)
-    return fmt::format("{} needs bias_type f32, but it is {}", algorithm, nameOf(p.biasType));
   std::string why;
   const auto kind = kindOf(p, why);
   if (!kind) return fmt::format("{}: {}", algorithm, why);

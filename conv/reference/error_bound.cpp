@@ -20,7 +20,7 @@ double accumulationBound(const Problem& problem, const ElementSums& sums, Accumu
   const double n = mmaCount(problem);
   const bool bf16 = problem.inputType == DataType::BF16;
   if (accumulation == Accumulation::FusedMultiplyAdd) {
-    const bool mayUnderflow = bf16 || problem.inputType == DataType::F32;
+    const bool mayUnderflow = bf16 || problem.filterType == DataType::BF16 || problem.inputType == DataType::F32;
     return 33 * n * (0x1p-25 * sums.absoluteSum + (mayUnderflow ? 0x1p-151 : 0));
   }
   const double smallest = bf16 ? kSmallestBf16Exponent : kSmallestF16Exponent;

@@ -355,7 +355,6 @@ INSTANTIATE_TEST_SUITE_P(
                              p.input_block_scale = p.filter_block_scale = {32, SHIFTCONV_TYPE_UE8M0, 0};
                            },
                            "block scales"},
-                    Change{"bias_type", [](Problem& p) { p.bias_type = SHIFTCONV_TYPE_F16; }, "bias_type f32"},
                     Change{"stride_w", [](Problem& p) { p.stride_w = 2; }, "stride"},
                     Change{"dilation_w", [](Problem& p) { p.dilation_w = 2; }, "dilation_w"},
                     Change{"filter_width_1",

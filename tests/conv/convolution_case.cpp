@@ -169,7 +169,7 @@ CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed) {
   tensors.input = randomRows(bytes.input, test.data, p.inputType, p.inputPixels(), p.c, p.inputPitch(), generator);
   const int64_t taps = p.k * p.t * p.r * p.s;
   tensors.filter = randomRows(bytes.filter, test.data, p.filterType, taps, p.groupChannels(), p.groupChannels(), generator);
-  tensors.bias = randomFloats(bytes.bias, -2, 2, generator);
+  if (p.hasBias) tensors.bias = randomRows(bytes.bias, DataKind::Unit, p.biasType, 1, p.k, p.k, generator);
   if (p.hasResidual())
     tensors.residual =
         randomRows(bytes.residual, DataKind::Unit, p.residualType, p.outputPixels(), p.k, p.residualPitch(), generator);

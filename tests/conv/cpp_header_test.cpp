@@ -122,7 +122,7 @@ TEST(CppHeader, SaysWhyAProblemIsRefused) {
   EXPECT_NE(refusal(problem, DeviceProperties::preset("B200"), "shift_window").find("stride"), std::string::npos);
   EXPECT_THROW(refusal(problem, DeviceProperties::preset("B200"), "no such algorithm"), Error);
   EXPECT_EQ(Plan(problem, DeviceProperties::preset("B200")).algorithm(), "halo_sm100");
-  problem.filter_type = SHIFTCONV_TYPE_BF16;  // which nothing multiplies with f16
+  problem.filter_type = SHIFTCONV_TYPE_E4M3;  // which nothing multiplies with f16
   EXPECT_THROW(Plan(problem, DeviceProperties::preset("B200")), Error);
 }
 

@@ -161,11 +161,12 @@ TEST(EpilogueRefusal, NamesTheField) {
   };
   refused(16, "accumulatorType", [](EpilogueParams& p) { p.accumulatorType = NumberType::BF16; });
   refused(16, "columnCorrection", [](EpilogueParams& p) { p.columnCorrection = reinterpret_cast<const int32_t*>(memory); });
-  refused(16, "residualType", [](EpilogueParams& p) { p.residual = memory, p.residualType = NumberType::S8; });
+  refused(16, "residualType", [](EpilogueParams& p) { p.residual = memory, p.residualType = NumberType::E4M3; });
   refused(16, "residualPitch", [](EpilogueParams& p) { p.residual = memory, p.residualPitch = 34; });
   refused(16, "activationA", [](EpilogueParams& p) { p.activation = Activation::Clamp, p.activationA = 1; });
   refused(16, "columnScale", [](EpilogueParams& p) { p.columnScale = memory + 1; });
   refused(16, "bias", [](EpilogueParams& p) { p.bias = memory + 1; });
+  refused(16, "biasType", [](EpilogueParams& p) { p.bias = memory, p.biasType = NumberType::S8; });
   refused(16, "residual", [](EpilogueParams& p) { p.residual = memory + 1; });
   refused(16, "output", [](EpilogueParams& p) { p.output = memory + 1; });
   refused(16, "outputType", [](EpilogueParams& p) { p.outputType = NumberType::E3M2; });

@@ -103,7 +103,7 @@ EpilogueOutput runEpilogue(const EpilogueProblem& problem, const EpilogueRun& ru
   p.rowCorrection = memory.upload<const int32_t*>(problem.rowCorrection);
   p.rowScale = memory.upload<const float*>(problem.rowScale);
   p.columnScale = memory.upload<const float*>(problem.columnScale);
-  p.bias = memory.upload<const float*>(problem.bias);
+  p.bias = memory.upload<const void*>(problem.bias);
   p.residual = memory.upload<const void*>(problem.residual);
   p.largest = memory.upload<float*>(problem.largest);
   p.output = memory.poisoned<void*>(elementBytes);

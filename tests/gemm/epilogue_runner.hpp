@@ -17,8 +17,8 @@ struct EpilogueProblem {
   gemm::EpilogueParams params;
   std::vector<uint32_t> accumulators;  ///< [rows][columns], as the tensor core leaves them
   std::vector<int32_t> correction, rowClass, rowCorrection;
-  std::vector<float> rowScale, columnScale, bias;
-  std::vector<std::byte> residual;
+  std::vector<float> rowScale, columnScale;
+  std::vector<std::byte> bias, residual;
   std::vector<float> largest;  ///< one, when asked for: what is there beforehand
 
   EpilogueProblem() = default;

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 
@@ -49,8 +48,14 @@ void setOutput(EpilogueProblem& problem, NumberType type, int32_t block = 0,
   p.outputPitch = (numerics::packedBytes(type, p.columns) + 15) / 16 * 16 + 16;
 }
 
+void append(std::vector<std::byte>& numbers, NumberType type, double value) {
+  const uint32_t code = numerics::encode(type, value);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&code);
+  numbers.insert(numbers.end(), bytes, bytes + numerics::storageBits(type) / 8);
+}
+
 EpilogueProblem makeProblem(int32_t rows, int32_t columns, const Parts& parts, bool integers = false,
-                            NumberType residualType = NumberType::F16) {
+                            NumberType residualType = NumberType::F16, NumberType biasType = NumberType::F32) {
   EpilogueProblem problem;
   gemm::EpilogueParams& p = problem.params;
   Source source(integers);
@@ -59,14 +64,14 @@ EpilogueProblem makeProblem(int32_t rows, int32_t columns, const Parts& parts, b
   for (size_t i = 0; i < m * n; ++i) problem.accumulators.push_back(std::bit_cast<uint32_t>(source.number()));
   for (size_t i = 0; i < n; ++i) {
     if (parts.columnScale) problem.columnScale.push_back(source.scale());
-    if (parts.bias) problem.bias.push_back(source.number());
+    if (parts.bias) append(problem.bias, biasType, double{source.number()});
   }
   for (size_t i = 0; parts.rowScale && i < m; ++i) problem.rowScale.push_back(source.scale());
   p.alpha = integers ? 0.5f : 0.77f;
   p.outputScale = integers ? 2.0f : 1.3f;
   if (parts.rowScale) p.rowScale = problem.rowScale.data();
   if (parts.columnScale) p.columnScale = problem.columnScale.data();
-  if (parts.bias) p.bias = problem.bias.data();
+  if (parts.bias) p.bias = problem.bias.data(), p.biasType = biasType;
   if (parts.largest) {
     problem.largest.push_back(0.0f);
     p.largest = problem.largest.data();
@@ -76,11 +81,8 @@ EpilogueProblem makeProblem(int32_t rows, int32_t columns, const Parts& parts, b
     p.residualType = residualType;
     const size_t bytes = static_cast<size_t>(numerics::storageBits(residualType)) / 8;
     p.residualPitch = static_cast<int64_t>((n + 3) * bytes);  // rows start unaligned
-    problem.residual.resize(m * static_cast<size_t>(p.residualPitch));
-    for (size_t i = 0; i < problem.residual.size() / bytes; ++i) {
-      const uint32_t code = numerics::encode(residualType, double{source.number()});
-      std::memcpy(problem.residual.data() + i * bytes, &code, bytes);
-    }
+    const double range = bytes == 1 ? 50 : 1;                 // of bytes all numbers, and some that saturate
+    for (size_t i = 0; i < m * (n + 3); ++i) append(problem.residual, residualType, range * double{source.number()});
     p.residual = problem.residual.data();
   }
   setOutput(problem, NumberType::F32);
@@ -183,13 +185,21 @@ TEST(EpilogueParts, EachAloneIsExactOnIntegers) {
 }
 
 TEST(EpilogueParts, ResidualsOfEveryType) {
-  for (const NumberType type : {NumberType::F32, NumberType::F16, NumberType::BF16})
+  for (const NumberType type : {NumberType::F32, NumberType::F16, NumberType::BF16, NumberType::S8, NumberType::U8})
     for (const bool aligned : {false, true})
       for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_2"}) {
         EpilogueProblem problem = makeProblem(5, aligned ? 93 : 70, {.residual = true}, false, type);  // 96 elements a row
         SCOPED_TRACE(numerics::name(type));
         expectRight(problem, {.kernel = kernel});
       }
+}
+
+TEST(EpilogueParts, BiasesOfEveryType) {
+  for (const NumberType type : {NumberType::F32, NumberType::F16, NumberType::BF16})
+    for (const std::string kernel : {"epilogue_direct_32", "epilogue_direct_16", "epilogue_direct_2"}) {
+      SCOPED_TRACE(numerics::name(type));
+      expectRight(makeProblem(5, 75, {.bias = true}, false, NumberType::F16, type), {.kernel = kernel});
+    }
 }
 
 TEST(EpilogueParts, LargestKeepsAFormerMaximum) {

@@ -30,46 +30,44 @@ __device__ __forceinline__ void forColumnVector(const Element* base, int32_t col
   }
 }
 
-/// v[i] += beta * residual for the columns that exist.
-template <int32_t kColumns>
-__device__ __forceinline__ void addResidual(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns]) {
-  const auto* const rowBegin = static_cast<const uint8_t*>(p.residual) + row * p.residualPitch;
-  const bool whole = column + kColumns <= p.columns;
-  if (p.residualType == NumberType::F32) {
-    const auto* const source = reinterpret_cast<const float*>(rowBegin) + column;
-    if (kColumns % 4 == 0 && whole && reinterpret_cast<uint64_t>(source) % 16 == 0) {
+/// Calls body(i, number of row[column + i]) for the kColumns columns of a segment that exist; kPerWord elements have 32 bits, and
+/// decode(bits) makes a number of the low ones. 16 bytes at a time where they are aligned.
+template <int32_t kColumns, class Element, class Decode, class Body>
+__device__ __forceinline__ void forElements(const void* row, int32_t column, int32_t columns, Decode&& decode, Body&& body) {
+  constexpr int32_t kPerWord = 4 / static_cast<int32_t>(sizeof(Element)), kVector = 4 * kPerWord;
+  const Element* const source = static_cast<const Element*>(row) + column;
+  if (kColumns % kVector == 0 && column + kColumns <= columns && reinterpret_cast<uint64_t>(source) % 16 == 0) {
 #pragma unroll
-      for (int32_t i = 0; i < kColumns; i += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(source + i);
-        const float words[4] = {four.x, four.y, four.z, four.w};
+    for (int32_t i = 0; i < kColumns; i += kVector) {
+      const uint4 vector = *reinterpret_cast<const uint4*>(source + i);
+      const uint32_t words[4] = {vector.x, vector.y, vector.z, vector.w};
 #pragma unroll
-        for (int32_t j = 0; j < 4; ++j) v[i + j] = fmaf(p.beta, words[j], v[i + j]);
-      }
-    } else {
-#pragma unroll
-      for (int32_t i = 0; i < kColumns; ++i)
-        if (column + i < p.columns) v[i] = fmaf(p.beta, source[i], v[i]);
-    }
-    return;
-  }
-  const bool isF16 = p.residualType == NumberType::F16;
-  const auto value = [isF16](uint32_t bits) { return isF16 ? ptx::unpackF16(bits) : ptx::unpackBf16(bits & 0xffffu); };
-  const auto* const source = reinterpret_cast<const uint16_t*>(rowBegin) + column;
-  if (kColumns % 8 == 0 && whole && reinterpret_cast<uint64_t>(source) % 16 == 0) {
-#pragma unroll
-    for (int32_t i = 0; i < kColumns; i += 8) {
-      const uint4 eight = *reinterpret_cast<const uint4*>(source + i);
-      const uint32_t words[4] = {eight.x, eight.y, eight.z, eight.w};
-#pragma unroll
-      for (int32_t j = 0; j < 4; ++j) {
-        v[i + 2 * j] = fmaf(p.beta, value(words[j]), v[i + 2 * j]);
-        v[i + 2 * j + 1] = fmaf(p.beta, value(words[j] >> 16), v[i + 2 * j + 1]);
-      }
+      for (int32_t j = 0; j < kVector; ++j) body(i + j, decode(words[j / kPerWord] >> (j % kPerWord * (32 / kPerWord))));
     }
   } else {
 #pragma unroll
     for (int32_t i = 0; i < kColumns; ++i)
-      if (column + i < p.columns) v[i] = fmaf(p.beta, value(source[i]), v[i]);
+      if (column + i < columns) body(i, decode(source[i]));
+  }
+}
+
+/// The same for a row of `type`: F32, F16, BF16, and S8 and U8 where kIntegers.
+template <int32_t kColumns, bool kIntegers, class Body>
+__device__ __forceinline__ void forNumbers(NumberType type, const void* row, int32_t column, int32_t columns, Body&& body) {
+  if (type == NumberType::F32) {
+    forElements<kColumns, uint32_t>(
+        row, column, columns, [](uint32_t bits) { return __uint_as_float(bits); }, body);
+  } else if (kIntegers && (type == NumberType::S8 || type == NumberType::U8)) {
+    // Bit 7 counts for -128 or for 128.
+    const uint32_t sign = type == NumberType::S8 ? 0x80u : 0;
+    const auto number = [sign](uint32_t bits) {
+      return __int2float_rn(static_cast<int32_t>((bits & 0xffu) ^ sign) - static_cast<int32_t>(sign));
+    };
+    forElements<kColumns, uint8_t>(row, column, columns, number, body);
+  } else {
+    const bool isF16 = type == NumberType::F16;
+    const auto number = [isF16](uint32_t bits) { return isF16 ? ptx::unpackF16(bits) : ptx::unpackBf16(bits & 0xffffu); };
+    forElements<kColumns, uint16_t>(row, column, columns, number, body);
   }
 }
 
@@ -117,8 +115,10 @@ __device__ __forceinline__ void computeSegment(const EpilogueParams& p, int32_t 
   if (p.columnScale != nullptr)
     forColumnVector<kColumns>(p.columnScale, column, p.columns, [&](int32_t i, uint32_t bits) { v[i] *= __uint_as_float(bits); });
   if (p.bias != nullptr)
-    forColumnVector<kColumns>(p.bias, column, p.columns, [&](int32_t i, uint32_t bits) { v[i] += __uint_as_float(bits); });
-  if (p.residual != nullptr && rowExists) addResidual(p, row, column, v);
+    forNumbers<kColumns, false>(p.biasType, p.bias, column, p.columns, [&](int32_t i, float number) { v[i] += number; });
+  if (p.residual != nullptr && rowExists)
+    forNumbers<kColumns, true>(p.residualType, static_cast<const uint8_t*>(p.residual) + row * p.residualPitch, column, p.columns,
+                               [&](int32_t i, float number) { v[i] = fmaf(p.beta, number, v[i]); });
 
   activate(p, v);
 

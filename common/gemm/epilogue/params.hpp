@@ -51,12 +51,13 @@ struct EpilogueParams {
   const int32_t* rowClass = nullptr;             ///< [rows], each in 0.. classes - 1; null: all rows have class 0
   const int32_t* rowCorrection = nullptr;        ///< [rows]
   float alpha = 1;
-  const float* rowScale = nullptr;     ///< [rows]
-  const float* columnScale = nullptr;  ///< [columns]
-  const float* bias = nullptr;         ///< [columns]
+  const float* rowScale = nullptr;        ///< [rows]
+  const float* columnScale = nullptr;     ///< [columns]
+  const void* bias = nullptr;             ///< [columns]
+  NumberType biasType = NumberType::F32;  ///< F32, F16 or BF16
   float beta = 0;
   const void* residual = nullptr;
-  NumberType residualType = NumberType::F32;  ///< F32, F16 or BF16
+  NumberType residualType = NumberType::F32;  ///< F32, F16, BF16, S8 or U8
   int64_t residualPitch = 0;                  ///< bytes from row to row
 
   Activation activation = Activation::None;
@@ -73,6 +74,8 @@ struct EpilogueParams {
   uint8_t* outputScales = nullptr;  ///< one factor a block; scale_factor_layout.hpp
   layout::ScaleFactorLayout outputScaleLayout = layout::ScaleFactorLayout::RowMajor;
 
+  /// Of biasType F32.
+  SHIFTCONV_HOST_DEVICE const float* floatBias() const { return static_cast<const float*>(bias); }
   SHIFTCONV_HOST_DEVICE int32_t outputBlocksPerRow() const {
     return outputBlock == 0 ? 0 : (columns + outputBlock - 1) / outputBlock;
   }

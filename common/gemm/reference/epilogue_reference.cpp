@@ -136,7 +136,7 @@ EpilogueValue epilogueReference(const EpilogueParams& p, int64_t row, int64_t co
   if (p.rowScale != nullptr) factor = factor * Bounded{double{p.rowScale[row]}, 0};
   v = v * factor;
   if (p.columnScale != nullptr) v = v * Bounded{double{p.columnScale[column]}, 0};
-  if (p.bias != nullptr) v = v + Bounded{double{p.bias[column]}, 0};
+  if (p.bias != nullptr) v = v + Bounded{load(p.biasType, p.bias, column), 0};
   if (p.residual != nullptr) {
     const auto* const residualRow = static_cast<const std::byte*>(p.residual) + row * p.residualPitch;
     // One rounding; the product of two f32 is exact in double.

@@ -50,7 +50,7 @@ class Finisher<Finish::Plain, kChannels, kColumns> {
   __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {
     if (p.epilogue.bias == nullptr) return;
 #pragma unroll
-    for (int32_t i = 0; i < kChannels; ++i) bias_[i] = p.epilogue.bias[place.channel + i];
+    for (int32_t i = 0; i < kChannels; ++i) bias_[i] = p.epilogue.floatBias()[place.channel + i];
   }
 
   /// The residual of an output row, on its way while the sums are made.

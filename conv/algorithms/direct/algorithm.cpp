@@ -27,7 +27,7 @@ namespace {
 bool hasKernel(NumberType input, NumberType filter) {
   using enum NumberType;
   const auto among = [&](NumberType a, NumberType b) { return (input == a || input == b) && (filter == a || filter == b); };
-  return among(F16, F16) || among(BF16, BF16) || among(F32, F32) || among(TF32, TF32) || among(E4M3, E5M2) || among(S8, U8);
+  return among(F16, BF16) || among(F32, F32) || among(TF32, TF32) || among(E4M3, E5M2) || among(S8, U8);
 }
 
 /// Whole vectors of channels, and one group for the channels of a thread.
@@ -57,7 +57,7 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
   if (p.compute == Compute::F16) return "direct sums in f32, but compute is f16";
   if (!hasKernel(operandType(p, p.inputType), operandType(p, p.filterType)))
     return fmt::format(
-        "direct multiplies f16, bf16 or f32 with the same, and 8-bit floats or integers with each other, but "
+        "direct multiplies f32 with the same, and f16 and bf16, 8-bit floats or integers with each other, but "
         "input_type and filter_type are {} and {}",
         nameOf(p.inputType), nameOf(p.filterType));
   if (std::string refused = epilogueRefusal("direct", p, kColumns); !refused.empty()) return refused;

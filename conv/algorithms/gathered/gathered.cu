@@ -304,7 +304,7 @@ class Cta {
     if (e.bias != nullptr) {
 #pragma unroll
       for (int32_t i = 0; i < kSegmentColumns; ++i)
-        if (whole || channel + i < columns) v[i] += e.bias[channel + i];
+        if (whole || channel + i < columns) v[i] += e.floatBias()[channel + i];
     }
     if (e.residual != nullptr) {
       uint32_t words[kSegmentColumns / 2];

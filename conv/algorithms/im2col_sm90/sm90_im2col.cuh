@@ -205,7 +205,7 @@ class Cta {
       for (int32_t j = 0; j < kFragments; ++j) {
         const int32_t channel = firstChannel_ + j * 8 + lane % 4 * 2;
         if (channel < e.columns) {  // K is even
-          const float2 two = *reinterpret_cast<const float2*>(e.bias + channel);
+          const float2 two = *reinterpret_cast<const float2*>(e.floatBias() + channel);
           d[4 * j] += two.x, d[4 * j + 1] += two.y, d[4 * j + 2] += two.x, d[4 * j + 3] += two.y;
         }
       }

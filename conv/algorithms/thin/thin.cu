@@ -296,7 +296,7 @@ class Warp {
     if (p_.isWhole) return;
     if (p_.epilogue.bias != nullptr) {
 #pragma unroll
-      for (int32_t i = 0; i < kOwn; ++i) bias_[i] = channel_ + i < channelEnd_ ? p_.epilogue.bias[channel_ + i] : 0.0f;
+      for (int32_t i = 0; i < kOwn; ++i) bias_[i] = channel_ + i < channelEnd_ ? p_.epilogue.floatBias()[channel_ + i] : 0.0f;
     }
     if (p_.epilogue.residual == nullptr) return;
 #pragma unroll

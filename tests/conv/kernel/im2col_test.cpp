@@ -129,7 +129,6 @@ TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
          p.inputScale = p.filterScale = {32, DataType::UE8M0, ScaleOrder::Plain};
        },
        "f16"},
-      {[](Problem& p) { p.hasBias = true, p.biasType = DataType::F16; }, "bias_type f32"},
       {[](Problem& p) {
          p = typed(p, DataType::S8, DataType::S8, DataType::F32);
          p.inputZeroPoint = 1, p.r = 40, p.s = 40, p.padTop = 39;

@@ -297,9 +297,9 @@ TEST(HopperPlans, HaloMapsNoTensorWithoutPixels) {
 
 TEST(HopperRefusals, NameWhatIsAskedFor) {
   for (const auto& [text, part] : {std::pair{"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "direct sums in f32"},
-                                   {"1x8x8x64 f16 * 64x3x3x64 bf16 -> f16", "input_type and filter_type are f16 and bf16"},
+                                   {"1x8x8x64 f16 * 64x3x3x64 e4m3 -> f16", "input_type and filter_type are f16 and e4m3"},
                                    {"1x8x8x64 e2m1 * 64x3x3x64 e2m1 -> f16", "input_type and filter_type are e2m1 and e2m1"},
-                                   {"1x8x8x64 f16 * 64x3x3x64 -> f16 bias f16", "bias_type f32"},
+                                   {"1x8x8x64 s8 * 64x3x3x64 s8 -> s8 residual 1 residual_type s32", "s32"},
                                    {"1x8x8x64 s8 * 64x3x3x64 s8 -> s32 bias", "s32 stores accumulators"},
                                    {"1x8x8x64 f16 * 64x3x3x64 -> s32", "s32 is for s32"},
                                    {"1x8x8x12 f16 * 64x3x3x12 pad 0,0,600000000,0 stride 1,1000000 -> f16", "W + pad_left"}}) {
