@@ -277,6 +277,29 @@ def groups(d, p):
         d.full_epilogue(p, d.spread(p))
 
 
+def uneven(d, p):
+    """Channels that fill no vector."""
+    p.input_type = p.filter_type = d.one(HALVES)
+    p.c, p.k = d.between(1, 40), d.between(1, 70)
+    d.geometry(p)
+    if d.chance(0.6):
+        d.plain_epilogue(p)
+    else:
+        d.full_epilogue(p, d.spread(p))
+
+
+def one_each(d, p):
+    """One input channel a group, and any number of outputs."""
+    p.input_type = p.filter_type = d.one(HALVES)
+    p.c = p.groups = d.between(1, 40)
+    p.k = p.c * d.one((1, 1, 1, 2, 3))
+    d.geometry(p)
+    if d.chance(0.5):
+        d.plain_epilogue(p)
+    else:
+        d.full_epilogue(p, d.spread(p))
+
+
 def eights(d, p):
     """Eight channels a group, 3x3 and 5x5."""
     p.input_type = p.filter_type = d.one(HALVES)
@@ -329,6 +352,8 @@ FAMILIES = (
     (sliding, 5, (0, 0, 1)),
     (scaled, 5, (0,)),
     (groups, 2, (0, 1, 1)),
+    (uneven, 2, (0, 1)),
+    (one_each, 1, (0, 1)),
     (eights, 2, (1,)),
     (depthwise, 2, (1,)),
     (stem, 2, (1,)),

@@ -22,6 +22,7 @@ import reference
 from formats import FORMATS, INTEGERS, factor_offsets, pack, unpack
 
 DEVICES = ("sm_100a", "sm_90a")
+FUSED = ("direct", "channelwise")  # sums of fused multiply-adds; the others have tensor cores
 SCHEDULES = ("earliest", "latest", "random", "random")
 SELF_CHECKS = 40
 
@@ -302,7 +303,7 @@ class Comparison:
         tensors = Tensors(p, random)
         sums, magnitudes = reference.convolve(p, tensors.x, tensors.w)
         for name in accepted:
-            self.run(index, p, device, name, tensors, Judge(p, tensors, sums, magnitudes, name == "direct", device == 1), random)
+            self.run(index, p, device, name, tensors, Judge(p, tensors, sums, magnitudes, name in FUSED, device == 1), random)
         return None
 
     def run(self, index, p, device, name, tensors, judge, random):
