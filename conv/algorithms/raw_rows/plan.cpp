@@ -64,7 +64,7 @@ bool isPlain(const Problem& p) {
   return p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax &&
          p.outputZeroPoint == 0 && p.outputScale.blockSize == 0 &&
          kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
-         (!p.hasResidual() || p.residualType == p.outputType);
+         (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
 }
 
 layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
