@@ -91,7 +91,7 @@ void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, c
   if (memory > work) plan.bound = Resource::DeviceMemory;
   // Fitted: mean error of the logarithm 0.12 over 3,618 candidates.
   constexpr Correction kCorrection{0.55, -0.199, 0.022};
-  plan.modelledClocks = corrected(start + together(work, memory), kCorrection, 0.117 * std::log2(p.split));
+  plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
   const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;
   plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
 }
