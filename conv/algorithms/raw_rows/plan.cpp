@@ -49,9 +49,10 @@ int64_t rowBytes(const Problem& p, const Reduction& r, int64_t columns) {
 }
 int64_t windowHeight(const Problem& p, int64_t rows) { return (rows - 1) * p.strideH + (p.r - 1) * p.dilationH + 1; }
 int64_t sharedBytes(const Problem& p, const Reduction& r, int64_t rows, int64_t columns, int64_t channels) {
+  constexpr int64_t kFar = int64_t{1} << 20;  // beyond any shared memory, and the product still fits into 64 bits
   const int32_t steps = static_cast<int32_t>(r.steps);
   return tableBytes(steps) + weightBytes(steps, static_cast<int32_t>(channels)) +
-         2 * p.t * windowHeight(p, rows) * rowBytes(p, r, columns);
+         2 * std::min(p.t * windowHeight(p, rows), kFar) * std::min(rowBytes(p, r, columns), kFar);
 }
 /// What each of the CTAs of a multiprocessor may have; offsets of the table must reach it.
 int64_t sharedLimit(const device::Properties& properties) {
@@ -202,11 +203,10 @@ std::string rawRowsRefusal(const Problem& p, const device::Properties& propertie
   if (p.dilationW != 1) return needs(fmt::format("needs dilation_w 1, but it is {}", p.dilationW));
   if (std::string refused = epilogueRefusal("raw_rows", p, kSegmentColumns); !refused.empty()) return refused;
   constexpr int64_t kLimit = int64_t{1} << 28;
-  for (const auto& [name, value] : {std::pair{"C", p.c},
-                                    {"K", p.k},
-                                    {"T", p.t},
-                                    {"R", p.r},
-                                    {"S", p.s},
+  constexpr int64_t kMostTaps = 4096;  // weights of more never fit into shared memory
+  for (const auto& [name, value] : {std::pair{"T", p.t}, {"R", p.r}, {"S", p.s}})
+    if (value > kMostTaps) return needs(fmt::format("needs {} up to {}, but it is {}", name, kMostTaps, value));
+  for (const auto& [name, value] : {std::pair{"K", p.k},
                                     {"stride_d", p.strideD},
                                     {"stride_h", p.strideH},
                                     {"stride_w", p.strideW},
@@ -217,8 +217,6 @@ std::string rawRowsRefusal(const Problem& p, const device::Properties& propertie
                                     {"H + pad_top + pad_bottom", p.h + p.padTop + p.padBottom},
                                     {"(W + pad_left + pad_right) * C", (p.w + p.padLeft + p.padRight) * p.c}})
     if (value > kLimit) return needs(fmt::format("needs {} up to 2^28 (32-bit coordinates), but it is {}", name, value));
-  constexpr int64_t kMostGridRows = 65535;
-  if (ceilDivide(p.k, kChannels.back()) > kMostGridRows) return needs(fmt::format("needs K up to 2^20, but it is {}", p.k));
   // The smallest tile of the fewest channels.
   const Reduction reduction = reductionOf(p);
   const int64_t limit = sharedLimit(properties);

@@ -128,22 +128,33 @@ class Cta {
 
   /// The right operand as the registers of the matrix instruction, two blocks of 8 columns in 16 bytes of a lane.
   __device__ void packWeights() const {
+    constexpr int32_t kAtOnce = 4;  // of a thread: their loads are on their way together
     auto* const packed = reinterpret_cast<uint4*>(shared() + weights_);
-    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < p_.steps * (kBlocks / 2) * 32; i += kThreads) {
-      const int32_t lane = i % 32, block = i / 32 % (kBlocks / 2) * 2, step = i / 32 / (kBlocks / 2);
-      uint32_t words[4];
+    const int32_t end = p_.steps * (kBlocks / 2) * 32;
+#pragma unroll 1
+    for (int32_t first = static_cast<int32_t>(threadIdx.x); first < end; first += kAtOnce * kThreads) {
+      uint32_t halves[kAtOnce][4][2];
 #pragma unroll
-      for (int32_t j = 0; j < 4; ++j) {
-        const int32_t channel = firstChannel_ + channelOf(block + j / 2, lane / 4);
-        const Pair pair = pairOf(step * kStepPairs + lane % 4 + j % 2 * 4);
-        const uint8_t* const source =
-            p_.filter + ((int64_t{channel} * p_.runs + pair.run) * p_.runElements + pair.element) * kElementBytes;
-        const bool any = channel < p_.epilogue.columns;
-        const uint32_t first = ptx::load2BytesOrZero(source, any && exists(pair, 0));
-        const uint32_t second = ptx::load2BytesOrZero(source + kElementBytes, any && exists(pair, 1));
-        words[j] = first | second << 16;
+      for (int32_t i = 0; i < kAtOnce; ++i) {
+        const int32_t number = first + i * kThreads;
+        const int32_t lane = number % 32, block = number / 32 % (kBlocks / 2) * 2, step = number / 32 / (kBlocks / 2);
+#pragma unroll
+        for (int32_t j = 0; j < 4; ++j) {
+          const int32_t channel = firstChannel_ + channelOf(block + j / 2, lane / 4);
+          const Pair pair = pairOf(step * kStepPairs + lane % 4 + j % 2 * 4);
+          const uint8_t* const source =
+              p_.filter + ((int64_t{channel} * p_.runs + pair.run) * p_.runElements + pair.element) * kElementBytes;
+          const bool any = number < end && channel < p_.epilogue.columns;
+#pragma unroll
+          for (int32_t k = 0; k < 2; ++k)
+            halves[i][j][k] = ptx::load2BytesOrZero(source + k * kElementBytes, any && exists(pair, k));
+        }
       }
-      packed[i] = make_uint4(words[0], words[1], words[2], words[3]);
+#pragma unroll
+      for (int32_t i = 0; i < kAtOnce; ++i) {
+        const auto word = [&](int32_t j) { return halves[i][j][0] | halves[i][j][1] << 16; };
+        if (first + i * kThreads < end) packed[first + i * kThreads] = make_uint4(word(0), word(1), word(2), word(3));
+      }
     }
   }
 
@@ -175,11 +186,10 @@ class Cta {
   /// A warp for each row.
   template <int kBytes>
   __device__ __forceinline__ void copyRows(const Tile& tile, int32_t window) const {
-    constexpr int32_t kVectorBytes = kBytes < kPairBytes ? kPairBytes : kBytes, kElements = kVectorBytes / kElementBytes;
     const auto inside = [](int32_t at, int32_t extent) { return static_cast<uint32_t>(at) < static_cast<uint32_t>(extent); };
     const uint32_t image = p_.outputDepth.quotient(static_cast<uint32_t>(tile.plane));
     const int32_t firstDepth = (tile.plane - static_cast<int32_t>(image * p_.outputDepth.divisor)) * p_.strideD - p_.padFront;
-    const int32_t firstHeight = tile.row * p_.strideH - p_.padTop, firstElement = tile.windowStart();
+    const int32_t firstHeight = tile.row * p_.strideH - p_.padTop, lane = static_cast<int32_t>(threadIdx.x) % 32;
     for (int32_t row = static_cast<int32_t>(threadIdx.x) / 32; row < p_.windowRows; row += kWarps) {
       const int32_t plane = static_cast<int32_t>(p_.windowHeight.quotient(static_cast<uint32_t>(row)));
       const int32_t depth = firstDepth + plane * p_.dilationD;
@@ -188,18 +198,30 @@ class Cta {
       const int64_t imageRow = (static_cast<int64_t>(image) * p_.inputDepth + depth) * p_.inputHeight + height;
       const uint8_t* const source = p_.input + imageRow * p_.inputRow * kElementBytes;
       const uint32_t target = ptx::sharedAddress(shared()) + static_cast<uint32_t>(window + row * p_.rowBytes);
-#pragma unroll 2
-      for (int32_t i = static_cast<int32_t>(threadIdx.x) % 32; i < p_.rowBytes / kVectorBytes; i += 32) {
-        const int32_t element = firstElement + i * kElements;
-        const uint32_t destination = target + static_cast<uint32_t>(i * kVectorBytes);
-        if constexpr (kBytes == kElementBytes) {
-          const uint32_t first = ptx::load2BytesOrZero(source + element * kElementBytes, rowExists && inside(element, p_.inputRow));
-          const uint32_t second =
-              ptx::load2BytesOrZero(source + (element + 1) * kElementBytes, rowExists && inside(element + 1, p_.inputRow));
-          ptx::storeShared4Bytes(destination, first | second << 16);
-        } else {
-          const bool reads = rowExists && inside(element, p_.inputRow);
-          ptx::copyAsync<kBytes>(destination, reads ? source + element * kElementBytes : p_.input, reads ? kBytes : 0);
+      // Without the row, no element of it is inside.
+      const int32_t extent = rowExists ? p_.inputRow : 0;
+      if constexpr (kBytes == kElementBytes) {
+        constexpr int32_t kAtOnce = 8;  // words of a lane, whose loads are on their way together
+        const int32_t words = p_.rowBytes / kPairBytes;
+        for (int32_t first = lane; first < words; first += kAtOnce * 32) {
+          uint32_t halves[kAtOnce][2];
+#pragma unroll
+          for (int32_t i = 0; i < kAtOnce * 2; ++i) {
+            const int32_t element = tile.windowStart() + (first + i / 2 * 32) * 2 + i % 2;
+            halves[i / 2][i % 2] = ptx::load2BytesOrZero(source + element * kElementBytes, inside(element, extent));
+          }
+#pragma unroll
+          for (int32_t i = 0; i < kAtOnce; ++i)
+            if (first + i * 32 < words)
+              ptx::storeShared4Bytes(target + static_cast<uint32_t>(first + i * 32) * kPairBytes,
+                                     halves[i][0] | halves[i][1] << 16);
+        }
+      } else {
+        for (int32_t i = lane; i < p_.rowBytes / kBytes; i += 32) {
+          const int32_t element = tile.windowStart() + i * (kBytes / kElementBytes);
+          const bool reads = inside(element, extent);
+          ptx::copyAsync<kBytes>(target + static_cast<uint32_t>(i * kBytes), reads ? source + element * kElementBytes : p_.input,
+                                 reads ? kBytes : 0);
         }
       }
     }

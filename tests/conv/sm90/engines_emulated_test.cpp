@@ -3,6 +3,7 @@
 // the hazard checker must have nothing to say, of any severity.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -80,6 +81,33 @@ TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
   for (const ShapeLine& shape : readShapes(SM90_SHAPES_FOLDER "/emulated/channelwise.txt")) plans += planFor(parseCase(shape.text), device).describe();
   for (const auto& kind : kernels::channelwise::kKinds)
     EXPECT_NE(plans.find("launch     " + std::string(kind.name) + " grid"), std::string::npos) << kind.name;
+}
+
+/// A run in whole pairs reads a neighbour that belongs to no tap: with strides larger than the filter, infinite ones are read by
+/// outputs that they must not reach.
+void onlyOwnOutputsSeeInfinity(const std::string& line, int64_t lead) {
+  SCOPED_TRACE(line);
+  const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
+  const ConvolutionCase test = parseCase(line);
+  const Problem problem = internalProblem(test.problem);
+  CaseTensors tensors = makeTensors(test, 1);
+  const Plan plan = planFor(test, device);
+  const auto clean = runCase(test, tensors, device, plan);
+  constexpr std::byte kInfinityF16[] = {std::byte{0x00}, std::byte{0x7C}};
+  for (int64_t row = 0; row < problem.h; ++row)
+    for (int64_t column = 0; column < problem.w; ++column) {
+      const int64_t tap = (column + problem.padLeft) % problem.strideW;
+      if (tap < problem.s) continue;
+      for (int64_t element = 0; element < problem.c; ++element)
+        std::copy_n(kInfinityF16, 2, tensors.input.begin() + ((row * problem.w + column) * problem.c + element) * 2);
+    }
+  EXPECT_EQ(lead, problem.padLeft * problem.c % 2);
+  EXPECT_TRUE(runCase(test, tensors, device, plan) == clean);
+}
+TEST(EmulatedHopperRawRows, NeighboursThatNoTapReadsDoNotMatter) {
+  onlyOwnOutputsSeeInfinity("1x3x21x3 f16 * 8x2x3x3 stride 1,4 -> f16 | algorithm raw_rows", 0);              // behind the run
+  onlyOwnOutputsSeeInfinity("1x3x21x3 f16 * 8x2x2x3 pad 0,0,3,0 stride 1,4 -> f16 | algorithm raw_rows", 1);  // in front of it
+  onlyOwnOutputsSeeInfinity("1x3x20x3 f16 * 8x2x3x3 stride 1,5 -> f16 | algorithm raw_rows", 0);              // of either parity
 }
 
 const auto nameOfShape = [](const auto& info) { return info.param.name; };
