@@ -29,7 +29,7 @@
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/gathered/params.hpp"
-#include "conv/kernels/packing.cuh"
+#include "conv/kernels/plain_segment.cuh"
 
 namespace shiftconv::kernels::gathered {
 namespace {
@@ -255,12 +255,16 @@ class Cta {
     constexpr int32_t kSegments = kRowFragments * 2;
     if (p_.plain) {
       if (channel >= columns) return;
+      float bias[kSegmentColumns];
+      loadPlainBias(p_.epilogue, channel, columns, bias);
 #pragma unroll
       for (int32_t i = 0; i < kSegments; ++i) {
         if (pixelOf(i) >= p_.epilogue.rows) break;
         float v[kSegmentColumns];
         segment(i, v);
-        storePlain(pixelOf(i), channel, columns, v);
+#pragma unroll
+        for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] += bias[j];
+        storePlainSegment<Element>(p_.epilogue, pixelOf(i), channel, columns, v);
       }
       return;
     }
@@ -293,53 +297,6 @@ class Cta {
 #pragma unroll
     for (int32_t j = 0; j < kColumnFragments; ++j)
       v[2 * j] = sum_[i / 2][j][i % 2 * 2], v[2 * j + 1] = sum_[i / 2][j][i % 2 * 2 + 1];
-  }
-
-  __device__ __forceinline__ void storePlain(int32_t pixel, int32_t channel, int32_t columns, float (&v)[kSegmentColumns]) const {
-    const gemm::EpilogueParams& e = p_.epilogue;
-    auto* const target = reinterpret_cast<uint16_t*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch) + channel;
-    const auto* const residual =
-        reinterpret_cast<const uint16_t*>(static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch) + channel;
-    const bool whole = channel + kSegmentColumns <= columns;
-    if (e.bias != nullptr) {
-#pragma unroll
-      for (int32_t i = 0; i < kSegmentColumns; ++i)
-        if (whole || channel + i < columns) v[i] += e.floatBias()[channel + i];
-    }
-    if (e.residual != nullptr) {
-      uint32_t words[kSegmentColumns / 2];
-      if (whole && reinterpret_cast<uint64_t>(residual) % 16 == 0) {
-        const uint4 four = *reinterpret_cast<const uint4*>(residual);
-        words[0] = four.x, words[1] = four.y, words[2] = four.z, words[3] = four.w;
-      } else {
-#pragma unroll
-        for (int32_t i = 0; i < kSegmentColumns; i += 2)
-          words[i / 2] = (channel + i < columns ? residual[i] : 0u) | (channel + i + 1 < columns ? residual[i + 1] : 0u) << 16;
-      }
-#pragma unroll
-      for (int32_t i = 0; i < kSegmentColumns; i += 2) {
-        const float2 pair = unpackPair<Element>(words[i / 2]);
-        v[i] = fmaf(e.beta, pair.x, v[i]);
-        v[i + 1] = fmaf(e.beta, pair.y, v[i + 1]);
-      }
-    }
-    if (e.activation == gemm::Activation::Relu) {
-#pragma unroll
-      for (int32_t i = 0; i < kSegmentColumns; ++i) v[i] = rectified(v[i]);
-    }
-    uint32_t packed[kSegmentColumns / 2];
-#pragma unroll
-    for (int32_t i = 0; i < kSegmentColumns; i += 2) packed[i / 2] = packPair<Element>(v[i], v[i + 1]);
-    if (whole && reinterpret_cast<uint64_t>(target) % 16 == 0) {
-      *reinterpret_cast<uint4*>(target) = make_uint4(packed[0], packed[1], packed[2], packed[3]);
-    } else if (whole && reinterpret_cast<uint64_t>(target) % 4 == 0) {
-#pragma unroll
-      for (int32_t i = 0; i < kSegmentColumns / 2; ++i) reinterpret_cast<uint32_t*>(target)[i] = packed[i];
-    } else {
-#pragma unroll
-      for (int32_t i = 0; i < kSegmentColumns; ++i)
-        if (channel + i < columns) target[i] = static_cast<uint16_t>(packed[i / 2] >> (i % 2 * 16));
-    }
   }
 
   /// Whole segments of a group: the planner sees to it.
