@@ -41,12 +41,13 @@ __device__ __forceinline__ void activatePlain(const gemm::EpilogueParams& p, flo
   }
 }
 
-/// Of the channels below `columns`; zeros for others, and without a bias. `channel`: a multiple of kPlainSegment.
+/// Of the channels below `columns`; zeros for others, and without a bias.
 __device__ __forceinline__ void loadPlainBias(const gemm::EpilogueParams& e, int32_t channel, int32_t columns,
                                               float (&bias)[kPlainSegment]) {
-  if (e.bias != nullptr && channel + kPlainSegment <= columns) {
-    const float4 low = *reinterpret_cast<const float4*>(e.bias + channel);
-    const float4 high = *reinterpret_cast<const float4*>(e.bias + channel + 4);
+  const float* const from = e.floatBias() + channel;
+  // Channels of a group may begin anywhere.
+  if (e.bias != nullptr && channel + kPlainSegment <= columns && reinterpret_cast<uint64_t>(from) % 16 == 0) {
+    const float4 low = *reinterpret_cast<const float4*>(from), high = *reinterpret_cast<const float4*>(from + 4);
     bias[0] = low.x, bias[1] = low.y, bias[2] = low.z, bias[3] = low.w;
     bias[4] = high.x, bias[5] = high.y, bias[6] = high.z, bias[7] = high.w;
     return;
