@@ -89,15 +89,34 @@ int run(const std::string& path, const std::string& dump, bool worst) {
   return 0;
 }
 
+/// The planner's choice for each line of a file, and its runners-up of other algorithms.
+int printPlans(const std::string& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    Problem problem;
+    plan::Candidates candidates;
+    if (line.empty() || line[0] == '#' || !parse(line, problem).ok()) continue;
+    if (!plan::findCandidates(problem, h200(), {}, candidates).ok()) continue;
+    std::string text;
+    std::map<std::string_view, int> seen;
+    for (const size_t i : candidates.byEstimate())
+      if (const plan::Candidate& c = candidates.all[i]; seen[c.algorithm->name()]++ == 0)
+        text += fmt::format("  {}:{} {:.1f}", c.algorithm->name(), c.options, c.estimate.seconds * 1e6);
+    fmt::print("{:56}{}\n", line.substr(0, line.find("->")), text);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string rows, dump;
+  std::string rows, dump, problems;
   bool worst = false;
   command_line::Parser parser("the planner's estimates beside measured times");
-  parser.option("--rows", rows, "JSON file of `networks`").required();
+  parser.option("--rows", rows, "JSON file of `networks`");
+  parser.option("--problems", problems, "a problem a line: prints each algorithm's best candidate and estimate, the choice first");
   parser.option("--dump", dump, "a table: layer, candidate, measured and estimated microseconds");
   parser.flag("--worst", worst, "layers whose choice loses more than a quarter");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
-  return run(rows, dump, worst);
+  return problems.empty() ? run(rows, dump, worst) : printPlans(problems);
 }

@@ -59,9 +59,11 @@ void checkArguments(const isa::CompiledFunction& kernel, std::span<const void* c
 }
 
 std::string withHazards(const EmulatorError& error, const std::vector<Hazard>& hazards) {
-  if (error.kind() == ErrorKind::Hazard) return error.what();  // it is one of them
   constexpr size_t kShown = 8;
-  const std::vector<HazardGroup> groups = groupHazards(hazards);
+  std::vector<HazardGroup> groups = groupHazards(hazards);
+  // The error may be one of them.
+  std::erase_if(groups, [&](const HazardGroup& group) { return describe(group.hazard) == error.what(); });
+  if (groups.empty()) return error.what();
   std::array<uint64_t, static_cast<size_t>(HazardSeverity::Count)> counts{};
   for (const HazardGroup& group : groups) ++counts[static_cast<size_t>(group.hazard.severity)];
   std::string text = fmt::format("{}\nBefore that, {}:", error.what(), summariseHazards(counts));

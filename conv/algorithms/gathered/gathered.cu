@@ -269,8 +269,7 @@ class Cta {
       return;
     }
     // The whole epilogue needs the registers that hold the sums: each thread puts its own away, over the stages.
-    ptx::copyAsyncWaitGroup<0>();
-    __syncthreads();
+    __syncthreads();  // other warps may still read the last one
     float4* const own = sums_ + threadIdx.x;
 #pragma unroll
     for (int32_t i = 0; i < kSegments; ++i) {

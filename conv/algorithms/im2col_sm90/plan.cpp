@@ -66,20 +66,20 @@ double usefulTaps(const gemm::Window::Axis& axis) {
 // Fitted to 2,092 candidates of the layers of ten public networks on an H200: nine of ten estimates are between 0.76 and 1.17 of
 // the time. (Rows are what the copy engine is asked for: pixels and filters, 128 bytes of each.)
 constexpr double kLaunchClocks = 3100;            // an empty kernel, and what the first CTA does before it loads
-constexpr double kCtaClocks = 545;                // of a multiprocessor that starts a CTA: barriers, roles
+constexpr double kCtaClocks = 450;                // of a multiprocessor that starts a CTA: barriers, roles
 constexpr double kStartClocks = 1180;             // of a CTA's first operands
-constexpr double kLoadBytesPerClock = 59;         // of a multiprocessor, where neighbours load the same
+constexpr double kLoadBytesPerClock = 54;         // of a multiprocessor, where neighbours load the same
 constexpr double kLoneLoadBytesPerClock = 43;     // of a CTA
 constexpr double kRowsPerClock = 1.5;             // that begin at multiples of 128 bytes
 constexpr double kHalfAlignedRowsPerClock = 0.4;  // of 64 bytes
 constexpr double kOtherRowsPerClock = 0.35;
-constexpr double kOutputBytesPerClock = 17.3;      // of the epilogue
+constexpr double kOutputBytesPerClock = 11;        // of the epilogue
 constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
-constexpr double kMemoryShare = 0.9;               // of device memory's rate
+constexpr double kMemoryShare = 0.78;              // of device memory's rate
 constexpr double kSerialShare = 0.043;             // of what is not the slowest
 
 /// Of the tensor core's rate: narrow products wait for their operands in shared memory.
-double productShare(int32_t channels) { return channels >= 256 ? 0.92 : channels >= 128 ? 0.85 : channels >= 64 ? 0.7 : 0.55; }
+double productShare(int32_t channels) { return channels >= 256 ? 0.85 : channels >= 128 ? 0.75 : channels >= 64 ? 0.65 : 0.5; }
 
 /// CTAs of a multiprocessor at once, by registers, threads and shared memory.
 double residentCtas(const Tile& tile, const device::Properties& properties, const Im2colPlan& plan) {

@@ -129,6 +129,17 @@ class Cta {
         }
   }
 
+  struct VolumePosition {
+    int32_t channel, x, y, z, image;
+  };
+  struct VolumeOffsets {
+    uint16_t x, y, z;
+  };
+  __device__ __forceinline__ void loadVolume(uint32_t pixels, const VolumePosition& at, const VolumeOffsets& tap,
+                                             uint32_t full) const {
+    ptx::loadPixels5d(pixels, &inputMap_, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full);
+  }
+
   // ---- Loads: one thread ---------------------------------------------------------------------------------------------------
   __device__ void load() const {
     const Position at = positionOf(firstPixel_);
@@ -147,7 +158,7 @@ class Cta {
         if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
           ptx::loadTile2d(pixels, &inputMap_, chunk * kChunkChannels, firstPixel_, full);
         else if (w.hasDepth)
-          ptx::loadPixels5d(pixels, &inputMap_, chunk * kChunkChannels, x0, y0, z0, at.image, dx, dy, dz, full);
+          loadVolume(pixels, {chunk * kChunkChannels, x0, y0, z0, at.image}, {dx, dy, dz}, full);
         else
           ptx::loadPixels4d(pixels, &inputMap_, chunk * kChunkChannels, x0, y0, at.image, dx, dy, full);
         ptx::loadTile3d(pixels + kPixelBytes, &filterMap_, chunk * kChunkChannels, tap, firstChannel_, full);

@@ -40,8 +40,11 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
         {"1x28x28x128 bf16 * 128x3x3x128 pad 1,1,1,1 -> bf16", "resident", "resident_sm90_bf16"},
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
-        {"64x56x56x96 f16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> f16 residual 1 silu", "depthwise", "depthwise_sm90_f16_full"},
-        {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"}}) {
+        {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
+        {"1x64x64x2048 f16 * 256x3x3x2048 pad 36,36,36,36 dilation 36,36 -> f16", "im2col_sm90", "im2col_sm90_f16_64x128"},
+        {"32x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "raw_rows", "raw_rows_f16_even_32"},
+        {"1x7x7x832 f16 * 192x1x1x832 -> f16", "thin", "thin_f16_v8_16x8"},
+        {"32x56x56x144 f16 * 144x3x3x1 groups 144 pad 1,1,1,1 stride 2,2 -> f16", "channelwise", "channelwise_batch_3_s2_c4_q4"}}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->algorithm, algorithm) << describe(*plan);
@@ -116,7 +119,8 @@ TEST(HopperPlans, AResidualTakesTheShortEpilogueWhereItCan) {
         {"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias residual 1 relu", "resident_sm90_f16_residual"},
         {"64x56x56x96 f16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> f16 residual 1", "depthwise_sm90_f16_residual"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias residual 1 relu", "stem_sm90_f16_r7_residual"}}) {
-    const auto plan = planOf(text);
+    const std::string name = kernel;
+    const auto plan = planOf(text, {name.substr(0, name.find("_sm90")), ""});
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->kernelName(), kernel) << describe(*plan);
     size_t places = 0;
@@ -129,7 +133,7 @@ TEST(HopperPlans, AResidualTakesTheShortEpilogueWhereItCan) {
   for (const char* epilogue : {"f16 residual 1 residual_type f32", "f16 residual 1 residual_type bf16", "f16 residual 1 alpha 0.5",
                                "f16 residual 1 silu", "f16 residual 1 amax", "f16 residual 1 residual_pitch 260",
                                "f16 pitch 260 residual 1", "f16 residual 1 channel_scale", "f32 residual 1 residual_type f32"}) {
-    const auto plan = planOf((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str());
+    const auto plan = planOf((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str(), {"halo", ""});
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->kernelName().substr(0, 22), "halo_sm90_f16_f16_full") << epilogue << ": " << describe(*plan);
   }
@@ -261,7 +265,7 @@ TEST(HopperPlans, OptionsThatDoNotFitTheProblemHaveNoPlan) {
 
 TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
   for (const char* text :
-       {"1x8x8x64 s8 * 64x3x3x64 s8 zero 3 -> s32", "1x8x8x12 f16 * 12x3x3x3 groups 4 -> f16", "1x8x8x8 s8 * 64x3x3x8 s8 -> s32",
+       {"1x8x8x64 s8 * 64x3x3x64 s8 zero 3 -> s32", "1x8x8x12 f32 * 12x3x3x3 groups 4 -> f16", "1x8x8x8 s8 * 64x3x3x8 s8 -> s32",
         "1x8x8x64 f32 * 64x3x3x32 groups 2 stride 3,3 -> f16", "1x8x8x3 f32 * 64x3x3x3 -> f32"}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
@@ -269,10 +273,11 @@ TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
   }
   for (const char* text : {"128x28x28x64 f16 * 64x3x3x64 -> f16 silu", "1x8x8x64 s8 * 64x3x3x64 u8 -> s8 alpha 0.01 silu amax",
                            "1x8x8x4 f32 * 5x3x3x4 compute tf32 -> f32 residual 1", "1x8x8x16 e4m3 * 64x3x3x16 e5m2 -> e4m3",
-                           "8x16x28x28x64 bf16 * 64x3x3x3x64 -> bf16"}) {
+                           "8x16x28x28x64 bf16 * 64x3x3x3x64 -> bf16", "1x8x8x12 f16 * 12x3x3x3 groups 4 -> f16",
+                           "1x31x29x5 bf16 * 7x3x3x5 dilation 9,3 stride 3,5 -> f32 tanh"}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
-    EXPECT_EQ(plan->algorithm, "halo") << describe(*plan);
+    EXPECT_NE(plan->algorithm, "direct") << describe(*plan);
   }
   // Small enough for the model to prefer it.
   const auto plan = planOf("1x1x1x8 f16 * 8x1x1x8 -> f16");

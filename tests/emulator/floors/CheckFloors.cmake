@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 
 # From the ground up. Files of the folder itself are named; what else lies there is on the floor "top".
 set(floors base ptx program machine tma tensor wgmma isa forms/scalar forms/threads forms/bulk forms/tensor forms/wgmma hazards top facade)
-set(base error options counters hazard_report stream_order float_environment)
+set(base error options counters hazard_report kernel_title stream_order float_environment)
 
 # floor_of(FILE RESULT): number of the floor of a path below the emulator's folder.
 function(floor_of file result)

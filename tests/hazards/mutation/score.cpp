@@ -101,7 +101,8 @@ const std::map<std::string, Set> kSets{
     {"variants",
      {.subjects = {shiftWindowSubjects, gemmSubjects, testKernelSubjects}, .byHand = variantsOfSources, .onlyByHand = true}},
     {"stream", {{streamSubjects}}},
-    {"sm90", {{otherSm90Subjects}}},
+    // The trials have no volumes: KernelCase has none.
+    {"sm90", {{otherSm90Subjects}, false, {"/loadVolume"}}},
     {"windows", {{im2colSubjects}, true, {}, im2colMutants}}};
 
 // ---- Mechanical mutants --------------------------------------------------------------------------------------------------------
