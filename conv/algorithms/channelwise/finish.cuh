@@ -7,37 +7,9 @@
 #include "common/gemm/epilogue/store.cuh"
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "conv/algorithms/channelwise/thread.cuh"
+#include "conv/kernels/plain_activation.cuh"
 
 namespace shiftconv::kernels::channelwise {
-
-/// Those of isPlainActivation.
-template <int32_t kCount>
-__device__ __forceinline__ void activatePlain(const gemm::EpilogueParams& p, float (&v)[kCount]) {
-  const auto forAll = [&](auto&& function) {
-#pragma unroll
-    for (int32_t i = 0; i < kCount; ++i) v[i] = function(v[i]);
-  };
-  const float least = p.activationA, most = p.activationB;
-  switch (p.activation) {
-    case gemm::Activation::Relu:
-      forAll([](float x) { return rectified(x); });
-      break;
-    case gemm::Activation::Clamp:
-      forAll([least, most](float x) {
-        const float raised = x < least ? least : x;
-        return raised > most ? most : raised;
-      });
-      break;
-    case gemm::Activation::Silu:
-      forAll([](float x) { return x * gemm::sigmoidOf(x); });
-      break;
-    case gemm::Activation::HardSwish:
-      forAll([](float x) { return gemm::hardSwishOf(x); });
-      break;
-    default:
-      break;
-  }
-}
 
 template <Finish kFinish, int32_t kChannels, int32_t kColumns>
 class Finisher;

@@ -34,10 +34,4 @@ struct Params {
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 
-/// The activations of the kernels with Finish::Plain.
-SHIFTCONV_HOST_DEVICE constexpr bool isPlainActivation(gemm::Activation activation) {
-  using enum gemm::Activation;
-  return activation == None || activation == Relu || activation == Clamp || activation == Silu || activation == HardSwish;
-}
-
 }  // namespace shiftconv::kernels::channelwise

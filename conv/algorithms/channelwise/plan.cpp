@@ -10,6 +10,7 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/channelwise/model.hpp"
+#include "conv/kernels/plain_activation.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/plan/tile_widths.hpp"
@@ -28,7 +29,7 @@ int64_t tapsOf(const Problem& p) { return p.t * p.r * p.s; }
 
 Finish finishOf(const Problem& p) {
   const bool plain = p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax &&
-                     p.outputZeroPoint == 0 && isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
+                     p.outputZeroPoint == 0 && kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
                      (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
   return plain ? Finish::Plain : Finish::Full;
 }
