@@ -18,7 +18,7 @@ TileWords wordsOf(const FormMatch& match, size_t shape, size_t first) {
           .c = match.group(first + 3)};
 }
 
-void decodeProduct(DecodeContext& context, const FormMatch& match) { decodeTileProduct(context, wordsOf(match, 2, 5)); }
+void decodeMma(DecodeContext& context, const FormMatch& match) { decodeTileProduct(context, wordsOf(match, 2, 5)); }
 
 void decodeIntegerProduct(DecodeContext& context, const FormMatch& match) {
   TileWords words = wordsOf(match, 2, 6);
@@ -32,7 +32,7 @@ void decodeDoubleProduct(DecodeContext& context, const FormMatch& match) {
   decodeTileProduct(context, words);
 }
 
-void decodeBitProduct(DecodeContext& context, const FormMatch& match) {
+void decodeBitMma(DecodeContext& context, const FormMatch& match) {
   TileWords words = wordsOf(match, 2, 5);
   words.logic = match.group(9);
   decodeTileProduct(context, words);
@@ -53,16 +53,16 @@ namespace shiftconv::emulator::isa {
 FormFamily tileProductForms() {
   using namespace wgmma;
   return {
-      {"mma.sync.aligned.(m16n8k8|m16n8k16).row.col.(f32|f16).f16.f16.(f32|f16)", decodeProduct},
+      {"mma.sync.aligned.(m16n8k8|m16n8k16).row.col.(f32|f16).f16.f16.(f32|f16)", decodeMma},
       {"mma.sync.aligned.m8n8k4.(row|col).(row|col).(f32|f16).f16.f16.(f32|f16)", decodeQuadPairProduct},
-      {"mma.sync.aligned.(m16n8k8|m16n8k16).row.col.f32.bf16.bf16.f32", decodeProduct},
-      {"mma.sync.aligned.(m16n8k4|m16n8k8).row.col.f32.tf32.tf32.f32", decodeProduct},
-      {"mma.sync.aligned.(m16n8k16|m16n8k32).row.col.f32.(e4m3|e5m2).(e4m3|e5m2).f32", decodeProduct},
-      {"mma.sync.aligned.(m16n8k16|m16n8k32).row.col.f16.(e4m3|e5m2).(e4m3|e5m2).f16", decodeProduct},
+      {"mma.sync.aligned.(m16n8k8|m16n8k16).row.col.f32.bf16.bf16.f32", decodeMma},
+      {"mma.sync.aligned.(m16n8k4|m16n8k8).row.col.f32.tf32.tf32.f32", decodeMma},
+      {"mma.sync.aligned.(m16n8k16|m16n8k32).row.col.f32.(e4m3|e5m2).(e4m3|e5m2).f32", decodeMma},
+      {"mma.sync.aligned.(m16n8k16|m16n8k32).row.col.f16.(e4m3|e5m2).(e4m3|e5m2).f16", decodeMma},
       {"mma.sync.aligned.(m8n8k4|m16n8k4|m16n8k8|m16n8k16).row.col{.(rn|rz|rm|rp)}.f64.f64.f64.f64", decodeDoubleProduct},
       {"mma.sync.aligned.(m8n8k16|m16n8k16|m16n8k32).row.col{.satfinite}.s32.(s8|u8).(s8|u8).s32", decodeIntegerProduct},
       {"mma.sync.aligned.(m8n8k32|m16n8k32|m16n8k64).row.col{.satfinite}.s32.(s4|u4).(s4|u4).s32", decodeIntegerProduct},
-      {"mma.sync.aligned.(m8n8k128|m16n8k128|m16n8k256).row.col.s32.b1.b1.s32.(xor|and).popc", decodeBitProduct},
+      {"mma.sync.aligned.(m8n8k128|m16n8k128|m16n8k256).row.col.s32.b1.b1.s32.(xor|and).popc", decodeBitMma},
       {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k16|m16n8k32).row.col.(f32|f16).f16.f16.(f32|f16)", decodeSparseProduct},
       {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k16|m16n8k32).row.col.f32.bf16.bf16.f32", decodeSparseProduct},
       {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k8|m16n8k16).row.col.f32.tf32.tf32.f32", decodeSparseProduct},

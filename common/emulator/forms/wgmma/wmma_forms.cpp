@@ -146,7 +146,7 @@ void decodeHalfProduct(DecodeContext& context, const FormMatch& match) {
 }
 
 /// Types: D, A, B, C; behind them rounding or saturation.
-void decodeProduct(DecodeContext& context, const FormMatch& match) {
+void decodeWmma(DecodeContext& context, const FormMatch& match) {
   TileWords words = wordsOf(match);
   words.a = match.group(7);
   words.b = match.group(8);
@@ -157,7 +157,7 @@ void decodeProduct(DecodeContext& context, const FormMatch& match) {
   decodeTileProduct(context, words);
 }
 
-void decodeBitProduct(DecodeContext& context, const FormMatch& match) {
+void decodeBitWmma(DecodeContext& context, const FormMatch& match) {
   decodeTileProduct(context, {.instruction = "wmma.mma",
                               .shape = match.group(7),
                               .d = match.group(8),
@@ -193,13 +193,12 @@ FormFamily wmmaForms() {
       {"wmma.store.d.sync.aligned.(row|col).m8n8k4{.(global|shared|shared::cta)}.f64", decodeStore},
       {"wmma.store.d.sync.aligned.(row|col).(m8n8k32|m8n8k128){.(global|shared|shared::cta)}.s32", decodeStore},
       {"wmma.mma.sync.aligned.(row|col).(row|col).(m16n16k16|m8n32k16|m32n8k16).(f32|f16).(f32|f16)", decodeHalfProduct},
-      {"wmma.mma.sync.aligned.(row|col).(row|col).(m16n16k16|m8n32k16|m32n8k16).f32.bf16.bf16.f32", decodeProduct},
-      {"wmma.mma.sync.aligned.(row|col).(row|col).m16n16k8.f32.tf32.tf32.f32", decodeProduct},
-      {"wmma.mma.sync.aligned.(row|col).(row|col).(m16n16k16|m8n32k16|m32n8k16).s32.(s8|u8).(s8|u8).s32{.satfinite}",
-       decodeProduct},
-      {"wmma.mma.sync.aligned.row.col.m8n8k32.s32.(s4|u4).(s4|u4).s32{.satfinite}", decodeProduct},
-      {"wmma.mma.sync.aligned.(row|col).(row|col).m8n8k4.f64.f64.f64.f64{.(rn|rz|rm|rp)}", decodeProduct},
-      {"wmma.mma.(xor|and).popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", decodeBitProduct},
+      {"wmma.mma.sync.aligned.(row|col).(row|col).(m16n16k16|m8n32k16|m32n8k16).f32.bf16.bf16.f32", decodeWmma},
+      {"wmma.mma.sync.aligned.(row|col).(row|col).m16n16k8.f32.tf32.tf32.f32", decodeWmma},
+      {"wmma.mma.sync.aligned.(row|col).(row|col).(m16n16k16|m8n32k16|m32n8k16).s32.(s8|u8).(s8|u8).s32{.satfinite}", decodeWmma},
+      {"wmma.mma.sync.aligned.row.col.m8n8k32.s32.(s4|u4).(s4|u4).s32{.satfinite}", decodeWmma},
+      {"wmma.mma.sync.aligned.(row|col).(row|col).m8n8k4.f64.f64.f64.f64{.(rn|rz|rm|rp)}", decodeWmma},
+      {"wmma.mma.(xor|and).popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", decodeBitWmma},
   };
 }
 
