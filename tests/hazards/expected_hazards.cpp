@@ -10,7 +10,7 @@ using emulator::Hazard;
 
 namespace {
 
-std::string list(const std::vector<Hazard>& hazards) {
+std::string reported(const std::vector<Hazard>& hazards) {
   std::string text = "reported:\n";
   for (const Hazard& hazard : hazards) text += describe(hazard) + "\n";
   return text;
@@ -28,7 +28,13 @@ void expectHazards(const std::vector<Hazard>& hazards, const std::vector<Expecte
   for (const ExpectedHazard& one : expected)
     EXPECT_TRUE(std::any_of(hazards.begin(), hazards.end(), [&](const Hazard& hazard) { return matches(hazard, one); }))
         << "missing: " << toString(one.kind) << ", " << toString(one.severity) << "\n"
-        << list(hazards);
+        << reported(hazards);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
 }
 
 }  // namespace shiftconv::tests

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/hazards/expected_hazards.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -58,12 +59,6 @@ void expectRaces(bool expected, const std::string& body, const LaunchConfig& con
     EXPECT_EQ(!report.hazards.empty(), expected) << list(report.hazards);
     for (const Hazard& hazard : report.hazards) EXPECT_EQ(hazard.kind, HazardKind::Race) << list(report.hazards);
   }
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
 }
 
 // tcgen05.wait is each lane's own: whoever hears of it from one lane knows nothing of the cells that the others stored.

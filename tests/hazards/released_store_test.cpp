@@ -75,7 +75,6 @@ Outcome run(const std::string& body, Options options, uint8_t alternative, uint3
 uint64_t uses(const Outcome& run) { return run.report.counters.unprovenUses[static_cast<size_t>(Unproven::U35)]; }
 
 const ExpectedHazard kFormal{HazardKind::TensorWait, HazardSeverity::Formal, ""};
-const ExpectedHazard kRace{HazardKind::Race, HazardSeverity::Race, ""};
 const ExpectedHazard kOutlivesFormally{HazardKind::Outlives, HazardSeverity::Formal, ""};
 const ExpectedHazard kOutlives{HazardKind::Outlives, HazardSeverity::Race, ""};
 

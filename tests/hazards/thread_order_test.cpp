@@ -18,13 +18,6 @@ using emulator::HazardMode;
 using emulator::HazardSeverity;
 
 using Expected = ExpectedHazard;
-const Expected kRace{HazardKind::Race, HazardSeverity::Race, ""};
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
 
 // --- copies of one's own --------------------------------------------------------------------------------------------
 

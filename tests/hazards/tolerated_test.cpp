@@ -16,16 +16,9 @@ using emulator::HazardMode;
 using emulator::HazardSeverity;
 
 using Expected = ExpectedHazard;
-const Expected kRace{HazardKind::Race, HazardSeverity::Race, ""};
 const Expected kFormalRace{HazardKind::Race, HazardSeverity::Formal, ""};
 const Expected kRule{HazardKind::BrokenRule, HazardSeverity::Race, ""};
 const Expected kAddress{HazardKind::AddressSpace, HazardSeverity::Formal, ""};
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
 
 /// %r0 = thread, %r1 = warp, %r2 = data, %r3 = bar, %r4 = slot; %rd2, %rd3, %rd4 = their generic addresses; %rd0 = output, %rd1 =
 /// output of the thread; %p0 = first thread, %p1 = not of the first warp.
