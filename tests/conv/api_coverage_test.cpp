@@ -1,4 +1,4 @@
-// When all tests of this program have run (ctest: api_coverage), every function that shiftconv.h declares with a status must have
+// When all tests of this program have run in one process, every function that shiftconv.h declares with a status must have
 // succeeded and failed under the eyes of one of them. Functions without a status are named in a test.
 #include <filesystem>
 #include <fstream>
