@@ -13,7 +13,8 @@
 #       The cubins are assembled from exactly the embedded PTX, for sm_103a and sm_110a with the target's name in place and
 #       without what sm_103a lacks (AssembleCubin.cmake). TARGETS_DIFFER: the source asks for its target, and is compiled for each.
 #       Register spills or a stack frame in any of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and
-#       SHIFTCONV_CUBIN_sm_<arch> hold the files' paths.
+#       SHIFTCONV_CUBIN_sm_<arch> hold the files' paths. Target machine_code assembles those of all modules.
+#       With SHIFTCONV_PTX_ONLY the fatbin has PTX instead, for drivers to compile, and there are no cubins.
 #
 #   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>]
 #                     [ON_DEMAND])
@@ -60,7 +61,11 @@ message(STATUS "CUDA toolkit: ${SHIFTCONV_CUDA_ROOT}")
 
 set(_shiftconv_kernel_flags -std=c++20 -lineinfo -I${PROJECT_SOURCE_DIR} -Werror all-warnings)
 option(SHIFTCONV_KERNEL_LINE_INFO "Line tables and PTX in the kernels' machine code, for profilers: three times the size" OFF)
+option(SHIFTCONV_PTX_ONLY "Kernels stay PTX, and nothing is assembled: for the emulated device and for tests. Such a build cannot be installed" OFF)
 set(_shiftconv_kernel_scripts ${CMAKE_CURRENT_LIST_DIR})
+if(NOT SHIFTCONV_PTX_ONLY)
+  add_custom_target(machine_code)
+endif()
 
 add_library(shiftconv_cuda_headers INTERFACE)
 target_include_directories(shiftconv_cuda_headers SYSTEM INTERFACE ${SHIFTCONV_CUDA_ROOT}/include)
@@ -115,7 +120,7 @@ function(shiftconv_add_kernels)
   set(fatbin ${folder}/${module}.fatbin)
 
   set(texts)
-  set(cubins)
+  set(inputs)
   set(images)
   set(properties)
   set(SHIFTCONV_MODULE_PTX_TEXTS)
@@ -128,13 +133,19 @@ function(shiftconv_add_kernels)
     _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx} "")
     add_custom_command(
       OUTPUT ${ptx}.zst
-      COMMAND shiftconv_compress ${ptx} ${ptx}.zst
+      COMMAND shiftconv_compress ${ptx} ${ptx}.zst $<IF:$<BOOL:${SHIFTCONV_PTX_ONLY}>,3,19>
       DEPENDS ${ptx} shiftconv_compress
       COMMENT "Compressing ${module}.${arch}.ptx"
       VERBATIM)
     list(APPEND texts ${ptx}.zst)
     list(APPEND properties SHIFTCONV_PTX_${arch} ${ptx})
     string(APPEND SHIFTCONV_MODULE_PTX_TEXTS "        text ${arch}, \"${ptx}.zst\"\n")
+    if(SHIFTCONV_PTX_ONLY)
+      string(REPLACE sm_ "" number ${arch})
+      list(APPEND inputs ${ptx})
+      list(APPEND images --image3=kind=ptx,sm=${number},file=${ptx})
+      continue()
+    endif()
     foreach(real IN LISTS _shiftconv_sass_of_${arch})
       set(cubin ${folder}/${module}.${real}.cubin)
       if(real STREQUAL arch OR NOT KERNEL_TARGETS_DIFFER)
@@ -142,7 +153,7 @@ function(shiftconv_add_kernels)
       else()
         _shiftconv_cubin_command(${KERNEL_SOURCE} ${real} ${cubin} ${cubin}.d)
       endif()
-      list(APPEND cubins ${cubin})
+      list(APPEND inputs ${cubin})
       list(APPEND properties SHIFTCONV_CUBIN_${real} ${cubin})
       string(REPLACE sm_ "" number ${real})
       list(APPEND images --image3=kind=elf,sm=${number},file=${cubin})
@@ -151,10 +162,16 @@ function(shiftconv_add_kernels)
   add_custom_command(
     OUTPUT ${fatbin}
     # Compressed, as nvcc does with the images that it embeds: the driver unpacks the one that it loads.
-    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --compress-all --compress-mode=size --create=${fatbin} ${images}
-    DEPENDS ${cubins}
+    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/fatbinary --64 --compress-all --compress-mode=$<IF:$<BOOL:${SHIFTCONV_PTX_ONLY}>,speed,size>
+            --create=${fatbin} ${images}
+    DEPENDS ${inputs}
     COMMENT "Fatbin ${module}"
     VERBATIM)
+
+  if(NOT SHIFTCONV_PTX_ONLY)
+    add_custom_target(${module}_machine_code DEPENDS ${inputs})
+    add_dependencies(machine_code ${module}_machine_code)
+  endif()
 
   set(SHIFTCONV_MODULE ${module})
   set(SHIFTCONV_MODULE_FATBIN ${fatbin})

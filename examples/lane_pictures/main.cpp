@@ -12,7 +12,7 @@
 int main(int argc, char** argv) {
   using namespace lane_pictures;
   if (argc != 3) {
-    fmt::print(stderr, "usage: lane_pictures build/release/ladder/4_shift.ptx docs/pictures\n");
+    fmt::print(stderr, "usage: lane_pictures build/quick/ladder/4_shift.ptx docs/pictures\n");
     return 1;
   }
   try {
