@@ -35,7 +35,7 @@ std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vec
       int count = 0;
       if (times != std::string::npos) count = std::atoi(line.substr(0, times).c_str());
       if (count < 1) fail(path, number, "not \"COUNT x PROBLEM\"");
-      const std::string rest = line.substr(times + 3);
+      const std::string rest = line.substr(times + 3, line.find(" | ") - times - 3);
       const bool open = rest[0] == 'N';
       for (const int64_t batch : open ? batches : std::vector<int64_t>{0}) {
         const std::string text = (open ? std::to_string(batch) + rest.substr(1) : rest) + (suffix.empty() ? "" : " " + suffix);

@@ -18,8 +18,8 @@ struct NetworkLayer {
 };
 
 /// Every distinct layer of the lists (*.txt of the folder, in the order of their names) with each batch. Lists whose lines begin
-/// with a number instead of N keep that batch, whatever is asked for, and come once. `suffix` is appended to each problem: "bias
-/// relu", for example. Throws std::runtime_error that names file and line.
+/// with a number instead of N keep that batch, whatever is asked for, and come once. What follows " | " is a note. `suffix` is
+/// appended to each problem: "bias relu", for example. Throws std::runtime_error that names file and line.
 std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vector<int64_t>& batches, const std::string& suffix);
 
 /// "depthwise", "grouped", "stem", "1x1", "3-D", "strided", "dilated" or "dense": by what a layer is hard for.
