@@ -68,7 +68,7 @@ bool measure(const device::Preset& preset, const std::vector<bench::NetworkLayer
     times.push_back({layer.text, taken[taken.size() / 2]});
     if (plans.is_open())
       plans << "== " << preset.name << " " << layer.text << "\n"
-            << (status.ok() ? describe(*made) + made->choice : status.message() + "\n");
+            << (status.ok() ? describe(*made) + choiceOf(*made) : status.message() + "\n");
   }
   if (times.empty()) return true;
   std::sort(times.begin(), times.end(), [](const Layer& a, const Layer& b) { return a.microseconds < b.microseconds; });

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "conv/api/boundary.hpp"
+#include "conv/plan/device_limits.hpp"
 #include "conv/problem/validation.hpp"
 
 namespace shiftconv::api {
@@ -33,11 +34,6 @@ template <>
 constexpr size_t kFirstSize<shiftconv_tensor_bytes_t> = SHIFTCONV_TENSOR_BYTES_SIZE_0_2;
 template <>
 constexpr size_t kFirstSize<shiftconv_estimate_t> = SHIFTCONV_ESTIMATE_SIZE_0_2;
-
-/// Of compute capabilities, whose minor number is one digit.
-constexpr int32_t kHighestMajor = 99, kHighestMinor = 9;
-/// Of static shared memory, on every compute capability (CUDA C++ Programming Guide, technical specifications).
-constexpr uint32_t kLeastSharedBytes = 48 * 1024;
 
 /// More than any version of a structure will have: a larger size was never set.
 constexpr size_t kLargestSize = 4096;
@@ -174,14 +170,6 @@ Status fromC(const shiftconv_device_properties_t* source, device::Properties& pr
   if (p.kind != SHIFTCONV_DEVICE_CUDA && p.kind != SHIFTCONV_DEVICE_EMULATED)
     return invalid(
         fmt::format("properties.kind must be CUDA (1) or EMULATED (2), but is {}; let the library fill the properties", p.kind));
-  if (p.compute_major < 1 || p.compute_major > kHighestMajor)
-    return invalid(fmt::format("properties.compute_major must be in 1..{}, but is {}", kHighestMajor, p.compute_major));
-  if (p.compute_minor < 0 || p.compute_minor > kHighestMinor)
-    return invalid(fmt::format("properties.compute_minor must be in 0..{}, but is {}", kHighestMinor, p.compute_minor));
-  if (p.multiprocessors == 0) return invalid("properties.multiprocessors must be at least 1, but is 0");
-  if (p.shared_bytes_per_block < kLeastSharedBytes)
-    return invalid(fmt::format("properties.shared_bytes_per_block must be at least {}, what every CUDA device has, but is {}",
-                               kLeastSharedBytes, p.shared_bytes_per_block));
   if (p.reserved != 0) return invalid(fmt::format("properties.reserved must be 0, but is {}", p.reserved));
   properties.kind = p.kind == SHIFTCONV_DEVICE_CUDA ? device::Kind::Cuda : device::Kind::Emulated;
   properties.name.assign(p.name, strnlen(p.name, sizeof(p.name)));
@@ -191,7 +179,7 @@ Status fromC(const shiftconv_device_properties_t* source, device::Properties& pr
   properties.sharedBytesPerBlock = p.shared_bytes_per_block;
   properties.l2Bytes = p.l2_bytes;
   properties.globalBytes = p.global_bytes;
-  return {};
+  return plan::validate(properties);
 }
 
 Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options) {

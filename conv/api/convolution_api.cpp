@@ -1,6 +1,7 @@
 // Problems, support, plans, bindings and runs of the C API.
 #include <fmt/format.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "conv/plan/algorithm.hpp"
 #include "conv/planner/autotune.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/plan_bytes.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
 
@@ -53,9 +55,12 @@ shiftconv_plan_t handOut(std::shared_ptr<const plan::Plan> plan) {
   return plans().add(std::move(made));
 }
 
-Status run(const OpenBinding& bound, shiftconv_stream_t stream) {
-  const device::ProfilerRange range(bound.binding->plan().kernelName().c_str());
-  return bound.binding->run(reinterpret_cast<device::Stream>(stream));
+device::Stream streamOf(shiftconv_stream_t stream) { return reinterpret_cast<device::Stream>(stream); }
+
+Status findOpen(shiftconv_binding_t handle, std::shared_ptr<OpenBinding>& bound) {
+  if (Status status = bindings().find(handle, "binding", bound); !status.ok()) return status;
+  if (bound->device->closed()) return {StatusCode::InvalidArgument, "the device of this binding was closed before"};
+  return {};
 }
 
 }  // namespace
@@ -192,6 +197,34 @@ shiftconv_status_t shiftconv_plan_autotune(const shiftconv_problem_t* problem, s
   });
 }
 
+shiftconv_status_t shiftconv_plan_to_bytes(shiftconv_plan_t handle, void* buffer, size_t size, size_t* needed) {
+  return boundary([&]() -> Status {
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
+    if (size > 0)
+      if (Status status = require(buffer, "buffer"); !status.ok()) return status;
+    const std::string bytes = plan::bytesOf(*plan->plan, shiftconv_version_string());
+    if (needed) *needed = bytes.size();
+    if (size == 0) return {};
+    if (size < bytes.size())
+      return {StatusCode::InvalidArgument, fmt::format("size is {}, but the plan has {} bytes", size, bytes.size())};
+    std::memcpy(buffer, bytes.data(), bytes.size());
+    return {};
+  });
+}
+
+shiftconv_status_t shiftconv_plan_from_bytes(const void* bytes, size_t size, shiftconv_plan_t* plan) {
+  return boundary([&]() -> Status {
+    if (Status status = require(bytes, "bytes"); !status.ok()) return status;
+    if (Status status = require(plan, "plan"); !status.ok()) return status;
+    std::shared_ptr<const plan::Plan> made;
+    if (Status status = plan::planOf({static_cast<const char*>(bytes), size}, shiftconv_version_string(), made); !status.ok())
+      return status;
+    *plan = handOut(std::move(made));
+    return {};
+  });
+}
+
 shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan) {
   return boundary([&]() -> Status {
     std::shared_ptr<OpenPlan> removed;
@@ -211,7 +244,7 @@ shiftconv_status_t shiftconv_plan_candidates(shiftconv_plan_t handle, char* buff
   return boundary([&]() -> Status {
     std::shared_ptr<OpenPlan> plan;
     if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
-    return writeText(plan->plan->choice, buffer, size, needed);
+    return writeText(plan::choiceOf(*plan->plan), buffer, size, needed);
   });
 }
 
@@ -277,18 +310,35 @@ shiftconv_status_t shiftconv_binding_destroy(shiftconv_binding_t binding) {
 shiftconv_status_t shiftconv_binding_run(shiftconv_binding_t handle, shiftconv_stream_t stream) {
   return boundary([&]() -> Status {
     std::shared_ptr<OpenBinding> bound;
-    if (Status status = bindings().find(handle, "binding", bound); !status.ok()) return status;
-    if (bound->device->closed()) return {StatusCode::InvalidArgument, "the device of this binding was closed before"};
-    return run(*bound, stream);
+    if (Status status = findOpen(handle, bound); !status.ok()) return status;
+    const device::ProfilerRange range(bound->binding->plan().kernelName().c_str());
+    return bound->binding->run(streamOf(stream));
   });
 }
 
-shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const shiftconv_tensors_t* tensors,
+shiftconv_status_t shiftconv_binding_run_with(shiftconv_binding_t handle, const shiftconv_tensors_t* tensors,
+                                              shiftconv_stream_t stream) {
+  return boundary([&]() -> Status {
+    std::shared_ptr<OpenBinding> bound;
+    if (Status status = findOpen(handle, bound); !status.ok()) return status;
+    plan::TensorAddresses addresses;
+    if (Status status = fromC(tensors, addresses); !status.ok()) return status;
+    const device::ProfilerRange range(bound->binding->plan().kernelName().c_str());
+    return bound->binding->run(addresses, streamOf(stream));
+  });
+}
+
+shiftconv_status_t shiftconv_run(shiftconv_plan_t planHandle, shiftconv_device_t deviceHandle, const shiftconv_tensors_t* tensors,
                                  shiftconv_stream_t stream) {
   return boundary([&]() -> Status {
-    OpenBinding bound;
-    if (Status status = bind(plan, device, tensors, bound); !status.ok()) return status;
-    return run(bound, stream);
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(planHandle, "plan", plan); !status.ok()) return status;
+    std::shared_ptr<OpenDevice> device;
+    if (Status status = devices().find(deviceHandle, "device", device); !status.ok()) return status;
+    plan::TensorAddresses addresses;
+    if (Status status = fromC(tensors, addresses); !status.ok()) return status;
+    const device::ProfilerRange range(plan->plan->kernelName().c_str());
+    return plan::runOnce(*plan->plan, device->kernels(), addresses, streamOf(stream));
   });
 }
 

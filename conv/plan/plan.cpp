@@ -27,10 +27,18 @@ Parameter& Parameter::map(size_t offset, const MapDescription& description, Tens
   return *this;
 }
 
+void Parameter::relocate(const PerTensor<TensorPlace>& places) {
+  const auto moved = [&](const TensorPlace& place) {
+    return TensorPlace{places[place.tensor].tensor, places[place.tensor].byteOffset + place.byteOffset};
+  };
+  for (AddressField& field : addresses_) field.place = moved(field.place);
+  for (MapField& field : maps_) field.place = moved(field.place);
+}
+
 std::string describe(const Plan& plan) {
-  std::string text =
-      fmt::format("problem    {}\nalgorithm  {} for compute capability {}.{}, workspace {} bytes\noptions    {}\n",
-                  describe(plan.problem), plan.algorithm, plan.computeMajor, plan.computeMinor, plan.workspaceBytes, plan.options);
+  std::string text = fmt::format("problem    {}\nalgorithm  {} for compute capability {}.{}, workspace {} bytes\noptions    {}\n",
+                                 describe(plan.problem), plan.algorithm, plan.properties.computeMajor, plan.properties.computeMinor,
+                                 plan.workspaceBytes, plan.options);
   for (const PlannedLaunch& launch : plan.launches)
     text += fmt::format("launch     {} grid {}x{}x{}, cluster {}x{}x{}, block {}, {} bytes of dynamic shared memory\n",
                         launch.kernel, launch.config.grid.x, launch.config.grid.y, launch.config.grid.z, launch.config.cluster.x,

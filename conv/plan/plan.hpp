@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/device/device.hpp"
 #include "common/device/module_image.hpp"
 #include "common/launch.hpp"
 #include "common/layout/tensor_map.hpp"
@@ -49,6 +50,9 @@ class Parameter {
   /// The 128 bytes at `offset`, a multiple of 128, will hold an encoded map. Without such a tensor they stay as they are.
   Parameter& map(size_t offset, const MapDescription& description, TensorPlace place);
 
+  /// What lies in tensor t from now on lies behind places[t].
+  void relocate(const PerTensor<TensorPlace>& places);
+
   struct AddressField {
     size_t offset;
     TensorPlace place;
@@ -78,16 +82,17 @@ struct PlannedLaunch {
 
 struct Plan {
   Problem problem;
-  int computeMajor = 0, computeMinor = 0;  ///< of the device that it was made for
-  std::string_view algorithm;              ///< a literal
-  std::string options;                     ///< makes the same plan again
+  device::Properties properties;  ///< of the device that it was made for
+  std::string_view algorithm;     ///< a literal
+  std::string options;            ///< makes the same plan again
   Estimate estimate;
   Traffic traffic;                      ///< of shift_stream, halo and im2col on sm_100
   std::vector<PlannedLaunch> launches;  ///< in the order in which they run; the first is never missing
   size_t mainLaunch = 0;                ///< the one that multiplies
   size_t workspaceBytes = 0;
-  std::string details;  ///< lines about the algorithm's own choices
-  std::string choice;   ///< lines about the candidates that it won against, and who refused
+  std::string details;                       ///< lines about the algorithm's own choices
+  std::string askedAlgorithm, askedOptions;  ///< what the planner was left without a choice of
+  std::string choice;  ///< lines about what it was chosen from; empty: choiceOf() makes them (conv/planner/candidates.hpp)
 
   const std::string& kernelName() const { return launches[mainLaunch].kernel; }
 };

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "conv/planner/cache_file.hpp"
+#include "conv/planner/checksum.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -18,13 +19,6 @@ namespace {
 constexpr std::string_view kFirstLine = "ShiftConv autotune cache 1";
 constexpr size_t kFields = 8;     // behind the checksum: five of the key, three of the entry
 constexpr size_t kMostNotes = 4;  // about the lines of one file
-
-/// FNV-1a: notices damage, not malice.
-uint64_t checksum(std::string_view text) {
-  uint64_t hash = 0xCBF29CE484222325ull;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
-  return hash;
-}
 
 std::string oneField(std::string text) {
   std::replace_if(

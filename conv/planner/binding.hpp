@@ -18,6 +18,12 @@ Status checkDevice(const Plan& plan, const device::Properties& properties);
 /// Aligned, present exactly where the plan has one, and nothing written overlaps anything else. The message names the tensor.
 Status checkTensors(const Plan& plan, const TensorAddresses& tensors);
 
+/// Of one launch: all parameters, each rounded up to 128 bytes, and how many there are.
+inline constexpr size_t kMostParameterBytes = 4096, kMostParameters = 16;
+
+/// Binds and runs once. Allocates nothing once the cache has the plan's kernels.
+Status runOnce(const Plan& plan, KernelCache& kernels, const TensorAddresses& tensors, device::Stream stream);
+
 /// Immutable once made; may run on several threads and streams at once. The device, the cache and the tensors must outlive it.
 class Binding {
  public:
@@ -27,21 +33,18 @@ class Binding {
 
   /// Enqueues the plan's launches and nothing else: no allocation, no synchronisation.
   Status run(device::Stream stream) const;
+  /// The same once with other tensors, which it checks first: no allocation, no synchronisation, no lock.
+  Status run(const TensorAddresses& tensors, device::Stream stream) const;
 
   const Plan& plan() const { return *plan_; }
 
  private:
-  struct alignas(layout::TensorMapImage) Block {
-    std::byte bytes[sizeof(layout::TensorMapImage)];
-  };
   struct Launch {
     const device::Kernel* kernel = nullptr;
     LaunchConfig config;
-    std::vector<Block> storage;  ///< every parameter starts at a multiple of 128 bytes
+    std::vector<layout::TensorMapImage> storage;  ///< every parameter starts at a multiple of 128 bytes
     std::vector<const void*> arguments;
   };
-
-  Status bind(const PlannedLaunch& planned, const TensorAddresses& tensors, KernelCache& kernels, Launch& launch) const;
 
   std::shared_ptr<const Plan> plan_;
   device::Device* device_ = nullptr;

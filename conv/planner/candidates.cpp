@@ -17,14 +17,6 @@
 namespace shiftconv::plan {
 namespace {
 
-/// The winner first, then the others by their estimates, then the refusals.
-std::string describeChoice(const Candidates& candidates) {
-  std::string text;
-  for (const size_t i : candidates.byEstimate())
-    text += fmt::format("{} {}\n", i == candidates.best ? "chosen    " : "candidate ", describe(candidates.all[i]));
-  return text + candidates.refusals;
-}
-
 /// The ways of an algorithm that accepts the problem, or its refusal after all.
 std::string offer(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties,
                   Candidates& candidates) {
@@ -35,6 +27,23 @@ std::string offer(const Algorithm& algorithm, const Problem& problem, const devi
   candidates.defects.push_back(fmt::format("{} accepts {} on {}, but offers no plan: {}", algorithm.name(),
                                            shiftconv::describe(problem), properties.name, status.message()));
   return fmt::format("{} finds no plan: {}", algorithm.name(), status.message());
+}
+
+/// `asked`: what the candidate was found with, so that choiceOf can search again.
+Status makePlanOf(const Candidate& candidate, const Problem& problem, const device::Properties& properties,
+                  const PlanOptions& asked, std::string choice, std::shared_ptr<const Plan>& plan) {
+  auto made = std::make_shared<Plan>();
+  made->problem = problem;
+  made->properties = properties;
+  made->algorithm = candidate.algorithm->name();
+  made->options = candidate.options;
+  made->estimate = candidate.estimate;
+  made->askedAlgorithm = asked.algorithm;
+  made->askedOptions = asked.options;
+  made->choice = std::move(choice);
+  if (Status status = candidate.algorithm->plan(problem, properties, candidate.options, *made); !status.ok()) return status;
+  plan = std::move(made);
+  return {};
 }
 
 }  // namespace
@@ -99,22 +108,26 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
     }
   }
   candidates.best = choose(candidates.all);
+  candidates.asked = options;
   return {};
 }
 
 Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,
                 std::shared_ptr<const Plan>& plan) {
-  auto made = std::make_shared<Plan>();
-  made->problem = problem;
-  made->computeMajor = properties.computeMajor;
-  made->computeMinor = properties.computeMinor;
-  made->algorithm = candidate.algorithm->name();
-  made->options = candidate.options;
-  made->estimate = candidate.estimate;
-  made->choice = std::move(choice);
-  if (Status status = candidate.algorithm->plan(problem, properties, candidate.options, *made); !status.ok()) return status;
-  plan = std::move(made);
-  return {};
+  return makePlanOf(candidate, problem, properties, {}, std::move(choice), plan);
+}
+
+std::string choiceOf(const Plan& plan) {
+  if (!plan.choice.empty()) return plan.choice;
+  Candidates candidates;
+  const PlanOptions asked{plan.askedAlgorithm, plan.askedOptions};
+  if (!findCandidates(plan.problem, plan.properties, asked, candidates).ok()) return {};  // it was found once, so it is again
+  for (size_t i = 0; i < candidates.all.size(); ++i)
+    if (candidates.all[i].algorithm->name() == plan.algorithm && candidates.all[i].options == plan.options) candidates.best = i;
+  std::string text;
+  for (const size_t i : candidates.byEstimate())
+    text += fmt::format("{} {}\n", i == candidates.best ? "chosen    " : "candidate ", describe(candidates.all[i]));
+  return text + candidates.refusals;
 }
 
 Status planBest(const Problem& problem, const device::Properties& properties, Candidates& candidates,
@@ -122,7 +135,7 @@ Status planBest(const Problem& problem, const device::Properties& properties, Ca
   Status first;
   for (const size_t i : candidates.byEstimate()) {
     candidates.best = i;
-    Status status = makePlan(problem, properties, candidates.all[i], describeChoice(candidates), plan);
+    Status status = makePlanOf(candidates.all[i], problem, properties, candidates.asked, {}, plan);
     if (status.ok()) return {};
     candidates.defects.push_back(fmt::format("{} {} of {} on {} cannot be planned: {}", candidates.all[i].algorithm->name(),
                                              candidates.all[i].options, shiftconv::describe(problem), properties.name,

@@ -31,6 +31,7 @@ struct PlanOptions {
 struct Candidates {
   std::vector<Candidate> all;  ///< at least one
   size_t best = 0;             ///< choose(all)
+  PlanOptions asked;           ///< the options that they agree with
   std::string refusals;        ///< a line for each reason of algorithms that refused
   /// Mistakes of this library: algorithms that accept the problem and then have no plan for it. They count as refusals.
   std::vector<std::string> defects;
@@ -47,9 +48,12 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
 Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
                       Candidates& candidates);
 
-/// The plan of a candidate of this problem on such a device; `choice` says how it was chosen.
+/// The plan of a candidate of this problem on such a device. `choice` says how it was chosen; empty where that was by its estimate.
 Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,
                 std::shared_ptr<const Plan>& plan);
+
+/// How a plan was chosen: lines with the winner first, then the others by their estimates, then the refusals. Searches again.
+std::string choiceOf(const Plan& plan);
 
 /// The plan of the best candidate that has one, which it makes the best.
 Status planBest(const Problem& problem, const device::Properties& properties, Candidates& candidates,

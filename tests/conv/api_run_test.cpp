@@ -126,6 +126,72 @@ TEST_F(ApiRun, BindingsRunAgainAndAgain) {
   EXPECT_FAILURE(shiftconv_bind(plan_, device_, &tensors, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "binding");
 }
 
+TEST_F(ApiRun, BindingsRunWithOtherTensors) {
+  auto& [input, filter, bias, output] = tensors_;
+  const shiftconv_tensors_t bound = named(input, filter, bias, output);
+  shiftconv_binding_t binding = nullptr;
+  ASSERT_OK(shiftconv_bind(plan_, device_, &bound, &binding));
+  void *otherInput = nullptr, *otherOutput = nullptr;
+  ASSERT_OK(shiftconv_device_allocate(device_, bytes_[0], &otherInput));
+  ASSERT_OK(shiftconv_device_allocate(device_, bytes_[3], &otherOutput));
+  ASSERT_OK(shiftconv_device_fill(device_, otherInput, 0x2C, bytes_[0], nullptr));
+  const shiftconv_tensors_t others = named(otherInput, filter, bias, otherOutput);
+  std::vector<std::byte> first(bytes_[3]), second(bytes_[3]), expected(bytes_[3]);
+  ASSERT_OK(shiftconv_run(plan_, device_, &others, nullptr));
+  ASSERT_OK(shiftconv_copy_to_host(device_, expected.data(), otherOutput, expected.size(), nullptr));
+  ASSERT_OK(shiftconv_device_fill(device_, output, 0xCD, bytes_[3], nullptr));
+  ASSERT_OK(shiftconv_device_fill(device_, otherOutput, 0xCD, bytes_[3], nullptr));
+  ASSERT_OK(shiftconv_binding_run_with(binding, &others, nullptr));
+  ASSERT_OK(shiftconv_copy_to_host(device_, second.data(), otherOutput, second.size(), nullptr));
+  ASSERT_OK(shiftconv_copy_to_host(device_, first.data(), output, first.size(), nullptr));
+  EXPECT_TRUE(second == expected);
+  EXPECT_TRUE(first == std::vector<std::byte>(bytes_[3], std::byte{0xCD})) << "the binding's own output";
+  ASSERT_OK(shiftconv_binding_run(binding, nullptr));
+  ASSERT_OK(shiftconv_copy_to_host(device_, first.data(), output, first.size(), nullptr));
+  EXPECT_TRUE(first != second) << "of another input";
+
+  shiftconv_tensors_t wrong = others;
+  wrong.bias = nullptr;
+  EXPECT_FAILURE(shiftconv_binding_run_with(binding, &wrong, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bias must not be NULL");
+  wrong = named(otherInput, filter, bias, off(otherOutput, 8));
+  EXPECT_FAILURE(shiftconv_binding_run_with(binding, &wrong, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "output must be aligned");
+  EXPECT_FAILURE(shiftconv_binding_run_with(binding, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "shiftconv_tensors");
+  EXPECT_FAILURE(shiftconv_binding_run_with(nullptr, &others, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "binding");
+  EXPECT_OK(shiftconv_binding_destroy(binding));
+  EXPECT_OK(shiftconv_device_free(device_, otherInput));
+  EXPECT_OK(shiftconv_device_free(device_, otherOutput));
+}
+
+TEST_F(ApiRun, PlansFromBytesComputeTheSame) {
+  auto& [input, filter, bias, output] = tensors_;
+  std::vector<std::byte> expected(bytes_[3]), computed(bytes_[3]);
+  ASSERT_OK(run(input, filter, bias, output));
+  ASSERT_OK(shiftconv_copy_to_host(device_, expected.data(), output, expected.size(), nullptr));
+  size_t needed = 0;
+  ASSERT_OK(shiftconv_plan_to_bytes(plan_, nullptr, 0, &needed));
+  std::vector<unsigned char> bytes(needed);
+  EXPECT_FAILURE(shiftconv_plan_to_bytes(plan_, bytes.data(), needed - 1, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "but the plan has");
+  EXPECT_EQ(bytes, std::vector<unsigned char>(needed));
+  EXPECT_FAILURE(shiftconv_plan_to_bytes(plan_, nullptr, needed, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "buffer");
+  EXPECT_FAILURE(shiftconv_plan_to_bytes(nullptr, bytes.data(), needed, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
+  ASSERT_OK(shiftconv_plan_to_bytes(plan_, bytes.data(), needed, &needed));
+  shiftconv_plan_t loaded = nullptr;
+  ASSERT_OK(shiftconv_plan_from_bytes(bytes.data(), bytes.size(), &loaded));
+  ASSERT_OK(shiftconv_device_fill(device_, output, 0xCD, bytes_[3], nullptr));
+  const shiftconv_tensors_t tensors = named(input, filter, bias, output);
+  ASSERT_OK(shiftconv_run(loaded, device_, &tensors, nullptr));
+  ASSERT_OK(shiftconv_copy_to_host(device_, computed.data(), output, computed.size(), nullptr));
+  EXPECT_TRUE(computed == expected);
+  EXPECT_OK(shiftconv_plan_destroy(loaded));
+  bytes[bytes.size() / 2] ^= 1;
+  loaded = nullptr;
+  EXPECT_FAILURE(shiftconv_plan_from_bytes(bytes.data(), bytes.size(), &loaded), SHIFTCONV_STATUS_INVALID_ARGUMENT, "checksum");
+  EXPECT_FAILURE(shiftconv_plan_from_bytes(nullptr, 4, &loaded), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bytes");
+  EXPECT_FAILURE(shiftconv_plan_from_bytes(bytes.data(), bytes.size(), nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
+  EXPECT_EQ(loaded, nullptr);
+}
+
 TEST_F(ApiRun, CountsWhatItDid) {
   ASSERT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));
   ASSERT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));

@@ -267,7 +267,7 @@ TEST_F(Autotune, MeasuresAgainWhereAnythingOfTheKeyDiffers) {
   options_.options = "";
   std::vector<std::string> notes;
   ASSERT_TRUE(autotune(problem_, kernels, 0, options_, how_, deviceClock(other, 0), plan, notes).ok());
-  EXPECT_EQ(plan->computeMajor, 10);
+  EXPECT_EQ(plan->properties.computeMajor, 10);
   EXPECT_FALSE(other.counters().empty());
 }
 

@@ -95,8 +95,25 @@ TEST(CppHeader, ComputesAConvolution) {
   stream.synchronize();
   for (const float value : result) EXPECT_EQ(value, 32.0f);
 
+  device.fill(output.get(), 0xCD, bytes.output, stream.get());
+  Tensors others = tensors;
+  const Memory otherInput(device, bytes.input);
+  others.input = otherInput.get();
+  const std::vector<uint16_t> fours(bytes.input / 2, 0x4400);
+  device.copyToDevice(otherInput.get(), fours.data(), bytes.input, stream.get());
+  binding.run(others, stream.get());
+  device.copyToHost(result.data(), output.get(), bytes.output, stream.get());
+  stream.synchronize();
+  for (const float value : result) EXPECT_EQ(value, 64.0f);
+
+  const std::vector<unsigned char> stored = plan.toBytes();
+  const Plan loaded = Plan::fromBytes(stored.data(), stored.size());
+  EXPECT_EQ(loaded.describe(), plan.describe());
+  EXPECT_EQ(loaded.candidates(), plan.candidates());
+  EXPECT_THROW(Plan::fromBytes(stored.data(), stored.size() - 1), Error);
+
   EXPECT_NE(device.counters().find(plan.kernelName()), std::string::npos);
-  EXPECT_NE(device.counters(SHIFTCONV_COUNTERS_JSON).find("\"launches\":2"), std::string::npos);
+  EXPECT_NE(device.counters(SHIFTCONV_COUNTERS_JSON).find("\"launches\":3"), std::string::npos);
   device.resetCounters();
   EXPECT_NE(device.counters().find("no launches"), std::string::npos);
   device.synchronize();

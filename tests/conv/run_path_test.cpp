@@ -72,7 +72,8 @@ class RecordingDevice final : public device::Device {
     made.config = config;
     made.stream = stream;
     made.count = arguments.size();
-    std::copy(arguments.begin(), arguments.end(), made.arguments.begin());
+    std::copy_n(arguments.begin(), std::min(arguments.size(), made.arguments.size()), made.arguments.begin());
+    if (inspect) inspect(arguments);
     return {};
   }
   /// An encoded map holds its address and says how it was encoded.
@@ -103,6 +104,7 @@ class RecordingDevice final : public device::Device {
   int loads = 0, encodes = 0;
   size_t launches = 0;
   std::array<Launch, 4> launched;
+  std::function<void(std::span<const void* const>)> inspect;  ///< sees what lies on the caller's stack
 
  private:
   static Status refused() { return {StatusCode::InternalError, "not on the path of a run"}; }
@@ -156,6 +158,103 @@ TEST(RunPath, OfABindingOnlyLaunches) {
   EXPECT_EQ(params.epilogue.columns, 16);
   EXPECT_EQ(launch.stream, 7u);
   EXPECT_GE(launch.config.grid.x, 1u);
+}
+
+TEST(RunPath, WithOtherTensorsAllocatesNothingEither) {
+  Problem problem;
+  problem.n = 2, problem.h = 9, problem.w = 11, problem.c = 24, problem.k = 16, problem.r = problem.s = 3;
+  problem.hasBias = true;
+  device::Properties properties;
+  properties.name = "test";
+  properties.computeMajor = 10;
+  properties.multiprocessors = 4;
+  properties.sharedBytesPerBlock = 232448;
+  std::shared_ptr<const Plan> plan;
+  ASSERT_TRUE(makePlan(problem, properties, {"shift_window", ""}, plan).ok());
+  RecordingDevice recorder(properties);
+  KernelCache kernels(recorder);
+  TensorAddresses tensors;
+  tensors[TensorName::Input] = 0x100000;
+  tensors[TensorName::Filter] = 0x200000;
+  tensors[TensorName::Bias] = 0x300000;
+  tensors[TensorName::Output] = 0x400000;
+  std::unique_ptr<Binding> binding;
+  ASSERT_TRUE(Binding::make(plan, kernels, tensors, binding).ok());
+  const TensorAddresses bound = tensors;
+  tensors[TensorName::Input] = 0x500010;
+  tensors[TensorName::Bias] = 0x700020;
+  tensors[TensorName::Output] = 0x600030;
+
+  device::TensorMap input, filter;
+  kernels::ShiftWindowParams params;
+  const auto copy = [&](std::span<const void* const> arguments) {
+    input = *static_cast<const device::TensorMap*>(arguments[0]);
+    filter = *static_cast<const device::TensorMap*>(arguments[1]);
+    params = *static_cast<const kernels::ShiftWindowParams*>(arguments[2]);
+  };
+  recorder.inspect = std::cref(copy);  // needs no memory of the function
+  for (const bool withBinding : {true, false}) {
+    SCOPED_TRACE(withBinding ? "a binding" : "a plan");
+    recorder.launches = 0, recorder.encodes = 0;
+    const uint64_t before = allocations;
+    const Status ran = withBinding ? binding->run(tensors, 9) : runOnce(*plan, kernels, tensors, 9);
+    EXPECT_EQ(allocations, before);
+    ASSERT_TRUE(ran.ok()) << ran.message();
+    EXPECT_EQ(recorder.encodes, 2) << "maps of the new addresses";
+    EXPECT_EQ(recorder.loads, 1);
+    ASSERT_EQ(recorder.launches, 1u);
+    ASSERT_EQ(recorder.launched[0].count, 3u);
+    EXPECT_EQ(input.words[0], tensors[TensorName::Input]);
+    EXPECT_EQ(filter.words[0], tensors[TensorName::Filter]);
+    EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.output), tensors[TensorName::Output]);
+    EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.bias), tensors[TensorName::Bias]);
+    EXPECT_EQ(recorder.launched[0].stream, 9u);
+  }
+  // The binding itself has stayed as it was.
+  recorder.inspect = nullptr;
+  recorder.launches = 0;
+  ASSERT_TRUE(binding->run(7).ok());
+  EXPECT_EQ(recorder.launched[0].argument<device::TensorMap>(0).words[0], bound[TensorName::Input]);
+  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.launched[0].argument<kernels::ShiftWindowParams>(2).epilogue.output),
+            bound[TensorName::Output]);
+
+  tensors[TensorName::Output] = 0;
+  recorder.launches = 0;
+  EXPECT_NE(binding->run(tensors, 9).message().find("output must not be NULL"), std::string::npos);
+  EXPECT_NE(runOnce(*plan, kernels, tensors, 9).message().find("output must not be NULL"), std::string::npos);
+  EXPECT_EQ(recorder.launches, 0u);
+}
+
+TEST(RunPath, RefusesLaunchesWithTooManyParameters) {
+  Problem problem;
+  problem.n = 1, problem.h = problem.w = 4, problem.c = problem.k = 8, problem.r = problem.s = 1;
+  RecordingDevice recorder(device::Properties{});
+  KernelCache kernels(recorder);
+  TensorAddresses tensors;
+  tensors[TensorName::Input] = 0x1000;
+  tensors[TensorName::Filter] = 0x2000;
+  tensors[TensorName::Output] = 0x3000;
+  struct Large {
+    std::byte bytes[kMostParameterBytes];
+  };
+  for (const auto& [count, large, fits] : {std::tuple{kMostParameters, false, true},
+                                           {kMostParameters + 1, false, false},
+                                           {size_t{0}, true, true},
+                                           {size_t{1}, true, false}}) {
+    Plan plan;
+    plan.problem = problem;
+    std::vector<Parameter> parameters(count, Parameter::value(uint32_t{1}));
+    if (large) parameters.push_back(Parameter::value(Large{}));
+    plan.launches.push_back({{"a", {}, {}}, "wide", {}, parameters, {}});
+    std::unique_ptr<Binding> binding;
+    const Status made = Binding::make(std::make_shared<const Plan>(plan), kernels, tensors, binding);
+    const Status ran = runOnce(plan, kernels, tensors, 0);
+    EXPECT_EQ(made.ok(), fits) << count;
+    EXPECT_EQ(ran.ok(), fits) << count;
+    if (!fits) {
+      EXPECT_NE(made.message().find("wide takes"), std::string::npos) << made.message();
+    }
+  }
 }
 
 /// 1x4x4x8 -> 8, 1x1, f16, without any optional tensor, and a workspace.

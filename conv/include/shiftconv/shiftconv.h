@@ -6,7 +6,8 @@
  *   plan       from the properties of a device                   shiftconv_plan_create, shiftconv_plan_describe
  *              or by measurement on a device, with a cache file  shiftconv_plan_autotune
  *   bind       give a plan the addresses of its tensors, once    shiftconv_bind
- *   run        enqueue the work in a stream                      shiftconv_binding_run; shiftconv_run binds and runs
+ *   run        enqueue the work in a stream                      shiftconv_binding_run, shiftconv_binding_run_with (other tensors),
+ *                                                                shiftconv_run (without a binding)
  *
  * Devices are NVIDIA GPUs, through the CUDA driver, and emulated devices, which execute the PTX of the same kernels on the
  * host. The library links nothing of CUDA and works on machines that have no CUDA driver. Emulated devices are in a
@@ -512,6 +513,22 @@ SHIFTCONV_API shiftconv_status_t shiftconv_plan_autotune(const shiftconv_problem
                                                          const shiftconv_plan_options_t* options,
                                                          const shiftconv_autotune_t* autotune, shiftconv_plan_t* plan);
 
+/** Writes a plan as bytes, for a file: what it was made from and what was chosen, so that shiftconv_plan_from_bytes makes it again
+ *  without a search or a measurement. The bytes of a plan are the same on every machine.
+ *  @param buffer receives the bytes. NULL when `size` is 0: then the call only sets *needed.
+ *  @param size   of the buffer in bytes. A buffer that is too small stays as it is, and the call fails with
+ *                SHIFTCONV_STATUS_INVALID_ARGUMENT; *needed is set all the same.
+ *  @param needed receives the number of bytes. May be NULL. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_to_bytes(shiftconv_plan_t plan, void* buffer, size_t size, size_t* needed);
+
+/** Makes the plan that shiftconv_plan_to_bytes wrote: the same description, launches and results. Needs no device.
+ *  @param bytes  may be freed when the call returns.
+ *  @param plan   receives the handle, as in shiftconv_plan_create.
+ *  Errors: SHIFTCONV_STATUS_INVALID_ARGUMENT for bytes that are damaged or incomplete (they end with a checksum), of another version
+ *  of the library, which the sentence names, or of a build that plans differently. The checksum notices accidents. Bytes that
+ *  somebody forged can give another plan than they should, but none that the library would not make. */
+SHIFTCONV_API shiftconv_status_t shiftconv_plan_from_bytes(const void* bytes, size_t size, shiftconv_plan_t* plan);
+
 /** Destroys a plan. Bindings of it and work that was enqueued with it are not affected. NULL is allowed and does nothing. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan);
 
@@ -605,8 +622,17 @@ SHIFTCONV_API shiftconv_status_t shiftconv_binding_destroy(shiftconv_binding_t b
  *  SHIFTCONV_STATUS_DEVICE_ERROR, with address, instruction and source line. */
 SHIFTCONV_API shiftconv_status_t shiftconv_binding_run(shiftconv_binding_t binding, shiftconv_stream_t stream);
 
-/** shiftconv_bind, shiftconv_binding_run and shiftconv_binding_destroy in one call. It allocates host memory; to run the same
- *  tensors repeatedly, keep a binding. */
+/** Enqueues the convolution of a binding once with other tensors; the binding stays as it is, and may meanwhile run on other
+ *  threads. As shiftconv_binding_run, but it checks the tensors and encodes their tensor maps, in memory of its own stack: it neither
+ *  allocates nor synchronises. It takes one lock for reading, to find the handle.
+ *  @param tensors is read before the call returns. The device memory must stay valid until the stream has passed this run.
+ *  Errors: those of shiftconv_bind for the tensors, those of shiftconv_binding_run. */
+SHIFTCONV_API shiftconv_status_t shiftconv_binding_run_with(shiftconv_binding_t binding, const shiftconv_tensors_t* tensors,
+                                                            shiftconv_stream_t stream);
+
+/** shiftconv_bind, shiftconv_binding_run and shiftconv_binding_destroy in one call. Once the plan's kernels are on the device
+ *  (shiftconv_plan_prepare, or the first run), it neither allocates nor synchronises. It checks the tensors, encodes their tensor maps
+ *  and looks up the kernels each time; to run the same tensors repeatedly, keep a binding. */
 SHIFTCONV_API shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const shiftconv_tensors_t* tensors,
                                                shiftconv_stream_t stream);
 

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace shiftconv {
 
@@ -244,6 +245,12 @@ class Plan {
     check(shiftconv_plan_autotune(&problem, device.handle(), &options, &autotune, &plan.handle_));
     return plan;
   }
+  /// The plan that toBytes() wrote, made without a search. Throws for damaged bytes, and for those of another version.
+  static Plan fromBytes(const void* bytes, size_t size) {
+    Plan plan;
+    check(shiftconv_plan_from_bytes(bytes, size, &plan.handle_));
+    return plan;
+  }
   ~Plan() { shiftconv_plan_destroy(handle_); }
   Plan(Plan&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Plan& operator=(Plan&& other) noexcept {
@@ -255,6 +262,14 @@ class Plan {
   /// Several lines for people: algorithm, options, launches, tile, memory, traffic, estimate.
   std::string describe() const {
     return textOf([this](char* b, size_t s, size_t* n) { return shiftconv_plan_describe(handle_, b, s, n); });
+  }
+  /// For a file; see shiftconv_plan_to_bytes.
+  std::vector<unsigned char> toBytes() const {
+    size_t needed = 0;
+    check(shiftconv_plan_to_bytes(handle_, nullptr, 0, &needed));
+    std::vector<unsigned char> bytes(needed);
+    check(shiftconv_plan_to_bytes(handle_, bytes.data(), bytes.size(), nullptr));
+    return bytes;
   }
   /// What the plan was chosen from, and which algorithms refused, one line each.
   std::string candidates() const {
@@ -278,7 +293,7 @@ class Plan {
   /// Loads the kernels now rather than at the first binding.
   void prepare(const Device& device) const { check(shiftconv_plan_prepare(handle_, device.handle())); }
 
-  /// Binds, and enqueues the convolution once. Allocates host memory; keep a Binding to run the same tensors repeatedly.
+  /// Binds, and enqueues the convolution once; keep a Binding to run the same tensors repeatedly.
   void run(const Device& device, const Tensors& tensors, shiftconv_stream_t stream = nullptr) const {
     check(shiftconv_run(handle_, device.handle(), &tensors, stream));
   }
@@ -307,6 +322,10 @@ class Binding {
   shiftconv_binding_t handle() const noexcept { return handle_; }
   /// Enqueues the convolution in `stream` (nullptr: the default stream). On a GPU it neither allocates nor synchronises.
   void run(shiftconv_stream_t stream = nullptr) const { check(shiftconv_binding_run(handle_, stream)); }
+  /// The same once with other tensors; the binding stays as it is. Neither allocates nor synchronises on a GPU.
+  void run(const Tensors& tensors, shiftconv_stream_t stream = nullptr) const {
+    check(shiftconv_binding_run_with(handle_, &tensors, stream));
+  }
 
  private:
   shiftconv_binding_t handle_ = nullptr;
