@@ -97,6 +97,12 @@ Status OptionValues::flag(std::string_view name, std::optional<bool>& value) con
   return {};
 }
 
+OptionText& OptionText::add(std::string_view name, int64_t value) {
+  std::array<char, 24> digits;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  return add(name, std::string_view(digits.data(), static_cast<size_t>(end - digits.data())));
+}
+
 Status readDependent(std::string_view text, bool& dependent) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, {&kDependentOption, 1}, values); !status.ok()) return status;

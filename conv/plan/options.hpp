@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "common/device/status.hpp"
 
@@ -43,6 +44,24 @@ class OptionValues {
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
+};
+
+/// Writes what OptionValues reads: add("tile_n", 64).add("group", "pair").text() is "tile_n=64,group=pair".
+class OptionText {
+ public:
+  OptionText() { text_.reserve(96); }
+  OptionText& add(std::string_view name, std::string_view value) {
+    if (!text_.empty()) text_ += ',';
+    text_.append(name).append(1, '=').append(value);
+    return *this;
+  }
+  OptionText& add(std::string_view name, int64_t value);
+  /// Options that are left out where they are not set.
+  OptionText& addIf(bool isSet, std::string_view name, std::string_view value) { return isSet ? add(name, value) : *this; }
+  std::string text() { return std::move(text_); }
+
+ private:
+  std::string text_;
 };
 
 /// The value of kDependentOption in a text that has no other option.

@@ -61,6 +61,15 @@ constexpr Rates kTables[] = {
        {2172, Assumed, "a copy's 4.3 TB/s, read and written, at 1.98 GHz"}}},
      {1.98e9, Measured, "an H200 under the tests of this project"}}};
 
+/// 100 of "sm_100a".
+constexpr int capabilityOf(const Rates& rates) {
+  int number = 0;
+  for (const char c : rates.architecture)
+    if (c >= '0' && c <= '9') number = 10 * number + (c - '0');
+  return number;
+}
+static_assert(capabilityOf(kB200) == 100);
+
 }  // namespace
 
 std::string_view nameOf(Resource resource) { return kNames[static_cast<size_t>(resource)]; }
@@ -73,9 +82,8 @@ std::string_view nameOf(Evidence evidence) {
 std::span<const Rates> allRates() { return kTables; }
 
 const Rates& ratesOf(const device::Properties& properties) {
-  const std::string architecture = fmt::format("sm_{}{}a", properties.computeMajor, properties.computeMinor);
   for (const Rates& rates : kTables)
-    if (rates.architecture == architecture) return rates;
+    if (capabilityOf(rates) == 10 * properties.computeMajor + properties.computeMinor) return rates;
   return kB200;
 }
 

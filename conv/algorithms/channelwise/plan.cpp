@@ -12,6 +12,8 @@
 #include "conv/algorithms/channelwise/model.hpp"
 #include "conv/kernels/plain_activation.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/fastest_first.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/plan/tile_widths.hpp"
 
@@ -189,15 +191,20 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
         }
       }
   }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const ChannelwisePlan& a, const ChannelwisePlan& b) { return a.modelledClocks < b.modelledClocks; });
+  fastestFirst(plans);
   return plans;
 }
 
 std::string ChannelwisePlan::options() const {
-  return fmt::format("form={},channels={},columns={},rows={},threads={},weights={}{}", kFormNames[static_cast<size_t>(kind->form)],
-                     kind->channels, kind->columns, params.rows, threads, staged() ? "staged" : "direct",
-                     launch.programmaticDependent ? ",dependent=yes" : "");
+  return OptionText()
+      .add("form", kFormNames[static_cast<size_t>(kind->form)])
+      .add("channels", kind->channels)
+      .add("columns", kind->columns)
+      .add("rows", params.rows)
+      .add("threads", threads)
+      .add("weights", staged() ? "staged" : "direct")
+      .addIf(launch.programmaticDependent, "dependent", "yes")
+      .text();
 }
 
 std::string ChannelwisePlan::describe() const {

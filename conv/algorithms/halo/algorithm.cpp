@@ -10,6 +10,7 @@
 #include "conv/algorithms/halo/shapes.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/option_conflict.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/targets.hpp"
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
@@ -70,9 +71,14 @@ device::ModuleImage imageOf(HaloModule module) {
   return images::halo_sm90();
 }
 
-std::string optionsOf(const HaloPlan& plan) {
-  return fmt::format("shape={},cut={},split={},lag={}{}", plan.shape, toString(plan.cut), plan.params.split, plan.params.lag,
-                     plan.launch.programmaticDependent ? ",dependent=yes" : "");
+std::string optionsOf(const HaloOffer& offer) {
+  return OptionText()
+      .add("shape", offer.shape)
+      .add("cut", toString(offer.cut))
+      .add("split", offer.split)
+      .add("lag", offer.lag)
+      .addIf(offer.dependent, "dependent", "yes")
+      .text();
 }
 
 class Halo final : public Algorithm {
@@ -86,18 +92,21 @@ class Halo final : public Algorithm {
 
   Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
-    std::vector<HaloPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    HaloChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    const std::vector<HaloOffer> offers = haloOffers(problem, properties, choices);
+    if (offers.empty()) return noPlan(problem, properties, options);
     const Rates& rates = ratesOf(properties);
-    for (const HaloPlan& plan : plans) {
-      candidates.push_back({this, optionsOf(plan), estimate(problem, rates, plan.modelledClocks, plan.bound), {}});
-    }
+    for (const HaloOffer& offer : offers)
+      candidates.push_back({this, optionsOf(offer), estimate(problem, rates, offer.modelledClocks, offer.bound), {}});
     return {};
   }
 
   Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<HaloPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    HaloChoices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    const std::vector<HaloPlan> plans = haloCandidates(problem, properties, choices);
+    if (plans.empty()) return noPlan(problem, properties, options);
     const HaloPlan& made = plans.front();
     using kernels::halo::Params;
     constexpr size_t kMapBytes = 128;
@@ -121,17 +130,12 @@ class Halo final : public Algorithm {
   }
 
  private:
-  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
-                        std::vector<HaloPlan>& plans) {
-    HaloChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    plans = haloCandidates(problem, properties, choices);
-    if (!plans.empty()) return {};
+  static Status noPlan(const Problem& problem, const device::Properties& properties, std::string_view options) {
     const auto plansWith = [&](std::string_view others) {
       std::vector<std::string> texts;
       HaloChoices fewer;
       if (read(others, fewer).ok())
-        for (const HaloPlan& plan : haloCandidates(problem, properties, fewer)) texts.push_back(optionsOf(plan));
+        for (const HaloOffer& offer : haloOffers(problem, properties, fewer)) texts.push_back(optionsOf(offer));
       return texts;
     };
     return {StatusCode::InvalidArgument, noPlanWith("halo", options, plansWith)};

@@ -76,6 +76,13 @@ Taps tapsOf(const Geometry& g) {
   Taps taps;
   for (int64_t r = 0; r < g.r; ++r) taps.rows.push_back(stepOf(r, g.dilationH, g.padTop, g.strideH));
   for (int64_t s = 0; s < g.s; ++s) taps.columns.push_back(stepOf(s, g.dilationW, g.padLeft, g.strideW));
+  const auto sorted = [](const std::vector<Step>& steps, int64_t parities) {
+    std::vector<std::vector<int64_t>> of(static_cast<size_t>(parities));
+    for (size_t i = 0; i < steps.size(); ++i) of[static_cast<size_t>(steps[i].parity)].push_back(static_cast<int64_t>(i));
+    return of;
+  };
+  taps.rowsOf = sorted(taps.rows, g.strideH);
+  taps.columnsOf = sorted(taps.columns, g.strideW);
   const auto byOffset = [](const Step& a, const Step& b) { return a.offset < b.offset; };
   taps.firstColumn = std::min_element(taps.columns.begin(), taps.columns.end(), byOffset)->offset;
   taps.lastColumn = std::max_element(taps.columns.begin(), taps.columns.end(), byOffset)->offset;
@@ -139,11 +146,8 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
   params.patches = 0;
   for (int64_t parityH = 0; parityH < g.strideH; ++parityH) {
     for (int64_t parityW = 0; parityW < g.strideW; ++parityW) {
-      std::vector<int64_t> rowsHere, columnsHere;
-      for (int64_t r = 0; r < g.r; ++r)
-        if (taps.rows[static_cast<size_t>(r)].parity == parityH) rowsHere.push_back(r);
-      for (int64_t s = 0; s < g.s; ++s)
-        if (taps.columns[static_cast<size_t>(s)].parity == parityW) columnsHere.push_back(s);
+      const std::vector<int64_t>& rowsHere = taps.rowsOf[static_cast<size_t>(parityH)];
+      const std::vector<int64_t>& columnsHere = taps.columnsOf[static_cast<size_t>(parityW)];
       if (rowsHere.empty() || columnsHere.empty()) continue;
       // Offsets ascend with the filter index.
       const int64_t firstRow = taps.rows[static_cast<size_t>(rowsHere.front())].offset;
@@ -185,9 +189,10 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
                  0,
                  0};
         int64_t lastStart = 0;
-        std::vector<int64_t> rowsInOrder = rowsHere;
-        if (tail > 0 && leavesTailOut(tap)) std::rotate(rowsInOrder.begin(), rowsInOrder.end() - 1, rowsInOrder.end());
-        for (const int64_t r : rowsInOrder) {
+        // The last row first where it leaves the tail out.
+        const size_t begin = tail > 0 && leavesTailOut(tap) ? rowsHere.size() - 1 : 0;
+        for (size_t row = 0; row < rowsHere.size(); ++row) {
+          const int64_t r = rowsHere[(begin + row) % rowsHere.size()];
           for (size_t j = dense ? i : 0; j < (dense ? i + 1 : columnsHere.size()); ++j) {
             if (tap == kMaximumTaps) return false;
             const int64_t s = columnsHere[j];

@@ -43,7 +43,8 @@ struct Step {
 };
 
 struct Taps {
-  std::vector<Step> rows, columns;  ///< of every filter row and column
+  std::vector<Step> rows, columns;                      ///< of every filter row and column
+  std::vector<std::vector<int64_t>> rowsOf, columnsOf;  ///< the filter rows and columns of each parity, ascending
   int64_t firstColumn = 0, lastColumn = 0;
 };
 

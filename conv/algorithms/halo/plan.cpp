@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "conv/algorithms/halo/model.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/fastest_first.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -85,31 +85,36 @@ layout::MapType mapTypeOf(const Problem& p) {
 /// What is decided before a plan is worked out.
 struct Decision {
   const ShapeEntry& shape;
-  HaloCut cut;
+  const Cut& cut;
   int32_t split;
   std::optional<int32_t> lag;
 };
 
-bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const Decision& decision,
-              const device::Properties& properties, HaloPlan& plan) {
-  const ShapeEntry& shape = decision.shape;
-  const HaloCut kind = decision.cut;
-  const int32_t split = decision.split;
-  Cut cut;
-  if (!cutInto(g, taps, kind, shape.tileN, cut)) return false;
-  plan = {};
-  plan.cut = kind;
+/// What does not depend on how the reduction is split: the boxes of a tile and their taps, with their maps.
+bool place(const Geometry& g, const Taps& taps, const ShapeEntry& shape, const Cut& cut, HaloPlan& plan) {
+  plan.cut = cut.kind;
+  plan.shape = shape.name;
   Params& params = plan.params;
   params.chunks = static_cast<int32_t>(ceilDivide(g.c, chunkChannels(static_cast<int32_t>(g.elementBytes))));
   if (g.groups > 1) {
     params.chunks = 1;
     params.groupChannels = static_cast<int32_t>(g.c / g.groups);
   }
+  return placePatches(g, taps, cut, shape.tileN, shape.tail, params, plan.inputs);
+}
+
+/// Numbers of tiles, stages and slots, and what the plan would take. `plan` has been placed.
+bool work(const Problem& problem, const Geometry& g, const Decision& decision, const device::Properties& properties,
+          HaloPlan& plan) {
+  const ShapeEntry& shape = decision.shape;
+  const Cut& cut = decision.cut;
+  const HaloCut kind = cut.kind;
+  const int32_t split = decision.split;
+  Params& params = plan.params;
   if (split > params.chunks) return false;
   params.split = split;
   params.chunksPerRank = static_cast<int32_t>(ceilDivide(params.chunks, split));
   if (int64_t{params.chunksPerRank} * (split - 1) >= params.chunks) return false;  // a rank would have nothing
-  if (!placePatches(g, taps, cut, shape.tileN, shape.tail, params, plan.inputs)) return false;
   if (shape.overBox && (params.patches != 1 || params.chunks != 1 || split != 1)) return false;
   // The next flat tile in the slot reads zeros behind its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
@@ -127,6 +132,7 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   params.tileRows = static_cast<int32_t>(cut.rows);
   params.tileImages = static_cast<int32_t>(cut.images);
   params.flatPitch = layout::FastDivisor(cut.pitch == cut.columns ? 1 : static_cast<uint32_t>(cut.pitch));
+  if (!shape.kind.empty()) params.full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
   params.channels = static_cast<int32_t>(g.k);
   params.tileChannels = static_cast<int32_t>(tileChannels);
   params.relu = problem.activation == Activation::Relu;
@@ -169,7 +175,13 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
                    ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0, std::max(0, most))
                    : 0;
 
-  // Maps of the filter and of the output
+  model(problem, g, shape, properties, plan);
+  return true;
+}
+
+/// What a candidate does not need to compete: maps of filter, output and residual, the whole epilogue, the kernel's name.
+void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape, HaloPlan& plan) {
+  Params& params = plan.params;
   for (layout::TiledMap& map : plan.inputs) map.type = mapTypeOf(problem);
   plan.filter = plan.output = plan.inputs[0];
   const uint64_t tapBytes = static_cast<uint64_t>(g.c / g.groups * g.elementBytes);
@@ -185,8 +197,9 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
                       static_cast<uint64_t>(g.p)};
   plan.output.strides = {outputPixelBytes, outputPixelBytes * static_cast<uint64_t>(g.q * g.p),
                          outputPixelBytes * static_cast<uint64_t>(g.q)};
-  plan.output.box = {static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels)), static_cast<uint32_t>(cut.columns),
-                     static_cast<uint32_t>(cut.images), static_cast<uint32_t>(params.halves ? cut.rows / 2 : cut.rows)};
+  plan.output.box = {static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels)), static_cast<uint32_t>(params.tileColumns),
+                     static_cast<uint32_t>(params.tileImages),
+                     static_cast<uint32_t>(params.halves ? params.tileRows / 2 : params.tileRows)};
 
   plan.residual = plan.output;
   const uint64_t residualPixelBytes = static_cast<uint64_t>(problem.residualPitch()) * 2;
@@ -194,21 +207,53 @@ bool complete(const Problem& problem, const Geometry& g, const Taps& taps, const
   const auto& box = plan.output.box;
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
 
-  plan.shape = shape.name;
   plan.kernelName = !shape.kind.empty()
                         ? fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name)
                         : fmt::format("halo_sm90_{}_{}{}", elementName(problem), shape.residual ? "residual_" : "", shape.name);
   if (!shape.kind.empty()) {
     FullEpilogue& full = params.full;
-    full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
-    full.images = layout::FastDivisor(static_cast<uint32_t>(cut.images));
+    full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));
     full.outputColumns = static_cast<int32_t>(g.q);
     full.outputRows = static_cast<int32_t>(g.p);
     full.outputImages = static_cast<int32_t>(g.n);
     full.epilogue = epilogueOf(problem);
   }
-  model(problem, g, shape, properties, plan);
-  return true;
+}
+
+/// Calls visit(plan, shape) for every plan that fits, without what complete() adds, until it returns false.
+template <class Visit>
+void forEachPlan(const Problem& problem, const device::Properties& properties, const HaloChoices& choices, Visit&& visit) {
+  const Geometry g = geometryOf(problem);
+  if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return;
+  const Taps taps = tapsOf(g);
+  const std::string kind = kindOf(problem);
+  const auto multiplies = [&](const ShapeEntry& shape) { return shape.kind.empty() || shape.kind == kind; };
+  const std::vector<HaloModule> modules = modulesOf(problem);
+  for (size_t m = 0; m < modules.size(); ++m) {
+    // A name says which kernel: those of modules before come first.
+    const auto taken = [&](std::string_view name) {
+      for (size_t i = 0; i < m; ++i)
+        for (const ShapeEntry& other : shapesOf(modules[i]))
+          if (multiplies(other) && other.name == name) return true;
+      return false;
+    };
+    for (const ShapeEntry& shape : shapesOf(modules[m])) {
+      if (!multiplies(shape) || taken(shape.name) || (choices.shape && *choices.shape != shape.name)) continue;
+      for (const HaloCut cutKind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
+        if (choices.cut && *choices.cut != cutKind) continue;
+        Cut cut;
+        HaloPlan placed;
+        if (!cutInto(g, taps, cutKind, shape.tileN, cut) || !place(g, taps, shape, cut, placed)) continue;
+        placed.module = modules[m];
+        placed.launch.programmaticDependent = choices.dependent;
+        for (const int32_t split : {1, 2, 4}) {
+          if (choices.split && *choices.split != split) continue;
+          HaloPlan plan = placed;
+          if (work(problem, g, {shape, cut, split, choices.lag}, properties, plan) && !visit(plan, g, shape)) return;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -233,7 +278,12 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     if (channels % 8 != 0 || kBlockChannels % channels != 0)
       return fmt::format("halo needs 8, 16, 32 or 64 channels a group, but there are {}", channels);
   }
-  if (haloCandidates(p, properties).empty()) {
+  bool fits = false;
+  forEachPlan(p, properties, {}, [&](HaloPlan&, const Geometry&, const ShapeEntry&) {
+    fits = true;
+    return false;
+  });
+  if (!fits) {
     const auto size = [&](int64_t depth, int64_t height, int64_t width) {
       return isTwoDimensional(p) ? fmt::format("{}x{}", height, width) : fmt::format("{}x{}x{}", depth, height, width);
     };
@@ -247,36 +297,26 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
   return {};
 }
 
+std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
+  std::vector<HaloOffer> offers;
+  offers.reserve(64);
+  forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry&, const ShapeEntry&) {
+    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, plan.launch.programmaticDependent,
+                      plan.modelledClocks, plan.bound});
+    return true;
+  });
+  fastestFirst(offers);
+  return offers;
+}
+
 std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
-  const Geometry g = geometryOf(problem);
-  if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return {};
-  const Taps taps = tapsOf(g);
-  const std::string kind = kindOf(problem);
   std::vector<HaloPlan> plans;
-  std::set<std::string_view> names;  // of modules before: a name says which kernel
-  for (const HaloModule module : modulesOf(problem)) {
-    const std::set<std::string_view> taken = names;
-    for (const ShapeEntry& shape : shapesOf(module)) {
-      if (!shape.kind.empty() && shape.kind != kind) continue;
-      if (taken.contains(shape.name)) continue;
-      names.insert(shape.name);
-      if (choices.shape && *choices.shape != shape.name) continue;
-      for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
-        if (choices.cut && *choices.cut != cut) continue;
-        for (const int32_t split : {1, 2, 4}) {
-          if (choices.split && *choices.split != split) continue;
-          HaloPlan plan;
-          if (complete(problem, g, taps, {shape, cut, split, choices.lag}, properties, plan)) {
-            plan.module = module;
-            plan.launch.programmaticDependent = choices.dependent;
-            plans.push_back(std::move(plan));
-          }
-        }
-      }
-    }
-  }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const HaloPlan& a, const HaloPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  forEachPlan(problem, properties, choices, [&](HaloPlan& plan, const Geometry& g, const ShapeEntry& shape) {
+    complete(problem, g, shape, plan);
+    plans.push_back(std::move(plan));
+    return true;
+  });
+  fastestFirst(plans);
   return plans;
 }
 

@@ -36,7 +36,7 @@ struct HaloPlan {
   /// Plain: bias and ReLU. Residual: that too. The others have the whole epilogue, without `output` and `residual`.
   HaloModule module = HaloModule::Plain;
   std::string kernelName;
-  std::string shape;  ///< a name of halo_shapes.hpp
+  std::string_view shape;  ///< a name of halo_shapes.hpp
   HaloCut cut = HaloCut::Columns;
   double validFraction = 0;   ///< of the positions that are multiplied, those that are outputs
   double waves = 0;           ///< tiles of the busiest multiprocessor
@@ -47,10 +47,22 @@ struct HaloPlan {
   std::vector<std::string> warpRoles() const;
 };
 
+/// A plan as a candidate: what makes it again, and what it would take.
+struct HaloOffer {
+  std::string_view shape;
+  HaloCut cut;
+  int32_t split, lag;
+  bool dependent;
+  double modelledClocks;
+  Resource bound;
+};
+
 /// Empty when the engine can run the problem, else one sentence naming field and limit.
 std::string haloRefusal(const Problem& problem, const device::Properties& properties);
 
 /// Every way to cut the problem that fits, fastest by the model first. Requires haloRefusal(...) to be empty.
+std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properties& properties, const HaloChoices& choices = {});
+/// The plans of these offers, in their order.
 std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices = {});
 
 }  // namespace shiftconv::plan

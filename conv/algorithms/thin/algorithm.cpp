@@ -70,7 +70,7 @@ class Thin final : public Algorithm {
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
     plan.launches.push_back({images::thin(),
-                             made.kernelName,
+                             made.kernelName(),
                              made.launch,
                              {std::move(params)},
                              std::vector<std::string>(made.launch.block.x / 32, "multiply")});

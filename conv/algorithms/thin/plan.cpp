@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/thin/model.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/fastest_first.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -54,6 +57,7 @@ layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_c
 ThinPlan commonPlan(const Problem& p) {
   ThinPlan plan;
   const int64_t taps = p.t * p.r * p.s, pixelBytes = p.inputPitch() * kElementBytes;
+  plan.element = sm90::elementName(p);
   plan.vector = commonVector({p.groupChannels(), p.inputPitch()});
   Params& params = plan.params;
   params.vectors = static_cast<int32_t>(taps * p.groupChannels() / plan.vector);
@@ -96,13 +100,17 @@ void complete(const Problem& p, const device::Properties& properties, ThinPlan& 
   plan.launch.block = {warps * 32, 1, 1};
   const bool exchanges = plan.split > 1 || params.isWhole;
   plan.launch.dynamicSharedBytes = exchanges ? warps * exchangeBytes(plan.tile) : 0;
-  plan.kernelName = fmt::format("thin_{}_v{}_{}", sm90::elementName(p), plan.vector, nameOf(plan.tile));
   modelThin(p, properties, plan);
 }
 
 }  // namespace
 
-std::string nameOf(Tile tile) { return fmt::format("{}x{}", tile.pixels, tile.channels); }
+std::string_view nameOf(Tile tile) {
+  constexpr std::array<std::string_view, std::size(kTiles)> kNames{"16x8", "16x16", "16x32", "32x32"};
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (kTiles[i].pixels == tile.pixels && kTiles[i].channels == tile.channels) return kNames[i];
+  return "?";
+}
 
 std::string thinRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string refused = targetRefusal("thin", properties); !refused.empty()) return refused;
@@ -175,14 +183,20 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
         }
     }
   }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const ThinPlan& a, const ThinPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  fastestFirst(plans);
   return plans;
 }
 
+std::string ThinPlan::kernelName() const { return fmt::format("thin_{}_v{}_{}", element, vector, nameOf(tile)); }
+
 std::string ThinPlan::options() const {
-  return fmt::format("tile={},split={},pixel_warps={},channel_warps={}{}", nameOf(tile), split, pixelWarps, channelWarps,
-                     launch.programmaticDependent ? ",dependent=yes" : "");
+  return OptionText()
+      .add("tile", nameOf(tile))
+      .add("split", split)
+      .add("pixel_warps", pixelWarps)
+      .add("channel_warps", channelWarps)
+      .addIf(launch.programmaticDependent, "dependent", "yes")
+      .text();
 }
 
 std::string ThinPlan::describe() const {
@@ -190,7 +204,7 @@ std::string ThinPlan::describe() const {
       "{}, tile {} pixels x channels of a warp, reduction split by {}, {} x {} tiles a CTA; grid {}x{}, {} blocks of 32 by loads "
       "of "
       "{} elements; {} bytes of shared memory; modelled {:.0f} clocks",
-      kernelName, nameOf(tile), split, pixelWarps, channelWarps, launch.grid.x, launch.grid.y, params.blocks, vector,
+      kernelName(), nameOf(tile), split, pixelWarps, channelWarps, launch.grid.x, launch.grid.y, params.blocks, vector,
       launch.dynamicSharedBytes, modelledClocks);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/device/device.hpp"
@@ -24,19 +25,20 @@ struct ThinChoices {
 struct ThinPlan {
   kernels::thin::Params params{};  ///< addresses are filled in per run
   LaunchConfig launch{};
-  std::string kernelName;
+  std::string_view element;  ///< "f16" or "bf16"
   kernels::thin::Tile tile{};
   int32_t vector = 1;                                   ///< elements of a load
   int32_t split = 1, pixelWarps = 1, channelWarps = 1;  ///< a CTA's warps, their product at most kMostWarps
   double modelledClocks = 0;
   Resource bound = Resource::L2ToShared;
 
+  std::string kernelName() const;
   std::string options() const;
   std::string describe() const;
 };
 
 /// "16x8"
-std::string nameOf(kernels::thin::Tile tile);
+std::string_view nameOf(kernels::thin::Tile tile);
 
 /// Empty when the engine can run the problem, else one sentence naming field and limit.
 std::string thinRefusal(const Problem& problem, const device::Properties& properties);
