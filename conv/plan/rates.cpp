@@ -82,8 +82,13 @@ std::string_view nameOf(Evidence evidence) {
 std::span<const Rates> allRates() { return kTables; }
 
 const Rates& ratesOf(const device::Properties& properties) {
-  for (const Rates& rates : kTables)
-    if (capabilityOf(rates) == 10 * properties.computeMajor + properties.computeMinor) return rates;
+  static constexpr auto kCapabilities = [] {
+    std::array<int, std::size(kTables)> all{};
+    for (size_t i = 0; i < all.size(); ++i) all[i] = capabilityOf(kTables[i]);
+    return all;
+  }();
+  for (size_t i = 0; i < kCapabilities.size(); ++i)
+    if (kCapabilities[i] == 10 * properties.computeMajor + properties.computeMinor) return kTables[i];
   return kB200;
 }
 

@@ -71,9 +71,10 @@ std::vector<size_t> Candidates::byEstimate() const {
 }
 
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
-               Candidates& candidates) {
+               Candidates& candidates, RefusalTexts texts) {
   Refusals refusals;
   for (const Algorithm* algorithm : algorithms) {
+    if (texts == RefusalTexts::LeftOut && !algorithm->isBuiltFor(properties)) continue;
     std::string refusal = algorithm->refusal(problem, properties);
     if (refusal.empty()) {
       // Last in the table, so that all others have been asked.
@@ -81,7 +82,13 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
       refusal = offer(*algorithm, problem, properties, candidates);
       if (refusal.empty()) continue;
     }
-    refusals.add(algorithm->name(), refusal, algorithm->isBuiltFor(properties), algorithm->isLastResort());
+    if (texts == RefusalTexts::Made)
+      refusals.add(algorithm->name(), refusal, algorithm->isBuiltFor(properties), algorithm->isLastResort());
+  }
+  if (texts == RefusalTexts::LeftOut) {
+    if (!candidates.all.empty()) return {};
+    candidates.defects.clear();
+    return collect(algorithms, problem, properties, candidates, RefusalTexts::Made);
   }
   candidates.refusals = refusals.lines();
   if (!candidates.all.empty()) return {};
@@ -89,13 +96,13 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
 }
 
 Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
-                      Candidates& candidates) {
+                      Candidates& candidates, RefusalTexts texts) {
   if (Status status = validate(problem); !status.ok()) return status;
   if (options.algorithm.empty() && !options.options.empty())
     return {StatusCode::InvalidArgument,
             fmt::format("options {} belong to an algorithm, but algorithm is not set", quoted(options.options))};
   if (options.algorithm.empty()) {
-    if (Status status = collect(algorithms(), problem, properties, candidates); !status.ok()) return status;
+    if (Status status = collect(algorithms(), problem, properties, candidates, texts); !status.ok()) return status;
   } else {
     const Algorithm* algorithm = nullptr;
     if (Status status = findAlgorithm(options.algorithm, algorithm); !status.ok()) return status;
@@ -148,7 +155,7 @@ Status planBest(const Problem& problem, const device::Properties& properties, Ca
 Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
                 std::shared_ptr<const Plan>& plan, std::vector<std::string>* notes) {
   Candidates candidates;
-  Status status = findCandidates(problem, properties, options, candidates);
+  Status status = findCandidates(problem, properties, options, candidates, RefusalTexts::LeftOut);
   if (status.ok()) status = planBest(problem, properties, candidates, plan);
   if (notes != nullptr) notes->insert(notes->end(), candidates.defects.begin(), candidates.defects.end());
   return status;

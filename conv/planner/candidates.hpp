@@ -40,13 +40,16 @@ struct Candidates {
   std::vector<size_t> byEstimate() const;
 };
 
+/// Whether Candidates::refusals are wanted. Writing them takes longer than many a refusal.
+enum class RefusalTexts : bool { LeftOut, Made };
+
 /// Of all `algorithms` that accept a valid problem; at least one, or a sentence why there is none. Those of last resort come last.
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
-               Candidates& candidates);
+               Candidates& candidates, RefusalTexts texts = RefusalTexts::Made);
 
 /// Validates the problem and asks every algorithm that accepts it, or the one asked for.
 Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
-                      Candidates& candidates);
+                      Candidates& candidates, RefusalTexts texts = RefusalTexts::Made);
 
 /// The plan of a candidate of this problem on such a device. `choice` says how it was chosen; empty where that was by its estimate.
 Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,

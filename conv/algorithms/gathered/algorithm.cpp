@@ -41,11 +41,13 @@ class Gathered final : public Algorithm {
     std::vector<GatheredPlan> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     for (const GatheredPlan& plan : plans)
-      candidates.push_back(
-          {this,
-           fmt::format("tile={}{}", gatheredTileNames()[plan.tile], plan.launch.programmaticDependent ? ",dependent=yes" : ""),
-           estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-           {}});
+      candidates.push_back({this,
+                            OptionText()
+                                .add("tile", gatheredTileNames()[plan.tile])
+                                .addIf(plan.launch.programmaticDependent, "dependent", "yes")
+                                .text(),
+                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
+                            {}});
     return {};
   }
 

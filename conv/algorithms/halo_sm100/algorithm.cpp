@@ -29,9 +29,14 @@ constexpr std::array<OptionDescription, 7> kOptions{
 
 std::string textOf(const HaloPlan& plan) {
   const kernels::halo_sm100::HaloParams& p = plan.params;
-  return fmt::format("group={},tile_n={},{}={},clusters={},resident_weights={},collector={}", kGroupNames[plan.pair ? 1 : 0],
-                     p.gemm.tileN, p.streamsRows ? "block_rows" : "tile_images", p.streamsRows ? p.tileRows : p.tileImages,
-                     plan.clusters(), p.filterResident ? "yes" : "no", p.streamsRows ? "yes" : "no");
+  return OptionText()
+      .add("group", kGroupNames[plan.pair ? 1 : 0])
+      .add("tile_n", p.gemm.tileN)
+      .add(p.streamsRows ? "block_rows" : "tile_images", p.streamsRows ? p.tileRows : p.tileImages)
+      .add("clusters", plan.clusters())
+      .add("resident_weights", p.filterResident ? "yes" : "no")
+      .add("collector", p.streamsRows ? "yes" : "no")
+      .text();
 }
 
 Status choicesOf(std::string_view text, HaloChoices& choices) {

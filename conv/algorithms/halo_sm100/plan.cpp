@@ -258,14 +258,16 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
         if (refused = layout::refusal(inputMap(p, channels, patches)); !refused.empty()) continue;
         fitTensorMemory(channels, cut);
         if (!fitSharedMemory(p, channels, patches, properties.sharedBytesPerBlock, choices.residentWeights, cut)) {
-          refused = fmt::format("{} patch(es) of {} bytes and the filter taps do not fit into shared memory", patches.count,
-                                patches.bytes());
+          if (best.tileN == 0)
+            refused = fmt::format("{} patch(es) of {} bytes and the filter taps do not fit into shared memory", patches.count,
+                                  patches.bytes());
           continue;
         }
         const bool rowByRow = cut.streams() && finishesRows(p, channels, cut);
         if (const int64_t needed = rowByRow ? rows.live() : cut.streamRows; cut.streams() && needed > cut.accumulators) {
-          refused = fmt::format("{} output rows at once need as many accumulators, but Tensor Memory holds {} of {} columns",
-                                needed, cut.accumulators, cut.tileN);
+          if (best.tileN == 0)
+            refused = fmt::format("{} output rows at once need as many accumulators, but Tensor Memory holds {} of {} columns",
+                                  needed, cut.accumulators, cut.tileN);
           continue;
         }
         count(p, channels, patches, properties, choices.clusters, cut);

@@ -25,8 +25,12 @@ constexpr std::array<OptionDescription, 4> kOptions{
      {"resident_weights", "yes, no", "keep all weights of a tile's channels in shared memory"}}};
 
 std::string textOf(const Im2colPlan& plan) {
-  return fmt::format("group={},tile_n={},clusters={},resident_weights={}", kGroups[plan.pair() ? 1 : 0], plan.gemm.params.tileN,
-                     plan.clusters(), plan.gemm.params.weightsResident ? "yes" : "no");
+  return OptionText()
+      .add("group", kGroups[plan.pair() ? 1 : 0])
+      .add("tile_n", plan.gemm.params.tileN)
+      .add("clusters", plan.clusters())
+      .add("resident_weights", plan.gemm.params.weightsResident ? "yes" : "no")
+      .text();
 }
 
 Status choicesOf(std::string_view text, Im2colChoices& choices) {

@@ -48,8 +48,11 @@ class Im2col final : public Algorithm {
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     for (const Im2colPlan& plan : plans)
       candidates.push_back({this,
-                            fmt::format("tile={},stages={}{}", im2colTileNames()[plan.tile], plan.params.stages,
-                                        plan.launch.programmaticDependent ? ",dependent=yes" : ""),
+                            OptionText()
+                                .add("tile", im2colTileNames()[plan.tile])
+                                .add("stages", plan.params.stages)
+                                .addIf(plan.launch.programmaticDependent, "dependent", "yes")
+                                .text(),
                             estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
                             {}});
     return {};

@@ -46,8 +46,12 @@ class RawRows final : public Algorithm {
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     for (const RawRowsPlan& plan : plans)
       candidates.push_back({this,
-                            fmt::format("rows={},columns={},channels={}{}", plan.rows, plan.columns, plan.channels,
-                                        plan.launch.programmaticDependent ? ",dependent=yes" : ""),
+                            OptionText()
+                                .add("rows", plan.rows)
+                                .add("columns", plan.columns)
+                                .add("channels", plan.channels)
+                                .addIf(plan.launch.programmaticDependent, "dependent", "yes")
+                                .text(),
                             estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
                             {}});
     return {};

@@ -13,6 +13,7 @@
 #include "conv/plan/correction.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/fastest_first.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -64,8 +65,8 @@ int64_t sharedLimit(const device::Properties& properties) {
 bool isPlain(const Problem& p) {
   return p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax &&
          p.outputZeroPoint == 0 && p.outputScale.blockSize == 0 &&
-         kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
-         (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
+         kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) && (!p.hasBias || p.biasType == DataType::F32) &&
+         (!p.hasResidual() || p.residualType == p.outputType);
 }
 
 layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
@@ -178,7 +179,8 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   plan.launch.block = {static_cast<uint32_t>(kThreads), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(p, reduction, rows, columns, channels));
   plan.launch.programmaticDependent = dependent;
-  plan.kernelName = fmt::format("raw_rows_{}_{}_{}", nameOf(p.inputType), reduction.oddSteps ? "odd" : "even", channels);
+  plan.kernelName.append("raw_rows_").append(nameOf(p.inputType)).append(reduction.oddSteps ? "_odd_" : "_even_");
+  plan.kernelName += std::to_string(channels);
   model(p, properties, plan);
   return plan;
 }
@@ -236,7 +238,6 @@ std::vector<RawRowsPlan> rawRowsCandidates(const Problem& p, const device::Prope
   const Reduction reduction = reductionOf(p);
   const int64_t limit = sharedLimit(properties);
   std::vector<RawRowsPlan> offered;
-  const auto faster = [](const RawRowsPlan& a, const RawRowsPlan& b) { return a.modelledClocks < b.modelledClocks; };
   for (const int64_t channels : kChannels) {
     if (choices.channels && *choices.channels != channels) continue;
     std::vector<RawRowsPlan> plans;
@@ -244,11 +245,11 @@ std::vector<RawRowsPlan> rawRowsCandidates(const Problem& p, const device::Prope
       for (const int64_t rows : rowsOf(p, choices))
         if (sharedBytes(p, reduction, rows, columns, channels) <= limit)
           plans.push_back(planOf(p, properties, rows, columns, channels, choices.dependent));
-    std::stable_sort(plans.begin(), plans.end(), faster);
+    fastestFirst(plans);
     if (plans.size() > kTilesOffered) plans.resize(kTilesOffered);
     offered.insert(offered.end(), std::make_move_iterator(plans.begin()), std::make_move_iterator(plans.end()));
   }
-  std::stable_sort(offered.begin(), offered.end(), faster);
+  fastestFirst(offered);
   return offered;
 }
 

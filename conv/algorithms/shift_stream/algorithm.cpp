@@ -1,7 +1,5 @@
 #include "conv/algorithms/shift_stream/algorithm.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -30,11 +28,15 @@ constexpr std::array<OptionDescription, 7> kOptions{
 
 std::string textOf(const ShiftStreamPlan& plan) {
   const kernels::ShiftStreamParams& p = plan.params;
-  std::string text = fmt::format("map={},group={},tile_n={},block_rows={},clusters={},resident_weights={}",
-                                 kStreamMapNames[static_cast<size_t>(plan.map)], kGroups[plan.pair ? 1 : 0], p.tileN, p.blockRows,
-                                 plan.launch.grid.x / plan.launch.cluster.x, p.filterResident ? "yes" : "no");
-  if (isScaled(plan.problem)) text += fmt::format(",scales={}", kScales[p.scaleCopies == 1 ? 1 : 0]);
-  return text;
+  return OptionText()
+      .add("map", kStreamMapNames[static_cast<size_t>(plan.map)])
+      .add("group", kGroups[plan.pair ? 1 : 0])
+      .add("tile_n", p.tileN)
+      .add("block_rows", p.blockRows)
+      .add("clusters", plan.launch.grid.x / plan.launch.cluster.x)
+      .add("resident_weights", p.filterResident ? "yes" : "no")
+      .addIf(isScaled(plan.problem), "scales", kScales[p.scaleCopies == 1 ? 1 : 0])
+      .text();
 }
 
 Status choicesOf(std::string_view text, ShiftStreamChoices& choices) {

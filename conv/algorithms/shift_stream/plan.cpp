@@ -197,6 +197,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
       if (pair != choices.pair.value_or(pair)) continue;
       cut.pair = pair;
       std::vector<StreamBlocks> works;
+      works.reserve(heights.size());
       for (const int64_t height : heights) works.emplace_back(geometryOf(p, cut.lanes, height), cut.tilePieces());
       for (const int64_t tileN : widths) {
         cut.tileN = tileN;
@@ -230,7 +231,8 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   plan.input = inputMap(p, channels, best.lanes.loadedLanes);
   plan.refill = inputMap(p, channels, 1);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
-  plan.kernelName = fmt::format("shift_stream_sm100_{}_{}", isScaled(p) ? "scaled" : "dense", best.pair ? "pair" : "single");
+  plan.kernelName = isScaled(p) ? "shift_stream_sm100_scaled_" : "shift_stream_sm100_dense_";
+  plan.kernelName += best.pair ? "pair" : "single";
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
   plan.launch.block = {streamThreads(isScaled(p)), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};

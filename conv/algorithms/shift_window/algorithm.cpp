@@ -26,8 +26,13 @@ constexpr std::array<OptionDescription, 5> kOptions{
      {"resident_weights", "yes, no", "keep all weights in shared memory"}}};
 
 std::string optionText(OperandProducer producer, const ShiftWindowCut& cut) {
-  return fmt::format("producer={},group={},tile_n={},ctas={},resident_weights={}", kProducers[static_cast<size_t>(producer)],
-                     kGroupNames[cut.pair ? 1 : 0], cut.tileN, cut.clusters, cut.resident ? "yes" : "no");
+  return OptionText()
+      .add("producer", kProducers[static_cast<size_t>(producer)])
+      .add("group", kGroupNames[cut.pair ? 1 : 0])
+      .add("tile_n", cut.tileN)
+      .add("ctas", cut.clusters)
+      .add("resident_weights", cut.resident ? "yes" : "no")
+      .text();
 }
 
 Status read(std::string_view text, ShiftWindowChoices& choices) {
