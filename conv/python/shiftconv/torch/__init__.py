@@ -1,0 +1,9 @@
+"""ShiftConv for PyTorch 2.11 and later: one operator, and what puts it into models.
+
+>>> import torch, shiftconv.torch
+>>> y = shiftconv.torch.conv(x, w, bias, padding=1, activation="relu")     # channels_last tensors on a GPU
+"""
+
+from .functional import conv, keep_bindings, kept
+
+__all__ = ["conv", "keep_bindings", "kept"]

@@ -1,0 +1,159 @@
+"""``conv``: the operators with the arguments that people write."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence, Union
+
+import torch
+
+from .operators import glue, spread
+
+Ints = Union[int, Sequence[int]]
+Padding = Union[int, str, Sequence[Union[int, Sequence[int]]]]
+ActivationLike = Union[None, str, Sequence[Any]]
+
+# Names that frameworks use, and what they are here: name, activation_a, activation_b.
+_ALIASES = {
+    "identity": ("none", 0.0, 0.0),
+    "relu6": ("clamp", 0.0, 6.0),
+    "gelu": ("gelu_erf", 0.0, 0.0),
+    "swish": ("silu", 0.0, 0.0),
+    "hardswish": ("hard_swish", 0.0, 0.0),
+}
+_PARAMETERS = {"leaky_relu": 1, "clamp": 2}
+
+
+def activation_of(activation: ActivationLike) -> tuple[str, float, float]:
+    """Name and both parameters of what ``conv`` takes as activation."""
+    if activation is None:
+        return "none", 0.0, 0.0
+    name, *given = [activation] if isinstance(activation, str) else list(activation)
+    if not isinstance(name, str):
+        raise TypeError(f"shiftconv: activation must be a name or a tuple of a name and its parameters, but is {activation!r}")
+    if name in _ALIASES and not given:
+        return _ALIASES[name]
+    wanted = _PARAMETERS.get(name, 0)
+    if len(given) != wanted:
+        example = {1: '("leaky_relu", 0.1)', 2: '("clamp", 0.0, 6.0)'}.get(wanted, repr(name))
+        raise ValueError(f"shiftconv: activation {name!r} takes {wanted} parameters, such as {example}, but is {activation!r}")
+    return name, *(float(value) for value in [*given, 0.0, 0.0][:2])  # type: ignore[return-value]
+
+
+def _integers(name: str, value: Any) -> list[int]:
+    if isinstance(value, int):
+        return [value]
+    try:
+        numbers = list(value)
+    except TypeError:
+        numbers = [None]
+    if not all(isinstance(number, (int, torch.SymInt)) for number in numbers):
+        raise TypeError(f"shiftconv: {name} must be an integer or a tuple of integers, but is {value!r}")
+    return numbers
+
+
+def padding_of(padding: Padding, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> list[int]:
+    """What the operators take: one number, one for each spatial dimension, or (before, after) of each, one after the other."""
+    if isinstance(padding, int):
+        return [padding]
+    if isinstance(padding, str):
+        if padding == "valid":
+            return [0]
+        if padding != "same":
+            raise ValueError(f'shiftconv: padding must be numbers, "same" or "valid", but is {padding!r}')
+        spatial = len(kernel)
+        if any(step != 1 for step in stride):
+            raise ValueError('shiftconv: padding="same" is for a stride of 1')
+        totals = [d * (taps - 1) for d, taps in zip(spread(dilation, spatial), kernel)]
+        return [number for total in totals for number in (total // 2, total - total // 2)]
+    given = list(padding)
+    if given and all(isinstance(pair, (tuple, list)) for pair in given):
+        if len(given) != len(kernel) or any(len(pair) != 2 for pair in given):  # type: ignore[arg-type]
+            raise ValueError(
+                f"shiftconv: padding must have a pair (before, after) for each of {len(kernel)} spatial dimensions, but is {padding!r}"
+            )
+        return [number for pair in given for number in _integers("padding", pair)]
+    numbers = _integers("padding", padding)
+    if len(numbers) not in (1, len(kernel)):
+        raise ValueError(
+            f"shiftconv: padding must have 1 or {len(kernel)} numbers, or {len(kernel)} pairs (before, after), but is {padding!r}"
+        )
+    return numbers
+
+
+def conv(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor] = None,
+    residual: Optional[torch.Tensor] = None,
+    *,
+    stride: Ints = 1,
+    padding: Padding = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+    activation: ActivationLike = None,
+    channel_scale: Optional[torch.Tensor] = None,
+    out_dtype: Optional[torch.dtype] = None,
+    compute: str = "default",
+    plan: str = "",
+    out: Optional[torch.Tensor] = None,
+) -> torch.Tensor:
+    """``activation(channel_scale * conv(x, w) + bias + residual)`` in one kernel, in the current CUDA stream.
+
+    Args:
+        x: (N, C, H, W), (N, C, D, H, W) or (N, C, L), with channels next to each other: torch.channels_last, channels_last_3d, or a
+            slice of channels of such a tensor. Nothing is copied. float16, bfloat16, float32, float8_e4m3fn, float8_e5m2, int8 or
+            uint8; aligned to 16 bytes. On a GPU, or on the CPU after ``shiftconv.emulate()``.
+        w: (K, C / groups, R, S) and so on, dense and channels_last.
+        bias: (K), float32, float16 or bfloat16.
+        residual: of the output's shape, channels_last; added before the activation.
+        stride, dilation: a number, or one for each spatial dimension.
+        padding: a number, one for each spatial dimension, a pair (before, after) for each, "same" or "valid".
+        groups: divides C and K.
+        activation: None, "relu", "relu6", ("leaky_relu", slope), ("clamp", low, high), "gelu", "gelu_tanh", "silu", "hard_swish",
+            "sigmoid" or "tanh".
+        channel_scale: (K), float32; multiplies the sum.
+        out_dtype: of the output; by default that of x.
+        compute: "default": exact products summed in float32; "tf32" for float32 tensors; "f16": summed in float16.
+        plan: "algorithm" or "algorithm:options", as ``Plan`` has them; by default the planner's choice.
+        out: written and returned, in the layouts of x; must not overlap the others.
+
+    Returns:
+        A channels_last tensor (N, K, P, Q), or ``out``.
+
+    Raises:
+        ValueError: names the argument and what is wrong with it.
+        NotImplementedError: an argument requires grad.
+        RuntimeError: no algorithm can run this (with every reason), or x is on the CPU without ``shiftconv.emulate()``.
+    """
+    for name, tensor in (("x", x), ("w", w)):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"shiftconv: {name} must be a tensor, but is {tensor!r}")
+    for name, tensor in (("bias", bias), ("residual", residual), ("channel_scale", channel_scale), ("out", out)):
+        if tensor is not None and not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"shiftconv: {name} must be a tensor or None, but is {tensor!r}")
+    strides, dilations = _integers("stride", stride), _integers("dilation", dilation)
+    pads = padding_of(padding, w.shape[2:], strides, dilations)
+    name, a, b = activation_of(activation)
+    arguments = dict(
+        stride=strides, padding=pads, dilation=dilations, groups=groups, activation=name, activation_a=a, activation_b=b,
+        channel_scale=channel_scale, compute=compute, plan=plan,
+    )  # fmt: skip
+    if out is None:
+        return torch.ops.shiftconv.conv(x, w, bias, residual, out_dtype=out_dtype, **arguments)
+    if out_dtype is not None and out_dtype != out.dtype:
+        raise ValueError(f"shiftconv: out_dtype is {out_dtype}, but out has {out.dtype}")
+    torch.ops.shiftconv.conv_out(x, w, bias, residual, y=out, **arguments)
+    return out
+
+
+def keep_bindings(most: int) -> None:
+    """How many combinations of tensors' addresses are kept ready to launch, at first 2048; those used longest ago go first. A call whose
+    combination is kept only launches; any other first encodes what the kernel needs to know of the addresses."""
+    if most < 1:
+        raise ValueError(f"shiftconv: most must be at least 1, but is {most}")
+    glue.shiftconv_torch_keep_bindings(most)
+
+
+def kept() -> dict[str, int]:
+    """How many plans and bindings are kept now."""
+    return {"plans": glue.shiftconv_torch_kept_plans(), "bindings": glue.shiftconv_torch_kept_bindings()}

@@ -1,0 +1,124 @@
+"""Loads the operators ``torch.ops.shiftconv.conv`` and ``conv_out``, and registers what PyTorch keeps in Python: their shapes without
+data, and the refusal of gradients."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Optional, Sequence
+
+import torch
+
+from .._library import glue_path, library
+
+LEAST_TORCH = (2, 11)
+
+
+def _load() -> ctypes.CDLL:
+    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+    if version < LEAST_TORCH:
+        raise ImportError(f"shiftconv.torch needs PyTorch 2.11 or later, but this is {torch.__version__}")
+    library()  # names SHIFTCONV_LIBRARY where libshiftconv is missing
+    path = glue_path("torch")
+    if not os.path.exists(path):
+        raise ImportError(f"{path} does not exist: this build of ShiftConv has no operators for PyTorch")
+    torch.ops.load_library(path)
+    glue = ctypes.CDLL(path)
+    glue.shiftconv_torch_keep_bindings.argtypes = [ctypes.c_size_t]
+    glue.shiftconv_torch_kept_bindings.restype = ctypes.c_size_t
+    glue.shiftconv_torch_kept_plans.restype = ctypes.c_size_t
+    return glue
+
+
+glue = _load()
+
+
+def spread(numbers: Sequence[int], spatial: int) -> list[int]:
+    """One number for each spatial dimension."""
+    return [numbers[0]] * spatial if len(numbers) == 1 else list(numbers)
+
+
+def pairs_of(padding: Sequence[int], spatial: int) -> list[tuple[int, int]]:
+    """Padding before and after, for each spatial dimension."""
+    if len(padding) == 2 * spatial and len(padding) > 1:
+        return [(padding[2 * i], padding[2 * i + 1]) for i in range(spatial)]
+    return [(number, number) for number in spread(padding, spatial)]
+
+
+def output_sizes(
+    x: Sequence[Any], w: Sequence[Any], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> list[Any]:
+    """The shape of the output, from those of x and w."""
+    spatial = len(x) - 2
+    if spatial not in (1, 2, 3):
+        raise ValueError(f"shiftconv: x must have 3, 4 or 5 dimensions, but its shape is {tuple(x)}")
+    if len(w) != len(x):
+        raise ValueError(f"shiftconv: w must have as many dimensions as x, which has {len(x)}, but its shape is {tuple(w)}")
+    strides, dilations, pads = spread(stride, spatial), spread(dilation, spatial), pairs_of(padding, spatial)
+    for name, numbers in (("stride", strides), ("padding", pads), ("dilation", dilations)):
+        if len(numbers) != spatial:
+            raise ValueError(f"shiftconv: {name} does not fit an x with {spatial} spatial dimensions")
+    return [
+        x[0],
+        w[0],
+        *(
+            (x[2 + i] + sum(pads[i]) - dilations[i] * (w[2 + i] - 1) - 1) // strides[i] + 1
+            for i in range(spatial)
+        ),
+    ]
+
+
+def channels_last_strides(sizes: Sequence[Any]) -> list[Any]:
+    """Strides of a dense tensor whose channels lie next to each other."""
+    strides: list[Any] = [0] * len(sizes)
+    strides[1], following = 1, sizes[1]
+    for dimension in reversed(range(2, len(sizes))):
+        strides[dimension], following = following, following * sizes[dimension]
+    strides[0] = following
+    return strides
+
+
+@torch.library.register_fake("shiftconv::conv")
+def _conv_fake(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor] = None,
+    residual: Optional[torch.Tensor] = None,
+    *,
+    stride: Sequence[int] = (1,),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    out_dtype: Optional[torch.dtype] = None,
+    **_: Any,
+) -> torch.Tensor:
+    sizes = output_sizes(x.shape, w.shape, stride, padding, dilation)
+    return torch.empty_strided(sizes, channels_last_strides(sizes), dtype=out_dtype or x.dtype, device=x.device)
+
+
+@torch.library.register_fake("shiftconv::conv_out")
+def _conv_out_fake(*_: Any, **__: Any) -> None:
+    return None
+
+
+def _named(args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [*zip(("x", "w", "bias", "residual"), args), *kwargs.items()]
+
+
+def _refuse_gradients(operator: Any) -> Any:
+    def autograd(*args: Any, **kwargs: Any) -> Any:
+        if torch.is_grad_enabled():
+            for name, value in _named(args, kwargs):
+                if isinstance(value, torch.Tensor) and value.requires_grad:
+                    raise NotImplementedError(
+                        f"shiftconv: {name} requires grad, but ShiftConv computes forward only; call it under torch.no_grad() or "
+                        "torch.inference_mode(), or detach the tensor"
+                    )
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator(*args, **kwargs)
+
+    return autograd
+
+
+_autograd = torch.library.Library("shiftconv", "IMPL")
+for _name in ("conv", "conv_out"):
+    _autograd.impl(_name, _refuse_gradients(getattr(torch.ops.shiftconv, _name).default), "Autograd")

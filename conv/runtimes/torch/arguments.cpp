@@ -1,0 +1,272 @@
+#include "conv/runtimes/torch/arguments.hpp"
+
+#include <bit>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "conv/runtimes/torch/sentences.hpp"
+
+namespace shiftconv::torch_glue {
+namespace {
+
+// An optional argument is null or the address of a value on the heap, which the kernel frees.
+std::optional<StableIValue> takeOptional(StableIValue value) {
+  const std::unique_ptr<StableIValue> held(reinterpret_cast<StableIValue*>(value));
+  return held ? std::optional(*held) : std::nullopt;
+}
+
+Tensor takeTensor(StableIValue value) { return Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
+
+Tensor takeOptionalTensor(StableIValue value) { return takeTensor(takeOptional(value).value_or(0)); }
+
+struct NamedType {
+  int32_t torch;
+  int32_t ours;
+  const char* name;
+};
+
+const std::array<NamedType, 8>& types() {
+  static const std::array<NamedType, 8> table{{
+      {aoti_torch_dtype_float16(), SHIFTCONV_TYPE_F16, "float16"},
+      {aoti_torch_dtype_bfloat16(), SHIFTCONV_TYPE_BF16, "bfloat16"},
+      {aoti_torch_dtype_float32(), SHIFTCONV_TYPE_F32, "float32"},
+      {aoti_torch_dtype_float8_e4m3fn(), SHIFTCONV_TYPE_E4M3, "float8_e4m3fn"},
+      {aoti_torch_dtype_float8_e5m2(), SHIFTCONV_TYPE_E5M2, "float8_e5m2"},
+      {aoti_torch_dtype_int8(), SHIFTCONV_TYPE_S8, "int8"},
+      {aoti_torch_dtype_uint8(), SHIFTCONV_TYPE_U8, "uint8"},
+      {aoti_torch_dtype_int32(), SHIFTCONV_TYPE_S32, "int32"},
+  }};
+  return table;
+}
+
+int32_t typeOf(const char* argument, int32_t torchType) {
+  for (const NamedType& type : types())
+    if (type.torch == torchType) return type.ours;
+  refuse(argument,
+         " must be float16, bfloat16, float32, float8_e4m3fn, float8_e5m2, int8 or uint8 (results also int32), but it has another "
+         "dtype");
+}
+
+constexpr std::array kActivations{
+    std::pair{"none", SHIFTCONV_ACTIVATION_NONE},
+    std::pair{"relu", SHIFTCONV_ACTIVATION_RELU},
+    std::pair{"leaky_relu", SHIFTCONV_ACTIVATION_LEAKY_RELU},
+    std::pair{"clamp", SHIFTCONV_ACTIVATION_CLAMP},
+    std::pair{"gelu_erf", SHIFTCONV_ACTIVATION_GELU_ERF},
+    std::pair{"gelu_tanh", SHIFTCONV_ACTIVATION_GELU_TANH},
+    std::pair{"silu", SHIFTCONV_ACTIVATION_SILU},
+    std::pair{"hard_swish", SHIFTCONV_ACTIVATION_HARD_SWISH},
+    std::pair{"sigmoid", SHIFTCONV_ACTIVATION_SIGMOID},
+    std::pair{"tanh", SHIFTCONV_ACTIVATION_TANH},
+};
+constexpr std::array kComputes{
+    std::pair{"default", SHIFTCONV_COMPUTE_DEFAULT},
+    std::pair{"tf32", SHIFTCONV_COMPUTE_TF32},
+    std::pair{"f16", SHIFTCONV_COMPUTE_F16},
+};
+
+template <class Table>
+int32_t valueOf(const char* argument, const Table& table, const std::string& name) {
+  for (const auto& [known, value] : table)
+    if (name == known) return value;
+  std::string all;
+  for (const auto& [known, value] : table) all += (all.empty() ? "" : ", ") + std::string(known);
+  refuse(argument, " must be one of ", all, ", but is \"", name, "\"");
+}
+
+/// Elements from one pixel to the next. Extents of 1 have any stride.
+int64_t pixelPitch(const char* argument, const Tensor& tensor) {
+  const std::span<const int64_t> sizes = tensor.sizes(), strides = tensor.strides();
+  const int64_t channels = sizes[1];
+  int64_t pitch = 0, pixels = 1;
+  bool fits = channels == 1 || strides[1] == 1;
+  const auto pass = [&](size_t dimension) {
+    if (sizes[dimension] == 1) return;
+    if (pitch == 0) pitch = strides[dimension] / pixels;
+    fits = fits && pitch >= channels && strides[dimension] == pitch * pixels;
+    pixels *= sizes[dimension];
+  };
+  for (size_t dimension = sizes.size() - 1; dimension >= 2; --dimension) pass(dimension);
+  pass(0);
+  if (!fits)
+    refuse(argument, " must be ", layoutName(sizes.size()), ": channels next to each other, pixels at one distance. Its shape is ",
+           listOf(sizes), " and its strides are ", listOf(strides), ". ", argument, copyIntoLayout(sizes.size()),
+           " copies it into that layout");
+  return pitch == 0 ? channels : pitch;
+}
+
+void checkDense(const char* argument, const Tensor& tensor) {
+  if (pixelPitch(argument, tensor) != tensor.sizes()[1])
+    refuse(argument, " must be dense, but its pixels are ", std::to_string(pixelPitch(argument, tensor)),
+           " elements apart and have ", std::to_string(tensor.sizes()[1]), " channels");
+}
+
+void checkDevice(const char* argument, const Tensor& tensor, const Tensor& x) {
+  if (tensor.deviceType() != x.deviceType() || tensor.deviceIndex() != x.deviceIndex())
+    refuse(argument, " must be on the device of x, but is on another one");
+}
+
+void checkShape(const char* argument, std::span<const int64_t> sizes, std::span<const int64_t> wanted, const char* what) {
+  if (!std::equal(sizes.begin(), sizes.end(), wanted.begin(), wanted.end()))
+    refuse(argument, " must have the shape ", listOf(wanted), ", ", what, ", but has ", listOf(sizes));
+}
+
+/// One dense number for each output channel.
+void checkChannels(const char* argument, const Tensor& tensor, const Tensor& x, int64_t k) {
+  checkDevice(argument, tensor, x);
+  checkShape(argument, tensor.sizes(), std::span(&k, 1), "one number for each output channel");
+  if (k > 1 && tensor.strides()[0] != 1) refuse(argument, " must be contiguous");
+}
+
+void checkExtents(const char* argument, const Tensor& tensor) {
+  for (const int64_t size : tensor.sizes())
+    if (size == 0) refuse(argument, " must not be empty, but its shape is ", listOf(tensor.sizes()));
+}
+
+void checkCount(const char* argument, const Integers& list, size_t spatial, bool pairs) {
+  if (list.count() == 1 || list.count() == spatial || (pairs && list.count() == 2 * spatial)) return;
+  refuse(argument, " must have 1", spatial > 1 ? " or " + std::to_string(spatial) : std::string(),
+         pairs ? " or " + std::to_string(2 * spatial) : std::string(), " numbers for an x with ", std::to_string(spatial),
+         " spatial dimensions, but has ", std::to_string(list.count()));
+}
+
+void setWindow(const Arguments& arguments, size_t spatial, shiftconv_problem_t& problem) {
+  checkCount("stride", arguments.stride, spatial, false);
+  checkCount("padding", arguments.padding, spatial, true);
+  checkCount("dilation", arguments.dilation, spatial, false);
+  const auto of = [](const Integers& list, size_t i) { return list.count() == 1 ? list[0] : list[i]; };
+  int64_t* const strides[] = {&problem.stride_d, &problem.stride_h, &problem.stride_w};
+  int64_t* const dilations[] = {&problem.dilation_d, &problem.dilation_h, &problem.dilation_w};
+  int64_t* const before[] = {&problem.pad_front, &problem.pad_top, &problem.pad_left};
+  int64_t* const after[] = {&problem.pad_back, &problem.pad_bottom, &problem.pad_right};
+  const bool pairs = arguments.padding.count() == 2 * spatial && arguments.padding.count() > 1;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t axis = 3 - spatial + i;
+    *strides[axis] = of(arguments.stride, i);
+    *dilations[axis] = of(arguments.dilation, i);
+    *before[axis] = pairs ? arguments.padding[2 * i] : of(arguments.padding, i);
+    *after[axis] = pairs ? arguments.padding[2 * i + 1] : of(arguments.padding, i);
+  }
+}
+
+void setShapes(const Arguments& arguments, size_t spatial, shiftconv_problem_t& problem) {
+  const std::span<const int64_t> x = arguments.x.sizes(), w = arguments.w.sizes();
+  problem.n = x[0], problem.c = x[1], problem.k = w[0];
+  problem.groups = arguments.groups;
+  problem.h = problem.r = 1;  // of 1-D
+  int64_t* const image[] = {&problem.d, &problem.h, &problem.w};
+  int64_t* const filter[] = {&problem.t, &problem.r, &problem.s};
+  for (size_t i = 0; i < spatial; ++i) {
+    *image[3 - spatial + i] = x[2 + i];
+    *filter[3 - spatial + i] = w[2 + i];
+  }
+  if (problem.groups < 1 || problem.c != w[1] * problem.groups)
+    refuse("w", " must have ", problem.groups < 1 ? std::string("a positive number of groups") : "x's channels / groups",
+           ": x has ", std::to_string(problem.c), " channels, w's shape is ", listOf(w), " and groups is ",
+           std::to_string(problem.groups));
+}
+
+void setEpilogue(const Arguments& arguments, shiftconv_problem_t& problem) {
+  if (arguments.bias) {
+    checkChannels("bias", arguments.bias, arguments.x, problem.k);
+    problem.has_bias = 1;
+    problem.bias_type = typeOf("bias", arguments.bias.type());
+  }
+  if (arguments.channelScale) {
+    checkChannels("channel_scale", arguments.channelScale, arguments.x, problem.k);
+    if (typeOf("channel_scale", arguments.channelScale.type()) != SHIFTCONV_TYPE_F32) refuse("channel_scale", " must be float32");
+    problem.has_channel_scale = 1;
+  }
+  problem.activation = valueOf("activation", kActivations, arguments.activation);
+  problem.activation_a = static_cast<float>(arguments.activationA);
+  problem.activation_b = static_cast<float>(arguments.activationB);
+  problem.compute = valueOf("compute", kComputes, arguments.compute);
+}
+
+int64_t outputExtent(int64_t extent, int64_t before, int64_t after, int64_t taps, int64_t dilation, int64_t stride) {
+  return (extent + before + after - dilation * (taps - 1) - 1) / stride + 1;
+}
+
+}  // namespace
+
+Arguments::Arguments(StableIValue* stack, Output output)
+    : x(takeTensor(stack[0])),
+      w(takeTensor(stack[1])),
+      bias(takeOptionalTensor(stack[2])),
+      residual(takeOptionalTensor(stack[3])),
+      channelScale(takeOptionalTensor(stack[11])),
+      out(output == Output::Given ? takeTensor(stack[14]) : Tensor()),
+      stride(stack[4]),
+      padding(stack[5]),
+      dilation(stack[6]),
+      groups(static_cast<int64_t>(stack[7])),
+      activation(takeText(stack[8])),
+      activationA(std::bit_cast<double>(stack[9])),
+      activationB(std::bit_cast<double>(stack[10])),
+      compute(takeText(stack[12])),
+      plan(takeText(stack[13])) {
+  if (output == Output::Returned)
+    if (const std::optional<StableIValue> type = takeOptional(stack[14])) outType = static_cast<int32_t>(*type);
+}
+
+Described describe(const Arguments& arguments) {
+  const size_t rank = arguments.x.sizes().size();
+  if (rank < 3 || rank > 5) refuse("x", " must have 3, 4 or 5 dimensions, but its shape is ", listOf(arguments.x.sizes()));
+  if (arguments.w.sizes().size() != rank)
+    refuse("w", " must have as many dimensions as x, which has ", std::to_string(rank), ", but its shape is ",
+           listOf(arguments.w.sizes()));
+  checkExtents("x", arguments.x);
+  checkExtents("w", arguments.w);
+  checkDevice("w", arguments.w, arguments.x);
+
+  Described described{SHIFTCONV_PROBLEM_INIT, {}, rank, arguments.x.type()};
+  shiftconv_problem_t& problem = described.problem;
+  setShapes(arguments, rank - 2, problem);
+  setWindow(arguments, rank - 2, problem);
+  problem.input_pixel_pitch = pixelPitch("x", arguments.x);
+  checkDense("w", arguments.w);
+  problem.input_type = typeOf("x", arguments.x.type());
+  problem.filter_type = typeOf("w", arguments.w.type());
+  if (arguments.outType) described.outputType = *arguments.outType;
+  if (arguments.out) described.outputType = arguments.out.type();
+  problem.output_type = typeOf(arguments.out ? "out" : "out_dtype", described.outputType);
+  setEpilogue(arguments, problem);
+
+  // Padding, strides and dilations out of range have the library's sentence.
+  if (shiftconv_problem_validate(&problem) != SHIFTCONV_STATUS_SUCCESS) refuse("", shiftconv_last_error());
+  const std::array<int64_t, 3> extents{
+      outputExtent(problem.d, problem.pad_front, problem.pad_back, problem.t, problem.dilation_d, problem.stride_d),
+      outputExtent(problem.h, problem.pad_top, problem.pad_bottom, problem.r, problem.dilation_h, problem.stride_h),
+      outputExtent(problem.w, problem.pad_left, problem.pad_right, problem.s, problem.dilation_w, problem.stride_w)};
+  described.outputSizes[0] = problem.n, described.outputSizes[1] = problem.k;
+  for (size_t i = 2; i < rank; ++i) described.outputSizes[i] = extents[5 - rank + i - 2];
+  const std::span<const int64_t> outputSizes(described.outputSizes.data(), rank);
+  if (arguments.residual) {
+    checkDevice("residual", arguments.residual, arguments.x);
+    checkShape("residual", arguments.residual.sizes(), outputSizes, "that of the output");
+    problem.beta = 1;
+    problem.residual_type = typeOf("residual", arguments.residual.type());
+    problem.residual_pixel_pitch = pixelPitch("residual", arguments.residual);
+  }
+  if (arguments.out) {
+    checkDevice("out", arguments.out, arguments.x);
+    checkShape("out", arguments.out.sizes(), outputSizes, "that of the output");
+    problem.output_pixel_pitch = pixelPitch("out", arguments.out);
+  }
+  return described;
+}
+
+std::array<int64_t, 5> channelsLastStrides(std::span<const int64_t> sizes) {
+  std::array<int64_t, 5> strides{};
+  strides[1] = 1;
+  int64_t next = sizes[1];
+  for (size_t dimension = sizes.size() - 1; dimension >= 2; --dimension) {
+    strides[dimension] = next;
+    next *= sizes[dimension];
+  }
+  strides[0] = next;
+  return strides;
+}
+
+}  // namespace shiftconv::torch_glue

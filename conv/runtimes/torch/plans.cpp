@@ -1,0 +1,129 @@
+#include "conv/runtimes/torch/plans.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "conv/runtimes/torch/bounded_cache.hpp"
+#include "conv/runtimes/torch/sentences.hpp"
+
+namespace shiftconv::torch_glue {
+namespace {
+
+struct PlanKey {
+  shiftconv_problem_t problem;
+  const OpenDevice* device;
+  std::string choice;
+
+  bool operator==(const PlanKey& other) const {
+    return std::memcmp(&problem, &other.problem, sizeof(problem)) == 0 && device == other.device && choice == other.choice;
+  }
+};
+// Compared and hashed byte by byte, so there must be no padding.
+static_assert(sizeof(shiftconv_problem_t) == SHIFTCONV_PROBLEM_SIZE_0_2);
+
+struct BindingKey {
+  PlanKey plan;
+  std::array<const void*, 6> addresses;
+
+  bool operator==(const BindingKey&) const = default;
+};
+
+uint64_t mix(uint64_t hash, uint64_t word) { return (hash ^ word) * 0x9e3779b97f4a7c15u ^ hash >> 29; }
+
+struct KeyHash {
+  size_t operator()(const PlanKey& key) const {
+    uint64_t hash = std::hash<std::string>()(key.choice);
+    uint64_t words[sizeof(key.problem) / sizeof(uint64_t)];
+    std::memcpy(words, &key.problem, sizeof(words));
+    for (const uint64_t word : words) hash = mix(hash, word);
+    return mix(hash, reinterpret_cast<uintptr_t>(key.device));
+  }
+  size_t operator()(const BindingKey& key) const {
+    uint64_t hash = (*this)(key.plan);
+    for (const void* address : key.addresses) hash = mix(hash, reinterpret_cast<uintptr_t>(address));
+    return hash;
+  }
+};
+
+// Never destroyed: at the end of the process the CUDA driver may be gone before.
+auto& plans() {
+  static auto& cache = *new BoundedCache<PlanKey, std::shared_ptr<const Plan>, KeyHash>(kMostPlans);
+  return cache;
+}
+auto& bindings() {
+  static auto& cache = *new BoundedCache<BindingKey, std::shared_ptr<const Binding>, KeyHash>(kMostBindings);
+  return cache;
+}
+
+std::shared_ptr<const Plan> makePlan(const PlanKey& key, OpenDevice& device) {
+  PlanOptions options;
+  std::string algorithm = key.choice, rest;
+  if (const size_t colon = algorithm.find(':'); colon != std::string::npos) {
+    rest = algorithm.substr(colon + 1);
+    algorithm.resize(colon);
+  }
+  if (!algorithm.empty()) options.algorithm = algorithm.c_str();
+  if (!rest.empty()) options.options = rest.c_str();
+  Convolution problem;
+  static_cast<shiftconv_problem_t&>(problem) = key.problem;
+  auto plan = std::make_shared<const Plan>(problem, device.properties, options);
+  if (plan->workspaceBytes() != 0)
+    throw std::runtime_error("shiftconv: " + problem.describe() + " needs a workspace, which this operator has not");
+  return plan;
+}
+
+std::shared_ptr<const Plan> planOf(const PlanKey& key, OpenDevice& device) {
+  if (std::optional<std::shared_ptr<const Plan>> found = plans().find(key)) return *std::move(found);
+  std::shared_ptr<const Plan> plan = makePlan(key, device);
+  plans().add(key, plan);
+  return plan;
+}
+
+struct Named {
+  const char* name;
+  const void* address;
+  size_t bytes;
+};
+
+void checkAddresses(const shiftconv_problem_t& problem, const Tensors& tensors) {
+  Convolution convolution;
+  static_cast<shiftconv_problem_t&>(convolution) = problem;
+  const TensorBytes bytes = convolution.tensorBytes();
+  const Named out{"out", tensors.output, bytes.output};
+  for (const Named& one : {Named{"x", tensors.input, bytes.input}, Named{"w", tensors.filter, bytes.filter},
+                           Named{"bias", tensors.bias, bytes.bias}, Named{"residual", tensors.residual, bytes.residual},
+                           Named{"channel_scale", tensors.channel_scale, bytes.channel_scale}, out}) {
+    const auto address = reinterpret_cast<uintptr_t>(one.address);
+    const auto written = reinterpret_cast<uintptr_t>(out.address);
+    if (address % 16 != 0)
+      refuse(one.name, " must be aligned to 16 bytes, but its first element is ", std::to_string(address % 16),
+             " bytes past a multiple");
+    if (one.name != out.name && one.bytes != 0 && address < written + out.bytes && written < address + one.bytes)
+      refuse("out", " must not overlap ", std::string(one.name));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> planFor(const shiftconv_problem_t& problem, OpenDevice& device, const std::string& choice) {
+  return planOf({problem, &device, choice}, device);
+}
+
+std::shared_ptr<const Binding> bindingFor(const shiftconv_problem_t& problem, OpenDevice& device, const std::string& choice,
+                                          const Tensors& tensors) {
+  const BindingKey key{{problem, &device, choice},
+                       {tensors.input, tensors.filter, tensors.bias, tensors.residual, tensors.channel_scale, tensors.output}};
+  if (std::optional<std::shared_ptr<const Binding>> found = bindings().find(key)) return *std::move(found);
+  checkAddresses(problem, tensors);
+  const RelaxedCapture relaxed;
+  auto binding = std::make_shared<const Binding>(*planOf(key.plan, device), device.device, tensors);
+  bindings().add(key, binding);
+  return binding;
+}
+
+void keepBindings(size_t most) { bindings().setMost(most); }
+size_t keptBindings() { return bindings().size(); }
+size_t keptPlans() { return plans().size(); }
+
+}  // namespace shiftconv::torch_glue

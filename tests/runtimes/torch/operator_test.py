@@ -1,0 +1,246 @@
+"""torch.ops.shiftconv.conv on the emulated device, against PyTorch in float32."""
+
+import sys
+import threading
+import unittest
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    print("skipped: this Python has no PyTorch (./bootstrap test --with torch fetches it)")
+    sys.exit(77)
+
+import shiftconv
+import shiftconv.torch as sct
+
+shiftconv.emulate("sm_90a")
+HALF_ULP = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-24}
+LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
+def random(*shape, dtype=torch.float16, seed=1):
+    """A channels_last tensor of multiples of 1/8 in -2..2, which every dtype holds."""
+    generator = torch.Generator().manual_seed(seed)
+    made = (torch.randint(-16, 17, shape, generator=generator) / 8).to(dtype)
+    return made.contiguous(memory_format=LAYOUTS[len(shape)]) if len(shape) in LAYOUTS else made
+
+
+def channels_last_1d(x):
+    return x.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+class Case(unittest.TestCase):
+    def check(self, y, expected, dtype=torch.float16):
+        """Inputs are multiples of 1/8 and sums are short, so that float32 holds every sum exactly: the only error is that of the
+        conversion to y's dtype, half a unit in the last place."""
+        self.assertEqual(y.dtype, dtype)
+        self.assertEqual(y.shape, expected.shape)
+        bound = HALF_ULP[dtype] * expected.abs() + 2.0**-25
+        wrong = (y.float() - expected).abs() > bound
+        self.assertFalse(wrong.any(), f"{int(wrong.sum())} of {wrong.numel()} elements")
+
+
+class Results(Case):
+    def test_2d_with_everything(self):
+        x, w = random(2, 16, 9, 7), random(24, 16, 3, 2, seed=2)
+        bias, residual = random(24, dtype=torch.float32, seed=3), random(2, 24, 5, 9, seed=4)
+        y = sct.conv(x, w, bias, residual, stride=(2, 1), padding=((1, 2), (2, 1)), activation="relu")
+        padded = F.pad(x.float(), (2, 1, 1, 2))
+        expected = F.conv2d(padded, w.float(), bias, stride=(2, 1)) + residual.float()
+        self.check(y, expected.relu())
+        self.assertTrue(y.is_contiguous(memory_format=torch.channels_last))
+
+    def test_dtypes(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            x, w = random(1, 8, 5, 6, dtype=dtype), random(8, 8, 3, 3, dtype=dtype, seed=2)
+            for out_dtype in (None, torch.float32):
+                y = sct.conv(x, w, padding=1, out_dtype=out_dtype)
+                self.check(y, F.conv2d(x.float(), w.float(), padding=1), out_dtype or dtype)
+
+    def test_int8(self):
+        x = torch.arange(-120, 120).reshape(1, 8, 5, 6).to(torch.int8).contiguous(memory_format=torch.channels_last)
+        w = (torch.arange(8 * 8 * 9).reshape(8, 8, 3, 3) % 15 - 7).to(torch.int8).contiguous(memory_format=torch.channels_last)
+        y = sct.conv(x, w, padding=1, out_dtype=torch.int32)
+        self.assertTrue(torch.equal(y, F.conv2d(x.double(), w.double(), padding=1).int()))
+
+    def test_fp8_with_channel_scale(self):
+        x, w = random(1, 16, 4, 5).to(torch.float8_e4m3fn), random(8, 16, 1, 1, seed=2).to(torch.float8_e4m3fn)
+        scale = 2.0 ** torch.arange(-4, 4)
+        y = sct.conv(x, w, channel_scale=scale, out_dtype=torch.float16)
+        self.check(y, F.conv2d(x.float(), w.float()) * scale[:, None, None])
+
+    def test_3d_causal(self):
+        x, w = random(1, 8, 3, 5, 4), random(8, 8, 3, 3, 3, seed=2)
+        y = sct.conv(x, w, padding=((2, 0), (1, 1), (1, 1)))
+        self.check(y, F.conv3d(F.pad(x.float(), (1, 1, 1, 1, 2, 0)), w.float()))
+        self.assertTrue(y.is_contiguous(memory_format=torch.channels_last_3d))
+
+    def test_1d(self):
+        x, w = channels_last_1d(random(2, 8, 11)), channels_last_1d(random(16, 8, 3, seed=2))
+        y = sct.conv(x, w, padding=2, dilation=2)
+        self.check(y, F.conv1d(x.float(), w.float(), padding=2, dilation=2))
+        self.assertEqual(y.stride(), (11 * 16, 1, 16))
+
+    def test_groups_depthwise_and_same(self):
+        x = random(2, 12, 6, 7)
+        w = random(12, 1, 3, 4, seed=2)
+        self.check(sct.conv(x, w, groups=12, padding="same"), F.conv2d(x.float(), w.float(), groups=12, padding="same"))
+        w = random(6, 4, 3, 3, seed=3)
+        self.check(sct.conv(x, w, groups=3), F.conv2d(x.float(), w.float(), groups=3))
+
+    def test_pixel_pitches_are_taken_as_they_are(self):
+        wide = random(2, 32, 5, 6)
+        x, residual = wide[:, 8:24], random(2, 40, 5, 6, seed=5)[:, 16:32]
+        target = random(2, 48, 5, 6, seed=6)
+        before = target.clone()
+        w = random(16, 16, 1, 1, seed=2)
+        out = target[:, 16:32]
+        self.assertIs(sct.conv(x, w, residual=residual, out=out), out)
+        self.check(out, F.conv2d(x.float(), w.float()) + residual.float())
+        self.assertTrue(torch.equal(target[:, :16], before[:, :16]) and torch.equal(target[:, 32:], before[:, 32:]))
+
+    def test_activations(self):
+        x, w = random(1, 8, 3, 4), random(8, 8, 1, 1, seed=2)
+        plain = F.conv2d(x.float(), w.float())
+        exact = {
+            "relu": F.relu,
+            "relu6": F.relu6,
+            ("leaky_relu", 0.25): lambda v: F.leaky_relu(v, 0.25),
+            ("clamp", -0.5, 1.5): lambda v: v.clamp(-0.5, 1.5),
+        }
+        for name, function in exact.items():
+            self.check(sct.conv(x, w, activation=name), function(plain))
+        # Their own accuracy is tested with the library; here a wrong function would be off by far more.
+        smooth = {
+            "gelu": F.gelu,
+            "gelu_tanh": lambda v: F.gelu(v, approximate="tanh"),
+            "silu": F.silu,
+            "hard_swish": F.hardswish,
+            "sigmoid": F.sigmoid,
+            "tanh": F.tanh,
+        }
+        for name, function in smooth.items():
+            torch.testing.assert_close(sct.conv(x, w, activation=name).float(), function(plain), rtol=2e-3, atol=2e-3)
+
+    def test_a_chosen_plan(self):
+        x, w = random(1, 16, 6, 5), random(16, 16, 3, 3, seed=2)
+        expected = F.conv2d(x.float(), w.float(), padding=1)
+        for plan in ("direct", "halo"):
+            self.check(sct.conv(x, w, padding=1, plan=plan), expected)
+
+    def test_threads(self):
+        jobs = [(random(1 + i % 3, 8, 4, 5, seed=i), random(8, 8, 1, 1, seed=i + 50)) for i in range(8)]
+        results = [None] * len(jobs)
+
+        def work(first):
+            for i in range(first, len(jobs), 4):
+                results[i] = sct.conv(*jobs[i])
+
+        threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for (x, w), y in zip(jobs, results):
+            self.check(y, F.conv2d(x.float(), w.float()))
+
+
+class Refusals(Case):
+    def refused(self, kind, sentence, *args, **kwargs):
+        with self.assertRaisesRegex(kind, "^shiftconv: " + sentence):
+            sct.conv(*args, **kwargs)
+
+    def test_arguments(self):
+        x, w = random(2, 16, 9, 7), random(24, 16, 3, 2, seed=2)
+        bias = torch.zeros(24)
+        self.refused(ValueError, "x must be channels_last: .*channels_last\\) copies it", x.contiguous(), w)
+        self.refused(ValueError, "x must be channels_last", x[:, :, :, ::2], w)
+        self.refused(ValueError, "x must be channels_last", x[:1, :, :1].expand(2, 16, 9, 7), w)
+        self.refused(ValueError, "x must not be empty", x[:0], w)
+        self.refused(ValueError, "x must have 3, 4 or 5 dimensions", x[0, 0], w)
+        self.refused(ValueError, "x must be float16, ", x.double(), w)
+        self.refused(ValueError, "x must be float16, ", x.bool(), w)
+        self.refused(TypeError, "x must be a tensor", [1.0], w)
+        self.refused(TypeError, "bias must be a tensor or None", x, w, 1.0)
+        self.refused(ValueError, "w must be channels_last", x, w.contiguous())
+        self.refused(ValueError, "w must be dense", x, random(24, 32, 3, 2)[:, :16])
+        self.refused(ValueError, "w must have as many dimensions as x, which has 4", x, w[0])
+        self.refused(ValueError, "w must have x's channels / groups", x, w, groups=2)
+        self.refused(ValueError, "w must have a positive number of groups", x, w, groups=0)
+        self.refused(ValueError, "bias must have the shape \\(24\\), .* but has \\(23\\)", x, w, bias[:23])
+        self.refused(ValueError, "bias must be contiguous", x, w, torch.zeros(48)[::2])
+        self.refused(ValueError, "channel_scale must be float32", x, w, channel_scale=bias.half())
+        self.refused(ValueError, "residual must have the shape \\(2, 24, 7, 6\\)", x, w, None, x)
+        self.refused(ValueError, "out must have the shape", x, w, out=x)
+        self.refused(ValueError, "out_dtype is torch.float32, but out has", x, w, out=x, out_dtype=torch.float32)
+        self.refused(ValueError, "out_dtype must be float16, ", x, w, out_dtype=torch.float64)
+        self.refused(ValueError, "stride must have 1 or 2 numbers", x, w, stride=(1, 1, 1))
+        self.refused(TypeError, "stride must be an integer", x, w, stride=1.5)
+        self.refused(ValueError, "stride_h must be in 1..", x, w, stride=0)
+        self.refused(ValueError, "pad_top must be in 0..", x, w, padding=-1)
+        self.refused(ValueError, "padding must have 1 or 2 numbers", x, w, padding=(1, 1, 1))
+        self.refused(ValueError, "padding must have a pair", x, w, padding=((1, 1), (1, 1, 1)))
+        self.refused(ValueError, 'padding="same" is for a stride of 1', x, w, padding="same", stride=2)
+        self.refused(ValueError, "padding must be numbers", x, w, padding="full")
+        self.refused(ValueError, "activation must be one of none, relu", x, w, activation="softmax")
+        self.refused(ValueError, "activation 'clamp' takes 2 parameters", x, w, activation="clamp")
+        self.refused(ValueError, "compute must be one of", x, w, compute="f64")
+        self.refused(RuntimeError, 'there is no algorithm "nonesuch"', x, w, plan="nonesuch")
+        self.refused(RuntimeError, 'there is no option "nonesuch"', x, w, plan="halo:nonesuch=1")
+
+    def test_gradients(self):
+        x, w = random(1, 8, 3, 4).requires_grad_(), random(8, 8, 1, 1)
+        self.refused(NotImplementedError, "x requires grad, but ShiftConv computes forward only", x, w)
+        with self.assertRaisesRegex(NotImplementedError, "channel_scale requires grad"):
+            torch.ops.shiftconv.conv(x.detach(), w, channel_scale=torch.ones(8, requires_grad=True))
+        for mode in (torch.no_grad, torch.inference_mode):
+            with mode():
+                self.assertFalse(sct.conv(x, w).requires_grad)
+
+    def test_cpu_without_emulation(self):
+        import os
+
+        named = os.environ.pop("SHIFTCONV_DEVICE")
+        try:
+            self.refused(RuntimeError, "x is on the CPU, .* call shiftconv.emulate\\(\\)", random(1, 8, 3, 4), random(8, 8, 1, 1))
+        finally:
+            os.environ["SHIFTCONV_DEVICE"] = named
+
+
+class Compilation(Case):
+    def test_opcheck(self):
+        x, w, bias = random(2, 8, 5, 6), random(16, 8, 3, 3, seed=2), random(16, dtype=torch.float32)
+        torch.library.opcheck(torch.ops.shiftconv.conv.default, (x, w, bias), {"padding": [1, 0, 2, 1], "activation": "relu"})
+        torch.library.opcheck(torch.ops.shiftconv.conv.default, (random(2, 24, 5, 6)[:, 8:16], w), {"stride": [2], "out_dtype": torch.float32})
+        out = random(2, 16, 3, 4)
+        torch.library.opcheck(torch.ops.shiftconv.conv_out.default, (x, w), {"y": out})
+
+    def test_fullgraph(self):
+        w = random(16, 8, 3, 3, seed=2)
+
+        @torch.compile(fullgraph=True, backend="aot_eager")
+        def function(x):
+            return sct.conv(x * 2, w, padding=((1, 0), (2, 1)), stride=2, activation=("leaky_relu", 0.5)) + 1
+
+        for shape in ((1, 8, 5, 6), (3, 8, 7, 4), (2, 8, 9, 9)):  # the second makes the shapes symbols
+            x = random(*shape)
+            expected = F.leaky_relu(F.conv2d(F.pad(x.float() * 2, (2, 1, 1, 0)), w.float(), stride=2), 0.5)
+            self.check(function(x), expected.half().float() + 1)
+
+    def test_fullgraph_with_out(self):
+        w = random(8, 8, 1, 1, seed=2)
+
+        @torch.compile(fullgraph=True, backend="aot_eager")
+        def function(x, out):
+            sct.conv(x, w, out=out)
+            return out + 1
+
+        x, out = random(1, 8, 3, 4), random(1, 8, 3, 4)
+        expected = F.conv2d(x.float(), w.float())
+        self.check(function(x, out), expected + 1)
+        self.check(out, expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
