@@ -5,6 +5,7 @@
 
 #include "common/device/device.hpp"
 #include "common/device/status.hpp"
+#include "conv/helpers/helpers.hpp"
 #include "conv/planner/autotune.hpp"
 #include "conv/planner/binding.hpp"
 #include "conv/planner/candidates.hpp"
@@ -20,6 +21,10 @@ Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options)
 /// NULL: SHIFTCONV_AUTOTUNE_INIT. Puts the environment's cache where the caller names none.
 Status fromC(const shiftconv_autotune_t* source, plan::AutotuneOptions& options);
 Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors);
+// Values are checked where they are used, but for those of enumerations of types.
+Status fromC(const shiftconv_relayout_t* source, helpers::Relayout& relayout);
+Status fromC(const shiftconv_pool_t* source, helpers::Pool& pool);
+Status fromC(const shiftconv_pointwise_t* source, helpers::Pointwise& pointwise);
 
 // Each fills as much as the caller's structure holds and leaves the rest alone.
 Status toC(const Problem& problem, shiftconv_problem_t* target);

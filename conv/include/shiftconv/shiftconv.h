@@ -107,9 +107,9 @@ typedef struct shiftconv_device* shiftconv_device_t;
 typedef void* shiftconv_stream_t;
 
 typedef enum shiftconv_device_kind {
-  SHIFTCONV_DEVICE_AUTO = 0,     /**< what SHIFTCONV_DEVICE names, else the first GPU that the library supports */
-  SHIFTCONV_DEVICE_CUDA = 1,     /**< a GPU through the CUDA driver */
-  SHIFTCONV_DEVICE_EMULATED = 2, /**< the PTX emulator on the host */
+  SHIFTCONV_DEVICE_AUTO = 0,              /**< what SHIFTCONV_DEVICE names, else the first GPU that the library supports */
+  SHIFTCONV_DEVICE_CUDA = 1,              /**< a GPU through the CUDA driver */
+  SHIFTCONV_DEVICE_EMULATED = 2,          /**< the PTX emulator on the host */
   SHIFTCONV_DEVICE_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_device_kind_t;
 
@@ -147,9 +147,9 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_enumerate(int index, shiftconv
 SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_properties_t* properties);
 
 /** Opens a device.
- *  @param kind   AUTO: what the environment variable SHIFTCONV_DEVICE names, in the notation of shiftconv_device_open_named; where it
- *                is not set, empty or "auto", the first GPU of compute capability 9.0, 10.0, 10.3 or 11.0. Without one the call fails
- *                with SHIFTCONV_STATUS_NOT_FOUND and says what there is: the emulated device is opened only where it is named.
+ *  @param kind   AUTO: what the environment variable SHIFTCONV_DEVICE names, in the notation of shiftconv_device_open_named; where
+ * it is not set, empty or "auto", the first GPU of compute capability 9.0, 10.0, 10.3 or 11.0. Without one the call fails with
+ * SHIFTCONV_STATUS_NOT_FOUND and says what there is: the emulated device is opened only where it is named.
  *  @param index  CUDA: the driver's device number. EMULATED: 0 is an sm_100a, 1 an sm_90a. AUTO: must be 0.
  *  @param device receives the handle; close it with shiftconv_device_close.
  *  Errors: SHIFTCONV_STATUS_NOT_FOUND where there is no such device, or libshiftconv_emulated.so is missing or of another build.
@@ -498,11 +498,11 @@ typedef struct shiftconv_autotune {
  *
  *  With a cache, a choice is looked up by problem, the caller's options, the device's name, compute capability and
  *  multiprocessors, driver and library version; when it is there, nothing is allocated or run. Otherwise the new choice is added:
- *  the file is replaced as a whole, so that processes may share it; writers wait for each other through a file beside it, whose name
- *  ends in ".lock", at most 10 s. The path must lead to a regular file of at most 16 MiB, or to none in a folder that exists; symbolic
- *  links stay, and what they lead to is replaced. Anything else (a device such as /dev/null, a FIFO, a socket, a folder, a file that is
- *  no such cache) is neither waited for nor touched. That, damaged lines, a file that cannot be written, candidates that fail, and a
- *  time limit that was reached are warnings in the log, not errors.
+ *  the file is replaced as a whole, so that processes may share it; writers wait for each other through a file beside it, whose
+ * name ends in ".lock", at most 10 s. The path must lead to a regular file of at most 16 MiB, or to none in a folder that exists;
+ * symbolic links stay, and what they lead to is replaced. Anything else (a device such as /dev/null, a FIFO, a socket, a folder, a
+ * file that is no such cache) is neither waited for nor touched. That, damaged lines, a file that cannot be written, candidates
+ * that fail, and a time limit that was reached are warnings in the log, not errors.
  *  @param device   where to measure; the plan is as good for others of the same kind.
  *  @param options  NULL: every choice is left to the measurement.
  *  @param autotune NULL: SHIFTCONV_AUTOTUNE_INIT.
@@ -635,6 +635,99 @@ SHIFTCONV_API shiftconv_status_t shiftconv_binding_run_with(shiftconv_binding_t 
  *  and looks up the kernels each time; to run the same tensors repeatedly, keep a binding. */
 SHIFTCONV_API shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const shiftconv_tensors_t* tensors,
                                                shiftconv_stream_t stream);
+
+/* ------------------------------------------------------------------------------------------------------- helpers */
+
+/* What inference runtimes need between convolutions, so that activations stay on the device. Each call enqueues one launch of a
+ * plain kernel in `stream` (NULL: the default stream) and, like shiftconv_binding_run, neither synchronises nor, once the kernels
+ * are loaded, allocates; it can then be captured in a CUDA graph. Arguments are checked in every call; the sentence names field and
+ * limit. Tensors lie in device memory, aligned to their elements (to four of them: faster, where pitches and channels are multiples
+ * of four, too); what is written must not overlap what is read. Lengths, strides and pitches are counted in elements. Arithmetic is
+ * f32, and the conversion to the output type rounds to nearest, ties to even, with infinity beyond the largest number. A tensor has
+ * less than 2^31 elements. */
+
+/** Loads the kernels of all helpers on a device, so that their first runs need not. Optional. */
+SHIFTCONV_API shiftconv_status_t shiftconv_helpers_prepare(shiftconv_device_t device);
+
+/** A copy between any two layouts of up to five axes, with a conversion of types: NCHW to NHWC and back, filters KCRS to KRSC, one
+ *  tensor into a range of channels of another, each pixel repeated (a stride of 0). Element (i0,...,i4) of the destination, at
+ *  i0 * destination_stride[0] + ..., becomes that of the source, at i0 * source_stride[0] + .... Fastest where
+ * destination_stride[4] is 1. Start from SHIFTCONV_RELAYOUT_INIT, and leave leading axes as it sets them where there are fewer. */
+typedef struct shiftconv_relayout {
+  size_t size;                           /**< sizeof of this structure as the caller compiled it */
+  int64_t extent[5];                     /**< >= 1 */
+  int64_t source_stride[5];              /**< >= 0 */
+  int64_t destination_stride[5];         /**< >= 1, unless the extent is 1; no element is written twice */
+  int32_t source_type, destination_type; /**< shiftconv_type_t: equal ones of 8 bits or more, or two of F32, F16 and BF16 */
+} shiftconv_relayout_t;
+
+#define SHIFTCONV_RELAYOUT_INIT \
+  { sizeof(shiftconv_relayout_t), {1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16 }
+#define SHIFTCONV_RELAYOUT_SIZE_0_2 136
+
+SHIFTCONV_API shiftconv_status_t shiftconv_relayout_run(shiftconv_device_t device, const shiftconv_relayout_t* relayout,
+                                                        const void* source, void* destination, shiftconv_stream_t stream);
+
+typedef enum shiftconv_pool_kind {
+  SHIFTCONV_POOL_MAXIMUM = 0,           /**< of the taps inside the image; NaN where one is, minus infinity where there is none */
+  SHIFTCONV_POOL_AVERAGE = 1,           /**< of the taps inside the image; NaN where there is none */
+  SHIFTCONV_POOL_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
+} shiftconv_pool_kind_t;
+
+/** Pooling over windows of r x s taps: input [N, H, W, C] to output [N, P, Q, C], with P and Q as in shiftconv_problem_t. Over a
+ * whole image: r = h, s = w. Start from SHIFTCONV_POOL_INIT. */
+typedef struct shiftconv_pool {
+  size_t size;                                      /**< sizeof of this structure as the caller compiled it */
+  int64_t n, h, w, c, r, s;                         /**< each >= 1 */
+  int64_t pad_top, pad_bottom, pad_left, pad_right; /**< >= 0 */
+  int64_t stride_h, stride_w;                       /**< >= 1 */
+  int64_t dilation_h, dilation_w;                   /**< >= 1 */
+  int64_t input_pixel_pitch, output_pixel_pitch;    /**< elements from one pixel to the next, >= c; 0 means c */
+  int32_t type;                                     /**< shiftconv_type_t of both: F32, F16 or BF16 */
+  int32_t kind;                                     /**< shiftconv_pool_kind_t */
+  int32_t count_padding;                            /**< 1: averages divide by r * s; 0: by the number of taps inside the image */
+  int32_t reserved;                                 /**< 0 */
+} shiftconv_pool_t;
+
+#define SHIFTCONV_POOL_INIT \
+  { sizeof(shiftconv_pool_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, SHIFTCONV_TYPE_F16, SHIFTCONV_POOL_MAXIMUM, 0, 0 }
+#define SHIFTCONV_POOL_SIZE_0_2 152
+
+SHIFTCONV_API shiftconv_status_t shiftconv_pool_run(shiftconv_device_t device, const shiftconv_pool_t* pool, const void* input,
+                                                    void* output, shiftconv_stream_t stream);
+
+typedef enum shiftconv_operation {
+  SHIFTCONV_OPERATION_NONE = 0,              /**< there is no b */
+  SHIFTCONV_OPERATION_ADD = 1,               /**< a + b */
+  SHIFTCONV_OPERATION_MULTIPLY = 2,          /**< a * b */
+  SHIFTCONV_OPERATION_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
+} shiftconv_operation_t;
+
+/** output[row][i] = activation(operation(a[row][i], b[row / rows_of_b][i])) for each of `rows` pixels of c channels. The output may
+ * be a or b itself, where addresses, pitches and types are equal and, for b, rows_of_b is 1. Start from SHIFTCONV_POINTWISE_INIT.
+ */
+typedef struct shiftconv_pointwise {
+  size_t size;                            /**< sizeof of this structure as the caller compiled it */
+  int64_t rows, c;                        /**< each >= 1 */
+  int64_t a_pitch, b_pitch, output_pitch; /**< elements from one row to the next, >= c; 0 means c */
+  int64_t rows_of_b;                      /**< rows of a that share a row of b: H * W for a factor for each channel of an image */
+  int32_t a_type, b_type, output_type;    /**< shiftconv_type_t: F32, F16 or BF16 */
+  int32_t operation;                      /**< shiftconv_operation_t */
+  int32_t activation;                     /**< shiftconv_activation_t */
+  float activation_a, activation_b;       /**< parameters of the activation; finite */
+  int32_t reserved;                       /**< 0 */
+} shiftconv_pointwise_t;
+
+#define SHIFTCONV_POINTWISE_INIT                                                                                 \
+  {                                                                                                              \
+    sizeof(shiftconv_pointwise_t), 0, 0, 0, 0, 0, 1, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, \
+        SHIFTCONV_OPERATION_NONE, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0                                       \
+  }
+#define SHIFTCONV_POINTWISE_SIZE_0_2 88
+
+/** @param b NULL with SHIFTCONV_OPERATION_NONE. */
+SHIFTCONV_API shiftconv_status_t shiftconv_pointwise_run(shiftconv_device_t device, const shiftconv_pointwise_t* pointwise,
+                                                         const void* a, const void* b, void* output, shiftconv_stream_t stream);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,371 @@
+// Helpers on the emulated devices: every element against an exact reference, what lies between them as it was, and refusals.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <shiftconv/shiftconv.hpp>
+#include <vector>
+
+#include "common/gemm/reference/epilogue_reference.hpp"
+#include "common/numerics/codec.hpp"
+#include "common/numerics/packed.hpp"
+#include "conv/problem/types.hpp"
+#include "tests/conv/api_fixture.hpp"
+
+namespace shiftconv::tests {
+namespace {
+
+using gemm::Bounded;
+
+constexpr uint8_t kPoison = 0xCD;
+constexpr uint64_t kSeed = 20261122;
+
+/// Elements of a type, on the host.
+class Elements {
+ public:
+  Elements(DataType type, size_t count) : type_(type), bytes_(count * bytesOf(type), kPoison) {}
+  static Elements random(DataType type, size_t count, std::mt19937_64& generator) {
+    Elements elements(type, count);
+    std::uniform_real_distribution<double> values(-4, 4);
+    for (size_t i = 0; i < count; ++i) elements.set(i, numerics::encode(numberType(type), values(generator)));
+    return elements;
+  }
+
+  DataType type() const { return type_; }
+  size_t count() const { return bytes_.size() / bytesOf(type_); }
+  std::vector<uint8_t>& bytes() { return bytes_; }
+  uint32_t code(size_t i) const {
+    uint32_t code = 0;
+    std::memcpy(&code, bytes_.data() + i * bytesOf(type_), bytesOf(type_));
+    return code;
+  }
+  void set(size_t i, uint32_t code) { std::memcpy(bytes_.data() + i * bytesOf(type_), &code, bytesOf(type_)); }
+  double value(size_t i) const { return numerics::decode(numberType(type_), code(i)); }
+
+ private:
+  DataType type_;
+  std::vector<uint8_t> bytes_;
+};
+
+class ApiHelpers : public testing::TestWithParam<const char*> {
+ protected:
+  /// Runs `helper(addresses...)` with the inputs and a poisoned output; the output afterwards.
+  template <class Helper>
+  Elements run(const Helper& helper, std::vector<Elements> inputs, Elements output) {
+    std::vector<Memory> memory;
+    for (Elements* tensor : allOf(inputs, output)) {
+      memory.emplace_back(device_, tensor->bytes().size());
+      device_.copyToDevice(memory.back().get(), tensor->bytes().data(), tensor->bytes().size());
+    }
+    helper(memory);
+    device_.copyToHost(output.bytes().data(), memory.back().get(), output.bytes().size());
+    device_.synchronize();
+    return output;
+  }
+  int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(generator_); }
+  DataType pickType() { return std::array{DataType::F16, DataType::BF16, DataType::F32}[static_cast<size_t>(pick(0, 2))]; }
+
+  Device device_{GetParam()};
+  std::mt19937_64 generator_{kSeed};
+
+ private:
+  static std::vector<Elements*> allOf(std::vector<Elements>& inputs, Elements& output) {
+    std::vector<Elements*> all;
+    for (Elements& input : inputs) all.push_back(&input);
+    all.push_back(&output);
+    return all;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, ApiHelpers, testing::Values("emulated", "emulated:sm_90a"),
+                         [](const auto& info) { return std::string(info.index == 0 ? "sm_100a" : "sm_90a"); });
+
+// ---- Relayout ----
+
+TEST_P(ApiHelpers, RelayoutReachesEveryElementAndNoOther) {
+  SCOPED_TRACE(kSeed);
+  ASSERT_OK(shiftconv_helpers_prepare(device_.handle()));
+  for (int round = 0; round < 12; ++round) {
+    // NCHW to channels `first`.. of an NHWC tensor with a wider pitch; or back.
+    const bool back = round % 3 == 2;
+    const int n = pick(1, 3), c = pick(1, 9), h = pick(1, 6), w = pick(1, 7), gap = pick(0, 3), pitch = c + gap;
+    const size_t dense = static_cast<size_t>(n * c * h * w), spread = static_cast<size_t>(n * h * w * pitch);
+    const DataType from = pickType(), to = pickType();
+    shiftconv_relayout_t relayout = SHIFTCONV_RELAYOUT_INIT;
+    int64_t* const planar = back ? relayout.destination_stride : relayout.source_stride;
+    int64_t* const pixels = back ? relayout.source_stride : relayout.destination_stride;
+    const int64_t extent[] = {n, h, w, c}, planarStride[] = {c * h * w, w, 1, h * w},
+                  pixelStride[] = {h * w * pitch, w * pitch, pitch, 1};
+    for (int axis = 0; axis < 4; ++axis)
+      relayout.extent[axis + 1] = extent[axis], planar[axis + 1] = planarStride[axis], pixels[axis + 1] = pixelStride[axis];
+    relayout.source_type = static_cast<int32_t>(from), relayout.destination_type = static_cast<int32_t>(to);
+    const Elements source = Elements::random(from, back ? spread : dense, generator_);
+    const Elements result = run(
+        [&](const std::vector<Memory>& m) {
+          ASSERT_OK(shiftconv_relayout_run(device_.handle(), &relayout, m[0].get(), m[1].get(), nullptr));
+        },
+        {source}, Elements(to, back ? dense : spread));
+    Elements expected(to, result.count());
+    for (int image = 0; image < n; ++image)
+      for (int y = 0; y < h; ++y)
+        for (int x = 0; x < w; ++x)
+          for (int k = 0; k < c; ++k) {
+            const auto inPlanes = static_cast<size_t>(((image * c + k) * h + y) * w + x);
+            const auto inPixels = static_cast<size_t>(((image * h + y) * w + x) * pitch + k);
+            const double value = source.value(back ? inPixels : inPlanes);
+            expected.set(back ? inPlanes : inPixels, numerics::encode(numberType(to), value));
+          }
+    for (size_t i = 0; i < result.count(); ++i)
+      ASSERT_EQ(result.code(i), expected.code(i))
+          << "round " << round << ", element " << i << " of " << n << "x" << h << "x" << w << "x" << c;
+  }
+}
+
+TEST_P(ApiHelpers, RelayoutMovesCodesAndRepeatsThem) {
+  for (const DataType type : {DataType::S8, DataType::E4M3, DataType::F16, DataType::S32}) {
+    Elements source(type, 6);
+    for (size_t i = 0; i < 6; ++i) source.set(i, 0x7f81a5c3u >> i);  // NaNs of every kind are codes like others
+    shiftconv_relayout_t relayout = SHIFTCONV_RELAYOUT_INIT;
+    // Rows and columns of a 2x3 image, each twice.
+    const int64_t extent[] = {2, 2, 3, 2}, from[] = {3, 0, 1, 0}, to[] = {12, 6, 2, 1};
+    for (int axis = 0; axis < 4; ++axis)
+      relayout.extent[axis + 1] = extent[axis], relayout.source_stride[axis + 1] = from[axis],
+                             relayout.destination_stride[axis + 1] = to[axis];
+    relayout.source_type = relayout.destination_type = static_cast<int32_t>(type);
+    const Elements result = run(
+        [&](const std::vector<Memory>& m) {
+          ASSERT_OK(shiftconv_relayout_run(device_.handle(), &relayout, m[0].get(), m[1].get(), nullptr));
+        },
+        {source}, Elements(type, 26));
+    for (size_t y = 0; y < 4; ++y)
+      for (size_t x = 0; x < 6; ++x) EXPECT_EQ(result.code(y * 6 + x), source.code(y / 2 * 3 + x / 2)) << y << ", " << x;
+    EXPECT_EQ(result.code(24), Elements(type, 1).code(0)) << "behind the last element";
+  }
+}
+
+// ---- Pooling ----
+
+struct PoolReference {
+  const shiftconv_pool_t& p;
+  const Elements& input;
+  /// What the arithmetic allows: sums of n numbers round n - 1 times, each at most 2^-24 of the sum of magnitudes; the quotient
+  /// once more. (n + 1) * 2^-24 leaves room for second-order terms.
+  Bounded at(int64_t image, int64_t y, int64_t x, int64_t channel) const {
+    const int64_t pitch = p.input_pixel_pitch ? p.input_pixel_pitch : p.c;
+    double largest = -std::numeric_limits<double>::infinity(), sum = 0, magnitudes = 0;
+    int64_t inside = 0;
+    for (int64_t r = 0; r < p.r; ++r)
+      for (int64_t s = 0; s < p.s; ++s) {
+        const int64_t row = y * p.stride_h + r * p.dilation_h - p.pad_top, column = x * p.stride_w + s * p.dilation_w - p.pad_left;
+        if (row < 0 || row >= p.h || column < 0 || column >= p.w) continue;
+        const double value = input.value(static_cast<size_t>(((image * p.h + row) * p.w + column) * pitch + channel));
+        largest = std::isnan(value) || std::isnan(largest) ? std::nan("") : std::max(largest, value);
+        sum += value, magnitudes += std::abs(value), ++inside;
+      }
+    if (p.kind == SHIFTCONV_POOL_MAXIMUM) return {largest, 0};
+    const auto divisor = static_cast<double>(p.count_padding ? p.r * p.s : inside);
+    return {sum / divisor, static_cast<double>(inside + 1) * 0x1p-24 * magnitudes / divisor};
+  }
+};
+
+TEST_P(ApiHelpers, PoolsAgreeWithTheReference) {
+  SCOPED_TRACE(kSeed);
+  for (int round = 0; round < 40; ++round) {
+    shiftconv_pool_t p = SHIFTCONV_POOL_INIT;
+    p.n = pick(1, 3), p.h = pick(1, 8), p.w = pick(1, 9), p.c = round % 2 ? 4 * pick(1, 3) : pick(1, 7);
+    const bool whole = round % 5 == 0;
+    p.r = whole ? p.h : pick(1, 3), p.s = whole ? p.w : pick(1, 3);
+    if (!whole) {
+      p.stride_h = pick(1, 3), p.stride_w = pick(1, 3), p.dilation_h = pick(1, 2), p.dilation_w = pick(1, 2);
+      p.pad_top = pick(0, 2), p.pad_bottom = pick(0, 2), p.pad_left = pick(0, 2), p.pad_right = pick(0, 2);
+      p.pad_bottom = std::max(p.pad_bottom, (p.r - 1) * p.dilation_h + 1 - p.h - p.pad_top);
+      p.pad_right = std::max(p.pad_right, (p.s - 1) * p.dilation_w + 1 - p.w - p.pad_left);
+    }
+    const int64_t gap = 2 * pick(0, 2), outputGap = 4 * pick(0, 1);
+    p.input_pixel_pitch = gap ? p.c + gap : 0, p.output_pixel_pitch = outputGap ? p.c + outputGap : 0;
+    p.kind = pick(0, 1), p.count_padding = pick(0, 1);
+    const DataType type = pickType();
+    p.type = static_cast<int32_t>(type);
+    const int64_t height = (p.h + p.pad_top + p.pad_bottom - p.dilation_h * (p.r - 1) - 1) / p.stride_h + 1;
+    const int64_t width = (p.w + p.pad_left + p.pad_right - p.dilation_w * (p.s - 1) - 1) / p.stride_w + 1;
+    const int64_t pitch = p.c + outputGap;
+    Elements input = Elements::random(type, static_cast<size_t>(p.n * p.h * p.w * (p.c + gap)), generator_);
+    if (round % 4 == 1) input.set(input.count() / 2, numerics::encode(numberType(type), std::nan("")));
+    const Elements result = run(
+        [&](const std::vector<Memory>& m) { ASSERT_OK(shiftconv_pool_run(device_.handle(), &p, m[0].get(), m[1].get(), nullptr)); },
+        {input}, Elements(type, static_cast<size_t>(p.n * height * width * pitch)));
+    const PoolReference reference{p, input};
+    size_t at = 0;
+    for (int64_t image = 0; image < p.n; ++image)
+      for (int64_t y = 0; y < height; ++y)
+        for (int64_t x = 0; x < width; ++x)
+          for (int64_t channel = 0; channel < pitch; ++channel, ++at) {
+            if (channel >= p.c) {
+              ASSERT_EQ(result.code(at), Elements(type, 1).code(0)) << "round " << round << ", gap at " << at;
+              continue;
+            }
+            const Bounded expected = reference.at(image, y, x, channel);
+            const bool right = std::isnan(expected.value) ? std::isnan(result.value(at))
+                                                          : gemm::reachable(numberType(type), expected, result.code(at));
+            ASSERT_TRUE(right) << "round " << round << ", element " << at << ": " << result.value(at) << " instead of "
+                               << expected.value << " +- " << expected.error;
+          }
+  }
+}
+
+// ---- Pointwise ----
+
+TEST_P(ApiHelpers, PointwiseOperationsAgreeWithTheReference) {
+  SCOPED_TRACE(kSeed);
+  for (int round = 0; round < 60; ++round) {
+    shiftconv_pointwise_t p = SHIFTCONV_POINTWISE_INIT;
+    p.rows = pick(1, 12), p.c = round % 2 ? 4 * pick(1, 6) : pick(1, 19);
+    p.operation = round % 3, p.activation = round % kActivations;
+    p.rows_of_b = pick(0, 1) ? pick(1, 5) : 1;
+    const int64_t gapA = 4 * pick(0, 1), gapB = pick(0, 1) * 3, gap = 4 * pick(0, 1);
+    p.a_pitch = gapA ? p.c + gapA : 0, p.b_pitch = gapB ? p.c + gapB : 0, p.output_pitch = gap ? p.c + gap : 0;
+    p.activation_a = p.activation == SHIFTCONV_ACTIVATION_CLAMP ? -0.5F : 0.25F, p.activation_b = 1.75F;
+    const DataType typeA = pickType(), typeB = pickType(), type = pickType();
+    p.a_type = static_cast<int32_t>(typeA), p.b_type = static_cast<int32_t>(typeB), p.output_type = static_cast<int32_t>(type);
+    const auto elements = [](int64_t count) { return static_cast<size_t>(count); };
+    const Elements a = Elements::random(typeA, elements(p.rows * (p.c + gapA)), generator_);
+    const Elements b = Elements::random(typeB, elements(((p.rows - 1) / p.rows_of_b + 1) * (p.c + gapB)), generator_);
+    const bool binary = p.operation != SHIFTCONV_OPERATION_NONE;
+    const Elements result = run(
+        [&](const std::vector<Memory>& m) {
+          ASSERT_OK(shiftconv_pointwise_run(device_.handle(), &p, m[0].get(), binary ? m[1].get() : nullptr, m[2].get(), nullptr));
+        },
+        {a, b}, Elements(type, elements(p.rows * (p.c + gap))));
+    gemm::EpilogueParams activation;
+    activation.activation = static_cast<gemm::Activation>(p.activation);
+    activation.activationA = p.activation_a, activation.activationB = p.activation_b;
+    for (int64_t row = 0; row < p.rows; ++row)
+      for (int64_t i = 0; i < p.c + gap; ++i) {
+        const size_t at = elements(row * (p.c + gap) + i);
+        if (i >= p.c) {
+          ASSERT_EQ(result.code(at), Elements(type, 1).code(0)) << "round " << round << ", gap at " << at;
+          continue;
+        }
+        const double first = a.value(elements(row * (p.c + gapA) + i)),
+                     second = b.value(elements(row / p.rows_of_b * (p.c + gapB) + i));
+        const double value = !binary ? first : p.operation == SHIFTCONV_OPERATION_ADD ? first + second : first * second;
+        const Bounded argument{value, binary ? 0x1p-24 * std::abs(value) : 0};
+        const Bounded expected = gemm::epilogueReference(activation, 0, 0, argument).activated;
+        ASSERT_TRUE(gemm::reachable(numberType(type), expected, result.code(at)))
+            << "round " << round << ", element " << at << ": " << result.value(at) << " instead of " << expected.value << " +- "
+            << expected.error;
+      }
+  }
+}
+
+TEST_P(ApiHelpers, AnOutputMayBeItsInput) {
+  Elements a = Elements::random(DataType::F16, 24, generator_);
+  shiftconv_pointwise_t p = SHIFTCONV_POINTWISE_INIT;
+  p.rows = 3, p.c = 8, p.activation = SHIFTCONV_ACTIVATION_RELU;
+  const Memory memory(device_, a.bytes().size());
+  device_.copyToDevice(memory.get(), a.bytes().data(), a.bytes().size());
+  ASSERT_OK(shiftconv_pointwise_run(device_.handle(), &p, memory.get(), nullptr, memory.get(), nullptr));
+  Elements result(DataType::F16, 24);
+  device_.copyToHost(result.bytes().data(), memory.get(), result.bytes().size());
+  for (size_t i = 0; i < 24; ++i) EXPECT_EQ(result.value(i), std::max(a.value(i), 0.0)) << i;
+}
+
+// ---- Refusals ----
+
+class ApiHelperRefusals : public EmulatedDeviceTest {
+ protected:
+  void SetUp() override {
+    EmulatedDeviceTest::SetUp();
+    ASSERT_OK(shiftconv_device_allocate(device_, 4096, &memory_));
+  }
+  void TearDown() override {
+    EXPECT_OK(shiftconv_device_free(device_, memory_));
+    EmulatedDeviceTest::TearDown();
+  }
+  void* at(size_t offset) { return static_cast<char*>(memory_) + offset; }
+  void* memory_ = nullptr;
+};
+
+TEST_F(ApiHelperRefusals, Devices) {
+  EXPECT_FAILURE(shiftconv_helpers_prepare(nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "device");
+  shiftconv_relayout_t relayout = SHIFTCONV_RELAYOUT_INIT;
+  EXPECT_FAILURE(shiftconv_relayout_run(nullptr, &relayout, memory_, memory_, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "device");
+}
+
+TEST_F(ApiHelperRefusals, Relayout) {
+  const auto refused = [&](const char* word, auto&& change) {
+    shiftconv_relayout_t relayout = SHIFTCONV_RELAYOUT_INIT;
+    relayout.extent[4] = 8, relayout.source_stride[4] = relayout.destination_stride[4] = 1;
+    const void* source = at(0);
+    void* destination = at(1024);
+    change(relayout, source, destination);
+    EXPECT_FAILURE(shiftconv_relayout_run(device_, &relayout, source, destination, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                   word);
+  };
+  using R = shiftconv_relayout_t&;
+  using S = const void*&;
+  using D = void*&;
+  refused("shiftconv_relayout.size", [](R r, S, D) { r.size = 8; });
+  refused("extent[2] must be in 1..", [](R r, S, D) { r.extent[2] = 0; });
+  refused("extent has more than",
+          [](R r, S, D) { r.extent[2] = r.extent[3] = 1 << 20, r.destination_stride[2] = r.destination_stride[3] = 8; });
+  refused("source_stride[4] must be in 0..", [](R r, S, D) { r.source_stride[4] = -1; });
+  refused("destination_stride[4] must not be 0", [](R r, S, D) { r.destination_stride[4] = 0; });
+  refused("source_type must be in 0..", [](R r, S, D) { r.source_type = 13; });
+  refused("source_type must be f32, f16 or bf16, but is s8", [](R r, S, D) { r.source_type = SHIFTCONV_TYPE_S8; });
+  refused("destination_type must be f32, f16 or bf16, but is e4m3", [](R r, S, D) { r.destination_type = SHIFTCONV_TYPE_E4M3; });
+  refused("source_type must fill whole bytes", [](R r, S, D) { r.source_type = r.destination_type = SHIFTCONV_TYPE_E2M1; });
+  refused("source must not be NULL", [](R, S s, D) { s = nullptr; });
+  refused("destination must be aligned", [&](R, S, D d) { d = at(1025); });
+}
+
+TEST_F(ApiHelperRefusals, Pool) {
+  const auto refused = [&](const char* word, auto&& change) {
+    shiftconv_pool_t pool = SHIFTCONV_POOL_INIT;
+    pool.n = 1, pool.h = 4, pool.w = 5, pool.c = 8, pool.r = pool.s = 2;
+    change(pool);
+    EXPECT_FAILURE(shiftconv_pool_run(device_, &pool, at(0), at(1024), nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, word);
+  };
+  using P = shiftconv_pool_t&;
+  refused("shiftconv_pool.size", [](P p) { p.size = 16; });
+  refused("h must be in 1..", [](P p) { p.h = 0; });
+  refused("stride_w must be in 1..", [](P p) { p.stride_w = 0; });
+  refused("pad_left must be in 0..", [](P p) { p.pad_left = -1; });
+  refused("input_pixel_pitch must be in 8..", [](P p) { p.input_pixel_pitch = 7; });
+  refused("output_pixel_pitch must be in 8..", [](P p) { p.output_pixel_pitch = 4; });
+  refused("type must be f32, f16 or bf16, but is u8", [](P p) { p.type = SHIFTCONV_TYPE_U8; });
+  refused("kind must be in 0..1", [](P p) { p.kind = 2; });
+  refused("count_padding must be 0 or 1", [](P p) { p.count_padding = 2; });
+  refused("reserved must be 0", [](P p) { p.reserved = 1; });
+  refused("the output is empty", [](P p) { p.r = 5; });
+  refused("elements", [](P p) { p.n = 1 << 30; });
+}
+
+TEST_F(ApiHelperRefusals, Pointwise) {
+  const auto refused = [&](const char* word, auto&& change) {
+    shiftconv_pointwise_t pointwise = SHIFTCONV_POINTWISE_INIT;
+    pointwise.rows = 3, pointwise.c = 8, pointwise.operation = SHIFTCONV_OPERATION_ADD;
+    const void* b = at(512);
+    change(pointwise, b);
+    EXPECT_FAILURE(shiftconv_pointwise_run(device_, &pointwise, at(0), b, at(1024), nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                   word);
+  };
+  using P = shiftconv_pointwise_t&;
+  using B = const void*&;
+  refused("shiftconv_pointwise.size", [](P p, B) { p.size = 5000; });
+  refused("rows must be in 1..", [](P p, B) { p.rows = 0; });
+  refused("c must be in 1..", [](P p, B) { p.c = 0; });
+  refused("rows_of_b must be in 1..", [](P p, B) { p.rows_of_b = 0; });
+  refused("a_pitch must be in 8..", [](P p, B) { p.a_pitch = 7; });
+  refused("b_type must be f32, f16 or bf16", [](P p, B) { p.b_type = SHIFTCONV_TYPE_S32; });
+  refused("operation must be in 0..2", [](P p, B) { p.operation = 3; });
+  refused("activation must be in 0..9", [](P p, B) { p.activation = -1; });
+  refused("must be finite", [](P p, B) { p.activation_a = std::numeric_limits<float>::infinity(); });
+  refused("reserved must be 0", [](P p, B) { p.reserved = 7; });
+  refused("b must not be NULL", [](P, B b) { b = nullptr; });
+  refused("b must be NULL", [](P p, B) { p.operation = SHIFTCONV_OPERATION_NONE; });
+  refused("rows * c must be at most", [](P p, B) { p.rows = p.c = 1 << 16; });
+}
+
+}  // namespace
+}  // namespace shiftconv::tests
