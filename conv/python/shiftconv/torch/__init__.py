@@ -4,6 +4,9 @@
 >>> y = shiftconv.torch.conv(x, w, bias, padding=1, activation="relu")     # channels_last tensors on a GPU
 """
 
+from .census import Census, Layer
 from .functional import conv, keep_bindings, kept
+from .layers import ShiftConv
+from .replacing import fold, replace
 
-__all__ = ["conv", "keep_bindings", "kept"]
+__all__ = ["Census", "Layer", "ShiftConv", "conv", "fold", "keep_bindings", "kept", "replace"]

@@ -1,0 +1,121 @@
+"""The module that stands for a convolution and what is fused into it."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+import torch
+
+from ..problem import Activation, Compute, Problem, Type
+from .functional import activation_of
+from .operators import channels_last_strides, pairs_of, spread
+
+LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
+TYPES = {
+    torch.float16: Type.F16,
+    torch.bfloat16: Type.BF16,
+    torch.float32: Type.F32,
+    torch.float8_e4m3fn: Type.E4M3,
+    torch.float8_e5m2: Type.E5M2,
+    torch.int8: Type.S8,
+    torch.uint8: Type.U8,
+    torch.int32: Type.S32,
+}
+
+
+def has_pixels(x: torch.Tensor) -> bool:
+    """Whether the operators take x as it is: channels next to each other, pixels at one distance."""
+    sizes, strides = x.shape, x.stride()
+    if sizes[1] != 1 and strides[1] != 1:
+        return False
+    pitch, pixels = 0, 1
+    for dimension in [*range(len(sizes) - 1, 1, -1), 0]:
+        if sizes[dimension] != 1:
+            pitch = pitch or strides[dimension] // pixels
+            if pitch < sizes[1] or strides[dimension] != pitch * pixels:
+                return False
+            pixels *= sizes[dimension]
+    return torch.compiler.is_compiling() or x.storage_offset() * x.element_size() % 16 == 0
+
+
+def channels_last(x: torch.Tensor) -> torch.Tensor:
+    """x itself where the operators take it, else a copy that they take."""
+    if has_pixels(x):
+        return x
+    copy = torch.empty_strided(x.shape, channels_last_strides(x.shape), dtype=x.dtype, device=x.device)
+    return copy.copy_(x)
+
+
+class ShiftConv(torch.nn.Module):
+    """``conv`` with constant weights: ``forward(x, residual=None)``.
+
+    The weight keeps its dtype, in channels_last; the bias is float32. Neither requires grad. An x that is not channels_last is copied.
+    """
+
+    weight: torch.Tensor
+    bias: Optional[torch.Tensor]
+
+    def __init__(
+        self,
+        weight: torch.Tensor,
+        bias: Optional[torch.Tensor] = None,
+        *,
+        stride: Sequence[int] = (1,),
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,),
+        groups: int = 1,
+        activation: Any = None,
+        plan: str = "",
+    ) -> None:
+        super().__init__()
+        self.register_buffer("weight", channels_last(weight.detach()))
+        self.register_buffer("bias", None if bias is None else bias.detach().float())
+        self.stride, self.padding, self.dilation = list(stride), list(padding), list(dilation)
+        self.groups, self.plan = groups, plan
+        self.activation, self.activation_a, self.activation_b = activation_of(activation)
+
+    def forward(self, x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
+        x = channels_last(x)
+        residual = None if residual is None else channels_last(residual)
+        return torch.ops.shiftconv.conv(
+            x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
+            groups=self.groups, activation=self.activation, activation_a=self.activation_a, activation_b=self.activation_b,
+            plan=self.plan,
+        )  # fmt: skip
+
+    def _apply(self, fn: Any, recurse: bool = True) -> "ShiftConv":
+        super()._apply(fn, recurse)
+        if self.bias is not None and self.bias.dtype != torch.float32:  # .half() is meant for what is multiplied
+            self.bias = self.bias.float()
+        if not has_pixels(self.weight):
+            self.weight = channels_last(self.weight)
+        return self
+
+    def problem(self, x_shape: Sequence[int], residual: bool, dtype: Optional[torch.dtype] = None) -> Problem:
+        """What a call with a dense x of this shape computes."""
+        spatial = len(x_shape) - 2
+        problem = Problem(n=x_shape[0], c=x_shape[1], k=self.weight.shape[0], h=1, r=1, groups=self.groups)
+        strides, dilations = spread(self.stride, spatial), spread(self.dilation, spatial)
+        for i, (before, after) in enumerate(pairs_of(self.padding, spatial)):
+            axis = 3 - spatial + i
+            setattr(problem, "dhw"[axis], x_shape[2 + i])
+            setattr(problem, "trs"[axis], self.weight.shape[2 + i])
+            setattr(problem, f"stride_{'dhw'[axis]}", strides[i])
+            setattr(problem, f"dilation_{'dhw'[axis]}", dilations[i])
+            setattr(problem, ("pad_front", "pad_top", "pad_left")[axis], before)
+            setattr(problem, ("pad_back", "pad_bottom", "pad_right")[axis], after)
+        kind = TYPES[dtype or self.weight.dtype]
+        problem.input_type = problem.filter_type = problem.output_type = kind
+        problem.has_bias = self.bias is not None
+        if residual:
+            problem.beta, problem.residual_type = 1.0, kind
+        problem.activation = Activation[self.activation.upper()]
+        problem.activation_a, problem.activation_b = self.activation_a, self.activation_b
+        problem.compute = Compute.DEFAULT
+        return problem
+
+    def extra_repr(self) -> str:
+        return (
+            f"{tuple(self.weight.shape)}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"groups={self.groups}, activation={self.activation!r}, bias={self.bias is not None}, plan={self.plan!r}"
+        )

@@ -1,0 +1,168 @@
+"""What nodes of a traced model are: convolutions, and what can be fused into them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Optional
+
+import torch
+import torch.nn.functional as F
+from torch import fx, nn
+
+CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+
+_MODULES = {
+    nn.ReLU: "relu",
+    nn.ReLU6: "relu6",
+    nn.SiLU: "silu",
+    nn.Hardswish: "hard_swish",
+    nn.Sigmoid: "sigmoid",
+    nn.Tanh: "tanh",
+}
+_FUNCTIONS = {
+    F.relu: "relu",
+    F.relu_: "relu",
+    torch.relu: "relu",
+    torch.relu_: "relu",
+    F.relu6: "relu6",
+    F.silu: "silu",
+    F.hardswish: "hard_swish",
+    F.sigmoid: "sigmoid",
+    torch.sigmoid: "sigmoid",
+    F.tanh: "tanh",
+    torch.tanh: "tanh",
+}
+_METHODS = {"relu": "relu", "relu_": "relu", "sigmoid": "sigmoid", "sigmoid_": "sigmoid", "tanh": "tanh", "tanh_": "tanh"}
+_ADDITIONS = (operator.add, operator.iadd, torch.add)
+_IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv, F.relu_, torch.relu_)
+
+
+def module_of(node: fx.Node, model: fx.GraphModule) -> Optional[nn.Module]:
+    return model.get_submodule(str(node.target)) if node.op == "call_module" else None
+
+
+def is_convolution(module: Optional[nn.Module]) -> bool:
+    """One that computes what nn.Conv1d, nn.Conv2d or nn.Conv3d does; classes derived from them may do something else."""
+    return any(isinstance(module, base) and type(module).forward is base.forward for base in CONVOLUTIONS)
+
+
+def is_batch_norm(module: Optional[nn.Module]) -> bool:
+    """One whose statistics are constants."""
+    if type(module).__name__ == "FrozenBatchNorm2d":
+        return True
+    if not isinstance(module, BATCH_NORMS) or type(module).forward is not nn.BatchNorm2d.forward:
+        return False
+    return not module.training and module.running_mean is not None
+
+
+_DROPPING = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "StochasticDepth", "DropPath")
+
+
+def is_identity(node: fx.Node, model: fx.GraphModule) -> bool:
+    """One that passes its input on in evaluation."""
+    module = module_of(node, model)
+    if module is not None:
+        return type(module) is nn.Identity or (type(module).__name__ in _DROPPING and not module.training)
+    if node.op != "call_function" or getattr(node.target, "__name__", "") != "stochastic_depth":
+        return False
+    return node.kwargs.get("training", node.args[3] if len(node.args) > 3 else True) is False
+
+
+class Tracer(fx.Tracer):
+    """Keeps together what the rewriting knows, also where it is derived from PyTorch's classes or comes with torchvision."""
+
+    def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
+        return (
+            is_convolution(m) or type(m).__name__ in ("FrozenBatchNorm2d", *_DROPPING) or super().is_leaf_module(m, module_qualified_name)
+        )
+
+
+def traced(model: nn.Module) -> fx.GraphModule:
+    """The model as a graph. Raises what the tracer raises where it cannot follow."""
+    tracer = Tracer()
+    return fx.GraphModule(model, tracer.trace(model), type(model).__name__)
+
+
+def activation_of_node(node: fx.Node, model: fx.GraphModule) -> Any:
+    """What ``conv`` calls the activation that a node computes; None when it is none."""
+    module = module_of(node, model)
+    if module is not None:
+        if type(module) in _MODULES:
+            return _MODULES[type(module)]
+        if type(module) is nn.GELU:
+            return "gelu" if module.approximate == "none" else "gelu_tanh"
+        if type(module) is nn.LeakyReLU:
+            return ("leaky_relu", module.negative_slope)
+        if type(module) is nn.Hardtanh:
+            return ("clamp", module.min_val, module.max_val)
+        return None
+    if node.op == "call_method":
+        return _METHODS.get(str(node.target)) if len(node.args) == 1 and not node.kwargs else None
+    if node.op != "call_function":
+        return None
+    if node.target is F.gelu and len(node.args) == 1:
+        return "gelu" if node.kwargs.get("approximate", "none") == "none" else "gelu_tanh"
+    if node.target is F.leaky_relu:
+        slope = node.args[1] if len(node.args) > 1 else node.kwargs.get("negative_slope", 0.01)
+        return ("leaky_relu", slope) if isinstance(slope, (int, float)) else None
+    return _FUNCTIONS.get(node.target)  # type: ignore[arg-type]
+
+
+def addends(node: fx.Node) -> Optional[tuple[fx.Node, fx.Node]]:
+    """The two tensors that a node adds, which have one shape."""
+    is_method = node.op == "call_method" and node.target in ("add", "add_")
+    if not is_method and not (node.op == "call_function" and node.target in _ADDITIONS):
+        return None
+    if len(node.args) != 2 or node.kwargs or not all(isinstance(arg, fx.Node) for arg in node.args):
+        return None
+    first, second = node.args
+    shapes = [shape_of(arg) for arg in (first, second)]
+    if shapes[0] is None or shapes[0] != shapes[1] or dtype_of(first) != dtype_of(second):
+        return None
+    return first, second  # type: ignore[return-value]
+
+
+def zero_padding(node: fx.Node, model: fx.GraphModule, spatial: int) -> Optional[list[tuple[int, int]]]:
+    """(before, after) of each spatial dimension, where a node pads with zeros and nothing else."""
+    module = module_of(node, model)
+    if module is not None:
+        if not type(module).__name__.startswith(("ZeroPad", "ConstantPad")) or getattr(module, "value", 0) != 0:
+            return None
+        amounts = module.padding
+    elif node.op == "call_function" and node.target is F.pad:
+        names = ("input", "pad", "mode", "value")
+        given = {**dict(zip(names, node.args)), **node.kwargs}
+        if given.get("mode", "constant") != "constant" or given.get("value") not in (None, 0, 0.0):
+            return None
+        amounts = given["pad"]
+    else:
+        return None
+    if not all(isinstance(amount, int) and amount >= 0 for amount in amounts):
+        return None
+    pairs = [(amounts[i], amounts[i + 1]) for i in range(0, len(amounts), 2)]  # of the last dimension first
+    if any(pair != (0, 0) for pair in pairs[spatial:]):
+        return None
+    pairs = pairs[:spatial] + [(0, 0)] * (spatial - len(pairs))
+    return pairs[::-1]
+
+
+def writes_to(node: fx.Node, target: fx.Node, model: fx.GraphModule) -> bool:
+    """Whether a node changes a tensor that it takes."""
+    if not node.args or node.args[0] is not target:
+        return False
+    module = module_of(node, model)
+    if module is not None:
+        return bool(getattr(module, "inplace", False))
+    if node.op == "call_method":
+        return str(node.target).endswith("_") and not str(node.target).endswith("__")
+    return node.target in _IN_PLACE or bool(node.kwargs.get("inplace", False))
+
+
+def shape_of(node: fx.Node) -> Optional[tuple[int, ...]]:
+    metadata = node.meta.get("tensor_meta")
+    return tuple(metadata.shape) if hasattr(metadata, "shape") else None
+
+
+def dtype_of(node: fx.Node) -> Optional[torch.dtype]:
+    return getattr(node.meta.get("tensor_meta"), "dtype", None)

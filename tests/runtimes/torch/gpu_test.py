@@ -1,0 +1,132 @@
+"""torch.ops.shiftconv.conv on a GPU: streams, graphs, threads, caches. Skipped where there is none."""
+
+import sys
+import threading
+import unittest
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    print("skipped: this Python has no PyTorch")
+    sys.exit(77)
+if not torch.cuda.is_available():
+    print("skipped: PyTorch sees no GPU")
+    sys.exit(77)
+
+import shiftconv.torch as sct
+
+torch.backends.cudnn.allow_tf32 = False
+
+
+def random(*shape, dtype=torch.float16, seed=1):
+    """Multiples of 1/8 in -2..2, so that float32 holds the sums of these tests exactly."""
+    generator = torch.Generator().manual_seed(seed)
+    made = (torch.randint(-16, 17, shape, generator=generator) / 8).to("cuda", dtype)
+    layouts = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return made.contiguous(memory_format=layouts[len(shape)]) if len(shape) in layouts else made
+
+
+class Gpu(unittest.TestCase):
+    def check(self, y, expected):
+        bound = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-23}[y.dtype] * expected.abs() + 2.0**-25
+        wrong = (y.float() - expected).abs() > bound
+        self.assertFalse(wrong.any(), f"{int(wrong.sum())} of {wrong.numel()} elements")
+
+    def test_results(self):
+        for dtype in (torch.float16, torch.bfloat16):
+            x, w = random(3, 64, 17, 14, dtype=dtype), random(96, 64, 3, 3, dtype=dtype, seed=2)
+            bias, residual = random(96, dtype=torch.float32, seed=3), random(3, 96, 9, 7, dtype=dtype, seed=4)
+            y = sct.conv(x, w, bias, residual, stride=2, padding=1, activation="relu")
+            self.check(y, F.relu(F.conv2d(x.float(), w.float(), bias, stride=2, padding=1) + residual.float()))
+        x, w = random(1, 32, 4, 9, 10), random(32, 32, 3, 3, 3, seed=2)
+        y = sct.conv(x, w, padding=((2, 0), (1, 1), (1, 1)))
+        self.check(y, F.conv3d(F.pad(x.float(), (1, 1, 1, 1, 2, 0)), w.float()))
+
+    def test_a_graph_without_a_call_before(self):
+        x, w = random(2, 40, 11, 13), random(56, 40, 3, 3, seed=2)  # a shape of this test only
+        out = random(2, 56, 9, 11)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            sct.conv(x, w, out=out)
+            y = sct.conv(x, w, activation="relu")
+        out.zero_()
+        for seed in (7, 8):
+            x.copy_(random(2, 40, 11, 13, seed=seed))
+            graph.replay()
+            expected = F.conv2d(x.float(), w.float())
+            self.check(out, expected)
+            self.check(y, expected.relu())
+
+    def test_side_streams(self):
+        w = random(64, 64, 3, 3, seed=2)
+        for seed in range(4):
+            stream = torch.cuda.Stream()
+            with torch.cuda.stream(stream):
+                x = random(8, 64, 56, 56, seed=seed)
+                torch.cuda._sleep(10_000_000)
+                x = x * 1.0  # late: a kernel in another stream would read what was there before
+                y = sct.conv(x, w, padding=1)
+            stream.synchronize()
+            self.check(y, F.conv2d(x.float(), w.float(), padding=1))
+
+    def test_threads(self):
+        w = random(64, 64, 1, 1, seed=2)
+        failures = []
+
+        def work(seed):
+            with torch.cuda.stream(torch.cuda.Stream()):
+                for i in range(20):
+                    x = random(1 + i % 5, 64, 14, 14, seed=seed + i)
+                    y = sct.conv(x, w)
+                    if not torch.equal(y.float(), F.conv2d(x.float(), w.float()).half().float()):
+                        failures.append((seed, i))
+
+        threads = [threading.Thread(target=work, args=(100 * i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_the_cache_of_bindings_is_bounded(self):
+        x, w = random(1, 16, 4, 4), random(16, 16, 1, 1, seed=2)
+        sct.keep_bindings(8)
+        held = [sct.conv(x, w) for _ in range(20)]
+        self.assertLessEqual(sct.kept()["bindings"], 8)
+        sct.keep_bindings(2048)
+        for y in held:
+            self.check(y, F.conv2d(x.float(), w.float()))
+
+    def test_refusals(self):
+        x, w = random(1, 16, 4, 5), random(16, 16, 1, 1, seed=2)
+        with self.assertRaisesRegex(ValueError, "w must be on the device of x"):
+            sct.conv(x, w.cpu())
+        with self.assertRaisesRegex(ValueError, "out must not overlap x"):
+            sct.conv(x, w, out=x)
+        with self.assertRaisesRegex(ValueError, "x must be aligned to 16 bytes, but its first element is 2 bytes past a multiple"):
+            sct.conv(random(1, 24, 4, 5)[:, 1:17], w)
+
+    def test_tuned_replacement(self):
+        model = torch.nn.Sequential(torch.nn.Conv2d(32, 64, 3, padding=1), torch.nn.BatchNorm2d(64), torch.nn.ReLU()).cuda().eval()
+        x = random(2, 32, 28, 28)
+        made = sct.replace(model, x, tune=True)
+        layer = made.shiftconv_census.layers[0]
+        self.assertGreater(layer.microseconds, 0)
+        self.assertGreater(layer.aten_microseconds, 0)
+        with torch.no_grad():
+            torch.testing.assert_close(made(x).float(), model(x.float()), rtol=4e-3, atol=4e-3)
+
+    def test_compile(self):
+        w = random(64, 64, 3, 3, seed=2)
+
+        @torch.compile(fullgraph=True)
+        def function(x):
+            return sct.conv(x * 0.5, w, padding=1, activation="relu") * 2
+
+        x = random(2, 64, 14, 13)
+        self.check(function(x), F.relu(F.conv2d(x.float() * 0.5, w.float(), padding=1)).half().float() * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

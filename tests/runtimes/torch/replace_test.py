@@ -1,0 +1,267 @@
+"""shiftconv.torch.replace on small models, on the emulated device, against the models in float32."""
+
+import json
+import sys
+import unittest
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+except ImportError:
+    print("skipped: this Python has no PyTorch (./bootstrap test --with torch fetches it)")
+    sys.exit(77)
+
+import shiftconv
+import shiftconv.torch as sct
+
+shiftconv.emulate("sm_90a")
+
+
+def with_statistics(model, seed=5):
+    """Batch normalisation with constants that folding has to get right."""
+    torch.manual_seed(seed)
+    for module in model.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.uniform_(module.bias, -0.5, 0.5)
+            nn.init.uniform_(module.running_mean, -0.5, 0.5)
+            nn.init.uniform_(module.running_var, 0.5, 2)
+    return model.eval()
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, width=8, stride=2):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(2 * width, width, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)
+        self.downsample = nn.Sequential(nn.Conv2d(2 * width, 4 * width, 1, stride, bias=False), nn.BatchNorm2d(4 * width))
+        self.relu = nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        y = self.relu(self.bn1(self.conv1(x)))
+        y = self.relu(self.bn2(self.conv2(y)))
+        y = self.bn3(self.conv3(y))
+        y += self.downsample(x)
+        return self.relu(y)
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.expand = nn.Sequential(nn.Conv2d(8, 24, 1, bias=False), nn.BatchNorm2d(24), nn.ReLU6(inplace=True))
+        self.depthwise = nn.Sequential(nn.Conv2d(24, 24, 3, 1, 1, groups=24, bias=False), nn.BatchNorm2d(24), nn.Hardswish())
+        self.squeeze, self.excite = nn.Conv2d(24, 8, 1), nn.Conv2d(8, 24, 1)
+        self.project = nn.Sequential(nn.Conv2d(24, 8, 1, bias=False), nn.BatchNorm2d(8), nn.Dropout(0.5))
+
+    def forward(self, x):
+        y = self.depthwise(self.expand(x))
+        scale = self.excite(F.silu(self.squeeze(F.adaptive_avg_pool2d(y, 1)))).sigmoid()
+        return x + self.project(y * scale)
+
+
+class ConvNeXtBlock(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.depthwise = nn.Conv2d(16, 16, 7, padding=3, groups=16)
+        self.norm = nn.LayerNorm(16)
+        self.up, self.down = nn.Linear(16, 32), nn.Linear(32, 16)
+
+    def forward(self, x):
+        y = self.norm(self.depthwise(x).permute(0, 2, 3, 1))
+        return x + self.down(F.gelu(self.up(y))).permute(0, 3, 1, 2)
+
+
+class UNetBlock(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm1, self.norm2 = nn.GroupNorm(4, 16), nn.GroupNorm(4, 24)
+        self.conv1, self.conv2 = nn.Conv2d(16, 24, 3, padding="same"), nn.Conv2d(24, 24, 3, padding=1)
+        self.shortcut = nn.Conv2d(16, 24, 1)
+
+    def forward(self, x):
+        y = self.conv1(F.silu(self.norm1(x)))
+        return self.shortcut(x) + self.conv2(F.silu(self.norm2(y)))
+
+
+class CausalBlock(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv3d(8, 16, 3), nn.Conv3d(16, 8, (3, 1, 1), padding=0)
+
+    def forward(self, x):
+        y = F.silu(self.conv1(F.pad(x, (1, 1, 1, 1, 2, 0))))
+        return x + self.conv2(F.pad(y, (0, 0, 0, 0, 2, 0)))
+
+
+def inputs(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(3))
+
+
+class Replace(unittest.TestCase):
+    def replaced(self, model, x, dtype=torch.float16):
+        """The replaced model; its result is as close to float32 as PyTorch's own in this dtype, twice over for the order of sums."""
+        model = with_statistics(model)
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        made = sct.replace(model, x.to(dtype))
+        for name, value in model.state_dict().items():
+            self.assertTrue(torch.equal(value, before[name]), name)
+        with torch.no_grad():
+            expected = model(x)
+            theirs = sct.fold(model, x.to(dtype))(x.to(dtype)).float()
+            ours = made(x.to(dtype)).float()
+        self.assertEqual(ours.shape, expected.shape)
+        bound = 2 * (theirs - expected).abs().max() + 2.0**-11 * expected.abs().max()
+        self.assertLessEqual((ours - expected).abs().max(), bound)
+        return made
+
+    def fused(self, made):
+        return {layer.name: layer.fused for layer in made.shiftconv_census}
+
+    def kinds(self, made):
+        return [type(made.get_submodule(node.target)).__name__ for node in made.graph.nodes if node.op == "call_module"]
+
+    def test_bottleneck(self):
+        made = self.replaced(Bottleneck(), inputs(2, 16, 6, 7))
+        self.assertEqual(
+            self.fused(made),
+            {
+                "conv1": ["batch_norm", "bias", "relu"],
+                "conv2": ["batch_norm", "bias", "relu"],
+                "conv3": ["batch_norm", "bias", "residual", "relu"],
+                "downsample.0": ["batch_norm", "bias"],
+            },
+        )
+        self.assertEqual([node.op for node in made.graph.nodes], ["placeholder", *["call_module"] * 4, "output"])
+        self.assertEqual(made.shiftconv_census.share, 1.0)
+        self.assertTrue(all(module.bias.dtype == torch.float32 for module in made.modules() if isinstance(module, sct.ShiftConv)))
+
+    def test_other_shapes_than_the_example(self):
+        model = with_statistics(Bottleneck())
+        made = sct.replace(model, inputs(2, 16, 6, 7).half())
+        x = inputs(1, 16, 9, 4)  # not in channels_last either
+        with torch.no_grad():
+            torch.testing.assert_close(made(x.half()).float(), model(x), rtol=4e-3, atol=4e-3)
+
+    def test_inverted_residual(self):
+        made = self.replaced(InvertedResidual(), inputs(2, 8, 5, 6))
+        self.assertEqual(
+            self.fused(made),
+            {
+                "expand.0": ["batch_norm", "bias", "relu6"],
+                "depthwise.0": ["batch_norm", "bias", "hard_swish"],
+                "squeeze": ["bias", "silu"],
+                "excite": ["bias", "sigmoid"],
+                "project.0": ["batch_norm", "bias", "residual"],
+            },
+        )
+
+    def test_convnext(self):
+        made = self.replaced(ConvNeXtBlock(), inputs(1, 16, 9, 8), torch.bfloat16)
+        self.assertEqual(self.fused(made), {"depthwise": ["bias"]})
+
+    def test_unet(self):
+        made = self.replaced(UNetBlock(), inputs(1, 16, 5, 6))
+        self.assertEqual(self.fused(made)["conv2"], ["bias"])
+        self.assertEqual(self.fused(made)["shortcut"], ["bias", "residual"])
+
+    def test_causal_padding(self):
+        made = self.replaced(CausalBlock(), inputs(1, 8, 3, 5, 4))
+        self.assertEqual(self.fused(made), {"conv1": ["pad", "bias", "silu"], "conv2": ["pad", "bias", "residual"]})
+        self.assertEqual([node.op for node in made.graph.nodes], ["placeholder", "call_module", "call_module", "output"])
+
+    def test_what_must_not_be_fused(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b, self.c, self.d = (nn.Conv2d(8, 8, 1) for _ in range(4))
+
+            def forward(self, x):
+                a = self.a(x)
+                y = F.relu(a) + a  # a has two users
+                b = self.b(y)
+                y.mul_(2)  # b's input changes before the addition
+                z = b + y
+                z = F.pad(z, (1, 1), value=1.0)  # not zeros
+                c = self.c(z)
+                c = c + c[:, :, :1]  # broadcast
+                return self.d(F.pad(c, (0, 0, 0, 0, 0, 0))) + 1
+
+        made = self.replaced(Model(), inputs(2, 8, 4, 5))
+        self.assertEqual(self.fused(made), {"a": ["bias"], "b": ["bias"], "c": ["bias"], "d": ["pad", "bias"]})
+
+    def test_a_module_called_twice(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.bn, self.other = nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.BatchNorm2d(8)
+
+            def forward(self, x):
+                return self.other(self.conv(self.bn(self.conv(x)).relu()))
+
+        made = self.replaced(Model(), inputs(1, 8, 5, 4))
+        self.assertEqual([layer.fused for layer in made.shiftconv_census], [["batch_norm", "bias", "relu"], ["batch_norm", "bias"]])
+
+    def test_what_stays_with_aten(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.circular = nn.Conv2d(8, 8, 3, padding=1, padding_mode="circular")
+                self.bn = nn.BatchNorm2d(8)
+                self.plain = nn.Conv2d(8, 8, 1)
+
+            def forward(self, x):
+                return self.plain(self.bn(self.circular(x)).relu())
+
+        made = self.replaced(Model(), inputs(1, 8, 5, 4))
+        circular, plain = made.shiftconv_census
+        self.assertEqual((circular.engine, circular.reason), ("aten", "padding_mode is 'circular'"))
+        self.assertEqual(circular.fused, ["batch_norm"])
+        self.assertEqual(plain.engine, "shiftconv")
+        self.assertEqual(self.kinds(made), ["Conv2d", "ShiftConv"])
+        wide = self.replaced(nn.Sequential(nn.Conv2d(8, 8, 3)), inputs(1, 8, 5, 4), torch.float32)
+        self.assertIn("direct", wide.shiftconv_census.layers[0].reason)
+
+    def test_a_model_that_cannot_be_traced(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inner = nn.Sequential(nn.Conv2d(8, 16, 3, padding="same"), nn.ReLU())
+
+            def forward(self, x):
+                return self.inner(x) if float(x.sum()) > -1e9 else x
+
+        model = Model()
+        made = sct.replace(model, inputs(1, 8, 5, 4).half())
+        self.assertIsInstance(made.inner[0], sct.ShiftConv)
+        self.assertFalse(made.shiftconv_census.traced)
+        self.assertRegex(made.shiftconv_census.note, "^not traced, so nothing but bias is fused: ")
+        with torch.no_grad():
+            torch.testing.assert_close(made(inputs(1, 8, 5, 4).half()).float(), model(inputs(1, 8, 5, 4)), rtol=2e-3, atol=2e-3)
+
+    def test_census_as_json(self):
+        made = sct.replace(with_statistics(Bottleneck()), inputs(1, 16, 6, 7).half())
+        rows = json.loads(made.shiftconv_census.json())
+        self.assertEqual([row["name"] for row in rows["layers"]], ["conv1", "conv2", "conv3", "downsample.0"])
+        problem = shiftconv.Problem.parse(rows["layers"][2]["problem"])
+        self.assertEqual((problem.n, problem.h, problem.w, problem.c, problem.k, problem.beta), (1, 3, 4, 8, 32, 1.0))
+        self.assertEqual(rows["layers"][0]["flops"], 2 * 6 * 7 * 16 * 8)
+        self.assertIn("4 of 4 convolutions with ShiftConv, 100.0%", str(made.shiftconv_census))
+
+    def test_compile(self):
+        model = with_statistics(InvertedResidual())
+        x = inputs(2, 8, 5, 6)
+        made = torch.compile(sct.replace(model, x.half()), fullgraph=True, backend="aot_eager")
+        with torch.no_grad():
+            torch.testing.assert_close(made(x.half()).float(), model(x), rtol=4e-3, atol=4e-3)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(ValueError, "tune=True measures, which needs example inputs on a GPU"):
+            sct.replace(Bottleneck(), inputs(1, 16, 6, 7), tune=True)
+        with self.assertRaisesRegex(ValueError, "example_inputs must hold a floating-point tensor"):
+            sct.replace(Bottleneck(), [torch.arange(3)])
+
+
+if __name__ == "__main__":
+    unittest.main()
