@@ -118,7 +118,7 @@ class Tensors:
     def operand(self, name, kind, rows, channels, pitch, scale):
         codes = self.codes(kind, (rows, channels))
         self.bytes[name] = self.rows(codes, kind, pitch)
-        shown = codes & ~0x1FFF if kind == "f32" and self.p.tf32 else codes
+        shown = codes & 0xFFFFE000 if kind == "f32" and self.p.tf32 else codes
         values, factors = FORMATS[kind].decode(shown), np.ones((rows, channels))
         self.bytes[name + "_scale"] = np.zeros(0, np.uint8)
         if scale.block:
@@ -250,8 +250,8 @@ class Judge:
 
 
 def spoilt(judge, written, random):
-    """The same outputs with something wrong that has to be noticed: the sign of the number that is farthest from 0, a bit of a gap, a
-    scale factor, or the maximum. None where that number is 0."""
+    """The same outputs with something wrong that has to be noticed: the sign of the number that is farthest from 0, a bit of a gap, the
+    factor of its block, or the maximum. None where that number is 0."""
     p, form = judge.p, FORMATS[judge.p.output_type]
     pitch, channels = p.output_pitch or p.k, p.k
     margin = np.abs(judge.scaled.value) - judge.scaled.error
@@ -260,12 +260,17 @@ def spoilt(judge, written, random):
     element = pixel * pitch + channel
     if margin[pixel, channel] <= 0 or form.decode(unpack(raw, form.bits, element + 1))[element] == 0:
         return None
-    parts = ["number"] + ["gap"] * (pitch > channels and len(margin) > 1) + ["factor"] * bool(p.output_scale.block) + ["amax"] * p.amax
+    # A changed bit makes a factor wrong by a third at least; where the number is known to a twentieth, that shows.
+    sure = margin[pixel, channel] > 20 * judge.scaled.error[pixel, channel]
+    parts = (["number"] + ["gap"] * (pitch > channels and len(margin) > 1) + ["factor"] * bool(p.output_scale.block and sure)
+             + ["amax"] * p.amax)
     part = random.choice(parts)
     if part == "amax":
         raw[-4:] = np.array([2.0**100], "<f4").view(np.uint8)
     elif part == "factor":
-        raw[judge.before["output"].size + int(random.integers(judge.before["output_scale"].size))] ^= 4
+        size = p.output_scale.block
+        offsets, _ = factor_offsets(len(margin), -(-p.k // size), p.output_scale.interleaved)
+        raw[judge.before["output"].size + int(offsets[pixel, channel // size])] ^= 4
     else:
         low, high = (channels * form.bits, pitch * form.bits) if part == "gap" else ((element + 1) * form.bits - 1,) * 2
         place = int(random.integers(low, max(high, low + 1)))
