@@ -13,6 +13,7 @@
 
 #include "common/command_line/command_line.hpp"
 #include "common/device/device.hpp"
+#include "conv/plan/measured_correction.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/problem/text.hpp"
 
@@ -49,7 +50,12 @@ int run(const std::string& path, const std::string& dump, bool worst) {
   }
   const Json report = Json::parse(file);
   std::ofstream table;
-  if (!dump.empty()) table.open(dump);
+  if (!dump.empty()) {
+    table.open(dump);
+    table << "layer\tcandidate\tmeasured\testimate";
+    for (const std::string_view feature : plan::kCorrectionFeatures) table << "\t" << feature;
+    table << "\n";
+  }
   std::map<std::string, std::vector<double>> errors;  // estimate / measured, by algorithm
   std::map<int64_t, std::vector<double>> regrets;
   int unknown = 0;
@@ -68,8 +74,13 @@ int run(const std::string& path, const std::string& dump, bool worst) {
       const std::string name = fmt::format("{}:{}", candidate.algorithm->name(), candidate.options);
       if (!row["candidates"].contains(name)) continue;
       const double measured = row["candidates"][name], estimate = candidate.estimate.seconds * 1e6;
+      const double modelled = estimate / candidate.correction;
       errors[std::string(candidate.algorithm->name())].push_back(estimate / measured);
-      if (table) table << text << "\t" << name << "\t" << measured << "\t" << estimate << "\n";
+      if (table.is_open()) {
+        table << text << "\t" << name << "\t" << measured << "\t" << modelled;
+        for (const float feature : plan::correctionFeatures(problem, candidate.tiling, modelled)) table << "\t" << feature;
+        table << "\n";
+      }
       if (estimate < fastest) fastest = estimate, chosen = measured, choice = name;
     }
     const plan::Candidate& winner = candidates.all[candidates.best];
@@ -115,7 +126,7 @@ int main(int argc, char** argv) {
   command_line::Parser parser("the planner's estimates beside measured times");
   parser.option("--rows", rows, "JSON file of `networks`");
   parser.option("--problems", problems, "a problem a line: prints each algorithm's best candidate and estimate, the choice first");
-  parser.option("--dump", dump, "a table: layer, candidate, measured and estimated microseconds");
+  parser.option("--dump", dump, "a table: layer, candidate, measured and modelled microseconds, and what correction trees see");
   parser.flag("--worst", worst, "layers whose choice loses more than a quarter");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   return problems.empty() ? run(rows, dump, worst) : printPlans(problems);

@@ -12,6 +12,7 @@
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/plan.hpp"
+#include "conv/plan/tiling.hpp"
 
 namespace shiftconv::plan {
 
@@ -23,6 +24,8 @@ struct Candidate {
   std::string options;  ///< makes exactly this plan
   Estimate estimate;
   std::vector<std::string_view> unproven;  ///< hardware behaviours it relies on that no public source settles: "U3"
+  Tiling tiling{};
+  double correction = 1;  ///< measuredCorrection(...), which `estimate` holds
 };
 
 class Algorithm {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "conv/algorithms/registry.hpp"
+#include "conv/plan/measured_correction.hpp"
 #include "conv/planner/refusals.hpp"
 #include "conv/problem/quoted.hpp"
 #include "conv/problem/text.hpp"
@@ -44,6 +45,22 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   if (Status status = candidate.algorithm->plan(problem, properties, candidate.options, *made); !status.ok()) return status;
   plan = std::move(made);
   return {};
+}
+
+/// The slower ones stay as modelled: a correction does not bring them to the front.
+constexpr double kCorrectedShare = 3;
+
+void correct(const Problem& problem, std::span<Candidate> candidates) {
+  double fastest = candidates[0].estimate.seconds;
+  for (const Candidate& candidate : candidates) fastest = std::min(fastest, candidate.estimate.seconds);
+  for (Candidate& candidate : candidates) {
+    Estimate& estimate = candidate.estimate;
+    if (candidate.tiling.pixels == 0 || estimate.seconds > kCorrectedShare * fastest) continue;
+    candidate.correction =
+        measuredCorrection(candidate.algorithm->name(), correctionFeatures(problem, candidate.tiling, estimate.seconds * 1e6));
+    estimate.seconds *= candidate.correction;
+    estimate.clocks *= candidate.correction;
+  }
 }
 
 }  // namespace
@@ -114,6 +131,7 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
       return status;
     }
   }
+  if (hasMeasuredCorrection(problem, properties)) correct(problem, candidates.all);
   candidates.best = choose(candidates.all);
   candidates.asked = options;
   return {};

@@ -66,7 +66,14 @@ class Channelwise final : public Algorithm {
     std::vector<ChannelwisePlan> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     for (const ChannelwisePlan& plan : plans)
-      candidates.push_back({this, plan.options(), estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound), {}});
+      candidates.push_back({this,
+                            plan.options(),
+                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
+                            {},
+                            {plan.kind->columns * plan.params.rows,
+                             plan.kind->channels,
+                             1,
+                             {static_cast<int32_t>(plan.kind->form), plan.threads, plan.staged() ? 1 : 0}}});
     return {};
   }
 

@@ -47,7 +47,8 @@ class Gathered final : public Algorithm {
                                 .addIf(plan.launch.programmaticDependent, "dependent", "yes")
                                 .text(),
                             estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {}});
+                            {},
+                            plan.tiling()});
     return {};
   }
 

@@ -201,6 +201,8 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
   return plans;
 }
 
+Tiling GatheredPlan::tiling() const { return {kTiles[tile].pixels, kTiles[tile].channels, 1, {vectorBytes}}; }
+
 std::string GatheredPlan::describe() const {
   return fmt::format(
       "{}, tiles of {} pixels x channels in vectors of {} bytes; {} CTAs, {} bytes of shared memory; modelled {:.0f} clocks",

@@ -12,6 +12,7 @@
 #include "common/launch.hpp"
 #include "conv/algorithms/gathered/params.hpp"
 #include "conv/plan/rates.hpp"
+#include "conv/plan/tiling.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan {
@@ -31,6 +32,7 @@ struct GatheredPlan {
   double modelledClocks = 0;
   Resource bound = Resource::TensorCore;
 
+  Tiling tiling() const;
   std::string describe() const;
 };
 

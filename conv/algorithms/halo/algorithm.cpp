@@ -98,7 +98,11 @@ class Halo final : public Algorithm {
     if (offers.empty()) return noPlan(problem, properties, options);
     const Rates& rates = ratesOf(properties);
     for (const HaloOffer& offer : offers)
-      candidates.push_back({this, optionsOf(offer), estimate(problem, rates, offer.modelledClocks, offer.bound), {}});
+      candidates.push_back({this,
+                            optionsOf(offer),
+                            estimate(problem, rates, offer.modelledClocks, offer.bound),
+                            {},
+                            {offer.tilePixels, offer.tileChannels, offer.split, {static_cast<int32_t>(offer.cut), offer.lag}}});
     return {};
   }
 

@@ -300,9 +300,9 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
 std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
   std::vector<HaloOffer> offers;
   offers.reserve(64);
-  forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry&, const ShapeEntry&) {
-    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, plan.launch.programmaticDependent,
-                      plan.modelledClocks, plan.bound});
+  forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry&, const ShapeEntry& entry) {
+    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, entry.tileN, entry.channels(),
+                      plan.launch.programmaticDependent, plan.modelledClocks, plan.bound});
     return true;
   });
   fastestFirst(offers);

@@ -52,6 +52,7 @@ struct HaloOffer {
   std::string_view shape;
   HaloCut cut;
   int32_t split, lag;
+  int32_t tilePixels, tileChannels;
   bool dependent;
   double modelledClocks;
   Resource bound;

@@ -54,7 +54,8 @@ class Im2col final : public Algorithm {
                                 .addIf(plan.launch.programmaticDependent, "dependent", "yes")
                                 .text(),
                             estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {}});
+                            {},
+                            plan.tiling()});
     return {};
   }
 

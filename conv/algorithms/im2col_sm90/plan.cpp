@@ -229,6 +229,8 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
   return plans;
 }
 
+Tiling Im2colPlan::tiling() const { return {kTiles[tile].pixels, kTiles[tile].channels, 1, {params.stages}}; }
+
 std::string Im2colPlan::describe() const {
   return fmt::format("{}, tiles of {} pixels x channels; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} clocks",
                      kernelName, kTileNames[tile], launch.grid.x, params.stages, launch.dynamicSharedBytes, modelledClocks);

@@ -15,6 +15,7 @@
 #include "conv/algorithms/im2col_sm90/params.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/plan/rates.hpp"
+#include "conv/plan/tiling.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::plan::sm90 {
@@ -37,6 +38,7 @@ struct Im2colPlan {
   double modelledClocks = 0;
   Resource bound = Resource::TensorCore;
 
+  Tiling tiling() const;
   std::string describe() const;
   std::vector<std::string> warpRoles() const;
 };

@@ -53,7 +53,8 @@ class RawRows final : public Algorithm {
                                 .addIf(plan.launch.programmaticDependent, "dependent", "yes")
                                 .text(),
                             estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {}});
+                            {},
+                            {plan.rows * plan.columns, plan.channels, 1, {plan.rows}}});
     return {};
   }
 

@@ -211,7 +211,12 @@ class Resident final : public Algorithm {
     std::vector<ResidentPlan> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     for (const ResidentPlan& plan : plans)
-      candidates.push_back({this, optionsOf(plan), estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound), {}});
+      candidates.push_back(
+          {this,
+           optionsOf(plan),
+           estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
+           {},
+           {plan.params.tileRows * plan.params.tileColumns, kTileChannels, plan.split(), {static_cast<int32_t>(plan.cut)}}});
     return {};
   }
 

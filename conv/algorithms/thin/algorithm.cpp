@@ -58,7 +58,14 @@ class Thin final : public Algorithm {
     std::vector<ThinPlan> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     for (const ThinPlan& plan : plans)
-      candidates.push_back({this, plan.options(), estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound), {}});
+      candidates.push_back({this,
+                            plan.options(),
+                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
+                            {},
+                            {plan.tile.pixels * plan.pixelWarps,
+                             plan.tile.channels * plan.channelWarps,
+                             plan.split,
+                             {plan.tile.pixels, plan.pixelWarps, plan.channelWarps}}});
     return {};
   }
 

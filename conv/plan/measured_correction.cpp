@@ -1,0 +1,115 @@
+#include "conv/plan/measured_correction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <tuple>
+
+namespace shiftconv::plan {
+namespace {
+
+/// A complete tree: node i asks whether a feature is above a threshold, and goes on to node 2i + 1 (no) or 2i + 2.
+struct Tree {
+  static constexpr size_t kDepth = 4;
+  struct Node {
+    uint8_t feature;
+    float threshold;
+  };
+  std::array<Node, (1 << kDepth) - 1> nodes;
+  std::array<float, 1 << kDepth> leaves;  ///< natural logarithms of factors
+
+  float valueOf(const CorrectionFeatures& features) const {
+    size_t i = 0;
+    while (i < nodes.size()) i = 2 * i + (features[nodes[i].feature] > nodes[i].threshold ? 2 : 1);
+    return leaves[i - nodes.size()];
+  }
+};
+
+constexpr float kNever = std::numeric_limits<float>::max();  // no feature is above it
+
+constexpr Tree kTrees[] = {
+#define SHIFTCONV_TREE(...) Tree{__VA_ARGS__},
+#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT)
+#include "conv/plan/correction_trees.inc"
+#undef SHIFTCONV_TREES_OF
+#undef SHIFTCONV_TREE
+};
+
+struct TreesOf {
+  std::string_view algorithm;
+  size_t first, count;  ///< of kTrees
+};
+constexpr TreesOf kTreesOf[] = {
+#define SHIFTCONV_TREE(...)
+#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT) {NAME, FIRST, COUNT},
+#include "conv/plan/correction_trees.inc"
+#undef SHIFTCONV_TREES_OF
+#undef SHIFTCONV_TREE
+};
+
+constexpr double kMultiprocessors = 132;  // of the card that was measured
+constexpr double kMostWaves = 10;         // more of them are as good
+
+double log2Of(int64_t value) { return std::log2(static_cast<double>(value)); }
+
+bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
+
+}  // namespace
+
+CorrectionFeatures correctionFeatures(const Problem& p, const Tiling& tiling, double microseconds) {
+  const int64_t pixels = p.outputPixels(), inGroup = p.groupChannels(), outOfGroup = p.k / p.groups, taps = p.t * p.r * p.s;
+  const int64_t tilePixels = std::max(tiling.pixels, 1), tileChannels = std::max(tiling.channels, 1);
+  const int64_t pixelTiles = (pixels + tilePixels - 1) / tilePixels, channelTiles = (outOfGroup + tileChannels - 1) / tileChannels;
+  const double tiles = static_cast<double>(pixelTiles * channelTiles * p.groups * std::max(tiling.split, 1));
+  const double waves = tiles / kMultiprocessors;
+  const double values[] = {std::log2(microseconds),
+                           static_cast<double>(tiling.pixels),
+                           static_cast<double>(tiling.channels),
+                           static_cast<double>(tiling.split),
+                           static_cast<double>(tiling.choices[0]),
+                           static_cast<double>(tiling.choices[1]),
+                           static_cast<double>(tiling.choices[2]),
+                           std::log2(tiles),
+                           std::min(waves, kMostWaves),
+                           std::ceil(waves) / waves,
+                           static_cast<double>(outOfGroup) / static_cast<double>(channelTiles * tileChannels),
+                           static_cast<double>(pixels) / static_cast<double>(pixelTiles * tilePixels),
+                           log2Of(pixels),
+                           log2Of(p.c),
+                           log2Of(outOfGroup),
+                           log2Of(taps * inGroup),
+                           static_cast<double>(taps),
+                           static_cast<double>(p.s),
+                           static_cast<double>(p.strideH),
+                           static_cast<double>(p.strideW),
+                           static_cast<double>(p.dilationW),
+                           p.d > 1 || p.t > 1 ? 1.0 : 0.0,
+                           static_cast<double>(inGroup % 64),
+                           static_cast<double>(inGroup % 8),
+                           static_cast<double>(p.k % 8),
+                           log2Of(inGroup),
+                           p.hasResidual() ? 1.0 : 0.0};
+  CorrectionFeatures features{};
+  static_assert(std::size(values) == std::tuple_size_v<CorrectionFeatures>);
+  for (size_t i = 0; i < features.size(); ++i) features[i] = static_cast<float>(values[i]);
+  return features;
+}
+
+bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties) {
+  return properties.computeMajor == 9 && properties.computeMinor == 0 && isHalf(problem.inputType) && isHalf(problem.filterType) &&
+         isHalf(problem.outputType);
+}
+
+double measuredCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
+  for (const TreesOf& trees : kTreesOf) {
+    if (trees.algorithm != algorithm) continue;
+    float sum = 0;
+    for (size_t i = 0; i < trees.count; ++i) sum += kTrees[trees.first + i].valueOf(features);
+    return std::clamp(std::exp(static_cast<double>(sum)), 0.5, 2.0);
+  }
+  return 1;
+}
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,34 @@
+// What the models of sm_90a do not know, learned from recorded times: trees that look at a problem and at how a candidate cuts it,
+// and say how much longer or shorter than modelled it takes. bench/networks/fit_correction makes them from bench/results.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "common/device/device.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/plan/tiling.hpp"
+#include "conv/problem/problem.hpp"
+
+namespace shiftconv::plan {
+
+/// What a tree may ask for, by their indices in CorrectionFeatures. Sizes are logarithms to the base 2.
+inline constexpr std::array<std::string_view, 27> kCorrectionFeatures{
+    "microseconds",    "tile_pixels", "tile_channels", "split",        "choice_0",   "choice_1", "choice_2",
+    "tiles",           "waves",       "tail",          "channel_fill", "pixel_fill", "pixels",   "input_channels",
+    "output_channels", "reduction",   "taps",          "filter_width", "stride_h",   "stride_w", "dilation_w",
+    "volume",          "c_modulo_64", "c_modulo_8",    "k_modulo_8",   "in_group",   "residual"};
+using CorrectionFeatures = std::array<float, kCorrectionFeatures.size()>;
+
+/// `microseconds`: as modelled, without this correction.
+CorrectionFeatures correctionFeatures(const Problem& problem, const Tiling& tiling, double microseconds);
+
+/// Whether the trees have seen such problems: 16-bit operands and outputs on compute capability 9.0.
+bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties);
+
+/// By how much the time of a candidate of this algorithm differs from its estimate, as a factor between 1/2 and 2; 1 for algorithms
+/// without recorded times.
+double measuredCorrection(std::string_view algorithm, const CorrectionFeatures& features);
+
+}  // namespace shiftconv::plan

@@ -1,0 +1,15 @@
+// How a candidate cuts a problem, as far as the measured correction of its estimate looks at it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace shiftconv::plan {
+
+struct Tiling {
+  int32_t pixels = 0, channels = 0;  ///< output pixels and channels of a CTA's tile; 0: nothing is said, and nothing corrected
+  int32_t split = 1;                 ///< CTAs or warps that share the reduction of a tile
+  std::array<int32_t, 3> choices{};  ///< what else an algorithm chooses, in an order of its own
+};
+
+}  // namespace shiftconv::plan
