@@ -103,13 +103,17 @@ OptionText& OptionText::add(std::string_view name, int64_t value) {
   return add(name, std::string_view(digits.data(), static_cast<size_t>(end - digits.data())));
 }
 
+Status OptionValues::dependent(bool& value) const {
+  std::optional<bool> choice;
+  if (Status status = flag(kDependentOption.name, choice); !status.ok()) return status;
+  value = choice.value_or(false);
+  return {};
+}
+
 Status readDependent(std::string_view text, bool& dependent) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, {&kDependentOption, 1}, values); !status.ok()) return status;
-  std::optional<bool> choice;
-  if (Status status = values.flag(kDependentOption.name, choice); !status.ok()) return status;
-  dependent = choice.value_or(false);
-  return {};
+  return values.dependent(dependent);
 }
 
 }  // namespace shiftconv::plan

@@ -41,6 +41,8 @@ class OptionValues {
   Status choice(std::string_view name, std::span<const std::string_view> choices, std::optional<size_t>& value) const;
   /// "yes" or "no".
   Status flag(std::string_view name, std::optional<bool>& value) const;
+  /// Of kDependentOption; no where it is not set.
+  Status dependent(bool& value) const;
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

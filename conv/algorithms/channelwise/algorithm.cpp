@@ -9,6 +9,7 @@
 #include "channelwise_image.hpp"
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -28,7 +29,7 @@ constexpr std::array<OptionDescription, 7> kOptions{
      {"weights", "staged, direct", "through shared memory, or by each thread from global memory"},
      kDependentOption}};
 
-Status read(std::string_view text, ChannelwiseChoices& choices) {
+Status readChannelwise(std::string_view text, ChannelwiseChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   std::optional<size_t> form, weights;
@@ -46,13 +47,10 @@ Status read(std::string_view text, ChannelwiseChoices& choices) {
   if (Status status = number("columns", 1, 7, 1, choices.columns); !status.ok()) return status;
   if (Status status = number("rows", 1, kMostRows, 1, choices.rows); !status.ok()) return status;
   if (Status status = number("threads", 64, kMostThreads, 64, choices.threads); !status.ok()) return status;
-  std::optional<bool> dependent;
-  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
-  choices.dependent = dependent.value_or(false);
-  return {};
+  return values.dependent(choices.dependent);
 }
 
-class Channelwise final : public Algorithm {
+class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, ChannelwisePlan> {
  public:
   std::string_view name() const override { return "channelwise"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -61,46 +59,25 @@ class Channelwise final : public Algorithm {
     return channelwiseRefusal(problem, properties);
   }
 
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    std::vector<ChannelwisePlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    for (const ChannelwisePlan& plan : plans)
-      candidates.push_back({this,
-                            plan.options(),
-                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {},
-                            {plan.kind->columns * plan.params.rows,
-                             plan.kind->channels,
-                             1,
-                             {static_cast<int32_t>(plan.kind->form), plan.threads, plan.staged() ? 1 : 0}}});
-    return {};
+ protected:
+  Status read(std::string_view text, ChannelwiseChoices& choices) const override { return readChannelwise(text, choices); }
+  std::vector<ChannelwisePlan> list(const Problem& problem, const device::Properties& properties,
+                                    const ChannelwiseChoices& choices) const override {
+    return channelwiseCandidates(problem, properties, choices);
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<ChannelwisePlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    const ChannelwisePlan& made = plans.front();
-    Parameter params = Parameter::value(made.params);
-    params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
-    bindEpilogue(params, offsetof(Params, epilogue));
+  std::string optionText(const ChannelwisePlan& made) const override { return made.options(); }
+  Tiling tiling(const ChannelwisePlan& made) const override {
+    return {made.kind->columns * made.params.rows,
+            made.kind->channels,
+            1,
+            {static_cast<int32_t>(made.kind->form), made.threads, made.staged() ? 1 : 0}};
+  }
+  void addLaunches(const Problem&, const ChannelwisePlan& made, Plan& plan) const override {
     plan.launches.push_back({images::channelwise(),
                              std::string(made.kind->name),
                              made.launch,
-                             {std::move(params)},
-                             std::vector<std::string>(made.launch.block.x / 32, "multiply")});
-    plan.details = made.describe();
-    return {};
-  }
-
- private:
-  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
-                        std::vector<ChannelwisePlan>& plans) {
-    ChannelwiseChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    plans = channelwiseCandidates(problem, properties, choices);
-    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("channelwise has no plan with the options {}", options)};
-    return {};
+                             {withAddresses(made.params)},
+                             sameRoles(made.launch, "multiply")});
   }
 };
 

@@ -36,7 +36,7 @@ constexpr std::array<OptionDescription, 5> kHaloOptions{
      {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"},
      kDependentOption}};
 
-Status read(std::string_view text, HaloChoices& choices) {
+Status readHalo(std::string_view text, HaloChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kHaloOptions, values); !status.ok()) return status;
   std::optional<size_t> shape, cut;
@@ -49,10 +49,7 @@ Status read(std::string_view text, HaloChoices& choices) {
   if (split) choices.split = static_cast<int32_t>(*split);
   if (Status status = values.number("lag", 0, 64, 1, lag); !status.ok()) return status;
   if (lag) choices.lag = static_cast<int32_t>(*lag);
-  std::optional<bool> dependent;
-  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
-  choices.dependent = dependent.value_or(false);
-  return {};
+  return values.dependent(choices.dependent);
 }
 
 device::ModuleImage imageOf(HaloModule module) {
@@ -93,7 +90,7 @@ class Halo final : public Algorithm {
   Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
     HaloChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
+    if (Status status = readHalo(options, choices); !status.ok()) return status;
     const std::vector<HaloOffer> offers = haloOffers(problem, properties, choices);
     if (offers.empty()) return noPlan(problem, properties, options);
     const Rates& rates = ratesOf(properties);
@@ -108,7 +105,7 @@ class Halo final : public Algorithm {
 
   Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
     HaloChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
+    if (Status status = readHalo(options, choices); !status.ok()) return status;
     const std::vector<HaloPlan> plans = haloCandidates(problem, properties, choices);
     if (plans.empty()) return noPlan(problem, properties, options);
     const HaloPlan& made = plans.front();
@@ -138,7 +135,7 @@ class Halo final : public Algorithm {
     const auto plansWith = [&](std::string_view others) {
       std::vector<std::string> texts;
       HaloChoices fewer;
-      if (read(others, fewer).ok())
+      if (readHalo(others, fewer).ok())
         for (const HaloOffer& offer : haloOffers(problem, properties, fewer)) texts.push_back(optionsOf(offer));
       return texts;
     };

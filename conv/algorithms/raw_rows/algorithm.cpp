@@ -8,6 +8,7 @@
 
 #include "conv/algorithms/raw_rows/plan.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
 #include "raw_rows_image.hpp"
 
@@ -19,19 +20,16 @@ constexpr std::array<OptionDescription, 4> kOptions{{{"rows", "1 to 256", "outpu
                                                      {"channels", "32, 64", "output channels of a CTA"},
                                                      kDependentOption}};
 
-Status read(std::string_view text, RawRowsChoices& choices) {
+Status readRawRows(std::string_view text, RawRowsChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   if (Status status = values.number("rows", 1, kRawRowsMostRows, 1, choices.rows); !status.ok()) return status;
   if (Status status = values.number("columns", 1, kRawRowsMostColumns, 1, choices.columns); !status.ok()) return status;
   if (Status status = values.number("channels", 32, 64, 32, choices.channels); !status.ok()) return status;
-  std::optional<bool> dependent;
-  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
-  choices.dependent = dependent.value_or(false);
-  return {};
+  return values.dependent(choices.dependent);
 }
 
-class RawRows final : public Algorithm {
+class RawRows final : public ListedAlgorithm<RawRowsChoices, RawRowsPlan> {
  public:
   std::string_view name() const override { return "raw_rows"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -40,51 +38,30 @@ class RawRows final : public Algorithm {
     return rawRowsRefusal(problem, properties);
   }
 
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    std::vector<RawRowsPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    for (const RawRowsPlan& plan : plans)
-      candidates.push_back({this,
-                            OptionText()
-                                .add("rows", plan.rows)
-                                .add("columns", plan.columns)
-                                .add("channels", plan.channels)
-                                .addIf(plan.launch.programmaticDependent, "dependent", "yes")
-                                .text(),
-                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {},
-                            {plan.rows * plan.columns, plan.channels, 1, {plan.rows}}});
-    return {};
+ protected:
+  Status read(std::string_view text, RawRowsChoices& choices) const override { return readRawRows(text, choices); }
+  std::vector<RawRowsPlan> list(const Problem& problem, const device::Properties& properties,
+                                const RawRowsChoices& choices) const override {
+    return rawRowsCandidates(problem, properties, choices);
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<RawRowsPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    const RawRowsPlan& made = plans.front();
-    using kernels::raw_rows::Params;
-    Parameter params = Parameter::value(made.params);
-    params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
-    bindEpilogue(params, offsetof(Params, epilogue));
+  std::string optionText(const RawRowsPlan& made) const override {
+    return OptionText()
+        .add("rows", made.rows)
+        .add("columns", made.columns)
+        .add("channels", made.channels)
+        .addIf(made.launch.programmaticDependent, "dependent", "yes")
+        .text();
+  }
+  Tiling tiling(const RawRowsPlan& made) const override { return {made.rows * made.columns, made.channels, 1, {made.rows}}; }
+  void addLaunches(const Problem&, const RawRowsPlan& made, Plan& plan) const override {
     plan.launches.push_back({images::raw_rows(),
                              made.kernelName,
                              made.launch,
-                             {std::move(params)},
-                             std::vector<std::string>(made.launch.block.x / 32, "copy and multiply")});
-    plan.details = made.describe();
-    return {};
+                             {withAddresses(made.params)},
+                             sameRoles(made.launch, "copy and multiply")});
   }
-
- private:
-  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
-                        std::vector<RawRowsPlan>& plans) {
-    RawRowsChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    plans = rawRowsCandidates(problem, properties, choices);
-    if (plans.empty())
-      return {StatusCode::InvalidArgument,
-              fmt::format("raw_rows has no room in shared memory for tiles with the options {}", options)};
-    return {};
+  std::string noPlan(const Problem&, const device::Properties&, std::string_view options) const override {
+    return fmt::format("raw_rows has no room in shared memory for tiles with the options {}", options);
   }
 };
 

@@ -10,7 +10,7 @@
 
 #include "conv/plan/correction.hpp"
 #include "conv/plan/estimate.hpp"
-#include "conv/plan/option_conflict.hpp"
+#include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
@@ -177,7 +177,7 @@ constexpr std::array<OptionDescription, 3> kOptions{{{"cut", "columns, flat", "8
                                                      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
                                                      kDependentOption}};
 
-Status read(std::string_view text, ResidentChoices& choices) {
+Status readResident(std::string_view text, ResidentChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   std::optional<size_t> cut;
@@ -186,10 +186,7 @@ Status read(std::string_view text, ResidentChoices& choices) {
   std::optional<uint32_t> split;
   if (Status status = values.number("split", 1, kMaximumSplit, 1, split); !status.ok()) return status;
   if (split) choices.split = static_cast<int32_t>(*split);
-  std::optional<bool> dependent;
-  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
-  choices.dependent = dependent.value_or(false);
-  return {};
+  return values.dependent(choices.dependent);
 }
 
 std::string optionsOf(const ResidentPlan& plan) {
@@ -197,7 +194,7 @@ std::string optionsOf(const ResidentPlan& plan) {
                      plan.launch.programmaticDependent ? ",dependent=yes" : "");
 }
 
-class Resident final : public Algorithm {
+class Resident final : public ListedAlgorithm<ResidentChoices, ResidentPlan> {
  public:
   std::string_view name() const override { return "resident"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -206,51 +203,25 @@ class Resident final : public Algorithm {
     return residentRefusal(problem, properties);
   }
 
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    std::vector<ResidentPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    for (const ResidentPlan& plan : plans)
-      candidates.push_back(
-          {this,
-           optionsOf(plan),
-           estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-           {},
-           {plan.params.tileRows * plan.params.tileColumns, kTileChannels, plan.split(), {static_cast<int32_t>(plan.cut)}}});
-    return {};
+ protected:
+  Status read(std::string_view text, ResidentChoices& choices) const override { return readResident(text, choices); }
+  std::vector<ResidentPlan> list(const Problem& problem, const device::Properties& properties,
+                                 const ResidentChoices& choices) const override {
+    return residentCandidates(problem, properties, choices);
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<ResidentPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    const ResidentPlan& made = plans.front();
+  std::string optionText(const ResidentPlan& made) const override { return optionsOf(made); }
+  Tiling tiling(const ResidentPlan& made) const override {
+    return {made.params.tileRows * made.params.tileColumns, kTileChannels, made.split(), {static_cast<int32_t>(made.cut)}};
+  }
+  void addLaunches(const Problem&, const ResidentPlan& made, Plan& plan) const override {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input});
     params.address(offsetof(Params, filter), {TensorName::Filter});
     params.address(offsetof(Params, bias), {TensorName::Bias});
     params.address(offsetof(Params, output), {TensorName::Output});
     params.address(offsetof(Params, residual), {TensorName::Residual});
-    const std::vector<std::string> roles(made.launch.block.x / 32, "copy");
-    plan.launches.push_back({images::resident_sm90(), made.kernelName, made.launch, {std::move(params)}, roles});
-    plan.details = made.describe();
-    return {};
-  }
-
- private:
-  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
-                        std::vector<ResidentPlan>& plans) {
-    ResidentChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    plans = residentCandidates(problem, properties, choices);
-    if (!plans.empty()) return {};
-    const auto plansWith = [&](std::string_view others) {
-      std::vector<std::string> texts;
-      ResidentChoices fewer;
-      if (read(others, fewer).ok())
-        for (const ResidentPlan& plan : residentCandidates(problem, properties, fewer)) texts.push_back(optionsOf(plan));
-      return texts;
-    };
-    return {StatusCode::InvalidArgument, noPlanWith("resident", options, plansWith)};
+    plan.launches.push_back(
+        {images::resident_sm90(), made.kernelName, made.launch, {std::move(params)}, sameRoles(made.launch, "copy")});
   }
 };
 

@@ -10,6 +10,7 @@
 #include "conv/algorithms/thin/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/targets.hpp"
 #include "thin_image.hpp"
@@ -28,7 +29,7 @@ constexpr std::array<OptionDescription, 5> kOptions{{{"tile", "16x8, 16x16, 16x3
                                                      {"channel_warps", "1, 2, 4, 8", "tiles of a CTA along the output channels"},
                                                      kDependentOption}};
 
-Status read(std::string_view text, ThinChoices& choices) {
+Status readThin(std::string_view text, ThinChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   if (Status status = values.choice("tile", kTileNames, choices.tile); !status.ok()) return status;
@@ -38,13 +39,10 @@ Status read(std::string_view text, ThinChoices& choices) {
     if (Status status = values.number(name, 1, kMostWarps, 1, value); !status.ok()) return status;
     if (value) *choice = static_cast<int32_t>(*value);
   }
-  std::optional<bool> dependent;
-  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
-  choices.dependent = dependent.value_or(false);
-  return {};
+  return values.dependent(choices.dependent);
 }
 
-class Thin final : public Algorithm {
+class Thin final : public ListedAlgorithm<ThinChoices, ThinPlan> {
  public:
   std::string_view name() const override { return "thin"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -53,46 +51,22 @@ class Thin final : public Algorithm {
     return thinRefusal(problem, properties);
   }
 
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    std::vector<ThinPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    for (const ThinPlan& plan : plans)
-      candidates.push_back({this,
-                            plan.options(),
-                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {},
-                            {plan.tile.pixels * plan.pixelWarps,
-                             plan.tile.channels * plan.channelWarps,
-                             plan.split,
-                             {plan.tile.pixels, plan.pixelWarps, plan.channelWarps}}});
-    return {};
+ protected:
+  Status read(std::string_view text, ThinChoices& choices) const override { return readThin(text, choices); }
+  std::vector<ThinPlan> list(const Problem& problem, const device::Properties& properties,
+                             const ThinChoices& choices) const override {
+    return thinCandidates(problem, properties, choices);
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<ThinPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    const ThinPlan& made = plans.front();
-    Parameter params = Parameter::value(made.params);
-    params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
-    bindEpilogue(params, offsetof(Params, epilogue));
-    plan.launches.push_back({images::thin(),
-                             made.kernelName(),
-                             made.launch,
-                             {std::move(params)},
-                             std::vector<std::string>(made.launch.block.x / 32, "multiply")});
-    plan.details = made.describe();
-    return {};
+  std::string optionText(const ThinPlan& made) const override { return made.options(); }
+  Tiling tiling(const ThinPlan& made) const override {
+    return {made.tile.pixels * made.pixelWarps,
+            made.tile.channels * made.channelWarps,
+            made.split,
+            {made.tile.pixels, made.pixelWarps, made.channelWarps}};
   }
-
- private:
-  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
-                        std::vector<ThinPlan>& plans) {
-    ThinChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    plans = thinCandidates(problem, properties, choices);
-    if (plans.empty()) return {StatusCode::InvalidArgument, fmt::format("thin has no plan with the options {}", options)};
-    return {};
+  void addLaunches(const Problem&, const ThinPlan& made, Plan& plan) const override {
+    plan.launches.push_back(
+        {images::thin(), made.kernelName, made.launch, {withAddresses(made.params)}, sameRoles(made.launch, "multiply")});
   }
 };
 

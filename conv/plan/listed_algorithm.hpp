@@ -1,0 +1,81 @@
+// An algorithm whose plans for a problem are a list, best first, of which options leave some.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conv/plan/algorithm.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/option_conflict.hpp"
+
+namespace shiftconv::plan {
+
+/// `Made` has modelledClocks, bound and describe().
+template <class Choices, class Made>
+class ListedAlgorithm : public Algorithm {
+ public:
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    std::vector<Made> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    for (const Made& plan : plans)
+      candidates.push_back(
+          {this, optionText(plan), estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound), {}, tiling(plan)});
+    return {};
+  }
+
+  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
+    std::vector<Made> plans;
+    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    addLaunches(problem, plans.front(), plan);
+    plan.details = plans.front().describe();
+    return {};
+  }
+
+ protected:
+  virtual Status read(std::string_view text, Choices& choices) const = 0;
+  /// Every plan that agrees with the choices.
+  virtual std::vector<Made> list(const Problem& problem, const device::Properties& properties, const Choices& choices) const = 0;
+  /// Options that make exactly this plan.
+  virtual std::string optionText(const Made& made) const = 0;
+  virtual Tiling tiling(const Made& made) const = 0;
+  virtual void addLaunches(const Problem& problem, const Made& made, Plan& plan) const = 0;
+  /// Why the list is empty, in one sentence.
+  virtual std::string noPlan(const Problem& problem, const device::Properties& properties, std::string_view options) const {
+    return noPlanWith(name(), options, [&](std::string_view others) {
+      std::vector<std::string> texts;
+      Choices fewer;
+      if (read(others, fewer).ok())
+        for (const Made& made : list(problem, properties, fewer)) texts.push_back(optionText(made));
+      return texts;
+    });
+  }
+
+ private:
+  Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
+                 std::vector<Made>& plans) const {
+    Choices choices;
+    if (Status status = read(options, choices); !status.ok()) return status;
+    plans = list(problem, properties, choices);
+    if (plans.empty()) return {StatusCode::InvalidArgument, noPlan(problem, properties, options)};
+    return {};
+  }
+};
+
+/// Of kernels that take plain addresses: the parameters, with those of input and filter and of the whole epilogue.
+template <class Params>
+Parameter withAddresses(const Params& params) {
+  Parameter parameter = Parameter::value(params);
+  parameter.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
+  bindEpilogue(parameter, offsetof(Params, epilogue));
+  return parameter;
+}
+
+/// A role for each warp of a CTA.
+inline std::vector<std::string> sameRoles(const LaunchConfig& launch, const char* role) {
+  return std::vector<std::string>(launch.block.x / 32, role);
+}
+
+}  // namespace shiftconv::plan
