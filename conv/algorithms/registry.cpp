@@ -9,6 +9,7 @@
 #include "conv/algorithms/depthwise/algorithm.hpp"
 #include "conv/algorithms/direct/algorithm.hpp"
 #include "conv/algorithms/gathered/algorithm.hpp"
+#include "conv/algorithms/gemm/algorithm.hpp"
 #include "conv/algorithms/grouped/algorithm.hpp"
 #include "conv/algorithms/halo/algorithm.hpp"
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
@@ -31,6 +32,7 @@ std::span<const Algorithm* const> algorithms() {
       &shiftWindowAlgorithm(),
       &sm100::haloAlgorithm(),
       &im2colAlgorithm(),
+      &gemmAlgorithm(),
       &haloAlgorithm(),
       &groupedAlgorithm(),
       &depthwiseAlgorithm(),

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "conv/api/boundary.hpp"
@@ -180,6 +181,20 @@ Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors) 
                                                    t.channel_scale, t.input_scale, t.filter_scale, t.output,
                                                    t.output_scale,  t.amax,        t.workspace};
   for (size_t i = 0; i < kTensors; ++i) tensors.values[i] = reinterpret_cast<device::Address>(pointers[i]);
+  return {};
+}
+
+Status matrixToC(int64_t m, int64_t n, int64_t k, shiftconv_problem_t* target) {
+  shiftconv_problem_t p = SHIFTCONV_PROBLEM_INIT;
+  if (Status status = readVersioned(target, "shiftconv_problem", p); !status.ok()) return status;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  for (const auto& [name, extent] : {std::pair{"m", m}, {"n", n}, {"k", k}})
+    if (extent < 1 || extent > kMost) return invalid(fmt::format("{} must lie in [1, {}], but is {}", name, kMost, extent));
+  p.n = p.d = p.h = p.t = p.r = p.s = p.groups = 1;
+  p.w = m, p.c = k, p.k = n;
+  p.pad_front = p.pad_back = p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = 0;
+  p.stride_d = p.stride_h = p.stride_w = p.dilation_d = p.dilation_h = p.dilation_w = 1;
+  writeVersioned(p, target);
   return {};
 }
 

@@ -28,6 +28,8 @@ Status fromC(const shiftconv_pointwise_t* source, helpers::Pointwise& pointwise)
 
 // Each fills as much as the caller's structure holds and leaves the rest alone.
 Status toC(const Problem& problem, shiftconv_problem_t* target);
+/// Only the extents, of a product of matrices.
+Status matrixToC(int64_t m, int64_t n, int64_t k, shiftconv_problem_t* target);
 Status toC(const device::Properties& properties, shiftconv_device_properties_t* target);
 Status toC(const PerTensor<size_t>& bytes, shiftconv_tensor_bytes_t* target);
 Status toC(const plan::Estimate& estimate, shiftconv_estimate_t* target);

@@ -110,6 +110,10 @@ shiftconv_status_t shiftconv_problem_parse(const char* text, shiftconv_problem_t
   });
 }
 
+shiftconv_status_t shiftconv_gemm(int64_t m, int64_t n, int64_t k, shiftconv_problem_t* problem) {
+  return boundary([&] { return matrixToC(m, n, k, problem); });
+}
+
 int shiftconv_algorithm_count(void) { return static_cast<int>(plan::algorithms().size()); }
 
 const char* shiftconv_algorithm_name(int index) {

@@ -1,10 +1,11 @@
-// What runs in front of a convolution: the corrections for zero points (zero_points_params.hpp).
+// What runs in front of a convolution: the corrections for zero points (zero_points_params.hpp), and words that have to be zero.
 //
 // Filters and activations are read once for each tap at most, and little is made of them: next to the convolution this is short, so
 // the kernels are plain.
 #include <cstdint>
 
 #include "conv/kernels/zero_points_params.hpp"
+#include "conv/kernels/zeroed_words_params.hpp"
 
 namespace shiftconv::kernels {
 namespace {
@@ -79,6 +80,11 @@ extern "C" __global__ void __launch_bounds__(kZeroPointThreads) prepare_row_corr
     sum += sumOfBytes(p.input + column * p.inputPitch, p.channels, p.inputIsSigned);
   }
   if (writes) p.rowCorrection[pixel] = p.filterZeroPoint * sum;
+}
+
+/// A thread for each word.
+extern "C" __global__ void __launch_bounds__(kZeroPointThreads) prepare_zeroed_words(const __grid_constant__ ZeroedWordsParams p) {
+  if (const uint32_t word = blockIdx.x * kZeroPointThreads + threadIdx.x; word < p.count) p.words[word] = 0;
 }
 
 }  // namespace shiftconv::kernels

@@ -47,8 +47,9 @@ class ChosenAlgorithm : public Algorithm {
       return {StatusCode::InvalidArgument, std::move(reason)};
     complete(made);
     plan.launches = preparationOf(problem);
-    plan.mainLaunch = plan.launches.size();
     plan.workspaceBytes = correctionPlaces(problem).bytes;
+    addWorkspace(made, plan);
+    plan.mainLaunch = plan.launches.size();
     plan.launches.push_back(made.planned());
     plan.traffic = made.traffic;
     plan.details = made.describe();
@@ -63,6 +64,8 @@ class ChosenAlgorithm : public Algorithm {
                            Made& made) const = 0;
   /// Adds what a candidate does not need to compete.
   virtual void complete(Made&) const {}
+  /// Adds workspace of its own, and launches in front that prepare it.
+  virtual void addWorkspace(const Made&, Plan&) const {}
   virtual std::string optionText(const Made& made) const = 0;
 };
 

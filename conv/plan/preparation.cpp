@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/kernels/zeroed_words_params.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "preparation_image.hpp"
 
@@ -103,6 +104,14 @@ void bindCorrections(const Problem& p, Parameter& parameter, size_t offset) {
         .address(offset + offsetof(EpilogueParams, rowClass), {TensorName::Workspace, places.rowClass});
   if (places.hasRows)
     parameter.address(offset + offsetof(EpilogueParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
+}
+
+PlannedLaunch zeroedWords(TensorPlace place, uint64_t words) {
+  kernels::ZeroedWordsParams params;
+  params.count = static_cast<uint32_t>(words);
+  Parameter values = Parameter::value(params);
+  values.address(offsetof(kernels::ZeroedWordsParams, words), place);
+  return launchOf("prepare_zeroed_words", ceilDivide(static_cast<int64_t>(words), kernels::kZeroPointThreads), std::move(values));
 }
 
 std::vector<PlannedLaunch> preparationOf(const Problem& p) {

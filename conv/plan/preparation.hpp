@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,9 @@ std::string zeroPointRefusal(std::string_view algorithm, const Problem& problem)
 
 /// Has the epilogue's pointers to corrections filled in; `offset`: of the EpilogueParams in the parameter.
 void bindCorrections(const Problem& problem, Parameter& parameter, size_t offset);
+
+/// Sets 32-bit words to zero, fewer than 2^31 of them.
+PlannedLaunch zeroedWords(TensorPlace place, uint64_t words);
 
 /// In the order in which they run; none when there is nothing to prepare.
 std::vector<PlannedLaunch> preparationOf(const Problem& problem);

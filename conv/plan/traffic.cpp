@@ -8,7 +8,7 @@ namespace {
 constexpr std::array kFields{
     &Traffic::mmas,           &Traffic::shifts,          &Traffic::products,    &Traffic::multiplyReadBytes,
     &Traffic::copyReadBytes,  &Traffic::activationBytes, &Traffic::filterBytes, &Traffic::writtenBytes,
-    &Traffic::multipliedRows, &Traffic::storedRows};
+    &Traffic::multipliedRows, &Traffic::storedRows,      &Traffic::scaleBytes};
 
 }  // namespace
 

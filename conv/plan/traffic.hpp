@@ -19,6 +19,7 @@ struct Traffic {
   int64_t copyReadBytes = 0;      ///< shared memory read by tcgen05.cp
   int64_t activationBytes = 0;    ///< of the input from global to shared memory by bulk copies; filled-in zeros do not count
   int64_t filterBytes = 0;        ///< of the filter, likewise
+  int64_t scaleBytes = 0;         ///< of block scale factors, likewise; those that threads load do not count
   int64_t writtenBytes = 0;       ///< to shared memory by bulk copies: whole boxes
   int64_t multipliedRows = 0;     ///< accumulator rows that leave for the epilogue, times passes
   int64_t storedRows = 0;         ///< of these the ones that are output pixels

@@ -41,6 +41,51 @@ TEST(ApiProblem, InitialValuesNeedOnlySizes) {
   EXPECT_OK(shiftconv_problem_validate(&small));
 }
 
+TEST(ApiGemm, IsAConvolutionOfOneRowOfPixels) {
+  Problem problem = SHIFTCONV_PROBLEM_INIT;
+  problem.input_type = problem.filter_type = SHIFTCONV_TYPE_BF16;
+  problem.output_pixel_pitch = 64;
+  problem.has_bias = 1;
+  problem.n = 7, problem.r = 3, problem.pad_left = 2, problem.stride_h = 2, problem.groups = 4;  // of a convolution before
+  EXPECT_OK(shiftconv_gemm(100, 40, 72, &problem));
+  char text[200] = "";
+  EXPECT_OK(shiftconv_problem_describe(&problem, text, sizeof(text), nullptr));
+  EXPECT_STREQ(text, "1x1x100x72 bf16 * 40x1x1x72 pad 0,0,0,0 -> 1x1x100x40 f16 pitch 64 bias");
+  shiftconv_tensor_bytes_t bytes = SHIFTCONV_TENSOR_BYTES_INIT;
+  EXPECT_OK(shiftconv_problem_tensor_bytes(&problem, &bytes));
+  EXPECT_EQ(bytes.input, 100u * 72 * 2);
+  EXPECT_EQ(bytes.filter, 40u * 72 * 2);
+  EXPECT_EQ(bytes.output, (99u * 64 + 40) * 2);
+}
+
+TEST(ApiGemm, HasAnAlgorithmOfItsOwnOnBlackwellAndOthersOnHopper) {
+  Problem problem = SHIFTCONV_PROBLEM_INIT;
+  EXPECT_OK(shiftconv_gemm(300, 128, 256, &problem));
+  const auto blackwell = preset("B200"), hopper = preset("H200");
+  char reason[300] = "";
+  EXPECT_OK(shiftconv_support(&problem, &blackwell, "gemm", reason, sizeof(reason), nullptr));
+  EXPECT_FAILURE(shiftconv_support(&problem, &hopper, "gemm", reason, sizeof(reason), nullptr), SHIFTCONV_STATUS_UNSUPPORTED,
+                 "compute capability 10.0");
+  shiftconv_plan_t plan = nullptr;
+  EXPECT_OK(shiftconv_plan_create(&problem, &hopper, nullptr, &plan));
+  EXPECT_STRNE(shiftconv_plan_algorithm(plan), "direct");
+  EXPECT_OK(shiftconv_plan_destroy(plan));
+  problem.h = 2;
+  EXPECT_FAILURE(shiftconv_support(&problem, &blackwell, "gemm", reason, sizeof(reason), nullptr), SHIFTCONV_STATUS_UNSUPPORTED,
+                 "h must be 1, but it is 2");
+}
+
+TEST(ApiGemm, NamesTheExtentThatIsWrong) {
+  Problem problem = SHIFTCONV_PROBLEM_INIT;
+  EXPECT_FAILURE(shiftconv_gemm(0, 1, 1, &problem), SHIFTCONV_STATUS_INVALID_ARGUMENT, "m must lie in [1, 2147483647], but is 0");
+  EXPECT_FAILURE(shiftconv_gemm(1, -3, 1, &problem), SHIFTCONV_STATUS_INVALID_ARGUMENT, "n must lie in");
+  EXPECT_FAILURE(shiftconv_gemm(1, 1, int64_t{1} << 31, &problem), SHIFTCONV_STATUS_INVALID_ARGUMENT, "k must lie in");
+  EXPECT_FAILURE(shiftconv_gemm(1, 1, 1, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "shiftconv_problem");
+  EXPECT_EQ(problem.w, 0);
+  problem.size = 8;
+  EXPECT_FAILURE(shiftconv_gemm(1, 1, 1, &problem), SHIFTCONV_STATUS_INVALID_ARGUMENT, "size");
+}
+
 class ApiInvalidProblem : public testing::TestWithParam<Change> {};
 
 TEST_P(ApiInvalidProblem, IsRefusedWithASentenceThatNamesTheField) {

@@ -133,6 +133,19 @@ TEST(CppHeader, PlansSayWhatTheyChose) {
   EXPECT_THROW(Convolution::parse("1x3x4x8 f16"), Error);
 }
 
+TEST(CppHeader, MultipliesMatrices) {
+  Convolution problem = Convolution::gemm(100, 40, 72);
+  problem.output_type = SHIFTCONV_TYPE_F32;
+  EXPECT_EQ(problem.describe(), "1x1x100x72 f16 * 40x1x1x72 pad 0,0,0,0 -> 1x1x100x40 f32");
+  PlanOptions options;
+  options.algorithm = "gemm";
+  options.options = "splits=2,tile_n=64";
+  const Plan plan(problem, DeviceProperties::preset("B200"), options);
+  EXPECT_NE(plan.options().find("splits=2"), std::string::npos) << plan.options();
+  EXPECT_GE(plan.workspaceBytes(), 2u * 128 * 64 * 4);
+  EXPECT_THROW(Convolution::gemm(0, 40, 72), Error);
+}
+
 TEST(CppHeader, SaysWhyAProblemIsRefused) {
   Convolution problem = smallConvolution();
   problem.stride_w = 2;

@@ -140,7 +140,13 @@ Problem randomProblem(std::mt19937_64& generator) {
       p.groups = std::max<int64_t>(1, p.c / draw.of<int64_t>({1, 2, 8, 32}));
     }
     drawTypes(draw, p);
-    drawWindow(draw, p);
+    if (draw.oneIn(8)) {
+      // A product of matrices.
+      p.n = p.h = p.r = p.s = p.groups = 1;
+      p.w = draw.upTo(5000);
+    } else {
+      drawWindow(draw, p);
+    }
     drawEpilogue(draw, p);
     if (validate(p).ok()) return p;
   }

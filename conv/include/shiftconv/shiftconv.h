@@ -2,6 +2,7 @@
  *
  * Phases
  *   describe   fill a shiftconv_problem_t                        shiftconv_problem_validate, shiftconv_problem_describe
+ *              of two matrices: shiftconv_gemm
  *   support    ask an algorithm: yes, or a reason                shiftconv_support
  *   plan       from the properties of a device                   shiftconv_plan_create, shiftconv_plan_describe
  *              or by measurement on a device, with a cache file  shiftconv_plan_autotune
@@ -35,7 +36,7 @@
 #include <stdint.h>
 
 #define SHIFTCONV_VERSION_MAJOR 0
-#define SHIFTCONV_VERSION_MINOR 2
+#define SHIFTCONV_VERSION_MINOR 3
 #define SHIFTCONV_VERSION_PATCH 0
 /** The version as one number, which grows with every release: major * 10000 + minor * 100 + patch. */
 #define SHIFTCONV_VERSION (SHIFTCONV_VERSION_MAJOR * 10000 + SHIFTCONV_VERSION_MINOR * 100 + SHIFTCONV_VERSION_PATCH)
@@ -56,7 +57,7 @@ extern "C" {
  *  version is 0, when the minor versions are equal, too. */
 SHIFTCONV_API int shiftconv_version(void);
 
-/** Version of the loaded library as text, "0.2.0". */
+/** Version of the loaded library as text, "0.3.0". */
 SHIFTCONV_API const char* shiftconv_version_string(void);
 
 typedef enum shiftconv_status {
@@ -379,6 +380,20 @@ typedef struct shiftconv_problem {
         {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f                         \
   }
 #define SHIFTCONV_PROBLEM_SIZE_0_2 328
+
+/** Makes a problem the product of two matrices,
+ *
+ *    D[m][n] = act(alpha * channel_scale[n] * sum over k of A[m][k] * B[n][k] + bias[n] + beta * residual[m][n])
+ *
+ *  which is a convolution whose input is A, an image of one row with M pixels of K channels; whose filter is B, N filters of one tap
+ *  with K channels; and whose output is D. Everything that holds for a convolution holds for it: plans, bindings, epilogue, block
+ *  scales. On Blackwell the algorithm "gemm" is made for it; on Hopper it is planned as the 1x1 convolution that it is.
+ *
+ *  Sets the extents, groups, paddings, strides and dilations, and leaves all other fields as they are: types, pitches (elements from one
+ *  row of A, D or the residual to the next), block scales, zero points and epilogue are set before or after.
+ *  @param m, n, k  1 .. 2^31 - 1. B and A are read along k: neither is transposed.
+ *  @param problem  initialised, for example with SHIFTCONV_PROBLEM_INIT. */
+SHIFTCONV_API shiftconv_status_t shiftconv_gemm(int64_t m, int64_t n, int64_t k, shiftconv_problem_t* problem);
 
 /** Checks a problem by itself: every field in range, a non-empty output, sizes that can be addressed. The sentence names the
  *  field. A valid problem may still be beyond every algorithm; shiftconv_support tells. */

@@ -67,6 +67,14 @@ struct Convolution : shiftconv_problem_t {
     return problem;
   }
 
+  /// D[M][N] = A[M][K] * B[N][K]^T: input, filter and output are A, B and D. The rest of the fields is set as for any convolution.
+  /// See shiftconv_gemm.
+  static Convolution gemm(int64_t m, int64_t n, int64_t k) {
+    Convolution problem;
+    check(shiftconv_gemm(m, n, k, &problem));
+    return problem;
+  }
+
   /// Throws with the field that is wrong.
   void validate() const { check(shiftconv_problem_validate(this)); }
   // Z, P and Q. Throw when the problem is invalid.
