@@ -288,7 +288,8 @@ void model(const device::Properties& properties, std::optional<uint32_t> cluster
   plan.modelledClocks = waves * (rounds * slowest->clocks + kTileOverhead * (p.splits > 1 ? 2 : 1) +
                                  p.residentBytes / static_cast<double>(group) / kBulkWriteBytesPerClock);
 
-  plan.kernelName = fmt::format("gemm_sm100_{}", nameOf(plan.grouping));
+  plan.kernelName = "gemm_sm100_";
+  plan.kernelName += nameOf(plan.grouping);
   plan.launch.grid = {static_cast<uint32_t>(clusters * ctas), static_cast<uint32_t>(columns), 1};
   plan.launch.block = {gemmThreads(p.buildScales), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};

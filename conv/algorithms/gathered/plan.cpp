@@ -11,6 +11,7 @@
 #include "conv/plan/correction.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/fastest_first.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -192,12 +193,12 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     plan.launch.dynamicSharedBytes = static_cast<uint32_t>(params.stagesOffset + tile.stages * tile.stageBytes());
     plan.launch.programmaticDependent = choices.dependent;
     if (plan.launch.dynamicSharedBytes > properties.sharedBytesPerBlock) continue;
-    plan.kernelName = fmt::format("gathered_{}_{}_v{}", nameOf(p.inputType), kTileNames[i], vectorBytes);
+    plan.kernelName.append("gathered_").append(nameOf(p.inputType)).append("_").append(kTileNames[i]).append("_v");
+    plan.kernelName += std::to_string(vectorBytes);
     model(p, properties, tile, plan);
     plans.push_back(std::move(plan));
   }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const GatheredPlan& a, const GatheredPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  fastestFirst(plans);
   return plans;
 }
 

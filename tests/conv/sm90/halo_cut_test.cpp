@@ -48,9 +48,9 @@ Pixel boxRow(const HaloPlan& plan, const Patch& patch, int64_t column0, int64_t 
 /// Last positions of a tile that the kernel multiplies with none of the taps of leavesTailOut().
 int tail(const HaloPlan& plan) {
   const size_t at = plan.shape.find("_tail");
-  return at == std::string::npos ? 0 : std::stoi(plan.shape.substr(at + 5));
+  return at == std::string::npos ? 0 : std::stoi(std::string(plan.shape.substr(at + 5)));
 }
-int tileN(const HaloPlan& plan) { return std::stoi(plan.shape.substr(plan.shape.find("_n") + 2)); }
+int tileN(const HaloPlan& plan) { return std::stoi(std::string(plan.shape.substr(plan.shape.find("_n") + 2))); }
 
 void checkPlan(const Problem& p, const HaloPlan& plan) {
   SCOPED_TRACE(describe(p) + ": " + plan.describe());

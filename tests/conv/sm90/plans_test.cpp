@@ -147,7 +147,7 @@ TEST(HopperPlans, ResidualsComeInTilesOfTheOutput) {
                            "128x56x56x64 f16 * 256x1x1x64 -> f16 residual 1"}) {
     Problem problem;
     ASSERT_TRUE(parse(text, problem).ok()) << text;
-    std::map<std::string, HaloModule> modules;
+    std::map<std::string_view, HaloModule> modules;
     bool hasHalves = false;
     for (const HaloPlan& plan : haloCandidates(problem, h200())) {
       SCOPED_TRACE(std::string(text) + ": " + plan.describe());
