@@ -6,6 +6,21 @@
 
 namespace shiftconv::ptx {
 
+__device__ __forceinline__ uint32_t load1ByteOrZero(const void* from, bool exists) {
+  uint32_t value;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred exists;\n\t"
+      "setp.ne.u32 exists, %2, 0;\n\t"
+      "mov.u32 %0, 0;\n\t"
+      "@exists ld.global.u8 %0, [%1];\n\t"
+      "}"
+      : "=r"(value)
+      : "l"(from), "r"(static_cast<uint32_t>(exists))
+      : "memory");
+  return value;
+}
+
 __device__ __forceinline__ uint32_t load2BytesOrZero(const void* from, bool exists) {
   uint16_t value;
   asm volatile(

@@ -12,16 +12,25 @@ namespace {
 
 constexpr int32_t kWordBytes = 4, kVectorBytes = 16;
 
-/// Whole warp: the sum of `count` bytes, a multiple of 16, at a multiple of 16.
+/// Of the bytes of a word.
+__device__ __forceinline__ int32_t addBytes(uint32_t word, bool isSigned, int32_t sum) {
+  return isSigned ? __dp4a(static_cast<int32_t>(word), 0x01010101, sum)
+                  : static_cast<int32_t>(__dp4a(word, 0x01010101u, static_cast<uint32_t>(sum)));
+}
+
+/// Whole warp: the sum of `count` bytes, 16 at a time where they and their address are multiples of 16.
 __device__ __forceinline__ int32_t sumOfBytes(const uint8_t* bytes, int32_t count, bool isSigned) {
   int32_t sum = 0;
-  for (int32_t at = static_cast<int32_t>(threadIdx.x % 32) * kVectorBytes; at < count; at += 32 * kVectorBytes) {
-    const uint4 vector = *reinterpret_cast<const uint4*>(bytes + at);
-    const uint32_t words[kVectorBytes / kWordBytes] = {vector.x, vector.y, vector.z, vector.w};
+  const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+  if ((reinterpret_cast<uint64_t>(bytes) | static_cast<uint32_t>(count)) % kVectorBytes == 0) {
+    for (int32_t at = lane * kVectorBytes; at < count; at += 32 * kVectorBytes) {
+      const uint4 vector = *reinterpret_cast<const uint4*>(bytes + at);
+      const uint32_t words[kVectorBytes / kWordBytes] = {vector.x, vector.y, vector.z, vector.w};
 #pragma unroll
-    for (const uint32_t word : words)
-      sum = isSigned ? __dp4a(static_cast<int32_t>(word), 0x01010101, sum)
-                     : static_cast<int32_t>(__dp4a(word, 0x01010101u, static_cast<uint32_t>(sum)));
+      for (const uint32_t word : words) sum = addBytes(word, isSigned, sum);
+    }
+  } else {
+    for (int32_t at = lane; at < count; at += 32) sum = addBytes(bytes[at], isSigned, sum);
   }
   return __reduce_add_sync(0xffffffffu, sum);
 }

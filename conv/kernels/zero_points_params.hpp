@@ -42,7 +42,7 @@ struct ZeroPointParams {
   const uint8_t* input = nullptr;   ///< [images][z][y][x][channels], pixels inputPitch bytes apart
   const uint8_t* filter = nullptr;  ///< [filters][z][y][x][channels]
   bool inputIsSigned = false, filterIsSigned = false;
-  int32_t channels = 0;  ///< a multiple of 16
+  int32_t channels = 0;  ///< of a group; with a zero point of the filter there is one group
   int64_t inputPitch = 0;
   int32_t filters = 0;  ///< output channels
   int32_t pixels = 0;   ///< of the output

@@ -34,7 +34,7 @@ ZeroPointParams paramsOf(const Problem& p) {
   ZeroPointParams params;
   params.inputIsSigned = p.inputType == DataType::S8;
   params.filterIsSigned = p.filterType == DataType::S8;
-  params.channels = static_cast<int32_t>(p.c);
+  params.channels = static_cast<int32_t>(p.groupChannels());
   params.inputPitch = p.inputPitch();
   params.filters = static_cast<int32_t>(p.k);
   params.pixels = static_cast<int32_t>(p.outputPixels());
@@ -86,6 +86,8 @@ CorrectionPlaces correctionPlaces(const Problem& p) {
 }
 
 std::string zeroPointRefusal(std::string_view algorithm, const Problem& p) {
+  if (p.filterZeroPoint != 0 && p.groups != 1)
+    return fmt::format("{} needs groups = 1 with filter_zero_point, but it is {}", algorithm, p.groups);
   if (p.inputZeroPoint == 0) return {};
   if (const int64_t taps = p.t * p.r * p.s; taps > kernels::kZeroPointMaximumTaps)
     return fmt::format("{} needs at most {} taps T*R*S with input_zero_point, but they are {}", algorithm,

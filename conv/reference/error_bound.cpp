@@ -51,7 +51,7 @@ double narrowAccumulationBound(const Problem& p, const ElementSums& sums, Accumu
   const bool known = tf32 || (bits <= 8 && !isInteger(p.inputType) && p.compute == Compute::Default);
   if (!known || accumulation == Accumulation::FusedMultiplyAdd) return std::numeric_limits<double>::quiet_NaN();
   const bool fourBit = p.inputScale.blockSize != 0 && p.inputType == DataType::E2M1 && p.filterType == DataType::E2M1;
-  const double products = tf32 ? 8 : fourBit ? 64 : 32;
+  const double products = tf32 ? 8 : accumulation == Accumulation::HalfTensorCore ? kProductsPerMma : fourBit ? 64 : 32;
   const bool coarse = accumulation == Accumulation::WgmmaTensorCore && bits == 8;
   const double unit = coarse ? 0x1p-13 : 0x1p-25, truncated = coarse ? 0x1p-13 : 0x1p-23;
   const double lost = fourBit ? (products / 16 + 1) * 0x1p-35 : (products + 1) * unit;

@@ -38,6 +38,7 @@ namespace shiftconv::reference {
 enum class Accumulation {
   TensorCore,        ///< the model above
   WgmmaTensorCore,   ///< the same, but 8-bit floats are aligned to 13 bits, as many as the sum keeps (tests/witness/FINDINGS.md)
+  HalfTensorCore,    ///< the model above; 8-bit floats become f16, exactly, for MMAs of 16 products
   FusedMultiplyAdd,  ///< f32 FMA in any order that adds 16 products to the accumulator per MMA (the emulator's fast mode):
                      ///< 16 roundings of 2^-24, 32*n*2^-25*A, and 33 for second-order terms up to n = 2^14; subnormal sums
                      ///< add 16*n*2^-150, below 33*n*2^-151. Exponents of subnormal operands play no part, and nor does the type,
@@ -69,7 +70,8 @@ double accumulationBound(const Problem& problem, const ElementSums& sums, Accumu
 /// An MMA has d products: 8 of 32 bits, 32 of 8 bits or fewer, 64 of two 4-bit operands with scales, whose term is an exact sum of
 /// 16 products. With T = max(A, 2^-126, the largest 2^(ex+ew)), its terms, d + 1 (4-bit: d/16 + 1), lose less than 2^-25 T each
 /// (4-bit: 2^-35 T), as in step 2, and truncating the sum less than 2^-23 T, as in step 3; for 8-bit floats of wgmma both are
-/// 2^-13. The f64 sums here add T*R*S*C/groups * 2^-53 * A.
+/// 2^-13. The f64 sums here add T*R*S*C/groups * 2^-53 * A. 8-bit floats that become f16 (HalfTensorCore) meet MMAs of 16 products.
+/// In f16, numbers that were subnormal have a smaller exponent or the same, so the largest 2^(ex+ew) bounds E as before.
 double narrowAccumulationBound(const Problem& problem, const ElementSums& sums, Accumulation accumulation);
 
 /// Bound of |output - value|, `value` being the exact result after bias and activation and `accumulatorBound` from above.

@@ -184,6 +184,7 @@ reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTens
   return reference::convolve(internalProblem(test.problem), tensors.operands(),
                              engine == "direct" || engine == "channelwise" ? reference::Accumulation::FusedMultiplyAdd
                              : ofHopper                                    ? reference::Accumulation::WgmmaTensorCore
+                             : engine == "gathered"                        ? reference::Accumulation::HalfTensorCore
                                                                            : reference::Accumulation::TensorCore);
 }
 

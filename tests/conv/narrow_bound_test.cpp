@@ -21,7 +21,8 @@ struct Kind {
 };
 constexpr Kind kTf32{"tf32", DataType::F32, 8, 1, 25}, kE4m3{"e4m3", DataType::E4M3, 32, 1, 25},
     kE5m2{"e5m2", DataType::E5M2, 32, 1, 25}, kMxf4{"mxf4", DataType::E2M1, 64, 16, 35},
-    kWgmma{"e4m3 of wgmma", DataType::E4M3, 32, 1, 13, 13, Accumulation::WgmmaTensorCore};
+    kWgmma{"e4m3 of wgmma", DataType::E4M3, 32, 1, 13, 13, Accumulation::WgmmaTensorCore},
+    kHalf{"e4m3 as f16", DataType::E4M3, 16, 1, 25, 23, Accumulation::HalfTensorCore};
 
 struct Pair {
   double x, w;
@@ -39,7 +40,8 @@ Problem problemOf(const Kind& kind, size_t channels) {
 
 int exponentOf(const Kind& kind, double value) {
   if (kind.group > 1) return 0;  // of the scale factors, which are 1 here
-  return value == 0 ? -126 : std::max(std::ilogb(value), smallestExponent(kind.type));
+  const DataType multiplied = kind.accumulation == Accumulation::HalfTensorCore ? DataType::F16 : kind.type;
+  return value == 0 ? -126 : std::max(std::ilogb(value), smallestExponent(multiplied));
 }
 
 double truncated(double value, int exponent) { return std::ldexp(std::trunc(std::ldexp(value, -exponent)), exponent); }
@@ -80,7 +82,7 @@ TEST(NarrowBound, HoldsForRandomOperands) {
                                         from + static_cast<int>(random() % static_cast<unsigned>(binades)));
     return random() % 2 ? magnitude : -magnitude;
   };
-  for (const Kind& kind : {kTf32, kE4m3, kE5m2, kMxf4, kWgmma})
+  for (const Kind& kind : {kTf32, kE4m3, kE5m2, kMxf4, kWgmma, kHalf})
     for (int trial = 0; trial < 500; ++trial) {
       std::vector<Pair> pairs(static_cast<size_t>(kind.products) * (1 + random() % 20));
       for (Pair& pair : pairs) pair = {value(kind.type), value(kind.type)};
@@ -100,6 +102,11 @@ TEST(NarrowBound, IsNearlyReachedWhenSmallTermsAreLost) {
   worst = share(kE4m3, narrow);
   EXPECT_GT(worst, 0.7);
   EXPECT_LE(worst, 1);
+  narrow.resize(16);
+  worst = share(kHalf, narrow);
+  EXPECT_GT(worst, 0.7);
+  EXPECT_LE(worst, 1);
+  narrow.resize(32);
   for (size_t i = 1; i < narrow.size(); ++i) narrow[i] = {1.875, 2};  // just below 2^-13 of 2^16
   worst = share(kWgmma, narrow);
   EXPECT_GT(worst, 31.0 / 34 * 0.4);
@@ -125,6 +132,15 @@ TEST(NarrowBound, OfWgmmaIsTheFormulaOfTheDerivation) {
   EXPECT_DOUBLE_EQ(narrowAccumulationBound(problemOf(kE4m3, 100), sums, Accumulation::WgmmaTensorCore),
                    4 * (33 * 0x1p-13 + 0x1p-13) * 4 + 100 * 0x1p-53 * 4);
   EXPECT_DOUBLE_EQ(narrowAccumulationBound(problemOf(kTf32, 100), sums, Accumulation::WgmmaTensorCore),
+                   narrowAccumulationBound(problemOf(kTf32, 100), sums, Accumulation::TensorCore));
+}
+
+TEST(NarrowBound, OfFloatsThatBecomeHalfIsTheFormulaOfTheDerivation) {
+  ElementSums sums;
+  sums.absoluteSum = 4;
+  EXPECT_DOUBLE_EQ(narrowAccumulationBound(problemOf(kE4m3, 100), sums, Accumulation::HalfTensorCore),
+                   7 * (17 * 0x1p-25 + 0x1p-23) * 4 + 100 * 0x1p-53 * 4);
+  EXPECT_DOUBLE_EQ(narrowAccumulationBound(problemOf(kTf32, 100), sums, Accumulation::HalfTensorCore),
                    narrowAccumulationBound(problemOf(kTf32, 100), sums, Accumulation::TensorCore));
 }
 

@@ -24,8 +24,8 @@ Case::Case(const std::string& line, uint64_t operandSeed)
       tensors(randomOperands(problem, operandSeed)) {}
 
 const reference::Expectation& Case::exact(reference::Accumulation accumulation) const {
-  // Only 8-bit floats are summed differently by wgmma.
-  if (accumulation == reference::Accumulation::WgmmaTensorCore && bitsOf(problem.inputType) != 8)
+  // Only 8-bit floats are summed differently by the tensor cores' instructions.
+  if (accumulation != reference::Accumulation::FusedMultiplyAdd && bitsOf(problem.inputType) != 8)
     accumulation = reference::Accumulation::TensorCore;
   const auto found = exact_.find(accumulation);
   if (found != exact_.end()) return found->second;
@@ -34,6 +34,7 @@ const reference::Expectation& Case::exact(reference::Accumulation accumulation) 
 
 reference::Accumulation accumulationOf(const std::string& algorithm, int computeMajor) {
   if (algorithm == "direct" || algorithm == "channelwise") return reference::Accumulation::FusedMultiplyAdd;
+  if (algorithm == "gathered") return reference::Accumulation::HalfTensorCore;
   return computeMajor == 9 ? reference::Accumulation::WgmmaTensorCore : reference::Accumulation::TensorCore;
 }
 

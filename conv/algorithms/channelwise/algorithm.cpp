@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "channelwise_image.hpp"
+#include "channelwise_narrow_image.hpp"
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -72,11 +74,15 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
             1,
             {static_cast<int32_t>(made.kind->form), made.threads, made.staged() ? 1 : 0}};
   }
-  void addLaunches(const Problem&, const ChannelwisePlan& made, Plan& plan) const override {
-    plan.launches.push_back({images::channelwise(),
+  void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
+    Parameter params = withAddresses(made.params);
+    bindCorrections(problem, params, offsetof(Params, epilogue));
+    plan.workspaceBytes = correctionPlaces(problem).bytes;
+    plan.launches = preparationOf(problem);
+    plan.launches.push_back({made.kind->elementBytes == 2 ? images::channelwise() : images::channelwise_narrow(),
                              std::string(made.kind->name),
                              made.launch,
-                             {withAddresses(made.params)},
+                             {std::move(params)},
                              sameRoles(made.launch, "multiply")});
   }
 };

@@ -7,7 +7,9 @@
 // NOTES
 //  - Pixels outside of the image are zeros that are multiplied (general.cuh skips whole rows of them): under infinite weights they
 //    give NaN.
-//  - f16 and bf16 share kernels: only the conversions differ, behind a branch that is the same for the whole launch.
+//  - f16 and bf16 share kernels: only the conversions differ, behind a branch that is the same for the whole launch. So do 8-bit
+//  floats
+//    and integers, and f32 and tf32 (channelwise_narrow.cu).
 #include <cstdint>
 
 #include "conv/algorithms/channelwise/batch.cuh"
@@ -27,7 +29,7 @@ __device__ __forceinline__ void run(const Params& params) {
   else if constexpr (kForm == Form::Batch)
     Walk<kFilter, kStride, kChannels, kColumns, kFinish>(params).run(shared);
   else
-    Taps<kChannels, kColumns, kFinish>(params).run(shared);
+    Taps<Halves, kChannels, kColumns, kFinish>(params).run(shared);
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 
 namespace shiftconv::kernels::channelwise {
 
-template <Finish kFinish, int32_t kChannels, int32_t kColumns>
+template <Finish kFinish, int32_t kChannels, int32_t kColumns, int32_t kElementBytes = 2>
 class Finisher;
 
 template <int32_t kChannels, int32_t kColumns>
-class Finisher<Finish::Plain, kChannels, kColumns> {
+class Finisher<Finish::Plain, kChannels, kColumns, 2> {
  public:
   using Own = Place<kChannels, kColumns>;
 
@@ -72,10 +72,10 @@ class Finisher<Finish::Plain, kChannels, kColumns> {
   Channels<kChannels> residual_[kColumns];
 };
 
-template <int32_t kChannels, int32_t kColumns>
-class Finisher<Finish::Full, kChannels, kColumns> {
+template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes>
+class Finisher<Finish::Full, kChannels, kColumns, kElementBytes> {
  public:
-  using Own = Place<kChannels, kColumns>;
+  using Own = Place<kChannels, kColumns, kElementBytes>;
 
   __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {}
   __device__ void load(int32_t, bool) const {}

@@ -6,12 +6,15 @@
 
 #include "common/ptx/dependent_launch.cuh"
 #include "conv/algorithms/channelwise/finish.cuh"
+#include "conv/algorithms/channelwise/operands.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
-template <int32_t kChannels, int32_t kColumns, Finish kFinish>
+template <class Operands, int32_t kChannels, int32_t kColumns, Finish kFinish>
 class Taps {
   static constexpr int32_t kAtOnce = 4;  ///< taps
+  static constexpr int32_t kElementBytes = Operands::kBytes;
+  using Pixel = Channels<kChannels, kElementBytes>;
 
  public:
   __device__ explicit Taps(const Params& p) : p_(p), place_(p) {}
@@ -20,14 +23,20 @@ class Taps {
     ptx::launchDependents();
     ptx::awaitPrerequisites();
     const int32_t taps = p_.depth.taps * p_.height.taps * p_.width.taps;
-    filterBytes_ = taps * 2;
+    filterBytes_ = taps * kElementBytes;
     if (p_.weightBytes != 0) {
-      stageWeights(p_, shared, taps);
+      stageWeights<kElementBytes>(p_, shared, taps);
       addAll(shared + place_.channelThread * kChannels * filterBytes_);
     } else {
       addAll(static_cast<const uint8_t*>(p_.filter) + place_.channel * int64_t{filterBytes_});
     }
-    Finisher<kFinish, kChannels, kColumns> finisher(p_, place_);
+    if constexpr (kElementBytes == 1) {
+      if (p_.inputs.isInteger) {  // their sums are exact
+#pragma unroll
+        for (float& sum : sum_) sum = __int_as_float(__float2int_rn(sum));
+      }
+    }
+    Finisher<kFinish, kChannels, kColumns, kElementBytes> finisher(p_, place_);
     finisher.load(place_.row, place_.exists);
     finisher.store(sum_, place_.row, place_.exists);
     __syncwarp();
@@ -39,7 +48,7 @@ class Taps {
     const int32_t rowTaps = p_.width.taps;
     for (int32_t t = 0; t < p_.depth.taps; ++t) {
       const int32_t d = place_.plane * p_.depth.stride + t * p_.depth.dilation - p_.depth.padBefore;
-      for (int32_t r = 0; r < p_.height.taps; ++r, weights += rowTaps * 2) {
+      for (int32_t r = 0; r < p_.height.taps; ++r, weights += rowTaps * kElementBytes) {
         const int32_t h = place_.row * p_.height.stride + r * p_.height.dilation - p_.height.padBefore;
         if (place_.exists && isInside(d, p_.depth.extent) && isInside(h, p_.height.extent)) addRow(d, h, weights);
       }
@@ -52,7 +61,7 @@ class Taps {
     const int32_t columnBytes = p_.width.stride * p_.pixelBytes, tapBytes = p_.width.dilation * p_.pixelBytes;
 #pragma unroll 1
     for (int32_t s = 0; s < p_.width.taps; s += kAtOnce) {
-      Channels<kChannels> input[kAtOnce][kColumns];
+      Pixel input[kAtOnce][kColumns];
       uint32_t bits[kAtOnce][kChannels] = {};
 #pragma unroll
       for (int32_t a = 0; a < kAtOnce; ++a) {
@@ -63,31 +72,34 @@ class Taps {
                            hasTap && isInside(w + a * p_.width.dilation + q * p_.width.stride, p_.width.extent));
 #pragma unroll
         for (int32_t i = 0; i < kChannels; ++i)
-          if (hasTap) bits[a][i] = *reinterpret_cast<const uint16_t*>(weights + i * filterBytes_ + (s + a) * 2);
+          if (hasTap) bits[a][i] = weightBits<Operands>(weights + i * filterBytes_ + (s + a) * kElementBytes);
       }
-      withElement(p_, [&](auto tag) { add<typename decltype(tag)::Element>(input, bits); });
+      withDecoder<Operands>(p_, [&](const auto& decoder) { add(decoder, input, bits); });
       w += kAtOnce * p_.width.dilation;
       from += int64_t{kAtOnce} * tapBytes;
     }
   }
 
-  template <class Element>
-  __device__ __forceinline__ void add(const Channels<kChannels> (&input)[kAtOnce][kColumns],
+  template <class Decoder>
+  __device__ __forceinline__ void add(const Decoder& decoder, const Pixel (&input)[kAtOnce][kColumns],
                                       const uint32_t (&bits)[kAtOnce][kChannels]) {
 #pragma unroll
-    for (int32_t a = 0; a < kAtOnce; ++a)
+    for (int32_t a = 0; a < kAtOnce; ++a) {
+      float weight[kChannels];
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) weight[i] = decoder.filter(bits[a][i]);
 #pragma unroll
       for (int32_t q = 0; q < kColumns; ++q) {
         float value[kChannels];
-        input[a][q].template unpack<Element>(value);
+        decoder.input(input[a][q], value);
 #pragma unroll
-        for (int32_t i = 0; i < kChannels; ++i)
-          sum_[q * kChannels + i] = fmaf(value[i], unpackPair<Element>(bits[a][i]).x, sum_[q * kChannels + i]);
+        for (int32_t i = 0; i < kChannels; ++i) sum_[q * kChannels + i] = fmaf(value[i], weight[i], sum_[q * kChannels + i]);
       }
+    }
   }
 
   const Params& p_;
-  const Place<kChannels, kColumns> place_;
+  const Place<kChannels, kColumns, kElementBytes> place_;
   int32_t filterBytes_;
   float sum_[kColumns * kChannels] = {};
 };

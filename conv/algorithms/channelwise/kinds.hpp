@@ -29,6 +29,7 @@ struct Kind {
   int32_t channels, columns;
   int32_t ctas;  ///< of kMostThreads that a multiprocessor can hold, by registers
   Finish finish;
+  int32_t elementBytes = 2;
 };
 
 // KIND(name of the kernel, form, filter, stride, channels, columns, ctas, finish)
@@ -71,10 +72,32 @@ struct Kind {
   KIND(channelwise_general_c1_q4_full, General, 0, 0, 1, 4, 5, Full) \
   KIND(channelwise_general_c2_q4_full, General, 0, 0, 2, 4, 5, Full)
 
+// Of 8-bit floats and integers, and of f32: KIND(name, type of the operands, channels, columns, ctas), all General and Full.
+#define SHIFTCONV_CHANNELWISE_NARROW_KINDS(KIND) \
+  KIND(channelwise_bytes_c1_q4, Bytes, 1, 4, 5)  \
+  KIND(channelwise_bytes_c4_q4, Bytes, 4, 4, 4)  \
+  KIND(channelwise_words_c1_q4, Words, 1, 4, 5)  \
+  KIND(channelwise_words_c2_q4, Words, 2, 4, 5)
+
+/// Elements of 1, 2 and 4 bytes.
+struct Bytes {
+  static constexpr int32_t kBytes = 1;
+};
+struct Halves {
+  static constexpr int32_t kBytes = 2;
+};
+struct Words {
+  static constexpr int32_t kBytes = 4;
+};
+
 inline constexpr std::array kKinds{
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, FINISH) \
   Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::FINISH},
     SHIFTCONV_CHANNELWISE_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::General, 0, 0, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes},
+        SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 };
 

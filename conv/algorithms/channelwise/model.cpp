@@ -19,11 +19,12 @@ constexpr double kWarpInstructions = 4;  // issued in a clock: four schedulers
 constexpr double kIssueShare = 0.7;      // of the clocks in which a scheduler finds an instruction that can start: a guess
 constexpr double kExposedShare = 0.15;   // of what is not the slowest: a guess
 // Instructions, counted in the machine code of sm_90a.
-constexpr double kFixed = 190;     // places, addresses, staging
-constexpr double kLoad = 4;        // address, predicate, zero, load
-constexpr double kStepFixed = 30;  // of the batch form
-constexpr double kStore = 9;       // of an output pixel
-constexpr double kTapFixed = 6;    // of the general form
+constexpr double kFixed = 190;         // places, addresses, staging
+constexpr double kLoad = 4;            // address, predicate, zero, load
+constexpr double kStepFixed = 30;      // of the batch form
+constexpr double kStore = 9;           // of an output pixel
+constexpr double kTapFixed = 6;        // of the general form
+constexpr double kWholeEpilogue = 12;  // of an output, beyond its store; a guess
 
 struct Work {
   double instructions = 0;  ///< of a warp
@@ -33,13 +34,15 @@ struct Work {
 
 Work workOf(const Problem& p, const ChannelwisePlan& plan) {
   const Kind& k = *plan.kind;
-  const double v = k.channels, q = k.columns, taps = static_cast<double>(p.r * p.s);
+  const double v = k.channels, q = k.columns, bytes = k.elementBytes, taps = static_cast<double>(p.r * p.s);
   Work work;
   if (k.form == Form::General) {
     const double all = static_cast<double>(p.t) * taps, trips = static_cast<double>(p.t * p.r * ceilDivide(p.s, 4));
-    work.instructions = kFixed + trips * 40 + all * (q * (kLoad + 2 * v) + 2 * v + kTapFixed) + q * kStore;
+    // A product and the conversion of its input; bytes take two steps more. 16 bits: counted; others: guesses.
+    const double element = k.elementBytes == 1 ? 4 : 2, store = k.elementBytes == 2 ? kStore : kStore + kWholeEpilogue * v;
+    work.instructions = kFixed + trips * 40 + all * (q * (kLoad + element * v) + element * v + kTapFixed) + q * store;
     work.chainClocks = trips * kTripClocks;
-    work.loadedBytes = all * q * v * 2;
+    work.loadedBytes = all * q * v * bytes;
     return work;
   }
   const double pixels = (q - 1) * k.stride + k.filter;
@@ -75,7 +78,7 @@ void modelChannelwise(const Problem& problem, const device::Properties& properti
   const double issue = most * threads / 32 * work.instructions / (kWarpInstructions * kIssueShare);
   const double latency = waves * work.chainClocks;
   // Neighbouring threads load the same pixels, of which the first-level cache keeps about half.
-  const double outputs = static_cast<double>(problem.outputPixels() * problem.k) * 2;
+  const double outputs = static_cast<double>(problem.outputPixels() * problem.k) * bytesOf(problem.outputType);
   const double loaded = (ctas * threads * work.loadedBytes + bytesOnce(problem)) / 2 + outputs;
   const double second = loaded / multiprocessors / rates.of(Resource::L2ToShared);
   const double memory = bytesOnce(problem) / rates.of(Resource::DeviceMemory);

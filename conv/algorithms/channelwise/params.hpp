@@ -15,6 +15,13 @@ struct Axis {
   int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
 };
 
+/// How an element of 8 or 32 bits becomes f32.
+struct Decoding {
+  bool isInteger = false, isE5m2 = false;  ///< of 8 bits; else e4m3
+  uint32_t sign = 0;                       ///< of integers: 0x80 where the bit 7 counts for -128
+  uint32_t kept = 0xffffffffu;             ///< of words: the bits that tf32 has, or all
+};
+
 /// A unit is the outputs of a thread but for their channels: `columns` of the kernel's Kind by `rows`. A CTA has ctaUnits units of
 /// channelThreads * channels channels.
 struct Params {
@@ -30,7 +37,8 @@ struct Params {
   int32_t rows = 1;               ///< output rows of a unit
   int32_t pixelBytes = 0;         ///< from input pixel to input pixel
   uint32_t weightBytes = 0;       ///< of the filters of a CTA, staged in shared memory; 0: every thread loads its own
-  bool bf16 = false;              ///< else f16
+  bool bf16 = false;              ///< of 16 bits; else f16
+  Decoding inputs, filters;       ///< of other types
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 

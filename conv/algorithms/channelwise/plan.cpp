@@ -14,6 +14,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/options.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/plan/tile_widths.hpp"
 
@@ -29,15 +30,37 @@ constexpr int64_t kStagedBytes = 48 * 1024;  // of weights at most: what a kerne
 int64_t multiplierOf(const Problem& p) { return p.k / p.c; }
 int64_t tapsOf(const Problem& p) { return p.t * p.r * p.s; }
 
+int64_t elementBytes(const Problem& p) { return bitsOf(p.inputType) / 8; }
+
+/// f16 and bf16 with the same, f32 with the same, and 8-bit floats or integers with each other.
+bool multiplies(const Problem& p) {
+  using enum DataType;
+  const auto both = [&](DataType a, DataType b) {
+    return (p.inputType == a || p.inputType == b) && (p.filterType == a || p.filterType == b);
+  };
+  return both(F16, F16) || both(BF16, BF16) || both(F32, F32) || both(E4M3, E5M2) || both(S8, U8);
+}
+Decoding decodingOf(const Problem& p, DataType type) {
+  constexpr uint32_t kKeptOfTf32 = 0xffffe000u;
+  Decoding decoding;
+  decoding.isInteger = isInteger(type);
+  decoding.isE5m2 = type == DataType::E5M2;
+  decoding.sign = type == DataType::S8 ? 0x80 : 0;
+  if (p.compute == Compute::TF32) decoding.kept = kKeptOfTf32;
+  return decoding;
+}
+
 Finish finishOf(const Problem& p) {
-  const bool plain = p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax &&
-                     p.outputZeroPoint == 0 && kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
+  const bool plain = elementBytes(p) == 2 && p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale &&
+                     !p.hasAmax && p.outputZeroPoint == 0 &&
+                     kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
                      (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
   return plain ? Finish::Plain : Finish::Full;
 }
 
 /// Whether the kernel computes the problem, but for its Finish.
 bool computes(const Kind& kind, const Problem& p) {
+  if (kind.elementBytes != elementBytes(p)) return false;
   if (kind.channels > 1 && (multiplierOf(p) != 1 || p.k % kind.channels != 0 || p.inputPitch() % kind.channels != 0)) return false;
   if (kind.finish == Finish::Plain &&
       (p.outputPitch() % kind.channels != 0 || (p.hasResidual() && p.residualPitch() % kind.channels != 0)))
@@ -62,12 +85,12 @@ CtaShape ctaShape(const Problem& p, int32_t channels, int64_t units, int64_t thr
   const int64_t all = p.k / channels;
   constexpr int64_t kSector = 32, kLine = 64;  // bytes
   // Weights of a block begin at whole vectors of 16 bytes where those of all channels are whole vectors.
-  const int64_t step = p.k % 8 == 0 ? std::max<int64_t>(1, 8 / channels) : 1;
+  const int64_t vector = 16 / elementBytes(p), step = p.k % vector == 0 ? std::max<int64_t>(1, vector / channels) : 1;
   CtaShape best;
   double bestScore = 0;
   for (const int64_t own : tileWidths(all, step, threads)) {
     const int64_t most = std::min(threads / own, units), used = own * most;
-    const int64_t pieceBytes = own * channels * 2;
+    const int64_t pieceBytes = own * channels * elementBytes(p);
     double score = static_cast<double>(all) / static_cast<double>(ceilDivide(all, own) * own);
     score *= static_cast<double>(used) / static_cast<double>(roundUp(used, 32));
     if (own < all && pieceBytes % kSector != 0) score *= 0.9;
@@ -90,7 +113,7 @@ bool complete(const Problem& p, const device::Properties& properties, const Kind
   const CtaShape shape = ctaShape(p, kind.channels, units, threads);
   const int64_t channelBlocks = ceilDivide(p.k / kind.channels, shape.channelThreads);
   const int64_t ctas = ceilDivide(units, shape.units) * channelBlocks;
-  const int64_t weightBytes = shape.channelThreads * kind.channels * tapsOf(p) * 2;
+  const int64_t weightBytes = shape.channelThreads * kind.channels * tapsOf(p) * kind.elementBytes;
   if (ctas > kMostInt || (staged && weightBytes > kStagedBytes)) return false;
 
   params.depth = axisOf(p.d, p.t, p.strideD, p.dilationD, p.padFront);
@@ -107,9 +130,11 @@ bool complete(const Problem& p, const device::Properties& properties, const Kind
   params.units = static_cast<int32_t>(units);
   params.ctaUnits = static_cast<int32_t>(shape.units);
   params.rows = static_cast<int32_t>(rows);
-  params.pixelBytes = static_cast<int32_t>(p.inputPitch() * 2);
+  params.pixelBytes = static_cast<int32_t>(p.inputPitch() * kind.elementBytes);
   params.weightBytes = staged ? static_cast<uint32_t>(weightBytes) : 0;
   params.bf16 = p.inputType == DataType::BF16;
+  params.inputs = decodingOf(p, p.inputType);
+  params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);
 
   plan.launch.grid = {static_cast<uint32_t>(ctas), 1, 1};
@@ -139,15 +164,21 @@ std::vector<int64_t> rowsOf(const Problem& p, const Kind& kind, const Channelwis
 std::string channelwiseRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string refused = targetRefusal("channelwise", properties); !refused.empty()) return refused;
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "channelwise takes no block scales";
-  if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
-    return fmt::format("channelwise multiplies f16 or bf16 with the same, but input_type and filter_type are {} and {}",
-                       nameOf(p.inputType), nameOf(p.filterType));
-  if (p.compute != Compute::Default) return fmt::format("channelwise sums in f32, but compute is {}", nameOf(p.compute));
+  if (!multiplies(p))
+    return fmt::format(
+        "channelwise multiplies f16, bf16 or f32 with the same, and 8-bit floats or integers with each other, but input_type and "
+        "filter_type are {} and {}",
+        nameOf(p.inputType), nameOf(p.filterType));
+  if (p.compute == Compute::F16) return "channelwise sums in f32, but compute is f16";
+  constexpr int64_t kExactTaps = 258;  // sums of products of bytes up to 255 * 255 are below 2^24
+  if (isInteger(p.inputType) && tapsOf(p) > kExactTaps)
+    return fmt::format("channelwise needs at most {} taps T*R*S of integers, but they are {}", kExactTaps, tapsOf(p));
+  if (std::string refused = zeroPointRefusal("channelwise", p); !refused.empty()) return refused;
   if (p.groups != p.c) return fmt::format("channelwise needs one input channel a group, but C = {} and groups = {}", p.c, p.groups);
   if (std::string refused = epilogueRefusal("channelwise", p, 1); !refused.empty()) return refused;
   // Coordinates and distances within a row are 32-bit, and those of pads negative.
   constexpr int64_t kLimit = int64_t{1} << 29;
-  const int64_t pixelBytes = p.inputPitch() * 2;
+  const int64_t pixelBytes = p.inputPitch() * elementBytes(p);
   for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
                                     {"H + pad_top", p.h + p.padTop},
                                     {"W + pad_left", p.w + p.padLeft},
@@ -160,7 +191,7 @@ std::string channelwiseRefusal(const Problem& p, const device::Properties& prope
                                     {"16 input pixels in bytes", 16 * pixelBytes},
                                     {"stride_w input pixels in bytes", p.strideW * pixelBytes},
                                     {"4 * dilation_w input pixels in bytes", 4 * p.dilationW * pixelBytes},
-                                    {"the filter in bytes", p.k * tapsOf(p) * 2}})
+                                    {"the filter in bytes", p.k * tapsOf(p) * elementBytes(p)}})
     if (value > kLimit) return fmt::format("channelwise needs {} up to 2^29 (32-bit coordinates), but it is {}", name, value);
   if (p.outputPixels() * p.k > kMostInt * int64_t{kMostThreads})
     return fmt::format("channelwise needs at most 2^38 outputs, but there are {}", p.outputPixels() * p.k);

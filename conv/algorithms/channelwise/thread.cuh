@@ -28,19 +28,22 @@ __device__ __forceinline__ void withElement(const Params& p, Body&& body) {
 }
 
 /// Some neighbouring channels of a pixel.
-template <int32_t kChannels>
+template <int32_t kChannels, int32_t kElementBytes = 2>
 struct Channels {
   static_assert(kChannels == 1 || kChannels == 2 || kChannels == 4);
-  static constexpr int32_t kWords = (kChannels + 1) / 2;
+  static constexpr int32_t kBytes = kChannels * kElementBytes, kWords = (kBytes + 3) / 4;
   uint32_t word[kWords];
 
   /// Aligned to their size. Zeros when they do not exist.
   __device__ __forceinline__ void load(const uint8_t* from, bool exist) {
-    if constexpr (kChannels == 1) {
+    if constexpr (kBytes == 1) {
+      word[0] = ptx::load1ByteOrZero(from, exist);
+    } else if constexpr (kBytes == 2) {
       word[0] = ptx::load2BytesOrZero(from, exist);
-    } else if constexpr (kChannels == 2) {
+    } else if constexpr (kBytes == 4) {
       word[0] = ptx::load4BytesOrZero(from, exist);
     } else {
+      static_assert(kBytes == 8);
       const uint2 two = ptx::load8BytesOrZero(from, exist);
       word[0] = two.x, word[1] = two.y;
     }
@@ -69,7 +72,7 @@ struct Channels {
   }
 };
 
-template <int32_t kChannels, int32_t kColumns>
+template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes = 2>
 struct Place {
   bool exists;
   int32_t channelThread;       ///< 0 in a thread that has no channels: then reading weights does no harm
@@ -102,7 +105,8 @@ struct Place {
   /// The thread's channels of input pixel (d, h, w), which need not exist.
   __device__ const uint8_t* input(const Params& p, int32_t d, int32_t h, int32_t w) const {
     const int64_t pixel = ((int64_t{image} * p.depth.extent + d) * p.height.extent + h) * p.width.extent + w;
-    return static_cast<const uint8_t*>(p.input) + pixel * p.pixelBytes + p.multiplier.quotient(static_cast<uint32_t>(channel)) * 2;
+    return static_cast<const uint8_t*>(p.input) + pixel * p.pixelBytes +
+           p.multiplier.quotient(static_cast<uint32_t>(channel)) * kElementBytes;
   }
 };
 
@@ -130,15 +134,18 @@ __device__ __forceinline__ void copyToShared(uint8_t* to, const uint8_t* from, u
 /// The filters of the CTA's channels lie together, and a thread's own are a short piece of them: threads that read their own would
 /// each touch lines of their own. Copied together they come in whole lines, and filters of an odd number of taps then are read
 /// from shared memory without bank conflicts. Ends with a barrier.
+template <int32_t kElementBytes = 2>
 __device__ __forceinline__ void stageWeights(const Params& p, uint8_t* shared, int32_t taps) {
   const uint32_t block = blockIdx.x - p.channelBlocks.quotient(blockIdx.x) * p.channelBlocks.divisor;
-  const uint32_t all = static_cast<uint32_t>(p.epilogue.columns * taps) * 2, first = block * p.weightBytes;
+  const uint32_t all = static_cast<uint32_t>(p.epilogue.columns * taps) * kElementBytes, first = block * p.weightBytes;
   const uint32_t bytes = min(p.weightBytes, all - first);
   const uint8_t* const from = static_cast<const uint8_t*>(p.filter) + first;
   if ((bytes | first) % 16 == 0)
     copyToShared<uint4>(shared, from, bytes);
   else if ((bytes | first) % 4 == 0)
     copyToShared<uint32_t>(shared, from, bytes);
+  else if constexpr (kElementBytes == 1)
+    copyToShared<uint8_t>(shared, from, bytes);
   else
     copyToShared<uint16_t>(shared, from, bytes);
   __syncthreads();

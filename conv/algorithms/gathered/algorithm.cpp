@@ -8,8 +8,10 @@
 
 #include "conv/algorithms/gathered/plan.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "gathered_image.hpp"
+#include "gathered_narrow_image.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -60,7 +62,10 @@ class Gathered final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
-    plan.launches.push_back({images::gathered(),
+    bindCorrections(problem, params, offsetof(Params, epilogue));
+    plan.workspaceBytes = correctionPlaces(problem).bytes;
+    plan.launches = preparationOf(problem);
+    plan.launches.push_back({bitsOf(problem.inputType) == 16 ? images::gathered() : images::gathered_narrow(),
                              made.kernelName,
                              made.launch,
                              {std::move(params)},
@@ -78,8 +83,8 @@ class Gathered final : public Algorithm {
     if (plans.empty())
       return {StatusCode::InvalidArgument,
               fmt::format(
-                  "gathered has no kernel for the options {}: channels, groups or a pixel pitch that are no multiple of 8 elements "
-                  "have the tile 128x64 alone",
+                  "gathered has no kernel for the options {}: channels, groups or a pixel pitch that are no multiple of 16 bytes "
+                  "have the tile 128x64 alone, and 128x128 is for f16 and bf16",
                   options)};
     return {};
   }

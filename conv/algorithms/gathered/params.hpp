@@ -54,9 +54,16 @@ struct Axis {
   int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
 };
 
+/// What operands of one kind may be beside each other.
+struct OperandTypes {
+  bool inputIsE5m2 = false, filterIsE5m2 = false;      ///< else e4m3
+  bool inputIsSigned = false, filterIsSigned = false;  ///< of bytes
+};
+
 struct Params {
   const uint8_t* input = nullptr;
   const uint8_t* filter = nullptr;
+  OperandTypes types;
   Axis depth, height, width;
   layout::FastDivisor outputDepth, outputHeight, outputWidth, filterHeight, filterWidth;
   layout::FastDivisor channelTiles;     ///< of a group

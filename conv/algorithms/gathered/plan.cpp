@@ -12,6 +12,8 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/preparation.hpp"
+#include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -23,18 +25,39 @@ namespace {
 
 constexpr std::array<Tile, 4> kTiles{k128x128, k128x64, k64x64, k128x32};
 constexpr std::array<std::string_view, 4> kTileNames{"128x128", "128x64", "64x64", "128x32"};
-constexpr int64_t kElementBytes = 2;
+
+/// What the kernels multiply: how their names have it, and bytes of an element.
+struct Kind {
+  std::string_view name;
+  int64_t bytes;
+};
+std::optional<Kind> operandKind(const Problem& p) {
+  using enum numerics::NumberType;
+  const numerics::NumberType input = operandType(p, p.inputType), filter = operandType(p, p.filterType);
+  const auto both = [&](numerics::NumberType a, numerics::NumberType b) {
+    return (input == a || input == b) && (filter == a || filter == b);
+  };
+  if (both(F16, F16)) return Kind{"f16", 2};
+  if (both(BF16, BF16)) return Kind{"bf16", 2};
+  if (both(TF32, TF32)) return Kind{"tf32", 4};
+  if (both(E4M3, E5M2)) return Kind{"f8", 1};
+  if (both(S8, U8)) return Kind{"i8", 1};
+  return std::nullopt;
+}
 
 struct Vectors {
   int32_t bytes;
   bool runs;  ///< of a filter row; else of a tap's channels
 };
-/// The widest vectors that no pixel, tap or group cuts; runs of filter rows where they make wider ones.
-Vectors vectorsOf(const Problem& p) {
-  const auto widest = [](int64_t common) {
-    for (const int32_t bytes : {16, 8, 4})
-      if (common % (bytes / kElementBytes) == 0) return bytes;
-    return 2;
+/// The widest vectors that no pixel, tap or group cuts and that there are kernels for; runs of filter rows where they make wider
+/// ones.
+Vectors vectorsOf(const Problem& p, const Kind& kind) {
+  const auto widest = [&](int64_t elements) -> int32_t {
+    const int64_t bytes = elements * kind.bytes;
+    if (bytes % 16 == 0) return 16;
+    if (bytes % 8 == 0 && kind.bytes == 2) return 8;
+    if (bytes % 4 == 0) return 4;
+    return static_cast<int32_t>(kind.bytes);
   };
   const int32_t channels = widest(p.groupChannels() | p.inputPitch());
   const bool dense = p.groups == 1 && p.dilationW == 1 && p.inputPitch() == p.c && p.inputPixels() * p.c < (int64_t{1} << 29);
@@ -43,8 +66,11 @@ Vectors vectorsOf(const Problem& p) {
   return runs > channels ? Vectors{runs, true} : Vectors{channels, false};
 }
 
-/// Narrow vectors have one tile.
-bool hasKernel(size_t tile, int32_t vectorBytes) { return vectorBytes == 16 || kTileNames[tile] == "128x64"; }
+/// Narrow vectors have one tile, and the largest tile is of 16-bit elements.
+bool hasKernel(size_t tile, const Kind& kind, int32_t vectorBytes) {
+  if (vectorBytes != 16) return kTileNames[tile] == "128x64";
+  return kind.bytes == 2 || kTileNames[tile] != "128x128";
+}
 
 Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
   return {static_cast<int32_t>(extent), static_cast<int32_t>(taps), static_cast<int32_t>(stride), static_cast<int32_t>(dilation),
@@ -54,8 +80,8 @@ layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_c
 
 /// The short epilogue of the kernels.
 bool isPlain(const Problem& p) {
-  return sm90::hasPlainEpilogue(p) && p.outputType == p.inputType && (!p.hasResidual() || p.residualType == p.outputType) &&
-         p.outputScale.blockSize == 0;
+  return (p.inputType == DataType::F16 || p.inputType == DataType::BF16) && sm90::hasPlainEpilogue(p) &&
+         p.outputType == p.inputType && (!p.hasResidual() || p.residualType == p.outputType) && p.outputScale.blockSize == 0;
 }
 
 /// Share of (tap, tile) pairs that are multiplied: a tile leaves out the taps outside of the image for all of its pixels. Of the
@@ -78,33 +104,45 @@ double usefulTaps(const Problem& p) {
 constexpr double kLaunchClocks = 2600;   // an empty kernel in a graph
 constexpr double kStartClocks = 1500;    // tables and the first operands
 constexpr double kStepLatency = 250;     // barrier, ldmatrix and the last product of a step
-constexpr double kProductShare = 0.5;    // of the tensor core's rate that mma.sync from shared memory reaches
 constexpr double kVectorsPerClock = 16;  // vectors copied, with their addresses
 constexpr double kOutputsPerClock = 24;  // of the epilogue
 
-void model(const Problem& p, const device::Properties& properties, const Tile& tile, GatheredPlan& plan) {
+/// Products of mma.sync from shared memory. f16 on an H200: half of wgmma, measured. Everything else is assumed: 8-bit floats as
+/// f16, which they become; tf32 half and bytes twice of that; Blackwell as an H200. But for bytes on a B300: its data sheet's 0.15
+/// POP/s over 148 multiprocessors at 1.92 GHz.
+double productsPerClock(const Kind& kind, const device::Properties& properties) {
+  constexpr double kOfF16 = 1024;
+  if (kind.name == "i8") return properties.computeMajor == 10 && properties.computeMinor == 3 ? kOfF16 / 4 : kOfF16 * 2;
+  return kind.bytes == 4 ? kOfF16 / 2 : kOfF16;
+}
+
+void model(const Problem& p, const Kind& kind, const device::Properties& properties, const Tile& tile, GatheredPlan& plan) {
   const Rates& rates = ratesOf(properties);
   const double vectors = static_cast<double>(plan.params.taps) * plan.params.tapVectors.divisor * usefulTaps(p);
   const double stepVectors = static_cast<double>(kStepBytes / plan.vectorBytes);
   const double steps = std::ceil(vectors / stepVectors);
-  const double products = static_cast<double>(tile.pixels) * tile.channels * (kStepBytes / kElementBytes);
-  const Bound step = slowest(rates, std::array<Demand, 2>{{{Resource::TensorCore, products / kProductShare},
-                                                           {Resource::L2ToShared, static_cast<double>(tile.stageBytes())}}});
+  const double products = static_cast<double>(tile.pixels * tile.channels * (kStepBytes / kind.bytes));
+  const double multiply = products / productsPerClock(kind, properties);
+  const double loads = static_cast<double>(tile.stageBytes()) / rates.of(Resource::L2ToShared);
   const double copies = (tile.pixels + tile.channels) * stepVectors / kVectorsPerClock;
-  const double stepClocks = std::max(step.clocks, copies);
+  const double stepClocks = std::max({multiply, loads, copies});
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels / kOutputsPerClock;
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = plan.launch.grid.x;
   const double perMultiprocessor = std::ceil(ctas / multiprocessors), rounds = std::ceil(perMultiprocessor / tile.ctas);
   const double throughput = perMultiprocessor * (steps * stepClocks + epilogue);
   const double chain = rounds * (kStartClocks + steps * (stepClocks + kStepLatency) + epilogue);
-  // Fitted: mean error of the logarithm 0.12 over 1,590 candidates.
+  // Fitted: mean error of the logarithm 0.12 over 1,590 candidates in f16. Vectors of single bytes: a guess.
   constexpr Correction kCorrection{0.222, 0.215, -0.025};
   constexpr std::array<double, kTiles.size()> kOfTile{0, 0.157, 0.022, 0.073};
-  const double ofVector = plan.vectorBytes == 16 ? 0 : plan.vectorBytes == 8 ? 0.133 : plan.vectorBytes == 4 ? 0.326 : 1.238;
+  const double ofVector = plan.vectorBytes == 16  ? 0
+                          : plan.vectorBytes == 8 ? 0.133
+                          : plan.vectorBytes == 4 ? 0.326
+                          : plan.vectorBytes == 2 ? 1.238
+                                                  : 1.6;
   plan.modelledClocks =
       corrected(kLaunchClocks + std::max(throughput + kStartClocks, chain), kCorrection, kOfTile[plan.tile] + ofVector);
-  plan.bound = step.resource;
+  plan.bound = multiply >= loads ? Resource::TensorCore : Resource::L2ToShared;
 }
 
 }  // namespace
@@ -115,17 +153,15 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
   const auto needs = [](std::string_view what) { return fmt::format("gathered {}", what); };
   if (std::string refused = targetRefusal("gathered", properties); !refused.empty()) return refused;
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales");
-  if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
-    return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
-  if (p.filterType != p.inputType)
+  if (!operandKind(p))
     return needs(
-        fmt::format("needs filter_type to be input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType)));
-  if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
+        fmt::format("multiplies f16, bf16, or f32 as tf32 with the same, and 8-bit floats or integers with each other, but "
+                    "input_type and filter_type are {} and {} with compute {}",
+                    nameOf(p.inputType), nameOf(p.filterType), nameOf(p.compute)));
+  if (p.compute == Compute::F16) return needs("sums in f32, but compute is f16");
+  if (std::string refused = zeroPointRefusal("gathered", p); !refused.empty()) return refused;
   const int64_t taps = p.t * p.r * p.s;
   if (taps > kMaximumTaps) return needs(fmt::format("needs at most {} taps T*R*S, but they are {}", kMaximumTaps, taps));
-  if (p.groups > 1 && !isPlain(p) && (p.k / p.groups) % kSegmentColumns != 0)
-    return needs(
-        fmt::format("needs K/groups to be a multiple of {} with this epilogue, but it is {}", kSegmentColumns, p.k / p.groups));
   if (std::string refused = epilogueRefusal("gathered", p, kSegmentColumns); !refused.empty()) return refused;
   for (const auto& [name, value] : {std::pair{"T * dilation_d", p.t * p.dilationD},
                                     {"R * dilation_h", p.r * p.dilationH},
@@ -144,7 +180,7 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
       (p.n * p.d + p.padFront + p.t * p.dilationD + p.padBack) * (p.h + p.padTop + p.padBottom) * (p.w + p.padLeft + p.padRight);
   if (p.inputPixels() > kLimit || farthest > std::numeric_limits<int32_t>::max())
     return needs("needs fewer than 2^29 input pixels, and fewer than 2^31 with their padding");
-  if (p.groupChannels() * taps > kLimit) return needs("needs fewer than 2^29 weights for each output channel");
+  if (p.groupChannels() * taps > kLimit / 2) return needs("needs at most 2^28 weights for each output channel");
   const int64_t tiles = ceilDivide(p.outputPixels(), 64) * p.groups * ceilDivide(p.k / p.groups, 32);
   if (tiles > std::numeric_limits<int32_t>::max()) return needs("needs fewer than 2^31 tiles of 64 pixels x 32 channels");
   if (properties.sharedBytesPerBlock <
@@ -156,11 +192,12 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
 std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Properties& properties,
                                              const GatheredChoices& choices) {
   std::vector<GatheredPlan> plans;
-  const Vectors vectors = vectorsOf(p);
+  const Kind kind = *operandKind(p);
+  const Vectors vectors = vectorsOf(p, kind);
   const int32_t vectorBytes = vectors.bytes;
   const int64_t unit = vectors.runs ? p.c : 1;  // elements of the width that a pixel counts for
   for (size_t i = 0; i < kTiles.size(); ++i) {
-    if ((choices.tile && *choices.tile != i) || !hasKernel(i, vectorBytes)) continue;
+    if ((choices.tile && *choices.tile != i) || !hasKernel(i, kind, vectorBytes)) continue;
     const Tile& tile = kTiles[i];
     GatheredPlan plan;
     plan.tile = i;
@@ -177,15 +214,17 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     const int64_t groupOutputs = p.k / p.groups, channelTiles = ceilDivide(groupOutputs, tile.channels);
     params.channelTiles = divisor(channelTiles);
     params.allChannelTiles = divisor(channelTiles * p.groups);
-    const int64_t tapVectors = (vectors.runs ? p.s * p.c : p.groupChannels()) * kElementBytes / vectorBytes;
+    const int64_t tapVectors = (vectors.runs ? p.s * p.c : p.groupChannels()) * kind.bytes / vectorBytes;
     params.tapVectors = divisor(tapVectors);
     params.taps = static_cast<int32_t>(p.t * p.r * params.width.taps);
     params.groupOutputs = static_cast<int32_t>(groupOutputs);
     params.groupVectors = static_cast<int32_t>(vectors.runs ? 0 : tapVectors);
     params.runs = vectors.runs;
-    params.pixelBytes = (vectors.runs ? 1 : p.inputPitch()) * kElementBytes;
-    params.filterRowBytes = p.t * p.r * p.s * p.groupChannels() * kElementBytes;
+    params.pixelBytes = (vectors.runs ? 1 : p.inputPitch()) * kind.bytes;
+    params.filterRowBytes = p.t * p.r * p.s * p.groupChannels() * kind.bytes;
     params.stagesOffset = sharedTableBytes(tile.pixels, params.taps);
+    params.types = {p.inputType == DataType::E5M2, p.filterType == DataType::E5M2, p.inputType == DataType::S8,
+                    p.filterType == DataType::S8};
     params.plain = isPlain(p);
     params.epilogue = epilogueOf(p);
     plan.launch.grid = {static_cast<uint32_t>(ceilDivide(p.outputPixels(), tile.pixels) * channelTiles * p.groups), 1, 1};
@@ -193,9 +232,9 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     plan.launch.dynamicSharedBytes = static_cast<uint32_t>(params.stagesOffset + tile.stages * tile.stageBytes());
     plan.launch.programmaticDependent = choices.dependent;
     if (plan.launch.dynamicSharedBytes > properties.sharedBytesPerBlock) continue;
-    plan.kernelName.append("gathered_").append(nameOf(p.inputType)).append("_").append(kTileNames[i]).append("_v");
+    plan.kernelName.append("gathered_").append(kind.name).append("_").append(kTileNames[i]).append("_v");
     plan.kernelName += std::to_string(vectorBytes);
-    model(p, properties, tile, plan);
+    model(p, kind, properties, tile, plan);
     plans.push_back(std::move(plan));
   }
   fastestFirst(plans);

@@ -219,6 +219,23 @@ class Draw:
         return size.get(p.input_type, 0.6) * size.get(p.filter_type, 0.6) * np.sqrt(depth)
 
 
+def any_operands(d, p):
+    """Types that engines of any shape multiply."""
+    kind = d.one(("half", "half", "half", "tf32", "f8", "integer"))
+    types = {"half": (d.one(HALVES),), "tf32": ("f32",), "f8": ("e4m3", "e5m2"), "integer": ("s8", "u8")}[kind]
+    p.input_type, p.filter_type, p.tf32 = d.one(types), d.one(types), kind == "tf32"
+
+
+def any_epilogue(d, p, plain):
+    """The short one in a share of problems of 16-bit types."""
+    if p.input_type in INTEGERS:
+        d.zero_points(p)
+    if p.input_type in HALVES and d.chance(plain):
+        d.plain_epilogue(p)
+    else:
+        d.full_epilogue(p, d.spread(p))
+
+
 def dense(d, p):
     kind = d.one(("half", "half", "tf32", "f8", "f8", "integer", "integer", "f32", "narrow"))
     if kind == "half":
@@ -266,38 +283,29 @@ def scaled(d, p):
 
 
 def groups(d, p):
-    p.input_type = p.filter_type = d.one(HALVES)
+    any_operands(d, p)
     size = d.one((8, 8, 16, 32, 3))
     p.groups = d.between(1, 4)
     p.c, p.k = p.groups * size, p.groups * (size if d.chance(0.8) else d.between(1, 9))
     d.geometry(p, rank=d.one((2, 2, 2, 3)))
-    if d.chance(0.5):
-        d.plain_epilogue(p)
-    else:
-        d.full_epilogue(p, d.spread(p))
+    any_epilogue(d, p, 0.5)
 
 
 def uneven(d, p):
     """Channels that fill no vector."""
-    p.input_type = p.filter_type = d.one(HALVES)
+    any_operands(d, p)
     p.c, p.k = d.between(1, 40), d.between(1, 70)
     d.geometry(p)
-    if d.chance(0.6):
-        d.plain_epilogue(p)
-    else:
-        d.full_epilogue(p, d.spread(p))
+    any_epilogue(d, p, 0.6)
 
 
 def one_each(d, p):
     """One input channel a group, and any number of outputs."""
-    p.input_type = p.filter_type = d.one(HALVES)
+    any_operands(d, p)
     p.c = p.groups = d.between(1, 40)
     p.k = p.c * d.one((1, 1, 1, 2, 3))
     d.geometry(p)
-    if d.chance(0.5):
-        d.plain_epilogue(p)
-    else:
-        d.full_epilogue(p, d.spread(p))
+    any_epilogue(d, p, 0.5)
 
 
 def eights(d, p):

@@ -22,7 +22,8 @@ import reference
 from formats import FORMATS, INTEGERS, factor_offsets, pack, unpack
 
 DEVICES = ("sm_100a", "sm_90a")
-FUSED = ("direct", "channelwise")  # sums of fused multiply-adds; the others have tensor cores
+# Sums of fused multiply-adds; tensor cores that get 8-bit floats as f16; the others have those of their architecture.
+SUMS = {"direct": "fused", "channelwise": "fused", "gathered": "halves"}
 SCHEDULES = ("earliest", "latest", "random", "random")
 SELF_CHECKS = 40
 MOST_RUNS = 4  # of a problem
@@ -160,9 +161,9 @@ class Tensors:
 class Judge:
     """The expected outputs of a problem under one way of summing."""
 
-    def __init__(self, p, tensors, sums, magnitudes, fused, coarse):
+    def __init__(self, p, tensors, sums, magnitudes, how):
         self.p, self.before = p, dict(tensors.bytes)
-        exact = reference.Numbers(sums, reference.sum_error(p, fused, coarse, magnitudes, tensors.operands))
+        exact = reference.Numbers(sums, reference.sum_error(p, how, magnitudes, tensors.operands))
         v, scaled = reference.epilogue(p, exact, tensors.values)
         self.v = v
         flat = lambda numbers: reference.Numbers(numbers.value.reshape(-1, p.k), numbers.error.reshape(-1, p.k))
@@ -310,7 +311,8 @@ class Comparison:
         tensors = Tensors(p, random)
         sums, magnitudes = reference.convolve(p, tensors.x, tensors.w)
         for name in accepted:
-            self.run(index, p, device, name, tensors, Judge(p, tensors, sums, magnitudes, name in FUSED, device == 1), random)
+            how = SUMS.get(name, "wgmma" if device == 1 else "tcgen05")
+            self.run(index, p, device, name, tensors, Judge(p, tensors, sums, magnitudes, how), random)
         return None
 
     def run(self, index, p, device, name, tensors, judge, random):

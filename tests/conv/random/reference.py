@@ -9,8 +9,9 @@ The bound of a sum. Let A = sum |x * w| over the taps inside the image, K the nu
    the largest exponent, every term is cut off 2^-25 of its power of two, and the sum to 24 significant bits: one instruction loses
    less than (d + 1) * 2^-25 * M + 2^-23 * M, M being the larger of A and the largest 2^(ex + ew). The latter exceeds A only when
    operands are subnormal, which keep their type's least exponent; P is it then, and M <= A + P. d is 16 for 16-bit operands, 8 for
-   tf32, 32 for 8 bits and less, 64 for two 4-bit operands with scale factors, whose terms are exact sums of 16 products that lose
-   less than 2^-35. Products of 8-bit floats on sm_90a are aligned to, and their sums cut to, 13 bits: (d + 2) * 2^-13. A sum needs
+   tf32, 32 for 8 bits and less (16 where 8-bit floats become f16 first, by which no power of two grows), 64 for two 4-bit operands
+   with scale factors, whose terms are exact sums of 16 products that lose less than 2^-35. Products of 8-bit floats in wgmma are
+   aligned to, and their sums cut to, 13 bits: (d + 2) * 2^-13. A sum needs
    ceil(C / groups / d) instructions a tap. Partial sums of up to 8 CTAs or warps are added in f32: 8 * u * A.
  - float64 sums: K * 2^-52 * A.
 
@@ -88,19 +89,20 @@ def largest_power(kind, values, factors):
     return (small * factors).max() * least
 
 
-def sum_error(p, fused, coarse, magnitudes, operands):
+def sum_error(p, how, magnitudes, operands):
+    """`how` sums are made: "fused", "halves", "wgmma" or "tcgen05"."""
     if p.input_type in INTEGERS:
         return np.zeros_like(magnitudes)
     taps, channels = int(np.prod(p.taps)), p.group_channels()
     products = taps * channels
-    if fused:
+    if how == "fused":
         error = (products + 8) * (U * magnitudes * (1 + 2.0**-10) + 2.0**-150)
     else:
         bits = max(FORMATS[p.input_type].bits, FORMATS[p.filter_type].bits)
         four = bits == 4 and p.input_scale.block != 0
-        d = 64 if four else {16: 16, 32: 8}.get(bits, 32)
+        d = 64 if four else {16: 16, 32: 8}.get(bits, 16 if how == "halves" else 32)
         lost = (d / 16 + 1) * 2.0**-35 + 2.0**-23 if four else (d + 1) * 2.0**-25 + 2.0**-23
-        if coarse and bits == 8:
+        if how == "wgmma" and bits == 8:
             lost = (d + 2) * 2.0**-13
         # Of subnormal x with any w, or the other way round.
         (x, fx), (w, fw) = operands

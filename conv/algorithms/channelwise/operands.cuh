@@ -1,0 +1,90 @@
+// What elements of the operands become before they are multiplied: f32. A decoder has input(channels, values) for the channels of a
+// pixel and filter(bits) for a weight.
+#pragma once
+
+#include <cstdint>
+
+#include "common/ptx/conversion.cuh"
+#include "common/ptx/packed_operands.cuh"
+#include "conv/algorithms/channelwise/kinds.hpp"
+#include "conv/algorithms/channelwise/thread.cuh"
+
+namespace shiftconv::kernels::channelwise {
+
+template <class Element>
+struct HalfDecoder {
+  template <int32_t kChannels>
+  __device__ __forceinline__ void input(const Channels<kChannels>& channels, float (&value)[kChannels]) const {
+    channels.template unpack<Element>(value);
+  }
+  __device__ __forceinline__ float filter(uint32_t bits) const { return unpackPair<Element>(bits).x; }
+};
+
+/// 8-bit floats and integers. The branches are the same for every thread of a launch.
+struct ByteDecoder {
+  const Params& p;
+
+  template <int32_t kChannels>
+  __device__ __forceinline__ void input(const Channels<kChannels, 1>& channels, float (&value)[kChannels]) const {
+    decode(p.inputs, channels.word[0], value);
+  }
+  __device__ __forceinline__ float filter(uint32_t bits) const {
+    float value[1];
+    decode(p.filters, bits, value);
+    return value[0];
+  }
+
+ private:
+  template <int32_t kCount>
+  __device__ __forceinline__ static void decode(const Decoding& how, uint32_t word, float (&value)[kCount]) {
+    if (how.isInteger) {
+#pragma unroll
+      for (int32_t i = 0; i < kCount; ++i)
+        value[i] = __int2float_rn(static_cast<int32_t>((word >> (8 * i) & 0xffu) ^ how.sign) - static_cast<int32_t>(how.sign));
+      return;
+    }
+    uint32_t halves[2];
+    if (how.isE5m2)
+      halves[0] = ptx::unpackPairE5m2(word), halves[1] = ptx::unpackPairE5m2(word >> 16);
+    else
+      halves[0] = ptx::unpackPairE4m3(word), halves[1] = ptx::unpackPairE4m3(word >> 16);
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) value[i] = ptx::unpackF16(halves[i / 2] >> (i % 2 * 16));
+  }
+};
+
+/// f32, all of it or what tf32 keeps.
+struct WordDecoder {
+  const Params& p;
+
+  template <int32_t kChannels>
+  __device__ __forceinline__ void input(const Channels<kChannels, 4>& channels, float (&value)[kChannels]) const {
+#pragma unroll
+    for (int32_t i = 0; i < kChannels; ++i) value[i] = __uint_as_float(channels.word[i] & p.inputs.kept);
+  }
+  __device__ __forceinline__ float filter(uint32_t bits) const { return __uint_as_float(bits & p.filters.kept); }
+};
+
+/// body(decoder) for the type of the operands.
+template <class Operands, class Body>
+__device__ __forceinline__ void withDecoder(const Params& p, Body&& body) {
+  if constexpr (Operands::kBytes == 1)
+    body(ByteDecoder{p});
+  else if constexpr (Operands::kBytes == 4)
+    body(WordDecoder{p});
+  else
+    withElement(p, [&](auto tag) { body(HalfDecoder<typename decltype(tag)::Element>()); });
+}
+
+/// A weight's bits, in the low part of the word.
+template <class Operands>
+__device__ __forceinline__ uint32_t weightBits(const uint8_t* from) {
+  if constexpr (Operands::kBytes == 1)
+    return *from;
+  else if constexpr (Operands::kBytes == 2)
+    return *reinterpret_cast<const uint16_t*>(from);
+  else
+    return *reinterpret_cast<const uint32_t*>(from);
+}
+
+}  // namespace shiftconv::kernels::channelwise
