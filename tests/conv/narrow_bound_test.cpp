@@ -104,7 +104,7 @@ TEST(NarrowBound, IsNearlyReachedWhenSmallTermsAreLost) {
   EXPECT_LE(worst, 1);
   narrow.resize(16);
   worst = share(kHalf, narrow);
-  EXPECT_GT(worst, 0.7);
+  EXPECT_GT(worst, 15.0 / 21 * 0.87);
   EXPECT_LE(worst, 1);
   narrow.resize(32);
   for (size_t i = 1; i < narrow.size(); ++i) narrow[i] = {1.875, 2};  // just below 2^-13 of 2^16

@@ -264,17 +264,20 @@ TEST(HopperPlans, OptionsThatDoNotFitTheProblemHaveNoPlan) {
 }
 
 TEST(HopperPlans, DirectTakesOnlyWhatAllOthersRefuse) {
-  for (const char* text :
-       {"1x8x8x64 s8 * 64x3x3x64 s8 zero 3 -> s32", "1x8x8x12 f32 * 12x3x3x3 groups 4 -> f16", "1x8x8x8 s8 * 64x3x3x8 s8 -> s32",
-        "1x8x8x64 f32 * 64x3x3x32 groups 2 stride 3,3 -> f16", "1x8x8x3 f32 * 64x3x3x3 -> f32"}) {
+  for (const char* text : {"1x8x8x64 s8 * 64x3x3x32 s8 groups 2 zero 3 -> s32", "1x8x8x12 f32 * 12x3x3x3 groups 4 -> f16",
+                           "1x8x8x8 f16 * 64x3x3x8 bf16 -> f32", "1x8x8x64 f32 * 64x3x3x32 groups 2 stride 3,3 -> f16",
+                           "1x8x8x3 f32 * 64x3x3x3 -> f32"}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->algorithm, "direct") << describe(*plan);
   }
-  for (const char* text : {"128x28x28x64 f16 * 64x3x3x64 -> f16 silu", "1x8x8x64 s8 * 64x3x3x64 u8 -> s8 alpha 0.01 silu amax",
-                           "1x8x8x4 f32 * 5x3x3x4 compute tf32 -> f32 residual 1", "1x8x8x16 e4m3 * 64x3x3x16 e5m2 -> e4m3",
-                           "8x16x28x28x64 bf16 * 64x3x3x3x64 -> bf16", "1x8x8x12 f16 * 12x3x3x3 groups 4 -> f16",
-                           "1x31x29x5 bf16 * 7x3x3x5 dilation 9,3 stride 3,5 -> f32 tanh"}) {
+  for (const char* text :
+       {"128x28x28x64 f16 * 64x3x3x64 -> f16 silu", "1x8x8x64 s8 * 64x3x3x64 u8 -> s8 alpha 0.01 silu amax",
+        "1x8x8x4 f32 * 5x3x3x4 compute tf32 -> f32 residual 1", "1x8x8x16 e4m3 * 64x3x3x16 e5m2 -> e4m3",
+        "8x16x28x28x64 bf16 * 64x3x3x3x64 -> bf16", "1x8x8x12 f16 * 12x3x3x3 groups 4 -> f16",
+        "1x31x29x5 bf16 * 7x3x3x5 dilation 9,3 stride 3,5 -> f32 tanh", "1x8x8x64 s8 * 64x3x3x64 s8 zero 3 -> s32",
+        "1x8x8x8 s8 * 64x3x3x8 s8 -> s32", "1x8x8x12 e4m3 * 12x3x3x3 groups 4 -> f16",
+        "1x8x8x12 u8 zero 3 * 12x3x3x1 s8 groups 12 -> s8", "1x8x8x12 f32 * 12x3x3x1 groups 12 -> f32"}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
     EXPECT_NE(plan->algorithm, "direct") << describe(*plan);
