@@ -37,7 +37,8 @@ class Structures(unittest.TestCase):
             "ESTIMATE": EstimateC,
             "TENSORS": TensorsC,
         }
-        self.assertEqual({name: ctypes.sizeof(c) for name, c in structures.items()}, sizes)
+        for name, structure in structures.items():
+            self.assertEqual(ctypes.sizeof(structure), sizes[name], name)
 
     def test_a_problem_starts_as_the_header_says(self):
         # Every field that differs from its initial value is written by describe(), so that the shortest text has none of them.
