@@ -1,5 +1,9 @@
 """torch.ops.shiftconv.conv on the emulated device, against PyTorch in float32."""
 
+import contextlib
+import os
+import random as pyrandom
+import re
 import sys
 import threading
 import unittest
@@ -24,6 +28,15 @@ def random(*shape, dtype=torch.float16, seed=1):
     generator = torch.Generator().manual_seed(seed)
     made = (torch.randint(-16, 17, shape, generator=generator) / 8).to(dtype)
     return made.contiguous(memory_format=LAYOUTS[len(shape)]) if len(shape) in LAYOUTS else made
+
+
+@contextlib.contextmanager
+def not_emulated():
+    named = os.environ.pop("SHIFTCONV_DEVICE")
+    try:
+        yield
+    finally:
+        os.environ["SHIFTCONV_DEVICE"] = named
 
 
 def channels_last_1d(x):
@@ -169,6 +182,8 @@ class Refusals(Case):
         self.refused(ValueError, "w must have x's channels / groups", x, w, groups=2)
         self.refused(ValueError, "w must have a positive number of groups", x, w, groups=0)
         self.refused(ValueError, "bias must have the shape \\(24\\), .* but has \\(23\\)", x, w, bias[:23])
+        self.refused(ValueError, "bias must be on the device of x, cpu, but is on meta", x, w, bias.to("meta"))
+        self.refused(ValueError, "out must be on the device of x", x, w, out=torch.empty(2, 24, 7, 6, device="meta"))
         self.refused(ValueError, "bias must be contiguous", x, w, torch.zeros(48)[::2])
         self.refused(ValueError, "channel_scale must be float32", x, w, channel_scale=bias.half())
         self.refused(ValueError, "residual must have the shape \\(2, 24, 7, 6\\)", x, w, None, x)
@@ -199,13 +214,42 @@ class Refusals(Case):
                 self.assertFalse(sct.conv(x, w).requires_grad)
 
     def test_cpu_without_emulation(self):
-        import os
-
-        named = os.environ.pop("SHIFTCONV_DEVICE")
-        try:
+        with not_emulated():
             self.refused(RuntimeError, "x is on the CPU, .* call shiftconv.emulate\\(\\)", random(1, 8, 3, 4), random(8, 8, 1, 1))
-        finally:
-            os.environ["SHIFTCONV_DEVICE"] = named
+
+    def test_nothing_crashes_the_interpreter(self):
+        """Ten thousand calls with arguments that are mostly wrong. None computes, so that they are quick."""
+        choose = pyrandom.Random(20261122)
+        shapes = [(2, 16, 9, 7), (24, 16, 3, 2), (16, 16, 1, 1), (1, 8, 3, 4, 5), (8, 8, 1, 1, 1), (2, 8, 11), (24,), (16,), (), (0, 16, 9, 7)]
+        dtypes = [torch.float16] * 6 + [torch.float32, torch.bfloat16, torch.float64, torch.int8, torch.bool, torch.complex64]
+        tensors = [torch.zeros(shape, dtype=dtype) for shape in shapes for dtype in dtypes]
+        tensors += [t.contiguous(memory_format=LAYOUTS[t.dim()]) for t in tensors if t.dim() in LAYOUTS]
+        tensors += [t.expand(3, *t.shape) for t in tensors[:20]] + [torch.zeros(2, 16, 9, 7, device="meta"), torch.eye(4).to_sparse()]
+        numbers = [0, 1, 2, -1, 3, 1 << 40, -(1 << 63), (1, 1), (1, 2, 1), ((1, 2), (0, 1)), (), [], "same", None, 1.5, "x", (1 << 62, 1)]
+        seen = set()
+        with not_emulated():
+            for _ in range(10_000):
+                optional = [None] * 4 + [choose.choice(tensors) for _ in range(3)] + [3.0]
+                arguments = dict(
+                    bias=choose.choice(optional),
+                    residual=choose.choice(optional),
+                    stride=choose.choice([1] * 9 + numbers),
+                    padding=choose.choice([1] * 9 + numbers),
+                    dilation=choose.choice([1] * 9 + numbers),
+                    groups=choose.choice([1] * 9 + [0, -1, 3, 16, 1 << 62]),
+                    activation=choose.choice([None] * 4 + ["relu", "clamp", ("clamp", 1, 0), ("leaky_relu", float("nan")), 7, "\0"]),
+                    channel_scale=choose.choice(optional),
+                    out_dtype=choose.choice([None] * 4 + [torch.float16, torch.float64, "f16"]),
+                    compute=choose.choice(["default"] * 6 + ["tf32", "", None]),
+                    plan=choose.choice([""] * 6 + ["halo", ":", "halo:x=1" * 50, None]),
+                    out=choose.choice(optional),
+                )
+                try:
+                    y = sct.conv(choose.choice(tensors), choose.choice(tensors), **arguments)
+                    self.assertEqual(y.device.type, "meta", "computed without a device")
+                except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+                    seen.add(re.split(r"[ ,(]", str(error))[1])
+        self.assertLessEqual({"x", "w", "stride", "padding", "activation"}, seen)
 
 
 class Compilation(Case):

@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence, Union
 
 import torch
 
-from .operators import glue, spread
+from .operators import CONV, CONV_OUT, call, glue, spread
 
 Ints = Union[int, Sequence[int]]
 Padding = Union[int, str, Sequence[Union[int, Sequence[int]]]]
@@ -80,6 +80,34 @@ def padding_of(padding: Padding, kernel: Sequence[int], stride: Sequence[int], d
     return numbers
 
 
+def _window_of(
+    filter_shape: Sequence[int], stride: Ints, padding: Padding, dilation: Ints, activation: ActivationLike
+) -> dict[str, Any]:
+    """Those of the operators' arguments that are numbers and names."""
+    strides, dilations = _integers("stride", stride), _integers("dilation", dilation)
+    pads = padding_of(padding, filter_shape[2:], strides, dilations)
+    name, a, b = activation_of(activation)
+    return dict(stride=strides, padding=pads, dilation=dilations, activation=name, activation_a=a, activation_b=b)
+
+
+_windows: dict[Any, dict[str, Any]] = {}
+
+
+def _window(*key: Any) -> dict[str, Any]:
+    """_window_of, remembered for what can be a key."""
+    if torch.compiler.is_compiling():
+        return _window_of(*key)
+    try:
+        known = _windows.get(key)
+    except TypeError:  # a list
+        return _window_of(*key)
+    if known is None:
+        known = _window_of(*key)
+        if len(_windows) < 4096 and bool not in map(type, key):  # True would be found as 1
+            _windows[key] = known
+    return known
+
+
 def conv(
     x: torch.Tensor,
     w: torch.Tensor,
@@ -125,24 +153,21 @@ def conv(
         NotImplementedError: an argument requires grad.
         RuntimeError: no algorithm can run this (with every reason), or x is on the CPU without ``shiftconv.emulate()``.
     """
-    for name, tensor in (("x", x), ("w", w)):
-        if not isinstance(tensor, torch.Tensor):
-            raise TypeError(f"shiftconv: {name} must be a tensor, but is {tensor!r}")
+    if not isinstance(x, torch.Tensor) or not isinstance(w, torch.Tensor):
+        name, value = ("w", w) if isinstance(x, torch.Tensor) else ("x", x)
+        raise TypeError(f"shiftconv: {name} must be a tensor, but is {value!r}")
     for name, tensor in (("bias", bias), ("residual", residual), ("channel_scale", channel_scale), ("out", out)):
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise TypeError(f"shiftconv: {name} must be a tensor or None, but is {tensor!r}")
-    strides, dilations = _integers("stride", stride), _integers("dilation", dilation)
-    pads = padding_of(padding, w.shape[2:], strides, dilations)
-    name, a, b = activation_of(activation)
     arguments = dict(
-        stride=strides, padding=pads, dilation=dilations, groups=groups, activation=name, activation_a=a, activation_b=b,
-        channel_scale=channel_scale, compute=compute, plan=plan,
+        _window(w.shape, stride, padding, dilation, activation), groups=groups, channel_scale=channel_scale,
+        compute=compute, plan=plan,
     )  # fmt: skip
     if out is None:
-        return torch.ops.shiftconv.conv(x, w, bias, residual, out_dtype=out_dtype, **arguments)
+        return call(CONV, x, w, bias, residual, out_dtype=out_dtype, **arguments)
     if out_dtype is not None and out_dtype != out.dtype:
         raise ValueError(f"shiftconv: out_dtype is {out_dtype}, but out has {out.dtype}")
-    torch.ops.shiftconv.conv_out(x, w, bias, residual, y=out, **arguments)
+    call(CONV_OUT, x, w, bias, residual, y=out, **arguments)
     return out
 
 

@@ -8,7 +8,7 @@ import torch
 
 from ..problem import Activation, Compute, Problem, Type
 from .functional import activation_of
-from .operators import channels_last_strides, pairs_of, spread
+from .operators import CONV, call, channels_last_strides, pairs_of, spread
 
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
 TYPES = {
@@ -77,8 +77,8 @@ class ShiftConv(torch.nn.Module):
     def forward(self, x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
         x = channels_last(x)
         residual = None if residual is None else channels_last(residual)
-        return torch.ops.shiftconv.conv(
-            x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
+        return call(
+            CONV, x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
             groups=self.groups, activation=self.activation, activation_a=self.activation_a, activation_b=self.activation_b,
             plan=self.plan,
         )  # fmt: skip

@@ -78,6 +78,13 @@ def channels_last_strides(sizes: Sequence[Any]) -> list[Any]:
     return strides
 
 
+def _check_devices(x: torch.Tensor, **tensors: Optional[torch.Tensor]) -> None:
+    """PyTorch comes here with a mixture of devices when one of them is "meta"."""
+    for name, tensor in tensors.items():
+        if tensor is not None and tensor.device != x.device:
+            raise ValueError(f"shiftconv: {name} must be on the device of x, {x.device}, but is on {tensor.device}")
+
+
 @torch.library.register_fake("shiftconv::conv")
 def _conv_fake(
     x: torch.Tensor,
@@ -88,37 +95,59 @@ def _conv_fake(
     stride: Sequence[int] = (1,),
     padding: Sequence[int] = (0,),
     dilation: Sequence[int] = (1,),
+    channel_scale: Optional[torch.Tensor] = None,
     out_dtype: Optional[torch.dtype] = None,
     **_: Any,
 ) -> torch.Tensor:
+    _check_devices(x, w=w, bias=bias, residual=residual, channel_scale=channel_scale)
     sizes = output_sizes(x.shape, w.shape, stride, padding, dilation)
     return torch.empty_strided(sizes, channels_last_strides(sizes), dtype=out_dtype or x.dtype, device=x.device)
 
 
 @torch.library.register_fake("shiftconv::conv_out")
-def _conv_out_fake(*_: Any, **__: Any) -> None:
-    return None
+def _conv_out_fake(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor] = None,
+    residual: Optional[torch.Tensor] = None,
+    *,
+    channel_scale: Optional[torch.Tensor] = None,
+    y: torch.Tensor,
+    **_: Any,
+) -> None:
+    _check_devices(x, w=w, bias=bias, residual=residual, channel_scale=channel_scale, out=y)
 
 
-def _named(args: Sequence[Any], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [*zip(("x", "w", "bias", "residual"), args), *kwargs.items()]
+def _refuse_gradients(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    for name, value in [*zip(("x", "w", "bias", "residual"), args), *kwargs.items()]:
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            raise NotImplementedError(
+                f"shiftconv: {name} requires grad, but ShiftConv computes forward only; call it under torch.no_grad() or "
+                "torch.inference_mode(), or detach the tensor"
+            )
 
 
-def _refuse_gradients(operator: Any) -> Any:
+def call(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    """Calls an operator so that PyTorch does not come back to Python for gradients."""
+    if torch.compiler.is_compiling() or torch.is_inference_mode_enabled():
+        return operator(*args, **kwargs)
+    if torch.is_grad_enabled():
+        _refuse_gradients(args, kwargs)
+    with torch._C._AutoDispatchBelowAutograd():
+        return operator(*args, **kwargs)
+
+
+def _autograd_kernel(operator: Any) -> Any:
     def autograd(*args: Any, **kwargs: Any) -> Any:
         if torch.is_grad_enabled():
-            for name, value in _named(args, kwargs):
-                if isinstance(value, torch.Tensor) and value.requires_grad:
-                    raise NotImplementedError(
-                        f"shiftconv: {name} requires grad, but ShiftConv computes forward only; call it under torch.no_grad() or "
-                        "torch.inference_mode(), or detach the tensor"
-                    )
+            _refuse_gradients(args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
             return operator(*args, **kwargs)
 
     return autograd
 
 
+CONV, CONV_OUT = torch.ops.shiftconv.conv.default, torch.ops.shiftconv.conv_out.default
 _autograd = torch.library.Library("shiftconv", "IMPL")
-for _name in ("conv", "conv_out"):
-    _autograd.impl(_name, _refuse_gradients(getattr(torch.ops.shiftconv, _name).default), "Autograd")
+for _operator in (CONV, CONV_OUT):
+    _autograd.impl(_operator._opname, _autograd_kernel(_operator), "Autograd")
