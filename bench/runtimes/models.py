@@ -27,8 +27,12 @@ NETWORKS = {
 }
 
 
-def network(name, device):
-    """A network in float32, in evaluation, the same in every process."""
+# What is left beside convolutions is more than pooling and concatenation, so that a compiler has something to fuse.
+WITH_POINTWISE = ("mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
+
+
+def network(name, device, statistics=True):
+    """A network in float32, in evaluation, the same in every process; without statistics of its images it only has the right shapes."""
     torch.manual_seed(sum(map(ord, name)))
     make, shape = NETWORKS[name]
     model = make().to(device)
@@ -40,7 +44,7 @@ def network(name, device):
         norm.momentum = None  # the plain average
         nn.init.uniform_(norm.weight, 0.5, 1.5)
         nn.init.uniform_(norm.bias, -0.2, 0.2)
-    if norms:
+    if norms and statistics:
         model.train()
         with torch.no_grad(), torch.backends.cudnn.flags(benchmark=False, allow_tf32=False):
             model(torch.randn(4, *shape, device=device))

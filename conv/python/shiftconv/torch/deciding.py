@@ -33,7 +33,7 @@ def flops_of(problem: Problem) -> float:
 class Decider:
     """Decides for the convolutions of one model on one device. What was decided for a problem holds for the next of its kind."""
 
-    def __init__(self, device: torch.device, tune: bool, seconds: float = 1.0) -> None:
+    def __init__(self, device: torch.device, tune: bool, seconds: float) -> None:
         if tune and device.type != "cuda":
             raise ValueError("shiftconv: tune=True measures, which needs example inputs on a GPU")
         self._device, self._tune, self._seconds = device, tune, seconds

@@ -40,6 +40,9 @@ def has_pixels(x: torch.Tensor) -> bool:
 
 def channels_last(x: torch.Tensor) -> torch.Tensor:
     """x itself where the operators take it, else a copy that they take."""
+    if x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last):
+        if torch.compiler.is_compiling() or x.storage_offset() == 0:
+            return x
     if has_pixels(x):
         return x
     copy = torch.empty_strided(x.shape, channels_last_strides(x.shape), dtype=x.dtype, device=x.device)

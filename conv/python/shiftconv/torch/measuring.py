@@ -37,12 +37,19 @@ def replay_microseconds(graph: "torch.cuda.CUDAGraph", replays: int = 5, seconds
     return statistics.median(times)
 
 
-def microseconds(function: Callable[[], Any], calls: int = 10) -> float:
-    """Median time of a call, from a CUDA graph of several back to back."""
+def microseconds(function: Callable[[], Any]) -> float:
+    """Median time of a call, from a CUDA graph of several short calls, or few long ones, back to back."""
+    function()  # loads and searches
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    function()
+    end.record()
+    end.synchronize()
+    calls = max(1, min(10, int(2.0 / max(start.elapsed_time(end), 1e-3))))
 
     def several() -> None:
         for _ in range(calls):
             function()
 
-    graph, _ = captured(several)
+    graph, _ = captured(several, warm_up=1)
     return replay_microseconds(graph, seconds=0.0) / calls

@@ -17,7 +17,9 @@ from .folding import folded
 from .layers import LAYOUTS, ShiftConv
 
 
-def replace(model: nn.Module, example_inputs: Union[torch.Tensor, Sequence[Any]], tune: bool = False) -> nn.Module:
+def replace(
+    model: nn.Module, example_inputs: Union[torch.Tensor, Sequence[Any]], tune: bool = False, tune_seconds: float = 1.0
+) -> nn.Module:
     """A copy of a model for inference, with its convolutions in ShiftConv.
 
     The model is traced by torch.fx. Batch normalisation is folded into weights in float32, and bias, zero padding, the addition of a
@@ -30,6 +32,7 @@ def replace(model: nn.Module, example_inputs: Union[torch.Tensor, Sequence[Any]]
         example_inputs: a tensor, or the positional arguments. Their dtype is that in which the model will compute, their device where, and
             their shapes are what decisions are made for; the result takes other shapes, too.
         tune: on a GPU, measure each distinct convolution: every candidate of the planner, and aten. The fastest is taken.
+        tune_seconds: at most about this long for the candidates of one convolution.
 
     Returns:
         A module with the attribute ``shiftconv_census``: layer by layer what happened and why (``print`` it, or ``.json()``).
@@ -42,7 +45,7 @@ def replace(model: nn.Module, example_inputs: Union[torch.Tensor, Sequence[Any]]
     if not tensors:
         raise ValueError("shiftconv: example_inputs must hold a floating-point tensor")
     device, dtype = tensors[0].device, tensors[0].dtype
-    decider = Decider(device, tune)
+    decider = Decider(device, tune, tune_seconds)
     with torch.no_grad():
         model = copy.deepcopy(model).eval()
         inputs = tuple(_channels_last(value) for value in inputs)
