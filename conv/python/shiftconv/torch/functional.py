@@ -80,14 +80,30 @@ def padding_of(padding: Padding, kernel: Sequence[int], stride: Sequence[int], d
     return numbers
 
 
+def _short(numbers: list[int], right_count: int) -> list[int]:
+    """One number for all, where they are the same. What has another count is left for the operator to refuse."""
+    return numbers[:1] if len(numbers) == right_count and numbers == numbers[:1] * right_count else numbers
+
+
+_DEFAULTS = dict(stride=[1], padding=[0], dilation=[1], activation="none", activation_a=0.0, activation_b=0.0)
+
+
 def _window_of(
     filter_shape: Sequence[int], stride: Ints, padding: Padding, dilation: Ints, activation: ActivationLike
 ) -> dict[str, Any]:
-    """Those of the operators' arguments that are numbers and names."""
+    """Those of the operators' arguments that are numbers and names, and not what they are by default: PyTorch takes about a
+    microsecond for each list."""
     strides, dilations = _integers("stride", stride), _integers("dilation", dilation)
     pads = padding_of(padding, filter_shape[2:], strides, dilations)
     name, a, b = activation_of(activation)
-    return dict(stride=strides, padding=pads, dilation=dilations, activation=name, activation_a=a, activation_b=b)
+    spatial = len(filter_shape) - 2
+    if len(pads) == spatial:
+        pads = [number for number in pads for _ in range(2)]
+    given = dict(
+        stride=_short(strides, spatial), padding=_short(pads, 2 * spatial), dilation=_short(dilations, spatial), activation=name,
+        activation_a=a, activation_b=b,
+    )  # fmt: skip
+    return {key: value for key, value in given.items() if value != _DEFAULTS[key]}
 
 
 _windows: dict[Any, dict[str, Any]] = {}
@@ -159,12 +175,19 @@ def conv(
     for name, tensor in (("bias", bias), ("residual", residual), ("channel_scale", channel_scale), ("out", out)):
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise TypeError(f"shiftconv: {name} must be a tensor or None, but is {tensor!r}")
-    arguments = dict(
-        _window(w.shape, stride, padding, dilation, activation), groups=groups, channel_scale=channel_scale,
-        compute=compute, plan=plan,
-    )  # fmt: skip
+    arguments = dict(_window(w.shape, stride, padding, dilation, activation))
+    if groups != 1:
+        arguments["groups"] = groups
+    if channel_scale is not None:
+        arguments["channel_scale"] = channel_scale
+    if compute != "default":
+        arguments["compute"] = compute
+    if plan != "":
+        arguments["plan"] = plan
     if out is None:
-        return call(CONV, x, w, bias, residual, out_dtype=out_dtype, **arguments)
+        if out_dtype is not None:
+            arguments["out_dtype"] = out_dtype
+        return call(CONV, x, w, bias, residual, **arguments)
     if out_dtype is not None and out_dtype != out.dtype:
         raise ValueError(f"shiftconv: out_dtype is {out_dtype}, but out has {out.dtype}")
     call(CONV_OUT, x, w, bias, residual, y=out, **arguments)

@@ -7,8 +7,8 @@ from typing import Any, Optional, Sequence
 import torch
 
 from ..problem import Activation, Compute, Problem, Type
-from .functional import activation_of
-from .operators import CONV, call, channels_last_strides, pairs_of, spread
+from .functional import activation_of, conv
+from .operators import channels_last_strides, pairs_of, spread
 
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
 TYPES = {
@@ -73,17 +73,17 @@ class ShiftConv(torch.nn.Module):
         super().__init__()
         self.register_buffer("weight", channels_last(weight.detach()))
         self.register_buffer("bias", None if bias is None else bias.detach().float())
-        self.stride, self.padding, self.dilation = list(stride), list(padding), list(dilation)
-        self.groups, self.plan = groups, plan
-        self.activation, self.activation_a, self.activation_b = activation_of(activation)
+        spatial = weight.dim() - 2
+        self.stride, self.dilation = tuple(spread(stride, spatial)), tuple(spread(dilation, spatial))
+        self.padding = tuple(pairs_of(padding, spatial))
+        self.groups, self.plan, self.activation = groups, plan, activation
 
     def forward(self, x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
         x = channels_last(x)
         residual = None if residual is None else channels_last(residual)
-        return call(
-            CONV, x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
-            groups=self.groups, activation=self.activation, activation_a=self.activation_a, activation_b=self.activation_b,
-            plan=self.plan,
+        return conv(
+            x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
+            groups=self.groups, activation=self.activation, plan=self.plan,
         )  # fmt: skip
 
     def _apply(self, fn: Any, recurse: bool = True) -> "ShiftConv":
@@ -98,13 +98,12 @@ class ShiftConv(torch.nn.Module):
         """What a call with a dense x of this shape computes."""
         spatial = len(x_shape) - 2
         problem = Problem(n=x_shape[0], c=x_shape[1], k=self.weight.shape[0], h=1, r=1, groups=self.groups)
-        strides, dilations = spread(self.stride, spatial), spread(self.dilation, spatial)
-        for i, (before, after) in enumerate(pairs_of(self.padding, spatial)):
+        for i, (before, after) in enumerate(self.padding):
             axis = 3 - spatial + i
             setattr(problem, "dhw"[axis], x_shape[2 + i])
             setattr(problem, "trs"[axis], self.weight.shape[2 + i])
-            setattr(problem, f"stride_{'dhw'[axis]}", strides[i])
-            setattr(problem, f"dilation_{'dhw'[axis]}", dilations[i])
+            setattr(problem, f"stride_{'dhw'[axis]}", self.stride[i])
+            setattr(problem, f"dilation_{'dhw'[axis]}", self.dilation[i])
             setattr(problem, ("pad_front", "pad_top", "pad_left")[axis], before)
             setattr(problem, ("pad_back", "pad_bottom", "pad_right")[axis], after)
         kind = TYPES[dtype or self.weight.dtype]
@@ -112,8 +111,8 @@ class ShiftConv(torch.nn.Module):
         problem.has_bias = self.bias is not None
         if residual:
             problem.beta, problem.residual_type = 1.0, kind
-        problem.activation = Activation[self.activation.upper()]
-        problem.activation_a, problem.activation_b = self.activation_a, self.activation_b
+        name, problem.activation_a, problem.activation_b = activation_of(self.activation)
+        problem.activation = Activation[name.upper()]
         problem.compute = Compute.DEFAULT
         return problem
 
