@@ -1,0 +1,55 @@
+"""ShiftConv as a plugin execution provider of ONNX Runtime 1.23 and later.
+
+    import onnxruntime as ort, shiftconv.onnxruntime as sc
+    ort.register_execution_provider_library("shiftconv", sc.get_library_path())
+    devices = [device for device in ort.get_ep_devices() if device.ep_name == sc.get_ep_name()]
+    options = ort.SessionOptions()
+    options.add_provider_for_devices(devices, {"device": "cuda:0"})
+    session = ort.InferenceSession("model.onnx", sess_options=options)
+    print(sc.report())
+
+This module needs no onnxruntime itself.
+"""
+
+import ctypes
+import json
+import os
+from pathlib import Path
+
+__all__ = ["get_ep_name", "get_ep_names", "get_library_path", "report"]
+
+
+def get_library_path():
+    """Path of libshiftconv_onnxruntime.so, for onnxruntime.register_execution_provider_library.
+
+    It lies in the package's folder `lib`, or beside the libshiftconv.so that the environment variable SHIFTCONV_LIBRARY names.
+    FileNotFoundError where there is none."""
+    named = os.environ.get("SHIFTCONV_LIBRARY")
+    folder = Path(named).resolve().parent if named else Path(__file__).resolve().parent / "lib"
+    path = folder / "libshiftconv_onnxruntime.so"
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path}; SHIFTCONV_LIBRARY may name the libshiftconv.so that it lies beside")
+    return str(path)
+
+
+def get_ep_name():
+    """The provider's name in ONNX Runtime."""
+    return "ShiftConvExecutionProvider"
+
+
+def get_ep_names():
+    return [get_ep_name()]
+
+
+def report():
+    """What the provider took of the graphs of the session that was made last in this process, and why not the rest.
+
+    A dictionary: "device" is the name of the device that convolves; "graphs" has one for each graph that ONNX Runtime showed, with
+    "nodes", each with "name", "op", "claimed" and, where that is false, "reason", and "islands", lists of names of nodes that run as
+    one."""
+    library = ctypes.CDLL(get_library_path())
+    needed = ctypes.c_size_t()
+    library.shiftconv_onnxruntime_report(None, ctypes.c_size_t(0), ctypes.byref(needed))
+    buffer = ctypes.create_string_buffer(needed.value)
+    library.shiftconv_onnxruntime_report(buffer, needed, ctypes.byref(needed))
+    return json.loads(buffer.value)

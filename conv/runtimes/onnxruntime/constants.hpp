@@ -1,0 +1,27 @@
+// Filters and biases of an island on the device, filters with channels last. Made once, for all shapes of the inputs.
+#pragma once
+
+#include <map>
+#include <shiftconv/shiftconv.hpp>
+#include <vector>
+
+#include "conv/runtimes/onnxruntime/graph.hpp"
+#include "conv/runtimes/onnxruntime/steps.hpp"
+
+namespace shiftconv::runtimes::onnx {
+
+class Constants {
+ public:
+  /// The graph's constants come with their data.
+  Constants(const Graph& graph, const std::vector<Step>& steps, Device& device);
+
+  /// In the library's layout: [K, taps..., C/groups].
+  const void* filter(const Convolution& convolution) const;
+  /// nullptr where there is none.
+  const void* bias(const Convolution& convolution) const;
+
+ private:
+  std::map<std::pair<int, bool>, Memory> memory_;  ///< by value, and whether its axes are turned
+};
+
+}  // namespace shiftconv::runtimes::onnx

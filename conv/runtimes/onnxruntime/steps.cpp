@@ -1,0 +1,297 @@
+#include "conv/runtimes/onnxruntime/steps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace shiftconv::runtimes::onnx {
+namespace {
+
+/// Why a node is left to others.
+struct Refusal {
+  std::string sentence;
+};
+
+[[noreturn]] void refuse(std::string sentence) { throw Refusal{std::move(sentence)}; }
+void demand(bool fulfilled, const char* sentence) {
+  if (!fulfilled) refuse(sentence);
+}
+
+class NodeReader {
+ public:
+  NodeReader(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
+
+  const Node& node() const { return node_; }
+  bool has(size_t i) const { return node_.input(i) != kAbsent; }
+  const Value& input(size_t i) const { return graph_.value(node_.input(i)); }
+  size_t rank(size_t i = 0) const { return input(i).shape.size(); }
+  std::vector<int64_t> ints(const char* name, std::vector<int64_t> otherwise = {}) const {
+    return node_.attribute(name, std::move(otherwise));
+  }
+  int64_t integer(const char* name, int64_t otherwise) const { return node_.attribute<int64_t>(name, otherwise); }
+  float real(const char* name, float otherwise) const { return node_.attribute<float>(name, otherwise); }
+  std::string text(const char* name, const char* otherwise) const { return node_.attribute<std::string>(name, otherwise); }
+
+  /// Input i as a tensor that flows, of one of the library's float types.
+  int tensor(size_t i) const {
+    demand(has(i), "an input is missing");
+    const Value& value = input(i);
+    if (!value.type) refuse("the type of '" + value.name + "' is none of float, float16 and bfloat16");
+    if (value.isConstant) refuse("'" + value.name + "' is a constant");
+    if (value.shape.empty() || value.shape.size() > 5) refuse("'" + value.name + "' has not one to five axes");
+    return node_.input(i);
+  }
+  int constant(size_t i) const {
+    const Value& value = input(i);
+    if (!value.isConstant) refuse("'" + value.name + "' is not a constant");
+    if (value.type != input(0).type) refuse("'" + value.name + "' has another type than '" + input(0).name + "'");
+    return node_.input(i);
+  }
+  double scalar(size_t i, double otherwise) const {
+    if (!has(i)) return otherwise;
+    const auto numbers = numbersOf(input(i));
+    if (!numbers || numbers->size() != 1) refuse("'" + input(i).name + "' is not one constant number");
+    return numbers->front();
+  }
+  Step step(decltype(Step::what) what, std::vector<int> inputs) const {
+    demand(!node_.outputs.empty() && node_.outputs[0] != kAbsent, "there is no output");
+    for (size_t i = 1; i < node_.outputs.size(); ++i) demand(node_.outputs[i] == kAbsent, "only the first output can be had");
+    demand(graph_.value(node_.outputs[0]).type.has_value(), "the type of the output is none of float, float16 and bfloat16");
+    return {node_.name, std::move(what), std::move(inputs), node_.outputs[0]};
+  }
+
+ private:
+  const Graph& graph_;
+  const Node& node_;
+};
+
+AutoPad autoPadOf(const NodeReader& node) {
+  const std::string text = node.text("auto_pad", "NOTSET");
+  if (text == "SAME_UPPER") return AutoPad::SameUpper;
+  if (text == "SAME_LOWER") return AutoPad::SameLower;
+  return AutoPad::Explicit;  // VALID has no pads
+}
+
+Window windowOf(const NodeReader& node, std::vector<int64_t> taps) {
+  const size_t axes = taps.size();
+  Window window{std::move(taps),   node.ints("strides"), node.ints("dilations"),
+                node.ints("pads"), autoPadOf(node),      node.integer("ceil_mode", 0) != 0};
+  if (window.strides.empty()) window.strides.assign(axes, 1);
+  if (window.dilations.empty()) window.dilations.assign(axes, 1);
+  if (window.pads.empty()) window.pads.assign(2 * axes, 0);
+  demand(window.strides.size() == axes && window.dilations.size() == axes && window.pads.size() == 2 * axes,
+         "strides, dilations or pads are not one, one and two for each axis");
+  demand(std::all_of(window.pads.begin(), window.pads.end(), [](int64_t pad) { return pad >= 0; }), "a pad is negative");
+  return window;
+}
+
+Activation clampOf(double least, double most) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  return {SHIFTCONV_ACTIVATION_CLAMP, static_cast<float>(std::clamp(least, -kMost, kMost)),
+          static_cast<float>(std::clamp(most, -kMost, kMost))};
+}
+
+/// Of a FusedConv.
+Activation namedActivation(const NodeReader& node) {
+  const std::string name = node.text("activation", "");
+  const auto parameters = node.node().attribute<std::vector<float>>("activation_params", {});
+  if (name.empty()) return {};
+  if (name == "Relu") return {SHIFTCONV_ACTIVATION_RELU};
+  if (name == "Sigmoid") return {SHIFTCONV_ACTIVATION_SIGMOID};
+  if (name == "Tanh") return {SHIFTCONV_ACTIVATION_TANH};
+  if (name == "LeakyRelu" && parameters.size() == 1) return {SHIFTCONV_ACTIVATION_LEAKY_RELU, parameters[0]};
+  if (name == "Clip" && parameters.size() == 2) return clampOf(parameters[0], parameters[1]);
+  refuse("the activation " + name + " is not one of Relu, Sigmoid, Tanh, LeakyRelu and Clip");
+}
+
+Step convolution(const NodeReader& node) {
+  Convolution conv;
+  const int x = node.tensor(0);
+  demand(node.rank() >= 3, "the input has not one to three spatial axes");
+  conv.filter = node.constant(1);
+  const Shape& filter = node.input(1).shape;
+  demand(filter.size() == node.rank(), "input and filter have different numbers of axes");
+  if (node.has(2)) conv.bias = node.constant(2);
+  conv.window = windowOf(node, {filter.begin() + 2, filter.end()});
+  conv.groups = node.integer("group", 1);
+  conv.activation = namedActivation(node);
+  if (!node.has(3)) return node.step(conv, {x});
+  return node.step(conv, {x, node.tensor(3)});  // Z of a FusedConv
+}
+
+Step gemm(const NodeReader& node) {
+  Convolution conv;
+  const int x = node.tensor(0);
+  demand(node.rank() == 2, "the first input has not two axes");
+  conv.filter = node.constant(1);
+  demand(node.rank(1) == 2, "the second input has not two axes");
+  conv.matrix = true;
+  conv.transposed = node.integer("transB", 0) == 0;
+  conv.alpha = node.real("alpha", 1);
+  demand(node.integer("transA", 0) == 0, "the first input is transposed");
+  if (node.has(2)) {
+    conv.bias = node.constant(2);
+    const Shape& bias = node.input(2).shape;
+    const int64_t columns = node.input(1).shape[conv.transposed ? 1 : 0];
+    demand(node.real("beta", 1) == 1, "beta is not 1");
+    demand(!bias.empty() && bias.back() == columns &&
+               std::accumulate(bias.begin(), bias.end(), int64_t{1}, std::multiplies<>()) == columns,
+           "the third input is not one number for each column");
+  }
+  return node.step(conv, {x});
+}
+
+Step pool(const NodeReader& node, bool average, bool whole) {
+  const int x = node.tensor(0);
+  demand(node.rank() == 3 || node.rank() == 4, "the input has not one or two spatial axes");
+  Pool pool{{}, average, whole, node.integer("count_include_pad", 0) != 0};
+  if (whole) return node.step(pool, {x});
+  pool.window = windowOf(node, node.ints("kernel_shape"));
+  demand(pool.window.taps.size() + 2 == node.rank(), "kernel_shape has not a number for each spatial axis");
+  demand(node.integer("storage_order", 0) == 0, "storage_order is not 0");
+  demand(!(pool.countPadding && pool.window.ceil), "ceil_mode with count_include_pad divides by what the library does not count");
+  return node.step(pool, {x});
+}
+
+Step activation(const NodeReader& node, Activation activation) {
+  return node.step(Pointwise{SHIFTCONV_OPERATION_NONE, activation}, {node.tensor(0)});
+}
+
+Step clip(const NodeReader& node) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (node.node().version < 11)  // attributes then
+    return activation(
+        node, clampOf(node.real("min", -std::numeric_limits<float>::max()), node.real("max", std::numeric_limits<float>::max())));
+  return activation(node, clampOf(node.scalar(1, -kInfinity), node.scalar(2, kInfinity)));
+}
+
+Step gelu(const NodeReader& node) {
+  const bool tanh = node.text("approximate", "none") == "tanh";
+  return activation(node, {tanh ? SHIFTCONV_ACTIVATION_GELU_TANH : SHIFTCONV_ACTIVATION_GELU_ERF});
+}
+
+/// Whether every pixel of an image shares the one pixel of the other.
+bool isSharedByPixels(const Shape& shape, const Shape& of) {
+  return shape.size() == of.size() && shape.size() >= 3 && shape[0] == of[0] && shape[1] == of[1] &&
+         std::all_of(shape.begin() + 2, shape.end(), [](int64_t extent) { return extent == 1; });
+}
+
+Step binary(const NodeReader& node, int32_t operation) {
+  const int a = node.tensor(0), b = node.tensor(1);
+  const Shape &first = node.input(0).shape, &second = node.input(1).shape;
+  demand(node.input(0).type == node.input(1).type, "the inputs have different types");
+  if (first == second || isSharedByPixels(second, first)) return node.step(Pointwise{operation, {}}, {a, b});
+  demand(isSharedByPixels(first, second), "the inputs have different shapes, and neither is one pixel for each image");
+  return node.step(Pointwise{operation, {}}, {b, a});
+}
+
+Step resize(const NodeReader& node) {
+  const int x = node.tensor(0);
+  demand(node.rank() == 4, "the input has not two spatial axes");
+  demand(node.text("mode", "nearest") == "nearest", "mode is not nearest");
+  const std::string place = node.text("coordinate_transformation_mode", "half_pixel"),
+                    nearest = node.text("nearest_mode", "round_prefer_floor");
+  demand((place == "asymmetric" && nearest == "floor") || (place == "half_pixel" && nearest == "round_prefer_floor"),
+         "the modes are neither asymmetric and floor nor half_pixel and round_prefer_floor, which repeat pixels");
+  demand(node.node().attributes.count("axes") == 0, "axes are named");
+  demand(node.has(2), "sizes are not given as scales");
+  const auto scales = numbersOf(node.input(2));
+  demand(scales && scales->size() == 4, "the scales are not four constant numbers");
+  const auto whole = [](double scale) { return scale >= 1 && scale <= 1024 && scale == std::floor(scale); };
+  demand((*scales)[0] == 1 && (*scales)[1] == 1 && whole((*scales)[2]) && whole((*scales)[3]),
+         "the scales are not 1, 1 and two whole numbers");
+  return node.step(Resize{{static_cast<int64_t>((*scales)[2]), static_cast<int64_t>((*scales)[3])}}, {x});
+}
+
+Step transpose(const NodeReader& node) {
+  const int x = node.tensor(0);
+  std::vector<int64_t> permutation = node.ints("perm");
+  if (permutation.empty()) {
+    permutation.resize(node.rank());
+    std::iota(permutation.rbegin(), permutation.rend(), 0);
+  }
+  return node.step(Transpose{std::move(permutation)}, {x});
+}
+
+Step cast(const NodeReader& node) { return node.step(Cast{}, {node.tensor(0)}); }
+
+Step flatten(const NodeReader& node) {
+  const int x = node.tensor(0);
+  const int64_t axis = node.integer("axis", 1);
+  return node.step(Reshape{{}, axis < 0 ? axis + static_cast<int64_t>(node.rank()) : axis}, {x});
+}
+
+Step reshape(const NodeReader& node) {
+  const int x = node.tensor(0);
+  demand(node.integer("allowzero", 0) == 0, "allowzero is set");
+  demand(node.has(1), "there is no shape");
+  const auto shape = numbersOf(node.input(1));
+  demand(shape.has_value(), "the shape is not a constant");
+  demand(!shape->empty() && shape->size() <= 5, "the shape has not one to five axes");
+  return node.step(Reshape{{shape->begin(), shape->end()}, std::nullopt}, {x});
+}
+
+Step concat(const NodeReader& node) {
+  std::vector<int> inputs;
+  for (size_t i = 0; i < node.node().inputs.size(); ++i) inputs.push_back(node.tensor(i));
+  const auto rank = static_cast<int64_t>(node.rank());
+  const int64_t axis = node.integer("axis", 0);
+  demand(rank >= 2 && (axis < 0 ? axis + rank : axis) == 1, "the axis is not that of the channels");
+  for (size_t i = 1; i < inputs.size(); ++i)
+    demand(node.rank(i) == node.rank() && node.input(i).type == node.input(0).type, "the inputs differ in type or number of axes");
+  return node.step(Concat{}, std::move(inputs));
+}
+
+using Read = Step (*)(const NodeReader&);
+const std::map<std::string, Read>& readers() {
+  static const std::map<std::string, Read> table{
+      {"Conv", convolution},
+      {"FusedConv", convolution},
+      {"Gemm", gemm},
+      {"MatMul", gemm},
+      {"MaxPool", [](const NodeReader& n) { return pool(n, false, false); }},
+      {"AveragePool", [](const NodeReader& n) { return pool(n, true, false); }},
+      {"GlobalMaxPool", [](const NodeReader& n) { return pool(n, false, true); }},
+      {"GlobalAveragePool", [](const NodeReader& n) { return pool(n, true, true); }},
+      {"Relu", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_RELU}); }},
+      {"LeakyRelu",
+       [](const NodeReader& n) {
+         return activation(n, {SHIFTCONV_ACTIVATION_LEAKY_RELU, n.real("alpha", 0.01F)});
+       }},
+      {"HardSwish", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_HARD_SWISH}); }},
+      {"Sigmoid", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_SIGMOID}); }},
+      {"Tanh", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_TANH}); }},
+      {"Gelu", gelu},
+      {"Clip", clip},
+      {"Add", [](const NodeReader& n) { return binary(n, SHIFTCONV_OPERATION_ADD); }},
+      {"Mul", [](const NodeReader& n) { return binary(n, SHIFTCONV_OPERATION_MULTIPLY); }},
+      {"Resize", resize},
+      {"Transpose", transpose},
+      {"Cast", cast},
+      {"Flatten", flatten},
+      {"Reshape", reshape},
+      {"Concat", concat}};
+  return table;
+}
+
+}  // namespace
+
+std::optional<Step> stepOf(const Graph& graph, const Node& node, std::string& refusal) {
+  const bool known = node.domain.empty() || node.domain == "ai.onnx" ||
+                     (node.domain == "com.microsoft" && (node.op == "FusedConv" || node.op == "Gelu"));
+  const auto found = readers().find(node.op);
+  if (!known || found == readers().end()) {
+    refusal = "the library has no such operator";
+    return std::nullopt;
+  }
+  try {
+    return found->second(NodeReader(graph, node));
+  } catch (const Refusal& reason) {
+    refusal = reason.sentence;
+    return std::nullopt;
+  }
+}
+
+}  // namespace shiftconv::runtimes::onnx

@@ -1,0 +1,73 @@
+// What a claimed node computes, in the library's terms. Extents may still be unknown.
+#pragma once
+
+#include <shiftconv/shiftconv.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "conv/runtimes/onnxruntime/graph.hpp"
+
+namespace shiftconv::runtimes::onnx {
+
+struct Activation {
+  int32_t kind = SHIFTCONV_ACTIVATION_NONE;
+  float a = 0, b = 0;
+};
+
+enum class AutoPad : uint8_t { Explicit, SameUpper, SameLower };
+
+/// Of convolutions and pools; a number for each spatial axis, `pads` two: all those in front, then all those behind.
+struct Window {
+  std::vector<int64_t> taps, strides, dilations, pads;
+  AutoPad autoPad = AutoPad::Explicit;
+  bool ceil = false;  ///< windows that are partly behind the padding count, too
+};
+
+/// Inputs: the activations, and the residual where there is one. A Gemm is one, too: of pixels [M, K].
+struct Convolution {
+  int filter = kAbsent, bias = kAbsent;  ///< constants; [K, C/groups, taps...]
+  Window window;
+  int64_t groups = 1;
+  bool matrix = false;  ///< a Gemm; the filter is [K, C], or [C, K] if it is transposed
+  bool transposed = false;
+  float alpha = 1;
+  Activation activation;
+};
+struct Pool {
+  Window window;
+  bool average = false, whole = false, countPadding = false;  ///< whole: over all pixels of an image
+};
+/// Of one or two tensors, whose channels may be shared by all pixels of an image.
+struct Pointwise {
+  int32_t operation = SHIFTCONV_OPERATION_NONE;
+  Activation activation;
+};
+struct Resize {
+  std::vector<int64_t> factors;  ///< of the spatial axes: each pixel is repeated
+};
+struct Transpose {
+  std::vector<int64_t> permutation;
+};
+struct Cast {};
+/// Elements in ONNX's order with other extents: 0 keeps one, -1 is what remains. Or flattened from an axis on.
+struct Reshape {
+  std::vector<int64_t> shape;
+  std::optional<int64_t> flattenFrom;
+};
+struct Concat {};  ///< along the channels
+
+struct Step {
+  std::string name;  ///< of the node; of those that were fused, the last
+  std::variant<Convolution, Pool, Pointwise, Resize, Transpose, Cast, Reshape, Concat> what;
+  std::vector<int> inputs;  ///< of Graph::values
+  int output = kAbsent;
+};
+
+/// The step of a node; nothing where the library has none, with one sentence about what is in the way.
+std::optional<Step> stepOf(const Graph& graph, const Node& node, std::string& refusal);
+
+}  // namespace shiftconv::runtimes::onnx
