@@ -9,9 +9,18 @@ import sys
 import threading
 import unittest
 
-import numpy as np
-import onnxruntime as ort
-from onnx import TensorProto, helper, numpy_helper
+from shiftconv import glue_path
+
+try:
+    import numpy as np
+    import onnxruntime as ort
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+if not os.path.exists(glue_path("onnxruntime")):
+    print(f"skipped: there is no {glue_path('onnxruntime')}; see docs/runtimes/onnxruntime.md")
+    sys.exit(77)
 
 import reference
 import shiftconv.onnxruntime as sc

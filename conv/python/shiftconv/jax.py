@@ -8,14 +8,12 @@ Layouts are the library's, channels last: x is [N, W, C], [N, H, W, C] or [N, D,
 `jax.lax.conv_general_dilated`, 2-D: dimension_numbers=("NHWC", "OHWI", "NHWC").
 
 Arrays on a GPU are convolved there, in XLA's stream. Arrays on the CPU are convolved by the emulated device, once it is asked for:
-SHIFTCONV_DEVICE=emulated (or emulated:sm_90a) in the environment.
+shiftconv.emulate(), or SHIFTCONV_DEVICE=emulated (or emulated:sm_90a) in the environment.
 """
 
 import ctypes
 import functools
 import math
-import os
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -23,6 +21,9 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import NamedSharding, PartitionSpec
+
+from ._library import glue_path
+from .problem import Problem
 
 __all__ = ["conv", "ACTIVATIONS"]
 
@@ -115,8 +116,7 @@ class _Problem(NamedTuple):
 
     def result(self, images):
         """What comes out for so many images."""
-        depth, height, width = _outputSize(self.line(max(images, 1)))
-        spatial = (depth, height, width)[5 - self.rank:]
+        spatial = Problem.parse(self.line(max(images, 1))).output_size[5 - self.rank:]
         return jax.ShapeDtypeStruct((images, *spatial, self.filter[0]), _dtypeOf(self.out_type))
 
     def check(self, operands):
@@ -302,42 +302,9 @@ def _partitioned(problem):
 
 # ---- The library --------------------------------------------------------------------------------------------------------------
 
-_library = None
-_PROBLEM_SIZE_0_2 = 328  # of shiftconv_problem_t
-
-
-def _load():
-    """libshiftconv_jax.so, and libshiftconv.so with it."""
-    global _library
-    if _library is None:
-        named = os.environ.get("SHIFTCONV_LIBRARY")
-        folder = Path(named).resolve().parent if named else Path(__file__).resolve().parent / "lib"
-        path = folder / "libshiftconv_jax.so"
-        if not path.exists():
-            raise ImportError(f"there is no {path}; SHIFTCONV_LIBRARY may name the libshiftconv.so that it lies beside")
-        _library = ctypes.CDLL(str(path))
-        _library.shiftconv_last_error.restype = ctypes.c_char_p
-    return _library
-
-
+@functools.lru_cache(maxsize=None)
 def _register():
-    if _register.done:
-        return
-    library = _load()
-    jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.shiftconv_jax_conv_cpu), platform="cpu")
-    jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(library.shiftconv_jax_conv_cuda), platform="CUDA")
-    _register.done = True
-
-
-_register.done = False
-
-
-def _outputSize(line):
-    """Z, P and Q of a problem. ValueError with the library's sentence where there is no such problem."""
-    library = _load()
-    problem = (ctypes.c_int64 * (_PROBLEM_SIZE_0_2 // 8))(_PROBLEM_SIZE_0_2)
-    extents = [ctypes.c_int64() for _ in range(3)]
-    if library.shiftconv_problem_parse(line.encode(), problem) or library.shiftconv_problem_output_size(
-            problem, *map(ctypes.byref, extents)):
-        raise ValueError(library.shiftconv_last_error().decode())
-    return tuple(extent.value for extent in extents)
+    """Makes the targets known to XLA."""
+    glue = ctypes.CDLL(glue_path("jax"))
+    jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(glue.shiftconv_jax_conv_cpu), platform="cpu")
+    jax.ffi.register_ffi_target(_TARGET, jax.ffi.pycapsule(glue.shiftconv_jax_conv_cuda), platform="CUDA")

@@ -14,7 +14,8 @@ This module needs no onnxruntime itself.
 import ctypes
 import json
 import os
-from pathlib import Path
+
+from ._library import glue_path
 
 __all__ = ["get_ep_name", "get_ep_names", "get_library_path", "report"]
 
@@ -22,14 +23,12 @@ __all__ = ["get_ep_name", "get_ep_names", "get_library_path", "report"]
 def get_library_path():
     """Path of libshiftconv_onnxruntime.so, for onnxruntime.register_execution_provider_library.
 
-    It lies in the package's folder `lib`, or beside the libshiftconv.so that the environment variable SHIFTCONV_LIBRARY names.
+    It lies beside libshiftconv.so: in the package's folder `lib`, or where the environment variable SHIFTCONV_LIBRARY says.
     FileNotFoundError where there is none."""
-    named = os.environ.get("SHIFTCONV_LIBRARY")
-    folder = Path(named).resolve().parent if named else Path(__file__).resolve().parent / "lib"
-    path = folder / "libshiftconv_onnxruntime.so"
-    if not path.exists():
-        raise FileNotFoundError(f"there is no {path}; SHIFTCONV_LIBRARY may name the libshiftconv.so that it lies beside")
-    return str(path)
+    path = glue_path("onnxruntime")
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no {path}; see docs/runtimes/onnxruntime.md for how to build it")
+    return path
 
 
 def get_ep_name():

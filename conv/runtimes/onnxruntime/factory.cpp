@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "conv/runtimes/onnxruntime/api.hpp"
 #include "conv/runtimes/onnxruntime/boundary.hpp"
@@ -64,7 +65,10 @@ extern "C" {
 __attribute__((visibility("default"))) OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base, const OrtLogger*,
                                                                     OrtEpFactory** factories, size_t most, size_t* number) {
   const OrtApi* api = base->GetApi(ORT_API_VERSION);
-  if (api == nullptr) return base->GetApi(1)->CreateStatus(ORT_FAIL, "ShiftConv needs ONNX Runtime 1.23 or later");
+  if (api == nullptr) {
+    const std::string sentence = "this build of ShiftConv needs ONNX Runtime 1." + std::to_string(ORT_API_VERSION) + " or later";
+    return base->GetApi(1)->CreateStatus(ORT_FAIL, sentence.c_str());
+  }
   Ort::InitApi(api);
   if (most < 1) return api->CreateStatus(ORT_INVALID_ARGUMENT, "there is no room for the factory of ShiftConv's provider");
   factories[0] = new shiftconv::runtimes::onnx::Factory;
