@@ -38,11 +38,18 @@ void decodeBitMma(DecodeContext& context, const FormMatch& match) {
   decodeTileProduct(context, words);
 }
 
-void decodeSparseProduct(DecodeContext& context, const FormMatch& match) {
-  TileWords words = wordsOf(match, 3, 6);
+void decodeSparse(DecodeContext& context, const FormMatch& match, TileWords words) {
   words.instruction = "mma.sp.sync";
   words.sparse = match.has("sp") ? TileWords::Sparse::Yes : TileWords::Sparse::Ordered;
   decodeTileProduct(context, words);
+}
+
+void decodeSparseProduct(DecodeContext& context, const FormMatch& match) { decodeSparse(context, match, wordsOf(match, 3, 6)); }
+
+void decodeSparseIntegerProduct(DecodeContext& context, const FormMatch& match) {
+  TileWords words = wordsOf(match, 3, 7);
+  words.saturate = match.has("satfinite");
+  decodeSparse(context, match, words);
 }
 
 }  // namespace
@@ -66,6 +73,11 @@ FormFamily tileProductForms() {
       {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k16|m16n8k32).row.col.(f32|f16).f16.f16.(f32|f16)", decodeSparseProduct},
       {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k16|m16n8k32).row.col.f32.bf16.bf16.f32", decodeSparseProduct},
       {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k8|m16n8k16).row.col.f32.tf32.tf32.f32", decodeSparseProduct},
+      {"mma.(sp|sp::ordered_metadata).sync.aligned.m16n8k64.row.col.f32.(e4m3|e5m2).(e4m3|e5m2).f32", decodeSparseProduct},
+      {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k32|m16n8k64).row.col{.satfinite}.s32.(s8|u8).(s8|u8).s32",
+       decodeSparseIntegerProduct},
+      {"mma.(sp|sp::ordered_metadata).sync.aligned.(m16n8k64|m16n8k128).row.col{.satfinite}.s32.(s4|u4).(s4|u4).s32",
+       decodeSparseIntegerProduct},
   };
 }
 

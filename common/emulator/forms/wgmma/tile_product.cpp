@@ -193,28 +193,50 @@ void runTileProduct(Execution& execution, const DecodedInstruction& instruction)
   count(execution, product);
 }
 
-/// Where along k element i of a row of sparse A stands. Chunks of four 16-bit elements have two of them, each with 2 bits of
-/// metadata; chunks of two tf32 have one, with 0b0100 for the first and 0b1110 for the second (PTX ISA 9.0, 9.7.14.6.1). A row has
-/// 16 bits for four chunks: in the low half of a lane's register those of row lane / 4, in the high half those of the row 8 further
-/// on, in lane `selector` of four, or, of 8 chunks, in lanes 2 selector and 2 selector + 1.
+/// How sparse A of one type keeps its elements (PTX ISA 9.0, 9.7.14.6.1): chunks along k, of which half is kept, each with 4 bits
+/// of metadata.
+struct SparseChunks {
+  uint32_t places;  ///< of a chunk, which its metadata tell apart
+  uint32_t run;     ///< neighbouring elements at a place: pairs of 4-bit integers
+  bool wholeWords;  ///< a lane's 32 bits are those of one row; otherwise of two, in halves
+
+  explicit SparseChunks(uint32_t bits) : places(bits == 32 ? 2 : 4), run(bits == 4 ? 2 : 1), wholeWords(bits < 16) {}
+  uint32_t width() const { return places * run; }
+};
+
+/// Where the metadata of a chunk of a row are.
+struct MetadataBits {
+  uint32_t lane, shift;
+};
+/// Of 16 and 32 bits: the low half of a lane's register has four chunks of row lane / 4, the high half those of the row 8 further
+/// on, in lane `selector` of four, or, of 8 chunks, in lanes 2 selector and 2 selector + 1. Of 8 and 4 bits: lane 2 selector of
+/// four has 8 chunks of row lane / 4, the next one those of the row 8 further on; of 16 chunks, all four lanes.
+MetadataBits metadataOf(const SparseChunks& chunks, uint32_t count, uint32_t selector, uint32_t row, uint32_t chunk) {
+  const uint32_t lane = 4 * (row % 8);
+  if (chunks.wholeWords) return {lane + 2 * (selector + chunk / 8) + row / 8, 4 * (chunk % 8)};
+  return {lane + selector * (count / 4) + chunk / 4, 16 * (row / 8) + 4 * (chunk % 4)};
+}
+
+/// Where along k element i of a row of sparse A stands. Chunks of two tf32 have one of them, with 0b0100 for the first and 0b1110
+/// for the second; others have two places of four, each with 2 bits.
 uint32_t sparsePlace(const Execution& execution, const TileProduct& product, uint32_t row, uint32_t i) {
-  const bool isSingle = product.a->bits == 32;
-  const uint32_t chunk = isSingle ? i : i / 2, chunks = product.shape.depth / (isSingle ? 2 : 4);
-  const uint32_t lane = 4 * (row % 8) + product.selector * (chunks / 4) + chunk / 4;
-  const uint32_t word = lanesOf(execution, product.metadata)[lane];
-  const uint32_t bits = word >> (16 * (row / 8) + 4 * (chunk % 4)) & 0xf;
+  const SparseChunks chunks(product.a->bits);
+  const uint32_t chunk = i / (chunks.width() / 2), inChunk = i % (chunks.width() / 2);
+  const auto [lane, shift] = metadataOf(chunks, product.shape.depth / chunks.width(), product.selector, row, chunk);
+  const uint32_t bits = lanesOf(execution, product.metadata)[lane] >> shift & 0xf;
   const auto refuse = [&](const char* what) {
     throw EmulatorError(ErrorKind::IllegalInstruction,
                         fmt::format("{}: the metadata of chunk {} of row {} is {:#06b}, in lane {}: {}", product.instruction, chunk,
                                     row, bits, lane, what));
   };
-  if (isSingle) {
+  if (chunks.places == 2) {
     if (bits != 0b0100 && bits != 0b1110) refuse("of tf32 it is 0b0100 or 0b1110");
     return 2 * chunk + (bits == 0b1110);
   }
   if ((bits & 3) == bits >> 2 || (product.ordered && (bits & 3) > bits >> 2))
     refuse(product.ordered ? "ordered metadata name two places, the first one first" : "they name two places");
-  return 4 * chunk + (i % 2 == 0 ? bits & 3 : bits >> 2);
+  const uint32_t place = inChunk / chunks.run == 0 ? bits & 3 : bits >> 2;
+  return chunks.width() * chunk + chunks.run * place + inChunk % chunks.run;
 }
 
 /// A holds half of its elements. Those of B that no element meets do not take part: each row has a B of its own.
@@ -346,8 +368,9 @@ void decodeTileProduct(DecodeContext& context, const TileWords& words) {
     product->fragments.a = operandLayout(shape.rows, shape.depth / 2, product->a->bits, true);
     product->ordered = words.sparse == TileWords::Sparse::Ordered;
     product->metadata = context.source(operands[4], ScalarType::B32);
-    // The lanes of four, or pairs of them, that have the metadata.
-    const uint64_t selectors = shape.depth * product->a->bits == 256 ? 4 : 2, selector = context.integer(operands[5]);
+    // The lanes of four, or pairs of them, that have the metadata, or all four.
+    const uint32_t chunkCount = shape.depth / SparseChunks(product->a->bits).width();
+    const uint64_t selectors = 16 / chunkCount, selector = context.integer(operands[5]);
     if (selector >= selectors)
       context.illegal(fmt::format("the sparsity selector is {}, but at most {} here", selector, selectors - 1));
     product->selector = static_cast<uint32_t>(selector);
