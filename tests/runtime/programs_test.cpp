@@ -99,17 +99,13 @@ TEST_F(Programs, LaunchesThatFailHaveAStatusAndAnHonestSummary) {
 }
 
 TEST_F(Programs, NodesOfGraphs) { expectRight("graph_nodes"); }
+TEST_F(Programs, ConditionalNodesOfGraphs) { expectRight("conditional"); }
 TEST_F(Programs, HeapOfKernels) { expectRight("heap"); }
 TEST_F(Programs, Arrays) { expectRight("arrays"); }
 
 TEST_F(Programs, WrongCallsGiveTheirCodes) {
   const ProgramResult result = run({"--sms", "16"}, "wrong_calls");
   EXPECT_EQ(result.exitCode, 0) << result.output << result.errors;
-}
-
-TEST_F(Programs, ConditionalNodesAreRefused) {
-  const ProgramResult result = run({}, "graph_nodes", {"conditional"});
-  expectSentence(result, 0, {"conditional nodes of graphs are not emulated"});
 }
 
 TEST_F(Programs, MisuseOfTheHeapIsNamed) {
@@ -138,7 +134,8 @@ TEST_F(Programs, StreamsAreOrderedByEventsAndByTheLegacyStream) {
 }
 
 TEST_F(Programs, StreamsThatNobodyOrdersRace) {
-  expectRace("streams", {"race"}, {"hazard (race)", "fill", "copy", "streams.cu:", "is in stream", "1 different hazard (1 race) in"});
+  expectRace("streams", {"race"},
+             {"hazard (race)", "fill", "copy", "streams.cu:", "is in stream", "1 different hazard (1 race) in"});
   expectRace("streams", {"nonblocking"}, {"hazard (race)", "fill", "copy", "streams.cu:"});
 }
 

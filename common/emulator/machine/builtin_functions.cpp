@@ -136,6 +136,13 @@ uint64_t heapRelease(Warp& warp, unsigned lane, std::span<const uint64_t> argume
   return 0;
 }
 
+/// A condition of a graph is 32 bits of global memory, and its handle their address.
+uint64_t setCondition(Warp& warp, unsigned, std::span<const uint64_t> arguments) {
+  const auto value = static_cast<uint32_t>(arguments[1]);
+  std::memcpy(warp.cta.cluster.global.access(arguments[0], sizeof value, sizeof value, true), &value, sizeof value);
+  return 0;
+}
+
 }  // namespace
 
 BuiltinFunction findBuiltin(std::string_view name) {
@@ -143,6 +150,7 @@ BuiltinFunction findBuiltin(std::string_view name) {
   if (name == "__assertfail") return assertFail;
   if (name == "malloc") return heapAllocate;
   if (name == "free") return heapRelease;
+  if (name == "cudaGraphSetConditional") return setCondition;
   return nullptr;
 }
 

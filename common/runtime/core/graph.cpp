@@ -1,11 +1,25 @@
 #include "common/runtime/core/graph.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <utility>
 
+#include "common/runtime/core/memory.hpp"
+
 namespace shiftconv::runtime {
 namespace {
+
+void assign(const Condition& condition, const Place& place) {
+  std::byte* const bytes = Machine::instance().access("condition", place, condition.address, sizeof condition.value, true);
+  std::memcpy(bytes, &condition.value, sizeof condition.value);
+}
+
+uint32_t valueOf(uint64_t condition, const Place& place) {
+  uint32_t value = 0;
+  std::memcpy(&value, Machine::instance().access("condition", place, condition, sizeof value, false), sizeof value);
+  return value;
+}
 
 /// Nodes run one after the other in a fixed order; what the graph leaves unordered is kept as clocks. A node goes on in the
 /// stream of its first dependency that nobody else has gone on in; the first of the others starts a stream of its own.
@@ -15,6 +29,12 @@ class Run {
 
   /// What has finished when all of the graph has.
   Clock run() {
+    for (const Condition& condition : executable_.graph->conditions) {
+      if (!condition.assigned) continue;
+      uint64_t& number = executable_.work[executable_.conditions];
+      assign(condition, {executable_.conditions, ++number, before_});
+      before_[executable_.conditions] = number;
+    }
     Clock after = before_;
     for (GraphNode* node : executable_.order) {
       Clock finished = before_;
@@ -42,13 +62,32 @@ class Run {
       record->event->time = std::chrono::steady_clock::now();
       record->event->reached = place.finished;
       record->event->reached[place.stream] = place.number;
+    } else if (const auto* conditional = std::get_if<ConditionalWork>(&node.work)) {
+      inside_ = perform(*conditional, place);
     } else {
       runtime::perform(node.work, place);
     }
   }
 
+  /// What has finished when the body that the condition chooses has, or the last round of it.
+  static Clock perform(const ConditionalWork& work, const Place& place) {
+    Place at = place;
+    const auto runBody = [&](size_t body) {
+      at.finished[place.stream] = place.number;
+      if (body < work.executables.size()) at.finished = Run(*work.executables[body], at.finished).run();
+    };
+    if (work.type == cudaGraphCondTypeIf) {
+      runBody(valueOf(work.condition, at) != 0 ? 0 : 1);
+    } else if (work.type == cudaGraphCondTypeSwitch) {
+      runBody(valueOf(work.condition, at));
+    } else {
+      while (valueOf(work.condition, at) != 0) runBody(0);
+    }
+    return at.finished;
+  }
+
   ExecutableGraph& executable_;
-  const Clock before_;
+  Clock before_;
   std::map<const GraphNode*, Clock> reached_;
   Clock inside_;  ///< what an event node has brought
 };
@@ -87,6 +126,19 @@ void assignBranches(const std::vector<GraphNode*>& order) {
   }
 }
 
+/// A graph that can be run, and the bodies of its conditional nodes likewise.
+void prepare(ExecutableGraph& executable, const Graph& graph) {
+  executable.graph = graph.clone(executable.copies);
+  flatten(*executable.graph);
+  executable.order = executable.graph->ordered();
+  assignBranches(executable.order);
+  executable.conditions = StreamTable::instance().freshStreamId();
+  for (GraphNode* node : executable.order)
+    if (auto* conditional = std::get_if<ConditionalWork>(&node->work))
+      for (const std::shared_ptr<Graph>& body : conditional->bodies)
+        prepare(*conditional->executables.emplace_back(std::make_shared<ExecutableGraph>()), *body);
+}
+
 [[noreturn]] void refuseInvalid() {
   throw Failure(cudaErrorStreamCaptureInvalidated, "an earlier call has made the capture invalid");
 }
@@ -113,6 +165,8 @@ cudaGraphNodeType GraphNode::type() const {
       return cudaGraphNodeTypeGraph;
     case 9:
       return cudaGraphNodeTypeMemAlloc;
+    case 10:
+      return cudaGraphNodeTypeConditional;
     default:
       return cudaGraphNodeTypeEmpty;
   }
@@ -132,6 +186,7 @@ GraphNode& Graph::add(Work work, const std::vector<GraphNode*>& dependencies) {
 
 std::shared_ptr<Graph> Graph::clone(std::map<const GraphNode*, GraphNode*>& copies) const {
   auto copy = std::make_shared<Graph>();
+  copy->conditions = conditions;
   for (const auto& node : nodes) {
     auto duplicate = std::make_unique<GraphNode>(*node);
     duplicate->graph = copy.get();
@@ -168,6 +223,11 @@ std::vector<GraphNode*> Graph::leaves() const {
   return leaves;
 }
 
+bool Graph::hasConditionals() const {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const auto& node) { return std::holds_alternative<ConditionalWork>(node->work); });
+}
+
 GraphTable& GraphTable::instance() {
   static auto* const table = new GraphTable;
   return *table;
@@ -186,8 +246,11 @@ std::shared_ptr<Graph> GraphTable::find(cudaGraph_t handle) {
 }
 
 void GraphTable::destroy(cudaGraph_t handle) {
-  find(handle);
-  graphs_.erase(reinterpret_cast<Graph*>(handle));
+  const std::shared_ptr<Graph> graph = find(handle);
+  graphs_.erase(graph.get());
+  for (const auto& node : graph->nodes)
+    if (const auto* conditional = std::get_if<ConditionalWork>(&node->work))
+      for (cudaGraph_t body : *conditional->handles) destroy(body);
 }
 
 GraphNode& GraphTable::findNode(cudaGraphNode_t handle) {
@@ -199,10 +262,7 @@ GraphNode& GraphTable::findNode(cudaGraphNode_t handle) {
 
 ExecutableGraph& GraphTable::instantiate(const Graph& graph, unsigned long long flags) {
   auto executable = std::make_unique<ExecutableGraph>();
-  executable->graph = graph.clone(executable->copies);
-  flatten(*executable->graph);
-  executable->order = executable->graph->ordered();
-  assignBranches(executable->order);
+  prepare(*executable, graph);
   executable->flags = flags;
   ExecutableGraph& made = *executable;
   executables_.emplace(&made, std::move(executable));
@@ -218,6 +278,29 @@ ExecutableGraph& GraphTable::findExecutable(cudaGraphExec_t handle) {
 void GraphTable::destroyExecutable(cudaGraphExec_t handle) {
   findExecutable(handle);
   executables_.erase(reinterpret_cast<ExecutableGraph*>(handle));
+}
+
+uint64_t GraphTable::createCondition(Graph& graph, uint32_t value, bool assigned) {
+  const Condition condition{MemoryTable::instance().allocate(sizeof value, MemoryKind::Device), value, assigned};
+  MemoryTable::instance().giveToGraph(condition.address);
+  assign({condition.address, assigned ? value : 0, assigned}, StreamTable::instance().hostPlace());
+  graph.conditions.push_back(condition);
+  return condition.address;
+}
+
+ConditionalWork GraphTable::conditionalWork(Graph& graph, uint64_t condition, cudaGraphConditionalNodeType type, uint32_t size) {
+  require(
+      std::any_of(graph.conditions.begin(), graph.conditions.end(), [&](const Condition& one) { return one.address == condition; }),
+      "the handle is of no condition of this graph");
+  require(type >= cudaGraphCondTypeIf && type <= cudaGraphCondTypeSwitch, "this is no type of a conditional node");
+  const uint32_t most = type == cudaGraphCondTypeIf ? 2 : type == cudaGraphCondTypeWhile ? 1 : UINT32_MAX;
+  require(size >= 1 && size <= most, "a conditional node of this type has another number of bodies");
+  ConditionalWork work{condition, type, {}, std::make_shared<std::vector<cudaGraph_t>>(), {}};
+  for (uint32_t i = 0; i < size; ++i) {
+    work.bodies.push_back(create());
+    work.handles->push_back(handleOf(*work.bodies.back()));
+  }
+  return work;
 }
 
 void capture(Stream& stream, Work work) {

@@ -18,8 +18,16 @@ struct GraphNode {
   cudaGraphNodeType type() const;
 };
 
+/// What a conditional node reads, and kernels set: 32 bits of device memory, whose address is the handle.
+struct Condition {
+  uint64_t address = 0;
+  uint32_t value = 0;     ///< by default
+  bool assigned = false;  ///< before every run of the graph
+};
+
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;  ///< in the order in which they were added
+  std::vector<Condition> conditions;
 
   GraphNode& add(Work work, const std::vector<GraphNode*>& dependencies);
   /// A copy, and which node became which.
@@ -27,6 +35,7 @@ struct Graph {
   /// Nodes behind all that they depend on. Throws Failure cudaErrorInvalidValue when they go round in circles.
   std::vector<GraphNode*> ordered() const;
   std::vector<GraphNode*> leaves() const;
+  bool hasConditionals() const;
 };
 
 /// A graph that can be launched.
@@ -35,6 +44,7 @@ struct ExecutableGraph {
   std::map<const GraphNode*, GraphNode*> copies;  ///< nodes of the graph it was made from
   std::vector<GraphNode*> order;
   std::map<uint64_t, uint64_t> work;  ///< by branch: pieces of work so far
+  uint64_t conditions = UINT64_MAX;   ///< the branch that assigns conditions
   unsigned long long flags = 0;
 };
 
@@ -58,6 +68,11 @@ class GraphTable {
   ExecutableGraph& instantiate(const Graph& graph, unsigned long long flags);
   ExecutableGraph& findExecutable(cudaGraphExec_t handle);
   void destroyExecutable(cudaGraphExec_t handle);
+
+  /// A condition for nodes of this graph. Throws Failure cudaErrorMemoryAllocation.
+  uint64_t createCondition(Graph& graph, uint32_t value, bool assigned);
+  /// A node of `size` bodies, empty graphs that the program fills. Throws Failure cudaErrorInvalidValue.
+  ConditionalWork conditionalWork(Graph& graph, uint64_t condition, cudaGraphConditionalNodeType type, uint32_t size);
 
   static cudaGraph_t handleOf(Graph& graph) { return reinterpret_cast<cudaGraph_t>(&graph); }
   static cudaGraphNode_t handleOf(GraphNode& node) { return reinterpret_cast<cudaGraphNode_t>(&node); }

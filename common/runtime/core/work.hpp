@@ -13,6 +13,7 @@
 namespace shiftconv::runtime {
 
 struct Graph;
+struct ExecutableGraph;
 
 /// A launch with the values of its parameters.
 struct KernelWork {
@@ -63,10 +64,18 @@ struct ChildWork {
 struct AllocateWork {  ///< the address is fixed when the node is made
   uint64_t address = 0, bytes = 0;
 };
+/// Runs one of its bodies, or one of them again and again, as 32 bits of device memory say when the node is reached.
+struct ConditionalWork {
+  uint64_t condition = 0;  ///< address
+  cudaGraphConditionalNodeType type = cudaGraphCondTypeIf;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  std::shared_ptr<std::vector<cudaGraph_t>> handles;          ///< of the bodies, as the program has them
+  std::vector<std::shared_ptr<ExecutableGraph>> executables;  ///< in an executable graph: of the bodies
+};
 struct EmptyWork {};
 
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, FreeWork, EventRecordWork, EventWaitWork, ChildWork,
-                          AllocateWork>;
+                          AllocateWork, ConditionalWork>;
 
 /// Refuses what can be known to be wrong when work is enqueued. Throws Failure.
 void check(const Work& work);

@@ -26,12 +26,17 @@ Work allocation(uint64_t bytes, void*& address) {
 
 Work release(void* address) { return FreeWork{reinterpret_cast<uint64_t>(address)}; }
 
-Work childWork(cudaGraph_t graph) {
-  std::map<const GraphNode*, GraphNode*> copies;
-  return ChildWork{GraphTable::instance().find(graph)->clone(copies)};
+/// The bodies come back in the parameters.
+Work conditionalWork(cudaGraph_t graph, cudaConditionalNodeParams& parameters) {
+  GraphTable& graphs = GraphTable::instance();
+  require(graph != nullptr, "conditional nodes cannot be changed", cudaErrorNotSupported);
+  ConditionalWork work = graphs.conditionalWork(*graphs.find(graph), parameters.handle, parameters.type, parameters.size);
+  parameters.phGraph_out = work.handles->data();
+  return work;
 }
 
-Work workOf(cudaGraphNodeParams& parameters) {
+/// `graph`: the one that the node is added to; null when it is changed.
+Work workOf(cudaGraphNodeParams& parameters, cudaGraph_t graph) {
   StreamTable& streams = StreamTable::instance();
   switch (parameters.type) {
     case cudaGraphNodeTypeKernel: {
@@ -48,7 +53,7 @@ Work workOf(cudaGraphNodeParams& parameters) {
     case cudaGraphNodeTypeHost:
       return HostWork{parameters.host.fn, parameters.host.userData};
     case cudaGraphNodeTypeGraph:
-      return childWork(parameters.graph.graph);
+      return childGraphWork(parameters.graph.graph);
     case cudaGraphNodeTypeEmpty:
       return EmptyWork{};
     case cudaGraphNodeTypeWaitEvent:
@@ -60,8 +65,7 @@ Work workOf(cudaGraphNodeParams& parameters) {
     case cudaGraphNodeTypeMemFree:
       return release(parameters.free.dptr);
     case cudaGraphNodeTypeConditional:
-      say("conditional nodes of graphs are not emulated: kernels set their conditions with relocatable device code (-rdc=true)");
-      throw Failure(cudaErrorNotSupported, "conditional nodes are not emulated");
+      return conditionalWork(graph, parameters.conditional);
     default:
       throw Failure(cudaErrorNotSupported,
                     fmt::format("graph nodes of type {} are not emulated", static_cast<int>(parameters.type)));
@@ -79,21 +83,31 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, con
                              const cudaGraphEdgeData*, size_t numDependencies, cudaGraphNodeParams* nodeParams) {
   return call("cudaGraphAddNode", [&] {
     require(nodeParams != nullptr, "the parameters are null");
-    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*nodeParams));
+    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*nodeParams, graph));
+  });
+}
+
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* pHandle_out, cudaGraph_t graph,
+                                             unsigned int defaultLaunchValue, unsigned int flags) {
+  return call("cudaGraphConditionalHandleCreate", [&] {
+    require(pHandle_out != nullptr, "the result is null");
+    require((flags & ~static_cast<unsigned>(cudaGraphCondAssignDefault)) == 0, "this is no flag of conditions");
+    GraphTable& graphs = GraphTable::instance();
+    *pHandle_out = graphs.createCondition(*graphs.find(graph), defaultLaunchValue, (flags & cudaGraphCondAssignDefault) != 0);
   });
 }
 
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraphNodeParams* nodeParams) {
   return call("cudaGraphNodeSetParams", [&] {
     requireChangeable(nodeParams);
-    replaceNodeWork(GraphTable::instance().findNode(node), workOf(*nodeParams));
+    replaceNodeWork(GraphTable::instance().findNode(node), workOf(*nodeParams, nullptr));
   });
 }
 
 cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node, cudaGraphNodeParams* nodeParams) {
   return call("cudaGraphExecNodeSetParams", [&] {
     requireChangeable(nodeParams);
-    replaceNodeWork(executableNode(graphExec, node), workOf(*nodeParams));
+    replaceNodeWork(executableNode(graphExec, node), workOf(*nodeParams, nullptr));
   });
 }
 

@@ -14,5 +14,7 @@ GraphNode& executableNode(cudaGraphExec_t graph, cudaGraphNode_t node);
 
 KernelWork kernelNodeWork(const cudaKernelNodeParams& parameters);
 FillWork fillNodeWork(const cudaMemsetParams& parameters);
+/// A copy of the graph as a node. Throws Failure.
+Work childGraphWork(cudaGraph_t graph);
 
 }  // namespace shiftconv::runtime

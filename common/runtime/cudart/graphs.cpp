@@ -49,6 +49,13 @@ KernelWork kernelNodeWork(const cudaKernelNodeParams& parameters) {
   return work;
 }
 
+Work childGraphWork(cudaGraph_t graph) {
+  std::map<const GraphNode*, GraphNode*> copies;
+  const std::shared_ptr<Graph> child = graphs().find(graph);
+  require(!child->hasConditionals(), "a graph with conditional nodes cannot be one in a graph", cudaErrorNotSupported);
+  return ChildWork{child->clone(copies)};
+}
+
 FillWork fillNodeWork(const cudaMemsetParams& parameters) {
   return {.to = {static_cast<std::byte*>(parameters.dst), parameters.pitch, 0},
           .value = parameters.value,
@@ -97,7 +104,9 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 cudaError_t cudaGraphClone(cudaGraph_t* pGraphClone, cudaGraph_t originalGraph) {
   return call("cudaGraphClone", [&] {
     std::map<const GraphNode*, GraphNode*> copies;
-    const std::shared_ptr<Graph> copy = graphs().find(originalGraph)->clone(copies);
+    const std::shared_ptr<Graph> original = graphs().find(originalGraph);
+    require(!original->hasConditionals(), "graphs with conditional nodes cannot be cloned", cudaErrorNotSupported);
+    const std::shared_ptr<Graph> copy = original->clone(copies);
     graphs().keep(copy);
     *pGraphClone = GraphTable::handleOf(*copy);
   });
@@ -136,10 +145,8 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph,
 
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                        size_t numDependencies, cudaGraph_t childGraph) {
-  return call("cudaGraphAddChildGraphNode", [&] {
-    std::map<const GraphNode*, GraphNode*> copies;
-    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, ChildWork{graphs().find(childGraph)->clone(copies)});
-  });
+  return call("cudaGraphAddChildGraphNode",
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, childGraphWork(childGraph)); });
 }
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,

@@ -125,16 +125,7 @@ void child() {
   EXPECT_CODE(cudaGraphAddEmptyNode(&stranger, outer, &start, 1), cudaErrorInvalidValue);  // a node of another graph
 }
 
-int main(int argc, char**) {
-  if (argc > 1) {
-    cudaGraph_t graph = nullptr;
-    CHECK(cudaGraphCreate(&graph, 0));
-    cudaGraphNodeParams parameters{};
-    parameters.type = cudaGraphNodeTypeConditional;
-    cudaGraphNode_t node = nullptr;
-    EXPECT_CODE(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &parameters), cudaErrorNotSupported);
-    return program::finish();
-  }
+int main() {
   memory();
   disabled();
   child();
