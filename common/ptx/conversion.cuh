@@ -52,6 +52,17 @@ __device__ __forceinline__ uint32_t packE2m1(float low, float high) {
       : "f"(high), "f"(low));
   return pair;
 }
+/// 16 bits, a code in the low 6 bits of each byte; beyond 28: 28 (e3m2), beyond 7.5: 7.5 (e2m3).
+__device__ __forceinline__ uint32_t packE3m2(float low, float high) {
+  uint16_t pair;
+  asm("cvt.rn.satfinite.e3m2x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+}
+__device__ __forceinline__ uint32_t packE2m3(float low, float high) {
+  uint16_t pair;
+  asm("cvt.rn.satfinite.e2m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(high), "f"(low));
+  return pair;
+}
 #endif
 
 /// Four numbers as bytes, the first lowest, each clamped to the type.

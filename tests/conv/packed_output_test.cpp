@@ -1,4 +1,4 @@
-// 4-bit outputs with an odd number of channels: the last one shares its byte with the gap behind it, whose half stays as it was.
+// 4-bit and 6-bit outputs whose last channel shares its byte with the gap behind it: the gap's part stays as it was.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace shiftconv::tests {
 namespace {
 
-constexpr uint8_t kPoison = 0xC5;  // halves that differ from each other and from 0
+constexpr uint8_t kPoison = 0xC5;  // parts that differ from each other and from 0
 
 struct OddOutput {
   std::string name, algorithm, filter, output;
@@ -26,18 +26,26 @@ void PrintTo(const OddOutput& one, std::ostream* stream) { *stream << one.name; 
 
 std::vector<OddOutput> oddOutputs() {
   std::vector<OddOutput> all;
-  for (const char* algorithm : {"shift_stream", "shift_window", "halo_sm100", "im2col"})
+  const auto add = [&](const char* algorithm, std::string_view type, std::string_view block, int channels, int pitch) {
+    all.push_back({fmt::format("{}_{}_{}_{}_of_{}", algorithm, type, block.substr(0, 5), channels, pitch), algorithm,
+                   fmt::format("{}x3x3x16 pad 1,1,0,1", channels), fmt::format("{} pitch {} scale {}", type, pitch, block)});
+  };
+  for (const char* algorithm : {"shift_stream", "shift_window", "halo_sm100", "im2col"}) {
+    // In 32 columns a last segment with one missing, which would leave as whole vectors or by the copy engine.
     for (const char* block : {"ue8m0/32", "ue4m3/16"})
-      // In 32 columns a last segment with one missing, which would leave as whole vectors or by the copy engine.
       for (const auto& [channels, pitch] : {std::pair{17, 18}, {31, 32}, {47, 64}, {1, 6}})
-        all.push_back({fmt::format("{}_{}_{}_of_{}", algorithm, std::string_view(block).substr(0, 5), channels, pitch), algorithm,
-                       fmt::format("{}x3x3x16 pad 1,1,0,1", channels), fmt::format("e2m1 pitch {} scale {}", pitch, block)});
+        add(algorithm, "e2m1", block, channels, pitch);
+    // Rows that begin at a multiple of 4 bytes and between; ends after two, four and six bits of a byte, and at one.
+    for (const char* type : {"e3m2", "e2m3"})
+      for (const auto& [channels, pitch] : {std::pair{47, 64}, {18, 20}, {33, 36}, {64, 64}})
+        add(algorithm, type, "ue8m0/32", channels, pitch);
+  }
   return all;
 }
 
 class OddOutputs : public testing::TestWithParam<OddOutput> {};
 
-TEST_P(OddOutputs, LeaveTheOtherHalfOfTheLastByte) {
+TEST_P(OddOutputs, LeaveTheRestOfTheLastByte) {
   const std::string text = fmt::format("2x3x7x16 f16 * {} -> {}", GetParam().filter, GetParam().output);
   Problem p;
   ASSERT_TRUE(parse(text, p).ok());
@@ -64,10 +72,12 @@ TEST_P(OddOutputs, LeaveTheOtherHalfOfTheLastByte) {
   device.synchronize();
 
   EXPECT_EQ(blockOutputDifference(p, reference::convolve(p, host.operands()), output, scales), "");
-  const auto codes = static_cast<int64_t>(output.size()) * 2;
+  const std::vector<std::byte> before(output.size(), std::byte{kPoison});
+  const numerics::NumberType type = numberType(p.outputType);
+  const auto codes = static_cast<int64_t>(output.size()) * 8 / bitsOf(p.outputType);
   for (int64_t at = 0; at < codes; ++at)
     if (at % p.outputPitch() >= p.k) {
-      ASSERT_EQ(numerics::loadPacked(numerics::NumberType::E2M1, output.data(), at), at % 2 == 0 ? kPoison & 15u : kPoison >> 4u)
+      ASSERT_EQ(numerics::loadPacked(type, output.data(), at), numerics::loadPacked(type, before.data(), at))
           << "element " << at % p.outputPitch() << " of pixel " << at / p.outputPitch();
     }
 }

@@ -106,6 +106,8 @@ std::vector<OutputCase> outputCases() {
     cases.push_back({std::string(numerics::name(type)), type});
   for (const auto& [format, type, block] : {std::tuple{"mxfp8_e4m3", NumberType::E4M3, 32},
                                             {"mxfp8_e5m2", NumberType::E5M2, 32},
+                                            {"mxfp6_e3m2", NumberType::E3M2, 32},
+                                            {"mxfp6_e2m3", NumberType::E2M3, 32},
                                             {"mxfp4", NumberType::E2M1, 32},
                                             {"nvfp4", NumberType::E2M1, 16}}) {
     cases.push_back({fmt::format("{}_rows", format), type, block, ScaleFactorLayout::RowMajor});
@@ -140,6 +142,8 @@ TEST_P(EpilogueOutputs, AreRightToTheLastByte) {
         continue;
       }
       ASSERT_EQ(refusal.value_or(""), "");
+      const bool staged = kernel.find("staged") != std::string::npos;
+      if (staged && numerics::storageBits(output.type) == 6) continue;  // leaves by no tensor map
       expectRight(problem, {.kernel = kernel});
     }
   }
@@ -148,25 +152,39 @@ TEST_P(EpilogueOutputs, AreRightToTheLastByte) {
 INSTANTIATE_TEST_SUITE_P(Types, EpilogueOutputs, testing::ValuesIn(outputCases()),
                          [](const auto& info) { return info.param.name; });
 
-TEST(EpilogueOnHopper, ConvertsToE2m1WithoutTheInstruction) {
-  for (const int32_t block : {16, 32}) {
+/// Every rounding boundary of the type, both sides, both signs, in blocks whose maximum makes the factor 1.
+std::vector<float> roundingBoundaries(NumberType type) {
+  std::vector<float> values;
+  const uint32_t codes = 1u << (numerics::storageBits(type) - 1);
+  for (uint32_t code = 0; code + 1 < codes; ++code) {
+    const auto boundary = static_cast<float>((numerics::decode(type, code) + numerics::decode(type, code + 1)) / 2);
+    for (const float value : {boundary, std::nextafter(boundary, 0.0f), std::nextafter(boundary, 99.0f)})
+      for (const float sign : {1.0f, -1.0f}) {
+        if (values.size() % 32 == 0) values.push_back(static_cast<float>(numerics::largestValue(type)));
+        values.push_back(sign * value);
+      }
+  }
+  return values;
+}
+
+TEST(EpilogueOnHopper, ConvertsToNarrowTypesWithoutTheInstruction) {
+  for (const auto& [type, block] :
+       {std::pair{NumberType::E2M1, 16}, {NumberType::E2M1, 32}, {NumberType::E3M2, 32}, {NumberType::E2M3, 32}}) {
+    SCOPED_TRACE(fmt::format("{} in blocks of {}", numerics::name(type), block));
     EpilogueProblem problem = makeProblem(33, 96, kAllParts);
-    setOutput(problem, NumberType::E2M1, block);
+    setOutput(problem, type, block);
     expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "90a"});
   }
-  // Every boundary, both sides, both signs: blocks whose maximum is 6 have the factor 1.
-  EpilogueProblem problem = makeProblem(1, 64, {});
-  const float boundaries[] = {0, 0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5};
-  for (size_t i = 0; i < 64; ++i) {
-    const float boundary = boundaries[i / 2 % 8];
-    const float value = i % 32 < 16 ? boundary : std::nextafter(boundary, i % 2 == 0 ? 0.0f : 9.0f);
-    problem.accumulators[i] = std::bit_cast<uint32_t>(i / 32 == 0 ? value : -value);
+  for (const NumberType type : {NumberType::E2M1, NumberType::E3M2, NumberType::E2M3}) {
+    SCOPED_TRACE(numerics::name(type));
+    const std::vector<float> values = roundingBoundaries(type);
+    EpilogueProblem problem = makeProblem(1, static_cast<int32_t>(values.size()), {});
+    for (size_t i = 0; i < values.size(); ++i) problem.accumulators[i] = std::bit_cast<uint32_t>(values[i]);
+    problem.params.alpha = problem.params.outputScale = 1;
+    setOutput(problem, type, 32);
+    expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "90a"});
+    expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "100a"});
   }
-  problem.accumulators[0] = problem.accumulators[32] = std::bit_cast<uint32_t>(6.0f);
-  problem.params.alpha = problem.params.outputScale = 1;
-  setOutput(problem, NumberType::E2M1, 32);
-  expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "90a"});
-  expectRight(problem, {.kernel = "epilogue_direct_32", .arch = "100a"});
 }
 
 TEST(EpilogueParts, EachAloneIsExactOnIntegers) {

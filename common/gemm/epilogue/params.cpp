@@ -26,7 +26,7 @@ bool hasArithmetic(const EpilogueParams& p) {
 std::optional<std::string> outputRefusal(const EpilogueParams& p, int32_t segmentColumns) {
   using enum NumberType;
   const std::string_view type = numerics::name(p.outputType);
-  if (!isOneOf(p.outputType, {F32, F16, BF16, E4M3, E5M2, E2M1, S8, U8, S32}))
+  if (!isOneOf(p.outputType, {F32, F16, BF16, E4M3, E5M2, E3M2, E2M3, E2M1, S8, U8, S32}))
     return fmt::format("outputType: {} is no output of the epilogue", type);
   if (p.outputType == S32 && p.accumulatorType != S32) return "outputType: s32 is for s32 accumulators";
   if (p.outputType == S32 && hasArithmetic(p))
@@ -34,9 +34,10 @@ std::optional<std::string> outputRefusal(const EpilogueParams& p, int32_t segmen
   const int32_t lowest = p.outputType == S8 ? -128 : 0, highest = p.outputType == S8 ? 127 : p.outputType == U8 ? 255 : 0;
   if (p.outputZeroPoint < lowest || p.outputZeroPoint > highest)
     return fmt::format("outputZeroPoint: {} is not from {} to {}, the integers of {}", p.outputZeroPoint, lowest, highest, type);
-  if (p.outputBlock == 0 && p.outputType == E2M1) return "outputType: e2m1 needs an outputBlock of 16 or 32";
+  if (p.outputBlock == 0 && numerics::storageBits(p.outputType) < 8)
+    return fmt::format("outputType: {} needs an outputBlock of {}32", type, p.outputType == E2M1 ? "16 or " : "");
   if (p.outputBlock != 0) {
-    const bool mx = p.outputBlock == 32 && isOneOf(p.outputType, {E4M3, E5M2, E2M1});
+    const bool mx = p.outputBlock == 32 && isOneOf(p.outputType, {E4M3, E5M2, E3M2, E2M3, E2M1});
     const bool nv = p.outputBlock == 16 && p.outputType == E2M1;
     if (!mx && !nv) return fmt::format("outputBlock: {} elements of {} have no common scale factor", p.outputBlock, type);
     if (segmentColumns % p.outputBlock != 0)

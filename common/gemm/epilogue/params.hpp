@@ -65,9 +65,9 @@ struct EpilogueParams {
   float* largest = nullptr;  ///< one f32, 0 or a former maximum; NaN once any |v| is
 
   float outputScale = 1;
-  NumberType outputType = NumberType::F32;  ///< F32, F16, BF16 overflow to infinity; E4M3, E5M2, E2M1, S8, U8 saturate; S32
+  NumberType outputType = NumberType::F32;  ///< F32, F16, BF16 overflow to infinity; S32; the others saturate
   int32_t outputZeroPoint = 0;              ///< added to the rounded integer: S8 and U8 only, within their range
-  int32_t outputBlock = 0;                  ///< 0, or 32 with E4M3, E5M2 or E2M1, or 16 with E2M1
+  int32_t outputBlock = 0;                  ///< 0, or 32 with E4M3, E5M2, E3M2, E2M3 or E2M1, or 16 with E2M1
   /// Unused when stored by a tensor map; that overwrites the bytes behind a row's end up to a multiple of 16.
   void* output = nullptr;
   int64_t outputPitch = 0;          ///< bytes from row to row
@@ -84,16 +84,22 @@ struct EpilogueParams {
 /// Columns that a lane without staging stores at once: 16, or 32 where as many share a scale factor.
 SHIFTCONV_HOST_DEVICE constexpr int32_t rowStoreStep(int32_t outputBlock) { return outputBlock == 32 ? 32 : 16; }
 
+/// Bits of a column in a staging tile. 16 columns of 6 bits lie in the first 12 of 16 bytes.
+SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBits(NumberType outputType) {
+  const int32_t bits = numerics::storageBits(outputType);
+  return bits == 6 ? 8 : bits;
+}
+
 /// Bytes across the boxes that a staging tile of `tileColumns` columns is cut into: the whole tile or 128, whichever is less. A
 /// tensor map that stores them has boxes of that width and the swizzle of that width (128, 64 or 32 bytes; none for 16).
 SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBoxBytes(NumberType outputType, int32_t tileColumns) {
-  const int32_t bytes = static_cast<int32_t>(numerics::packedBytes(outputType, tileColumns));
+  const int32_t bytes = tileColumns * stagingBits(outputType) / 8;
   return bytes < 128 ? bytes : 128;
 }
 
 /// Why the device functions cannot do it when a thread holds `segmentColumns` (2, 4, 8, 16 or 32) neighbouring columns of a row, in
-/// one sentence that names the field; nothing when they can. E2M1 without blocks is refused: its range is of no use without
-/// factors.
+/// one sentence that names the field; nothing when they can. 4-bit and 6-bit types without blocks are refused: their ranges
+/// are of no use without factors.
 std::optional<std::string> epilogueRefusal(const EpilogueParams& params, int32_t segmentColumns);
 
 }  // namespace shiftconv::gemm

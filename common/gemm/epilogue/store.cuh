@@ -12,18 +12,30 @@
 
 namespace shiftconv::gemm {
 
-/// One e2m1 code, for architectures without the conversion: counts the rounding boundaries that |v| has passed; a tie belongs to
-/// the even code, hence >= and > in turn.
-__device__ __forceinline__ uint32_t roundE2m1(float v) {
-  const float w = fabsf(v);
-  const uint32_t code = (w > 0.25f) + (w >= 0.75f) + (w > 1.25f) + (w >= 1.75f) + (w > 2.5f) + (w >= 3.5f) + (w > 5.0f);
-  return code | (__float_as_uint(v) >> 28 & 8u);
+/// One code of a type without infinity and NaN, for architectures without the conversion. Adding `anchor`, whose last place is the
+/// code's, rounds |v| to nearest even; a carry goes on into the exponent.
+template <NumberType kType, int32_t kFractionBits, int32_t kSmallestExponent>
+__device__ __forceinline__ uint32_t roundNarrow(float v) {
+  const float w = fminf(fabsf(v), static_cast<float>(numerics::largestValue(kType)));
+  const int32_t exponent = max(static_cast<int32_t>(__float_as_uint(w) >> 23) - 127, kSmallestExponent);
+  const uint32_t anchor = static_cast<uint32_t>(exponent - kFractionBits + 23 + 127) << 23;
+  const uint32_t code = (static_cast<uint32_t>(exponent - kSmallestExponent) << kFractionBits) +
+                        (__float_as_uint(__uint_as_float(anchor) + w) - anchor);
+  return code | (__float_as_uint(v) >> 31) << (numerics::storageBits(kType) - 1);
 }
-__device__ __forceinline__ uint32_t packPairE2m1(float low, float high) {
+
+/// The codes of two numbers side by side, the low one lowest.
+template <NumberType kType>
+__device__ __forceinline__ uint32_t packNarrowPair(float low, float high) {
 #if __CUDA_ARCH__ >= 1000
-  return ptx::packE2m1(low, high);
+  if constexpr (kType == NumberType::E2M1) return ptx::packE2m1(low, high);
+  const uint32_t bytes = kType == NumberType::E3M2 ? ptx::packE3m2(low, high) : ptx::packE2m3(low, high);
+  return (bytes & 0x3fu) | (bytes >> 2 & 0xfc0u);
 #else
-  return roundE2m1(low) | roundE2m1(high) << 4;
+  constexpr int32_t kFractionBits = kType == NumberType::E2M3 ? 3 : kType == NumberType::E3M2 ? 2 : 1;
+  constexpr int32_t kSmallestExponent = kType == NumberType::E3M2 ? -2 : 0;
+  return roundNarrow<kType, kFractionBits, kSmallestExponent>(low) | roundNarrow<kType, kFractionBits, kSmallestExponent>(high)
+                                                                         << numerics::storageBits(kType);
 #endif
 }
 
@@ -40,6 +52,15 @@ struct PackedSegment {
   uint32_t word[kBytes < 4 ? 1 : kBytes / 4];
 
   __device__ __forceinline__ explicit PackedSegment(const float (&v)[kColumns], int32_t zeroPoint = 0) {
+    if constexpr (numerics::storageBits(kType) < 8) {
+      packNarrow(v);
+    } else {
+      packBytes(v, zeroPoint);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void packBytes(const float (&v)[kColumns], int32_t zeroPoint) {
     constexpr int32_t kPerWord = 32 / numerics::storageBits(kType);
 #pragma unroll
     for (int32_t i = 0; i < kColumns; i += kPerWord) {
@@ -61,17 +82,39 @@ struct PackedSegment {
       } else if constexpr (kType == NumberType::U8) {
         target = ptx::packU8(integerOf(at(0), zeroPoint), integerOf(at(1), zeroPoint), integerOf(at(2), zeroPoint),
                              integerOf(at(3), zeroPoint));
-      } else {
-        static_assert(kType == NumberType::E2M1);
-        target = packPairE2m1(at(0), at(1)) | packPairE2m1(at(2), at(3)) << 8 | packPairE2m1(at(4), at(5)) << 16 |
-                 packPairE2m1(at(6), at(7)) << 24;
       }
+    }
+  }
+
+  /// 4-bit and 6-bit codes without gaps; the pairs of 6 bits lie across words.
+  __device__ __forceinline__ void packNarrow(const float (&v)[kColumns]) {
+    static_assert(kBytes % 4 == 0);
+    constexpr int32_t kPairBits = 2 * numerics::storageBits(kType);
+#pragma unroll
+    for (uint32_t& target : word) target = 0;
+#pragma unroll
+    for (int32_t i = 0; i < kColumns / 2; ++i) {
+      const uint32_t pair = packNarrowPair<kType>(v[2 * i], v[2 * i + 1]);
+      const int32_t shift = i * kPairBits % 32;
+      word[i * kPairBits / 32] |= pair << shift;
+      if (shift + kPairBits > 32) word[i * kPairBits / 32 + 1] |= pair >> (32 - shift);
     }
   }
 };
 
-/// Part of a row in global memory. This thread alone writes the bytes of its columns; the half of a byte behind an odd number of
-/// 4-bit columns stays as it was.
+/// The bytes of `bits` bits at `target`, from `byte` on: what lies behind them in their last byte stays as it was.
+__device__ __forceinline__ void storeByteOfBits(uint8_t* target, int32_t byte, int32_t bits, uint32_t value) {
+  const int32_t mine = bits - 8 * byte;
+  if (mine <= 0) return;
+  if (mine < 8) {
+    const uint32_t mask = (1u << mine) - 1;
+    value = (target[byte] & ~mask) | (value & mask);
+  }
+  target[byte] = static_cast<uint8_t>(value);
+}
+
+/// Part of a row in global memory. This thread alone writes the bytes of its columns; what lies behind the last 4-bit or 6-bit
+/// column in its byte stays as it was.
 struct GlobalRow {
   uint8_t* begin;
   int32_t existingColumns;  ///< of the segment; the rest lies outside of the matrix
@@ -79,7 +122,7 @@ struct GlobalRow {
   template <NumberType kType, int32_t kColumns>
   __device__ __forceinline__ void take(const PackedSegment<kType, kColumns>& segment) const {
     constexpr int32_t kBytes = segment.kBytes, kElementBytes = segment.kElementBytes;
-    constexpr uint32_t kVectorBytes = kBytes < 16 ? kBytes : 16;
+    constexpr uint32_t kPowerOfTwo = kBytes & -kBytes, kVectorBytes = kPowerOfTwo < 16 ? kPowerOfTwo : 16;
     if (existingColumns >= kColumns && reinterpret_cast<uint64_t>(begin) % kVectorBytes == 0) {
       if constexpr (kVectorBytes == 16) {
 #pragma unroll
@@ -87,9 +130,12 @@ struct GlobalRow {
           reinterpret_cast<uint4*>(begin)[i] =
               make_uint4(segment.word[4 * i], segment.word[4 * i + 1], segment.word[4 * i + 2], segment.word[4 * i + 3]);
       } else if constexpr (kVectorBytes == 8) {
-        *reinterpret_cast<uint2*>(begin) = make_uint2(segment.word[0], segment.word[1]);
+#pragma unroll
+        for (int32_t i = 0; i < kBytes / 8; ++i)
+          reinterpret_cast<uint2*>(begin)[i] = make_uint2(segment.word[2 * i], segment.word[2 * i + 1]);
       } else if constexpr (kVectorBytes == 4) {
-        *reinterpret_cast<uint32_t*>(begin) = segment.word[0];
+#pragma unroll
+        for (int32_t i = 0; i < kBytes / 4; ++i) reinterpret_cast<uint32_t*>(begin)[i] = segment.word[i];
       } else {
         *reinterpret_cast<uint16_t*>(begin) = static_cast<uint16_t>(segment.word[0]);
       }
@@ -97,17 +143,17 @@ struct GlobalRow {
     }
 #pragma unroll
     for (int32_t byte = 0; byte < kBytes; byte += kElementBytes) {
-      const int32_t column = byte * 8 / numerics::storageBits(kType);
-      if (column >= existingColumns) continue;
       const uint32_t bits = segment.word[byte / 4] >> (byte % 4 * 8);
-      if constexpr (kElementBytes == 4) {
-        *reinterpret_cast<uint32_t*>(begin + byte) = bits;
-      } else if constexpr (kElementBytes == 2) {
-        *reinterpret_cast<uint16_t*>(begin + byte) = static_cast<uint16_t>(bits);
-      } else if (numerics::storageBits(kType) == 4 && column + 1 == existingColumns) {
-        begin[byte] = static_cast<uint8_t>((begin[byte] & 0xf0u) | (bits & 0x0fu));
-      } else {
-        begin[byte] = static_cast<uint8_t>(bits);
+      if constexpr (numerics::storageBits(kType) < 8) {
+        storeByteOfBits(begin, byte, existingColumns * numerics::storageBits(kType), bits);
+      } else if (byte / kElementBytes < existingColumns) {
+        if constexpr (kElementBytes == 4) {
+          *reinterpret_cast<uint32_t*>(begin + byte) = bits;
+        } else if constexpr (kElementBytes == 2) {
+          *reinterpret_cast<uint16_t*>(begin + byte) = static_cast<uint16_t>(bits);
+        } else {
+          begin[byte] = static_cast<uint8_t>(bits);
+        }
       }
     }
   }
@@ -131,7 +177,7 @@ struct StagingTile {
   }
 };
 
-/// Part of a row of a staging tile; segments of at least 8 bytes.
+/// Part of a row of a staging tile, `byte` as stagingBits says; segments of at least 8 bytes.
 struct StagedRow {
   StagingTile tile;
   int32_t row, byte;
@@ -140,15 +186,18 @@ struct StagedRow {
   __device__ __forceinline__ void take(const PackedSegment<kType, kColumns>& segment) const {
     constexpr int32_t kBytes = segment.kBytes;
     static_assert(kBytes >= 8, "narrower segments make bank conflicts of every store");
+    if constexpr (numerics::storageBits(kType) == 6) {
 #pragma unroll
-    for (int32_t i = 0; i < kBytes; i += 16) {
-      const uint32_t target = tile.at(row, byte + i);
-      if constexpr (kBytes >= 16) {
-        ptx::storeShared16Bytes(target, segment.word[i / 4], segment.word[i / 4 + 1], segment.word[i / 4 + 2],
+      for (int32_t i = 0; i < kColumns / 16; ++i)
+        ptx::storeShared16Bytes(tile.at(row, byte + 16 * i), segment.word[3 * i], segment.word[3 * i + 1], segment.word[3 * i + 2],
+                                0);
+    } else if constexpr (kBytes >= 16) {
+#pragma unroll
+      for (int32_t i = 0; i < kBytes; i += 16)
+        ptx::storeShared16Bytes(tile.at(row, byte + i), segment.word[i / 4], segment.word[i / 4 + 1], segment.word[i / 4 + 2],
                                 segment.word[i / 4 + 3]);
-      } else {
-        ptx::storeShared8Bytes(target, segment.word[0], segment.word[1]);
-      }
+    } else {
+      ptx::storeShared8Bytes(tile.at(row, byte), segment.word[0], segment.word[1]);
     }
   }
 };
@@ -186,6 +235,12 @@ __device__ __forceinline__ void convertSegment(const EpilogueParams& p, int32_t 
     case NumberType::U8:
       target.take(PackedSegment<NumberType::U8, kColumns>(v, p.outputZeroPoint));
       break;
+    case NumberType::E3M2:
+      if constexpr (kColumns % 16 == 0) target.take(PackedSegment<NumberType::E3M2, kColumns>(v));
+      break;
+    case NumberType::E2M3:
+      if constexpr (kColumns % 16 == 0) target.take(PackedSegment<NumberType::E2M3, kColumns>(v));
+      break;
     default:
       if constexpr (kColumns % 16 == 0) target.take(PackedSegment<NumberType::E2M1, kColumns>(v));
       break;
@@ -206,12 +261,12 @@ __device__ __forceinline__ void storeSegment(const EpilogueParams& p, int32_t ro
 template <int32_t kColumns>
 __device__ __forceinline__ void stageSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns],
                                              const StagingTile& tile, int32_t tileRow, int32_t tileColumn) {
-  convertSegment(p, row, column, v, StagedRow{tile, tileRow, tileColumn * numerics::storageBits(p.outputType) / 8});
+  convertSegment(p, row, column, v, StagedRow{tile, tileRow, tileColumn * stagingBits(p.outputType) / 8});
 }
 
 /// One thread: stores `columns` staged columns with their upper left corner at (row, column), clipped to the matrix. `map`
-/// describes the output in elements of its type, or in bytes for E2M1, with boxes of tile.boxBytes x tile.rows. Completion through
-/// bulkCommitGroup, which is the caller's.
+/// describes the output, of no 6-bit type, in elements of its type, or in bytes for E2M1, with boxes of tile.boxBytes x tile.rows.
+/// Completion through bulkCommitGroup, which is the caller's.
 __device__ __forceinline__ void storeStagedTile(const EpilogueParams& p, const void* map, const StagingTile& tile, int32_t columns,
                                                 int32_t row, int32_t column) {
   const int32_t bits = numerics::storageBits(p.outputType), elementBits = bits < 8 ? 8 : bits;

@@ -69,27 +69,22 @@ struct AccumulatorRow {
 };
 
 /// This thread's part of a staging tile, kRowColumns columns from `tileColumn` on, to global memory byte by byte: for outputs whose
-/// rows do not consist of whole 16 bytes. The half of a byte behind an odd number of 4-bit columns stays as it was. `tileRow`: the
-/// row that this thread has staged itself; `row`, `column`: its place in the output.
+/// rows do not consist of whole 16 bytes. What lies behind the last 4-bit or 6-bit column in its byte stays as it was. `tileRow`:
+/// the row that this thread has staged itself; `row`, `column`: its place in the output.
 __device__ __forceinline__ void storeStagedRow(const EpilogueParams& e, const StagingTile& tile, int32_t tileRow,
                                                int32_t tileColumn, int32_t row, int32_t column) {
   if (row >= e.rows || column >= e.columns) return;
-  const int32_t bits = numerics::storageBits(e.outputType);
+  const int32_t bits = numerics::storageBits(e.outputType), stagedBits = stagingBits(e.outputType);
   const int32_t columns = e.columns - column < kRowColumns ? e.columns - column : kRowColumns;
   uint8_t* const target = static_cast<uint8_t*>(e.output) + row * e.outputPitch + static_cast<int64_t>(column) * bits / 8;
-  const int32_t wholeBytes = columns * bits / 8, bytes = (columns * bits + 7) / 8;
+  const int32_t chunkBytes = 16 * bits / stagedBits;
 #pragma unroll 1
-  for (int32_t byte = 0; byte < bytes; byte += 16) {
+  for (int32_t chunk = 0; chunk * chunkBytes * 8 < columns * bits; ++chunk) {
     uint32_t word[4];
-    ptx::loadShared16Bytes(tile.at(tileRow, tileColumn * bits / 8 + byte), word[0], word[1], word[2], word[3]);
+    ptx::loadShared16Bytes(tile.at(tileRow, tileColumn * stagedBits / 8 + chunk * 16), word[0], word[1], word[2], word[3]);
 #pragma unroll
-    for (int32_t i = 0; i < 16; ++i) {
-      const uint32_t value = word[i / 4] >> (i % 4 * 8);
-      if (byte + i < wholeBytes)
-        target[byte + i] = static_cast<uint8_t>(value);
-      else if (byte + i < bytes)
-        target[byte + i] = static_cast<uint8_t>((target[byte + i] & 0xf0u) | (value & 0x0fu));
-    }
+    for (int32_t i = 0; i < 16; ++i)
+      if (i < chunkBytes) storeByteOfBits(target, chunk * chunkBytes + i, columns * bits, word[i / 4] >> (i % 4 * 8));
   }
 }
 

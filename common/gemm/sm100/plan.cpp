@@ -81,11 +81,13 @@ std::string problemRefusal(const GemmProblem& p, const device::Properties& prope
   return {};
 }
 
-/// Rows go to memory by TMA, which moves 16 bytes at a time, where all of them fill whole ones.
+/// Rows go to memory by TMA, which moves 16 bytes at a time, where all of them fill whole ones, and columns lie in staging tiles as
+/// they do there.
 layout::TiledMap outputMap(const GemmProblem& p, uint32_t windowRows) {
   const int64_t bits = std::max(8, numerics::storageBits(p.output)), rowBytes = numerics::packedBytes(p.output, p.n);
   layout::TiledMap map;
-  if (p.outputPitch % 16 != 0 || p.n * numerics::storageBits(p.output) % 128 != 0) return map;
+  const int32_t storageBits = numerics::storageBits(p.output);
+  if (p.outputPitch % 16 != 0 || p.n * storageBits % 128 != 0 || stagingBits(p.output) != storageBits) return map;
   const int32_t boxBytes = stagingBoxBytes(p.output, kRowColumns);
   map.type = bits == 32 ? layout::MapType::U32 : bits == 16 ? layout::MapType::U16 : layout::MapType::U8;
   map.rank = 2;

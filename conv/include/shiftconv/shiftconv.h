@@ -331,8 +331,8 @@ typedef struct shiftconv_block_scale {
  *  | amax          | [1]                  |                                                            | f32           |
  *
  *  with P = (H + pad_top + pad_bottom - dilation_h*(R-1) - 1) / stride_h + 1, Z and Q likewise, all rounded down. Between the
- *  channels of neighbouring output pixels (output_pixel_pitch > K) nothing is changed; where a last 4-bit channel has half a byte,
- *  the other half is written back as it was read. Taps outside the image
+ *  channels of neighbouring output pixels (output_pixel_pitch > K) nothing is changed; where a last 4-bit or 6-bit channel has part of a
+ *  byte, the rest is written back as it was read. Taps outside the image
  *  contribute exactly 0. Under an infinite or NaN weight that holds with shift_window, which skips them; shift_stream multiplies
  *  them by zero, as im2col does, which gives NaN. Products are summed with the rounding of the tensor
  *  core; everything behind the sum is f32; the conversion to output_type rounds to nearest, ties to even, and saturates

@@ -8,7 +8,8 @@ from formats import FORMATS, INTEGERS
 
 ACTIVATIONS = ("none", "relu", "leaky_relu", "clamp", "gelu_erf", "gelu_tanh", "silu", "hard_swish", "sigmoid", "tanh")
 HALVES = ("f16", "bf16")
-BLOCK_OUTPUTS = (("e4m3", 32, "ue8m0"), ("e5m2", 32, "ue8m0"), ("e2m1", 32, "ue8m0"), ("e2m1", 16, "ue4m3"))
+BLOCK_OUTPUTS = (("e4m3", 32, "ue8m0"), ("e5m2", 32, "ue8m0"), ("e2m1", 32, "ue8m0"), ("e2m1", 16, "ue4m3"),
+                 ("e3m2", 32, "ue8m0"), ("e2m3", 32, "ue8m0"))
 MOST_PRODUCTS = 1_500_000
 
 
