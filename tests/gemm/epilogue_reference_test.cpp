@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "common/numerics/codec.hpp"
@@ -122,6 +125,87 @@ TEST(EpilogueReference, AcceptsCodesWithinReachOnly) {
   EXPECT_TRUE(reachable(NumberType::U8, {-1000, 0}, 0, 128));
   EXPECT_TRUE(reachable(NumberType::F32, {-0x1p-149, 0x1p-149}, 0));
   EXPECT_FALSE(reachable(NumberType::F32, {-0x1p-149, 0x1p-150}, 1));
+}
+
+/// What the device's functions add to an exact argument (activation.cuh), written down once more: neither less nor looser.
+TEST(EpilogueReference, ErrorsOfActivationsAreThoseOfTheDerivation) {
+  const auto sigmoidError = [](double argument, double s, double relative) {
+    return s * ((1 - s) * ((1.5 + relative) * argument + 4) + 3);
+  };
+  for (const double v : {-5.5, -2.25, -0.75, -0.125, 0.25, 1.0, 2.5, 6.0}) {
+    const double w = std::fabs(v), s = 1 / (1 + std::exp(-v)), tail = std::erfc(w / std::sqrt(2.0)) / 2;
+    const double below = std::erfc(-v / std::sqrt(2.0)) / 2;
+    const double argument = 2 * std::sqrt(2 / std::acos(-1.0)) * (v + 0.044715 * v * v * v), ofTanh = 1 / (1 + std::exp(-argument));
+    const std::pair<Activation, double> units[] = {
+        {Activation::GeluErf, w * (tail * (1.25 * w * w + 21) + (v > 0 ? 1 : 0)) + w * below},
+        {Activation::GeluTanh, w * sigmoidError(std::fabs(argument), ofTanh, 4) + w * ofTanh},
+        {Activation::Silu, w * sigmoidError(w, s, 0) + w * s},
+        {Activation::HardSwish, 4 * w * std::clamp(v + 3, 0.0, 6.0) / 6},
+        {Activation::Sigmoid, sigmoidError(w, s, 0)},
+        {Activation::Tanh, 21 * std::fabs(std::tanh(v))}};
+    for (const auto& [activation, unitsInTheLastPlace] : units) {
+      SCOPED_TRACE(std::string(name(activation)) + " of " + std::to_string(v));
+      const double error = epilogueReference(withActivation(activation), 0, 0, {v, 0}).activated.error;
+      EXPECT_LE(error, unitsInTheLastPlace * 0x1p-24 * (1 + 0x1p-16) + 0x1p-120);
+      EXPECT_GE(error, unitsInTheLastPlace * 0x1p-24 * (1 - 0x1p-16));
+    }
+  }
+}
+
+/// Of an interval that ends between two numbers, those inside are reachable and the next ones outside are not, and no NaN.
+TEST(EpilogueReference, RefusesTheFirstCodesOutside) {
+  for (const NumberType type :
+       {NumberType::F16, NumberType::BF16, NumberType::E4M3, NumberType::E5M2, NumberType::S8, NumberType::U8})
+    for (const bool negative : {false, true}) {
+      if (negative && type == NumberType::U8) continue;
+      SCOPED_TRACE(numerics::name(type));
+      const double sign = negative ? -1 : 1;
+      const uint32_t middle = numerics::encode(type, 6.0);
+      const auto number = [&](uint32_t code) { return numerics::decode(type, code); };
+      const auto codeOf = [&](uint32_t code) { return numerics::encode(type, sign * number(code)); };
+      const double step = number(middle + 1) - number(middle);
+      const Bounded value{sign * number(middle), 1.45 * step};  // reaches what rounds to the first neighbours, not to the second
+      for (const uint32_t inside : {middle - 1, middle, middle + 1}) EXPECT_TRUE(reachable(type, value, codeOf(inside)));
+      EXPECT_FALSE(reachable(type, value, codeOf(middle + 2)));
+      EXPECT_FALSE(reachable(type, value, codeOf(middle - 2)));
+      if (type != NumberType::S8 && type != NumberType::U8) {
+        EXPECT_FALSE(reachable(type, value, numerics::encode(type, std::nan(""))));
+      }
+    }
+  // With a zero point, the rounded integer moves.
+  for (const uint32_t code : {9u, 10u, 11u}) EXPECT_TRUE(reachable(NumberType::U8, {5, 1.45}, code, 5));
+  EXPECT_FALSE(reachable(NumberType::U8, {5, 1.45}, 8, 5));
+  EXPECT_FALSE(reachable(NumberType::U8, {5, 1.45}, 12, 5));
+  EXPECT_FALSE(reachable(NumberType::F16, {65504, 1e9}, 0x7e00));  // may be infinite, but not NaN
+  EXPECT_TRUE(reachable(NumberType::F16, {65504, 1e9}, 0x7c00));
+}
+
+/// nvfp4 has a slack of five units for its reciprocal: a quotient may fall to the other side of a boundary that is nearer.
+TEST(EpilogueReference, JudgesBlocksWithTheSlackOfTheReciprocal) {
+  const numerics::BlockFormat mxfp4 = *numerics::blockFormatNamed("mxfp4"), nvfp4 = *numerics::blockFormatNamed("nvfp4");
+  const uint32_t one = numerics::encode(NumberType::UE4M3, 1);
+  for (const double sign : {1.0, -1.0}) {
+    const uint32_t signBit = sign < 0 ? 8 : 0;
+    const auto judged = [&](const numerics::BlockFormat& format, uint32_t factor, double element, uint32_t code) {
+      return blockDifference(format, std::vector<Bounded>{{6, 0}, {sign * element, 0}}, factor,
+                             std::vector<uint32_t>{7, code | signBit});
+    };
+    // 2.5 lies between the codes 4 (2) and 5 (3).
+    EXPECT_EQ(judged(nvfp4, one, 2.5 * (1 + 4 * 0x1p-24), 4), "");
+    EXPECT_NE(judged(nvfp4, one, 2.5 * (1 + 6 * 0x1p-24), 4), "");
+    EXPECT_EQ(judged(nvfp4, one, 2.5 * (1 - 4 * 0x1p-24), 5), "");
+    EXPECT_NE(judged(nvfp4, one, 2.5 * (1 - 6 * 0x1p-24), 5), "");
+    EXPECT_NE(judged(mxfp4, 127, 2.5 * (1 + 0x1p-24), 4), "");
+    EXPECT_EQ(judged(mxfp4, 127, 2.5 * (1 + 0x1p-24), 5), "");
+  }
+  // The factor: the maximum 6.375 lies between those of 1 and 1.125.
+  const auto factor = [&](double largest, uint32_t code) {
+    return blockDifference(nvfp4, std::vector<Bounded>{{largest, 0}}, code, std::vector<uint32_t>{7});
+  };
+  EXPECT_EQ(factor(6.375 * (1 + 4 * 0x1p-24), one), "");
+  EXPECT_NE(factor(6.375 * (1 + 6 * 0x1p-24), one), "");
+  EXPECT_EQ(factor(6.375 * (1 - 4 * 0x1p-24), one + 1), "");
+  EXPECT_NE(factor(6.375 * (1 - 6 * 0x1p-24), one + 1), "");
 }
 
 TEST(EpilogueReference, JudgesBlocks) {
