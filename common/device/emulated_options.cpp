@@ -24,9 +24,10 @@ struct Choice {
   Value value;
 };
 
-constexpr std::array<Choice<emulator::SchedulePolicy>, 3> kSchedules{{{"earliest", emulator::SchedulePolicy::Earliest},
+constexpr std::array<Choice<emulator::SchedulePolicy>, 4> kSchedules{{{"earliest", emulator::SchedulePolicy::Earliest},
                                                                       {"latest", emulator::SchedulePolicy::Latest},
-                                                                      {"random", emulator::SchedulePolicy::Random}}};
+                                                                      {"random", emulator::SchedulePolicy::Random},
+                                                                      {"fair", emulator::SchedulePolicy::Fair}}};
 constexpr std::array<Choice<emulator::Numerics>, 2> kNumerics{
     {{"hardware", emulator::Numerics::Hardware}, {"fast", emulator::Numerics::Fast}}};
 

@@ -19,6 +19,7 @@ enum class SchedulePolicy : uint8_t {
   Earliest,  ///< at issue
   Latest,    ///< only when every warp waits; the youngest eligible operation first
   Random,    ///< seeded: any eligible operation at any instruction boundary
+  Fair,      ///< at issue, and warps take turns instruction by instruction, so that none runs ahead of what waits for it
 };
 
 enum class Numerics : uint8_t {

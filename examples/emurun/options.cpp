@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <span>
 
 #include "common/command_line/command_line.hpp"
@@ -67,11 +68,13 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   parser.footer(kFooter);
   parser.columnWidth(34);
   parser.keepFromFirstUnknown();
-  std::string policy, seed, hazards, severity, numerics, semanticsFile, threads, limit, device;
+  std::string policy, seed, hazards, severity, numerics, semanticsFile, threads, limit, device, dump;
   std::vector<std::string> semantics;
   unsigned multiprocessors = 0;
   bool counters = false, trace = false;
-  parser.option("--policy", policy, "When asynchronous operations complete: earliest (default), latest or random");
+  parser.option("--policy", policy,
+                "When asynchronous operations complete: earliest (default), latest, random, or fair (at issue, warps in turn)");
+  parser.option("--dump-ptx", dump, "Folder that takes the PTX of each image that is loaded, whose lines reports name");
   parser.option("--seed", seed, "Seed of the random policy (default 1); launch i uses seed + i");
   parser.option("--hazards", hazards,
                 "Look for races and missing fences: off (default), warn or error (the first one ends a launch)");
@@ -116,6 +119,7 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
     pass("--instruction-limit", "EMURUN_INSTRUCTION_LIMIT", "instruction_limit", limit);
     setSemantics(options, semantics);
     if (!device.empty()) setDevice(options, device);
+    if (!dump.empty()) options.environment["EMURUN_DUMP_PTX"] = std::filesystem::absolute(dump).string();
     if (multiprocessors != 0) options.environment["EMURUN_SMS"] = std::to_string(multiprocessors);
     if (counters) options.environment["EMURUN_COUNTERS"] = "1";
     if (trace) options.environment["EMURUN_TRACE"] = "1";

@@ -109,9 +109,10 @@ bool parseCommandLine(int argc, char** argv, Options& options, int& exitCode) {
   parser.option("--arg", options.arguments, "Argument of the kernel; repeat in the order of the parameters").oneArgumentEach();
   parser.option("--buffer", options.buffers, "NAME=SPEC: a further buffer (SPEC: buf, out, inout, zeros), for ref and tmap")
       .oneArgumentEach();
-  addChoice<Schedule>(parser, "--policy", options.machine.schedule,
-                      {{"earliest", Schedule::Earliest}, {"latest", Schedule::Latest}, {"random", Schedule::Random}},
-                      "When asynchronous operations complete: earliest (default), latest or random");
+  addChoice<Schedule>(
+      parser, "--policy", options.machine.schedule,
+      {{"earliest", Schedule::Earliest}, {"latest", Schedule::Latest}, {"random", Schedule::Random}, {"fair", Schedule::Fair}},
+      "When asynchronous operations complete: earliest (default), latest, random, or fair (at issue, warps in turn)");
   parser.option("--seed", options.machine.seed, "Seed of the random policy (default 1); repetition i uses seed + i");
   addChoice<Numerics>(parser, "--numerics", options.machine.numerics, {{"hardware", Numerics::Hardware}, {"fast", Numerics::Fast}},
                       "Tensor core arithmetic: hardware (default, bit-level model) or fast (f32 FMA)");

@@ -203,6 +203,38 @@ TEST(LappedWait, IsReportedWhenItPassesByChanceAndNamedInTheDeadlockOtherwise) {
   EXPECT_CONTAINS(report.hazards[0].missing, "3 phases have completed");
 }
 
+/// Thread 0 completes two phases with some instructions between, and thread 32 waits for one after the other: nothing but the
+/// schedule keeps it from being lapped.
+TEST(LappedWait, DoesNotHideTheRestUnderAFairSchedule) {
+  const std::string body = R"(
+  setp.eq.u32 %p1, %r0, 32;
+  @%p1 bra LATE;
+  @!%p0 bra END;
+  mbarrier.arrive.shared.b64 %rd3, [%r4];
+  mov.u32 %r8, 0;
+SPIN:
+  add.u32 %r8, %r8, 1;
+  setp.lt.u32 %p2, %r8, 9;
+  @%p2 bra SPIN;
+  mbarrier.arrive.shared.b64 %rd3, [%r4];
+  bra END;
+LATE:
+  mbarrier.try_wait.parity.shared.b64 %p3, [%r4], 0;
+  @!%p3 bra LATE;
+AGAIN:
+  mbarrier.try_wait.parity.shared.b64 %p3, [%r4], 1;
+  @!%p3 bra AGAIN;
+END:
+)";
+  EXPECT_EQ(errorOf(kBegin + body + kEnd, threads(64)).kind(), ErrorKind::Deadlock);
+  Options options;
+  options.policy = emulator::SchedulePolicy::Fair;
+  options.hazards = HazardMode::Warn;
+  LaunchReport report;
+  runWords(kBegin + body + kEnd, threads(64), 256, options, &report);
+  EXPECT_TRUE(report.hazards.empty()) << list(report.hazards);
+}
+
 // Whoever knows by other ways how far the barrier is may take phases by turns.
 TEST(LappedWait, OfAThreadThatKnowsOfTheLaterPhasesIsNone) {
   expectRaces(false, R"(

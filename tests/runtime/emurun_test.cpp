@@ -1,6 +1,7 @@
 // The command line of emurun: options that reach the program, and one sentence for everything that cannot be run.
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "tests/runtime/emurun_fixture.hpp"
 
@@ -38,6 +39,25 @@ TEST_F(Emurun, CountersTracesAndLogs) {
   EXPECT_EQ(result.exitCode, 0) << result.errors;
   EXPECT_EQ(result.errors, "");
   expectParts(textOf("log.txt"), {"1 launch", "cudaMalloc -> cudaSuccess", "threads", "no hazards in 1 launch"});
+}
+
+TEST_F(Emurun, PtxThatReportsNameIsKept) {
+  const ProgramResult result = run({"--dump-ptx", "made/ptx"}, "careless", {"fail"});
+  const std::string ptx = textOf("made/ptx/1.ptx");
+  expectParts(result.errors, {"the PTX of ", "/made/ptx/1.ptx\n"});
+  expectParts(ptx, {".target sm_100a", ".entry", "scatter"});
+  // The line that the failure names is that of the store.
+  const size_t at = result.errors.find("PTX line ");
+  ASSERT_NE(at, std::string::npos) << result.errors;
+  std::istringstream lines(ptx);
+  std::string line;
+  for (int number = std::stoi(result.errors.substr(at + 9)); number > 0; --number) std::getline(lines, line);
+  EXPECT_NE(line.find("st.global"), std::string::npos) << line;
+}
+
+TEST_F(Emurun, SchedulesAreFour) {
+  for (const char* policy : {"earliest", "latest", "random", "fair"})
+    EXPECT_EQ(run({"--policy", policy}, "vector_add").exitCode, 0) << policy;
 }
 
 TEST_F(Emurun, SemanticsCanBeListed) {

@@ -86,8 +86,8 @@ TEST_F(Programs, LaunchesThatFailHaveAStatusAndAnHonestSummary) {
   EXPECT_EQ(failed.output, "ok\n");
   // The race that the failing launch had seen is reported, once, and counts; kernels have short names.
   expectParts(failed.errors, {"hazard (race) in kernel careless::scatter<...>:", "emurun: 1 launch failed: see above\n",
-                              "emurun: 1 different hazard (1 race) in 2 launches\n"});
-  for (const char* once : {"hazard (race)", "careless.cu:13"}) {
+                              "emurun: 1 different hazard (1 race) in 2 launches\n", "\n      inlined at "});
+  for (const char* once : {"hazard (race)", "careless.cu:7", "careless.cu:9, ", "careless.cu:19\n"}) {
     const size_t first = failed.errors.find(once);
     EXPECT_NE(first, std::string::npos) << failed.errors;
   }
@@ -104,8 +104,10 @@ TEST_F(Programs, HeapOfKernels) { expectRight("heap"); }
 TEST_F(Programs, Arrays) { expectRight("arrays"); }
 
 TEST_F(Programs, WrongCallsGiveTheirCodes) {
-  const ProgramResult result = run({"--sms", "16"}, "wrong_calls");
-  EXPECT_EQ(result.exitCode, 0) << result.output << result.errors;
+  for (const char* program : {"wrong_calls", "wrong_arguments"}) {
+    const ProgramResult result = run({"--sms", "16"}, program);
+    EXPECT_EQ(result.exitCode, 0) << program << ": " << result.output << result.errors;
+  }
 }
 
 TEST_F(Programs, MisuseOfTheHeapIsNamed) {

@@ -101,6 +101,7 @@ emulator::HazardMode convert(Hazards mode) {
 Error convert(const Options& options, emulator::Options& converted) {
   converted.policy = options.schedule == Schedule::Earliest ? emulator::SchedulePolicy::Earliest
                      : options.schedule == Schedule::Latest ? emulator::SchedulePolicy::Latest
+                     : options.schedule == Schedule::Fair   ? emulator::SchedulePolicy::Fair
                                                             : emulator::SchedulePolicy::Random;
   converted.seed = options.seed;
   converted.numerics = options.numerics == Numerics::Hardware ? emulator::Numerics::Hardware : emulator::Numerics::Fast;

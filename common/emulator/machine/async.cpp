@@ -48,7 +48,7 @@ OperationId AsyncQueue::issue(AsyncOperation operation) {
     }
   index_.emplace(id, std::prev(pending_.end()));
   if (entry.awaited == 0) makeEligible(id);
-  if (policy_ == SchedulePolicy::Earliest) force(id);
+  if (policy_ == SchedulePolicy::Earliest || policy_ == SchedulePolicy::Fair) force(id);
   return id;
 }
 

@@ -147,7 +147,7 @@ bool Cluster::runWarps(uint64_t& budget) {
     Warp::State& warp = *warps_[(first + i) % warps_.size()]->state;
     if (warp.finished()) continue;
     runningWarp = &warp.warp;
-    ran += warp.run(random ? 1 + random_() % kTurn : kTurn);
+    ran += warp.run(random ? 1 + random_() % kTurn : options.policy == SchedulePolicy::Fair ? 1 : kTurn);
   }
   executed_ += ran;
   instructionsSinceOperation_ += ran;

@@ -8,15 +8,28 @@
 
 namespace shiftconv::emulator::machine {
 
+namespace {
+
+std::string sourcePlace(const ptx::Module& module, uint32_t sourceFile, uint32_t sourceLine) {
+  const auto file = module.files.find(sourceFile);
+  return fmt::format("{}:{}", file == module.files.end() ? "?" : file->second, sourceLine);
+}
+
+}  // namespace
+
 std::string describe(const ptx::Module& module, const ptx::Instruction* instruction) {
   if (instruction == nullptr) return "the end of the function";
   const ptx::Location& location = instruction->location;
   std::string source;
-  if (location.sourceLine != 0) {
-    const auto file = module.files.find(location.sourceFile);
-    source = fmt::format(" ({}:{})", file == module.files.end() ? "?" : file->second, location.sourceLine);
+  if (location.sourceLine != 0) source = fmt::format(" ({})", sourcePlace(module, location.sourceFile, location.sourceLine));
+  std::string text = fmt::format("PTX line {}{}: {}", location.ptxLine, source, instruction->text);
+  for (uint32_t number = location.inlinedAt; number != 0;) {
+    const ptx::InlineSite& site = module.inlineSites[number - 1];
+    text += fmt::format("{} {}", number == location.inlinedAt ? "\n      inlined at" : ",",
+                        sourcePlace(module, site.sourceFile, site.sourceLine));
+    number = site.inlinedAt;
   }
-  return fmt::format("PTX line {}{}: {}", location.ptxLine, source, instruction->text);
+  return text;
 }
 
 const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t ptxLine) {

@@ -8,7 +8,8 @@
 
 namespace shiftconv::emulator::machine {
 
-/// "PTX line 120 (gemm.cu:45): mbarrier.init.shared.b64 [%r1], 1;"
+/// "PTX line 120 (gemm.cu:45): mbarrier.init.shared.b64 [%r1], 1;", and on a line of its own the calls that it was inlined at, the
+/// innermost first.
 std::string describe(const ptx::Module& module, const ptx::Instruction* instruction);
 /// The first instruction on a line; nullptr when there is none.
 const ptx::Instruction* instructionAt(const ptx::Module& module, uint32_t ptxLine);

@@ -29,7 +29,9 @@ std::string oneLine(std::string_view text) {
 
 }  // namespace
 
-FunctionParser::FunctionParser(Lexer& lexer, bool isKernel) : lexer_(lexer) { function_.isKernel = isKernel; }
+FunctionParser::FunctionParser(Lexer& lexer, bool isKernel, std::vector<InlineSite>& sites) : lexer_(lexer), sites_(sites) {
+  function_.isKernel = isKernel;
+}
 
 Function FunctionParser::parse() {
   scopes_.emplace_back();
@@ -169,23 +171,47 @@ void FunctionParser::parseDirectiveStatement() {
   lexer_.expect(";");
 }
 
+constexpr unsigned kFileShift = 44, kLineShift = 16;
+
+/// file line [column], in one number.
+uint64_t FunctionParser::parseSourcePlace() {
+  const auto file = static_cast<uint64_t>(lexer_.expectInteger("the file number of '.loc'"));
+  const auto line = static_cast<uint32_t>(lexer_.expectInteger("the line number of '.loc'"));
+  uint64_t column = 0;
+  if (lexer_.peek().kind == Token::Kind::Integer) column = static_cast<uint16_t>(lexer_.expectInteger("a column"));
+  return file << kFileShift | uint64_t{line} << kLineShift | column;
+}
+
+/// That of the call at this place. The call itself has had a .loc, which says what it is part of (PTX ISA 11.5.1).
+uint32_t FunctionParser::siteNumber(uint64_t call) {
+  const auto outer = partOf_.find(call);
+  const uint32_t inlinedAt = outer == partOf_.end() ? 0 : outer->second;
+  const auto [number, isNew] = siteNumbers_.try_emplace({call, inlinedAt}, static_cast<uint32_t>(sites_.size() + 1));
+  if (isNew)
+    sites_.push_back(
+        {static_cast<uint32_t>(call >> kFileShift), static_cast<uint32_t>(call >> kLineShift) & 0xfff'ffff, inlinedAt});
+  return number->second;
+}
+
 /// .loc file line column [, function_name label [+ offset], inlined_at file line column]
 void FunctionParser::parseLocation() {
   lexer_.next();
-  location_.sourceFile = static_cast<uint32_t>(lexer_.expectInteger("the file number of '.loc'"));
-  location_.sourceLine = static_cast<uint32_t>(lexer_.expectInteger("the line number of '.loc'"));
-  if (lexer_.peek().kind == Token::Kind::Integer) lexer_.next();
+  const uint64_t place = parseSourcePlace();
+  location_.sourceFile = static_cast<uint32_t>(place >> kFileShift);
+  location_.sourceLine = static_cast<uint32_t>(place >> kLineShift) & 0xfff'ffff;
+  location_.inlinedAt = 0;
   while (lexer_.accept(",")) {
     const Token what = lexer_.expectIdentifier("'function_name' or 'inlined_at' behind '.loc'");
     if (what.text == "function_name") {
       lexer_.expectIdentifier("the label of the function's name");
       if (lexer_.accept("+")) lexer_.expectInteger("an offset");
     } else if (what.text == "inlined_at") {
-      for (int i = 0; i < 3; ++i) lexer_.expectInteger("file, line and column of 'inlined_at'");
+      location_.inlinedAt = siteNumber(parseSourcePlace());
     } else {
       lexer_.fail(what, "'function_name' or 'inlined_at' behind '.loc'");
     }
   }
+  partOf_[place] = location_.inlinedAt;
 }
 
 void FunctionParser::parseLabel() {

@@ -1,10 +1,12 @@
 // One `.entry` or `.func`: signature, directives and body.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "common/emulator/ptx/declarations.hpp"
@@ -15,7 +17,8 @@ namespace shiftconv::emulator::ptx {
 
 class FunctionParser {
  public:
-  FunctionParser(Lexer& lexer, bool isKernel);
+  /// `sites` of the module take the calls that were inlined.
+  FunctionParser(Lexer& lexer, bool isKernel, std::vector<InlineSite>& sites);
   /// The `.entry` or `.func` directive has been consumed.
   Function parse();
 
@@ -47,6 +50,8 @@ class FunctionParser {
   void parseRegisters();
   void parseInstruction();
   void parseLocation();
+  uint64_t parseSourcePlace();
+  uint32_t siteNumber(uint64_t call);
   void openScope();
   void closeScope();
   void renameLabels(const Scope& scope);
@@ -70,6 +75,9 @@ class FunctionParser {
   std::vector<Scope> scopes_;
   std::unordered_set<std::string> innerRegisters_;  ///< renamed registers of inner blocks that exist already
   Location location_;
+  std::vector<InlineSite>& sites_;
+  std::unordered_map<uint64_t, uint32_t> partOf_;                  ///< source place -> number of the site that it was last seen in
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> siteNumbers_;  ///< place of a call, site that it was in -> its own number
   uint32_t nextScopeId_ = 0;
   bool inCall_ = false;  ///< parentheses are lists in calls, expressions elsewhere
 };

@@ -51,6 +51,13 @@ struct Location {
   uint32_t ptxLine = 0;     ///< 1-based line in the PTX text
   uint32_t sourceFile = 0;  ///< number given by `.file`, 0 when unknown
   uint32_t sourceLine = 0;  ///< 0 when unknown
+  uint32_t inlinedAt = 0;   ///< number in Module::inlineSites, from 1, of the call that this was part of; 0: of none
+};
+
+/// A call in whose place the compiler put what the function does.
+struct InlineSite {
+  uint32_t sourceFile = 0, sourceLine = 0;
+  uint32_t inlinedAt = 0;  ///< the call that this one was part of in turn
 };
 
 /// One operand as written.
@@ -147,6 +154,7 @@ struct Module {
   std::unordered_map<uint32_t, std::string> files{};  ///< `.file` number -> path
   std::vector<Variable> variables{};                  ///< module scope: global, const, shared
   std::vector<Function> functions{};
+  std::vector<InlineSite> inlineSites{};
 
   const Function* find(std::string_view functionName) const;
 };

@@ -58,7 +58,7 @@ class ModuleParser {
     } else if (name == "entry" || name == "func") {
       // Attributes and .noreturn may stand between .func and the name.
       while (lexer_.acceptDirective("noreturn")) continue;
-      module_.functions.push_back(FunctionParser(lexer_, name == "entry").parse());
+      module_.functions.push_back(FunctionParser(lexer_, name == "entry", module_.inlineSites).parse());
       hoistStatics(module_.functions.back());
     } else if (const auto space = stateSpace(name); space && *space != StateSpace::Reg && *space != StateSpace::Param) {
       variables(*space);

@@ -44,7 +44,9 @@ const LoadedPtx& Image::loaded() {
   if (loaded_ != nullptr) return *loaded_;
   try {
     Machine& machine = Machine::instance();
-    loaded_ = machine.load(choosePtx(entries(), machine.model().target, origin_), origin_);
+    const auto ptx = choosePtx(entries(), machine.model().target, origin_);
+    dumpPtx(ptx, origin_);
+    loaded_ = machine.load(ptx, origin_);
     entries_ = {};
   } catch (const Failure& failure) {
     say(failure.what());  // once: every kernel of the image will fail

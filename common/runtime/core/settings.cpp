@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 
 namespace shiftconv::runtime {
@@ -49,6 +52,21 @@ bool traced() {
     return text != nullptr && std::strcmp(text, "1") == 0;
   }();
   return on;
+}
+
+void dumpPtx(std::string_view ptx, std::string_view image) {
+  const char* folder = std::getenv("EMURUN_DUMP_PTX");
+  if (folder == nullptr || *folder == '\0') return;
+  static std::mutex mutex;
+  static unsigned images = 0;
+  const std::lock_guard lock(mutex);
+  std::error_code ignored;  // the file below says what is wrong
+  std::filesystem::create_directories(folder, ignored);
+  const std::string path = fmt::format("{}/{}.ptx", folder, ++images);
+  std::ofstream file(path, std::ios::binary);
+  file.write(ptx.data(), static_cast<std::streamsize>(ptx.size()));
+  const bool isThere = !file.flush().fail();
+  say(fmt::format("the PTX of {} {} {}", image, isThere ? "is in" : "cannot be written to", path));
 }
 
 void say(const std::string& text) {

@@ -1,6 +1,6 @@
 // What the user of emurun chose. Programs inherit it through the environment:
 //
-//   EMURUN_SCHEDULE           earliest | latest | random
+//   EMURUN_SCHEDULE           earliest | latest | random | fair
 //   EMURUN_SEED               decimal; launch i uses seed + i
 //   EMURUN_HAZARDS            off | warn | error
 //   EMURUN_SEVERITY           race,formal,unproven: of the hazards that are looked for
@@ -14,10 +14,12 @@
 //   EMURUN_COUNTERS           1: tables of what the kernels did, when the program ends
 //   EMURUN_TRACE              1: every call and its result
 //   EMURUN_LOG                file that takes reports, traces and counters instead of standard error
+//   EMURUN_DUMP_PTX           folder that takes the PTX of each loaded image
 //   EMURUN_RESULT_FD          a descriptor of emurun's shared RunResult
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "common/runtime/core/run_result.hpp"
 
@@ -28,6 +30,9 @@ RunResult* runResult();
 
 /// Whether EMURUN_TRACE asks for every call.
 bool traced();
+
+/// Writes the PTX of an image to the folder of EMURUN_DUMP_PTX, if there is one, and says which file it is.
+void dumpPtx(std::string_view ptx, std::string_view image);
 
 /// Writes lines to the log, each begun with "emurun: " when it is the first of its text.
 void say(const std::string& text);

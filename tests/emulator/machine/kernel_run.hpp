@@ -67,6 +67,8 @@ inline std::string nameOf(const Options& options) {
       return "earliest";
     case SchedulePolicy::Latest:
       return "latest";
+    case SchedulePolicy::Fair:
+      return "fair";
     case SchedulePolicy::Random:
       return "random, seed " + std::to_string(options.seed);
   }

@@ -293,6 +293,40 @@ TEST(Parser, FollowsSourceLines) {
   EXPECT_EQ(function.body[1].location.ptxLine, function.body[0].location.ptxLine + 2);
 }
 
+/// f at line 20 is called at line 10 of g, and that at lines 5 and 6 of the kernel.
+TEST(Parser, FollowsCallsThatWereInlined) {
+  const Module module = parse(R"(
+.visible .entry k() {
+  .reg .b32 %r<9>;
+  .loc 1 5 3
+  mov.u32 %r1, 1;
+  .loc 2 10 9, function_name $L__info_string0, inlined_at 1 5 3
+  mov.u32 %r2, 2;
+  .loc 2 20 1, function_name $L__info_string1, inlined_at 2 10 9
+  mov.u32 %r3, 3;
+  .loc 1 6 3
+  .loc 2 10 9, function_name $L__info_string0, inlined_at 1 6 3
+  .loc 2 20 1, function_name $L__info_string1, inlined_at 2 10 9
+  mov.u32 %r4, 4;
+  .loc 1 7 3
+  mov.u32 %r5, 5;
+}
+)");
+  const auto& code = module.functions[0].body;
+  const auto chain = [&](size_t index) {
+    std::vector<uint32_t> lines;
+    for (uint32_t number = code[index].location.inlinedAt; number != 0; number = module.inlineSites[number - 1].inlinedAt)
+      lines.push_back(module.inlineSites[number - 1].sourceLine);
+    return lines;
+  };
+  EXPECT_EQ(chain(0), (std::vector<uint32_t>{}));
+  EXPECT_EQ(chain(1), (std::vector<uint32_t>{5}));
+  EXPECT_EQ(chain(2), (std::vector<uint32_t>{10, 5}));
+  EXPECT_EQ(chain(3), (std::vector<uint32_t>{10, 6}));
+  EXPECT_EQ(chain(4), (std::vector<uint32_t>{}));
+  EXPECT_EQ(module.inlineSites[code[2].location.inlinedAt - 1].sourceFile, 2u);
+}
+
 TEST(Parser, SkipsCommentsSectionsAndLineMarkers) {
   const Module module = parse(R"(
 // a comment with { and "

@@ -4,13 +4,19 @@
 
 namespace careless {
 
+__device__ __forceinline__ int neighbour(const int* words) { return words[threadIdx.x - 32]; }
+__device__ __forceinline__ int twiceNeighbour(const int* words) {
+  const int value = neighbour(words);
+  return 2 * value;
+}
+
 template <int kWords, class... Unused>
 __global__ void scatter(int* memory, int stride) {
   __shared__ int words[kWords];
   words[threadIdx.x] = static_cast<int>(threadIdx.x);
   if (stride == 0) __syncthreads();
   if (threadIdx.x < 32) return;
-  const int value = words[threadIdx.x - 32];
+  const int value = twiceNeighbour(words);
   memory[static_cast<long>(stride) * 1000000 + threadIdx.x] = value;
 }
 

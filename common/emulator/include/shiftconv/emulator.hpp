@@ -161,6 +161,7 @@ enum class Schedule : uint8_t {
   Earliest,  ///< at issue
   Latest,    ///< only when every warp waits
   Random,    ///< seeded
+  Fair,      ///< at issue, with warps in turn, instruction by instruction
 };
 enum class Numerics : uint8_t {
   Hardware,  ///< bit-level model of the tensor core
