@@ -42,7 +42,8 @@ double geomean(const std::vector<double>& values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-int run(const std::string& path, const std::string& dump, bool worst) {
+/// 1 where the geometric mean of a batch's regrets is above `mostRegret`.
+int run(const std::string& path, const std::string& dump, double mostRegret, bool worst) {
   std::ifstream file(path);
   if (!file) {
     fmt::print(stderr, "cannot read {}\n", path);
@@ -93,11 +94,15 @@ int run(const std::string& path, const std::string& dump, bool worst) {
   for (const auto& [name, ratios] : errors)
     fmt::print("{:14} {:5} candidates, estimate / measured: geomean {:.2f}, 5 to 95 % {:.2f} .. {:.2f}\n", name, ratios.size(),
                geomean(ratios), at(ratios, 0.05), at(ratios, 0.95));
-  for (const auto& [batch, values] : regrets)
+  bool within = true;
+  for (const auto& [batch, values] : regrets) {
+    within = within && geomean(values) <= mostRegret;
     fmt::print("batch {}: regret {:.3f} over {} layers, 95 % below {:.2f}, worst {:.2f}\n", batch, geomean(values), values.size(),
                at(values, 0.95), at(values, 1));
+  }
   fmt::print("{} layers whose choice has not been measured\n", unknown);
-  return 0;
+  if (!within) fmt::print(stderr, "a regret is above {}\n", mostRegret);
+  return within ? 0 : 1;
 }
 
 /// The planner's choice for each line of a file, and its runners-up of other algorithms.
@@ -122,12 +127,14 @@ int printPlans(const std::string& path) {
 
 int main(int argc, char** argv) {
   std::string rows, dump, problems;
+  double mostRegret = 1e9;
   bool worst = false;
   command_line::Parser parser("the planner's estimates beside measured times");
   parser.option("--rows", rows, "JSON file of `networks`");
   parser.option("--problems", problems, "a problem a line: prints each algorithm's best candidate and estimate, the choice first");
   parser.option("--dump", dump, "a table: layer, candidate, measured and modelled microseconds, and what correction trees see");
+  parser.option("--most-regret", mostRegret, "exit status 1 where the regret of a batch is above it");
   parser.flag("--worst", worst, "layers whose choice loses more than a quarter");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
-  return problems.empty() ? run(rows, dump, worst) : printPlans(problems);
+  return problems.empty() ? run(rows, dump, mostRegret, worst) : printPlans(problems);
 }
