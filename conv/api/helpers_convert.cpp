@@ -7,11 +7,11 @@
 namespace shiftconv::api {
 
 template <>
-constexpr size_t kFirstSize<shiftconv_relayout_t> = SHIFTCONV_RELAYOUT_SIZE_0_2;
+constexpr size_t kFirstSize<shiftconv_relayout_t> = SHIFTCONV_RELAYOUT_SIZE_0_3;
 template <>
-constexpr size_t kFirstSize<shiftconv_pool_t> = SHIFTCONV_POOL_SIZE_0_2;
+constexpr size_t kFirstSize<shiftconv_pool_t> = SHIFTCONV_POOL_SIZE_0_3;
 template <>
-constexpr size_t kFirstSize<shiftconv_pointwise_t> = SHIFTCONV_POINTWISE_SIZE_0_2;
+constexpr size_t kFirstSize<shiftconv_pointwise_t> = SHIFTCONV_POINTWISE_SIZE_0_3;
 
 namespace {
 

@@ -23,7 +23,7 @@
  *    one of another kind is an error like any other.
  *  - Structures. Every structure begins with `size`, its sizeof as the caller compiled it; the _INIT macros set it. Fields that
  *    the caller's version lacks take the values of the _INIT macro. Bytes that the library does not know must be 0. A size
- *    below that of the structure's first release (SHIFTCONV_*_SIZE_0_2) is refused.
+ *    below that of the structure's first release (SHIFTCONV_*_SIZE_0_2, _0_3) is refused.
  *  - Texts. Functions that write text take (buffer, size, needed). They write at most `size` bytes, the terminating zero
  *    included, and set *needed to the size of the whole text with its zero. A text that does not fit is cut, and the call
  *    succeeds; compare *needed with `size`. `buffer` may be NULL when `size` is 0. `needed` may be NULL.
@@ -678,7 +678,7 @@ typedef struct shiftconv_relayout {
 
 #define SHIFTCONV_RELAYOUT_INIT \
   { sizeof(shiftconv_relayout_t), {1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16 }
-#define SHIFTCONV_RELAYOUT_SIZE_0_2 136
+#define SHIFTCONV_RELAYOUT_SIZE_0_3 136
 
 SHIFTCONV_API shiftconv_status_t shiftconv_relayout_run(shiftconv_device_t device, const shiftconv_relayout_t* relayout,
                                                         const void* source, void* destination, shiftconv_stream_t stream);
@@ -706,7 +706,7 @@ typedef struct shiftconv_pool {
 
 #define SHIFTCONV_POOL_INIT \
   { sizeof(shiftconv_pool_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, SHIFTCONV_TYPE_F16, SHIFTCONV_POOL_MAXIMUM, 0, 0 }
-#define SHIFTCONV_POOL_SIZE_0_2 152
+#define SHIFTCONV_POOL_SIZE_0_3 152
 
 SHIFTCONV_API shiftconv_status_t shiftconv_pool_run(shiftconv_device_t device, const shiftconv_pool_t* pool, const void* input,
                                                     void* output, shiftconv_stream_t stream);
@@ -738,7 +738,7 @@ typedef struct shiftconv_pointwise {
     sizeof(shiftconv_pointwise_t), 0, 0, 0, 0, 0, 1, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, \
         SHIFTCONV_OPERATION_NONE, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0                                       \
   }
-#define SHIFTCONV_POINTWISE_SIZE_0_2 88
+#define SHIFTCONV_POINTWISE_SIZE_0_3 88
 
 /** @param b NULL with SHIFTCONV_OPERATION_NONE. */
 SHIFTCONV_API shiftconv_status_t shiftconv_pointwise_run(shiftconv_device_t device, const shiftconv_pointwise_t* pointwise,

@@ -16,11 +16,11 @@ from .errors import DeviceError, Error, InternalError, InvalidArgument, NotFound
 from .plan import Estimate, Plan, algorithm_options, algorithms, support
 from .problem import Activation, BlockScale, Compute, Problem, ScaleOrder, TensorBytes, Type
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def library_version() -> str:
-    """Version of the loaded library, such as "0.2.0"."""
+    """Version of the loaded library, such as "0.3.0"."""
     return str(library().shiftconv_version_string().decode())
 
 

@@ -10,8 +10,8 @@ from typing import Any, Callable, Optional
 
 from .errors import error_of
 
-SONAME = "libshiftconv.so.0.2"
-_ABI = (0, 2)
+SONAME = "libshiftconv.so.0.3"
+_ABI = (0, 3)
 
 _loading = threading.Lock()
 _loaded: Optional[ctypes.CDLL] = None
@@ -74,7 +74,7 @@ def _load() -> ctypes.CDLL:
         raise OSError(f"{path} cannot be loaded ({error}); SHIFTCONV_LIBRARY may name it") from error
     version = loaded.shiftconv_version()
     if (version // 10000, version // 100 % 100) != _ABI:
-        raise OSError(f"{path} has version {version // 10000}.{version // 100 % 100}, but this package needs 0.2")
+        raise OSError(f"{path} has version {version // 10000}.{version // 100 % 100}, but this package needs 0.3")
     for name, (result, arguments) in _signatures().items():
         function = getattr(loaded, name)
         function.restype, function.argtypes = result, arguments

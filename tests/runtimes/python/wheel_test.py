@@ -44,10 +44,10 @@ class Wheel(unittest.TestCase):
                 env=environment, check=True,
             )  # fmt: skip
             (wheel,) = folder.glob("*.whl")
-            self.assertRegex(wheel.name, r"^shiftconv-0\.2\.0-py3-none-linux_x86_64\.whl$")
+            self.assertRegex(wheel.name, r"^shiftconv-0\.3\.0-py3-none-linux_x86_64\.whl$")
             self.assertLess(wheel.stat().st_size, 16_000_000)
             names = zipfile.ZipFile(wheel).namelist()
-            expected = {"libshiftconv.so.0.2", "libshiftconv_emulated.so", "libshiftconv_torch.so"}
+            expected = {"libshiftconv.so.0.3", "libshiftconv_emulated.so", "libshiftconv_torch.so"}
             self.assertLessEqual(expected, {name.rpartition("/lib/")[2] for name in names if "/lib/" in name})
             self.assertIn("shiftconv/py.typed", names)
             self.assertFalse([name for name in names if "__pycache__" in name])
@@ -55,7 +55,7 @@ class Wheel(unittest.TestCase):
             python = folder / "clean/bin/python"
             subprocess.run([python, "-m", "pip", "install", "--no-index", "--quiet", str(wheel)], env=environment, check=True)
             done = subprocess.run([python, "-c", PROGRAM], env=environment, check=True, capture_output=True, text=True)
-            self.assertRegex(done.stdout, rf"^{folder.resolve()}/clean/lib/.*/shiftconv/lib/libshiftconv\.so\.0\.2\n$")
+            self.assertRegex(done.stdout, rf"^{folder.resolve()}/clean/lib/.*/shiftconv/lib/libshiftconv\.so\.0\.3\n$")
 
 
 if __name__ == "__main__":
