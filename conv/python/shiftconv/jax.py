@@ -11,10 +11,13 @@ Arrays on a GPU are convolved there, in XLA's stream. Arrays on the CPU are conv
 shiftconv.emulate(), or SHIFTCONV_DEVICE=emulated (or emulated:sm_90a) in the environment.
 """
 
+from __future__ import annotations
+
 import ctypes
 import functools
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Optional, Union
 
 import jax
 import jax.numpy as jnp
@@ -38,9 +41,12 @@ _TYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float8_e4m3fn
 _OPERAND_TYPES = ("f16", "bf16", "f32", "e4m3", "e5m2", "s8", "u8")
 
 
-def conv(x, w, bias=None, residual=None, *, stride=1, padding=0, dilation=1, groups=1, activation="none",
-         activation_parameters=(), channel_scale=None, alpha=1.0, beta=1.0, out_dtype=None, compute="default", algorithm=None,
-         options=None):
+def conv(x: jax.typing.ArrayLike, w: jax.typing.ArrayLike, bias: Optional[jax.typing.ArrayLike] = None,
+         residual: Optional[jax.typing.ArrayLike] = None, *, stride: Union[int, Sequence[int]] = 1,
+         padding: Union[int, str, Sequence[Union[int, Sequence[int]]]] = 0, dilation: Union[int, Sequence[int]] = 1, groups: int = 1,
+         activation: str = "none", activation_parameters: Sequence[float] = (), channel_scale: Optional[jax.typing.ArrayLike] = None,
+         alpha: float = 1.0, beta: float = 1.0, out_dtype: Any = None, compute: str = "default", algorithm: Optional[str] = None,
+         options: Optional[str] = None) -> jax.Array:
     """act(alpha * channel_scale * conv(x, w) + bias + beta * residual), in the output's type.
 
     x, w:           see the module; f16, bf16, f32, float8_e4m3fn, float8_e5m2, int8 or uint8.

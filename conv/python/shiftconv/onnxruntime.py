@@ -11,16 +11,19 @@
 This module needs no onnxruntime itself.
 """
 
+from __future__ import annotations
+
 import ctypes
 import json
 import os
+from typing import Any
 
 from ._library import glue_path
 
 __all__ = ["get_ep_name", "get_ep_names", "get_library_path", "report"]
 
 
-def get_library_path():
+def get_library_path() -> str:
     """Path of libshiftconv_onnxruntime.so, for onnxruntime.register_execution_provider_library.
 
     It lies beside libshiftconv.so: in the package's folder `lib`, or where the environment variable SHIFTCONV_LIBRARY says.
@@ -31,16 +34,17 @@ def get_library_path():
     return path
 
 
-def get_ep_name():
+def get_ep_name() -> str:
     """The provider's name in ONNX Runtime."""
     return "ShiftConvExecutionProvider"
 
 
-def get_ep_names():
+def get_ep_names() -> list[str]:
+    """All names of providers in the library."""
     return [get_ep_name()]
 
 
-def report():
+def report() -> dict[str, Any]:
     """What the provider took of the graphs of the session that was made last in this process, and why not the rest.
 
     A dictionary: "device" is the name of the device that convolves; "graphs" has one for each graph that ONNX Runtime showed, with
@@ -51,4 +55,5 @@ def report():
     library.shiftconv_onnxruntime_report(None, ctypes.c_size_t(0), ctypes.byref(needed))
     buffer = ctypes.create_string_buffer(needed.value)
     library.shiftconv_onnxruntime_report(buffer, needed, ctypes.byref(needed))
-    return json.loads(buffer.value)
+    result: dict[str, Any] = json.loads(buffer.value)
+    return result
