@@ -64,9 +64,10 @@ class RandomProblem:
     def __init__(self, seed):
         choose, generator = random.Random(seed), np.random.default_rng(seed)
         axes = choose.choice((1, 2, 2, 2, 2, 3))
-        kind = choose.choice(("float16", "float16", "bfloat16", "float32", "int8"))
+        kind = choose.choice(("float16", "float16", "bfloat16", "float32", "int8", "float8_e4m3fn", "float8_e5m2"))
+        narrow = kind == "int8" or kind.startswith("float8")  # what stands beside them is f32
         self.groups = choose.choice((1, 1, 1, 2, 3))
-        channels = self.groups * choose.choice((1, 3, 4, 8)) if kind != "int8" else self.groups * choose.choice((1, 4, 5))
+        channels = self.groups * choose.choice((1, 3, 4, 8)) if not narrow else self.groups * choose.choice((1, 4, 5))
         filters = self.groups * choose.choice((1, 2, 5, 8))
         if choose.random() < 0.15:
             self.groups, filters = channels, channels * choose.choice((1, 2))
@@ -85,13 +86,13 @@ class RandomProblem:
         out = [(extent + sum(pad) - step * (count - 1) - 1) // stride + 1 for extent, pad, step, count, stride in
                zip(extents, self.pads, self.dilation, taps, self.stride)]
         self.shape = (images, *out, filters)
-        integer = kind == "int8"
-        self.bias = draw(generator, (filters,), choose.choice(("float32", kind if kind != "int8" else "float32"))) if choose.random() < 0.5 else None
-        self.residual = draw(generator, self.shape, "float32" if integer else kind) if choose.random() < 0.3 else None
+        beside = "float32" if narrow else kind
+        self.bias = draw(generator, (filters,), choose.choice(("float32", beside))) if choose.random() < 0.5 else None
+        self.residual = draw(generator, self.shape, beside) if choose.random() < 0.3 else None
         self.scale = draw(generator, (filters,), "float32") if choose.random() < 0.2 else None
         self.activation = choose.choice(tuple(ACTIVATE)) if choose.random() < 0.7 else "none"
         self.beta = choose.choice((1.0, 0.5, -2.0))
-        self.out = None if choose.random() < 0.7 and not integer else "float32"
+        self.out = None if choose.random() < 0.7 and not narrow else "float32"
 
     def arguments(self):
         return dict(stride=self.stride, padding=self.pads, dilation=self.dilation, groups=self.groups,

@@ -35,7 +35,6 @@ ACTIVATIONS = {"none": 0, "relu": 0, "leaky_relu": 1, "clamp": 2, "gelu_erf": 0,
                "sigmoid": 0, "tanh": 0}
 
 _TARGET = "shiftconv_conv"
-_OPERANDS = ("x", "w", "bias", "residual", "channel_scale")
 _TYPES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2", "int8": "s8",
           "uint8": "u8", "int32": "s32"}
 _OPERAND_TYPES = ("f16", "bf16", "f32", "e4m3", "e5m2", "s8", "u8")
