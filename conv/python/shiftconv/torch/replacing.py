@@ -89,7 +89,7 @@ def _prepared(model: Any, device: torch.device, dtype: torch.dtype) -> Any:
 
 
 def _finish(model: fx.GraphModule) -> fx.GraphModule:
-    model.graph.eliminate_dead_code()
+    # No elimination of dead code: it would take what only writes to a tensor.
     model.delete_all_unused_submodules()
     model.graph.lint()
     model.recompile()
@@ -151,6 +151,7 @@ class _Chain:
         self.residual: Optional[fx.Node] = None
         self.activation: Any = None
         self.fused: list[str] = []
+        self.nodes = [node]  # in the order of the graph
         self._take_padding()
         if conv.bias is not None:
             self.fused.append("bias")
@@ -170,6 +171,7 @@ class _Chain:
         pads = patterns.zero_padding(self.x, self.model, len(self.pads))
         if pads is not None and isinstance(self.x.args[0], fx.Node):
             self.pads = [(a + c, b + d) for (a, b), (c, d) in zip(self.pads, pads)]
+            self.nodes.insert(0, self.x)
             self.x = self.x.args[0]
             self.fused.append("pad")
 
@@ -180,6 +182,7 @@ class _Chain:
             return
         self.residual = pair[1] if pair[0] is self.last else pair[0]
         self.last = self.place = addition
+        self.nodes.append(addition)
         self.fused.append("residual")
 
     def _x_changes_before(self, end: fx.Node) -> bool:
@@ -195,6 +198,7 @@ class _Chain:
         activation = patterns.activation_of_node(user, self.model) if user is not None else None
         if activation is not None and user is not None:
             self.activation, self.last = activation, user
+            self.nodes.append(user)
             self.fused.append(activation if isinstance(activation, str) else activation[0])
 
     def module(self) -> ShiftConv:
@@ -211,6 +215,8 @@ class _Chain:
             made = self.model.graph.call_module(target, arguments)
         made.meta["tensor_meta"] = self.last.meta.get("tensor_meta")
         self.last.replace_all_uses_with(made)
+        for node in reversed(self.nodes):
+            self.model.graph.erase_node(node)
 
     def original(self) -> Callable[..., torch.Tensor]:
         """What aten computes for the chain, from (x, residual)."""
