@@ -260,6 +260,16 @@ class Compilation(Case):
         out = random(2, 16, 3, 4)
         torch.library.opcheck(torch.ops.shiftconv.conv_out.default, (x, w), {"y": out})
 
+    def test_the_fake_kernel_says_what_the_real_one_makes(self):
+        cases = [
+            (random(3, 8, 5, 6), random(16, 8, 3, 3), dict(padding=((1, 0), (2, 1)), stride=(2, 1))),
+            (random(2, 8, 4, 5, 6), random(24, 8, 2, 3, 1), dict(padding=(1, 0, 2), out_dtype=torch.float32)),
+            (channels_last_1d(random(2, 8, 11)), channels_last_1d(random(16, 8, 3)), dict(dilation=2)),
+        ]
+        for x, w, arguments in cases:
+            real, fake = sct.conv(x, w, **arguments), sct.conv(x.to("meta"), w.to("meta"), **arguments)
+            self.assertEqual((fake.shape, fake.stride(), fake.dtype), (real.shape, real.stride(), real.dtype))
+
     def test_fullgraph(self):
         w = random(16, 8, 3, 3, seed=2)
 
