@@ -121,6 +121,8 @@ def _signatures() -> dict[str, tuple[Any, list[Any]]]:
         "shiftconv_support": (status, [problem, properties, text, *written]),
         "shiftconv_plan_create": (status, [problem, properties, pointer(PlanOptionsC), pointer(handle)]),
         "shiftconv_plan_autotune": (status, [problem, handle, pointer(PlanOptionsC), pointer(AutotuneC), pointer(handle)]),
+        "shiftconv_plan_to_bytes": (status, [handle, handle, size, pointer(size)]),
+        "shiftconv_plan_from_bytes": (status, [ctypes.c_char_p, size, pointer(handle)]),
         "shiftconv_plan_destroy": (status, [handle]),
         "shiftconv_plan_describe": (status, [handle, *written]),
         "shiftconv_plan_candidates": (status, [handle, *written]),

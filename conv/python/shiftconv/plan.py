@@ -126,6 +126,30 @@ class Plan:
         plan._handle = handle
         return plan
 
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Plan":
+        """The plan that ``to_bytes`` wrote, without a search or a measurement.
+
+        Raises:
+            InvalidArgument: the bytes are damaged, or of another version of the library, which the sentence names.
+        """
+        handle = ctypes.c_void_p()
+        check(library().shiftconv_plan_from_bytes(data, len(data), ctypes.byref(handle)))
+        plan = cls.__new__(cls)
+        plan._handle = handle
+        return plan
+
+    def to_bytes(self) -> bytes:
+        """The plan for a file; the same bytes on every machine. ``pickle`` uses them, too."""
+        needed = ctypes.c_size_t()
+        check(library().shiftconv_plan_to_bytes(self._handle, None, 0, ctypes.byref(needed)))
+        buffer = ctypes.create_string_buffer(needed.value)
+        check(library().shiftconv_plan_to_bytes(self._handle, buffer, needed.value, ctypes.byref(needed)))
+        return buffer.raw
+
+    def __reduce__(self) -> Any:
+        return Plan.from_bytes, (self.to_bytes(),)
+
     @property
     def handle(self) -> Optional[ctypes.c_void_p]:
         """The shiftconv_plan_t."""

@@ -242,6 +242,9 @@ class Problem:
         """One line that ``parse`` reads back. Raises InvalidArgument when the problem is invalid."""
         return text_of(lambda *text: library().shiftconv_problem_describe(ctypes.byref(self._c), *text))
 
+    def __reduce__(self) -> Any:
+        return _from_fields, (self.fields(),)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Problem) and bytes(self._c) == bytes(other._c)
 
@@ -254,3 +257,8 @@ class Problem:
         except Exception:
             changed = {name: value for name, value in self.fields().items() if value != getattr(Problem(), name)}
             return f"Problem({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+
+def _from_fields(fields: dict[str, Any]) -> Problem:
+    """What pickle and copy call."""
+    return Problem(**fields)

@@ -76,7 +76,7 @@ void runEmulated(const Described& described, const Arguments& arguments) {
 
 using Run = void (*)(const Described&, const Arguments&);
 
-void checkCount(uint64_t arguments) {
+void checkArgumentCount(uint64_t arguments) {
   if (arguments != kArguments) throw std::runtime_error("shiftconv: the operator was defined by another version of the library");
 }
 
@@ -91,7 +91,7 @@ void runAs(Run run, const Described& described, const Arguments& arguments) {
 
 template <Run kRun>
 void conv(StableIValue* stack, uint64_t arguments, uint64_t) {
-  checkCount(arguments);
+  checkArgumentCount(arguments);
   Arguments given(stack, Output::Returned);
   const Described described = describe(given);
   given.out = allocate(described, given.x);
@@ -101,7 +101,7 @@ void conv(StableIValue* stack, uint64_t arguments, uint64_t) {
 
 template <Run kRun>
 void convOut(StableIValue* stack, uint64_t arguments, uint64_t) {
-  checkCount(arguments);
+  checkArgumentCount(arguments);
   const Arguments given(stack, Output::Given);
   runAs(kRun, describe(given), given);
 }

@@ -1,8 +1,10 @@
 """The Python package shiftconv over the built library."""
 
+import copy
 import ctypes
 import os
 import pathlib
+import pickle
 import re
 import struct
 import subprocess
@@ -113,6 +115,19 @@ class Plans(unittest.TestCase):
         self.assertEqual(estimate.flops, 2 * 32 * 56 * 56 * 64 * 64 * 9)
         self.assertTrue(0 < estimate.seconds < 1)
         self.assertTrue(shiftconv.algorithm_options(plan.algorithm))
+
+    def test_bytes_and_pickle(self):
+        problem = shiftconv.Problem.parse(TEXT)
+        self.assertEqual(pickle.loads(pickle.dumps(problem)), problem)
+        self.assertEqual(copy.deepcopy(problem), problem)
+        plan = shiftconv.Plan(problem, shiftconv.preset("H200"))
+        for again in (shiftconv.Plan.from_bytes(plan.to_bytes()), pickle.loads(pickle.dumps(plan))):
+            self.assertEqual((again.describe(), again.to_bytes()), (plan.describe(), plan.to_bytes()))
+        damaged = bytearray(plan.to_bytes())
+        damaged[len(damaged) // 2] ^= 1
+        for wrong in (bytes(damaged), plan.to_bytes()[:-1], b""):
+            with self.assertRaises(shiftconv.InvalidArgument):
+                shiftconv.Plan.from_bytes(wrong)
 
     def test_refusals(self):
         problem = shiftconv.Problem.parse(TEXT)
