@@ -222,10 +222,26 @@ class Replace(unittest.TestCase):
         circular, plain = made.shiftconv_census
         self.assertEqual((circular.engine, circular.reason), ("aten", "padding_mode is 'circular'"))
         self.assertEqual(circular.fused, ["batch_norm"])
+        self.assertEqual((circular.flops, plain.flops), (2 * 5 * 4 * 8 * 8 * 9, 2 * 5 * 4 * 8 * 8))
         self.assertEqual(plain.engine, "shiftconv")
         self.assertEqual(self.kinds(made), ["Conv2d", "ShiftConv"])
         wide = self.replaced(nn.Sequential(nn.Conv2d(8, 8, 3)), inputs(1, 8, 5, 4), torch.float32)
         self.assertIn("direct", wide.shiftconv_census.layers[0].reason)
+
+    def test_a_function_call_is_listed(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv, self.weight = nn.Conv2d(8, 8, 1), nn.Parameter(torch.randn(16, 4, 3, 3))
+
+            def forward(self, x):
+                return F.conv2d(self.conv(x), self.weight / self.weight.norm(), groups=2)
+
+        made = self.replaced(Model(), inputs(1, 8, 5, 4))
+        module, call = made.shiftconv_census
+        self.assertEqual((call.engine, call.reason), ("aten", "a call of a function, not of a module"))
+        self.assertEqual(call.flops, 2 * 3 * 2 * 16 * 4 * 9)
+        self.assertEqual(made.shiftconv_census.share, module.flops / (module.flops + call.flops))
 
     def test_a_model_that_cannot_be_traced(self):
         class Model(nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, Optional
 
@@ -45,6 +46,26 @@ def module_of(node: fx.Node, model: fx.GraphModule) -> Optional[nn.Module]:
 def is_convolution(module: Optional[nn.Module]) -> bool:
     """One that computes what nn.Conv1d, nn.Conv2d or nn.Conv3d does; classes derived from them may do something else."""
     return any(isinstance(module, base) and type(module).forward is base.forward for base in CONVOLUTIONS)
+
+
+_CALLS = (torch.conv1d, torch.conv2d, torch.conv3d)
+
+
+def is_convolution_call(node: fx.Node) -> bool:
+    """A convolution whose weight is an argument."""
+    return node.op == "call_function" and node.target in _CALLS
+
+
+def flops_of(node: fx.Node, model: fx.GraphModule) -> float:
+    """Of a convolution, two for each product; 0 where shapes are unknown."""
+    module = module_of(node, model)
+    if module is not None:
+        filters: Any = tuple(module.weight.shape)  # type: ignore[union-attr]
+    else:
+        weight = node.args[1] if len(node.args) > 1 else node.kwargs.get("weight")
+        filters = shape_of(weight) if isinstance(weight, fx.Node) else None
+    made = shape_of(node)
+    return 0.0 if made is None or filters is None else 2.0 * math.prod(made) * math.prod(filters[1:])
 
 
 def is_batch_norm(module: Optional[nn.Module]) -> bool:

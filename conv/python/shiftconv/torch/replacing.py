@@ -262,17 +262,24 @@ def _rewrite(
     model: fx.GraphModule, inputs: Sequence[Any], decider: Decider, device: torch.device, dtype: torch.dtype
 ) -> tuple[nn.Module, list[Layer]]:
     _drop_identities(model)
-    names: dict[fx.Node, tuple[str, bool]] = {}
+    found: list[tuple[fx.Node, str, bool]] = []
     for node in list(model.graph.nodes):
         if patterns.is_convolution(conv := patterns.module_of(node, model)):
             name = str(node.target)
-            names[node] = name, _fold_into(node, conv, model)
+            found.append((node, name, _fold_into(node, conv, model)))
+        elif patterns.is_convolution_call(node):
+            found.append((node, node.name, False))
     _prepared(model, device, dtype)
     model.recompile()
     _find_shapes(model, inputs)
+    flops = {node: patterns.flops_of(node, model) for node, *_ in found}
     layers = []
-    for node, (name, has_norm) in names.items():
-        layer = _decide(node, name, model, decider)
+    for node, name, has_norm in found:
+        if node.op != "call_module":
+            layer = Layer(name, "", "aten", reason="a call of a function, not of a module")
+        else:
+            layer = _decide(node, name, model, decider)
+        layer.flops = layer.flops or flops[node]
         if has_norm:
             layer.fused.insert(0, "batch_norm")
         layers.append(layer)
