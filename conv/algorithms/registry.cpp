@@ -21,6 +21,7 @@
 #include "conv/algorithms/shift_window/algorithm.hpp"
 #include "conv/algorithms/stem/algorithm.hpp"
 #include "conv/algorithms/thin/algorithm.hpp"
+#include "conv/planner/phases.hpp"
 #include "conv/problem/quoted.hpp"
 
 namespace shiftconv::plan {
@@ -40,6 +41,7 @@ std::span<const Algorithm* const> algorithms() {
       &stemAlgorithm(),
       &residentAlgorithm(),
       &sm90::im2colAlgorithm(),
+      &phasesAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),
       &gatheredAlgorithm(),

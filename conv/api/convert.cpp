@@ -49,7 +49,7 @@ shiftconv_block_scale_t toC(const BlockScale& scale) {
 }
 
 /// The integers that both structures hold, in one place for both directions.
-constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::*>, 25> kLengths{
+constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::*>, 28> kLengths{
     {{&shiftconv_problem_t::n, &Problem::n},
      {&shiftconv_problem_t::d, &Problem::d},
      {&shiftconv_problem_t::h, &Problem::h},
@@ -74,7 +74,10 @@ constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::
      {&shiftconv_problem_t::dilation_w, &Problem::dilationW},
      {&shiftconv_problem_t::input_pixel_pitch, &Problem::inputPixelPitch},
      {&shiftconv_problem_t::output_pixel_pitch, &Problem::outputPixelPitch},
-     {&shiftconv_problem_t::residual_pixel_pitch, &Problem::residualPixelPitch}}};
+     {&shiftconv_problem_t::residual_pixel_pitch, &Problem::residualPixelPitch},
+     {&shiftconv_problem_t::output_padding_d, &Problem::outputPaddingD},
+     {&shiftconv_problem_t::output_padding_h, &Problem::outputPaddingH},
+     {&shiftconv_problem_t::output_padding_w, &Problem::outputPaddingW}}};
 constexpr std::array<std::pair<int32_t shiftconv_problem_t::*, DataType Problem::*>, 5> kTypes{
     {{&shiftconv_problem_t::input_type, &Problem::inputType},
      {&shiftconv_problem_t::filter_type, &Problem::filterType},
@@ -104,6 +107,8 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem) {
   if (Status status = readFlag("has_bias", p.has_bias, problem.hasBias); !status.ok()) return status;
   if (Status status = readFlag("has_channel_scale", p.has_channel_scale, problem.hasChannelScale); !status.ok()) return status;
   if (Status status = readFlag("has_amax", p.has_amax, problem.hasAmax); !status.ok()) return status;
+  if (Status status = readFlag("transposed", p.transposed, problem.transposed); !status.ok()) return status;
+  if (p.reserved != 0) return invalid(fmt::format("shiftconv_problem.reserved must be 0, but is {}", p.reserved));
   for (const auto& [from, to] : kLengths) problem.*to = p.*from;
   for (const auto& [from, to] : kTypes) problem.*to = static_cast<DataType>(p.*from);
   for (const auto& [from, to] : kScales) problem.*to = fromC(p.*from);
@@ -125,6 +130,7 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
   p.has_bias = problem.hasBias;
   p.has_channel_scale = problem.hasChannelScale;
   p.has_amax = problem.hasAmax;
+  p.transposed = problem.transposed;
   p.compute = static_cast<int32_t>(problem.compute);
   p.activation = static_cast<int32_t>(problem.activation);
   writeVersioned(p, target);

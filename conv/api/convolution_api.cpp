@@ -13,6 +13,7 @@
 #include "conv/api/convert.hpp"
 #include "conv/api/handles.hpp"
 #include "conv/api/log.hpp"
+#include "conv/api/replay.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/planner/autotune.hpp"
 #include "conv/planner/candidates.hpp"
@@ -47,12 +48,18 @@ Status bind(shiftconv_plan_t planHandle, shiftconv_device_t deviceHandle, const 
 }
 
 shiftconv_plan_t handOut(std::shared_ptr<const plan::Plan> plan) {
-  log(SHIFTCONV_LOG_INFO,
-      fmt::format("planned {}: {} {}, kernel {}", describe(plan->problem), plan->algorithm, plan->options, plan->kernelName()));
+  if (isLogged(SHIFTCONV_LOG_INFO))
+    log(SHIFTCONV_LOG_INFO,
+        fmt::format("planned {}: {} {}, kernel {}", describe(plan->problem), plan->algorithm, plan->options, plan->kernelName()));
+  if (isLogged(SHIFTCONV_LOG_DEBUG)) log(SHIFTCONV_LOG_DEBUG, "plan, again with: " + replayOf(*plan));
   auto made = std::make_shared<OpenPlan>();
   made->algorithm = plan->algorithm;
   made->plan = std::move(plan);
   return plans().add(std::move(made));
+}
+
+void logRun(const plan::Plan& plan) {
+  if (isLogged(SHIFTCONV_LOG_DEBUG)) log(SHIFTCONV_LOG_DEBUG, "run, again with: " + replayOf(plan));
 }
 
 device::Stream streamOf(shiftconv_stream_t stream) { return reinterpret_cast<device::Stream>(stream); }
@@ -142,7 +149,7 @@ shiftconv_status_t shiftconv_support(const shiftconv_problem_t* problem, const s
       if (Status status = require(algorithm, "algorithm"); !status.ok()) return status;
       const plan::Algorithm* found = nullptr;
       if (Status status = plan::findAlgorithm(algorithm, found); !status.ok()) return status;
-      std::string refusal = found->refusal(converted, device);
+      std::string refusal = refusalOf(*found, converted, device);
       return refusal.empty() ? Status() : Status(StatusCode::Unsupported, std::move(refusal));
     };
     const Status status = answer();
@@ -315,6 +322,7 @@ shiftconv_status_t shiftconv_binding_run(shiftconv_binding_t handle, shiftconv_s
   return boundary([&]() -> Status {
     std::shared_ptr<OpenBinding> bound;
     if (Status status = findOpen(handle, bound); !status.ok()) return status;
+    logRun(bound->binding->plan());
     const device::ProfilerRange range(bound->binding->plan().kernelName().c_str());
     return bound->binding->run(streamOf(stream));
   });
@@ -327,6 +335,7 @@ shiftconv_status_t shiftconv_binding_run_with(shiftconv_binding_t handle, const 
     if (Status status = findOpen(handle, bound); !status.ok()) return status;
     plan::TensorAddresses addresses;
     if (Status status = fromC(tensors, addresses); !status.ok()) return status;
+    logRun(bound->binding->plan());
     const device::ProfilerRange range(bound->binding->plan().kernelName().c_str());
     return bound->binding->run(addresses, streamOf(stream));
   });
@@ -341,6 +350,7 @@ shiftconv_status_t shiftconv_run(shiftconv_plan_t planHandle, shiftconv_device_t
     if (Status status = devices().find(deviceHandle, "device", device); !status.ok()) return status;
     plan::TensorAddresses addresses;
     if (Status status = fromC(tensors, addresses); !status.ok()) return status;
+    logRun(*plan->plan);
     const device::ProfilerRange range(plan->plan->kernelName().c_str());
     return plan::runOnce(*plan->plan, device->kernels(), addresses, streamOf(stream));
   });

@@ -1,6 +1,7 @@
 #include "conv/api/log.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -31,7 +32,7 @@ struct Log {
   std::mutex mutex;  // also keeps the callback from being called by two threads at once
   shiftconv_log_callback_t callback = writeToStderr;
   void* user = nullptr;
-  shiftconv_log_level_t level = initialLevel();
+  std::atomic<shiftconv_log_level_t> level = initialLevel();
 };
 
 Log& theLog() {
@@ -48,6 +49,8 @@ void setLog(shiftconv_log_callback_t callback, void* user, shiftconv_log_level_t
   state.user = user;
   state.level = level;
 }
+
+bool isLogged(shiftconv_log_level_t level) { return level <= theLog().level; }
 
 void log(shiftconv_log_level_t level, const std::string& message) {
   Log& state = theLog();

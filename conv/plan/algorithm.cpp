@@ -4,6 +4,12 @@
 
 namespace shiftconv::plan {
 
+std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties) {
+  if (problem.transposed && !algorithm.takesTransposed())
+    return fmt::format("{} computes no transposed convolution (phases plans one as several ordinary ones)", algorithm.name());
+  return algorithm.refusal(problem, properties);
+}
+
 std::string describe(const Candidate& candidate) {
   std::string unproven;
   for (const std::string_view id : candidate.unproven) unproven += fmt::format(" {}", id);

@@ -34,10 +34,13 @@ class Algorithm {
   virtual std::string_view name() const = 0;
   /// Competes only where every other algorithm refuses.
   virtual bool isLastResort() const { return false; }
+  /// Whether Problem::transposed is known to it; where it is not, such problems are refused.
+  virtual bool takesTransposed() const { return false; }
   virtual std::span<const OptionDescription> options() const = 0;
   /// Whether its kernels are built for the device's compute capability; where they are not, every problem is refused.
   virtual bool isBuiltFor(const device::Properties& properties) const = 0;
-  /// Empty when a valid problem can be run on such a device, else one sentence that begins with the name.
+  /// Empty when a valid problem, transposed only with takesTransposed(), can be run on such a device, else one sentence that begins
+  /// with the name.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;
   /// Appends every way that agrees with the options, at least one. Requires an empty refusal; fails when an option is wrong or
   /// cannot be met, and never without options.
@@ -46,6 +49,9 @@ class Algorithm {
   /// Fills in launches, workspaceBytes and details of the plan that the options of a candidate describe.
   virtual Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const = 0;
 };
+
+/// Algorithm::refusal of a problem that need not be of the algorithm's kind: most compute no transposed convolution.
+std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties);
 
 /// Algorithm, options, estimate and unproven behaviours, in a line without its end.
 std::string describe(const Candidate& candidate);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "conv/problem/tensors.hpp"
 
 namespace shiftconv::plan {
@@ -39,6 +41,19 @@ Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Res
   if (memoryClocks > clocks) result.bound = Resource::DeviceMemory;
   result.seconds = std::max(clocks, memoryClocks) / rates.clockHertz.perClock;
   return result;
+}
+
+Roofline rooflineOf(const Problem& p, const device::Properties& properties) {
+  constexpr double kOperandBits = 16;  // of the table's tensor core
+  const Rates& rates = ratesOf(properties);
+  // Wider operands are multiplied more slowly, narrower ones faster; six bits take the room of eight.
+  int bits = std::max(bitsOf(p.inputType), bitsOf(p.filterType));
+  if (bits == 6) bits = 8;
+  const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const double pixels = static_cast<double>(p.transposed ? p.inputPixels() : p.outputPixels());
+  const double products = pixels * static_cast<double>(p.k) * static_cast<double>(p.t * p.r * p.s * p.groupChannels());
+  const double perSecond = rates.of(Resource::TensorCore) * kOperandBits / bits * multiprocessors * rates.clockHertz.perClock;
+  return {products / perSecond, bytesOnce(p) / (rates.of(Resource::DeviceMemory) * rates.clockHertz.perClock)};
 }
 
 std::string describe(const Estimate& estimate) {

@@ -38,6 +38,12 @@ double bytesOnce(const Problem& problem);
 /// `clocks` and `bound` of the multiprocessor that finishes last.
 Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound);
 
+/// What no plan can beat: all products at the rate of the tensor cores, or every tensor once through device memory.
+struct Roofline {
+  double products = 0, memory = 0;  ///< seconds
+};
+Roofline rooflineOf(const Problem& problem, const device::Properties& properties);
+
 /// "12.3 us, bound by L2 to shared memory, 0.23 GFLOP, 1.5 MB"
 std::string describe(const Estimate& estimate);
 

@@ -133,6 +133,7 @@ bool hasSixBitElements(DataType type) { return type == DataType::E3M2 || type ==
 std::vector<std::string_view> questionsOfProducts(const Problem& problem, bool pair) {
   const bool integers = problem.inputType == DataType::S8 || problem.inputType == DataType::U8;
   std::vector<std::string_view> questions;
+  questions.reserve(4);  // algorithms add theirs
   if (accumulatorType(problem) == numerics::NumberType::F16) questions.push_back("U9");
   if (integers) questions.push_back("U13");
   if (pair || integers || hasSixBitElements(problem.inputType) || hasSixBitElements(problem.filterType)) questions.push_back("U14");

@@ -89,10 +89,12 @@ std::vector<size_t> Candidates::byEstimate() const {
 
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
                Candidates& candidates, RefusalTexts texts) {
+  constexpr size_t kUsual = 64;
+  candidates.all.reserve(kUsual);
   Refusals refusals;
   for (const Algorithm* algorithm : algorithms) {
     if (texts == RefusalTexts::LeftOut && !algorithm->isBuiltFor(properties)) continue;
-    std::string refusal = algorithm->refusal(problem, properties);
+    std::string refusal = refusalOf(*algorithm, problem, properties);
     if (refusal.empty()) {
       // Last in the table, so that all others have been asked.
       if (algorithm->isLastResort() && !candidates.all.empty()) continue;
@@ -123,7 +125,8 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
   } else {
     const Algorithm* algorithm = nullptr;
     if (Status status = findAlgorithm(options.algorithm, algorithm); !status.ok()) return status;
-    if (std::string refusal = algorithm->refusal(problem, properties); !refusal.empty()) return {StatusCode::Unsupported, refusal};
+    if (std::string refusal = refusalOf(*algorithm, problem, properties); !refusal.empty())
+      return {StatusCode::Unsupported, refusal};
     if (options.options.empty()) {
       if (std::string refusal = offer(*algorithm, problem, properties, candidates); !refusal.empty())
         return {StatusCode::Unsupported, refusal};
@@ -152,7 +155,11 @@ std::string choiceOf(const Plan& plan) {
   std::string text;
   for (const size_t i : candidates.byEstimate())
     text += fmt::format("{} {}\n", i == candidates.best ? "chosen    " : "candidate ", describe(candidates.all[i]));
-  return text + candidates.refusals;
+  const Roofline roofline = rooflineOf(plan.problem, plan.properties);
+  return text + candidates.refusals +
+         fmt::format(
+             "roofline   {:.2f} us for the products on tensor cores, {:.2f} us for every tensor once through device memory\n",
+             roofline.products * 1e6, roofline.memory * 1e6);
 }
 
 Status planBest(const Problem& problem, const device::Properties& properties, Candidates& candidates,

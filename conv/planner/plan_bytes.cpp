@@ -106,7 +106,7 @@ Status restore(const Stored& stored, std::shared_ptr<const Plan>& plan) {
   if (Status status = validate(stored.properties); !status.ok()) return about(status);
   Candidate candidate;
   if (Status status = findAlgorithm(stored.algorithm, candidate.algorithm); !status.ok()) return about(status);
-  if (std::string refusal = candidate.algorithm->refusal(problem, stored.properties); !refusal.empty())
+  if (std::string refusal = refusalOf(*candidate.algorithm, problem, stored.properties); !refusal.empty())
     return about({StatusCode::Unsupported, std::move(refusal)});
   candidate.options = stored.options;
   candidate.estimate = stored.estimate;

@@ -50,11 +50,13 @@ std::string describe(const Problem& p) {
   if (p.groups != 1) text += fmt::format(" groups {}", p.groups);
   text += flat ? fmt::format(" pad {},{},{},{}", p.padTop, p.padBottom, p.padLeft, p.padRight)
                : fmt::format(" pad {},{},{},{},{},{}", p.padFront, p.padBack, p.padTop, p.padBottom, p.padLeft, p.padRight);
-  const auto steps = [&](const char* word, int64_t depth, int64_t height, int64_t width) {
-    if (depth == 1 && height == 1 && width == 1) return std::string();
+  const auto steps = [&](const char* word, int64_t depth, int64_t height, int64_t width, int64_t usual = 1) {
+    if (depth == usual && height == usual && width == usual) return std::string();
     return flat ? fmt::format(" {} {},{}", word, height, width) : fmt::format(" {} {},{},{}", word, depth, height, width);
   };
   text += steps("stride", p.strideD, p.strideH, p.strideW) + steps("dilation", p.dilationD, p.dilationH, p.dilationW);
+  if (p.transposed) text += " transposed";
+  text += steps("output_padding", p.outputPaddingD, p.outputPaddingH, p.outputPaddingW, 0);
   if (p.compute != Compute::Default) text += fmt::format(" compute {}", nameOf(p.compute));
   text += number("zero", p.filterZeroPoint) + describe(p.filterScale);
   text += fmt::format(" -> {} {}", shape(p.n, p.z(), p.p(), p.q(), p.k), nameOf(p.outputType));

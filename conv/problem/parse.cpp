@@ -186,6 +186,10 @@ class Parser {
         steps(words_.list<int64_t>(word, ",", axes, axes), p_.strideD, p_.strideH, p_.strideW);
       else if (word == "dilation")
         steps(words_.list<int64_t>(word, ",", axes, axes), p_.dilationD, p_.dilationH, p_.dilationW);
+      else if (word == "transposed")
+        p_.transposed = true;
+      else if (word == "output_padding")
+        steps(words_.list<int64_t>(word, ",", axes, axes), p_.outputPaddingD, p_.outputPaddingH, p_.outputPaddingW);
       else if (word == "compute")
         compute(words_.take("how to compute"));
       else if (word == "zero")
@@ -193,7 +197,10 @@ class Parser {
       else if (word == "scale")
         p_.filterScale = readScale(words_);
       else
-        fail("{} is no word of the filter; known are groups, pad, stride, dilation, compute, zero, scale", quoted(word));
+        fail(
+            "{} is no word of the filter; known are groups, pad, stride, dilation, transposed, output_padding, compute, zero, "
+            "scale",
+            quoted(word));
     }
     if (p_.groups < 1 || p_.c % p_.groups != 0 || shape[4] != p_.c / p_.groups)
       fail("the filter has {} channels, but the input has {} in {} group(s)", shape[4], p_.c, p_.groups);

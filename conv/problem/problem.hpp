@@ -28,6 +28,10 @@ struct BlockScale {
 ///                             * (filter[k,t,r,s,c] - filterZeroPoint)             with g = k / (K/groups)
 ///   v   = activation(alpha * channelScale[k] * sum + bias[k] + beta * residual[n,z,p,q,k])
 ///   out = convert(v * outScale) + outputZeroPoint,   amax = max(amax, |v|)
+/// With `transposed` it is the gradient of such a convolution by its input, as ConvTranspose computes it: input pixel (d, h, w)
+/// adds to output pixel (d*strideD + t*dilationD - padFront, ...), so that
+///   sum = sum over t,r,s,c of (in[n, (z + padFront - t*dilationD) / strideD, ..., c] - inputZeroPoint) * (filter[k,t,r,s,c] - ...)
+/// over the taps where the division leaves no rest.
 /// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
 /// skip them; shift_stream multiplies zeros and gives NaN.
 struct Problem {
@@ -54,10 +58,12 @@ struct Problem {
   bool hasAmax = false;                                                  ///< f32[1]
   Activation activation = Activation::None;
   float activationA = 0, activationB = 0;
+  bool transposed = false;
+  int64_t outputPaddingD = 0, outputPaddingH = 0, outputPaddingW = 0;  ///< rows behind the last, of transposed convolutions
 
-  int64_t z() const { return (d + padFront + padBack - dilationD * (t - 1) - 1) / strideD + 1; }
-  int64_t p() const { return (h + padTop + padBottom - dilationH * (r - 1) - 1) / strideH + 1; }
-  int64_t q() const { return (w + padLeft + padRight - dilationW * (s - 1) - 1) / strideW + 1; }
+  int64_t z() const { return outputExtent(d, t, strideD, dilationD, padFront + padBack, outputPaddingD); }
+  int64_t p() const { return outputExtent(h, r, strideH, dilationH, padTop + padBottom, outputPaddingH); }
+  int64_t q() const { return outputExtent(w, s, strideW, dilationW, padLeft + padRight, outputPaddingW); }
   int64_t groupChannels() const { return c / groups; }  ///< of the filter
   int64_t inputPixels() const { return n * d * h * w; }
   int64_t outputPixels() const { return n * z() * p() * q(); }
@@ -67,11 +73,17 @@ struct Problem {
   bool hasResidual() const { return beta != 0; }
 
   bool operator==(const Problem&) const = default;
+
+ private:
+  int64_t outputExtent(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t pads, int64_t outputPadding) const {
+    if (transposed) return (extent - 1) * stride + dilation * (taps - 1) + 1 + outputPadding - pads;
+    return (extent + pads - dilation * (taps - 1) - 1) / stride + 1;
+  }
 };
 
 /// True when no field says anything about depth.
 inline bool isTwoDimensional(const Problem& p) {
-  return p.d == 1 && p.t == 1 && p.padFront == 0 && p.padBack == 0 && p.strideD == 1 && p.dilationD == 1;
+  return p.d == 1 && p.t == 1 && p.padFront == 0 && p.padBack == 0 && p.strideD == 1 && p.dilationD == 1 && p.outputPaddingD == 0;
 }
 
 }  // namespace shiftconv

@@ -6,8 +6,10 @@
 //   input    shape type word...      NxHxWxC, or NxDxHxWxC in 3-D
 //            pitch N | zero N | scale TYPE/BLOCK | scale TYPE/BLOCK/interleaved
 //   filter   shape [type] word...    KxRxSx(C/groups), or KxTxRxSx(C/groups); the type is the input's when it is left out
-//            groups N | pad top,bottom,left,right | stride h,w | dilation h,w | compute tf32 | compute f16 | zero N | scale ...
-//            in 3-D: pad front,back,top,bottom,left,right | stride d,h,w | dilation d,h,w
+//            groups N | pad top,bottom,left,right | stride h,w | dilation h,w | transposed | output_padding h,w |
+//            compute tf32 | compute f16 | zero N | scale ...
+//            in 3-D: pad front,back,top,bottom,left,right | stride d,h,w | dilation d,h,w |
+//            output_padding d,h,w
 //   output   [shape] type word...    NxPxQxK, or NxZxPxQxK; may be left out, and must be right when it is there
 //            pitch N | alpha X | channel_scale | bias | bias TYPE | residual BETA | residual_type TYPE | residual_pitch N |
 //            relu | leaky_relu A | clamp A,B | gelu_erf | gelu_tanh | silu | hard_swish | sigmoid | tanh |

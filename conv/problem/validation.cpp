@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -47,7 +48,10 @@ Status checkRanges(const Problem& p) {
                                                          {"dilation_w", p.dilationW, 1},
                                                          {"input_pixel_pitch", p.inputPixelPitch, 0},
                                                          {"output_pixel_pitch", p.outputPixelPitch, 0},
-                                                         {"residual_pixel_pitch", p.residualPixelPitch, 0}})
+                                                         {"residual_pixel_pitch", p.residualPixelPitch, 0},
+                                                         {"output_padding_d", p.outputPaddingD, 0},
+                                                         {"output_padding_h", p.outputPaddingH, 0},
+                                                         {"output_padding_w", p.outputPaddingW, 0}})
     if (field.value < field.minimum || field.value > kLargest)
       return invalid(fmt::format("{} must be in {}..{}, but is {}", field.name, field.minimum, kLargest, field.value));
   if (p.c % p.groups != 0) return invalid(fmt::format("groups must divide c, but groups is {} and c is {}", p.groups, p.c));
@@ -164,6 +168,24 @@ Status checkWindow(const char* axis, int64_t extent, int64_t before, int64_t aft
                   dilationName, filterName, reach, axis, pads, padded, axis));
 }
 
+struct TransposedAxis {
+  const char *output, *padding;  ///< "p", "output_padding_h"
+  int64_t extent, outputPadding, stride, dilation;
+};
+
+/// The output of a transposed convolution, and the rows that are added behind it: fewer than a stride or a dilation makes.
+Status checkTransposed(const TransposedAxis& axis, bool transposed) {
+  if (!transposed) {
+    if (axis.outputPadding == 0) return {};
+    return invalid(fmt::format("{} must be 0 unless the convolution is transposed, but is {}", axis.padding, axis.outputPadding));
+  }
+  if (const int64_t limit = std::max(axis.stride, axis.dilation); axis.outputPadding >= limit)
+    return invalid(fmt::format("{} must be below stride or dilation, {}, but is {}", axis.padding, limit, axis.outputPadding));
+  if (axis.extent >= 1 && axis.extent <= kLargest) return {};
+  return invalid(fmt::format("the output's extent {} must be in 1..{}, but input, filter, stride and padding make it {}",
+                             axis.output, kLargest, axis.extent));
+}
+
 /// Bits of a tensor, or -1 when its bytes exceed the limit.
 int64_t boundedBits(std::array<int64_t, 5> factors, DataType type) {
   int64_t bits = bitsOf(type);
@@ -220,6 +242,11 @@ Status validate(const Problem& p) {
     if (pitch.value != 0 && pitch.value < pitch.minimum)
       return invalid(
           fmt::format("{} must be 0 or at least {} = {}, but is {}", pitch.name, pitch.least, pitch.minimum, pitch.value));
+  for (const TransposedAxis& axis : {TransposedAxis{"z", "output_padding_d", p.z(), p.outputPaddingD, p.strideD, p.dilationD},
+                                     {"p", "output_padding_h", p.p(), p.outputPaddingH, p.strideH, p.dilationH},
+                                     {"q", "output_padding_w", p.q(), p.outputPaddingW, p.strideW, p.dilationW}})
+    if (Status status = checkTransposed(axis, p.transposed); !status.ok()) return status;
+  if (p.transposed) return checkSizes(p);
   if (Status status = checkWindow("d", p.d, p.padFront, p.padBack, "pad_front + pad_back", p.dilationD, "dilation_d", p.t, "t");
       !status.ok())
     return status;

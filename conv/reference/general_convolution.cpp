@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "common/gemm/reference/epilogue_reference.hpp"
 #include "common/numerics/codec.hpp"
@@ -133,6 +134,14 @@ class General {
     epilogue_.outputScale = p_.outScale;
   }
 
+  /// Input position under a tap of an output position; none where a transposed convolution has none.
+  std::optional<int64_t> under(int64_t output, int64_t tap, int64_t stride, int64_t dilation, int64_t padBefore) const {
+    if (!p_.transposed) return output * stride + tap * dilation - padBefore;
+    const int64_t scaled = output + padBefore - tap * dilation;
+    if (scaled % stride != 0) return std::nullopt;
+    return scaled / stride;
+  }
+
   Sum sumOf(int64_t n, int64_t z, int64_t p, int64_t q, int64_t k) const {
     Sum sum;
     const int64_t firstChannel = k / (p_.k / p_.groups) * p_.groupChannels();
@@ -140,16 +149,18 @@ class General {
       for (int64_t r = 0; r < p_.r; ++r)
         for (int64_t s = 0; s < p_.s; ++s) {
           const int64_t tap = (t * p_.r + r) * p_.s + s;
+          const std::optional<int64_t> depth = under(z, t, p_.strideD, p_.dilationD, p_.padFront);
+          const std::optional<int64_t> y = under(p, r, p_.strideH, p_.dilationH, p_.padTop);
+          const std::optional<int64_t> x = under(q, s, p_.strideW, p_.dilationW, p_.padLeft);
+          if (!depth || !y || !x) continue;
           const auto weights = static_cast<size_t>((k * taps_ + tap) * p_.groupChannels());
           for (size_t c = 0; c < static_cast<size_t>(p_.groupChannels()); ++c) {
             if (std::isfinite(filter_.values[weights + c]))
               sum.sums.largestFilter = std::max(sum.sums.largestFilter, std::abs(filter_.values[weights + c]));
             sum.sums.tinyFilter |= filter_.tiny[weights + c] != 0;
           }
-          const int64_t depth = z * p_.strideD + t * p_.dilationD - p_.padFront;
-          const int64_t y = p * p_.strideH + r * p_.dilationH - p_.padTop, x = q * p_.strideW + s * p_.dilationW - p_.padLeft;
-          if (depth < 0 || depth >= p_.d || y < 0 || y >= p_.h || x < 0 || x >= p_.w) continue;
-          const auto pixel = static_cast<size_t>((((n * p_.d + depth) * p_.h + y) * p_.w + x) * p_.c + firstChannel);
+          if (*depth < 0 || *depth >= p_.d || *y < 0 || *y >= p_.h || *x < 0 || *x >= p_.w) continue;
+          const auto pixel = static_cast<size_t>((((n * p_.d + *depth) * p_.h + *y) * p_.w + *x) * p_.c + firstChannel);
           for (size_t c = 0; c < static_cast<size_t>(p_.groupChannels()); ++c)
             sum.add(input_.values[pixel + c], filter_.values[weights + c], input_.powers[pixel + c] * filter_.powers[weights + c],
                     input_.tiny[pixel + c] != 0);

@@ -118,7 +118,7 @@ constexpr int64_t kTooLarge = int64_t{1} << 31;
 INSTANTIATE_TEST_SUITE_P(
     EveryField, ApiInvalidProblem,
     testing::ValuesIn(std::vector<Change>{Change{"size_zero", [](Problem& p) { p.size = 0; }, "size"},
-                    Change{"size_short", [](Problem& p) { p.size -= 8; }, "size"},
+                    Change{"size_short", [](Problem& p) { p.size = SHIFTCONV_PROBLEM_SIZE_0_2 - 8; }, "size"},
                     Change{"n_zero", [](Problem& p) { p.n = 0; }, "n must be in 1.."},
                     Change{"n_large", [](Problem& p) { p.n = kTooLarge; }, "n must be in 1.."},
                     Change{"h_negative", [](Problem& p) { p.h = -1; }, "h must be in 1.."},
@@ -159,6 +159,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"residual_type", [](Problem& p) { p.beta = 1, p.residual_type = -2; }, "residual_type"},
                     Change{"residual_alone", [](Problem& p) { p.residual_type = SHIFTCONV_TYPE_F32; }, "beta is 0"},
                     Change{"residual_pitch", [](Problem& p) { p.beta = 1, p.residual_pixel_pitch = 23; }, "residual_pixel_pitch"},
+                    Change{"transposed_flag", [](Problem& p) { p.transposed = 2; }, "transposed must be 0 or 1"},
+                    Change{"reserved", [](Problem& p) { p.reserved = 1; }, "reserved must be 0"},
+                    Change{"output_padding_alone", [](Problem& p) { p.output_padding_h = 1; },
+                           "output_padding_h must be 0 unless the convolution is transposed"},
+                    Change{"output_padding_negative", [](Problem& p) { p.transposed = 1, p.output_padding_w = -1; },
+                           "output_padding_w must be in 0.."},
+                    Change{"output_padding_large",
+                           [](Problem& p) { p.transposed = 1, p.stride_d = 2, p.dilation_d = 3, p.output_padding_d = 3; },
+                           "output_padding_d must be below stride or dilation, 3"},
+                    Change{"transposed_empty", [](Problem& p) { p.transposed = 1, p.pad_top = 8; }, "the output's extent p must be in 1.."},
+                    Change{"transposed_large", [](Problem& p) { p.transposed = 1, p.w = 1 << 30, p.stride_w = 4; },
+                           "the output's extent q must be in 1.."},
+                    Change{"transposed_largest",
+                           [](Problem& p) {
+                             p.transposed = 1, p.w = p.s = p.stride_w = p.dilation_w = kTooLarge - 1;
+                           },
+                           "the output's extent q must be in 1.."},
                     Change{"compute_unknown", [](Problem& p) { p.compute = 3; }, "compute"},
                     Change{"compute_tf32", [](Problem& p) { p.compute = SHIFTCONV_COMPUTE_TF32; }, "TF32"},
                     Change{"scale_of_f16", [](Problem& p) { p.input_block_scale = {32, SHIFTCONV_TYPE_UE8M0, 0}; }, "input_block_scale"},
@@ -239,6 +256,7 @@ TEST(ApiStructures, FirstReleaseSizesAreFrozen) {
   EXPECT_EQ(SHIFTCONV_ESTIMATE_SIZE_0_2, 40);
   EXPECT_EQ(offsetof(shiftconv_problem_t, input_type), 208u);
   EXPECT_EQ(offsetof(shiftconv_problem_t, activation_b), 324u);
+  EXPECT_EQ(offsetof(shiftconv_problem_t, transposed), 328u);
   EXPECT_EQ(offsetof(shiftconv_tensors_t, workspace), 88u);
 }
 
@@ -266,6 +284,26 @@ TEST(ApiProblem, OutputSizeFollowsTheFormula) {
   EXPECT_EQ(z, 4);   // (9 + 2 + 0 - 2*2 - 1) / 2 + 1 = 6 / 2 + 1
   EXPECT_EQ(p, 6);   // (20 + 2 + 1 - 2*3 - 1) / 3 + 1 = 16 / 3 + 1
   EXPECT_EQ(q, 11);  // (31 + 0 + 3 - 3*4 - 1) / 2 + 1 = 21 / 2 + 1
+}
+
+TEST(ApiProblem, TransposedOutputsAreStretched) {
+  Problem problem = smallProblem();
+  problem.transposed = 1;
+  problem.h = 4, problem.w = 5, problem.r = 4, problem.s = 3;
+  problem.pad_top = 2, problem.pad_bottom = 1, problem.pad_left = 0, problem.pad_right = 3;
+  problem.stride_h = 3, problem.stride_w = 2, problem.dilation_h = 2, problem.dilation_w = 3;
+  problem.output_padding_h = 2, problem.output_padding_w = 1;
+  problem.d = 3, problem.t = 3, problem.pad_front = 1, problem.pad_back = 2, problem.stride_d = 2;
+  int64_t z = 0, p = 0, q = 0;
+  ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
+  EXPECT_EQ(z, 4);   // (3 - 1) * 2 - 1 - 2 + 1*2 + 1
+  EXPECT_EQ(p, 15);  // (4 - 1) * 3 - 2 - 1 + 2*3 + 1 + 2
+  EXPECT_EQ(q, 13);  // (5 - 1) * 2 - 0 - 3 + 3*2 + 1 + 1
+  // Programs that were compiled without these fields ask for a convolution.
+  problem.size = SHIFTCONV_PROBLEM_SIZE_0_2;
+  problem.h = 9, problem.w = 9;
+  ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
+  EXPECT_EQ(z, 2);  // (3 + 1 + 2 - 1*2 - 1) / 2 + 1
 }
 
 TEST(ApiProblem, TensorBytesReachToTheLastElement) {

@@ -55,6 +55,48 @@ TEST(ConvolveProgram, TakesADeviceThatThePlanIsFor) {
   EXPECT_TRUE(contains(absent.text, "emulated:sm_103a")) << absent.text;
 }
 
+TEST(ConvolveProgram, ExplainsWhyAndWhyNot) {
+  const Outcome run = runProgram(fmt::format("--plan-for H200 --explain {}", kGood));
+  EXPECT_EQ(run.exitCode, 0) << run.text;
+  EXPECT_TRUE(contains(run.text, "  no  shift_stream needs tcgen05")) << run.text;
+  EXPECT_TRUE(contains(run.text, "  yes halo shape=")) << run.text;
+  EXPECT_TRUE(contains(run.text, "  yes direct : ")) << run.text;
+  EXPECT_TRUE(contains(run.text, "\nroofline   0.0")) << run.text;
+  const size_t again = run.text.find("\nagain with convolve ");
+  ASSERT_NE(again, std::string::npos) << run.text;
+  std::string command = run.text.substr(again + 21);
+  command.resize(command.find('\n'));
+  const Outcome repeated = runProgram(command);
+  EXPECT_EQ(repeated.exitCode, 0) << command << "\n" << repeated.text;
+  EXPECT_TRUE(contains(repeated.text, "right: 200 elements")) << repeated.text;
+  EXPECT_EQ(runProgram("--plan-for H200 --explain nonsense").exitCode, 2);
+}
+
+TEST(ConvolveProgram, PrintsWhatABugReportNeeds) {
+  const Outcome run = runProgram("--environment");
+  EXPECT_EQ(run.exitCode, 0) << run.text;
+  for (const char* part :
+       {"ShiftConv 0.", "emulated sm_100a, compute capability 10.0", "emulated sm_90a", "CUDA_VISIBLE_DEVICES=\n"})
+    EXPECT_TRUE(contains(run.text, part)) << part << " in " << run.text;
+}
+
+/// The lines of the log are commands that repeat what was planned and run.
+TEST(ConvolveProgram, RepeatsWhatTheLogSays) {
+  const Outcome run = runShell(
+      fmt::format("SHIFTCONV_LOG=debug SHIFTCONV_DEVICE= CUDA_VISIBLE_DEVICES= '{}' --device emulated:sm_90a {}", CONVOLVE, kGood));
+  EXPECT_EQ(run.exitCode, 0) << run.text;
+  for (const char* what : {"plan, again with: convolve ", "run, again with: convolve "}) {
+    const size_t at = run.text.find(what);
+    ASSERT_NE(at, std::string::npos) << what << run.text;
+    std::string command = run.text.substr(at + std::string(what).size());
+    command.resize(command.find('\n'));
+    EXPECT_EQ(command.rfind("--device emulated:sm_90a --algorithm ", 0), 0u) << command;
+    const Outcome repeated = runProgram(command);
+    EXPECT_EQ(repeated.exitCode, 0) << command << "\n" << repeated.text;
+    EXPECT_TRUE(contains(repeated.text, "right: 200 elements")) << repeated.text;
+  }
+}
+
 TEST(ConvolveProgram, SaysNothingAboutAnEmulatedDeviceThatItWasAskedFor) {
   const Outcome run = runProgram(fmt::format("--device emulated {}", kGood));
   EXPECT_EQ(run.exitCode, 0);

@@ -1,8 +1,9 @@
-// Block-scaled convolutions against NumPy on dequantised operands (numpy_convolution.py): decoding and sums of another hand. Only
-// the error that is allowed is the library's own.
+// Block-scaled and transposed convolutions against NumPy on dequantised operands (numpy_convolution.py): decoding and sums of
+// another hand. Only the error that is allowed is the library's own.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -30,7 +31,7 @@ void PrintTo(const Numpy& one, std::ostream* stream) { *stream << one.name; }
 
 class AgainstNumpy : public testing::TestWithParam<Numpy> {};
 
-TEST_P(AgainstNumpy, BlockScaledSumsAgree) {
+TEST_P(AgainstNumpy, SumsAgree) {
   Problem p;
   ASSERT_TRUE(parse(GetParam().problem, p).ok());
   const uint64_t seed = std::random_device{}();
@@ -48,9 +49,11 @@ TEST_P(AgainstNumpy, BlockScaledSumsAgree) {
   write("filter", TensorName::Filter), write("filter_scale", TensorName::FilterScale);
   std::ofstream(folder / "problem.txt") << fmt::format(
       "n {}\nh {}\nw {}\nc {}\nk {}\nr {}\ns {}\npad_top {}\npad_bottom {}\npad_left {}\npad_right {}\nstride_h {}\nstride_w {}\n"
-      "dilation_h {}\ndilation_w {}\ninput_type {}\nfilter_type {}\nblock {}\nscale_type {}\n",
+      "dilation_h {}\ndilation_w {}\ntransposed {}\noutput_padding_h {}\noutput_padding_w {}\ninput_type {}\nfilter_type {}\nblock "
+      "{}\nscale_type {}\n",
       p.n, p.h, p.w, p.c, p.k, p.r, p.s, p.padTop, p.padBottom, p.padLeft, p.padRight, p.strideH, p.strideW, p.dilationH,
-      p.dilationW, nameOf(p.inputType), nameOf(p.filterType), p.inputScale.blockSize, nameOf(p.inputScale.type));
+      p.dilationW, p.transposed ? 1 : 0, p.outputPaddingH, p.outputPaddingW, nameOf(p.inputType), nameOf(p.filterType),
+      p.inputScale.blockSize, nameOf(p.inputScale.type));
   const Outcome run = runShell(fmt::format("{} {} '{}'", NUMPY_PYTHON, NUMPY_CONVOLUTION, folder / ""));
   ASSERT_EQ(run.exitCode, 0) << run.text;
   const std::string raw = fileContents(folder / "sums");
@@ -63,17 +66,22 @@ TEST_P(AgainstNumpy, BlockScaledSumsAgree) {
   const auto sizes = tensorBytes(p);
   for (const TensorName name :
        {TensorName::Input, TensorName::InputScale, TensorName::Filter, TensorName::FilterScale, TensorName::Output}) {
+    if (sizes[name] == 0) continue;
     memory[name] = std::make_unique<Memory>(device, sizes[name]);
     if (name != TensorName::Output) device.copyToDevice(memory[name]->get(), tensors.bytes[name].data(), sizes[name]);
   }
   device.fill(memory[TensorName::Output]->get(), 0xCD, sizes[TensorName::Output]);
   Tensors arguments;
-  arguments.input = memory[TensorName::Input]->get(), arguments.input_scale = memory[TensorName::InputScale]->get();
-  arguments.filter = memory[TensorName::Filter]->get(), arguments.filter_scale = memory[TensorName::FilterScale]->get();
-  arguments.output = memory[TensorName::Output]->get();
+  const auto addressOf = [&](TensorName name) { return memory[name] ? memory[name]->get() : nullptr; };
+  arguments.input = addressOf(TensorName::Input), arguments.input_scale = addressOf(TensorName::InputScale);
+  arguments.filter = addressOf(TensorName::Filter), arguments.filter_scale = addressOf(TensorName::FilterScale);
+  arguments.output = addressOf(TensorName::Output);
   PlanOptions options;
   options.algorithm = GetParam().algorithm;
-  Plan(Convolution::parse(GetParam().problem), device.properties(), options).run(device, arguments);
+  const Plan plan(Convolution::parse(GetParam().problem), device.properties(), options);
+  const Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 16));
+  arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
+  plan.run(device, arguments);
   std::vector<float> computed(sums.size());
   device.copyToHost(computed.data(), arguments.output, computed.size() * sizeof(float));
   device.synchronize();
@@ -99,6 +107,11 @@ INSTANTIATE_TEST_SUITE_P(
               "shift_stream"},
         Numpy{"mxfp8_halo", "1x9x10x96 e5m2 scale ue8m0/32 * 32x3x3x96 e4m3 stride 2,1 pad 1,1,1,1 scale ue8m0/32 -> f32",
               "halo_sm100"},
+        Numpy{"transposed_phases",
+              "2x5x7x16 f16 * 24x3x4x16 pad 1,0,2,1 stride 2,3 dilation 1,2 transposed output_padding 1,2 -> f32", "phases"},
+        Numpy{"transposed_alike", "2x5x6x64 f16 * 40x4x4x64 pad 1,1,1,1 stride 2,2 transposed -> f32", "phases"},
+        Numpy{"transposed_direct", "2x5x7x9 f16 * 7x3x2x9 pad 0,1,0,2 stride 3,2 dilation 2,3 transposed output_padding 0,1 -> f32",
+              "direct"},
         Numpy{"nvfp4_im2col", "1x7x9x64 e2m1 scale ue4m3/16 * 32x3x3x64 e2m1 pad 2,2,2,2 dilation 2,2 scale ue4m3/16 -> f32",
               "im2col"}),
     [](const auto& info) { return std::string(info.param.name); });

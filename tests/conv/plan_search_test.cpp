@@ -61,7 +61,7 @@ TEST_P(PlanSearch, AlgorithmsPlanWhatTheyAccept) {
                  std::to_string(properties.multiprocessors) + " multiprocessors and " +
                  std::to_string(properties.sharedBytesPerBlock) + " bytes");
     for (const Algorithm* algorithm : algorithms()) {
-      if (!algorithm->refusal(problem, properties).empty()) continue;
+      if (!refusalOf(*algorithm, problem, properties).empty()) continue;
       ++accepted[algorithm->name()];
       plansWhatItAccepts(*algorithm, problem, properties, generator);
     }
@@ -162,7 +162,8 @@ TEST(PlanSearchOfExtremeProblems, CountsNothingOneByOne) {
       const Problem problem = problemOf(text);
       std::mt19937_64 generator(1);
       for (const Algorithm* algorithm : algorithms())
-        if (algorithm->refusal(problem, preset(device)).empty()) plansWhatItAccepts(*algorithm, problem, preset(device), generator);
+        if (refusalOf(*algorithm, problem, preset(device)).empty())
+          plansWhatItAccepts(*algorithm, problem, preset(device), generator);
       std::shared_ptr<const Plan> plan;
       const Status status = makePlan(problem, preset(device), {}, plan);
       EXPECT_TRUE(status.ok() || status.code() == StatusCode::Unsupported) << status.message();

@@ -76,6 +76,22 @@ TEST(ProblemText, EveryWord) {
   EXPECT_EQ(integers.activationA, 0.5f);
 }
 
+TEST(ProblemText, TransposedConvolutions) {
+  const std::string flat =
+      "1x4x5x16 f16 * 8x3x2x16 pad 1,0,1,2 stride 2,3 dilation 1,2 transposed output_padding 1,2 -> 1x9x14x8 f16";
+  const Problem p = read(flat);
+  EXPECT_EQ(describe(p), flat);
+  EXPECT_TRUE(p.transposed);
+  EXPECT_EQ(p.outputPaddingD, 0);
+  EXPECT_EQ(p.outputPaddingH, 1);
+  EXPECT_EQ(p.outputPaddingW, 2);
+  const std::string deep =
+      "1x2x4x5x16 f16 * 8x1x3x2x16 pad 0,0,1,1,0,0 stride 2,2,1 transposed output_padding 1,0,0 -> 1x4x7x6x8 f16";
+  EXPECT_EQ(describe(read(deep)), deep);
+  EXPECT_EQ(describe(read("1x4x5x16 f16 * 8x2x2x16 transposed -> f16")),
+            "1x4x5x16 f16 * 8x2x2x16 pad 0,0,0,0 transposed -> 1x5x6x8 f16");
+}
+
 TEST(ProblemText, OrderOfWordsAndBlanksDoNotMatter) {
   const Problem p = read("1x8x8x8 f16 pitch 16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f32 bias relu pitch 24");
   EXPECT_EQ(p, read("  1x8x8x8\tf16   pitch 16 * 8x3x3x8 stride 2,2 pad 1,1,1,1 -> 1x4x4x8 f32 pitch 24 relu bias \n"));
@@ -117,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(Texts, ProblemTextErrors,
                              WrongText{"pads", "1x8x8x8 f16 * 8x3x3x8 pad 1,1 -> f16", "\"pad\" needs 4 numbers"},
                              WrongText{"number", "1x8x8x8 f16 pitch wide * 8x3x3x8 -> f16", "\"wide\""},
                              WrongText{"number_missing", "1x8x8x8 f16 * 8x3x3x8 -> f16 alpha", "the number of \"alpha\""},
+                             WrongText{"output_padding", "1x8x8x8 f16 * 8x3x3x8 output_padding 1,1 -> f16",
+                                       "output_padding_h must be 0"},
                              WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
                              WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
                              WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},

@@ -148,6 +148,11 @@ Problem randomProblem(std::mt19937_64& generator) {
       drawWindow(draw, p);
     }
     drawEpilogue(draw, p);
+    if (draw.oneIn(8)) {
+      p.transposed = true;
+      p.outputPaddingH = draw.in(0, std::max(p.strideH, p.dilationH) - 1);
+      p.outputPaddingW = draw.in(0, std::max(p.strideW, p.dilationW) - 1);
+    }
     if (validate(p).ok()) return p;
   }
 }

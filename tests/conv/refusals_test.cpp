@@ -80,7 +80,7 @@ void check(const Line& line) {
   const device::Properties properties = propertiesOf(line);
   const Algorithm* algorithm = nullptr;
   ASSERT_TRUE(findAlgorithm(line.algorithm, algorithm).ok());
-  std::string refusal = algorithm->refusal(problem, properties);
+  std::string refusal = refusalOf(*algorithm, problem, properties);
   if (line.words == kAccepts || !line.options.empty()) {
     ASSERT_EQ(refusal, "");
     std::shared_ptr<const Plan> plan;

@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 
 #include <nvtx3/nvToolsExt.h>
+#include <sys/utsname.h>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/conv/judged/runs.hpp"
@@ -33,7 +36,7 @@ struct Options {
   std::string file, device, algorithm, options, counters, planFor, autotuneCache;
   uint64_t seed = 1;
   int runs = 1;
-  bool unchecked = false, autotune = false;
+  bool unchecked = false, autotune = false, explain = false, environment = false;
 };
 
 std::string capabilityOf(const DeviceProperties& properties) {
@@ -144,7 +147,61 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
   return judge(one, one.exact(accumulationOf(plan.algorithm(), device.properties().compute_major)), tensors);
 }
 
+/// Every algorithm's best plan or refusal, the roofline, and what repeats the planner's choice. Runs nothing.
+void explain(const Line& line, const Options& options) {
+  const DeviceProperties properties =
+      options.planFor.empty() ? openDevice(options).properties() : DeviceProperties::preset(options.planFor);
+  PlanOptions choices;
+  choices.algorithm = line.algorithm.c_str();
+  choices.options = line.options.c_str();
+  const Convolution problem = Convolution::parse(line.problem);
+  fmt::print("{} on {}\n", problem.describe(), properties.name);
+  for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
+    const std::string algorithm = shiftconv_algorithm_name(i), refused = refusal(problem, properties, algorithm);
+    if (!refused.empty()) {
+      fmt::print("  no  {}\n", refused);
+      continue;
+    }
+    PlanOptions one;
+    one.algorithm = algorithm.c_str();
+    const Plan plan(problem, properties, one);
+    const auto estimate = plan.estimate();
+    fmt::print("  yes {} {}: {:.2f} us, bound by {}\n", algorithm, plan.options(), estimate.seconds * 1e6, estimate.bound);
+  }
+  const Plan plan(problem, properties, choices);
+  const std::string chosen = plan.candidates();
+  fmt::print("{}{}", plan.describe(), chosen.substr(chosen.rfind("roofline")));
+  fmt::print("again with convolve{}{} --algorithm {}{}{} '{}'\n", options.device.empty() ? "" : " --device " + options.device,
+             options.planFor.empty() ? "" : " --plan-for " + options.planFor, plan.algorithm(),
+             plan.options().empty() ? "" : " --options ", plan.options(), problem.describe());
+}
+
+/// What a bug report needs besides the problem.
+void printEnvironment() {
+  fmt::print("ShiftConv {}, header {}.{}.{}\n", shiftconv_version_string(), SHIFTCONV_VERSION_MAJOR, SHIFTCONV_VERSION_MINOR,
+             SHIFTCONV_VERSION_PATCH);
+  utsname system{};
+  if (uname(&system) == 0)
+    fmt::print("{} {} {}, {} host threads\n", system.sysname, system.release, system.machine, std::thread::hardware_concurrency());
+  int devices = 0;
+  check(shiftconv_device_count(&devices));
+  for (int i = 0; i < devices; ++i) {
+    DeviceProperties p;
+    check(shiftconv_device_enumerate(i, &p));
+    fmt::print("device {}: {}, compute capability {}, {} multiprocessors, {} bytes of shared memory a block, {:.1f} GiB\n", i,
+               p.name, capabilityOf(p), p.multiprocessors, p.shared_bytes_per_block,
+               static_cast<double>(p.global_bytes) / (1 << 30));
+  }
+  for (const char* name :
+       {"SHIFTCONV_DEVICE", "SHIFTCONV_LOG", "SHIFTCONV_AUTOTUNE_CACHE", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING"})
+    if (const char* value = std::getenv(name)) fmt::print("{}={}\n", name, value);
+}
+
 int run(const Options& options) {
+  if (options.environment) {
+    printEnvironment();
+    return 0;
+  }
   std::vector<std::string> texts = options.problems;
   if (!options.file.empty()) {
     std::ifstream file(options.file);
@@ -155,6 +212,10 @@ int run(const Options& options) {
     }
   }
   if (texts.empty()) throw std::invalid_argument("no problem");
+  if (options.explain) {
+    for (const std::string& text : texts) explain(parseLine(text, options), options);
+    return 0;
+  }
   const Device device = openDevice(options);
   fmt::print("{}, operands {}\n", device.properties().name, options.seed);
   size_t wrong = 0, refused = 0;
@@ -200,6 +261,10 @@ int main(int argc, char** argv) {
   parser.option("--runs", options.runs);
   parser.option("--seed", options.seed, "of the operands");
   parser.flag("--unchecked", options.unchecked, "no reference on the host");
+  parser.flag(
+      "--explain", options.explain,
+      "run nothing: say of every algorithm why not, or what its best plan would take, and what repeats the planner's choice");
+  parser.flag("--environment", options.environment, "run nothing: print versions, devices and variables, for a bug report");
   parser.option("--counters", options.counters, "file for the emulated device's counters, as JSON");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   options.autotune = autotune.given();

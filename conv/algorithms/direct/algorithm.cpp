@@ -63,12 +63,13 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
   if (std::string refused = epilogueRefusal("direct", p, kColumns); !refused.empty()) return refused;
   // Coordinates are 32-bit, and those of pads negative.
   constexpr int64_t kLimit = int64_t{1} << 29;
+  const auto step = [&](int64_t stride) { return p.transposed ? 1 : stride; };  // from output to output
   for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
                                     {"H + pad_top", p.h + p.padTop},
                                     {"W + pad_left", p.w + p.padLeft},
-                                    {"Z * stride_d", p.z() * p.strideD},
-                                    {"P * stride_h", p.p() * p.strideH},
-                                    {"Q * stride_w", p.q() * p.strideW},
+                                    {p.transposed ? "Z" : "Z * stride_d", p.z() * step(p.strideD)},
+                                    {p.transposed ? "P" : "P * stride_h", p.p() * step(p.strideH)},
+                                    {p.transposed ? "Q" : "Q * stride_w", p.q() * step(p.strideW)},
                                     {"T * dilation_d", p.t * p.dilationD},
                                     {"R * dilation_h", p.r * p.dilationH},
                                     {"S * dilation_w", p.s * p.dilationW}})
@@ -95,6 +96,7 @@ DirectPlan planDirect(const Problem& p, const device::Properties& properties) {
   params.inputZeroPoint = p.inputZeroPoint;
   params.filterZeroPoint = p.filterZeroPoint;
   params.channelThreads = channelThreads(p);
+  params.transposed = p.transposed;
   params.epilogue = epilogueOf(p);
 
   const int64_t ctaPixels = int64_t{kThreads} / params.channelThreads * kPixels;
@@ -128,6 +130,7 @@ class Direct final : public Algorithm {
  public:
   std::string_view name() const override { return "direct"; }
   bool isLastResort() const override { return true; }
+  bool takesTransposed() const override { return true; }
   std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

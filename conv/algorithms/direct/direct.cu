@@ -135,7 +135,7 @@ class Thread {
   struct Position {
     int32_t row;                   ///< of the epilogue
     int32_t image;                 ///< -1: no pixel
-    int32_t depth, height, width;  ///< of tap 0
+    int32_t depth, height, width;  ///< of tap 0; of transposed convolutions times the stride
   };
 
   __device__ void place(int i, uint32_t pixel) {
@@ -143,8 +143,10 @@ class Thread {
     at.row = static_cast<int32_t>(pixel);
     const uint32_t row = p_.outputWidth.quotient(pixel), plane = p_.outputHeight.quotient(row);
     const uint32_t image = p_.outputDepth.quotient(plane);
-    const auto first = [](const Axis& axis, uint32_t output) {
-      return static_cast<int32_t>(output) * axis.stride - axis.padBefore;
+    const bool transposed = p_.transposed;
+    const auto first = [transposed](const Axis& axis, uint32_t output) {
+      const auto o = static_cast<int32_t>(output);
+      return transposed ? o + axis.padBefore : o * axis.stride - axis.padBefore;
     };
     at.width = first(p_.width, pixel - row * p_.outputWidth.divisor);
     at.height = first(p_.height, row - plane * p_.outputHeight.divisor);
@@ -152,11 +154,17 @@ class Thread {
     at.image = pixel < static_cast<uint32_t>(p_.epilogue.rows) ? static_cast<int32_t>(image) : -1;
   }
 
+  /// Where a tap lies, outside of the image where a transposed convolution has none.
+  __device__ __forceinline__ int32_t under(int32_t first, int32_t tap, const Axis& axis) const {
+    if (!p_.transposed) return first + tap * axis.dilation;
+    const int32_t scaled = first - tap * axis.dilation, position = scaled / axis.stride;
+    return position * axis.stride == scaled ? position : -1;
+  }
+
   /// Channel 0 of the input pixel that a tap of output pixel i reads; null outside of the image.
   __device__ const uint8_t* inputPixel(int i, int32_t t, int32_t r, int32_t s) const {
     const Position& at = position_[i];
-    const int32_t d = at.depth + t * p_.depth.dilation, h = at.height + r * p_.height.dilation,
-                  w = at.width + s * p_.width.dilation;
+    const int32_t d = under(at.depth, t, p_.depth), h = under(at.height, r, p_.height), w = under(at.width, s, p_.width);
     const auto inside = [](int32_t x, const Axis& axis) { return static_cast<uint32_t>(x) < static_cast<uint32_t>(axis.extent); };
     if (at.image < 0 || !inside(d, p_.depth) || !inside(h, p_.height) || !inside(w, p_.width)) return nullptr;
     const int64_t pixel = ((int64_t{at.image} * p_.depth.extent + d) * p_.height.extent + h) * p_.width.extent + w;

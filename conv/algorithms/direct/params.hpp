@@ -18,7 +18,8 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t vectorBytes(numerics::NumberType type) {
   return type == numerics::NumberType::E4M3 || type == numerics::NumberType::E5M2 ? 8 : 16;
 }
 
-/// One spatial axis: where the tap `i` of output position `o` lies is o * stride + i * dilation - padBefore.
+/// One spatial axis: where the tap `i` of output position `o` lies is o * stride + i * dilation - padBefore; of a transposed
+/// convolution it is (o + padBefore - i * dilation) / stride, and nowhere if that leaves a rest.
 struct Axis {
   int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
 };
@@ -34,6 +35,7 @@ struct Params {
   int32_t inputZeroPoint = 0, filterZeroPoint = 0;
   /// Threads of a CTA side by side along the output channels; the others are along the pixels. A power of two.
   uint32_t channelThreads = 1;
+  bool transposed = false;
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 

@@ -26,9 +26,9 @@ constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kMaximumTileN = 256;
 constexpr int64_t kBlockHeights = 24;  // candidates of the model
 
-/// What all CTAs do together, and the model's time of the slowest.
+/// What all CTAs do together, of which `ofCluster` once for each cluster, and the model's time of the slowest.
 void count(const Problem& p, const Channels& channels, const device::Properties& properties, std::optional<uint32_t> clustersWanted,
-           const StreamBlocks& blocks, StreamCut& cut) {
+           const StreamBlocks& blocks, const Traffic& ofCluster, StreamCut& cut) {
   cut.blockRows = blocks.height;
   cut.tiles = blocks.tiles;
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
@@ -37,7 +37,7 @@ void count(const Problem& p, const Channels& channels, const device::Properties&
   const int64_t tilesPerCluster = ceilDivide(cut.tiles, std::min(cut.tiles, wanted));
   cut.clusters = ceilDivide(cut.tiles, tilesPerCluster);
   cut.traffic = trafficOf(p, channels, cut, blocks.work);
-  cut.traffic += clusterTraffic(p, channels, cut) * cut.clusters;
+  cut.traffic += ofCluster * cut.clusters;
 
   // The slowest multiprocessor: its share of the average tile's work, times its tiles.
   const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles * cut.passes * cut.ctas());
@@ -205,8 +205,9 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
         if (!cut.fitTensorMemory(p, channels) ||
             !cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, choices.residentWeights))
           continue;
+        const Traffic ofCluster = clusterTraffic(p, channels, cut);
         for (const StreamBlocks& blocks : works) {
-          count(p, channels, properties, choices.clusters, blocks, cut);
+          count(p, channels, properties, choices.clusters, blocks, ofCluster, cut);
           if (best.tileN == 0 || std::tuple(cut.clocks, cut.traffic.products) < std::tuple(best.clocks, best.traffic.products))
             best = cut;
         }

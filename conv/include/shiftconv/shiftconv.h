@@ -338,6 +338,15 @@ typedef struct shiftconv_block_scale {
  *  core; everything behind the sum is f32; the conversion to output_type rounds to nearest, ties to even, and saturates
  *  except to f32, f16 and bf16.
  *
+ *  With transposed = 1 the same filter spreads every input pixel over the output, as ConvTranspose does (the gradient of a
+ *  convolution by its input):
+ *    sum    = sum over t,r,s,c of (input[n, (z + pad_front - t*dilation_d) / stride_d, (p + pad_top - r*dilation_h) / stride_h,
+ *                                        (q + pad_left - s*dilation_w) / stride_w, g*C/groups + c] - input_zero_point)
+ *             * (filter[k,t,r,s,c] - filter_zero_point)
+ *  over the taps whose three divisions leave no rest, with P = (H - 1) * stride_h - pad_top - pad_bottom + dilation_h*(R-1) + 1 +
+ *  output_padding_h. The filter's layout stays [K, T, R, S, C/groups], K being the channels of the output; it is not turned round.
+ *  Such plans need a workspace.
+ *
  *  Most combinations of these fields are beyond every algorithm of this version; shiftconv_support names the field.
  *
  *  amax keeps the largest |v| of all runs since it was set: a run raises it and never lowers it, and it is NaN once a v is. Before
@@ -371,13 +380,17 @@ typedef struct shiftconv_problem {
   float out_scale;                                                /**< factor of the output; finite */
   int32_t activation;                                             /**< shiftconv_activation_t */
   float activation_a, activation_b;                               /**< parameters of the activation; 0 where unused */
+  int32_t transposed; /**< 1: a transposed convolution, see above; 0: a convolution */
+  int32_t reserved;   /**< 0 */
+  int64_t output_padding_d, output_padding_h, output_padding_w; /**< of transposed ones: rows added behind the last; >= 0, below
+                                                                     stride or dilation */
 } shiftconv_problem_t;
 
 #define SHIFTCONV_PROBLEM_INIT                                                                                                  \
   {                                                                                                                             \
     sizeof(shiftconv_problem_t), 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, SHIFTCONV_TYPE_F16, \
         SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F16, SHIFTCONV_COMPUTE_DEFAULT, {0, 0, 0},   \
-        {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f                         \
+        {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0, 0, 0, 0, 0          \
   }
 #define SHIFTCONV_PROBLEM_SIZE_0_2 328
 
@@ -428,12 +441,12 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_prob
  *
  *  Input, filter and output may each be followed by these words, in any order:
  *    input   pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved
- *    filter  a type (otherwise the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, compute tf32 or f16,
- *            zero N, scale as above
+ *    filter  a type (otherwise the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, transposed,
+ *            output_padding h,w, compute tf32 or f16, zero N, scale as above
  *    output  pitch N, alpha X, channel_scale, bias [TYPE], residual BETA, residual_type TYPE, residual_pitch N, an activation
  *    with its
  *            parameters (leaky_relu A, clamp A,B), amax, out_scale X, zero N, scale as above
- *  In 3-D, shapes have five extents, pads six numbers (front and back first), strides and dilations three.
+ *  In 3-D, shapes have five extents, pads six numbers (front and back first), strides, dilations and output paddings three.
  *  @param problem its `size` must be set. On success the problem is valid. */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_parse(const char* text, shiftconv_problem_t* problem);
 
@@ -551,7 +564,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan);
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_describe(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed);
 
 /** Writes how the plan was chosen, one line each: the chosen candidate, the others by their estimates, the algorithms that
- *  refused. */
+ *  refused, and what products and tensors take at least. Unless the plan was measured, the call searches again. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_candidates(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed);
 
 /** What the cost model predicts for a plan: modelled, not measured. */

@@ -37,6 +37,8 @@ class Problem:
     after: tuple = (0, 0, 0)
     stride: tuple = (1, 1, 1)
     dilation: tuple = (1, 1, 1)
+    transposed: bool = False
+    output_padding: tuple = (0, 0, 0)
     input_pitch: int = 0
     output_pitch: int = 0
     residual_pitch: int = 0
@@ -62,6 +64,13 @@ class Problem:
 
     def outputs(self):
         """Z, P and Q."""
+        if self.transposed:
+            return tuple(
+                (e - 1) * s + d * (t - 1) + 1 + o - b - a
+                for e, b, a, d, t, s, o in zip(
+                    self.extent, self.before, self.after, self.dilation, self.taps, self.stride, self.output_padding
+                )
+            )
         return tuple(
             (e + b + a - d * (t - 1) - 1) // s + 1
             for e, b, a, d, t, s in zip(self.extent, self.before, self.after, self.dilation, self.taps, self.stride)
@@ -71,10 +80,11 @@ class Problem:
         return self.c // self.groups
 
     def products(self):
-        return self.n * int(np.prod(self.outputs())) * self.k * int(np.prod(self.taps)) * self.group_channels()
+        return self.n * int(np.prod(self.extent if self.transposed else self.outputs())) * self.k * int(np.prod(self.taps)) * self.group_channels()
 
     def text(self):
         deep = (self.extent[0], self.taps[0], self.before[0], self.after[0], self.stride[0], self.dilation[0]) != (1, 1, 0, 0, 1, 1)
+        deep = deep or self.output_padding[0] != 0
         axes = slice(0 if deep else 1, 3)
         shape = lambda *extents: "x".join(str(e) for e in extents)
         pads = ",".join(f"{b},{a}" for b, a in zip(self.before[axes], self.after[axes]))
@@ -83,7 +93,9 @@ class Problem:
         text = f"{shape(self.n, *self.extent[axes], self.c)} {self.input_type}{word('pitch', self.input_pitch, 0)}"
         text += f"{word('zero', self.input_zero, 0)}{self.input_scale} * {shape(self.k, *self.taps[axes], self.group_channels())}"
         text += f" {self.filter_type}{word('groups', self.groups, 1)} pad {pads} stride {steps(self.stride)}"
-        text += f" dilation {steps(self.dilation)}{' compute tf32' if self.tf32 else ''}{word('zero', self.filter_zero, 0)}"
+        text += f" dilation {steps(self.dilation)}{' transposed' if self.transposed else ''}"
+        text += f" output_padding {steps(self.output_padding)}" if any(self.output_padding) else ""
+        text += f"{' compute tf32' if self.tf32 else ''}{word('zero', self.filter_zero, 0)}"
         text += f"{self.filter_scale} -> {self.output_type}{word('pitch', self.output_pitch, 0)}{word('alpha', self.alpha, 1)}"
         text += f"{' channel_scale' if self.channel_scale else ''}{f' bias {self.bias_type}' if self.bias_type else ''}"
         if self.beta != 0:
@@ -260,6 +272,39 @@ def dense(d, p):
     d.full_epilogue(p, d.spread(p), blocks=True)
 
 
+def transposed(d, p):
+    """The gradient of a convolution by its input: what stretches activations."""
+    kind = d.one(("half", "half", "half", "tf32", "f8", "integer"))
+    types = {"half": (d.one(HALVES),), "tf32": ("f32",), "f8": ("e4m3", "e5m2"), "integer": ("s8", "u8")}[kind]
+    p.input_type, p.filter_type, p.tf32 = d.one(types), d.one(types), kind == "tf32"
+    p.transposed = True
+    rank = d.one((1, 2, 2, 2, 2, 3))
+    for axis in range(3 - rank, 3):
+        extent, taps = d.between(1, 4 if rank == 3 else 8), d.between(1, 3 if rank == 3 else 5)
+        stride, dilation = d.one((1, 2, 2, 2, 3)), d.one((1, 1, 1, 2, 3))
+        output = lambda: (extent - 1) * stride + dilation * (taps - 1) + 1
+        while True:  # mostly as much padding as a convolution of this filter would have
+            most = dilation * (taps - 1) + (stride if d.chance(0.2) else 0)
+            before, after = d.between(0, most), d.between(0, most)
+            padding = d.between(0, max(stride, dilation) - 1) if d.chance(0.5) else 0
+            if output() - before - after + padding >= 1:
+                break
+        d.set_axis(p, axis, extent, taps, before, after, stride, dilation)
+        p.output_padding = p.output_padding[:axis] + (padding,) + p.output_padding[axis + 1 :]
+    p.groups = d.one((1, 1, 1, 1, 2, 3))
+    if d.chance(0.8):
+        p.c, p.k = p.groups * 16 * d.between(1, 2), p.groups * d.between(1, 3) * 8
+    else:
+        p.c, p.k = p.groups * d.between(1, 20), p.groups * d.between(1, 20)
+    if kind == "integer":
+        d.zero_points(p)
+    if d.chance(0.4) and kind == "half":
+        p.filter_type = p.input_type
+        d.plain_epilogue(p)
+    else:
+        d.full_epilogue(p, d.spread(p))
+
+
 def sliding(d, p):
     """What the engines that shift rows of pixels take."""
     dense(d, p)
@@ -367,6 +412,7 @@ FAMILIES = (
     (depthwise, 2, (1,)),
     (stem, 2, (1,)),
     (resident, 2, (1,)),
+    (transposed, 4, (0, 1)),
 )
 
 

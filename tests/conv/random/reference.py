@@ -54,6 +54,10 @@ def windows(p):
     """For each tap: its index, the pixels that it reads for every output, and which of them are inside the image."""
     axes = []
     for axis, positions in enumerate(p.outputs()):
+        if p.transposed:  # what an input pixel adds to, seen from the output: nothing where the stride leaves a rest
+            at = [np.arange(positions) + p.before[axis] - tap * p.dilation[axis] for tap in range(p.taps[axis])]
+            axes.append([np.where(one % p.stride[axis] == 0, one // p.stride[axis], -1) for one in at])
+            continue
         at = np.arange(positions) * p.stride[axis] - p.before[axis]
         axes.append([at + tap * p.dilation[axis] for tap in range(p.taps[axis])])
     for t, depth in enumerate(axes[0]):
