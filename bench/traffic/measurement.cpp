@@ -48,8 +48,7 @@ Run Measurement::all(const Peer& peer) { return run(peer, peer.launch.config, {}
 Run Measurement::run(const Peer& peer, const LaunchConfig& config, std::vector<uint64_t> clusters, const plan::Traffic& planned) {
   auto plan = std::make_shared<plan::Plan>();
   plan->problem = problem_;
-  plan->computeMajor = device_.properties().computeMajor;
-  plan->computeMinor = device_.properties().computeMinor;
+  plan->properties = device_.properties();
   plan->launches = {peer.launch};
   plan->launches[0].config = config;
   std::unique_ptr<plan::Binding> binding;
