@@ -184,8 +184,9 @@ reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTens
   return reference::convolve(internalProblem(test.problem), tensors.operands(),
                              engine == "direct" || engine == "channelwise" ? reference::Accumulation::FusedMultiplyAdd
                              : ofHopper                                    ? reference::Accumulation::WgmmaTensorCore
-                             : engine == "gathered"                        ? reference::Accumulation::HalfTensorCore
-                                                                           : reference::Accumulation::TensorCore);
+                             : engine == "gathered" || engine == "raw_rows" || engine == "thin"
+                                 ? reference::Accumulation::HalfTensorCore
+                                 : reference::Accumulation::TensorCore);
 }
 
 std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,

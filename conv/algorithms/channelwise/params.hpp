@@ -5,6 +5,7 @@
 
 #include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/decoding.hpp"
 
 namespace shiftconv::kernels::channelwise {
 
@@ -13,13 +14,6 @@ inline constexpr int32_t kMostThreads = 128;  ///< of a CTA
 /// One spatial axis: tap `i` of output position `o` lies at o * stride + i * dilation - padBefore.
 struct Axis {
   int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
-};
-
-/// How an element of 8 or 32 bits becomes f32.
-struct Decoding {
-  bool isInteger = false, isE5m2 = false;  ///< of 8 bits; else e4m3
-  uint32_t sign = 0;                       ///< of integers: 0x80 where the bit 7 counts for -128
-  uint32_t kept = 0xffffffffu;             ///< of words: the bits that tf32 has, or all
 };
 
 /// A unit is the outputs of a thread but for their channels: `columns` of the kernel's Kind by `rows`. A CTA has ctaUnits units of

@@ -10,10 +10,11 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/channelwise/model.hpp"
-#include "conv/kernels/plain_activation.hpp"
+#include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/options.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/plan/tile_widths.hpp"
@@ -40,23 +41,7 @@ bool multiplies(const Problem& p) {
   };
   return both(F16, F16) || both(BF16, BF16) || both(F32, F32) || both(E4M3, E5M2) || both(S8, U8);
 }
-Decoding decodingOf(const Problem& p, DataType type) {
-  constexpr uint32_t kKeptOfTf32 = 0xffffe000u;
-  Decoding decoding;
-  decoding.isInteger = isInteger(type);
-  decoding.isE5m2 = type == DataType::E5M2;
-  decoding.sign = type == DataType::S8 ? 0x80 : 0;
-  if (p.compute == Compute::TF32) decoding.kept = kKeptOfTf32;
-  return decoding;
-}
-
-Finish finishOf(const Problem& p) {
-  const bool plain = elementBytes(p) == 2 && p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale &&
-                     !p.hasAmax && p.outputZeroPoint == 0 &&
-                     kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
-                     (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
-  return plain ? Finish::Plain : Finish::Full;
-}
+Finish finishOf(const Problem& p) { return isPlainSegment(p) ? Finish::Plain : Finish::Full; }
 
 /// Whether the kernel computes the problem, but for its Finish.
 bool computes(const Kind& kind, const Problem& p) {
@@ -170,9 +155,9 @@ std::string channelwiseRefusal(const Problem& p, const device::Properties& prope
         "filter_type are {} and {}",
         nameOf(p.inputType), nameOf(p.filterType));
   if (p.compute == Compute::F16) return "channelwise sums in f32, but compute is f16";
-  constexpr int64_t kExactTaps = 258;  // sums of products of bytes up to 255 * 255 are below 2^24
-  if (isInteger(p.inputType) && tapsOf(p) > kExactTaps)
-    return fmt::format("channelwise needs at most {} taps T*R*S of integers, but they are {}", kExactTaps, tapsOf(p));
+  if (isInteger(p.inputType) && tapsOf(p) > mostExactProducts(p))
+    return fmt::format("channelwise needs at most {} taps T*R*S of {} and {}, but they are {}", mostExactProducts(p),
+                       nameOf(p.inputType), nameOf(p.filterType), tapsOf(p));
   if (std::string refused = zeroPointRefusal("channelwise", p); !refused.empty()) return refused;
   if (p.groups != p.c) return fmt::format("channelwise needs one input channel a group, but C = {} and groups = {}", p.c, p.groups);
   if (std::string refused = epilogueRefusal("channelwise", p, 1); !refused.empty()) return refused;

@@ -12,9 +12,9 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/sm100_operands.hpp"
-#include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -77,12 +77,6 @@ Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_
           static_cast<int32_t>(padBefore)};
 }
 layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
-
-/// The short epilogue of the kernels.
-bool isPlain(const Problem& p) {
-  return (p.inputType == DataType::F16 || p.inputType == DataType::BF16) && sm90::hasPlainEpilogue(p) &&
-         p.outputType == p.inputType && (!p.hasResidual() || p.residualType == p.outputType) && p.outputScale.blockSize == 0;
-}
 
 /// Share of (tap, tile) pairs that are multiplied: a tile leaves out the taps outside of the image for all of its pixels. Of the
 /// rows of filter taps, by the share of output rows that they reach.
@@ -225,7 +219,7 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     params.stagesOffset = sharedTableBytes(tile.pixels, params.taps);
     params.types = {p.inputType == DataType::E5M2, p.filterType == DataType::E5M2, p.inputType == DataType::S8,
                     p.filterType == DataType::S8};
-    params.plain = isPlain(p);
+    params.plain = isPlainSegment(p);
     params.epilogue = epilogueOf(p);
     plan.launch.grid = {static_cast<uint32_t>(ceilDivide(p.outputPixels(), tile.pixels) * channelTiles * p.groups), 1, 1};
     plan.launch.block = {static_cast<uint32_t>(tile.threads()), 1, 1};

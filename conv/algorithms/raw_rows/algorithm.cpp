@@ -9,7 +9,9 @@
 #include "conv/algorithms/raw_rows/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
+#include "raw_rows_bytes_image.hpp"
 #include "raw_rows_image.hpp"
 
 namespace shiftconv::plan {
@@ -53,11 +55,15 @@ class RawRows final : public ListedAlgorithm<RawRowsChoices, RawRowsPlan> {
         .text();
   }
   Tiling tiling(const RawRowsPlan& made) const override { return {made.rows * made.columns, made.channels, 1, {made.rows}}; }
-  void addLaunches(const Problem&, const RawRowsPlan& made, Plan& plan) const override {
-    plan.launches.push_back({images::raw_rows(),
+  void addLaunches(const Problem& problem, const RawRowsPlan& made, Plan& plan) const override {
+    Parameter params = withAddresses(made.params);
+    bindCorrections(problem, params, offsetof(kernels::raw_rows::Params, epilogue));
+    plan.workspaceBytes = correctionPlaces(problem).bytes;
+    plan.launches = preparationOf(problem);
+    plan.launches.push_back({bitsOf(problem.inputType) == 8 ? images::raw_rows_bytes() : images::raw_rows(),
                              made.kernelName,
                              made.launch,
-                             {withAddresses(made.params)},
+                             {std::move(params)},
                              sameRoles(made.launch, "copy and multiply")});
   }
   std::string noPlan(const Problem&, const device::Properties&, std::string_view options) const override {

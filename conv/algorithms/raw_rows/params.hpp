@@ -6,6 +6,7 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/host_device.hpp"
+#include "conv/kernels/decoding.hpp"
 
 namespace shiftconv::kernels::raw_rows {
 
@@ -44,8 +45,9 @@ struct Params {
   int32_t lead = 0;                   ///< elements in front of a run that make its first pair begin at an even one
   int32_t steps = 0;
   int32_t windowRows = 0, rowBytes = 0;  ///< rowBytes: of a row of the window, a multiple of kChunkBytes
-  int32_t copyBytes = 0;                 ///< 16, 8, 4 or 2: what neither begin nor end of an input row cuts
+  int32_t copyBytes = 0;                 ///< 16, 8, 4, 2 or 1: what neither begin nor end of an input row cuts
   bool plain = false;                    ///< bias, residual of the output's type and an activation of isPlainActivation
+  Decoding inputs, filters;              ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;         ///< rows are output pixels, columns output channels
 };
 

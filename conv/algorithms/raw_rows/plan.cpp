@@ -9,11 +9,13 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/kernels/plain_activation.hpp"
 #include "conv/plan/correction.hpp"
+#include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/plain_segment.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -61,17 +63,13 @@ int64_t sharedLimit(const device::Properties& properties) {
   return std::min<int64_t>(share, int64_t{1} << kOffsetBits);
 }
 
-/// The short epilogue of the kernels.
-bool isPlain(const Problem& p) {
-  return p.outputType == p.inputType && p.alpha == 1 && p.outScale == 1 && !p.hasChannelScale && !p.hasAmax &&
-         p.outputZeroPoint == 0 && p.outputScale.blockSize == 0 &&
-         kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) && (!p.hasBias || p.biasType == DataType::F32) &&
-         (!p.hasResidual() || p.residualType == p.outputType);
-}
+/// Of 8 bits: they become f16 on their way to shared memory.
+bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
 
 layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
 
 int32_t copyBytes(const Problem& p) {
+  if (isDecoded(p)) return p.w * p.c % 4 == 0 ? 4 : 1;
   for (const int32_t bytes : {16, 8, 4})
     if (p.w * p.c * kElementBytes % bytes == 0) return bytes;
   return kElementBytes;
@@ -102,6 +100,8 @@ constexpr double kStepLatency = 110;        // of a warp: the table, a load that
 constexpr double kPassLatency = 600;        // of a warp: the epilogue
 constexpr double kTileClocks = 300;         // barrier and addresses
 constexpr double kCopyInstructions = 0.5;   // a clock, of a warp each
+constexpr double kDecodedElements = 24;     // a clock: loaded, made f16 and stored; a guess
+constexpr double kWholeOutputs = 12;        // a clock, of the whole epilogue; a guess
 
 void model(const Problem& p, const device::Properties& properties, RawRowsPlan& plan) {
   const Rates& rates = ratesOf(properties);
@@ -116,8 +116,10 @@ void model(const Problem& p, const device::Properties& properties, RawRowsPlan& 
                         static_cast<double>(bitsOf(p.outputType)) / 8 / rates.of(Resource::BulkStores);
   const double copied = static_cast<double>(params.windowRows) * params.rowBytes;
   const double copies = params.windowRows * std::ceil(params.rowBytes / (32.0 * std::max(params.copyBytes, 4))) / kCopyInstructions;
-  const double loads = std::max(copied / rates.of(Resource::L2ToShared), copies);
-  const double tile = std::max({multiply, stored, loads});
+  const double decoded = isDecoded(p) ? copied / kElementBytes / kDecodedElements : 0;
+  const double loads = std::max({copied / rates.of(Resource::L2ToShared), copies, decoded});
+  const double outputs = groups * kWarpPixels * static_cast<double>(std::min<int64_t>(plan.channels, p.k));
+  const double tile = std::max({multiply, stored, loads, isDecoded(p) ? outputs / kWholeOutputs : 0});
   plan.bound = tile == multiply ? Resource::TensorCore : tile == stored ? Resource::BulkStores : Resource::L2ToShared;
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double tiles = static_cast<double>(params.tiles) * plan.launch.grid.y;
@@ -170,7 +172,9 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   params.windowRows = static_cast<int32_t>(p.t * windowHeight(p, rows));
   params.rowBytes = static_cast<int32_t>(rowBytes(p, reduction, columns));
   params.copyBytes = copyBytes(p);
-  params.plain = isPlain(p);
+  params.plain = isPlainSegment(p);
+  params.inputs = decodingOf(p, p.inputType);
+  params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);
   const int64_t channelTiles = ceilDivide(p.k, channels);
   const int64_t together = int64_t{std::max<uint32_t>(1, properties.multiprocessors)} * kCtasPerMultiprocessor;
@@ -179,7 +183,9 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   plan.launch.block = {static_cast<uint32_t>(kThreads), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(p, reduction, rows, columns, channels));
   plan.launch.programmaticDependent = dependent;
-  plan.kernelName.append("raw_rows_").append(nameOf(p.inputType)).append(reduction.oddSteps ? "_odd_" : "_even_");
+  plan.kernelName.append("raw_rows_")
+      .append(isDecoded(p) ? "bytes" : nameOf(p.inputType))
+      .append(reduction.oddSteps ? "_odd_" : "_even_");
   plan.kernelName += std::to_string(channels);
   model(p, properties, plan);
   return plan;
@@ -191,12 +197,20 @@ std::string rawRowsRefusal(const Problem& p, const device::Properties& propertie
   if (std::string reason = targetRefusal("raw_rows", properties); !reason.empty()) return reason;
   const auto needs = [](std::string_view what) { return fmt::format("raw_rows {}", what); };
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return needs("takes no block scales of operands");
-  if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
-    return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
-  if (p.filterType != p.inputType)
+  using enum DataType;
+  const auto both = [&](DataType a, DataType b) {
+    return (p.inputType == a || p.inputType == b) && (p.filterType == a || p.filterType == b);
+  };
+  if (!both(F16, F16) && !both(BF16, BF16) && !both(E4M3, E5M2) && !both(S8, U8))
     return needs(
-        fmt::format("needs filter_type to be input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType)));
+        fmt::format("multiplies f16 or bf16 with the same, and 8-bit floats or integers with each other, but input_type and "
+                    "filter_type are {} and {}",
+                    nameOf(p.inputType), nameOf(p.filterType)));
   if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
+  if (const int64_t products = p.t * p.r * p.s * p.c; isInteger(p.inputType) && products > mostExactProducts(p))
+    return needs(fmt::format("needs at most {} products T*R*S*C of {} and {}, but they are {}", mostExactProducts(p),
+                             nameOf(p.inputType), nameOf(p.filterType), products));
+  if (std::string refused = zeroPointRefusal("raw_rows", p); !refused.empty()) return refused;
   if (p.groups != 1) return needs(fmt::format("needs one group, but there are {}", p.groups));
   constexpr int64_t kMostChannels = 16;  // with more, other engines copy whole vectors
   if (p.c > kMostChannels) return needs(fmt::format("needs C up to {}, but it is {}", kMostChannels, p.c));

@@ -69,7 +69,7 @@ void modelThin(const Problem& p, const device::Properties& properties, ThinPlan&
 
   // Of a multiprocessor.
   const double blocks = static_cast<double>(params.blocks * warps / plan.split * ctasOfOne);
-  const double rowBytes = static_cast<double>(kBlockElements) * 2;
+  const double rowBytes = static_cast<double>(kBlockElements * bytesOf(p.inputType));
   const double loaded = blocks * (plan.tile.pixels + plan.tile.channels) * rowBytes;
   const double distinct = static_cast<double>(params.blocks * ctasOfOne) * rowBytes / static_cast<double>(params.taps) *
                           (plan.tile.pixels * plan.pixelWarps + plan.tile.channels * plan.channelWarps * params.taps);
@@ -77,6 +77,9 @@ void modelThin(const Problem& p, const device::Properties& properties, ThinPlan&
   const int32_t vectors = kMostVector / plan.vector;
   const double instructions = blocks * ((plan.tile.pixels + plan.tile.channels) / 8 * vectors * 4 +
                                         plan.tile.pixels * plan.tile.channels / 64 + (params.taps > 1 ? 30 : 4) * vectors);
+  // To f16, of a pair of 8-bit elements; counted in the source.
+  const double ofPair = bitsOf(p.inputType) != 8 ? 0 : isInteger(p.inputType) ? 5 : 1;
+  const double decoding = blocks * (plan.tile.pixels + plan.tile.channels) / 8 * (kMostVector / 2) * ofPair;
   const double memory = bytesOnce(p) / rates.of(Resource::DeviceMemory);
   struct {
     double clocks;
@@ -85,7 +88,7 @@ void modelThin(const Problem& p, const device::Properties& properties, ThinPlan&
                       {distinct / kL2BytesPerClock, Resource::L2ToShared},
                       {loaded / kLoadBytesPerClock, Resource::SharedReads},
                       {products / kProductsPerClock, Resource::TensorCore},
-                      {instructions / kInstructionsPerClock, Resource::CudaCores},
+                      {(instructions + decoding) / kInstructionsPerClock, Resource::CudaCores},
                       {memory, Resource::DeviceMemory}};
   const auto& slowest =
       *std::max_element(std::begin(limits), std::end(limits), [](const auto& a, const auto& b) { return a.clocks < b.clocks; });

@@ -6,6 +6,7 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/host_device.hpp"
+#include "conv/kernels/decoding.hpp"
 
 namespace shiftconv::kernels::thin {
 
@@ -67,6 +68,7 @@ struct Params {
   bool isWhole = false;  ///< the whole epilogue; else f32 bias, residual and output of the operands' type, ReLU or none
   bool relu = false;
   int32_t storeElements = 1;      ///< neighbouring outputs and residuals that are aligned to as many elements: 1, 2, 4 or 8
+  Decoding inputs, filters;       ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 

@@ -10,9 +10,11 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/thin/model.hpp"
+#include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/options.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -22,10 +24,13 @@ using namespace kernels::thin;
 
 namespace {
 
-constexpr int64_t kElementBytes = 2;
 constexpr int64_t kMostBytes = int64_t{1} << 31;  // of a tensor whose offsets are 32-bit
 constexpr int64_t kMostGrid = 65535;              // gridDim.y
 constexpr int64_t kLeastGroupChannels = 4;        // below, most of a product is padding
+
+/// Of 8 bits: they become f16 in registers.
+bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
+constexpr int32_t kLeastDecodedVector = 4;
 
 /// The largest of 8, 4, 2 and 1 that divides all.
 int32_t commonVector(std::initializer_list<int64_t> lengths) {
@@ -36,13 +41,14 @@ int32_t commonVector(std::initializer_list<int64_t> lengths) {
 
 /// Whether a bias, a residual and ReLU are all, and everything has the operands' type.
 bool hasShortEpilogue(const Problem& p) {
-  return sm90::hasPlainEpilogue(p) && p.outputType == p.inputType && (!p.hasResidual() || p.residualType == p.outputType);
+  return !isDecoded(p) && sm90::hasPlainEpilogue(p) && p.outputType == p.inputType &&
+         (!p.hasResidual() || p.residualType == p.outputType);
 }
 
 /// Whether there is a kernel for the tile, and segments of the whole epilogue lie in one group.
 bool isPossible(const Problem& p, Tile tile, int32_t vector) {
   if (tile.channels == 16 && vector != kMostVector) return false;
-  if (tile.pixels == 32 && vector == 1) return false;
+  if (tile.pixels == 32 && (vector == 1 || (isDecoded(p) && vector != kMostVector))) return false;
   return hasShortEpilogue(p) || p.groups == 1 || (p.k / p.groups) % segmentChannels(tile.channels) == 0;
 }
 
@@ -56,8 +62,8 @@ layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_c
 /// What does not depend on the choices.
 ThinPlan commonPlan(const Problem& p) {
   ThinPlan plan;
-  const int64_t taps = p.t * p.r * p.s, pixelBytes = p.inputPitch() * kElementBytes;
-  plan.element = sm90::elementName(p);
+  const int64_t taps = p.t * p.r * p.s, elementBytes = bytesOf(p.inputType), pixelBytes = p.inputPitch() * elementBytes;
+  plan.element = isDecoded(p) ? "bytes" : sm90::elementName(p);
   plan.vector = commonVector({p.groupChannels(), p.inputPitch()});
   Params& params = plan.params;
   params.vectors = static_cast<int32_t>(taps * p.groupChannels() / plan.vector);
@@ -76,11 +82,13 @@ ThinPlan commonPlan(const Problem& p) {
       taps == 1 && p.padFront == 0 && p.padBack == 0 && p.padTop == 0 && p.padBottom == 0 && p.padLeft == 0 && p.padRight == 0;
   params.isLinear = params.isDense && p.strideD == 1 && p.strideH == 1 && p.strideW == 1;
   params.imageBytes = static_cast<int32_t>(p.d * p.h * p.w * pixelBytes);
-  params.filterRowBytes = static_cast<int32_t>(taps * p.groupChannels() * kElementBytes);
+  params.filterRowBytes = static_cast<int32_t>(taps * p.groupChannels() * elementBytes);
   params.groupOutputs = static_cast<int32_t>(p.k / p.groups);
-  params.groupBytes = static_cast<int32_t>(p.groupChannels() * kElementBytes);
+  params.groupBytes = static_cast<int32_t>(p.groupChannels() * elementBytes);
   params.isWhole = !hasShortEpilogue(p);
   params.relu = p.activation == Activation::Relu;
+  params.inputs = decodingOf(p, p.inputType);
+  params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);
   params.storeElements =
       commonVector({p.outputPitch(), p.hasResidual() ? p.residualPitch() : 0, p.groups > 1 ? p.k / p.groups : 0});
@@ -115,22 +123,37 @@ std::string_view nameOf(Tile tile) {
 std::string thinRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string refused = targetRefusal("thin", properties); !refused.empty()) return refused;
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "thin takes no block scales";
-  if ((p.inputType != DataType::F16 && p.inputType != DataType::BF16) || p.filterType != p.inputType)
-    return fmt::format("thin multiplies f16 with f16 or bf16 with bf16, but input_type and filter_type are {} and {}",
-                       nameOf(p.inputType), nameOf(p.filterType));
+  using enum DataType;
+  const auto both = [&](DataType a, DataType b) {
+    return (p.inputType == a || p.inputType == b) && (p.filterType == a || p.filterType == b);
+  };
+  if (!both(F16, F16) && !both(BF16, BF16) && !both(E4M3, E5M2) && !both(S8, U8))
+    return fmt::format(
+        "thin multiplies f16 or bf16 with the same, and 8-bit floats or integers with each other, but input_type and filter_type "
+        "are "
+        "{} and {}",
+        nameOf(p.inputType), nameOf(p.filterType));
   if (p.compute != Compute::Default) return fmt::format("thin sums in f32, but compute is {}", nameOf(p.compute));
+  if (isDecoded(p) && commonVector({p.groupChannels(), p.inputPitch()}) < kLeastDecodedVector)
+    return fmt::format("thin needs C / groups and input_pixel_pitch to be multiples of {} for {}, but they are {} and {}",
+                       kLeastDecodedVector, nameOf(p.inputType), p.groupChannels(), p.inputPitch());
+  if (const int64_t products = p.t * p.r * p.s * p.groupChannels(); isInteger(p.inputType) && products > mostExactProducts(p))
+    return fmt::format("thin needs at most {} products T*R*S*C/groups of {} and {}, but they are {}", mostExactProducts(p),
+                       nameOf(p.inputType), nameOf(p.filterType), products);
+  if (std::string refused = zeroPointRefusal("thin", p); !refused.empty()) return refused;
   if (p.groups > 1 && p.groupChannels() < kLeastGroupChannels)
     return fmt::format("thin needs {} input channels a group or more, but there are {}", kLeastGroupChannels, p.groupChannels());
   if (p.t + p.r + p.s > kMostTapPositions)
     return fmt::format("thin needs T + R + S up to {} (a bit for each), but they are {}, {} and {}", kMostTapPositions, p.t, p.r,
                        p.s);
-  if (p.inputPixels() * p.inputPitch() * kElementBytes >= kMostBytes ||
-      p.k * p.t * p.r * p.s * p.groupChannels() * kElementBytes >= kMostBytes)
+  const int64_t elementBytes = bytesOf(p.inputType);
+  if (p.inputPixels() * p.inputPitch() * elementBytes >= kMostBytes ||
+      p.k * p.t * p.r * p.s * p.groupChannels() * elementBytes >= kMostBytes)
     return "thin needs an input and a filter below 2^31 bytes (32-bit offsets)";
   // From tap 0 of the first output to the last tap of the last one; pads have offsets, too.
   const int64_t reach = (p.inputPixels() - p.d * p.h * p.w) + (p.padFront + p.d - 1 + p.padBack) * p.h * p.w +
                         (p.padTop + p.h - 1 + p.padBottom) * p.w + p.padLeft + p.w + p.padRight;
-  if (reach >= ceilDivide(kMostBytes, p.inputPitch() * kElementBytes))
+  if (reach >= ceilDivide(kMostBytes, p.inputPitch() * elementBytes))
     return "thin needs an input below 2^31 bytes with its pads (32-bit offsets)";
   if (p.outputPixels() >= kMostBytes / 2) return "thin needs fewer than 2^30 output pixels";
   if (p.groups * ceilDivide(p.k / p.groups, kTiles[0].channels) > kMostGrid)

@@ -25,7 +25,7 @@ struct ThinChoices {
 struct ThinPlan {
   kernels::thin::Params params{};  ///< addresses are filled in per run
   LaunchConfig launch{};
-  std::string_view element;  ///< "f16" or "bf16"
+  std::string_view element;  ///< "f16", "bf16" or "bytes"
   kernels::thin::Tile tile{};
   int32_t vector = 1;                                   ///< elements of a load
   int32_t split = 1, pixelWarps = 1, channelWarps = 1;  ///< a CTA's warps, their product at most kMostWarps

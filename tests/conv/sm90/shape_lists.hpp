@@ -10,7 +10,8 @@
 namespace shiftconv::tests {
 
 /// On an H200, of SM90_SHAPES_FOLDER.
-inline constexpr std::array<const char*, 5> kGpuShapeFiles{"engines", "emulated/cuts", "emulated/direct", "emulated/epilogues",
+inline constexpr std::array<const char*, 7> kGpuShapeFiles{"engines",         "emulated/channelwise", "emulated/cuts",
+                                                           "emulated/direct", "emulated/epilogues",   "emulated/gathered",
                                                            "emulated/kinds"};
 /// On the emulated sm_90a at night.
 inline constexpr std::array<const char*, 1> kNightlyShapeFiles{"engines"};

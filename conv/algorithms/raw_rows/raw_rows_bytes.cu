@@ -1,0 +1,8 @@
+// raw_rows of 8-bit floats and integers, which are multiplied as f16. See raw_rows.cuh.
+#include "conv/algorithms/raw_rows/raw_rows.cuh"
+
+namespace shiftconv::kernels::raw_rows {
+
+SHIFTCONV_RAW_ROWS_KERNELS(bytes, __half, 1)
+
+}  // namespace shiftconv::kernels::raw_rows

@@ -1,0 +1,14 @@
+// thin of 8-bit floats and integers, which are multiplied as f16: the whole epilogue, and vectors of 8 and 4 elements. See
+// thin.cuh.
+#include "conv/algorithms/thin/thin.cuh"
+
+namespace shiftconv::kernels::thin {
+
+SHIFTCONV_THIN_KERNEL(bytes, __half, 8, 16, 8, 1)
+SHIFTCONV_THIN_KERNEL(bytes, __half, 8, 16, 16, 1)
+SHIFTCONV_THIN_KERNEL(bytes, __half, 8, 16, 32, 1)
+SHIFTCONV_THIN_KERNEL(bytes, __half, 8, 32, 32, 1)
+SHIFTCONV_THIN_KERNEL(bytes, __half, 4, 16, 8, 1)
+SHIFTCONV_THIN_KERNEL(bytes, __half, 4, 16, 32, 1)
+
+}  // namespace shiftconv::kernels::thin
