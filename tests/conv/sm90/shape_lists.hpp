@@ -10,9 +10,9 @@
 namespace shiftconv::tests {
 
 /// On an H200, of SM90_SHAPES_FOLDER.
-inline constexpr std::array<const char*, 7> kGpuShapeFiles{"engines",         "emulated/channelwise", "emulated/cuts",
+inline constexpr std::array<const char*, 9> kGpuShapeFiles{"engines",         "emulated/channelwise", "emulated/cuts",
                                                            "emulated/direct", "emulated/epilogues",   "emulated/gathered",
-                                                           "emulated/kinds"};
+                                                           "emulated/kinds",  "emulated/raw_rows",    "emulated/thin"};
 /// On the emulated sm_90a at night.
 inline constexpr std::array<const char*, 1> kNightlyShapeFiles{"engines"};
 
