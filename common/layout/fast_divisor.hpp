@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "common/layout/host_device.hpp"
+#include "common/host_device.hpp"
 
 namespace shiftconv::layout {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/layout/host_device.hpp"
+#include "common/host_device.hpp"
 
 namespace shiftconv::layout {
 

@@ -6,51 +6,28 @@
 
 namespace shiftconv::ptx {
 
-__device__ __forceinline__ uint32_t load1ByteOrZero(const void* from, bool exists) {
-  uint32_t value;
-  asm volatile(
-      "{\n\t"
-      ".reg .pred exists;\n\t"
-      "setp.ne.u32 exists, %2, 0;\n\t"
-      "mov.u32 %0, 0;\n\t"
-      "@exists ld.global.u8 %0, [%1];\n\t"
-      "}"
-      : "=r"(value)
-      : "l"(from), "r"(static_cast<uint32_t>(exists))
-      : "memory");
-  return value;
-}
-
-__device__ __forceinline__ uint32_t load2BytesOrZero(const void* from, bool exists) {
-  uint16_t value;
-  asm volatile(
-      "{\n\t"
-      ".reg .pred exists;\n\t"
-      "setp.ne.u32 exists, %2, 0;\n\t"
-      "mov.u16 %0, 0;\n\t"
-      "@exists ld.global.u16 %0, [%1];\n\t"
-      "}"
-      : "=h"(value)
-      : "l"(from), "r"(static_cast<uint32_t>(exists))
-      : "memory");
-  return value;
-}
-
-/// 4-byte aligned.
-__device__ __forceinline__ uint32_t load4BytesOrZero(const void* from, bool exists) {
-  uint32_t value;
-  asm volatile(
-      "{\n\t"
-      ".reg .pred exists;\n\t"
-      "setp.ne.u32 exists, %2, 0;\n\t"
-      "mov.u32 %0, 0;\n\t"
-      "@exists ld.global.u32 %0, [%1];\n\t"
-      "}"
-      : "=r"(value)
-      : "l"(from), "r"(static_cast<uint32_t>(exists))
-      : "memory");
-  return value;
-}
+/// Aligned to their size.
+#define SHIFTCONV_LOAD_OR_ZERO(NAME, TYPE, ZEROED, LOADED, CONSTRAINT)      \
+  __device__ __forceinline__ uint32_t NAME(const void* from, bool exists) { \
+    TYPE value;                                                             \
+    asm volatile(                                                           \
+        "{\n\t"                                                             \
+        ".reg .pred exists;\n\t"                                            \
+        "setp.ne.u32 exists, %2, 0;\n\t"                                    \
+        "mov." ZEROED                                                       \
+        " %0, 0;\n\t"                                                       \
+        "@exists ld.global." LOADED                                         \
+        " %0, [%1];\n\t"                                                    \
+        "}"                                                                 \
+        : "=" CONSTRAINT(value)                                             \
+        : "l"(from), "r"(static_cast<uint32_t>(exists))                     \
+        : "memory");                                                        \
+    return value;                                                           \
+  }
+SHIFTCONV_LOAD_OR_ZERO(load1ByteOrZero, uint32_t, "u32", "u8", "r")
+SHIFTCONV_LOAD_OR_ZERO(load2BytesOrZero, uint16_t, "u16", "u16", "h")
+SHIFTCONV_LOAD_OR_ZERO(load4BytesOrZero, uint32_t, "u32", "u32", "r")
+#undef SHIFTCONV_LOAD_OR_ZERO
 
 /// 8-byte aligned; the first word is x.
 __device__ __forceinline__ uint2 load8BytesOrZero(const void* from, bool exists) {

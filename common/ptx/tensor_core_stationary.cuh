@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "common/layout/host_device.hpp"
+#include "common/host_device.hpp"
 #include "common/ptx/tensor_core.cuh"
 #include "common/ptx/tensor_core_collector.cuh"
 

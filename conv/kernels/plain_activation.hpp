@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/gemm/epilogue/params.hpp"
-#include "common/layout/host_device.hpp"
+#include "common/host_device.hpp"
 
 namespace shiftconv::kernels {
 

@@ -70,16 +70,6 @@ layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t c
   return map;
 }
 
-gemm::Window windowOf(const Problem& p) {
-  gemm::Window window;
-  window.images = p.n;
-  window.channels = p.c;
-  window.axes = {{{p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW},
-                  {p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH},
-                  {p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD}}};
-  return window;
-}
-
 uint32_t instructionDescriptorOf(const Problem& p, layout::MmaKind kind, int64_t ctas, int64_t tileN) {
   layout::MmaTypes types;
   types.kind = kind;

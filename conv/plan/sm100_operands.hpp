@@ -48,9 +48,6 @@ int64_t mapElements(layout::MmaKind kind, int64_t elements);
 /// The filter as [K][taps][C], with boxes of a chunk of one tap for `channelsOfBox` output channels.
 layout::TiledMap filterMap(const Problem& problem, const Channels& channels, int64_t channelsOfBox);
 
-/// The taps of a filter as a window that moves over the input.
-gemm::Window windowOf(const Problem& problem);
-
 /// Of 128 rows in each of `ctas` CTAs and `tileN` columns.
 uint32_t instructionDescriptorOf(const Problem& problem, layout::MmaKind kind, int64_t ctas, int64_t tileN);
 

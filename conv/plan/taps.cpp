@@ -42,4 +42,14 @@ int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stri
          pairsBelow(padBefore, positions, taps, stride, dilation);
 }
 
+gemm::Window windowOf(const Problem& p) {
+  gemm::Window window;
+  window.images = p.n;
+  window.channels = p.c;
+  window.axes = {{{p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW},
+                  {p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH},
+                  {p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD}}};
+  return window;
+}
+
 }  // namespace shiftconv::plan

@@ -10,8 +10,8 @@
 
 #include "common/gemm/reference/product_reference.hpp"
 #include "common/gemm/sm100/gemm.hpp"
+#include "common/layout/quantized_matrix.hpp"
 #include "common/numerics/codec.hpp"
-#include "common/numerics/quantized_matrix.hpp"
 
 namespace block_scaled_gemm {
 namespace {
@@ -21,7 +21,7 @@ namespace gemm = shiftconv::gemm;
 namespace numerics = shiftconv::numerics;
 using numerics::BlockFormat;
 using numerics::NumberType;
-using numerics::QuantizedMatrix;
+using shiftconv::layout::QuantizedMatrix;
 using shiftconv::layout::ScaleFactorLayout;
 
 BlockFormat plain(NumberType type) { return {numerics::name(type), type, 0, type}; }
@@ -67,9 +67,9 @@ int64_t pitchAlignment(const Contestant& contestant, const BlockFormat& format) 
 
 QuantizedMatrix quantized(const Contestant& contestant, const BlockFormat& format, int64_t rows, int64_t k,
                           const std::vector<float>& values, ScaleFactorLayout layout) {
-  const numerics::QuantizeOptions options{layout, pitchAlignment(contestant, format)};
-  return format.blockSize == 0 ? numerics::convert(format.element, rows, k, values, options)
-                               : numerics::quantize(format, rows, k, values, options);
+  const shiftconv::layout::QuantizeOptions options{layout, pitchAlignment(contestant, format)};
+  return format.blockSize == 0 ? shiftconv::layout::convert(format.element, rows, k, values, options)
+                               : shiftconv::layout::quantize(format, rows, k, values, options);
 }
 
 double bitsPerElement(const BlockFormat& format) {

@@ -12,8 +12,8 @@
 #include "common/device/emulated_device.hpp"
 #include "common/gemm/reference/product_reference.hpp"
 #include "common/gemm/sm100/gemm.hpp"
+#include "common/layout/quantized_matrix.hpp"
 #include "common/numerics/codec.hpp"
-#include "common/numerics/quantized_matrix.hpp"
 #include "tests/gemm/device_memory.hpp"
 #include "tests/gemm/epilogue_judge.hpp"
 
@@ -24,10 +24,10 @@ using gemm::Activation;
 using gemm::sm100::Engine;
 using gemm::sm100::GemmChoices;
 using gemm::sm100::Grouping;
+using layout::QuantizedMatrix;
 using layout::ScaleFactorLayout;
 using numerics::BlockFormat;
 using numerics::NumberType;
-using numerics::QuantizedMatrix;
 using enum numerics::NumberType;
 
 constexpr uint32_t kSeed = 20261121;
@@ -191,9 +191,9 @@ class GemmEpilogue : public testing::TestWithParam<size_t> {
     const bool packed = format.blockSize != 0 && format.element == E2M1 && other.element == E2M1;
     const int64_t alignment =
         packed || numerics::storageBits(format.element) >= 8 ? 16 : numerics::packedBytes(format.element, 128);
-    const numerics::QuantizeOptions options{what_.scales, alignment};
-    return format.blockSize == 0 ? numerics::convert(format.element, rows, what_.k, numbers(rows * what_.k), options)
-                                 : numerics::quantize(format, rows, what_.k, numbers(rows * what_.k), options);
+    const layout::QuantizeOptions options{what_.scales, alignment};
+    return format.blockSize == 0 ? layout::convert(format.element, rows, what_.k, numbers(rows * what_.k), options)
+                                 : layout::quantize(format, rows, what_.k, numbers(rows * what_.k), options);
   }
 
   gemm::GemmProblem problem(const QuantizedMatrix& a, const QuantizedMatrix& b) const {

@@ -48,7 +48,7 @@ const tests::oracle::Format& oracleFormat(NumberType type) {
 }
 
 /// What a chain of instructions leaves for one row of each.
-double oracleSum(const numerics::QuantizedMatrix& a, const numerics::QuantizedMatrix& b, NumberType accumulator) {
+double oracleSum(const layout::QuantizedMatrix& a, const layout::QuantizedMatrix& b, NumberType accumulator) {
   const NumberType types[] = {a.format.element, b.format.element};
   const bool fourBit = a.format.blockSize != 0 && types[0] == NumberType::E2M1 && types[1] == NumberType::E2M1;
   const int bits = numerics::storageBits(types[0]);
@@ -64,7 +64,7 @@ double oracleSum(const numerics::QuantizedMatrix& a, const numerics::QuantizedMa
     if (fourBit) {
       std::vector<tests::oracle::Number> scales[2];
       for (int i = 0; i < 2; ++i) {
-        const numerics::QuantizedMatrix& matrix = i == 0 ? a : b;
+        const layout::QuantizedMatrix& matrix = i == 0 ? a : b;
         for (int64_t k = first; k < first + depth; k += matrix.format.blockSize) {
           const int64_t offset =
               layout::scaleFactorOffset(matrix.scaleLayout, 0, k / matrix.format.blockSize, matrix.blocksPerRow());
@@ -87,10 +87,10 @@ double oracleSum(const numerics::QuantizedMatrix& a, const numerics::QuantizedMa
 
 class ProductBound : public testing::TestWithParam<Case> {
  protected:
-  numerics::QuantizedMatrix quantized(const numerics::BlockFormat& format, const std::vector<float>& values) const {
+  layout::QuantizedMatrix quantized(const numerics::BlockFormat& format, const std::vector<float>& values) const {
     const auto columns = static_cast<int64_t>(values.size());
-    return format.blockSize == 0 ? numerics::convert(format.element, 1, columns, values)
-                                 : numerics::quantize(format, 1, columns, values);
+    return format.blockSize == 0 ? layout::convert(format.element, 1, columns, values)
+                                 : layout::quantize(format, 1, columns, values);
   }
 };
 
@@ -111,7 +111,7 @@ TEST_P(ProductBound, HoldsAndSaysSomething) {
         const float value = std::ldexp(normal(generator), shift - (!spread ? 0 : static_cast<int>(generator() % 12)));
         operand.push_back(oneSign ? std::fabs(value) : value);
       }
-    const numerics::QuantizedMatrix a = quantized(GetParam().a, values[0]), b = quantized(GetParam().b, values[1]);
+    const layout::QuantizedMatrix a = quantized(GetParam().a, values[0]), b = quantized(GetParam().b, values[1]);
     const Bounded bounded = referenceProduct(referenceOperand(a), referenceOperand(b), {.accumulator = GetParam().accumulator})[0];
     const double difference = std::fabs(oracleSum(a, b, GetParam().accumulator) - bounded.value);
     ASSERT_LE(difference, bounded.error) << "trial " << trial << ", K = " << k << ", seed " << kSeed;
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ProductBound,
 
 TEST(ReferenceProduct, IsTheExactSum) {
   const std::vector<float> x = {1, -2, 0.5f, 3, 100, 0.25f}, y = {4, 8, -16, 0.125f, 2, 2};
-  const auto a = numerics::convert(NumberType::F16, 2, 3, x), b = numerics::convert(NumberType::F16, 2, 3, y);
+  const auto a = layout::convert(NumberType::F16, 2, 3, x), b = layout::convert(NumberType::F16, 2, 3, y);
   const std::vector<Bounded> d = referenceProduct(referenceOperand(a), referenceOperand(b));
   ASSERT_EQ(d.size(), 4u);
   EXPECT_EQ(d[0].value, 1 * 4 - 2 * 8 - 0.5 * 16);
@@ -149,7 +149,7 @@ TEST(ReferenceProduct, IsTheExactSum) {
 
 TEST(ReferenceProduct, OfIntegersHasNoError) {
   const std::vector<float> x(100, 127), y(100, -128);
-  const auto a = numerics::convert(NumberType::S8, 1, 100, x), b = numerics::convert(NumberType::S8, 1, 100, y);
+  const auto a = layout::convert(NumberType::S8, 1, 100, x), b = layout::convert(NumberType::S8, 1, 100, y);
   const Bounded d = referenceProduct(referenceOperand(a), referenceOperand(b), {.accumulator = NumberType::S32})[0];
   EXPECT_EQ(d.value, -127.0 * 128 * 100);
   EXPECT_EQ(d.error, 0);
@@ -157,14 +157,14 @@ TEST(ReferenceProduct, OfIntegersHasNoError) {
 
 TEST(ReferenceProduct, OfNumbersThatFitIsExact) {
   const std::vector<float> x(256, 1.25f);
-  const ReferenceOperand operand = referenceOperand(numerics::convert(NumberType::F16, 1, 256, x));
+  const ReferenceOperand operand = referenceOperand(layout::convert(NumberType::F16, 1, 256, x));
   EXPECT_EQ(referenceProduct(operand, operand)[0].error, 0);
   EXPECT_EQ(referenceProduct(operand, operand, {.accumulator = NumberType::F16})[0].error > 0, true) << "400 has no 16ths in f16";
 }
 
 TEST(ReferenceProduct, SplittingCostsAnAdditionAPart) {
   const std::vector<float> x(256, 1.1f);
-  const auto a = numerics::convert(NumberType::F16, 1, 256, x);
+  const auto a = layout::convert(NumberType::F16, 1, 256, x);
   const ReferenceOperand operand = referenceOperand(a);
   const double whole = referenceProduct(operand, operand)[0].error,
                parts = referenceProduct(operand, operand, {.splits = 3})[0].error;

@@ -8,9 +8,9 @@
 #include <limits>
 #include <random>
 
+#include "common/layout/quantized_matrix.hpp"
 #include "common/numerics/codec.hpp"
 #include "common/numerics/packed.hpp"
-#include "common/numerics/quantized_matrix.hpp"
 #include "tests/numerics/ml_dtypes_table.hpp"
 
 namespace shiftconv::numerics {
@@ -76,8 +76,9 @@ TEST_P(Block, MatrixHoldsEveryBlockInEitherLayout) {
   for (float& value : values) value = normal(generator) * std::ldexp(1.0f, static_cast<int>(generator() % 9));
   const auto size = static_cast<size_t>(format_.blockSize);
 
-  const QuantizedMatrix plain = quantize(format_, rows, columns, values);
-  const QuantizedMatrix tiled = quantize(format_, rows, columns, values, {layout::ScaleFactorLayout::Interleaved128x4, 128});
+  const layout::QuantizedMatrix plain = layout::quantize(format_, rows, columns, values);
+  const layout::QuantizedMatrix tiled =
+      layout::quantize(format_, rows, columns, values, {layout::ScaleFactorLayout::Interleaved128x4, 128});
   EXPECT_EQ(plain.pitch % 16, 0);
   EXPECT_EQ(tiled.pitch % 128, 0);
   EXPECT_EQ(plain.scales.size(), static_cast<size_t>(rows * 6));
@@ -89,7 +90,7 @@ TEST_P(Block, MatrixHoldsEveryBlockInEitherLayout) {
                                                    std::min(size, static_cast<size_t>(columns - first)));
       std::vector<uint8_t> codes(block.size());
       const double factor = decode(format_.scale, quantizeBlock(format_, block, plain.tensorScale, codes));
-      for (const QuantizedMatrix* matrix : {&plain, &tiled}) {
+      for (const layout::QuantizedMatrix* matrix : {&plain, &tiled}) {
         ASSERT_EQ(matrix->blockFactor(row, first), factor);
         for (size_t i = 0; i < block.size(); ++i) {
           const int64_t column = first + static_cast<int64_t>(i);
@@ -140,7 +141,7 @@ TEST(Packed, IsOneLittleEndianBitString) {
 
 TEST(ConvertedMatrix, RoundsEveryElement) {
   const std::vector<float> values = {1.0f, -449.0f, 0.07f, 3.3f, 1e9f, -0.0f};
-  const QuantizedMatrix matrix = convert(NumberType::E4M3, 2, 3, values);
+  const layout::QuantizedMatrix matrix = layout::convert(NumberType::E4M3, 2, 3, values);
   EXPECT_EQ(matrix.blocksPerRow(), 0);
   EXPECT_TRUE(matrix.scales.empty());
   for (size_t i = 0; i < values.size(); ++i)

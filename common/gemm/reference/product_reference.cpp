@@ -87,7 +87,7 @@ double errorBound(const Model& model, const ProductOptions& options, int64_t k, 
 
 }  // namespace
 
-ReferenceOperand referenceOperand(const numerics::QuantizedMatrix& matrix) {
+ReferenceOperand referenceOperand(const layout::QuantizedMatrix& matrix) {
   const NumberType type = matrix.format.element;
   const bool fourBit = matrix.format.blockSize != 0 && type == NumberType::E2M1;
   ReferenceOperand operand{.rows = matrix.rows,

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "common/gemm/reference/epilogue_reference.hpp"
-#include "common/numerics/quantized_matrix.hpp"
+#include "common/layout/quantized_matrix.hpp"
 
 namespace shiftconv::gemm {
 
@@ -41,7 +41,7 @@ struct ReferenceOperand {
   std::vector<double> quantum;          ///< of a row: the largest power of two that divides its values
 };
 
-ReferenceOperand referenceOperand(const numerics::QuantizedMatrix& matrix);
+ReferenceOperand referenceOperand(const layout::QuantizedMatrix& matrix);
 
 struct ProductOptions {
   NumberType accumulator = NumberType::F32;  ///< F32, F16 or S32

@@ -15,11 +15,6 @@ using layout::MapSwizzle;
 using layout::MapType;
 using layout::MmaKind;
 
-constexpr int64_t kOffsetsOfCorners = 1 << 15;  // fit the fields; layout::refusal has the limits of each rank
-
-/// Extents and offsets as the kernels and the tensor maps hold them.
-int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
-
 /// Scale factors in 128x4 tiles, in boxes of `rowTiles` by `blockTiles` of them.
 layout::TiledMap scaleMap(const GemmProblem& problem, int64_t rows, int64_t rowTiles, int64_t blockTiles) {
   const int64_t blocks = ceilDivide(problem.lineElements(), problem.blockSize);
@@ -131,67 +126,6 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   params.descriptor = layout::swizzle128KMajorDescriptor(0);
   params.sliceBytes = layout::kMmaRowBytes;
   return {};
-}
-
-WindowAxis axisParams(const Window::Axis& axis) {
-  return {narrow(axis.extent),  narrow(axis.positions), narrow(axis.taps),
-          narrow(-axis.before), narrow(axis.stride),    narrow(axis.step)};
-}
-
-std::string planWindow(const Window& window, const OperandShare& share, const layout::TiledMap& channels, WindowParams& params,
-                       layout::Im2colMap& map) {
-  params = {};
-  params.isUsed = true;
-  params.images = static_cast<int32_t>(window.images);
-  WindowAxis* const axes[] = {&params.x, &params.y, &params.z};
-  constexpr std::array<char, 3> kNames{'x', 'y', 'z'};
-  const Window::Axis& z = window.axes[2];
-  // A single plane that is in front of the tensor is all padding.
-  params.hasDepth = z.extent != 1 || z.positions != 1 || z.taps != 1 || z.before != 0;
-  // Pixels between taps are offsets of a copy, with fewer bits the more dimensions there are (PTX ISA 5.5.4.1).
-  const int64_t offsetLimit = params.hasDepth ? 32 : 256;
-  constexpr int64_t kStrideLimit = 8;
-
-  map = {};
-  map.tensor = channels;
-  map.tensor.rank = params.hasDepth ? 5 : 4;
-  map.tensor.elementStrides = {1, 1, 1, 1, 1};
-  uint64_t stride = channels.strides[0];
-  for (uint32_t i = 0; i + 2 < map.tensor.rank; ++i) {
-    const Window::Axis& axis = window.axes[i];
-    *axes[i] = axisParams(axis);
-    const int64_t reach = (axis.taps - 1) * axis.step;
-    if (reach >= offsetLimit)
-      return fmt::format("the taps of a window reach {} pixels along {}, but an im2col copy of {} dimensions at most {}", reach,
-                         kNames[i], map.tensor.rank, offsetLimit - 1);
-    if (axis.stride > kStrideLimit)
-      return fmt::format("the stride along {} is {}, but an im2col map has at most {}", kNames[i], axis.stride, kStrideLimit);
-    const int64_t last = (axis.positions - 1) * axis.stride - axis.before;  // of tap 0
-    if (std::abs(axis.before) > kOffsetsOfCorners || std::abs(last - (axis.extent - 1)) > kOffsetsOfCorners)
-      return fmt::format("a window begins {} pixels in front of the tensor along {}, which is too far for an im2col map",
-                         axis.before, kNames[i]);
-    map.pixels.lowerCorner[i] = narrow(-axis.before);
-    map.pixels.upperCorner[i] = narrow(last - (axis.extent - 1));
-    map.tensor.dims[i + 1] = static_cast<uint64_t>(axis.extent);
-    map.tensor.elementStrides[i + 1] = static_cast<uint32_t>(axis.stride);
-    map.tensor.strides[i] = stride;
-    stride *= static_cast<uint64_t>(axis.extent);
-  }
-  map.tensor.dims[map.tensor.rank - 1] = static_cast<uint64_t>(window.images);
-  map.tensor.strides[map.tensor.rank - 2] = stride;
-  map.pixels.channelsPerPixel = channels.box[0];
-  map.pixels.pixelsPerColumn = static_cast<uint32_t>(share.loadedRows);
-  return layout::refusal(map);
-}
-
-layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels) {
-  layout::TiledMap map = channels;
-  const auto taps = static_cast<uint64_t>(window.taps());
-  map.rank = 3;
-  map.dims = {channels.dims[0], taps, channels.dims[1]};
-  map.strides = {channels.strides[0], channels.strides[0] * taps};
-  map.box = {channels.box[0], 1, channels.box[1]};
-  return map;
 }
 
 ScaleParams planScales(const GemmProblem& problem, MmaKind kind, const ScaleShare& share, layout::TiledMap& map) {

@@ -32,15 +32,6 @@ struct OperandShare {
 std::string planOperand(const GemmProblem& problem, layout::MmaKind kind, const Operand& operand, const char* name,
                         const OperandShare& share, OperandParams& params, layout::TiledMap& map);
 
-/// One direction of a window as the kernels read it.
-WindowAxis axisParams(const Window::Axis& axis);
-
-/// Turns a plan of rows of channels into one of a window's positions (A) or of rows of taps (B): the maps, and for A how a thread
-/// finds its way. Empty, or the rule that stops it.
-std::string planWindow(const Window& window, const OperandShare& share, const layout::TiledMap& channels, WindowParams& params,
-                       layout::Im2colMap& map);
-layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels);
-
 /// How the scale factors of an operand get into a stage: `rowTiles` atoms along M or N, loaded by `ctas` CTAs together, each a part
 /// for all; or, from anything but whole 128x4 tiles, built by threads.
 struct ScaleShare {

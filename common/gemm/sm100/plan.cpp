@@ -8,6 +8,7 @@
 
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/gemm/stages.hpp"
+#include "common/gemm/window_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 
@@ -153,7 +154,8 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
        {std::tie(p.a, "A", shareA, params.a, plan.mapA), std::tie(p.b, "B", shareB, params.b, plan.mapB)})
     if (std::string why = planOperand(p, kind, operand, name, share, operandParams, map); !why.empty()) return why;
   if (p.window) {
-    if (std::string why = planWindow(*p.window, shareA, plan.mapA, params.window, plan.windowA); !why.empty()) return why;
+    if (std::string why = planWindow(*p.window, shareA.loadedRows, plan.mapA, params.window, plan.windowA); !why.empty())
+      return why;
     plan.mapA.rank = 0;
     plan.mapB = tapMap(*p.window, plan.mapB);
   }

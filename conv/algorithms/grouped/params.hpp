@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
-#include "common/layout/host_device.hpp"
 
 namespace shiftconv::kernels::grouped {
 

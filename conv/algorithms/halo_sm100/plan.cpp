@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "common/gemm/window_plan.hpp"
 #include "conv/algorithms/halo_sm100/cut.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/taps.hpp"
@@ -57,9 +58,9 @@ void describeScales(const Problem& p, const Cut& cut, gemm::sm100::GemmParams& g
   g.scaleB = built(p.k * p.t * p.r * p.s, ceilDivide(cut.tileN, gemm::sm100::kScaleAtomRows));
   const gemm::Window window = windowOf(p);
   g.window.images = static_cast<int32_t>(p.n);
-  g.window.x = gemm::sm100::axisParams(window.axes[0]);
-  g.window.y = gemm::sm100::axisParams(window.axes[1]);
-  g.window.z = gemm::sm100::axisParams(window.axes[2]);
+  g.window.x = gemm::axisParams(window.axes[0]);
+  g.window.y = gemm::axisParams(window.axes[1]);
+  g.window.z = gemm::axisParams(window.axes[2]);
 }
 
 HaloParams makeParams(const Problem& p, const Channels& channels, const Patches& patches, const Cut& cut) {

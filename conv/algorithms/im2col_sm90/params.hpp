@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "common/gemm/epilogue/params.hpp"
-#include "common/gemm/sm100/gemm_params.hpp"
+#include "common/gemm/window.hpp"
+#include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
-#include "common/layout/host_device.hpp"
 
 namespace shiftconv::kernels::im2col {
 
@@ -33,7 +33,7 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channe
 }
 
 struct Params {
-  gemm::sm100::WindowParams window;  ///< rows are output pixels
+  gemm::WindowParams window;  ///< rows are output pixels
   layout::FastDivisor positionsX, positionsY, positionsZ;
   layout::FastDivisor channelTiles;
   int32_t stages = 0;

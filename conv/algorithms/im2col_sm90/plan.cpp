@@ -7,13 +7,14 @@
 #include <limits>
 #include <utility>
 
-#include "common/gemm/sm100/operand_plan.hpp"
+#include "common/gemm/window_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
+#include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/problem_names.hpp"
-#include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/taps.hpp"
 
 namespace shiftconv::plan::sm90 {
 
@@ -130,10 +131,7 @@ std::string complete(const Problem& p, const device::Properties& properties, con
   channels.box = {kChunkChannels, static_cast<uint32_t>(tile.pixels)};
   channels.swizzle = layout::MapSwizzle::B128;
   layout::Im2colMap walked;
-  if (std::string why =
-          gemm::sm100::planWindow(window, {p.outputPixels(), tile.pixels, tile.pixels}, channels, params.window, walked);
-      !why.empty())
-    return why;
+  if (std::string why = gemm::planWindow(window, tile.pixels, channels, params.window, walked); !why.empty()) return why;
   // The copy engine reads whole boxes of a matrix faster than it walks along pixels.
   const bool isMatrix = window.taps() == 1 && p.inputPixels() == p.outputPixels() && p.strideD * p.strideH * p.strideW == 1 &&
                         p.padFront + p.padTop + p.padLeft == 0;
@@ -143,7 +141,7 @@ std::string complete(const Problem& p, const device::Properties& properties, con
   plan.filter.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.k)};
   plan.filter.strides = {bytes(p.c)};
   plan.filter.box = {kChunkChannels, static_cast<uint32_t>(tile.channels)};
-  plan.filter = gemm::sm100::tapMap(window, plan.filter);
+  plan.filter = gemm::tapMap(window, plan.filter);
   if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
   if (!plan.full) {
     const int32_t boxChannels = std::min(tile.channels, kChunkChannels);

@@ -94,7 +94,7 @@ class Cta {
   /// The range of positions that the tile has along each axis: one position, those between two, or all.
   __device__ void reach() {
     const Position first = positionOf(firstPixel_), last = positionOf(min(firstPixel_ + kPixels, p_.epilogue.rows) - 1);
-    const auto range = [](const gemm::sm100::WindowAxis& axis, int32_t from, int32_t to, bool all, int32_t& low, int32_t& high) {
+    const auto range = [](const gemm::WindowAxis& axis, int32_t from, int32_t to, bool all, int32_t& low, int32_t& high) {
       low = axis.first + (all ? 0 : from) * axis.stride;
       high = axis.first + (all ? axis.positions - 1 : to) * axis.stride;
     };
@@ -103,7 +103,7 @@ class Cta {
     range(p_.window.y, first.y, last.y, planes, low_[1], high_[1]);
     range(p_.window.x, first.x, last.x, rows, low_[0], high_[0]);
   }
-  static __device__ __forceinline__ bool reads(const gemm::sm100::WindowAxis& axis, int32_t low, int32_t high, int32_t tap) {
+  static __device__ __forceinline__ bool reads(const gemm::WindowAxis& axis, int32_t low, int32_t high, int32_t tap) {
     return high + tap * axis.step >= 0 && low + tap * axis.step < axis.extent;
   }
 
@@ -143,7 +143,7 @@ class Cta {
   // ---- Loads: one thread ---------------------------------------------------------------------------------------------------
   __device__ void load() const {
     const Position at = positionOf(firstPixel_);
-    const gemm::sm100::WindowParams& w = p_.window;
+    const gemm::WindowParams& w = p_.window;
     const int32_t x0 = w.x.first + at.x * w.x.stride, y0 = w.y.first + at.y * w.y.stride, z0 = w.z.first + at.z * w.z.stride;
     gemm::RingPosition stage;
     forEachTap([&](int32_t tap, int32_t x, int32_t y, int32_t z) {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "common/gemm/epilogue/params.hpp"
+#include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
-#include "common/layout/host_device.hpp"
 #include "conv/kernels/decoding.hpp"
 
 namespace shiftconv::kernels::thin {

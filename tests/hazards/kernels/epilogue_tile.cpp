@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/numerics/quantized_matrix.hpp"
+#include "common/layout/quantized_matrix.hpp"
 #include "tests/hazards/kernels/kernel_trials.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
 
@@ -23,9 +23,9 @@ KernelTrial trial(int32_t rows, int32_t columns, uint64_t seed) {
   const std::vector<float> accumulators = smallFractions(m * n, random), bias = smallFractions(n, random);
   std::vector<float> activated;
   for (size_t i = 0; i < m * n; ++i) activated.push_back(std::max(accumulators[i] + bias[i % n], 0.0f));
-  const numerics::QuantizedMatrix quantized =
-      numerics::quantize(*numerics::blockFormatNamed("mxfp8_e4m3"), rows, columns, activated,
-                         {.scaleLayout = layout::ScaleFactorLayout::Interleaved128x4, .pitchAlignment = 16});
+  const layout::QuantizedMatrix quantized =
+      layout::quantize(*numerics::blockFormatNamed("mxfp8_e4m3"), rows, columns, activated,
+                       {.scaleLayout = layout::ScaleFactorLayout::Interleaved128x4, .pitchAlignment = 16});
   const std::vector<uint8_t> expected = asBytes(quantized.elements), expectedScales = asBytes(quantized.scales);
   const float expectedLargest = *std::max_element(activated.begin(), activated.end());
 

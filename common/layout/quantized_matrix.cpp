@@ -1,4 +1,4 @@
-#include "common/numerics/quantized_matrix.hpp"
+#include "common/layout/quantized_matrix.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,10 @@
 #include "common/numerics/codec.hpp"
 #include "common/numerics/packed.hpp"
 
-namespace shiftconv::numerics {
+namespace shiftconv::layout {
+
+using namespace numerics;
+
 namespace {
 
 QuantizedMatrix emptyMatrix(const BlockFormat& format, int64_t rows, int64_t columns, const QuantizeOptions& options) {
@@ -17,7 +20,7 @@ QuantizedMatrix emptyMatrix(const BlockFormat& format, int64_t rows, int64_t col
   matrix.pitch = (packedBytes(format.element, columns) + alignment - 1) / alignment * alignment;
   matrix.elements.resize(static_cast<size_t>(rows * matrix.pitch));
   if (format.blockSize != 0)
-    matrix.scales.resize(static_cast<size_t>(layout::scaleFactorBytes(options.scaleLayout, rows, matrix.blocksPerRow())));
+    matrix.scales.resize(static_cast<size_t>(scaleFactorBytes(options.scaleLayout, rows, matrix.blocksPerRow())));
   return matrix;
 }
 
@@ -29,7 +32,7 @@ uint32_t QuantizedMatrix::code(int64_t row, int64_t column) const {
 
 double QuantizedMatrix::blockFactor(int64_t row, int64_t column) const {
   if (format.blockSize == 0) return 1;
-  const int64_t offset = layout::scaleFactorOffset(scaleLayout, row, column / format.blockSize, blocksPerRow());
+  const int64_t offset = scaleFactorOffset(scaleLayout, row, column / format.blockSize, blocksPerRow());
   return decode(format.scale, std::to_integer<uint32_t>(scales[static_cast<size_t>(offset)]));
 }
 
@@ -52,7 +55,7 @@ QuantizedMatrix quantize(const BlockFormat& format, int64_t rows, int64_t column
       const int64_t count = std::min<int64_t>(format.blockSize, columns - first);
       const auto block = values.subspan(static_cast<size_t>(row * columns + first), static_cast<size_t>(count));
       const uint8_t scale = quantizeBlock(format, block, matrix.tensorScale, codes);
-      const int64_t offset = layout::scaleFactorOffset(options.scaleLayout, row, first / format.blockSize, matrix.blocksPerRow());
+      const int64_t offset = scaleFactorOffset(options.scaleLayout, row, first / format.blockSize, matrix.blocksPerRow());
       matrix.scales[static_cast<size_t>(offset)] = std::byte{scale};
       for (int64_t i = 0; i < count; ++i) storePacked(format.element, target, first + i, codes[static_cast<size_t>(i)]);
     }
@@ -70,4 +73,4 @@ QuantizedMatrix convert(NumberType type, int64_t rows, int64_t columns, std::spa
   return matrix;
 }
 
-}  // namespace shiftconv::numerics
+}  // namespace shiftconv::layout

@@ -9,15 +9,15 @@
 #include "common/layout/scale_factor_layout.hpp"
 #include "common/numerics/block_format.hpp"
 
-namespace shiftconv::numerics {
+namespace shiftconv::layout {
 
 /// Row-major; blocks run along the rows, the last of a row may be shorter.
 struct QuantizedMatrix {
-  BlockFormat format;  ///< blockSize 0: plain, without scale factors
+  numerics::BlockFormat format;  ///< blockSize 0: plain, without scale factors
   int64_t rows = 0, columns = 0;
   int64_t pitch = 0;                ///< bytes from one row of `elements` to the next
   std::vector<std::byte> elements;  ///< densely packed within a row (packed.hpp), zero between rows
-  layout::ScaleFactorLayout scaleLayout = layout::ScaleFactorLayout::RowMajor;
+  ScaleFactorLayout scaleLayout = ScaleFactorLayout::RowMajor;
   std::vector<std::byte> scales;  ///< scale_factor_layout.hpp; the padding of interleaved factors is 0
   float tensorScale = 1;          ///< what a value must be multiplied by besides its block's factor
 
@@ -30,15 +30,15 @@ struct QuantizedMatrix {
 };
 
 struct QuantizeOptions {
-  layout::ScaleFactorLayout scaleLayout = layout::ScaleFactorLayout::RowMajor;
+  ScaleFactorLayout scaleLayout = ScaleFactorLayout::RowMajor;
   int64_t pitchAlignment = 16;  ///< rows start at multiples of it; tensor maps need 16
 };
 
 /// `values` is row-major [rows][columns], dense. The factor of the whole tensor follows tensorScaleFor.
-QuantizedMatrix quantize(const BlockFormat& format, int64_t rows, int64_t columns, std::span<const float> values,
+QuantizedMatrix quantize(const numerics::BlockFormat& format, int64_t rows, int64_t columns, std::span<const float> values,
                          const QuantizeOptions& options = {});
 /// A plain matrix: every element rounded to nearest even, overflow as usual for the type.
-QuantizedMatrix convert(NumberType type, int64_t rows, int64_t columns, std::span<const float> values,
+QuantizedMatrix convert(numerics::NumberType type, int64_t rows, int64_t columns, std::span<const float> values,
                         const QuantizeOptions& options = {});
 
-}  // namespace shiftconv::numerics
+}  // namespace shiftconv::layout

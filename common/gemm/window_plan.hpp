@@ -1,0 +1,22 @@
+// A window that moves over pixels (gemm::Window), for TMA and for kernels.
+#pragma once
+
+#include <string>
+
+#include "common/gemm/shape.hpp"
+#include "common/gemm/window.hpp"
+#include "common/layout/tensor_map.hpp"
+
+namespace shiftconv::gemm {
+
+/// One direction of a window as the kernels read it.
+WindowAxis axisParams(const Window::Axis& axis);
+
+/// Turns a map of rows of channels into one of a window's positions, `positions` of which a copy loads, and says how a thread finds
+/// its way. Empty, or the rule that stops it.
+std::string planWindow(const Window& window, int64_t positions, const layout::TiledMap& channels, WindowParams& params,
+                       layout::Im2colMap& map);
+/// The same for the operand that has a row for each tap.
+layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels);
+
+}  // namespace shiftconv::gemm

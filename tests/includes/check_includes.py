@@ -1,0 +1,85 @@
+"""Every include of common and conv goes to the file's own folder or to one below it in the list, so that there is no circle.
+
+Argument: the root of the sources. Folders that stand in one row lie side by side: none includes another.
+"""
+import os
+import re
+import sys
+
+# From the ground up. A folder belongs to the longest of these paths that it begins with.
+ROWS = [
+    ["common"],  # launches, host and device, threads: files of the folder itself
+    ["common/fmt", "common/command_line"],
+    ["common/numerics"],
+    ["common/layout"],
+    ["common/ptx"],
+    ["common/emulator"],  # its own order: tests/emulator/floors
+    ["common/device"],
+    ["common/runtime"],
+    ["common/gemm/epilogue"],
+    ["common/gemm"],
+    ["common/gemm/reference", "common/gemm/sm100"],
+    ["conv/include"],
+    ["conv/problem"],
+    ["conv/reference", "conv/kernels"],
+    ["conv/plan"],
+    ["conv/algorithms/*"],  # an algorithm each
+    ["conv/algorithms"],  # their list
+    ["conv/planner"],
+    ["conv/helpers"],
+    ["conv/api"],
+    ["conv/runtimes/jax", "conv/runtimes/onnxruntime", "conv/runtimes/torch"],
+]
+# One algorithm that stands on another.
+NEIGHBOURS = {("conv/algorithms/resident", "conv/algorithms/halo")}
+FLOOR = {path: number for number, row in enumerate(ROWS) for path in row}
+
+
+def folder_of(path):
+    """(folder, floor) of a file."""
+    folder = os.path.dirname(path)
+    parts = folder.split("/")
+    if parts[:2] == ["conv", "algorithms"] and len(parts) > 2:
+        return "/".join(parts[:3]), FLOOR["conv/algorithms/*"]
+    while folder and folder not in FLOOR:
+        folder = os.path.dirname(folder)
+        if folder == "common" and len(parts) > 1:  # which has no folders besides those that are named
+            folder = ""
+    if not folder:
+        raise SystemExit(f"{path} lies in no folder of the list in check_includes.py")
+    return folder, FLOOR[folder]
+
+
+def wrong(path, included):
+    """Why the include may not be, or None."""
+    folder, floor = folder_of(path)
+    other, below = folder_of(included)
+    if folder == other or below < floor or (folder, other) in NEIGHBOURS:
+        return None
+    return f"{path} includes {included}: {other} does not lie below {folder}"
+
+
+def main():
+    assert wrong("conv/plan/a.hpp", "conv/planner/b.hpp") and wrong("conv/algorithms/thin/a.cu", "conv/algorithms/stem/b.hpp")
+    assert not wrong("conv/planner/a.hpp", "conv/plan/b.hpp") and not wrong("conv/plan/a.cpp", "conv/plan/a.hpp")
+    os.chdir(sys.argv[1])
+    count, faults = 0, []
+    for root in ("common", "conv"):
+        for folder, _, files in os.walk(root):
+            for name in files:
+                if not name.endswith((".h", ".hpp", ".cpp", ".cu", ".cuh")):
+                    continue
+                path = os.path.join(folder, name)
+                with open(path, encoding="utf-8") as file:
+                    for line in file:
+                        if match := re.match(r'\s*#include "((?:common|conv)/[^"]+)"', line):
+                            count += 1
+                            faults += filter(None, [wrong(path, match[1])])
+    print("\n".join(faults))
+    print(f"{count} includes, {len(faults)} that go up or to the side")
+    if count < 1000:
+        raise SystemExit("so few includes: is the expression in this test out of date?")
+    return bool(faults)
+
+
+sys.exit(main())
