@@ -26,6 +26,7 @@
 #include "common/gemm/cta_frame.cuh"
 #include "common/gemm/pipeline.cuh"
 #include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/sm100/filter_ring.cuh"
 #include "common/gemm/sm100/mainloop.cuh"
 #include "common/gemm/sm100/operand_load.cuh"
 #include "common/gemm/sm100/row_store.cuh"
@@ -183,9 +184,7 @@ class HaloCta : HaloFrame<Group> {
       forEachRun([&](int32_t depthTap, int32_t chunk) {
 #pragma unroll 1
         for (int32_t tap = 0; tap < p_.taps; ++tap) {
-          control_->filters.awaitEmpty(stage);
-          if (Group::isLeader())
-            ptx::mbarrierArriveExpectBytes(control_->filters.full(stage), Group::kCtaGroup * p_.filterCountedBytes);
+          gemm::sm100::expectFilterStage<Group>(*control_, stage, p_.filterCountedBytes);
           loadTap(stage.index, depthTap, chunk, tap, Group::atLeader(control_->filters.full(stage)));
           stage.advance(p_.filterStages);
         }
@@ -195,11 +194,7 @@ class HaloCta : HaloFrame<Group> {
 
   /// Taps in the order (t, chunk, r, s).
   __device__ void loadResidentFilter() const {
-    const RingPosition once;
-    if (Group::isLeader())
-      ptx::mbarrierArriveExpectBytes(control_->residentFilter.full(once),
-                                     Group::kCtaGroup * static_cast<uint32_t>(p_.filterStages) * p_.filterCountedBytes);
-    const uint32_t full = Group::atLeader(control_->residentFilter.full(once));
+    const uint32_t full = gemm::sm100::expectResidentFilter<Group>(*control_, p_.filterStages, p_.filterCountedBytes);
     int32_t index = 0;
     forEachRun([&](int32_t depthTap, int32_t chunk) {
 #pragma unroll 1

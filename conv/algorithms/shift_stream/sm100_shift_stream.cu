@@ -29,6 +29,7 @@
 #include "common/gemm/cta_frame.cuh"
 #include "common/gemm/pipeline.cuh"
 #include "common/gemm/sm100/cta_group.cuh"
+#include "common/gemm/sm100/filter_ring.cuh"
 #include "common/gemm/sm100/mainloop.cuh"
 #include "common/gemm/sm100/row_store.cuh"
 #include "common/gemm/tile_schedule.cuh"
@@ -155,9 +156,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
           for (int32_t s = 0; s < p_.filterWidth; ++s)
 #pragma unroll 1
             for (int32_t i = 0; i < rows.count; ++i) {
-              control_->filters.awaitEmpty(stage);
-              if (Group::isLeader())
-                ptx::mbarrierArriveExpectBytes(control_->filters.full(stage), Group::kCtaGroup * p_.filterCountedBytes);
+              gemm::sm100::expectFilterStage<Group>(*control_, stage, p_.filterCountedBytes);
               loadTap(stage.index, depthTap, chunk, t - (rows.first + i) * p_.strideH, s,
                       Group::atLeader(control_->filters.full(stage)));
               stage.advance(p_.filterStages);
@@ -170,11 +169,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
 
   /// Taps in the order (t, chunk, r, s).
   __device__ void loadResidentFilter() const {
-    const RingPosition once;
-    if (Group::isLeader())
-      ptx::mbarrierArriveExpectBytes(control_->residentFilter.full(once),
-                                     Group::kCtaGroup * static_cast<uint32_t>(p_.filterStages) * p_.filterCountedBytes);
-    const uint32_t full = Group::atLeader(control_->residentFilter.full(once));
+    const uint32_t full = gemm::sm100::expectResidentFilter<Group>(*control_, p_.filterStages, p_.filterCountedBytes);
     int32_t index = 0;
     forEachRun([&](int32_t depthTap, int32_t chunk) {
 #pragma unroll 1
