@@ -7,6 +7,7 @@
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/plan/correction.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/output_tiles.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -56,18 +57,14 @@ std::string depthwiseRefusal(const Problem& p, const device::Properties& propert
 DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properties) {
   DepthwisePlan plan;
   Params& params = plan.params;
-  const int64_t columnTiles = ceilDivide(p.q(), kTileColumns), rowTiles = ceilDivide(p.p(), kTileRows);
+  const int64_t columnTiles = ceilDivide(p.q(), kTileColumns);
   const int64_t channelTiles = ceilDivide(p.c, kCtaChannels);
-  params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
-  params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
-  params.tiles = static_cast<int32_t>(p.n * columnTiles * rowTiles);
+  setOutputTiles(p, kTileRows, kTileColumns, params);
   params.outputHeight = static_cast<int32_t>(p.p());
   params.outputWidth = static_cast<int32_t>(p.q());
   params.channels = static_cast<int32_t>(p.c);
   params.filterHeight = static_cast<int32_t>(p.r);
   params.filterWidth = static_cast<int32_t>(p.s);
-  params.padTop = static_cast<int32_t>(p.padTop);
-  params.padLeft = static_cast<int32_t>(p.padLeft);
   params.boxBytes = boxBytes(params.filterHeight);
   params.relu = p.activation == Activation::Relu;
 

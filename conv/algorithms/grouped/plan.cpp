@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/plan/output_tiles.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -88,21 +89,16 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   GroupedPlan plan;
   Tile tile{};
   chooseTile(p, properties, tile);
-  const int64_t columnTiles = ceilDivide(p.q(), tile.columns), rowTiles = ceilDivide(p.p(), tile.rows);
   const int64_t chunks = ceilDivide(p.c, kChunkChannels);
 
   Params& params = plan.params;
-  params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
-  params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
-  params.tiles = static_cast<int32_t>(p.n * columnTiles * rowTiles);
+  setOutputTiles(p, tile.rows, tile.columns, params);
   params.tileColumns = static_cast<int32_t>(tile.columns);
   params.tileRows = static_cast<int32_t>(tile.rows);
   params.byTileColumns = layout::FastDivisor(static_cast<uint32_t>(tile.columns));
   params.tilePixels = static_cast<int32_t>(tile.columns * tile.rows);
   params.strideH = static_cast<int32_t>(p.strideH);
   params.strideW = static_cast<int32_t>(p.strideW);
-  params.padTop = static_cast<int32_t>(p.padTop);
-  params.padLeft = static_cast<int32_t>(p.padLeft);
   params.dilationH = static_cast<int32_t>(p.dilationH);
   params.dilationW = static_cast<int32_t>(p.dilationW);
   params.boxColumns = static_cast<int32_t>(tile.boxColumns);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/plan/output_tiles.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -45,16 +46,11 @@ std::string stemRefusal(const Problem& p, const device::Properties& properties) 
 StemPlan planStem(const Problem& p, const device::Properties& properties) {
   StemPlan plan;
   Params& params = plan.params;
-  const int64_t columnTiles = ceilDivide(p.q(), kTileColumns), rowTiles = ceilDivide(p.p(), kTileRows);
   const int64_t channelTiles = ceilDivide(p.k, kBlockChannels);
-  params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
-  params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
-  params.tiles = static_cast<int32_t>(p.n * columnTiles * rowTiles);
+  setOutputTiles(p, kTileRows, kTileColumns, params);
   params.outputHeight = static_cast<int32_t>(p.p());
   params.channels = static_cast<int32_t>(p.k);
   params.strideH = static_cast<int32_t>(p.strideH);
-  params.padTop = static_cast<int32_t>(p.padTop);
-  params.padLeft = static_cast<int32_t>(p.padLeft);
   params.lead = static_cast<int32_t>(p.padLeft % 2);
   params.filterWidth = static_cast<int32_t>(p.s);
   params.boxBytes = static_cast<uint32_t>(boxRows(p)) * kBoxRowBytes;
