@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "common/gemm/sm100/rates.hpp"
+
 namespace shiftconv::plan {
 namespace {
 
@@ -19,19 +21,22 @@ constexpr bool isProducts(Resource resource) { return resource == Resource::Tens
 
 constexpr Evidence Published = Evidence::Published, Assumed = Evidence::Assumed, Measured = Evidence::Measured;
 
+constexpr double kProductsPerColumn = 128 * 16;
+
 // B200: SemiAnalysis' Blackwell microbenchmarks (MMA with A in Tensor Memory: N/2 clocks a K step of 128 x N x 16; 128 B/clk of
 // shared-memory reads) and public L2, TMA, tcgen05.cp and tcgen05.st read-outs.
-constexpr Rates kB200{"sm_100a",
-                      {{{4096, Published, "microbenchmarks: 128 x N x 16 in N/2 clocks"},
-                        {70, Published, "16.8 to 21 TB/s over 148 multiprocessors at 1.9 GHz"},
-                        {120, Published, "TMA read-outs, 116 to 127"},
-                        {64, Published, "tcgen05.cp 128x256b, two issuing warps"},
-                        {64, Assumed, "no faster than tcgen05.cp; nobody has published a read-out of the pair"},
-                        {128, Published, "microbenchmarks: operands, copies and loads share one port"},
-                        {31.8, Published, "TMA read-outs"},
-                        {128, Published, "four partitions of 32 lanes"},
-                        {3892, Published, "7.2 TB/s at 1.85 GHz"}}},
-                      {1.85e9, Published, "sustained on a cloud B200; 1.965 GHz at most"}};
+constexpr Rates kB200{
+    "sm_100a",
+    {{{kProductsPerColumn * gemm::sm100::kMmaColumnsPerClock, Published, "microbenchmarks: 128 x N x 16 in N/2 clocks"},
+      {gemm::sm100::kL2BytesPerClock, Published, "16.8 to 21 TB/s over 148 multiprocessors at 1.9 GHz"},
+      {gemm::sm100::kBulkWriteBytesPerClock, Published, "TMA read-outs, 116 to 127"},
+      {gemm::sm100::kCopyBytesPerClock, Published, "tcgen05.cp 128x256b, two issuing warps"},
+      {64, Assumed, "no faster than tcgen05.cp; nobody has published a read-out of the pair"},
+      {gemm::sm100::kSharedReadBytesPerClock, Published, "microbenchmarks: operands, copies and loads share one port"},
+      {31.8, Published, "TMA read-outs"},
+      {128, Published, "four partitions of 32 lanes"},
+      {3892, Published, "7.2 TB/s at 1.85 GHz"}}},
+    {1.85e9, Published, "sustained on a cloud B200; 1.965 GHz at most"}};
 
 constexpr Rates likeB200(std::string_view architecture, Rate deviceMemory, Rate clock) {
   Rates rates = kB200;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/gemm/sm100/operand_plan.hpp"
+#include "common/gemm/sm100/rates.hpp"
 #include "common/gemm/stages.hpp"
 #include "common/gemm/window_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
@@ -20,10 +21,6 @@ using layout::MmaKind;
 constexpr std::array<int32_t, 5> kTileNs = {256, 192, 128, 64, 32};
 constexpr std::array<int32_t, 2> kTileHeights = {kTileRows, kHalfTileRows};
 constexpr int64_t kFewestStages = 2;
-
-// Rates of a B200 per multiprocessor and clock, published measurements of others.
-constexpr double kMmaColumnsPerClock = 2;  // 32 bytes of K, every kind; 64 rows take as long as 128, but for a pair half as long
-constexpr double kSharedReadBytesPerClock = 128, kBulkWriteBytesPerClock = 120, kL2BytesPerClock = 70, kCopyBytesPerClock = 64;
 
 int64_t ctasOf(Grouping grouping) { return grouping == Grouping::Single ? 1 : 2; }
 int64_t ctaGroupOf(Grouping grouping) { return grouping == Grouping::Pair ? 2 : 1; }
