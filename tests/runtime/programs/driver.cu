@@ -74,6 +74,23 @@ void modules() {
   EXPECT_DRIVER(cuModuleLoad(&module, "/nonexistent.ptx"), CUDA_ERROR_FILE_NOT_FOUND);
 }
 
+/// Host memory is the device's, too, from when it is registered until it is not.
+void registeredMemory() {
+  static int words[64];
+  CUdeviceptr pointer = 0;
+  EXPECT_DRIVER(cuMemHostRegister(words, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_DRIVER(cuMemHostGetDevicePointer(&pointer, words, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_DRIVER(cuMemHostRegister(words, sizeof words, 0), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuMemHostRegister(words, sizeof words, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_DRIVER(cuMemHostGetDevicePointer(&pointer, words, 0), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuMemsetD32(pointer + 4, 77, 62), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT(words[0] == 0 && words[1] == 77 && words[62] == 77 && words[63] == 0);
+  EXPECT_DRIVER(cuMemsetD32(pointer + 4, 77, 64), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_DRIVER(cuMemHostUnregister(words), CUDA_SUCCESS);
+  EXPECT_DRIVER(cuMemHostUnregister(words), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+}
+
 void tensorMaps() {
   auto* const encode = entryPoint<decltype(cuTensorMapEncodeTiled)>("cuTensorMapEncodeTiled");
   CUdeviceptr memory = 0;
@@ -108,6 +125,7 @@ int main() {
   EXPECT_DRIVER(cuDeviceGetAttribute(&capability, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0), CUDA_SUCCESS);
   EXPECT(capability == 10);
   modules();
+  registeredMemory();
   tensorMaps();
   void* missing = &count;
   cudaDriverEntryPointQueryResult status{};

@@ -63,6 +63,28 @@ std::vector<Case> results() {
          return cudaDeviceGetLimit(&value, static_cast<cudaLimit>(77));
        },
        cudaErrorUnsupportedLimit},
+      {"the limits of a device",
+       [] {
+         // Bytes of a stack, of printf and of the heap; depth and number of launches by kernels; bytes fetched from L2.
+         const std::pair<cudaLimit, size_t> limits[] = {{cudaLimitStackSize, 1024},
+                                                        {cudaLimitPrintfFifoSize, 1 << 20},
+                                                        {cudaLimitMallocHeapSize, 8 << 20},
+                                                        {cudaLimitDevRuntimeSyncDepth, 2},
+                                                        {cudaLimitDevRuntimePendingLaunchCount, 2048},
+                                                        {cudaLimitMaxL2FetchGranularity, 64}};
+         for (const auto& [limit, expected] : limits) {
+           size_t value = 0;
+           CHECK(cudaDeviceGetLimit(&value, limit));
+           EXPECT(value == expected);
+         }
+         return cudaSuccess;
+       },
+       cudaSuccess},
+      {"no cluster that the kernel requires",
+       [] { return cudaFuncSetAttribute(nothing, cudaFuncAttributeRequiredClusterWidth, 0); }, cudaSuccess},
+      {"a cluster of a negative width", [] { return cudaFuncSetAttribute(nothing, cudaFuncAttributeRequiredClusterWidth, -1); }},
+      {"a cluster of a negative height", [] { return cudaFuncSetAttribute(nothing, cudaFuncAttributeRequiredClusterHeight, -1); }},
+      {"an attribute that is only read", [] { return cudaFuncSetAttribute(nothing, static_cast<cudaFuncAttribute>(77), 0); }},
       {"no attributes of a function", [] { return cudaFuncGetAttributes(nullptr, nothing); }},
       {"a function of nobody",
        [] {
