@@ -62,7 +62,7 @@ const std::vector<UnprovenQuestion>& unprovenQuestions() {
        "U13",
        "overflow of kind::i8 accumulators",
        {"wraps; with the saturate bit each instruction clamps its result to s32", "always wraps"}},
-      {Unproven::U14, "U14", "numerics of .ws, cta_group::2, 6-bit and i8 MMAs", {"the same model as the dense kinds"}},
+      {Unproven::U14, "U14", "numerics of .ws, .sp, cta_group::2, 6-bit and i8 MMAs", {"the same model as the dense kinds"}},
       {Unproven::U15,
        "U15",
        "rounding of scale-input-d",

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,19 @@ class Liar final : public Algorithm {
  private:
   Lie lie_;
 };
+
+/// What --explain and errors list.
+TEST(AlgorithmOptions, HaveNamesValuesAndMeanings) {
+  for (const Algorithm* algorithm : algorithms()) {
+    std::set<std::string_view> names;
+    for (const OptionDescription& option : algorithm->options()) {
+      ASSERT_FALSE(option.name.empty()) << algorithm->name();
+      EXPECT_EQ(option.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos) << algorithm->name();
+      EXPECT_TRUE(names.insert(option.name).second) << algorithm->name() << " has " << option.name << " twice";
+      EXPECT_FALSE(option.range.empty() || option.meaning.empty()) << algorithm->name() << ": " << option.name;
+    }
+  }
+}
 
 TEST(PlanSearchAmongLiars, GoesOnWithTheOthers) {
   const Problem problem = problemOf("2x9x7x16 f16 * 24x3x5x16 pad 1,0,2,1 -> f16");

@@ -143,6 +143,54 @@ INSTANTIATE_TEST_SUITE_P(Texts, ProblemTextErrors,
                          [](const auto& info) { return info.param.name; });
 
 /// A message about a long text shows where it begins, and stays a sentence.
+/// Each limit of a valid problem: the last text within it, and the first one beyond with words of what is said then.
+TEST(Validation, DrawsEachLimitWhereItIs) {
+  struct Limit {
+    const char *within, *beyond, *words;
+  };
+  const Limit limits[] = {
+      {"1x4x4x4 s8 zero 127 * 8x1x1x4 s8 -> s8", "1x4x4x4 s8 zero 128 * 8x1x1x4 s8 -> s8", "input_zero_point must be in -128..127"},
+      {"1x4x4x4 s8 zero -128 * 8x1x1x4 s8 -> s8", "1x4x4x4 s8 zero -129 * 8x1x1x4 s8 -> s8",
+       "input_zero_point must be in -128..127"},
+      {"1x4x4x4 u8 zero 255 * 8x1x1x4 s8 -> s8", "1x4x4x4 u8 zero 256 * 8x1x1x4 s8 -> s8", "input_zero_point must be in 0..255"},
+      {"1x4x4x4 u8 zero 1 * 8x1x1x4 s8 -> s8", "1x4x4x4 u8 zero -1 * 8x1x1x4 s8 -> s8", "input_zero_point must be in 0..255"},
+      {"1x4x4x4 s8 * 8x1x1x4 u8 zero 255 -> s8", "1x4x4x4 s8 * 8x1x1x4 u8 zero 256 -> s8", "filter_zero_point must be in 0..255"},
+      {"1x4x4x4 s8 * 8x1x1x4 s8 -> u8 zero 255", "1x4x4x4 s8 * 8x1x1x4 s8 -> u8 zero 256", "output_zero_point must be in 0..255"},
+      {"1x4x4x4 s8 * 8x1x1x4 s8 -> s8 zero -128", "1x4x4x4 s8 * 8x1x1x4 s8 -> s8 zero -129", "output_zero_point must be in -128"},
+      {"1x4x4x4 s8 * 8x1x1x4 s8 -> f16", "1x4x4x4 s8 * 8x1x1x4 s8 -> f16 zero 1", "output_zero_point must be in 0..0"},
+      {"1x4x4x1024 e4m3 scale ue8m0/1024 * 8x1x1x1024 scale ue8m0/1024 -> f16",
+       "1x4x4x1025 e4m3 scale ue8m0/1025 * 8x1x1x1025 scale ue8m0/1025 -> f16", "block_size must be in 0..1024"},
+      {"1x4x4x12 f16 * 6x3x3x4 groups 3 -> f16", "1x4x4x12 f16 * 5x3x3x4 groups 3 -> f16", "groups must divide k"},
+      {"1x4x4x8 f16 pitch 8 * 8x1x1x8 -> f16", "1x4x4x8 f16 pitch 7 * 8x1x1x8 -> f16",
+       "input_pixel_pitch must be 0 or at least c = 8"},
+      {"1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 8", "1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 7",
+       "output_pixel_pitch must be 0 or at least k = 8"},
+      {"1x4x5x8 f16 * 8x3x3x8 pad 0,0,0,1 dilation 1,2 -> f16", "1x4x5x8 f16 * 8x3x4x8 pad 0,0,0,1 dilation 1,2 -> f16",
+       "dilation_w*(4-1)+1 = 7 pixels"},
+      {"1x2x5x8 f16 * 8x3x3x8 pad 1,0,0,0 -> f16", "1x2x5x8 f16 * 8x4x3x8 pad 1,0,0,0 -> f16", "dilation_h*(4-1)+1 = 4 pixels"},
+      {"1x2x4x5x8 f16 * 8x3x3x3x8 pad 0,1,0,0,0,0 -> f16", "1x2x4x5x8 f16 * 8x4x3x3x8 pad 0,1,0,0,0,0 -> f16",
+       "dilation_d*(4-1)+1 = 4 pixels"},
+      {"1x4x4x2 e2m1 * 8x1x1x2 e2m1 -> f16", "1x4x4x3 e2m1 * 8x1x1x3 e2m1 -> f16", "must fill whole bytes"},
+      {"1x4x4x4 e3m2 * 8x1x1x4 e3m2 -> f16", "1x4x4x6 e3m2 * 8x1x1x6 e3m2 -> f16", "must fill whole bytes"},
+      {"1x4x4x8 f16 * 8x1x1x8 -> f16 clamp 1,1", "1x4x4x8 f16 * 8x1x1x8 -> f16 clamp 1,0.5", "activation_a <= activation_b"},
+      {"2147483647x1x1x8 f16 * 8x1x1x8 -> f16", "2147483648x1x1x8 f16 * 8x1x1x8 -> f16", "must be"},
+      {"1x8388608x4194304x2 f16 * 8x1x1x2 stride 8388608,4194304 -> f16",
+       "1x8388608x4194305x2 f16 * 8x1x1x2 stride 8388608,4194305 -> f16",
+       "input tensor (n*d*h*w*input_pixel_pitch) exceeds 140737488355328 bytes"},
+      {"1x4x4x4 s8 * 8x1x1x4 u8 -> s32", "1x4x4x4 s8 * 8x1x1x4 f16 -> f32", "both integers or both floating-point"},
+      {"1x4x4x8 f32 * 8x1x1x8 compute tf32 -> f32", "1x4x4x8 f16 * 8x1x1x8 compute tf32 -> f32", "compute TF32 (1) is for"},
+      {"1x4x4x8 f16 * 8x1x1x8 compute f16 -> f32", "1x4x4x8 s8 * 8x1x1x8 compute f16 -> f32",
+       "compute F16 (2) is not for integer types"},
+  };
+  for (const Limit& limit : limits) {
+    Problem p;
+    const Status within = parse(limit.within, p);
+    EXPECT_TRUE(within.ok()) << limit.within << ": " << within.message();
+    const Status beyond = parse(limit.beyond, p);
+    EXPECT_NE(beyond.message().find(limit.words), std::string::npos) << limit.beyond << ": " << beyond.message();
+  }
+}
+
 TEST(ProblemText, ErrorsQuoteLittleOfLongTexts) {
   const std::string sound = "1x8x8x8 f16 * 8x3x3x8 -> f16", letters(1'000'000, 'x'), digits(1'000'000, '7');
   for (const std::string& text :

@@ -14,7 +14,11 @@ const std::vector<RefusedForm>& refusedForms() {
       {"wgmma", {"sp"}, kMissing, "sparse operands are not implemented"},
       {"shfl", {}, kIllegal, kOldWarp},
       {"vote", {}, kIllegal, kOldWarp},
-      {"tcgen05", {"sp"}, kMissing, "sparse operands are not implemented"},
+      {"tcgen05",
+       {"sp"},
+       kMissing,
+       "sparse operands with block scales, .ws or .ashift are not implemented",
+       {"block_scale", "ws", "ashift"}},
       {"tcgen05", {"red"}, kMissing, "loads that reduce are not implemented"},
       {"mma", {}, kMissing, "of the products of register fragments those of kind::f8f6f4 and with block scales are missing"},
       {"cp",
@@ -54,10 +58,11 @@ const RefusedForm* findRefusal(const ptx::Instruction& instruction) {
   const auto present = [&](std::string_view modifier) {
     return std::find(instruction.modifiers.begin(), instruction.modifiers.end(), modifier) != instruction.modifiers.end();
   };
+  const auto hasOneOf = [&](const std::vector<std::string_view>& modifiers) {
+    return modifiers.empty() || std::any_of(modifiers.begin(), modifiers.end(), present);
+  };
   for (const RefusedForm& form : refusedForms())
-    if (form.opcode == instruction.opcode &&
-        (form.modifiers.empty() || std::any_of(form.modifiers.begin(), form.modifiers.end(), present)))
-      return &form;
+    if (form.opcode == instruction.opcode && hasOneOf(form.modifiers) && hasOneOf(form.beside)) return &form;
   return nullptr;
 }
 

@@ -18,7 +18,8 @@ struct RefusedForm {
   /// One of these modifiers must be present; none: the opcode alone decides.
   std::vector<std::string_view> modifiers;
   Refusal refusal;
-  std::string_view reason;  ///< a clause that can stand alone
+  std::string_view reason;                    ///< a clause that can stand alone
+  std::vector<std::string_view> beside = {};  ///< if any: one of these must be present, too
 };
 
 const std::vector<RefusedForm>& refusedForms();

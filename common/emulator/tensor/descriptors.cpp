@@ -100,18 +100,22 @@ void requireZero(uint32_t value, const char* bits, std::string_view kind) {
 }
 
 /// Table 42: f16, tf32, f8f6f4, i8.
-InstructionDescriptor decodePlain(uint32_t word, MmaKind kind, bool weightStationary) {
+InstructionDescriptor decodePlain(uint32_t word, MmaKind kind, MmaForm form) {
   const MmaKindTraits& traits = kindTraits(kind);
-  requireZero(field(word, 1, 0), "1:0 (sparsity selector)", traits.name);
-  if (field(word, 2, 2)) reject("Instruction descriptor: bit 2 says sparse, but tcgen05.mma without .sp is dense.");
+  // Metadata of 8-bit types fill both of the columns that the selector chooses from.
+  const bool hasSelector = form.sparse && (kind == MmaKind::F16 || kind == MmaKind::TF32);
+  requireZero(hasSelector ? field(word, 1, 1) : field(word, 1, 0), "1:0 (sparsity selector)", traits.name);
+  if (field(word, 2, 2) && !form.sparse) reject("Instruction descriptor: bit 2 says sparse, but tcgen05.mma without .sp is dense.");
+  if (!field(word, 2, 2) && form.sparse) reject("Instruction descriptor: bit 2 says dense, but tcgen05.mma.sp is sparse.");
   requireZero(field(word, 6, 6), "6", traits.name);
   requireZero(field(word, 23, 23), "23", traits.name);
   requireZero(field(word, 29, 29), "29", traits.name);
-  if (!weightStationary) requireZero(field(word, 31, 30), "31:30 (maximum shift, .ws only)", traits.name);
+  if (!form.weightStationary) requireZero(field(word, 31, 30), "31:30 (maximum shift, .ws only)", traits.name);
   if (kind != MmaKind::I8) requireZero(field(word, 3, 3), "3 (saturate)", traits.name);
 
   InstructionDescriptor result;
   result.saturate = field(word, 3, 3) != 0;
+  result.sparsitySelector = field(word, 1, 0);
   const uint32_t d = field(word, 5, 4);
   if (d > 2 || !(traits.allowedAccumulators >> d & 1)) {
     reject("Instruction descriptor: D type code {} is not legal for {}.", d, traits.name);
@@ -225,10 +229,9 @@ MatrixDescriptor decodeMatrixDescriptor(uint64_t word, std::string_view who) {
   return result;
 }
 
-InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, uint32_t ctaGroup, bool weightStationary) {
+InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, uint32_t ctaGroup, MmaForm form) {
   const MmaKindTraits& traits = kindTraits(kind);
-  const InstructionDescriptor result =
-      traits.blockScaled ? decodeBlockScaled(word, kind) : decodePlain(word, kind, weightStationary);
+  const InstructionDescriptor result = traits.blockScaled ? decodeBlockScaled(word, kind) : decodePlain(word, kind, form);
   if (!traits.allowsNegate && (result.negateA || result.negateB)) {
     reject("Instruction descriptor: negate of A or B (bits 14:13) is not legal for {}.", traits.name);
   }
@@ -242,7 +245,7 @@ InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, u
   };
   requireTransposable(result.transposeA, result.a, "A");
   requireTransposable(result.transposeB, result.b, "B");
-  if (weightStationary)
+  if (form.weightStationary)
     requireWeightStationaryShape(result, kind);
   else
     requireShape(result, kind, ctaGroup);

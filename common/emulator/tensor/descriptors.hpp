@@ -57,13 +57,19 @@ struct InstructionDescriptor {
   bool transposeA = false, transposeB = false;  ///< true: MN-major
   bool saturate = false;                        ///< kind::i8
   uint32_t m = 0, n = 0;
-  uint32_t maximumShift = 0;  ///< .ws: columns by which B may be shifted while the collector keeps it
+  uint32_t sparsitySelector = 0;  ///< .sp: which of two columns has the metadata
+  uint32_t maximumShift = 0;      ///< .ws: columns by which B may be shifted while the collector keeps it
   // Block-scaled kinds only.
   bool scaleIsUe8m0 = true;
   uint8_t scaleIdA = 0, scaleIdB = 0;
 };
-/// Checks every field against the kind and the shape table. `ctaGroup` is 1 or 2; `weightStationary`: of tcgen05.mma.ws.
-InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, uint32_t ctaGroup, bool weightStationary = false);
+/// Which forms of tcgen05.mma an instruction descriptor is for.
+struct MmaForm {
+  bool weightStationary = false;  ///< .ws
+  bool sparse = false;            ///< .sp
+};
+/// Checks every field against the kind and the shape table. `ctaGroup` is 1 or 2.
+InstructionDescriptor decodeInstructionDescriptor(uint32_t word, MmaKind kind, uint32_t ctaGroup, MmaForm form = {});
 
 /// "f16", "f32", "s32".
 std::string_view toString(AccumulatorType type);

@@ -11,6 +11,7 @@
 #include "common/emulator/tensor/numerics_fast.hpp"
 #include "common/emulator/tensor/numerics_hardware.hpp"
 #include "common/emulator/tensor/operand_address.hpp"
+#include "common/emulator/tensor/sparse_mma.hpp"
 
 namespace shiftconv::emulator::tensor {
 
@@ -31,6 +32,7 @@ bool isSixBit(ElementType type) { return elementFormat(type).packedBits == 6; }
 
 /// The columns may have been freed between issue and completion.
 void requireColumns(const MmaOperation& operation, const MmaContext& context) {
+  if (operation.sparse) requireMetadata(operation, context);
   for (const CtaMemories& cta : context.ctas) {
     cta.tensor.requireCells(0, kTmemLanes, unpackAddress(operation.d).column, operation.layout().columns,
                             "The accumulator of tcgen05.mma");
@@ -174,6 +176,34 @@ void accumulateBlockScaled(const MmaOperation& operation, const MmaContext& cont
   }
 }
 
+/// Each row has a B of its own: the elements that it meets.
+void accumulateSparse(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a,
+                      const OperandTile& b, const LanePlan& plan, const std::array<Definedness, kTmemLanes>& rows) {
+  thread_local OperandTile met;
+  const uint32_t kept = kindTraits(operation.kind).depth, columns = operation.layout().columns;
+  const bool isInteger = operation.kind == MmaKind::I8, isFast = context.options.numerics == Numerics::Fast;
+  const auto decode = [&](OperandTile& tile, uint32_t tileRows, bool isA) {
+    if (isInteger) return decodeIntegers(tile, tileRows, tile.stride);
+    if (isFast) return decodeForFast(tile, tileRows, tile.stride);
+    decodeForHardware(tile, tileRows, tile.stride, isA);
+  };
+  decode(a, kTmemLanes, true);
+  const AccumulatorInput input{operation.descriptor.d, operation.enableInputD, operation.scaleD,
+                               context.options.semantics[Unproven::U15] == 1};
+  const bool saturate = operation.descriptor.saturate && context.options.semantics[Unproven::U13] == 0;
+  for (const LaneWork& work : plan.work) {
+    if (!rows[work.row].defined) continue;  // nor are its metadata perhaps
+    meet(b, keptPlaces(operation, cta.tensor, work.row), met);
+    decode(met, kept, false);
+    if (isInteger)
+      accumulateIntegers(a, met, columns, kept, operation.enableInputD, saturate, {&work, 1});
+    else if (isFast)
+      accumulateFast(a, met, columns, kept, input, {&work, 1});
+    else
+      accumulateHardware(a, met, columns, kept, input, {&work, 1});
+  }
+}
+
 /// Decodes the operands and runs the arithmetic of the chosen numerics.
 void accumulate(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a, OperandTile& b,
                 const LanePlan& plan) {
@@ -215,6 +245,7 @@ std::bitset<kMaximumColumns> zeroColumnsOf(const MmaOperation& operation, const 
 
 void decodeB(const MmaOperation& operation, const MmaContext& context, OperandTile& b) {
   const uint32_t depth = kindTraits(operation.kind).depth;
+  if (operation.sparse) return;  // row by row
   if (operation.kind == MmaKind::I8) {
     decodeIntegers(b, depth, b.stride);
   } else if (operation.kind == MmaKind::MXF4 || operation.kind == MmaKind::MXF4NVF4) {
@@ -363,6 +394,8 @@ void observeOperands(const MmaOperation& operation, const CtaMemories& cta, cons
                  cta.tensor.observe(a.lane + first, count, a.column, kOperandColumns, false, Role::OperandA);
                });
   }
+  if (operation.sparse)
+    cta.tensor.observe(0, kTmemLanes, metadataColumn(operation), metadataColumns(operation), false, Role::OperandA);
   if (operation.scaleVector != 0) {
     constexpr uint32_t kRowsPerColumn = 32;
     const auto observeScales = [&](uint32_t address, uint32_t rows, Role role) {
@@ -392,7 +425,7 @@ void countTraffic(const MmaOperation& operation, const MmaContext& context, cons
                       rows * kOperandRowBytes);
   if (!keptB)
     counters.addBytes(Engine::TensorCore, Traffic::SharedRead,
-                      uint64_t{operation.descriptor.n} / context.ctas.size() * kOperandRowBytes);
+                      uint64_t{operation.descriptor.n} / context.ctas.size() * kOperandRowBytes * (operation.sparse ? 2 : 1));
   if (operation.enableInputD) counters.addBytes(Engine::TensorCore, Traffic::TmemRead, accumulatorBytes);
   counters.addBytes(Engine::TensorCore, Traffic::TmemWrite, accumulatorBytes);
 }
@@ -400,13 +433,14 @@ void countTraffic(const MmaOperation& operation, const MmaContext& context, cons
 }  // namespace
 
 std::string MmaOperation::shapeName() const {
-  std::string name = fmt::format("{} m{}n{}k{} a:{}", kindTraits(kind).name, descriptor.m, descriptor.n, kindTraits(kind).depth,
+  std::string name = fmt::format("{} m{}n{}k{} a:{}", kindTraits(kind).name, descriptor.m, descriptor.n, depth(),
                                  aInTensorMemory ? "tmem" : "smem");
   if (scaleVector != 0) name += fmt::format(" scale_vec::{}X", scaleVector);
   if (ctaGroup == 2) name += " cta_group::2";
   if (masked) name += " masked";
   if (shiftA) name += " ashift";
   if (weightStationary) name += " ws";
+  if (sparse) name += " sparse";
   return name;
 }
 
@@ -439,6 +473,7 @@ void checkMma(const MmaOperation& operation, const MmaContext& context) {
                          context.options.semantics, context.counters);
   if (operation.shiftA) checkShiftOfA(operation, context);
   if (operation.weightStationary) checkWeightStationary(operation, context);
+  if (operation.sparse) checkSparse(operation);
   if (kindTraits(operation.kind).blockScaled) checkScales(operation, context);
   checkScaleD(operation, context);
   const bool anyMasked = std::any_of(operation.disabled.begin(), operation.disabled.end(), [](uint32_t word) { return word != 0; });
@@ -446,8 +481,8 @@ void checkMma(const MmaOperation& operation, const MmaContext& context) {
   if (anyMasked && !operation.enableInputD) context.counters.use(Unproven::U26);
   if (operation.usesCollector()) context.counters.use(Unproven::U20);
   if (operation.kind == MmaKind::I8) context.counters.use(Unproven::U13);
-  if (operation.weightStationary || operation.ctaGroup == 2 || operation.kind == MmaKind::I8 || isSixBit(operation.descriptor.a) ||
-      isSixBit(operation.descriptor.b)) {
+  if (operation.weightStationary || operation.sparse || operation.ctaGroup == 2 || operation.kind == MmaKind::I8 ||
+      isSixBit(operation.descriptor.a) || isSixBit(operation.descriptor.b)) {
     context.counters.use(Unproven::U14);
   }
 }
@@ -469,7 +504,13 @@ void performMma(const MmaOperation& operation, const MmaContext& context) {
     passRowsThroughCollector(operation, context, cta, plan.lanes, a);
     observeOperands(operation, memories, plan);
     const std::vector<uint32_t> highHalves = saveHighHalves(operation, context, plan);
-    accumulate(operation, context, memories, a, b, plan);
+    if (operation.sparse) {
+      for (uint32_t row = 0; row < kTmemLanes; ++row)
+        if (plan.rows[row] && !isMetadataDefined(operation, memories.tensor, row)) states.rows[row].defined = false;
+      accumulateSparse(operation, context, memories, a, b, plan, states.rows);
+    } else {
+      accumulate(operation, context, memories, a, b, plan);
+    }
     finishAccumulators(operation, context, memories, plan, highHalves, states);
     if (!operation.enableInputD && context.options.semantics[Unproven::U26] == 1) zeroMaskedLanes(operation, memories, disabled);
     if (operation.shiftA) shiftOperandA(operation, context, memories, disabled);

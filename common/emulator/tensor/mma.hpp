@@ -36,6 +36,8 @@ struct MmaOperation {
   uint32_t scaleD = 0;              ///< the old accumulator is multiplied by 2^-scaleD
   bool shiftA = false;              ///< .ashift
   bool weightStationary = false;    ///< .ws: the collector keeps operand B
+  bool sparse = false;              ///< .sp: A keeps half of its elements
+  uint32_t metadata = 0;            ///< .sp: Tensor Memory address word of where they stand
   ColumnMaskDescriptor columnMask;  ///< .ws
   Collector collector = Collector::Discard;
   uint32_t collectorBuffer = 0;        ///< .ws: 0 to 3
@@ -48,6 +50,8 @@ struct MmaOperation {
   uint32_t scaleVector = 0;         ///< scale factors per row and instruction: 1, 2 or 4
 
   AccumulatorLayout layout() const { return {descriptor.m, descriptor.n, ctaGroup, weightStationary}; }
+  /// K: of sparse A twice the elements that it keeps.
+  uint32_t depth() const { return kindTraits(kind).depth * (sparse ? 2 : 1); }
   bool usesCollector() const { return collector == Collector::Use || collector == Collector::LastUse; }
   /// "kind::f16 m128n64k16 a:tmem ashift"
   std::string shapeName() const;

@@ -56,8 +56,6 @@ void unpackChunk(const ChunkFormat& format, const std::byte* chunk, uint32_t* ra
   }
 }
 
-uint32_t depthOf(const MmaOperation& operation) { return kindTraits(operation.kind).depth; }
-
 /// The shared-memory half of both fetches: `count` rows of an operand from row `firstRow` of the matrix on, element (row, k) of
 /// them to raw[row * rowStep + k * kStep].
 struct SharedOperand {
@@ -65,6 +63,7 @@ struct SharedOperand {
   ElementType type;
   bool transposed;
   const char* name;
+  uint32_t depth;       ///< elements along K
   uint32_t firstIndex;  ///< added to the row in messages
   uint32_t firstRow = 0;
 };
@@ -77,7 +76,7 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
   const Semantics& semantics = context.options.semantics;
   const OperandAddress addresses(operand.descriptor, semantics[Unproven::U11]);
   const ChunkFormat format = chunkFormat(operation, operand.type, false, semantics);
-  const uint32_t depth = depthOf(operation);
+  const uint32_t depth = operand.depth;
   const auto wanted = [&](uint32_t row) { return rows.empty() || rows[row]; };
   if (!operand.transposed) {
     for (uint32_t row = 0; row < count; ++row) {
@@ -135,12 +134,12 @@ void fetchShared(const MmaOperation& operation, const MmaContext& context, const
 
 void fetchA(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta,
             std::span<const bool, kTmemLanes> rows, OperandTile& tile, std::span<Definedness, kTmemLanes> states) {
-  const uint32_t depth = depthOf(operation);
+  const uint32_t depth = kindTraits(operation.kind).depth;
   tile.type = operation.descriptor.a;
   tile.negate = operation.descriptor.negateA;
   tile.resize(kTmemLanes, depth);
   if (!operation.aInTensorMemory) {
-    const SharedOperand operand{operation.a, tile.type, operation.descriptor.transposeA, "A", 0};
+    const SharedOperand operand{operation.a, tile.type, operation.descriptor.transposeA, "A", depth, 0};
     fetchShared(operation, context, cta.shared, operand, operation.layout().rowsPerCta, rows, tile.raw.data(), depth, 1,
                 [&](uint32_t row) { states[row].defined = false; });
     return;
@@ -165,7 +164,8 @@ std::vector<bool> fetchB(const MmaOperation& operation, const MmaContext& contex
   tile.type = operation.descriptor.b;
   tile.negate = operation.descriptor.negateB;
   const uint32_t columns = operation.descriptor.n;
-  tile.resize(depthOf(operation), columns);
+  const uint32_t depth = operation.depth();
+  tile.resize(depth, columns);
   const uint32_t share = columns / static_cast<uint32_t>(context.ctas.size());
   std::vector<bool> undefined;
   std::array<bool, kMaximumColumns> used;
@@ -173,13 +173,13 @@ std::vector<bool> fetchB(const MmaOperation& operation, const MmaContext& contex
   if (zero.any()) {
     for (uint32_t column = 0; column < columns; ++column) {
       used[column] = !zero[column];
-      for (uint32_t k = 0; zero[column] && k < depthOf(operation); ++k) tile.raw[size_t{k} * columns + column] = 0;
+      for (uint32_t k = 0; zero[column] && k < depth; ++k) tile.raw[size_t{k} * columns + column] = 0;
     }
     columnsRead = {used.data(), columns};
   }
   for (uint32_t cta = 0; cta < context.ctas.size(); ++cta) {
-    const SharedOperand operand{operation.b, tile.type,   operation.descriptor.transposeB,
-                                "B",         cta * share, operation.columnMask.shift};
+    const SharedOperand operand{operation.b, tile.type,   operation.descriptor.transposeB, "B",
+                                depth,       cta * share, operation.columnMask.shift};
     fetchShared(operation, context, context.ctas[cta].shared, operand, share, columnsRead, tile.raw.data() + cta * share, 1,
                 columns, [&](uint32_t column) {
                   undefined.resize(columns);

@@ -212,7 +212,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_stream_synchronize(shiftconv_device_t
 /** Sets an option of an emulated device for later runs.
  *
  *  | name                | initially  | values                                                                                   |
- *  | "schedule"          | "earliest" | when asynchronous operations complete: "earliest", "latest", "random"                    |
+ *  | "schedule"          | "earliest" | when asynchronous operations complete: "earliest", "latest", "random", "fair"            |
  *  | "seed"              | "1"        | decimal, 0..2^64-1: seed of the schedule "random"                                        |
  *  | "numerics"          | "hardware" | "hardware": bit-level model of the tensor core; "fast": f32 FMA                          |
  *  | "hazards"           | "off"      | races and missing fences: "off", "warn" (listed in the counters), "error" (ends the run) |

@@ -83,7 +83,8 @@ void groups(FormRun& run) {
        {"cp.async.wait_group 2; ld.shared.u32 %r3, [%r2];", "cp.async.wait_group 0; ld.shared.u32 %r3, [%r2+1024];"}) {
     unsigned caught = 0;
     for (const Options& options : schedules(20))
-      caught += runModule(run, kernel(begin + early + "st.global.u32 [%rd2], %r3;", kScope), threads(32), 32, source, options) != source;
+      caught +=
+          runModule(run, kernel(begin + early + "st.global.u32 [%rd2], %r3;", kScope), threads(32), 32, source, options) != source;
     EXPECT_GT(caught, 0u) << early;
   }
 }

@@ -40,7 +40,7 @@ TEST(CommonForms, RefusedOnesSayWhy) {
   const std::pair<const char*, const char*> refusals[] = {
       {"cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes", "halo rows"},
       {"cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w::128", "halo rows"},
-      {"tcgen05.mma.sp.cta_group::1.kind::f16", "sparse"},
+      {"tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale", "sparse"},
       {"cvt.rs.satfinite.e2m1x4.f32", "random bits"},
       {"wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", "sparse"},
   };

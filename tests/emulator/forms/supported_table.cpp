@@ -23,7 +23,18 @@ using namespace emulator::isa;
 std::string spelling(const RefusedForm& form) {
   std::string text(form.opcode);
   for (size_t i = 0; i < form.modifiers.size(); ++i) text += fmt::format("{}.{}", i == 0 ? " with " : " or ", form.modifiers[i]);
+  for (size_t i = 0; i < form.beside.size(); ++i) text += fmt::format("{}.{}", i == 0 ? " and " : " or ", form.beside[i]);
   return text;
+}
+
+/// Whether one of the modifiers stands in the syntax of a form.
+bool namesOneOf(std::string_view syntax, const std::vector<std::string_view>& modifiers) {
+  constexpr std::string_view kSeparators = ".|(){}";
+  const auto separates = [&](size_t at) { return at == syntax.size() || kSeparators.find(syntax[at]) != std::string_view::npos; };
+  for (const std::string_view modifier : modifiers)
+    for (size_t at = syntax.find(modifier); at != std::string_view::npos; at = syntax.find(modifier, at + 1))
+      if (separates(at - 1) && separates(at + modifier.size())) return true;
+  return false;
 }
 
 std::string table() {
@@ -66,14 +77,9 @@ void checkRefusals() {
     for (const Form& form : emulator::instructionSet().forms()) {
       const std::string_view opcode = form.syntax.substr(0, form.syntax.find_first_of(".{"));
       if (opcode != refused.opcode) continue;
-      bool implemented = refused.modifiers.empty() && form.syntax.find(".sync") == std::string_view::npos;
-      for (const std::string_view modifier : refused.modifiers)
-        for (size_t at = form.syntax.find(modifier); at != std::string_view::npos; at = form.syntax.find(modifier, at + 1)) {
-          const size_t end = at + modifier.size();
-          const std::string_view separators = ".|(){}";
-          implemented |= separators.find(form.syntax[at - 1]) != std::string_view::npos &&
-                         (end == form.syntax.size() || separators.find(form.syntax[end]) != std::string_view::npos);
-        }
+      const bool implemented = refused.modifiers.empty() ? form.syntax.find(".sync") == std::string_view::npos
+                                                         : namesOneOf(form.syntax, refused.modifiers) &&
+                                                               (refused.beside.empty() || namesOneOf(form.syntax, refused.beside));
       if (implemented)
         throw std::logic_error(fmt::format("{} is listed as refused but implemented by {}", spelling(refused), form.syntax));
     }

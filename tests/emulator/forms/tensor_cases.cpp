@@ -199,7 +199,7 @@ FormCases tensorCases() {
       {kFenceBefore, "carries_order", fencesCarryOrder},
       {kFenceAfter, "carries_order", fencesCarryOrder},
   };
-  for (const auto part : {tensorFragmentCases, tensorMovementCases, tensorMmaCases}) {
+  for (const auto part : {tensorFragmentCases, tensorMovementCases, tensorMmaCases, sparseMmaCases}) {
     const FormCases more = part();
     cases.insert(cases.end(), more.begin(), more.end());
   }

@@ -75,6 +75,7 @@ uint32_t sourceWord(const std::vector<std::byte>& input, uint32_t row, uint32_t 
 FormCases tensorFragmentCases();
 FormCases tensorMovementCases();
 FormCases tensorMmaCases();
+FormCases sparseMmaCases();
 
 /// What fillColumns puts into a cell.
 inline uint32_t filledCell(uint32_t lane, uint32_t column, uint32_t base = 0) { return lane * 1000 + column + base; }

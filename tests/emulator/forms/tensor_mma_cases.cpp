@@ -375,7 +375,7 @@ void stationaryRefusals(FormRun& form) {
   refused("ws.cta_group::1.kind::f16.collector::a::fill", all, {"collector::a::fill"});
   refused("cta_group::1.kind::f16.collector::b0::fill", all, {"collector::b0::fill"});
   refused("ws.cta_group::1.kind::mxf8f6f4.block_scale", "%rd1, %rd2, %r1, [%tmem], [%tmem], %p2", {"kind::mxf8f6f4"});
-  refused("ws.sp.cta_group::1.kind::f16", "%rd1, %rd2, [%tmem], %r1, %p2", {"sparse operands are not implemented"});
+  refused("ws.sp.cta_group::1.kind::f16", "%rd1, %rd2, [%tmem], %r1, %p2", {"sparse operands with block scales"});
   refused("ws.cta_group::1.kind::f16", "%rd1, %rd2, %r1, {%r1, %r1, %r1, %r1}, %p2", {"no disable-output-lane operand"});
   refused("ws.cta_group::1.kind::f16", "%rd1, %rd2, %r1, %p2, %r1", {"%r1"});
   refused("ws.cta_group::1.kind::f16.collector::b2::use", all, {".collector::b2::use", "holds nothing"});

@@ -42,7 +42,7 @@ class Machine {
     idesc = fields;
     memory.allocate(512);
     operation.kind = kind.kind;
-    operation.descriptor = decodeInstructionDescriptor(fields.word(), kind.kind, 1, weightStationary);
+    operation.descriptor = decodeInstructionDescriptor(fields.word(), kind.kind, 1, {weightStationary, false});
     operation.weightStationary = weightStationary;
     operation.d = kDColumn;
     for (uint32_t i = 0; i < fields.m * kind.depth; ++i) a.push_back(element());

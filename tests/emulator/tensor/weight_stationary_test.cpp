@@ -81,8 +81,9 @@ TEST(ColumnMask, RulesAreChecked) {
 
 TEST(WeightStationary, ShapesAndBitsOfTheInstructionDescriptor) {
   const auto check = [](const IdescFields& fields, MmaKind kind, const char* part) {
-    EXPECT_THAT(refusalOf(ErrorKind::Descriptor, [&] { decodeInstructionDescriptor(fields.word(), kind, 1, true); }),
-                HasSubstr(part));
+    EXPECT_THAT(
+        refusalOf(ErrorKind::Descriptor, [&] { decodeInstructionDescriptor(fields.word(), kind, 1, {.weightStationary = true}); }),
+        HasSubstr(part));
   };
   check({.m = 16}, MmaKind::F16, "M = 16 is not legal for kind::f16 with .ws (legal: 32, 64, 128)");
   check({.m = 256}, MmaKind::F16, "M = 256");
@@ -90,7 +91,8 @@ TEST(WeightStationary, ShapesAndBitsOfTheInstructionDescriptor) {
   check({.d = 2, .n = 96}, MmaKind::I8, "N = 96 is not legal for kind::i8 with .ws");
   const uint32_t shifts[] = {0, 8, 16, 32};
   for (uint32_t code = 0; code < 4; ++code)
-    EXPECT_EQ(decodeInstructionDescriptor(IdescFields{.maximumShift = code}.word(), MmaKind::F16, 1, true).maximumShift,
+    EXPECT_EQ(decodeInstructionDescriptor(IdescFields{.maximumShift = code}.word(), MmaKind::F16, 1, {.weightStationary = true})
+                  .maximumShift,
               shifts[code]);
 }
 

@@ -5,6 +5,7 @@
 #include "common/emulator/forms/tensor/tensor_forms.hpp"
 #include "common/emulator/tensor/collector.hpp"
 #include "common/emulator/tensor/mma.hpp"
+#include "common/emulator/tensor/sparse_mma.hpp"
 
 namespace shiftconv::emulator::tensor {
 namespace {
@@ -22,6 +23,8 @@ struct MmaDetail : machine::InstructionDetail {
   uint32_t ctaGroup = 1;
   bool shiftA = false;
   bool weightStationary = false;
+  bool sparse = false;
+  tma::LaneAddress metadata;
   Slot columnMask = machine::kNoSlot;
   uint32_t collectorBuffer = 0;  ///< .ws
   Collector collector = Collector::Discard;
@@ -42,7 +45,7 @@ struct MmaDetail : machine::InstructionDetail {
 /// An operand that identifies accumulator and shape: mma -> mma is ordered when both agree (PTX ISA 9.7.16.6.2).
 uint64_t accumulatorKey(const MmaOperation& operation) {
   return uint64_t{operation.d} << 32 | uint64_t{operation.weightStationary} << 31 | uint64_t{operation.descriptor.m} << 20 |
-         uint64_t{operation.descriptor.n} << 8 | kindTraits(operation.kind).depth;
+         uint64_t{operation.descriptor.n} << 8 | operation.depth();
 }
 
 /// The scale type stands in the instruction descriptor (PTX ISA 9.7.16.10.7, table 54).
@@ -58,6 +61,8 @@ MmaOperation gather(const Execution& execution, const MmaDetail& detail, unsigne
   operation.ctaGroup = detail.ctaGroup;
   operation.shiftA = detail.shiftA;
   operation.weightStationary = detail.weightStationary;
+  operation.sparse = detail.sparse;
+  if (detail.sparse) operation.metadata = addressWord(detail.metadata, execution, lane);
   operation.collector = detail.collector;
   operation.collectorBuffer = detail.collectorBuffer;
   operation.d = addressWord(detail.d, execution, lane);
@@ -69,7 +74,7 @@ MmaOperation gather(const Execution& execution, const MmaDetail& detail, unsigne
   }
   operation.b = decodeMatrixDescriptor(execution.lanes<uint64_t>(detail.bDescriptor)[lane], "operand B of tcgen05.mma");
   operation.descriptor = decodeInstructionDescriptor(execution.lanes<uint32_t>(detail.instructionDescriptor)[lane], detail.kind,
-                                                     detail.ctaGroup, detail.weightStationary);
+                                                     detail.ctaGroup, {detail.weightStationary, detail.sparse});
   if (detail.columnMask != machine::kNoSlot)
     operation.columnMask = decodeColumnMask(execution.lanes<uint64_t>(detail.columnMask)[lane], operation.descriptor.m);
   operation.masked = !detail.disabled.empty();
@@ -98,6 +103,8 @@ OrderedOperation orderOf(const MmaOperation& operation, const Execution& executi
   ordered.shiftsOperand = operation.shiftA;
   if (operation.aInTensorMemory) ordered.operand = {unpackAddress(operation.aAddress).column, kShiftColumns};
   ordered.result = {unpackAddress(operation.d).column, operation.layout().columns};
+  // Metadata are copied into Tensor Memory as scale factors are, by the same thread.
+  if (operation.sparse) ordered.scaleA = {metadataColumn(operation), metadataColumns(operation)};
   if (operation.scaleVector != 0) {
     constexpr uint32_t kRowsPerColumn = 32;
     const auto range = [](uint32_t address, uint32_t count) {
@@ -203,8 +210,9 @@ uint32_t scaleVectorOf(DecodeContext& context, const FormMatch& match, MmaKind k
                                   : fmt::format(".{} is not legal for {}.", written, kindTraits(kind).name));
 }
 
-/// The part that all forms share: accumulator, A, B and instruction descriptor.
-std::shared_ptr<MmaDetail> decodeOperands(DecodeContext& context, const FormMatch& match, tma::OperandCursor& operands) {
+/// The part that all forms share: accumulator, A, B, metadata of .sp, and instruction descriptor.
+std::shared_ptr<MmaDetail> decodeOperands(DecodeContext& context, const FormMatch& match, tma::OperandCursor& operands,
+                                          bool sparse = false) {
   auto detail = std::make_shared<MmaDetail>();
   detail->kind = kindOf(match);
   detail->ctaGroup = ctaGroupOf(match);
@@ -219,6 +227,8 @@ std::shared_ptr<MmaDetail> decodeOperands(DecodeContext& context, const FormMatc
     detail->aDescriptor = context.source(a, ScalarType::B64);
   }
   detail->bDescriptor = operands.source("descriptor of operand B", ScalarType::B64);
+  detail->sparse = sparse;
+  if (sparse) detail->metadata = tensorAddress(context, operands.next("metadata"));
   detail->instructionDescriptor = operands.source("instruction descriptor", ScalarType::B32);
   return detail;
 }
@@ -229,9 +239,9 @@ void finish(DecodeContext& context, tma::OperandCursor& operands, std::shared_pt
   context.out().detail = std::move(detail);
 }
 
-void decodeMma(DecodeContext& context, const FormMatch& match) {
+void decodeUnscaled(DecodeContext& context, const FormMatch& match, bool sparse) {
   tma::OperandCursor operands(context);
-  auto detail = decodeOperands(context, match, operands);
+  auto detail = decodeOperands(context, match, operands, sparse);
   const Operand* next = &operands.next("enable-input-d predicate");
   if (next->kind == Operand::Kind::Vector) {
     decodeLaneMask(context, *next, *detail);
@@ -246,6 +256,9 @@ void decodeMma(DecodeContext& context, const FormMatch& match) {
   }
   finish(context, operands, std::move(detail));
 }
+
+void decodeMma(DecodeContext& context, const FormMatch& match) { decodeUnscaled(context, match, false); }
+void decodeSparse(DecodeContext& context, const FormMatch& match) { decodeUnscaled(context, match, true); }
 
 void decodeBlockScaled(DecodeContext& context, const FormMatch& match) {
   tma::OperandCursor operands(context);
@@ -283,6 +296,9 @@ isa::FormFamily mmaForms() {
       {"tcgen05.mma.(cta_group::1|cta_group::2).(kind::f16|kind::tf32|kind::f8f6f4|kind::i8){.ashift}"
        "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}",
        decodeMma},
+      {"tcgen05.mma.sp.(cta_group::1|cta_group::2).(kind::f16|kind::tf32|kind::f8f6f4|kind::i8)"
+       "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}",
+       decodeSparse},
       {"tcgen05.mma.(cta_group::1|cta_group::2).(kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4).block_scale"
        "{.(scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32)}"
        "{.(collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard)}",
