@@ -20,7 +20,7 @@ void accept(const Status& status) {
   if (!status.ok()) throw std::runtime_error(status.message());
 }
 
-std::string choiceOf(const plan::Plan& plan) { return fmt::format("{}:{}", plan.algorithm, plan.options); }
+std::string choiceNameOf(const plan::Plan& plan) { return fmt::format("{}:{}", plan.algorithm, plan.options); }
 
 }  // namespace
 
@@ -52,7 +52,7 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Output] = tensors.output;
   std::unique_ptr<plan::Binding> made;
   accept(plan::Binding::make(plan, *state_->kernels, addresses, made));
-  return {choiceOf(*plan), fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
+  return {choiceNameOf(*plan), fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
           [binding = std::shared_ptr<plan::Binding>(std::move(made))](CUstream stream) {
             if (const Status status = binding->run(reinterpret_cast<device::Stream>(stream)); !status.ok()) {
               fmt::print(stderr, "{}\n", status.message());
@@ -84,7 +84,7 @@ std::string Library::autotune(const Problem& problem, const std::string& cache, 
   accept(plan::autotune(problem, *state_->kernels, stream, {}, how, plan::deviceClock(*state_->device, stream), plan, notes));
   accept(state_->device->destroyStream(stream));
   for (const std::string& note : notes) fmt::print(stderr, "autotune: {}\n", note);
-  return choiceOf(*plan);
+  return choiceNameOf(*plan);
 }
 
 }  // namespace shiftconv::gpu
