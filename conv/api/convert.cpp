@@ -121,6 +121,9 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem) {
 
 Status toC(const Problem& problem, shiftconv_problem_t* target) {
   if (Status status = checkSize(target, "shiftconv_problem"); !status.ok()) return status;
+  if (problem.transposed && target->size < sizeof(shiftconv_problem_t))
+    return invalid(fmt::format(
+        "the problem is transposed, but shiftconv_problem.size is {}, that of a version without such problems", target->size));
   shiftconv_problem_t p = SHIFTCONV_PROBLEM_INIT;
   for (const auto& [to, from] : kLengths) p.*to = problem.*from;
   for (const auto& [to, from] : kTypes) p.*to = static_cast<int32_t>(problem.*from);
@@ -161,6 +164,8 @@ Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options)
   if (Status status = readVersioned(source, "shiftconv_plan_options", o); !status.ok()) return status;
   if (o.algorithm) options.algorithm = o.algorithm;
   if (o.options) options.options = o.options;
+  if (o.reserved != 0) return invalid(fmt::format("shiftconv_plan_options.reserved must be 0, but is {}", o.reserved));
+  options.multiprocessors = o.multiprocessors;
   return {};
 }
 

@@ -190,6 +190,8 @@ shiftconv_status_t shiftconv_plan_autotune(const shiftconv_problem_t* problem, s
     if (Status status = devices().find(deviceHandle, "device", open); !status.ok()) return status;
     plan::PlanOptions choices;
     if (Status status = fromC(options, choices); !status.ok()) return status;
+    if (choices.multiprocessors != 0)
+      return {StatusCode::InvalidArgument, "multiprocessors must be 0 in a plan by measurement, which takes what the device has"};
     plan::AutotuneOptions how;
     if (Status status = fromC(autotune, how); !status.ok()) return status;
     if (Status status = require(plan, "plan"); !status.ok()) return status;

@@ -162,13 +162,36 @@ std::string choiceOf(const Plan& plan) {
              roofline.products * 1e6, roofline.memory * 1e6);
 }
 
+namespace {
+
+/// Why a plan is not what was asked for: launches with more CTAs than it may occupy multiprocessors.
+std::string limitRefusal(const Plan& plan, uint32_t multiprocessors) {
+  if (multiprocessors == 0) return {};
+  for (const PlannedLaunch& launch : plan.launches)
+    if (launch.config.grid.count() > multiprocessors)
+      return fmt::format("{} has {} CTAs, but multiprocessors is limited to {}", launch.kernel, launch.config.grid.count(),
+                         multiprocessors);
+  return {};
+}
+
+}  // namespace
+
 Status planBest(const Problem& problem, const device::Properties& properties, Candidates& candidates,
                 std::shared_ptr<const Plan>& plan) {
   Status first;
   for (const size_t i : candidates.byEstimate()) {
     candidates.best = i;
-    Status status = makePlanOf(candidates.all[i], problem, properties, candidates.asked, {}, plan);
-    if (status.ok()) return {};
+    std::shared_ptr<const Plan> made;
+    Status status = makePlanOf(candidates.all[i], problem, properties, candidates.asked, {}, made);
+    if (status.ok()) {
+      std::string refused = limitRefusal(*made, candidates.asked.multiprocessors);
+      if (refused.empty()) {
+        plan = std::move(made);
+        return {};
+      }
+      if (first.ok()) first = {StatusCode::Unsupported, std::move(refused)};
+      continue;
+    }
     candidates.defects.push_back(fmt::format("{} {} of {} on {} cannot be planned: {}", candidates.all[i].algorithm->name(),
                                              candidates.all[i].options, shiftconv::describe(problem), properties.name,
                                              status.message()));
@@ -180,8 +203,10 @@ Status planBest(const Problem& problem, const device::Properties& properties, Ca
 Status makePlan(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
                 std::shared_ptr<const Plan>& plan, std::vector<std::string>* notes) {
   Candidates candidates;
-  Status status = findCandidates(problem, properties, options, candidates, RefusalTexts::LeftOut);
-  if (status.ok()) status = planBest(problem, properties, candidates, plan);
+  device::Properties limited = properties;
+  if (options.multiprocessors != 0) limited.multiprocessors = std::min(limited.multiprocessors, options.multiprocessors);
+  Status status = findCandidates(problem, limited, options, candidates, RefusalTexts::LeftOut);
+  if (status.ok()) status = planBest(problem, limited, candidates, plan);
   if (notes != nullptr) notes->insert(notes->end(), candidates.defects.begin(), candidates.defects.end());
   return status;
 }

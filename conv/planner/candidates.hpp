@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ size_t choose(std::span<const Candidate> candidates);
 struct PlanOptions {
   std::string algorithm;
   std::string options;
+  uint32_t multiprocessors = 0;  ///< of which each launch has at most a CTA; 0: as many as the device has
 };
 
 /// What a plan is chosen from.

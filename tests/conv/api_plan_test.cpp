@@ -1,7 +1,9 @@
 // Plans: made without a device, deterministic, and able to say what they will do.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -115,6 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "known are producer, group, tile_n, ctas, resident_weights"},
         WrongOption{"twice", [](Options& o) { o.options = "ctas=1,ctas=2"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
                     "ctas is set twice"},
+        WrongOption{"reserved", [](Options& o) { o.reserved = 1; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "reserved must be 0"},
         WrongOption{"no_value", [](Options& o) { o.options = "ctas"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "name=value"},
         WrongOption{"empty_value", [](Options& o) { o.options = "ctas=,tile_n=16"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
                     "name=value"},
@@ -206,6 +209,46 @@ std::string candidates(shiftconv_plan_t plan) {
   EXPECT_OK(shiftconv_plan_candidates(plan, text.data(), text.size(), &needed));
   text.resize(needed - 1);
   return text;
+}
+
+/// The CTAs of the launch with most of them.
+uint64_t mostCtas(shiftconv_plan_t plan) {
+  const std::string text = describe(plan);
+  uint64_t most = 0;
+  for (size_t at = text.find(" grid "); at != std::string::npos; at = text.find(" grid ", at + 1)) {
+    unsigned x = 0, y = 0, z = 0;
+    if (std::sscanf(text.c_str() + at, " grid %ux%ux%u,", &x, &y, &z) == 3) most = std::max<uint64_t>(most, uint64_t{x} * y * z);
+  }
+  return most;
+}
+
+TEST(ApiPlan, KeepsToSomeMultiprocessors) {
+  for (const char* device : {"H200", "B200"}) {
+    SCOPED_TRACE(device);
+    const auto properties = preset(device);
+    shiftconv_problem_t problem = smallProblem();
+    problem.n = 8, problem.h = problem.w = 56, problem.c = problem.k = 64;
+    Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
+    shiftconv_plan_t plan = nullptr;
+    ASSERT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan));
+    EXPECT_GT(mostCtas(plan), 40u);
+    shiftconv_estimate_t all = SHIFTCONV_ESTIMATE_INIT, some = SHIFTCONV_ESTIMATE_INIT;
+    ASSERT_OK(shiftconv_plan_estimate(plan, &all));
+    EXPECT_OK(shiftconv_plan_destroy(plan));
+    options.multiprocessors = 40;
+    ASSERT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan));
+    EXPECT_LE(mostCtas(plan), 40u);
+    EXPECT_GE(mostCtas(plan), 20u);
+    ASSERT_OK(shiftconv_plan_estimate(plan, &some));
+    EXPECT_GT(some.seconds, all.seconds);
+    EXPECT_OK(shiftconv_plan_destroy(plan));
+    // Kernels with a CTA for every few pixels never do.
+    options.algorithm = "direct";
+    plan = nullptr;
+    EXPECT_FAILURE(shiftconv_plan_create(&problem, &properties, &options, &plan), SHIFTCONV_STATUS_UNSUPPORTED,
+                   "CTAs, but multiprocessors is limited to 40");
+    EXPECT_EQ(plan, nullptr);
+  }
 }
 
 TEST(ApiPlan, ShowsWhatItWasChosenFrom) {
@@ -419,6 +462,10 @@ TEST_F(ApiAutotune, NamesWhatIsWrong) {
   EXPECT_FAILURE(shiftconv_plan_autotune(nullptr, device_, nullptr, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT, "problem");
   EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, nullptr, nullptr, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT, "device");
   EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, nullptr, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
+  Options limited = SHIFTCONV_PLAN_OPTIONS_INIT;
+  limited.multiprocessors = 2;
+  EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, &limited, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "multiprocessors must be 0");
   for (const double seconds : {0.0, -1.0, 1e9, std::nan("")}) {
     how_.seconds = seconds;
     EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, &how_, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,

@@ -299,7 +299,12 @@ TEST(ApiProblem, TransposedOutputsAreStretched) {
   EXPECT_EQ(z, 4);   // (3 - 1) * 2 - 1 - 2 + 1*2 + 1
   EXPECT_EQ(p, 15);  // (4 - 1) * 3 - 2 - 1 + 2*3 + 1 + 2
   EXPECT_EQ(q, 13);  // (5 - 1) * 2 - 0 - 3 + 3*2 + 1 + 1
-  // Programs that were compiled without these fields ask for a convolution.
+  // Programs that were compiled without these fields cannot be told of them, and ask for a convolution.
+  Problem older = SHIFTCONV_PROBLEM_INIT;
+  older.size = SHIFTCONV_PROBLEM_SIZE_0_2;
+  EXPECT_FAILURE(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 transposed -> f16", &older), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "transposed");
+  EXPECT_OK(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 -> f16", &older));
   problem.size = SHIFTCONV_PROBLEM_SIZE_0_2;
   problem.h = 9, problem.w = 9;
   ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));

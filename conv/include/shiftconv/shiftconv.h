@@ -482,10 +482,13 @@ typedef struct shiftconv_plan_options {
   size_t size;           /**< sizeof of this structure as the caller compiled it */
   const char* algorithm; /**< name of an algorithm; NULL: the one with the best candidate */
   const char* options;   /**< its options, "tile_n=64,producer=register_store"; NULL: none. See shiftconv_algorithm_options */
+  uint32_t multiprocessors; /**< the most that a run may occupy: no launch of the plan has more CTAs; 0: all of the device. Plans by
+                                 measurement must leave it 0 */
+  uint32_t reserved;        /**< 0 */
 } shiftconv_plan_options_t;
 
 #define SHIFTCONV_PLAN_OPTIONS_INIT \
-  { sizeof(shiftconv_plan_options_t), NULL, NULL }
+  { sizeof(shiftconv_plan_options_t), NULL, NULL, 0, 0 }
 #define SHIFTCONV_PLAN_OPTIONS_SIZE_0_2 24
 
 /** Makes a plan. Planning is deterministic and touches no device. Every algorithm that supports the problem offers candidates,
