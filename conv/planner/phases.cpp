@@ -28,10 +28,11 @@ using kernels::phases::kThreads;
 using kernels::phases::Params;
 
 constexpr std::string_view kName = "phases";
-constexpr std::array<OptionDescription, 1> kOptions{{{"algorithm",
-                                                      "shift_stream, shift_window, halo_sm100, im2col, halo, grouped, depthwise, "
-                                                      "channelwise, stem, resident, im2col_sm90, thin, raw_rows, gathered, direct",
-                                                      "which computes every phase; otherwise the best of each"}}};
+constexpr std::array<OptionDescription, 1> kOptions{
+    {{"algorithm",
+      "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
+      "depthwise, channelwise, stem, resident, im2col_sm90, thin, raw_rows, gathered, direct",
+      "which computes every phase; otherwise the best of each"}}};
 constexpr size_t kAlignment = 256;
 constexpr double kLaunchClocks = 2600;  // of a kernel that only moves: 1.3 us on an H200
 
