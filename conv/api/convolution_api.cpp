@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/device/profiler_range.hpp"
-#include "conv/algorithms/registry.hpp"
 #include "conv/api/boundary.hpp"
 #include "conv/api/convert.hpp"
 #include "conv/api/handles.hpp"
@@ -18,6 +17,7 @@
 #include "conv/planner/autotune.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/plan_bytes.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
 

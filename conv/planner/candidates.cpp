@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
-#include "conv/algorithms/registry.hpp"
 #include "conv/plan/measured_correction.hpp"
 #include "conv/planner/refusals.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/quoted.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/algorithms/registry.hpp"
 #include "conv/kernels/phases_params.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/phase_axis.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "conv/algorithms/registry.hpp"
 #include "conv/plan/device_limits.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/checksum.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/quoted.hpp"
 #include "conv/problem/text.hpp"
 

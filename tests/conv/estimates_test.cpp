@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "common/device/registry.hpp"
-#include "conv/algorithms/registry.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/device/registry.hpp"
-#include "conv/algorithms/registry.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/refusals.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
 #include "tests/conv/fuzz_part.hpp"
 #include "tests/conv/random_problem.hpp"

@@ -24,7 +24,6 @@ ROWS = [
     ["conv/reference", "conv/kernels"],
     ["conv/plan"],
     ["conv/algorithms/*"],  # an algorithm each
-    ["conv/algorithms"],  # their list
     ["conv/planner"],
     ["conv/helpers"],
     ["conv/api"],

@@ -5,9 +5,9 @@
 
 #include "common/device/registry.hpp"
 #include "conv/algorithms/halo/plan.hpp"
-#include "conv/algorithms/registry.hpp"
 #include "conv/plan/option_conflict.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {

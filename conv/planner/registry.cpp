@@ -1,4 +1,4 @@
-#include "conv/algorithms/registry.hpp"
+#include "conv/planner/registry.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Every algorithm of the library. A new one is its folder, and a line here and in conv/algorithms/CMakeLists.txt.
+// Every algorithm of the library. A new one is its folder, and a line in registry.cpp and in conv/algorithms/CMakeLists.txt.
 #pragma once
 
 #include <span>
