@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/option_conflict.hpp"
+#include "conv/plan/preparation.hpp"
 
 namespace shiftconv::plan {
 
@@ -30,6 +32,7 @@ class ListedAlgorithm : public Algorithm {
     std::vector<Made> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     addLaunches(problem, plans.front(), plan);
+    plan.mainLaunch = plan.launches.size() - 1;
     plan.details = plans.front().describe();
     return {};
   }
@@ -41,6 +44,7 @@ class ListedAlgorithm : public Algorithm {
   /// Options that make exactly this plan.
   virtual std::string optionText(const Made& made) const = 0;
   virtual Tiling tiling(const Made& made) const = 0;
+  /// The last one multiplies.
   virtual void addLaunches(const Problem& problem, const Made& made, Plan& plan) const = 0;
   /// Why the list is empty, in one sentence.
   virtual std::string noPlan(const Problem& problem, const device::Properties& properties, std::string_view options) const {
@@ -64,18 +68,23 @@ class ListedAlgorithm : public Algorithm {
   }
 };
 
-/// Of kernels that take plain addresses: the parameters, with those of input and filter and of the whole epilogue.
-template <class Params>
-Parameter withAddresses(const Params& params) {
-  Parameter parameter = Parameter::value(params);
-  parameter.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
-  bindEpilogue(parameter, offsetof(Params, epilogue));
-  return parameter;
-}
-
 /// A role for each warp of a CTA.
 inline std::vector<std::string> sameRoles(const LaunchConfig& launch, const char* role) {
   return std::vector<std::string>(launch.block.x / 32, role);
+}
+
+/// Of kernels that take plain addresses and have the whole epilogue: the launches for zero points, and behind them the kernel,
+/// whose warps all do the same.
+template <class Params>
+void addPreparedLaunch(const Problem& problem, const device::ModuleImage& image, std::string kernel, const LaunchConfig& launch,
+                       const Params& params, const char* role, Plan& plan) {
+  Parameter parameter = Parameter::value(params);
+  parameter.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
+  bindEpilogue(parameter, offsetof(Params, epilogue));
+  bindCorrections(problem, parameter, offsetof(Params, epilogue));
+  plan.workspaceBytes = correctionPlaces(problem).bytes;
+  plan.launches = preparationOf(problem);
+  plan.launches.push_back({image, std::move(kernel), launch, {std::move(parameter)}, sameRoles(launch, role)});
 }
 
 }  // namespace shiftconv::plan

@@ -11,7 +11,6 @@
 #include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan {
@@ -75,15 +74,8 @@ class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, Channelwise
             {static_cast<int32_t>(made.kind->form), made.threads, made.staged() ? 1 : 0}};
   }
   void addLaunches(const Problem& problem, const ChannelwisePlan& made, Plan& plan) const override {
-    Parameter params = withAddresses(made.params);
-    bindCorrections(problem, params, offsetof(Params, epilogue));
-    plan.workspaceBytes = correctionPlaces(problem).bytes;
-    plan.launches = preparationOf(problem);
-    plan.launches.push_back({made.kind->elementBytes == 2 ? images::channelwise() : images::channelwise_narrow(),
-                             std::string(made.kind->name),
-                             made.launch,
-                             {std::move(params)},
-                             sameRoles(made.launch, "multiply")});
+    addPreparedLaunch(problem, made.kind->elementBytes == 2 ? images::channelwise() : images::channelwise_narrow(),
+                      std::string(made.kind->name), made.launch, made.params, "multiply", plan);
   }
 };
 

@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "conv/algorithms/gathered/plan.hpp"
-#include "conv/plan/epilogue.hpp"
-#include "conv/plan/preparation.hpp"
+#include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
 #include "gathered_image.hpp"
 #include "gathered_narrow_image.hpp"
@@ -19,17 +18,14 @@ namespace {
 constexpr std::array<OptionDescription, 2> kOptions{
     {{"tile", "128x128, 128x64, 64x64, 128x32", "output pixels x output channels of a CTA"}, kDependentOption}};
 
-Status read(std::string_view text, GatheredChoices& choices) {
+Status readGathered(std::string_view text, GatheredChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
   if (Status status = values.choice("tile", gatheredTileNames(), choices.tile); !status.ok()) return status;
-  std::optional<bool> dependent;
-  if (Status status = values.flag("dependent", dependent); !status.ok()) return status;
-  choices.dependent = dependent.value_or(false);
-  return {};
+  return values.dependent(choices.dependent);
 }
 
-class Gathered final : public Algorithm {
+class Gathered final : public ListedAlgorithm<GatheredChoices, GatheredPlan> {
  public:
   std::string_view name() const override { return "gathered"; }
   std::span<const OptionDescription> options() const override { return kOptions; }
@@ -38,55 +34,29 @@ class Gathered final : public Algorithm {
     return gatheredRefusal(problem, properties);
   }
 
-  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    std::vector<GatheredPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    for (const GatheredPlan& plan : plans)
-      candidates.push_back({this,
-                            OptionText()
-                                .add("tile", gatheredTileNames()[plan.tile])
-                                .addIf(plan.launch.programmaticDependent, "dependent", "yes")
-                                .text(),
-                            estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound),
-                            {},
-                            plan.tiling()});
-    return {};
+ protected:
+  Status read(std::string_view text, GatheredChoices& choices) const override { return readGathered(text, choices); }
+  std::vector<GatheredPlan> list(const Problem& problem, const device::Properties& properties,
+                                 const GatheredChoices& choices) const override {
+    return gatheredCandidates(problem, properties, choices);
   }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<GatheredPlan> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    const GatheredPlan& made = plans.front();
-    using kernels::gathered::Params;
-    Parameter params = Parameter::value(made.params);
-    params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
-    bindEpilogue(params, offsetof(Params, epilogue));
-    bindCorrections(problem, params, offsetof(Params, epilogue));
-    plan.workspaceBytes = correctionPlaces(problem).bytes;
-    plan.launches = preparationOf(problem);
-    plan.launches.push_back({bitsOf(problem.inputType) == 16 ? images::gathered() : images::gathered_narrow(),
-                             made.kernelName,
-                             made.launch,
-                             {std::move(params)},
-                             std::vector<std::string>(made.launch.block.x / 32, "copy and multiply")});
-    plan.details = made.describe();
-    return {};
+  std::string optionText(const GatheredPlan& made) const override {
+    return OptionText()
+        .add("tile", gatheredTileNames()[made.tile])
+        .addIf(made.launch.programmaticDependent, "dependent", "yes")
+        .text();
   }
-
- private:
-  static Status plansOf(const Problem& problem, const device::Properties& properties, std::string_view options,
-                        std::vector<GatheredPlan>& plans) {
-    GatheredChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
-    plans = gatheredCandidates(problem, properties, choices);
-    if (plans.empty())
-      return {StatusCode::InvalidArgument,
-              fmt::format(
-                  "gathered has no kernel for the options {}: channels, groups or a pixel pitch that are no multiple of 16 bytes "
-                  "have the tile 128x64 alone, and 128x128 is for f16 and bf16",
-                  options)};
-    return {};
+  Tiling tiling(const GatheredPlan& made) const override { return made.tiling(); }
+  void addLaunches(const Problem& problem, const GatheredPlan& made, Plan& plan) const override {
+    addPreparedLaunch(problem, bitsOf(problem.inputType) == 16 ? images::gathered() : images::gathered_narrow(), made.kernelName,
+                      made.launch, made.params, "copy and multiply", plan);
+  }
+  std::string noPlan(const Problem&, const device::Properties&, std::string_view options) const override {
+    return fmt::format(
+        "gathered has no kernel for the options {}: channels, groups or a pixel pitch that are no multiple of 16 bytes have the "
+        "tile "
+        "128x64 alone, and 128x128 is for f16 and bf16",
+        options);
   }
 };
 

@@ -9,7 +9,6 @@
 #include "conv/algorithms/raw_rows/plan.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "raw_rows_bytes_image.hpp"
 #include "raw_rows_image.hpp"
@@ -56,15 +55,8 @@ class RawRows final : public ListedAlgorithm<RawRowsChoices, RawRowsPlan> {
   }
   Tiling tiling(const RawRowsPlan& made) const override { return {made.rows * made.columns, made.channels, 1, {made.rows}}; }
   void addLaunches(const Problem& problem, const RawRowsPlan& made, Plan& plan) const override {
-    Parameter params = withAddresses(made.params);
-    bindCorrections(problem, params, offsetof(kernels::raw_rows::Params, epilogue));
-    plan.workspaceBytes = correctionPlaces(problem).bytes;
-    plan.launches = preparationOf(problem);
-    plan.launches.push_back({bitsOf(problem.inputType) == 8 ? images::raw_rows_bytes() : images::raw_rows(),
-                             made.kernelName,
-                             made.launch,
-                             {std::move(params)},
-                             sameRoles(made.launch, "copy and multiply")});
+    addPreparedLaunch(problem, bitsOf(problem.inputType) == 8 ? images::raw_rows_bytes() : images::raw_rows(), made.kernelName,
+                      made.launch, made.params, "copy and multiply", plan);
   }
   std::string noPlan(const Problem&, const device::Properties&, std::string_view options) const override {
     return fmt::format("raw_rows has no room in shared memory for tiles with the options {}", options);

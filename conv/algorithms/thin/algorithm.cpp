@@ -12,7 +12,6 @@
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/options.hpp"
-#include "conv/plan/preparation.hpp"
 #include "conv/plan/targets.hpp"
 #include "thin_bytes_image.hpp"
 #include "thin_image.hpp"
@@ -67,15 +66,8 @@ class Thin final : public ListedAlgorithm<ThinChoices, ThinPlan> {
             {made.tile.pixels, made.pixelWarps, made.channelWarps}};
   }
   void addLaunches(const Problem& problem, const ThinPlan& made, Plan& plan) const override {
-    Parameter params = withAddresses(made.params);
-    bindCorrections(problem, params, offsetof(Params, epilogue));
-    plan.workspaceBytes = correctionPlaces(problem).bytes;
-    plan.launches = preparationOf(problem);
-    plan.launches.push_back({bitsOf(problem.inputType) == 8 ? images::thin_bytes() : images::thin(),
-                             made.kernelName(),
-                             made.launch,
-                             {std::move(params)},
-                             sameRoles(made.launch, "multiply")});
+    addPreparedLaunch(problem, bitsOf(problem.inputType) == 8 ? images::thin_bytes() : images::thin(), made.kernelName(),
+                      made.launch, made.params, "multiply", plan);
   }
 };
 

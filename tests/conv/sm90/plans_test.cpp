@@ -69,6 +69,23 @@ TEST(HopperPlans, OptionsOfAPlanMakeItAgain) {
   }
 }
 
+// Launches for zero points run in front of the kernel that has the plan's name.
+TEST(HopperPlans, KernelsAreNamedAfterTheirAlgorithmBehindAPreparation) {
+  for (const auto& [text, algorithm] :
+       {std::pair{"1x6x7x12 u8 zero 9 * 18x3x3x2 s8 groups 6 pad 1,1,0,1 stride 1,2 -> s32", "gathered"},
+        {"1x9x7x40 u8 zero 131 * 36x3x3x40 s8 pad 1,0,2,1 stride 2,1 -> u8 zero 120 alpha 0.01 channel_scale", "thin"},
+        {"1x15x19x3 u8 zero 131 * 24x7x5x3 s8 pad 3,3,2,2 stride 2,2 -> u8 zero 120 alpha 0.01 channel_scale", "raw_rows"},
+        {"1x9x8x24 u8 zero 131 * 24x3x3x1 s8 groups 24 pad 1,1,0,1 stride 2,2 -> u8 zero 120 alpha 0.01 channel_scale",
+         "channelwise"}}) {
+    PlanOptions options;
+    options.algorithm = algorithm;
+    const auto plan = planOf(text, options);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_GT(plan->launches.size(), 1u) << algorithm;
+    EXPECT_EQ(plan->kernelName().rfind(algorithm, 0), 0u) << plan->kernelName();
+  }
+}
+
 TEST(HopperPlans, StartBehindTheKernelAheadOnlyWhenAsked) {
   const char* const halo = "1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16";
   for (const auto& [text, algorithm] : {std::pair{halo, ""},
