@@ -13,7 +13,7 @@ ROWS = [
     ["common/numerics"],
     ["common/layout"],
     ["common/ptx"],
-    ["common/emulator"],  # its own order: tests/emulator/floors
+    ["common/emulator"],  # its own order: tests/emulator/include_order
     ["common/device"],
     ["common/runtime"],
     ["common/gemm/epilogue"],
@@ -31,29 +31,29 @@ ROWS = [
 ]
 # One algorithm that stands on another.
 NEIGHBOURS = {("conv/algorithms/resident", "conv/algorithms/halo")}
-FLOOR = {path: number for number, row in enumerate(ROWS) for path in row}
+LAYER = {path: number for number, row in enumerate(ROWS) for path in row}
 
 
 def folder_of(path):
-    """(folder, floor) of a file."""
+    """(folder, layer) of a file."""
     folder = os.path.dirname(path)
     parts = folder.split("/")
     if parts[:2] == ["conv", "algorithms"] and len(parts) > 2:
-        return "/".join(parts[:3]), FLOOR["conv/algorithms/*"]
-    while folder and folder not in FLOOR:
+        return "/".join(parts[:3]), LAYER["conv/algorithms/*"]
+    while folder and folder not in LAYER:
         folder = os.path.dirname(folder)
         if folder == "common" and len(parts) > 1:  # which has no folders besides those that are named
             folder = ""
     if not folder:
         raise SystemExit(f"{path} lies in no folder of the list in check_includes.py")
-    return folder, FLOOR[folder]
+    return folder, LAYER[folder]
 
 
 def wrong(path, included):
     """Why the include may not be, or None."""
-    folder, floor = folder_of(path)
+    folder, layer = folder_of(path)
     other, below = folder_of(included)
-    if folder == other or below < floor or (folder, other) in NEIGHBOURS:
+    if folder == other or below < layer or (folder, other) in NEIGHBOURS:
         return None
     return f"{path} includes {included}: {other} does not lie below {folder}"
 

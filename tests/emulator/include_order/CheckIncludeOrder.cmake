@@ -1,13 +1,13 @@
-# cmake -P script: every include of a header of the emulator goes to the same floor or down. Argument: EMULATOR, its folder.
+# cmake -P script: every include of a header of the emulator goes to the same layer or down. Argument: EMULATOR, its folder.
 
 cmake_minimum_required(VERSION 3.25)
 
-# From the ground up. Files of the folder itself are named; what else lies there is on the floor "top".
-set(floors base ptx program machine tma tensor wgmma isa forms/scalar forms/threads forms/bulk forms/tensor forms/wgmma hazards top facade)
+# From the ground up. Files of the folder itself are named; what else lies there is in the layer "top".
+set(layers base ptx program machine tma tensor wgmma isa forms/scalar forms/threads forms/bulk forms/tensor forms/wgmma hazards top facade)
 set(base error options counters hazard_report kernel_title stream_order float_environment)
 
-# floor_of(FILE RESULT): number of the floor of a path below the emulator's folder.
-function(floor_of file result)
+# layer_of(FILE RESULT): number of the layer of a path below the emulator's folder.
+function(layer_of file result)
   get_filename_component(folder ${file} DIRECTORY)
   if(folder STREQUAL "")
     get_filename_component(name ${file} NAME_WE)
@@ -18,9 +18,9 @@ function(floor_of file result)
   elseif(folder STREQUAL "include/shiftconv")
     set(folder base)
   endif()
-  list(FIND floors ${folder} number)
+  list(FIND layers ${folder} number)
   if(number EQUAL -1)
-    message(FATAL_ERROR "${file} lies on no floor: add its folder to the list in CheckFloors.cmake")
+    message(FATAL_ERROR "${file} lies in no layer: add its folder to the list in CheckIncludeOrder.cmake")
   endif()
   set(${result} ${number} PARENT_SCOPE)
 endfunction()
@@ -28,14 +28,14 @@ endfunction()
 file(GLOB_RECURSE files RELATIVE ${EMULATOR} ${EMULATOR}/*.hpp ${EMULATOR}/*.cpp)
 set(count 0)
 foreach(file IN LISTS files)
-  floor_of(${file} own)
+  layer_of(${file} own)
   file(STRINGS ${EMULATOR}/${file} includes REGEX "^#include \"common/emulator/")
   foreach(line IN LISTS includes)
     string(REGEX REPLACE "^#include \"common/emulator/([^\"]+)\".*" "\\1" included "${line}")
-    floor_of(${included} other)
+    layer_of(${included} other)
     math(EXPR count "${count} + 1")
     if(other GREATER own)
-      message(SEND_ERROR "${file} includes ${included}, which lies on a floor above")
+      message(SEND_ERROR "${file} includes ${included}, which lies in a layer above")
     endif()
   endforeach()
 endforeach()
