@@ -176,34 +176,6 @@ void accumulateBlockScaled(const MmaOperation& operation, const MmaContext& cont
   }
 }
 
-/// Each row has a B of its own: the elements that it meets.
-void accumulateSparse(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a,
-                      const OperandTile& b, const LanePlan& plan, const std::array<Definedness, kTmemLanes>& rows) {
-  thread_local OperandTile met;
-  const uint32_t kept = kindTraits(operation.kind).depth, columns = operation.layout().columns;
-  const bool isInteger = operation.kind == MmaKind::I8, isFast = context.options.numerics == Numerics::Fast;
-  const auto decode = [&](OperandTile& tile, uint32_t tileRows, bool isA) {
-    if (isInteger) return decodeIntegers(tile, tileRows, tile.stride);
-    if (isFast) return decodeForFast(tile, tileRows, tile.stride);
-    decodeForHardware(tile, tileRows, tile.stride, isA);
-  };
-  decode(a, kTmemLanes, true);
-  const AccumulatorInput input{operation.descriptor.d, operation.enableInputD, operation.scaleD,
-                               context.options.semantics[Unproven::U15] == 1};
-  const bool saturate = operation.descriptor.saturate && context.options.semantics[Unproven::U13] == 0;
-  for (const LaneWork& work : plan.work) {
-    if (!rows[work.row].defined) continue;  // nor are its metadata perhaps
-    meet(b, keptPlaces(operation, cta.tensor, work.row), met);
-    decode(met, kept, false);
-    if (isInteger)
-      accumulateIntegers(a, met, columns, kept, operation.enableInputD, saturate, {&work, 1});
-    else if (isFast)
-      accumulateFast(a, met, columns, kept, input, {&work, 1});
-    else
-      accumulateHardware(a, met, columns, kept, input, {&work, 1});
-  }
-}
-
 /// Decodes the operands and runs the arithmetic of the chosen numerics.
 void accumulate(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a, OperandTile& b,
                 const LanePlan& plan) {
@@ -507,7 +479,7 @@ void performMma(const MmaOperation& operation, const MmaContext& context) {
     if (operation.sparse) {
       for (uint32_t row = 0; row < kTmemLanes; ++row)
         if (plan.rows[row] && !isMetadataDefined(operation, memories.tensor, row)) states.rows[row].defined = false;
-      accumulateSparse(operation, context, memories, a, b, plan, states.rows);
+      accumulateSparse(operation, context, memories, a, b, plan.work, states.rows);
     } else {
       accumulate(operation, context, memories, a, b, plan);
     }

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "common/emulator/error.hpp"
+#include "common/emulator/tensor/numerics_fast.hpp"
+#include "common/emulator/tensor/numerics_hardware.hpp"
 
 namespace shiftconv::emulator::tensor {
 namespace {
@@ -26,6 +28,16 @@ MetadataBits metadataOf(const MmaOperation& operation, uint32_t row, uint32_t ch
   const uint32_t column = metadataColumn(operation);
   if (isByteKind(operation.kind)) return {row, column + chunk / kChunksPerWord, 4 * (chunk % kChunksPerWord)};
   return {row / 16 * 16 + row % 8 + 8 * (chunk / 4), column, 16 * (row / 8 % 2) + 4 * (chunk % 4)};
+}
+
+/// The elements of undecoded B that those of a row of A meet, [kept][column].
+void meet(const OperandTile& b, const std::vector<uint32_t>& places, OperandTile& met) {
+  met.type = b.type;
+  met.negate = b.negate;
+  met.resize(static_cast<uint32_t>(places.size()), b.stride);
+  for (size_t i = 0; i < places.size(); ++i)
+    std::copy_n(b.raw.begin() + static_cast<ptrdiff_t>(size_t{places[i]} * b.stride), b.stride,
+                met.raw.begin() + static_cast<ptrdiff_t>(i * b.stride));
 }
 
 }  // namespace
@@ -88,13 +100,31 @@ std::vector<uint32_t> keptPlaces(const MmaOperation& operation, const TensorMemo
   return places;
 }
 
-void meet(const OperandTile& b, const std::vector<uint32_t>& places, OperandTile& met) {
-  met.type = b.type;
-  met.negate = b.negate;
-  met.resize(static_cast<uint32_t>(places.size()), b.stride);
-  for (size_t i = 0; i < places.size(); ++i)
-    std::copy_n(b.raw.begin() + static_cast<ptrdiff_t>(size_t{places[i]} * b.stride), b.stride,
-                met.raw.begin() + static_cast<ptrdiff_t>(i * b.stride));
+void accumulateSparse(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a,
+                      const OperandTile& b, std::span<const LaneWork> lanes, std::span<const Definedness> rows) {
+  thread_local OperandTile met;
+  const uint32_t kept = kindTraits(operation.kind).depth, columns = operation.layout().columns;
+  const bool isInteger = operation.kind == MmaKind::I8, isFast = context.options.numerics == Numerics::Fast;
+  const auto decode = [&](OperandTile& tile, uint32_t tileRows, bool isA) {
+    if (isInteger) return decodeIntegers(tile, tileRows, tile.stride);
+    if (isFast) return decodeForFast(tile, tileRows, tile.stride);
+    decodeForHardware(tile, tileRows, tile.stride, isA);
+  };
+  decode(a, kTmemLanes, true);
+  const AccumulatorInput input{operation.descriptor.d, operation.enableInputD, operation.scaleD,
+                               context.options.semantics[Unproven::U15] == 1};
+  const bool saturate = operation.descriptor.saturate && context.options.semantics[Unproven::U13] == 0;
+  for (const LaneWork& work : lanes) {
+    if (!rows[work.row].defined) continue;  // nor are its metadata perhaps
+    meet(b, keptPlaces(operation, cta.tensor, work.row), met);
+    decode(met, kept, false);
+    if (isInteger)
+      accumulateIntegers(a, met, columns, kept, operation.enableInputD, saturate, {&work, 1});
+    else if (isFast)
+      accumulateFast(a, met, columns, kept, input, {&work, 1});
+    else
+      accumulateHardware(a, met, columns, kept, input, {&work, 1});
+  }
 }
 
 }  // namespace shiftconv::emulator::tensor

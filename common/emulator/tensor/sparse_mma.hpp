@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/emulator/tensor/mma.hpp"
@@ -24,7 +25,9 @@ bool isMetadataDefined(const MmaOperation& operation, const TensorMemory& memory
 /// Where along K the kept elements of a row stand. Throws EmulatorError for metadata that name no places.
 std::vector<uint32_t> keptPlaces(const MmaOperation& operation, const TensorMemory& memory, uint32_t row);
 
-/// The elements of undecoded B that those of a row of A meet, [kept][column].
-void meet(const OperandTile& b, const std::vector<uint32_t>& places, OperandTile& met);
+/// Decodes the operands, B for each row of A anew, and runs the arithmetic of the chosen numerics. Rows that are not defined are
+/// left out.
+void accumulateSparse(const MmaOperation& operation, const MmaContext& context, const CtaMemories& cta, OperandTile& a,
+                      const OperandTile& b, std::span<const LaneWork> lanes, std::span<const Definedness> rows);
 
 }  // namespace shiftconv::emulator::tensor
