@@ -1,5 +1,6 @@
 #include "conv/runtimes/torch/plans.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -20,7 +21,8 @@ struct PlanKey {
   }
 };
 // Compared and hashed byte by byte, so there must be no padding.
-static_assert(sizeof(shiftconv_problem_t) == SHIFTCONV_PROBLEM_SIZE_0_2);
+static_assert(offsetof(shiftconv_problem_t, transposed) == SHIFTCONV_PROBLEM_SIZE_0_2 &&
+              sizeof(shiftconv_problem_t) == SHIFTCONV_PROBLEM_SIZE_0_2 + 2 * sizeof(int32_t) + 3 * sizeof(int64_t));
 
 struct BindingKey {
   PlanKey plan;
