@@ -140,7 +140,6 @@ TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
        },
        "at most 4096 kinds of borders"},
       {[](Problem& p) { p.outputType = DataType::E2M1; }, "e2m1 needs an output_block_scale"},
-      {[](Problem& p) { p = quantised(p, DataType::E3M2, 32, ScaleOrder::Plain); }, "e3m2 is no output"},
       {[](Problem& p) { p = quantised(p, DataType::E4M3, 64, ScaleOrder::Plain); },
        "in blocks of 64 channels (output_block_scale)"},
       {[](Problem& p) { p = quantised(p, DataType::E4M3, 32, ScaleOrder::Plain), p.outputScale.type = DataType::UE4M3; },

@@ -328,6 +328,14 @@ def scaled(d, p):
     d.full_epilogue(p, d.spread(p), blocks=True)
 
 
+def matrices(d, p):
+    """Products of two matrices, with and without block scales."""
+    (scaled if d.chance(0.5) else dense)(d, p)
+    p.n, p.extent = 1, (1, 1, d.between(1, 150))
+    p.taps = p.stride = p.dilation = (1, 1, 1)
+    p.before = p.after = (0, 0, 0)
+
+
 def groups(d, p):
     any_operands(d, p)
     size = d.one((8, 8, 16, 32, 3))
@@ -412,6 +420,7 @@ FAMILIES = (
     (depthwise, 2, (1,)),
     (stem, 2, (1,)),
     (resident, 2, (1,)),
+    (matrices, 2, (0,)),
     (transposed, 4, (0, 1)),
 )
 

@@ -42,9 +42,9 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
         {"1x64x64x2048 f16 * 256x3x3x2048 pad 36,36,36,36 dilation 36,36 -> f16", "im2col_sm90", "im2col_sm90_f16_64x128"},
-        {"32x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "raw_rows", "raw_rows_f16_even_32"},
+        {"32x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "raw_rows", "raw_rows_f16_even_64"},
         {"1x7x7x832 f16 * 192x1x1x832 -> f16", "thin", "thin_f16_v8_16x8"},
-        {"32x56x56x144 f16 * 144x3x3x1 groups 144 pad 1,1,1,1 stride 2,2 -> f16", "channelwise", "channelwise_batch_3_s2_c4_q4"}}) {
+        {"32x56x56x144 f16 * 144x3x3x1 groups 144 pad 1,1,1,1 stride 2,2 -> f16", "channelwise", "channelwise_batch_3_s2_c2_q4"}}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->algorithm, algorithm) << describe(*plan);

@@ -113,7 +113,7 @@ std::vector<Subject> otherSm90Subjects() {
   subjects.push_back(
       subjectFor("gathered", {{"ring in turns", "2x9x7x136 f16 * 70x3x2x136 pad 1,0,2,1 stride 2,1 -> f16 bias", "tile=64x64", 4},
                               {"runs of rows", "1x12x16x6 f16 * 20x5x4x6 stride 1,4 -> f16", "tile=64x64", 4},
-                              {"whole epilogue", "1x9x7x40 f16 * 24x1x1x40 -> f16 silu", "tile=64x64", 4}}));
+                              {"whole epilogue", "1x9x7x40 f16 * 24x1x1x40 -> f16 gelu_tanh", "tile=64x64", 4}}));
   subjects.push_back(subjectFor(
       "im2col_sm90", {{"ring in turns", "2x9x7x136 f16 * 40x3x2x136 pad 1,0,2,1 stride 2,1 -> f16 bias", "tile=128x32,stages=3", 4},
                       {"a matrix", "2x9x7x72 f16 * 40x1x1x72 -> f16", "tile=128x32", 4}}));
