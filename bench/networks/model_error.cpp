@@ -79,7 +79,7 @@ int run(const std::string& path, const std::string& dump, double mostRegret, boo
       errors[std::string(candidate.algorithm->name())].push_back(estimate / measured);
       if (table.is_open()) {
         table << text << "\t" << name << "\t" << measured << "\t" << modelled;
-        for (const float feature : plan::correctionFeatures(problem, candidate.tiling, modelled)) table << "\t" << feature;
+        for (const float feature : plan::CorrectionView(problem).of(candidate.tiling, modelled)) table << "\t" << feature;
         table << "\n";
       }
       if (estimate < fastest) fastest = estimate, chosen = measured, choice = name;

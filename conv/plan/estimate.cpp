@@ -30,17 +30,23 @@ double bytesOnce(const Problem& problem) {
   return bytes - (1 - share) * static_cast<double>(sizes[TensorName::Input]);
 }
 
-Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound) {
-  Estimate result;
-  result.clocks = clocks;
-  result.bound = bound;
+Estimator::Estimator(const Problem& problem, const Rates& rates) : clockHertz_(rates.clockHertz.perClock) {
   const double taps = static_cast<double>(problem.t * problem.r * problem.s) * static_cast<double>(problem.groupChannels());
-  result.flops = 2 * static_cast<double>(problem.outputPixels()) * static_cast<double>(problem.k) * taps;
-  result.bytes = bytesOnce(problem);
-  const double memoryClocks = result.bytes / rates.of(Resource::DeviceMemory);
-  if (memoryClocks > clocks) result.bound = Resource::DeviceMemory;
-  result.seconds = std::max(clocks, memoryClocks) / rates.clockHertz.perClock;
+  once_.flops = 2 * static_cast<double>(problem.outputPixels()) * static_cast<double>(problem.k) * taps;
+  once_.bytes = bytesOnce(problem);
+  memoryClocks_ = once_.bytes / rates.of(Resource::DeviceMemory);
+}
+
+Estimate Estimator::of(double clocks, Resource bound) const {
+  Estimate result = once_;
+  result.clocks = clocks;
+  result.bound = memoryClocks_ > clocks ? Resource::DeviceMemory : bound;
+  result.seconds = std::max(clocks, memoryClocks_) / clockHertz_;
   return result;
+}
+
+Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound) {
+  return Estimator(problem, rates).of(clocks, bound);
 }
 
 Roofline rooflineOf(const Problem& p, const device::Properties& properties) {

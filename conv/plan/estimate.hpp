@@ -35,7 +35,19 @@ struct Estimate {
 /// Every tensor of the problem once.
 double bytesOnce(const Problem& problem);
 
-/// `clocks` and `bound` of the multiprocessor that finishes last.
+/// Makes the estimates of one problem's plans.
+class Estimator {
+ public:
+  Estimator(const Problem& problem, const Rates& rates);
+  /// `clocks` and `bound` of the multiprocessor that finishes last.
+  Estimate of(double clocks, Resource bound) const;
+
+ private:
+  Estimate once_;
+  double memoryClocks_, clockHertz_;
+};
+
+/// Of one plan alone.
 Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound);
 
 /// What no plan can beat: all products at the rate of the tensor cores, or every tensor once through device memory.

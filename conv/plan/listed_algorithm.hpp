@@ -22,9 +22,9 @@ class ListedAlgorithm : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     std::vector<Made> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
+    const Estimator estimator(problem, ratesOf(properties));
     for (const Made& plan : plans)
-      candidates.push_back(
-          {this, optionText(plan), estimate(problem, ratesOf(properties), plan.modelledClocks, plan.bound), {}, tiling(plan)});
+      candidates.push_back({this, optionText(plan), estimator.of(plan.modelledClocks, plan.bound), {}, tiling(plan)});
     return {};
   }
 

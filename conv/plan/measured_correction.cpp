@@ -49,6 +49,7 @@ constexpr TreesOf kTreesOf[] = {
 #undef SHIFTCONV_TREE
 };
 
+constexpr size_t kOfTilings = 12;         // features, the first ones; the others are of the problem
 constexpr double kMultiprocessors = 132;  // of the card that was measured
 constexpr double kMostWaves = 10;         // more of them are as good
 
@@ -58,27 +59,11 @@ bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::B
 
 }  // namespace
 
-CorrectionFeatures correctionFeatures(const Problem& p, const Tiling& tiling, double microseconds) {
-  const int64_t pixels = p.outputPixels(), inGroup = p.groupChannels(), outOfGroup = p.k / p.groups, taps = p.t * p.r * p.s;
-  const int64_t tilePixels = std::max(tiling.pixels, 1), tileChannels = std::max(tiling.channels, 1);
-  const int64_t pixelTiles = (pixels + tilePixels - 1) / tilePixels, channelTiles = (outOfGroup + tileChannels - 1) / tileChannels;
-  const double tiles = static_cast<double>(pixelTiles * channelTiles * p.groups * std::max(tiling.split, 1));
-  const double waves = tiles / kMultiprocessors;
-  const double values[] = {std::log2(microseconds),
-                           static_cast<double>(tiling.pixels),
-                           static_cast<double>(tiling.channels),
-                           static_cast<double>(tiling.split),
-                           static_cast<double>(tiling.choices[0]),
-                           static_cast<double>(tiling.choices[1]),
-                           static_cast<double>(tiling.choices[2]),
-                           std::log2(tiles),
-                           std::min(waves, kMostWaves),
-                           std::ceil(waves) / waves,
-                           static_cast<double>(outOfGroup) / static_cast<double>(channelTiles * tileChannels),
-                           static_cast<double>(pixels) / static_cast<double>(pixelTiles * tilePixels),
-                           log2Of(pixels),
+CorrectionView::CorrectionView(const Problem& p) : pixels_(p.outputPixels()), outOfGroup_(p.k / p.groups), groups_(p.groups) {
+  const int64_t inGroup = p.groupChannels(), taps = p.t * p.r * p.s;
+  const double values[] = {log2Of(pixels_),
                            log2Of(p.c),
-                           log2Of(outOfGroup),
+                           log2Of(outOfGroup_),
                            log2Of(taps * inGroup),
                            static_cast<double>(taps),
                            static_cast<double>(p.s),
@@ -91,9 +76,31 @@ CorrectionFeatures correctionFeatures(const Problem& p, const Tiling& tiling, do
                            static_cast<double>(p.k % 8),
                            log2Of(inGroup),
                            p.hasResidual() ? 1.0 : 0.0};
-  CorrectionFeatures features{};
-  static_assert(std::size(values) == std::tuple_size_v<CorrectionFeatures>);
-  for (size_t i = 0; i < features.size(); ++i) features[i] = static_cast<float>(values[i]);
+  static_assert(kOfTilings + std::size(values) == std::tuple_size_v<CorrectionFeatures>);
+  for (size_t i = 0; i < std::size(values); ++i) ofProblem_[kOfTilings + i] = static_cast<float>(values[i]);
+}
+
+CorrectionFeatures CorrectionView::of(const Tiling& tiling, double microseconds) const {
+  const int64_t tilePixels = std::max(tiling.pixels, 1), tileChannels = std::max(tiling.channels, 1);
+  const int64_t pixelTiles = (pixels_ + tilePixels - 1) / tilePixels,
+                channelTiles = (outOfGroup_ + tileChannels - 1) / tileChannels;
+  const double tiles = static_cast<double>(pixelTiles * channelTiles * groups_ * std::max(tiling.split, 1));
+  const double waves = tiles / kMultiprocessors;
+  const double values[] = {std::log2(microseconds),
+                           static_cast<double>(tiling.pixels),
+                           static_cast<double>(tiling.channels),
+                           static_cast<double>(tiling.split),
+                           static_cast<double>(tiling.choices[0]),
+                           static_cast<double>(tiling.choices[1]),
+                           static_cast<double>(tiling.choices[2]),
+                           std::log2(tiles),
+                           std::min(waves, kMostWaves),
+                           std::ceil(waves) / waves,
+                           static_cast<double>(outOfGroup_) / static_cast<double>(channelTiles * tileChannels),
+                           static_cast<double>(pixels_) / static_cast<double>(pixelTiles * tilePixels)};
+  static_assert(std::size(values) == kOfTilings);
+  CorrectionFeatures features = ofProblem_;
+  for (size_t i = 0; i < std::size(values); ++i) features[i] = static_cast<float>(values[i]);
   return features;
 }
 

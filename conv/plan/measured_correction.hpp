@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "common/device/device.hpp"
@@ -21,8 +22,17 @@ inline constexpr std::array<std::string_view, 27> kCorrectionFeatures{
     "volume",          "c_modulo_64", "c_modulo_8",    "k_modulo_8",   "in_group",   "residual"};
 using CorrectionFeatures = std::array<float, kCorrectionFeatures.size()>;
 
-/// `microseconds`: as modelled, without this correction.
-CorrectionFeatures correctionFeatures(const Problem& problem, const Tiling& tiling, double microseconds);
+/// What the trees see of the candidates of one problem.
+class CorrectionView {
+ public:
+  explicit CorrectionView(const Problem& problem);
+  /// `microseconds`: as modelled, without this correction.
+  CorrectionFeatures of(const Tiling& tiling, double microseconds) const;
+
+ private:
+  int64_t pixels_, outOfGroup_, groups_;
+  CorrectionFeatures ofProblem_{};  ///< the features of tilings are 0
+};
 
 /// Whether the trees have seen such problems: 16-bit operands and outputs on compute capability 9.0.
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties);

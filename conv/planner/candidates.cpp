@@ -48,16 +48,16 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
 }
 
 /// The slower ones stay as modelled: a correction does not bring them to the front.
-constexpr double kCorrectedShare = 3;
+constexpr double kCorrectedShare = 2;
 
 void correct(const Problem& problem, std::span<Candidate> candidates) {
+  const CorrectionView view(problem);
   double fastest = candidates[0].estimate.seconds;
   for (const Candidate& candidate : candidates) fastest = std::min(fastest, candidate.estimate.seconds);
   for (Candidate& candidate : candidates) {
     Estimate& estimate = candidate.estimate;
     if (candidate.tiling.pixels == 0 || estimate.seconds > kCorrectedShare * fastest) continue;
-    candidate.correction =
-        measuredCorrection(candidate.algorithm->name(), correctionFeatures(problem, candidate.tiling, estimate.seconds * 1e6));
+    candidate.correction = measuredCorrection(candidate.algorithm->name(), view.of(candidate.tiling, estimate.seconds * 1e6));
     estimate.seconds *= candidate.correction;
     estimate.clocks *= candidate.correction;
   }

@@ -21,7 +21,7 @@ Problem parsed(const std::string& text) {
 }
 
 std::map<std::string_view, float> featuresOf(const std::string& text, const Tiling& tiling, double microseconds) {
-  const CorrectionFeatures values = correctionFeatures(parsed(text), tiling, microseconds);
+  const CorrectionFeatures values = CorrectionView(parsed(text)).of(tiling, microseconds);
   std::map<std::string_view, float> named;
   for (size_t i = 0; i < values.size(); ++i) named[kCorrectionFeatures[i]] = values[i];
   return named;
@@ -88,12 +88,12 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
     if (candidate.correction == 1) continue;
     ++corrected;
     const double modelled = candidate.estimate.seconds / candidate.correction * 1e6;
-    EXPECT_DOUBLE_EQ(measuredCorrection(candidate.algorithm->name(), correctionFeatures(problem, candidate.tiling, modelled)),
+    EXPECT_DOUBLE_EQ(measuredCorrection(candidate.algorithm->name(), CorrectionView(problem).of(candidate.tiling, modelled)),
                      candidate.correction)
         << candidate.options;
   }
   EXPECT_GT(corrected, 5);
-  EXPECT_EQ(measuredCorrection("direct", correctionFeatures(problem, {1, 1}, 8)), 1);
+  EXPECT_EQ(measuredCorrection("direct", CorrectionView(problem).of({1, 1}, 8)), 1);
 }
 
 }  // namespace

@@ -93,11 +93,11 @@ class Halo final : public Algorithm {
     if (Status status = readHalo(options, choices); !status.ok()) return status;
     const std::vector<HaloOffer> offers = haloOffers(problem, properties, choices);
     if (offers.empty()) return noPlan(problem, properties, options);
-    const Rates& rates = ratesOf(properties);
+    const Estimator estimator(problem, ratesOf(properties));
     for (const HaloOffer& offer : offers)
       candidates.push_back({this,
                             optionsOf(offer),
-                            estimate(problem, rates, offer.modelledClocks, offer.bound),
+                            estimator.of(offer.modelledClocks, offer.bound),
                             {},
                             {offer.tilePixels, offer.tileChannels, offer.split, {static_cast<int32_t>(offer.cut), offer.lag}}});
     return {};

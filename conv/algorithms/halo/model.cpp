@@ -32,7 +32,10 @@ constexpr double kSingleElements = 6;          // of the whole epilogue's time, 
 constexpr double kL2ShareBesideMemory = 0.2;   // of the time of L2 transfers, added to that of device memory
 
 /// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
-double together(double a, double b) { return std::pow(std::pow(a, 6) + std::pow(b, 6), 1.0 / 6); }
+double together(double a, double b) {
+  const double larger = std::max(a, b), ratio = larger > 0 ? std::min(a, b) / larger : 0, cube = ratio * ratio * ratio;
+  return larger * std::cbrt(std::sqrt(1 + cube * cube));
+}
 
 }  // namespace
 

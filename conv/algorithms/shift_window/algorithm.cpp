@@ -65,12 +65,12 @@ class ShiftWindow final : public Algorithm {
     std::vector<ShiftWindowCut> cuts;
     if (std::string reason = shiftWindowCuts(problem, properties, choices, cuts); !reason.empty())
       return {StatusCode::InvalidArgument, std::move(reason)};
-    const Rates& rates = ratesOf(properties);
+    const Estimator estimator(problem, ratesOf(properties));
     for (const ShiftWindowCut& cut : cuts)
       for (const OperandProducer producer : {OperandProducer::TensorCopy, OperandProducer::RegisterStore})
         if (choices.producer.value_or(producer) == producer && !(cut.pair && producer == OperandProducer::RegisterStore))
-          candidates.push_back({this, optionText(producer, cut), estimate(problem, rates, cut.clocks, cut.bound),
-                                shiftWindowQuestions(problem, cut.pair)});
+          candidates.push_back(
+              {this, optionText(producer, cut), estimator.of(cut.clocks, cut.bound), shiftWindowQuestions(problem, cut.pair)});
     return {};
   }
 
