@@ -38,6 +38,7 @@ _LENGTHS = (
 ).split()
 _TYPES = "input_type filter_type output_type bias_type residual_type compute".split()
 _SCALES = "input_block_scale filter_block_scale output_block_scale".split()
+_OUTPUT_PADDINGS = "output_padding_d output_padding_h output_padding_w".split()
 _INTEGERS = "input_zero_point filter_zero_point output_zero_point has_bias has_channel_scale has_amax".split()
 
 
@@ -54,10 +55,14 @@ class ProblemC(_Sized):
         ("activation", c_int32),
         ("activation_a", c_float),
         ("activation_b", c_float),
+        ("transposed", c_int32),
+        ("reserved", c_int32),
+        *((name, c_int64) for name in _OUTPUT_PADDINGS),
     ]
 
 
-PROBLEM_FIELDS = tuple(name for name, *_ in ProblemC._fields_[1:])
+PROBLEM_FIELDS = tuple(name for name, *_ in ProblemC._fields_[1:] if name != "reserved")
+LONG_FIELDS = frozenset(_LENGTHS + _OUTPUT_PADDINGS)  # of 64 bits
 
 # SHIFTCONV_PROBLEM_INIT: what is not 0.
 PROBLEM_INIT = {
@@ -79,7 +84,7 @@ class TensorsC(_Sized):
 
 
 class PlanOptionsC(_Sized):
-    _fields_ = [("size", c_size_t), ("algorithm", c_char_p), ("options", c_char_p)]
+    _fields_ = [("size", c_size_t), ("algorithm", c_char_p), ("options", c_char_p), ("multiprocessors", c_uint32), ("reserved", c_uint32)]
 
 
 class AutotuneC(_Sized):

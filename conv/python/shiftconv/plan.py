@@ -50,9 +50,11 @@ def support(problem: Problem, properties: DeviceProperties, algorithm: str) -> s
     return text_of(ask)
 
 
-def _options(algorithm: Optional[str], options: Optional[str]) -> PlanOptionsC:
+def _options(algorithm: Optional[str], options: Optional[str], multiprocessors: int = 0) -> PlanOptionsC:
     encoded = [None if text is None else text.encode() for text in (algorithm, options)]
-    return PlanOptionsC(algorithm=encoded[0], options=encoded[1])
+    if not 0 <= multiprocessors < 1 << 32:
+        raise OverflowError(f"multiprocessors must fit into 32 bits without a sign, but is {multiprocessors}")
+    return PlanOptionsC(algorithm=encoded[0], options=encoded[1], multiprocessors=multiprocessors)
 
 
 class Plan:
@@ -64,6 +66,7 @@ class Plan:
         properties: of the device, or an open device.
         algorithm: the name of one; None: the one with the best candidate.
         options: its options, "tile_n=64,..."; None: the planner's. ``algorithm_options`` lists them.
+        multiprocessors: the most that a run may occupy; 0: all of the device.
 
     Raises:
         Unsupported: no algorithm, or not the one asked for, can run the problem; gives each reason.
@@ -77,6 +80,7 @@ class Plan:
         properties: Union[DeviceProperties, Device],
         algorithm: Optional[str] = None,
         options: Optional[str] = None,
+        multiprocessors: int = 0,
     ) -> None:
         self._handle: Optional[ctypes.c_void_p] = None
         if isinstance(properties, Device):
@@ -86,7 +90,7 @@ class Plan:
             library().shiftconv_plan_create(
                 ctypes.byref(problem._c),
                 ctypes.byref(properties._c),
-                ctypes.byref(_options(algorithm, options)),
+                ctypes.byref(_options(algorithm, options, multiprocessors)),
                 ctypes.byref(handle),
             )
         )

@@ -8,7 +8,7 @@ import operator
 from typing import Any, NamedTuple, Union
 
 from ._library import check, library, text_of
-from ._structures import PROBLEM_FIELDS, PROBLEM_INIT, TENSORS, BlockScaleC, ProblemC, TensorBytesC
+from ._structures import LONG_FIELDS, PROBLEM_FIELDS, PROBLEM_INIT, TENSORS, BlockScaleC, ProblemC, TensorBytesC
 
 
 class Type(enum.IntEnum):
@@ -86,14 +86,14 @@ _kinds: dict[str, Any] = {
     **dict.fromkeys(["input_type", "filter_type", "output_type", "bias_type", "residual_type"], Type),
     "compute": Compute,
     "activation": Activation,
-    **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax"], bool),
+    **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax", "transposed"], bool),
 }
 _scales = ("input_block_scale", "filter_block_scale", "output_block_scale")
 _real = ("alpha", "beta", "out_scale", "activation_a", "activation_b")
 
 
 class Problem:
-    """A forward convolution in up to three dimensions: NHWC (NDHWC) activations, KRSC (KTRSC) filters, NPQK (NZPQK) output.
+    """A convolution, forward or transposed, in up to three dimensions: NHWC (NDHWC) activations, KRSC (KTRSC) filters, NPQK (NZPQK) output.
 
     The fields are those of shiftconv_problem_t in shiftconv.h, which says what each means; lengths are counted in elements.
     They are attributes, and keyword arguments of the constructor; those that are not given have the values of
@@ -151,6 +151,10 @@ class Problem:
     activation: Activation
     activation_a: float
     activation_b: float
+    transposed: bool
+    output_padding_d: int
+    output_padding_h: int
+    output_padding_w: int
 
     def __init__(self, **fields: Union[int, float, BlockScale]) -> None:
         object.__setattr__(self, "_c", ProblemC(**PROBLEM_INIT))
@@ -198,7 +202,7 @@ class Problem:
             integer = operator.index(value)
         except TypeError:
             raise TypeError(f"{name} must be an integer, but is {value!r}") from None
-        bits = 64 if PROBLEM_FIELDS.index(name) < PROBLEM_FIELDS.index("input_type") else 32
+        bits = 64 if name in LONG_FIELDS else 32
         if not -(1 << (bits - 1)) <= integer < 1 << (bits - 1):
             raise OverflowError(f"{name} must fit into {bits} bits, but is {integer}")
         setattr(self._c, name, integer)

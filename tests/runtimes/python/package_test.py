@@ -39,8 +39,9 @@ class Structures(unittest.TestCase):
             "ESTIMATE": EstimateC,
             "TENSORS": TensorsC,
         }
+        grown = {"PROBLEM": 4 + 4 + 3 * 8, "PLAN_OPTIONS": 4 + 4}  # transposed and output_padding; multiprocessors
         for name, structure in structures.items():
-            self.assertEqual(ctypes.sizeof(structure), sizes[name], name)
+            self.assertEqual(ctypes.sizeof(structure), sizes[name] + grown.get(name, 0), name)
 
     def test_a_problem_starts_as_the_header_says(self):
         # Every field that differs from its initial value is written by describe(), so that the shortest text has none of them.
@@ -65,6 +66,18 @@ class Problems(unittest.TestCase):
         self.assertIs(problem.has_bias, True)
         self.assertNotEqual(problem.copy(n=3), problem)
         self.assertEqual(problem.copy(n=3).n, 3)
+
+    def test_transposed(self):
+        text = "2x9x7x16 f16 * 24x3x2x16 pad 1,0,0,1 stride 2,1 transposed output_padding 1,0 -> 2x19x7x24 f16"
+        problem = shiftconv.Problem.parse(text)
+        self.assertIs(problem.transposed, True)
+        self.assertEqual((problem.output_padding_d, problem.output_padding_h, problem.output_padding_w), (0, 1, 0))
+        fields = shiftconv.Problem(
+            n=2, h=9, w=7, c=16, k=24, r=3, s=2, pad_top=1, pad_right=1, stride_h=2, transposed=True, output_padding_h=1
+        )
+        self.assertEqual(problem, fields)
+        self.assertEqual(problem.describe(), text)
+        self.assertEqual(shiftconv.Plan(problem, shiftconv.DeviceProperties.preset("H200")).algorithm, "phases")
 
     def test_output_and_bytes(self):
         problem = shiftconv.Problem.parse(TEXT)
