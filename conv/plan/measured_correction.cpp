@@ -22,7 +22,8 @@ struct Tree {
 
   float valueOf(const CorrectionFeatures& features) const {
     size_t i = 0;
-    while (i < nodes.size()) i = 2 * i + (features[nodes[i].feature] > nodes[i].threshold ? 2 : 1);
+    for (size_t depth = 0; depth < kDepth; ++depth)
+      i = 2 * i + 1 + static_cast<size_t>(features[nodes[i].feature] > nodes[i].threshold);
     return leaves[i - nodes.size()];
   }
 };

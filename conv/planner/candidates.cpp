@@ -47,16 +47,12 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   return {};
 }
 
-/// The slower ones stay as modelled: a correction does not bring them to the front.
-constexpr double kCorrectedShare = 2;
-
+/// Of every candidate, so that none's estimate depends on the others.
 void correct(const Problem& problem, std::span<Candidate> candidates) {
   const CorrectionView view(problem);
-  double fastest = candidates[0].estimate.seconds;
-  for (const Candidate& candidate : candidates) fastest = std::min(fastest, candidate.estimate.seconds);
   for (Candidate& candidate : candidates) {
+    if (candidate.tiling.pixels == 0) continue;
     Estimate& estimate = candidate.estimate;
-    if (candidate.tiling.pixels == 0 || estimate.seconds > kCorrectedShare * fastest) continue;
     candidate.correction = measuredCorrection(candidate.algorithm->name(), view.of(candidate.tiling, estimate.seconds * 1e6));
     estimate.seconds *= candidate.correction;
     estimate.clocks *= candidate.correction;
