@@ -37,7 +37,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct Options {
-  std::string folder, cudnnLibrary, json, suffix, only, algorithm;
+  std::string folder, cudnnLibrary, json, suffix, only, algorithm, planOptions;
   std::vector<std::string> batchNumbers{"1", "32"};
   int rounds = 5, each = 4, every = 1;
   int64_t cudnnPlans = 8;
@@ -47,7 +47,7 @@ struct Options {
 };
 
 constexpr double kGraphMicroseconds = 300;
-constexpr int kFewestCalls = 2, kMostCalls = 20, kQuickRounds = 3;
+constexpr int kFewestCalls = 2, kMostCalls = 100, kQuickRounds = 3;
 
 /// Somebody's calls in a graph, right or not.
 struct Side {
@@ -265,6 +265,8 @@ int run(const Options& options) {
       fmt::print("REFUSED {}: {}\n", layer.text, refusal.what());
       continue;
     }
+    if (!options.planOptions.empty())
+      for (std::string& choice : choices) choice += (choice.ends_with(':') ? "" : ",") + options.planOptions;
     if (!options.algorithm.empty())
       std::stable_partition(choices.begin(), choices.end(),
                             [&](const std::string& c) { return c.starts_with(options.algorithm + ":"); });
@@ -325,6 +327,7 @@ int main(int argc, char** argv) {
   parser.option("--only", options.only, "layers of this class, or whose text holds this");
   parser.option("--every", options.every, "one layer in so many");
   parser.option("--algorithm", options.algorithm, "take its candidates first, instead of the planner's choice");
+  parser.option("--plan-options", options.planOptions, "for every plan: \"dependent=no\"");
   parser.option("--cudnn-library", options.cudnnLibrary);
   parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
   parser.option("--each", options.each, "candidates of each algorithm, best by the model first");

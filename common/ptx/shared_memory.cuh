@@ -10,6 +10,13 @@ __device__ __forceinline__ void loadShared16Bytes(uint32_t address, uint32_t& a,
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(address) : "memory");
 }
 
+/// Loads 4 bytes (4-byte aligned) from shared memory.
+__device__ __forceinline__ uint32_t loadShared4Bytes(uint32_t address) {
+  uint32_t value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
 /// Stores 16 bytes (16-byte aligned) to shared memory.
 __device__ __forceinline__ void storeShared16Bytes(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");

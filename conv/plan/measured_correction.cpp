@@ -1,6 +1,7 @@
 #include "conv/plan/measured_correction.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -50,9 +51,10 @@ constexpr TreesOf kTreesOf[] = {
 #undef SHIFTCONV_TREE
 };
 
-constexpr size_t kOfTilings = 12;         // features, the first ones; the others are of the problem
-constexpr double kMultiprocessors = 132;  // of the card that was measured
-constexpr double kMostWaves = 10;         // more of them are as good
+constexpr size_t kOfTilings = 13;              // features, the first ones; the others are of the problem
+constexpr double kMultiprocessors = 132;       // of the card that was measured
+constexpr double kLeast = 1.0 / 3, kMost = 3;  // corrections
+constexpr double kMostWaves = 10;              // more of them are as good
 
 double log2Of(int64_t value) { return std::log2(static_cast<double>(value)); }
 
@@ -60,7 +62,11 @@ bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::B
 
 }  // namespace
 
-CorrectionView::CorrectionView(const Problem& p) : pixels_(p.outputPixels()), outOfGroup_(p.k / p.groups), groups_(p.groups) {
+CorrectionView::CorrectionView(const Problem& p)
+    : pixels_(p.outputPixels()),
+      outOfGroup_(p.k / p.groups),
+      groups_(p.groups),
+      pixelBytes_(p.inputPitch() * bytesOf(p.inputType)) {
   const int64_t inGroup = p.groupChannels(), taps = p.t * p.r * p.s;
   const double values[] = {log2Of(pixels_),
                            log2Of(p.c),
@@ -76,7 +82,8 @@ CorrectionView::CorrectionView(const Problem& p) : pixels_(p.outputPixels()), ou
                            static_cast<double>(inGroup % 8),
                            static_cast<double>(p.k % 8),
                            log2Of(inGroup),
-                           p.hasResidual() ? 1.0 : 0.0};
+                           p.hasResidual() ? 1.0 : 0.0,
+                           p.activation == Activation::None || p.activation == Activation::Relu ? 0.0 : 1.0};
   static_assert(kOfTilings + std::size(values) == std::tuple_size_v<CorrectionFeatures>);
   for (size_t i = 0; i < std::size(values); ++i) ofProblem_[kOfTilings + i] = static_cast<float>(values[i]);
 }
@@ -98,7 +105,8 @@ CorrectionFeatures CorrectionView::of(const Tiling& tiling, double microseconds)
                            std::min(waves, kMostWaves),
                            std::ceil(waves) / waves,
                            static_cast<double>(outOfGroup_) / static_cast<double>(channelTiles * tileChannels),
-                           static_cast<double>(pixels_) / static_cast<double>(pixelTiles * tilePixels)};
+                           static_cast<double>(pixels_) / static_cast<double>(pixelTiles * tilePixels),
+                           static_cast<double>(std::countr_zero(static_cast<uint64_t>(tilePixels * pixelBytes_)))};
   static_assert(std::size(values) == kOfTilings);
   CorrectionFeatures features = ofProblem_;
   for (size_t i = 0; i < std::size(values); ++i) features[i] = static_cast<float>(values[i]);
@@ -115,7 +123,7 @@ double measuredCorrection(std::string_view algorithm, const CorrectionFeatures& 
     if (trees.algorithm != algorithm) continue;
     float sum = 0;
     for (size_t i = 0; i < trees.count; ++i) sum += kTrees[trees.first + i].valueOf(features);
-    return std::clamp(std::exp(static_cast<double>(sum)), 0.5, 2.0);
+    return std::clamp(std::exp(static_cast<double>(sum)), kLeast, kMost);
   }
   return 1;
 }

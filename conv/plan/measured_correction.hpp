@@ -14,12 +14,15 @@
 
 namespace shiftconv::plan {
 
-/// What a tree may ask for, by their indices in CorrectionFeatures. Sizes are logarithms to the base 2.
-inline constexpr std::array<std::string_view, 27> kCorrectionFeatures{
-    "microseconds",    "tile_pixels", "tile_channels", "split",        "choice_0",   "choice_1", "choice_2",
-    "tiles",           "waves",       "tail",          "channel_fill", "pixel_fill", "pixels",   "input_channels",
-    "output_channels", "reduction",   "taps",          "filter_width", "stride_h",   "stride_w", "dilation_w",
-    "volume",          "c_modulo_64", "c_modulo_8",    "k_modulo_8",   "in_group",   "residual"};
+/// What a tree may ask for, by their indices in CorrectionFeatures. Sizes are logarithms to the base 2. tile_alignment is that of
+/// the power of two that divides the bytes from tile to tile: neighbours that lie 64 KiB apart wait for the same part of memory
+/// (halo on an H200: 1.6 times as long with tiles of 192 pixels of 512 channels as with 200).
+inline constexpr std::array<std::string_view, 29> kCorrectionFeatures{
+    "microseconds",   "tile_pixels",     "tile_channels", "split",        "choice_0",     "choice_1",       "choice_2",
+    "tiles",          "waves",           "tail",          "channel_fill", "pixel_fill",   "tile_alignment", "pixels",
+    "input_channels", "output_channels", "reduction",     "taps",         "filter_width", "stride_h",       "stride_w",
+    "dilation_w",     "volume",          "c_modulo_64",   "c_modulo_8",   "k_modulo_8",   "in_group",       "residual",
+    "activation"};
 using CorrectionFeatures = std::array<float, kCorrectionFeatures.size()>;
 
 /// What the trees see of the candidates of one problem.
@@ -30,14 +33,14 @@ class CorrectionView {
   CorrectionFeatures of(const Tiling& tiling, double microseconds) const;
 
  private:
-  int64_t pixels_, outOfGroup_, groups_;
+  int64_t pixels_, outOfGroup_, groups_, pixelBytes_;
   CorrectionFeatures ofProblem_{};  ///< the features of tilings are 0
 };
 
 /// Whether the trees have seen such problems: 16-bit operands and outputs on compute capability 9.0.
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties);
 
-/// By how much the time of a candidate of this algorithm differs from its estimate, as a factor between 1/2 and 2; 1 for algorithms
+/// By how much the time of a candidate of this algorithm differs from its estimate, as a factor between 1/3 and 3; 1 for algorithms
 /// without recorded times.
 double measuredCorrection(std::string_view algorithm, const CorrectionFeatures& features);
 

@@ -106,7 +106,7 @@ OptionText& OptionText::add(std::string_view name, int64_t value) {
 Status OptionValues::dependent(bool& value) const {
   std::optional<bool> choice;
   if (Status status = flag(kDependentOption.name, choice); !status.ok()) return status;
-  value = choice.value_or(false);
+  value = choice.value_or(true);
   return {};
 }
 

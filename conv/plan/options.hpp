@@ -22,7 +22,7 @@ struct OptionDescription {
 /// Of engines whose kernels wait with griddepcontrol.wait before they read, and that have no other option.
 inline constexpr OptionDescription kDependentOption{
     "dependent", "yes, no",
-    "start while the kernel ahead in the stream still runs, and wait for it (programmatic dependent launch); no"};
+    "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); yes"};
 
 /// Lines "name  range  meaning".
 std::string describe(std::span<const OptionDescription> options);
@@ -41,7 +41,7 @@ class OptionValues {
   Status choice(std::string_view name, std::span<const std::string_view> choices, std::optional<size_t>& value) const;
   /// "yes" or "no".
   Status flag(std::string_view name, std::optional<bool>& value) const;
-  /// Of kDependentOption; no where it is not set.
+  /// Of kDependentOption; yes where it is not set.
   Status dependent(bool& value) const;
 
  private:

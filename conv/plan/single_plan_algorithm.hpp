@@ -37,16 +37,16 @@ class SinglePlanAlgorithm final : public Algorithm {
 
   Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
-    bool dependent = false;
+    bool dependent = true;
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     const EnginePlan made = engine_.plan(problem, properties);
     candidates.push_back(
-        {this, dependent ? "dependent=yes" : "", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
+        {this, dependent ? "" : "dependent=no", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
     return {};
   }
 
   Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    bool dependent = false;
+    bool dependent = true;
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     EnginePlan made = engine_.plan(problem, properties);
     made.launch.programmaticDependent = dependent;

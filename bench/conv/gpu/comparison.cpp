@@ -70,8 +70,8 @@ void Comparison::addAllOurs(Library& library, const ComparisonOptions& options) 
   for (const std::string& variant : choices) try {
       const std::string name = variant.empty() ? "ours" : variant;
       const std::string choice = addOurs(Who::Ours, name, variant, library, options);
-      if (options.dependent)
-        addOurs(Who::OursDependent, name + ", dependent", choice + (choice.ends_with(':') ? "" : ",") + "dependent=yes", library,
+      if (options.waiting)
+        addOurs(Who::OursWaiting, name + ", dependent=no", choice + (choice.ends_with(':') ? "" : ",") + "dependent=no", library,
                 options);
     } catch (const std::runtime_error& refusal) {
       fmt::print("{:14} refused: {}\n", layer_.name, refusal.what());

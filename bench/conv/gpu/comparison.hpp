@@ -22,7 +22,7 @@ namespace shiftconv::gpu {
 enum class Who : uint8_t {
   Ours,
   OursAutotuned,  ///< the plan that the library's own measurement chose: shown apart, not compared
-  OursDependent,  ///< starts behind its predecessor (option dependent=yes): shown apart, not compared
+  OursWaiting,  ///< starts after its predecessor has ended (option dependent=no): shown apart, not compared
   CudnnFirst,
   CudnnBest,     ///< of A, B and fallback
   CudnnEngines,  ///< of all engines
@@ -42,7 +42,7 @@ struct Side {
 struct ComparisonOptions {
   std::vector<std::string> choices;  ///< of ours, "algorithm:options"; none: the planner's
   int tuned = 0;                     ///< or so many of the planner's candidates
-  bool dependent = false;            ///< ours with dependent=yes, too
+  bool waiting = false;              ///< ours with dependent=no, too
   bool overhead = false;             ///< the host's time of a call of ours
   bool autotune = false;             ///< ours as chosen by a measurement, too
   std::string autotuneCache;         ///< the file that remembers such choices; empty: none does

@@ -141,7 +141,7 @@ Json rowOf(const Comparison& comparison, std::span<const gpu::TimedSide> timed, 
                     {"pad", p.padTop}, {"groups", p.groups}};
   row["ours_us"] = ours;
   row["ours_plan"] = first.note;
-  if (const auto time = comparison.time(Regime::Rested, {Who::OursDependent})) row["ours_dependent_us"] = *time;
+  if (const auto time = comparison.time(Regime::Rested, {Who::OursWaiting})) row["ours_waiting_us"] = *time;
   if (const auto time = comparison.time(Regime::Rested, {Who::OursAutotuned})) row["ours_autotuned_us"] = *time;
   row["ours_us_range"] = {*std::min_element(rested.begin(), rested.end()), *std::max_element(rested.begin(), rested.end())};
   row["types"] = nameOf(p.inputType);
@@ -276,7 +276,7 @@ int main(int argc, char** argv) {
   parser.option("--seed", options.seed);
   parser.flag("--bf16", options.bf16);
   parser.flag("--regimes", options.regimes, "burst and sustained times, and single calls with cold and warm L2");
-  parser.flag("--dependent", comparison.dependent, "ours with dependent=yes, too: apart, not compared");
+  parser.flag("--waiting", comparison.waiting, "ours with dependent=no, too: apart, not compared");
   command_line::Option autotune =
       parser.option("--autotune", comparison.autotuneCache, "ours as a measurement chooses, too: apart, not compared; its cache")
           .valueOptional();

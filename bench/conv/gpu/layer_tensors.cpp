@@ -55,6 +55,7 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.dilationH = static_cast<int32_t>(p().dilationH);
   params.dilationW = static_cast<int32_t>(p().dilationW);
   params.relu = p().activation == Activation::Relu;
+  params.silu = p().activation == Activation::Silu;
   verification::setOutputBounds(params, p().outputType == DataType::BF16, p().inputType == DataType::E4M3);
   SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));
   const CUdeviceptr x = input.address(), w = transposed.address(), b = biasAddress(), z = residualAddress(), y = output.address(),

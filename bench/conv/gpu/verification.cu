@@ -32,6 +32,12 @@ __device__ void fill(Element* data, uint64_t count, uint64_t seed, float scale) 
     fromFloat(uniform(seed, i) * scale, data[i]);
 }
 
+/// Of SiLU in f32, of a sum within sumBound. The function's slope is below 1.1. Its own error is that of sigmoid, relative
+/// (1.5 |v| + 7) 2^-24, and one rounding (common/gemm/epilogue/activation.cuh); what flushes to 0 is below 2^-126 |v|.
+__device__ double siluBound(double sum, double value, double sumBound) {
+  return 1.1 * sumBound + (1.5 * (fabs(sum) + sumBound) + 8) * 0x1p-24 * (fabs(value) + 1.1 * sumBound) + 0x1p-126 * fabs(sum);
+}
+
 /// One thread an output element, channels fastest. `filter` is RSCK here, so that neighbouring threads read neighbours.
 template <class Element, class Output>
 __device__ void check(const CheckParams& p, const Element* input, const Element* filter, const float* bias, const Output* residual,
@@ -71,9 +77,10 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
     };
     if (bias != nullptr) add(bias[k]);
     if (residual != nullptr) add(toFloat(residual[i]));
-    const double value = p.relu && sum < 0 ? 0 : sum;
+    const double value = p.silu ? sum / (1 + exp(-sum)) : p.relu && sum < 0 ? 0 : sum;
     const double found = static_cast<double>(toFloat(output[i]));
-    const double bound = p.relativeBound * fabs(value) + p.absoluteBound + p.accumulationBound * static_cast<double>(magnitudes);
+    const double sumBound = p.accumulationBound * static_cast<double>(magnitudes);
+    const double bound = p.relativeBound * fabs(value) + p.absoluteBound + (p.silu ? siluBound(sum, value, sumBound) : sumBound);
     const double error = fabs(found - value);
     if (!(error <= bound)) ++wrong;  // NaN is wrong
     const float share = error == error ? static_cast<float>(error / bound) : 1e30f;

@@ -10,7 +10,7 @@ struct CheckParams {
   int32_t d = 1, h = 0, w = 0, t = 1, r = 0, s = 0, outputDepth = 1, outputHeight = 0, outputWidth = 0;
   int32_t padFront = 0, padTop = 0, padLeft = 0, strideD = 1, strideH = 1, strideW = 1;
   int32_t dilationD = 1, dilationH = 1, dilationW = 1;
-  bool relu = false;
+  bool relu = false, silu = false;
   // |out - value| <= relativeBound |value| + absoluteBound + accumulationBound sum|x*w|; see outputBounds().
   double relativeBound = 0, absoluteBound = 0, accumulationBound = 0;
 };

@@ -73,17 +73,16 @@ __device__ __forceinline__ float hardSwishOf(float v) {
   return v * (clamped * (1.0f / 6.0f));
 }
 
-/// The same choice for all threads of a warp.
+/// Those that take few instructions an element, for code that has its elements in registers and repeats itself for each of them;
+/// others change nothing. The same choice for all threads of a warp.
 template <int32_t kColumns>
-__device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kColumns]) {
+__device__ __forceinline__ void activateShort(const EpilogueParams& p, float (&v)[kColumns]) {
   const auto forAll = [&](auto&& function) {
 #pragma unroll
     for (int32_t i = 0; i < kColumns; ++i) v[i] = function(v[i]);
   };
   const float a = p.activationA, b = p.activationB;
   switch (p.activation) {
-    case Activation::None:
-      break;
     case Activation::Relu:
       forAll([](float x) { return x < 0.0f ? 0.0f : x; });
       break;
@@ -92,12 +91,6 @@ __device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kCo
       break;
     case Activation::Clamp:
       forAll([a, b](float x) { return x < a ? a : x > b ? b : x; });
-      break;
-    case Activation::GeluErf:
-      forAll([](float x) { return geluErfOf(x); });
-      break;
-    case Activation::GeluTanh:
-      forAll([](float x) { return geluTanhOf(x); });
       break;
     case Activation::Silu:
       forAll([](float x) { return x * sigmoidOf(x); });
@@ -108,9 +101,30 @@ __device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kCo
     case Activation::Sigmoid:
       forAll([](float x) { return sigmoidOf(x); });
       break;
+    default:
+      break;
+  }
+}
+
+/// Every activation. The same choice for all threads of a warp.
+template <int32_t kColumns>
+__device__ __forceinline__ void activate(const EpilogueParams& p, float (&v)[kColumns]) {
+  const auto forAll = [&](auto&& function) {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; ++i) v[i] = function(v[i]);
+  };
+  switch (p.activation) {
+    case Activation::GeluErf:
+      forAll([](float x) { return geluErfOf(x); });
+      break;
+    case Activation::GeluTanh:
+      forAll([](float x) { return geluTanhOf(x); });
+      break;
     case Activation::Tanh:
       forAll([](float x) { return tanhOf(x); });
       break;
+    default:
+      activateShort(p, v);
   }
 }
 

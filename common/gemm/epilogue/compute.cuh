@@ -91,6 +91,32 @@ __device__ __forceinline__ void integerValues(const EpilogueParams& p, int32_t r
     v[i] = isOutput ? __uint_as_float(integers[i]) : __int2float_rn(static_cast<int32_t>(integers[i]));
 }
 
+/// What follows the sums: v, with scales, bias and residual, becomes the values to convert, outputScale included. `largestBits`
+/// keeps the largest |v| of this thread.
+template <int32_t kColumns>
+__device__ __forceinline__ void activateSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns],
+                                                uint32_t& largestBits) {
+  activate(p, v);
+  if (p.largest != nullptr && static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows)) {
+#pragma unroll
+    for (int32_t i = 0; i < kColumns; ++i) {
+      // Bits of magnitudes are in the order of their values, NaN above all.
+      const uint32_t bits = __float_as_uint(v[i]) & 0x7fffffffu;
+      if (column + i < p.columns && bits > largestBits) largestBits = bits;
+    }
+  }
+#pragma unroll
+  for (int32_t i = 0; i < kColumns; ++i) v[i] *= p.outputScale;
+}
+
+/// The residual of a segment to v.
+template <int32_t kColumns>
+__device__ __forceinline__ void addResidual(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns]) {
+  if (p.residual != nullptr && static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows))
+    forNumbers<kColumns, true>(p.residualType, static_cast<const uint8_t*>(p.residual) + row * p.residualPitch, column, p.columns,
+                               [&](int32_t i, float number) { v[i] = fmaf(p.beta, number, v[i]); });
+}
+
 /// `column`: a multiple of kColumns, best the same for all threads of a warp. `accumulator` holds columns column.. column +
 /// kColumns
 /// - 1 of `row` as the tensor core left them. v becomes the values to convert, outputScale included;
@@ -116,22 +142,8 @@ __device__ __forceinline__ void computeSegment(const EpilogueParams& p, int32_t 
     forColumnVector<kColumns>(p.columnScale, column, p.columns, [&](int32_t i, uint32_t bits) { v[i] *= __uint_as_float(bits); });
   if (p.bias != nullptr)
     forNumbers<kColumns, false>(p.biasType, p.bias, column, p.columns, [&](int32_t i, float number) { v[i] += number; });
-  if (p.residual != nullptr && rowExists)
-    forNumbers<kColumns, true>(p.residualType, static_cast<const uint8_t*>(p.residual) + row * p.residualPitch, column, p.columns,
-                               [&](int32_t i, float number) { v[i] = fmaf(p.beta, number, v[i]); });
-
-  activate(p, v);
-
-  if (p.largest != nullptr && rowExists) {
-#pragma unroll
-    for (int32_t i = 0; i < kColumns; ++i) {
-      // Bits of magnitudes are in the order of their values, NaN above all.
-      const uint32_t bits = __float_as_uint(v[i]) & 0x7fffffffu;
-      if (column + i < p.columns && bits > largestBits) largestBits = bits;
-    }
-  }
-#pragma unroll
-  for (int32_t i = 0; i < kColumns; ++i) v[i] *= p.outputScale;
+  addResidual(p, row, column, v);
+  activateSegment(p, row, column, v, largestBits);
 }
 
 /// Whole warp, once its segments are done: *largest takes the warp's maximum.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/host_device.hpp"
 #include "common/layout/scale_factor_layout.hpp"
 #include "common/numerics/number_types.hpp"
 
@@ -26,6 +27,10 @@ enum class Activation : uint8_t {
   Tanh,
 };
 inline constexpr int kActivations = 10;
+/// What activateShort of activation.cuh computes.
+SHIFTCONV_HOST_DEVICE constexpr bool isShort(Activation activation) {
+  return activation != Activation::GeluErf && activation != Activation::GeluTanh && activation != Activation::Tanh;
+}
 /// "none", "relu", "leaky_relu", "clamp", "gelu_erf", "gelu_tanh", "silu", "hard_swish", "sigmoid", "tanh"
 std::string_view name(Activation activation);
 

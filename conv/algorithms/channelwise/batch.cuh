@@ -21,7 +21,6 @@ class Walk {
   __device__ explicit Walk(const Params& p) : p_(p), place_(p) {}
 
   __device__ __forceinline__ void run(uint8_t* shared) {
-    ptx::launchDependents();
     ptx::awaitPrerequisites();
     start();
     load();
@@ -48,6 +47,7 @@ class Walk {
       for (int32_t i = 0; i < kSums; ++i) sum_[0][i] = 0;
     }
     finisher.end();
+    ptx::launchDependents();
   }
 
  private:

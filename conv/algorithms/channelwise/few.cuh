@@ -12,8 +12,8 @@ template <int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns,
 __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
   constexpr int32_t kPixels = (kColumns - 1) * kStride + kFilter;
   const Place<kChannels, kColumns> place(p);
-  ptx::launchDependents();
   ptx::awaitPrerequisites();
+  ptx::launchDependents();
 
   const int32_t d = place.plane * p.depth.stride - p.depth.padBefore;
   const int32_t h = place.row * p.height.stride - p.height.padBefore, w = place.column * kStride - p.width.padBefore;

@@ -20,7 +20,6 @@ class Taps {
   __device__ explicit Taps(const Params& p) : p_(p), place_(p) {}
 
   __device__ __forceinline__ void run(uint8_t* shared) {
-    ptx::launchDependents();
     ptx::awaitPrerequisites();
     const int32_t taps = p_.depth.taps * p_.height.taps * p_.width.taps;
     filterBytes_ = taps * kElementBytes;
@@ -41,6 +40,7 @@ class Taps {
     finisher.store(sum_, place_.row, place_.exists);
     __syncwarp();
     finisher.end();
+    ptx::launchDependents();
   }
 
  private:

@@ -219,7 +219,7 @@ std::string ChannelwisePlan::options() const {
       .add("rows", params.rows)
       .add("threads", threads)
       .add("weights", staged() ? "staged" : "direct")
-      .addIf(launch.programmaticDependent, "dependent", "yes")
+      .addIf(!launch.programmaticDependent, "dependent", "no")
       .text();
 }
 

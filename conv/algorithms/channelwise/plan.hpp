@@ -22,7 +22,7 @@ struct ChannelwiseChoices {
   std::optional<int32_t> rows;               ///< of a thread, in the batch form
   std::optional<int32_t> threads;            ///< of a CTA, at most
   std::optional<bool> staged;                ///< whether weights go through shared memory
-  bool dependent = false;                    ///< LaunchConfig::programmaticDependent
+  bool dependent = true;                     ///< LaunchConfig::programmaticDependent
 };
 
 struct ChannelwisePlan {

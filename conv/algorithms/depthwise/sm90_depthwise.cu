@@ -73,8 +73,8 @@ class Cta {
       ptx::fenceMbarrierInit();
     }
     __syncthreads();
-    ptx::launchDependents();
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     if (threadIdx.x == 0) {
       for (int32_t slot = 0; slot < kSlots; ++slot)
         if (tileOf(slot) < p_.tiles) load(tileOf(slot), static_cast<uint32_t>(slot));

@@ -139,18 +139,18 @@ class Direct final : public Algorithm {
 
   Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
-    bool dependent = false;
+    bool dependent = true;
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     candidates.push_back(
         {this,
-         dependent ? "dependent=yes" : "",
+         dependent ? "" : "dependent=no",
          estimate(problem, ratesOf(properties), planDirect(problem, properties).modelledClocks, Resource::CudaCores),
          {}});
     return {};
   }
 
   Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    bool dependent = false;
+    bool dependent = true;
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     DirectPlan made = planDirect(problem, properties);
     made.launch.programmaticDependent = dependent;

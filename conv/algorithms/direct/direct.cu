@@ -118,8 +118,8 @@ class Thread {
   }
 
   __device__ void run() {
-    ptx::launchDependents();
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     uint32_t largest = 0;
     if (column_ < p_.epilogue.columns) {
       for (int32_t t = 0; t < p_.depth.taps; ++t)

@@ -43,7 +43,7 @@ class Gathered final : public ListedAlgorithm<GatheredChoices, GatheredPlan> {
   std::string optionText(const GatheredPlan& made) const override {
     return OptionText()
         .add("tile", gatheredTileNames()[made.tile])
-        .addIf(made.launch.programmaticDependent, "dependent", "yes")
+        .addIf(!made.launch.programmaticDependent, "dependent", "no")
         .text();
   }
   Tiling tiling(const GatheredPlan& made) const override { return made.tiling(); }

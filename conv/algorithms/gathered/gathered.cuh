@@ -85,11 +85,11 @@ class Cta {
   }
 
   __device__ void run() {
-    ptx::launchDependents();
     placePixels();
     __syncthreads();
     placeTaps();
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     multiply();
     finish();
   }

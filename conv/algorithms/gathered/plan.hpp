@@ -20,7 +20,7 @@ namespace shiftconv::plan {
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct GatheredChoices {
   std::optional<size_t> tile;  ///< an index of kGatheredTileNames
-  bool dependent = false;      ///< LaunchConfig::programmaticDependent
+  bool dependent = true;       ///< LaunchConfig::programmaticDependent
 };
 
 struct GatheredPlan {

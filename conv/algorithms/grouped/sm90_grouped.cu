@@ -59,8 +59,8 @@ class Cta {
       ptx::fenceMbarrierInit();
     }
     __syncthreads();
-    ptx::launchDependents();
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     if (warp == kWarps) {
       if (ptx::electOne()) load();
     } else {

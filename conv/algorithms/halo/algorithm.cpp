@@ -74,7 +74,7 @@ std::string optionsOf(const HaloOffer& offer) {
       .add("cut", toString(offer.cut))
       .add("split", offer.split)
       .add("lag", offer.lag)
-      .addIf(offer.dependent, "dependent", "yes")
+      .addIf(!offer.dependent, "dependent", "no")
       .text();
 }
 

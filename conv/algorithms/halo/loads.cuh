@@ -39,6 +39,7 @@ class Loads : protected Residuals<S> {
   __device__ void loadBoxes() const {
     constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     gemm::RingPosition slot, previous;
     uint32_t number = 0;
     for (const int32_t tile : tiles()) {

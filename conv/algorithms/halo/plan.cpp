@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "conv/algorithms/halo/model.hpp"
@@ -39,7 +40,16 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
       std::clamp<int64_t>(tilesPerCta * params.chunksPerRank * params.patches * shape.members(), fewestSlots, 8);
   const int64_t mostStages = std::clamp<int64_t>(tilesPerCta * params.chunksPerRank * params.taps, kFewestStages, 18);
 
-  params.weightsStay = weightsMayStay && allStages <= kMaximumStages && allStages * stage + fewestSlots * slot <= budget;
+  // As much of the reduction ahead in either ring: a box is worth as many stages as it has taps. Weights that stay must leave room
+  // for some steps of it: with two boxes of one tap each, 1x1 layers took 1.6 to 3.5 times as long as with weights that stream
+  // (H200).
+  const double tapsPerSlot = static_cast<double>(params.taps) / (params.patches * shape.members());
+  constexpr double kFewestSteps = 4;
+  const int64_t enoughSlots = params.groupChannels > 0  // whose weights have to stay
+                                  ? fewestSlots
+                                  : std::clamp<int64_t>(static_cast<int64_t>(std::ceil(kFewestSteps / tapsPerSlot)), fewestSlots,
+                                                        std::max(fewestSlots, mostSlots));
+  params.weightsStay = weightsMayStay && allStages <= kMaximumStages && allStages * stage + enoughSlots * slot <= budget;
   if (!params.weightsStay && params.groupChannels > 0) return false;
   int64_t slots = fewestSlots, stages = params.weightsStay ? allStages : kFewestStages;
   int64_t stagings = 1;
@@ -52,8 +62,6 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
     params.residual.stagings = static_cast<int32_t>(stagings * halves);
     params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves) * kRowBytes;
   }
-  // As much of the reduction ahead in either ring: a box is worth as many stages as it has taps.
-  const double tapsPerSlot = static_cast<double>(params.taps) / (params.patches * shape.members());
   while (true) {
     const int64_t left = budget - slots * slot - stages * stage;
     const bool canSlot = slots < mostSlots && slot <= left;

@@ -25,7 +25,7 @@ struct HaloChoices {
   std::optional<std::string> shape;  ///< a name of halo_shapes.hpp
   std::optional<int32_t> split;      ///< CTAs that share the reduction of a tile: 1, 2 or 4
   std::optional<int32_t> lag;        ///< taps between the warpgroups, bounded by what the rings hold
-  bool dependent = false;            ///< LaunchConfig::programmaticDependent
+  bool dependent = true;             ///< LaunchConfig::programmaticDependent
 };
 
 struct HaloPlan {

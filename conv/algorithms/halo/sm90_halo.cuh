@@ -96,7 +96,6 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       // have zeroed. One barrier each way: compute-sanitizer wants a barrier of the whole CTA to be at one place in the program.
       ptx::namedBarrierArrive(kBegin, S::kThreads);
       if (p_.boxesDiffer) ptx::namedBarrierSync(kZeroed, S::kThreads);
-      ptx::launchDependents();
       if (warp == 0 && ptx::electOne()) loadBoxes();
       if (warp == 1 && ptx::electOne()) loadWeights();
       if (serves && ptx::electOne()) this->loadFirst(warp - 2);
@@ -108,7 +107,6 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       prepareShared();
       if (p_.boxesDiffer) ptx::namedBarrierArrive(kZeroed, S::kThreads);
       ptx::namedBarrierSync(kBegin, S::kThreads);
-      ptx::launchDependents();
       if constexpr (S::kFirstBlocks == S::kSecondBlocks || S::kConsumers == 1) {
         multiply<S::kFirstBlocks>(warpgroup - 1, S::kSeparate ? 0 : (warpgroup - 1) * S::kFirstBlocks);
       } else {

@@ -10,16 +10,16 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
-#include "im2col_full_sm90_image.hpp"
 #include "im2col_sm90_image.hpp"
 
 namespace shiftconv::plan::sm90 {
 namespace {
 
 constexpr std::array<OptionDescription, 3> kOptions{
-    {{"tile", "64x32, 64x64, 64x128, 128x32, 128x64, 128x128, 128x256", "output pixels x output channels of a CTA"},
+    {{"tile", "64x16 to 192x128", "output pixels x output channels of a CTA"},
      {"stages", "1 to 9", "of the ring of operands; one serves a reduction of one step alone"},
-     kDependentOption}};
+     {"dependent", "yes, no",
+      "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); short runs"}}};
 
 Status readIm2col(std::string_view text, Im2colChoices& choices) {
   OptionValues values;
@@ -28,7 +28,7 @@ Status readIm2col(std::string_view text, Im2colChoices& choices) {
   std::optional<uint32_t> stages;
   if (Status status = values.number("stages", 1, kernels::im2col::kMaximumStages, 1, stages); !status.ok()) return status;
   if (stages) choices.stages = static_cast<int32_t>(*stages);
-  return values.dependent(choices.dependent);
+  return values.flag("dependent", choices.dependent);
 }
 
 class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
@@ -50,7 +50,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     return OptionText()
         .add("tile", im2colTileNames()[made.tile])
         .add("stages", made.params.stages)
-        .addIf(made.launch.programmaticDependent, "dependent", "yes")
+        .addIf(made.launch.programmaticDependent != made.dependsByDefault, "dependent", made.dependsByDefault ? "no" : "yes")
         .text();
   }
   Tiling tiling(const Im2colPlan& made) const override { return made.tiling(); }
@@ -58,19 +58,17 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     using kernels::im2col::Params;
     Parameter params = Parameter::value(made.params);
     bindEpilogue(params, offsetof(Params, epilogue));
-    const Parameter input = Parameter::map(made.input, {TensorName::Input});
-    plan.launches.push_back({made.full ? images::im2col_full_sm90() : images::im2col_sm90(),
-                             made.kernelName,
-                             made.launch,
-                             {input, Parameter::map(made.filter, {TensorName::Filter}),
-                              made.full ? input : Parameter::map(made.output, {TensorName::Output}), std::move(params)},
-                             made.warpRoles()});
+    plan.launches.push_back(
+        {images::im2col_sm90(),
+         made.kernelName,
+         made.launch,
+         {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}), std::move(params)},
+         made.warpRoles()});
   }
   std::string noPlan(const Problem&, const device::Properties&, std::string_view options) const override {
     return fmt::format(
-        "im2col_sm90 has no kernel for the options {}: the whole epilogue has the tiles 64x64, 128x64 and 128x128, and the stages "
-        "have to "
-        "fit into shared memory",
+        "im2col_sm90 has no kernel for the options {}: there are tiles of 64, 128 and 192 pixels, and the stages have to fit into "
+        "shared memory",
         options);
   }
 };

@@ -15,8 +15,9 @@ inline constexpr int32_t kRowBytes = 128;
 inline constexpr int32_t kChunkSlices = 4;   ///< of 16 channels: one wgmma each
 inline constexpr int32_t kGroupPixels = 64;  ///< of a warpgroup: M of a wgmma
 inline constexpr int32_t kMaximumStages = 9;
-inline constexpr int32_t kControlBytes = 1024;  ///< barriers, in front of the stages
-inline constexpr int32_t kSegmentColumns = 8;   ///< output channels of a thread at a time, in the whole epilogue
+/// Wider tiles have too few registers for an activation of sums where they are: these change hands.
+inline constexpr int32_t kMostActivatedChannels = 80;
+inline constexpr int32_t kSegmentColumns = 8;  ///< output channels of a thread at a time, in the whole epilogue
 inline constexpr int32_t kSumsPadFloats =
     8;  ///< behind a row of sums in shared memory: keeps its 8-byte stores off each other's banks
 
@@ -24,9 +25,15 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t threads(int32_t groups) { return groups 
 SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes(int32_t groups, int32_t channels) {
   return (groups * kGroupPixels + channels) * kRowBytes;
 }
-/// Of the tile of outputs, over the stages: rows of 16-bit channels in boxes of at most 128 bytes, or rows of f32 sums.
+/// Barriers, and the bias and scales of the tile's channels, in front of the stages.
+SHIFTCONV_HOST_DEVICE constexpr int32_t controlBytes(int32_t channels) {
+  return (2 * 8 * kMaximumStages + 2 * 4 * channels + 1023) / 1024 * 1024;
+}
+/// Of a row of 16-bit outputs in shared memory: an odd number of 16 bytes, so that eight rows meet all banks.
+SHIFTCONV_HOST_DEVICE constexpr int32_t stagedPitch(int32_t channels) { return channels * 2 + 16; }
+/// Of the tile of outputs, and of the residual before: rows of 16-bit channels, or of f32 sums.
 SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBytes(int32_t groups, int32_t channels) {
-  return groups * kGroupPixels * channels * 2;
+  return groups * kGroupPixels * stagedPitch(channels);
 }
 SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) {
   return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
@@ -38,6 +45,10 @@ struct Params {
   layout::FastDivisor channelTiles;
   int32_t stages = 0;
   int32_t chunks = 0;             ///< of a tap's channels
+  int32_t stagingOffset = 0;      ///< of staged outputs, from the stages; behind them, and sums, where a residual waits
+  bool packs = false;             ///< the epilogue ends with a short activation or none and the operands' type
+  bool residualWaits = false;     ///< in shared memory, during the products; it has the operands' type
+  bool narrow = false;            ///< outputs and residual in pieces of 4 bytes; else of 16
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 

@@ -10,6 +10,7 @@
 #include "common/gemm/window_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/algorithms/im2col_sm90/tiles.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/problem_names.hpp"
@@ -26,17 +27,12 @@ struct Tile {
   std::string_view name;
   int32_t pixels, channels;
   int32_t ctas;  ///< of a multiprocessor at once, as the kernels are compiled
-  bool hasFull;  ///< there is a kernel with the whole epilogue
 
   int32_t groups() const { return pixels / kGroupPixels; }
 };
-constexpr std::array<Tile, 7> kTiles{{{"64x32", 64, 32, 4, false},
-                                      {"64x64", 64, 64, 3, true},
-                                      {"64x128", 64, 128, 2, false},
-                                      {"128x32", 128, 32, 3, false},
-                                      {"128x64", 128, 64, 3, true},
-                                      {"128x128", 128, 128, 2, true},
-                                      {"128x256", 128, 256, 1, false}}};
+#define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, CTAS},
+constexpr std::array kTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
+#undef SHIFTCONV_TILE
 constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {
   std::array<std::string_view, kTiles.size()> names;
   for (size_t i = 0; i < kTiles.size(); ++i) names[i] = kTiles[i].name;
@@ -46,10 +42,20 @@ constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {
 constexpr int64_t kElementBytes = 2;
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
-/// The short epilogue of the kernels, whose output the copy engine stores.
-bool isPlain(const Problem& p) {
-  return hasPlainEpilogue(p) && p.outputType == p.inputType && p.outputScale.blockSize == 0 && p.k % 8 == 0 &&
-         p.outputPitch() % 8 == 0 && (!p.hasResidual() || (p.residualType == p.outputType && p.residualPitch() % 2 == 0));
+/// The residual comes to shared memory during the products.
+bool residualWaits(const Problem& p) {
+  return p.hasResidual() && p.residualType == p.inputType && p.k % 2 == 0 && p.residualPitch() % 2 == 0;
+}
+/// The epilogue ends with a short activation or none and the operands' type: sums become outputs in the registers that they are in.
+bool packs(const Problem& p, const Tile& tile) {
+  return (p.activation == Activation::None || p.activation == Activation::Relu ||
+          (tile.channels <= kMostActivatedChannels && gemm::isShort(static_cast<gemm::Activation>(p.activation)))) &&
+         p.outScale == 1 && !p.hasAmax && p.outputType == p.inputType && p.outputScale.blockSize == 0 && p.k % 2 == 0 &&
+         p.outputPitch() % 2 == 0 && (!p.hasResidual() || residualWaits(p));
+}
+/// Rows of outputs or residuals that do not consist of whole 16 bytes.
+bool isNarrow(const Problem& p) {
+  return p.k % 8 != 0 || p.outputPitch() % 8 != 0 || (p.hasResidual() && p.residualPitch() % 8 != 0);
 }
 
 /// Of the taps along an axis, the share that a row of outputs reads inside of the image.
@@ -79,16 +85,17 @@ constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
 constexpr double kMemoryShare = 0.78;              // of device memory's rate
 constexpr double kSerialShare = 0.043;             // of what is not the slowest
 
+// A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 %: their CTAs no longer
+// lie next to each other in the order of their tiles, and what neighbours load is not shared on its way from L2 (H200).
+constexpr double kShortClocks = 17000;
+
 /// Of the tensor core's rate: narrow products wait for their operands in shared memory.
 double productShare(int32_t channels) { return channels >= 256 ? 0.85 : channels >= 128 ? 0.75 : channels >= 64 ? 0.65 : 0.5; }
 
-/// CTAs of a multiprocessor at once, by registers, threads and shared memory.
+/// CTAs of a multiprocessor at once.
 double residentCtas(const Tile& tile, const device::Properties& properties, const Im2colPlan& plan) {
-  constexpr int64_t kRegisters = 65536, kMostThreads = 2048;
-  const int64_t registers = tile.channels / 2 + (tile.channels > 128 ? 40 : 32), ctaThreads = plan.launch.block.x;
   const int64_t shared = static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes;
-  return static_cast<double>(std::max<int64_t>(1, std::min({kRegisters / (registers * ctaThreads), kMostThreads / ctaThreads,
-                                                            shared / (plan.launch.dynamicSharedBytes + kReservedBytes)})));
+  return static_cast<double>(std::clamp<int64_t>(shared / (plan.launch.dynamicSharedBytes + kReservedBytes), 1, tile.ctas));
 }
 
 void model(const Problem& p, const device::Properties& properties, const Tile& tile, Im2colPlan& plan) {
@@ -105,7 +112,7 @@ void model(const Problem& p, const device::Properties& properties, const Tile& t
   const double rowRate = p.c % 64 == 0 ? kRowsPerClock : p.c % 32 == 0 ? kHalfAlignedRowsPerClock : kOtherRowsPerClock;
   const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rowRate), step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * kElementBytes /
-                          (plan.full ? kWholeOutputBytesPerClock : kOutputBytesPerClock);
+                          (plan.params.packs ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = std::ceil(static_cast<double>(plan.launch.grid.x) / multiprocessors);
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
@@ -143,15 +150,6 @@ std::string complete(const Problem& p, const device::Properties& properties, con
   plan.filter.box = {kChunkChannels, static_cast<uint32_t>(tile.channels)};
   plan.filter = gemm::tapMap(window, plan.filter);
   if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
-  if (!plan.full) {
-    const int32_t boxChannels = std::min(tile.channels, kChunkChannels);
-    plan.output = channels;
-    plan.output.dims = {static_cast<uint64_t>(p.k), static_cast<uint64_t>(p.outputPixels())};
-    plan.output.strides = {bytes(p.outputPitch())};
-    plan.output.box = {static_cast<uint32_t>(boxChannels), kGroupPixels};
-    plan.output.swizzle = boxChannels == kChunkChannels ? layout::MapSwizzle::B128 : layout::MapSwizzle::B64;
-    if (std::string why = layout::refusal(plan.output); !why.empty()) return why;
-  }
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.positionsX = divisor(p.q());
   params.positionsY = divisor(p.p());
@@ -159,26 +157,49 @@ std::string complete(const Problem& p, const device::Properties& properties, con
   const int64_t channelTiles = ceilDivide(p.k, tile.channels);
   params.channelTiles = divisor(channelTiles);
   params.chunks = static_cast<int32_t>(ceilDivide(p.c, kChunkChannels));
+  params.packs = packs(p, tile);
+  params.residualWaits = residualWaits(p);
+  params.narrow = isNarrow(p);
   params.epilogue = epilogueOf(p);
   const int64_t tiles = ceilDivide(p.outputPixels(), tile.pixels) * channelTiles;
   if (tiles > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
 
   // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
   const int64_t steps = window.taps() * params.chunks, stage = stageBytes(tile.groups(), tile.channels);
-  const int64_t overhead = layout::kSwizzle128AtomBytes + kControlBytes;
-  const int64_t share = (static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes) / tile.ctas - kReservedBytes;
-  const int64_t wanted = choices.stages ? *choices.stages : std::clamp<int64_t>((share - overhead) / stage, 2, kMaximumStages);
+  const int64_t overhead = layout::kSwizzle128AtomBytes + controlBytes(tile.channels);
+  const int64_t outputs = params.packs ? stagingBytes(tile.groups(), tile.channels) : sumsBytes(tile.groups(), tile.channels);
+  const int64_t waiting = params.residualWaits ? stagingBytes(tile.groups(), tile.channels) : 0;  // while the stages are in use
+  const auto shareOf = [&](int64_t ctas) {
+    return (static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes) / ctas - kReservedBytes;
+  };
+  const auto stagesOf = [&](int64_t ctas) { return (shareOf(ctas) - overhead - waiting) / stage; };
+  const int64_t depth = std::min<int64_t>(steps, tile.pixels == kGroupPixels ? 4 : 3);
+  int64_t most = tile.ctas;  // of a multiprocessor with stages enough
+  while (most > 1 && stagesOf(most) < depth) --most;
+  const int64_t ctas = ceilDivide(tiles, std::max<uint32_t>(1, properties.multiprocessors));
+  const bool isOneWave = ctas <= most;
+  const int64_t wanted =
+      choices.stages
+          ? *choices.stages
+          : std::clamp<int64_t>(stagesOf(isOneWave ? std::max(ctas, std::min<int64_t>(2, most)) : most), 2, kMaximumStages);
   // A stage is released one step late: one stage serves one step alone.
   if (wanted == 1 && steps > 1) return "a ring of one stage serves a reduction of one step alone";
   params.stages = static_cast<int32_t>(std::min(wanted, steps));
-  const int64_t outputs = plan.full ? sumsBytes(tile.groups(), tile.channels) : stagingBytes(tile.groups(), tile.channels);
-  const int64_t shared = overhead + std::max<int64_t>(params.stages * stage, outputs);
+  // The residual lies behind the stages, and behind the sums that take their place: a warp may write sums while another one still
+  // reads its residual.
+  const int64_t first = std::max<int64_t>(params.stages * stage, params.packs && waiting > 0 ? 0 : outputs);
+  params.stagingOffset = waiting > 0 ? static_cast<int32_t>(first) : 0;
+  const int64_t shared = overhead + first + waiting;
   if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
   plan.launch.grid = {static_cast<uint32_t>(tiles), 1, 1};
   plan.launch.block = {static_cast<uint32_t>(threads(tile.groups())), 1, 1};
-  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(shared);
-  plan.launch.programmaticDependent = choices.dependent;
-  plan.kernelName = fmt::format("im2col_sm90_{}_{}{}", elementName(p), tile.name, plan.full ? "_full" : "");
+  // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
+  // lie where there is room, not where there is least to do (see the kernel's notes).
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(isOneWave && ctas > 1 ? std::max(shared, shareOf(ctas)) : shared);
+  plan.kernelName = fmt::format("im2col_sm90_{}_{}", elementName(p), tile.name);
+  model(p, properties, tile, plan);
+  plan.dependsByDefault = plan.modelledClocks < kShortClocks;
+  plan.launch.programmaticDependent = choices.dependent.value_or(plan.dependsByDefault);
   return {};
 }
 
@@ -201,25 +222,20 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
     return needs(fmt::format("needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch()));
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
   Im2colPlan smallest;
-  smallest.full = !isPlain(p);
-  if (const std::string why = complete(p, properties, kTiles[1], {}, smallest); !why.empty())
+  if (const std::string why = complete(p, properties, kTiles[0], {}, smallest); !why.empty())
     return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
   return {};
 }
 
 std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Properties& properties, const Im2colChoices& choices) {
   std::vector<Im2colPlan> plans;
-  const bool plainEpilogue = isPlain(p);
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if (choices.tile && *choices.tile != i) continue;
-    // Half of a tile without channels is never worth it. (The narrowest tile of the whole epilogue has 64.)
-    const int64_t least = plainEpilogue ? kTiles[0].channels : kTiles[1].channels;
-    if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, least)) continue;
+    // Half of a tile without channels is never worth it.
+    if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, kTiles[0].channels)) continue;
     Im2colPlan plan;
     plan.tile = i;
-    plan.full = !plainEpilogue;
-    if ((plan.full && !kTiles[i].hasFull) || !complete(p, properties, kTiles[i], choices, plan).empty()) continue;
-    model(p, properties, kTiles[i], plan);
+    if (!complete(p, properties, kTiles[i], choices, plan).empty()) continue;
     plans.push_back(std::move(plan));
   }
   std::stable_sort(plans.begin(), plans.end(),

@@ -24,17 +24,17 @@ namespace shiftconv::plan::sm90 {
 struct Im2colChoices {
   std::optional<size_t> tile;     ///< an index of im2colTileNames()
   std::optional<int32_t> stages;  ///< of the ring
-  bool dependent = false;         ///< LaunchConfig::programmaticDependent
+  std::optional<bool> dependent;  ///< LaunchConfig::programmaticDependent
 };
 
 struct Im2colPlan {
-  kernels::im2col::Params params{};     ///< addresses are filled in per run
-  MapDescription input{};               ///< of a matrix of pixels where the filter has one tap and nothing is left out
-  layout::TiledMap filter{}, output{};  ///< globalAddress is 0; `output` only without `full`
+  kernels::im2col::Params params{};  ///< addresses are filled in per run
+  MapDescription input{};            ///< of a matrix of pixels where the filter has one tap and nothing is left out
+  layout::TiledMap filter{};         ///< globalAddress is 0
   LaunchConfig launch{};
   std::string kernelName;
   size_t tile = 0;
-  bool full = false;  ///< the whole epilogue
+  bool dependsByDefault = false;  ///< programmatic dependent launch, unless the options say otherwise
   double modelledClocks = 0;
   Resource bound = Resource::TensorCore;
 

@@ -1,13 +1,8 @@
 #include "conv/algorithms/im2col_sm90/sm90_im2col.cuh"
+#include "conv/algorithms/im2col_sm90/tiles.hpp"
 
-#define SHIFTCONV_IM2COL_KERNELS(TYPE, ELEMENT)                                      \
-  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##TYPE##_64x32, ELEMENT, 64, 32, Plain, 4)     \
-  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##TYPE##_64x64, ELEMENT, 64, 64, Plain, 3)     \
-  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##TYPE##_64x128, ELEMENT, 64, 128, Plain, 2)   \
-  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##TYPE##_128x32, ELEMENT, 128, 32, Plain, 3)   \
-  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##TYPE##_128x64, ELEMENT, 128, 64, Plain, 3)   \
-  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##TYPE##_128x128, ELEMENT, 128, 128, Plain, 2) \
-  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##TYPE##_128x256, ELEMENT, 128, 256, Plain, 1)
+#define SHIFTCONV_IM2COL_KERNELS(PIXELS, CHANNELS, CTAS)                                         \
+  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_f16_##PIXELS##x##CHANNELS, __half, PIXELS, CHANNELS, CTAS) \
+  SHIFTCONV_IM2COL_KERNEL(im2col_sm90_bf16_##PIXELS##x##CHANNELS, __nv_bfloat16, PIXELS, CHANNELS, CTAS)
 
-SHIFTCONV_IM2COL_KERNELS(f16, __half)
-SHIFTCONV_IM2COL_KERNELS(bf16, __nv_bfloat16)
+SHIFTCONV_IM2COL_TILES(SHIFTCONV_IM2COL_KERNELS)

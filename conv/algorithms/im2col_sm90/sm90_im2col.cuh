@@ -11,8 +11,12 @@
 //  - Channels beyond C arrive as zeros and are multiplied: a branch among the slices of a stage costs ptxas its view of which wgmma
 //    are under way (C7519).
 //  - A stage is released one step late, so that a product is always under way behind the one that is waited for.
-//  - Outputs leave through shared memory, over the stages: rows of 16-bit channels for the copy engine, which drops what is outside
-//    of the matrix, or rows of sums for the whole epilogue.
+//  - The lane that loads prepares the barriers and goes on at once; nobody else holds it up.
+//  - Residual and bias come to shared memory while operands do.
+//  - Outputs leave through shared memory, over the stages or over the residual, so that neighbouring threads store neighbouring
+//    channels: 16 bytes of outputs each, or a segment of sums where there is more to compute.
+//  - The next kernel may start when the one before this has ended, and not earlier: kernels that are two ahead would take places
+//    that this one's CTAs are spread over, and come to lie unevenly (observed on an H200: 0.62 to 0.97 of the speed).
 #pragma once
 
 #include <cuda.h>
@@ -20,6 +24,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/gemm/cta_frame.cuh"
 #include "common/gemm/epilogue/compute.cuh"
@@ -36,24 +41,28 @@
 
 namespace shiftconv::kernels::im2col {
 
-enum class Epilogue { Plain, Full };
-
+template <int kChannels>
 struct Control {
   gemm::Pipeline<kMaximumStages> operands;
+  float bias[kChannels], scale[kChannels];
 };
-static_assert(sizeof(Control) <= kControlBytes, "the planner reserves kControlBytes in front of the stages");
 
-template <class Element, int kGroups, int kChannels, Epilogue kEpilogue>
+template <class Element, int kGroups, int kChannels>
 class Cta {
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
   static constexpr uint32_t kPixelBytes = kPixels * kRowBytes, kStageBytes = stageBytes(kGroups, kChannels);
   static constexpr uint32_t kConsumers = kGroups * 128;
+  static constexpr uint32_t kControlBytes = controlBytes(kChannels);
+  static constexpr int32_t kFragments = kChannels / 8;  ///< 8 columns of sums each
+  static constexpr int32_t kStagedPitch = stagedPitch(kChannels);
+  static_assert(kChannels % 16 == 0, "a store of matrices has 16 channels");
+  static_assert(sizeof(Control<kChannels>) <= kControlBytes, "the planner reserves controlBytes in front of the stages");
 
  public:
-  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const CUtensorMap& output, const Params& params)
-      : inputMap_(input), filterMap_(filter), outputMap_(output), p_(params) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const Params& params)
+      : inputMap_(input), filterMap_(filter), p_(params) {
     extern __shared__ uint8_t dynamicShared[];
-    control_ = &gemm::alignedShared<Control>(dynamicShared);
+    control_ = &gemm::alignedShared<Control<kChannels>>(dynamicShared);
     stages_ = ptx::sharedAddress(control_) + kControlBytes;
     sums_ = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(control_) + kControlBytes);
     const uint32_t pixelTile = p_.channelTiles.quotient(blockIdx.x);
@@ -63,24 +72,30 @@ class Cta {
 
   __device__ void run() {
     const uint32_t warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    if (warp == kGroups * 4 && ptx::electOne()) {
-      control_->operands.initialise(p_.stages, 1, kGroups * 4);
-      ptx::fenceMbarrierInit();
-      ptx::prefetchTensorMap(&inputMap_);
-      ptx::prefetchTensorMap(&filterMap_);
-    }
-    reach();
-    __syncthreads();
-    ptx::launchDependents();
-    ptx::awaitPrerequisites();
+    if (p_.window.isUsed) reach();
     if (warp == kGroups * 4) {
+      if (ptx::electOne()) {
+        ptx::prefetchTensorMap(&inputMap_);
+        ptx::prefetchTensorMap(&filterMap_);
+        control_->operands.initialise(p_.stages, 1, kGroups * 4);
+        ptx::fenceMbarrierInit();
+      }
+      __syncwarp();
+      ptx::namedBarrierArrive(kBegin, kConsumers + 32);
+      ptx::awaitPrerequisites();
+      ptx::launchDependents();
       if (ptx::electOne()) load();
     } else {
+      ptx::namedBarrierSync(kBegin, kConsumers + 32);
+      ptx::awaitPrerequisites();
+      fetch(warp);
       multiply(warp / 4);
     }
   }
 
  private:
+  enum NamedBarrier : uint32_t { kBegin = 1, kMultiplied };
+
   // ---- The taps of a tile --------------------------------------------------------------------------------------------------
   struct Position {
     int32_t x, y, z, image;
@@ -197,117 +212,196 @@ class Cta {
 #pragma unroll
     for (float& sum : d) ptx::wgmmaHold(sum);
     // Everything that was loaded has been multiplied by everybody: the stages become the place of the outputs.
-    ptx::namedBarrierSync(1, kConsumers);
-    if constexpr (kEpilogue == Epilogue::Plain)
-      finishPlain(d, group);
-    else
-      finishFull(d, group);
+    ptx::namedBarrierSync(kMultiplied, kConsumers);
+    finish(d);
   }
 
   // ---- Epilogue --------------------------------------------------------------------------------------------------------------
-  /// Bias, residual of the output's type and ReLU; then the tile by the copy engine.
-  __device__ __forceinline__ void finishPlain(float (&d)[kChannels / 2], uint32_t group) const {
-    constexpr int32_t kBoxBytes = kChannels * 2 < kRowBytes ? kChannels * 2 : kRowBytes, kFragments = kChannels / 8;
+  /// Where a warp's 16 rows of outputs, and of the residual before them, lie in shared memory.
+  __device__ __forceinline__ uint32_t staged(uint32_t warp) const {
+    return stages_ + static_cast<uint32_t>(p_.stagingOffset) + warp * (16 * kStagedPitch);
+  }
+  /// A lane's address for four matrices: number m has rows 8 * (m % 2).. of the warp's 16, channels 8 * (m / 2).. from fragment j
+  /// on.
+  static __device__ __forceinline__ uint32_t stagedMatrices(uint32_t rows, int32_t j) {
+    const uint32_t lane = threadIdx.x % 32;
+    return rows + lane % 16 * kStagedPitch + (static_cast<uint32_t>(j) + lane / 16) * 16;
+  }
+  /// Calls body(address, pixel, channel, exists) for the pieces of the warp's rows: neighbouring lanes have neighbouring pieces.
+  template <int32_t kBytes, class Body>
+  __device__ __forceinline__ void forEachPiece(uint32_t warp, Body&& body) const {
+    constexpr int32_t kPieces = kChannels * 2 / kBytes, kTurns = 16 * kPieces / 32, kUnrolled = kTurns < 8 ? kTurns : 8;
+#pragma unroll kUnrolled
+    for (int32_t i = 0; i < kTurns; ++i) {
+      const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
+      const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column * (kBytes / 2);
+      body(staged(warp) + static_cast<uint32_t>(row * kStagedPitch + column * kBytes), pixel, channel,
+           pixel < p_.epilogue.rows && channel < p_.epilogue.columns);
+    }
+  }
+  template <class Body>
+  __device__ __forceinline__ void inPieces(Body&& body) const {
+    if (p_.narrow)
+      body(std::integral_constant<int32_t, 4>());
+    else
+      body(std::integral_constant<int32_t, 16>());
+  }
+
+  /// Bias, scales and residual to shared memory, before the products.
+  __device__ __forceinline__ void fetch(uint32_t warp) {
     const gemm::EpilogueParams& e = p_.epilogue;
-    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32), warp = static_cast<int32_t>(threadIdx.x / 32 % 4);
-    const int32_t row = warp * 16 + lane / 4;  // and row + 8
-    if (e.bias != nullptr) {
+    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kChannels; i += static_cast<int32_t>(kConsumers)) {
+      const int32_t channel = firstChannel_ + i;
+      float bias = 0, scale = 0;  // of channels that do not exist, whose sums are computed, too
+      if (e.bias != nullptr)
+        gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { bias = b; });
+      if (e.columnScale != nullptr && channel < e.columns) scale = e.columnScale[channel];
+      control_->bias[i] = bias;
+      control_->scale[i] = scale;
+    }
+    if (!p_.residualWaits) return;
+    const auto* const residual = static_cast<const uint8_t*>(e.residual);
+    inPieces([&](auto bytes) {
+      constexpr int32_t kBytes = decltype(bytes)::value;
+      forEachPiece<kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+        const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
+        ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
+      });
+    });
+    ptx::copyAsyncCommitGroup();
+  }
+
+  /// Each warp finishes its own 16 rows.
+  __device__ __forceinline__ void finish(float (&d)[kChannels / 2]) const {
+    const uint32_t warp = threadIdx.x / 32;
+    scaleAndAddBias(d);
+    if (p_.residualWaits) addWaitingResidual(d, warp);
+    if (p_.packs)
+      storePacked(d, warp);
+    else
+      storeComputed(d, warp);
+  }
+
+  __device__ __forceinline__ void scaleAndAddBias(float (&d)[kChannels / 2]) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    if (e.alpha != 1.0f) {
 #pragma unroll
-      for (int32_t j = 0; j < kFragments; ++j) {
-        const int32_t channel = firstChannel_ + j * 8 + lane % 4 * 2;
-        if (channel < e.columns) {  // K is even
-          const float2 two = *reinterpret_cast<const float2*>(e.floatBias() + channel);
-          d[4 * j] += two.x, d[4 * j + 1] += two.y, d[4 * j + 2] += two.x, d[4 * j + 3] += two.y;
-        }
+      for (int32_t i = 0; i < kChannels / 2; ++i) d[i] *= e.alpha;
+    }
+    const auto forPairs = [](const float* values, auto&& body) {
+#pragma unroll
+      for (int32_t j = 0; j < kFragments; ++j) body(j, *reinterpret_cast<const float2*>(values + j * 8 + threadIdx.x % 4 * 2));
+    };
+    if (e.columnScale != nullptr)
+      forPairs(control_->scale, [&](int32_t j, float2 two) {
+        d[4 * j] *= two.x, d[4 * j + 1] *= two.y, d[4 * j + 2] *= two.x, d[4 * j + 3] *= two.y;
+      });
+    if (e.bias != nullptr)
+      forPairs(control_->bias, [&](int32_t j, float2 two) {
+        d[4 * j] += two.x, d[4 * j + 1] += two.y, d[4 * j + 2] += two.x, d[4 * j + 3] += two.y;
+      });
+  }
+
+  __device__ __forceinline__ void addWaitingResidual(float (&d)[kChannels / 2], uint32_t warp) const {
+    const float beta = p_.epilogue.beta;
+    ptx::copyAsyncWaitGroup<0>();
+    __syncwarp();
+#pragma unroll
+    for (int32_t j = 0; j < kFragments; j += 2) {
+      uint32_t matrices[4];
+      ptx::loadMatrices(matrices, stagedMatrices(staged(warp), j));
+#pragma unroll
+      for (int32_t i = 0; i < 4; ++i) {
+        const float2 two = unpackPair<Element>(matrices[i]);
+        d[4 * j + 2 * i] = fmaf(beta, two.x, d[4 * j + 2 * i]);
+        d[4 * j + 2 * i + 1] = fmaf(beta, two.y, d[4 * j + 2 * i + 1]);
       }
     }
-    if (e.residual != nullptr) {
-#pragma unroll
-      for (int32_t half = 0; half < 2; ++half) {
-        const int32_t pixel = firstPixel_ + static_cast<int32_t>(group) * kGroupPixels + row + half * 8;
-        const auto* const from = static_cast<const uint8_t*>(e.residual) + pixel * e.residualPitch;
-#pragma unroll
-        for (int32_t j = 0; j < kFragments; ++j) {
-          const int32_t channel = firstChannel_ + j * 8 + lane % 4 * 2;
-          if (pixel >= e.rows || channel >= e.columns) continue;
-          const float2 two = unpackPair<Element>(*reinterpret_cast<const uint32_t*>(from + channel * 2));
-          d[4 * j + 2 * half] = fmaf(e.beta, two.x, d[4 * j + 2 * half]);
-          d[4 * j + 2 * half + 1] = fmaf(e.beta, two.y, d[4 * j + 2 * half + 1]);
-        }
-      }
+    __syncwarp();
+  }
+
+  /// A short activation or none, and the operands' type.
+  __device__ __forceinline__ void storePacked(float (&d)[kChannels / 2], uint32_t warp) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const bool rectifies = e.activation == gemm::Activation::Relu;
+    if constexpr (kChannels <= kMostActivatedChannels) {
+      if (!rectifies) gemm::activateShort(e, d);
     }
-    const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
-    const gemm::StagingTile tile{stages_ + group * (kGroupPixels * kChannels * 2), kGroupPixels, kBoxBytes};
+    const uint32_t least = leastPair<Element>(rectifies);
 #pragma unroll
     for (int32_t j = 0; j < kFragments; j += 2) {
       uint32_t matrices[4];
 #pragma unroll
       for (int32_t i = 0; i < 4; ++i)
         matrices[i] = atLeast<Element>(packPair<Element>(d[4 * j + 2 * i], d[4 * j + 2 * i + 1]), least);
-      // Matrix m of a store: rows 8 * (m % 2).. of the warp's 16, channels 8 * (m / 2).. of 16.
-      ptx::storeMatrices(tile.at(warp * 16 + lane % 16, (j + lane / 16) * 16), matrices);
+      ptx::storeMatrices(stagedMatrices(staged(warp), j), matrices);
     }
-    ptx::fenceProxyAsyncShared();
-    ptx::namedBarrierSync(2 + group, 128);
-    if (threadIdx.x % 128 == 0) {
-#pragma unroll
-      for (int32_t box = 0; box * kBoxBytes < kChannels * 2; ++box)
-        ptx::storeTile2d(&outputMap_, firstChannel_ + box * (kBoxBytes / 2),
-                         firstPixel_ + static_cast<int32_t>(group) * kGroupPixels, tile.box(box));
-      ptx::bulkCommitGroup();
-      ptx::bulkWaitGroupRead<0>();
-    }
+    __syncwarp();
+    auto* const output = static_cast<uint8_t*>(e.output);
+    inPieces([&](auto bytes) {
+      constexpr int32_t kBytes = decltype(bytes)::value;
+      forEachPiece<kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+        if (!exists) return;
+        uint8_t* const to = output + pixel * e.outputPitch + channel * 2;
+        if constexpr (kBytes == 16) {
+          uint4 channels;
+          ptx::loadShared16Bytes(address, channels.x, channels.y, channels.z, channels.w);
+          *reinterpret_cast<uint4*>(to) = channels;
+        } else {
+          *reinterpret_cast<uint32_t*>(to) = ptx::loadShared4Bytes(address);
+        }
+      });
+    });
   }
 
-  /// The sums change hands in shared memory, so that a thread has neighbouring channels of a pixel.
-  __device__ __forceinline__ void finishFull(const float (&d)[kChannels / 2], uint32_t group) const {
+  /// Everything else: the sums change hands in shared memory, so that a thread has neighbouring channels of a pixel.
+  __device__ __forceinline__ void storeComputed(const float (&d)[kChannels / 2], uint32_t warp) const {
     constexpr int32_t kPitch = kChannels + kSumsPadFloats, kSegments = kChannels / kSegmentColumns;
-    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32), warp = static_cast<int32_t>(threadIdx.x / 32 % 4);
-    float* const sums = sums_ + static_cast<int32_t>(group) * kGroupPixels * kPitch;
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    float* const sums = sums_ + static_cast<int32_t>(warp) * 16 * kPitch;
 #pragma unroll
     for (int32_t i = 0; i < kChannels / 4; ++i)
-      *reinterpret_cast<float2*>(sums + (warp * 16 + lane / 4 + i % 2 * 8) * kPitch + i / 2 * 8 + lane % 4 * 2) =
+      *reinterpret_cast<float2*>(sums + (lane / 4 + i % 2 * 8) * kPitch + i / 2 * 8 + lane % 4 * 2) =
           make_float2(d[2 * i], d[2 * i + 1]);
-    ptx::namedBarrierSync(2 + group, 128);
+    __syncwarp();
     uint32_t largest = 0;
 #pragma unroll 1
-    for (int32_t i = static_cast<int32_t>(threadIdx.x % 128); i < kGroupPixels * kSegments; i += 128) {
+    for (int32_t i = lane; i < 16 * kSegments; i += 32) {
       const int32_t row = i / kSegments, column = i % kSegments * kSegmentColumns;
-      const int32_t pixel = firstPixel_ + static_cast<int32_t>(group) * kGroupPixels + row, channel = firstChannel_ + column;
-      if (pixel >= p_.epilogue.rows || channel >= p_.epilogue.columns) continue;
-      uint32_t bits[kSegmentColumns];
+      const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column;
+      if (pixel >= e.rows || channel >= e.columns) continue;
+      float v[kSegmentColumns];
 #pragma unroll
       for (int32_t j = 0; j < kSegmentColumns; j += 4) {
         const float4 four = *reinterpret_cast<const float4*>(sums + row * kPitch + column + j);
-        bits[j] = __float_as_uint(four.x), bits[j + 1] = __float_as_uint(four.y);
-        bits[j + 2] = __float_as_uint(four.z), bits[j + 3] = __float_as_uint(four.w);
+        v[j] = four.x, v[j + 1] = four.y, v[j + 2] = four.z, v[j + 3] = four.w;
       }
-      float v[kSegmentColumns];
-      gemm::computeSegment(p_.epilogue, pixel, channel, bits, v, largest);
-      gemm::storeSegment(p_.epilogue, pixel, channel, v);
+      if (!p_.residualWaits) gemm::addResidual(e, pixel, channel, v);
+      gemm::activateSegment(e, pixel, channel, v, largest);
+      gemm::storeSegment(e, pixel, channel, v);
     }
     __syncwarp();
-    gemm::mergeLargest(p_.epilogue, largest);
+    gemm::mergeLargest(e, largest);
   }
 
   const CUtensorMap& inputMap_;
   const CUtensorMap& filterMap_;
-  const CUtensorMap& outputMap_;
   const Params& p_;
-  Control* control_;
+  Control<kChannels>* control_;
   float* sums_;
   uint32_t stages_;
   int32_t firstPixel_, firstChannel_;
-  int32_t low_[3], high_[3];  ///< where tap 0 reads along x, y and z
+  int32_t low_[3] = {}, high_[3] = {};  ///< where tap 0 reads along x, y and z
 };
 
 }  // namespace shiftconv::kernels::im2col
 
 // Tiles of 64 * GROUPS output pixels x CHANNELS output channels.
-#define SHIFTCONV_IM2COL_KERNEL(NAME, ELEMENT, PIXELS, CHANNELS, EPILOGUE, CTAS)                                               \
-  extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)                         \
-      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap,                        \
-           const __grid_constant__ CUtensorMap outputMap, const __grid_constant__ shiftconv::kernels::im2col::Params params) { \
-    using namespace shiftconv::kernels::im2col;                                                                                \
-    Cta<ELEMENT, PIXELS / 64, CHANNELS, Epilogue::EPILOGUE>(inputMap, filterMap, outputMap, params).run();                     \
+#define SHIFTCONV_IM2COL_KERNEL(NAME, ELEMENT, PIXELS, CHANNELS, CTAS)                                  \
+  extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)  \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
+           const __grid_constant__ shiftconv::kernels::im2col::Params params) {                         \
+    using namespace shiftconv::kernels::im2col;                                                         \
+    Cta<ELEMENT, PIXELS / 64, CHANNELS>(inputMap, filterMap, params).run();                             \
   }

@@ -50,7 +50,7 @@ class RawRows final : public ListedAlgorithm<RawRowsChoices, RawRowsPlan> {
         .add("rows", made.rows)
         .add("columns", made.columns)
         .add("channels", made.channels)
-        .addIf(made.launch.programmaticDependent, "dependent", "yes")
+        .addIf(!made.launch.programmaticDependent, "dependent", "no")
         .text();
   }
   Tiling tiling(const RawRowsPlan& made) const override { return {made.rows * made.columns, made.channels, 1, {made.rows}}; }

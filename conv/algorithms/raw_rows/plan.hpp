@@ -21,7 +21,7 @@ inline constexpr uint32_t kRawRowsMostRows = 256, kRawRowsMostColumns = 4096;
 struct RawRowsChoices {
   std::optional<uint32_t> rows, columns;  ///< of the output, of a tile
   std::optional<uint32_t> channels;       ///< of the output, of a CTA: 32 or 64
-  bool dependent = false;                 ///< LaunchConfig::programmaticDependent
+  bool dependent = true;                  ///< LaunchConfig::programmaticDependent
 };
 
 struct RawRowsPlan {

@@ -73,9 +73,9 @@ class Cta {
   }
 
   __device__ void run() {
-    ptx::launchDependents();
     placePairs();
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     int32_t tile = static_cast<int32_t>(blockIdx.x);
     int32_t reading = windows_, writing = windows_ + p_.windowRows * p_.rowBytes;
     load(tile, reading);

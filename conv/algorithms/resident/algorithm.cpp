@@ -191,7 +191,7 @@ Status readResident(std::string_view text, ResidentChoices& choices) {
 
 std::string optionsOf(const ResidentPlan& plan) {
   return fmt::format("cut={},split={}{}", toString(plan.cut), plan.split(),
-                     plan.launch.programmaticDependent ? ",dependent=yes" : "");
+                     plan.launch.programmaticDependent ? "" : ",dependent=no");
 }
 
 class Resident final : public ListedAlgorithm<ResidentChoices, ResidentPlan> {

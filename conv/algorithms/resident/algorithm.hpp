@@ -22,7 +22,7 @@ namespace shiftconv::plan {
 struct ResidentChoices {
   std::optional<HaloCut> cut;    ///< Columns or Flat
   std::optional<int32_t> split;  ///< CTAs that share the reduction of a tile: 1, 2 or 4
-  bool dependent = false;        ///< LaunchConfig::programmaticDependent
+  bool dependent = true;         ///< LaunchConfig::programmaticDependent
 };
 
 struct ResidentPlan {

@@ -55,7 +55,6 @@ class Cta {
   }
 
   __device__ void run() {
-    ptx::launchDependents();
     if (p_.splitShift > 0) {
       if (threadIdx.x == 0 && rank_ == 0) {
         ptx::mbarrierInit(arrived_, 1);
@@ -65,6 +64,7 @@ class Cta {
       ptx::clusterBarrierArriveRelaxed();
     }
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     if (threadIdx.x < kThreads / 2)
       copyPixels();
     else

@@ -75,8 +75,8 @@ class Cta {
       ptx::fenceMbarrierInit();
     }
     __syncthreads();
-    ptx::launchDependents();
     ptx::awaitPrerequisites();
+    ptx::launchDependents();
     if (warpgroup == 0) {
       ptx::releaseRegistersDownTo<40>();
       const uint32_t warp = threadIdx.x / 32;

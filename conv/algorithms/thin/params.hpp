@@ -65,7 +65,8 @@ struct Params {
   int32_t channelTiles = 0;
   uint32_t splitShift = 0, channelWarpsShift = 0;  ///< binary logarithms
   bool launchEarly = false;                        ///< lets the next kernel start before the products instead of behind them
-  bool isWhole = false;  ///< the whole epilogue; else f32 bias, residual and output of the operands' type, ReLU or none
+  bool isWhole =
+      false;  ///< the whole epilogue; else f32 bias, residual and output of the operands' type, a short activation or none
   bool relu = false;
   int32_t storeElements = 1;      ///< neighbouring outputs and residuals that are aligned to as many elements: 1, 2, 4 or 8
   Decoding inputs, filters;       ///< of elements of 8 bits

@@ -39,9 +39,11 @@ int32_t commonVector(std::initializer_list<int64_t> lengths) {
   return 1 << std::countr_zero(bits);
 }
 
-/// Whether a bias, a residual and ReLU are all, and everything has the operands' type.
+/// Whether a bias, a residual and a short activation are all, and everything has the operands' type.
 bool hasShortEpilogue(const Problem& p) {
-  return !isDecoded(p) && sm90::hasPlainEpilogue(p) && p.outputType == p.inputType &&
+  Problem rest = p;
+  if (gemm::isShort(static_cast<gemm::Activation>(p.activation))) rest.activation = Activation::None;
+  return !isDecoded(p) && sm90::hasPlainEpilogue(rest) && p.outputType == p.inputType &&
          (!p.hasResidual() || p.residualType == p.outputType);
 }
 
@@ -218,7 +220,7 @@ std::string ThinPlan::options() const {
       .add("split", split)
       .add("pixel_warps", pixelWarps)
       .add("channel_warps", channelWarps)
-      .addIf(launch.programmaticDependent, "dependent", "yes")
+      .addIf(!launch.programmaticDependent, "dependent", "no")
       .text();
 }
 

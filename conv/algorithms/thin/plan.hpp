@@ -19,7 +19,7 @@ namespace shiftconv::plan {
 struct ThinChoices {
   std::optional<size_t> tile;  ///< of kernels::thin::kTiles
   std::optional<int32_t> split, pixelWarps, channelWarps;
-  bool dependent = false;  ///< LaunchConfig::programmaticDependent
+  bool dependent = true;  ///< LaunchConfig::programmaticDependent
 };
 
 struct ThinPlan {

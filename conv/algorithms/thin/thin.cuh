@@ -133,8 +133,8 @@ class Warp {
   }
 
   __device__ void run() {
-    if (p_.launchEarly) ptx::launchDependents();
     ptx::awaitPrerequisites();
+    if (p_.launchEarly) ptx::launchDependents();
     loadEpilogue();
     for (int32_t block = rank_ * kStepBlocks; block < p_.blocks; block += kStepBlocks * static_cast<int32_t>(split())) {
       if constexpr (kBatch <= kStepBlocks) {
@@ -388,18 +388,22 @@ class Warp {
   };
 
   __device__ __forceinline__ void store(int32_t row) {
+    float v[kOwn];
+#pragma unroll
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i) + bias_[i];
+    if (p_.epilogue.residual != nullptr) {
+#pragma unroll
+      for (int32_t i = 0; i < kOwn; i += 2) {
+        const float2 residual = unpackPair<Element>(residual_[row][i / 2]);
+        v[i] = fmaf(p_.epilogue.beta, residual.x, v[i]);
+        v[i + 1] = fmaf(p_.epilogue.beta, residual.y, v[i + 1]);
+      }
+    }
+    if (!p_.relu) gemm::activateShort(p_.epilogue, v);
     const uint32_t least = leastPair<Element>(p_.relu);
     Pairs out;
 #pragma unroll
-    for (int32_t i = 0; i < kOwn; i += 2) {
-      float low = sumOf(row, i) + bias_[i], high = sumOf(row, i + 1) + bias_[i + 1];
-      if (p_.epilogue.residual != nullptr) {
-        const float2 residual = unpackPair<Element>(residual_[row][i / 2]);
-        low = fmaf(p_.epilogue.beta, residual.x, low);
-        high = fmaf(p_.epilogue.beta, residual.y, high);
-      }
-      out.pair[i / 2] = atLeast<Element>(packPair<Element>(low, high), least);
-    }
+    for (int32_t i = 0; i < kOwn; i += 2) out.pair[i / 2] = atLeast<Element>(packPair<Element>(v[i], v[i + 1]), least);
     auto* const to = static_cast<uint16_t*>(p_.epilogue.output) +
                      rowPixel(row) * static_cast<uint64_t>(p_.epilogue.outputPitch / kElementBytes) + channel_;
     if (p_.storeElements >= kOwn && channel_ + kOwn <= channelEnd_) {

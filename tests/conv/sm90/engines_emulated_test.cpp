@@ -78,7 +78,8 @@ TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
 TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
   const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
   std::string plans;
-  for (const ShapeLine& shape : readShapes(SM90_SHAPES_FOLDER "/emulated/channelwise.txt")) plans += planFor(parseCase(shape.text), device).describe();
+  for (const ShapeLine& shape : readShapes(SM90_SHAPES_FOLDER "/emulated/channelwise.txt"))
+    plans += planFor(parseCase(shape.text), device).describe();
   for (const auto& kind : kernels::channelwise::kKinds)
     EXPECT_NE(plans.find("launch     " + std::string(kind.name) + " grid"), std::string::npos) << kind.name;
 }

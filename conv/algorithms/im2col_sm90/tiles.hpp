@@ -1,0 +1,21 @@
+// The tiles that im2col_sm90 has kernels for. Included by host and device code.
+#pragma once
+
+/// X(output pixels, output channels, CTAs that a multiprocessor has registers for at once). Pixels are a multiple of 64, M of a
+/// wgmma; channels of 16.
+#define SHIFTCONV_IM2COL_TILES(X) \
+  X(64, 16, 8)                    \
+  X(64, 32, 8)                    \
+  X(64, 48, 6)                    \
+  X(64, 64, 5)                    \
+  X(64, 80, 4)                    \
+  X(64, 96, 4)                    \
+  X(64, 128, 3)                   \
+  X(64, 256, 1)                   \
+  X(128, 48, 3)                   \
+  X(128, 64, 3)                   \
+  X(128, 128, 2)                  \
+  X(128, 256, 1)                  \
+  X(192, 64, 2)                   \
+  X(192, 80, 1)                   \
+  X(192, 128, 1)
