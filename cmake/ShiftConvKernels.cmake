@@ -1,7 +1,7 @@
 # Device code without CMake's CUDA language: the build needs nvcc, ptxas and fatbinary, links nothing of the CUDA
 # runtime, and keeps the PTX text, because that text is also what the emulator executes.
 #
-#   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a> [TARGETS_DIFFER])
+#   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a> [TARGETS_DIFFER | PORTABLE])
 #       Static library <module>_image with SASS, and object library <module>_text with compressed PTX, for the architectures asked for,
 #       one of them at least:
 #           sm_100a   PTX compute_100a, SASS sm_100a, sm_103a, sm_110a
@@ -14,7 +14,9 @@
 #       without what sm_103a lacks (AssembleCubin.cmake). TARGETS_DIFFER: the source asks for its target, and is compiled for each.
 #       Register spills or a stack frame in any of the cubins fail the build. Target properties SHIFTCONV_PTX_sm_<arch> and
 #       SHIFTCONV_CUBIN_sm_<arch> hold the files' paths. Target machine_code assembles those of all modules.
-#       With SHIFTCONV_PTX_ONLY the fatbin has PTX instead, for drivers to compile, and there are no cubins.
+#       With SHIFTCONV_PTX_ONLY the fatbin has PTX instead, for drivers to compile, and there are no cubins. PORTABLE: the source needs no
+#       feature of one architecture, and such a build compiles it once for all of them, to PTX of sm_90. Machine code still comes from PTX
+#       of each architecture: the compiler makes other code for Blackwell.
 #
 #   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>]
 #                     [ON_DEMAND])
@@ -110,9 +112,17 @@ set(_shiftconv_sass_of_sm_100a sm_100a sm_103a sm_110a)
 set(_shiftconv_sass_of_sm_90a sm_90a)
 
 function(shiftconv_add_kernels)
-  cmake_parse_arguments(PARSE_ARGV 0 KERNEL "TARGETS_DIFFER" "NAME;SOURCE" "ARCHS")
+  cmake_parse_arguments(PARSE_ARGV 0 KERNEL "TARGETS_DIFFER;PORTABLE" "NAME;SOURCE" "ARCHS")
   if(NOT KERNEL_NAME OR NOT KERNEL_SOURCE OR NOT KERNEL_ARCHS OR KERNEL_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a>): got '${ARGN}'")
+  endif()
+  foreach(arch IN LISTS KERNEL_ARCHS)
+    if(NOT DEFINED _shiftconv_sass_of_${arch})
+      message(FATAL_ERROR "shiftconv_add_kernels(NAME ${KERNEL_NAME}): ARCHS has '${arch}', which is neither sm_100a nor sm_90a")
+    endif()
+  endforeach()
+  if(KERNEL_PORTABLE AND SHIFTCONV_PTX_ONLY)
+    set(KERNEL_ARCHS sm_90)
   endif()
   cmake_path(ABSOLUTE_PATH KERNEL_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   set(module ${KERNEL_NAME})
@@ -125,9 +135,6 @@ function(shiftconv_add_kernels)
   set(properties)
   set(SHIFTCONV_MODULE_PTX_TEXTS)
   foreach(arch IN LISTS KERNEL_ARCHS)
-    if(NOT DEFINED _shiftconv_sass_of_${arch})
-      message(FATAL_ERROR "shiftconv_add_kernels(NAME ${module}): ARCHS has '${arch}', which is neither sm_100a nor sm_90a")
-    endif()
     set(ptx ${folder}/${module}.${arch}.ptx)
     string(REPLACE sm_ compute_ virtual ${arch})
     _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx} "")

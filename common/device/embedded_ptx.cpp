@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "common/emulator/program/target.hpp"
+
 namespace shiftconv::device {
 
 /// A row of the table; see cmake/kernel_text.S.in.
@@ -38,21 +40,32 @@ std::string unpack(const EmbeddedText& row) {
   return text;
 }
 
+std::string_view unpackedOnce(const EmbeddedText& row) {
+  static std::mutex mutex;
+  static std::map<const EmbeddedText*, std::string>& unpacked = *new std::map<const EmbeddedText*, std::string>;
+  const std::lock_guard guard(mutex);
+  std::string& text = unpacked[&row];
+  if (text.empty()) text = unpack(row);
+  return text;
+}
+
+/// Whether PTX for `made` runs on a device `target`.
+bool suits(std::string_view made, std::string_view target) {
+  const emulator::program::Target *text = emulator::program::findTarget(made), *device = emulator::program::findTarget(target);
+  return made == target || (text != nullptr && device != nullptr && emulator::program::runsOn(*text, *device));
+}
+
 }  // namespace
 
 std::string_view ptxFor(const ModuleImage& image, std::string_view target) {
+  std::string_view made;  // the best so far
+  for (const std::string_view other : ptxTargets(image))
+    if (suits(other, target) && (made.empty() || suits(made, other))) made = other;
+  if (made.empty()) return {};
   for (const PtxImage& own : image.ptx)
-    if (own.target == target) return own.text;
-  if (!image.ptx.empty()) return {};
-  for (const EmbeddedText& row : embeddedTexts()) {
-    if (row.module != image.name || row.target != target) continue;
-    static std::mutex mutex;
-    static std::map<const EmbeddedText*, std::string>& unpacked = *new std::map<const EmbeddedText*, std::string>;
-    const std::lock_guard guard(mutex);
-    std::string& text = unpacked[&row];
-    if (text.empty()) text = unpack(row);
-    return text;
-  }
+    if (own.target == made) return own.text;
+  for (const EmbeddedText& row : embeddedTexts())
+    if (row.module == image.name && row.target == made) return unpackedOnce(row);
   return {};
 }
 

@@ -8,8 +8,10 @@
 
 namespace shiftconv::device {
 
-/// The text for exactly this target, out of image.ptx or, when that is empty, of the texts embedded under the image's name; empty
-/// when there is none. Embedded ones are unpacked when they are first asked for, and kept as long as the process lives.
+/// The text that a device `target` runs, as a driver chooses it: the one for exactly this target, otherwise that of the newest
+/// architecture that the device includes (sm_90 on an sm_100a); empty when there is none. Texts are those of image.ptx or, when
+/// that is empty, those embedded under the image's name. Embedded ones are unpacked when they are first asked for, and kept as long
+/// as the process lives.
 std::string_view ptxFor(const ModuleImage& image, std::string_view target);
 
 /// Targets that there is a text for.

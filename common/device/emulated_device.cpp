@@ -11,6 +11,7 @@
 #include "common/device/embedded_ptx.hpp"
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/hazards/host_work.hpp"
+#include "common/emulator/program/target.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::device {
@@ -61,6 +62,8 @@ struct EmulatedDevice::LoadedKernel : Kernel {
 
 EmulatedDevice::EmulatedDevice(std::string_view target) : properties_(emulatedProperties(target)) {
   streams_.emplace(0, std::make_shared<std::mutex>());
+  // Portable PTX does not say which device runs it.
+  options_.multiprocessors = emulator::program::findTarget(target)->device->multiprocessors;
 }
 EmulatedDevice::~EmulatedDevice() = default;
 

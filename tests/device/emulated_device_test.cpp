@@ -205,6 +205,38 @@ TEST_F(EmulatedDeviceTest, FindsEmbeddedTextsByModuleAndTarget) {
   EXPECT_EQ(ptxFor(changed, "sm_100a"), "") << "own texts stand instead of embedded ones";
 }
 
+/// A kernel that writes the number of multiprocessors.
+std::string multiprocessorsKernel(std::string_view target) {
+  return fmt::format(
+      ".version 9.0\n.target {}\n.address_size 64\n.visible .entry count(.param .u64 out)\n{{\n"
+      "\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<2>;\n\tld.param.u64 %rd1, [out];\n\tmov.u32 %r1, %nsmid;\n"
+      "\tst.global.u32 [%rd1], %r1;\n\tret;\n}}\n",
+      target);
+}
+
+TEST_F(EmulatedDeviceTest, RunsPortablePtxAsTheDeviceThatItIs) {
+  const std::string older = multiprocessorsKernel("sm_80"), portable = multiprocessorsKernel("sm_90");
+  const std::array<PtxImage, 4> texts{
+      {{"sm_80", older}, {"sm_90", portable}, {"sm_90a", "not for this device"}, {"sm_103", "nor this"}}};
+  const ModuleImage both{"portable", texts, {}};
+  EXPECT_EQ(ptxFor(both, "sm_100a"), portable) << "the newest of those for it and for older ones";
+  const Module* module = nullptr;
+  ASSERT_SUCCESS(device_->loadModule(both, module));
+  const Kernel* count = nullptr;
+  ASSERT_SUCCESS(device_->findKernel(*module, "count", count));
+  const Address output = memory(sizeof(uint32_t));
+  const std::array<const void*, 1> arguments{&output};
+  ASSERT_SUCCESS(device_->launch(*count, grid(1, 1), arguments, 0));
+  uint32_t multiprocessors = 0;
+  ASSERT_SUCCESS(device_->copyToHost(&multiprocessors, output, sizeof multiprocessors, 0));
+  EXPECT_EQ(multiprocessors, 148u) << "B200's, not H200's";
+
+  const std::array<PtxImage, 2> withOwn{{{"sm_90", portable}, {"sm_100a", "its own"}}};
+  EXPECT_EQ(ptxFor({"both", withOwn, {}}, "sm_100a"), "its own");
+  EXPECT_EQ(ptxFor({"both", withOwn, {}}, "sm_90a"), portable);
+  EXPECT_EQ(ptxFor({"both", {&texts[3], 1}, {}}, "sm_100a"), "") << "for a later device";
+}
+
 TEST_F(EmulatedDeviceTest, ReadsTheSameTextOnce) {
   const Module *first = nullptr, *again = nullptr, *other = nullptr;
   ASSERT_SUCCESS(device_->loadModule(image(), first));
