@@ -3,10 +3,10 @@
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -50,9 +50,23 @@ std::vector<Value> fromDevice(const Value* memory, size_t count) {
   return values;
 }
 
+/// Marsaglia's xorshift32. The standard's generators take the compiler half a second in each program.
+class Random {
+ public:
+  explicit Random(unsigned salt = 0) : state_(kSeed + salt) {}
+  uint32_t operator()() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 17;
+    return state_ ^= state_ << 5;
+  }
+
+ private:
+  uint32_t state_;
+};
+
 /// Small integers, so that sums are exact in any order.
 inline std::vector<float> randomIntegers(size_t count, unsigned salt = 0) {
-  std::mt19937 random(kSeed + salt);
+  Random random(salt);
   std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(static_cast<int>(random() % 17) - 8);
   return values;

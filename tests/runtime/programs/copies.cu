@@ -7,7 +7,7 @@ __global__ void increment(int* values, int count) {
 }
 
 std::vector<unsigned char> bytes(size_t count, unsigned salt) {
-  std::mt19937 random(program::kSeed + salt);
+  program::Random random(salt);
   std::vector<unsigned char> values(count);
   for (unsigned char& value : values) value = static_cast<unsigned char>(random());
   return values;

@@ -57,7 +57,7 @@ __global__ void search(const unsigned* numbers, unsigned limit, unsigned* found,
 }
 
 std::vector<unsigned> randomNumbers(size_t count) {
-  std::mt19937 random(program::kSeed);
+  program::Random random;
   std::vector<unsigned> numbers(count);
   for (unsigned& number : numbers) number = random() % 1000;
   return numbers;
