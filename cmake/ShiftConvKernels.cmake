@@ -2,8 +2,8 @@
 # runtime, and keeps the PTX text, because that text is also what the emulator executes.
 #
 #   shiftconv_add_kernels(NAME <module> SOURCE <file.cu> ARCHS <sm_100a> <sm_90a> [TARGETS_DIFFER | PORTABLE])
-#       Static library <module>_image with SASS, and object library <module>_text with compressed PTX, for the architectures asked for,
-#       one of them at least:
+#       Static library <module>_image with SASS, and object library <module>_text with compressed PTX, for those of these architectures
+#       that are in SHIFTCONV_ARCHITECTURES (a module may be left with neither, and devices refuse to load it then):
 #           sm_100a   PTX compute_100a, SASS sm_100a, sm_103a, sm_110a
 #           sm_90a    PTX compute_90a, SASS sm_90a
 #       and the header <module>_image.hpp with
@@ -63,6 +63,7 @@ message(STATUS "CUDA toolkit: ${SHIFTCONV_CUDA_ROOT}")
 
 set(_shiftconv_kernel_flags -std=c++20 -lineinfo -I${PROJECT_SOURCE_DIR} -Werror all-warnings)
 option(SHIFTCONV_KERNEL_LINE_INFO "Line tables and PTX in the kernels' machine code, for profilers: three times the size" OFF)
+set(SHIFTCONV_ARCHITECTURES sm_90a sm_100a CACHE STRING "Architectures that there are kernels for; the tests need both")
 option(SHIFTCONV_PTX_ONLY "Kernels stay PTX, and nothing is assembled: for the emulated device and for tests. Such a build cannot be installed" OFF)
 set(_shiftconv_kernel_scripts ${CMAKE_CURRENT_LIST_DIR})
 if(NOT SHIFTCONV_PTX_ONLY)
@@ -120,8 +121,11 @@ function(shiftconv_add_kernels)
     if(NOT DEFINED _shiftconv_sass_of_${arch})
       message(FATAL_ERROR "shiftconv_add_kernels(NAME ${KERNEL_NAME}): ARCHS has '${arch}', which is neither sm_100a nor sm_90a")
     endif()
+    if(NOT arch IN_LIST SHIFTCONV_ARCHITECTURES)
+      list(REMOVE_ITEM KERNEL_ARCHS ${arch})
+    endif()
   endforeach()
-  if(KERNEL_PORTABLE AND SHIFTCONV_PTX_ONLY)
+  if(KERNEL_ARCHS AND KERNEL_PORTABLE AND SHIFTCONV_PTX_ONLY)
     set(KERNEL_ARCHS sm_90)
   endif()
   cmake_path(ABSOLUTE_PATH KERNEL_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
@@ -132,6 +136,7 @@ function(shiftconv_add_kernels)
   set(texts)
   set(inputs)
   set(images)
+  set(code)
   set(properties)
   set(SHIFTCONV_MODULE_PTX_TEXTS)
   foreach(arch IN LISTS KERNEL_ARCHS)
@@ -166,6 +171,11 @@ function(shiftconv_add_kernels)
       list(APPEND images --image3=kind=elf,sm=${number},file=${cubin})
     endforeach()
   endforeach()
+  set(SHIFTCONV_MODULE_CODE)
+  if(images)
+    set(SHIFTCONV_MODULE_CODE ".incbin \"${fatbin}\"")
+    set(code ${fatbin})
+  endif()
   add_custom_command(
     OUTPUT ${fatbin}
     # Compressed, as nvcc does with the images that it embeds: the driver unpacks the one that it loads.
@@ -181,11 +191,10 @@ function(shiftconv_add_kernels)
   endif()
 
   set(SHIFTCONV_MODULE ${module})
-  set(SHIFTCONV_MODULE_FATBIN ${fatbin})
   configure_file(${_shiftconv_kernel_scripts}/kernel_image.S.in ${folder}/${module}_image.S @ONLY)
   configure_file(${_shiftconv_kernel_scripts}/kernel_text.S.in ${folder}/${module}_text.S @ONLY)
   configure_file(${_shiftconv_kernel_scripts}/kernel_image.hpp.in ${folder}/${module}_image.hpp @ONLY)
-  set_source_files_properties(${folder}/${module}_image.S PROPERTIES OBJECT_DEPENDS ${fatbin})
+  set_source_files_properties(${folder}/${module}_image.S PROPERTIES OBJECT_DEPENDS "${code}")
   set_source_files_properties(${folder}/${module}_text.S PROPERTIES OBJECT_DEPENDS "${texts}")
   add_library(${module}_text OBJECT ${folder}/${module}_text.S)
   add_library(${module}_image STATIC ${folder}/${module}_image.S)
@@ -193,7 +202,9 @@ function(shiftconv_add_kernels)
   # The table of texts finds its rows in whatever is linked, so that objects must be named, and not an archive that nobody asks for.
   target_link_libraries(${module}_image INTERFACE
     $<$<NOT:$<BOOL:$<TARGET_PROPERTY:SHIFTCONV_EMULATED_BY_PLUGIN>>>:$<TARGET_OBJECTS:${module}_text>>)
-  set_target_properties(${module}_image PROPERTIES ${properties})
+  if(properties)
+    set_target_properties(${module}_image PROPERTIES ${properties})
+  endif()
 endfunction()
 
 function(shiftconv_add_ptx)
