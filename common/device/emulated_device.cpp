@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <new>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "common/device/emulated_options.hpp"
 #include "common/emulator/hazards/host_work.hpp"
 #include "common/emulator/program/target.hpp"
+#include "common/emulator/ptx/one_kernel.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
 
 namespace shiftconv::device {
@@ -41,6 +44,9 @@ Status guarded(Body&& body) {
   }
 }
 
+/// Whether kernels of the module share nothing: no variables of the module. Such kernels may be decoded apart.
+bool standAlone(std::string_view ptx) { return ptx.find(".global .") == ptx.npos; }
+
 Status encoded(const std::string& rule) {
   if (rule.empty()) return {};
   return {StatusCode::InvalidArgument, "tensor map: " + rule};
@@ -51,7 +57,9 @@ Status encoded(const std::string& rule) {
 struct EmulatedDevice::ModuleHolder : Module {
   std::string name;
   std::string text;
-  std::shared_ptr<const emulator::LoadedModule> loaded;
+  /// All of it; nullptr when its kernels are decoded one by one, as they are asked for.
+  std::shared_ptr<const emulator::LoadedModule> whole;
+  mutable std::map<std::string, std::shared_ptr<const emulator::LoadedModule>, std::less<>> kernels;
 };
 
 struct EmulatedDevice::LoadedKernel : Kernel {
@@ -208,20 +216,32 @@ Status EmulatedDevice::loadModule(const ModuleImage& image, const Module*& modul
     auto holder = std::make_unique<ModuleHolder>();
     holder->name = image.name;
     holder->text = text;
-    holder->loaded = emulator_.load(text, holder->name);
+    if (!image.ptx.empty() || !standAlone(text)) holder->whole = emulator_.load(text, holder->name);
     const std::lock_guard guard(mutex_);
     module = modules_.emplace_back(std::move(holder)).get();
   });
 }
 
+std::shared_ptr<const emulator::LoadedModule> EmulatedDevice::decoded(const ModuleHolder& module, std::string_view kernel) {
+  if (module.whole) return module.whole->program().kernel(kernel) ? module.whole : nullptr;
+  {
+    const std::lock_guard guard(mutex_);
+    if (const auto found = module.kernels.find(kernel); found != module.kernels.end()) return found->second;
+  }
+  if (!emulator::ptx::hasKernel(module.text, kernel)) return nullptr;
+  std::shared_ptr<const emulator::LoadedModule> loaded =
+      emulator_.load(emulator::ptx::withOneKernel(module.text, kernel), module.name);
+  const std::lock_guard guard(mutex_);
+  return module.kernels.emplace(kernel, std::move(loaded)).first->second;
+}
+
 Status EmulatedDevice::findKernel(const Module& module, std::string_view name, const Kernel*& kernel) {
   const auto* holder = dynamic_cast<const ModuleHolder*>(&module);
   if (!holder) return {StatusCode::InvalidArgument, "the module was not loaded by an emulated device"};
-  if (!holder->loaded->program().kernel(name))
-    return {StatusCode::NotFound, fmt::format("module {} has no kernel \"{}\"", holder->name, name)};
   auto loaded = std::make_unique<LoadedKernel>();
   loaded->name = name;
-  loaded->module = holder->loaded;
+  if (Status status = guarded([&] { loaded->module = decoded(*holder, name); }); !status.ok()) return status;
+  if (!loaded->module) return {StatusCode::NotFound, fmt::format("module {} has no kernel \"{}\"", holder->name, name)};
   const std::lock_guard guard(mutex_);
   kernel = kernels_.emplace_back(std::move(loaded)).get();
   return {};

@@ -83,6 +83,9 @@ class EmulatedDevice final : public Device, public Emulation {
   /// The lock that orders work of one stream.
   Status streamLock(Stream stream, std::shared_ptr<std::mutex>& lock);
 
+  /// What the kernel is launched from; nullptr when the module has none of that name.
+  std::shared_ptr<const emulator::LoadedModule> decoded(const ModuleHolder& module, std::string_view kernel);
+
   Properties properties_;
   emulator::Emulator emulator_;
   mutable std::mutex mutex_;  ///< guards everything below

@@ -44,7 +44,7 @@ TEST(OneKernel, KeepsItsLinesAndNoOtherEntry) {
   const std::string first = "\n.visible .entry first(\n\t.param .u32 n\n)\n{\n\tret;\n}\n",
                     second = "\n.visible .entry second()\n{\n\tret;\n}\n";
   const std::string debug = "\n\t.section\t.debug_str\n\t{\n\t}\n";
-  const std::string found = withOneKernel(head + first + second + debug, "second");
+  const std::string found = emulator::ptx::withOneKernel(head + first + second + debug, "second");
   EXPECT_EQ(found.find("first"), std::string::npos);
   EXPECT_EQ(found.find(".debug"), std::string::npos);
   EXPECT_NE(found.find("shared_by_both"), std::string::npos);
@@ -54,7 +54,7 @@ TEST(OneKernel, KeepsItsLinesAndNoOtherEntry) {
   EXPECT_EQ(lineOf(found), lineOf(head + first + second));
   emulator::Emulator machine;
   EXPECT_NO_THROW(loadOneKernel(machine, head + first + second + debug, "first"));
-  EXPECT_THROW(withOneKernel(head + first, "second"), std::invalid_argument);
+  EXPECT_THROW(emulator::ptx::withOneKernel(head + first, "second"), std::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(Hazards, CorrectKernel, testing::Range<size_t>(0, subjects().size()),

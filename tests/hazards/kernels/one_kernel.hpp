@@ -1,4 +1,4 @@
-// One kernel of a module that holds many: a test process that runs one need not decode the others.
+// One kernel of a module that holds many, ready to be launched.
 #pragma once
 
 #include <memory>
@@ -6,14 +6,13 @@
 #include <string_view>
 
 #include "common/emulator/emulator.hpp"
+#include "common/emulator/ptx/one_kernel.hpp"
 
 namespace shiftconv::tests {
 
-/// The text of a module without the entries of other kernels and without debug sections; what is left keeps its line numbers.
-/// Throws std::invalid_argument when the module has no such kernel.
-std::string withOneKernel(std::string_view ptx, std::string_view kernel);
-
-std::shared_ptr<const emulator::LoadedModule> loadOneKernel(emulator::Emulator& machine, std::string_view ptx,
-                                                            const std::string& kernel);
+inline std::shared_ptr<const emulator::LoadedModule> loadOneKernel(emulator::Emulator& machine, std::string_view ptx,
+                                                                   const std::string& kernel) {
+  return machine.load(emulator::ptx::withOneKernel(ptx, kernel), kernel);
+}
 
 }  // namespace shiftconv::tests

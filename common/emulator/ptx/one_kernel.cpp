@@ -1,14 +1,21 @@
-#include "tests/hazards/kernels/one_kernel.hpp"
+#include "common/emulator/ptx/one_kernel.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <stdexcept>
 
-namespace shiftconv::tests {
+namespace shiftconv::emulator::ptx {
+namespace {
+
+constexpr std::string_view kEntry = "\n.visible .entry ";
+
+}  // namespace
+
+bool hasKernel(std::string_view ptx, std::string_view kernel) { return ptx.find(fmt::format("{}{}(", kEntry, kernel)) != ptx.npos; }
 
 std::string withOneKernel(std::string_view ptx, std::string_view kernel) {
-  constexpr std::string_view kEntry = "\n.visible .entry ", kEnd = "\n}\n", kDebug = "\n\t.section\t.debug";
+  constexpr std::string_view kEnd = "\n}\n", kDebug = "\n\t.section\t.debug";
   ptx = ptx.substr(0, ptx.find(kDebug));
   std::string text;
   bool found = false;
@@ -31,9 +38,4 @@ std::string withOneKernel(std::string_view ptx, std::string_view kernel) {
   return text + "\n";
 }
 
-std::shared_ptr<const emulator::LoadedModule> loadOneKernel(emulator::Emulator& machine, std::string_view ptx,
-                                                            const std::string& kernel) {
-  return machine.load(withOneKernel(ptx, kernel), kernel);
-}
-
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::emulator::ptx
