@@ -1,25 +1,27 @@
 # shiftconv_edited_copy(<source> <copy> <original text> <replacement> [<original text> <replacement>]...)
 #
-# Writes a copy of a source file with pieces of its text replaced. A text that does not occur exactly once in the source fails the
-# configuration, which runs again when the source changes.
+# A copy of a source file with pieces of its text replaced, made when it is built (ApplyEdits.cmake), so that no change of a source can break
+# the configuration. Test edited_sources says which texts a source no longer has.
 function(shiftconv_edited_copy source copy)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-  file(READ ${source} text)
+  set(edits)
   set(index 2)
   while(index LESS ARGC)
-    set(original "${ARGV${index}}")
+    string(APPEND edits "\n [==[\n${ARGV${index}}]==]")
     math(EXPR index "${index} + 1")
-    set(replacement "${ARGV${index}}")
-    math(EXPR index "${index} + 1")
-    string(REPLACE "${original}" "" removed "${text}")
-    string(LENGTH "${text}" length)
-    string(LENGTH "${removed}" removed_length)
-    string(LENGTH "${original}" original_length)
-    math(EXPR occurrences "(${length} - ${removed_length}) / ${original_length}")
-    if(NOT occurrences EQUAL 1)
-      message(FATAL_ERROR "${copy}: this text occurs ${occurrences} times in ${source}; update the list of edits:\n${original}")
-    endif()
-    string(REPLACE "${original}" "${replacement}" text "${text}")
   endwhile()
-  file(CONFIGURE OUTPUT ${copy} CONTENT "${text}" @ONLY)
+  set(call "edited_copy([==[${source}]==] [==[${copy}]==]${edits})\n")
+  set(present)
+  if(EXISTS ${copy}.edits)
+    file(READ ${copy}.edits present)
+  endif()
+  if(NOT present STREQUAL call)
+    file(WRITE ${copy}.edits "${call}")
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SHIFTCONV_EDITED_COPIES ${copy}.edits)
+  add_custom_command(
+    OUTPUT ${copy}
+    COMMAND ${CMAKE_COMMAND} -DEDITS=${copy}.edits -P ${PROJECT_SOURCE_DIR}/tests/ApplyEdits.cmake
+    DEPENDS ${source} ${copy}.edits ${PROJECT_SOURCE_DIR}/tests/ApplyEdits.cmake
+    COMMENT "Edited copy ${copy}"
+    VERBATIM)
 endfunction()
