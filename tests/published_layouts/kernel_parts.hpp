@@ -1,4 +1,4 @@
-// Pieces of kernel bodies that the seeds share (see tests/emulator/forms/tensor_kernel.hpp for the frame around them).
+// Pieces of kernel bodies that the tests share (see tests/emulator/forms/tensor_kernel.hpp for the frame around them).
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 #include "common/emulator/options.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 
-/// Every seed is a correct program: the hazard checker must stay silent.
+/// Every program here is correct: the hazard checker must stay silent.
 inline emulator::Options withHazardChecks() {
   emulator::Options options;
   options.hazards = emulator::HazardMode::Error;
@@ -27,4 +27,4 @@ std::string clusterBarrier();
 /// Thread 0 of the CTA of rank 0 (%p1) commits to mbarrier `index` of every CTA of the group; then everybody waits.
 std::string commitFromFirstCta(unsigned index, uint32_t ctaGroup);
 
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -1,4 +1,4 @@
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/seeds/kernel_parts.hpp"
+#include "tests/published_layouts/kernel_parts.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 
 namespace {
 
@@ -19,24 +19,24 @@ constexpr uint32_t kOneUe8m0 = 0x7f7f7f7f, kOneUe4m3 = 0x38383838;
 
 void putWord(std::vector<std::byte>& image, uint32_t at, uint32_t word) { std::memcpy(image.data() + at, &word, 4); }
 
-std::vector<std::byte> image(const MmaSeed& seed, uint32_t cta) {
+std::vector<std::byte> image(const SingleMma& mma, uint32_t cta) {
   std::vector<std::byte> bytes(kImageBytes, std::byte{0});
-  const uint32_t rows = seed.m / seed.ctaGroup, columns = seed.n / seed.ctaGroup;
-  for (uint32_t k = 0; k < seed.kind->depth; ++k) {
+  const uint32_t rows = mma.m / mma.ctaGroup, columns = mma.n / mma.ctaGroup;
+  for (uint32_t k = 0; k < mma.kind->depth; ++k) {
     for (uint32_t lane = 0; lane < 128; ++lane) {
-      const int row = seed.aLane ? seed.aLane(cta, lane) : lane < rows ? static_cast<int>(cta * rows + lane) : -1;
+      const int row = mma.aLane ? mma.aLane(cta, lane) : lane < rows ? static_cast<int>(cta * rows + lane) : -1;
       // Lanes without a row hold something else, not zeros.
       const uint32_t source = row >= 0 ? static_cast<uint32_t>(row) : 1000 + lane;
-      putElement(bytes, kAStart, seed.a(), lane, k, element(kMatrixA, source, k));
+      putElement(bytes, kAStart, mma.a(), lane, k, element(kMatrixA, source, k));
     }
-    for (uint32_t n = 0; n < columns; ++n) putElement(bytes, kBStart, seed.b(), n, k, element(kMatrixB, cta * columns + n, k));
+    for (uint32_t n = 0; n < columns; ++n) putElement(bytes, kBStart, mma.b(), n, k, element(kMatrixB, cta * columns + n, k));
   }
-  const uint32_t one = seed.scaleIsUe8m0 ? kOneUe8m0 : kOneUe4m3;
+  const uint32_t one = mma.scaleIsUe8m0 ? kOneUe8m0 : kOneUe4m3;
   for (uint32_t lane = 0; lane < 128; ++lane) {
     for (uint32_t c = 0; c < kScaleAColumns; ++c)
-      putWord(bytes, kScaleAStart + (lane * kScaleAColumns + c) * 4, seed.scalesA ? seed.scalesA(cta, lane, c) : one);
+      putWord(bytes, kScaleAStart + (lane * kScaleAColumns + c) * 4, mma.scalesA ? mma.scalesA(cta, lane, c) : one);
     for (uint32_t c = 0; c < kScaleBColumns; ++c)
-      putWord(bytes, kScaleBStart + (lane * kScaleBColumns + c) * 4, seed.scalesB ? seed.scalesB(cta, lane, c) : one);
+      putWord(bytes, kScaleBStart + (lane * kScaleBColumns + c) * 4, mma.scalesB ? mma.scalesB(cta, lane, c) : one);
   }
   return bytes;
 }
@@ -56,19 +56,19 @@ void putElement(std::vector<std::byte>& image, uint32_t start, const ElementType
 }
 
 // PTX ISA 9.0, tables 42 (plain kinds), 43 and 44 (block-scaled kinds).
-uint32_t MmaSeed::instructionDescriptor() const {
+uint32_t SingleMma::instructionDescriptor() const {
   const uint32_t types = a().code << 7 | b().code << 10 | n / 8 << 17;
   const uint32_t word = kind->blockScaled ? types | scaleIdB << 4 | uint32_t{scaleIsUe8m0} << 23 | m / 128 << 27 | scaleIdA << 29
                                           : types | accumulator << 4 | m / 16 << 24;
   return word ^ flippedBits;
 }
 
-std::string MmaSeed::name() const {
+std::string SingleMma::name() const {
   return fmt::format("kind::{} {} x {} cta_group::{} M {} N {} D type {} A in {}", kind->name, a().name, b().name, ctaGroup, m, n,
                      accumulator, aLane ? "Tensor Memory" : "shared memory");
 }
 
-std::vector<uint32_t> MmaSeed::run(emulator::Emulator& machine) const {
+std::vector<uint32_t> SingleMma::run(emulator::Emulator& machine) const {
   TensorKernel kernel;
   for (uint32_t cta = 0; cta < ctaGroup; ++cta) {
     const std::vector<std::byte> bytes = image(*this, cta);
@@ -99,34 +99,34 @@ std::vector<uint32_t> MmaSeed::run(emulator::Emulator& machine) const {
   return kernel.run(machine, withHazardChecks());
 }
 
-Place accumulatorPlace(const MmaSeed& seed, uint32_t m, uint32_t n) {
-  if (seed.ctaGroup == 1 && seed.m == 128) return {0, m, n};                                    // D
-  if (seed.ctaGroup == 1) return {0, seed.baseLane + 32 * (m / 16) + m % 16, n};                // F
-  if (seed.m == 256) return {m / 128, m % 128, n};                                              // A
-  return {m / 64, n < seed.n / 2 ? m % 64 : 64 + m % 64, n < seed.n / 2 ? n : n - seed.n / 2};  // B
+Place accumulatorPlace(const SingleMma& mma, uint32_t m, uint32_t n) {
+  if (mma.ctaGroup == 1 && mma.m == 128) return {0, m, n};                                   // D
+  if (mma.ctaGroup == 1) return {0, mma.baseLane + 32 * (m / 16) + m % 16, n};               // F
+  if (mma.m == 256) return {m / 128, m % 128, n};                                            // A
+  return {m / 64, n < mma.n / 2 ? m % 64 : 64 + m % 64, n < mma.n / 2 ? n : n - mma.n / 2};  // B
 }
 
-void expectAccumulators(const MmaSeed& seed, const std::vector<uint32_t>& output,
+void expectAccumulators(const SingleMma& mma, const std::vector<uint32_t>& output,
                         const std::function<float(uint32_t m, uint32_t n)>& value) {
   std::vector<uint32_t> expected;
-  for (uint32_t i = 0; i < seed.ctaGroup * 128; ++i) {
+  for (uint32_t i = 0; i < mma.ctaGroup * 128; ++i) {
     for (uint32_t column = 0; column < kDumpedColumns; ++column) expected.push_back(cellBefore(i % 128, column));
   }
   std::vector<uint32_t> compared = output;
-  for (uint32_t m = 0; m < seed.m; ++m) {
-    for (uint32_t n = 0; n < seed.n; ++n) {
-      const Place place = accumulatorPlace(seed, m, n);
+  for (uint32_t m = 0; m < mma.m; ++m) {
+    for (uint32_t n = 0; n < mma.n; ++n) {
+      const Place place = accumulatorPlace(mma, m, n);
       const uint32_t at = (place.cta * 128 + place.lane) * kDumpedColumns + place.column;
-      expected[at] = accumulatorBits(seed.accumulator, value(m, n));
+      expected[at] = accumulatorBits(mma.accumulator, value(m, n));
       // What the high half of an f16 cell becomes is not documented.
-      if (seed.accumulator == 0) compared[at] &= 0xffff;
+      if (mma.accumulator == 0) compared[at] &= 0xffff;
     }
   }
   ASSERT_EQ(compared.size(), expected.size());
   for (uint32_t i = 0; i < expected.size(); ++i) {
-    ASSERT_EQ(compared[i], expected[i]) << seed.name() << ": CTA " << i / kDumpedColumns / 128 << " lane "
+    ASSERT_EQ(compared[i], expected[i]) << mma.name() << ": CTA " << i / kDumpedColumns / 128 << " lane "
                                         << i / kDumpedColumns % 128 << " column " << i % kDumpedColumns;
   }
 }
 
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

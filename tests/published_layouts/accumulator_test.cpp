@@ -3,28 +3,28 @@
 #include <gtest/gtest.h>
 
 #include "common/emulator/error.hpp"
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 namespace {
 
 using emulator::Emulator;
 using emulator::EmulatorError;
 
-void expectProducts(const MmaSeed& seed) {
+void expectProducts(const SingleMma& mma) {
   Emulator machine;
-  expectAccumulators(seed, seed.run(machine),
-                     [&](uint32_t m, uint32_t n) { return static_cast<float>(product(m, n, seed.kind->depth)); });
+  expectAccumulators(mma, mma.run(machine),
+                     [&](uint32_t m, uint32_t n) { return static_cast<float>(product(m, n, mma.kind->depth)); });
 }
 
 /// The row of A that a lane of a CTA must hold, from the same sections; -1: none.
-int rowOfLane(const MmaSeed& seed, uint32_t cta, uint32_t lane) {
-  if (seed.ctaGroup == 1 && seed.m == 64) {
-    const bool inRun = lane % 32 >= seed.baseLane && lane % 32 < seed.baseLane + 16;
-    return inRun ? static_cast<int>(lane / 32 * 16 + lane % 32 - seed.baseLane) : -1;
+int rowOfLane(const SingleMma& mma, uint32_t cta, uint32_t lane) {
+  if (mma.ctaGroup == 1 && mma.m == 64) {
+    const bool inRun = lane % 32 >= mma.baseLane && lane % 32 < mma.baseLane + 16;
+    return inRun ? static_cast<int>(lane / 32 * 16 + lane % 32 - mma.baseLane) : -1;
   }
   // Layout B: both halves of the lanes hold the 64 rows of the CTA.
-  if (seed.ctaGroup == 2 && seed.m == 128) return static_cast<int>(cta * 64 + lane % 64);
+  if (mma.ctaGroup == 2 && mma.m == 128) return static_cast<int>(cta * 64 + lane % 64);
   return static_cast<int>(cta * 128 + lane);
 }
 
@@ -34,7 +34,7 @@ struct Layout {
 };
 class Accumulators : public testing::TestWithParam<Layout> {
  protected:
-  MmaSeed seed(const Kind& kind, uint32_t n) const {
+  SingleMma mma(const Kind& kind, uint32_t n) const {
     const Layout& layout = GetParam();
     return {.kind = &kind,
             .ctaGroup = layout.ctaGroup,
@@ -50,7 +50,7 @@ TEST_P(Accumulators, WithAInSharedMemory) {
   for (const Kind* kind : kKinds) {
     if (!allows(*kind)) continue;
     for (const uint32_t n : {32u, 96u, 256u}) {
-      MmaSeed one = seed(*kind, n);
+      SingleMma one = mma(*kind, n);
       expectProducts(one);
       one.accumulator = kind->accumulators.back();
       expectProducts(one);
@@ -62,7 +62,7 @@ TEST_P(Accumulators, WithAInTensorMemory) {
   for (const Kind* kind : kKinds) {
     if (!allows(*kind)) continue;
     for (const uint32_t n : {32u, 160u}) {
-      MmaSeed one = seed(*kind, n);
+      SingleMma one = mma(*kind, n);
       one.aLane = [one](uint32_t cta, uint32_t lane) { return rowOfLane(one, cta, lane); };
       expectProducts(one);
     }
@@ -88,7 +88,7 @@ TEST(AccumulatorLanes, OtherBasesAreRefused) {
   for (const auto& one : cases) {
     Emulator machine;
     try {
-      MmaSeed{.ctaGroup = one.ctaGroup, .m = one.m, .n = 32, .baseLane = one.lane}.run(machine);
+      SingleMma{.ctaGroup = one.ctaGroup, .m = one.m, .n = 32, .baseLane = one.lane}.run(machine);
       ADD_FAILURE() << "M = " << one.m << " ran at lane " << one.lane;
     } catch (const EmulatorError& error) {
       EXPECT_NE(std::string(error.what()).find(one.rule), std::string::npos) << error.what();
@@ -97,4 +97,4 @@ TEST(AccumulatorLanes, OtherBasesAreRefused) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -1,5 +1,5 @@
 // The kinds of tcgen05.mma and their element types, as PTX ISA 9.0 tables 39 and 42 to 44 list them, with an encoder for the
-// small integers that the seeds multiply: every product and sum of them is exact in every kind.
+// small integers that the tests multiply: every product and sum of them is exact in every kind.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 
 struct ElementType {
   std::string_view name;
@@ -80,4 +80,4 @@ inline uint32_t accumulatorBits(uint32_t accumulator, float value) {
   return (bits >> 31) << 15 | ((bits >> 23 & 0xff) - 127 + 15) << 10 | (bits >> 13 & 0x3ff);
 }
 
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

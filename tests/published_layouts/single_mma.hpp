@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
-#include "tests/seeds/matrix_kinds.hpp"
+#include "tests/published_layouts/matrix_kinds.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 
 /// Tensor Memory columns: D from 0, with cells around it that must stay; then A and the scale factors.
 inline constexpr uint32_t kAColumn = 288, kScaleAColumn = 304, kScaleBColumn = 312, kScaleBColumns = 8;
@@ -20,7 +20,7 @@ inline uint32_t cellBefore(uint32_t lane, uint32_t column) { return lane * 1000 
 
 using CellTable = std::function<uint32_t(uint32_t cta, uint32_t lane, uint32_t column)>;
 
-struct MmaSeed {
+struct SingleMma {
   const Kind* kind = &kF16;
   uint32_t ctaGroup = 1, m = 128, n = 64;
   uint32_t typeA = 0, typeB = 0;  ///< positions in kind->types
@@ -48,10 +48,10 @@ struct MmaSeed {
 struct Place {
   uint32_t cta, lane, column;
 };
-Place accumulatorPlace(const MmaSeed& seed, uint32_t m, uint32_t n);
+Place accumulatorPlace(const SingleMma& mma, uint32_t m, uint32_t n);
 
 /// Expects `value(m, n)` in every accumulator and the old content in every other cell.
-void expectAccumulators(const MmaSeed& seed, const std::vector<uint32_t>& output,
+void expectAccumulators(const SingleMma& mma, const std::vector<uint32_t>& output,
                         const std::function<float(uint32_t m, uint32_t n)>& value);
 
 /// Writes element k of row `row` of a no-swizzle K-major operand of 32-byte rows: 16-byte chunk c of row i lies at
@@ -60,4 +60,4 @@ void putElement(std::vector<std::byte>& image, uint32_t start, const ElementType
 /// ORs `bits` of a packed element into a 16-byte chunk.
 void putInChunk(std::byte* chunk, const ElementType& type, uint32_t position, uint32_t bits);
 
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -7,10 +7,10 @@
 #include <random>
 
 #include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/seeds/kernel_parts.hpp"
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/kernel_parts.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 namespace {
 
 constexpr uint32_t kSeed = 20251120, kColumns = 16, kColumn = 4;
@@ -164,4 +164,4 @@ TEST(Shift, MovesRowsUpByOneInEveryWindow) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/seeds/kernel_parts.hpp"
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/kernel_parts.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 namespace {
 
 struct Swizzle {
@@ -92,7 +92,7 @@ void expectProduct(const LayoutCase& test) {
   }
   if (testing::Test::HasFatalFailure()) return;
 
-  MmaSeed shape{.kind = test.kind, .m = test.m, .n = test.n, .accumulator = kind.accumulators.front()};
+  SingleMma shape{.kind = test.kind, .m = test.m, .n = test.n, .accumulator = kind.accumulators.front()};
   shape.flippedBits = uint32_t{test.a.mnMajor} << 15 | uint32_t{test.b.mnMajor} << 16;
   std::string body = fillCells(kDumpedColumns) + clusterBarrier() +
                      fmt::format("  mov.u32 %r1, {:#x};\n  setp.ne.u32 %p2, 0, 0;\n", shape.instructionDescriptor());
@@ -226,4 +226,4 @@ TEST(SwizzleAtoms, MixedMajorness) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -13,10 +13,10 @@
 
 #include "conv/algorithms/shift_window/plan.hpp"
 #include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/seeds/kernel_parts.hpp"
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/kernel_parts.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 namespace {
 
 constexpr int kImages = 2, kHeight = 9, kWidth = 9, kFilter = 3, kPad = 1, kRows = kImages * kHeight * kWidth;
@@ -125,7 +125,7 @@ std::vector<uint32_t> runTile(int tile, int taps, int unmasked = -1) {
         putElement(image, kFilterStart + tap * kFilterImage, half, k, c, element(kWeights, k * kFilter * kFilter + tap, c));
     }
   }
-  const MmaSeed shape{.kind = &kF16, .m = 128, .n = kOutputs};
+  const SingleMma shape{.kind = &kF16, .m = 128, .n = kOutputs};
   std::string body = "  add.u32 %r1, %thread, 1;\n  cvt.rn.f32.u32 %r1, %r1;\n";
   for (uint32_t n = 0; n < kOutputs; ++n) body += fmt::format("  tcgen05.st.sync.aligned.32x32b.x1.b32 [%tmem+{}], {{%r1}};\n", n);
   body += "  tcgen05.wait::st.sync.aligned;\n" + clusterBarrier() +
@@ -216,4 +216,4 @@ TEST(DataReuse, PlannerUsesTheSameTiles) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -9,10 +9,10 @@
 
 #include "common/emulator/error.hpp"
 #include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/seeds/kernel_parts.hpp"
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/kernel_parts.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 namespace {
 
 using emulator::Emulator;
@@ -76,26 +76,26 @@ TEST_P(ScaleFactors, LieInGroupsOf32RowsInEveryWindow) {
   for (const Pair& shape : {Pair{1, 128, 64}, Pair{1, 128, 256}, Pair{1, 128, 40}, Pair{2, 256, 96}, Pair{2, 128, 128},
                             Pair{2, 128, 256}, Pair{2, 128, 96}}) {
     for (const uint32_t id : test.ids) {
-      MmaSeed seed{.kind = test.kind, .ctaGroup = shape.ctaGroup, .m = shape.m, .n = shape.n};
-      seed.scaleVector = test.vector;
-      seed.scaleIsUe8m0 = test.isUe8m0;
-      seed.scaleIdA = id;
-      seed.scaleIdB = test.ids[(id + 1) % test.ids.size()];
+      SingleMma mma{.kind = test.kind, .ctaGroup = shape.ctaGroup, .m = shape.m, .n = shape.n};
+      mma.scaleVector = test.vector;
+      mma.scaleIsUe8m0 = test.isUe8m0;
+      mma.scaleIdA = id;
+      mma.scaleIdB = test.ids[(id + 1) % test.ids.size()];
       const uint32_t rows = shape.m / shape.ctaGroup;
       const bool halves = shape.ctaGroup == 2 && shape.m == 128;  // lanes 0..63 multiply the first half of the columns
       // SFA is split: a CTA holds the factors of its own rows. Every window has a copy of all of them.
-      seed.scalesA = [&](uint32_t cta, uint32_t lane, uint32_t column) {
+      mma.scalesA = [&](uint32_t cta, uint32_t lane, uint32_t column) {
         const uint32_t row = 32 * column + lane % 32;
-        return row < rows ? packFactors(kScaleA, cta * rows + row, test, seed.scaleIdA) : kJunkByte * 0x01010101u;
+        return row < rows ? packFactors(kScaleA, cta * rows + row, test, mma.scaleIdA) : kJunkByte * 0x01010101u;
       };
       // SFB is shared: both CTAs hold the factors of all columns; with M = 128 a half of them in each half of the lanes.
-      seed.scalesB = [&](uint32_t, uint32_t lane, uint32_t column) {
+      mma.scalesB = [&](uint32_t, uint32_t lane, uint32_t column) {
         const uint32_t first = halves && lane >= 64 ? shape.n / 2 : 0, count = halves ? shape.n / 2 : shape.n;
         const uint32_t local = 32 * column + lane % 32;
-        return local < count ? packFactors(kScaleB, first + local, test, seed.scaleIdB) : kJunkByte * 0x01010101u;
+        return local < count ? packFactors(kScaleB, first + local, test, mma.scaleIdB) : kJunkByte * 0x01010101u;
       };
-      SCOPED_TRACE(fmt::format("scale factor ids {} and {}", seed.scaleIdA, seed.scaleIdB));
-      expectAccumulators(seed, seed.run(machine), [&](uint32_t m, uint32_t n) {
+      SCOPED_TRACE(fmt::format("scale factor ids {} and {}", mma.scaleIdA, mma.scaleIdB));
+      expectAccumulators(mma, mma.run(machine), [&](uint32_t m, uint32_t n) {
         float sum = 0;
         const uint32_t blockDepth = test.kind->depth / test.blocks;
         for (uint32_t block = 0; block < test.blocks; ++block) {
@@ -169,10 +169,10 @@ TEST(ScaleFactorAtom, IsSplitBetweenHalvesOfTheLanesByWarpx2) {
 
 /// Every vector size that tables 54 and 55 do not give to a kind is refused, as are ids that leave the word.
 TEST(ScaleFactorRules, AreNamed) {
-  const auto refused = [](const MmaSeed& seed, const std::string& part) {
+  const auto refused = [](const SingleMma& mma, const std::string& part) {
     Emulator machine;
     try {
-      seed.run(machine);
+      mma.run(machine);
       ADD_FAILURE() << "ran; expected " << part;
     } catch (const EmulatorError& error) {
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
@@ -196,4 +196,4 @@ TEST(ScaleFactorRules, AreNamed) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "common/emulator/error.hpp"
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 namespace {
 
 using emulator::Emulator;
@@ -62,31 +62,30 @@ TEST_P(ShapeTable, LegalShapesRun) {
   for (const uint32_t m : row.m) {
     for (const uint32_t n : row.n) {
       const auto types = static_cast<uint32_t>(row.kind->types.size());
-      MmaSeed seed{.kind = row.kind, .ctaGroup = row.ctaGroup, .m = m, .n = n};
-      seed.typeA = turn % types;
-      seed.typeB = row.kind == &kF16 ? seed.typeA : turn / types % types;
-      seed.accumulator = row.kind->accumulators[turn / 2 % row.kind->accumulators.size()];
+      SingleMma mma{.kind = row.kind, .ctaGroup = row.ctaGroup, .m = m, .n = n};
+      mma.typeA = turn % types;
+      mma.typeB = row.kind == &kF16 ? mma.typeA : turn / types % types;
+      mma.accumulator = row.kind->accumulators[turn / 2 % row.kind->accumulators.size()];
       // bf16 goes with an f32 accumulator only.
-      if (seed.a().name == "bf16") seed.accumulator = 1;
+      if (mma.a().name == "bf16") mma.accumulator = 1;
       ++turn;
-      expectAccumulators(seed, seed.run(machine),
-                         [&](uint32_t i, uint32_t j) { return static_cast<float>(products[i * 256 + j]); });
+      expectAccumulators(mma, mma.run(machine), [&](uint32_t i, uint32_t j) { return static_cast<float>(products[i * 256 + j]); });
       if (HasFatalFailure()) return;
     }
   }
 }
 
-/// The refusal of a seed, which must name the kind.
-std::string refusal(Emulator& machine, MmaSeed seed) {
-  seed.accumulator = seed.kind->accumulators.front();
+/// The refusal of an MMA, which must name the kind.
+std::string refusal(Emulator& machine, SingleMma mma) {
+  mma.accumulator = mma.kind->accumulators.front();
   try {
-    seed.run(machine);
+    mma.run(machine);
   } catch (const EmulatorError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Descriptor) << error.what();
-    EXPECT_NE(std::string(error.what()).find(fmt::format("kind::{}", seed.kind->name)), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(fmt::format("kind::{}", mma.kind->name)), std::string::npos) << error.what();
     return error.what();
   }
-  ADD_FAILURE() << seed.name() << " ran";
+  ADD_FAILURE() << mma.name() << " ran";
   return {};
 }
 
@@ -138,14 +137,14 @@ TEST_P(ShapeTable, SparseBitIsRefused) {
   const Row& row = GetParam();
   Emulator machine;
   try {
-    const MmaSeed seed{.kind = row.kind,
-                       .ctaGroup = row.ctaGroup,
-                       .m = row.m.back(),
-                       .n = 64,
-                       .accumulator = row.kind->accumulators.front(),
-                       .flippedBits = 4};
-    seed.run(machine);
-    ADD_FAILURE() << seed.name() << " ran";
+    const SingleMma mma{.kind = row.kind,
+                        .ctaGroup = row.ctaGroup,
+                        .m = row.m.back(),
+                        .n = 64,
+                        .accumulator = row.kind->accumulators.front(),
+                        .flippedBits = 4};
+    mma.run(machine);
+    ADD_FAILURE() << mma.name() << " ran";
   } catch (const EmulatorError& error) {
     EXPECT_NE(std::string(error.what()).find("bit 2 says sparse"), std::string::npos) << error.what();
   }
@@ -156,4 +155,4 @@ INSTANTIATE_TEST_SUITE_P(Table39, ShapeTable, testing::ValuesIn(table()), [](con
 });
 
 }  // namespace
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -1,10 +1,10 @@
-#include "tests/seeds/kernel_parts.hpp"
+#include "tests/published_layouts/kernel_parts.hpp"
 
 #include <fmt/format.h>
 
 #include "tests/emulator/forms/tensor_kernel.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::string commitFromFirstCta(unsigned index, uint32_t ctaGroup) {
          waitForCommit(index);
 }
 
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/seeds/kernel_parts.hpp"
-#include "tests/seeds/mma_seed.hpp"
+#include "tests/published_layouts/kernel_parts.hpp"
+#include "tests/published_layouts/single_mma.hpp"
 
-namespace shiftconv::tests::seeds {
+namespace shiftconv::tests::layouts {
 namespace {
 
 struct Holder {
@@ -179,4 +179,4 @@ TEST(Fragments, StoresPutEveryRegisterIntoItsCell) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests::seeds
+}  // namespace shiftconv::tests::layouts
