@@ -37,7 +37,8 @@ namespace shiftconv::reference {
 /// How products are summed.
 enum class Accumulation {
   TensorCore,        ///< the model above
-  WgmmaTensorCore,   ///< the same, but 8-bit floats are aligned to 13 bits, as many as the sum keeps (tests/witness/FINDINGS.md)
+  WgmmaTensorCore,   ///< the same, but 8-bit floats are aligned to 13 bits, as many as the sum keeps
+                     ///< (tests/hardware_recordings/FINDINGS.md)
   HalfTensorCore,    ///< the model above; 8-bit floats become f16, exactly, for MMAs of 16 products
   FusedMultiplyAdd,  ///< f32 FMA in any order that adds 16 products to the accumulator per MMA (the emulator's fast mode):
                      ///< 16 roundings of 2^-24, 32*n*2^-25*A, and 33 for second-order terms up to n = 2^14; subnormal sums

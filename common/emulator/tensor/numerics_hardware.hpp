@@ -8,7 +8,7 @@
 //   3. the sum is truncated toward zero to f32, or rounded to nearest even to f16; a zero result is +0;
 //   4. NaN operands, infinity * 0 and infinity - infinity give the NaN 0x7FFFFFFF (f16: 0x7FFF).
 // wgmma on an H200 does the same with f16, bf16 and tf32 operands; with e4m3 and e5m2 it keeps 13 fraction bits of every term, and
-// 13 mantissa bits of f32 results (tests/witness compares bit for bit).
+// 13 mantissa bits of f32 results (tests/hardware_recordings compares bit for bit).
 // Other kinds are assumed to follow it too (question U14).
 #pragma once
 

@@ -22,7 +22,8 @@ struct SumPrecision {
   int fractionBits = 25;  ///< of every term, below the largest exponent
   int resultBits = 23;    ///< mantissa bits of an f32 result
 };
-/// wgmma with e4m3 and e5m2 operands on an H200: bit for bit in 24576 recorded sums (tests/witness), f16 results included.
+/// wgmma with e4m3 and e5m2 operands on an H200: bit for bit in 24576 recorded sums (tests/hardware_recordings), f16 results
+/// included.
 inline constexpr SumPrecision kHopperEightBitPrecision{13, 13};
 
 /// How the old accumulator enters, and what is kept of the sum.

@@ -3,11 +3,11 @@
 // Loads fill elements outside of the tensor, per element and per dimension. Stores drop them, but must not start at a
 // negative coordinate (PTX ISA 9.0, 9.7.9.25.5.1). Swizzles act on absolute shared addresses (swizzle.hpp).
 //
-// What no public document spells out was observed on an H200 (tests/witness): the first coordinate must be a multiple of 16
-// bytes, else the copy faults; stores and reductions clip dimension 0 in steps of 16 bytes only, so that they change the
-// rest of the 16 bytes that hold the end of a row; TFLOAT32 types, with or without FTZ, round to nearest even at 10 fraction
-// bits, subnormals included, and make NaN 0x7FFFE000 on the way in; FLOAT32_FTZ changes nothing; stores move bits
-// unchanged; NaN fill is 0x7FF7 in every 16 bits, whatever the type.
+// What no public document spells out was observed on an H200 (tests/hardware_recordings): the first coordinate must be a multiple
+// of 16 bytes, else the copy faults; stores and reductions clip dimension 0 in steps of 16 bytes only, so that they change the rest
+// of the 16 bytes that hold the end of a row; TFLOAT32 types, with or without FTZ, round to nearest even at 10 fraction bits,
+// subnormals included, and make NaN 0x7FFFE000 on the way in; FLOAT32_FTZ changes nothing; stores move bits unchanged; NaN fill is
+// 0x7FF7 in every 16 bits, whatever the type.
 //
 // Padded packed types (PTX ISA 9.0, 5.5.1.1.1): 16 elements of 4 or 6 bits, 8 or 12 bytes in global memory, become these
 // bytes and 8 or 4 bytes of undefined padding in shared memory. A store of 6-bit elements (b6p2x16) reads one byte per

@@ -51,7 +51,7 @@ std::string table() {
   }
   text +=
       "\n## Approximations\n\nErrors that the PTX ISA allows; the recorded results of an H200 differ from these within them "
-      "(tests/witness/SUMMARY.md).\n\n| form | bound | here |\n|---|---|---|\n";
+      "(tests/hardware_recordings/SUMMARY.md).\n\n| form | bound | here |\n|---|---|---|\n";
   for (const Approximation& row : approximations()) {
     // A bar ends a cell, even inside code.
     std::string form(row.syntax);
