@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tests/examples/shell.hpp"
+#include "tests/support/shell.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "conv/problem/text.hpp"
 #include "tests/conv/random_tensors.hpp"
-#include "tests/examples/shell.hpp"
+#include "tests/support/shell.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace shiftconv::tests {

@@ -9,7 +9,7 @@
 #include "common/device/registry.hpp"
 #include "examples/block_scaled_gemm/contest.hpp"
 #include "examples/block_scaled_gemm/options.hpp"
-#include "tests/examples/shell.hpp"
+#include "tests/support/shell.hpp"
 
 namespace block_scaled_gemm {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "tests/examples/shell.hpp"
+#include "tests/support/shell.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace shiftconv::tests {

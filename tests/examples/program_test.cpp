@@ -6,7 +6,7 @@
 
 #include "examples/feature_maps/exit_code.hpp"
 #include "examples/feature_maps/image_io.hpp"
-#include "tests/examples/shell.hpp"
+#include "tests/support/shell.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace feature_maps {

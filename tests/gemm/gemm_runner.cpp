@@ -4,8 +4,8 @@
 
 #include "common/emulator/tma/tensor_map.hpp"
 #include "common/gemm/sm100/gemm.hpp"
-#include "tests/hazards/kernels/kernel_trials.hpp"
-#include "tests/hazards/kernels/one_kernel.hpp"
+#include "tests/support/kernel_trials.hpp"
+#include "tests/support/one_kernel.hpp"
 
 namespace shiftconv::tests {
 

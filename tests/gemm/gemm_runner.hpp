@@ -9,7 +9,7 @@
 
 #include "common/gemm/sm100/plan.hpp"
 #include "tests/gemm/gemm_case.hpp"
-#include "tests/hazards/kernels/subject.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "common/numerics/codec.hpp"
-#include "tests/emulator/tensor/oracle.hpp"
+#include "tests/support/oracle.hpp"
 
 namespace shiftconv::gemm {
 namespace {

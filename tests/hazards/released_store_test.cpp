@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/emulator/machine/kernel_run.hpp"
 #include "tests/hazards/expected_hazards.hpp"
+#include "tests/support/kernel_run.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

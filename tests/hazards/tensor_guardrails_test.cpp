@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "common/emulator/error.hpp"
-#include "tests/emulator/forms/tensor_kernel.hpp"
-#include "tests/emulator/machine/kernel_run.hpp"
 #include "tests/hazards/expected_hazards.hpp"
+#include "tests/support/kernel_run.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

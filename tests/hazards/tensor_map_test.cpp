@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/emulator/tma/tensor_map.hpp"
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

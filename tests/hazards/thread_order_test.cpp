@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/emulator/machine/kernel_run.hpp"
 #include "tests/hazards/expected_hazards.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

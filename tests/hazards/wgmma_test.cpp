@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/emulator/forms/wgmma_kernel.hpp"
+#include "tests/support/wgmma_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

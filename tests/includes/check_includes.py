@@ -1,4 +1,5 @@
-"""Every include of common and conv goes to the file's own folder or to one below it in the list, so that there is no circle.
+"""Every include of common and conv goes to the file's own folder or to one below it in the list, so that there is no circle. Tests of one
+room, which is a folder of tests, include nothing of another room but tests/support.
 
 Argument: the root of the sources. Folders that stand in one row lie side by side: none includes another.
 """
@@ -31,6 +32,8 @@ ROWS = [
 ]
 # One algorithm that stands on another.
 NEIGHBOURS = {("conv/algorithms/resident", "conv/algorithms/halo")}
+# Rooms that look at others: the mutation score breaks the kernels of all of them.
+GUESTS = {("hazards", "conv"), ("hazards", "gemm"), ("runtimes", "conv")}
 LAYER = {path: number for number, row in enumerate(ROWS) for path in row}
 
 
@@ -58,12 +61,21 @@ def wrong(path, included):
     return f"{path} includes {included}: {other} does not lie below {folder}"
 
 
+def wrong_in_tests(path, included):
+    """The same for two files of tests."""
+    room, other = (p.split("/")[1] for p in (path, included))
+    if room == other or other == "support" or (room, other) in GUESTS or included.count("/") == 1:
+        return None
+    return f"{path} includes {included}, of another room of the tests; tests/support is for what several rooms use"
+
+
 def main():
     assert wrong("conv/plan/a.hpp", "conv/planner/b.hpp") and wrong("conv/algorithms/thin/a.cu", "conv/algorithms/stem/b.hpp")
     assert not wrong("conv/planner/a.hpp", "conv/plan/b.hpp") and not wrong("conv/plan/a.cpp", "conv/plan/a.hpp")
     os.chdir(sys.argv[1])
     count, faults = 0, []
-    for root in ("common", "conv"):
+    assert wrong_in_tests("tests/gemm/a.cpp", "tests/hazards/b.hpp") and not wrong_in_tests("tests/gemm/a.cpp", "tests/gemm/b.hpp")
+    for root in ("common", "conv", "tests"):
         for folder, _, files in os.walk(root):
             for name in files:
                 if not name.endswith((".h", ".hpp", ".cpp", ".cu", ".cuh")):
@@ -71,9 +83,10 @@ def main():
                 path = os.path.join(folder, name)
                 with open(path, encoding="utf-8") as file:
                     for line in file:
-                        if match := re.match(r'\s*#include "((?:common|conv)/[^"]+)"', line):
+                        if match := re.match(r'\s*#include "((?:common|conv|tests)/[^"]+)"', line):
                             count += 1
-                            faults += filter(None, [wrong(path, match[1])])
+                            if root != "tests" or match[1].startswith("tests/"):
+                                faults += filter(None, [(wrong_in_tests if root == "tests" else wrong)(path, match[1])])
     print("\n".join(faults))
     print(f"{count} includes, {len(faults)} that go up or to the side")
     if count < 1000:

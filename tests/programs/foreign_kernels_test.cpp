@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "tests/programs/program_fixture.hpp"
+#include "tests/support/program_fixture.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -1,7 +1,7 @@
 // CUDA's own headers and idioms on the emulated device, each under every schedule, against host arithmetic.
 #include <cmath>
 
-#include "tests/programs/program_fixture.hpp"
+#include "tests/support/program_fixture.hpp"
 
 namespace shiftconv::tests {
 namespace {

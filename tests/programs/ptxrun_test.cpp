@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "tests/programs/program_fixture.hpp"
+#include "tests/support/program_fixture.hpp"
 
 namespace shiftconv::tests {
 namespace {

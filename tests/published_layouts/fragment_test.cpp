@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/emulator/forms/tensor_kernel.hpp"
 #include "tests/published_layouts/kernel_parts.hpp"
 #include "tests/published_layouts/single_mma.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests::layouts {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/emulator/forms/tensor_kernel.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests::layouts {
 

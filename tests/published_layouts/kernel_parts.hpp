@@ -1,4 +1,4 @@
-// Pieces of kernel bodies that the tests share (see tests/emulator/forms/tensor_kernel.hpp for the frame around them).
+// Pieces of kernel bodies that the tests share (see tests/support/tensor_kernel.hpp for the frame around them).
 #pragma once
 
 #include <cstdint>

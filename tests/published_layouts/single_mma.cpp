@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "tests/emulator/forms/tensor_kernel.hpp"
 #include "tests/published_layouts/kernel_parts.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests::layouts {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/programs/program_fixture.hpp"
+#include "tests/support/program_fixture.hpp"
 
 namespace shiftconv::tests {
 

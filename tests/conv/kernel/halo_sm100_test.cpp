@@ -10,7 +10,7 @@
 #include "halo_sm100_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
-#include "tests/hazards/kernels/one_kernel.hpp"
+#include "tests/support/one_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

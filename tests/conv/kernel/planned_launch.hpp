@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "conv/plan/plan.hpp"
-#include "tests/hazards/kernels/kernel_trials.hpp"
+#include "tests/support/kernel_trials.hpp"
 
 namespace shiftconv::tests {
 

@@ -11,7 +11,7 @@
 #include "conv/plan/plan.hpp"
 #include "conv/problem/problem.hpp"
 #include "conv/reference/convolution.hpp"
-#include "tests/hazards/kernels/kernel_trials.hpp"
+#include "tests/support/kernel_trials.hpp"
 
 namespace shiftconv::tests {
 

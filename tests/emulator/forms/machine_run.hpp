@@ -10,7 +10,7 @@
 
 #include "common/emulator/isa/form.hpp"
 #include "tests/emulator/forms/form_case.hpp"
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 

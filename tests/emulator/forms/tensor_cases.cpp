@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/emulator/forms/form_case.hpp"
-#include "tests/emulator/forms/tensor_kernel.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "tests/emulator/forms/form_case.hpp"
-#include "tests/emulator/forms/tensor_kernel.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -7,8 +7,9 @@
 #include <cstring>
 
 #include "common/emulator/error.hpp"
+#include "tests/emulator/forms/form_case.hpp"
 #include "tests/emulator/forms/machine_run.hpp"
-#include "tests/emulator/forms/wgmma_kernel.hpp"
+#include "tests/support/wgmma_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

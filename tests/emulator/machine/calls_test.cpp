@@ -1,7 +1,7 @@
 // Device functions: activations per set of lanes, parameters, results, recursion, indirect calls.
 #include <gtest/gtest.h>
 
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

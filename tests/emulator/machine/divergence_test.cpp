@@ -2,8 +2,8 @@
 // again, and nobody starves.
 #include <gtest/gtest.h>
 
-#include "tests/emulator/machine/kernel_run.hpp"
 #include "tests/emulator/machine/random_program.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -1,7 +1,7 @@
 // Errors carry what is needed to find them: address, size, allocation, kernel, CTA, warp, lanes, PTX and source line.
 #include <gtest/gtest.h>
 
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

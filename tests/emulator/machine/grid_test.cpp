@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -1,7 +1,7 @@
 // Launch configurations and arguments that do not fit are refused with the limit they break.
 #include <gtest/gtest.h>
 
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -1,7 +1,7 @@
 // Warps and CTAs that wait for each other, under every schedule; and what is said when they wait for ever.
 #include <gtest/gtest.h>
 
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

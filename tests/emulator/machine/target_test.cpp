@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/emulator/machine/kernel_run.hpp"
+#include "tests/support/kernel_run.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -9,8 +9,8 @@
 #include <immintrin.h>
 #endif
 
-#include "tests/emulator/forms/tensor_kernel.hpp"
 #include "tests/emulator/tensor/operand_placement.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -12,7 +12,7 @@
 #include "common/emulator/tensor/collector.hpp"
 #include "common/emulator/tensor/mma.hpp"
 #include "tests/emulator/tensor/operand_placement.hpp"
-#include "tests/emulator/tensor/oracle.hpp"
+#include "tests/support/oracle.hpp"
 
 namespace shiftconv::tests {
 

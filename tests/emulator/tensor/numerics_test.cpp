@@ -8,7 +8,7 @@
 #include "common/emulator/tensor/numerics_fast.hpp"
 #include "common/emulator/tensor/numerics_hardware.hpp"
 #include "common/emulator/tensor/vector_types.hpp"
-#include "tests/emulator/tensor/oracle.hpp"
+#include "tests/support/oracle.hpp"
 
 namespace shiftconv::tests {
 namespace {

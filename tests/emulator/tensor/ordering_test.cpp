@@ -8,8 +8,8 @@
 #include <map>
 #include <optional>
 
-#include "tests/emulator/forms/tensor_kernel.hpp"
 #include "tests/emulator/tensor/operand_placement.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "tests/hazards/kernels/one_kernel.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/support/one_kernel.hpp"
 
 namespace shiftconv::tests {
 namespace {

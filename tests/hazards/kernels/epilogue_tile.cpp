@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "common/layout/quantized_matrix.hpp"
-#include "tests/hazards/kernels/kernel_trials.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/support/kernel_trials.hpp"
 
 namespace shiftconv::tests {
 namespace {

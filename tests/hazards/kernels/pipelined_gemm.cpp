@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "common/numerics/float16.hpp"
-#include "tests/hazards/kernels/kernel_trials.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/support/kernel_trials.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "tests/hazards/kernels/kernel_trials.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/support/kernel_trials.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "tests/hazards/kernels/kernel_trials.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/support/kernel_trials.hpp"
 
 namespace shiftconv::tests {
 namespace {

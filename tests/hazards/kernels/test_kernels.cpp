@@ -1,5 +1,11 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
 #include "common/numerics/float16.hpp"
 
 namespace shiftconv::tests {
@@ -11,6 +17,15 @@ std::vector<Subject> testKernelSubjects() {
     subjects.push_back(make());
   subjects.push_back(tensormapEditSubject());
   return subjects;
+}
+
+std::string testKernelPtx(std::string_view kernel) {
+  const std::string path = fmt::format("{}/{}.ptx", TEST_KERNEL_FOLDER, kernel);
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(fmt::format("cannot read {}", path));
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 std::vector<float> smallFractions(size_t count, std::mt19937_64& random) {

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
-#include "tests/hazards/kernels/subject.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 
@@ -20,6 +22,9 @@ Subject shiftRefillSubject();
 Subject scalarExchangeSubject();
 Subject lastBlockSumSubject();
 Subject epilogueTileSubject();
+
+/// The PTX of tests/hazards/kernels/<kernel>.cu, as built.
+std::string testKernelPtx(std::string_view kernel);
 
 /// What the program around the kernel may do wrong.
 enum class HostMistake : uint8_t {

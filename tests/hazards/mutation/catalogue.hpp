@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/hazards/kernels/subject.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 

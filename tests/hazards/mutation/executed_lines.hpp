@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/emulator/options.hpp"
-#include "tests/hazards/kernels/subject.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 

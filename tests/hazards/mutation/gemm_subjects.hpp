@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/gemm/sm100/plan.hpp"
-#include "tests/hazards/kernels/subject.hpp"
 #include "tests/hazards/mutation/catalogue.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "tests/hazards/kernels/subject.hpp"
 #include "tests/hazards/mutation/catalogue.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 

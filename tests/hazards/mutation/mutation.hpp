@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/hazards/kernels/source_positions.hpp"
+#include "tests/support/source_positions.hpp"
 
 namespace shiftconv::tests {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <tuple>
 
-#include "tests/hazards/kernels/kernel_trials.hpp"
-#include "tests/hazards/kernels/source_positions.hpp"
 #include "tests/hazards/mutation/executed_lines.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"
+#include "tests/support/kernel_trials.hpp"
+#include "tests/support/source_positions.hpp"
 
 namespace shiftconv::tests {
 namespace {

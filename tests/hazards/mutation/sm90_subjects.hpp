@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tests/hazards/kernels/subject.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 

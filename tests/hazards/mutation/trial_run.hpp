@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/hazards/kernels/subject.hpp"
 #include "tests/hazards/mutation/executed_lines.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 

@@ -1,3 +1,5 @@
+#include "tests/support/form_run.hpp"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,6 @@
 #include "common/emulator/instruction_set.hpp"
 #include "common/emulator/isa/form.hpp"
 #include "common/emulator/ptx/module.hpp"
-#include "tests/emulator/forms/form_case.hpp"
 
 namespace shiftconv::tests {
 

@@ -1,4 +1,4 @@
-#include "tests/emulator/forms/tensor_kernel.hpp"
+#include "tests/support/tensor_kernel.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

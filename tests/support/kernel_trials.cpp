@@ -1,9 +1,7 @@
-#include "tests/hazards/kernels/kernel_trials.hpp"
+#include "tests/support/kernel_trials.hpp"
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 namespace shiftconv::tests {
@@ -93,15 +91,6 @@ Subject makeSubject(std::string kernel, std::string ptx, std::vector<KernelTrial
   subject.source = SourcePositions(ptx);
   subject.ptx = std::move(ptx);
   return subject;
-}
-
-std::string testKernelPtx(std::string_view kernel) {
-  const std::string path = fmt::format("{}/{}.ptx", TEST_KERNEL_FOLDER, kernel);
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(fmt::format("cannot read {}", path));
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 }  // namespace shiftconv::tests

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
-#include "tests/emulator/forms/form_case.hpp"
+#include "tests/support/form_run.hpp"
 
 namespace shiftconv::tests {
 
@@ -71,11 +71,6 @@ std::vector<std::byte> randomInput(FormRun& form, size_t count);
 /// 32-bit word `word` of row `row` of a source without swizzle whose 16-byte chunk c of row i lies at
 /// i % 8 * 16 + i / 8 * 256 + c * 128.
 uint32_t sourceWord(const std::vector<std::byte>& input, uint32_t row, uint32_t word);
-
-FormCases tensorFragmentCases();
-FormCases tensorMovementCases();
-FormCases tensorMmaCases();
-FormCases sparseMmaCases();
 
 /// What fillColumns puts into a cell.
 inline uint32_t filledCell(uint32_t lane, uint32_t column, uint32_t base = 0) { return lane * 1000 + column + base; }

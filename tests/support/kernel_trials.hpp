@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/emulator/tma/tensor_map.hpp"
-#include "tests/hazards/kernels/subject.hpp"
+#include "tests/support/subject.hpp"
 
 namespace shiftconv::tests {
 
@@ -72,8 +72,5 @@ struct KernelTrial {
 
 /// `ptx` is the text of a module with `kernel` in it.
 Subject makeSubject(std::string kernel, std::string ptx, std::vector<KernelTrial> trials);
-
-/// The PTX of tests/hazards/kernels/<kernel>.cu, as built.
-std::string testKernelPtx(std::string_view kernel);
 
 }  // namespace shiftconv::tests

@@ -1,4 +1,4 @@
-#include "tests/programs/program_fixture.hpp"
+#include "tests/support/program_fixture.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

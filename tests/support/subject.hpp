@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/emulator/emulator.hpp"
-#include "tests/hazards/kernels/source_positions.hpp"
+#include "tests/support/source_positions.hpp"
 
 namespace shiftconv::tests {
 

@@ -1,4 +1,4 @@
-#include "tests/hazards/kernels/source_positions.hpp"
+#include "tests/support/source_positions.hpp"
 
 #include <cxxabi.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "tests/emulator/forms/wgmma_kernel.hpp"
+#include "tests/support/wgmma_kernel.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
