@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/host_device.hpp"
 
@@ -42,6 +43,7 @@ struct ZeroPointParams {
   const uint8_t* input = nullptr;   ///< [images][z][y][x][channels], pixels inputPitch bytes apart
   const uint8_t* filter = nullptr;  ///< [filters][z][y][x][channels]
   bool inputIsSigned = false, filterIsSigned = false;
+  uint16_t padding = 0;  ///< named, so that it is 0: equal plans have equal bytes
   int32_t channels = 0;  ///< of a group; with a zero point of the filter there is one group
   int64_t inputPitch = 0;
   int32_t filters = 0;  ///< output channels
@@ -50,6 +52,7 @@ struct ZeroPointParams {
   int32_t inputZeroPoint = 0, filterZeroPoint = 0;
 
   int32_t correctionPitch = 0;          ///< elements from class to class
+  int32_t morePadding = 0;              ///< likewise
   int32_t* columnCorrection = nullptr;  ///< [classes][correctionPitch]: zx * sum (w - zw)
   int32_t* rowClass = nullptr;          ///< [pixels]
   int32_t* rowCorrection = nullptr;     ///< [pixels]: zw * sum x; null without a zero point of the filter
@@ -57,5 +60,6 @@ struct ZeroPointParams {
   SHIFTCONV_HOST_DEVICE constexpr int32_t taps() const { return x.taps * y.taps * z.taps; }
   SHIFTCONV_HOST_DEVICE constexpr int32_t classes() const { return x.classes() * y.classes() * z.classes(); }
 };
+static_assert(std::has_unique_object_representations_v<ZeroPointParams>);
 
 }  // namespace shiftconv::kernels

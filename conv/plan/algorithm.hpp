@@ -1,10 +1,12 @@
 // What an algorithm declares: whether it can run a problem, or why not, the candidates that it offers, and their plans.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/device/device.hpp"
@@ -18,15 +20,44 @@ namespace shiftconv::plan {
 
 class Algorithm;
 
+/// What an algorithm has planned for the candidates of one search, in its own type. The candidates share it.
+class CandidatePlans {
+ public:
+  virtual ~CandidatePlans() = default;
+  /// Fills in launches, workspaceBytes and details of the plan of candidate `number`. Problem and device are those of the search.
+  virtual Status complete(size_t number, const Problem& problem, const device::Properties& properties, Plan& plan) const = 0;
+};
+
+template <class Made>
+class TypedPlans final : public CandidatePlans {
+ public:
+  using Complete = std::function<Status(const Made&, const Problem&, const device::Properties&, Plan&)>;
+  TypedPlans(std::vector<Made> made, Complete complete) : made_(std::move(made)), complete_(std::move(complete)) {}
+  Status complete(size_t number, const Problem& problem, const device::Properties& properties, Plan& plan) const override {
+    return complete_(made_.at(number), problem, properties, plan);
+  }
+
+ private:
+  std::vector<Made> made_;
+  Complete complete_;
+};
+
 /// One way in which an algorithm would run a problem.
 struct Candidate {
   const Algorithm* algorithm = nullptr;
-  std::string options;  ///< makes exactly this plan
+  std::string options;  ///< asking for them makes exactly this plan
   Estimate estimate;
   std::vector<std::string_view> unproven;  ///< hardware behaviours it relies on that no public source settles: "U3"
   Tiling tiling{};
   double correction = 1;  ///< measuredCorrection(...), which `estimate` holds
+  std::shared_ptr<const CandidatePlans> plans{};
+  size_t number = 0;  ///< of its plan in `plans`
 };
+
+/// Gives the candidates from `first` on their plans, in their order.
+inline void setPlans(std::vector<Candidate>& candidates, size_t first, std::shared_ptr<const CandidatePlans> plans) {
+  for (size_t i = first; i < candidates.size(); ++i) candidates[i].plans = plans, candidates[i].number = i - first;
+}
 
 class Algorithm {
  public:
@@ -42,12 +73,10 @@ class Algorithm {
   /// Empty when a valid problem, transposed only with takesTransposed(), can be run on such a device, else one sentence that begins
   /// with the name.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;
-  /// Appends every way that agrees with the options, at least one. Requires an empty refusal; fails when an option is wrong or
-  /// cannot be met, and never without options.
+  /// Appends every way that agrees with the options, at least one, with its plan. Requires an empty refusal; fails when an option
+  /// is wrong or cannot be met, and never without options.
   virtual Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
                             std::vector<Candidate>& candidates) const = 0;
-  /// Fills in launches, workspaceBytes and details of the plan that the options of a candidate describe.
-  virtual Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const = 0;
 };
 
 /// Algorithm::refusal of a problem that need not be of the algorithm's kind: most compute no transposed convolution.

@@ -1,6 +1,7 @@
 // An algorithm whose plans follow from choices: what the options leave open competes.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@ class ChosenAlgorithm : public Algorithm {
     if (Status status = read(problem, options, choices); !status.ok()) return status;
     std::string reason;  // of the first alternative: it has no choices but those of the options
     const size_t before = candidates.size();
+    std::vector<Made> plans;
     for (const bool pair : {false, true}) {
       if (pair != choices.pair.value_or(pair)) continue;
       Choices grouped = choices;
@@ -33,26 +35,23 @@ class ChosenAlgorithm : public Algorithm {
           continue;
         }
         candidates.push_back({this, optionText(made), made.estimate, made.openQuestions()});
+        plans.push_back(std::move(made));
       }
     }
     if (candidates.size() == before) return {StatusCode::InvalidArgument, std::move(reason)};
-    return {};
-  }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    Choices choices;
-    if (Status status = read(problem, options, choices); !status.ok()) return status;
-    Made made;
-    if (std::string reason = make(problem, properties, choices, made); !reason.empty())
-      return {StatusCode::InvalidArgument, std::move(reason)};
-    complete(made);
-    plan.launches = preparationOf(problem);
-    plan.workspaceBytes = correctionPlaces(problem).bytes;
-    addWorkspace(made, plan);
-    plan.mainLaunch = plan.launches.size();
-    plan.launches.push_back(made.planned());
-    plan.traffic = made.traffic;
-    plan.details = made.describe();
+    const auto finish = [this](const Made& chosen, const Problem& of, const device::Properties&, Plan& plan) {
+      Made made = chosen;
+      complete(made);
+      plan.launches = preparationOf(of);
+      plan.workspaceBytes = correctionPlaces(of).bytes;
+      addWorkspace(made, plan);
+      plan.mainLaunch = plan.launches.size();
+      plan.launches.push_back(made.planned());
+      plan.traffic = made.traffic;
+      plan.details = made.describe();
+      return Status();
+    };
+    setPlans(candidates, before, std::make_shared<TypedPlans<Made>>(std::move(plans), finish));
     return {};
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,17 +24,16 @@ class ListedAlgorithm : public Algorithm {
     std::vector<Made> plans;
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     const Estimator estimator(problem, ratesOf(properties));
+    const size_t first = candidates.size();
     for (const Made& plan : plans)
       candidates.push_back({this, optionText(plan), estimator.of(plan.modelledClocks, plan.bound), {}, tiling(plan)});
-    return {};
-  }
-
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<Made> plans;
-    if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
-    addLaunches(problem, plans.front(), plan);
-    plan.mainLaunch = plan.launches.size() - 1;
-    plan.details = plans.front().describe();
+    const auto complete = [this](const Made& made, const Problem& of, const device::Properties&, Plan& plan) {
+      addLaunches(of, made, plan);
+      plan.mainLaunch = plan.launches.size() - 1;
+      plan.details = made.describe();
+      return Status();
+    };
+    setPlans(candidates, first, std::make_shared<TypedPlans<Made>>(std::move(plans), complete));
     return {};
   }
 

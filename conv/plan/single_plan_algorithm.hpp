@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,17 +40,22 @@ class SinglePlanAlgorithm final : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     bool dependent = true;
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
-    const EnginePlan made = engine_.plan(problem, properties);
+    EnginePlan made = engine_.plan(problem, properties);
+    made.launch.programmaticDependent = dependent;
     candidates.push_back(
         {this, dependent ? "" : "dependent=no", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
+    const auto complete = [this](const EnginePlan& chosen, const Problem& of, const device::Properties&, Plan& plan) {
+      addLaunch(of, chosen, plan);
+      return Status();
+    };
+    std::vector<EnginePlan> plans;
+    plans.push_back(std::move(made));
+    setPlans(candidates, candidates.size() - 1, std::make_shared<TypedPlans<EnginePlan>>(std::move(plans), complete));
     return {};
   }
 
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    bool dependent = true;
-    if (Status status = readDependent(options, dependent); !status.ok()) return status;
-    EnginePlan made = engine_.plan(problem, properties);
-    made.launch.programmaticDependent = dependent;
+ private:
+  void addLaunch(const Problem& problem, const EnginePlan& made, Plan& plan) const {
     using Params = decltype(made.params);
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, filter), {TensorName::Filter});
@@ -71,10 +77,8 @@ class SinglePlanAlgorithm final : public Algorithm {
     parameters.push_back(std::move(params));
     plan.launches.push_back({engine_.image(), made.kernelName, made.launch, std::move(parameters), engine_.warpRoles()});
     plan.details = made.describe();
-    return {};
   }
 
- private:
   SinglePlanEngine<EnginePlan> engine_;
 };
 

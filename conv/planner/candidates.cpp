@@ -42,7 +42,7 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   made->askedAlgorithm = asked.algorithm;
   made->askedOptions = asked.options;
   made->choice = std::move(choice);
-  if (Status status = candidate.algorithm->plan(problem, properties, candidate.options, *made); !status.ok()) return status;
+  if (Status status = candidate.plans->complete(candidate.number, problem, properties, *made); !status.ok()) return status;
   plan = std::move(made);
   return {};
 }
@@ -133,6 +133,15 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
   if (hasMeasuredCorrection(problem, properties)) correct(problem, candidates.all);
   candidates.best = choose(candidates.all);
   candidates.asked = options;
+  return {};
+}
+
+Status candidateOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties,
+                   std::string_view options, Candidate& candidate) {
+  std::vector<Candidate> found;
+  if (Status status = algorithm.candidates(problem, properties, options, found); !status.ok()) return status;
+  const auto exact = std::find_if(found.begin(), found.end(), [&](const Candidate& one) { return one.options == options; });
+  candidate = std::move(exact == found.end() ? found.front() : *exact);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/device/device.hpp"
@@ -52,6 +53,10 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
 /// Validates the problem and asks every algorithm that accepts it, or the one asked for.
 Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,
                       Candidates& candidates, RefusalTexts texts = RefusalTexts::Made);
+
+/// The candidate whose options these are, of an algorithm that accepts the problem.
+Status candidateOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties,
+                   std::string_view options, Candidate& candidate);
 
 /// The plan of a candidate of this problem on such a device. `choice` says how it was chosen; empty where that was by its estimate.
 Status makePlan(const Problem& problem, const device::Properties& properties, const Candidate& candidate, std::string choice,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -254,8 +255,10 @@ class Phases final : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     std::vector<const Algorithm*> algorithms;
     if (Status status = readAlgorithm(options, algorithms); !status.ok()) return status;
-    const std::vector<PlannedPhase> phases = phasesOf(p);
-    std::vector<Candidate> best(phases.size());
+    Made made{phasesOf(p), {}};
+    const std::vector<PlannedPhase>& phases = made.phases;
+    std::vector<Candidate>& best = made.best;
+    best.resize(phases.size());
     Candidate all{this, std::string(options), {}, {}};
     double slowest = 0;
     for (size_t i = 0; i < phases.size(); ++i) {
@@ -279,14 +282,19 @@ class Phases final : public Algorithm {
     all.estimate.clocks += clocks;
     all.estimate.seconds += clocks / rates.clockHertz.perClock;
     candidates.push_back(std::move(all));
+    setPlans(candidates, candidates.size() - 1, std::make_shared<TypedPlans<Made>>(std::vector<Made>{std::move(made)}, complete));
     return {};
   }
 
-  Status plan(const Problem& p, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    std::vector<const Algorithm*> algorithms;
-    if (Status status = readAlgorithm(options, algorithms); !status.ok()) return status;
-    const std::vector<PlannedPhase> phases = phasesOf(p);
-    Places places = placesOf(p, phases);
+ private:
+  struct Made {
+    std::vector<PlannedPhase> phases;
+    std::vector<Candidate> best;  ///< of a phase that is the first of its kind
+  };
+
+  static Status complete(const Made& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+    const std::vector<PlannedPhase>& phases = chosen.phases;
+    const Places places = placesOf(p, phases);
     std::vector<Plan> made(phases.size());
     int64_t mostFilterThreads = 0;
     size_t scratch = 0;
@@ -295,9 +303,8 @@ class Phases final : public Algorithm {
       const Problem& one = phases[i].problem;
       mostFilterThreads = std::max(mostFilterThreads, one.k * one.t * one.r * one.s);
       if (isFirst(phases, i)) {
-        Candidate best;
-        if (Status status = bestOf(algorithms, one, properties, best); !status.ok()) return status;
-        if (Status status = best.algorithm->plan(one, properties, best.options, made[i]); !status.ok()) return status;
+        const Candidate& best = chosen.best[i];
+        if (Status status = best.plans->complete(best.number, one, properties, made[i]); !status.ok()) return status;
         made[i].algorithm = best.algorithm->name();
         scratch = std::max(scratch, made[i].workspaceBytes);
       }
@@ -316,7 +323,6 @@ class Phases final : public Algorithm {
     return {};
   }
 
- private:
   /// The launches of a phase, on its tensors in the workspace.
   static void addLaunches(const PlannedPhase& phase, const Places& places, size_t number, const Plan& made, Plan& plan) {
     PerTensor<TensorPlace> moved;

@@ -104,10 +104,13 @@ Status restore(const Stored& stored, std::shared_ptr<const Plan>& plan) {
   Problem problem;
   if (Status status = parse(stored.problem, problem); !status.ok()) return about(status);
   if (Status status = validate(stored.properties); !status.ok()) return about(status);
-  Candidate candidate;
-  if (Status status = findAlgorithm(stored.algorithm, candidate.algorithm); !status.ok()) return about(status);
-  if (std::string refusal = refusalOf(*candidate.algorithm, problem, stored.properties); !refusal.empty())
+  const Algorithm* algorithm = nullptr;
+  if (Status status = findAlgorithm(stored.algorithm, algorithm); !status.ok()) return about(status);
+  if (std::string refusal = refusalOf(*algorithm, problem, stored.properties); !refusal.empty())
     return about({StatusCode::Unsupported, std::move(refusal)});
+  Candidate candidate;
+  if (Status status = candidateOf(*algorithm, problem, stored.properties, stored.options, candidate); !status.ok())
+    return about(status);
   candidate.options = stored.options;
   candidate.estimate = stored.estimate;
   if (stored.bound >= kResources) return about({StatusCode::InvalidArgument, fmt::format("resource {}", stored.bound)});

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -141,19 +142,19 @@ class Direct final : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     bool dependent = true;
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
-    candidates.push_back(
-        {this,
-         dependent ? "" : "dependent=no",
-         estimate(problem, ratesOf(properties), planDirect(problem, properties).modelledClocks, Resource::CudaCores),
-         {}});
+    DirectPlan made = planDirect(problem, properties);
+    made.launch.programmaticDependent = dependent;
+    candidates.push_back({this,
+                          dependent ? "" : "dependent=no",
+                          estimate(problem, ratesOf(properties), made.modelledClocks, Resource::CudaCores),
+                          {}});
+    setPlans(candidates, candidates.size() - 1,
+             std::make_shared<TypedPlans<DirectPlan>>(std::vector<DirectPlan>{std::move(made)}, complete));
     return {};
   }
 
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    bool dependent = true;
-    if (Status status = readDependent(options, dependent); !status.ok()) return status;
-    DirectPlan made = planDirect(problem, properties);
-    made.launch.programmaticDependent = dependent;
+ private:
+  static Status complete(const DirectPlan& made, const Problem&, const device::Properties&, Plan& plan) {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "conv/algorithms/halo/plan.hpp"
@@ -91,23 +92,25 @@ class Halo final : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     HaloChoices choices;
     if (Status status = readHalo(options, choices); !status.ok()) return status;
-    const std::vector<HaloOffer> offers = haloOffers(problem, properties, choices);
+    std::vector<HaloOffer> offers = haloOffers(problem, properties, choices);
     if (offers.empty()) return noPlan(problem, properties, options);
     const Estimator estimator(problem, ratesOf(properties));
+    const size_t first = candidates.size();
     for (const HaloOffer& offer : offers)
       candidates.push_back({this,
                             optionsOf(offer),
                             estimator.of(offer.modelledClocks, offer.bound),
                             {},
                             {offer.tilePixels, offer.tileChannels, offer.split, {static_cast<int32_t>(offer.cut), offer.lag}}});
+    setPlans(candidates, first, std::make_shared<TypedPlans<HaloOffer>>(std::move(offers), complete));
     return {};
   }
 
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    HaloChoices choices;
-    if (Status status = readHalo(options, choices); !status.ok()) return status;
-    const std::vector<HaloPlan> plans = haloCandidates(problem, properties, choices);
-    if (plans.empty()) return noPlan(problem, properties, options);
+ private:
+  static Status complete(const HaloOffer& offer, const Problem& problem, const device::Properties& properties, Plan& plan) {
+    const std::vector<HaloPlan> plans =
+        haloCandidates(problem, properties, {offer.cut, std::string(offer.shape), offer.split, offer.lag, offer.dependent});
+    if (plans.empty()) return {StatusCode::InternalError, "halo cannot plan what it offers"};
     const HaloPlan& made = plans.front();
     using kernels::halo::Params;
     constexpr size_t kMapBytes = 128;
@@ -130,7 +133,6 @@ class Halo final : public Algorithm {
     return {};
   }
 
- private:
   static Status noPlan(const Problem& problem, const device::Properties& properties, std::string_view options) {
     const auto plansWith = [&](std::string_view others) {
       std::vector<std::string> texts;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "conv/algorithms/shift_window/plan.hpp"
@@ -66,20 +67,32 @@ class ShiftWindow final : public Algorithm {
     if (std::string reason = shiftWindowCuts(problem, properties, choices, cuts); !reason.empty())
       return {StatusCode::InvalidArgument, std::move(reason)};
     const Estimator estimator(problem, ratesOf(properties));
+    const size_t first = candidates.size();
+    std::vector<Offer> offers;
     for (const ShiftWindowCut& cut : cuts)
       for (const OperandProducer producer : {OperandProducer::TensorCopy, OperandProducer::RegisterStore})
-        if (choices.producer.value_or(producer) == producer && !(cut.pair && producer == OperandProducer::RegisterStore))
+        if (choices.producer.value_or(producer) == producer && !(cut.pair && producer == OperandProducer::RegisterStore)) {
           candidates.push_back(
               {this, optionText(producer, cut), estimator.of(cut.clocks, cut.bound), shiftWindowQuestions(problem, cut.pair)});
+          offers.push_back({producer, cut});
+        }
+    setPlans(candidates, first, std::make_shared<TypedPlans<Offer>>(std::move(offers), complete));
     return {};
   }
 
-  Status plan(const Problem& problem, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    ShiftWindowChoices choices;
-    if (Status status = read(options, choices); !status.ok()) return status;
+ private:
+  struct Offer {
+    OperandProducer producer;
+    ShiftWindowCut cut;
+  };
+
+  static Status complete(const Offer& offer, const Problem& problem, const device::Properties& properties, Plan& plan) {
+    const ShiftWindowCut& cut = offer.cut;
+    const ShiftWindowChoices exact{offer.producer, static_cast<uint32_t>(cut.tileN), static_cast<uint32_t>(cut.clusters),
+                                   cut.resident, cut.pair};
     ShiftWindowPlan made;
-    if (std::string reason = planShiftWindow(problem, properties, choices, made); !reason.empty())
-      return {StatusCode::InvalidArgument, std::move(reason)};
+    if (std::string reason = planShiftWindow(problem, properties, exact, made); !reason.empty())
+      return {StatusCode::InternalError, std::move(reason)};
     plan.launches = preparationOf(problem);
     plan.mainLaunch = plan.launches.size();
     plan.workspaceBytes = correctionPlaces(problem).bytes;
