@@ -72,7 +72,7 @@ int run(const std::string& path, const std::string& dump, double mostRegret, boo
     for (const auto& [name, us] : row["candidates"].items())
       if (name != "cuDNN" && double{us} < best) best = us, bestName = name;
     for (const plan::Candidate& candidate : candidates.all) {
-      const std::string name = fmt::format("{}:{}", candidate.algorithm->name(), candidate.options);
+      const std::string name = fmt::format("{}:{}", candidate.algorithm->name(), candidate.options());
       if (!row["candidates"].contains(name)) continue;
       const double measured = row["candidates"][name], estimate = candidate.estimate.seconds * 1e6;
       const double modelled = estimate / candidate.correction;
@@ -85,7 +85,7 @@ int run(const std::string& path, const std::string& dump, double mostRegret, boo
       if (estimate < fastest) fastest = estimate, chosen = measured, choice = name;
     }
     const plan::Candidate& winner = candidates.all[candidates.best];
-    if (!row["candidates"].contains(fmt::format("{}:{}", winner.algorithm->name(), winner.options))) ++unknown;
+    if (!row["candidates"].contains(fmt::format("{}:{}", winner.algorithm->name(), winner.options()))) ++unknown;
     if (chosen == 0) continue;
     regrets[int64_t{row["batch"]}].push_back(chosen / best);
     if (worst && chosen > 1.25 * best)
@@ -117,7 +117,7 @@ int printPlans(const std::string& path) {
     std::map<std::string_view, int> seen;
     for (const size_t i : candidates.byEstimate())
       if (const plan::Candidate& c = candidates.all[i]; seen[c.algorithm->name()]++ == 0)
-        text += fmt::format("  {}:{} {:.1f}", c.algorithm->name(), c.options, c.estimate.seconds * 1e6);
+        text += fmt::format("  {}:{} {:.1f}", c.algorithm->name(), c.options(), c.estimate.seconds * 1e6);
     fmt::print("{:56}{}\n", line.substr(0, line.find("->")), text);
   }
   return 0;

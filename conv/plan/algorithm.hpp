@@ -26,32 +26,40 @@ class CandidatePlans {
   virtual ~CandidatePlans() = default;
   /// Fills in launches, workspaceBytes and details of the plan of candidate `number`. Problem and device are those of the search.
   virtual Status complete(size_t number, const Problem& problem, const device::Properties& properties, Plan& plan) const = 0;
+  /// Options that make exactly this plan when somebody asks for them.
+  virtual std::string options(size_t number) const = 0;
 };
 
 template <class Made>
 class TypedPlans final : public CandidatePlans {
  public:
   using Complete = std::function<Status(const Made&, const Problem&, const device::Properties&, Plan&)>;
-  TypedPlans(std::vector<Made> made, Complete complete) : made_(std::move(made)), complete_(std::move(complete)) {}
+  using Options = std::function<std::string(const Made&)>;
+  TypedPlans(std::vector<Made> made, Complete complete, Options options)
+      : made_(std::move(made)), complete_(std::move(complete)), options_(std::move(options)) {}
   Status complete(size_t number, const Problem& problem, const device::Properties& properties, Plan& plan) const override {
     return complete_(made_.at(number), problem, properties, plan);
   }
+  std::string options(size_t number) const override { return options_(made_.at(number)); }
 
  private:
   std::vector<Made> made_;
   Complete complete_;
+  Options options_;
 };
 
 /// One way in which an algorithm would run a problem.
 struct Candidate {
   const Algorithm* algorithm = nullptr;
-  std::string options;  ///< asking for them makes exactly this plan
   Estimate estimate;
   std::vector<std::string_view> unproven;  ///< hardware behaviours it relies on that no public source settles: "U3"
   Tiling tiling{};
   double correction = 1;  ///< measuredCorrection(...), which `estimate` holds
   std::shared_ptr<const CandidatePlans> plans{};
   size_t number = 0;  ///< of its plan in `plans`
+
+  /// CandidatePlans::options. They are printed when they are asked for: most candidates lose.
+  std::string options() const { return plans ? plans->options(number) : std::string(); }
 };
 
 /// Gives the candidates from `first` on their plans, in their order.

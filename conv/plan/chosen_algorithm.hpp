@@ -34,7 +34,7 @@ class ChosenAlgorithm : public Algorithm {
           if (reason.empty()) reason = std::move(why);
           continue;
         }
-        candidates.push_back({this, optionText(made), made.estimate, made.openQuestions()});
+        candidates.push_back({this, made.estimate, made.openQuestions()});
         plans.push_back(std::move(made));
       }
     }
@@ -51,7 +51,8 @@ class ChosenAlgorithm : public Algorithm {
       plan.details = made.describe();
       return Status();
     };
-    setPlans(candidates, before, std::make_shared<TypedPlans<Made>>(std::move(plans), finish));
+    setPlans(candidates, before,
+             std::make_shared<TypedPlans<Made>>(std::move(plans), finish, [this](const Made& made) { return optionText(made); }));
     return {};
   }
 

@@ -25,15 +25,15 @@ class ListedAlgorithm : public Algorithm {
     if (Status status = plansOf(problem, properties, options, plans); !status.ok()) return status;
     const Estimator estimator(problem, ratesOf(properties));
     const size_t first = candidates.size();
-    for (const Made& plan : plans)
-      candidates.push_back({this, optionText(plan), estimator.of(plan.modelledClocks, plan.bound), {}, tiling(plan)});
+    for (const Made& plan : plans) candidates.push_back({this, estimator.of(plan.modelledClocks, plan.bound), {}, tiling(plan)});
     const auto complete = [this](const Made& made, const Problem& of, const device::Properties&, Plan& plan) {
       addLaunches(of, made, plan);
       plan.mainLaunch = plan.launches.size() - 1;
       plan.details = made.describe();
       return Status();
     };
-    setPlans(candidates, first, std::make_shared<TypedPlans<Made>>(std::move(plans), complete));
+    setPlans(candidates, first,
+             std::make_shared<TypedPlans<Made>>(std::move(plans), complete, [this](const Made& made) { return optionText(made); }));
     return {};
   }
 

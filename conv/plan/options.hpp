@@ -68,5 +68,10 @@ class OptionText {
 
 /// The value of kDependentOption in a text that has no other option.
 Status readDependent(std::string_view text, bool& dependent);
+/// The text that says it of a plan with a `launch`.
+template <class Made>
+std::string dependentOption(const Made& made) {
+  return made.launch.programmaticDependent ? "dependent=yes" : "";
+}
 
 }  // namespace shiftconv::plan

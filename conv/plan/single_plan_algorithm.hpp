@@ -42,15 +42,15 @@ class SinglePlanAlgorithm final : public Algorithm {
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     EnginePlan made = engine_.plan(problem, properties);
     made.launch.programmaticDependent = dependent;
-    candidates.push_back(
-        {this, dependent ? "" : "dependent=no", estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
+    candidates.push_back({this, estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
     const auto complete = [this](const EnginePlan& chosen, const Problem& of, const device::Properties&, Plan& plan) {
       addLaunch(of, chosen, plan);
       return Status();
     };
     std::vector<EnginePlan> plans;
     plans.push_back(std::move(made));
-    setPlans(candidates, candidates.size() - 1, std::make_shared<TypedPlans<EnginePlan>>(std::move(plans), complete));
+    setPlans(candidates, candidates.size() - 1,
+             std::make_shared<TypedPlans<EnginePlan>>(std::move(plans), complete, dependentOption<EnginePlan>));
     return {};
   }
 

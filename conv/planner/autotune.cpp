@@ -218,7 +218,7 @@ Status autotune(const Problem& problem, KernelCache& kernels, device::Stream str
     }
     if (known) {
       const auto found = std::find_if(candidates.all.begin(), candidates.all.end(), [&](const Candidate& candidate) {
-        return candidate.algorithm->name() == known->algorithm && candidate.options == known->options;
+        return candidate.algorithm->name() == known->algorithm && candidate.options() == known->options;
       });
       if (found != candidates.all.end())
         return makePlan(problem, properties, *found,
@@ -235,7 +235,7 @@ Status autotune(const Problem& problem, KernelCache& kernels, device::Stream str
   const Candidate& chosen = candidates.all[winner->candidate];
   if (Status status = makePlan(problem, properties, chosen, tuner.choice(*winner), plan); !status.ok()) return status;
   if (!usable) return {};
-  if (const Status status = cache.remember(key, {std::string(chosen.algorithm->name()), chosen.options, winner->median() * 1e6});
+  if (const Status status = cache.remember(key, {std::string(chosen.algorithm->name()), chosen.options(), winner->median() * 1e6});
       !status.ok())
     notes.push_back("nothing is remembered: " + status.message());
   return {};

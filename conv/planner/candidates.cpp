@@ -37,7 +37,7 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   made->problem = problem;
   made->properties = properties;
   made->algorithm = candidate.algorithm->name();
-  made->options = candidate.options;
+  made->options = candidate.options();
   made->estimate = candidate.estimate;
   made->askedAlgorithm = asked.algorithm;
   made->askedOptions = asked.options;
@@ -140,7 +140,7 @@ Status candidateOf(const Algorithm& algorithm, const Problem& problem, const dev
                    std::string_view options, Candidate& candidate) {
   std::vector<Candidate> found;
   if (Status status = algorithm.candidates(problem, properties, options, found); !status.ok()) return status;
-  const auto exact = std::find_if(found.begin(), found.end(), [&](const Candidate& one) { return one.options == options; });
+  const auto exact = std::find_if(found.begin(), found.end(), [&](const Candidate& one) { return one.options() == options; });
   candidate = std::move(exact == found.end() ? found.front() : *exact);
   return {};
 }
@@ -156,7 +156,7 @@ std::string choiceOf(const Plan& plan) {
   const PlanOptions asked{plan.askedAlgorithm, plan.askedOptions};
   if (!findCandidates(plan.problem, plan.properties, asked, candidates).ok()) return {};  // it was found once, so it is again
   for (size_t i = 0; i < candidates.all.size(); ++i)
-    if (candidates.all[i].algorithm->name() == plan.algorithm && candidates.all[i].options == plan.options) candidates.best = i;
+    if (candidates.all[i].algorithm->name() == plan.algorithm && candidates.all[i].options() == plan.options) candidates.best = i;
   std::string text;
   for (const size_t i : candidates.byEstimate())
     text += fmt::format("{} {}\n", i == candidates.best ? "chosen    " : "candidate ", describe(candidates.all[i]));
@@ -198,7 +198,7 @@ Status planBest(const Problem& problem, const device::Properties& properties, Ca
       continue;
     }
     candidates.defects.push_back(fmt::format("{} {} of {} on {} cannot be planned: {}", candidates.all[i].algorithm->name(),
-                                             candidates.all[i].options, shiftconv::describe(problem), properties.name,
+                                             candidates.all[i].options(), shiftconv::describe(problem), properties.name,
                                              status.message()));
     if (first.ok()) first = {StatusCode::Unsupported, status.message()};
   }

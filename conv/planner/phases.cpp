@@ -255,11 +255,11 @@ class Phases final : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     std::vector<const Algorithm*> algorithms;
     if (Status status = readAlgorithm(options, algorithms); !status.ok()) return status;
-    Made made{phasesOf(p), {}};
+    Made made{phasesOf(p), {}, std::string(options)};
     const std::vector<PlannedPhase>& phases = made.phases;
     std::vector<Candidate>& best = made.best;
     best.resize(phases.size());
-    Candidate all{this, std::string(options), {}, {}};
+    Candidate all{this, {}, {}};
     double slowest = 0;
     for (size_t i = 0; i < phases.size(); ++i) {
       if (!phases[i].exists()) continue;
@@ -282,7 +282,9 @@ class Phases final : public Algorithm {
     all.estimate.clocks += clocks;
     all.estimate.seconds += clocks / rates.clockHertz.perClock;
     candidates.push_back(std::move(all));
-    setPlans(candidates, candidates.size() - 1, std::make_shared<TypedPlans<Made>>(std::vector<Made>{std::move(made)}, complete));
+    setPlans(candidates, candidates.size() - 1,
+             std::make_shared<TypedPlans<Made>>(std::vector<Made>{std::move(made)}, complete,
+                                                [](const Made& one) { return one.options; }));
     return {};
   }
 
@@ -290,6 +292,7 @@ class Phases final : public Algorithm {
   struct Made {
     std::vector<PlannedPhase> phases;
     std::vector<Candidate> best;  ///< of a phase that is the first of its kind
+    std::string options;
   };
 
   static Status complete(const Made& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {

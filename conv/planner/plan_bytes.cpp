@@ -111,7 +111,6 @@ Status restore(const Stored& stored, std::shared_ptr<const Plan>& plan) {
   Candidate candidate;
   if (Status status = candidateOf(*algorithm, problem, stored.properties, stored.options, candidate); !status.ok())
     return about(status);
-  candidate.options = stored.options;
   candidate.estimate = stored.estimate;
   if (stored.bound >= kResources) return about({StatusCode::InvalidArgument, fmt::format("resource {}", stored.bound)});
   candidate.estimate.bound = static_cast<Resource>(stored.bound);

@@ -35,7 +35,7 @@ class Autotune : public testing::Test {
   }
 
   /// Options of the candidate that the model puts at this place.
-  const std::string& candidate(size_t place) const { return candidates_.all[order_[place]].options; }
+  std::string candidate(size_t place) const { return candidates_.all[order_[place]].options(); }
 
   AutotuneClock clock() {
     return {[this](const Plan& plan, const std::function<Status()>& enqueue, double& seconds) -> Status {

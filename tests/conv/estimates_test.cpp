@@ -59,8 +59,8 @@ std::string saidOf(const std::string& text, const std::string& algorithm, const 
     const Candidate& best = candidates.all[candidates.best];
     std::shared_ptr<const Plan> plan;
     if (Status status = makePlan(problem, preset.properties, best, "", plan); !status.ok()) return indented(status.message());
-    return indented(fmt::format("best of {}: {}\n{:.4g} clocks; {}\n{}", candidates.all.size(), best.options, best.estimate.clocks,
-                                describe(best.estimate), plan->details));
+    return indented(fmt::format("best of {}: {}\n{:.4g} clocks; {}\n{}", candidates.all.size(), best.options(),
+                                best.estimate.clocks, describe(best.estimate), plan->details));
   }
   return indented("no such device");
 }

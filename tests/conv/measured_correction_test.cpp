@@ -90,7 +90,7 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
     const double modelled = candidate.estimate.seconds / candidate.correction * 1e6;
     EXPECT_DOUBLE_EQ(measuredCorrection(candidate.algorithm->name(), CorrectionView(problem).of(candidate.tiling, modelled)),
                      candidate.correction)
-        << candidate.options;
+        << candidate.options();
   }
   EXPECT_GT(corrected, 5);
   EXPECT_EQ(measuredCorrection("direct", CorrectionView(problem).of({1, 1}, 8)), 1);

@@ -87,11 +87,12 @@ class Liar final : public Algorithm {
   Status candidates(const Problem&, const device::Properties&, std::string_view,
                     std::vector<Candidate>& candidates) const override {
     if (lie_ == Lie::NoCandidate) return {};
-    candidates.push_back({this, "", {}, {}});  // in no time at all: the best one
+    candidates.push_back({this, {}, {}});  // in no time at all: the best one
     const auto complete = [](int, const Problem&, const device::Properties&, Plan&) {
       return Status(StatusCode::InvalidArgument, "not this one");
     };
-    setPlans(candidates, candidates.size() - 1, std::make_shared<TypedPlans<int>>(std::vector<int>{1}, complete));
+    setPlans(candidates, candidates.size() - 1,
+             std::make_shared<TypedPlans<int>>(std::vector<int>{1}, complete, [](int) { return std::string(); }));
     return lie_ == Lie::Failure ? Status(StatusCode::InvalidArgument, "not today") : Status();
   }
 

@@ -67,7 +67,7 @@ std::vector<std::string> Library::candidates(const Problem& problem) const {
   std::vector<std::string> names;
   for (const size_t i : candidates.byEstimate()) {
     const plan::Candidate& candidate = candidates.all[i];
-    names.push_back(fmt::format("{}:{}", candidate.algorithm->name(), candidate.options));
+    names.push_back(fmt::format("{}:{}", candidate.algorithm->name(), candidate.options()));
   }
   return names;
 }

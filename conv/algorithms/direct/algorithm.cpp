@@ -144,12 +144,10 @@ class Direct final : public Algorithm {
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     DirectPlan made = planDirect(problem, properties);
     made.launch.programmaticDependent = dependent;
-    candidates.push_back({this,
-                          dependent ? "" : "dependent=no",
-                          estimate(problem, ratesOf(properties), made.modelledClocks, Resource::CudaCores),
-                          {}});
-    setPlans(candidates, candidates.size() - 1,
-             std::make_shared<TypedPlans<DirectPlan>>(std::vector<DirectPlan>{std::move(made)}, complete));
+    candidates.push_back({this, estimate(problem, ratesOf(properties), made.modelledClocks, Resource::CudaCores), {}});
+    setPlans(
+        candidates, candidates.size() - 1,
+        std::make_shared<TypedPlans<DirectPlan>>(std::vector<DirectPlan>{std::move(made)}, complete, dependentOption<DirectPlan>));
     return {};
   }
 

@@ -98,11 +98,10 @@ class Halo final : public Algorithm {
     const size_t first = candidates.size();
     for (const HaloOffer& offer : offers)
       candidates.push_back({this,
-                            optionsOf(offer),
                             estimator.of(offer.modelledClocks, offer.bound),
                             {},
                             {offer.tilePixels, offer.tileChannels, offer.split, {static_cast<int32_t>(offer.cut), offer.lag}}});
-    setPlans(candidates, first, std::make_shared<TypedPlans<HaloOffer>>(std::move(offers), complete));
+    setPlans(candidates, first, std::make_shared<TypedPlans<HaloOffer>>(std::move(offers), complete, optionsOf));
     return {};
   }
 

@@ -101,15 +101,15 @@ TEST(ThinPlans, OptionsMakeACandidateAgain) {
   ASSERT_TRUE(findCandidates(p, deviceOf(9), {"thin", ""}, all).ok());
   ASSERT_GT(all.all.size(), 4u);
   for (const Candidate& candidate : all.all)
-    for (const std::string& options : {candidate.options, candidate.options + ",dependent=no"}) {
+    for (const std::string& options : {candidate.options(), candidate.options() + ",dependent=no"}) {
       Candidates again;
       ASSERT_TRUE(findCandidates(p, deviceOf(9), {"thin", options}, again).ok()) << options;
       ASSERT_EQ(again.all.size(), 1u) << options;
-      EXPECT_EQ(again.all[0].options, options);
+      EXPECT_EQ(again.all[0].options(), options);
       EXPECT_EQ(again.all[0].estimate.clocks, candidate.estimate.clocks);
       std::shared_ptr<const Plan> plan;
       ASSERT_TRUE(makePlan(p, deviceOf(9), {"thin", options}, plan).ok());
-      EXPECT_EQ(plan->launches.at(0).config.programmaticDependent, options == candidate.options);
+      EXPECT_EQ(plan->launches.at(0).config.programmaticDependent, options == candidate.options());
     }
   for (const auto& [options, part] : {std::pair{"tile=64x8", "16x32"},
                                       {"split=3", "no plan"},
