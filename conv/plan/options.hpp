@@ -71,7 +71,7 @@ Status readDependent(std::string_view text, bool& dependent);
 /// The text that says it of a plan with a `launch`.
 template <class Made>
 std::string dependentOption(const Made& made) {
-  return made.launch.programmaticDependent ? "dependent=yes" : "";
+  return made.launch.programmaticDependent ? "" : "dependent=no";
 }
 
 }  // namespace shiftconv::plan
