@@ -142,7 +142,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_count(int* count);
  *  */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_enumerate(int index, shiftconv_device_properties_t* properties);
 
-/** Properties of a known device by name, so that plans can be made where the device is not: "B200", "B300", "Thor", "H200",
+/** Properties of a known device by name, so that plans can be made without the device: "B200", "B300", "Thor", "H200",
  *  "emulated", "emulated_sm_90a". Upper and lower case are the same. Any other name is SHIFTCONV_STATUS_NOT_FOUND, whose sentence
  *  lists the names. */
 SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shiftconv_device_properties_t* properties);
@@ -150,7 +150,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_preset(const char* name, shift
 /** Opens a device.
  *  @param kind   AUTO: what the environment variable SHIFTCONV_DEVICE names, in the notation of shiftconv_device_open_named; where
  * it is not set, empty or "auto", the first GPU of compute capability 9.0, 10.0, 10.3 or 11.0. Without one the call fails with
- * SHIFTCONV_STATUS_NOT_FOUND and says what there is: the emulated device is opened only where it is named.
+ * SHIFTCONV_STATUS_NOT_FOUND and lists the devices that there are: the emulated device is opened only by name.
  *  @param index  CUDA: the driver's device number. EMULATED: 0 is an sm_100a, 1 an sm_90a. AUTO: must be 0.
  *  @param device receives the handle; close it with shiftconv_device_close.
  *  Errors: SHIFTCONV_STATUS_NOT_FOUND where there is no such device, or libshiftconv_emulated.so is missing or of another build.
@@ -185,7 +185,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_device_allocate(shiftconv_device_t de
 SHIFTCONV_API shiftconv_status_t shiftconv_device_free(shiftconv_device_t device, void* memory);
 
 /** Copies `bytes` bytes from host memory to device memory, in the order of `stream`. Pinned host memory must stay valid and
- *  unchanged until the stream has passed this copy. Pageable host memory may be reused when the call returns. */
+ *  unchanged until the stream has completed this copy. Pageable host memory may be reused when the call returns. */
 SHIFTCONV_API shiftconv_status_t shiftconv_copy_to_device(shiftconv_device_t device, void* destination, const void* source,
                                                           size_t bytes, shiftconv_stream_t stream);
 
@@ -330,29 +330,29 @@ typedef struct shiftconv_block_scale {
  *  | output        | [N, Z, P, Q, K]      | (((n*Z + z)*P + p)*Q + q) * output_pixel_pitch + k         | output_type   |
  *  | amax          | [1]                  |                                                            | f32           |
  *
- *  with P = (H + pad_top + pad_bottom - dilation_h*(R-1) - 1) / stride_h + 1, Z and Q likewise, all rounded down. Between the
- *  channels of neighbouring output pixels (output_pixel_pitch > K) nothing is changed; where a last 4-bit or 6-bit channel has part of a
- *  byte, the rest is written back as it was read. Taps outside the image
- *  contribute exactly 0. Under an infinite or NaN weight that holds with shift_window, which skips them; shift_stream multiplies
- *  them by zero, as im2col does, which gives NaN. Products are summed with the rounding of the tensor
- *  core; everything behind the sum is f32; the conversion to output_type rounds to nearest, ties to even, and saturates
- *  except to f32, f16 and bf16.
+ *  with P = (H + pad_top + pad_bottom - dilation_h*(R-1) - 1) / stride_h + 1, Z and Q likewise, all rounded down. A run does
+ *  not change the gap after the channels of an output pixel (output_pixel_pitch > K). If the last 4-bit or 6-bit channel fills only
+ *  part of a byte, the rest of the byte is written back as it was read. Taps outside the image contribute exactly 0. With an
+ *  infinite or NaN weight that holds for shift_window, which skips them; shift_stream multiplies them by zero, as im2col does,
+ *  which gives NaN. Products are summed with the rounding of the tensor core. Everything after the sum is computed in f32. The
+ *  conversion to output_type rounds to nearest, ties to even, and saturates except to f32, f16 and bf16.
  *
  *  With transposed = 1 the same filter spreads every input pixel over the output, as ConvTranspose does (the gradient of a
  *  convolution by its input):
  *    sum    = sum over t,r,s,c of (input[n, (z + pad_front - t*dilation_d) / stride_d, (p + pad_top - r*dilation_h) / stride_h,
  *                                        (q + pad_left - s*dilation_w) / stride_w, g*C/groups + c] - input_zero_point)
  *             * (filter[k,t,r,s,c] - filter_zero_point)
- *  over the taps whose three divisions leave no rest, with P = (H - 1) * stride_h - pad_top - pad_bottom + dilation_h*(R-1) + 1 +
- *  output_padding_h. The filter's layout stays [K, T, R, S, C/groups], K being the channels of the output; it is not turned round.
+ *  over the taps for which all three divisions are exact, with
+ *    P = (H - 1) * stride_h - pad_top - pad_bottom + dilation_h*(R-1) + 1 + output_padding_h
+ *  The filter's layout stays [K, T, R, S, C/groups], K being the channels of the output; it is not flipped.
  *  Such plans need a workspace.
  *
- *  Most combinations of these fields are beyond every algorithm of this version; shiftconv_support names the field.
+ *  Not every valid problem is supported by an algorithm of this version; shiftconv_support names the field that is the reason.
  *
- *  amax keeps the largest |v| of all runs since it was set: a run raises it and never lowers it, and it is NaN once a v is. Before
- *  the first run it must hold a finite value >= 0, such as 0; from any other value it comes out undefined.
+ *  amax keeps the largest |v| of all runs since it was set: a run raises it and never lowers it, and it becomes NaN when
+ *  any v is NaN. Before the first run it must hold a finite value >= 0, such as 0; otherwise its result is undefined.
  *
- *  Lengths are counted in elements. A field that has no meaning in a problem (the type of a residual that there is not) must
+ *  Lengths are counted in elements. A field that has no meaning in a problem (such as residual_type without a residual) must
  *  keep the value that SHIFTCONV_PROBLEM_INIT gives it. */
 typedef struct shiftconv_problem {
   size_t size;                                      /**< sizeof of this structure as the caller compiled it */
@@ -400,7 +400,7 @@ typedef struct shiftconv_problem {
  *
  *  which is a convolution whose input is A, an image of one row with M pixels of K channels; whose filter is B, N filters of one tap
  *  with K channels; and whose output is D. Everything that holds for a convolution holds for it: plans, bindings, epilogue, block
- *  scales. On Blackwell the algorithm "gemm" is made for it; on Hopper it is planned as the 1x1 convolution that it is.
+ *  scales. On Blackwell the algorithm "gemm" is made for it; on Hopper it is planned as a 1x1 convolution.
  *
  *  Sets the extents, groups, paddings, strides and dilations, and leaves all other fields as they are: types, pitches (elements from one
  *  row of A, D or the residual to the next), block scales, zero points and epilogue are set before or after.
@@ -409,7 +409,7 @@ typedef struct shiftconv_problem {
 SHIFTCONV_API shiftconv_status_t shiftconv_gemm(int64_t m, int64_t n, int64_t k, shiftconv_problem_t* problem);
 
 /** Checks a problem by itself: every field in range, a non-empty output, sizes that can be addressed. The sentence names the
- *  field. A valid problem may still be beyond every algorithm; shiftconv_support tells. */
+ *  field. A valid problem may still be one that no algorithm supports; ask shiftconv_support. */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_validate(const shiftconv_problem_t* problem);
 
 /** Writes Z, P and Q, the extents of the output of a valid problem. Any of the pointers may be NULL. */
@@ -529,12 +529,12 @@ typedef struct shiftconv_autotune {
  *
  *  With a cache, a choice is looked up by problem, the caller's options, the device's name, compute capability and
  *  multiprocessors, driver and library version; when it is there, nothing is allocated or run. Otherwise the new choice is added:
- *  the file is replaced as a whole, so that processes may share it; writers wait for each other through a file beside it, whose
+ *  the file is replaced as a whole, so that processes may share it; writers wait for each other through a file next to it, whose
  * name ends in ".lock", at most 10 s. The path must lead to a regular file of at most 16 MiB, or to none in a folder that exists;
  * symbolic links stay, and what they lead to is replaced. Anything else (a device such as /dev/null, a FIFO, a socket, a folder, a
  * file that is no such cache) is neither waited for nor touched. That, damaged lines, a file that cannot be written, candidates
  * that fail, and a time limit that was reached are warnings in the log, not errors.
- *  @param device   where to measure; the plan is as good for others of the same kind.
+ *  @param device   where to measure; the plan can be used on other devices of the same kind.
  *  @param options  NULL: every choice is left to the measurement.
  *  @param autotune NULL: SHIFTCONV_AUTOTUNE_INIT.
  *  @param plan     receives the handle, as in shiftconv_plan_create.
@@ -556,8 +556,8 @@ SHIFTCONV_API shiftconv_status_t shiftconv_plan_to_bytes(shiftconv_plan_t plan, 
  *  @param bytes  may be freed when the call returns.
  *  @param plan   receives the handle, as in shiftconv_plan_create.
  *  Errors: SHIFTCONV_STATUS_INVALID_ARGUMENT for bytes that are damaged or incomplete (they end with a checksum), of another version
- *  of the library, which the sentence names, or of a build that plans differently. The checksum notices accidents. Bytes that
- *  somebody forged can give another plan than they should, but none that the library would not make. */
+ *  of the library, which the sentence names, or of a build that plans differently. The checksum detects accidents. Forged
+ *  bytes can give a plan other than the stored one, but only a plan that the library itself could make. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_from_bytes(const void* bytes, size_t size, shiftconv_plan_t* plan);
 
 /** Destroys a plan. Bindings of it and work that was enqueued with it are not affected. NULL is allowed and does nothing. */
@@ -596,8 +596,8 @@ SHIFTCONV_API const char* shiftconv_plan_options(shiftconv_plan_t plan);
  *  Valid as long as the plan. */
 SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
 
-/** Writes the bytes of device memory that a run needs as workspace. It is 0, except with zero points of input or filter, whose
- *  corrections lie there. Runs that may overlap in time need a workspace each. */
+/** Writes the bytes of device memory that a run needs as workspace. It is 0, except for zero points of input or filter on
+ *  tensor cores, and for transposed convolutions. Runs that may overlap in time each need a workspace of their own. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
 
 /** Loads the plan's kernels on a device, so that the first binding need not. Optional. */
@@ -644,7 +644,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_binding_destroy(shiftconv_binding_t b
 /** Enqueues the convolution of a binding.
  *  @param stream a stream of the device; NULL: the default stream.
  *
- *  The tensors must stay valid until the stream has passed this run.
+ *  The tensors must stay valid until the stream has completed this run.
  *
  *  On a CUDA device the call only enqueues the launches. It neither allocates nor synchronises, and can be captured in a CUDA
  *  graph. It reports errors of the launch itself; errors of a running kernel appear in shiftconv_stream_synchronize.
@@ -656,7 +656,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_binding_run(shiftconv_binding_t bindi
 /** Enqueues the convolution of a binding once with other tensors; the binding stays as it is, and may meanwhile run on other
  *  threads. As shiftconv_binding_run, but it checks the tensors and encodes their tensor maps, in memory of its own stack: it neither
  *  allocates nor synchronises. It takes one lock for reading, to find the handle.
- *  @param tensors is read before the call returns. The device memory must stay valid until the stream has passed this run.
+ *  @param tensors is read before the call returns. The device memory must stay valid until the stream has completed this run.
  *  Errors: those of shiftconv_bind for the tensors, those of shiftconv_binding_run. */
 SHIFTCONV_API shiftconv_status_t shiftconv_binding_run_with(shiftconv_binding_t binding, const shiftconv_tensors_t* tensors,
                                                             shiftconv_stream_t stream);
@@ -700,8 +700,8 @@ SHIFTCONV_API shiftconv_status_t shiftconv_relayout_run(shiftconv_device_t devic
                                                         const void* source, void* destination, shiftconv_stream_t stream);
 
 typedef enum shiftconv_pool_kind {
-  SHIFTCONV_POOL_MAXIMUM = 0,           /**< of the taps inside the image; NaN where one is, minus infinity where there is none */
-  SHIFTCONV_POOL_AVERAGE = 1,           /**< of the taps inside the image; NaN where there is none */
+  SHIFTCONV_POOL_MAXIMUM = 0,           /**< of the taps inside the image; NaN if one of them is; minus infinity if there is none */
+  SHIFTCONV_POOL_AVERAGE = 1,           /**< of the taps inside the image; NaN if there is none */
   SHIFTCONV_POOL_FORCE_INT = 0x7fffffff /**< not a value: makes every int representable, so that wrong ones can be refused */
 } shiftconv_pool_kind_t;
 

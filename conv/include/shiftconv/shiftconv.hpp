@@ -103,7 +103,7 @@ struct Convolution : shiftconv_problem_t {
 /// What a plan needs to know of a device.
 struct DeviceProperties : shiftconv_device_properties_t {
   DeviceProperties() : shiftconv_device_properties_t(SHIFTCONV_DEVICE_PROPERTIES_INIT) {}
-  /// Of a device that need not be here: "B200", "B300", "Thor", "H200", "emulated", "emulated_sm_90a".
+  /// Of a known device, which need not be present: "B200", "B300", "Thor", "H200", "emulated", "emulated_sm_90a".
   static DeviceProperties preset(const std::string& name) {
     DeviceProperties properties;
     check(shiftconv_device_preset(name.c_str(), &properties));

@@ -131,9 +131,9 @@ struct Target {
   uint32_t threadsPerCta = 0, ctasPerCluster = 0;
   uint64_t l2Bytes = 0, globalBytes = 0;
 };
-/// Every target that the machine can be.
+/// Every target that the machine supports.
 SHIFTCONV_EMU_API std::vector<Target> targets();
-/// Those of them that a device can be: the architecture-specific ones, which have everything; the usual one first.
+/// The targets of whole devices: the architecture-specific ones, with all their instructions. The usual one comes first.
 SHIFTCONV_EMU_API std::vector<Target> devices();
 
 /// A loaded module; copies share it. It keeps its variables alive and must not outlive its Machine.
@@ -210,7 +210,7 @@ struct Launch {
   uint32_t dynamicSharedBytes = 0;
   std::vector<const void*> arguments;  ///< one pointer to the value of each parameter; read before launch() returns
   Options options;
-  /// Stream that the launch belongs to, for the hazard checker; nothing: behind everything that has finished.
+  /// Stream that the launch belongs to, for the hazard checker; nothing: it is ordered after everything that has finished.
   std::optional<uint64_t> stream;
 };
 
@@ -315,7 +315,7 @@ class SHIFTCONV_EMU_API Machine {
 
   /// Runs the kernel to its end.
   Result<Report> launch(const Module& module, const Launch& launch);
-  /// The host has waited for all work of the stream: what comes later is ordered behind it.
+  /// The host has waited for all work of the stream: what comes later is ordered after it.
   void synchronized(uint64_t stream);
 
  private:
