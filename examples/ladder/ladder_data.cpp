@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "common/emulator/tools/ptxrun/npy.hpp"
 #include "common/numerics/codec.hpp"
 #include "common/numerics/number_types.hpp"
-#include "examples/ptxrun/npy.hpp"
 
 namespace {
 

@@ -17,6 +17,7 @@ ROWS = [
     ["common/emulator"],  # its own order: tests/emulator/include_order
     ["common/device"],
     ["common/runtime"],
+    ["common/emulator/tools"],
     ["common/gemm/epilogue"],
     ["common/gemm"],
     ["common/gemm/reference", "common/gemm/sm100"],

@@ -1,5 +1,5 @@
 // .npy files: the format is NumPy's (numpy.lib.format), so the expected bytes are written out here.
-#include "examples/ptxrun/npy.hpp"
+#include "common/emulator/tools/ptxrun/npy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <random>
 
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace shiftconv::tests {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/ptxrun/npy.hpp"
+#include "common/emulator/tools/ptxrun/npy.hpp"
 
 namespace shiftconv::tests {
 

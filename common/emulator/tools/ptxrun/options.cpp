@@ -1,4 +1,4 @@
-#include "examples/ptxrun/options.hpp"
+#include "common/emulator/tools/ptxrun/options.hpp"
 
 #include <fmt/format.h>
 

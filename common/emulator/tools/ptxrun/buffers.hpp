@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "examples/ptxrun/npy.hpp"
+#include "common/emulator/tools/ptxrun/npy.hpp"
 
 namespace ptxrun {
 

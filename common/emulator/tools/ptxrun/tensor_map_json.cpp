@@ -1,4 +1,4 @@
-#include "examples/ptxrun/tensor_map_json.hpp"
+#include "common/emulator/tools/ptxrun/tensor_map_json.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace ptxrun {
 namespace {

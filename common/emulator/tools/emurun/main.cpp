@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <exception>
 
-#include "examples/emurun/launcher.hpp"
-#include "examples/emurun/options.hpp"
-#include "examples/emurun/user_error.hpp"
+#include "common/emulator/tools/emurun/launcher.hpp"
+#include "common/emulator/tools/emurun/options.hpp"
+#include "common/emulator/tools/emurun/user_error.hpp"
 
 int main(int argc, char** argv) {
   int exitCode = 0;

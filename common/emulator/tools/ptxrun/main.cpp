@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "examples/ptxrun/arguments.hpp"
-#include "examples/ptxrun/buffers.hpp"
-#include "examples/ptxrun/kernel_name.hpp"
-#include "examples/ptxrun/listing.hpp"
-#include "examples/ptxrun/options.hpp"
-#include "examples/ptxrun/patience.hpp"
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/arguments.hpp"
+#include "common/emulator/tools/ptxrun/buffers.hpp"
+#include "common/emulator/tools/ptxrun/kernel_name.hpp"
+#include "common/emulator/tools/ptxrun/listing.hpp"
+#include "common/emulator/tools/ptxrun/options.hpp"
+#include "common/emulator/tools/ptxrun/patience.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "examples/ptxrun/kernel_name.hpp"
+#include "common/emulator/tools/ptxrun/kernel_name.hpp"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace ptxrun {
 namespace {

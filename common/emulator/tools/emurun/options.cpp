@@ -1,4 +1,4 @@
-#include "examples/emurun/options.hpp"
+#include "common/emulator/tools/emurun/options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "examples/ptxrun/npy.hpp"
+#include "common/emulator/tools/ptxrun/npy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +12,7 @@
 #include <iterator>
 #include <limits>
 
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace ptxrun {
 namespace {

@@ -1,8 +1,8 @@
-#include "examples/ptxrun/listing.hpp"
+#include "common/emulator/tools/ptxrun/listing.hpp"
 
 #include <fmt/format.h>
 
-#include "examples/ptxrun/kernel_name.hpp"
+#include "common/emulator/tools/ptxrun/kernel_name.hpp"
 
 namespace ptxrun {
 namespace {

@@ -1,4 +1,4 @@
-#include "examples/emurun/launcher.hpp"
+#include "common/emulator/tools/emurun/launcher.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,9 +15,9 @@
 #include <numeric>
 
 #include "common/emulator/hazard_report.hpp"
+#include "common/emulator/tools/emurun/program_file.hpp"
+#include "common/emulator/tools/emurun/user_error.hpp"
 #include "common/runtime/core/run_result.hpp"
-#include "examples/emurun/program_file.hpp"
-#include "examples/emurun/user_error.hpp"
 
 namespace emurun {
 namespace {

@@ -1,7 +1,7 @@
 // Starts the program with the emulated libraries and waits for it.
 #pragma once
 
-#include "examples/emurun/options.hpp"
+#include "common/emulator/tools/emurun/options.hpp"
 
 namespace emurun {
 

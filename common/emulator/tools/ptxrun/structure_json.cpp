@@ -1,11 +1,11 @@
-#include "examples/ptxrun/structure_json.hpp"
+#include "common/emulator/tools/ptxrun/structure_json.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace ptxrun {
 namespace {

@@ -1,11 +1,11 @@
-#include "examples/ptxrun/buffers.hpp"
+#include "common/emulator/tools/ptxrun/buffers.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <charconv>
 
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace ptxrun {
 namespace {

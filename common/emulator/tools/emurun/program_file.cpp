@@ -1,4 +1,4 @@
-#include "examples/emurun/program_file.hpp"
+#include "common/emulator/tools/emurun/program_file.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <sstream>
 #include <vector>
 
-#include "examples/emurun/user_error.hpp"
+#include "common/emulator/tools/emurun/user_error.hpp"
 
 namespace emurun {
 namespace {

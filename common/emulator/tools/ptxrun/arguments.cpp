@@ -1,4 +1,4 @@
-#include "examples/ptxrun/arguments.hpp"
+#include "common/emulator/tools/ptxrun/arguments.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "examples/ptxrun/structure_json.hpp"
-#include "examples/ptxrun/tensor_map_json.hpp"
-#include "examples/ptxrun/user_error.hpp"
+#include "common/emulator/tools/ptxrun/structure_json.hpp"
+#include "common/emulator/tools/ptxrun/tensor_map_json.hpp"
+#include "common/emulator/tools/ptxrun/user_error.hpp"
 
 namespace ptxrun {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/ptxrun/buffers.hpp"
+#include "common/emulator/tools/ptxrun/buffers.hpp"
 
 namespace ptxrun {
 
