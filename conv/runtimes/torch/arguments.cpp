@@ -1,7 +1,5 @@
 #include "conv/runtimes/torch/arguments.hpp"
 
-#include <bit>
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -9,16 +7,6 @@
 
 namespace shiftconv::torch_glue {
 namespace {
-
-// An optional argument is null or the address of a value on the heap, which the kernel frees.
-std::optional<StableIValue> takeOptional(StableIValue value) {
-  const std::unique_ptr<StableIValue> held(reinterpret_cast<StableIValue*>(value));
-  return held ? std::optional(*held) : std::nullopt;
-}
-
-Tensor takeTensor(StableIValue value) { return Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
-
-Tensor takeOptionalTensor(StableIValue value) { return takeTensor(takeOptional(value).value_or(0)); }
 
 struct NamedType {
   int32_t torch;
@@ -131,29 +119,29 @@ void checkCount(const char* argument, const Integers& list, size_t spatial, bool
          " spatial dimensions, but has ", std::to_string(list.count()));
 }
 
-void setWindow(const Arguments& arguments, size_t spatial, shiftconv_problem_t& problem) {
-  checkCount("stride", arguments.stride, spatial, false);
-  checkCount("padding", arguments.padding, spatial, true);
-  checkCount("dilation", arguments.dilation, spatial, false);
+void setWindow(const Settings& settings, size_t spatial, shiftconv_problem_t& problem) {
+  checkCount("stride", settings.stride, spatial, false);
+  checkCount("padding", settings.padding, spatial, true);
+  checkCount("dilation", settings.dilation, spatial, false);
   const auto of = [](const Integers& list, size_t i) { return list.count() == 1 ? list[0] : list[i]; };
   int64_t* const strides[] = {&problem.stride_d, &problem.stride_h, &problem.stride_w};
   int64_t* const dilations[] = {&problem.dilation_d, &problem.dilation_h, &problem.dilation_w};
   int64_t* const before[] = {&problem.pad_front, &problem.pad_top, &problem.pad_left};
   int64_t* const after[] = {&problem.pad_back, &problem.pad_bottom, &problem.pad_right};
-  const bool pairs = arguments.padding.count() == 2 * spatial && arguments.padding.count() > 1;
+  const bool pairs = settings.padding.count() == 2 * spatial && settings.padding.count() > 1;
   for (size_t i = 0; i < spatial; ++i) {
     const size_t axis = 3 - spatial + i;
-    *strides[axis] = of(arguments.stride, i);
-    *dilations[axis] = of(arguments.dilation, i);
-    *before[axis] = pairs ? arguments.padding[2 * i] : of(arguments.padding, i);
-    *after[axis] = pairs ? arguments.padding[2 * i + 1] : of(arguments.padding, i);
+    *strides[axis] = of(settings.stride, i);
+    *dilations[axis] = of(settings.dilation, i);
+    *before[axis] = pairs ? settings.padding[2 * i] : of(settings.padding, i);
+    *after[axis] = pairs ? settings.padding[2 * i + 1] : of(settings.padding, i);
   }
 }
 
-void setShapes(const Arguments& arguments, size_t spatial, shiftconv_problem_t& problem) {
-  const std::span<const int64_t> x = arguments.x.sizes(), w = arguments.w.sizes();
+void setShapes(const Operands& operands, const Settings& settings, size_t spatial, shiftconv_problem_t& problem) {
+  const std::span<const int64_t> x = operands.x.sizes(), w = operands.w.sizes();
   problem.n = x[0], problem.c = x[1], problem.k = w[0];
-  problem.groups = arguments.groups;
+  problem.groups = settings.groups;
   problem.h = problem.r = 1;  // of 1-D
   int64_t* const image[] = {&problem.d, &problem.h, &problem.w};
   int64_t* const filter[] = {&problem.t, &problem.r, &problem.s};
@@ -167,21 +155,21 @@ void setShapes(const Arguments& arguments, size_t spatial, shiftconv_problem_t& 
            std::to_string(problem.groups));
 }
 
-void setEpilogue(const Arguments& arguments, shiftconv_problem_t& problem) {
-  if (arguments.bias) {
-    checkChannels("bias", arguments.bias, arguments.x, problem.k);
+void setEpilogue(const Operands& operands, const Settings& settings, shiftconv_problem_t& problem) {
+  if (operands.bias) {
+    checkChannels("bias", operands.bias, operands.x, problem.k);
     problem.has_bias = 1;
-    problem.bias_type = typeOf("bias", arguments.bias.type());
+    problem.bias_type = typeOf("bias", operands.bias.type());
   }
-  if (arguments.channelScale) {
-    checkChannels("channel_scale", arguments.channelScale, arguments.x, problem.k);
-    if (typeOf("channel_scale", arguments.channelScale.type()) != SHIFTCONV_TYPE_F32) refuse("channel_scale", " must be float32");
+  if (operands.channelScale) {
+    checkChannels("channel_scale", operands.channelScale, operands.x, problem.k);
+    if (typeOf("channel_scale", operands.channelScale.type()) != SHIFTCONV_TYPE_F32) refuse("channel_scale", " must be float32");
     problem.has_channel_scale = 1;
   }
-  problem.activation = valueOf("activation", kActivations, arguments.activation);
-  problem.activation_a = static_cast<float>(arguments.activationA);
-  problem.activation_b = static_cast<float>(arguments.activationB);
-  problem.compute = valueOf("compute", kComputes, arguments.compute);
+  problem.activation = valueOf("activation", kActivations, settings.activation);
+  problem.activation_a = static_cast<float>(settings.activationA);
+  problem.activation_b = static_cast<float>(settings.activationB);
+  problem.compute = valueOf("compute", kComputes, settings.compute);
 }
 
 int64_t outputExtent(int64_t extent, int64_t before, int64_t after, int64_t taps, int64_t dilation, int64_t stride) {
@@ -190,48 +178,40 @@ int64_t outputExtent(int64_t extent, int64_t before, int64_t after, int64_t taps
 
 }  // namespace
 
-Arguments::Arguments(StableIValue* stack, Output output)
+Operands::Operands(const StableIValue* stack, size_t channelScaleAt, size_t outAt, Output output)
     : x(takeTensor(stack[0])),
       w(takeTensor(stack[1])),
       bias(takeOptionalTensor(stack[2])),
       residual(takeOptionalTensor(stack[3])),
-      channelScale(takeOptionalTensor(stack[11])),
-      out(output == Output::Given ? takeTensor(stack[14]) : Tensor()),
-      stride(stack[4]),
-      padding(stack[5]),
-      dilation(stack[6]),
-      groups(static_cast<int64_t>(stack[7])),
-      activation(takeText(stack[8])),
-      activationA(std::bit_cast<double>(stack[9])),
-      activationB(std::bit_cast<double>(stack[10])),
-      compute(takeText(stack[12])),
-      plan(takeText(stack[13])) {
-  if (output == Output::Returned)
-    if (const std::optional<StableIValue> type = takeOptional(stack[14])) outType = static_cast<int32_t>(*type);
+      channelScale(takeOptionalTensor(stack[channelScaleAt])) {
+  if (output == Output::Given)
+    out = takeTensor(stack[outAt]);
+  else if (const std::optional<StableIValue> type = takeOptional(stack[outAt]))
+    outType = static_cast<int32_t>(*type);
 }
 
-Described describe(const Arguments& arguments) {
-  const size_t rank = arguments.x.sizes().size();
-  if (rank < 3 || rank > 5) refuse("x", " must have 3, 4 or 5 dimensions, but its shape is ", listOf(arguments.x.sizes()));
-  if (arguments.w.sizes().size() != rank)
+Described describe(const Operands& operands, const Settings& settings) {
+  const size_t rank = operands.x.sizes().size();
+  if (rank < 3 || rank > 5) refuse("x", " must have 3, 4 or 5 dimensions, but its shape is ", listOf(operands.x.sizes()));
+  if (operands.w.sizes().size() != rank)
     refuse("w", " must have as many dimensions as x, which has ", std::to_string(rank), ", but its shape is ",
-           listOf(arguments.w.sizes()));
-  checkExtents("x", arguments.x);
-  checkExtents("w", arguments.w);
-  checkDevice("w", arguments.w, arguments.x);
+           listOf(operands.w.sizes()));
+  checkExtents("x", operands.x);
+  checkExtents("w", operands.w);
+  checkDevice("w", operands.w, operands.x);
 
-  Described described{SHIFTCONV_PROBLEM_INIT, {}, rank, arguments.x.type()};
+  Described described{SHIFTCONV_PROBLEM_INIT, {}, rank, operands.x.type()};
   shiftconv_problem_t& problem = described.problem;
-  setShapes(arguments, rank - 2, problem);
-  setWindow(arguments, rank - 2, problem);
-  problem.input_pixel_pitch = pixelPitch("x", arguments.x);
-  checkDense("w", arguments.w);
-  problem.input_type = typeOf("x", arguments.x.type());
-  problem.filter_type = typeOf("w", arguments.w.type());
-  if (arguments.outType) described.outputType = *arguments.outType;
-  if (arguments.out) described.outputType = arguments.out.type();
-  problem.output_type = typeOf(arguments.out ? "out" : "out_dtype", described.outputType);
-  setEpilogue(arguments, problem);
+  setShapes(operands, settings, rank - 2, problem);
+  setWindow(settings, rank - 2, problem);
+  problem.input_pixel_pitch = pixelPitch("x", operands.x);
+  checkDense("w", operands.w);
+  problem.input_type = typeOf("x", operands.x.type());
+  problem.filter_type = typeOf("w", operands.w.type());
+  if (operands.outType) described.outputType = *operands.outType;
+  if (operands.out) described.outputType = operands.out.type();
+  problem.output_type = typeOf(operands.out ? "out" : "out_dtype", described.outputType);
+  setEpilogue(operands, settings, problem);
 
   // Padding, strides and dilations out of range have the library's sentence.
   if (shiftconv_problem_validate(&problem) != SHIFTCONV_STATUS_SUCCESS) refuse("", shiftconv_last_error());
@@ -242,17 +222,17 @@ Described describe(const Arguments& arguments) {
   described.outputSizes[0] = problem.n, described.outputSizes[1] = problem.k;
   for (size_t i = 2; i < rank; ++i) described.outputSizes[i] = extents[5 - rank + i - 2];
   const std::span<const int64_t> outputSizes(described.outputSizes.data(), rank);
-  if (arguments.residual) {
-    checkDevice("residual", arguments.residual, arguments.x);
-    checkShape("residual", arguments.residual.sizes(), outputSizes, "that of the output");
+  if (operands.residual) {
+    checkDevice("residual", operands.residual, operands.x);
+    checkShape("residual", operands.residual.sizes(), outputSizes, "that of the output");
     problem.beta = 1;
-    problem.residual_type = typeOf("residual", arguments.residual.type());
-    problem.residual_pixel_pitch = pixelPitch("residual", arguments.residual);
+    problem.residual_type = typeOf("residual", operands.residual.type());
+    problem.residual_pixel_pitch = pixelPitch("residual", operands.residual);
   }
-  if (arguments.out) {
-    checkDevice("out", arguments.out, arguments.x);
-    checkShape("out", arguments.out.sizes(), outputSizes, "that of the output");
-    problem.output_pixel_pitch = pixelPitch("out", arguments.out);
+  if (operands.out) {
+    checkDevice("out", operands.out, operands.x);
+    checkShape("out", operands.out.sizes(), outputSizes, "that of the output");
+    problem.output_pixel_pitch = pixelPitch("out", operands.out);
   }
   return described;
 }

@@ -1,4 +1,4 @@
-// The arguments of shiftconv::conv and shiftconv::conv_out, and the problem that they say.
+// The operators' schemas, and the problem that their arguments say.
 #pragma once
 
 #include <shiftconv/shiftconv.h>
@@ -7,38 +7,43 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
+#include "conv/runtimes/torch/settings.hpp"
 #include "conv/runtimes/torch/tensor.hpp"
 
 namespace shiftconv::torch_glue {
 
-/// The schemas. A list has one number for all dimensions, or one for each; padding may also have two for each: before, after. The
-/// second writes y, which torch.compile would not take by the name of out unless it were contiguous.
+/// What follows the operator's name. A list has one number for all dimensions, or one for each; padding may also have two for each:
+/// before, after. The second writes y, which torch.compile would not take by the name of out unless it were contiguous.
 inline constexpr const char* kConvSchema =
-    "conv(Tensor x, Tensor w, Tensor? bias=None, Tensor? residual=None, *, int[] stride=[1], int[] padding=[0], int[] "
-    "dilation=[1], "
+    "(Tensor x, Tensor w, Tensor? bias=None, Tensor? residual=None, *, int[] stride=[1], int[] padding=[0], int[] dilation=[1], "
     "int groups=1, str activation=\"none\", float activation_a=0., float activation_b=0., Tensor? channel_scale=None, "
     "str compute=\"default\", str plan=\"\", ScalarType? out_dtype=None) -> Tensor";
 inline constexpr const char* kConvOutSchema =
-    "conv_out(Tensor x, Tensor w, Tensor? bias=None, Tensor? residual=None, *, int[] stride=[1], int[] padding=[0], "
+    "(Tensor x, Tensor w, Tensor? bias=None, Tensor? residual=None, *, int[] stride=[1], int[] padding=[0], "
     "int[] dilation=[1], int groups=1, str activation=\"none\", float activation_a=0., float activation_b=0., "
     "Tensor? channel_scale=None, str compute=\"default\", str plan=\"\", Tensor(a!) y) -> ()";
 inline constexpr uint64_t kArguments = 15;
 
+/// The same with everything that is no tensor in one text (settings.hpp), because PyTorch takes time for each argument: several
+/// allocations for each list and text, given or not.
+inline constexpr const char* kPreparedSchema =
+    "(Tensor x, Tensor w, Tensor? bias, Tensor? residual, Tensor? channel_scale, str settings, ScalarType? out_dtype) -> Tensor";
+inline constexpr const char* kPreparedOutSchema =
+    "(Tensor x, Tensor w, Tensor? bias, Tensor? residual, Tensor? channel_scale, str settings, Tensor(a!) y) -> ()";
+inline constexpr uint64_t kPreparedArguments = 7;
+
 enum class Output { Returned, Given };
 
-struct Arguments {
-  /// Takes over everything on the stack of a boxed kernel.
-  Arguments(StableIValue* stack, Output output);
+/// The tensors of a call.
+struct Operands {
+  /// Takes them over from the stack of a boxed kernel. The last argument is out or out_dtype.
+  Operands(const StableIValue* stack, size_t channelScaleAt, size_t outAt, Output output);
 
   Tensor x, w, bias, residual, channelScale, out;  ///< out: given, or to be allocated
-  Integers stride, padding, dilation;
-  int64_t groups;
-  std::string activation;
-  double activationA, activationB;
-  std::string compute, plan;  ///< plan: "", "algorithm" or "algorithm:options"
   std::optional<int32_t> outType;
+
+  std::array<const Tensor*, 6> all() const { return {&x, &w, &bias, &residual, &channelScale, &out}; }
 };
 
 /// A problem with the shape that PyTorch gives its output.
@@ -50,7 +55,7 @@ struct Described {
 };
 
 /// Throws std::invalid_argument with a sentence that names the argument.
-Described describe(const Arguments& arguments);
+Described describe(const Operands& operands, const Settings& settings);
 
 /// Strides of a dense tensor whose channels lie next to each other.
 std::array<int64_t, 5> channelsLastStrides(std::span<const int64_t> sizes);

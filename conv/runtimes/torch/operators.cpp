@@ -1,7 +1,9 @@
-// The operators shiftconv::conv and shiftconv::conv_out for CPU tensors (on the emulated device) and CUDA tensors. Their fake
-// kernels and the refusal of gradients are registered in Python.
+// The operators shiftconv::conv and shiftconv::conv_out for CPU tensors (on the emulated device) and CUDA tensors, and _prepared and
+// _prepared_out, which are the same for callers in a hurry. Their fake kernels and the refusal of gradients are registered in
+// Python.
 #include <shiftconv/shiftconv.hpp>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,8 +12,10 @@
 #include <utility>
 
 #include "conv/runtimes/torch/arguments.hpp"
+#include "conv/runtimes/torch/calls.hpp"
 #include "conv/runtimes/torch/devices.hpp"
 #include "conv/runtimes/torch/plans.hpp"
+#include "conv/runtimes/torch/settings.hpp"
 #include "conv/runtimes/torch/tensor.hpp"
 
 namespace shiftconv::torch_glue {
@@ -29,32 +33,32 @@ Tensor allocate(const Described& described, const Tensor& like) {
   return Tensor(made);
 }
 
-Tensors addressesOf(const Arguments& arguments) {
+Tensors addressesOf(const Operands& operands) {
   const auto address = [](const Tensor& tensor) { return tensor ? tensor.data() : nullptr; };
   Tensors tensors;
-  tensors.input = address(arguments.x);
-  tensors.filter = address(arguments.w);
-  tensors.bias = address(arguments.bias);
-  tensors.residual = address(arguments.residual);
-  tensors.channel_scale = address(arguments.channelScale);
-  tensors.output = address(arguments.out);
+  tensors.input = address(operands.x);
+  tensors.filter = address(operands.w);
+  tensors.bias = address(operands.bias);
+  tensors.residual = address(operands.residual);
+  tensors.channel_scale = address(operands.channelScale);
+  tensors.output = address(operands.out);
   return tensors;
 }
 
-void runOnGpu(const Described& described, const Arguments& arguments) {
-  const int32_t index = arguments.x.deviceIndex();
-  bindingFor(described.problem, cudaDevice(index), arguments.plan, addressesOf(arguments))->run(currentCudaStream(index));
+void runOnGpu(const Call& call, const Operands& operands) {
+  const int32_t index = operands.x.deviceIndex();
+  bindingFor(call, cudaDevice(index), addressesOf(operands))->run(currentCudaStream(index));
 }
 
 // An emulated device has memory of its own.
-void runEmulated(const Described& described, const Arguments& arguments) {
+void runEmulated(const Call& call, const Operands& operands) {
   OpenDevice& open = emulatedDevice();
   Device& device = open.device;
   Convolution problem;
-  static_cast<shiftconv_problem_t&>(problem) = described.problem;
+  static_cast<shiftconv_problem_t&>(problem) = call.described.problem;
   const TensorBytes bytes = problem.tensorBytes();
-  const std::shared_ptr<const Plan> plan = planFor(problem, open, arguments.plan);
-  const Tensors host = addressesOf(arguments);
+  const std::shared_ptr<const Plan> plan = planFor(problem, open, call.plan);
+  const Tensors host = addressesOf(operands);
   const auto copied = [&](const void* from, size_t size) -> std::optional<Memory> {
     if (size == 0) return std::nullopt;
     Memory memory(device, size);
@@ -74,55 +78,96 @@ void runEmulated(const Described& described, const Arguments& arguments) {
   device.synchronize();
 }
 
-using Run = void (*)(const Described&, const Arguments&);
+using Run = void (*)(const Call&, const Operands&);
 
-void checkArgumentCount(uint64_t arguments) {
-  if (arguments != kArguments) throw std::runtime_error("shiftconv: the operator was defined by another version of the library");
+void checkArgumentCount(uint64_t arguments, uint64_t right) {
+  if (arguments != right) throw std::runtime_error("shiftconv: the operator was defined by another version of the library");
 }
 
 // A sentence of the library says nothing of who speaks.
-void runAs(Run run, const Described& described, const Arguments& arguments) {
+void runAs(Run run, const Call& call, const Operands& operands) {
   try {
-    run(described, arguments);
+    run(call, operands);
   } catch (const Error& error) {
     throw std::runtime_error(std::string("shiftconv: ") + error.what());
   }
 }
 
-template <Run kRun>
-void conv(StableIValue* stack, uint64_t arguments, uint64_t) {
-  checkArgumentCount(arguments);
-  Arguments given(stack, Output::Returned);
-  const Described described = describe(given);
-  given.out = allocate(described, given.x);
-  runAs(kRun, described, given);
-  stack[0] = reinterpret_cast<StableIValue>(given.out.release());
+/// Allocates the output where it is to be returned, into stack[0].
+template <Run kRun, Output kOutput>
+void finish(StableIValue* stack, const Call& call, Operands& operands) {
+  if (kOutput == Output::Returned) operands.out = allocate(call.described, operands.x);
+  runAs(kRun, call, operands);
+  if (kOutput == Output::Returned) stack[0] = reinterpret_cast<StableIValue>(operands.out.release());
 }
 
-template <Run kRun>
-void convOut(StableIValue* stack, uint64_t arguments, uint64_t) {
-  checkArgumentCount(arguments);
-  const Arguments given(stack, Output::Given);
-  runAs(kRun, describe(given), given);
+template <Run kRun, Output kOutput>
+void conv(StableIValue* stack, uint64_t arguments, uint64_t) {
+  checkArgumentCount(arguments, kArguments);
+  Operands operands(stack, 11, 14, kOutput);
+  const Settings settings(stack);
+  const CallKey key(operands, bytesOf(settings));
+  std::shared_ptr<const Call> call = findCall(key);
+  if (!call) call = addCall(key, operands, settings);
+  finish<kRun, kOutput>(stack, *call, operands);
 }
+
+template <Run kRun, Output kOutput>
+void prepared(StableIValue* stack, uint64_t arguments, uint64_t) {
+  checkArgumentCount(arguments, kPreparedArguments);
+  Operands operands(stack, 4, 6, kOutput);
+  const std::string settings = takeText(stack[5]);
+  const CallKey key(operands, settings);
+  std::shared_ptr<const Call> call = findCall(key);
+  if (!call) call = addCall(key, operands, parseSettings(settings));
+  finish<kRun, kOutput>(stack, *call, operands);
+}
+
+/// What a call of conv_out or _prepared_out costs in PyTorch itself.
+void nothing(StableIValue* stack, uint64_t arguments, uint64_t) {
+  checkArgumentCount(arguments, kArguments);
+  const Operands operands(stack, 11, 14, Output::Given);
+  const Settings settings(stack);
+}
+void nothingPrepared(StableIValue* stack, uint64_t arguments, uint64_t) {
+  checkArgumentCount(arguments, kPreparedArguments);
+  const Operands operands(stack, 4, 6, Output::Given);
+  const std::string settings = takeText(stack[5]);
+}
+
+/// All that a call of _prepared_out does on the host, but the launch.
+void look(const Call& call, const Operands& operands) { isBound(call, addressesOf(operands)); }
+
+using Kernel = void (*)(StableIValue*, uint64_t, uint64_t);
+struct Operator {
+  const char* name;
+  const char* schema;
+  Kernel cpu, cuda;
+};
+constexpr Output kReturned = Output::Returned, kGiven = Output::Given;
+constexpr std::array kOperators{
+    Operator{"conv", kConvSchema, conv<runEmulated, kReturned>, conv<runOnGpu, kReturned>},
+    Operator{"conv_out", kConvOutSchema, conv<runEmulated, kGiven>, conv<runOnGpu, kGiven>},
+    Operator{"_prepared", kPreparedSchema, prepared<runEmulated, kReturned>, prepared<runOnGpu, kReturned>},
+    Operator{"_prepared_out", kPreparedOutSchema, prepared<runEmulated, kGiven>, prepared<runOnGpu, kGiven>},
+    // For bench/runtimes/call only.
+    Operator{"_nothing", kConvOutSchema, nothing, nothing},
+    Operator{"_nothing_prepared", kPreparedOutSchema, nothingPrepared, nothingPrepared},
+    Operator{"_look", kPreparedOutSchema, prepared<look, kGiven>, prepared<look, kGiven>},
+};
 
 // PyTorch keeps the libraries for the life of the process.
 struct Registration {
   Registration() {
-    TorchLibraryHandle definitions = nullptr;
+    TorchLibraryHandle definitions = nullptr, cpu = nullptr, cuda = nullptr;
     checkTorch(aoti_torch_library_init_fragment("shiftconv", __FILE__, __LINE__, &definitions));
-    checkTorch(aoti_torch_library_def(definitions, kConvSchema));
-    checkTorch(aoti_torch_library_def(definitions, kConvOutSchema));
-    implement("CPU", conv<runEmulated>, convOut<runEmulated>);
-    implement("CUDA", conv<runOnGpu>, convOut<runOnGpu>);
-  }
-
-  using Kernel = void (*)(StableIValue*, uint64_t, uint64_t);
-  static void implement(const char* key, Kernel returning, Kernel writing) {
-    TorchLibraryHandle library = nullptr;
-    checkTorch(aoti_torch_library_init_impl("shiftconv", key, __FILE__, __LINE__, &library));
-    checkTorch(torch_library_impl(library, "conv", returning, kTorchVersion));
-    checkTorch(torch_library_impl(library, "conv_out", writing, kTorchVersion));
+    checkTorch(aoti_torch_library_init_impl("shiftconv", "CPU", __FILE__, __LINE__, &cpu));
+    checkTorch(aoti_torch_library_init_impl("shiftconv", "CUDA", __FILE__, __LINE__, &cuda));
+    for (const Operator& one : kOperators) {
+      checkTorch(aoti_torch_library_def(definitions, (std::string(one.name) + one.schema).c_str()));
+      checkTorch(torch_library_impl(cpu, one.name, one.cpu, kTorchVersion));
+      checkTorch(torch_library_impl(cuda, one.name, one.cuda, kTorchVersion));
+    }
   }
 };
 const Registration registration;

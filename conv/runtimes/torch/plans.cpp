@@ -1,11 +1,13 @@
 #include "conv/runtimes/torch/plans.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
 #include "conv/runtimes/torch/bounded_cache.hpp"
+#include "conv/runtimes/torch/mix.hpp"
 #include "conv/runtimes/torch/sentences.hpp"
 
 namespace shiftconv::torch_glue {
@@ -25,13 +27,15 @@ static_assert(offsetof(shiftconv_problem_t, transposed) == SHIFTCONV_PROBLEM_SIZ
               sizeof(shiftconv_problem_t) == SHIFTCONV_PROBLEM_SIZE_0_2 + 2 * sizeof(int32_t) + 3 * sizeof(int64_t));
 
 struct BindingKey {
-  PlanKey plan;
+  uint64_t call;
   std::array<const void*, 6> addresses;
 
   bool operator==(const BindingKey&) const = default;
 };
 
-uint64_t mix(uint64_t hash, uint64_t word) { return (hash ^ word) * 0x9e3779b97f4a7c15u ^ hash >> 29; }
+BindingKey keyOf(const Call& call, const Tensors& tensors) {
+  return {call.id, {tensors.input, tensors.filter, tensors.bias, tensors.residual, tensors.channel_scale, tensors.output}};
+}
 
 struct KeyHash {
   size_t operator()(const PlanKey& key) const {
@@ -42,7 +46,7 @@ struct KeyHash {
     return mix(hash, reinterpret_cast<uintptr_t>(key.device));
   }
   size_t operator()(const BindingKey& key) const {
-    uint64_t hash = (*this)(key.plan);
+    uint64_t hash = key.call;
     for (const void* address : key.addresses) hash = mix(hash, reinterpret_cast<uintptr_t>(address));
     return hash;
   }
@@ -75,13 +79,6 @@ std::shared_ptr<const Plan> makePlan(const PlanKey& key, OpenDevice& device) {
   return plan;
 }
 
-std::shared_ptr<const Plan> planOf(const PlanKey& key, OpenDevice& device) {
-  if (std::optional<std::shared_ptr<const Plan>> found = plans().find(key)) return *std::move(found);
-  std::shared_ptr<const Plan> plan = makePlan(key, device);
-  plans().add(key, plan);
-  return plan;
-}
-
 struct Named {
   const char* name;
   const void* address;
@@ -109,20 +106,24 @@ void checkAddresses(const shiftconv_problem_t& problem, const Tensors& tensors) 
 }  // namespace
 
 std::shared_ptr<const Plan> planFor(const shiftconv_problem_t& problem, OpenDevice& device, const std::string& choice) {
-  return planOf({problem, &device, choice}, device);
+  const PlanKey key{problem, &device, choice};
+  if (std::optional<std::shared_ptr<const Plan>> found = plans().find(key)) return *std::move(found);
+  std::shared_ptr<const Plan> plan = makePlan(key, device);
+  plans().add(key, plan);
+  return plan;
 }
 
-std::shared_ptr<const Binding> bindingFor(const shiftconv_problem_t& problem, OpenDevice& device, const std::string& choice,
-                                          const Tensors& tensors) {
-  const BindingKey key{{problem, &device, choice},
-                       {tensors.input, tensors.filter, tensors.bias, tensors.residual, tensors.channel_scale, tensors.output}};
+std::shared_ptr<const Binding> bindingFor(const Call& call, OpenDevice& device, const Tensors& tensors) {
+  const BindingKey key = keyOf(call, tensors);
   if (std::optional<std::shared_ptr<const Binding>> found = bindings().find(key)) return *std::move(found);
-  checkAddresses(problem, tensors);
+  checkAddresses(call.described.problem, tensors);
   const RelaxedCapture relaxed;
-  auto binding = std::make_shared<const Binding>(*planOf(key.plan, device), device.device, tensors);
+  auto binding = std::make_shared<const Binding>(*planFor(call.described.problem, device, call.plan), device.device, tensors);
   bindings().add(key, binding);
   return binding;
 }
+
+bool isBound(const Call& call, const Tensors& tensors) { return bindings().find(keyOf(call, tensors)).has_value(); }
 
 void keepBindings(size_t most) { bindings().setMost(most); }
 size_t keptBindings() { return bindings().size(); }

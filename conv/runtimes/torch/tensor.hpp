@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -54,11 +56,13 @@ class Tensor {
   AtenTensorHandle handle_ = nullptr;
 };
 
-/// The numbers of an int[], which the call takes over. At most kMost, so that nothing is allocated.
+/// The numbers of an int[]. At most kMost, so that nothing is allocated.
 class Integers {
  public:
   static constexpr size_t kMost = 6;
 
+  Integers() = default;
+  /// Takes the list over.
   explicit Integers(StableIValue value) {
     const Owner list{reinterpret_cast<StableListHandle>(value)};
     checkTorch(torch_list_size(list.handle, &count_));
@@ -67,6 +71,10 @@ class Integers {
       checkTorch(torch_list_get_item(list.handle, i, &element));
       values_[i] = static_cast<int64_t>(element);
     }
+  }
+  void add(int64_t number) {
+    if (count_ < kMost) values_[count_] = number;
+    ++count_;
   }
   /// How many there are; those beyond kMost are not kept.
   size_t count() const { return count_; }
@@ -80,6 +88,14 @@ class Integers {
   size_t count_ = 0;
   int64_t values_[kMost] = {};
 };
+
+/// What an optional argument holds: it is null or the address of a value on the heap, which the kernel frees.
+inline std::optional<StableIValue> takeOptional(StableIValue value) {
+  const std::unique_ptr<StableIValue> held(reinterpret_cast<StableIValue*>(value));
+  return held ? std::optional(*held) : std::nullopt;
+}
+inline Tensor takeTensor(StableIValue value) { return Tensor(reinterpret_cast<AtenTensorHandle>(value)); }
+inline Tensor takeOptionalTensor(StableIValue value) { return takeTensor(takeOptional(value).value_or(0)); }
 
 /// The text of a str, which the call takes over.
 inline std::string takeText(StableIValue value) {

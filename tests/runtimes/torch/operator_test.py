@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import pathlib
 import random as pyrandom
 import re
 import sys
@@ -17,6 +18,9 @@ except ImportError:
 
 import shiftconv
 import shiftconv.torch as sct
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "bench/runtimes"))
+import call_cost
 
 shiftconv.emulate("sm_90a")
 HALF_ULP = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8, torch.float32: 2.0**-24}
@@ -142,6 +146,41 @@ class Results(Case):
         for plan in ("direct", "halo"):
             self.check(sct.conv(x, w, padding=1, plan=plan), expected)
 
+    def test_calls_that_differ_in_one_thing_are_told_apart(self):
+        """Each twice, so that the second finds what the first left; through the function and through the operator."""
+        x, w, bias = random(2, 16, 6, 6), random(16, 8, 3, 3, seed=2), random(16, dtype=torch.float32, seed=3)
+        plain = F.conv2d(x.float(), w.float(), bias, groups=2)
+        wide = random(2, 24, 6, 6)
+        residual = random(2, 16, 4, 4, seed=5)
+        cases = [
+            ((x, w, bias), {}, plain),
+            ((x, w), {}, F.conv2d(x.float(), w.float(), groups=2)),
+            ((x, w, bias), dict(stride=[2, 1]), F.conv2d(x.float(), w.float(), bias, (2, 1), groups=2)),
+            ((x, w, bias), dict(stride=[1, 2]), F.conv2d(x.float(), w.float(), bias, (1, 2), groups=2)),
+            ((x, w, bias), dict(padding=[1, 0, 0, 1]), F.conv2d(F.pad(x.float(), (0, 1, 1, 0)), w.float(), bias, groups=2)),
+            ((x, w, bias), dict(padding=[0, 1, 1, 0]), F.conv2d(F.pad(x.float(), (1, 0, 0, 1)), w.float(), bias, groups=2)),
+            ((x, w, bias), dict(dilation=[2]), F.conv2d(x.float(), w.float(), bias, dilation=2, groups=2)),
+            ((x, w, bias), dict(activation="relu"), plain.relu()),
+            ((x, w, bias), dict(activation="clamp", activation_a=-1.0, activation_b=2.0), plain.clamp(-1, 2)),
+            ((x, w, bias), dict(activation="clamp", activation_a=-1.0, activation_b=3.0), plain.clamp(-1, 3)),
+            ((x, w, bias, residual), {}, plain + residual.float()),
+            ((x, w, bias), dict(channel_scale=torch.full((16,), 0.5)), F.conv2d(x.float(), w.float(), groups=2) / 2 + bias.view(-1, 1, 1)),
+            ((x, w, bias), dict(out_dtype=torch.float32), plain),
+            ((wide[:, :16], w, bias), {}, F.conv2d(wide[:, :16].float(), w.float(), bias, groups=2)),
+            ((x, random(16, 16, 1, 1), bias), dict(groups=1), F.conv2d(x.float(), random(16, 16, 1, 1).float(), bias)),
+        ]
+        for _ in range(2):
+            for arguments, named, expected in cases:
+                named = {"groups": 2, **named}
+                dtype = named.get("out_dtype", torch.float16)
+                self.check(torch.ops.shiftconv.conv(*arguments, **named), expected, dtype)
+                pads = named.pop("padding", [0])
+                given = dict(named, stride=tuple(named.get("stride", (1,))), dilation=tuple(named.get("dilation", (1,))))
+                given["padding"] = tuple(pads) if len(pads) == 1 else ((pads[0], pads[1]), (pads[2], pads[3]))
+                if "activation_a" in given:
+                    given["activation"] = (given["activation"], given.pop("activation_a"), given.pop("activation_b"))
+                self.check(sct.conv(*arguments, **given), expected, dtype)
+
     def test_threads(self):
         jobs = [(random(1 + i % 3, 8, 4, 5, seed=i), random(8, 8, 1, 1, seed=i + 50)) for i in range(8)]
         results = [None] * len(jobs)
@@ -204,13 +243,29 @@ class Refusals(Case):
         self.refused(RuntimeError, 'there is no algorithm "nonesuch"', x, w, plan="nonesuch")
         self.refused(RuntimeError, 'there is no option "nonesuch"', x, w, plan="halo:nonesuch=1")
 
+    def test_settings(self):
+        x, w = random(1, 8, 3, 4), random(8, 8, 1, 1)
+        right = "1 0 1 1 none 0.0 0.0 default "
+        self.assertTrue(torch.equal(torch.ops.shiftconv._prepared(x, w, None, None, None, right, None), sct.conv(x, w)))
+        for wrong in ("", " ", right[:-1], "1  0 1 1 none 0.0 0.0 default ", "1, 0 1 1 none 0.0 0.0 default ", right.replace("0.0", "zero"),
+                      right.replace("1", "99999999999999999999"), "\0" + right):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, '^shiftconv: settings must be "stride padding'):
+                torch.ops.shiftconv._prepared(x, w, None, None, None, wrong, None)
+
     def test_gradients(self):
         x, w = random(1, 8, 3, 4).requires_grad_(), random(8, 8, 1, 1)
         self.refused(NotImplementedError, "x requires grad, but ShiftConv computes forward only", x, w)
         with self.assertRaisesRegex(NotImplementedError, "channel_scale requires grad"):
             torch.ops.shiftconv.conv(x.detach(), w, channel_scale=torch.ones(8, requires_grad=True))
+        module = sct.ShiftConv(w)
+        with self.assertRaisesRegex(NotImplementedError, "x requires grad"):
+            module(x)
+        with self.assertRaisesRegex(NotImplementedError, "bias requires grad"):
+            sct.conv(x.detach(), w, torch.ones(8, requires_grad=True))
+        self.assertFalse(module(x.detach()).requires_grad)
         for mode in (torch.no_grad, torch.inference_mode):
             with mode():
+                self.assertFalse(module(x).requires_grad)
                 self.assertFalse(sct.conv(x, w).requires_grad)
 
     def test_cpu_without_emulation(self):
@@ -252,6 +307,13 @@ class Refusals(Case):
         self.assertLessEqual({"x", "w", "stride", "padding", "activation"}, seen)
 
 
+class HostTime(Case):
+    def test_what_a_call_costs_beside_its_launch(self):
+        """A bound far above what it is: that of a call with out= on a GPU, launch included."""
+        costs = call_cost.call_costs("cpu")
+        self.assertLess(costs["call_us"], costs["empty_us"] + 5, costs)
+
+
 class Compilation(Case):
     def test_opcheck(self):
         x, w, bias = random(2, 8, 5, 6), random(16, 8, 3, 3, seed=2), random(16, dtype=torch.float32)
@@ -259,6 +321,10 @@ class Compilation(Case):
         torch.library.opcheck(torch.ops.shiftconv.conv.default, (random(2, 24, 5, 6)[:, 8:16], w), {"stride": [2], "out_dtype": torch.float32})
         out = random(2, 16, 3, 4)
         torch.library.opcheck(torch.ops.shiftconv.conv_out.default, (x, w), {"y": out})
+        settings, tests = "1 1,0,2,1 1 1 relu 0.0 0.0 default ", ("test_schema", "test_faketensor")
+        torch.library.opcheck(torch.ops.shiftconv._prepared.default, (x, w, bias, None, None, settings, None), test_utils=tests)
+        out = random(2, 16, 4, 7)
+        torch.library.opcheck(torch.ops.shiftconv._prepared_out.default, (x, w, bias, None, None, settings, out), test_utils=tests)
 
     def test_the_fake_kernel_says_what_the_real_one_makes(self):
         cases = [

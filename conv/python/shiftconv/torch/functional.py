@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence, Union
 
 import torch
 
-from .operators import CONV, CONV_OUT, call, glue, spread
+from .operators import CONV, CONV_OUT, PREPARED, PREPARED_OUT, glue, settings_of, spread
 
 Ints = Union[int, Sequence[int]]
 Padding = Union[int, str, Sequence[Union[int, Sequence[int]]]]
@@ -106,22 +106,39 @@ def _window_of(
     return {key: value for key, value in given.items() if value != _DEFAULTS[key]}
 
 
-_windows: dict[Any, dict[str, Any]] = {}
+def settings(
+    filter_shape: Sequence[int],
+    stride: Ints,
+    padding: Padding,
+    dilation: Ints,
+    groups: int,
+    activation: ActivationLike,
+    compute: str,
+    plan: str,
+) -> Optional[str]:
+    """All arguments of ``conv`` that are no tensors, as the prepared operators take them. None for what is wrong with a type or a name,
+    of which the other operators have a sentence."""
+    window = {**_DEFAULTS, **_window_of(filter_shape, stride, padding, dilation, activation)}
+    numbers = [groups, *window["stride"], *window["padding"], *window["dilation"]]
+    if not all(type(number) is int and abs(number) < 2**63 for number in numbers):
+        return None
+    if not all(isinstance(name, str) and " " not in name for name in (window["activation"], compute)) or not isinstance(plan, str):
+        return None
+    return settings_of(groups=groups, compute=compute, plan=plan, **window)
 
 
-def _window(*key: Any) -> dict[str, Any]:
-    """_window_of, remembered for what can be a key."""
-    if torch.compiler.is_compiling():
-        return _window_of(*key)
-    try:
-        known = _windows.get(key)
-    except TypeError:  # a list
-        return _window_of(*key)
-    if known is None:
-        known = _window_of(*key)
-        if len(_windows) < 4096 and bool not in map(type, key):  # True would be found as 1
-            _windows[key] = known
-    return known
+_settings: dict[Any, str] = {}
+
+
+def _known_settings(filter_shape: Sequence[int], *key: Any) -> Optional[str]:
+    """``settings``, remembered for what can be a key."""
+    made = settings(filter_shape, *key)
+    if made is not None and len(_settings) < 4096 and not {bool, float} & set(map(type, key)):  # True and 1.0 would be found as 1
+        try:
+            _settings[len(filter_shape) if key[1] != "same" else filter_shape, *key] = made
+        except TypeError:  # a list
+            pass
+    return made
 
 
 def conv(
@@ -169,13 +186,72 @@ def conv(
         NotImplementedError: an argument requires grad.
         RuntimeError: no algorithm can run this (with every reason), or x is on the CPU without ``shiftconv.emulate()``.
     """
-    if not isinstance(x, torch.Tensor) or not isinstance(w, torch.Tensor):
-        name, value = ("w", w) if isinstance(x, torch.Tensor) else ("x", x)
-        raise TypeError(f"shiftconv: {name} must be a tensor, but is {value!r}")
+    if torch.compiler.is_compiling() or type(x) is not torch.Tensor:
+        return _conv_in_full(
+            x, w, bias, residual, stride, padding, dilation, groups, activation, channel_scale, out_dtype, compute, plan, out
+        )
+    try:
+        key = (stride, padding, dilation, groups, activation, compute, plan)
+        try:
+            prepared = _settings.get((x.ndim if padding != "same" else w.shape, *key))
+        except TypeError:  # a list
+            prepared = None
+        prepared = prepared or _known_settings(w.shape, *key)
+        if prepared is None or torch.is_grad_enabled() and _requires_grad(x, w, bias, residual, channel_scale, out):
+            return _conv_in_full(
+                x, w, bias, residual, stride, padding, dilation, groups, activation, channel_scale, out_dtype, compute, plan, out
+            )
+        if out is None:
+            return PREPARED(x, w, bias, residual, channel_scale, prepared, out_dtype)
+        if out_dtype is not None:
+            _check_dtype(out_dtype, out)
+        PREPARED_OUT(x, w, bias, residual, channel_scale, prepared, out)
+        return out
+    except (AttributeError, TypeError, RuntimeError):
+        _check_tensors(x, w, bias, residual, channel_scale, out)
+        raise
+
+
+def _requires_grad(*tensors: Optional[torch.Tensor]) -> bool:
+    for tensor in tensors:
+        if tensor is not None and tensor.requires_grad:
+            return True
+    return False
+
+
+def _check_tensors(x: Any, w: Any, bias: Any, residual: Any, channel_scale: Any, out: Any) -> None:
+    for name, tensor in (("x", x), ("w", w)):
+        if not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"shiftconv: {name} must be a tensor, but is {tensor!r}")
     for name, tensor in (("bias", bias), ("residual", residual), ("channel_scale", channel_scale), ("out", out)):
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise TypeError(f"shiftconv: {name} must be a tensor or None, but is {tensor!r}")
-    arguments = dict(_window(w.shape, stride, padding, dilation, activation))
+
+
+def _check_dtype(out_dtype: torch.dtype, out: torch.Tensor) -> None:
+    if out_dtype != out.dtype:
+        raise ValueError(f"shiftconv: out_dtype is {out_dtype}, but out has {out.dtype}")
+
+
+def _conv_in_full(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor],
+    residual: Optional[torch.Tensor],
+    stride: Ints,
+    padding: Padding,
+    dilation: Ints,
+    groups: int,
+    activation: ActivationLike,
+    channel_scale: Optional[torch.Tensor],
+    out_dtype: Optional[torch.dtype],
+    compute: str,
+    plan: str,
+    out: Optional[torch.Tensor],
+) -> torch.Tensor:
+    """``conv`` for compilers and subclasses of tensors, which see every argument."""
+    _check_tensors(x, w, bias, residual, channel_scale, out)
+    arguments = _window_of(w.shape, stride, padding, dilation, activation)
     if groups != 1:
         arguments["groups"] = groups
     if channel_scale is not None:
@@ -187,10 +263,10 @@ def conv(
     if out is None:
         if out_dtype is not None:
             arguments["out_dtype"] = out_dtype
-        return call(CONV, x, w, bias, residual, **arguments)
-    if out_dtype is not None and out_dtype != out.dtype:
-        raise ValueError(f"shiftconv: out_dtype is {out_dtype}, but out has {out.dtype}")
-    call(CONV_OUT, x, w, bias, residual, y=out, **arguments)
+        return CONV(x, w, bias, residual, **arguments)
+    if out_dtype is not None:
+        _check_dtype(out_dtype, out)
+    CONV_OUT(x, w, bias, residual, y=out, **arguments)
     return out
 
 

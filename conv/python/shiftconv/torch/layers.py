@@ -7,8 +7,8 @@ from typing import Any, Optional, Sequence
 import torch
 
 from ..problem import Activation, Compute, Problem, Type
-from .functional import activation_of, conv
-from .operators import channels_last_strides, pairs_of, spread
+from .functional import activation_of, conv, settings
+from .operators import PREPARED, channels_last_strides, pairs_of, spread
 
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
 TYPES = {
@@ -76,15 +76,31 @@ class ShiftConv(torch.nn.Module):
         spatial = weight.dim() - 2
         self.stride, self.dilation = tuple(spread(stride, spatial)), tuple(spread(dilation, spatial))
         self.padding = tuple(pairs_of(padding, spatial))
-        self.groups, self.plan, self.activation = groups, plan, activation
+        self.groups, self.activation = groups, activation
+        self.plan = plan
+
+    @property
+    def plan(self) -> str:
+        """ "algorithm", "algorithm:options", or "" for the planner's choice."""
+        return self._plan
+
+    @plan.setter
+    def plan(self, plan: str) -> None:
+        self._plan = plan
+        self._settings = settings(
+            self.weight.shape, self.stride, self.padding, self.dilation, self.groups, self.activation, "default", plan
+        )
 
     def forward(self, x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
         x = channels_last(x)
         residual = None if residual is None else channels_last(residual)
-        return conv(
-            x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
-            groups=self.groups, activation=self.activation, plan=self.plan,
-        )  # fmt: skip
+        if torch.compiler.is_compiling() or type(x) is not torch.Tensor or self._settings is None or torch.is_grad_enabled():
+            return conv(
+                x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
+                groups=self.groups, activation=self.activation, plan=self.plan,
+            )  # fmt: skip
+        constant = self._buffers  # attributes of a module take PyTorch longer
+        return PREPARED(x, constant["weight"], constant["bias"], residual, None, self._settings, None)
 
     def _apply(self, fn: Any, recurse: bool = True) -> "ShiftConv":
         super()._apply(fn, recurse)

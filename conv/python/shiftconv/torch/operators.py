@@ -1,5 +1,8 @@
 """Loads the operators ``torch.ops.shiftconv.conv`` and ``conv_out``, and registers what PyTorch keeps in Python: their shapes without
-data, and the refusal of gradients."""
+data, and the refusal of gradients.
+
+``_prepared`` and ``_prepared_out`` are the same with everything that is no tensor in one text. ``conv`` calls them where nobody looks at
+the call, because PyTorch takes time for each argument. They leave gradients to their caller."""
 
 from __future__ import annotations
 
@@ -118,23 +121,60 @@ def _conv_out_fake(
     _check_devices(x, w=w, bias=bias, residual=residual, channel_scale=channel_scale, out=y)
 
 
+def settings_of(
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    activation: str,
+    activation_a: float,
+    activation_b: float,
+    compute: str,
+    plan: str,
+) -> str:
+    """What ``_prepared`` takes for these arguments of ``torch.ops.shiftconv.conv``."""
+    lists = (",".join(map(str, numbers)) for numbers in (stride, padding, dilation))
+    return " ".join((*lists, str(groups), activation, repr(activation_a), repr(activation_b), compute, plan))
+
+
+def _windows_in(settings: str) -> dict[str, list[int]]:
+    lists = settings.split(" ", 3)[:3]
+    return {name: [int(n) for n in numbers.split(",")] for name, numbers in zip(("stride", "padding", "dilation"), lists)}
+
+
+@torch.library.register_fake("shiftconv::_prepared")
+def _prepared_fake(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor],
+    residual: Optional[torch.Tensor],
+    channel_scale: Optional[torch.Tensor],
+    settings: str,
+    out_dtype: Optional[torch.dtype],
+) -> torch.Tensor:
+    return _conv_fake(x, w, bias, residual, channel_scale=channel_scale, out_dtype=out_dtype, **_windows_in(settings))
+
+
+@torch.library.register_fake("shiftconv::_prepared_out")
+def _prepared_out_fake(
+    x: torch.Tensor,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor],
+    residual: Optional[torch.Tensor],
+    channel_scale: Optional[torch.Tensor],
+    settings: str,
+    y: torch.Tensor,
+) -> None:
+    _conv_out_fake(x, w, bias, residual, channel_scale=channel_scale, y=y)
+
+
 def _refuse_gradients(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    for name, value in [*zip(("x", "w", "bias", "residual"), args), *kwargs.items()]:
+    for name, value in [*zip(("x", "w", "bias", "residual", "channel_scale"), args), *kwargs.items()]:
         if isinstance(value, torch.Tensor) and value.requires_grad:
             raise NotImplementedError(
                 f"shiftconv: {name} requires grad, but ShiftConv computes forward only; call it under torch.no_grad() or "
                 "torch.inference_mode(), or detach the tensor"
             )
-
-
-def call(operator: Any, *args: Any, **kwargs: Any) -> Any:
-    """Calls an operator so that PyTorch does not come back to Python for gradients."""
-    if torch.compiler.is_compiling() or torch.is_inference_mode_enabled():
-        return operator(*args, **kwargs)
-    if torch.is_grad_enabled():
-        _refuse_gradients(args, kwargs)
-    with torch._C._AutoDispatchBelowAutograd():
-        return operator(*args, **kwargs)
 
 
 def _autograd_kernel(operator: Any) -> Any:
@@ -148,6 +188,7 @@ def _autograd_kernel(operator: Any) -> Any:
 
 
 CONV, CONV_OUT = torch.ops.shiftconv.conv.default, torch.ops.shiftconv.conv_out.default
+PREPARED, PREPARED_OUT = torch.ops.shiftconv._prepared.default, torch.ops.shiftconv._prepared_out.default
 _autograd = torch.library.Library("shiftconv", "IMPL")
 for _operator in (CONV, CONV_OUT):
     _autograd.impl(_operator._opname, _autograd_kernel(_operator), "Autograd")
