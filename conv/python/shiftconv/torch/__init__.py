@@ -5,8 +5,9 @@
 """
 
 from .census import Census, Layer
+from .compiling import backend
 from .functional import conv, keep_bindings, kept
 from .layers import ShiftConv
 from .replacing import fold, replace
 
-__all__ = ["Census", "Layer", "ShiftConv", "conv", "fold", "keep_bindings", "kept", "replace"]
+__all__ = ["Census", "Layer", "ShiftConv", "backend", "conv", "fold", "keep_bindings", "kept", "replace"]

@@ -34,6 +34,8 @@ _FUNCTIONS = {
     F.tanh: "tanh",
     torch.tanh: "tanh",
 }
+_PADDING = (F.pad, torch._C._nn.pad)
+_DROPOUTS = (F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout, F.feature_alpha_dropout)
 _METHODS = {"relu": "relu", "relu_": "relu", "sigmoid": "sigmoid", "sigmoid_": "sigmoid", "tanh": "tanh", "tanh_": "tanh"}
 _ADDITIONS = (operator.add, operator.iadd, torch.add)
 _IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv, F.relu_, torch.relu_)
@@ -85,13 +87,31 @@ def is_identity(node: fx.Node, model: fx.GraphModule) -> bool:
     module = module_of(node, model)
     if module is not None:
         return type(module) is nn.Identity or (type(module).__name__ in _DROPPING and not module.training)
-    if node.op != "call_function" or getattr(node.target, "__name__", "") != "stochastic_depth":
+    if node.op != "call_function":
+        return False
+    if node.target in _DROPOUTS:
+        return node.kwargs.get("training", node.args[2] if len(node.args) > 2 else True) is False
+    if getattr(node.target, "__name__", "") != "stochastic_depth":
         return False
     return node.kwargs.get("training", node.args[3] if len(node.args) > 3 else True) is False
 
 
+def _in_place(operation: Any) -> Any:
+    return lambda self, other: self.tracer.create_proxy("call_function", operation, (self, other), {})
+
+
+class InPlaceProxy(fx.Proxy):
+    """Records ``x += y`` as what it does; torch.fx takes it for ``x = x + y``, which other names of x do not see."""
+
+    __iadd__, __isub__ = _in_place(operator.iadd), _in_place(operator.isub)
+    __imul__, __itruediv__ = _in_place(operator.imul), _in_place(operator.itruediv)
+
+
 class Tracer(fx.Tracer):
     """Keeps together what the rewriting knows, also where it is derived from PyTorch's classes or comes with torchvision."""
+
+    def proxy(self, node: fx.Node) -> fx.Proxy:
+        return InPlaceProxy(node, self)
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         return (
@@ -119,15 +139,27 @@ def activation_of_node(node: fx.Node, model: fx.GraphModule) -> Any:
             return ("clamp", module.min_val, module.max_val)
         return None
     if node.op == "call_method":
+        if node.target in ("clamp", "clamp_"):
+            return _limits(node, "min", "max", None, None)
         return _METHODS.get(str(node.target)) if len(node.args) == 1 and not node.kwargs else None
     if node.op != "call_function":
         return None
+    if node.target in (torch.clamp, torch.clamp_):
+        return _limits(node, "min", "max", None, None)
+    if node.target in (F.hardtanh, F.hardtanh_):
+        return _limits(node, "min_val", "max_val", -1.0, 1.0)
     if node.target is F.gelu and len(node.args) == 1:
         return "gelu" if node.kwargs.get("approximate", "none") == "none" else "gelu_tanh"
     if node.target is F.leaky_relu:
         slope = node.args[1] if len(node.args) > 1 else node.kwargs.get("negative_slope", 0.01)
         return ("leaky_relu", slope) if isinstance(slope, (int, float)) else None
     return _FUNCTIONS.get(node.target)  # type: ignore[arg-type]
+
+
+def _limits(node: fx.Node, low_name: str, high_name: str, low: Optional[float], high: Optional[float]) -> Any:
+    low = node.args[1] if len(node.args) > 1 else node.kwargs.get(low_name, low)  # type: ignore[assignment]
+    high = node.args[2] if len(node.args) > 2 else node.kwargs.get(high_name, high)  # type: ignore[assignment]
+    return ("clamp", low, high) if all(isinstance(limit, (int, float)) for limit in (low, high)) else None
 
 
 def addends(node: fx.Node) -> Optional[tuple[fx.Node, fx.Node]]:
@@ -151,7 +183,7 @@ def zero_padding(node: fx.Node, model: fx.GraphModule, spatial: int) -> Optional
         if not type(module).__name__.startswith(("ZeroPad", "ConstantPad")) or getattr(module, "value", 0) != 0:
             return None
         amounts = module.padding
-    elif node.op == "call_function" and node.target is F.pad:
+    elif node.op == "call_function" and node.target in _PADDING:
         names = ("input", "pad", "mode", "value")
         given = {**dict(zip(names, node.args)), **node.kwargs}
         if given.get("mode", "constant") != "constant" or given.get("value") not in (None, 0, 0.0):
@@ -177,7 +209,8 @@ def writes_to(node: fx.Node, target: fx.Node, model: fx.GraphModule) -> bool:
         return bool(getattr(module, "inplace", False))
     if node.op == "call_method":
         return str(node.target).endswith("_") and not str(node.target).endswith("__")
-    return node.target in _IN_PLACE or bool(node.kwargs.get("inplace", False))
+    # Where a flag is given by its place, it may be "inplace".
+    return node.target in _IN_PLACE or bool(node.kwargs.get("inplace", False)) or any(arg is True for arg in node.args)
 
 
 def shape_of(node: fx.Node) -> Optional[tuple[int, ...]]:

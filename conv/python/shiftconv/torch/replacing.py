@@ -48,7 +48,7 @@ def replace(
     decider = Decider(device, tune, tune_seconds)
     with torch.no_grad():
         model = copy.deepcopy(model).eval()
-        inputs = tuple(_channels_last(value) for value in inputs)
+        inputs = tuple(in_channels_last(value) for value in inputs)
         try:
             traced, note = patterns.traced(model), ""
         except Exception as error:  # whatever a model does that a tracer cannot follow
@@ -68,14 +68,11 @@ def fold(model: nn.Module, example_inputs: Union[torch.Tensor, Sequence[Any]]) -
     inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     with torch.no_grad():
         traced = patterns.traced(copy.deepcopy(model).eval())
-        _drop_identities(traced)
-        for node in list(traced.graph.nodes):
-            if patterns.is_convolution(conv := patterns.module_of(node, traced)):
-                _fold_into(node, conv, traced)
-        return _finish(_prepared(traced, inputs[0].device, inputs[0].dtype))
+        fold_all(traced)
+        return finish(_prepared(traced, inputs[0].device, inputs[0].dtype))
 
 
-def _channels_last(value: Any) -> Any:
+def in_channels_last(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.dim() in LAYOUTS:
         return value.contiguous(memory_format=LAYOUTS[value.dim()])
     return value
@@ -84,11 +81,11 @@ def _channels_last(value: Any) -> Any:
 def _prepared(model: Any, device: torch.device, dtype: torch.dtype) -> Any:
     model.to(device=device, dtype=dtype)
     for tensor in [*model.parameters(), *model.buffers()]:
-        tensor.data = _channels_last(tensor.data)
+        tensor.data = in_channels_last(tensor.data)
     return model
 
 
-def _finish(model: fx.GraphModule) -> fx.GraphModule:
+def finish(model: fx.GraphModule) -> fx.GraphModule:
     # No elimination of dead code: it would take what only writes to a tensor.
     model.delete_all_unused_submodules()
     model.graph.lint()
@@ -117,14 +114,14 @@ def _fold_into(node: fx.Node, conv: Any, model: fx.GraphModule) -> bool:
     made = copy.deepcopy(conv)
     made.weight = nn.Parameter(weight, requires_grad=False)
     made.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-    node.target = _add_module(model, str(node.target), made)
+    node.target = add_module(model, str(node.target), made)
     if norm is not None and user is not None:
         user.replace_all_uses_with(node)
         model.graph.erase_node(user)
     return norm is not None
 
 
-def _add_module(model: fx.GraphModule, near: str, module: nn.Module) -> str:
+def add_module(model: fx.GraphModule, near: str, module: nn.Module) -> str:
     name, count = f"{near}_shiftconv", 0
     while _has_module(model, f"{name}{count}"):
         count += 1
@@ -180,7 +177,10 @@ class _Chain:
         pair = patterns.addends(addition) if addition is not None else None
         if pair is None or addition is None or pair[0] is pair[1] or self._x_changes_before(addition):
             return
-        self.residual = pair[1] if pair[0] is self.last else pair[0]
+        residual = pair[1] if pair[0] is self.last else pair[0]
+        if patterns.writes_to(addition, residual, self.model) and self._is_seen_after(addition, residual):
+            return
+        self.residual = residual
         self.last = self.place = addition
         self.nodes.append(addition)
         self.fused.append("residual")
@@ -192,6 +192,11 @@ class _Chain:
             between.append(node)
             node = node.next
         return any(patterns.writes_to(user, self.x, self.model) for user in between)
+
+    @staticmethod
+    def _is_seen_after(node: fx.Node, tensor: fx.Node) -> bool:
+        """Whether anybody would miss what a node writes into a tensor."""
+        return tensor.op in ("placeholder", "get_attr") or any(node < user for user in tensor.users)
 
     def _take_activation(self) -> None:
         user = _only_user(self.last)
@@ -209,11 +214,11 @@ class _Chain:
 
     def put(self, module: ShiftConv) -> None:
         """The module in the place of all nodes of the chain."""
-        target = _add_module(self.model, str(self.node.target), module)
+        target = add_module(self.model, str(self.node.target), module)
         with self.model.graph.inserting_after(self.place):
             arguments = (self.x,) if self.residual is None else (self.x, self.residual)
             made = self.model.graph.call_module(target, arguments)
-        made.meta["tensor_meta"] = self.last.meta.get("tensor_meta")
+        made.meta.update(self.last.meta)
         self.last.replace_all_uses_with(made)
         for node in reversed(self.nodes):
             self.model.graph.erase_node(node)
@@ -231,7 +236,7 @@ class _Chain:
         function = _function_of(activation)
 
         def run(x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
-            y = conv(x if symmetric else _channels_last(nn.functional.pad(x, flat)))
+            y = conv(x if symmetric else in_channels_last(nn.functional.pad(x, flat)))
             return function(y if residual is None else y.add_(residual))
 
         return run
@@ -261,17 +266,32 @@ def _function_of(activation: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 def _rewrite(
     model: fx.GraphModule, inputs: Sequence[Any], decider: Decider, device: torch.device, dtype: torch.dtype
 ) -> tuple[nn.Module, list[Layer]]:
-    _drop_identities(model)
-    found: list[tuple[fx.Node, str, bool]] = []
-    for node in list(model.graph.nodes):
-        if patterns.is_convolution(conv := patterns.module_of(node, model)):
-            name = str(node.target)
-            found.append((node, name, _fold_into(node, conv, model)))
-        elif patterns.is_convolution_call(node):
-            found.append((node, node.name, False))
+    found = fold_all(model)
     _prepared(model, device, dtype)
     model.recompile()
     _find_shapes(model, inputs)
+    layers = decide_all(model, found, decider)
+    return finish(model), layers
+
+
+Found = list[tuple[fx.Node, str, bool]]
+
+
+def fold_all(model: fx.GraphModule) -> Found:
+    """Folds batch normalisations, in float32. Gives the convolutions, with their names and whether something was folded into them."""
+    _drop_identities(model)
+    found: Found = []
+    for node in list(model.graph.nodes):
+        if patterns.is_convolution(conv := patterns.module_of(node, model)):
+            name = node.meta.get("shiftconv_name", str(node.target))
+            found.append((node, name, _fold_into(node, conv, model)))
+        elif patterns.is_convolution_call(node):
+            found.append((node, node.name, False))
+    return found
+
+
+def decide_all(model: fx.GraphModule, found: Found, decider: Decider) -> list[Layer]:
+    """Exchanges those that go to ShiftConv. The nodes know the shapes and dtypes of their results (patterns.shape_of, dtype_of)."""
     flops = {node: patterns.flops_of(node, model) for node, *_ in found}
     layers = []
     for node, name, has_norm in found:
@@ -283,7 +303,7 @@ def _rewrite(
         if has_norm:
             layer.fused.insert(0, "batch_norm")
         layers.append(layer)
-    return _finish(model), layers
+    return layers
 
 
 def _find_shapes(model: fx.GraphModule, inputs: Sequence[Any]) -> None:
