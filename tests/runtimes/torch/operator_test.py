@@ -306,6 +306,45 @@ class Refusals(Case):
                     seen.add(re.split(r"[ ,(]", str(error))[1])
         self.assertLessEqual({"x", "w", "stride", "padding", "activation"}, seen)
 
+    def test_nothing_crashes_past_the_function(self):
+        """Ten thousand calls of the operators themselves."""
+        choose = pyrandom.Random(20261123)
+        print("seed 20261123")
+        shapes = [(2, 16, 9, 7), (24, 16, 3, 2), (16, 16, 1, 1), (1, 8, 3, 4, 5), (2, 8, 11), (24,), (16,), (), (0, 16, 9, 7), (1,) * 9]
+        tensors = [torch.zeros(shape, dtype=dtype) for shape in shapes for dtype in (torch.float16, torch.float16, torch.float32, torch.bool)]
+        tensors += [t.contiguous(memory_format=LAYOUTS[t.dim()]) for t in tensors if t.dim() in LAYOUTS]
+        tensors += [torch.zeros(2, 16, 9, 7, device="meta"), torch.eye(4).to_sparse(), torch.zeros(2, 3, 3, 3).expand(2, 3, 3, 3)]
+        fields = ["1", "0", "2,1", "1,0,2,1", "-1", "99999999999999999999", "1,,1", "relu", "none", "0.0", "nan", "1e999", "default", "halo", "", "\0"]
+        lists = [[1]] * 5 + [[], [0], [-1], [2, 1], [1, 1, 1], [1 << 62] * 4, [1] * 100]
+        texts = ["none"] * 5 + ["relu", "", "\0", "x" * 10_000]
+        ops, seen = torch.ops.shiftconv, set()
+        with not_emulated():
+            for _ in range(5000):
+                some = [choose.choice([None] * 3 + tensors[:4]) for _ in range(3)]
+                x, w, y = (choose.choice(tensors) for _ in range(3))
+                settings = " ".join(choose.choice(fields) for _ in range(choose.randrange(12)))
+                if choose.random() < 0.5:
+                    settings = choose.choice(["1 1 1 1 none 0.0 0.0 default ", "1 0 1 1 relu 0.0 0.0 default halo", "2,1 1,0,2,1 1 1 clamp 0.0 6.0 f16 "])
+                named = {name: choose.choice(lists) for name in ("stride", "padding", "dilation")}
+                named |= {name: choose.choice(texts) for name in ("activation", "compute", "plan")}
+                named |= {"groups": choose.choice([1, 1, 1, 0, -1, 1 << 62]), "channel_scale": some[2]}
+                if choose.random() < 0.7:
+                    named |= {"compute": "default", "plan": ""}
+                dtype = choose.choice([None, None, torch.float16, torch.float64])
+                calls = [
+                    lambda: ops._prepared(x, w, *some, settings, dtype),
+                    lambda: ops._prepared_out(x, w, *some, settings, y),
+                    lambda: ops.conv(x, w, *some[:2], out_dtype=dtype, **named),
+                    lambda: ops.conv_out(x, w, *some[:2], y=y, **named),
+                ]
+                for call in choose.sample(calls, 2):
+                    try:
+                        made = call()
+                        self.assertTrue("meta" in {t.device.type for t in (x, w, y)} or made is not None and made.device.type == "meta", "computed")
+                    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
+                        seen.add(re.split(r"[ ,(]", str(error))[1])
+        self.assertLessEqual({"x", "w", "settings"}, seen)
+
 
 class HostTime(Case):
     def test_what_a_call_costs_beside_its_launch(self):
