@@ -1,7 +1,8 @@
-"""The networks that are measured: torchvision's, with random weights and the batch statistics of random images."""
+"""The networks that are measured: torchvision's and two decoders, with random weights and the batch statistics of random images."""
 
 import torch
 import torchvision
+import vae
 from torch import nn
 
 IMAGE = (3, 224, 224)
@@ -24,11 +25,13 @@ NETWORKS = {
         (3, 512, 512),
     ),
     "r3d_18": (lambda: torchvision.models.video.r3d_18(weights=None), (3, 16, 112, 112)),
+    "sd_vae_decoder": (vae.ImageDecoder, (4, 64, 64)),
+    "video_vae_block": (vae.VideoDecoder, (16, 4, 32, 32)),
 }
 
 
 # What is left beside convolutions is more than pooling and concatenation, so that a compiler has something to fuse.
-WITH_POINTWISE = ("mobilenet_v3_large", "efficientnet_b0", "convnext_tiny")
+WITH_POINTWISE = ("mobilenet_v3_large", "efficientnet_b0", "convnext_tiny", "sd_vae_decoder", "video_vae_block")
 
 
 def network(name, device, statistics=True):
