@@ -25,6 +25,7 @@ Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors);
 Status fromC(const shiftconv_relayout_t* source, helpers::Relayout& relayout);
 Status fromC(const shiftconv_pool_t* source, helpers::Pool& pool);
 Status fromC(const shiftconv_pointwise_t* source, helpers::Pointwise& pointwise);
+Status fromC(const shiftconv_normalize_t* source, helpers::Normalize& normalize);
 
 // Each fills as much as the caller's structure holds and leaves the rest alone.
 Status toC(const Problem& problem, shiftconv_problem_t* target);

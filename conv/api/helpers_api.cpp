@@ -49,4 +49,9 @@ shiftconv_status_t shiftconv_pointwise_run(shiftconv_device_t device, const shif
   return boundary([&] { return runHelper<helpers::Pointwise>(device, pointwise, stream, a, b, output); });
 }
 
+shiftconv_status_t shiftconv_normalize_run(shiftconv_device_t device, const shiftconv_normalize_t* normalize, const void* input,
+                                           const void* scale, const void* bias, void* output, shiftconv_stream_t stream) {
+  return boundary([&] { return runHelper<helpers::Normalize>(device, normalize, stream, input, scale, bias, output); });
+}
+
 }  // extern "C"

@@ -12,6 +12,8 @@ template <>
 constexpr size_t kFirstSize<shiftconv_pool_t> = SHIFTCONV_POOL_SIZE_0_3;
 template <>
 constexpr size_t kFirstSize<shiftconv_pointwise_t> = SHIFTCONV_POINTWISE_SIZE_0_3;
+template <>
+constexpr size_t kFirstSize<shiftconv_normalize_t> = SHIFTCONV_NORMALIZE_SIZE_0_3;
 
 namespace {
 
@@ -68,6 +70,19 @@ Status fromC(const shiftconv_pointwise_t* source, helpers::Pointwise& pointwise)
   pointwise.operation = static_cast<helpers::Operation>(p.operation);
   pointwise.activation = static_cast<Activation>(p.activation);
   pointwise.activationA = p.activation_a, pointwise.activationB = p.activation_b;
+  return {};
+}
+
+Status fromC(const shiftconv_normalize_t* source, helpers::Normalize& normalize) {
+  shiftconv_normalize_t p = SHIFTCONV_NORMALIZE_INIT;
+  if (Status status = readVersioned(source, "shiftconv_normalize", p); !status.ok()) return status;
+  if (Status status = readType("type", p.type, normalize.type); !status.ok()) return status;
+  if (Status status = readType("parameter_type", p.parameter_type, normalize.parameterType); !status.ok()) return status;
+  normalize.n = p.n, normalize.pixels = p.pixels, normalize.c = p.c, normalize.groups = p.groups;
+  normalize.inputPixelPitch = p.input_pixel_pitch, normalize.outputPixelPitch = p.output_pixel_pitch;
+  normalize.epsilon = p.epsilon;
+  normalize.activation = static_cast<Activation>(p.activation);
+  normalize.activationA = p.activation_a, normalize.activationB = p.activation_b;
   return {};
 }
 

@@ -72,16 +72,26 @@ const HelperKernel& pointwiseKernel(bool vector) {
   static const HelperKernel one("helper_pointwise"), four("helper_pointwise_vector");
   return vector ? four : one;
 }
+const HelperKernel& normalizeKernel(bool vector) {
+  static const HelperKernel one("helper_normalize"), four("helper_normalize_vector");
+  return vector ? four : one;
+}
 
 template <class Params>
-Status launch(const HelperKernel& helper, plan::KernelCache& cache, const Params& params, device::Stream stream) {
+Status launch(const HelperKernel& helper, plan::KernelCache& cache, const Params& params, int64_t ctas, device::Stream stream) {
   const device::Kernel* kernel = nullptr;
   if (Status status = cache.find(helper.launch, kernel); !status.ok()) return status;
   LaunchConfig config;
-  config.grid.x = static_cast<uint32_t>(ceilDivide(int64_t{params.count}, int64_t{kThreads}));
+  config.grid.x = static_cast<uint32_t>(ctas);
   config.block.x = kThreads;
   const void* const arguments[] = {&params};
   return cache.device().launch(*kernel, config, arguments, stream);
+}
+
+/// A thread for each of params.count.
+template <class Params>
+Status launch(const HelperKernel& helper, plan::KernelCache& cache, const Params& params, device::Stream stream) {
+  return launch(helper, cache, params, ceilDivide(int64_t{params.count}, int64_t{kThreads}), stream);
 }
 
 /// Whether every row of a tensor begins with whole vectors.
@@ -104,8 +114,8 @@ int64_t outputExtent(int64_t extent, int64_t before, int64_t after, int64_t taps
 
 Status prepare(plan::KernelCache& kernels) {
   const device::Kernel* kernel = nullptr;
-  for (const HelperKernel* helper :
-       {&relayoutKernel(), &poolKernel(false), &poolKernel(true), &pointwiseKernel(false), &pointwiseKernel(true)})
+  for (const HelperKernel* helper : {&relayoutKernel(), &poolKernel(false), &poolKernel(true), &pointwiseKernel(false),
+                                     &pointwiseKernel(true), &normalizeKernel(false), &normalizeKernel(true)})
     if (Status status = kernels.find(helper->launch, kernel); !status.ok()) return status;
   return {};
 }
@@ -219,6 +229,47 @@ Status run(const Pointwise& p, plan::KernelCache& kernels, device::Address a, de
   params.activation = static_cast<gemm::Activation>(p.activation), params.activationA = p.activationA,
   params.activationB = p.activationB;
   return launch(pointwiseKernel(vector), kernels, params, stream);
+}
+
+Status run(const Normalize& p, plan::KernelCache& kernels, device::Address input, device::Address scale, device::Address bias,
+           device::Address output, device::Stream stream) {
+  const auto isParameter = [&](const char* name, device::Address address) {
+    return [=, &p] { return address == 0 ? Status() : isAddress(name, address, bytesOf(p.parameterType)); };
+  };
+  if (Status status = allOf([&] { return inRange("n", p.n, 1, kMost); }, [&] { return inRange("pixels", p.pixels, 1, kMost); },
+                            [&] { return inRange("c", p.c, 1, kMost); }, [&] { return inRange("groups", p.groups, 1, p.c); },
+                            [&] { return checkPitch("input_pixel_pitch", p.inputPixelPitch, p.c); },
+                            [&] { return checkPitch("output_pixel_pitch", p.outputPixelPitch, p.c); },
+                            [&] { return isFloat("type", p.type); }, [&] { return isFloat("parameter_type", p.parameterType); },
+                            [&] { return inRange("activation", static_cast<int64_t>(p.activation), 0, kActivations - 1); },
+                            [&] { return isAddress("input", input, bytesOf(p.type)); },
+                            [&] { return isAddress("output", output, bytesOf(p.type)); }, isParameter("scale", scale),
+                            isParameter("bias", bias));
+      !status.ok())
+    return status;
+  if (p.c % p.groups != 0) return wrong(fmt::format("groups must divide c = {}, but is {}", p.c, p.groups));
+  if (!std::isfinite(p.epsilon) || p.epsilon < 0)
+    return wrong(fmt::format("epsilon must be finite and >= 0, but is {}", p.epsilon));
+  if (!std::isfinite(p.activationA) || !std::isfinite(p.activationB)) return wrong("activation_a and activation_b must be finite");
+  if (p.pixels > kMost / p.n || p.n * p.pixels > kMost / p.c)
+    return wrong(fmt::format("n * pixels * c must be at most {}, but is larger", kMost));
+
+  kernels::helpers::NormalizeParams params;
+  const int64_t channels = p.c / p.groups;
+  params.inputPitch = pitchOf(p.inputPixelPitch, p.c), params.outputPitch = pitchOf(p.outputPixelPitch, p.c);
+  const bool vector = channels % kVector == 0 && hasVectors(input, params.inputPitch, p.type) &&
+                      hasVectors(output, params.outputPitch, p.type) && hasVectors(scale, 0, p.parameterType) &&
+                      hasVectors(bias, 0, p.parameterType);
+  const int64_t vectors = vector ? channels / kVector : channels;
+  params.input = reinterpret_cast<const void*>(input), params.output = reinterpret_cast<void*>(output);
+  params.scale = reinterpret_cast<const void*>(scale), params.bias = reinterpret_cast<const void*>(bias);
+  params.count = static_cast<uint32_t>(p.pixels * vectors);
+  params.groups = divisor(p.groups), params.vectors = divisor(vectors);
+  params.pixels = p.pixels, params.elements = static_cast<float>(p.pixels * channels), params.epsilon = p.epsilon;
+  params.type = numberType(p.type), params.parameterType = numberType(p.parameterType);
+  params.activation = static_cast<gemm::Activation>(p.activation), params.activationA = p.activationA,
+  params.activationB = p.activationB;
+  return launch(normalizeKernel(vector), kernels, params, p.n * p.groups, stream);
 }
 
 }  // namespace shiftconv::helpers

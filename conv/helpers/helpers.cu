@@ -1,6 +1,6 @@
 // What inference runtimes need between convolutions so that activations stay on the device: moving elements between layouts and
-// types, pooling, and pointwise operations. Next to the convolutions these are short, so the kernels are plain: a thread has an
-// element, or four neighbouring channels.
+// types, pooling, pointwise operations, and normalisation. Next to the convolutions these are short, so the kernels are plain: a
+// thread has an element, or four neighbouring channels.
 #include <cmath>
 #include <cstdint>
 
@@ -89,6 +89,61 @@ __device__ __forceinline__ void pointwise(const PointwiseParams& p) {
   store(p.output, row * p.outputPitch + channel, p.outputType, value);
 }
 
+/// The sum of what the threads of the CTA hold, in all of them.
+__device__ __forceinline__ float total(float value) {
+  __shared__ float partial[kThreads];
+  __syncthreads();  // a sum before may still be read
+  partial[threadIdx.x] = value;
+  for (int32_t half = kThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+  }
+  __syncthreads();
+  return partial[0];
+}
+
+/// The variance is that of distances from the mean, because a difference of sums of squares would lose digits.
+template <int32_t kCount>
+__device__ __forceinline__ void normalize(const NormalizeParams& p) {
+  uint32_t image = blockIdx.x;
+  const int64_t firstChannel = int64_t{takeCoordinate(image, p.groups)} * p.vectors.divisor * kCount;
+  const int64_t firstPixel = image * p.pixels;
+  const auto visit = [&](auto&& visitor) {
+    for (uint32_t i = threadIdx.x; i < p.count; i += kThreads) {
+      uint32_t rest = i;
+      const int64_t channel = firstChannel + int64_t{takeCoordinate(rest, p.vectors)} * kCount;
+      float value[kCount];
+      load(p.input, (firstPixel + rest) * p.inputPitch + channel, p.type, value);
+      visitor(value, firstPixel + rest, channel);
+    }
+  };
+  float sum = 0;
+  visit([&](const float(&value)[kCount], int64_t, int64_t) {
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) sum += value[i];
+  });
+  const float mean = total(sum) / p.elements;
+  float squares = 0;
+  visit([&](const float(&value)[kCount], int64_t, int64_t) {
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) squares += (value[i] - mean) * (value[i] - mean);
+  });
+  const float factor = 1.0f / sqrtf(total(squares) / p.elements + p.epsilon);
+  gemm::EpilogueParams chosen;
+  chosen.activation = p.activation, chosen.activationA = p.activationA, chosen.activationB = p.activationB;
+  visit([&](float(&value)[kCount], int64_t pixel, int64_t channel) {
+    float scale[kCount], bias[kCount];
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) scale[i] = 1.0f, bias[i] = 0.0f;
+    if (p.scale) load(p.scale, channel, p.parameterType, scale);
+    if (p.bias) load(p.bias, channel, p.parameterType, bias);
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) value[i] = (value[i] - mean) * factor * scale[i] + bias[i];
+    gemm::activate(chosen, value);
+    store(p.output, pixel * p.outputPitch + channel, p.type, value);
+  });
+}
+
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(kThreads) helper_relayout(const __grid_constant__ RelayoutParams p) {
@@ -122,6 +177,13 @@ extern "C" __global__ void __launch_bounds__(kThreads) helper_pointwise(const __
 }
 extern "C" __global__ void __launch_bounds__(kThreads) helper_pointwise_vector(const __grid_constant__ PointwiseParams p) {
   pointwise<kVector>(p);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads) helper_normalize(const __grid_constant__ NormalizeParams p) {
+  normalize<1>(p);
+}
+extern "C" __global__ void __launch_bounds__(kThreads) helper_normalize_vector(const __grid_constant__ NormalizeParams p) {
+  normalize<kVector>(p);
 }
 
 }  // namespace shiftconv::kernels::helpers

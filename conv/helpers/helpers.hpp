@@ -1,5 +1,5 @@
-// What inference runtimes need between convolutions, as single launches: layouts and types, pooling, pointwise operations. Fields
-// and their meaning are those of the C API's structures (shiftconv.h).
+// What inference runtimes need between convolutions, as single launches: layouts and types, pooling, pointwise operations,
+// normalisation. Fields and their meaning are those of the C API's structures (shiftconv.h).
 #pragma once
 
 #include <array>
@@ -43,6 +43,15 @@ struct Pointwise {
   float activationA = 0, activationB = 0;
 };
 
+struct Normalize {
+  int64_t n = 0, pixels = 0, c = 0, groups = 1;
+  int64_t inputPixelPitch = 0, outputPixelPitch = 0;  ///< 0: c
+  float epsilon = 0;
+  DataType type = DataType::F16, parameterType = DataType::F32;
+  Activation activation = Activation::None;
+  float activationA = 0, activationB = 0;
+};
+
 /// Loads the kernels, so that the runs need not.
 Status prepare(plan::KernelCache& kernels);
 
@@ -52,5 +61,9 @@ Status run(const Relayout& relayout, plan::KernelCache& kernels, device::Address
 Status run(const Pool& pool, plan::KernelCache& kernels, device::Address input, device::Address output, device::Stream stream);
 Status run(const Pointwise& pointwise, plan::KernelCache& kernels, device::Address a, device::Address b, device::Address output,
            device::Stream stream);
+
+/// scale and bias may be 0.
+Status run(const Normalize& normalize, plan::KernelCache& kernels, device::Address input, device::Address scale,
+           device::Address bias, device::Address output, device::Stream stream);
 
 }  // namespace shiftconv::helpers

@@ -54,4 +54,20 @@ struct PointwiseParams {
   float activationA = 0, activationB = 0;
 };
 
+/// Every CTA has one group of channels of one image; a thread visits every kThreads-th vector of it.
+struct NormalizeParams {
+  const void* input = nullptr;
+  const void* scale = nullptr;  ///< may be nullptr, as bias may be
+  const void* bias = nullptr;
+  void* output = nullptr;
+  uint32_t count = 0;           ///< of vectors of a group
+  FastDivisor groups, vectors;  ///< vectors: of a pixel
+  int64_t pixels = 0, inputPitch = 0, outputPitch = 0;
+  float elements = 0;  ///< of a group
+  float epsilon = 0;
+  NumberType type = NumberType::F16, parameterType = NumberType::F32;
+  gemm::Activation activation = gemm::Activation::None;
+  float activationA = 0, activationB = 0;
+};
+
 }  // namespace shiftconv::kernels::helpers

@@ -257,6 +257,110 @@ TEST_P(ApiHelpers, PointwiseOperationsAgreeWithTheReference) {
   }
 }
 
+// ---- Normalisation ----
+
+/// Exact values of one group, and how far f32 arithmetic may be from them.
+class GroupReference {
+ public:
+  /// `terms`: how many additions follow one another in a thread of the kernel.
+  GroupReference(const std::vector<double>& values, double epsilon, double terms) {
+    const auto count = static_cast<double>(values.size());
+    double sum = 0, magnitudes = 0, squares = 0;
+    for (const double value : values) sum += value, magnitudes += std::abs(value);
+    mean_ = sum / count;
+    for (const double value : values) squares += (value - mean_) * (value - mean_);
+    // Eight additions more between the threads, then a division; 2 for terms of second order.
+    meanError_ = (terms + 11) * kUnit * magnitudes / count;
+    // An error of the mean adds its square: the distances from the exact mean sum to 0.
+    const double variance = squares / count, all = variance + meanError_ * meanError_ + epsilon;
+    const double varianceError = meanError_ * meanError_ + (terms + 15) * kUnit * all;
+    factor_ = 1 / std::sqrt(variance + epsilon);
+    factorError_ = 1 / std::sqrt(variance + epsilon - varianceError) - factor_ + 3 * kUnit * factor_;
+  }
+  Bounded at(double value, double scale, double bias) const {
+    const double distance = value - mean_, exact = distance * factor_ * scale;
+    const double error = std::abs(distance * scale) * factorError_ +
+                         (meanError_ + kUnit * std::abs(distance)) * (factor_ + factorError_) * std::abs(scale);
+    return {exact + bias, error + 4 * kUnit * (std::abs(exact) + std::abs(bias) + error)};
+  }
+
+ private:
+  static constexpr double kUnit = 0x1p-24;
+  double mean_, meanError_, factor_, factorError_;
+};
+
+TEST_P(ApiHelpers, NormalisationAgreesWithTheReference) {
+  SCOPED_TRACE(kSeed);
+  for (int round = 0; round < 24; ++round) {
+    shiftconv_normalize_t p = SHIFTCONV_NORMALIZE_INIT;
+    const int64_t channels = round % 2 ? 4 * pick(1, 3) : pick(1, 5);
+    p.n = pick(1, 3), p.pixels = round % 6 == 0 ? pick(300, 700) : pick(2, 40), p.groups = pick(1, 4), p.c = channels * p.groups;
+    if (round % 5 == 4) p.groups = p.c;
+    const int64_t gapIn = 4 * pick(0, 1), gapOut = pick(0, 1) * (round % 2 ? 4 : 3), pitch = p.c + gapOut;
+    p.input_pixel_pitch = gapIn ? p.c + gapIn : 0, p.output_pixel_pitch = gapOut ? pitch : 0;
+    p.activation = round % 3 == 0 ? round / 3 % kActivations : SHIFTCONV_ACTIVATION_NONE;
+    p.activation_a = p.activation == SHIFTCONV_ACTIVATION_CLAMP ? -0.5F : 0.25F, p.activation_b = 1.75F;
+    p.epsilon = round % 4 ? 1e-5F : 0.5F;
+    const DataType type = pickType(), parameterType = pickType();
+    p.type = static_cast<int32_t>(type), p.parameter_type = static_cast<int32_t>(parameterType);
+    const auto elements = [](int64_t count) { return static_cast<size_t>(count); };
+    const Elements input = Elements::random(type, elements(p.n * p.pixels * (p.c + gapIn)), generator_);
+    const Elements scale = Elements::random(parameterType, elements(p.c), generator_);
+    const Elements bias = Elements::random(parameterType, elements(p.c), generator_);
+    const bool scaled = pick(0, 3) != 0, biased = pick(0, 3) != 0;
+    const Elements result = run(
+        [&](const std::vector<Memory>& m) {
+          ASSERT_OK(shiftconv_normalize_run(device_.handle(), &p, m[0].get(), scaled ? m[1].get() : nullptr,
+                                            biased ? m[2].get() : nullptr, m[3].get(), nullptr));
+        },
+        {input, scale, bias}, Elements(type, elements(p.n * p.pixels * pitch)));
+    gemm::EpilogueParams activation;
+    activation.activation = static_cast<gemm::Activation>(p.activation);
+    activation.activationA = p.activation_a, activation.activationB = p.activation_b;
+    const int64_t inGroup = p.c / p.groups;
+    for (int64_t image = 0; image < p.n; ++image) {
+      const auto valueAt = [&](int64_t pixel, int64_t channel) {
+        return input.value(elements((image * p.pixels + pixel) * (p.c + gapIn) + channel));
+      };
+      for (int64_t group = 0; group < p.groups; ++group) {
+        std::vector<double> values;
+        for (int64_t pixel = 0; pixel < p.pixels; ++pixel)
+          for (int64_t i = 0; i < inGroup; ++i) values.push_back(valueAt(pixel, group * inGroup + i));
+        const GroupReference reference(values, p.epsilon, static_cast<double>(values.size() / 256 + 4));
+        for (int64_t pixel = 0; pixel < p.pixels; ++pixel)
+          for (int64_t channel = group * inGroup; channel < (group + 1) * inGroup; ++channel) {
+            const Bounded argument = reference.at(valueAt(pixel, channel), scaled ? scale.value(elements(channel)) : 1,
+                                                  biased ? bias.value(elements(channel)) : 0);
+            const Bounded expected = gemm::epilogueReference(activation, 0, 0, argument).activated;
+            const size_t at = elements((image * p.pixels + pixel) * pitch + channel);
+            ASSERT_TRUE(gemm::reachable(numberType(type), expected, result.code(at)))
+                << "round " << round << ", element " << at << ": " << result.value(at) << " instead of " << expected.value << " +- "
+                << expected.error;
+          }
+      }
+      for (int64_t pixel = 0; pixel < p.pixels; ++pixel)
+        for (int64_t channel = p.c; channel < pitch; ++channel) {
+          const size_t at = elements((image * p.pixels + pixel) * pitch + channel);
+          ASSERT_EQ(result.code(at), Elements(type, 1).code(0)) << "round " << round << ", gap at " << at;
+        }
+    }
+  }
+}
+
+TEST_P(ApiHelpers, NormalisationFarFromZero) {
+  // Sums of squares would lose all digits of the variance.
+  Elements input(DataType::F32, 1024);
+  for (size_t i = 0; i < 1024; ++i) input.set(i, numerics::encode(numberType(DataType::F32), 4096 + (i % 2 ? 0.5 : -0.5)));
+  shiftconv_normalize_t p = SHIFTCONV_NORMALIZE_INIT;
+  p.n = 1, p.pixels = 512, p.c = 2, p.type = SHIFTCONV_TYPE_F32, p.epsilon = 0;
+  const Elements result = run(
+      [&](const std::vector<Memory>& m) {
+        ASSERT_OK(shiftconv_normalize_run(device_.handle(), &p, m[0].get(), nullptr, nullptr, m[1].get(), nullptr));
+      },
+      {input}, Elements(DataType::F32, 1024));
+  for (size_t i = 0; i < 1024; ++i) ASSERT_EQ(result.value(i), i % 2 ? 1 : -1) << i;
+}
+
 TEST_P(ApiHelpers, AnOutputMayBeItsInput) {
   Elements a = Elements::random(DataType::F16, 24, generator_);
   shiftconv_pointwise_t p = SHIFTCONV_POINTWISE_INIT;
@@ -365,6 +469,34 @@ TEST_F(ApiHelperRefusals, Pointwise) {
   refused("b must not be NULL", [](P, B b) { b = nullptr; });
   refused("b must be NULL", [](P p, B) { p.operation = SHIFTCONV_OPERATION_NONE; });
   refused("rows * c must be at most", [](P p, B) { p.rows = p.c = 1 << 16; });
+}
+
+TEST_F(ApiHelperRefusals, Normalisation) {
+  const auto refused = [&](const char* word, auto&& change) {
+    shiftconv_normalize_t normalize = SHIFTCONV_NORMALIZE_INIT;
+    normalize.n = 1, normalize.pixels = 3, normalize.c = 8, normalize.groups = 2;
+    const void* scale = at(512);
+    change(normalize, scale);
+    EXPECT_FAILURE(shiftconv_normalize_run(device_, &normalize, at(0), scale, nullptr, at(1024), nullptr),
+                   SHIFTCONV_STATUS_INVALID_ARGUMENT, word);
+  };
+  using N = shiftconv_normalize_t&;
+  using S = const void*&;
+  refused("shiftconv_normalize.size", [](N n, S) { n.size = 79; });
+  refused("n must be in 1..", [](N n, S) { n.n = 0; });
+  refused("pixels must be in 1..", [](N n, S) { n.pixels = -1; });
+  refused("groups must be in 1..8", [](N n, S) { n.groups = 9; });
+  refused("groups must divide c = 8, but is 3", [](N n, S) { n.groups = 3; });
+  refused("input_pixel_pitch must be in 8..", [](N n, S) { n.input_pixel_pitch = 7; });
+  refused("output_pixel_pitch must be in 8..", [](N n, S) { n.output_pixel_pitch = 7; });
+  refused("epsilon must be finite and >= 0", [](N n, S) { n.epsilon = -1; });
+  refused("epsilon must be finite and >= 0", [](N n, S) { n.epsilon = std::numeric_limits<float>::quiet_NaN(); });
+  refused("type must be f32, f16 or bf16", [](N n, S) { n.type = SHIFTCONV_TYPE_S8; });
+  refused("parameter_type must be f32, f16 or bf16", [](N n, S) { n.parameter_type = SHIFTCONV_TYPE_S8; });
+  refused("activation must be in 0..9", [](N n, S) { n.activation = 10; });
+  refused("must be finite", [](N n, S) { n.activation_b = std::numeric_limits<float>::infinity(); });
+  refused("scale must be aligned", [&](N, S s) { s = at(513); });
+  refused("n * pixels * c must be at most", [](N n, S) { n.n = n.pixels = 1 << 15; });
 }
 
 }  // namespace

@@ -760,6 +760,33 @@ typedef struct shiftconv_pointwise {
 SHIFTCONV_API shiftconv_status_t shiftconv_pointwise_run(shiftconv_device_t device, const shiftconv_pointwise_t* pointwise,
                                                          const void* a, const void* b, void* output, shiftconv_stream_t stream);
 
+/** Group normalisation of [N, pixels, C]: the channels of an image are in `groups` groups of neighbours, and
+ * output = activation((input - mean) / sqrt(variance + epsilon) * scale[channel] + bias[channel]), with mean and variance (divided
+ * by the number of elements) of all pixels of the group. groups = c is instance normalisation. The output may be the input itself,
+ * where the pitches are equal. Start from SHIFTCONV_NORMALIZE_INIT. */
+typedef struct shiftconv_normalize {
+  size_t size;                                   /**< sizeof of this structure as the caller compiled it */
+  int64_t n, pixels, c, groups;                  /**< each >= 1; groups divides c */
+  int64_t input_pixel_pitch, output_pixel_pitch; /**< elements from one pixel to the next, >= c; 0 means c */
+  float epsilon;                                 /**< finite, >= 0 */
+  int32_t type;                                  /**< shiftconv_type_t of input and output: F32, F16 or BF16 */
+  int32_t parameter_type;                        /**< shiftconv_type_t of scale and bias: F32, F16 or BF16 */
+  int32_t activation;                            /**< shiftconv_activation_t */
+  float activation_a, activation_b;              /**< parameters of the activation; finite */
+} shiftconv_normalize_t;
+
+#define SHIFTCONV_NORMALIZE_INIT                                                                                               \
+  {                                                                                                                            \
+    sizeof(shiftconv_normalize_t), 0, 0, 0, 1, 0, 0, 1e-5f, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32, SHIFTCONV_ACTIVATION_NONE, \
+        0.0f, 0.0f                                                                                                             \
+  }
+#define SHIFTCONV_NORMALIZE_SIZE_0_3 80
+
+/** @param scale, bias  c elements each; NULL: 1 and 0. */
+SHIFTCONV_API shiftconv_status_t shiftconv_normalize_run(shiftconv_device_t device, const shiftconv_normalize_t* normalize,
+                                                         const void* input, const void* scale, const void* bias, void* output,
+                                                         shiftconv_stream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-// Filters and biases of an island on the device, filters with channels last. Made once, for all shapes of the inputs.
+// Filters, biases and scales of an island on the device, filters with channels last. Made once, for all shapes of the inputs.
 #pragma once
 
 #include <map>
@@ -17,6 +17,8 @@ class Constants {
 
   /// In the library's layout: [K, taps..., C/groups].
   const void* filter(const Convolution& convolution) const;
+  /// Scale or bias of a normalisation.
+  const void* vector(int value) const { return memory_.at({value, false}).get(); }
   /// nullptr where there is none.
   const void* bias(const Convolution& convolution) const;
 

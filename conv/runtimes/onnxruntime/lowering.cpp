@@ -56,8 +56,8 @@ class Fusion {
     steps_[i].reset();
   }
 
-  /// What follows a convolution or a pointwise operation, and is the only one to read it, moves into it. The fused step takes the
-  /// place of the last one, where everything that it reads has been computed.
+  /// What follows a convolution, a normalisation or a pointwise operation, and is the only one to read it, moves into it. The fused
+  /// step takes the place of the last one, where everything that it reads has been computed.
   void fuseFollowers(size_t i) {
     for (size_t at = i; steps_[at];) {
       const int result = steps_[at]->output;
@@ -76,8 +76,9 @@ class Fusion {
     const auto& next = std::get<Pointwise>(follower.what);
     auto* conv = std::get_if<Convolution>(&step.what);
     auto* own = std::get_if<Pointwise>(&step.what);
-    if (!conv && !own) return false;
-    Activation& activation = conv ? conv->activation : own->activation;
+    auto* normalize = std::get_if<Normalize>(&step.what);
+    if (!conv && !own && !normalize) return false;
+    Activation& activation = conv ? conv->activation : own ? own->activation : normalize->activation;
     if (activation.kind != SHIFTCONV_ACTIVATION_NONE) return false;
     if (next.operation == SHIFTCONV_OPERATION_NONE) {
       activation = next.activation;

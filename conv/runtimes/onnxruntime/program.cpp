@@ -47,9 +47,9 @@ void Program::inferShapes(const std::vector<Shape>& inputShapes) {
   for (const Step& step : island_.steps) {
     std::vector<Shape> inputs;
     for (const int input : step.inputs) inputs.push_back(shapeOf(input));
-    const auto* conv = std::get_if<Convolution>(&step.what);
+    const int constant = constantOf(step);
     try {
-      shapes_[step.output] = onnx::outputShape(step, inputs, conv ? island_.graph.value(conv->filter).shape : Shape());
+      shapes_[step.output] = onnx::outputShape(step, inputs, constant == kAbsent ? Shape() : island_.graph.value(constant).shape);
     } catch (const std::exception& error) {
       throw std::invalid_argument("node '" + step.name + "': " + error.what());
     }
@@ -208,6 +208,21 @@ void Program::add(const Step& step, const Pointwise& pointwise) {
   }
   const void* const first = addressOf(a);
   addPointwise(p, first, other, addressOf(y));
+}
+
+void Program::add(const Step& step, const Normalize& normalize) {
+  const int x = step.inputs[0], y = step.output;
+  shiftconv_normalize_t p = SHIFTCONV_NORMALIZE_INIT;
+  p.n = shapeOf(x)[0], p.c = channelsOf(shapeOf(x)), p.pixels = pixelsOf(shapeOf(x)) / p.n;
+  p.groups = normalize.groups == 0 ? p.c : normalize.groups, p.epsilon = normalize.epsilon;
+  p.input_pixel_pitch = pitchOf(x), p.output_pixel_pitch = pitchOf(y);
+  p.type = typeOf(x), p.parameter_type = typeOf(normalize.scale);
+  p.activation = normalize.activation.kind, p.activation_a = normalize.activation.a, p.activation_b = normalize.activation.b;
+  const void* const from = addressOf(x);
+  launches_.emplace_back([device = device_.handle(), p, from, to = addressOf(y), scale = constants_.vector(normalize.scale),
+                          bias = constants_.vector(normalize.bias)](shiftconv_stream_t stream) {
+    check(shiftconv_normalize_run(device, &p, from, scale, bias, to, stream));
+  });
 }
 
 void Program::add(const Step& step, const Cast&) { add(step, Pointwise{}); }

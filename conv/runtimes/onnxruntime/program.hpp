@@ -48,6 +48,7 @@ class Program {
   void add(const Step& step, const Convolution& convolution);
   void add(const Step& step, const Pool& pool);
   void add(const Step& step, const Pointwise& pointwise);
+  void add(const Step& step, const Normalize& normalize);
   void add(const Step& step, const Resize& resize);
   void add(const Step& step, const Transpose& transpose);
   void add(const Step& step, const Cast& cast);

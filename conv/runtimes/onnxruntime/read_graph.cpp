@@ -3,6 +3,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "conv/runtimes/onnxruntime/infer_shapes.hpp"
+
 namespace shiftconv::runtimes::onnx {
 namespace {
 
@@ -64,6 +66,7 @@ class Reader {
       for (const Ort::ConstValueInfo& value : from.GetImplicitInputs()) node.inputs.push_back(indexOf(value));
       result_.nodes.push_back(std::move(node));
     }
+    inferShapes(result_);
     return std::move(result_);
   }
 

@@ -81,6 +81,11 @@ struct Infer {
     }
     return inputs[0];
   }
+  Shape operator()(const Normalize&) const {
+    if (inputs[0].at(1) != filter.at(0))
+      mismatch("the input is " + textOf(inputs[0]) + ", but scale and bias are " + textOf(filter));
+    return inputs[0];
+  }
   Shape operator()(const Resize& resize) const {
     Shape output = inputs[0];
     for (size_t i = 0; i < resize.factors.size(); ++i) output[i + 2] *= resize.factors[i];

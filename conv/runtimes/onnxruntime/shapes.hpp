@@ -34,8 +34,8 @@ struct PlacedAxis {
 /// output is empty.
 std::array<PlacedAxis, 3> place(const Window& window, const Shape& input);
 
-/// The output of a step with inputs of these shapes; `filter`: the shape of a convolution's constant. Throws std::invalid_argument
-/// where they do not fit together.
+/// The output of a step with inputs of these shapes; `filter`: the shape of a convolution's filter or a normalisation's scale.
+/// Throws std::invalid_argument where they do not fit together.
 Shape outputShape(const Step& step, const std::vector<Shape>& inputs, const Shape& filter);
 
 }  // namespace shiftconv::runtimes::onnx

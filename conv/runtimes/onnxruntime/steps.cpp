@@ -155,6 +155,29 @@ Step pool(const NodeReader& node, bool average, bool whole) {
   return node.step(pool, {x});
 }
 
+Step normalization(const NodeReader& node, int64_t groups) {
+  Normalize normalize;
+  const int x = node.tensor(0);
+  demand(node.rank() >= 3, "the input has not one to three spatial axes");
+  normalize.scale = node.constant(1), normalize.bias = node.constant(2);
+  demand(node.rank(1) == 1 && node.input(1).shape == node.input(2).shape, "scale and bias are not one number for each channel");
+  const int64_t channels = node.input(0).shape[1], numbers = node.input(1).shape[0];
+  demand(channels < 0 || channels == numbers, "scale and bias are not one number for each channel");
+  demand(groups == 0 || (groups > 0 && numbers % groups == 0), "num_groups does not divide the channels");
+  normalize.groups = groups;
+  normalize.epsilon = node.real("epsilon", 1e-5F);
+  demand(std::isfinite(normalize.epsilon) && normalize.epsilon >= 0, "epsilon is negative or not finite");
+  return node.step(normalize, {x});
+}
+
+Step groupNormalization(const NodeReader& node) {
+  demand(node.node().version >= 21, "before operator set 21, scale and bias are one number for each group");
+  demand(node.integer("stash_type", 1) == 1, "stash_type is not float");
+  const int64_t groups = node.integer("num_groups", 0);
+  demand(groups > 0, "num_groups is not positive");
+  return normalization(node, groups);
+}
+
 Step activation(const NodeReader& node, Activation activation) {
   return node.step(Pointwise{SHIFTCONV_OPERATION_NONE, activation}, {node.tensor(0)});
 }
@@ -255,6 +278,8 @@ const std::map<std::string, Read>& readers() {
       {"AveragePool", [](const NodeReader& n) { return pool(n, true, false); }},
       {"GlobalMaxPool", [](const NodeReader& n) { return pool(n, false, true); }},
       {"GlobalAveragePool", [](const NodeReader& n) { return pool(n, true, true); }},
+      {"InstanceNormalization", [](const NodeReader& n) { return normalization(n, 0); }},
+      {"GroupNormalization", groupNormalization},
       {"Relu", [](const NodeReader& n) { return activation(n, {SHIFTCONV_ACTIVATION_RELU}); }},
       {"LeakyRelu",
        [](const NodeReader& n) {
@@ -277,6 +302,12 @@ const std::map<std::string, Read>& readers() {
 }
 
 }  // namespace
+
+int constantOf(const Step& step) {
+  if (const auto* conv = std::get_if<Convolution>(&step.what)) return conv->filter;
+  const auto* normalize = std::get_if<Normalize>(&step.what);
+  return normalize ? normalize->scale : kAbsent;
+}
 
 std::optional<Step> stepOf(const Graph& graph, const Node& node, std::string& refusal) {
   const bool known = node.domain.empty() || node.domain == "ai.onnx" ||

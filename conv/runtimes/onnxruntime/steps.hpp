@@ -46,6 +46,13 @@ struct Pointwise {
   int32_t operation = SHIFTCONV_OPERATION_NONE;
   Activation activation;
 };
+/// Of each image, group of channels by group.
+struct Normalize {
+  int scale = kAbsent, bias = kAbsent;  ///< constants, [C]
+  int64_t groups = 0;                   ///< 0: as many as channels
+  float epsilon = 0;
+  Activation activation;
+};
 struct Resize {
   std::vector<int64_t> factors;  ///< of the spatial axes: each pixel is repeated
 };
@@ -62,10 +69,13 @@ struct Concat {};  ///< along the channels
 
 struct Step {
   std::string name;  ///< of the node; of those that were fused, the last
-  std::variant<Convolution, Pool, Pointwise, Resize, Transpose, Cast, Reshape, Concat> what;
+  std::variant<Convolution, Pool, Pointwise, Normalize, Resize, Transpose, Cast, Reshape, Concat> what;
   std::vector<int> inputs;  ///< of Graph::values
   int output = kAbsent;
 };
+
+/// The constant that decides about the shape of a step's output: a convolution's filter, a normalisation's scale; else kAbsent.
+int constantOf(const Step& step);
 
 /// The step of a node; nothing where the library has none, with one sentence about what is in the way.
 std::optional<Step> stepOf(const Graph& graph, const Node& node, std::string& refusal);
