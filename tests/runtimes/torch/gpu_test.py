@@ -1,5 +1,7 @@
 """torch.ops.shiftconv.conv on a GPU: streams, graphs, threads, caches. Skipped where there is none."""
 
+import copy
+import pathlib
 import sys
 import threading
 import unittest
@@ -15,6 +17,9 @@ if not torch.cuda.is_available():
     sys.exit(77)
 
 import shiftconv.torch as sct
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "bench/runtimes"))
+import call_cost
 
 torch.backends.cudnn.allow_tf32 = False
 
@@ -126,6 +131,21 @@ class Gpu(unittest.TestCase):
 
         x = random(2, 64, 14, 13)
         self.check(function(x), F.relu(F.conv2d(x.float() * 0.5, w.float(), padding=1)).half().float() * 2)
+
+    def test_backend(self):
+        layers = [torch.nn.Conv2d(32, 64, 3, padding=1), torch.nn.BatchNorm2d(64), torch.nn.ReLU(), torch.nn.GroupNorm(4, 64), torch.nn.Conv2d(64, 32, 1)]
+        model, censuses = torch.nn.Sequential(*layers).cuda().eval(), []
+        made = torch.compile(copy.deepcopy(model).half(), backend=sct.backend, options={"census": censuses.append}, fullgraph=True)
+        with torch.no_grad():
+            for batch in (2, 3):
+                x = random(batch, 32, 28, 28)
+                torch.testing.assert_close(made(x).float(), model(x.float()), rtol=1e-2, atol=1e-2)
+        self.assertEqual(censuses[0].share, 1.0)
+
+    def test_the_host_time_of_a_call(self):
+        costs = call_cost.call_costs("cuda")
+        print(costs)
+        self.assertLess(costs["call_us"], costs["empty_us"] + 5)
 
 
 if __name__ == "__main__":

@@ -212,6 +212,11 @@ def conv(
         raise
 
 
+def is_distributed(x: torch.Tensor) -> bool:
+    """Whether a tensor is a DTensor, whose module is not imported to find out."""
+    return not torch.compiler.is_compiling() and type(x).__module__.startswith("torch.distributed.tensor")
+
+
 def _requires_grad(*tensors: Optional[torch.Tensor]) -> bool:
     for tensor in tensors:
         if tensor is not None and tensor.requires_grad:
@@ -249,8 +254,16 @@ def _conv_in_full(
     plan: str,
     out: Optional[torch.Tensor],
 ) -> torch.Tensor:
-    """``conv`` for compilers and subclasses of tensors, which see every argument."""
+    """``conv`` for compilers and subclasses of tensors, which see every argument; but for distributed ones, of which PyTorch only
+    redistributes those that are no keyword arguments."""
     _check_tensors(x, w, bias, residual, channel_scale, out)
+    prepared = None
+    if is_distributed(x) and out is None:
+        prepared = settings(w.shape, stride, padding, dilation, groups, activation, compute, plan)
+    if prepared is not None and not (torch.is_grad_enabled() and _requires_grad(x, w, bias, residual, channel_scale)):
+        from .sharding import conv_distributed
+
+        return conv_distributed(x, w, bias, residual, channel_scale, prepared, out_dtype)
     arguments = _window_of(w.shape, stride, padding, dilation, activation)
     if groups != 1:
         arguments["groups"] = groups

@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence
 import torch
 
 from ..problem import Activation, Compute, Problem, Type
-from .functional import activation_of, conv, settings
+from .functional import activation_of, conv, is_distributed, settings
 from .operators import PREPARED, channels_last_strides, pairs_of, spread
 
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
@@ -92,8 +92,9 @@ class ShiftConv(torch.nn.Module):
         )
 
     def forward(self, x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
-        x = channels_last(x)
-        residual = None if residual is None else channels_last(residual)
+        if type(x) is torch.Tensor or not is_distributed(x):  # of those, conv sees to the layout of the parts
+            x = channels_last(x)
+            residual = None if residual is None else channels_last(residual)
         if torch.compiler.is_compiling() or type(x) is not torch.Tensor or self._settings is None or torch.is_grad_enabled():
             return conv(
                 x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
