@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "conv/api/boundary.hpp"
@@ -49,7 +51,7 @@ shiftconv_block_scale_t toC(const BlockScale& scale) {
 }
 
 /// The integers that both structures hold, in one place for both directions.
-constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::*>, 28> kLengths{
+constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::*>, 31> kLengths{
     {{&shiftconv_problem_t::n, &Problem::n},
      {&shiftconv_problem_t::d, &Problem::d},
      {&shiftconv_problem_t::h, &Problem::h},
@@ -77,7 +79,10 @@ constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::
      {&shiftconv_problem_t::residual_pixel_pitch, &Problem::residualPixelPitch},
      {&shiftconv_problem_t::output_padding_d, &Problem::outputPaddingD},
      {&shiftconv_problem_t::output_padding_h, &Problem::outputPaddingH},
-     {&shiftconv_problem_t::output_padding_w, &Problem::outputPaddingW}}};
+     {&shiftconv_problem_t::output_padding_w, &Problem::outputPaddingW},
+     {&shiftconv_problem_t::upsample_d, &Problem::upsampleD},
+     {&shiftconv_problem_t::upsample_h, &Problem::upsampleH},
+     {&shiftconv_problem_t::upsample_w, &Problem::upsampleW}}};
 constexpr std::array<std::pair<int32_t shiftconv_problem_t::*, DataType Problem::*>, 5> kTypes{
     {{&shiftconv_problem_t::input_type, &Problem::inputType},
      {&shiftconv_problem_t::filter_type, &Problem::filterType},
@@ -121,9 +126,12 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem) {
 
 Status toC(const Problem& problem, shiftconv_problem_t* target) {
   if (Status status = checkSize(target, "shiftconv_problem"); !status.ok()) return status;
-  if (problem.transposed && target->size < sizeof(shiftconv_problem_t))
-    return invalid(fmt::format(
-        "the problem is transposed, but shiftconv_problem.size is {}, that of a version without such problems", target->size));
+  for (const auto& [isAsked, what, firstSize] :
+       {std::tuple{problem.transposed, "transposed", offsetof(shiftconv_problem_t, upsample_d)},
+        {problem.isUpsampled(), "upsampled", sizeof(shiftconv_problem_t)}})
+    if (isAsked && target->size < firstSize)
+      return invalid(fmt::format("the problem is {}, but shiftconv_problem.size is {}, that of a version without such problems",
+                                 what, target->size));
   shiftconv_problem_t p = SHIFTCONV_PROBLEM_INIT;
   for (const auto& [to, from] : kLengths) p.*to = problem.*from;
   for (const auto& [to, from] : kTypes) p.*to = static_cast<int32_t>(problem.*from);
@@ -204,6 +212,7 @@ Status matrixToC(int64_t m, int64_t n, int64_t k, shiftconv_problem_t* target) {
   p.n = p.d = p.h = p.t = p.r = p.s = p.groups = 1;
   p.w = m, p.c = k, p.k = n;
   p.pad_front = p.pad_back = p.pad_top = p.pad_bottom = p.pad_left = p.pad_right = 0;
+  p.upsample_d = p.upsample_h = p.upsample_w = 1;
   p.stride_d = p.stride_h = p.stride_w = p.dilation_d = p.dilation_h = p.dilation_w = 1;
   writeVersioned(p, target);
   return {};

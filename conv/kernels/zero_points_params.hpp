@@ -23,6 +23,7 @@ inline constexpr int32_t kZeroPointMaximumClasses = 4096;  ///< of borders
 struct ZeroPointAxis {
   int32_t extent = 1, positions = 1, taps = 1, stride = 1, dilation = 1, before = 0;
   int32_t leading = 0, trailing = 0;  ///< positions with classes of their own
+  int32_t upsample = 1;               ///< how often a pixel of the tensor is repeated: the extent is that of the repeated ones
 
   SHIFTCONV_HOST_DEVICE constexpr int32_t classes() const { return leading + 1 + trailing; }
   SHIFTCONV_HOST_DEVICE constexpr int32_t classOf(int32_t position) const {
@@ -33,8 +34,11 @@ struct ZeroPointAxis {
   SHIFTCONV_HOST_DEVICE constexpr int32_t positionOf(int32_t oneClass) const {
     return oneClass <= leading ? oneClass : positions - trailing + oneClass - leading - 1;
   }
+  SHIFTCONV_HOST_DEVICE constexpr int32_t placeOf(int32_t position, int32_t tap) const {
+    return position * stride + tap * dilation - before;
+  }
   SHIFTCONV_HOST_DEVICE constexpr bool isInside(int32_t position, int32_t tap) const {
-    const int32_t place = position * stride + tap * dilation - before;
+    const int32_t place = placeOf(position, tap);
     return place >= 0 && place < extent;
   }
 };

@@ -7,6 +7,9 @@ namespace shiftconv::plan {
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties) {
   if (problem.transposed && !algorithm.takesTransposed())
     return fmt::format("{} computes no transposed convolution (phases plans one as several ordinary ones)", algorithm.name());
+  if (problem.isUpsampled() && !algorithm.takesUpsampled())
+    return fmt::format("{} takes no upsampled input, but upsample_d, upsample_h and upsample_w are {}, {} and {}", algorithm.name(),
+                       problem.upsampleD, problem.upsampleH, problem.upsampleW);
   return algorithm.refusal(problem, properties);
 }
 

@@ -25,8 +25,8 @@ double bytesOnce(const Problem& problem) {
   const auto reached = [](int64_t extent, int64_t positions, int64_t taps) {
     return std::min(1.0, static_cast<double>(positions) * static_cast<double>(taps) / static_cast<double>(extent));
   };
-  const double share = reached(problem.d, problem.z(), problem.t) * reached(problem.h, problem.p(), problem.r) *
-                       reached(problem.w, problem.q(), problem.s);
+  const double share = reached(problem.imageD(), problem.z(), problem.t) * reached(problem.imageH(), problem.p(), problem.r) *
+                       reached(problem.imageW(), problem.q(), problem.s);
   return bytes - (1 - share) * static_cast<double>(sizes[TensorName::Input]);
 }
 

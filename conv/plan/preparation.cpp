@@ -19,9 +19,11 @@ using kernels::ZeroPointParams;
 
 constexpr size_t kPlaceAlignment = 256;
 
-ZeroPointAxis axisOf(int64_t extent, int64_t positions, int64_t taps, int64_t stride, int64_t dilation, int64_t before) {
+ZeroPointAxis axisOf(int64_t stored, int64_t upsample, int64_t positions, int64_t taps, int64_t stride, int64_t dilation,
+                     int64_t before) {
+  const int64_t extent = stored * upsample;
   const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
-  ZeroPointAxis axis{i(extent), i(positions), i(taps), i(stride), i(dilation), i(before), 0, 0};
+  ZeroPointAxis axis{i(extent), i(positions), i(taps), i(stride), i(dilation), i(before), 0, 0, i(upsample)};
   const int64_t leading = std::min(positions, ceilDivide(before, stride));
   // The first position whose last tap lies behind the image.
   const int64_t behind = std::max<int64_t>(0, extent + before - (taps - 1) * dilation);
@@ -38,9 +40,9 @@ ZeroPointParams paramsOf(const Problem& p) {
   params.inputPitch = p.inputPitch();
   params.filters = static_cast<int32_t>(p.k);
   params.pixels = static_cast<int32_t>(p.outputPixels());
-  params.x = axisOf(p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft);
-  params.y = axisOf(p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop);
-  params.z = axisOf(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront);
+  params.x = axisOf(p.w, p.upsampleW, p.q(), p.s, p.strideW, p.dilationW, p.padLeft);
+  params.y = axisOf(p.h, p.upsampleH, p.p(), p.r, p.strideH, p.dilationH, p.padTop);
+  params.z = axisOf(p.d, p.upsampleD, p.z(), p.t, p.strideD, p.dilationD, p.padFront);
   params.inputZeroPoint = p.inputZeroPoint;
   params.filterZeroPoint = p.filterZeroPoint;
   params.correctionPitch = epilogueOf(p).correctionPitch;

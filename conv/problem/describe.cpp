@@ -45,15 +45,16 @@ std::string describe(const Problem& p) {
   };
   std::string text = fmt::format("{} {}", shape(p.n, p.d, p.h, p.w, p.c), nameOf(p.inputType));
   text += number("pitch", p.inputPixelPitch) + number("zero", p.inputZeroPoint) + describe(p.inputScale);
+  const auto steps = [&](const char* word, int64_t depth, int64_t height, int64_t width, int64_t usual = 1) {
+    if (depth == usual && height == usual && width == usual) return std::string();
+    return flat ? fmt::format(" {} {},{}", word, height, width) : fmt::format(" {} {},{},{}", word, depth, height, width);
+  };
+  text += steps("upsample", p.upsampleD, p.upsampleH, p.upsampleW);
   text += fmt::format(" * {}", shape(p.k, p.t, p.r, p.s, p.groupChannels()));
   if (p.filterType != p.inputType) text += fmt::format(" {}", nameOf(p.filterType));
   if (p.groups != 1) text += fmt::format(" groups {}", p.groups);
   text += flat ? fmt::format(" pad {},{},{},{}", p.padTop, p.padBottom, p.padLeft, p.padRight)
                : fmt::format(" pad {},{},{},{},{},{}", p.padFront, p.padBack, p.padTop, p.padBottom, p.padLeft, p.padRight);
-  const auto steps = [&](const char* word, int64_t depth, int64_t height, int64_t width, int64_t usual = 1) {
-    if (depth == usual && height == usual && width == usual) return std::string();
-    return flat ? fmt::format(" {} {},{}", word, height, width) : fmt::format(" {} {},{},{}", word, depth, height, width);
-  };
   text += steps("stride", p.strideD, p.strideH, p.strideW) + steps("dilation", p.dilationD, p.dilationH, p.dilationW);
   if (p.transposed) text += " transposed";
   text += steps("output_padding", p.outputPaddingD, p.outputPaddingH, p.outputPaddingW, 0);

@@ -164,8 +164,10 @@ class Parser {
         p_.inputZeroPoint = words_.number<int32_t>(word);
       else if (word == "scale")
         p_.inputScale = readScale(words_);
+      else if (word == "upsample")
+        steps(words_.list<int64_t>(word, ",", rank_ - 2, rank_ - 2), p_.upsampleD, p_.upsampleH, p_.upsampleW);
       else
-        fail("{} is no word of the input; known are pitch, zero, scale", quoted(word));
+        fail("{} is no word of the input; known are pitch, zero, scale, upsample", quoted(word));
     }
   }
 

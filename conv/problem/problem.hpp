@@ -32,6 +32,8 @@ struct BlockScale {
 /// adds to output pixel (d*strideD + t*dilationD - padFront, ...), so that
 ///   sum = sum over t,r,s,c of (in[n, (z + padFront - t*dilationD) / strideD, ..., c] - inputZeroPoint) * (filter[k,t,r,s,c] - ...)
 /// over the taps where the division leaves no rest.
+/// With upsampling the image that the filter sees has every pixel of the input upsampleD x upsampleH x upsampleW times (the nearest
+/// neighbour): in[n, d, h, w, c] above is input[n, d / upsampleD, h / upsampleH, w / upsampleW, c], rounded down.
 /// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
 /// skip them; shift_stream multiplies zeros and gives NaN.
 struct Problem {
@@ -41,9 +43,10 @@ struct Problem {
   int64_t padFront = 0, padBack = 0, padTop = 0, padBottom = 0, padLeft = 0, padRight = 0;
   int64_t strideD = 1, strideH = 1, strideW = 1;
   int64_t dilationD = 1, dilationH = 1, dilationW = 1;
-  int64_t inputPixelPitch = 0;     ///< elements between neighbouring pixels, >= c; 0 means c
-  int64_t outputPixelPitch = 0;    ///< elements between neighbouring output pixels, >= k; 0 means k
-  int64_t residualPixelPitch = 0;  ///< likewise
+  int64_t upsampleD = 1, upsampleH = 1, upsampleW = 1;  ///< how often an input pixel is repeated
+  int64_t inputPixelPitch = 0;                          ///< elements between neighbouring pixels, >= c; 0 means c
+  int64_t outputPixelPitch = 0;                         ///< elements between neighbouring output pixels, >= k; 0 means k
+  int64_t residualPixelPitch = 0;                       ///< likewise
   DataType inputType = DataType::F16;
   DataType filterType = DataType::F16;
   DataType outputType = DataType::F16;
@@ -61,9 +64,14 @@ struct Problem {
   bool transposed = false;
   int64_t outputPaddingD = 0, outputPaddingH = 0, outputPaddingW = 0;  ///< rows behind the last, of transposed convolutions
 
-  int64_t z() const { return outputExtent(d, t, strideD, dilationD, padFront + padBack, outputPaddingD); }
-  int64_t p() const { return outputExtent(h, r, strideH, dilationH, padTop + padBottom, outputPaddingH); }
-  int64_t q() const { return outputExtent(w, s, strideW, dilationW, padLeft + padRight, outputPaddingW); }
+  /// Of the image that the filter sees.
+  int64_t imageD() const { return d * upsampleD; }
+  int64_t imageH() const { return h * upsampleH; }
+  int64_t imageW() const { return w * upsampleW; }
+  bool isUpsampled() const { return upsampleD != 1 || upsampleH != 1 || upsampleW != 1; }
+  int64_t z() const { return outputExtent(imageD(), t, strideD, dilationD, padFront + padBack, outputPaddingD); }
+  int64_t p() const { return outputExtent(imageH(), r, strideH, dilationH, padTop + padBottom, outputPaddingH); }
+  int64_t q() const { return outputExtent(imageW(), s, strideW, dilationW, padLeft + padRight, outputPaddingW); }
   int64_t groupChannels() const { return c / groups; }  ///< of the filter
   int64_t inputPixels() const { return n * d * h * w; }
   int64_t outputPixels() const { return n * z() * p() * q(); }
@@ -83,7 +91,8 @@ struct Problem {
 
 /// True when no field says anything about depth.
 inline bool isTwoDimensional(const Problem& p) {
-  return p.d == 1 && p.t == 1 && p.padFront == 0 && p.padBack == 0 && p.strideD == 1 && p.dilationD == 1 && p.outputPaddingD == 0;
+  return p.d == 1 && p.t == 1 && p.padFront == 0 && p.padBack == 0 && p.strideD == 1 && p.dilationD == 1 && p.outputPaddingD == 0 &&
+         p.upsampleD == 1;
 }
 
 }  // namespace shiftconv

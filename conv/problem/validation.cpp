@@ -46,6 +46,9 @@ Status checkRanges(const Problem& p) {
                                                          {"dilation_d", p.dilationD, 1},
                                                          {"dilation_h", p.dilationH, 1},
                                                          {"dilation_w", p.dilationW, 1},
+                                                         {"upsample_d", p.upsampleD, 1},
+                                                         {"upsample_h", p.upsampleH, 1},
+                                                         {"upsample_w", p.upsampleW, 1},
                                                          {"input_pixel_pitch", p.inputPixelPitch, 0},
                                                          {"output_pixel_pitch", p.outputPixelPitch, 0},
                                                          {"residual_pixel_pitch", p.residualPixelPitch, 0},
@@ -54,6 +57,13 @@ Status checkRanges(const Problem& p) {
                                                          {"output_padding_w", p.outputPaddingW, 0}})
     if (field.value < field.minimum || field.value > kLargest)
       return invalid(fmt::format("{} must be in {}..{}, but is {}", field.name, field.minimum, kLargest, field.value));
+  for (const auto& [name, value] :
+       {std::pair{"d * upsample_d", p.imageD()}, {"h * upsample_h", p.imageH()}, {"w * upsample_w", p.imageW()}})
+    if (value > kLargest) return invalid(fmt::format("{} must be at most {}, but is {}", name, kLargest, value));
+  if (p.transposed && p.isUpsampled())
+    return invalid(
+        fmt::format("a transposed convolution must have upsample_d, upsample_h and upsample_w of 1, but they are {}, {} and {}",
+                    p.upsampleD, p.upsampleH, p.upsampleW));
   if (p.c % p.groups != 0) return invalid(fmt::format("groups must divide c, but groups is {} and c is {}", p.groups, p.c));
   if (p.k % p.groups != 0) return invalid(fmt::format("groups must divide k, but groups is {} and k is {}", p.groups, p.k));
   return {};
@@ -247,13 +257,16 @@ Status validate(const Problem& p) {
                                      {"q", "output_padding_w", p.q(), p.outputPaddingW, p.strideW, p.dilationW}})
     if (Status status = checkTransposed(axis, p.transposed); !status.ok()) return status;
   if (p.transposed) return checkSizes(p);
-  if (Status status = checkWindow("d", p.d, p.padFront, p.padBack, "pad_front + pad_back", p.dilationD, "dilation_d", p.t, "t");
+  if (Status status =
+          checkWindow("d", p.imageD(), p.padFront, p.padBack, "pad_front + pad_back", p.dilationD, "dilation_d", p.t, "t");
       !status.ok())
     return status;
-  if (Status status = checkWindow("h", p.h, p.padTop, p.padBottom, "pad_top + pad_bottom", p.dilationH, "dilation_h", p.r, "r");
+  if (Status status =
+          checkWindow("h", p.imageH(), p.padTop, p.padBottom, "pad_top + pad_bottom", p.dilationH, "dilation_h", p.r, "r");
       !status.ok())
     return status;
-  if (Status status = checkWindow("w", p.w, p.padLeft, p.padRight, "pad_left + pad_right", p.dilationW, "dilation_w", p.s, "s");
+  if (Status status =
+          checkWindow("w", p.imageW(), p.padLeft, p.padRight, "pad_left + pad_right", p.dilationW, "dilation_w", p.s, "s");
       !status.ok())
     return status;
   return checkSizes(p);

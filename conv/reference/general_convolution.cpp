@@ -159,8 +159,9 @@ class General {
               sum.sums.largestFilter = std::max(sum.sums.largestFilter, std::abs(filter_.values[weights + c]));
             sum.sums.tinyFilter |= filter_.tiny[weights + c] != 0;
           }
-          if (*depth < 0 || *depth >= p_.d || *y < 0 || *y >= p_.h || *x < 0 || *x >= p_.w) continue;
-          const auto pixel = static_cast<size_t>((((n * p_.d + *depth) * p_.h + *y) * p_.w + *x) * p_.c + firstChannel);
+          if (*depth < 0 || *depth >= p_.imageD() || *y < 0 || *y >= p_.imageH() || *x < 0 || *x >= p_.imageW()) continue;
+          const int64_t row = (n * p_.d + *depth / p_.upsampleD) * p_.h + *y / p_.upsampleH;
+          const auto pixel = static_cast<size_t>((row * p_.w + *x / p_.upsampleW) * p_.c + firstChannel);
           for (size_t c = 0; c < static_cast<size_t>(p_.groupChannels()); ++c)
             sum.add(input_.values[pixel + c], filter_.values[weights + c], input_.powers[pixel + c] * filter_.powers[weights + c],
                     input_.tiny[pixel + c] != 0);

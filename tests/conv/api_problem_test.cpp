@@ -176,6 +176,10 @@ INSTANTIATE_TEST_SUITE_P(
                              p.transposed = 1, p.w = p.s = p.stride_w = p.dilation_w = kTooLarge - 1;
                            },
                            "the output's extent q must be in 1.."},
+                    Change{"upsample_zero", [](Problem& p) { p.upsample_h = 0; }, "upsample_h must be in 1.."},
+                    Change{"upsample_large", [](Problem& p) { p.upsample_w = 1 << 30; }, "w * upsample_w must be at most 2147483647"},
+                    Change{"upsample_transposed", [](Problem& p) { p.transposed = 1, p.upsample_d = 2; },
+                           "a transposed convolution must have upsample_d, upsample_h and upsample_w of 1"},
                     Change{"compute_unknown", [](Problem& p) { p.compute = 3; }, "compute"},
                     Change{"compute_tf32", [](Problem& p) { p.compute = SHIFTCONV_COMPUTE_TF32; }, "TF32"},
                     Change{"scale_of_f16", [](Problem& p) { p.input_block_scale = {32, SHIFTCONV_TYPE_UE8M0, 0}; }, "input_block_scale"},
@@ -309,6 +313,31 @@ TEST(ApiProblem, TransposedOutputsAreStretched) {
   problem.h = 9, problem.w = 9;
   ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
   EXPECT_EQ(z, 2);  // (3 + 1 + 2 - 1*2 - 1) / 2 + 1
+}
+
+TEST(ApiProblem, UpsampledInputsAreSeenLarger) {
+  Problem problem = smallProblem();
+  problem.d = 2, problem.h = 4, problem.w = 5, problem.t = 2, problem.r = 4, problem.s = 3;
+  problem.pad_top = 2, problem.pad_bottom = 1, problem.pad_left = 0, problem.pad_right = 3;
+  problem.stride_h = 3, problem.dilation_w = 3;
+  problem.upsample_d = 3, problem.upsample_h = 2, problem.upsample_w = 4;
+  int64_t z = 0, p = 0, q = 0;
+  ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
+  EXPECT_EQ(z, 5);   // 2*3 - 1*1 - 1 + 1
+  EXPECT_EQ(p, 3);   // (4*2 + 2 + 1 - 1*3 - 1) / 3 + 1
+  EXPECT_EQ(q, 17);  // 5*4 + 0 + 3 - 3*2 - 1 + 1
+  shiftconv_tensor_bytes_t bytes = SHIFTCONV_TENSOR_BYTES_INIT;
+  ASSERT_OK(shiftconv_problem_tensor_bytes(&problem, &bytes));
+  EXPECT_EQ(bytes.input, size_t{2} * 4 * 5 * 16 * 2);
+  // A program of the first release with transposed convolutions cannot be told of it.
+  Problem older = SHIFTCONV_PROBLEM_INIT;
+  older.size = offsetof(Problem, upsample_d);
+  EXPECT_FAILURE(shiftconv_problem_parse("1x4x4x8 f16 upsample 1,2 * 8x2x2x8 -> f16", &older), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "the problem is upsampled");
+  EXPECT_OK(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 transposed -> f16", &older));
+  problem.size = offsetof(Problem, upsample_d);
+  ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
+  EXPECT_EQ(z, 1);
 }
 
 TEST(ApiProblem, TensorBytesReachToTheLastElement) {

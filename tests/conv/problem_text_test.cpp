@@ -92,6 +92,18 @@ TEST(ProblemText, TransposedConvolutions) {
             "1x4x5x16 f16 * 8x2x2x16 pad 0,0,0,0 transposed -> 1x5x6x8 f16");
 }
 
+TEST(ProblemText, UpsampledInputs) {
+  const std::string flat = "2x4x5x16 f16 pitch 24 upsample 2,3 * 8x3x2x16 pad 1,0,1,2 stride 2,1 -> 2x4x17x8 f16";
+  const Problem p = read(flat);
+  EXPECT_EQ(describe(p), flat);
+  EXPECT_EQ(p.upsampleD, 1);
+  EXPECT_EQ(p.upsampleH, 2);
+  EXPECT_EQ(p.upsampleW, 3);
+  const std::string deep = "1x1x4x5x16 f16 upsample 2,1,1 * 8x1x3x2x16 pad 0,0,1,1,0,0 -> 1x2x4x4x8 f16";
+  EXPECT_EQ(describe(read(deep)), deep);
+  EXPECT_EQ(read("1x4x5x16 f16 upsample 1,1 * 8x1x1x16 -> f16"), read("1x4x5x16 f16 * 8x1x1x16 -> f16"));
+}
+
 TEST(ProblemText, OrderOfWordsAndBlanksDoNotMatter) {
   const Problem p = read("1x8x8x8 f16 pitch 16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f32 bias relu pitch 24");
   EXPECT_EQ(p, read("  1x8x8x8\tf16   pitch 16 * 8x3x3x8 stride 2,2 pad 1,1,1,1 -> 1x4x4x8 f32 pitch 24 relu bias \n"));
@@ -114,33 +126,38 @@ TEST_P(ProblemTextErrors, QuoteTheWord) {
   EXPECT_EQ(problem.n, 77);
 }
 
-INSTANTIATE_TEST_SUITE_P(Texts, ProblemTextErrors,
-                         testing::ValuesIn(std::vector<WrongText>{
-                             WrongText{"empty", "", "ends where the numbers of \"shape\""},
-                             WrongText{"shape", "1x8x8 f16 * 8x3x3x8 -> f16", "\"1x8x8\""},
-                             WrongText{"shape_letter", "1x8xax8 f16 * 8x3x3x8 -> f16", "\"1x8xax8\""},
-                             WrongText{"shape_overflow", "1x8x99999999999999999999x8 f16 * 8x3x3x8 -> f16", "\"1x8x99999"},
-                             WrongText{"rank", "1x8x8x8 f16 * 8x1x3x3x8 -> f16", "\"8x1x3x3x8\""},
-                             WrongText{"type", "1x8x8x8 f17 * 8x3x3x8 -> f16", "\"f17\""},
-                             WrongText{"no_filter", "1x8x8x8 f16", "ends before \"*\""},
-                             WrongText{"no_output", "1x8x8x8 f16 * 8x3x3x8", "ends before \"->\""},
-                             WrongText{"no_output_type", "1x8x8x8 f16 * 8x3x3x8 -> 1x6x6x8", "ends where the output's type"},
-                             WrongText{"unknown_input", "1x8x8x8 f16 pad 1 * 8x3x3x8 -> f16", "\"pad\" is no word of the input"},
-                             WrongText{"unknown_filter", "1x8x8x8 f16 * 8x3x3x8 relu -> f16", "\"relu\" is no word of the filter"},
-                             WrongText{"unknown_output", "1x8x8x8 f16 * 8x3x3x8 -> f16 gelu", "\"gelu\" is no word of the output"},
-                             WrongText{"twice", "1x8x8x8 f16 * 8x3x3x8 stride 1,1 stride 2,2 -> f16", "\"stride\" appears twice"},
-                             WrongText{"two_activations", "1x8x8x8 f16 * 8x3x3x8 -> f16 relu tanh", "second activation"},
-                             WrongText{"pads", "1x8x8x8 f16 * 8x3x3x8 pad 1,1 -> f16", "\"pad\" needs 4 numbers"},
-                             WrongText{"number", "1x8x8x8 f16 pitch wide * 8x3x3x8 -> f16", "\"wide\""},
-                             WrongText{"number_missing", "1x8x8x8 f16 * 8x3x3x8 -> f16 alpha", "the number of \"alpha\""},
-                             WrongText{"output_padding", "1x8x8x8 f16 * 8x3x3x8 output_padding 1,1 -> f16",
-                                       "output_padding_h must be 0"},
-                             WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
-                             WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
-                             WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},
-                             WrongText{"output_shape", "1x8x8x8 f16 * 8x3x3x8 -> 1x8x8x8 f16", "the output's shape is 1x1x6x6x8"},
-                             WrongText{"invalid", "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16", "stride_h must be in 1.."}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Texts, ProblemTextErrors,
+    testing::ValuesIn(std::vector<WrongText>{
+        WrongText{"empty", "", "ends where the numbers of \"shape\""},
+        WrongText{"shape", "1x8x8 f16 * 8x3x3x8 -> f16", "\"1x8x8\""},
+        WrongText{"shape_letter", "1x8xax8 f16 * 8x3x3x8 -> f16", "\"1x8xax8\""},
+        WrongText{"shape_overflow", "1x8x99999999999999999999x8 f16 * 8x3x3x8 -> f16", "\"1x8x99999"},
+        WrongText{"rank", "1x8x8x8 f16 * 8x1x3x3x8 -> f16", "\"8x1x3x3x8\""},
+        WrongText{"type", "1x8x8x8 f17 * 8x3x3x8 -> f16", "\"f17\""},
+        WrongText{"no_filter", "1x8x8x8 f16", "ends before \"*\""},
+        WrongText{"no_output", "1x8x8x8 f16 * 8x3x3x8", "ends before \"->\""},
+        WrongText{"no_output_type", "1x8x8x8 f16 * 8x3x3x8 -> 1x6x6x8", "ends where the output's type"},
+        WrongText{"unknown_input", "1x8x8x8 f16 pad 1 * 8x3x3x8 -> f16", "\"pad\" is no word of the input"},
+        WrongText{"unknown_filter", "1x8x8x8 f16 * 8x3x3x8 relu -> f16", "\"relu\" is no word of the filter"},
+        WrongText{"unknown_output", "1x8x8x8 f16 * 8x3x3x8 -> f16 gelu", "\"gelu\" is no word of the output"},
+        WrongText{"twice", "1x8x8x8 f16 * 8x3x3x8 stride 1,1 stride 2,2 -> f16", "\"stride\" appears twice"},
+        WrongText{"two_activations", "1x8x8x8 f16 * 8x3x3x8 -> f16 relu tanh", "second activation"},
+        WrongText{"pads", "1x8x8x8 f16 * 8x3x3x8 pad 1,1 -> f16", "\"pad\" needs 4 numbers"},
+        WrongText{"number", "1x8x8x8 f16 pitch wide * 8x3x3x8 -> f16", "\"wide\""},
+        WrongText{"number_missing", "1x8x8x8 f16 * 8x3x3x8 -> f16 alpha", "the number of \"alpha\""},
+        WrongText{"output_padding", "1x8x8x8 f16 * 8x3x3x8 output_padding 1,1 -> f16", "output_padding_h must be 0"},
+        WrongText{"upsample_transposed", "1x8x8x8 f16 upsample 1,2 * 8x3x3x8 transposed -> f16",
+                  "upsample_d, upsample_h and upsample_w of 1, but they are 1, 1 and 2"},
+        WrongText{"upsample_numbers", "1x8x8x8 f16 upsample 2 * 8x3x3x8 -> f16", "\"upsample\" needs 2 numbers"},
+        WrongText{"upsample_twice", "1x8x8x8 f16 upsample 2,2 upsample 2,2 * 8x3x3x8 -> f16", "\"upsample\" appears twice"},
+        WrongText{"upsample_empty", "1x1x1x8 f16 upsample 2,2 * 8x3x2x8 -> f16", "= 3 pixels, but h"},
+        WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
+        WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
+        WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},
+        WrongText{"output_shape", "1x8x8x8 f16 * 8x3x3x8 -> 1x8x8x8 f16", "the output's shape is 1x1x6x6x8"},
+        WrongText{"invalid", "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16", "stride_h must be in 1.."}}),
+    [](const auto& info) { return info.param.name; });
 
 /// A message about a long text shows where it begins, and stays a sentence.
 /// Each limit of a valid problem: the last text within it, and the first one beyond with words of what is said then.

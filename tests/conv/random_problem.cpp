@@ -148,7 +148,9 @@ Problem randomProblem(std::mt19937_64& generator) {
       drawWindow(draw, p);
     }
     drawEpilogue(draw, p);
-    if (draw.oneIn(8)) {
+    if (draw.oneIn(12)) {
+      p.upsampleH = draw.in(1, 3), p.upsampleW = draw.in(1, 3);
+    } else if (draw.oneIn(8)) {
       p.transposed = true;
       p.outputPaddingH = draw.in(0, std::max(p.strideH, p.dilationH) - 1);
       p.outputPaddingW = draw.in(0, std::max(p.strideW, p.dilationW) - 1);

@@ -45,9 +45,14 @@ uint32_t channelThreads(const Problem& p) {
   return static_cast<uint32_t>(std::bit_ceil(static_cast<uint64_t>(std::min(wanted, ceilDivide(p.k, kColumns)))));
 }
 
-Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
-  return {static_cast<int32_t>(extent), static_cast<int32_t>(taps), static_cast<int32_t>(stride), static_cast<int32_t>(dilation),
-          static_cast<int32_t>(padBefore)};
+Axis axis(int64_t stored, int64_t upsample, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
+  return {static_cast<int32_t>(stored * upsample),
+          static_cast<int32_t>(taps),
+          static_cast<int32_t>(stride),
+          static_cast<int32_t>(dilation),
+          static_cast<int32_t>(padBefore),
+          static_cast<int32_t>(stored),
+          layout::FastDivisor(static_cast<uint32_t>(upsample))};
 }
 
 }  // namespace
@@ -65,9 +70,9 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
   // Coordinates are 32-bit, and those of pads negative.
   constexpr int64_t kLimit = int64_t{1} << 29;
   const auto step = [&](int64_t stride) { return p.transposed ? 1 : stride; };  // from output to output
-  for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
-                                    {"H + pad_top", p.h + p.padTop},
-                                    {"W + pad_left", p.w + p.padLeft},
+  for (const auto& [name, value] : {std::pair{"D * upsample_d + pad_front", p.imageD() + p.padFront},
+                                    {"H * upsample_h + pad_top", p.imageH() + p.padTop},
+                                    {"W * upsample_w + pad_left", p.imageW() + p.padLeft},
                                     {p.transposed ? "Z" : "Z * stride_d", p.z() * step(p.strideD)},
                                     {p.transposed ? "P" : "P * stride_h", p.p() * step(p.strideH)},
                                     {p.transposed ? "Q" : "Q * stride_w", p.q() * step(p.strideW)},
@@ -84,9 +89,9 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
 DirectPlan planDirect(const Problem& p, const device::Properties& properties) {
   DirectPlan plan;
   Params& params = plan.params;
-  params.depth = axis(p.d, p.t, p.strideD, p.dilationD, p.padFront);
-  params.height = axis(p.h, p.r, p.strideH, p.dilationH, p.padTop);
-  params.width = axis(p.w, p.s, p.strideW, p.dilationW, p.padLeft);
+  params.depth = axis(p.d, p.upsampleD, p.t, p.strideD, p.dilationD, p.padFront);
+  params.height = axis(p.h, p.upsampleH, p.r, p.strideH, p.dilationH, p.padTop);
+  params.width = axis(p.w, p.upsampleW, p.s, p.strideW, p.dilationW, p.padLeft);
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.outputDepth = divisor(p.z());
   params.outputHeight = divisor(p.p());
@@ -132,6 +137,7 @@ class Direct final : public Algorithm {
   std::string_view name() const override { return "direct"; }
   bool isLastResort() const override { return true; }
   bool takesTransposed() const override { return true; }
+  bool takesUpsampled() const override { return true; }
   std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

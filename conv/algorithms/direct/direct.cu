@@ -167,7 +167,10 @@ class Thread {
     const int32_t d = under(at.depth, t, p_.depth), h = under(at.height, r, p_.height), w = under(at.width, s, p_.width);
     const auto inside = [](int32_t x, const Axis& axis) { return static_cast<uint32_t>(x) < static_cast<uint32_t>(axis.extent); };
     if (at.image < 0 || !inside(d, p_.depth) || !inside(h, p_.height) || !inside(w, p_.width)) return nullptr;
-    const int64_t pixel = ((int64_t{at.image} * p_.depth.extent + d) * p_.height.extent + h) * p_.width.extent + w;
+    const auto stored = [](int32_t x, const Axis& axis) { return axis.upsample.quotient(static_cast<uint32_t>(x)); };
+    const int64_t plane = int64_t{at.image} * p_.depth.storedExtent + stored(d, p_.depth);
+    const int64_t row = plane * p_.height.storedExtent + stored(h, p_.height);
+    const int64_t pixel = row * p_.width.storedExtent + stored(w, p_.width);
     return static_cast<const uint8_t*>(p_.input) + pixel * p_.inputPitch * Pixel::kElementBytes;
   }
 

@@ -21,7 +21,9 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t vectorBytes(numerics::NumberType type) {
 /// One spatial axis: where the tap `i` of output position `o` lies is o * stride + i * dilation - padBefore; of a transposed
 /// convolution it is (o + padBefore - i * dilation) / stride, and nowhere if that leaves a rest.
 struct Axis {
-  int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
+  int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;  ///< extent: of the image, repeated pixels included
+  int32_t storedExtent = 1;                                               ///< of the tensor: extent / upsample
+  layout::FastDivisor upsample;                                           ///< how often a pixel is repeated
 };
 
 struct Params {

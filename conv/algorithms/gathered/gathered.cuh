@@ -108,9 +108,9 @@ class Cta {
       pixel.width = first(p_.width, output - row * p_.outputWidth.divisor);
       pixel.height = first(p_.height, row - plane * p_.outputHeight.divisor);
       pixel.depth = first(p_.depth, plane - image * p_.outputDepth.divisor);
-      pixel.index =
-          ((static_cast<int32_t>(image) * p_.depth.extent + pixel.depth) * p_.height.extent + pixel.height) * p_.width.extent +
-          pixel.width;
+      const int32_t firstDepth = static_cast<int32_t>(image) * p_.depth.storedExtent;
+      pixel.index = p_.upsampled ? firstDepth * p_.height.storedExtent * p_.width.storedExtent
+                                 : ((firstDepth + pixel.depth) * p_.height.extent + pixel.height) * p_.width.extent + pixel.width;
       if (output >= static_cast<uint32_t>(p_.epilogue.rows)) pixel.width = kNowhere;
       pixels_[i] = pixel;
     }
@@ -176,7 +176,16 @@ class Cta {
     }
     /// Some address where it does not read.
     __device__ __forceinline__ const uint8_t* of(const Params& p, const Pixel& pixel, bool reads) const {
-      return p.input + (reads ? pixel.index + pixelOffset : 0) * p.pixelBytes + channelBytes;
+      return p.input + (reads ? indexOf(p, pixel) : 0) * p.pixelBytes + channelBytes;
+    }
+    /// Repeated pixels have no constant distances, so that theirs are found one by one.
+    __device__ __forceinline__ int32_t indexOf(const Params& p, const Pixel& pixel) const {
+      if (!p.upsampled) return pixel.index + pixelOffset;
+      const auto stored = [](const Axis& axis, int32_t at) {
+        return static_cast<int32_t>(axis.upsample.quotient(static_cast<uint32_t>(at)));
+      };
+      const int32_t row = stored(p.depth, pixel.depth + depth) * p.height.storedExtent + stored(p.height, pixel.height + height);
+      return pixel.index + row * p.width.storedExtent + stored(p.width, pixel.width + width);
     }
   };
   __device__ __forceinline__ Source sourceOf(int32_t vector) const {

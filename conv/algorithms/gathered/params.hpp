@@ -38,7 +38,8 @@ struct alignas(16) Tap {
 };
 /// An output pixel of the tile.
 struct alignas(16) Pixel {
-  int32_t index;                 ///< of the input pixel of tap (0, 0, 0), counted from the tensor's first; may lie outside
+  /// Of the input pixel of tap (0, 0, 0), counted from the tensor's first; may lie outside. With upsampling: of its image's first.
+  int32_t index;
   int32_t depth, height, width;  ///< its coordinates
 };
 
@@ -51,7 +52,9 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t sharedTableBytes(int32_t pixels, int32_t
 
 /// One spatial axis: the tap `i` of output position `o` lies at o * stride + i * dilation - padBefore.
 struct Axis {
-  int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;
+  int32_t extent = 1, taps = 1, stride = 1, dilation = 1, padBefore = 0;  ///< extent: of the image, repeated pixels included
+  int32_t storedExtent = 1;                                               ///< of the tensor: extent / upsample
+  layout::FastDivisor upsample;                                           ///< how often a pixel is repeated
 };
 
 /// What operands of one kind may be beside each other.
@@ -77,6 +80,7 @@ struct Params {
   int32_t stagesOffset = 0;    ///< of the ring in shared memory, behind header and tables: sharedTableBytes
   /// A tap is a filter row with all of its columns, and pixels count as elements: the axis of the width, indices and pixelBytes.
   bool runs = false;
+  bool upsampled = false;         ///< some axis repeats its pixels; not with runs
   bool plain = false;             ///< bias, residual of the output's type and ReLU behind the sums, and nothing else
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

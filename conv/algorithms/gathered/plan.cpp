@@ -60,7 +60,8 @@ Vectors vectorsOf(const Problem& p, const Kind& kind) {
     return static_cast<int32_t>(kind.bytes);
   };
   const int32_t channels = widest(p.groupChannels() | p.inputPitch());
-  const bool dense = p.groups == 1 && p.dilationW == 1 && p.inputPitch() == p.c && p.inputPixels() * p.c < (int64_t{1} << 29);
+  const bool dense =
+      p.groups == 1 && !p.isUpsampled() && p.dilationW == 1 && p.inputPitch() == p.c && p.inputPixels() * p.c < (int64_t{1} << 29);
   if (!dense || p.s == 1) return {channels, false};
   const int32_t runs = widest(p.s * p.c | p.strideW * p.c | p.padLeft * p.c | p.w * p.c);
   return runs > channels ? Vectors{runs, true} : Vectors{channels, false};
@@ -72,11 +73,16 @@ bool hasKernel(size_t tile, const Kind& kind, int32_t vectorBytes) {
   return kind.bytes == 2 || kTileNames[tile] != "128x128";
 }
 
-Axis axis(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
-  return {static_cast<int32_t>(extent), static_cast<int32_t>(taps), static_cast<int32_t>(stride), static_cast<int32_t>(dilation),
-          static_cast<int32_t>(padBefore)};
-}
 layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
+Axis axis(int64_t stored, int64_t upsample, int64_t taps, int64_t stride, int64_t dilation, int64_t padBefore) {
+  return {static_cast<int32_t>(stored * upsample),
+          static_cast<int32_t>(taps),
+          static_cast<int32_t>(stride),
+          static_cast<int32_t>(dilation),
+          static_cast<int32_t>(padBefore),
+          static_cast<int32_t>(stored),
+          divisor(upsample)};
+}
 
 /// Share of (tap, tile) pairs that are multiplied: a tile leaves out the taps outside of the image for all of its pixels. Of the
 /// rows of filter taps, by the share of output rows that they reach.
@@ -91,7 +97,8 @@ double usefulTaps(const Problem& p) {
     }
     return reached / static_cast<double>(taps);
   };
-  return share(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront) * share(p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop);
+  return share(p.imageD(), p.z(), p.t, p.strideD, p.dilationD, p.padFront) *
+         share(p.imageH(), p.p(), p.r, p.strideH, p.dilationH, p.padTop);
 }
 
 // Rough: of an H200 under the layers of public networks.
@@ -162,9 +169,9 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
                                     {"S * dilation_w", p.s * p.dilationW}})
     if (value > kMostCoordinate) return needs(fmt::format("needs {} up to {}, but it is {}", name, kMostCoordinate, value));
   constexpr int64_t kLimit = int64_t{1} << 29;
-  for (const auto& [name, value] : {std::pair{"D + pad_front", p.d + p.padFront},
-                                    {"H + pad_top", p.h + p.padTop},
-                                    {"W + pad_left", p.w + p.padLeft},
+  for (const auto& [name, value] : {std::pair{"D * upsample_d + pad_front", p.imageD() + p.padFront},
+                                    {"H * upsample_h + pad_top", p.imageH() + p.padTop},
+                                    {"W * upsample_w + pad_left", p.imageW() + p.padLeft},
                                     {"Z * stride_d", p.z() * p.strideD},
                                     {"P * stride_h", p.p() * p.strideH},
                                     {"Q * stride_w", p.q() * p.strideW}})
@@ -197,9 +204,9 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     plan.tile = i;
     plan.vectorBytes = vectorBytes;
     Params& params = plan.params;
-    params.depth = axis(p.d, p.t, p.strideD, p.dilationD, p.padFront);
-    params.height = axis(p.h, p.r, p.strideH, p.dilationH, p.padTop);
-    params.width = axis(p.w * unit, vectors.runs ? 1 : p.s, p.strideW * unit, p.dilationW, p.padLeft * unit);
+    params.depth = axis(p.d, p.upsampleD, p.t, p.strideD, p.dilationD, p.padFront);
+    params.height = axis(p.h, p.upsampleH, p.r, p.strideH, p.dilationH, p.padTop);
+    params.width = axis(p.w * unit, p.upsampleW, vectors.runs ? 1 : p.s, p.strideW * unit, p.dilationW, p.padLeft * unit);
     params.outputDepth = divisor(p.z());
     params.outputHeight = divisor(p.p());
     params.outputWidth = divisor(p.q());
@@ -214,6 +221,7 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     params.groupOutputs = static_cast<int32_t>(groupOutputs);
     params.groupVectors = static_cast<int32_t>(vectors.runs ? 0 : tapVectors);
     params.runs = vectors.runs;
+    params.upsampled = p.isUpsampled();
     params.pixelBytes = (vectors.runs ? 1 : p.inputPitch()) * kind.bytes;
     params.filterRowBytes = p.t * p.r * p.s * p.groupChannels() * kind.bytes;
     params.stagesOffset = sharedTableBytes(tile.pixels, params.taps);

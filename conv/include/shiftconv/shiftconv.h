@@ -347,6 +347,11 @@ typedef struct shiftconv_block_scale {
  *  The filter's layout stays [K, T, R, S, C/groups], K being the channels of the output; it is not flipped.
  *  Such plans need a workspace.
  *
+ *  With upsample_d, upsample_h or upsample_w above 1 the filter moves over an image in which every input pixel stands that often
+ *  along the axis (nearest-neighbour upsampling, as decoders do before a convolution): input[n, d, h, w] above is
+ *  input[n, d / upsample_d, h / upsample_h, w / upsample_w], rounded down, and H in the formula of P is H * upsample_h, D and W
+ *  likewise. Nobody writes that image to memory.
+ *
  *  Not every valid problem is supported by an algorithm of this version; shiftconv_support names the field that is the reason.
  *
  *  amax keeps the largest |v| of all runs since it was set: a run raises it and never lowers it, and it becomes NaN when
@@ -380,17 +385,18 @@ typedef struct shiftconv_problem {
   float out_scale;                                                /**< factor of the output; finite */
   int32_t activation;                                             /**< shiftconv_activation_t */
   float activation_a, activation_b;                               /**< parameters of the activation; 0 where unused */
-  int32_t transposed; /**< 1: a transposed convolution, see above; 0: a convolution */
-  int32_t reserved;   /**< 0 */
-  int64_t output_padding_d, output_padding_h, output_padding_w; /**< of transposed ones: rows added behind the last; >= 0, below
-                                                                     stride or dilation */
+  int32_t transposed;                                             /**< 1: a transposed convolution, see above; 0: a convolution */
+  int32_t reserved;                                               /**< 0 */
+  int64_t output_padding_d, output_padding_h, output_padding_w;   /**< of transposed ones: rows added behind the last; >= 0, below
+                                                                       stride or dilation */
+  int64_t upsample_d, upsample_h, upsample_w;                     /**< how often an input pixel is repeated, >= 1; transposed: 1 */
 } shiftconv_problem_t;
 
 #define SHIFTCONV_PROBLEM_INIT                                                                                                  \
   {                                                                                                                             \
     sizeof(shiftconv_problem_t), 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, SHIFTCONV_TYPE_F16, \
         SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F16, SHIFTCONV_COMPUTE_DEFAULT, {0, 0, 0},   \
-        {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0, 0, 0, 0, 0          \
+        {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0, 0, 0, 0, 0, 1, 1, 1 \
   }
 #define SHIFTCONV_PROBLEM_SIZE_0_2 328
 
@@ -402,8 +408,8 @@ typedef struct shiftconv_problem {
  *  with K channels; and whose output is D. Everything that holds for a convolution holds for it: plans, bindings, epilogue, block
  *  scales. On Blackwell the algorithm "gemm" is made for it; on Hopper it is planned as a 1x1 convolution.
  *
- *  Sets the extents, groups, paddings, strides and dilations, and leaves all other fields as they are: types, pitches (elements from one
- *  row of A, D or the residual to the next), block scales, zero points and epilogue are set before or after.
+ *  Sets the extents, groups, paddings, strides and dilations, and leaves all other fields as they are: types, pitches (elements
+ * from one row of A, D or the residual to the next), block scales, zero points and epilogue are set before or after.
  *  @param m, n, k  1 .. 2^31 - 1. B and A are read along k: neither is transposed.
  *  @param problem  initialised, for example with SHIFTCONV_PROBLEM_INIT. */
 SHIFTCONV_API shiftconv_status_t shiftconv_gemm(int64_t m, int64_t n, int64_t k, shiftconv_problem_t* problem);
@@ -440,13 +446,14 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_prob
  *  SHIFTCONV_PROBLEM_INIT.
  *
  *  Input, filter and output may each be followed by these words, in any order:
- *    input   pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved
+ *    input   pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved, upsample h,w
  *    filter  a type (otherwise the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, transposed,
  *            output_padding h,w, compute tf32 or f16, zero N, scale as above
  *    output  pitch N, alpha X, channel_scale, bias [TYPE], residual BETA, residual_type TYPE, residual_pitch N, an activation
  *    with its
  *            parameters (leaky_relu A, clamp A,B), amax, out_scale X, zero N, scale as above
- *  In 3-D, shapes have five extents, pads six numbers (front and back first), strides, dilations and output paddings three.
+ *  In 3-D, shapes have five extents, pads six numbers (front and back first), strides, dilations, output paddings and upsample
+ * three.
  *  @param problem its `size` must be set. On success the problem is valid. */
 SHIFTCONV_API shiftconv_status_t shiftconv_problem_parse(const char* text, shiftconv_problem_t* problem);
 
@@ -479,9 +486,9 @@ typedef struct shiftconv_plan* shiftconv_plan_t;
 
 /** Choices that the planner makes unless they are set. Start from SHIFTCONV_PLAN_OPTIONS_INIT. */
 typedef struct shiftconv_plan_options {
-  size_t size;           /**< sizeof of this structure as the caller compiled it */
-  const char* algorithm; /**< name of an algorithm; NULL: the one with the best candidate */
-  const char* options;   /**< its options, "tile_n=64,producer=register_store"; NULL: none. See shiftconv_algorithm_options */
+  size_t size;              /**< sizeof of this structure as the caller compiled it */
+  const char* algorithm;    /**< name of an algorithm; NULL: the one with the best candidate */
+  const char* options;      /**< its options, "tile_n=64,producer=register_store"; NULL: none. See shiftconv_algorithm_options */
   uint32_t multiprocessors; /**< the most that a run may occupy: no launch of the plan has more CTAs; 0: all of the device. Plans by
                                  measurement must leave it 0 */
   uint32_t reserved;        /**< 0 */
@@ -662,8 +669,8 @@ SHIFTCONV_API shiftconv_status_t shiftconv_binding_run_with(shiftconv_binding_t 
                                                             shiftconv_stream_t stream);
 
 /** shiftconv_bind, shiftconv_binding_run and shiftconv_binding_destroy in one call. Once the plan's kernels are on the device
- *  (shiftconv_plan_prepare, or the first run), it neither allocates nor synchronises. It checks the tensors, encodes their tensor maps
- *  and looks up the kernels each time; to run the same tensors repeatedly, keep a binding. */
+ *  (shiftconv_plan_prepare, or the first run), it neither allocates nor synchronises. It checks the tensors, encodes their tensor
+ * maps and looks up the kernels each time; to run the same tensors repeatedly, keep a binding. */
 SHIFTCONV_API shiftconv_status_t shiftconv_run(shiftconv_plan_t plan, shiftconv_device_t device, const shiftconv_tensors_t* tensors,
                                                shiftconv_stream_t stream);
 

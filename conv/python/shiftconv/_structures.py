@@ -39,6 +39,7 @@ _LENGTHS = (
 _TYPES = "input_type filter_type output_type bias_type residual_type compute".split()
 _SCALES = "input_block_scale filter_block_scale output_block_scale".split()
 _OUTPUT_PADDINGS = "output_padding_d output_padding_h output_padding_w".split()
+_UPSAMPLE = "upsample_d upsample_h upsample_w".split()
 _INTEGERS = "input_zero_point filter_zero_point output_zero_point has_bias has_channel_scale has_amax".split()
 
 
@@ -57,16 +58,16 @@ class ProblemC(_Sized):
         ("activation_b", c_float),
         ("transposed", c_int32),
         ("reserved", c_int32),
-        *((name, c_int64) for name in _OUTPUT_PADDINGS),
+        *((name, c_int64) for name in _OUTPUT_PADDINGS + _UPSAMPLE),
     ]
 
 
 PROBLEM_FIELDS = tuple(name for name, *_ in ProblemC._fields_[1:] if name != "reserved")
-LONG_FIELDS = frozenset(_LENGTHS + _OUTPUT_PADDINGS)  # of 64 bits
+LONG_FIELDS = frozenset(_LENGTHS + _OUTPUT_PADDINGS + _UPSAMPLE)  # of 64 bits
 
 # SHIFTCONV_PROBLEM_INIT: what is not 0.
 PROBLEM_INIT = {
-    **dict.fromkeys("d t groups stride_d stride_h stride_w dilation_d dilation_h dilation_w".split(), 1),
+    **dict.fromkeys("d t groups stride_d stride_h stride_w dilation_d dilation_h dilation_w".split() + _UPSAMPLE, 1),
     "bias_type": 2,
     "alpha": 1.0,
     "out_scale": 1.0,

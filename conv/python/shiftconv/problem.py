@@ -155,6 +155,9 @@ class Problem:
     output_padding_d: int
     output_padding_h: int
     output_padding_w: int
+    upsample_d: int
+    upsample_h: int
+    upsample_w: int
 
     def __init__(self, **fields: Union[int, float, BlockScale]) -> None:
         object.__setattr__(self, "_c", ProblemC(**PROBLEM_INIT))

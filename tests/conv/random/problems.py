@@ -37,6 +37,7 @@ class Problem:
     after: tuple = (0, 0, 0)
     stride: tuple = (1, 1, 1)
     dilation: tuple = (1, 1, 1)
+    upsample: tuple = (1, 1, 1)
     transposed: bool = False
     output_padding: tuple = (0, 0, 0)
     input_pitch: int = 0
@@ -73,8 +74,12 @@ class Problem:
             )
         return tuple(
             (e + b + a - d * (t - 1) - 1) // s + 1
-            for e, b, a, d, t, s in zip(self.extent, self.before, self.after, self.dilation, self.taps, self.stride)
+            for e, b, a, d, t, s in zip(self.image(), self.before, self.after, self.dilation, self.taps, self.stride)
         )
+
+    def image(self):
+        """The extents that the filter sees."""
+        return tuple(e * u for e, u in zip(self.extent, self.upsample))
 
     def group_channels(self):
         return self.c // self.groups
@@ -84,14 +89,16 @@ class Problem:
 
     def text(self):
         deep = (self.extent[0], self.taps[0], self.before[0], self.after[0], self.stride[0], self.dilation[0]) != (1, 1, 0, 0, 1, 1)
-        deep = deep or self.output_padding[0] != 0
+        deep = deep or self.output_padding[0] != 0 or self.upsample[0] != 1
         axes = slice(0 if deep else 1, 3)
         shape = lambda *extents: "x".join(str(e) for e in extents)
         pads = ",".join(f"{b},{a}" for b, a in zip(self.before[axes], self.after[axes]))
         steps = lambda values: ",".join(str(v) for v in values[axes])
         word = lambda name, value, usual: f" {name} {value:.9g}" if value != usual else ""
         text = f"{shape(self.n, *self.extent[axes], self.c)} {self.input_type}{word('pitch', self.input_pitch, 0)}"
-        text += f"{word('zero', self.input_zero, 0)}{self.input_scale} * {shape(self.k, *self.taps[axes], self.group_channels())}"
+        text += f"{word('zero', self.input_zero, 0)}{self.input_scale}"
+        text += f" upsample {steps(self.upsample)}" if self.upsample != (1, 1, 1) else ""
+        text += f" * {shape(self.k, *self.taps[axes], self.group_channels())}"
         text += f" {self.filter_type}{word('groups', self.groups, 1)} pad {pads} stride {steps(self.stride)}"
         text += f" dilation {steps(self.dilation)}{' transposed' if self.transposed else ''}"
         text += f" output_padding {steps(self.output_padding)}" if any(self.output_padding) else ""
@@ -305,6 +312,25 @@ def transposed(d, p):
         d.full_epilogue(p, d.spread(p))
 
 
+def upsampled(d, p):
+    """Decoders: pixels are repeated, mostly twice along height and width, in front of a convolution."""
+    any_operands(d, p)
+    p.groups = d.one((1, 1, 1, 2))
+    size = 16 if d.chance(0.6) else d.between(1, 12)
+    p.c, p.k = p.groups * size, p.groups * d.between(1, 20)
+    rank = d.one((1, 2, 2, 2, 3))
+    d.geometry(p, rank=rank)
+    p.extent = tuple(-(-e // 2) for e in p.extent)
+    factors = lambda: d.one((1, 2, 2, 3)) if d.chance(0.4) else 2
+    p.upsample = tuple(factors() if axis >= 3 - min(rank, 2) or (rank == 3 and d.chance(0.5)) else 1 for axis in range(3))
+    # As many pixels more as keep the output from being empty.
+    p.extent = tuple(
+        max(e, -(-(dl * (t - 1) + 1 - b - a) // u))
+        for e, dl, t, b, a, u in zip(p.extent, p.dilation, p.taps, p.before, p.after, p.upsample)
+    )
+    any_epilogue(d, p, 0.5)
+
+
 def sliding(d, p):
     """What the engines that shift rows of pixels take."""
     dense(d, p)
@@ -422,6 +448,7 @@ FAMILIES = (
     (resident, 2, (1,)),
     (matrices, 2, (0,)),
     (transposed, 4, (0, 1)),
+    (upsampled, 3, (0, 1)),
 )
 
 

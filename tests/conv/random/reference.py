@@ -63,10 +63,11 @@ def windows(p):
     for t, depth in enumerate(axes[0]):
         for r, row in enumerate(axes[1]):
             for s, column in enumerate(axes[2]):
-                inside = [(0 <= at) & (at < extent) for at, extent in zip((depth, row, column), p.extent)]
+                inside = [(0 <= at) & (at < extent) for at, extent in zip((depth, row, column), p.image())]
                 if not all(one.any() for one in inside):
                     continue
-                yield (t, r, s), [np.clip(at, 0, e - 1) for at, e in zip((depth, row, column), p.extent)], inside
+                pixels = [np.clip(at, 0, e - 1) // u for at, e, u in zip((depth, row, column), p.image(), p.upsample)]
+                yield (t, r, s), pixels, inside
 
 
 def convolve(p, x, w):

@@ -39,7 +39,7 @@ class Structures(unittest.TestCase):
             "ESTIMATE": EstimateC,
             "TENSORS": TensorsC,
         }
-        grown = {"PROBLEM": 4 + 4 + 3 * 8, "PLAN_OPTIONS": 4 + 4}  # transposed and output_padding; multiprocessors
+        grown = {"PROBLEM": 4 + 4 + 6 * 8, "PLAN_OPTIONS": 4 + 4}  # transposed, output_padding, upsample; multiprocessors
         for name, structure in structures.items():
             self.assertEqual(ctypes.sizeof(structure), sizes[name] + grown.get(name, 0), name)
 
@@ -78,6 +78,14 @@ class Problems(unittest.TestCase):
         self.assertEqual(problem, fields)
         self.assertEqual(problem.describe(), text)
         self.assertEqual(shiftconv.Plan(problem, shiftconv.DeviceProperties.preset("H200")).algorithm, "phases")
+
+    def test_upsampled(self):
+        text = "2x9x7x16 f16 upsample 2,3 * 24x3x2x16 pad 1,0,0,1 -> 2x17x21x24 f16"
+        problem = shiftconv.Problem.parse(text)
+        self.assertEqual((problem.upsample_d, problem.upsample_h, problem.upsample_w), (1, 2, 3))
+        self.assertEqual(problem, shiftconv.Problem(n=2, h=9, w=7, c=16, k=24, r=3, s=2, pad_top=1, pad_right=1, upsample_h=2, upsample_w=3))
+        self.assertEqual(problem.describe(), text)
+        self.assertEqual(shiftconv.Plan(problem, shiftconv.DeviceProperties.preset("H200")).algorithm, "gathered")
 
     def test_output_and_bytes(self):
         problem = shiftconv.Problem.parse(TEXT)
