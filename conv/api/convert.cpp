@@ -113,7 +113,6 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem) {
   if (Status status = readFlag("has_channel_scale", p.has_channel_scale, problem.hasChannelScale); !status.ok()) return status;
   if (Status status = readFlag("has_amax", p.has_amax, problem.hasAmax); !status.ok()) return status;
   if (Status status = readFlag("transposed", p.transposed, problem.transposed); !status.ok()) return status;
-  if (p.reserved != 0) return invalid(fmt::format("shiftconv_problem.reserved must be 0, but is {}", p.reserved));
   for (const auto& [from, to] : kLengths) problem.*to = p.*from;
   for (const auto& [from, to] : kTypes) problem.*to = static_cast<DataType>(p.*from);
   for (const auto& [from, to] : kScales) problem.*to = fromC(p.*from);
@@ -121,6 +120,7 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem) {
   for (const auto& [from, to] : kReals) problem.*to = p.*from;
   problem.compute = static_cast<Compute>(p.compute);
   problem.activation = static_cast<Activation>(p.activation);
+  problem.rounding = static_cast<Rounding>(p.rounding);
   return validate(problem);
 }
 
@@ -128,6 +128,7 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
   if (Status status = checkSize(target, "shiftconv_problem"); !status.ok()) return status;
   for (const auto& [isAsked, what, firstSize] :
        {std::tuple{problem.transposed, "transposed", offsetof(shiftconv_problem_t, upsample_d)},
+        {problem.rounding == Rounding::Separate, "rounded in separate steps", offsetof(shiftconv_problem_t, upsample_d)},
         {problem.isUpsampled(), "upsampled", sizeof(shiftconv_problem_t)}})
     if (isAsked && target->size < firstSize)
       return invalid(fmt::format("the problem is {}, but shiftconv_problem.size is {}, that of a version without such problems",
@@ -144,6 +145,7 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
   p.transposed = problem.transposed;
   p.compute = static_cast<int32_t>(problem.compute);
   p.activation = static_cast<int32_t>(problem.activation);
+  p.rounding = static_cast<int32_t>(problem.rounding);
   writeVersioned(p, target);
   return {};
 }

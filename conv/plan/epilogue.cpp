@@ -32,6 +32,8 @@ EpilogueParams epilogueOf(const Problem& p) {
   epilogue.activation = static_cast<gemm::Activation>(p.activation);
   epilogue.activationA = p.activationA;
   epilogue.activationB = p.activationB;
+  // Steps in f32 are rounded to f32 as they are.
+  epilogue.roundsSteps = p.rounding == Rounding::Separate && p.outputType != DataType::F32;
   epilogue.outputScale = p.outScale;
   epilogue.outputType = numberType(p.outputType);
   epilogue.outputZeroPoint = p.outputZeroPoint;

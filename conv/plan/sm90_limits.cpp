@@ -84,6 +84,7 @@ std::string beyondPlainEpilogue(const Problem& p) {
   if (p.outScale != 1) return fmt::format("out_scale is {}", p.outScale);
   if (p.hasChannelScale) return "there is a channel_scale";
   if (p.hasAmax) return "there is an amax";
+  if (p.rounding != Rounding::Once) return "rounding is separate";
   if (p.outputZeroPoint != 0) return fmt::format("output_zero_point is {}", p.outputZeroPoint);
   if (p.activation != Activation::None && p.activation != Activation::Relu)
     return fmt::format("activation is {}", nameOf(p.activation));

@@ -32,6 +32,7 @@ std::string describeEpilogue(const Problem& p) {
   if (parameterCount(p.activation) > 0) text += fmt::format(" {}", p.activationA);
   if (parameterCount(p.activation) > 1) text += fmt::format(",{}", p.activationB);
   if (p.hasAmax) text += " amax";
+  if (p.rounding == Rounding::Separate) text += " rounding separate";
   return text + real("out_scale", p.outScale, 1);
 }
 

@@ -240,7 +240,7 @@ class Parser {
         fail(
             "{} is no word of the output; known are pitch, alpha, channel_scale, bias, residual, residual_type, "
             "residual_pitch, "
-            "amax, out_scale, zero, scale and the activations",
+            "amax, rounding, out_scale, zero, scale and the activations",
             quoted(word));
   }
 
@@ -272,6 +272,10 @@ class Parser {
       p_.residualType = words_.type("the residual's type");
     } else if (word == "amax") {
       p_.hasAmax = true;
+    } else if (word == "rounding") {
+      const std::string_view which = words_.take("where to round");
+      if (which != "separate" && which != "once") fail("\"rounding\" needs once or separate, but the text has {}", quoted(which));
+      p_.rounding = which == "separate" ? Rounding::Separate : Rounding::Once;
     } else if (word == "scale") {
       p_.outputScale = readScale(words_);
     } else {

@@ -34,6 +34,8 @@ struct BlockScale {
 /// over the taps where the division leaves no rest.
 /// With upsampling the image that the filter sees has every pixel of the input upsampleD x upsampleH x upsampleW times (the nearest
 /// neighbour): in[n, d, h, w, c] above is input[n, d / upsampleD, h / upsampleH, w / upsampleW, c], rounded down.
+/// With Rounding::Separate v is made in steps, each of which rounds to the output's type: alpha * sum, * channelScale, + bias,
+/// + beta * residual, activation.
 /// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
 /// skip them; shift_stream multiplies zeros and gives NaN.
 struct Problem {
@@ -61,6 +63,7 @@ struct Problem {
   bool hasAmax = false;                                                  ///< f32[1]
   Activation activation = Activation::None;
   float activationA = 0, activationB = 0;
+  Rounding rounding = Rounding::Once;
   bool transposed = false;
   int64_t outputPaddingD = 0, outputPaddingH = 0, outputPaddingW = 0;  ///< rows behind the last, of transposed convolutions
 

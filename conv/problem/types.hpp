@@ -48,6 +48,13 @@ enum class Compute : int {
 inline constexpr int kComputes = 3;
 std::string_view nameOf(Compute compute);
 
+/// Where values behind the sum are rounded to the output's type. Values equal shiftconv_rounding_t.
+enum class Rounding : int {
+  Once = 0,      ///< where they are stored
+  Separate = 1,  ///< after every step, as where each is an operation of its own
+};
+inline constexpr int kRoundings = 2;
+
 /// Values equal shiftconv_activation_t. a and b are activation_a and activation_b.
 enum class Activation : int {
   None = 0,

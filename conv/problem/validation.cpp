@@ -154,6 +154,13 @@ Status checkEpilogue(const Problem& p) {
   const auto activation = static_cast<int>(p.activation);
   if (activation < 0 || activation >= kActivations)
     return invalid(fmt::format("activation must be in NONE (0) .. TANH (9), but is {}", activation));
+  const auto rounding = static_cast<int>(p.rounding);
+  if (rounding < 0 || rounding >= kRoundings)
+    return invalid(fmt::format("rounding must be ONCE (0) or SEPARATE (1), but is {}", rounding));
+  if (p.rounding == Rounding::Separate && p.outputType != DataType::F16 && p.outputType != DataType::BF16 &&
+      p.outputType != DataType::F32)
+    return invalid(
+        fmt::format("rounding SEPARATE (1) is for output_type F16 (0), BF16 (1) or F32 (2), but it is {}", nameOf(p.outputType)));
   const int read = parameterCount(p.activation);
   for (const auto& [name, value, isRead] :
        {std::tuple{"activation_a", p.activationA, read >= 1}, {"activation_b", p.activationB, read >= 2}})

@@ -132,6 +132,8 @@ class General {
     epilogue_.activationA = p_.activationA;
     epilogue_.activationB = p_.activationB;
     epilogue_.outputScale = p_.outScale;
+    epilogue_.roundsSteps = p_.rounding == Rounding::Separate;
+    epilogue_.outputType = epilogue_.roundsSteps ? numberType(p_.outputType) : epilogue_.outputType;
   }
 
   /// Input position under a tap of an output position; none where a transposed convolution has none.

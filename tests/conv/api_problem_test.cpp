@@ -160,7 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"residual_alone", [](Problem& p) { p.residual_type = SHIFTCONV_TYPE_F32; }, "beta is 0"},
                     Change{"residual_pitch", [](Problem& p) { p.beta = 1, p.residual_pixel_pitch = 23; }, "residual_pixel_pitch"},
                     Change{"transposed_flag", [](Problem& p) { p.transposed = 2; }, "transposed must be 0 or 1"},
-                    Change{"reserved", [](Problem& p) { p.reserved = 1; }, "reserved must be 0"},
+                    Change{"rounding_unknown", [](Problem& p) { p.rounding = 2; }, "rounding must be ONCE (0) or SEPARATE (1), but is 2"},
+                    Change{"rounding_type", [](Problem& p) { p.rounding = 1, p.output_type = SHIFTCONV_TYPE_S8; },
+                           "rounding SEPARATE (1) is for output_type"},
                     Change{"output_padding_alone", [](Problem& p) { p.output_padding_h = 1; },
                            "output_padding_h must be 0 unless the convolution is transposed"},
                     Change{"output_padding_negative", [](Problem& p) { p.transposed = 1, p.output_padding_w = -1; },
@@ -335,6 +337,11 @@ TEST(ApiProblem, UpsampledInputsAreSeenLarger) {
   EXPECT_FAILURE(shiftconv_problem_parse("1x4x4x8 f16 upsample 1,2 * 8x2x2x8 -> f16", &older), SHIFTCONV_STATUS_INVALID_ARGUMENT,
                  "the problem is upsampled");
   EXPECT_OK(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 transposed -> f16", &older));
+  EXPECT_OK(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 -> f16 rounding separate", &older));
+  EXPECT_EQ(older.rounding, SHIFTCONV_ROUNDING_SEPARATE);
+  older.size = SHIFTCONV_PROBLEM_SIZE_0_2;
+  EXPECT_FAILURE(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 -> f16 rounding separate", &older),
+                 SHIFTCONV_STATUS_INVALID_ARGUMENT, "rounded in separate steps");
   problem.size = offsetof(Problem, upsample_d);
   ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
   EXPECT_EQ(z, 1);

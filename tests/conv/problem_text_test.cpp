@@ -104,6 +104,13 @@ TEST(ProblemText, UpsampledInputs) {
   EXPECT_EQ(read("1x4x5x16 f16 upsample 1,1 * 8x1x1x16 -> f16"), read("1x4x5x16 f16 * 8x1x1x16 -> f16"));
 }
 
+TEST(ProblemText, RoundingOfSteps) {
+  const std::string text = "1x4x5x16 f16 * 8x3x3x16 pad 1,1,1,1 -> 1x4x5x8 bf16 bias relu amax rounding separate out_scale 2";
+  EXPECT_EQ(read(text).rounding, Rounding::Separate);
+  EXPECT_EQ(describe(read(text)), text);
+  EXPECT_EQ(read("1x4x5x16 f16 * 8x1x1x16 -> f16 rounding once"), read("1x4x5x16 f16 * 8x1x1x16 -> f16"));
+}
+
 TEST(ProblemText, OrderOfWordsAndBlanksDoNotMatter) {
   const Problem p = read("1x8x8x8 f16 pitch 16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f32 bias relu pitch 24");
   EXPECT_EQ(p, read("  1x8x8x8\tf16   pitch 16 * 8x3x3x8 stride 2,2 pad 1,1,1,1 -> 1x4x4x8 f32 pitch 24 relu bias \n"));
@@ -152,6 +159,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongText{"upsample_numbers", "1x8x8x8 f16 upsample 2 * 8x3x3x8 -> f16", "\"upsample\" needs 2 numbers"},
         WrongText{"upsample_twice", "1x8x8x8 f16 upsample 2,2 upsample 2,2 * 8x3x3x8 -> f16", "\"upsample\" appears twice"},
         WrongText{"upsample_empty", "1x1x1x8 f16 upsample 2,2 * 8x3x2x8 -> f16", "= 3 pixels, but h"},
+        WrongText{"rounding", "1x8x8x8 f16 * 8x3x3x8 -> f16 rounding twice",
+                  "\"rounding\" needs once or separate, but the text has \"twice\""},
+        WrongText{"rounding_type", "1x8x8x8 f16 * 8x3x3x8 -> e4m3 rounding separate",
+                  "rounding SEPARATE (1) is for output_type F16 (0), BF16 (1) or F32 (2), but it is e4m3"},
         WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
         WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
         WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},

@@ -118,6 +118,8 @@ void drawEpilogue(Draw& draw, Problem& p) {
     p.beta = 1;
     p.residualType = draw.of({p.outputType, DataType::F16, DataType::F32});
   }
+  if (p.outputType == DataType::F16 || p.outputType == DataType::BF16)
+    p.rounding = draw.oneIn(8) ? Rounding::Separate : Rounding::Once;
   p.hasAmax = draw.oneIn(10);
   p.hasChannelScale = draw.oneIn(10);
   if (draw.oneIn(8)) p.inputPixelPitch = p.c + 8 * draw.in(1, 8);

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -118,6 +119,63 @@ std::vector<OutputCase> outputCases() {
 
 /// The columns that a thread of the kernel holds.
 int32_t segmentColumns(const std::string& kernel) { return std::stoi(kernel.substr(kernel.rfind('_') + 1)); }
+
+/// Each step by itself on the host: f32, then the output's type.
+float separateSteps(const EpilogueProblem& problem, int32_t row, int32_t column) {
+  const gemm::EpilogueParams& p = problem.params;
+  const auto number = [](NumberType type, const std::vector<std::byte>& bytes, size_t index) {
+    uint32_t code = 0;
+    const size_t size = static_cast<size_t>(numerics::storageBits(type)) / 8;
+    std::memcpy(&code, bytes.data() + index * size, size);
+    return static_cast<float>(numerics::decode(type, code));
+  };
+  const auto step = [&](float value) {
+    return static_cast<float>(numerics::decode(p.outputType, numerics::encode(p.outputType, double{value})));
+  };
+  const auto n = static_cast<size_t>(p.columns), i = static_cast<size_t>(column), m = static_cast<size_t>(row);
+  float v = step(std::bit_cast<float>(problem.accumulators[m * n + i]) * (p.alpha * problem.rowScale[m]));
+  v = step(v * problem.columnScale[i]);
+  v = step(v + number(p.biasType, problem.bias, i));
+  v = step(std::fmaf(p.beta, number(p.residualType, problem.residual, m * (n + 3) + i), v));
+  v = step(v < 0 ? p.activationA * v : v);
+  return step(v * p.outputScale);
+}
+
+/// Bit for bit, and not what a single rounding gives.
+TEST(EpilogueSteps, AreRoundedOneByOne) {
+  for (const NumberType type : {NumberType::F16, NumberType::BF16})
+    for (const std::string kernel :
+         {"epilogue_direct_32", "epilogue_direct_16", "epilogue_direct_2", "epilogue_staged_32", "epilogue_staged_16"}) {
+      SCOPED_TRACE(testing::Message() << kernel << ", " << numerics::name(type) << ", seed " << kSeed);
+      EpilogueProblem problem = makeProblem(67, 149, kAllParts, false, NumberType::BF16, NumberType::F16);
+      problem.params.activation = Activation::LeakyRelu;
+      problem.params.activationA = -0.4f;
+      setOutput(problem, type);
+      const auto codeAt = [&](const std::vector<std::byte>& output, int32_t row, int32_t column) {
+        uint16_t code = 0;
+        std::memcpy(&code, output.data() + row * problem.params.outputPitch + column * 2, sizeof(code));
+        return numerics::decode(type, code);
+      };
+      const auto once = runEpilogue(problem, {.kernel = kernel});
+      problem.params.roundsSteps = true;
+      ASSERT_EQ(gemm::epilogueRefusal(problem.params, segmentColumns(kernel)).value_or(""), "");
+      const auto separate = runEpilogue(problem, {.kernel = kernel});
+      EXPECT_EQ(firstDifference(problem, separate), "");
+      int different = 0;
+      for (int32_t row = 0; row < problem.params.rows; ++row)
+        for (int32_t column = 0; column < problem.params.columns; ++column) {
+          const double found = codeAt(separate.elements, row, column);
+          ASSERT_EQ(found, double{separateSteps(problem, row, column)}) << row << ", " << column;
+          different += found != codeAt(once.elements, row, column) ? 1 : 0;
+        }
+      EXPECT_GT(different, problem.params.rows * problem.params.columns / 10);
+    }
+  EpilogueProblem narrow = makeProblem(7, 64, kAllParts);
+  setOutput(narrow, NumberType::E4M3);
+  narrow.params.roundsSteps = true;
+  EXPECT_NE(gemm::epilogueRefusal(narrow.params, 32).value_or("").find("roundsSteps: for f16 and bf16, but outputType is e4m3"),
+            std::string::npos);
+}
 
 class EpilogueOutputs : public testing::TestWithParam<OutputCase> {};
 

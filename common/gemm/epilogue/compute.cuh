@@ -91,12 +91,23 @@ __device__ __forceinline__ void integerValues(const EpilogueParams& p, int32_t r
     v[i] = isOutput ? __uint_as_float(integers[i]) : __int2float_rn(static_cast<int32_t>(integers[i]));
 }
 
+/// Rounds the values to the output's type where EpilogueParams::roundsSteps asks for it.
+template <int32_t kColumns>
+__device__ __forceinline__ void roundStep(const EpilogueParams& p, float (&v)[kColumns]) {
+  if (!p.roundsSteps) return;
+  const bool isF16 = p.outputType == NumberType::F16;
+#pragma unroll
+  for (int32_t i = 0; i < kColumns; ++i)
+    v[i] = isF16 ? ptx::unpackF16(ptx::packF16(v[i], 0.0f)) : ptx::unpackBf16(ptx::packBf16(v[i], 0.0f) & 0xffffu);
+}
+
 /// What follows the sums: v, with scales, bias and residual, becomes the values to convert, outputScale included. `largestBits`
 /// keeps the largest |v| of this thread.
 template <int32_t kColumns>
 __device__ __forceinline__ void activateSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns],
                                                 uint32_t& largestBits) {
   activate(p, v);
+  roundStep(p, v);
   if (p.largest != nullptr && static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows)) {
 #pragma unroll
     for (int32_t i = 0; i < kColumns; ++i) {
@@ -112,9 +123,10 @@ __device__ __forceinline__ void activateSegment(const EpilogueParams& p, int32_t
 /// The residual of a segment to v.
 template <int32_t kColumns>
 __device__ __forceinline__ void addResidual(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns]) {
-  if (p.residual != nullptr && static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows))
-    forNumbers<kColumns, true>(p.residualType, static_cast<const uint8_t*>(p.residual) + row * p.residualPitch, column, p.columns,
-                               [&](int32_t i, float number) { v[i] = fmaf(p.beta, number, v[i]); });
+  if (p.residual == nullptr || static_cast<uint32_t>(row) >= static_cast<uint32_t>(p.rows)) return;
+  forNumbers<kColumns, true>(p.residualType, static_cast<const uint8_t*>(p.residual) + row * p.residualPitch, column, p.columns,
+                             [&](int32_t i, float number) { v[i] = fmaf(p.beta, number, v[i]); });
+  roundStep(p, v);
 }
 
 /// `column`: a multiple of kColumns, best the same for all threads of a warp. `accumulator` holds columns column.. column +
@@ -138,10 +150,15 @@ __device__ __forceinline__ void computeSegment(const EpilogueParams& p, int32_t 
   const float factor = p.rowScale != nullptr && rowExists ? p.alpha * p.rowScale[row] : p.alpha;
 #pragma unroll
   for (int32_t i = 0; i < kColumns; ++i) v[i] *= factor;
-  if (p.columnScale != nullptr)
+  roundStep(p, v);
+  if (p.columnScale != nullptr) {
     forColumnVector<kColumns>(p.columnScale, column, p.columns, [&](int32_t i, uint32_t bits) { v[i] *= __uint_as_float(bits); });
-  if (p.bias != nullptr)
+    roundStep(p, v);
+  }
+  if (p.bias != nullptr) {
     forNumbers<kColumns, false>(p.biasType, p.bias, column, p.columns, [&](int32_t i, float number) { v[i] += number; });
+    roundStep(p, v);
+  }
   addResidual(p, row, column, v);
   activateSegment(p, row, column, v, largestBits);
 }

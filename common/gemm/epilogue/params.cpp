@@ -34,6 +34,8 @@ std::optional<std::string> outputRefusal(const EpilogueParams& p, int32_t segmen
   const int32_t lowest = p.outputType == S8 ? -128 : 0, highest = p.outputType == S8 ? 127 : p.outputType == U8 ? 255 : 0;
   if (p.outputZeroPoint < lowest || p.outputZeroPoint > highest)
     return fmt::format("outputZeroPoint: {} is not from {} to {}, the integers of {}", p.outputZeroPoint, lowest, highest, type);
+  if (p.roundsSteps && !isOneOf(p.outputType, {F16, BF16}))
+    return fmt::format("roundsSteps: for f16 and bf16, but outputType is {}", type);
   if (p.outputBlock == 0 && numerics::storageBits(p.outputType) < 8)
     return fmt::format("outputType: {} needs an outputBlock of {}32", type, p.outputType == E2M1 ? "16 or " : "");
   if (p.outputBlock != 0) {

@@ -42,6 +42,9 @@ std::string_view name(Activation activation);
 ///     *largest = max(*largest, |v|)
 ///     out = convert(v * outputScale) + outputZeroPoint           to outputType
 ///
+/// With roundsSteps every line that is there ends in the output's type, as where each is a kernel of its own: alpha * rowScale * a
+/// is rounded to it, and so are the products with columnScale, the sums with the bias and with beta * residual, and the activation.
+///
 /// Output type S32 stores a itself; everything between is left out then and must not be asked for.
 ///
 /// Null pointers leave their part out. Pointers are device addresses, 16-byte aligned; the reference takes host addresses.
@@ -69,6 +72,7 @@ struct EpilogueParams {
   float activationA = 0, activationB = 0;
   float* largest = nullptr;  ///< one f32, 0 or a former maximum; NaN once any |v| is
 
+  bool roundsSteps = false;  ///< for outputs F16 and BF16
   float outputScale = 1;
   NumberType outputType = NumberType::F32;  ///< F32, F16, BF16 overflow to infinity; S32; the others saturate
   int32_t outputZeroPoint = 0;              ///< added to the rounded integer: S8 and U8 only, within their range

@@ -28,6 +28,14 @@ Bounded operator*(Bounded a, Bounded b) {
 }
 Bounded operator+(Bounded a, Bounded b) { return rounded(a.value + b.value, a.error + b.error); }
 
+/// Rounded to a type with infinities: conversions are monotone, so that the ends of the interval say where the result lies.
+Bounded converted(NumberType type, Bounded x) {
+  const auto at = [type](double value) { return numerics::decode(type, numerics::encode(type, value)); };
+  const double value = at(x.value);
+  if (!std::isfinite(value)) return {value, 0};
+  return {value, std::max(at(x.value + x.error) - value, value - at(x.value - x.error))};
+}
+
 double load(NumberType type, const void* row, int64_t column) {
   const auto bytes = static_cast<size_t>(numerics::storageBits(type)) / 8;
   uint32_t code = 0;
@@ -134,15 +142,16 @@ EpilogueValue epilogueReference(const EpilogueParams& p, int64_t row, int64_t co
   if (p.accumulatorType == NumberType::S32) v = rounded(v.value, v.error);
   Bounded factor{double{p.alpha}, 0};
   if (p.rowScale != nullptr) factor = factor * Bounded{double{p.rowScale[row]}, 0};
-  v = v * factor;
-  if (p.columnScale != nullptr) v = v * Bounded{double{p.columnScale[column]}, 0};
-  if (p.bias != nullptr) v = v + Bounded{load(p.biasType, p.bias, column), 0};
+  const auto step = [&p](Bounded result) { return p.roundsSteps ? converted(p.outputType, result) : result; };
+  v = step(v * factor);
+  if (p.columnScale != nullptr) v = step(v * Bounded{double{p.columnScale[column]}, 0});
+  if (p.bias != nullptr) v = step(v + Bounded{load(p.biasType, p.bias, column), 0});
   if (p.residual != nullptr) {
     const auto* const residualRow = static_cast<const std::byte*>(p.residual) + row * p.residualPitch;
     // One rounding; the product of two f32 is exact in double.
-    v = v + Bounded{double{p.beta} * load(p.residualType, residualRow, column), 0};
+    v = step(v + Bounded{double{p.beta} * load(p.residualType, residualRow, column), 0});
   }
-  const Bounded activated = activate(p, v);
+  const Bounded activated = step(activate(p, v));
   return {activated, activated * Bounded{double{p.outputScale}, 0}};
 }
 

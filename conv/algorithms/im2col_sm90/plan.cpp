@@ -216,6 +216,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
     return needs(
         fmt::format("needs filter_type to be input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType)));
   if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
+  if (p.rounding != Rounding::Once) return needs("rounds once, but rounding is separate");
   if (p.groups > 1) return needs(fmt::format("needs groups = 1, but it is {}", p.groups));
   if (p.c % 8 != 0) return needs(fmt::format("needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c));
   if (p.inputPitch() % 8 != 0)

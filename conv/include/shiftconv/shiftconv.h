@@ -288,6 +288,12 @@ typedef enum shiftconv_activation {
   SHIFTCONV_ACTIVATION_TANH = 9
 } shiftconv_activation_t;
 
+/** Where values behind the sum are rounded to the output's type. */
+typedef enum shiftconv_rounding {
+  SHIFTCONV_ROUNDING_ONCE = 0,    /**< once, where they are stored: everything before is f32 */
+  SHIFTCONV_ROUNDING_SEPARATE = 1 /**< after every step, as where each is a kernel of its own; see shiftconv_problem_t */
+} shiftconv_rounding_t;
+
 typedef enum shiftconv_scale_order {
   SHIFTCONV_SCALE_ORDER_PLAIN = 0,      /**< [rows][blocks], dense */
   SHIFTCONV_SCALE_ORDER_INTERLEAVED = 1 /**< the 128x4 order of cuBLAS and cuDNN, see shiftconv_block_scale_t */
@@ -336,6 +342,10 @@ typedef struct shiftconv_block_scale {
  *  infinite or NaN weight that holds for shift_window, which skips them; shift_stream multiplies them by zero, as im2col does,
  *  which gives NaN. Products are summed with the rounding of the tensor core. Everything after the sum is computed in f32. The
  *  conversion to output_type rounds to nearest, ties to even, and saturates except to f32, f16 and bf16.
+ *
+ *  With SHIFTCONV_ROUNDING_SEPARATE, for outputs of f16, bf16 and f32, v is that of a framework that runs each operation by itself:
+ * it is rounded to output_type as alpha * sum, and again after each of these that the problem has: * channel_scale, + bias,
+ *  + beta * residual (a fused multiply-add), the activation. Each step is f32 inside.
  *
  *  With transposed = 1 the same filter spreads every input pixel over the output, as ConvTranspose does (the gradient of a
  *  convolution by its input):
@@ -386,7 +396,7 @@ typedef struct shiftconv_problem {
   int32_t activation;                                             /**< shiftconv_activation_t */
   float activation_a, activation_b;                               /**< parameters of the activation; 0 where unused */
   int32_t transposed;                                             /**< 1: a transposed convolution, see above; 0: a convolution */
-  int32_t reserved;                                               /**< 0 */
+  int32_t rounding;                                               /**< shiftconv_rounding_t */
   int64_t output_padding_d, output_padding_h, output_padding_w;   /**< of transposed ones: rows added behind the last; >= 0, below
                                                                        stride or dilation */
   int64_t upsample_d, upsample_h, upsample_w;                     /**< how often an input pixel is repeated, >= 1; transposed: 1 */
@@ -451,7 +461,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_prob
  *            output_padding h,w, compute tf32 or f16, zero N, scale as above
  *    output  pitch N, alpha X, channel_scale, bias [TYPE], residual BETA, residual_type TYPE, residual_pitch N, an activation
  *    with its
- *            parameters (leaky_relu A, clamp A,B), amax, out_scale X, zero N, scale as above
+ *            parameters (leaky_relu A, clamp A,B), amax, rounding separate, out_scale X, zero N, scale as above
  *  In 3-D, shapes have five extents, pads six numbers (front and back first), strides, dilations, output paddings and upsample
  * three.
  *  @param problem its `size` must be set. On success the problem is valid. */

@@ -57,12 +57,12 @@ class ProblemC(_Sized):
         ("activation_a", c_float),
         ("activation_b", c_float),
         ("transposed", c_int32),
-        ("reserved", c_int32),
+        ("rounding", c_int32),
         *((name, c_int64) for name in _OUTPUT_PADDINGS + _UPSAMPLE),
     ]
 
 
-PROBLEM_FIELDS = tuple(name for name, *_ in ProblemC._fields_[1:] if name != "reserved")
+PROBLEM_FIELDS = tuple(name for name, *_ in ProblemC._fields_[1:])
 LONG_FIELDS = frozenset(_LENGTHS + _OUTPUT_PADDINGS + _UPSAMPLE)  # of 64 bits
 
 # SHIFTCONV_PROBLEM_INIT: what is not 0.

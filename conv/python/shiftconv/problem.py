@@ -52,6 +52,14 @@ class Activation(enum.IntEnum):
     TANH = 9
 
 
+class Rounding(enum.IntEnum):
+    """Where values behind the sum are rounded to the output's type: once, where they are stored, or after every step, as where each is
+    a kernel of its own."""
+
+    ONCE = 0
+    SEPARATE = 1
+
+
 class ScaleOrder(enum.IntEnum):
     """Order of block-scale factors: [rows][blocks], or the 128x4 tiles of cuBLAS and cuDNN."""
 
@@ -86,6 +94,7 @@ _kinds: dict[str, Any] = {
     **dict.fromkeys(["input_type", "filter_type", "output_type", "bias_type", "residual_type"], Type),
     "compute": Compute,
     "activation": Activation,
+    "rounding": Rounding,
     **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax", "transposed"], bool),
 }
 _scales = ("input_block_scale", "filter_block_scale", "output_block_scale")
@@ -152,6 +161,7 @@ class Problem:
     activation_a: float
     activation_b: float
     transposed: bool
+    rounding: Rounding
     output_padding_d: int
     output_padding_h: int
     output_padding_w: int

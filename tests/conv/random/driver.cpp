@@ -156,11 +156,13 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
   if (planOptions == "-") planOptions.clear();
   const std::string text = restOf(words);
   std::vector<Bytes> tensors(kTensors);
-  for (Bytes& tensor : tensors) tensor = readTensor();
+  if (request == "run")
+    for (Bytes& tensor : tensors) tensor = readTensor();
   std::unique_ptr<shiftconv::Plan> plan;
   try {
     const auto problem = shiftconv::Convolution::parse(text);
-    if (const std::string difference = differentSizes(problem, tensors); !difference.empty()) return answer("invalid", difference);
+    if (const std::string difference = differentSizes(problem, tensors); request == "run" && !difference.empty())
+      return answer("invalid", difference);
     shiftconv::PlanOptions options;
     options.algorithm = algorithm.c_str(), options.options = planOptions.c_str();
     shiftconv::DeviceProperties properties = device.properties();
@@ -169,6 +171,7 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
   } catch (const shiftconv::Error& error) {
     return answer("unplanned", error.what());
   }
+  if (request == "options") return answer("ok", plan->options());
   device.setOption("schedule", schedule), device.setOption("seed", seed), device.setOption("hazards", hazards);
   try {
     const Bytes written = run(*plan, device, tensors);

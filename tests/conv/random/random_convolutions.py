@@ -10,6 +10,7 @@ prints the seed, the runs of each algorithm, and every difference with what repe
 """
 import argparse
 import collections
+import dataclasses
 import re
 import secrets
 import subprocess
@@ -287,6 +288,7 @@ class Comparison:
         self.runs, self.shares = collections.Counter(), collections.defaultdict(float)
         self.types = collections.Counter()
         self.wrong, self.elements, self.refused, self.spoilt, self.noticed = 0, 0, 0, 0, 0
+        self.separate, self.apart = 0, 0
 
     def problem(self, index):
         random = np.random.default_rng([self.arguments.seed, index])
@@ -341,10 +343,43 @@ class Comparison:
         self.shares[name] = max(self.shares[name], judge.share)
         if difference:
             return self.report(index, f"{line}: {difference}")
+        if p.separate:
+            planned = f"options {device} {multiprocessors} earliest 1 off {name} {options} {p.text()}"
+            if difference := self.steps(p, device, multiprocessors, name, planned, tensors, answer):
+                return self.report(index, f"{line}: {difference}")
         if self.spoilt < SELF_CHECKS and (changed := spoilt(judge, answer, random)):
             self.spoilt += 1  # the judge has to be able to fail
             self.noticed += bool(judge.difference(changed))
         return None
+
+    def steps(self, p, device, multiprocessors, name, planned, tensors, answer):
+        """Runs the plain convolution with the same options, and rounds behind each step here: the same outputs, bit for bit."""
+        options = self.driver.ask(planned)[1].decode() or "-"
+        plain = dataclasses.replace(p, channel_scale=False, bias_type="", beta=0.0, residual_type="f16", residual_pitch=0, activation="none",
+                                    parameters=(), amax=False, out_scale=1.0, separate=False)
+        none = np.zeros(0, np.uint8)
+        operands = {**tensors.bytes, "bias": none, "residual": none, "channel_scale": none, "amax": none}
+        status, convolved = self.driver.ask(f"run {device} {multiprocessors} earliest 1 off {name} {options} {plain.text()}",
+                                            [operands[one] for one in Tensors.ORDER])
+        if status == "unplanned":  # these options are for the whole epilogue
+            self.apart += 1
+            return ""
+        if status != "ok":
+            return f"the plain convolution: {status}: {convolved.decode()}"
+        self.separate += 1
+        form, size, pitch = FORMATS[p.output_type], tensors.bytes["output"].size, p.output_pitch or p.k
+
+        def outputs(written):
+            codes = unpack(np.frombuffer(written, np.uint8)[:size], form.bits, size * 8 // form.bits)
+            return form.decode(codes[np.arange(codes.size) % pitch < p.k]).reshape(p.n, *p.outputs(), p.k)
+
+        low, high = reference.separate_steps(p, outputs(convolved), tensors.values)
+        found = outputs(answer)
+        right = (low <= found) & (found <= high) | np.isnan(low) & np.isnan(found)
+        if right.all():
+            return ""
+        at = np.unravel_index(np.argmin(right), right.shape)
+        return f"{np.count_nonzero(~right)} outputs are not those of separate steps, the first at {at}: {found[at]}, not {low[at]} to {high[at]}"
 
     def report(self, index, text):
         self.wrong += 1
@@ -355,6 +390,7 @@ class Comparison:
         print(f"runs: {lists(self.runs)}\ntypes: {lists(self.types)}")
         print(f"{self.elements} elements, {self.refused} problems that every algorithm refuses, {self.wrong} differences")
         print("largest share of the bound, f32 outputs: " + ", ".join(f"{n} {s:.3f}" for n, s in sorted(self.shares.items())))
+        print(f"{self.separate} runs equal separate operations behind the plain convolution bit for bit, {self.apart} have no such plan")
         if self.spoilt:
             print(f"{self.noticed} of {self.spoilt} spoilt outputs were noticed")
         if self.arguments.only is not None:

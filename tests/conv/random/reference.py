@@ -43,6 +43,12 @@ class Numbers:
         exact = (error == 0) & (FORMATS["f32"].round(value) == value)
         return Numbers(value, np.where(exact, 0, error + (np.abs(value) + error) * U * (1 + 2.0**-20) + 2.0**-149))
 
+    def converted(self, form):
+        """After a conversion, which is monotone: between those of both ends. An overflow stays a number that overflows again."""
+        value, low, high = (np.clip(form.round(end), -(2.0**120), 2.0**120)
+                            for end in (self.value, self.value - self.error, self.value + self.error))
+        return Numbers(value, np.maximum(high - value, value - low))
+
     def times(self, factor):
         return self if np.all(factor == 1) else self.rounded(self.value * factor, self.error * np.abs(factor))
 
@@ -167,7 +173,8 @@ def activate(p, x):
         most = 2 * np.sqrt(2 / np.pi) * (w + 0.044715 * w**3)
         s = sigmoid(inner)
         value, handed = v * s, 1.13 * x.error
-        own = w * ((s + 0.25 * (most - np.abs(inner))) * ((1 - s + 0.25 * (most - np.abs(inner))) * (5.5 * most + 4) + 3) * U + TINY)
+        reach = 0.25 * np.maximum(most - np.abs(inner), 0)  # of exact arguments these may differ by roundings here
+        own = w * ((s + reach) * ((1 - s + reach) * (5.5 * most + 4) + 3) * U + TINY)
         own = own + np.abs(value) * U
     else:
         tail = normal_tail(np.abs(v)) + 0.4 * x.error
@@ -184,14 +191,43 @@ def epilogue(p, sums, tensors):
         return v, v
     if p.input_type in INTEGERS:
         v = v.rounded(v.value, v.error)
-    v = v.times(p.alpha)
+    step = lambda numbers: numbers.converted(FORMATS[p.output_type]) if p.separate else numbers
+    v = step(v.times(p.alpha))
     if p.channel_scale:
-        v = v.times(tensors["channel_scale"])
+        v = step(v.times(tensors["channel_scale"]))
     if p.bias_type:
-        v = v.plus(tensors["bias"])
+        v = step(v.plus(tensors["bias"]))
     if p.beta != 0:
         # In either order with the bias.
         term = p.beta * tensors["residual"]
-        v = v.plus(term, U * (np.abs(term) + (np.abs(tensors["bias"]) if p.bias_type else 0)))
-    v = activate(p, v)
+        v = step(v.plus(term, U * (np.abs(term) + (np.abs(tensors["bias"]) if p.bias_type else 0))))
+    v = step(activate(p, v))
     return v, v.times(p.out_scale)
+
+
+def separate_steps(p, convolved, tensors):
+    """What becomes of the outputs of the plain convolution where each step is an operation of its own, which computes in f32 and stores
+    its result in the output's type: the least and the largest that it may be. They differ only behind activations with approximations.
+    Sums and products are exact in float64, or so close that rounding them twice changes nothing."""
+    single, form = FORMATS["f32"].round, FORMATS[p.output_type].round
+    step = lambda numbers: form(single(numbers))
+    v = convolved
+    if p.channel_scale:
+        v = step(v * tensors["channel_scale"])
+    if p.bias_type:
+        v = step(v + tensors["bias"])
+    if p.beta != 0:
+        v = step(v + p.beta * tensors["residual"])
+    low = high = v
+    if p.activation == "relu":
+        low = high = np.where(v < 0, 0, v)
+    elif p.activation == "leaky_relu":
+        low = high = np.where(v < 0, step(p.parameters[0] * v), v)
+    elif p.activation == "clamp":
+        low = high = form(np.clip(v, *p.parameters))
+    elif p.activation == "hard_swish":
+        low = high = step(v * single(np.clip(single(v + 3), 0, 6) * single(1 / 6)))
+    elif p.activation != "none":
+        activated = activate(p, Numbers(v, np.zeros_like(v)))
+        low, high = form(activated.value - activated.error), form(activated.value + activated.error)
+    return step(low * p.out_scale), step(high * p.out_scale)

@@ -87,6 +87,11 @@ class Problems(unittest.TestCase):
         self.assertEqual(problem.describe(), text)
         self.assertEqual(shiftconv.Plan(problem, shiftconv.DeviceProperties.preset("H200")).algorithm, "gathered")
 
+    def test_rounding(self):
+        problem = shiftconv.Problem.parse("1x9x7x16 f16 * 24x3x3x16 pad 0,0,0,0 -> 1x7x5x24 f16 bias relu rounding separate")
+        self.assertIs(problem.rounding, shiftconv.Rounding.SEPARATE)
+        self.assertIs(problem.copy(rounding=shiftconv.Rounding.ONCE).rounding, shiftconv.Rounding.ONCE)
+
     def test_output_and_bytes(self):
         problem = shiftconv.Problem.parse(TEXT)
         self.assertEqual(problem.output_size, (1, 4, 9))
