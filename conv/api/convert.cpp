@@ -121,6 +121,8 @@ Status fromC(const shiftconv_problem_t* source, Problem& problem) {
   problem.compute = static_cast<Compute>(p.compute);
   problem.activation = static_cast<Activation>(p.activation);
   problem.rounding = static_cast<Rounding>(p.rounding);
+  problem.inputLayout = static_cast<Layout>(p.input_layout);
+  problem.outputLayout = static_cast<Layout>(p.output_layout);
   return validate(problem);
 }
 
@@ -129,7 +131,8 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
   for (const auto& [isAsked, what, firstSize] :
        {std::tuple{problem.transposed, "transposed", offsetof(shiftconv_problem_t, upsample_d)},
         {problem.rounding == Rounding::Separate, "rounded in separate steps", offsetof(shiftconv_problem_t, upsample_d)},
-        {problem.isUpsampled(), "upsampled", sizeof(shiftconv_problem_t)}})
+        {problem.isUpsampled(), "upsampled", sizeof(shiftconv_problem_t)},
+        {problem.hasChannelsFirst(), "in NCHW", sizeof(shiftconv_problem_t)}})
     if (isAsked && target->size < firstSize)
       return invalid(fmt::format("the problem is {}, but shiftconv_problem.size is {}, that of a version without such problems",
                                  what, target->size));
@@ -146,6 +149,8 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
   p.compute = static_cast<int32_t>(problem.compute);
   p.activation = static_cast<int32_t>(problem.activation);
   p.rounding = static_cast<int32_t>(problem.rounding);
+  p.input_layout = static_cast<int32_t>(problem.inputLayout);
+  p.output_layout = static_cast<int32_t>(problem.outputLayout);
   writeVersioned(p, target);
   return {};
 }

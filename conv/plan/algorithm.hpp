@@ -77,10 +77,12 @@ class Algorithm {
   virtual bool takesTransposed() const { return false; }
   /// The same of Problem::isUpsampled().
   virtual bool takesUpsampled() const { return false; }
+  /// The same of Problem::hasChannelsFirst().
+  virtual bool takesChannelsFirst() const { return false; }
   virtual std::span<const OptionDescription> options() const = 0;
   /// Whether its kernels are built for the device's compute capability; where they are not, every problem is refused.
   virtual bool isBuiltFor(const device::Properties& properties) const = 0;
-  /// Empty when a valid problem, transposed or upsampled only with takesTransposed() or takesUpsampled(), can be run on such a
+  /// Empty when a valid problem, transposed, upsampled or in NCHW only with the functions above, can be run on such a
   /// device, else one sentence that begins with the name.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;
   /// Appends every way that agrees with the options, at least one, with its plan. Requires an empty refusal; fails when an option
@@ -89,8 +91,8 @@ class Algorithm {
                             std::vector<Candidate>& candidates) const = 0;
 };
 
-/// Algorithm::refusal of a problem that need not be of the algorithm's kind: most compute no transposed convolution and upsample
-/// nothing.
+/// Algorithm::refusal of a problem that need not be of the algorithm's kind: most compute no transposed convolution,
+/// upsample nothing and read NHWC.
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties);
 
 /// Algorithm, options, estimate and unproven behaviours, in a line without its end.

@@ -22,6 +22,7 @@
 #include "conv/algorithms/stem/algorithm.hpp"
 #include "conv/algorithms/thin/algorithm.hpp"
 #include "conv/planner/phases.hpp"
+#include "conv/planner/relayout.hpp"
 #include "conv/problem/quoted.hpp"
 
 namespace shiftconv::plan {
@@ -42,6 +43,7 @@ std::span<const Algorithm* const> algorithms() {
       &residentAlgorithm(),
       &sm90::im2colAlgorithm(),
       &phasesAlgorithm(),
+      &relayoutAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),
       &gatheredAlgorithm(),

@@ -50,6 +50,8 @@ std::string describe(const Problem& p) {
     if (depth == usual && height == usual && width == usual) return std::string();
     return flat ? fmt::format(" {} {},{}", word, height, width) : fmt::format(" {} {},{},{}", word, depth, height, width);
   };
+  const auto layout = [](Layout of) { return of == Layout::ChannelsFirst ? " nchw" : ""; };
+  text += layout(p.inputLayout);
   text += steps("upsample", p.upsampleD, p.upsampleH, p.upsampleW);
   text += fmt::format(" * {}", shape(p.k, p.t, p.r, p.s, p.groupChannels()));
   if (p.filterType != p.inputType) text += fmt::format(" {}", nameOf(p.filterType));
@@ -62,6 +64,7 @@ std::string describe(const Problem& p) {
   if (p.compute != Compute::Default) text += fmt::format(" compute {}", nameOf(p.compute));
   text += number("zero", p.filterZeroPoint) + describe(p.filterScale);
   text += fmt::format(" -> {} {}", shape(p.n, p.z(), p.p(), p.q(), p.k), nameOf(p.outputType));
+  text += layout(p.outputLayout);
   text += number("pitch", p.outputPixelPitch) + describeEpilogue(p);
   return text + number("zero", p.outputZeroPoint) + describe(p.outputScale);
 }

@@ -164,10 +164,12 @@ class Parser {
         p_.inputZeroPoint = words_.number<int32_t>(word);
       else if (word == "scale")
         p_.inputScale = readScale(words_);
+      else if (word == "nchw")
+        p_.inputLayout = Layout::ChannelsFirst;
       else if (word == "upsample")
         steps(words_.list<int64_t>(word, ",", rank_ - 2, rank_ - 2), p_.upsampleD, p_.upsampleH, p_.upsampleW);
       else
-        fail("{} is no word of the input; known are pitch, zero, scale, upsample", quoted(word));
+        fail("{} is no word of the input; known are pitch, zero, scale, upsample, nchw", quoted(word));
     }
   }
 
@@ -240,7 +242,7 @@ class Parser {
         fail(
             "{} is no word of the output; known are pitch, alpha, channel_scale, bias, residual, residual_type, "
             "residual_pitch, "
-            "amax, rounding, out_scale, zero, scale and the activations",
+            "amax, rounding, nchw, out_scale, zero, scale and the activations",
             quoted(word));
   }
 
@@ -272,6 +274,8 @@ class Parser {
       p_.residualType = words_.type("the residual's type");
     } else if (word == "amax") {
       p_.hasAmax = true;
+    } else if (word == "nchw") {
+      p_.outputLayout = Layout::ChannelsFirst;
     } else if (word == "rounding") {
       const std::string_view which = words_.take("where to round");
       if (which != "separate" && which != "once") fail("\"rounding\" needs once or separate, but the text has {}", quoted(which));

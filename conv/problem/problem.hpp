@@ -64,6 +64,8 @@ struct Problem {
   Activation activation = Activation::None;
   float activationA = 0, activationB = 0;
   Rounding rounding = Rounding::Once;
+  Layout inputLayout = Layout::ChannelsLast;
+  Layout outputLayout = Layout::ChannelsLast;  ///< of the residual, too
   bool transposed = false;
   int64_t outputPaddingD = 0, outputPaddingH = 0, outputPaddingW = 0;  ///< rows behind the last, of transposed convolutions
 
@@ -82,10 +84,26 @@ struct Problem {
   int64_t outputPitch() const { return outputPixelPitch ? outputPixelPitch : k; }
   int64_t residualPitch() const { return residualPixelPitch ? residualPixelPitch : k; }
   bool hasResidual() const { return beta != 0; }
+  bool hasChannelsFirst() const { return inputLayout == Layout::ChannelsFirst || outputLayout == Layout::ChannelsFirst; }
+  /// Which element of the tensor a channel of a pixel is, pixels counted over all images.
+  int64_t inputIndex(int64_t pixel, int64_t channel) const {
+    return inputLayout == Layout::ChannelsLast ? pixel * inputPitch() + channel : channelsFirst(pixel, channel, d * h * w, c);
+  }
+  int64_t outputIndex(int64_t pixel, int64_t channel) const {
+    return outputLayout == Layout::ChannelsLast ? pixel * outputPitch() + channel
+                                                : channelsFirst(pixel, channel, z() * p() * q(), k);
+  }
+  int64_t residualIndex(int64_t pixel, int64_t channel) const {
+    return outputLayout == Layout::ChannelsLast ? pixel * residualPitch() + channel
+                                                : channelsFirst(pixel, channel, z() * p() * q(), k);
+  }
 
   bool operator==(const Problem&) const = default;
 
  private:
+  static int64_t channelsFirst(int64_t pixel, int64_t channel, int64_t pixels, int64_t channels) {
+    return (pixel / pixels * channels + channel) * pixels + pixel % pixels;
+  }
   int64_t outputExtent(int64_t extent, int64_t taps, int64_t stride, int64_t dilation, int64_t pads, int64_t outputPadding) const {
     if (transposed) return (extent - 1) * stride + dilation * (taps - 1) + 1 + outputPadding - pads;
     return (extent + pads - dilation * (taps - 1) - 1) / stride + 1;

@@ -48,6 +48,13 @@ enum class Compute : int {
 inline constexpr int kComputes = 3;
 std::string_view nameOf(Compute compute);
 
+/// Order of a tensor of pixels in memory. Values equal shiftconv_layout_t.
+enum class Layout : int {
+  ChannelsLast = 0,   ///< NHWC
+  ChannelsFirst = 1,  ///< NCHW
+};
+inline constexpr int kLayouts = 2;
+
 /// Where values behind the sum are rounded to the output's type. Values equal shiftconv_rounding_t.
 enum class Rounding : int {
   Once = 0,      ///< where they are stored

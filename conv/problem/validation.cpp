@@ -173,6 +173,39 @@ Status checkEpilogue(const Problem& p) {
   return {};
 }
 
+/// Tensors in NCHW are dense and of whole bytes.
+Status checkLayouts(const Problem& p) {
+  struct Tensor {
+    const char* layout;
+    Layout value;
+    const char* type;
+    DataType element;
+    const char* pitch;
+    int64_t pixelPitch;
+    const char* scale;
+    const BlockScale& blockScale;
+  };
+  for (const Tensor& tensor : {Tensor{"input_layout", p.inputLayout, "input_type", p.inputType, "input_pixel_pitch",
+                                      p.inputPixelPitch, "input_block_scale", p.inputScale},
+                               Tensor{"output_layout", p.outputLayout, "output_type", p.outputType, "output_pixel_pitch",
+                                      p.outputPixelPitch, "output_block_scale", p.outputScale},
+                               Tensor{"output_layout", p.outputLayout, "residual_type", p.residualType, "residual_pixel_pitch",
+                                      p.residualPixelPitch, "output_block_scale", p.outputScale}}) {
+    const auto value = static_cast<int>(tensor.value);
+    if (value < 0 || value >= kLayouts)
+      return invalid(fmt::format("{} must be NHWC (0) or NCHW (1), but is {}", tensor.layout, value));
+    if (tensor.value == Layout::ChannelsLast) continue;
+    if (tensor.pixelPitch != 0)
+      return invalid(fmt::format("{} must be 0 with {} NCHW (1), but is {}", tensor.pitch, tensor.layout, tensor.pixelPitch));
+    if (tensor.blockScale.blockSize != 0)
+      return invalid(fmt::format("{} is for {} NHWC (0), but it is NCHW (1)", tensor.scale, tensor.layout));
+    if (bitsOf(tensor.element) < 8)
+      return invalid(fmt::format("{} NCHW (1) needs elements of whole bytes, but {} is {}", tensor.layout, tensor.type,
+                                 nameOf(tensor.element)));
+  }
+  return {};
+}
+
 /// Output extent along one axis must be positive.
 Status checkWindow(const char* axis, int64_t extent, int64_t before, int64_t after, const char* pads, int64_t dilation,
                    const char* dilationName, int64_t filter, const char* filterName) {
@@ -245,7 +278,7 @@ Status checkSizes(const Problem& p) {
 }  // namespace
 
 Status validate(const Problem& p) {
-  for (const auto check : {checkRanges, checkTypes, checkScales, checkEpilogue})
+  for (const auto check : {checkRanges, checkTypes, checkScales, checkEpilogue, checkLayouts})
     if (Status status = check(p); !status.ok()) return status;
   struct Pitch {
     const char* name;

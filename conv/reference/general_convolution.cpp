@@ -41,6 +41,7 @@ struct Rows {
   int64_t rows, channels, pitch;
   int32_t zeroPoint;
   const BlockScale& scale;
+  int64_t imageRows = 0;  ///< with the channels first: rows of an image
 };
 
 DecodedRows decodeRows(const Rows& of, std::span<const std::byte> bytes, std::span<const std::byte> scales, bool tf32) {
@@ -49,7 +50,8 @@ DecodedRows decodeRows(const Rows& of, std::span<const std::byte> bytes, std::sp
   const int64_t blocks = of.scale.blockSize == 0 ? 0 : (of.channels + of.scale.blockSize - 1) / of.scale.blockSize;
   for (int64_t row = 0; row < of.rows; ++row)
     for (int64_t c = 0; c < of.channels; ++c) {
-      const int64_t index = row * of.pitch + c;
+      const int64_t index =
+          of.imageRows == 0 ? row * of.pitch + c : (row / of.imageRows * of.channels + c) * of.imageRows + row % of.imageRows;
       const uint32_t code = numerics::loadPacked(numberType(of.type), bytes.data(), index);
       const double value = numerics::decode(tf32 ? numerics::NumberType::TF32 : numberType(of.type), code);
       const double smallest = of.type == DataType::BF16 ? 0x1p-126 : 0x1p-14;
@@ -89,8 +91,9 @@ class General {
   General(const Problem& problem, const Operands& operands, Accumulation accumulation)
       : p_(problem), accumulation_(accumulation), taps_(p_.t * p_.r * p_.s) {
     const bool tf32 = p_.compute == Compute::TF32;
-    input_ = decodeRows({p_.inputType, p_.inputPixels(), p_.c, p_.inputPitch(), p_.inputZeroPoint, p_.inputScale}, operands.input,
-                        operands.inputScale, tf32);
+    input_ = decodeRows({p_.inputType, p_.inputPixels(), p_.c, p_.inputPitch(), p_.inputZeroPoint, p_.inputScale,
+                         p_.inputLayout == Layout::ChannelsFirst ? p_.d * p_.h * p_.w : 0},
+                        operands.input, operands.inputScale, tf32);
     filter_ = decodeRows({p_.filterType, p_.k * taps_, p_.groupChannels(), p_.groupChannels(), p_.filterZeroPoint, p_.filterScale},
                          operands.filter, operands.filterScale, tf32);
     for (int64_t k = 0; k < p_.k; ++k) {
@@ -101,8 +104,8 @@ class General {
     if (p_.hasResidual())
       for (int64_t pixel = 0; pixel < p_.outputPixels(); ++pixel)
         for (int64_t k = 0; k < p_.k; ++k)
-          residual_.push_back(static_cast<float>(
-              load(p_.residualType, operands.residual, (pixel * p_.residualPitch() + k) * bitsOf(p_.residualType))));
+          residual_.push_back(
+              static_cast<float>(load(p_.residualType, operands.residual, p_.residualIndex(pixel, k) * bitsOf(p_.residualType))));
     describeEpilogue();
   }
 

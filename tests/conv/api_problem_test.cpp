@@ -160,6 +160,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"residual_alone", [](Problem& p) { p.residual_type = SHIFTCONV_TYPE_F32; }, "beta is 0"},
                     Change{"residual_pitch", [](Problem& p) { p.beta = 1, p.residual_pixel_pitch = 23; }, "residual_pixel_pitch"},
                     Change{"transposed_flag", [](Problem& p) { p.transposed = 2; }, "transposed must be 0 or 1"},
+                    Change{"layout_unknown", [](Problem& p) { p.input_layout = 2; }, "input_layout must be NHWC (0) or NCHW (1), but is 2"},
+                    Change{"layout_negative", [](Problem& p) { p.output_layout = -1; }, "output_layout must be NHWC (0) or NCHW (1), but is -1"},
                     Change{"rounding_unknown", [](Problem& p) { p.rounding = 2; }, "rounding must be ONCE (0) or SEPARATE (1), but is 2"},
                     Change{"rounding_type", [](Problem& p) { p.rounding = 1, p.output_type = SHIFTCONV_TYPE_S8; },
                            "rounding SEPARATE (1) is for output_type"},

@@ -231,7 +231,7 @@ std::string judge(const ConvolutionCase& test, const reference::Expectation& exp
     const std::byte* row = output.data() + pixel * p.outputPitch() * size;
     for (int64_t k = 0; k < p.k; ++k) {
       const auto index = static_cast<size_t>(pixel * p.k + k);
-      const float computed = decodeOutput(p.outputType, row + k * size);
+      const float computed = decodeOutput(p.outputType, output.data() + p.outputIndex(pixel, k) * size);
       if (reference::agrees(p, expected.value[index], expected.bound[index], computed)) continue;
       if (wrong++ < kShownErrors)
         text += fmt::format("output[n={},p={},q={},k={}] is {}, exact {}, bound {:.3g}\n", pixel / (p.p() * p.q()),

@@ -69,11 +69,14 @@ double byDefinition(const Problem& p, const Tensors& tensors, int64_t n, int64_t
       for (int64_t s = 0; s < p.s; ++s) {
         const int64_t id = z * p.strideD + t * p.dilationD - p.padFront, ih = y * p.strideH + r * p.dilationH - p.padTop,
                       iw = x * p.strideW + s * p.dilationW - p.padLeft;
-        if (id < 0 || id >= p.d || ih < 0 || ih >= p.h || iw < 0 || iw >= p.w) continue;
-        const int64_t pixel = ((n * p.d + id) * p.h + ih) * p.w + iw, row = ((k * p.t + t) * p.r + r) * p.s + s;
+        if (id < 0 || id >= p.d * p.upsampleD || ih < 0 || ih >= p.h * p.upsampleH || iw < 0 || iw >= p.w * p.upsampleW) continue;
+        const int64_t inImage = (id / p.upsampleD * p.h + ih / p.upsampleH) * p.w + iw / p.upsampleW;
+        const int64_t pixel = n * p.d * p.h * p.w + inImage, row = ((k * p.t + t) * p.r + r) * p.s + s;
         for (int64_t c = 0; c < p.c / p.groups; ++c) {
           const int64_t channel = g * (p.c / p.groups) + c;
-          const double input = at(p.inputType, tensors.bytes[TensorName::Input], pixel * p.inputPitch() + channel);
+          const int64_t place = p.inputLayout == Layout::ChannelsLast ? pixel * p.inputPitch() + channel
+                                                                      : (n * p.c + channel) * p.d * p.h * p.w + inImage;
+          const double input = at(p.inputType, tensors.bytes[TensorName::Input], place);
           const double weight = at(p.filterType, tensors.bytes[TensorName::Filter], row * (p.c / p.groups) + c);
           sum += (input - p.inputZeroPoint) * factor(p.inputScale, tensors.bytes[TensorName::InputScale], pixel, channel, p.c) *
                  (weight - p.filterZeroPoint) *
@@ -84,7 +87,10 @@ double byDefinition(const Problem& p, const Tensors& tensors, int64_t n, int64_t
   double v = p.alpha * sum;
   if (p.hasChannelScale) v *= at(DataType::F32, tensors.bytes[TensorName::ChannelScale], k);
   if (p.hasBias) v += at(p.biasType, tensors.bytes[TensorName::Bias], k);
-  if (p.beta != 0) v += p.beta * at(p.residualType, tensors.bytes[TensorName::Residual], pixel * p.residualPitch() + k);
+  if (p.beta != 0)
+    v += p.beta * at(p.residualType, tensors.bytes[TensorName::Residual],
+                     p.outputLayout == Layout::ChannelsLast ? pixel * p.residualPitch() + k
+                                                            : ((n * p.k + k) * p.z() + z) * p.p() * p.q() + y * p.q() + x);
   v = activated(p, v);
   amax = std::fmax(amax, std::abs(v));
   return v * p.outScale + p.outputZeroPoint;
@@ -110,6 +116,9 @@ const Case kCases[] = {
     {"f32", "1x4x4x3 f32 * 2x2x2x3 -> f16 clamp -0.5,2"},
     {"sigmoid", "1x4x4x3 f16 * 2x2x2x3 -> f16 sigmoid"},
     {"tanh", "1x4x4x3 f16 * 2x2x2x3 -> f16 tanh"},
+    {"upsampled", "2x3x2x4x6 f16 pitch 7 upsample 2,3,1 * 5x2x3x2x6 pad 1,0,1,2,0,1 stride 1,2,1 -> f32"},
+    {"channels_first", "2x4x5x6 f16 nchw * 5x3x2x6 pad 1,1,0,1 -> f16 nchw residual 0.5"},
+    {"channels_first_deep", "2x3x4x5x3 bf16 nchw * 4x2x3x2x3 pad 1,0,1,1,1,0 -> f32"},
     {"hard_swish", "1x4x4x3 f16 * 2x2x2x3 -> u8 hard_swish"},
 };
 

@@ -137,7 +137,7 @@ TEST(Phases, ListTheirAlgorithms) {
   for (const Algorithm* one : algorithms()) {
     if (one->name() == "phases")
       phases = one;
-    else
+    else if (one->name() != "relayout")  // which plans the whole problem
       names += (names.empty() ? "" : ", ") + std::string(one->name());
   }
   ASSERT_NE(phases, nullptr);

@@ -111,6 +111,17 @@ TEST(ProblemText, RoundingOfSteps) {
   EXPECT_EQ(read("1x4x5x16 f16 * 8x1x1x16 -> f16 rounding once"), read("1x4x5x16 f16 * 8x1x1x16 -> f16"));
 }
 
+TEST(ProblemText, Layouts) {
+  const std::string text = "2x4x5x16 f16 nchw upsample 2,2 * 8x3x3x16 pad 1,1,1,1 -> 2x8x10x8 f16 nchw bias";
+  EXPECT_EQ(read(text).inputLayout, Layout::ChannelsFirst);
+  EXPECT_EQ(read(text).outputLayout, Layout::ChannelsFirst);
+  EXPECT_EQ(describe(read(text)), text);
+  EXPECT_EQ(read("2x4x5x16 f16 * 8x3x3x16 -> f16 nchw").inputLayout, Layout::ChannelsLast);
+  // Image 1, pixel 3, channel 5: behind an image, and 5 channels of 20 pixels.
+  EXPECT_EQ(read("2x4x5x16 f16 nchw * 8x3x3x16 -> f16").inputIndex(23, 5), 16 * 20 + 5 * 20 + 3);
+  EXPECT_EQ(read("2x4x5x16 f16 pitch 24 * 8x3x3x16 -> f16").inputIndex(23, 5), 23 * 24 + 5);
+}
+
 TEST(ProblemText, OrderOfWordsAndBlanksDoNotMatter) {
   const Problem p = read("1x8x8x8 f16 pitch 16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f32 bias relu pitch 24");
   EXPECT_EQ(p, read("  1x8x8x8\tf16   pitch 16 * 8x3x3x8 stride 2,2 pad 1,1,1,1 -> 1x4x4x8 f32 pitch 24 relu bias \n"));
@@ -163,6 +174,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "\"rounding\" needs once or separate, but the text has \"twice\""},
         WrongText{"rounding_type", "1x8x8x8 f16 * 8x3x3x8 -> e4m3 rounding separate",
                   "rounding SEPARATE (1) is for output_type F16 (0), BF16 (1) or F32 (2), but it is e4m3"},
+        WrongText{"nchw_pitch", "1x8x8x8 f16 nchw pitch 16 * 8x3x3x8 -> f16",
+                  "input_pixel_pitch must be 0 with input_layout NCHW (1)"},
+        WrongText{"nchw_residual_pitch", "1x8x8x8 f16 * 8x3x3x8 -> f16 nchw residual 1 residual_pitch 16",
+                  "residual_pixel_pitch must be 0 with output_layout NCHW (1)"},
+        WrongText{"nchw_scale", "1x8x8x32 e4m3 nchw scale ue8m0/32 * 8x3x3x32 -> f16",
+                  "input_block_scale is for input_layout NHWC (0)"},
+        WrongText{"nchw_narrow", "1x8x8x32 f16 * 8x3x3x32 -> e2m1 nchw",
+                  "output_layout NCHW (1) needs elements of whole bytes, but output_type is e2m1"},
         WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
         WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
         WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},

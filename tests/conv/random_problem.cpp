@@ -157,6 +157,8 @@ Problem randomProblem(std::mt19937_64& generator) {
       p.outputPaddingH = draw.in(0, std::max(p.strideH, p.dilationH) - 1);
       p.outputPaddingW = draw.in(0, std::max(p.strideW, p.dilationW) - 1);
     }
+    if (draw.oneIn(16)) p.inputLayout = Layout::ChannelsFirst, p.inputPixelPitch = 0;
+    if (draw.oneIn(16)) p.outputLayout = Layout::ChannelsFirst, p.outputPixelPitch = 0;
     if (validate(p).ok()) return p;
   }
 }

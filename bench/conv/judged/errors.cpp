@@ -16,7 +16,7 @@ Errors compare(const Problem& p, const reference::Expectation& exact, std::span<
     for (int64_t k = 0; k < p.k; ++k) {
       const auto index = static_cast<size_t>(pixel * p.k + k);
       const double value = exact.value[index], bound = exact.bound[index];
-      const double found = numerics::decode(number, numerics::loadPacked(number, output.data(), pixel * p.outputPitch() + k));
+      const double found = numerics::decode(number, numerics::loadPacked(number, output.data(), p.outputIndex(pixel, k)));
       const double error = std::abs(found - value);
       ++errors.elements;
       if (!std::isfinite(error)) {

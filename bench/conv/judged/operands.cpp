@@ -111,7 +111,7 @@ HostTensors randomOperands(const Problem& p, uint64_t seed) {
   auto& residual = resize(TensorName::Residual, std::byte{0xFF});
   for (int64_t pixel = 0; p.hasResidual() && pixel < p.outputPixels(); ++pixel)
     for (int64_t k = 0; k < p.k; ++k)
-      store(p.residualType, residual, pixel * p.residualPitch() + k,
+      store(p.residualType, residual, p.residualIndex(pixel, k),
             isInteger(p.residualType) ? randomValue(dice, p.residualType) : dice.between(-2, 2));
   return tensors;
 }
@@ -125,7 +125,8 @@ std::vector<float> dequantised(const Problem& p, const HostTensors& tensors, Ten
   values.reserve(static_cast<size_t>(rows.count * rows.channels));
   for (int64_t row = 0; row < rows.count; ++row)
     for (int64_t c = 0; c < rows.channels; ++c) {
-      double value = load(rows.type, tensors.bytes[which], row * rows.pitch + c);
+      double value =
+          load(rows.type, tensors.bytes[which], which == TensorName::Input ? p.inputIndex(row, c) : row * rows.pitch + c);
       if (blocks != 0)
         value *= load(rows.scale.type, tensors.bytes[rows.scales],
                       layout::scaleFactorOffset(layout, row, c / rows.scale.blockSize, blocks));
@@ -139,7 +140,7 @@ std::vector<std::byte> encodeOutput(const Problem& p, const std::vector<float>& 
   for (int64_t pixel = 0; pixel < p.outputPixels(); ++pixel)
     for (int64_t k = 0; k < p.k; ++k)
       numerics::storePacked(
-          numberType(p.outputType), bytes.data(), pixel * p.outputPitch() + k,
+          numberType(p.outputType), bytes.data(), p.outputIndex(pixel, k),
           numerics::encode(numberType(p.outputType), static_cast<double>(values[static_cast<size_t>(pixel * p.k + k)])));
   return bytes;
 }

@@ -70,15 +70,16 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
   // Coordinates are 32-bit, and those of pads negative.
   constexpr int64_t kLimit = int64_t{1} << 29;
   const auto step = [&](int64_t stride) { return p.transposed ? 1 : stride; };  // from output to output
-  for (const auto& [name, value] : {std::pair{"D * upsample_d + pad_front", p.imageD() + p.padFront},
-                                    {"H * upsample_h + pad_top", p.imageH() + p.padTop},
-                                    {"W * upsample_w + pad_left", p.imageW() + p.padLeft},
-                                    {p.transposed ? "Z" : "Z * stride_d", p.z() * step(p.strideD)},
-                                    {p.transposed ? "P" : "P * stride_h", p.p() * step(p.strideH)},
-                                    {p.transposed ? "Q" : "Q * stride_w", p.q() * step(p.strideW)},
-                                    {"T * dilation_d", p.t * p.dilationD},
-                                    {"R * dilation_h", p.r * p.dilationH},
-                                    {"S * dilation_w", p.s * p.dilationW}})
+  for (const auto& [name, value] :
+       {std::pair{p.upsampleD == 1 ? "D + pad_front" : "D * upsample_d + pad_front", p.imageD() + p.padFront},
+        {p.upsampleH == 1 ? "H + pad_top" : "H * upsample_h + pad_top", p.imageH() + p.padTop},
+        {p.upsampleW == 1 ? "W + pad_left" : "W * upsample_w + pad_left", p.imageW() + p.padLeft},
+        {p.transposed ? "Z" : "Z * stride_d", p.z() * step(p.strideD)},
+        {p.transposed ? "P" : "P * stride_h", p.p() * step(p.strideH)},
+        {p.transposed ? "Q" : "Q * stride_w", p.q() * step(p.strideW)},
+        {"T * dilation_d", p.t * p.dilationD},
+        {"R * dilation_h", p.r * p.dilationH},
+        {"S * dilation_w", p.s * p.dilationW}})
     if (value > kLimit) return fmt::format("direct needs {} up to 2^29 (32-bit coordinates), but it is {}", name, value);
   constexpr int64_t kMostChannelTiles = 65535;  // gridDim.y
   if (ceilDivide(p.k, kColumns * int64_t{channelThreads(p)}) > kMostChannelTiles)

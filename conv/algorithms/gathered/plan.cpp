@@ -169,12 +169,13 @@ std::string gatheredRefusal(const Problem& p, const device::Properties& properti
                                     {"S * dilation_w", p.s * p.dilationW}})
     if (value > kMostCoordinate) return needs(fmt::format("needs {} up to {}, but it is {}", name, kMostCoordinate, value));
   constexpr int64_t kLimit = int64_t{1} << 29;
-  for (const auto& [name, value] : {std::pair{"D * upsample_d + pad_front", p.imageD() + p.padFront},
-                                    {"H * upsample_h + pad_top", p.imageH() + p.padTop},
-                                    {"W * upsample_w + pad_left", p.imageW() + p.padLeft},
-                                    {"Z * stride_d", p.z() * p.strideD},
-                                    {"P * stride_h", p.p() * p.strideH},
-                                    {"Q * stride_w", p.q() * p.strideW}})
+  for (const auto& [name, value] :
+       {std::pair{p.upsampleD == 1 ? "D + pad_front" : "D * upsample_d + pad_front", p.imageD() + p.padFront},
+        {p.upsampleH == 1 ? "H + pad_top" : "H * upsample_h + pad_top", p.imageH() + p.padTop},
+        {p.upsampleW == 1 ? "W + pad_left" : "W * upsample_w + pad_left", p.imageW() + p.padLeft},
+        {"Z * stride_d", p.z() * p.strideD},
+        {"P * stride_h", p.p() * p.strideH},
+        {"Q * stride_w", p.q() * p.strideW}})
     if (value > kLimit) return needs(fmt::format("needs {} up to 2^29 (32-bit coordinates), but it is {}", name, value));
   // Indices of pixels are 32-bit, also those of taps in the padding.
   const int64_t farthest =

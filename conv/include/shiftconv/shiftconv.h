@@ -288,6 +288,12 @@ typedef enum shiftconv_activation {
   SHIFTCONV_ACTIVATION_TANH = 9
 } shiftconv_activation_t;
 
+/** Order of a tensor of pixels in memory; [N, C, D, H, W] in 3-D. */
+typedef enum shiftconv_layout {
+  SHIFTCONV_LAYOUT_NHWC = 0, /**< the channels of a pixel beside each other, as in the table at shiftconv_problem_t */
+  SHIFTCONV_LAYOUT_NCHW = 1  /**< the pixels of a channel beside each other; dense */
+} shiftconv_layout_t;
+
 /** Where values behind the sum are rounded to the output's type. */
 typedef enum shiftconv_rounding {
   SHIFTCONV_ROUNDING_ONCE = 0,    /**< once, where they are stored: everything before is f32 */
@@ -347,6 +353,10 @@ typedef struct shiftconv_block_scale {
  * it is rounded to output_type as alpha * sum, and again after each of these that the problem has: * channel_scale, + bias,
  *  + beta * residual (a fused multiply-add), the activation. Each step is f32 inside.
  *
+ *  input_layout and output_layout (of output and residual) may be NCHW: element (n,d,h,w,c) of the input is then at
+ *  ((n*C + c)*D + d)*H*W + h*W + w, that of output and residual likewise. Such tensors have no pixel pitch, no block scales and
+ *  elements of whole bytes. Plans copy them between layouts in a workspace, before and behind the convolution in NHWC.
+ *
  *  With transposed = 1 the same filter spreads every input pixel over the output, as ConvTranspose does (the gradient of a
  *  convolution by its input):
  *    sum    = sum over t,r,s,c of (input[n, (z + pad_front - t*dilation_d) / stride_d, (p + pad_top - r*dilation_h) / stride_h,
@@ -400,13 +410,15 @@ typedef struct shiftconv_problem {
   int64_t output_padding_d, output_padding_h, output_padding_w;   /**< of transposed ones: rows added behind the last; >= 0, below
                                                                        stride or dilation */
   int64_t upsample_d, upsample_h, upsample_w;                     /**< how often an input pixel is repeated, >= 1; transposed: 1 */
+  int32_t input_layout, output_layout;                            /**< shiftconv_layout_t */
 } shiftconv_problem_t;
 
-#define SHIFTCONV_PROBLEM_INIT                                                                                                  \
-  {                                                                                                                             \
-    sizeof(shiftconv_problem_t), 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, SHIFTCONV_TYPE_F16, \
-        SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F16, SHIFTCONV_COMPUTE_DEFAULT, {0, 0, 0},   \
-        {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0, 0, 0, 0, 0, 1, 1, 1 \
+#define SHIFTCONV_PROBLEM_INIT                                                                                                   \
+  {                                                                                                                              \
+    sizeof(shiftconv_problem_t), 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, SHIFTCONV_TYPE_F16,  \
+        SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F16, SHIFTCONV_COMPUTE_DEFAULT, {0, 0, 0},    \
+        {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0, 0, 0, 0, 0, 1, 1, 1, \
+        0, 0                                                                                                                     \
   }
 #define SHIFTCONV_PROBLEM_SIZE_0_2 328
 
@@ -456,12 +468,12 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_prob
  *  SHIFTCONV_PROBLEM_INIT.
  *
  *  Input, filter and output may each be followed by these words, in any order:
- *    input   pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved, upsample h,w
+ *    input   pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved, upsample h,w, nchw
  *    filter  a type (otherwise the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, transposed,
  *            output_padding h,w, compute tf32 or f16, zero N, scale as above
  *    output  pitch N, alpha X, channel_scale, bias [TYPE], residual BETA, residual_type TYPE, residual_pitch N, an activation
  *    with its
- *            parameters (leaky_relu A, clamp A,B), amax, rounding separate, out_scale X, zero N, scale as above
+ *            parameters (leaky_relu A, clamp A,B), amax, rounding separate, nchw, out_scale X, zero N, scale as above
  *  In 3-D, shapes have five extents, pads six numbers (front and back first), strides, dilations, output paddings and upsample
  * three.
  *  @param problem its `size` must be set. On success the problem is valid. */
@@ -614,7 +626,7 @@ SHIFTCONV_API const char* shiftconv_plan_options(shiftconv_plan_t plan);
 SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
 
 /** Writes the bytes of device memory that a run needs as workspace. It is 0, except for zero points of input or filter on
- *  tensor cores, and for transposed convolutions. Runs that may overlap in time each need a workspace of their own. */
+ *  tensor cores, for transposed convolutions and for tensors in NCHW. Runs that may overlap in time each need a workspace of their own. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
 
 /** Loads the plan's kernels on a device, so that the first binding need not. Optional. */

@@ -14,7 +14,7 @@ from ._library import glue_path, library, library_folder, library_path
 from .device import Device, DeviceKind, DeviceProperties, Memory, devices, emulate, preset
 from .errors import DeviceError, Error, InternalError, InvalidArgument, NotFound, OutOfMemory, Unsupported
 from .plan import Estimate, Plan, algorithm_options, algorithms, support
-from .problem import Activation, BlockScale, Compute, Problem, Rounding, ScaleOrder, TensorBytes, Type
+from .problem import Activation, BlockScale, Compute, Layout, Problem, Rounding, ScaleOrder, TensorBytes, Type
 
 __version__ = "0.3.0"
 
@@ -40,6 +40,7 @@ __all__ = [
     "NotFound",
     "OutOfMemory",
     "Plan",
+    "Layout",
     "Problem",
     "Rounding",
     "ScaleOrder",

@@ -59,6 +59,8 @@ class ProblemC(_Sized):
         ("transposed", c_int32),
         ("rounding", c_int32),
         *((name, c_int64) for name in _OUTPUT_PADDINGS + _UPSAMPLE),
+        ("input_layout", c_int32),
+        ("output_layout", c_int32),
     ]
 
 

@@ -60,6 +60,13 @@ class Rounding(enum.IntEnum):
     SEPARATE = 1
 
 
+class Layout(enum.IntEnum):
+    """Order of a tensor of pixels in memory; NCDHW and NDHWC in three dimensions."""
+
+    NHWC = 0
+    NCHW = 1
+
+
 class ScaleOrder(enum.IntEnum):
     """Order of block-scale factors: [rows][blocks], or the 128x4 tiles of cuBLAS and cuDNN."""
 
@@ -95,6 +102,8 @@ _kinds: dict[str, Any] = {
     "compute": Compute,
     "activation": Activation,
     "rounding": Rounding,
+    "input_layout": Layout,
+    "output_layout": Layout,
     **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax", "transposed"], bool),
 }
 _scales = ("input_block_scale", "filter_block_scale", "output_block_scale")
@@ -168,6 +177,8 @@ class Problem:
     upsample_d: int
     upsample_h: int
     upsample_w: int
+    input_layout: Layout
+    output_layout: Layout
 
     def __init__(self, **fields: Union[int, float, BlockScale]) -> None:
         object.__setattr__(self, "_c", ProblemC(**PROBLEM_INIT))

@@ -60,6 +60,8 @@ class Problem:
     out_scale: float = 1.0
     channel_scale: bool = False
     amax: bool = False
+    input_first: bool = False  # NCHW
+    output_first: bool = False
     separate: bool = False  # rounding to the output's type after every step
     activation: str = "none"
     parameters: tuple = ()
@@ -98,13 +100,14 @@ class Problem:
         word = lambda name, value, usual: f" {name} {value:.9g}" if value != usual else ""
         text = f"{shape(self.n, *self.extent[axes], self.c)} {self.input_type}{word('pitch', self.input_pitch, 0)}"
         text += f"{word('zero', self.input_zero, 0)}{self.input_scale}"
+        text += " nchw" if self.input_first else ""
         text += f" upsample {steps(self.upsample)}" if self.upsample != (1, 1, 1) else ""
         text += f" * {shape(self.k, *self.taps[axes], self.group_channels())}"
         text += f" {self.filter_type}{word('groups', self.groups, 1)} pad {pads} stride {steps(self.stride)}"
         text += f" dilation {steps(self.dilation)}{' transposed' if self.transposed else ''}"
         text += f" output_padding {steps(self.output_padding)}" if any(self.output_padding) else ""
         text += f"{' compute tf32' if self.tf32 else ''}{word('zero', self.filter_zero, 0)}"
-        text += f"{self.filter_scale} -> {self.output_type}{word('pitch', self.output_pitch, 0)}{word('alpha', self.alpha, 1)}"
+        text += f"{self.filter_scale} -> {self.output_type}{' nchw' if self.output_first else ''}{word('pitch', self.output_pitch, 0)}{word('alpha', self.alpha, 1)}"
         text += f"{' channel_scale' if self.channel_scale else ''}{f' bias {self.bias_type}' if self.bias_type else ''}"
         if self.beta != 0:
             text += f" residual {self.beta:.9g} residual_type {self.residual_type}{word('residual_pitch', self.residual_pitch, 0)}"
@@ -232,6 +235,14 @@ class Draw:
         p.amax = self.chance(0.35)
         if p.output_type in ("s8", "u8") and self.chance(0.5):
             p.output_zero = self.between(*((-128, 127) if p.output_type == "s8" else (0, 255)))
+
+    def layouts(self, p):
+        """NCHW for dense tensors of whole bytes."""
+        whole = lambda scale, *types: not scale.block and all(FORMATS[kind].bits % 8 == 0 for kind in types)
+        if whole(p.input_scale, p.input_type) and self.chance(0.6):
+            p.input_first, p.input_pitch = True, 0
+        if whole(p.output_scale, p.output_type, p.residual_type) and self.chance(0.6):
+            p.output_first, p.output_pitch, p.residual_pitch = True, 0, 0
 
     def zero_points(self, p):
         draw = lambda kind: self.between(*((-128, 127) if kind == "s8" else (0, 255))) if self.chance(0.4) else 0
@@ -466,5 +477,7 @@ def draw(random):
         p = Problem(n=dice.between(1, 3))
         family(dice, p)
         dice.pitches(p)
+        if dice.chance(0.07):
+            dice.layouts(p)
         if p.products() <= MOST_PRODUCTS:
             return p, dice.one(devices)

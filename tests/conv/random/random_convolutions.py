@@ -24,7 +24,7 @@ from formats import FORMATS, INTEGERS, factor_offsets, pack, unpack
 
 DEVICES = ("sm_100a", "sm_90a")
 # Sums of fused multiply-adds; tensor cores that get 8-bit floats as f16; the others have those of their architecture.
-SUMS = {"direct": "fused", "channelwise": "fused", "gathered": "halves", "raw_rows": "halves", "thin": "halves"}
+SUMS = {"direct": "fused", "channelwise": "fused", "gathered": "halves", "raw_rows": "halves", "thin": "halves", "relayout": "any"}
 SCHEDULES = ("earliest", "latest", "random", "random")
 SELF_CHECKS = 40
 MOST_RUNS = 4  # of a problem
@@ -73,7 +73,7 @@ class Tensors:
         pixels = p.n * int(np.prod(p.extent))
         self.outputs = p.n * int(np.prod(p.outputs()))
         taps = p.k * int(np.prod(p.taps))
-        x = self.operand("input", p.input_type, pixels, p.c, p.input_pitch or p.c, p.input_scale)
+        x = self.operand("input", p.input_type, pixels, p.c, p.input_pitch or p.c, p.input_scale, p.input_first)
         w = self.operand("filter", p.filter_type, taps, p.group_channels(), p.group_channels(), p.filter_scale)
         # Elements before the zero point, and factors: what the bound of tensor cores asks for.
         self.operands = (x, w)
@@ -84,7 +84,7 @@ class Tensors:
         self.bytes["residual"] = np.zeros(0, np.uint8)
         if p.beta != 0:
             codes = self.codes(p.residual_type, (self.outputs, p.k))
-            self.bytes["residual"] = self.rows(codes, p.residual_type, p.residual_pitch or p.k)
+            self.bytes["residual"] = self.rows(codes, p.residual_type, p.residual_pitch or p.k, p.output_first)
             self.values["residual"] = FORMATS[p.residual_type].decode(codes).reshape(p.n, *p.outputs(), p.k)
         self.poison()
 
@@ -108,8 +108,10 @@ class Tensors:
         codes = single.view(np.uint32)
         return (codes >> 16 if kind == "bf16" else codes).reshape(shape)
 
-    def rows(self, codes, kind, pitch):
-        """[rows][channels] with gaps of ones: NaN, or the last integer."""
+    def rows(self, codes, kind, pitch, first=False):
+        """[rows][channels] with gaps of ones: NaN, or the last integer; with the channels first [images][channels][rows of an image]."""
+        if first:
+            return pack(codes.reshape(self.p.n, -1, codes.shape[1]).transpose(0, 2, 1).reshape(-1), FORMATS[kind].bits)
         rows, channels = codes.shape
         bits = FORMATS[kind].bits
         spread = np.full((rows, pitch), 2**bits - 1, np.uint64)
@@ -117,9 +119,9 @@ class Tensors:
         count = (rows - 1) * pitch + channels
         return pack(np.append(spread.reshape(-1)[:count], [2**bits - 1] * (-count % 8)), bits)[: -(-count * bits // 8)]
 
-    def operand(self, name, kind, rows, channels, pitch, scale):
+    def operand(self, name, kind, rows, channels, pitch, scale, first=False):
         codes = self.codes(kind, (rows, channels))
-        self.bytes[name] = self.rows(codes, kind, pitch)
+        self.bytes[name] = self.rows(codes, kind, pitch, first)
         shown = codes & 0xFFFFE000 if kind == "f32" and self.p.tf32 else codes
         values, factors = FORMATS[kind].decode(shown), np.ones((rows, channels))
         self.bytes[name + "_scale"] = np.zeros(0, np.uint8)
@@ -159,6 +161,13 @@ class Tensors:
         return [self.bytes[name] for name in self.ORDER]
 
 
+def by_pixel(p, outputs):
+    """[pixels][channels], whatever the layout."""
+    if p.output_first:
+        outputs = outputs.reshape(p.n, p.k, -1).transpose(0, 2, 1)
+    return outputs.reshape(-1, p.k)
+
+
 class Judge:
     """The expected outputs of a problem under one way of summing."""
 
@@ -189,7 +198,7 @@ class Judge:
         changed = np.flatnonzero(~used & (codes != former))
         if changed.size:
             return f"element {changed[0] % pitch} behind the {p.k} channels of pixel {changed[0] // pitch} was written"
-        found = form.decode(codes[used]).reshape(rows, p.k)
+        found = by_pixel(p, form.decode(codes[used]))
         text = self.blocks(found, factors) if p.output_scale.block else self.elements(found, self.scaled, form)
         return text or self.maximum(amax)
 
@@ -259,7 +268,10 @@ def spoilt(judge, written, random):
     margin = np.abs(judge.scaled.value) - judge.scaled.error
     pixel, channel = np.unravel_index(np.argmax(margin), margin.shape)
     raw = np.frombuffer(written, np.uint8).copy()
+    of_image = len(margin) // p.n
     element = pixel * pitch + channel
+    if p.output_first:
+        element = (pixel // of_image * channels + channel) * of_image + pixel % of_image
     if margin[pixel, channel] <= 0 or form.decode(unpack(raw, form.bits, element + 1))[element] == 0:
         return None
     # A changed bit makes a factor wrong by a third at least; where the number is known to a twentieth, that shows.
@@ -353,12 +365,13 @@ class Comparison:
         return None
 
     def steps(self, p, device, multiprocessors, name, planned, tensors, answer):
-        """Runs the plain convolution with the same options, and rounds behind each step here: the same outputs, bit for bit."""
+        """Runs the plain convolution with the same options, and rounds behind each step here: the same outputs, bit for bit. amax, which
+        changes no output, makes it the kernel of the whole epilogue: that of the short one may sum in another order."""
         options = self.driver.ask(planned)[1].decode() or "-"
         plain = dataclasses.replace(p, channel_scale=False, bias_type="", beta=0.0, residual_type="f16", residual_pitch=0, activation="none",
-                                    parameters=(), amax=False, out_scale=1.0, separate=False)
+                                    parameters=(), amax=True, out_scale=1.0, separate=False)
         none = np.zeros(0, np.uint8)
-        operands = {**tensors.bytes, "bias": none, "residual": none, "channel_scale": none, "amax": none}
+        operands = {**tensors.bytes, "bias": none, "residual": none, "channel_scale": none, "amax": np.zeros(4, np.uint8)}
         status, convolved = self.driver.ask(f"run {device} {multiprocessors} earliest 1 off {name} {options} {plain.text()}",
                                             [operands[one] for one in Tensors.ORDER])
         if status == "unplanned":  # these options are for the whole epilogue
@@ -371,7 +384,7 @@ class Comparison:
 
         def outputs(written):
             codes = unpack(np.frombuffer(written, np.uint8)[:size], form.bits, size * 8 // form.bits)
-            return form.decode(codes[np.arange(codes.size) % pitch < p.k]).reshape(p.n, *p.outputs(), p.k)
+            return by_pixel(p, form.decode(codes[np.arange(codes.size) % pitch < p.k])).reshape(p.n, *p.outputs(), p.k)
 
         low, high = reference.separate_steps(p, outputs(convolved), tensors.values)
         found = outputs(answer)

@@ -101,7 +101,9 @@ def largest_power(kind, values, factors):
 
 
 def sum_error(p, how, magnitudes, operands):
-    """`how` sums are made: "fused", "halves", "wgmma" or "tcgen05"."""
+    """`how` sums are made: "fused", "halves", "wgmma", "tcgen05" or "any" of them."""
+    if how == "any":
+        return np.maximum.reduce([sum_error(p, one, magnitudes, operands) for one in ("fused", "halves", "wgmma", "tcgen05")])
     if p.input_type in INTEGERS:
         return np.zeros_like(magnitudes)
     taps, channels = int(np.prod(p.taps)), p.group_channels()

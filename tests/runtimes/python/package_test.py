@@ -39,7 +39,7 @@ class Structures(unittest.TestCase):
             "ESTIMATE": EstimateC,
             "TENSORS": TensorsC,
         }
-        grown = {"PROBLEM": 4 + 4 + 6 * 8, "PLAN_OPTIONS": 4 + 4}  # transposed, output_padding, upsample; multiprocessors
+        grown = {"PROBLEM": 4 + 4 + 6 * 8 + 2 * 4, "PLAN_OPTIONS": 4 + 4}  # transposed, output_padding, upsample, layouts; multiprocessors
         for name, structure in structures.items():
             self.assertEqual(ctypes.sizeof(structure), sizes[name] + grown.get(name, 0), name)
 

@@ -1,0 +1,86 @@
+// What a plan for tensors in NCHW holds.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/device/registry.hpp"
+#include "conv/planner/candidates.hpp"
+#include "conv/planner/registry.hpp"
+#include "conv/problem/tensors.hpp"
+#include "conv/problem/text.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+std::shared_ptr<const Plan> relaidOn(std::string_view device, const std::string& text, const PlanOptions& options = {}) {
+  Problem problem;
+  EXPECT_TRUE(parse(text, problem).ok()) << text;
+  std::shared_ptr<const Plan> plan;
+  for (const auto& preset : device::presets())
+    if (std::string_view(preset.name) == device) {
+      const Status status = makePlan(problem, preset.properties, options, plan);
+      EXPECT_TRUE(status.ok()) << status.message();
+    }
+  return plan;
+}
+
+/// Where the launches before the convolution write, it reads; where it writes, the last one reads.
+TEST(Relayout, PutsCopiesAroundTheConvolution) {
+  for (const char* device : {"H200", "B200"}) {
+    SCOPED_TRACE(device);
+    const std::string text = "3x5x7x24 f16 * 40x3x3x24 pad 1,1,1,1 -> f16 residual 1 bias";
+    const auto inner = relaidOn(device, text);
+    const auto plan = relaidOn(device, "3x5x7x24 f16 nchw * 40x3x3x24 pad 1,1,1,1 -> f16 nchw residual 1 bias");
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->algorithm, "relayout");
+    ASSERT_EQ(plan->launches.size(), inner->launches.size() + 3);
+    for (const size_t i : {size_t{0}, size_t{1}, plan->launches.size() - 1})
+      EXPECT_EQ(plan->launches[i].kernel, "transpose_matrices");
+    EXPECT_EQ(plan->mainLaunch, 2 + inner->mainLaunch);
+    EXPECT_EQ(plan->kernelName(), inner->kernelName());
+    // Input and output, each rounded up to 256 bytes: 105 pixels of 24, and twice of 40 channels.
+    EXPECT_EQ(plan->workspaceBytes, 5120u + 2 * 8448 + inner->workspaceBytes);
+    EXPECT_GT(plan->estimate.seconds, inner->estimate.seconds);
+    for (const PlannedLaunch& launch : plan->launches)
+      for (const Parameter& parameter : launch.parameters) {
+        const bool copies = launch.kernel == "transpose_matrices";
+        for (const auto& field : parameter.addresses()) {
+          const TensorName tensor = field.place.tensor;
+          const bool moved = tensor == TensorName::Input || tensor == TensorName::Output || tensor == TensorName::Residual;
+          EXPECT_TRUE(copies || !moved) << launch.kernel;
+        }
+        for (const auto& field : parameter.maps())
+          EXPECT_TRUE(field.place.tensor == TensorName::Workspace || field.place.tensor == TensorName::Filter) << launch.kernel;
+      }
+  }
+}
+
+TEST(Relayout, CopiesWhatIsAsked) {
+  const auto input = relaidOn("H200", "1x8x8x64 f16 nchw * 64x3x3x64 pad 1,1,1,1 -> f16");
+  EXPECT_EQ(input->launches.front().kernel, "transpose_matrices");
+  EXPECT_NE(input->launches.back().kernel, "transpose_matrices");
+  const auto output = relaidOn("H200", "1x8x8x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 nchw", {"relayout", "algorithm=gathered"});
+  EXPECT_EQ(output->launches.size(), 2u);
+  EXPECT_EQ(output->kernelName().rfind("gathered_", 0), 0u);
+  EXPECT_EQ(output->launches.back().kernel, "transpose_matrices");
+  EXPECT_NE(describe(*output).find("moves      the output: 8192 bytes of workspace"), std::string::npos) << describe(*output);
+}
+
+/// What is listed as values of the option is what there is.
+TEST(Relayout, ListsItsAlgorithms) {
+  std::string names;
+  const Algorithm* relayout = nullptr;
+  for (const Algorithm* one : algorithms()) {
+    if (one->name() == "relayout")
+      relayout = one;
+    else
+      names += (names.empty() ? "" : ", ") + std::string(one->name());
+  }
+  ASSERT_NE(relayout, nullptr);
+  EXPECT_EQ(relayout->options()[0].range, names);
+}
+
+}  // namespace
+}  // namespace shiftconv::plan
