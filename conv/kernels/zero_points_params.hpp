@@ -56,7 +56,6 @@ struct ZeroPointParams {
   int32_t inputZeroPoint = 0, filterZeroPoint = 0;
 
   int32_t correctionPitch = 0;          ///< elements from class to class
-  int32_t morePadding = 0;              ///< likewise
   int32_t* columnCorrection = nullptr;  ///< [classes][correctionPitch]: zx * sum (w - zw)
   int32_t* rowClass = nullptr;          ///< [pixels]
   int32_t* rowCorrection = nullptr;     ///< [pixels]: zw * sum x; null without a zero point of the filter

@@ -127,19 +127,27 @@ class Relayout final : public Algorithm {
     double clocks = 0;
     for (const Moved& moved : movedTensors(p))
       clocks += kLaunchClocks + 2 * static_cast<double>(bytes[moved.tensor]) / rates.of(Resource::DeviceMemory);
-    Candidate all{this, std::string(options), best.estimate, std::move(best.unproven)};
+    Candidate all{this, best.estimate, best.unproven};
     all.estimate.clocks += clocks;
     all.estimate.seconds += clocks / rates.clockHertz.perClock;
     candidates.push_back(std::move(all));
+    setPlans(candidates, candidates.size() - 1,
+             std::make_shared<TypedPlans<Made>>(std::vector<Made>{{std::move(best), std::string(options)}}, complete,
+                                                [](const Made& one) { return one.options; }));
     return {};
   }
 
-  Status plan(const Problem& p, const device::Properties& properties, std::string_view options, Plan& plan) const override {
-    Candidate best;
-    if (Status status = bestFor(p, properties, options, best); !status.ok()) return status;
+ private:
+  struct Made {
+    Candidate best;  ///< for the convolution in NHWC
+    std::string options;
+  };
+
+  static Status complete(const Made& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+    const Candidate& best = chosen.best;
     const Problem inner = inChannelsLast(p);
     Plan made;
-    if (Status status = best.algorithm->plan(inner, properties, best.options, made); !status.ok()) return status;
+    if (Status status = best.plans->complete(best.number, inner, properties, made); !status.ok()) return status;
 
     PerTensor<TensorPlace> places;
     for (size_t i = 0; i < kTensors; ++i) places.values[i] = {static_cast<TensorName>(i), 0};
@@ -160,7 +168,7 @@ class Relayout final : public Algorithm {
     }
     plan.launches.insert(plan.launches.end(), behind.begin(), behind.end());
     plan.traffic = made.traffic;
-    plan.details += fmt::format("in NHWC    {} {}\n{}", best.algorithm->name(), best.options, made.details);
+    plan.details += fmt::format("in NHWC    {} {}\n{}", best.algorithm->name(), best.options(), made.details);
     return {};
   }
 };
