@@ -30,8 +30,6 @@ NETWORKS = {
 }
 
 
-# What is left beside convolutions is more than pooling and concatenation, so that a compiler has something to fuse.
-WITH_POINTWISE = ("mobilenet_v3_large", "efficientnet_b0", "convnext_tiny", "sd_vae_decoder", "video_vae_block")
 
 
 def network(name, device, statistics=True):

@@ -22,6 +22,7 @@ constexpr size_t kFinalists = 6;       // besides the planner's choice
 constexpr double kNearlyBest = 1.15;   // times of one measurement, within which a candidate comes into the final
 constexpr double kMeasurement = 1e-3;  // seconds that a measurement should take, as far as kMostRuns go
 constexpr int kMostRuns = 20;
+constexpr double kPreliminaryShare = 0.7;  // of the time, so that there is some left for the final
 
 struct Contender {
   size_t candidate = 0;
@@ -84,14 +85,14 @@ class Tuner {
   }
 
  private:
-  bool timeLeft() const { return clock_.now() - start_ < how_.seconds; }
+  bool timeLeft(double share = 1) const { return clock_.now() - start_ < share * how_.seconds; }
 
   /// Every candidate once, the planner's choice first.
   Status preliminaries() {
     const std::vector<size_t> order = candidates_.byEstimate();
     const size_t wanted = how_.candidates == 0 ? order.size() : std::min<size_t>(how_.candidates, order.size());
     for (size_t i = 0; i < wanted; ++i) {
-      if (i > 0 && !timeLeft()) {
+      if (i > 0 && !timeLeft(kPreliminaryShare)) {
         notes_.push_back(fmt::format("{} of {} candidates were measured within {} s", contenders_.size(), wanted, how_.seconds));
         break;
       }
@@ -138,7 +139,8 @@ class Tuner {
     return {};
   }
 
-  /// The nearly fastest and the planner's choice, in turn; the first measurement of theirs counts no more.
+  /// The nearly fastest and the planner's choice, in turn, once even without time; the first measurement of theirs counts no more:
+  /// it was one of a card that had just copied or allocated, perhaps.
   void decide() {
     std::vector<Contender*> finalists;
     for (Contender& one : contenders_) finalists.push_back(&one);
@@ -152,7 +154,7 @@ class Tuner {
     for (Contender* one : finalists) one->finalist = true;
     if (finalists.size() < 2) return;
     std::vector<std::vector<double>> rounds(finalists.size());
-    for (int round = 0; round < kRounds && timeLeft(); ++round) {
+    for (int round = 0; round < kRounds && (round == 0 || timeLeft()); ++round) {
       std::vector<double> found(finalists.size());
       for (size_t i = 0; i < finalists.size(); ++i) {
         const size_t at = (i + static_cast<size_t>(round)) % finalists.size();
