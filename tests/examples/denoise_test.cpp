@@ -13,7 +13,7 @@
 #include "examples/denoise/network.hpp"
 #include "examples/denoise/picture.hpp"
 #include "examples/feature_maps/exit_code.hpp"
-#include "tests/examples/shell.hpp"
+#include "tests/support/shell.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace denoise {
