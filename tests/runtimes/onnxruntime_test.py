@@ -320,8 +320,8 @@ class Networks(unittest.TestCase):
     def testAResidualBlockOfADiffusionModelStaysOnTheDevice(self):
         """Normalisations with SiLU, two convolutions, an embedding of the time, a shortcut, and a doubling of rows and columns; against f64."""
         for dtype in (np.float32, np.float16):
-            for instance in (False, True):
-                with self.subTest(dtype=dtype, instance=instance):
+            for form in ("group", "instance", "exported"):
+                with self.subTest(dtype=dtype, form=form):
                     rng, graph, weights = np.random.default_rng(ARGUMENTS.seed), Graph(dtype, 21), {}
 
                     def weight(name, *shape, scale=1.0):
@@ -329,9 +329,15 @@ class Networks(unittest.TestCase):
                         return graph.constant(weights[name])
 
                     def norm(x, channels, name):
-                        scale, bias = weight(name + "_scale", channels), weight(name + "_bias", channels)
-                        if instance:
+                        each = (channels, 1, 1) if form == "exported" else (channels,)
+                        scale, bias = weight(name + "_scale", *each), weight(name + "_bias", *each)
+                        if form == "instance":
                             y = graph.add("InstanceNormalization", [x, scale, bias], name, epsilon=1e-3)
+                        elif form == "exported":
+                            y = graph.add("Reshape", [x, graph.constant([0, 4, -1], np.int64)], name + "_there")
+                            y = graph.add("InstanceNormalization", [y, graph.constant(np.ones(4)), graph.constant(np.zeros(4))], name + "_inner", epsilon=1e-3)
+                            y = graph.add("Reshape", [y, graph.constant([-1, channels, 5, 4], np.int64)], name + "_back")
+                            y = graph.add("Add", [graph.add("Mul", [y, scale], name + "_scaled"), bias], name)
                         else:
                             y = graph.add("GroupNormalization", [x, scale, bias], name, num_groups=4, epsilon=1e-3)
                         return graph.add("Mul", [y, graph.add("Sigmoid", [y], name + "_gate")], name + "_silu")
@@ -340,30 +346,50 @@ class Networks(unittest.TestCase):
                         operands = [x, weight(name + "_w", out, channels, taps, taps, scale=(channels * taps**2) ** -0.5), weight(name + "_b", out)]
                         return graph.add("Conv", operands, name, pads=[taps // 2] * 4)
 
-                    x = graph.input("x", ["n", 8, "h", "w"])
+                    x = graph.input("x", ["n", 8, 5, 4] if form == "exported" else ["n", 8, "h", "w"])
                     y = conv(norm(x, 8, "norm1"), 16, 8, 3, "conv1")
                     time = graph.add("Conv", [graph.input("time", ["n", 4, 1, 1]), weight("time_w", 16, 4, 1, 1)], "embedding")
                     y = conv(norm(graph.add("Add", [y, time], "timed"), 16, "norm2"), 16, 16, 3, "conv2")
                     y = graph.add("Add", [conv(x, 16, 8, 1, "shortcut"), y], "sum")
                     graph.output(graph.add("Resize", [y, "", graph.constant([1, 1, 2, 2], np.float32)], "y", mode="nearest"))
                     made = session(graph.bytes())
-                    names = sorted(["norm1", "norm1_gate", "norm1_silu", "conv1", "embedding", "timed", "norm2", "norm2_gate", "norm2_silu", "conv2",
-                                    "shortcut", "sum", "y"])
-                    self.assertEqual(assigned(made), {sc.get_ep_name(): [names]})
+                    names = ["norm1", "norm1_gate", "norm1_silu", "conv1", "embedding", "timed", "norm2", "norm2_gate", "norm2_silu", "conv2",
+                             "shortcut", "sum", "y"]
+                    if form == "exported":
+                        names += [f"norm{i}_{part}" for i in (1, 2) for part in ("there", "inner", "back", "scaled")]
+                    self.assertEqual(assigned(made), {sc.get_ep_name(): [sorted(names)]})
                     self.assertEqual(claimed()[1], {})
-                    for shape in ((2, 8, 5, 4), (1, 8, 3, 7)):
+                    for shape in ((2, 8, 5, 4), (1, 8, 5, 4) if form == "exported" else (1, 8, 3, 7)):
                         feed = {"x": rng.uniform(-2, 2, shape).astype(dtype), "time": rng.uniform(-1, 1, (shape[0], 4, 1, 1)).astype(dtype)}
-                        result, (expected, bound) = made.run(None, feed)[0], self.blockInDoubles(feed, weights, instance)
+                        result, (expected, bound) = made.run(None, feed)[0], self.blockInDoubles(feed, weights, form == "instance")
                         self.assertEqual(result.shape, expected.shape)
                         error = np.abs(result.astype(np.float64) - expected)
                         self.assertTrue(np.all(error <= bound), f"error {np.max(error - bound)} beyond the bound")
                         self.assertLess(bound.max(), 2.0**-3 if dtype == np.float16 else 2.0**-9, "a bound that says something")
 
+    def testWhatOnlyLooksLikeAGroupNormalisation(self):
+        """Other shapes between, and factors that are not 1: the result is that of the nodes as they stand."""
+        rng = np.random.default_rng(ARGUMENTS.seed)
+        feed = {"x": rng.uniform(-2, 2, (4, 8, 3, 5)).astype(np.float32)}
+        for between, inner, back in (([2, 4, -1], 4, [4, 8, 3, 5]), ([0, 4, -1], 4, [4, 8, 5, 3]), ([8, 4, 15], 4, [4, 8, 3, 5]), ([0, 4, 6, 5], 4, [4, 8, 3, 5]),
+                                     ([0, 2, -1], 2, [4, 8, 3, 5])):
+            with self.subTest(between=between, back=back):
+                graph = Graph()
+                y = graph.identity(graph.input("x", [4, 8, 3, 5]), 8, "start")
+                y = graph.add("Reshape", [y, graph.constant(between, np.int64)], "there")
+                scale = np.ones(inner) if inner == 4 else np.array([1.0, 2.0])
+                y = graph.add("InstanceNormalization", [y, graph.constant(scale), graph.constant(np.zeros(inner))], "inner")
+                y = graph.add("Reshape", [y, graph.constant(back, np.int64)], "back")
+                graph.output(graph.add("Mul", [y, graph.constant(rng.uniform(1, 2, (8, 1, 1)))], "y"))
+                expected = onCpu(graph.bytes()).run(None, feed)[0]
+                # Two sums of at most 120 terms and some roundings, each of numbers below 2 * 4, on both sides.
+                np.testing.assert_allclose(session(graph.bytes()).run(None, feed)[0], expected, rtol=0, atol=2 * 300 * UNIT * 8)
+
     def blockInDoubles(self, feed, weights, instance):
         """The block's values and, to first order with a tenth of room, how far rounding may lead from them: each step hands on the errors of its
         operands and rounds to the type; sums round once for each term."""
         unit = 2.0**-11 if feed["x"].dtype == np.float16 else UNIT
-        w = {name: value.astype(np.float64) for name, value in weights.items()}
+        w = {name: value.astype(np.float64).reshape(-1) if value.shape[1:] == (1, 1) else value.astype(np.float64) for name, value in weights.items()}
 
         def norm(value, error, name):
             groups = value.shape[1] if instance else 4
@@ -455,6 +481,8 @@ class Networks(unittest.TestCase):
             "sum with itself": lambda g, x, rng: g.add("Relu", [g.add("Add", [x, x], "s")], "y"),
             "product": lambda g, x, rng: g.add("Mul", [g.add("GlobalMaxPool", [x], "m"), x], "y"),
             "two outputs": lambda g, x, rng: (g.add("Relu", [x], "r"), g.add("Add", [x, "r"], "y")),
+            "numbers of channels": lambda g, x, rng: g.add("Add", [g.whole(rng, 4, 1, 1), g.add("Mul", [x, g.whole(rng, 1, 4, 1, 1)], "m")], "y"),
+            "numbers of columns": lambda g, x, rng: g.add("Mul", [g.add("Flatten", [g.add("GlobalMaxPool", [x], "m")], "f"), g.constant([1, -1, 2, 3])], "y"),
             "matrix": lambda g, x, rng: g.add("MatMul", [g.add("Flatten", [g.add("GlobalMaxPool", [x], "m")], "f"), g.whole(rng, 4, 3)], "y"),
         }
         for name, build in cases.items():
@@ -552,7 +580,7 @@ class Assignments(unittest.TestCase):
             ("ceil_mode with count_include_pad", lambda g, x: g.add("AveragePool", [x], "y", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1,
                                                                     count_include_pad=1)),
             ("storage_order is not 0", lambda g, x: g.add("MaxPool", [x], "y", kernel_shape=[2, 2], storage_order=1)),
-            ("is a constant", lambda g, x: g.add("Add", [x, g.constant(np.full((1, 4, 5, 6), 2))], "y")),
+            ("the constant is not one number for each channel", lambda g, x: g.add("Add", [x, g.constant(np.full((1, 4, 5, 6), 2))], "y")),
             ("different shapes", lambda g, x: g.add("Mul", [x, g.input("w", [1, 1, 5, 6])], "y")),
             ("mode is not nearest", lambda g, x: g.add("Resize", [x, "", g.constant([1, 1, 2, 2], np.float32)], "y", mode="linear")),
             ("two whole numbers", lambda g, x: g.add("Resize", [x, "", g.constant([1, 1, 1.5, 2], np.float32)], "y", mode="nearest")),
@@ -568,6 +596,8 @@ class Assignments(unittest.TestCase):
             ("is not one constant number", lambda g, x: g.add("Clip", [x, g.input("least", [])], "y")),
             (constant, lambda g, x: g.add("Softmax", [x], "y")),
             ("is not a constant", lambda g, x: g.add("InstanceNormalization", [x, g.input("scale", [4]), g.constant(np.ones(4))], "y")),
+            ("not one number for each channel", lambda g, x: g.add("Mul", [x, g.constant(np.ones((5, 6)))], "y")),
+            ("not one number for each channel", lambda g, x: g.add("Add", [x, g.constant(np.ones((4, 1, 1, 6)))], "y")),
             ("epsilon is negative", lambda g, x: g.add("InstanceNormalization", [x, g.constant(np.ones(4)), g.constant(np.ones(4))], "y", epsilon=-1.0)),
         ]
         for reason, build in table:

@@ -38,9 +38,11 @@ Constants::Constants(const Graph& graph, const std::vector<Step>& steps, Device&
     device.copyToDevice(memory.get(), data.data(), data.size());
   };
   for (const Step& step : steps) {
-    if (const auto* normalize = std::get_if<Normalize>(&step.what))
-      for (const int value : {normalize->scale, normalize->bias})
-        if (memory_.count({value, false}) == 0) add(value, false, graph.value(value).data);
+    const auto* normalize = std::get_if<Normalize>(&step.what);
+    const auto* pointwise = std::get_if<Pointwise>(&step.what);
+    for (const int value :
+         {normalize ? normalize->scale : kAbsent, normalize ? normalize->bias : kAbsent, pointwise ? pointwise->constant : kAbsent})
+      if (value != kAbsent && memory_.count({value, false}) == 0) add(value, false, graph.value(value).data);
     const auto* conv = std::get_if<Convolution>(&step.what);
     if (!conv) continue;
     if (memory_.count({conv->filter, turns(*conv)}) == 0)

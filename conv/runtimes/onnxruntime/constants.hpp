@@ -17,8 +17,8 @@ class Constants {
 
   /// In the library's layout: [K, taps..., C/groups].
   const void* filter(const Convolution& convolution) const;
-  /// Scale or bias of a normalisation.
-  const void* vector(int value) const { return memory_.at({value, false}).get(); }
+  /// One number for each channel; nullptr for kAbsent.
+  const void* vector(int value) const { return value == kAbsent ? nullptr : memory_.at({value, false}).get(); }
   /// nullptr where there is none.
   const void* bias(const Convolution& convolution) const;
 

@@ -1,6 +1,8 @@
 #include "conv/runtimes/onnxruntime/lowering.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <stdexcept>
 
 namespace shiftconv::runtimes::onnx {
@@ -20,6 +22,7 @@ class Fusion {
 
   std::vector<Step> run() {
     for (size_t i = 0; i < steps_.size(); ++i) fuseSilu(i);
+    for (size_t i = 0; i < steps_.size(); ++i) fuseGroups(i);
     for (size_t i = 0; i < steps_.size(); ++i) fuseFollowers(i);
     std::vector<Step> result;
     for (auto& step : steps_)
@@ -56,6 +59,58 @@ class Fusion {
     steps_[i].reset();
   }
 
+  /// The only reader of what a step writes, or nothing.
+  std::optional<size_t> follower(size_t i) const {
+    const auto readers = readersOf(steps_[i]->output);
+    return readers.size() == 1 && staysInside(steps_[i]->output) ? std::optional(readers[0]) : std::nullopt;
+  }
+  template <class What>
+  const What* followerAs(size_t i, size_t& at) const {
+    const auto next = follower(i);
+    if (!next) return nullptr;
+    at = *next;
+    return std::get_if<What>(&steps_[at]->what);
+  }
+  bool isAll(int constant, double number) const {
+    const auto numbers = numbersOf(graph_.value(constant));
+    return numbers && std::all_of(numbers->begin(), numbers->end(), [=](double value) { return value == number; });
+  }
+
+  /// Exporters write a group normalisation as that of the images in another shape, [N, groups, rest], without factors; then follow
+  /// those of channels, and summands.
+  void fuseGroups(size_t i) {
+    const auto* there = steps_[i] ? std::get_if<Reshape>(&steps_[i]->what) : nullptr;
+    size_t normalized = 0, back = 0, next = 0;
+    const auto* inner = there ? followerAs<Normalize>(i, normalized) : nullptr;
+    if (!inner || inner->groups != 0 || !isAll(inner->scale, 1) || !isAll(inner->bias, 0)) return;
+    if (!followerAs<Reshape>(normalized, back)) return;
+    const int x = steps_[i]->inputs[0];
+    if (shapeOf(x) != shapeOf(steps_[back]->output) || !hasGroups(shapeOf(x), *there, shapeOf(steps_[i]->output))) return;
+    Normalize whole{kAbsent, kAbsent, shapeOf(steps_[i]->output)[1], inner->epsilon, {}};
+    std::vector<size_t> fused{i, normalized, back};
+    const auto take = [&](int32_t operation, int& constant) {
+      const auto* with = followerAs<Pointwise>(fused.back(), next);
+      if (!with || with->operation != operation || with->constant == kAbsent) return;
+      constant = with->constant;
+      fused.push_back(next);
+    };
+    take(SHIFTCONV_OPERATION_MULTIPLY, whole.scale);
+    take(SHIFTCONV_OPERATION_ADD, whole.bias);
+    Step step{steps_[fused.back()]->name, whole, {x}, steps_[fused.back()]->output};
+    for (const size_t gone : fused) steps_[gone].reset();
+    steps_[fused.back()] = std::move(step);
+  }
+
+  /// Whether a reshaped tensor is [N, groups of the channels, rest]. Only N may be unknown: it is what the other extents leave.
+  static bool hasGroups(const Shape& x, const Reshape& reshape, const Shape& result) {
+    if (x.size() < 3 || result.size() != 3 || std::any_of(x.begin() + 1, x.end(), [](int64_t extent) { return extent < 1; }))
+      return false;
+    if (result[1] < 1 || x[1] % result[1] != 0) return false;
+    const int64_t elements = std::accumulate(x.begin() + 1, x.end(), int64_t{1}, std::multiplies<>());
+    if (result[2] > 0) return result[1] * result[2] == elements;
+    return (reshape.shape.size() == 3 && reshape.shape[0] == 0) || (x[0] > 0 && x[0] == result[0]);
+  }
+
   /// What follows a convolution, a normalisation or a pointwise operation, and is the only one to read it, moves into it. The fused
   /// step takes the place of the last one, where everything that it reads has been computed.
   void fuseFollowers(size_t i) {
@@ -84,8 +139,9 @@ class Fusion {
       activation = next.activation;
       return true;
     }
+    if (!conv || next.constant != kAbsent) return false;
     const int first = follower.inputs[0], second = follower.inputs[1];
-    if (!conv || step.inputs.size() == 2 || next.operation != SHIFTCONV_OPERATION_ADD || first == second) return false;
+    if (step.inputs.size() == 2 || next.operation != SHIFTCONV_OPERATION_ADD || first == second) return false;
     if (shapeOf(first) != shapeOf(second)) return false;
     step.inputs.push_back(first == step.output ? second : first);
     activation = next.activation;

@@ -205,6 +205,9 @@ void Program::add(const Step& step, const Pointwise& pointwise) {
     const int b = step.inputs[1];
     p.b_pitch = pitchOf(b), p.b_type = typeOf(b), p.rows_of_b = p.rows / pixelsOf(shapeOf(b));
     other = addressOf(b);
+  } else if (pointwise.constant != kAbsent) {
+    p.b_type = typeOf(pointwise.constant), p.rows_of_b = p.rows;
+    other = constants_.vector(pointwise.constant);
   }
   const void* const first = addressOf(a);
   addPointwise(p, first, other, addressOf(y));
@@ -216,7 +219,7 @@ void Program::add(const Step& step, const Normalize& normalize) {
   p.n = shapeOf(x)[0], p.c = channelsOf(shapeOf(x)), p.pixels = pixelsOf(shapeOf(x)) / p.n;
   p.groups = normalize.groups == 0 ? p.c : normalize.groups, p.epsilon = normalize.epsilon;
   p.input_pixel_pitch = pitchOf(x), p.output_pixel_pitch = pitchOf(y);
-  p.type = typeOf(x), p.parameter_type = typeOf(normalize.scale);
+  p.type = p.parameter_type = typeOf(x);  // stepOf has seen to it
   p.activation = normalize.activation.kind, p.activation_a = normalize.activation.a, p.activation_b = normalize.activation.b;
   const void* const from = addressOf(x);
   launches_.emplace_back([device = device_.handle(), p, from, to = addressOf(y), scale = constants_.vector(normalize.scale),

@@ -73,7 +73,9 @@ struct Infer {
     output[0] = inputs[0][0], output[1] = inputs[0][1];
     return output;
   }
-  Shape operator()(const Pointwise&) const {
+  Shape operator()(const Pointwise& pointwise) const {
+    if (pointwise.constant != kAbsent && elementsOf(filter) != channelsOf(inputs[0]))
+      mismatch("the input is " + textOf(inputs[0]) + ", but the constant " + textOf(filter));
     if (inputs.size() == 2 && inputs[0] != inputs[1]) {
       Shape onePixel = inputs[0];
       std::fill(onePixel.begin() + std::min<int64_t>(2, static_cast<int64_t>(onePixel.size())), onePixel.end(), 1);
@@ -81,8 +83,8 @@ struct Infer {
     }
     return inputs[0];
   }
-  Shape operator()(const Normalize&) const {
-    if (inputs[0].at(1) != filter.at(0))
+  Shape operator()(const Normalize& normalize) const {
+    if (normalize.scale != kAbsent && inputs[0].at(1) != elementsOf(filter))
       mismatch("the input is " + textOf(inputs[0]) + ", but scale and bias are " + textOf(filter));
     return inputs[0];
   }

@@ -201,7 +201,22 @@ bool isSharedByPixels(const Shape& shape, const Shape& of) {
          std::all_of(shape.begin() + 2, shape.end(), [](int64_t extent) { return extent == 1; });
 }
 
+/// One number for each channel of the other operand. Axes are counted from the last one.
+Step withConstant(const NodeReader& node, int32_t operation, size_t constant) {
+  const int x = node.tensor(1 - constant);
+  const Shape &shape = node.input(1 - constant).shape, &numbers = node.input(constant).shape;
+  demand(node.input(0).type == node.input(1).type, "the inputs have different types");
+  const char* const sentence = "the constant is not one number for each channel";
+  demand(shape.size() >= 2 && numbers.size() <= shape.size() && numbers.size() + 1 >= shape.size() && shape[1] > 0, sentence);
+  const size_t channel = numbers.size() + 1 - shape.size();
+  for (size_t axis = 0; axis < numbers.size(); ++axis) demand(numbers[axis] == (axis == channel ? shape[1] : 1), sentence);
+  return node.step(Pointwise{operation, {}, node.node().input(constant)}, {x});
+}
+
 Step binary(const NodeReader& node, int32_t operation) {
+  for (const size_t i : {size_t{1}, size_t{0}})
+    if (node.has(0) && node.has(1) && node.input(i).isConstant && !node.input(1 - i).isConstant)
+      return withConstant(node, operation, i);
   const int a = node.tensor(0), b = node.tensor(1);
   const Shape &first = node.input(0).shape, &second = node.input(1).shape;
   demand(node.input(0).type == node.input(1).type, "the inputs have different types");
@@ -305,6 +320,7 @@ const std::map<std::string, Read>& readers() {
 
 int constantOf(const Step& step) {
   if (const auto* conv = std::get_if<Convolution>(&step.what)) return conv->filter;
+  if (const auto* pointwise = std::get_if<Pointwise>(&step.what)) return pointwise->constant;
   const auto* normalize = std::get_if<Normalize>(&step.what);
   return normalize ? normalize->scale : kAbsent;
 }

@@ -45,10 +45,11 @@ struct Pool {
 struct Pointwise {
   int32_t operation = SHIFTCONV_OPERATION_NONE;
   Activation activation;
+  int constant = kAbsent;  ///< instead of a second tensor: one number for each channel
 };
 /// Of each image, group of channels by group.
 struct Normalize {
-  int scale = kAbsent, bias = kAbsent;  ///< constants, [C]
+  int scale = kAbsent, bias = kAbsent;  ///< constants of C numbers
   int64_t groups = 0;                   ///< 0: as many as channels
   float epsilon = 0;
   Activation activation;
@@ -74,7 +75,8 @@ struct Step {
   int output = kAbsent;
 };
 
-/// The constant that decides about the shape of a step's output: a convolution's filter, a normalisation's scale; else kAbsent.
+/// The constant that has to fit to a step's input: a convolution's filter, a normalisation's scale, a pointwise operation's second
+/// operand; else kAbsent.
 int constantOf(const Step& step);
 
 /// The step of a node; nothing where the library has none, with one sentence about what is in the way.
