@@ -90,6 +90,8 @@ class RandomGraph:
 
     def shape(self, x):
         kind = self.choose.choice(("Reshape", "Transpose", "Flatten"))
+        if kind == "Reshape" and self.choose.random() < 0.4:
+            return self.add(kind, [x, self.add("Shape", [self.choose.choice(self.values)], start=self.choose.choice((None, None, 0, 1)))])
         if kind == "Reshape":
             return self.add(kind, [x, self.numbers(kind=np.int64, values=self.choose.choice(([0, -1], [-1], [0, 4, -1, 1], [2, -1, 0], [-1, -1], [7, 7])))])
         if kind == "Transpose":

@@ -320,7 +320,7 @@ class Networks(unittest.TestCase):
     def testAResidualBlockOfADiffusionModelStaysOnTheDevice(self):
         """Normalisations with SiLU, two convolutions, an embedding of the time, a shortcut, and a doubling of rows and columns; against f64."""
         for dtype in (np.float32, np.float16):
-            for form in ("group", "instance", "exported"):
+            for form in ("group", "instance", "exported", "dynamic"):
                 with self.subTest(dtype=dtype, form=form):
                     rng, graph, weights = np.random.default_rng(ARGUMENTS.seed), Graph(dtype, 21), {}
 
@@ -329,14 +329,15 @@ class Networks(unittest.TestCase):
                         return graph.constant(weights[name])
 
                     def norm(x, channels, name):
-                        each = (channels, 1, 1) if form == "exported" else (channels,)
+                        each = (channels, 1, 1) if form in ("exported", "dynamic") else (channels,)
                         scale, bias = weight(name + "_scale", *each), weight(name + "_bias", *each)
                         if form == "instance":
                             y = graph.add("InstanceNormalization", [x, scale, bias], name, epsilon=1e-3)
-                        elif form == "exported":
+                        elif form in ("exported", "dynamic"):
+                            extents = graph.add("Shape", [x], name + "_extents") if form == "dynamic" else graph.constant([-1, channels, 5, 4], np.int64)
                             y = graph.add("Reshape", [x, graph.constant([0, 4, -1], np.int64)], name + "_there")
                             y = graph.add("InstanceNormalization", [y, graph.constant(np.ones(4)), graph.constant(np.zeros(4))], name + "_inner", epsilon=1e-3)
-                            y = graph.add("Reshape", [y, graph.constant([-1, channels, 5, 4], np.int64)], name + "_back")
+                            y = graph.add("Reshape", [y, extents], name + "_back")
                             y = graph.add("Add", [graph.add("Mul", [y, scale], name + "_scaled"), bias], name)
                         else:
                             y = graph.add("GroupNormalization", [x, scale, bias], name, num_groups=4, epsilon=1e-3)
@@ -355,8 +356,9 @@ class Networks(unittest.TestCase):
                     made = session(graph.bytes())
                     names = ["norm1", "norm1_gate", "norm1_silu", "conv1", "embedding", "timed", "norm2", "norm2_gate", "norm2_silu", "conv2",
                              "shortcut", "sum", "y"]
-                    if form == "exported":
-                        names += [f"norm{i}_{part}" for i in (1, 2) for part in ("there", "inner", "back", "scaled")]
+                    if form in ("exported", "dynamic"):
+                        parts = ("there", "inner", "back", "scaled") + ("extents",) * (form == "dynamic")
+                        names += [f"norm{i}_{part}" for i in (1, 2) for part in parts]
                     self.assertEqual(assigned(made), {sc.get_ep_name(): [sorted(names)]})
                     self.assertEqual(claimed()[1], {})
                     for shape in ((2, 8, 5, 4), (1, 8, 5, 4) if form == "exported" else (1, 8, 3, 7)):
@@ -608,6 +610,29 @@ class Assignments(unittest.TestCase):
                 names, reasons = claimed()
                 self.assertIn("start", names)
                 self.assertIn(reason, reasons.get("y", f"claimed: {names}"))
+
+    def testExtentsStayInTheirIsland(self):
+        """Shape is taken for a Reshape beside it, but not where anybody else reads it, nor where the Reshape is in another island."""
+        def build(kind):
+            graph = Graph()
+            x = graph.identity(graph.input("x", ["n", 4, "h", "w"]), 4, "start")
+            extents = graph.add("Shape", [x], "extents")
+            y = graph.add("Reshape", [x, graph.constant([0, 2, -1], np.int64)], "there")
+            if kind == "between":
+                y = graph.add("Exp", [y], "exp")
+            graph.output(graph.identity(graph.add("Reshape", [y, extents], "back"), 4, "end"))
+            if kind == "read":
+                graph.output(graph.add("Gather", [extents, graph.constant(1, np.int64)], "channels"), np.int64)
+            return graph.bytes()
+        cases = {"beside": [["back", "end", "extents", "start", "there"]], "read": [["end"], ["start", "there"]], "between": [["end"], ["start", "there"]]}
+        for kind, islands in cases.items():
+            with self.subTest(kind):
+                made = session(build(kind), alone=False)
+                self.assertEqual(assigned(made)[sc.get_ep_name()], islands)
+                for shape in ((2, 4, 3, 5), (1, 4, 2, 2)):
+                    feed = {"x": wholeNumbers(np.random.default_rng(2), shape)}
+                    for result, expected in zip(made.run(None, feed), onCpu(build(kind)).run(None, feed)):
+                        np.testing.assert_allclose(result, expected, rtol=2.0**-16)
 
     def testNoConvolutionNoClaim(self):
         graph = Graph()

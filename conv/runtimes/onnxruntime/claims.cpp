@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
 
 #include "conv/runtimes/onnxruntime/steps.hpp"
 
@@ -26,6 +27,42 @@ class Components {
   std::vector<size_t> parent_;
 };
 
+/// The islands in the making: nodes that are taken, connected, and on one level.
+template <class ForProducers>
+Components connectedNodes(const std::vector<bool>& can, const ForProducers& forProducers) {
+  const size_t nodes = can.size();
+  // How often a path to the node has come back from nodes that are not taken. A path that leaves nodes of one level comes back to a
+  // higher one only, so that connected nodes of a level make an island.
+  std::vector<size_t> level(nodes, 0);
+  for (size_t i = 0; i < nodes; ++i)
+    forProducers(i, [&](size_t before) { level[i] = std::max(level[i], level[before] + (can[i] && !can[before] ? 1 : 0)); });
+
+  Components components(nodes);
+  for (size_t i = 0; i < nodes; ++i)
+    forProducers(i, [&](size_t before) {
+      if (can[i] && can[before] && level[i] == level[before]) components.merge(i, before);
+    });
+  return components;
+}
+
+/// Extents never leave an island: a node Shape is only taken together with all that read it. Whether anything changed.
+bool refuseExtentsOfOthers(const Graph& graph, Components& components, std::vector<bool>& can, std::vector<std::string>& refusals) {
+  bool changed = false;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!can[i] || graph.nodes[i].op != "Shape") continue;
+    std::vector<size_t> together = reshapesOf(graph, graph.nodes[i]);
+    if (std::all_of(together.begin(), together.end(), [&](size_t r) { return can[r] && components.of(r) == components.of(i); }))
+      continue;
+    together.push_back(i);
+    for (const size_t node : together) {
+      if (can[node]) refusals[node] = "extents would leave their island";
+      can[node] = false;
+    }
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 Claims claim(const Graph& graph) {
@@ -48,17 +85,8 @@ Claims claim(const Graph& graph) {
       if (value != kAbsent && producer[static_cast<size_t>(value)] != nodes) visit(producer[static_cast<size_t>(value)]);
   };
 
-  // How often a path to the node has come back from nodes that are not taken. A path that leaves nodes of one level comes back to a
-  // higher one only, so that connected nodes of a level make an island.
-  std::vector<size_t> level(nodes, 0);
-  for (size_t i = 0; i < nodes; ++i)
-    forProducers(i, [&](size_t before) { level[i] = std::max(level[i], level[before] + (can[i] && !can[before] ? 1 : 0)); });
-
-  Components components(nodes);
-  for (size_t i = 0; i < nodes; ++i)
-    forProducers(i, [&](size_t before) {
-      if (can[i] && can[before] && level[i] == level[before]) components.merge(i, before);
-    });
+  Components components = connectedNodes(can, forProducers);
+  while (refuseExtentsOfOthers(graph, components, can, claims.refusals)) components = connectedNodes(can, forProducers);
 
   std::map<size_t, std::vector<size_t>> islands;
   for (size_t i = 0; i < nodes; ++i)

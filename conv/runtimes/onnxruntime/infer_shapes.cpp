@@ -34,14 +34,16 @@ void inferShapes(Graph& graph) {
     if (node.outputs.empty() || node.outputs[0] == kAbsent) continue;
     Value& output = graph.values[static_cast<size_t>(node.outputs[0])];
     std::string refusal;
-    const std::optional<Step> step = output.shape.empty() ? stepOf(graph, node, refusal) : std::nullopt;
-    if (!step) continue;
+    const bool isOpen =
+        output.shape.empty() || std::any_of(output.shape.begin(), output.shape.end(), [](int64_t e) { return e < 0; });
+    const std::optional<Step> step = isOpen ? stepOf(graph, node, refusal) : std::nullopt;
+    if (!step || std::holds_alternative<Extents>(step->what)) continue;
     // Extents that are the same for two values of the unknown ones do not depend on them.
     const std::optional<Shape> one = outputFor(graph, *step, 1009), other = outputFor(graph, *step, 2003);
     if (!one || !other || one->size() != other->size()) continue;
-    output.shape = *one;
-    for (size_t axis = 0; axis < one->size(); ++axis)
-      if ((*one)[axis] != (*other)[axis]) output.shape[axis] = -1;
+    if (output.shape.empty()) output.shape.assign(one->size(), -1);
+    for (size_t axis = 0; axis < one->size() && one->size() == output.shape.size(); ++axis)
+      if (output.shape[axis] < 0 && (*one)[axis] == (*other)[axis]) output.shape[axis] = (*one)[axis];
   }
 }
 

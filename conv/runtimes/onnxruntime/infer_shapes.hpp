@@ -5,8 +5,8 @@
 
 namespace shiftconv::runtimes::onnx {
 
-/// Gives the outputs of nodes that the library has steps for their shapes, where they have none. Extents that depend on unknown
-/// ones are -1.
+/// Gives the outputs of nodes that the library has steps for their shapes and extents, where they lack them. Extents that depend on
+/// unknown ones are -1.
 void inferShapes(Graph& graph);
 
 }  // namespace shiftconv::runtimes::onnx

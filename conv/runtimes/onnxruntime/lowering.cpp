@@ -21,6 +21,8 @@ class Fusion {
   }
 
   std::vector<Step> run() {
+    for (auto& step : steps_)
+      if (std::holds_alternative<Extents>(step->what)) step.reset();
     for (size_t i = 0; i < steps_.size(); ++i) fuseSilu(i);
     for (size_t i = 0; i < steps_.size(); ++i) fuseGroups(i);
     for (size_t i = 0; i < steps_.size(); ++i) fuseFollowers(i);
@@ -83,10 +85,15 @@ class Fusion {
     size_t normalized = 0, back = 0, next = 0;
     const auto* inner = there ? followerAs<Normalize>(i, normalized) : nullptr;
     if (!inner || inner->groups != 0 || !isAll(inner->scale, 1) || !isAll(inner->bias, 0)) return;
-    if (!followerAs<Reshape>(normalized, back)) return;
+    const auto* again = followerAs<Reshape>(normalized, back);
+    if (!again || there->like != kAbsent) return;
     const int x = steps_[i]->inputs[0];
-    if (shapeOf(x) != shapeOf(steps_[back]->output) || !hasGroups(shapeOf(x), *there, shapeOf(steps_[i]->output))) return;
-    Normalize whole{kAbsent, kAbsent, shapeOf(steps_[i]->output)[1], inner->epsilon, {}};
+    const Shape &shape = shapeOf(x), &between = shapeOf(steps_[i]->output);
+    const bool anyExtents = again->like == x && shape.size() >= 3 && between.size() == 3 &&
+                            there->shape == Shape{0, between[1], -1} && between[1] > 0 && shape[1] > 0 &&
+                            shape[1] % between[1] == 0;
+    if (!anyExtents && (shape != shapeOf(steps_[back]->output) || !hasGroups(shape, *there, between))) return;
+    Normalize whole{kAbsent, kAbsent, between[1], inner->epsilon, {}};
     std::vector<size_t> fused{i, normalized, back};
     const auto take = [&](int32_t operation, int& constant) {
       const auto* with = followerAs<Pointwise>(fused.back(), next);

@@ -50,6 +50,8 @@ void Program::inferShapes(const std::vector<Shape>& inputShapes) {
     const int constant = constantOf(step);
     try {
       shapes_[step.output] = onnx::outputShape(step, inputs, constant == kAbsent ? Shape() : island_.graph.value(constant).shape);
+      if (std::holds_alternative<Reshape>(step.what) && elementsOf(shapeOf(step.output)) != elementsOf(inputs[0]))
+        throw std::invalid_argument("the input has not as many elements as the tensor whose shape it is to have");
     } catch (const std::exception& error) {
       throw std::invalid_argument("node '" + step.name + "': " + error.what());
     }

@@ -53,6 +53,7 @@ class Program {
   void add(const Step& step, const Transpose& transpose);
   void add(const Step& step, const Cast& cast);
   void add(const Step& step, const Reshape& reshape);
+  void add(const Step&, const Extents&) {}  // lowering leaves none
   void add(const Step& step, const Concat& concat);
   void addInputs();
   void addOutputs();

@@ -101,6 +101,7 @@ struct Infer {
   Shape operator()(const Cast&) const { return inputs[0]; }
   Shape operator()(const Reshape& reshape) const {
     const Shape& x = inputs[0];
+    if (reshape.like != kAbsent) return inputs[1];
     if (reshape.flattenFrom) {
       const auto middle = x.begin() + *reshape.flattenFrom;
       return {product(x.begin(), middle), product(middle, x.end())};
@@ -116,6 +117,7 @@ struct Infer {
     if (elementsOf(output) != elementsOf(x)) mismatch(textOf(x) + " cannot become " + textOf(reshape.shape));
     return output;
   }
+  Shape operator()(const Extents&) const { return inputs[0]; }
   Shape operator()(const Concat&) const {
     Shape output = inputs[0];
     for (size_t i = 1; i < inputs.size(); ++i) {

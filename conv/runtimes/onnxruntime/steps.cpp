@@ -24,6 +24,15 @@ class NodeReader {
   NodeReader(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
 
   const Node& node() const { return node_; }
+  const Graph& graph() const { return graph_; }
+  /// The node that computes input i, or nullptr.
+  const Node* producer(size_t i) const {
+    const auto computes = [&](const Node& node) {
+      return std::find(node.outputs.begin(), node.outputs.end(), node_.input(i)) != node.outputs.end();
+    };
+    const auto found = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), computes);
+    return found == graph_.nodes.end() ? nullptr : &*found;
+  }
   bool has(size_t i) const { return node_.input(i) != kAbsent; }
   const Value& input(size_t i) const { return graph_.value(node_.input(i)); }
   size_t rank(size_t i = 0) const { return input(i).shape.size(); }
@@ -265,10 +274,21 @@ Step reshape(const NodeReader& node) {
   const int x = node.tensor(0);
   demand(node.integer("allowzero", 0) == 0, "allowzero is set");
   demand(node.has(1), "there is no shape");
+  if (const Node* shapes = node.producer(1); shapes && shapes->op == "Shape" && !reshapesOf(node.graph(), *shapes).empty()) {
+    const int like = shapes->input(0);
+    demand(node.graph().value(like).type.has_value(), "the shape is that of a tensor that is none of float, float16 and bfloat16");
+    return node.step(Reshape{{}, std::nullopt, like}, {x, like});
+  }
   const auto shape = numbersOf(node.input(1));
   demand(shape.has_value(), "the shape is not a constant");
   demand(!shape->empty() && shape->size() <= 5, "the shape has not one to five axes");
   return node.step(Reshape{{shape->begin(), shape->end()}, std::nullopt}, {x});
+}
+
+Step extents(const NodeReader& node) {
+  const int x = node.tensor(0);
+  demand(!reshapesOf(node.graph(), node.node()).empty(), "the extents are not only the shape of nodes Reshape");
+  return {node.node().name, Extents{}, {x}, node.node().outputs[0]};
 }
 
 Step concat(const NodeReader& node) {
@@ -312,11 +332,25 @@ const std::map<std::string, Read>& readers() {
       {"Cast", cast},
       {"Flatten", flatten},
       {"Reshape", reshape},
+      {"Shape", extents},
       {"Concat", concat}};
   return table;
 }
 
 }  // namespace
+
+std::vector<size_t> reshapesOf(const Graph& graph, const Node& shape) {
+  if (shape.outputs.empty() || shape.outputs[0] == kAbsent || graph.value(shape.outputs[0]).isOutput ||
+      shape.attribute<int64_t>("start", 0) != 0 || shape.attributes.count("end") != 0)
+    return {};
+  std::vector<size_t> readers = graph.consumers(shape.outputs[0]);
+  const auto reshapes = [&](size_t i) {
+    const Node& node = graph.nodes[i];
+    return node.op == "Reshape" && (node.domain.empty() || node.domain == "ai.onnx") && node.input(0) != shape.outputs[0] &&
+           node.input(1) == shape.outputs[0];
+  };
+  return std::all_of(readers.begin(), readers.end(), reshapes) ? readers : std::vector<size_t>();
+}
 
 int constantOf(const Step& step) {
   if (const auto* conv = std::get_if<Convolution>(&step.what)) return conv->filter;

@@ -61,16 +61,20 @@ struct Transpose {
   std::vector<int64_t> permutation;
 };
 struct Cast {};
-/// Elements in ONNX's order with other extents: 0 keeps one, -1 is what remains. Or flattened from an axis on.
+/// Elements in ONNX's order with other extents: 0 keeps one, -1 is what remains. Or flattened from an axis on. Or with those of the
+/// second input.
 struct Reshape {
   std::vector<int64_t> shape;
   std::optional<int64_t> flattenFrom;
+  int like = kAbsent;
 };
+/// Computes nothing: the extents of a tensor, for nodes Reshape of the same island.
+struct Extents {};
 struct Concat {};  ///< along the channels
 
 struct Step {
   std::string name;  ///< of the node; of those that were fused, the last
-  std::variant<Convolution, Pool, Pointwise, Normalize, Resize, Transpose, Cast, Reshape, Concat> what;
+  std::variant<Convolution, Pool, Pointwise, Normalize, Resize, Transpose, Cast, Reshape, Extents, Concat> what;
   std::vector<int> inputs;  ///< of Graph::values
   int output = kAbsent;
 };
@@ -78,6 +82,9 @@ struct Step {
 /// The constant that has to fit to a step's input: a convolution's filter, a normalisation's scale, a pointwise operation's second
 /// operand; else kAbsent.
 int constantOf(const Step& step);
+
+/// The nodes that read the extents that a node Shape gives, where all of them take it as the shape of a Reshape; else nothing.
+std::vector<size_t> reshapesOf(const Graph& graph, const Node& shape);
 
 /// The step of a node; nothing where the library has none, with one sentence about what is in the way.
 std::optional<Step> stepOf(const Graph& graph, const Node& node, std::string& refusal);
