@@ -30,8 +30,6 @@ NETWORKS = {
 }
 
 
-
-
 def network(name, device, statistics=True):
     """A network in float32, in evaluation, the same in every process; without statistics of its images it only has the right shapes."""
     torch.manual_seed(sum(map(ord, name)))
