@@ -317,7 +317,6 @@ class Cta {
         d[4 * j + 2 * i + 1] = fmaf(beta, two.y, d[4 * j + 2 * i + 1]);
       }
     }
-    __syncwarp();
   }
 
   /// A short activation or none, and the operands' type.
