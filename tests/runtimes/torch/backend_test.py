@@ -1,9 +1,12 @@
 """torch.compile(..., backend=shiftconv.torch.backend) on small blocks, on the emulated device, against the models in float32."""
 
 import copy
+import os
 import sys
 import unittest
 import warnings
+
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # a pool of processes takes longer to start than this compiles
 
 try:
     import torch

@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+torch.set_num_threads(1)  # tensors are small, and threads that wait for one another take longer
+
 
 def with_statistics(model, seed=5):
     """Batch normalisation with constants that folding has to get right."""
