@@ -23,6 +23,7 @@
 #include "conv/algorithms/thin/algorithm.hpp"
 #include "conv/planner/phases.hpp"
 #include "conv/planner/relayout.hpp"
+#include "conv/planner/repeated.hpp"
 #include "conv/problem/quoted.hpp"
 
 namespace shiftconv::plan {
@@ -44,6 +45,7 @@ std::span<const Algorithm* const> algorithms() {
       &sm90::im2colAlgorithm(),
       &phasesAlgorithm(),
       &relayoutAlgorithm(),
+      &repeatedAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),
       &gatheredAlgorithm(),

@@ -10,9 +10,8 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/kernels/transposition_params.hpp"
 #include "conv/plan/targets.hpp"
-#include "conv/planner/candidates.hpp"
+#include "conv/planner/inner_plan.hpp"
 #include "conv/problem/tensors.hpp"
-#include "conv/problem/text.hpp"
 #include "transposition_image.hpp"
 
 namespace shiftconv::plan {
@@ -26,10 +25,8 @@ constexpr std::string_view kName = "relayout";
 constexpr std::array<OptionDescription, 1> kOptions{
     {{"algorithm",
       "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
-      "depthwise, channelwise, stem, resident, im2col_sm90, phases, thin, raw_rows, gathered, direct",
+      "depthwise, channelwise, stem, resident, im2col_sm90, phases, repeated, thin, raw_rows, gathered, direct",
       "which computes the convolution in NHWC; otherwise the best"}}};
-constexpr size_t kAlignment = 256;
-constexpr double kLaunchClocks = 2600;  // of a kernel that only moves: 1.3 us on an H200
 
 /// A tensor that lies in NCHW: `images` matrices of channels x pixels.
 struct Moved {
@@ -58,20 +55,6 @@ Problem inChannelsLast(const Problem& p) {
   Problem inner = p;
   inner.inputLayout = inner.outputLayout = Layout::ChannelsLast;
   return inner;
-}
-
-/// What the planner would take for the convolution in NHWC.
-Status bestFor(const Problem& p, const device::Properties& properties, std::string_view options, Candidate& best) {
-  OptionValues values;
-  if (Status status = OptionValues::parse(options, kOptions, values); !status.ok()) return status;
-  PlanOptions asked;
-  asked.algorithm = values.find("algorithm").value_or("");
-  if (asked.algorithm == kName) return {StatusCode::InvalidArgument, "relayout: option algorithm must be another one"};
-  Candidates candidates;
-  if (Status status = findCandidates(inChannelsLast(p), properties, asked, candidates, RefusalTexts::LeftOut); !status.ok())
-    return status;
-  best = std::move(candidates.all[candidates.best]);
-  return {};
 }
 
 PlannedLaunch launchOf(const Moved& moved, TensorPlace inWorkspace) {
@@ -113,7 +96,7 @@ class Relayout final : public Algorithm {
         return fmt::format("relayout needs fewer than 2^31 tiles of 32 pixels x 32 channels, but {} has {}", moved.name,
                            moved.tiles());
     Candidate best;
-    if (Status status = bestFor(p, properties, {}, best); !status.ok())
+    if (Status status = bestInner(kName, kOptions, {}, inChannelsLast(p), properties, best); !status.ok())
       return fmt::format("relayout needs an algorithm for NHWC: {}", status.message());
     return {};
   }
@@ -121,54 +104,27 @@ class Relayout final : public Algorithm {
   Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
     Candidate best;
-    if (Status status = bestFor(p, properties, options, best); !status.ok()) return status;
-    const Rates& rates = ratesOf(properties);
+    if (Status status = bestInner(kName, kOptions, options, inChannelsLast(p), properties, best); !status.ok()) return status;
     const auto bytes = tensorBytes(p);
-    double clocks = 0;
-    for (const Moved& moved : movedTensors(p))
-      clocks += kLaunchClocks + 2 * static_cast<double>(bytes[moved.tensor]) / rates.of(Resource::DeviceMemory);
-    Candidate all{this, best.estimate, best.unproven};
-    all.estimate.clocks += clocks;
-    all.estimate.seconds += clocks / rates.clockHertz.perClock;
-    candidates.push_back(std::move(all));
-    setPlans(candidates, candidates.size() - 1,
-             std::make_shared<TypedPlans<Made>>(std::vector<Made>{{std::move(best), std::string(options)}}, complete,
-                                                [](const Made& one) { return one.options; }));
+    double copied = 0;
+    const std::vector<Moved> all = movedTensors(p);
+    for (const Moved& moved : all) copied += 2 * static_cast<double>(bytes[moved.tensor]);
+    offerWithCopies(*this, {std::move(best), std::string(options)}, copied, all.size(), properties, complete, candidates);
     return {};
   }
 
  private:
-  struct Made {
-    Candidate best;  ///< for the convolution in NHWC
-    std::string options;
-  };
-
-  static Status complete(const Made& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
-    const Candidate& best = chosen.best;
-    const Problem inner = inChannelsLast(p);
-    Plan made;
-    if (Status status = best.plans->complete(best.number, inner, properties, made); !status.ok()) return status;
-
-    PerTensor<TensorPlace> places;
-    for (size_t i = 0; i < kTensors; ++i) places.values[i] = {static_cast<TensorName>(i), 0};
+  static Status complete(const InnerChoice& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+    PerTensor<TensorPlace> places = placesAsGiven();
     const auto bytes = tensorBytes(p);
     std::vector<PlannedLaunch> behind;
     for (const Moved& moved : movedTensors(p)) {
-      places[moved.tensor] = {TensorName::Workspace, plan.workspaceBytes};
+      places[moved.tensor] = placeInWorkspace(bytes[moved.tensor], plan);
       (moved.isRead ? plan.launches : behind).push_back(launchOf(moved, places[moved.tensor]));
       plan.details += fmt::format("moves      {}: {} bytes of workspace\n", moved.name, bytes[moved.tensor]);
-      plan.workspaceBytes += (bytes[moved.tensor] + kAlignment - 1) / kAlignment * kAlignment;
     }
-    places[TensorName::Workspace].byteOffset = plan.workspaceBytes;
-    plan.workspaceBytes += made.workspaceBytes;
-    plan.mainLaunch = plan.launches.size() + made.mainLaunch;
-    for (PlannedLaunch& launch : made.launches) {
-      for (Parameter& parameter : launch.parameters) parameter.relocate(places);
-      plan.launches.push_back(std::move(launch));
-    }
+    if (Status status = addInner(chosen.best, inChannelsLast(p), properties, places, plan); !status.ok()) return status;
     plan.launches.insert(plan.launches.end(), behind.begin(), behind.end());
-    plan.traffic = made.traffic;
-    plan.details += fmt::format("in NHWC    {} {}\n{}", best.algorithm->name(), best.options(), made.details);
     return {};
   }
 };

@@ -68,6 +68,40 @@ TEST(Relayout, CopiesWhatIsAsked) {
   EXPECT_NE(describe(*output).find("moves      the output: 8192 bytes of workspace"), std::string::npos) << describe(*output);
 }
 
+TEST(Repeated, PutsPixelsAndFactorsInFrontOfTheConvolution) {
+  const auto plan =
+      relaidOn("B200", "2x5x7x96 e4m3 scale ue8m0/32 upsample 2,3 * 24x3x3x96 scale ue8m0/32 pad 1,1,1,1 -> f16 bias");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(plan->algorithm, "repeated");
+  ASSERT_GE(plan->launches.size(), 3u);
+  for (const size_t i : {0, 1}) EXPECT_EQ(plan->launches[i].kernel, "repeat_pixels");
+  EXPECT_EQ(plan->mainLaunch, plan->launches.size() - 1);
+  // 420 pixels of 96 bytes, and of three factors.
+  EXPECT_EQ(plan->workspaceBytes, 40448u + 1280);
+  EXPECT_EQ(plan->launches[0].config.grid.x, 10u);  // 2520 vectors of 16 bytes
+  EXPECT_EQ(plan->launches[1].config.grid.x, 5u);   // 1260 bytes
+}
+
+/// What another algorithm multiplies faster is written first; what only gathered multiplies is gathered as it is.
+TEST(Repeated, CompetesWithGathering) {
+  EXPECT_EQ(relaidOn("H200", "1x6x7x20 f16 upsample 2,2 * 35x3x2x4 groups 5 pad 1,0,0,1 -> f16 bias f16")->algorithm, "gathered");
+  EXPECT_EQ(relaidOn("H200", "8x32x32x512 f16 upsample 2,2 * 512x3x3x512 pad 1,1,1,1 -> f16")->algorithm, "repeated");
+}
+
+/// What is listed as values of the option is what there is.
+TEST(Repeated, ListsItsAlgorithms) {
+  std::string names;
+  const Algorithm* repeated = nullptr;
+  for (const Algorithm* one : algorithms()) {
+    if (one->name() == "repeated")
+      repeated = one;
+    else if (one->name() != "relayout" && one->name() != "phases")
+      names += (names.empty() ? "" : ", ") + std::string(one->name());
+  }
+  ASSERT_NE(repeated, nullptr);
+  EXPECT_EQ(repeated->options()[0].range, names);
+}
+
 /// What is listed as values of the option is what there is.
 TEST(Relayout, ListsItsAlgorithms) {
   std::string names;

@@ -368,9 +368,10 @@ typedef struct shiftconv_block_scale {
  *  Such plans need a workspace.
  *
  *  With upsample_d, upsample_h or upsample_w above 1 the filter moves over an image in which every input pixel stands that often
- *  along the axis (nearest-neighbour upsampling, as decoders do before a convolution): input[n, d, h, w] above is
- *  input[n, d / upsample_d, h / upsample_h, w / upsample_w], rounded down, and H in the formula of P is H * upsample_h, D and W
- *  likewise. Nobody writes that image to memory.
+ *  along the axis (nearest-neighbour upsampling, as decoders do before a convolution). In the formula of the sum
+ *  input[n, d / upsample_d, h / upsample_h, w / upsample_w], rounded down, stands for input[n, d, h, w], and in that of P
+ *  H * upsample_h for H; D and W likewise. Some algorithms read each pixel where it is repeated; "repeated" writes the larger
+ *  image into the plan's workspace.
  *
  *  Not every valid problem is supported by an algorithm of this version; shiftconv_support names the field that is the reason.
  *
@@ -626,7 +627,8 @@ SHIFTCONV_API const char* shiftconv_plan_options(shiftconv_plan_t plan);
 SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
 
 /** Writes the bytes of device memory that a run needs as workspace. It is 0, except for zero points of input or filter on
- *  tensor cores, for transposed convolutions and for tensors in NCHW. Runs that may overlap in time each need a workspace of their own. */
+ *  tensor cores, for transposed convolutions, for upsampled inputs that "repeated" writes there and for tensors in NCHW. Runs that
+ *  may overlap in time each need a workspace of their own. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
 
 /** Loads the plan's kernels on a device, so that the first binding need not. Optional. */

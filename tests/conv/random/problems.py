@@ -370,6 +370,11 @@ def scaled(d, p):
     d.full_epilogue(p, d.spread(p), blocks=True)
 
 
+def scaled_upsampled(d, p):
+    scaled(d, p)
+    p.upsample, p.input_scale.interleaved = (1, d.between(1, 2), 2), False
+
+
 def matrices(d, p):
     """Products of two matrices, with and without block scales."""
     (scaled if d.chance(0.5) else dense)(d, p)
@@ -465,6 +470,7 @@ FAMILIES = (
     (matrices, 2, (0,)),
     (transposed, 4, (0, 1)),
     (upsampled, 3, (0, 1)),
+    (scaled_upsampled, 1, (0,)),
 )
 
 

@@ -85,7 +85,7 @@ class Problems(unittest.TestCase):
         self.assertEqual((problem.upsample_d, problem.upsample_h, problem.upsample_w), (1, 2, 3))
         self.assertEqual(problem, shiftconv.Problem(n=2, h=9, w=7, c=16, k=24, r=3, s=2, pad_top=1, pad_right=1, upsample_h=2, upsample_w=3))
         self.assertEqual(problem.describe(), text)
-        self.assertEqual(shiftconv.Plan(problem, shiftconv.DeviceProperties.preset("H200")).algorithm, "gathered")
+        self.assertEqual(shiftconv.Plan(problem, shiftconv.DeviceProperties.preset("H200")).algorithm, "repeated")
 
     def test_rounding(self):
         problem = shiftconv.Problem.parse("1x9x7x16 f16 * 24x3x3x16 pad 0,0,0,0 -> 1x7x5x24 f16 bias relu rounding separate")

@@ -1,0 +1,71 @@
+#include "conv/planner/inner_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "conv/planner/candidates.hpp"
+
+namespace shiftconv::plan {
+
+Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
+                 const device::Properties& properties, Candidate& best) {
+  OptionValues values;
+  if (Status status = OptionValues::parse(text, options, values); !status.ok()) return status;
+  PlanOptions asked;
+  asked.algorithm = values.find("algorithm").value_or("");
+  if (asked.algorithm == owner)
+    return {StatusCode::InvalidArgument, fmt::format("{}: option algorithm must be another one", owner)};
+  Candidates candidates;
+  if (Status status = findCandidates(inner, properties, asked, candidates, RefusalTexts::LeftOut); !status.ok()) return status;
+  best = std::move(candidates.all[candidates.best]);
+  return {};
+}
+
+void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBytes, size_t launches,
+                     const device::Properties& properties, CompleteInner complete, std::vector<Candidate>& candidates) {
+  const Rates& rates = ratesOf(properties);
+  const double clocks = kCopyLaunchClocks * static_cast<double>(launches) + copiedBytes / rates.of(Resource::DeviceMemory);
+  Candidate all{&owner, choice.best.estimate, choice.best.unproven};
+  all.estimate.clocks += clocks;
+  all.estimate.seconds += clocks / rates.clockHertz.perClock;
+  candidates.push_back(std::move(all));
+  std::vector<InnerChoice> one;
+  one.push_back(std::move(choice));
+  setPlans(candidates, candidates.size() - 1,
+           std::make_shared<TypedPlans<InnerChoice>>(std::move(one), std::move(complete),
+                                                     [](const InnerChoice& made) { return made.options; }));
+}
+
+TensorPlace placeInWorkspace(size_t bytes, Plan& plan) {
+  constexpr size_t kAlignment = 256;
+  const TensorPlace place{TensorName::Workspace, plan.workspaceBytes};
+  plan.workspaceBytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return place;
+}
+
+PerTensor<TensorPlace> placesAsGiven() {
+  PerTensor<TensorPlace> places;
+  for (size_t i = 0; i < kTensors; ++i) places.values[i] = {static_cast<TensorName>(i), 0};
+  return places;
+}
+
+Status addInner(const Candidate& best, const Problem& inner, const device::Properties& properties, PerTensor<TensorPlace> places,
+                Plan& plan) {
+  Plan made;
+  if (Status status = best.plans->complete(best.number, inner, properties, made); !status.ok()) return status;
+  places[TensorName::Workspace].byteOffset = plan.workspaceBytes;
+  plan.workspaceBytes += made.workspaceBytes;
+  plan.mainLaunch = plan.launches.size() + made.mainLaunch;
+  for (PlannedLaunch& launch : made.launches) {
+    for (Parameter& parameter : launch.parameters) parameter.relocate(places);
+    plan.launches.push_back(std::move(launch));
+  }
+  plan.traffic = made.traffic;
+  plan.details += fmt::format("between    {} {}\n{}", best.algorithm->name(), best.options(), made.details);
+  return {};
+}
+
+}  // namespace shiftconv::plan

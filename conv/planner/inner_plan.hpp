@@ -1,0 +1,41 @@
+// For algorithms that copy tensors in the workspace and leave the convolution between the copies to another one.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conv/plan/algorithm.hpp"
+
+namespace shiftconv::plan {
+
+inline constexpr double kCopyLaunchClocks = 2600;  ///< of a kernel that only copies: 1.3 us on an H200
+
+/// What the planner would take for `inner`, or the algorithm that the option `algorithm` of `owner` names, which is not `owner`.
+Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
+                 const device::Properties& properties, Candidate& best);
+
+/// What is planned between the copies, and the options that `owner` was asked with.
+struct InnerChoice {
+  Candidate best;
+  std::string options;
+};
+using CompleteInner = TypedPlans<InnerChoice>::Complete;
+
+/// Appends the choice as a candidate of `owner`, with the clocks that copies of so many bytes by so many launches add.
+void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBytes, size_t launches,
+                     const device::Properties& properties, CompleteInner complete, std::vector<Candidate>& candidates);
+
+/// A place for `bytes` more bytes in the plan's workspace.
+TensorPlace placeInWorkspace(size_t bytes, Plan& plan);
+
+/// Appends the launches of a candidate of `inner`, whose tensors lie at `places`, and its workspace behind the plan's.
+Status addInner(const Candidate& best, const Problem& inner, const device::Properties& properties, PerTensor<TensorPlace> places,
+                Plan& plan);
+
+/// Every tensor where it is given.
+PerTensor<TensorPlace> placesAsGiven();
+
+}  // namespace shiftconv::plan

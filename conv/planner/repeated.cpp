@@ -1,0 +1,143 @@
+#include "conv/planner/repeated.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "common/layout/ceil_divide.hpp"
+#include "common/numerics/codec.hpp"
+#include "conv/kernels/repetition_params.hpp"
+#include "conv/plan/targets.hpp"
+#include "conv/planner/inner_plan.hpp"
+#include "conv/problem/tensors.hpp"
+#include "conv/problem/validation.hpp"
+#include "repetition_image.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+using kernels::repetition::Axis;
+using kernels::repetition::kThreads;
+using kernels::repetition::Params;
+
+constexpr std::string_view kName = "repeated";
+constexpr std::array<OptionDescription, 1> kOptions{
+    {{"algorithm",
+      "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
+      "depthwise, channelwise, stem, resident, im2col_sm90, thin, raw_rows, gathered, direct",
+      "which computes the convolution of the repeated pixels; otherwise the best"}}};
+
+/// A row of bytes for each pixel.
+struct Rows {
+  const char* name;
+  TensorName tensor;
+  int64_t bytes, pitch;
+};
+
+std::vector<Rows> repeatedRows(const Problem& p) {
+  const numerics::NumberType type = numberType(p.inputType);
+  std::vector<Rows> rows{
+      {"the input", TensorName::Input, numerics::packedBytes(type, p.c), numerics::packedBytes(type, p.inputPitch())}};
+  if (p.inputScale.blockSize != 0) {
+    const int64_t blocks = ceilDivide(p.c, p.inputScale.blockSize);
+    rows.push_back({"its scale factors", TensorName::InputScale, blocks, blocks});
+  }
+  return rows;
+}
+
+Problem ofRepeatedPixels(const Problem& p) {
+  Problem inner = p;
+  inner.d = p.imageD(), inner.h = p.imageH(), inner.w = p.imageW();
+  inner.upsampleD = inner.upsampleH = inner.upsampleW = 1;
+  inner.inputPixelPitch = 0;
+  return inner;
+}
+
+int32_t vectorBytes(const Rows& rows) { return static_cast<int32_t>(std::gcd(std::gcd(rows.bytes, rows.pitch), int64_t{16})); }
+
+PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destination) {
+  const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
+  const auto axis = [&](int64_t stored, int64_t upsample) {
+    return Axis{divisor(stored * upsample), divisor(upsample), static_cast<int32_t>(stored)};
+  };
+  Params params;
+  params.vectorBytes = vectorBytes(rows);
+  params.rowVectors = divisor(rows.bytes / params.vectorBytes);
+  params.count = static_cast<uint32_t>(ofRepeatedPixels(p).inputPixels() * params.rowVectors.divisor);
+  params.depth = axis(p.d, p.upsampleD), params.height = axis(p.h, p.upsampleH), params.width = axis(p.w, p.upsampleW);
+  params.pitchBytes = rows.pitch;
+  Parameter parameter = Parameter::value(params);
+  parameter.address(offsetof(Params, source), {rows.tensor}).address(offsetof(Params, destination), destination);
+  PlannedLaunch launch;
+  launch.image = images::repetition();
+  launch.kernel = "repeat_pixels";
+  launch.config.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.count}, int64_t{kThreads})), 1, 1};
+  launch.config.block = {kThreads, 1, 1};
+  launch.parameters.push_back(std::move(parameter));
+  launch.warpRoles.assign(kThreads / 32, "copy");
+  return launch;
+}
+
+class Repeated final : public Algorithm {
+ public:
+  std::string_view name() const override { return kName; }
+  bool takesUpsampled() const override { return true; }
+  std::span<const OptionDescription> options() const override { return kOptions; }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
+
+  std::string refusal(const Problem& p, const device::Properties& properties) const override {
+    if (std::string refused = targetRefusal(kName, properties); !refused.empty()) return refused;
+    if (!p.isUpsampled()) return "repeated is for upsampled inputs, but upsample_d, upsample_h and upsample_w are 1";
+    if (p.inputScale.order != ScaleOrder::Plain) return "repeated takes input_block_scale in plain order, but it is interleaved";
+    if (p.c * bitsOf(p.inputType) % 8 != 0)
+      return fmt::format("repeated needs pixels of whole bytes, but {} channels of {} are none", p.c, nameOf(p.inputType));
+    const Problem inner = ofRepeatedPixels(p);
+    if (Status status = validate(inner); !status.ok()) return fmt::format("repeated: {}", status.message());
+    for (const Rows& rows : repeatedRows(p))
+      if (inner.inputPixels() > std::numeric_limits<int32_t>::max() / (rows.bytes / vectorBytes(rows)))
+        return fmt::format("repeated needs fewer than 2^31 vectors of {} bytes in {}, upsampled", vectorBytes(rows), rows.name);
+    Candidate best;
+    if (Status status = bestInner(kName, kOptions, {}, inner, properties, best); !status.ok())
+      return fmt::format("repeated needs an algorithm for the repeated pixels: {}", status.message());
+    return {};
+  }
+
+  Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    const Problem inner = ofRepeatedPixels(p);
+    Candidate best;
+    if (Status status = bestInner(kName, kOptions, options, inner, properties, best); !status.ok()) return status;
+    const auto given = tensorBytes(p), repeated = tensorBytes(inner);
+    double copied = 0;
+    const std::vector<Rows> all = repeatedRows(p);
+    for (const Rows& rows : all) copied += static_cast<double>(given[rows.tensor] + repeated[rows.tensor]);
+    offerWithCopies(*this, {std::move(best), std::string(options)}, copied, all.size(), properties, complete, candidates);
+    return {};
+  }
+
+ private:
+  static Status complete(const InnerChoice& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+    const Problem inner = ofRepeatedPixels(p);
+    PerTensor<TensorPlace> places = placesAsGiven();
+    const auto bytes = tensorBytes(inner);
+    for (const Rows& rows : repeatedRows(p)) {
+      places[rows.tensor] = placeInWorkspace(bytes[rows.tensor], plan);
+      plan.launches.push_back(launchOf(p, rows, places[rows.tensor]));
+      plan.details += fmt::format("repeats    {}: {} bytes of workspace\n", rows.name, bytes[rows.tensor]);
+    }
+    return addInner(chosen.best, inner, properties, places, plan);
+  }
+};
+
+}  // namespace
+
+const Algorithm& repeatedAlgorithm() {
+  static const Repeated algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan
