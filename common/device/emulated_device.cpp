@@ -97,9 +97,9 @@ Status EmulatedDevice::release(Address address) {
   });
 }
 
-emulator::hazards::StreamPlace EmulatedDevice::enqueue(Stream stream) {
+emulator::hazards::StreamPlace EmulatedDevice::enqueue(Stream stream, emulator::hazards::StreamWork work) {
   const std::lock_guard guard(mutex_);
-  return order_.enqueue(stream);
+  return order_.enqueue(stream, work);
 }
 
 void EmulatedDevice::synchronized(Stream stream) {
@@ -262,7 +262,8 @@ Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, 
   const std::lock_guard streamGuard(*lock);
   emulator::Options options = this->options();
   options.warpRoles = loaded->warpRoles;
-  options.place = enqueue(stream);
+  using emulator::hazards::StreamWork;
+  options.place = enqueue(stream, config.programmaticDependent ? StreamWork::DependentKernel : StreamWork::Kernel);
   const emulator::machine::ObserverFactory observe = [&] {
     const std::lock_guard guard(mutex_);
     return observe_;

@@ -39,6 +39,38 @@ constexpr std::string_view kPtx = R"(.version 9.0
   ld.global.u32 %r1, [%rd0];
   ret;
 }
+.visible .entry awaits(.param .u64 words) {
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  mov.u32 %r0, %tid.x;
+  ld.param.u64 %rd0, [words];
+  mul.wide.u32 %rd1, %r0, 4;
+  add.u64 %rd0, %rd0, %rd1;
+  griddepcontrol.launch_dependents;
+  griddepcontrol.wait;
+  ld.global.u32 %r1, [%rd0];
+  ret;
+}
+.visible .entry one_warp_awaits(.param .u64 words, .param .u32 meets) {
+  .reg .pred %p<2>;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  mov.u32 %r0, %tid.x;
+  ld.param.u64 %rd0, [words];
+  ld.param.u32 %r2, [meets];
+  mul.wide.u32 %rd1, %r0, 4;
+  add.u64 %rd0, %rd0, %rd1;
+  setp.ge.u32 %p0, %r0, 32;
+  @%p0 bra others;
+  griddepcontrol.wait;
+others:
+  setp.eq.u32 %p1, %r2, 0;
+  @%p1 bra apart;
+  bar.sync 0;
+apart:
+  ld.global.u32 %r1, [%rd0];
+  ret;
+}
 )";
 
 class StreamHazards : public testing::Test {
@@ -50,6 +82,8 @@ class StreamHazards : public testing::Test {
     ASSERT_TRUE(device_.loadModule({.name = "streams", .ptx = {&image, 1}, .fatbin = {}}, module).ok());
     ASSERT_TRUE(device_.findKernel(*module, "writes", writes_).ok());
     ASSERT_TRUE(device_.findKernel(*module, "reads", reads_).ok());
+    ASSERT_TRUE(device_.findKernel(*module, "awaits", awaits_).ok());
+    ASSERT_TRUE(device_.findKernel(*module, "one_warp_awaits", oneWarpAwaits_).ok());
     ASSERT_TRUE(device_.createStream(first_).ok());
     ASSERT_TRUE(device_.createStream(second_).ok());
     buffer_ = allocate();
@@ -67,6 +101,15 @@ class StreamHazards : public testing::Test {
     config.block.x = kWords;
     const std::array<const void*, 1> arguments{&address};
     const Status status = device_.launch(*kernel, config, arguments, stream);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  /// With programmatic dependent launch. `meets`: of one_warp_awaits alone, whether its warps meet at a barrier before they read.
+  void launchDependent(const Kernel* kernel, Stream stream, Address address, uint32_t meets = 0) {
+    LaunchConfig config;
+    config.block.x = kWords;
+    config.programmaticDependent = true;
+    const std::array<const void*, 2> arguments{&address, &meets};
+    const Status status = device_.launch(*kernel, config, {arguments.data(), kernel == oneWarpAwaits_ ? 2u : 1u}, stream);
     ASSERT_TRUE(status.ok()) << status.message();
   }
   std::vector<Hazard> hazards() const {
@@ -91,6 +134,8 @@ class StreamHazards : public testing::Test {
   EmulatedDevice device_;
   const Kernel* writes_ = nullptr;
   const Kernel* reads_ = nullptr;
+  const Kernel* awaits_ = nullptr;
+  const Kernel* oneWarpAwaits_ = nullptr;
   Stream first_ = 0, second_ = 0;
   Address buffer_ = 0;
 };
@@ -234,6 +279,55 @@ TEST_F(StreamHazards, ModeErrorRefusesTheLaterOne) {
   const Status status = device_.launch(*reads_, config, arguments, second_);
   EXPECT_EQ(status.code(), StatusCode::DeviceError);
   EXPECT_NE(status.message().find("writes is in stream 0x1 and reads in stream 0x2"), std::string::npos) << status.message();
+}
+
+TEST_F(StreamHazards, ADependentLaunchThatWaitsIsOrdered) {
+  launch(writes_, first_, buffer_);
+  launchDependent(awaits_, first_, buffer_);
+  launch(writes_, first_, buffer_);
+  expectNone();
+}
+
+TEST_F(StreamHazards, ADependentLaunchMustWaitBeforeItReads) {
+  launch(writes_, first_, buffer_);
+  launchDependent(reads_, first_, buffer_);
+  expectRace(kStore, kLoad, "writes may still run when reads starts (programmatic dependent launch): griddepcontrol.wait");
+}
+
+TEST_F(StreamHazards, ADependentLaunchMustWaitBeforeItWrites) {
+  launch(reads_, first_, buffer_);
+  launchDependent(writes_, first_, buffer_);
+  expectRace(kLoad, kStore, "reads may still run when writes starts");
+}
+
+/// What one thread has waited for holds for those that synchronise with it, and for no others.
+TEST_F(StreamHazards, WarpsThatMeetOneThatHasWaitedAreOrdered) {
+  launch(writes_, first_, buffer_);
+  launchDependent(oneWarpAwaits_, first_, buffer_, 1);
+  expectNone();
+  launchDependent(oneWarpAwaits_, first_, buffer_, 0);
+  EXPECT_FALSE(hazards().empty());
+}
+
+/// A launch that lets the next one start need not have waited itself: the kernel ahead of it may still run, too.
+TEST_F(StreamHazards, DependentLaunchesOverlapBackToTheLastThatIsNone) {
+  launch(writes_, first_, buffer_);
+  launchDependent(awaits_, first_, allocate());
+  launchDependent(reads_, first_, buffer_);
+  const std::vector<Hazard> all = hazards();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.back().first.kernel, "writes");
+}
+
+TEST_F(StreamHazards, ACopyOrTheHostBetweenThemOrdersDependentLaunches) {
+  const Address other = allocate();
+  launch(writes_, first_, buffer_);
+  ASSERT_TRUE(device_.fill(other, 2, kWords * 4, first_).ok());
+  launchDependent(reads_, first_, buffer_);
+  launch(writes_, second_, other == 0 ? buffer_ : allocate());
+  ASSERT_TRUE(device_.synchronize(first_).ok());
+  launchDependent(writes_, first_, buffer_);
+  expectNone();
 }
 
 }  // namespace

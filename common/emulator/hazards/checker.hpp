@@ -107,6 +107,7 @@ class HazardChecker final : public machine::Observer {
   // --- synchronisation between threads (checker_threads.cpp) ------------------------------------------------------
   void fence(const machine::Warp& warp, LaneMask lanes, FenceKind kind) override;
   void warpSync(const machine::Warp& warp, LaneMask lanes) override;
+  void prerequisitesAwaited(const machine::Warp& warp, LaneMask lanes) override;
   void barrierArrive(const machine::Warp& warp, LaneMask lanes, uint32_t id, bool release) override;
   void barrierComplete(uint32_t rank, uint32_t id, uint64_t round) override;
   void barrierLeave(const machine::Warp& warp, LaneMask lanes, uint32_t id, uint64_t round) override;

@@ -128,6 +128,13 @@ void HazardChecker::warpSync(const Warp& warp, LaneMask lanes) {
   advance(warp);
 }
 
+void HazardChecker::prerequisitesAwaited(const Warp& warp, LaneMask lanes) {
+  Clock awaited;
+  awaited.prerequisites = true;
+  const ClockPointer clock = LocalPointer<Clock>::make(std::move(awaited));
+  forEachLane(lanes, [&](unsigned lane) { acquire(threadOf(warp, lane), clock); });
+}
+
 // --- barriers of a CTA and of the cluster ---------------------------------------------------------------------------
 
 namespace {

@@ -76,6 +76,7 @@ void Clock::join(const Clock& other) {
   foreign = joinForeign(foreign, other.foreign);
   foreignSequenced = joinForeign(foreignSequenced, other.foreignSequenced);
   foreignObserved = joinForeign(foreignObserved, other.foreignObserved);
+  prerequisites = prerequisites || other.prerequisites;
 }
 
 void Clock::meet(const Clock& other) {
@@ -91,6 +92,7 @@ void Clock::meet(const Clock& other) {
   if (foreign != other.foreign) foreign = nullptr;
   if (foreignSequenced != other.foreignSequenced) foreignSequenced = nullptr;
   if (foreignObserved != other.foreignObserved) foreignObserved = nullptr;
+  prerequisites = prerequisites && other.prerequisites;
 }
 
 void raise(std::vector<uint32_t>& values, size_t index, uint32_t value) {

@@ -29,6 +29,7 @@ struct Clock {
   std::vector<uint32_t> observed;   ///< sequenced accesses that a strong read has seen: the next fence.sc makes them generic
   std::shared_ptr<const ForeignClocks> foreign;  ///< what is known of other clusters of the launch; nullptr: nothing
   std::shared_ptr<const ForeignClocks> foreignSequenced, foreignObserved;  ///< the same of other clusters
+  bool prerequisites = false;  ///< griddepcontrol.wait: launches that this one overlaps have finished
 
   void join(const Clock& other);
   /// What both know; of other clusters, nothing is kept unless both know the same.

@@ -56,7 +56,10 @@ GlobalChecker::Verdict GlobalChecker::orderOfOperation(const GlobalAccess& earli
 
 GlobalChecker::Verdict GlobalChecker::order(const GlobalAccess& earlier, bool earlierWrites, const Visitor& later) {
   if (!earlier.isLaunch()) return Verdict::Ordered;
-  if (earlier.launch != launch_.number) return isOfEarlierLaunch(earlier) ? Verdict::Ordered : Verdict::Race;
+  if (earlier.launch != launch_.number) {
+    const bool mayRun = overlaps_ && !later.subject.view.base->prerequisites && shadow_.launches().overlap(earlier.launch, launch_);
+    return isOfEarlierLaunch(earlier) && !mayRun ? Verdict::Ordered : Verdict::Race;
+  }
   if (earlier.wide != 0 && later.access.wide != 0) return Verdict::Ordered;
   const Subject& subject = later.subject;
   if (earlier.cluster == cluster_) {
@@ -142,17 +145,24 @@ void GlobalChecker::noteUndefined(GlobalCell& cell, uint64_t address, uint64_t b
     undefined_.push_back({address, bytes});
 }
 
+bool GlobalChecker::haveAwaited(const Warp& warp, LaneMask lanes) const {
+  bool all = true;
+  forEachLane(lanes, [&](unsigned lane) { all = all && base_.threadOf(warp, lane).view.base->prerequisites; });
+  return all;
+}
+
 void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes) {
   valuesRead();
   undefined_.clear();
   const HazardChecker::Semantics& semantics = base_.semanticsOf(warp);
   const uint64_t some = addresses[static_cast<unsigned>(std::countr_zero(lanes))];
-  if (!writes && !semantics.strong && lanes == kAllLanes &&
+  const bool together = !overlaps_ || haveAwaited(warp, lanes);  // else every lane for itself
+  if (together && !writes && !semantics.strong && lanes == kAllLanes &&
       std::all_of(addresses.begin(), addresses.end(), [&](uint64_t address) { return address == some; }))
     return broadcast(warp, some, bytes);
   const uint32_t clock = base_.clocks_[base_.warpIndex(warp)];
   const uint32_t site = semantics.site;
-  if (!semantics.strong) {
+  if (together && !semantics.strong) {
     const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, site, false);
     if (lanes == kAllLanes) lanes = accessLines(warp, addresses, bytes, reads, writes, ofLane0);
     if (lanes != 0) lanes = accessSectors(warp, lanes, addresses, bytes, reads, writes, ofLane0);

@@ -42,7 +42,11 @@ std::unique_ptr<machine::Observer> watch(machine::Cluster& cluster, const Launch
 class GlobalChecker {
  public:
   GlobalChecker(HazardChecker& base, GlobalShadow& shadow, LaunchRecord& launch, uint32_t cluster)
-      : base_(base), shadow_(shadow), launch_(launch), cluster_(cluster) {}
+      : base_(base),
+        shadow_(shadow),
+        launch_(launch),
+        cluster_(cluster),
+        overlaps_(launch.facts.place && launch.facts.place->overlapping != 0) {}
 
   using Addresses = machine::LaneAddresses;
   void access(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool reads, bool writes);
@@ -120,6 +124,8 @@ class GlobalChecker {
   template <class Visit>
   void visit(PageHold& held, uint64_t address, uint64_t bytes, bool writes, Visit&& visit);
   bool isOfEarlierLaunch(const GlobalAccess& other);
+  /// Whether all of these lanes know that the launches have finished that this one overlaps: then they count as earlier ones.
+  bool haveAwaited(const machine::Warp& warp, LaneMask lanes) const;
   enum class Standing : uint8_t { Behind, Beside, Unclear };
   Standing standing(const GlobalAccess& earlier, const View& view);
   bool touchAlone(GlobalCell& cell, const GlobalAccess& access, const View& view, bool reads, bool writes);
@@ -146,6 +152,7 @@ class GlobalChecker {
   GlobalShadow& shadow_;
   LaunchRecord& launch_;
   const uint32_t cluster_;
+  const bool overlaps_;  ///< a programmatic dependent launch, with work before it that may still run
   static constexpr size_t kRememberedPages = 256;
   std::array<std::pair<uint64_t, GlobalPage*>, kRememberedPages> pages_{};  ///< recently used, by page number
   struct OtherLaunch {

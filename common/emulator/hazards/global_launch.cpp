@@ -137,6 +137,14 @@ bool LaunchTable::isBefore(uint32_t earlier, const LaunchRecord& later) const {
   return first == nullptr || !first->facts.place || !later.facts.place || later.facts.place->isAfter(*first->facts.place);
 }
 
+bool LaunchTable::overlap(uint32_t earlier, const LaunchRecord& later) const {
+  const std::optional<StreamPlace>& place = later.facts.place;
+  if (!place || place->overlapping == 0) return false;
+  const std::shared_ptr<const LaunchRecord> first = at(earlier);
+  return first != nullptr && first->facts.place && first->facts.place->stream == place->stream &&
+         first->facts.place->number >= place->overlapping;
+}
+
 bool LaunchTable::anyRunning() const {
   const std::lock_guard lock(mutex_);
   return !running_.empty();
@@ -146,6 +154,12 @@ std::string missingLaunchOrder(const LaunchRecord& earlier, const LaunchRecord& 
   if (!earlier.facts.place || !later.facts.place)
     return fmt::format("{} and {} were launched by host threads that did not wait for each other", earlier.facts.name,
                        later.facts.name);
+  if (earlier.facts.place->stream == later.facts.place->stream && later.facts.place->overlapping != 0)
+    return fmt::format(
+        "{} may still run when {} starts (programmatic dependent launch): griddepcontrol.wait before the access, by its thread or "
+        "by "
+        "one that this thread has synchronised with since",
+        earlier.facts.name, later.facts.name);
   if (earlier.facts.place->stream == later.facts.place->stream)
     return fmt::format("{} and {} overlap although they are in one stream", earlier.facts.name, later.facts.name);
   if (later.facts.place->stream == kHostStream)

@@ -94,6 +94,8 @@ class LaunchTable {
   size_t size() const;
   /// Whether everything of launch `earlier` happened before `later` began.
   bool isBefore(uint32_t earlier, const LaunchRecord& later) const;
+  /// Whether `later`, a programmatic dependent launch, may start while `earlier` still runs.
+  bool overlap(uint32_t earlier, const LaunchRecord& later) const;
   bool anyRunning() const;
 
  private:

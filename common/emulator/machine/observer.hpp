@@ -117,6 +117,8 @@ class Observer {
   // --- synchronisation between threads -------------------------------------------------------------------------
   virtual void fence(const Warp& warp, LaneMask lanes, FenceKind kind) = 0;
   virtual void warpSync(const Warp& warp, LaneMask lanes) = 0;
+  /// griddepcontrol.wait.
+  virtual void prerequisitesAwaited(const Warp& warp, LaneMask lanes) = 0;
   /// Barrier `id` of a CTA; kClusterBarrier: of the cluster.
   static constexpr uint32_t kClusterBarrier = 0xffff'ffff;
   virtual void barrierArrive(const Warp& warp, LaneMask lanes, uint32_t id, bool release) = 0;

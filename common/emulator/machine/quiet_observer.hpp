@@ -32,6 +32,7 @@ class QuietObserver : public Observer {
   void waitedForAll(Group, const Warp&, unsigned) override {}
   void fence(const Warp&, LaneMask, FenceKind) override {}
   void warpSync(const Warp&, LaneMask) override {}
+  void prerequisitesAwaited(const Warp&, LaneMask) override {}
   void barrierArrive(const Warp&, LaneMask, uint32_t, bool) override {}
   void barrierComplete(uint32_t, uint32_t, uint64_t) override {}
   void barrierLeave(const Warp&, LaneMask, uint32_t, uint64_t) override {}

@@ -1,117 +1,19 @@
-// Runs one after the other in a stream of the card, each of which starts while the one before it still ends: their outputs must be,
-// bit for bit, those of runs that the host waits for. What a run reads and what it overwrites was read and written just before it,
-// by other CTAs and through other caches. Skipped where there is no GPU of compute capability 9.0.
+// Overlapping runs on the card: their outputs must be, bit for bit, those of runs that the host waits for. Skipped where there is
+// no GPU of compute capability 9.0.
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
-#include <shiftconv/shiftconv.hpp>
-#include <string>
-#include <vector>
 
-#include "common/numerics/float16.hpp"
+#include "tests/conv/sm90/chain.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-constexpr int kImages = 2, kSide = 14, kChannels = 64, kRounds = 40;
-constexpr size_t kElements = size_t{kImages} * kSide * kSide * kChannels;
-
-struct Layer {
-  std::string text, algorithm, options;
-};
-
-/// All layers have images of one size, so that their outputs and inputs can take turns.
-std::vector<Layer> layers() {
-  const std::string image = std::to_string(kImages) + "x14x14x64 f16 * ";
-  const std::string one = image + "64x1x1x64 -> f16 ", three = image + "64x3x3x64 pad 1,1,1,1 -> f16 ",
-                    depthwise = image + "64x3x3x1 groups 64 pad 1,1,1,1 -> f16 ", rest = "bias residual 0.5 relu";
-  return {{one + rest, "thin", ""},
-          {three + rest, "halo", ""},
-          {depthwise + "bias relu", "channelwise", ""},
-          {three + rest, "im2col_sm90", "tile=64x32"},
-          {three + rest, "resident", ""},
-          {one + rest, "gathered", ""},
-          {depthwise + "bias relu", "depthwise", ""},
-          {one + rest, "im2col_sm90", "tile=128x64"},
-          {three + "bias residual 0.5 hard_swish", "im2col_sm90", ""},
-          {one + rest, "direct", ""}};
-}
-
-std::vector<uint16_t> halves(std::mt19937_64& random, size_t count, double deviation) {
-  std::normal_distribution<double> normal(0, deviation);
-  std::vector<uint16_t> values(count);
-  for (uint16_t& value : values) value = numerics::encodeF16(static_cast<float>(normal(random)));
-  return values;
-}
-
-class Chain {
- public:
-  Chain(Device& device, uint64_t seed, bool waits) : device_(device), waits_(waits) {
-    std::mt19937_64 random(seed);
-    const auto put = [&](const void* from, size_t bytes) {
-      memory_.push_back(std::make_unique<Memory>(device, bytes));
-      device.copyToDevice(memory_.back()->get(), from, bytes);
-      return memory_.back()->get();
-    };
-    for (void*& image : images_) {
-      const auto values = halves(random, kElements, 1);
-      image = put(values.data(), values.size() * 2);
-    }
-    for (const Layer& layer : layers()) {
-      const Convolution problem = Convolution::parse(layer.text);
-      const int64_t reduction = problem.c / problem.groups * problem.r * problem.s;
-      const auto filter =
-          halves(random, static_cast<size_t>(problem.k * reduction), std::sqrt(1.2 / static_cast<double>(reduction)));
-      const std::vector<float> bias(static_cast<size_t>(problem.k), 0.125f);
-      std::string choices = layer.options;
-      if (waits) choices += choices.empty() ? "dependent=no" : ",dependent=no";
-      PlanOptions options;
-      options.algorithm = layer.algorithm.c_str();
-      options.options = choices.c_str();
-      steps_.push_back({Plan(problem, device.properties(), options), put(filter.data(), filter.size() * 2),
-                        put(bias.data(), bias.size() * 4), problem.beta != 0});
-    }
-    device.synchronize();
-  }
-
-  /// Every image after all rounds.
-  std::vector<uint16_t> run() {
-    Stream stream(device_);
-    size_t turn = 0;
-    for (int round = 0; round < kRounds; ++round)
-      for (const Step& step : steps_) {
-        Tensors tensors;
-        tensors.input = images_[turn % 3];
-        if (step.hasResidual) tensors.residual = images_[(turn + 2) % 3];
-        tensors.output = images_[(turn + 1) % 3];
-        tensors.filter = step.filter, tensors.bias = step.bias;
-        step.plan.run(device_, tensors, stream.get());
-        if (waits_) stream.synchronize();
-        ++turn;
-      }
-    stream.synchronize();
-    std::vector<uint16_t> all(3 * kElements);
-    for (size_t i = 0; i < images_.size(); ++i) device_.copyToHost(all.data() + i * kElements, images_[i], kElements * 2);
-    device_.synchronize();
-    return all;
-  }
-
- private:
-  struct Step {
-    Plan plan;
-    void* filter;
-    void* bias;
-    bool hasResidual;
-  };
-  Device& device_;
-  const bool waits_;
-  std::vector<std::unique_ptr<Memory>> memory_;
-  std::array<void*, 3> images_{};
-  std::vector<Step> steps_;
-};
+constexpr const char* kImages = "2x14x14";
+constexpr int kRounds = 40;
 
 TEST(HopperChain, OverlappingRunsGiveWhatWaitedForRunsGive) {
   std::unique_ptr<Device> device;
@@ -122,7 +24,7 @@ TEST(HopperChain, OverlappingRunsGiveWhatWaitedForRunsGive) {
   if (!device || device->properties().compute_major != 9) GTEST_SKIP() << "no GPU of compute capability 9.0";
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  const std::vector<uint16_t> expected = Chain(*device, seed, true).run();
+  const std::vector<uint16_t> expected = Chain(*device, kImages, seed, true).run(kRounds);
   double largest = 0, sum = 0;
   for (const uint16_t bits : expected) {
     const double value = std::abs(numerics::decodeF16(bits));
@@ -130,7 +32,7 @@ TEST(HopperChain, OverlappingRunsGiveWhatWaitedForRunsGive) {
   }
   ASSERT_TRUE(std::isfinite(largest)) << "the chain overflows: nothing is compared";
   ASSERT_GT(sum / static_cast<double>(expected.size()), 0.01) << "the chain dies out: nothing is compared";
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(Chain(*device, seed, false).run(), expected) << "run " << i;
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(Chain(*device, kImages, seed, false).run(kRounds), expected) << "run " << i;
 }
 
 }  // namespace

@@ -40,6 +40,10 @@ constexpr Handler kMbarrierFence = hostFence<FenceKind::MbarrierInit>;
 /// nothing is published to another proxy.
 void aliasFence(Execution&, const DecodedInstruction&) { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
+void awaitPrerequisites(Execution& execution, const DecodedInstruction&) {
+  if (auto* observer = execution.warp.cta.cluster.observer.get()) observer->prerequisitesAwaited(execution.warp, execution.mask);
+}
+
 template <Handler kHandler>
 void decodeFence(DecodeContext& context, const FormMatch&) {
   if (!context.instruction().operands.empty()) context.illegal("the instruction takes no operands");
@@ -167,8 +171,10 @@ FormFamily fenceForms() {
       {"fence.proxy.tensormap::generic.acquire.(cta|cluster|gpu|sys)", decodeAcquireTensorMap},
       {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.(cta|cluster|gpu|sys).sync.aligned",
        decodeCopyTensorMap},
-      // Launches of one emulator complete before the next one starts, so there is never a prerequisite grid to wait for.
-      {"griddepcontrol.(launch_dependents|wait)", decodeFence<nothing>},
+      // Launches of one stream complete before the next one starts, so there is never a prerequisite grid to wait for. The hazard
+      // checker takes them for overlapping all the same.
+      {"griddepcontrol.launch_dependents", decodeFence<nothing>},
+      {"griddepcontrol.wait", decodeFence<awaitPrerequisites>},
       {"setmaxnreg.(inc|dec).sync.aligned.u32", decodeSetMaximumRegisters},
   };
 }
