@@ -85,8 +85,8 @@ constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
 constexpr double kMemoryShare = 0.78;              // of device memory's rate
 constexpr double kSerialShare = 0.043;             // of what is not the slowest
 
-// A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 %: their CTAs no longer
-// lie next to each other in the order of their tiles, and what neighbours load is not shared on its way from L2 (H200).
+// A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 % (H200), probably
+// because CTAs that load the same no longer lie next to each other, and no longer share it on its way from L2.
 constexpr double kShortClocks = 17000;
 
 /// Of the tensor core's rate: narrow products wait for their operands in shared memory.
