@@ -68,10 +68,11 @@ void tensorMapAcquire(FormRun& run) {
   expectRefused(run, "mov.u64 %rd5, target; fence.proxy.tensormap::generic.acquire.gpu [%rd5], 32;", "must be 128", kMapScope);
 }
 
+template <const char* kInstruction>
 void launchControl(FormRun& run) {
-  for (const char* instruction : {"griddepcontrol.launch_dependents;", "griddepcontrol.wait;"})
-    expectWords(run, fmt::format("{} mov.u32 %r9, %r1;", instruction), [](uint32_t lane) { return lane; });
+  expectWords(run, fmt::format("{}; mov.u32 %r9, %r1;", kInstruction), [](uint32_t lane) { return lane; });
 }
+constexpr char kLaunchDependents[] = "griddepcontrol.launch_dependents", kAwaitPrerequisites[] = "griddepcontrol.wait";
 
 void registerLimits(FormRun& run) {
   const auto out = runModule(run,
@@ -127,7 +128,8 @@ FormCases fenceCases() {
       {formOf("fence.proxy.tensormap::generic.acquire.gpu"), "needs_a_map", tensorMapAcquire},
       {formOf("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned"), "copies_a_map",
        tensorMapCopy},
-      {formOf("griddepcontrol.wait"), "passes", launchControl},
+      {formOf(kLaunchDependents), "passes", launchControl<kLaunchDependents>},
+      {formOf(kAwaitPrerequisites), "passes", launchControl<kAwaitPrerequisites>},
       {formOf("setmaxnreg.inc.sync.aligned.u32"), "range_and_uniformity", registerLimits},
   };
 }
