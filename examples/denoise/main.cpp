@@ -17,21 +17,10 @@
 #include "examples/denoise/sheet.hpp"
 #include "examples/feature_maps/exit_code.hpp"
 #include "examples/feature_maps/image_io.hpp"
+#include "examples/feature_maps/open_device.hpp"
 
 namespace denoise {
 namespace {
-
-/// The one named; without a name a GPU, and where there is none the emulated device, with a word on why.
-shiftconv::Device openDevice(const std::string& name) {
-  try {
-    return name.empty() ? shiftconv::Device() : shiftconv::Device(name);
-  } catch (const shiftconv::Error& error) {
-    if (error.status() == SHIFTCONV_STATUS_INVALID_ARGUMENT) throw std::invalid_argument(fmt::format("--device: {}", error.what()));
-    if (error.status() != SHIFTCONV_STATUS_NOT_FOUND || !name.empty()) throw;
-    fmt::print("Taking the emulated device: {}\n", error.what());
-    return shiftconv::Device("emulated");
-  }
-}
 
 feature_maps::Image loadPicture(const Options& options, bool emulated) {
   feature_maps::Image picture = feature_maps::readPng(options.image);
@@ -61,7 +50,7 @@ void printLayers(const DeviceNetwork& network) {
 int run(const Options& options) {
   if (options.sheet) feature_maps::requireWritable(options.output);
   const Network weights = readNetwork(options.weights);
-  shiftconv::Device device = openDevice(options.device);
+  shiftconv::Device device = feature_maps::openDevice(options.device);
   const shiftconv::DeviceProperties properties = device.properties();
   const feature_maps::Image picture = loadPicture(options, properties.emulated());
   const Maps clean = mapsOf(picture), noisy = withNoise(clean, options.sigma, options.seed);

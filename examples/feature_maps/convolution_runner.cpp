@@ -7,23 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "examples/feature_maps/open_device.hpp"
+
 namespace feature_maps {
-
-namespace {
-
-/// The one named; without a name a GPU, and where there is none the emulated device, with a word on why.
-shiftconv::Device openDevice(const std::string& name) {
-  try {
-    return name.empty() ? shiftconv::Device() : shiftconv::Device(name);
-  } catch (const shiftconv::Error& error) {
-    if (error.status() == SHIFTCONV_STATUS_INVALID_ARGUMENT) throw std::invalid_argument(fmt::format("--device: {}", error.what()));
-    if (error.status() != SHIFTCONV_STATUS_NOT_FOUND || !name.empty()) throw;
-    fmt::print("Taking the emulated device: {}\n", error.what());
-    return shiftconv::Device("emulated");
-  }
-}
-
-}  // namespace
 
 double Layer::multiplyAdds() const {
   return static_cast<double>(problem.n * problem.h * problem.w * problem.c) *

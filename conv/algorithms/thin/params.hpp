@@ -64,7 +64,7 @@ struct Params {
   int32_t groupBytes = 0;          ///< of an input pixel: C / groups
   int32_t channelTiles = 0;
   uint32_t splitShift = 0, channelWarpsShift = 0;  ///< binary logarithms
-  bool launchEarly = false;                        ///< lets the next kernel start before the products instead of behind them
+  bool launchEarly = false;                        ///< lets the next kernel start before the products instead of after them
   bool isWhole =
       false;  ///< the whole epilogue; else f32 bias, residual and output of the operands' type, a short activation or none
   bool relu = false;

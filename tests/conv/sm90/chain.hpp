@@ -1,6 +1,6 @@
-// Layers of all engines of sm_90a in one stream, of which each starts while the one before it still ends (programmatic dependent
-// launch). Three images take turns as input, residual and output: what a run reads and what it overwrites was read and written just
-// before it, by other CTAs and through other caches.
+// Layers of most engines of sm_90a (not stems and groups) in one stream, of which each starts while the one before it still ends
+// (programmatic dependent launch). Three images take turns as input, residual and output: what a run reads and what it overwrites
+// was read and written just before it, by other CTAs and through other caches.
 #pragma once
 
 #include <array>

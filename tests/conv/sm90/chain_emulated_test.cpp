@@ -1,5 +1,5 @@
 // Overlapping runs on the emulated sm_90a, whose hazard checker takes a dependent launch for one that starts while those before it
-// still run: every access to memory must come after griddepcontrol.wait, in every kernel and on all its paths.
+// still run: each of its kernels must wait (griddepcontrol.wait) before it reads or writes what they use.
 #include <gtest/gtest.h>
 
 #include <random>
