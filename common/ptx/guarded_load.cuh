@@ -46,4 +46,23 @@ __device__ __forceinline__ uint2 load8BytesOrZero(const void* from, bool exists)
   return value;
 }
 
+/// 16-byte aligned; the first word is x.
+__device__ __forceinline__ uint4 load16BytesOrZero(const void* from, bool exists) {
+  uint4 value;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred exists;\n\t"
+      "setp.ne.u32 exists, %5, 0;\n\t"
+      "mov.u32 %0, 0;\n\t"
+      "mov.u32 %1, 0;\n\t"
+      "mov.u32 %2, 0;\n\t"
+      "mov.u32 %3, 0;\n\t"
+      "@exists ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n\t"
+      "}"
+      : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+      : "l"(from), "r"(static_cast<uint32_t>(exists))
+      : "memory");
+  return value;
+}
+
 }  // namespace shiftconv::ptx

@@ -18,8 +18,8 @@ std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const 
 std::string describe(const Candidate& candidate) {
   std::string unproven;
   for (const std::string_view id : candidate.unproven) unproven += fmt::format(" {}", id);
-  return fmt::format("{} {}: {}{}{}", candidate.algorithm->name(), candidate.options(), plan::describe(candidate.estimate),
-                     unproven.empty() ? "" : ", unproven", unproven);
+  return fmt::format("{} {}: {}{}{}{}", candidate.algorithm->name(), candidate.options(), plan::describe(candidate.estimate),
+                     unproven.empty() ? "" : ", unproven", unproven, candidate.isUntimed ? ", not timed yet" : "");
 }
 
 }  // namespace shiftconv::plan

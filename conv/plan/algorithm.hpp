@@ -55,6 +55,8 @@ struct Candidate {
   std::vector<std::string_view> unproven;  ///< hardware behaviours it relies on that no public source settles: "U3"
   Tiling tiling{};
   double correction = 1;  ///< measuredCorrection(...), which `estimate` holds
+  /// Recorded times correct the estimates of others, but none of this algorithm are there.
+  bool isUntimed = false;
   std::shared_ptr<const CandidatePlans> plans{};
   size_t number = 0;  ///< of its plan in `plans`
 

@@ -118,14 +118,14 @@ bool hasMeasuredCorrection(const Problem& problem, const device::Properties& pro
          isHalf(problem.outputType);
 }
 
-double measuredCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
+std::optional<double> measuredCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
   for (const TreesOf& trees : kTreesOf) {
     if (trees.algorithm != algorithm) continue;
     float sum = 0;
     for (size_t i = 0; i < trees.count; ++i) sum += kTrees[trees.first + i].valueOf(features);
     return std::clamp(std::exp(static_cast<double>(sum)), kLeast, kMost);
   }
-  return 1;
+  return std::nullopt;
 }
 
 }  // namespace shiftconv::plan

@@ -47,26 +47,30 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   return {};
 }
 
-/// Of every candidate, so that none's estimate depends on the others.
-void correct(const Problem& problem, std::span<Candidate> candidates) {
+}  // namespace
+
+void correct(const Problem& problem, const device::Properties& properties, std::span<Candidate> candidates) {
+  if (!hasMeasuredCorrection(problem, properties)) return;
   const CorrectionView view(problem);
   for (Candidate& candidate : candidates) {
     if (candidate.tiling.pixels == 0) continue;
     Estimate& estimate = candidate.estimate;
-    candidate.correction = measuredCorrection(candidate.algorithm->name(), view.of(candidate.tiling, estimate.seconds * 1e6));
+    const auto correction = measuredCorrection(candidate.algorithm->name(), view.of(candidate.tiling, estimate.seconds * 1e6));
+    candidate.isUntimed = !correction;
+    candidate.correction = correction.value_or(1);
     estimate.seconds *= candidate.correction;
     estimate.clocks *= candidate.correction;
   }
 }
 
-}  // namespace
-
 size_t choose(std::span<const Candidate> candidates) {
-  double fastest = candidates[0].estimate.seconds;
-  for (const Candidate& candidate : candidates) fastest = std::min(fastest, candidate.estimate.seconds);
+  const auto isFaster = [](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.isUntimed, a.estimate.seconds) < std::tuple(b.isUntimed, b.estimate.seconds);
+  };
+  const double fastest = std::min_element(candidates.begin(), candidates.end(), isFaster)->estimate.seconds;
   const auto rank = [&](const Candidate& candidate) {
     const bool tied = candidate.estimate.seconds <= fastest * (1 + kTieMargin);
-    return std::tuple(!tied, candidate.unproven.size(), candidate.estimate.seconds, candidate.estimate.clocks);
+    return std::tuple(candidate.isUntimed, !tied, candidate.unproven.size(), candidate.estimate.seconds, candidate.estimate.clocks);
   };
   const auto best = std::min_element(candidates.begin(), candidates.end(),
                                      [&](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });
@@ -130,7 +134,7 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
       return status;
     }
   }
-  if (hasMeasuredCorrection(problem, properties)) correct(problem, candidates.all);
+  correct(problem, properties, candidates.all);
   candidates.best = choose(candidates.all);
   candidates.asked = options;
   return {};

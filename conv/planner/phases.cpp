@@ -32,7 +32,7 @@ constexpr std::string_view kName = "phases";
 constexpr std::array<OptionDescription, 1> kOptions{
     {{"algorithm",
       "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
-      "depthwise, channelwise, stem, resident, im2col_sm90, thin, raw_rows, gathered, direct",
+      "depthwise, channelwise, stem, resident, im2col_sm90, pointwise, thin, raw_rows, gathered, direct",
       "which computes every phase; otherwise the best of each"}}};
 constexpr size_t kAlignment = 256;
 constexpr double kLaunchClocks = 2600;  // of a kernel that only moves: 1.3 us on an H200
@@ -109,6 +109,7 @@ Status bestOf(const std::vector<const Algorithm*>& algorithms, const Problem& pr
               Candidate& best) {
   Candidates candidates;
   if (Status status = collect(algorithms, problem, properties, candidates, RefusalTexts::LeftOut); !status.ok()) return status;
+  correct(problem, properties, candidates.all);
   best = std::move(candidates.all[choose(candidates.all)]);
   return {};
 }

@@ -15,6 +15,7 @@
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
 #include "conv/algorithms/im2col/algorithm.hpp"
 #include "conv/algorithms/im2col_sm90/algorithm.hpp"
+#include "conv/algorithms/pointwise/algorithm.hpp"
 #include "conv/algorithms/raw_rows/algorithm.hpp"
 #include "conv/algorithms/resident/algorithm.hpp"
 #include "conv/algorithms/shift_stream/algorithm.hpp"
@@ -46,6 +47,7 @@ std::span<const Algorithm* const> algorithms() {
       &phasesAlgorithm(),
       &relayoutAlgorithm(),
       &repeatedAlgorithm(),
+      &pointwiseAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),
       &gatheredAlgorithm(),

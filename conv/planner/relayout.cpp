@@ -25,7 +25,7 @@ constexpr std::string_view kName = "relayout";
 constexpr std::array<OptionDescription, 1> kOptions{
     {{"algorithm",
       "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
-      "depthwise, channelwise, stem, resident, im2col_sm90, phases, repeated, thin, raw_rows, gathered, direct",
+      "depthwise, channelwise, stem, resident, im2col_sm90, phases, repeated, pointwise, thin, raw_rows, gathered, direct",
       "which computes the convolution in NHWC; otherwise the best"}}};
 
 /// A tensor that lies in NCHW: `images` matrices of channels x pixels.

@@ -28,7 +28,7 @@ constexpr std::string_view kName = "repeated";
 constexpr std::array<OptionDescription, 1> kOptions{
     {{"algorithm",
       "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
-      "depthwise, channelwise, stem, resident, im2col_sm90, thin, raw_rows, gathered, direct",
+      "depthwise, channelwise, stem, resident, im2col_sm90, pointwise, thin, raw_rows, gathered, direct",
       "which computes the convolution of the repeated pixels; otherwise the best"}}};
 
 /// A row of bytes for each pixel.

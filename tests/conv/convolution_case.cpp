@@ -184,7 +184,7 @@ reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTens
   return reference::convolve(internalProblem(test.problem), tensors.operands(),
                              engine == "direct" || engine == "channelwise" ? reference::Accumulation::FusedMultiplyAdd
                              : ofHopper                                    ? reference::Accumulation::WgmmaTensorCore
-                             : engine == "gathered" || engine == "raw_rows" || engine == "thin"
+                             : engine == "gathered" || engine == "pointwise" || engine == "raw_rows" || engine == "thin"
                                  ? reference::Accumulation::HalfTensorCore
                                  : reference::Accumulation::TensorCore);
 }

@@ -118,6 +118,15 @@ TEST(Phases, ThatAreAlikeShareAPlanAndAResidualIsSpread) {
   for (size_t i = 3; i < 6; ++i) EXPECT_EQ(plan->launches[i].kernel, plan->launches[2].kernel);
 }
 
+/// Each phase here is this convolution, and recorded times correct its estimates as they do elsewhere.
+TEST(Phases, ArePlannedAsConvolutionsAre) {
+  for (const auto& [transposed, phase] :
+       {std::pair{"4x14x14x128 bf16 * 64x2x2x128 stride 2,2 transposed -> bf16", "4x14x14x128 bf16 * 64x1x1x128 -> bf16"},
+        {"1x7x7x256 f16 * 64x2x2x256 stride 2,2 transposed -> f16", "1x7x7x256 f16 * 64x1x1x256 -> f16"},
+        {"8x56x56x24 f16 * 72x2x2x24 stride 2,2 transposed -> f16", "8x56x56x24 f16 * 72x1x1x24 -> f16"}})
+    EXPECT_EQ(plannedOn("H200", transposed)->launches[1].kernel, plannedOn("H200", phase)->launches[0].kernel) << phase;
+}
+
 TEST(Phases, TakeAnAlgorithmByName) {
   const std::string text = "2x8x8x64 f16 * 32x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16";
   const auto plan = plannedOn("H200", text, {"phases", "algorithm=gathered"});

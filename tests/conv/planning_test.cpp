@@ -79,6 +79,16 @@ TEST(Choice, EqualsAreTakenByTimeThenClocksThenOrder) {
   EXPECT_EQ(choice({candidate(1, 1, 1), candidate(1, 1, 1)}), 0u);
 }
 
+TEST(Choice, EstimatesThatNoRecordedTimeJudgesComeLast) {
+  const auto untimed = [](double seconds) {
+    Candidate made = candidate(seconds, 1, 0);
+    made.isUntimed = true;
+    return made;
+  };
+  EXPECT_EQ(choice({untimed(1), candidate(3, 1, 2), candidate(3.01, 1, 1)}), 2u) << "ties are among those that are judged";
+  EXPECT_EQ(choice({untimed(2), untimed(1)}), 1u);
+}
+
 TEST(RatesTable, EveryRateSaysHowItIsKnown) {
   ASSERT_EQ(allRates().size(), 4u);
   for (const Rates& rates : allRates()) {

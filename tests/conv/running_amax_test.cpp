@@ -64,6 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Engine{"im2col_sm90", 1, "2x7x9x64 f16 * 64x3x3x64 pad 1,0,0,1 -> f16 amax | algorithm im2col_sm90"},
         Engine{"channelwise", 1, "1x9x11x24 f16 * 24x3x3x1 groups 24 pad 1,0,0,1 stride 2,2 -> f16 amax | algorithm channelwise"},
         Engine{"gathered", 1, "1x9x11x5 f16 * 24x3x3x5 pad 1,0,0,1 -> f16 amax | algorithm gathered"},
+        Engine{"pointwise", 1, "1x9x31x16 f16 * 24x1x1x16 -> f16 amax | algorithm pointwise | multiprocessors 1"},
         Engine{"thin", 1, "1x9x11x16 f16 * 16x3x3x16 pad 1,0,0,1 -> f16 amax | algorithm thin"},
         Engine{"halo_split", 1, "1x7x7x200 f16 * 24x3x3x200 pad 1,0,0,1 -> f16 amax | algorithm halo | options split=4"},
         Engine{"depthwise", 1, "1x18x34x40 f16 * 40x3x3x1 groups 40 pad 1,1,1,1 -> f16 amax | algorithm depthwise"},

@@ -34,7 +34,8 @@ const reference::Expectation& Case::exact(reference::Accumulation accumulation) 
 
 reference::Accumulation accumulationOf(const std::string& algorithm, int computeMajor) {
   if (algorithm == "direct" || algorithm == "channelwise") return reference::Accumulation::FusedMultiplyAdd;
-  if (algorithm == "gathered" || algorithm == "raw_rows" || algorithm == "thin") return reference::Accumulation::HalfTensorCore;
+  if (algorithm == "gathered" || algorithm == "pointwise" || algorithm == "raw_rows" || algorithm == "thin")
+    return reference::Accumulation::HalfTensorCore;
   return computeMajor == 9 ? reference::Accumulation::WgmmaTensorCore : reference::Accumulation::TensorCore;
 }
 

@@ -24,7 +24,7 @@ from formats import FORMATS, INTEGERS, factor_offsets, pack, unpack
 
 DEVICES = ("sm_100a", "sm_90a")
 # Sums of fused multiply-adds; tensor cores that get 8-bit floats as f16; the others have those of their architecture.
-SUMS = {"direct": "fused", "channelwise": "fused", "gathered": "halves", "raw_rows": "halves", "thin": "halves", "relayout": "any",
+SUMS = {"direct": "fused", "channelwise": "fused", "gathered": "halves", "pointwise": "halves", "raw_rows": "halves", "thin": "halves", "relayout": "any",
         "repeated": "any"}
 SCHEDULES = ("earliest", "latest", "random", "random")
 SELF_CHECKS = 40

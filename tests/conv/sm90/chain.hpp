@@ -33,6 +33,7 @@ inline std::vector<Layer> layersOf(const std::string& images) {
           {depthwise + "bias relu", "depthwise", ""},
           {one + rest, "im2col_sm90", "tile=128x64"},
           {three + "bias residual 0.5 hard_swish", "im2col_sm90", ""},
+          {one + rest, "pointwise", ""},
           {one + rest, "direct", ""}};
 }
 

@@ -10,10 +10,10 @@
 namespace shiftconv::tests {
 
 /// On an H200, of SM90_SHAPES_FOLDER.
-inline constexpr std::array<const char*, 12> kGpuShapeFiles{"engines",           "emulated/channelwise", "emulated/cuts",
-                                                            "emulated/direct",   "emulated/epilogues",   "emulated/gathered",
-                                                            "emulated/im2col",   "emulated/kinds",       "emulated/raw_rows",
-                                                            "emulated/residual", "emulated/thin",        "emulated/transposed"};
+inline constexpr std::array<const char*, 13> kGpuShapeFiles{
+    "engines",           "emulated/channelwise", "emulated/cuts",      "emulated/direct",    "emulated/epilogues",
+    "emulated/gathered", "emulated/im2col",      "emulated/kinds",     "emulated/pointwise", "emulated/raw_rows",
+    "emulated/residual", "emulated/thin",        "emulated/transposed"};
 /// On the emulated sm_90a at night.
 inline constexpr std::array<const char*, 1> kNightlyShapeFiles{"engines"};
 

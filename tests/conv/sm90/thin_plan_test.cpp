@@ -7,28 +7,10 @@
 #include "conv/algorithms/thin/algorithm.hpp"
 #include "conv/algorithms/thin/plan.hpp"
 #include "conv/planner/candidates.hpp"
-#include "conv/problem/text.hpp"
+#include "tests/conv/planned_problem.hpp"
 
 namespace shiftconv::plan {
 namespace {
-
-device::Properties deviceOf(int computeMajor, int computeMinor = 0) {
-  device::Properties p;
-  p.kind = device::Kind::Cuda;
-  p.name = "it";
-  p.computeMajor = computeMajor;
-  p.computeMinor = computeMinor;
-  p.multiprocessors = 132;
-  p.sharedBytesPerBlock = 232448;
-  return p;
-}
-
-Problem problemOf(const std::string& text) {
-  Problem problem;
-  const Status parsed = parse(text, problem);
-  EXPECT_TRUE(parsed.ok()) << text << ": " << parsed.message();
-  return problem;
-}
 
 ThinPlan bestOf(const std::string& text, const ThinChoices& choices = {}) {
   const auto plans = thinCandidates(problemOf(text), deviceOf(9), choices);

@@ -1,0 +1,56 @@
+// The geometry of the pointwise kernels and what the host tells them. Shared by planner and device code.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/params.hpp"
+#include "common/host_device.hpp"
+#include "common/layout/fast_divisor.hpp"
+
+namespace shiftconv::kernels::pointwise {
+
+inline constexpr int32_t kMostWarps = 8;        ///< of a CTA
+inline constexpr int32_t kStepChannels = 16;    ///< input channels of one m16n8k16
+inline constexpr int32_t kGroupChannels = 32;   ///< output channels that a warp sums at once: 8 for each lane of a quad
+inline constexpr int32_t kSegmentChannels = 8;  ///< neighbouring output channels of a thread
+inline constexpr int32_t kElementBytes = 2;
+
+/// A kernel of each type: elements of a load, steps of kStepChannels that hold all input channels, pixels of a warp's tile.
+struct Instance {
+  int32_t vector, steps, pixels;
+};
+inline constexpr Instance kInstances[] = {{8, 2, 16}, {8, 2, 32}, {8, 4, 16}, {8, 6, 16}, {8, 8, 16}, {8, 10, 16},
+                                          {4, 1, 16}, {4, 1, 32}, {4, 3, 16}, {4, 8, 16}, {2, 4, 16}, {2, 8, 16}};
+
+/// By registers: two sets of a tile's pixels, its sums, and what the rest takes.
+SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(Instance i) {
+  const int32_t registers = i.pixels / 8 * 2 * i.steps * 2 + i.pixels / 8 * 8 + 45;
+  return registers <= 80 ? 3 : 2;
+}
+
+/// Bytes from filter row to filter row in shared memory, so that the lanes of a load meet all banks: of 16 bytes, 8 lanes read two
+/// rows at once; of 8 bytes, 16 lanes read four.
+SHIFTCONV_HOST_DEVICE constexpr int32_t filterPitch(int32_t vector, int32_t steps) {
+  const int32_t row = steps * kStepChannels * kElementBytes;
+  if (vector == 8) return row % 128 == 0 ? row + 64 : row;
+  return row % 64 == 0 ? row + 32 : row;
+}
+
+/// The grid is (CTAs that share the pixels, shares of the output channels). Bytes are from an output position to the next, in the
+/// input.
+struct Params {
+  const uint8_t* input = nullptr;
+  const uint8_t* filter = nullptr;  ///< [K][C]
+  int32_t tiles = 0;                ///< of pixels
+  int32_t inputChannels = 0;
+  int32_t channelGroups = 0;       ///< of kGroupChannels, of a CTA
+  uint32_t channelWarpsShift = 0;  ///< binary logarithm of the warps that share a tile's output channels
+  bool isLinear = false;           ///< output pixel i reads input pixel i
+  layout::FastDivisor outputDepth, outputHeight, outputWidth;  ///< where not
+  int64_t pixelBytes = 0;
+  int64_t rowBytes = 0, planeBytes = 0, imageBytes = 0;  ///< where not isLinear
+  bool plain = false;             ///< bias, residual of the output's type and an activation of isPlainActivation
+  gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+};
+
+}  // namespace shiftconv::kernels::pointwise

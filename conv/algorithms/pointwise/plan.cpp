@@ -1,0 +1,237 @@
+#include "conv/algorithms/pointwise/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "common/layout/ceil_divide.hpp"
+#include "conv/plan/epilogue.hpp"
+#include "conv/plan/estimate.hpp"
+#include "conv/plan/fastest_first.hpp"
+#include "conv/plan/options.hpp"
+#include "conv/plan/plain_segment.hpp"
+#include "conv/plan/sm90_limits.hpp"
+#include "conv/plan/targets.hpp"
+
+namespace shiftconv::plan {
+
+using namespace kernels::pointwise;
+
+namespace {
+
+constexpr int64_t kReservedBytes = 1024;  ///< of shared memory, by the system, for each CTA
+constexpr int32_t kMostParts = 8;
+constexpr int64_t kMostPixels = int64_t{1} << 30;
+
+/// Elements of a load: the largest of 8, 4 and 2 that divides what separates pixels and what a pixel has; 1: none does.
+int32_t vectorOf(const Problem& p) {
+  const auto bits = static_cast<uint64_t>(8 | p.c | p.inputPitch());
+  return 1 << std::countr_zero(bits);
+}
+int32_t stepsOf(const Problem& p) { return static_cast<int32_t>(ceilDivide(p.c, int64_t{kStepChannels})); }
+
+/// The kernels that can run the problem: of the fewest steps with the widest loads, and where narrower loads waste fewer steps, of
+/// those.
+std::vector<Instance> instancesOf(const Problem& p) {
+  std::vector<Instance> all;
+  for (const Instance& instance : kInstances)
+    if (instance.vector <= vectorOf(p) && instance.steps >= stepsOf(p)) all.push_back(instance);
+  std::vector<Instance> least;
+  for (const Instance& one : all) {
+    const bool isBeaten = std::any_of(all.begin(), all.end(), [&](const Instance& other) {
+      return other.pixels == one.pixels && other.vector >= one.vector && other.steps <= one.steps &&
+             (other.vector != one.vector || other.steps != one.steps);
+    });
+    if (!isBeaten) least.push_back(one);
+  }
+  return least;
+}
+
+int64_t sharedBytesOf(const Instance& instance, int64_t channelGroups) {
+  return channelGroups * kGroupChannels * filterPitch(instance.vector, instance.steps);
+}
+/// What each of the CTAs of a multiprocessor may have.
+int64_t sharedLimit(const device::Properties& properties, const Instance& instance) {
+  return (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / ctasPerMultiprocessor(instance) - kReservedBytes;
+}
+
+layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
+
+/// What does not depend on the choices.
+PointwisePlan commonPlan(const Problem& p) {
+  PointwisePlan plan;
+  plan.element = sm90::elementName(p);
+  Params& params = plan.params;
+  const int64_t pixelBytes = p.inputPitch() * kElementBytes;
+  params.inputChannels = static_cast<int32_t>(p.c);
+  params.isLinear = p.strideD == 1 && p.strideH == 1 && p.strideW == 1;
+  params.outputDepth = divisor(p.z());
+  params.outputHeight = divisor(p.p());
+  params.outputWidth = divisor(p.q());
+  params.pixelBytes = p.strideW * pixelBytes;
+  params.rowBytes = p.strideH * p.w * pixelBytes;
+  params.planeBytes = p.strideD * p.h * p.w * pixelBytes;
+  params.imageBytes = p.d * p.h * p.w * pixelBytes;
+  params.plain = isPlainSegment(p);
+  params.epilogue = epilogueOf(p);
+  return plan;
+}
+
+// In clocks of a multiprocessor. Guesses, but for the first (see conv/algorithms/thin/model.cpp).
+constexpr double kStartClocks = 2600;        // launch, the first loads, the last store
+constexpr double kTileLatency = 700;         // of a warp's loads, where nothing else hides it
+constexpr double kGroupLatency = 220;        // of 32 output channels of a warp: products and stores
+constexpr double kWholeGroupLatency = 1500;  // with the whole epilogue
+constexpr double kL2BytesPerClock = 48;
+constexpr double kProductsPerClock = 1024;  // mma.sync, half of wgmma
+constexpr double kSharedBytesPerClock = 128;
+constexpr double kInstructionsPerClock = 3;  // of four schedulers
+constexpr double kSerialShare = 0.15;        // of what is not the slowest: what does not overlap
+
+void model(const Problem& p, const device::Properties& properties, PointwisePlan& plan) {
+  const Params& params = plan.params;
+  const Instance& instance = plan.instance;
+  const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const double ctas = static_cast<double>(plan.launch.grid.count());
+  const double ofOne = std::ceil(ctas / multiprocessors);  // CTAs of a multiprocessor
+  const double warpsOfGrid = static_cast<double>(plan.launch.grid.x) * (plan.warps / plan.channelWarps);
+  const double rounds = std::ceil(params.tiles / warpsOfGrid);
+  const double groups = std::ceil(static_cast<double>(params.channelGroups) / plan.channelWarps);
+  const double group = (params.plain ? kGroupLatency : kWholeGroupLatency) * instance.pixels / 16 + instance.steps * 20.0;
+  const double latency = rounds * (groups * group + 100) + kTileLatency;
+
+  const double tiles = rounds * plan.warps / plan.channelWarps * ofOne;  // of a multiprocessor, in each part of the channels
+  const double filterBytes = static_cast<double>(plan.launch.dynamicSharedBytes) * ofOne;
+  const double inputBytes = tiles * instance.pixels * static_cast<double>(p.c) * kElementBytes;
+  const double outputs =
+      tiles * instance.pixels * static_cast<double>(std::min<int64_t>(p.k, params.channelGroups * kGroupChannels));
+  const double outputBytes =
+      outputs * static_cast<double>(bitsOf(p.outputType) + (p.hasResidual() ? bitsOf(p.residualType) : 0)) / 8;
+  const double groupSteps = tiles * params.channelGroups * instance.steps;
+  const double products = groupSteps * instance.pixels * kGroupChannels * kStepChannels;
+  const double instructions = groupSteps * (instance.pixels / 16 * 4 + 4.0 / (instance.vector == 8 ? 2 : 1)) +
+                              outputs / 32 * (params.plain ? 2.5 : 20) + tiles * instance.steps * 64.0 / instance.vector;
+  struct {
+    double clocks;
+    Resource resource;
+  } const limits[] = {{latency, Resource::L2ToShared},
+                      {(filterBytes + inputBytes + outputBytes) / kL2BytesPerClock, Resource::L2ToShared},
+                      {groupSteps * 1024 / kSharedBytesPerClock, Resource::SharedReads},
+                      {products / kProductsPerClock, Resource::TensorCore},
+                      {instructions / kInstructionsPerClock, Resource::CudaCores},
+                      {bytesOnce(p) / ratesOf(properties).of(Resource::DeviceMemory), Resource::DeviceMemory}};
+  const auto& slowest =
+      *std::max_element(std::begin(limits), std::end(limits), [](const auto& a, const auto& b) { return a.clocks < b.clocks; });
+  double others = -slowest.clocks;
+  for (const auto& limit : limits) others += limit.clocks;
+  plan.modelledClocks = kStartClocks + filterBytes / kL2BytesPerClock + slowest.clocks + kSerialShare * others;
+  plan.bound = slowest.resource;
+}
+
+void complete(const Problem& p, const device::Properties& properties, PointwisePlan& plan) {
+  Params& params = plan.params;
+  const int64_t pixelWarps = plan.warps / plan.channelWarps;
+  params.tiles = static_cast<int32_t>(ceilDivide(p.outputPixels(), int64_t{plan.instance.pixels}));
+  params.channelWarpsShift = static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(plan.channelWarps)));
+  // CTAs of fewer warps leave room for more.
+  const int64_t together =
+      int64_t{std::max<uint32_t>(1, properties.multiprocessors)} * ctasPerMultiprocessor(plan.instance) * (kMostWarps / plan.warps);
+  const int64_t most = std::max<int64_t>(1, together / plan.parts), rounds = ceilDivide(int64_t{params.tiles}, most * pixelWarps);
+  plan.launch.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.tiles}, rounds * pixelWarps)),
+                      static_cast<uint32_t>(plan.parts), 1};
+  plan.launch.block = {static_cast<uint32_t>(plan.warps * 32), 1, 1};
+  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytesOf(plan.instance, params.channelGroups));
+  model(p, properties, plan);
+}
+
+}  // namespace
+
+std::string pointwiseRefusal(const Problem& p, const device::Properties& properties) {
+  if (std::string refused = targetRefusal("pointwise", properties); !refused.empty()) return refused;
+  const auto needs = [](std::string_view what) { return fmt::format("pointwise needs {}", what); };
+  if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "pointwise takes no block scales of operands";
+  if (p.inputType != p.filterType || (p.inputType != DataType::F16 && p.inputType != DataType::BF16))
+    return fmt::format("pointwise multiplies f16 or bf16 with the same, but input_type and filter_type are {} and {}",
+                       nameOf(p.inputType), nameOf(p.filterType));
+  if (p.compute != Compute::Default) return fmt::format("pointwise sums in f32, but compute is {}", nameOf(p.compute));
+  if (p.t * p.r * p.s != 1) return needs(fmt::format("a filter of one tap, but T, R and S are {}, {} and {}", p.t, p.r, p.s));
+  if (p.padFront + p.padBack + p.padTop + p.padBottom + p.padLeft + p.padRight != 0)
+    return needs("an input without padding, as a padded 1x1 convolution only adds the bias there");
+  if (p.groups != 1) return needs(fmt::format("one group, but there are {}", p.groups));
+  constexpr int64_t kMostChannels = int64_t{kStepChannels} * kInstances[5].steps;
+  static_assert(kMostChannels == 160);
+  if (p.c > kMostChannels)
+    return needs(fmt::format("C up to {} (a pixel stays in a warp's registers), but it is {}", kMostChannels, p.c));
+  if (vectorOf(p) == 1) return needs(fmt::format("an even C and input_pixel_pitch, but they are {} and {}", p.c, p.inputPitch()));
+  if (instancesOf(p).empty())
+    return needs(
+        fmt::format("C up to 128 where it or input_pixel_pitch is no multiple of 8, but they are {} and {}", p.c, p.inputPitch()));
+  if (p.outputPixels() >= kMostPixels) return needs("fewer than 2^30 output pixels");
+  if (p.k > (1 << 20)) return needs(fmt::format("K up to 2^20, but it is {}", p.k));
+  const Instance instance = instancesOf(p).front();
+  const int64_t groups = ceilDivide(ceilDivide(p.k, int64_t{kGroupChannels}), int64_t{kMostParts});
+  if (const int64_t bytes = sharedBytesOf(instance, groups); bytes > sharedLimit(properties, instance))
+    return needs(fmt::format("the filter in shared memory, at least one of {} parts, but K {} makes it {} bytes and there are {}",
+                             kMostParts, p.k, bytes, sharedLimit(properties, instance)));
+  return epilogueRefusal("pointwise", p, kSegmentChannels);
+}
+
+std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::Properties& properties,
+                                               const PointwiseChoices& choices) {
+  const PointwisePlan common = commonPlan(p);
+  const auto differs = [](const std::optional<int32_t>& choice, int32_t value) { return choice && *choice != value; };
+  const auto allGroups = static_cast<int32_t>(ceilDivide(p.k, int64_t{kGroupChannels}));
+  std::vector<PointwisePlan> plans;
+  for (const Instance& instance : instancesOf(p)) {
+    if (differs(choices.pixels, instance.pixels) || differs(choices.loads, instance.vector)) continue;
+    for (int32_t parts = 1; parts <= std::min(kMostParts, allGroups); parts *= 2) {
+      if (differs(choices.parts, parts)) continue;
+      const auto groups = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{parts}));
+      const bool someAreEmpty = groups * (parts - 1) >= allGroups;
+      if (someAreEmpty || sharedBytesOf(instance, groups) > sharedLimit(properties, instance)) continue;
+      for (const int32_t warps : {kMostWarps, kMostWarps / 2})
+        for (int32_t channelWarps = 1; channelWarps <= std::min(warps, groups); channelWarps *= 2) {
+          if (differs(choices.warps, warps) || differs(choices.channelWarps, channelWarps)) continue;
+          PointwisePlan plan = common;
+          plan.instance = instance;
+          plan.parts = parts;
+          plan.warps = warps;
+          plan.channelWarps = channelWarps;
+          plan.params.channelGroups = groups;
+          complete(p, properties, plan);
+          plan.launch.programmaticDependent = choices.dependent;
+          plans.push_back(std::move(plan));
+        }
+    }
+  }
+  fastestFirst(plans);
+  return plans;
+}
+
+std::string PointwisePlan::kernelName() const {
+  return fmt::format("pointwise_{}_v{}_s{}_{}", element, instance.vector, instance.steps, instance.pixels);
+}
+
+std::string PointwisePlan::options() const {
+  return OptionText()
+      .add("pixels", instance.pixels)
+      .add("loads", instance.vector)
+      .add("warps", warps)
+      .add("channel_warps", channelWarps)
+      .add("parts", parts)
+      .addIf(!launch.programmaticDependent, "dependent", "no")
+      .text();
+}
+
+std::string PointwisePlan::describe() const {
+  return fmt::format(
+      "{}, tiles of {} pixels in loads of {} channels; {} warps a CTA, {} of them side by side along the output channels, {} parts "
+      "of these; {} x {} CTAs, {} bytes of shared memory; modelled {:.0f} clocks",
+      kernelName(), instance.pixels, instance.vector, warps, channelWarps, parts, launch.grid.x, launch.grid.y,
+      launch.dynamicSharedBytes, modelledClocks);
+}
+
+}  // namespace shiftconv::plan

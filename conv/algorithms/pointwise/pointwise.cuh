@@ -1,0 +1,239 @@
+// pointwise: 1x1 convolution of many pixels with few channels on mma.sync: the filter stays in shared memory, the pixels stream
+// through registers.
+//
+// GEMM view: M = output pixels, N = output channels, reduction over input channels. Such a layer moves bytes: it multiplies each
+// pixel with a filter of a few KB. A CTA copies the filter, or its share of the output channels, once. Its warps walk over tiles of
+// 16 or 32 pixels on their own. A warp loads the next tile's pixels, straight into the registers of the matrix instruction, while
+// it multiplies and stores the present one, 32 output channels at a time.
+//
+// NOTES
+//  - Lane (g, t) loads kVector neighbouring channels of pixel g: those of two steps, of one, or of half a step. The filter in
+//  shared
+//    memory follows the same order along the reduction, so the sum is the same.
+//  - Filter rows are in such an order that a thread's sums are 8 neighbouring output channels of a pixel: 16 bytes to store.
+//  - Input channels behind C are zeros on both sides. Pixels behind the end are the last one, and not stored.
+//  - ptxas would sink the loads of the next tile to their use. A __syncwarp() behind them keeps them in flight meanwhile.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/store.cuh"
+#include "common/ptx/dependent_launch.cuh"
+#include "common/ptx/guarded_load.cuh"
+#include "common/ptx/matrix_move.cuh"
+#include "common/ptx/shared_memory.cuh"
+#include "common/ptx/warp.cuh"
+#include "conv/algorithms/pointwise/params.hpp"
+#include "conv/kernels/plain_segment.cuh"
+
+namespace shiftconv::kernels::pointwise {
+
+static_assert(kSegmentChannels == kPlainSegment);
+
+template <class Element, int32_t kVector, int32_t kSteps, int32_t kPixels>
+class Cta {
+  static constexpr int32_t kRows = kPixels / 8;  ///< of a lane
+  static constexpr int32_t kWords = 2 * kSteps;  ///< of a lane's row: two channels each
+  static constexpr int32_t kLoads = kSteps * kStepChannels / (4 * kVector);
+  static constexpr int32_t kBlocks = kGroupChannels / 8;  ///< of 8 output channels: one matrix instruction
+  static constexpr int32_t kPitch = filterPitch(kVector, kSteps);
+  static_assert(kVector != 8 || kSteps % 2 == 0);
+
+  struct Pixels {
+    uint32_t word[kRows][kWords];
+  };
+
+ public:
+  __device__ explicit Cta(const Params& params) : p_(params) {
+    lane_ = static_cast<int32_t>(threadIdx.x) % 32;
+    const uint32_t warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0), channelWarps = 1u << p_.channelWarpsShift;
+    const uint32_t pixelWarps = blockDim.x / 32 >> p_.channelWarpsShift;
+    channelRank_ = static_cast<int32_t>(warp & (channelWarps - 1));
+    firstTile_ = static_cast<int32_t>(blockIdx.x * pixelWarps + (warp >> p_.channelWarpsShift));
+    tileStep_ = static_cast<int32_t>(gridDim.x * pixelWarps);
+    firstChannel_ = static_cast<int32_t>(blockIdx.y) * p_.channelGroups * kGroupChannels;
+  }
+
+  __device__ void run() {
+    ptx::awaitPrerequisites();
+    ptx::launchDependents();
+    Pixels pixels;
+    load(firstTile_, pixels);
+    copyFilter();
+    ptx::copyAsyncCommitGroup();
+    ptx::copyAsyncWaitGroup<0>();
+    __syncthreads();
+    uint32_t largest = 0;
+#pragma unroll 1
+    for (int32_t tile = firstTile_; tile < p_.tiles; tile += tileStep_) {
+      const Pixels present = pixels;
+      load(tile + tileStep_, pixels);
+      __syncwarp();
+#pragma unroll 1
+      for (int32_t group = channelRank_; group < p_.channelGroups; group += 1 << p_.channelWarpsShift) {
+        const int32_t channel = firstChannel_ + group * kGroupChannels + lane_ % 4 * kSegmentChannels;
+        multiply(present, group);
+        finish(tile, channel, largest);
+      }
+    }
+    if (!p_.plain) gemm::mergeLargest(p_.epilogue, largest);
+  }
+
+ private:
+  // ---- Pixels ----------------------------------------------------------------------------------------------------------------
+  __device__ __forceinline__ int32_t pixelOf(int32_t tile, int32_t row) const { return tile * kPixels + row * 8 + lane_ / 4; }
+
+  __device__ __forceinline__ const uint8_t* addressOf(int32_t pixel) const {
+    if (p_.isLinear) return p_.input + pixel * p_.pixelBytes;
+    const uint32_t line = p_.outputWidth.quotient(static_cast<uint32_t>(pixel)), plane = p_.outputHeight.quotient(line);
+    const uint32_t image = p_.outputDepth.quotient(plane);
+    return p_.input + image * p_.imageBytes + (plane - image * p_.outputDepth.divisor) * p_.planeBytes +
+           (line - plane * p_.outputHeight.divisor) * p_.rowBytes +
+           (static_cast<uint32_t>(pixel) - line * p_.outputWidth.divisor) * p_.pixelBytes;
+  }
+
+  /// A tile that does not exist is left as it is.
+  __device__ __forceinline__ void load(int32_t tile, Pixels& to) const {
+    if (tile >= p_.tiles) return;
+#pragma unroll
+    for (int32_t row = 0; row < kRows; ++row) {
+      const uint8_t* const from = addressOf(min(pixelOf(tile, row), p_.epilogue.rows - 1));
+#pragma unroll
+      for (int32_t i = 0; i < kLoads; ++i) {
+        const int32_t channel = (4 * i + lane_ % 4) * kVector;
+        const bool exists = channel < p_.inputChannels;
+        const auto* const at = from + channel * kElementBytes;
+        uint32_t* const word = to.word[row] + i * (kVector / 2);
+        if constexpr (kVector == 8) {
+          const uint4 four = ptx::load16BytesOrZero(at, exists);
+          word[0] = four.x, word[1] = four.y, word[2] = four.z, word[3] = four.w;
+        } else if constexpr (kVector == 4) {
+          const uint2 two = ptx::load8BytesOrZero(at, exists);
+          word[0] = two.x, word[1] = two.y;
+        } else {
+          word[0] = ptx::load4BytesOrZero(at, exists);
+        }
+      }
+    }
+  }
+
+  // ---- Filter ----------------------------------------------------------------------------------------------------------------
+  __device__ __forceinline__ static uint8_t* shared() {
+    extern __shared__ __align__(128) uint8_t dynamicShared[];
+    return dynamicShared;
+  }
+
+  /// Row 8b + c of a group is the output channel whose sum is column c of matrix instruction b.
+  __device__ void copyFilter() const {
+    constexpr int32_t kPieces = kSteps * kStepChannels / kVector, kPieceBytes = kVector * kElementBytes;
+    const int32_t rowBytes = p_.inputChannels * kElementBytes;
+    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < p_.channelGroups * kGroupChannels * kPieces;
+         i += static_cast<int32_t>(blockDim.x)) {
+      const int32_t row = i / kPieces, piece = i % kPieces, column = row % 8;
+      const int32_t channel = firstChannel_ + row / kGroupChannels * kGroupChannels + column / 2 * kSegmentChannels +
+                              row / 8 % kBlocks * 2 + column % 2;
+      const bool exists = channel < p_.epilogue.columns && piece * kVector < p_.inputChannels;
+      // Of two channels, a step's pieces are those of its first half and of its second one: a lane's lie side by side.
+      const int32_t place = kVector == 2 ? piece / 8 * 8 + piece % 4 * 2 + piece / 4 % 2 : piece;
+      ptx::copyAsync<kPieceBytes>(ptx::sharedAddress(shared()) + static_cast<uint32_t>(row * kPitch + place * kPieceBytes),
+                                  exists ? p_.filter + static_cast<int64_t>(channel) * rowBytes + piece * kPieceBytes : p_.filter,
+                                  exists ? kPieceBytes : 0);
+    }
+  }
+
+  // ---- Products --------------------------------------------------------------------------------------------------------------
+  __device__ __forceinline__ void multiplyStep(const Pixels& pixels, int32_t step, int32_t block, uint32_t low, uint32_t high) {
+#pragma unroll
+    for (int32_t i = 0; i < kRows; i += 2)
+      ptx::mma16x8x16<Element>(sum_[i / 2][block], pixels.word[i][2 * step], pixels.word[i + 1][2 * step],
+                               pixels.word[i][2 * step + 1], pixels.word[i + 1][2 * step + 1], low, high);
+  }
+
+  __device__ __forceinline__ void multiply(const Pixels& pixels, int32_t group) {
+#pragma unroll
+    for (int32_t i = 0; i < kRows / 2; ++i)
+#pragma unroll
+      for (int32_t block = 0; block < kBlocks; ++block)
+        sum_[i][block][0] = sum_[i][block][1] = sum_[i][block][2] = sum_[i][block][3] = 0;
+    const uint8_t* const weights = shared() + (group * kGroupChannels + lane_ / 4) * kPitch + lane_ % 4 * (kVector == 8 ? 16 : 8);
+    if constexpr (kVector == 8) {
+#pragma unroll
+      for (int32_t step = 0; step < kSteps; step += 2)
+#pragma unroll
+        for (int32_t block = 0; block < kBlocks; ++block) {
+          const uint4 b = *reinterpret_cast<const uint4*>(weights + block * 8 * kPitch + step * 32);
+          multiplyStep(pixels, step, block, b.x, b.y);
+          multiplyStep(pixels, step + 1, block, b.z, b.w);
+        }
+    } else {
+#pragma unroll
+      for (int32_t step = 0; step < kSteps; ++step)
+#pragma unroll
+        for (int32_t block = 0; block < kBlocks; ++block) {
+          const uint2 b = *reinterpret_cast<const uint2*>(weights + block * 8 * kPitch + step * 32);
+          multiplyStep(pixels, step, block, b.x, b.y);
+        }
+    }
+  }
+
+  // ---- Epilogue --------------------------------------------------------------------------------------------------------------
+  __device__ __forceinline__ void segment(int32_t row, float (&v)[kSegmentChannels]) const {
+#pragma unroll
+    for (int32_t block = 0; block < kBlocks; ++block)
+      v[2 * block] = sum_[row / 2][block][row % 2 * 2], v[2 * block + 1] = sum_[row / 2][block][row % 2 * 2 + 1];
+  }
+
+  __device__ __forceinline__ void finish(int32_t tile, int32_t channel, uint32_t& largest) const {
+    const int32_t pixels = p_.epilogue.rows, channels = p_.epilogue.columns;
+    if (p_.plain) {
+      if (channel >= channels) return;
+      float bias[kSegmentChannels];
+      loadPlainBias(p_.epilogue, channel, channels, bias);
+#pragma unroll
+      for (int32_t row = 0; row < kRows; ++row) {
+        const int32_t pixel = pixelOf(tile, row);
+        if (pixel >= pixels) continue;
+        float v[kSegmentChannels];
+        segment(row, v);
+#pragma unroll
+        for (int32_t i = 0; i < kSegmentChannels; ++i) v[i] += bias[i];
+        storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
+      }
+      return;
+    }
+    // One copy of the whole epilogue, which takes its row from among the registers.
+#pragma unroll 1
+    for (int32_t turn = 0; turn < kRows; ++turn) {
+      uint32_t bits[kSegmentChannels];
+#pragma unroll
+      for (int32_t row = 0; row < kRows; ++row) {
+        float v[kSegmentChannels];
+        segment(row, v);
+#pragma unroll
+        for (int32_t i = 0; i < kSegmentChannels; ++i)
+          if (row == 0 || row == turn) bits[i] = __float_as_uint(v[i]);
+      }
+      const int32_t pixel = pixelOf(tile, turn);
+      if (pixel >= pixels || channel >= channels) continue;
+      float v[kSegmentChannels];
+      gemm::computeSegment(p_.epilogue, pixel, channel, bits, v, largest);
+      gemm::storeSegment(p_.epilogue, pixel, channel, v);
+    }
+  }
+
+  const Params& p_;
+  int32_t lane_, channelRank_, firstTile_, tileStep_, firstChannel_;
+  float sum_[kRows / 2][kBlocks][4];
+};
+
+#define SHIFTCONV_POINTWISE_KERNEL(TYPE, ELEMENT, VECTOR, STEPS, PIXELS)                                        \
+  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, ctasPerMultiprocessor({VECTOR, STEPS, PIXELS})) \
+      pointwise_##TYPE##_v##VECTOR##_s##STEPS##_##PIXELS(const __grid_constant__ Params params) {               \
+    Cta<ELEMENT, VECTOR, STEPS, PIXELS>(params).run();                                                          \
+  }
+
+}  // namespace shiftconv::kernels::pointwise
