@@ -74,6 +74,8 @@ struct TensorOperand {
 struct alignas(16) LaneMask {
   uint32_t word[4];
 };
+/// The same lanes of every window.
+__device__ __forceinline__ LaneMask inEveryWindow(uint32_t lanes) { return {{lanes, lanes, lanes, lanes}}; }
 __device__ __forceinline__ LaneMask operator|(const LaneMask& a, const LaneMask& b) {
   return {{a.word[0] | b.word[0], a.word[1] | b.word[1], a.word[2] | b.word[2], a.word[3] | b.word[3]}};
 }
@@ -154,29 +156,31 @@ __device__ __forceinline__ void mmaMasked(uint32_t accumulator, TensorOperand a,
       : "memory");
 }
 
-/// D[M x N] = A * B^T (+ D when `accumulate`) in the lanes that the mask leaves enabled: bit b stands for lane b of each 32-lane
-/// window, of both CTAs of a pair.
-template <layout::MmaKind kKind, int kCtas = 1>
+/// D[M x N] = A * B^T (+ D when `accumulate`) in the lanes that the masks leave enabled, one for each CTA that multiplies.
+template <layout::MmaKind kKind, int kCtas>
 __device__ __forceinline__ void mmaInLanes(uint32_t accumulator, TensorOperand a, uint64_t descriptorB, uint32_t instruction,
-                                           uint32_t disabledLanes, bool accumulate) {
+                                           const LaneMask (&disabled)[kCtas], bool accumulate) {
   if constexpr (kCtas == 1) {
     asm volatile(
         "{\n\t"
         ".reg .pred accumulate;\n\t"
-        "setp.ne.u32 accumulate, %5, 0;\n\t"
-        "tcgen05.mma.cta_group::1.%6 [%0], [%1], %2, %3, {%4, %4, %4, %4}, accumulate;\n\t"
+        "setp.ne.u32 accumulate, %8, 0;\n\t"
+        "tcgen05.mma.cta_group::1.%9 [%0], [%1], %2, %3, {%4, %5, %6, %7}, accumulate;\n\t"
         "}" ::"r"(accumulator),
-        "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(disabledLanes), "r"(static_cast<uint32_t>(accumulate)),
+        "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(disabled[0].word[0]), "r"(disabled[0].word[1]),
+        "r"(disabled[0].word[2]), "r"(disabled[0].word[3]), "r"(static_cast<uint32_t>(accumulate)),
         "C"(detail::KindName<kKind>::kText)
         : "memory");
   } else {
     asm volatile(
         "{\n\t"
         ".reg .pred accumulate;\n\t"
-        "setp.ne.u32 accumulate, %5, 0;\n\t"
-        "tcgen05.mma.cta_group::2.%6 [%0], [%1], %2, %3, {%4, %4, %4, %4, %4, %4, %4, %4}, accumulate;\n\t"
+        "setp.ne.u32 accumulate, %12, 0;\n\t"
+        "tcgen05.mma.cta_group::2.%13 [%0], [%1], %2, %3, {%4, %5, %6, %7, %8, %9, %10, %11}, accumulate;\n\t"
         "}" ::"r"(accumulator),
-        "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(disabledLanes), "r"(static_cast<uint32_t>(accumulate)),
+        "r"(a.address), "l"(descriptorB), "r"(instruction), "r"(disabled[0].word[0]), "r"(disabled[0].word[1]),
+        "r"(disabled[0].word[2]), "r"(disabled[0].word[3]), "r"(disabled[1].word[0]), "r"(disabled[1].word[1]),
+        "r"(disabled[1].word[2]), "r"(disabled[1].word[3]), "r"(static_cast<uint32_t>(accumulate)),
         "C"(detail::KindName<kKind>::kText)
         : "memory");
   }

@@ -52,7 +52,8 @@ __device__ void multiply(const Shared& shared, uint32_t sums) {
     for (uint32_t slice = 0; slice < kSlices; ++slice)
       ptx::tensorCopy128x256<2>(a + slice * kSliceColumns, sliceAt(slicesOf(shared.rows[y]), slice));
     for (int32_t s = 0; s < kFilter; ++s) {
-      const uint32_t staleLanes = s == 0 ? 0 : ~0u << (kWindowLanes - static_cast<uint32_t>(s));
+      const ptx::LaneMask stale = ptx::inEveryWindow(s == 0 ? 0 : ~0u << (kWindowLanes - static_cast<uint32_t>(s)));
+      const ptx::LaneMask disabled[] = {stale, stale};  // in both CTAs
       for (uint32_t slice = 0; slice < kSlices; ++slice) {
         const uint32_t operand = a + slice * kSliceColumns;
         for (int32_t r = 0; r < kFilter; ++r) {
@@ -60,9 +61,9 @@ __device__ void multiply(const Shared& shared, uint32_t sums) {
           if (row < 0 || row >= kHeight) continue;
           // The first MMA of a row writes its sums, whatever they were before.
           const bool isFirst = s == 0 && slice == 0 && (y == 0 || r == 0);
-          ptx::mmaInLanes<layout::MmaKind::F16, 2>(sums + static_cast<uint32_t>(row) * kSumColumns, ptx::TensorOperand{operand},
-                                                   sliceAt(slicesOf(shared.filter[r * kFilter + s]), slice), kInstruction,
-                                                   staleLanes, !isFirst);
+          ptx::mmaInLanes<layout::MmaKind::F16>(sums + static_cast<uint32_t>(row) * kSumColumns, ptx::TensorOperand{operand},
+                                                sliceAt(slicesOf(shared.filter[r * kFilter + s]), slice), kInstruction, disabled,
+                                                !isFirst);
         }
         if (s + 1 < kFilter) ptx::tensorShiftDown<2>(operand);
       }

@@ -17,8 +17,9 @@ constexpr std::string_view kName = "shift_stream";
 constexpr std::array<std::string_view, 2> kGroups{"single", "pair"};
 constexpr std::array<std::string_view, 2> kScales{"copies", "shifted"};
 constexpr std::array<OptionDescription, 7> kOptions{
-    {{"map", "strips, packed, strips_refill, flat_refill",
-      "what lanes hold: a strip in every window, or several pieces of rows; the same with windows that are refilled behind shifts"},
+    {{"map", "strips, packed, strips_refill, flat_refill, flat_masked",
+      "what lanes hold: a strip in every window, or several pieces of rows; the same with windows that are refilled behind shifts; "
+      "or, masked, rows end to end"},
      {"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
      {"tile_n", "multiples of 16 from 16 to 256", "output channels of a pass"},
      {"block_rows", "1 to 2147483647", "output rows of a tile"},
@@ -76,7 +77,8 @@ class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStream
   std::vector<ShiftStreamChoices> alternatives(const Problem& problem, const ShiftStreamChoices& choices) const override {
     std::vector<ShiftStreamChoices> all{choices};
     if (!choices.map)
-      for (const StreamMap map : {StreamMap::StripsRefill, StreamMap::FlatRefill}) {
+      for (const StreamMap map : kStreamMaps) {
+        if (!isRefilled(map)) continue;
         all.push_back(choices);
         all.back().map = map;
       }

@@ -12,22 +12,23 @@ namespace shiftconv::kernels {
 inline constexpr uint32_t kLastLane = static_cast<uint32_t>(kStreamWindowLanes - 1) << 16;  // of a window, in an address
 
 /// One tap column s of one input row: for every slice, the MMAs of all filter rows, then the shift and the refill.
+template <class Group>
 struct TapColumn {
   uint32_t accumulators;  // Tensor Memory of the first in the ring
   uint32_t filters;       // shared memory of the first stage
   uint32_t operand;       // Tensor Memory
   int32_t slices;
-  int32_t accumulator, count;           // ring index of the first output row's; output rows
-  int32_t filter, filterStep;           // stage of the first output row's tap, and from there to the next one's
-  int32_t freshFrom;                    // output rows from here on have not been begun
-  bool shifts;                          // another tap column follows
-  uint32_t refill;                      // shared memory of what the last lanes of the windows take behind the shift, or 0
-  uint32_t staleLanes;                  // of a window, one bit each
+  int32_t accumulator, count;  // ring index of the first output row's; output rows
+  int32_t filter, filterStep;  // stage of the first output row's tap, and from there to the next one's
+  int32_t freshFrom;           // output rows from here on have not been begun
+  bool shifts;                 // another tap column of the same copy follows
+  uint32_t refill;             // shared memory of what the last lanes of the windows take behind the shift, or 0
+  ptx::LaneMask disabled[Group::kCtas];
   uint32_t scaleA, scaleB, scaleStepB;  // Tensor Memory; of the first output row's tap, and from there to the next one's
 };
 
 template <class Group, layout::MmaKind kKind>
-__device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, const TapColumn& column) {
+__device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, const TapColumn<Group>& column) {
   const auto multiplySlice = [&](uint32_t slice) {
     const uint32_t operand = column.operand + slice * gemm::sm100::kSliceColumns;
     int32_t accumulator = column.accumulator, filter = column.filter;
@@ -48,8 +49,7 @@ __device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, con
             scaleB + atom * static_cast<uint32_t>(p.filterScales.rowTiles) * gemm::sm100::kScaleAtomColumns, accumulate);
         scaleB += column.scaleStepB;
       } else {
-        ptx::mmaInLanes<kKind, Group::kCtaGroup>(target, ptx::TensorOperand{operand}, b, p.instructionDescriptor, column.staleLanes,
-                                                 accumulate);
+        ptx::mmaInLanes<kKind>(target, ptx::TensorOperand{operand}, b, p.instructionDescriptor, column.disabled, accumulate);
       }
       if (++accumulator == p.accumulators) accumulator = 0;
       filter += column.filterStep;
@@ -72,7 +72,7 @@ __device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, con
 }
 /// The kind is chosen once a tap column, which costs a branch and saves a kernel for each.
 template <class Group, bool kScaled>
-__device__ __forceinline__ void multiplyColumn(const ShiftStreamParams& p, const TapColumn& column) {
+__device__ __forceinline__ void multiplyColumn(const ShiftStreamParams& p, const TapColumn<Group>& column) {
   using layout::MmaKind;
   switch (p.kind) {
     case MmaKind::F16:

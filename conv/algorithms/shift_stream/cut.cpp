@@ -49,7 +49,7 @@ int64_t StreamCut::columns(const Problem& p, layout::MmaKind kind) const {
   return accumulators * accumulatorColumns() + slots * slotColumns(kind) + scaleEntries * entryColumns;
 }
 int64_t StreamCut::operandStageBytes(const Problem& p, layout::MmaKind kind) const {
-  return kStreamRowBytes + refillBytes(lanes, static_cast<int32_t>(p.s)) +
+  return frontBytes(lanes) + kStreamRowBytes + refillBytes(lanes, static_cast<int32_t>(p.s)) +
          roundUp(scaleCopies * scaleTileBytes(kind), layout::kSwizzle128AtomBytes);
 }
 int64_t StreamCut::sharedBytes(const Problem& p, const Channels& channels) const {
@@ -165,12 +165,11 @@ Traffic trafficOf(const Problem& p, const Channels& channels, const StreamCut& c
   const int64_t steps = cut.passes * work.steps, rowTaps = cut.passes * work.rowTaps * p.s;
   Traffic traffic;
   traffic.mmas = rowTaps * slices;
-  traffic.shifts = steps * (p.s - 1) * slices;
+  traffic.shifts = steps * cut.lanes.shifts(static_cast<int32_t>(p.s)) * slices;
   traffic.products = traffic.mmas * cut.ctas() * kTensorRows * cut.tileN * (layout::kMmaRowBytes / kProductBytes);
   traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
-  traffic.copyReadBytes = cut.ctas() * steps * slices * (kTensorRows + cut.refills(p)) * layout::kMmaRowBytes;
-  traffic.writtenBytes = cut.ctas() * steps * runs * (cut.lanes.pieces() * cut.lanes.loadedLanes + cut.refills(p)) *
-                         int64_t{layout::kSwizzle128RowBytes};
+  traffic.copyReadBytes = cut.ctas() * steps * slices * (cut.lanes.copies() * kTensorRows + cut.refills(p)) * layout::kMmaRowBytes;
+  traffic.writtenBytes = cut.ctas() * steps * runs * cut.loadedPixels(p) * int64_t{layout::kSwizzle128RowBytes};
   traffic.multipliedRows = cut.passes * cut.ctas() * work.outputRows * kTensorRows;
   if (!cut.resident) {
     traffic.filterBytes = work.rowTaps * p.s * p.t * p.k * channelBytes(p, p.filterType);

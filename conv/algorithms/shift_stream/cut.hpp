@@ -31,7 +31,11 @@ struct StreamCut {
   int64_t ctas() const { return pair ? 2 : 1; }
   int64_t tilePieces() const { return ctas() * lanes.pieces(); }
   /// Pixels that refill the windows of a CTA while it multiplies one input row.
-  int64_t refills(const Problem& problem) const { return lanes.isRefilled ? kernels::kStreamWindows * (problem.s - 1) : 0; }
+  int64_t refills(const Problem& problem) const { return lanes.refills(static_cast<int32_t>(problem.s)); }
+  /// Pixels of an input row that are loaded, with padding among them.
+  int64_t loadedPixels(const Problem& problem) const {
+    return int64_t{lanes.pieces()} * lanes.loadedLanes + refills(problem) + lanes.edges();
+  }
   int64_t scaleRowTiles() const;
   int64_t accumulatorColumns() const;
   int64_t slotColumns(layout::MmaKind kind) const;

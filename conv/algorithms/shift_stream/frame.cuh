@@ -44,6 +44,7 @@ struct Control {
   uint32_t tensorMemory;
   BoxPlace pieces[kStreamMaximumPieces];  // of the loading warp's tile
   BoxPlace refills[kStreamWindows * (kStreamMaximumFilterExtent - 1)];
+  BoxPlace edges[kStreamMaximumFilterExtent - 1];
 };
 
 // ---- One CTA -----------------------------------------------------------------------------------------------------------------
@@ -83,7 +84,7 @@ class ShiftStreamFrame {
   __device__ void clearUnloadedLanes() const {
     const int32_t lane = static_cast<int32_t>(threadIdx.x) % kStreamLanes;
     if (ctaPieceLane(p_.lanes, lane).offset < p_.lanes.loadedLanes) return;
-    const uint32_t row = operandStages_ + static_cast<uint32_t>(lane) * layout::kSwizzle128RowBytes;
+    const uint32_t row = operandStages_ + frontBytes(p_.lanes) + static_cast<uint32_t>(lane) * layout::kSwizzle128RowBytes;
 #pragma unroll 1
     for (int32_t stage = 0; stage < p_.operandStages; ++stage)
 #pragma unroll 1
@@ -93,12 +94,13 @@ class ShiftStreamFrame {
   }
 
   // ---- Places ------------------------------------------------------------------------------------------------------------------
+  /// Of lane 0.
   __device__ uint32_t operandStage(const RingPosition& stage) const {
-    return operandStages_ + static_cast<uint32_t>(stage.index) * p_.operandStageBytes;
+    return operandStages_ + static_cast<uint32_t>(stage.index) * p_.operandStageBytes + frontBytes(p_.lanes);
   }
-  /// What the windows take behind shift `s` + 1.
-  __device__ uint32_t stageRefill(const RingPosition& stage, int32_t s) const {
-    return operandStage(stage) + kStreamRowBytes + static_cast<uint32_t>(s) * kStreamRefillBytes;
+  /// What the windows take behind shift 0, 1 ..
+  __device__ uint32_t stageRefill(const RingPosition& stage, int32_t shift) const {
+    return operandStage(stage) + kStreamRowBytes + static_cast<uint32_t>(shift) * kStreamRefillBytes;
   }
   __device__ uint32_t stageScales(const RingPosition& stage) const {
     return operandStage(stage) + kStreamRowBytes + refillBytes(p_.lanes, p_.filterWidth);

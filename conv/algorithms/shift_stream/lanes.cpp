@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
+#include "conv/algorithms/shift_stream/rows.hpp"
 #include "conv/plan/sm100_operands.hpp"
 
 namespace shiftconv::plan {
@@ -46,6 +48,22 @@ LaneMap cutRows(const Problem& p, int64_t frameLanes, int64_t pieces) {
   return mapOf(frameLanes, std::min(frameLanes / pitch, maximumPieces(frameLanes)), pitch, outputs);
 }
 
+/// Columns of a row that lanes hold where rows follow one another without padding: all outputs, and the pixels of their taps.
+int64_t rowLanes(const Problem& p) { return std::max(p.q(), std::min(p.w, p.q() + p.s - 1 - p.padLeft)); }
+
+/// Rows in pieces of at most `most` lanes, cut as evenly as may be, one behind the other: what else a piece's taps need lies in its
+/// neighbours, or is padding. Nothing when masks do not repeat themselves soon enough.
+LaneMap rowsEndToEnd(const Problem& p, int64_t most) {
+  const int64_t outputs = ceilDivide(rowLanes(p), ceilDivide(rowLanes(p), most));
+  LaneMap lanes = mapOf(kStreamLanes, std::min(kStreamLanes / outputs, maximumPieces(kStreamLanes)), outputs, outputs);
+  lanes.loadedLanes = lanes.pieceLanes;
+  lanes.isMasked = true;
+  lanes.firstTap = static_cast<int32_t>(p.padLeft);
+  lanes.tailLanes = std::min(static_cast<int32_t>(p.s) - 1 - lanes.firstTap, kStreamLanes - lanes.framePieces * lanes.pieceLanes);
+  if (maskPhases(p, lanes) > kStreamMaskPhases) return {};
+  return lanes;
+}
+
 /// Fewer lanes for each output row.
 bool isBetter(const Problem& p, const LaneMap& a, const LaneMap& b) {
   return b.pieceOutputs == 0 || (a.pieceOutputs != 0 && rowPieces(p, a) * b.framePieces < rowPieces(p, b) * a.framePieces);
@@ -53,7 +71,30 @@ bool isBetter(const Problem& p, const LaneMap& a, const LaneMap& b) {
 
 }  // namespace
 
-int64_t rowPieces(const Problem& p, const LaneMap& lanes) { return ceilDivide(p.q(), lanes.pieceOutputs); }
+int64_t rowPieces(const Problem& p, const LaneMap& lanes) {
+  return ceilDivide(lanes.isMasked ? rowLanes(p) : p.q(), lanes.pieceOutputs);
+}
+
+int64_t maskPhases(const Problem& p, const LaneMap& lanes) {
+  if (!lanes.isMasked) return 1;
+  const int64_t pieces = rowPieces(p, lanes);
+  return pieces / std::gcd(pieces, int64_t{lanes.pieces()});
+}
+
+DisabledLanes disabledLanes(const Problem& p, const LaneMap& lanes, int64_t phase, int64_t tap) {
+  DisabledLanes disabled;
+  if (tap == lanes.firstTap) return disabled;
+  for (int32_t lane = 0; lane < kStreamLanes; ++lane) {
+    const int32_t inWindow = lane % kStreamWindowLanes;
+    const PieceLane at = ctaPieceLane(lanes, lane);
+    const int64_t inRow = (phase * lanes.pieces() + at.piece) % rowPieces(p, lanes);
+    const int64_t x = inRow * lanes.pieceOutputs + at.offset + tap - p.padLeft;
+    const bool isStale = !lanes.isRefilled && inWindow + tap >= kStreamWindowLanes;
+    const bool isBeside = lanes.isMasked && (x < 0 || x >= p.w || at.offset >= lanes.pieceLanes);
+    if (isStale || isBeside) disabled.window[lane / kStreamWindowLanes] |= 1u << inWindow;
+  }
+  return disabled;
+}
 
 std::string arrangeLanes(const Problem& p, StreamMap map, LaneMap& lanes) {
   const auto name = kStreamMapNames[static_cast<size_t>(map)];
@@ -65,7 +106,15 @@ std::string arrangeLanes(const Problem& p, StreamMap map, LaneMap& lanes) {
       return fmt::format("map={} cannot refill {}: nobody has said that tcgen05.cp.4x256b expands elements", name,
                          nameOf(p.inputType));
   }
-  const int64_t frame = map == StreamMap::FlatRefill ? kStreamLanes : kStreamWindowLanes;
+  if (map == StreamMap::FlatMasked) {
+    if (isScaled(p)) return fmt::format("map={} needs lane masks, which block-scaled kinds do not have", name);
+    if (p.padLeft >= p.s)
+      return fmt::format(
+          "map={} needs pad_left below S, so that some tap lies in the image for every output column, but they are {} "
+          "and {}",
+          name, p.padLeft, p.s);
+  }
+  const int64_t frame = map == StreamMap::FlatRefill || map == StreamMap::FlatMasked ? kStreamLanes : kStreamWindowLanes;
   switch (map) {
     case StreamMap::Strips:
       lanes = mapOf(frame, 1, frame, frame + 1 - p.s);
@@ -78,6 +127,15 @@ std::string arrangeLanes(const Problem& p, StreamMap map, LaneMap& lanes) {
       lanes = wholeRows(p, frame, isRefilled(map));
       for (int64_t pieces = map == StreamMap::Packed ? 2 : 1; pieces <= maximumPieces(frame); ++pieces)
         if (const LaneMap cut = cutRows(p, frame, pieces); isBetter(p, cut, lanes)) lanes = cut;
+      break;
+    case StreamMap::FlatMasked:
+      lanes = {};
+      for (int64_t most = frame; most >= frame / kStreamMaximumPieces; --most)
+        if (const LaneMap cut = rowsEndToEnd(p, most); isBetter(p, cut, lanes)) lanes = cut;
+      if (lanes.pieceOutputs == 0)
+        return fmt::format(
+            "map={} needs rows whose masks repeat themselves after {} CTAs, but in none of its ways to cut Q = {} do they", name,
+            kStreamMaskPhases, p.q());
       break;
   }
   lanes.isRefilled = isRefilled(map);

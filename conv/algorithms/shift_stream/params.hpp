@@ -23,6 +23,7 @@ inline constexpr int32_t kStreamMaximumScaleEntries = 2;
 inline constexpr int32_t kStreamMaximumFilterStages = 32;  ///< of a ring; a resident filter has no limit but memory
 
 inline constexpr int32_t kStreamMaximumPieces = 32;  ///< of a CTA: a lane of the loading warp finds the place of each
+inline constexpr int32_t kStreamMaskPhases = 8;      ///< CTAs one behind the other until their masks repeat themselves
 
 /// Of 128 bytes of the channels of all lanes' pixels.
 inline constexpr uint32_t kStreamRowBytes = kStreamLanes * layout::kSwizzle128RowBytes;
@@ -30,9 +31,9 @@ inline constexpr uint32_t kStreamRowBytes = kStreamLanes * layout::kSwizzle128Ro
 inline constexpr uint32_t kStreamRefillBytes = layout::kSwizzle128AtomBytes;
 
 /// What the lanes of a CTA hold. A piece is a run of output columns of one row; its lanes begin with the pixel of its first
-/// output's first tap. Pixels slide through a frame: a window, or, as windows are refilled from one another, all lanes. A frame
-/// holds pieces side by side, one every `pieceLanes` lanes; those of its last piece go on to its end, and behind it where windows
-/// are refilled.
+/// output's tap `firstTap`. Pixels slide through a frame: a window, or, as windows are refilled from one another, all lanes. A
+/// frame holds pieces side by side, one every `pieceLanes` lanes; those of its last piece go on to its end, and behind it where
+/// windows are refilled.
 struct LaneMap {
   int32_t frameLanes = kStreamWindowLanes;  ///< 32 or 128
   int32_t framePieces = 1;
@@ -40,8 +41,24 @@ struct LaneMap {
   int32_t loadedLanes = kStreamWindowLanes;  ///< of a piece; the others of it hold zeros
   int32_t pieceOutputs = 0;
   bool isRefilled = false;  ///< the last lane of every window, behind each shift
+  bool isMasked = false;    ///< rows follow one another without padding: lanes are disabled for taps outside of their row
+  /// Goes first. The taps in front of it come last, and take a copy of the row of their own, which begins as many lanes earlier.
+  int32_t firstTap = 0;
+  int32_t tailLanes = 0;  ///< behind the last piece: pixels of its row that are loaded one by one
 
   SHIFTCONV_HOST_DEVICE constexpr int32_t pieces() const { return kStreamLanes / frameLanes * framePieces; }  ///< of a CTA
+  SHIFTCONV_HOST_DEVICE constexpr int32_t copies() const { return firstTap == 0 ? 1 : 2; }  ///< of a row to Tensor Memory
+  SHIFTCONV_HOST_DEVICE constexpr int32_t shifts(int32_t filterWidth) const { return filterWidth - copies(); }
+  /// Pixels that are loaded one by one, in front of the first piece and behind the last.
+  SHIFTCONV_HOST_DEVICE constexpr int32_t edges() const { return firstTap + tailLanes; }
+  SHIFTCONV_HOST_DEVICE constexpr int32_t refills(int32_t filterWidth) const {
+    return isRefilled ? kStreamWindows * shifts(filterWidth) : 0;
+  }
+};
+
+/// Lanes whose accumulators an MMA leaves alone: bit b of word w stands for lane b of window w.
+struct alignas(16) DisabledLanes {
+  uint32_t window[kStreamWindows] = {};
 };
 
 /// One launch. Rows here are image rows. The output rows of an image are cut into blocks; with a dilation, the rows of a block are
@@ -63,6 +80,7 @@ struct ShiftStreamParams {
   int32_t rowPieces = 0;    ///< of an output row
   int32_t blockRows = 0;    ///< output rows of a block; the last blocks may have fewer
   int32_t tiles = 0;
+  int32_t maskPhases = 1;         ///< CTA i, counted through all tiles, has the masks of phase i % maskPhases
   bool skipsOutsideRows = false;  ///< rows above and below the image are not multiplied: every output row has one inside
 
   int32_t channelChunks = 0;    ///< of 128 bytes
@@ -78,7 +96,7 @@ struct ShiftStreamParams {
   uint32_t allocatedColumns = 0;
   int32_t operandStages = 0;
   uint32_t operandCountedBytes = 0;  ///< of the rows, by the barrier that their loads count towards
-  uint32_t operandStageBytes = 0;    ///< in one CTA: rows, then what refills their windows, then their scale factors
+  uint32_t operandStageBytes = 0;    ///< in one CTA: front, rows, then what refills their windows, then their scale factors
   int32_t filterStages = 0;          ///< of the ring, or all of the pass when resident
   uint32_t filterCountedBytes = 0;   ///< of a stage, by the barrier that its load counts towards
   uint32_t filterStageBytes = 0;     ///< in one CTA
@@ -92,6 +110,8 @@ struct ShiftStreamParams {
   bool scalesResident = false;            ///< all of the pass
   uint8_t expandedBitsA = 0;              ///< 4 or 6: elements of activations become bytes on their way to Tensor Memory
 
+  DisabledLanes disabled[kStreamMaskPhases][kStreamMaximumFilterExtent];  ///< [phase][s]; of kinds with lane masks
+
   layout::MmaKind kind = layout::MmaKind::F16;
   uint32_t instructionDescriptor = 0;
   gemm::EpilogueParams epilogue;  ///< rows: output pixels, columns: K
@@ -103,9 +123,13 @@ inline constexpr uint32_t kStreamControlBytes = 2048;
 /// Threads of a CTA: four warps of producers and the multiplying one, four of the epilogue, four that arrange scale factors.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t streamThreads(bool scaled) { return scaled ? 384 : 256; }
 
+/// Bytes of a stage in front of lane 0, for a copy that begins there: whole atoms, so that the rows keep their swizzle.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t frontBytes(const LaneMap& lanes) {
+  return lanes.firstTap == 0 ? 0 : layout::kSwizzle128AtomBytes;
+}
 /// Bytes of a stage for what refills the windows.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t refillBytes(const LaneMap& lanes, int32_t filterWidth) {
-  return lanes.isRefilled ? static_cast<uint32_t>(filterWidth - 1) * kStreamRefillBytes : 0;
+  return lanes.isRefilled ? static_cast<uint32_t>(lanes.shifts(filterWidth)) * kStreamRefillBytes : 0;
 }
 
 /// Scale factors of 128 rows and one tap in shared memory, and the columns that they take in Tensor Memory.

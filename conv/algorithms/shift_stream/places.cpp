@@ -63,12 +63,21 @@ class PieceLoads {
   PieceLoads(const Problem& p, const ShiftStreamParams& g, const StreamCut& cut)
       : g_(g), loads_(static_cast<size_t>(g.lanes.pieces()), {{0, g.lanes.loadedLanes}}) {
     for (int32_t refill = 0; refill < cut.refills(p); ++refill) {
-      const PieceLane at = refillOf(g.lanes, refill % kStreamWindows, refill / kStreamWindows + 1);
+      const PieceLane at =
+          refillOf(g.lanes, refill % kStreamWindows, tapBehindShift(g.lanes, g.filterWidth, refill / kStreamWindows));
+      loads_[static_cast<size_t>(at.piece)].push_back({at.offset, 1});
+    }
+    for (int32_t edge = 0; edge < g.lanes.edges(); ++edge) {
+      const PieceLane at = edgePixel(g.lanes, edge).from;
       loads_[static_cast<size_t>(at.piece)].push_back({at.offset, 1});
     }
     for (const auto& loads : loads_) {
       int64_t lanes = 0;
-      for (const LaneLoad& load : loads) lanes += load.lanes, reach_ = std::max<int64_t>(reach_, load.offset + load.lanes);
+      for (const LaneLoad& load : loads) {
+        lanes += load.lanes;
+        front_ = std::max<int64_t>(front_, -load.offset);
+        reach_ = std::max<int64_t>(reach_, load.offset + load.lanes);
+      }
       lanes_.push_back(lanes);
     }
     laneSum_ = std::accumulate(lanes_.begin(), lanes_.end(), int64_t{0});
@@ -78,7 +87,7 @@ class PieceLoads {
 
   /// Pixels in the image of piece `piece` of a CTA, if it is piece `inRow` of its output row.
   int64_t pixels(int64_t piece, int64_t inRow) const {
-    const int64_t first = inRow * g_.lanes.pieceOutputs - g_.padLeft;
+    const int64_t first = inRow * g_.lanes.pieceOutputs - leftPadding();
     int64_t pixels = 0;
     for (const LaneLoad& load : loads_[static_cast<size_t>(piece)]) {
       const int64_t x = first + load.offset;
@@ -90,10 +99,10 @@ class PieceLoads {
   /// Of the first `count` pieces of an output row, whose first one is piece `piece` of its CTA. Only pieces at the edges of the
   /// image are looked at one by one.
   int64_t pixelsOfRow(int64_t count, int64_t piece) const {
-    const int64_t outputs = g_.lanes.pieceOutputs, pad = g_.padLeft, end = g_.width + pad;
-    const int64_t some = pad < reach_ ? 0 : (pad - reach_) / outputs + 1;  // pieces that reach into the image
-    const int64_t none = std::min(count, ceilDivide(end, outputs));        // and those behind it
-    const int64_t whole = std::min(ceilDivide(pad, outputs), none);
+    const int64_t outputs = g_.lanes.pieceOutputs, pad = leftPadding(), end = g_.width + pad;
+    const int64_t some = pad < reach_ ? 0 : (pad - reach_) / outputs + 1;     // pieces that reach into the image
+    const int64_t none = std::min(count, ceilDivide(end + front_, outputs));  // and those behind it
+    const int64_t whole = std::min(ceilDivide(pad + front_, outputs), none);
     const int64_t wholeEnd = std::clamp(end < reach_ ? 0 : (end - reach_) / outputs + 1, whole, none);
     int64_t sum = 0;
     for (int64_t i = some; i < whole; ++i) sum += pixels((piece + i) % pieces(), i);
@@ -105,10 +114,14 @@ class PieceLoads {
   }
 
  private:
+  /// In front of the first pixel that the first piece of a row begins with.
+  int64_t leftPadding() const { return g_.padLeft - g_.lanes.firstTap; }
+
   const ShiftStreamParams& g_;
   std::vector<std::vector<LaneLoad>> loads_;
   std::vector<int64_t> lanes_;
-  int64_t laneSum_ = 0, reach_ = 0;
+  int64_t laneSum_ = 0;
+  int64_t front_ = 0, reach_ = 0;  ///< lanes that loads of a piece begin in front of it, and end behind its begin
 };
 
 /// Loads of pieces in the image, for an input row that lies in it: pixels times depth taps, summed over many pieces. Which piece of

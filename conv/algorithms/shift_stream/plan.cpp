@@ -81,8 +81,8 @@ ShiftStreamParams makeParams(const Problem& p, const StreamCut& cut, const Chann
   // Tensor Memory is allocated in powers of two from 32 columns (PTX ISA 9.7.16.7).
   params.allocatedColumns = std::bit_ceil(static_cast<uint32_t>(std::max<int64_t>(32, cut.columns(p, kind))));
   params.operandStages = i(cut.operandStages);
-  params.operandCountedBytes = static_cast<uint32_t>(cut.lanes.pieces() * cut.lanes.loadedLanes + cut.refills(p)) *
-                               gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
+  params.operandCountedBytes =
+      static_cast<uint32_t>(cut.loadedPixels(p)) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
   params.operandStageBytes = static_cast<uint32_t>(cut.operandStageBytes(p, kind));
   params.filterStages = i(cut.filterStages);
   params.filterCountedBytes =
@@ -101,6 +101,9 @@ ShiftStreamParams makeParams(const Problem& p, const StreamCut& cut, const Chann
   }
   const int bitsA = bitsOf(p.inputType);
   params.expandedBitsA = bitsA < 8 && !gemm::sm100::isPackedInShared(kind) ? static_cast<uint8_t>(bitsA) : uint8_t{0};
+  params.maskPhases = i(maskPhases(p, cut.lanes));
+  for (int64_t phase = 0; phase < params.maskPhases; ++phase)
+    for (int64_t tap = 0; tap < p.s; ++tap) params.disabled[phase][tap] = disabledLanes(p, cut.lanes, phase, tap);
   params.kind = kind;
 
   params.instructionDescriptor = instructionDescriptorOf(p, kind, cut.ctas(), cut.tileN);
@@ -183,7 +186,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   if (choices.blockRows) heights = {*choices.blockRows};
   StreamCut best;
   std::string mapRefusal;
-  for (const StreamMap map : {StreamMap::Strips, StreamMap::Packed, StreamMap::StripsRefill, StreamMap::FlatRefill}) {
+  for (const StreamMap map : kStreamMaps) {
     if (choices.map ? *choices.map != map : isRefilled(map)) continue;
     StreamCut cut;
     cut.map = map;
@@ -285,7 +288,8 @@ Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
   for (int32_t piece = static_cast<int32_t>(tile) * pieces;
        piece < std::min(static_cast<int32_t>(tile + 1) * pieces, params.pieces); ++piece) {
     const Place place = placeOf(params, piece);
-    traffic.storedRows += cut.passes * place.outputRows * std::min(params.lanes.pieceOutputs, params.outputWidth - place.column);
+    traffic.storedRows +=
+        cut.passes * place.outputRows * std::clamp(params.outputWidth - place.column, 0, params.lanes.pieceOutputs);
   }
   return traffic;
 }
@@ -308,6 +312,9 @@ std::string ShiftStreamPlan::describe() const {
   text += fmt::format("lanes      {}: a piece every {} lanes, {} in {} lanes{}\n", kStreamMapNames[static_cast<size_t>(map)],
                       p.lanes.pieceLanes, p.lanes.framePieces, p.lanes.frameLanes,
                       p.lanes.isRefilled ? "; the last lane of every window is refilled" : "");
+  if (p.lanes.isMasked)
+    text += fmt::format("masks      tap column {} goes first, in all lanes; {} of others, in turn from CTA to CTA\n",
+                        p.lanes.firstTap, p.maskPhases);
   text += fmt::format("reduction  {} depth taps x {} channel chunks for each input row, then {} filter rows x {} taps by shift\n",
                       p.filterDepth, p.channelChunks, p.filterHeight, p.filterWidth);
   text += fmt::format("Tensor Mem {} accumulators of {} columns, {} slots of {} columns; {} columns allocated\n", p.accumulators,

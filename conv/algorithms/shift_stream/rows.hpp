@@ -98,12 +98,35 @@ SHIFTCONV_HOST_DEVICE constexpr PieceLane ctaPieceLane(const LaneMap& map, int32
   return {frame * map.framePieces + inFrame.piece, inFrame.offset};
 }
 
-/// What the last lane of window `window` takes behind shift `shift` = 1, 2 ..: the pixel that began `shift` lanes further.
-SHIFTCONV_HOST_DEVICE constexpr PieceLane refillOf(const LaneMap& map, int32_t window, int32_t shift) {
+/// The tap columns in the order of their MMAs: all from the first one on, then those in front of it.
+SHIFTCONV_HOST_DEVICE constexpr int32_t tapInOrder(const LaneMap& map, int32_t filterWidth, int32_t index) {
+  const int32_t tap = map.firstTap + index;
+  return tap < filterWidth ? tap : tap - filterWidth;
+}
+/// Shift 0, 1 .. of a row brings its pixels to this tap column: all but those that a copy begins with.
+SHIFTCONV_HOST_DEVICE constexpr int32_t tapBehindShift(const LaneMap& map, int32_t filterWidth, int32_t shift) {
+  const int32_t index = shift + 1;
+  return tapInOrder(map, filterWidth, map.firstTap + index < filterWidth ? index : index + map.copies() - 1);
+}
+
+/// What the last lane of window `window` takes for tap column `tap`: the pixel that began as many lanes further as there are taps
+/// from the first one.
+SHIFTCONV_HOST_DEVICE constexpr PieceLane refillOf(const LaneMap& map, int32_t window, int32_t tap) {
   const int32_t frame = window * kStreamWindowLanes / map.frameLanes;
-  const int32_t lane = (window + 1) * kStreamWindowLanes - 1 + shift - frame * map.frameLanes;
+  const int32_t lane = (window + 1) * kStreamWindowLanes - 1 + tap - map.firstTap - frame * map.frameLanes;
   const PieceLane inFrame = pieceLane(map, lane);
   return {frame * map.framePieces + inFrame.piece, inFrame.offset};
+}
+
+/// A pixel that is loaded by itself into lane `lane`: in front of the first piece of the CTA, or behind the last one.
+struct EdgePixel {
+  int32_t lane;
+  PieceLane from;
+};
+SHIFTCONV_HOST_DEVICE constexpr EdgePixel edgePixel(const LaneMap& map, int32_t edge) {
+  const int32_t last = map.framePieces - 1, lane = edge - map.firstTap;
+  if (lane < 0) return {lane, {0, lane}};
+  return {map.framePieces * map.pieceLanes + lane, {last, map.pieceLanes + lane}};
 }
 
 }  // namespace shiftconv::kernels

@@ -81,14 +81,17 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
   // ---- Activations: global -> shared: one warp finds places, one thread of it loads -------------------------------------------
   __device__ BoxPlace boxPlace(int32_t tile, const PieceLane& first) const {
     const Place place = placeIn(tile, first.piece);
-    return {place.column - p_.padLeft + first.offset, place.firstInputRow, place.depth * p_.strideDepth - p_.padFront, place.image};
+    return {place.column - p_.padLeft + p_.lanes.firstTap + first.offset, place.firstInputRow,
+            place.depth * p_.strideDepth - p_.padFront, place.image};
   }
   /// Pieces behind the last belong to an image that does not exist: zeros.
   __device__ void findBoxes(int32_t tile) const {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     if (lane < p_.lanes.pieces()) control_->pieces[lane] = boxPlace(tile, {lane, 0});
-    if (p_.lanes.isRefilled && lane < kStreamWindows * (p_.filterWidth - 1))
-      control_->refills[lane] = boxPlace(tile, refillOf(p_.lanes, lane % kStreamWindows, lane / kStreamWindows + 1));
+    if (lane < p_.lanes.refills(p_.filterWidth))
+      control_->refills[lane] = boxPlace(
+          tile, refillOf(p_.lanes, lane % kStreamWindows, tapBehindShift(p_.lanes, p_.filterWidth, lane / kStreamWindows)));
+    if (lane < p_.lanes.edges()) control_->edges[lane] = boxPlace(tile, edgePixel(p_.lanes, lane).from);
   }
 
   __device__ void loadOperands() const {
@@ -128,10 +131,15 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
     if (!p_.lanes.isRefilled) return;
     place = control_->refills;
 #pragma unroll 1
-    for (int32_t s = 0; s + 1 < p_.filterWidth; ++s)
+    for (int32_t shift = 0; shift < p_.lanes.shifts(p_.filterWidth); ++shift)
 #pragma unroll 1
       for (uint32_t window = 0; window < kStreamWindows; ++window)
-        load(refillMap_, stageRefill(stage, s) + window * layout::kSwizzle128RowBytes, *place++);
+        load(refillMap_, stageRefill(stage, shift) + window * layout::kSwizzle128RowBytes, *place++);
+#pragma unroll 1
+    for (int32_t edge = 0; edge < p_.lanes.edges(); ++edge) {
+      const auto lane = static_cast<uint32_t>(edgePixel(p_.lanes, edge).lane);
+      load(refillMap_, operandStage(stage) + lane * layout::kSwizzle128RowBytes, control_->edges[edge]);
+    }
   }
 
   // ---- Filters: global -> shared: one thread -----------------------------------------------------------------------------------
@@ -153,11 +161,11 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
       forEachStep(span, [&](int32_t t, const Contribution& rows) {
         forEachRun([&](int32_t depthTap, int32_t chunk) {
 #pragma unroll 1
-          for (int32_t s = 0; s < p_.filterWidth; ++s)
+          for (int32_t column = 0; column < p_.filterWidth; ++column)
 #pragma unroll 1
             for (int32_t i = 0; i < rows.count; ++i) {
               gemm::sm100::expectFilterStage<Group>(*control_, stage, p_.filterCountedBytes);
-              loadTap(stage.index, depthTap, chunk, t - (rows.first + i) * p_.strideH, s,
+              loadTap(stage.index, depthTap, chunk, t - (rows.first + i) * p_.strideH, tapInOrder(p_.lanes, p_.filterWidth, column),
                       Group::atLeader(control_->filters.full(stage)));
               stage.advance(p_.filterStages);
             }
@@ -218,35 +226,45 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
   }
 
   // ---- The tensor core: one thread ---------------------------------------------------------------------------------------------
+  /// Of a row to Tensor Memory. Kinds without lane masks have no second one.
+  __device__ int32_t copies() const {
+    if constexpr (kScaled) return 1;
+    return p_.lanes.copies();
+  }
   /// Goes through all input rows ahead of the MMAs and brings them from shared to Tensor Memory.
   struct Copier {
     RingPosition stage, slot;
-    int64_t left;  // rows to go
+    int64_t left;  // copies to go
     int32_t chunk = 0;
+    bool isSecond = false;  // of its row
   };
-  __device__ int64_t ownRuns() const {
+  __device__ int64_t ownCopies() const {
     int64_t steps = 0;
     for (const int32_t tile : tiles_) {
       const TileRows span = rowsOf(tile);
       steps += stepsBefore(p_, span.end) - stepsBefore(p_, span.begin);
     }
-    return steps * p_.filterDepth * p_.channelChunks;
+    return steps * p_.filterDepth * p_.channelChunks * copies();
   }
   __device__ void copyNext(Copier& copier) const {
     if (copier.left == 0) return;
     control_->operands.awaitFull(copier.stage);
     control_->slots.awaitEmpty(copier.slot);
     ptx::tensorFenceAfterThreadSync();
+    // Rows are swizzled by their addresses, so a copy may begin with any of them.
+    const auto front = static_cast<uint32_t>(copier.isSecond ? p_.lanes.firstTap : 0) * layout::kSwizzle128RowBytes;
     gemm::sm100::copyOperand<Group>(p_.expandedBitsA, slot(copier.slot),
-                                    layout::swizzle128KMajorDescriptor(operandStage(copier.stage)), slicesOf(copier.chunk));
+                                    layout::swizzle128KMajorDescriptor(operandStage(copier.stage) - front), slicesOf(copier.chunk));
     if constexpr (kScaled)
       copyScaleTiles<Group>(p_.kind, static_cast<uint32_t>(p_.scaleCopies), slot(copier.slot) + gemm::sm100::kOperandColumns,
                             stageScales(copier.stage));
     if (!p_.lanes.isRefilled) Group::commitRelease(control_->operands.empty(copier.stage));
-    copier.stage.advance(p_.operandStages);
     copier.slot.advance(p_.slots);
-    copier.chunk = copier.chunk + 1 == p_.channelChunks ? 0 : copier.chunk + 1;
     --copier.left;
+    copier.isSecond = copies() == 2 && !copier.isSecond;
+    if (copier.isSecond) return;
+    copier.stage.advance(p_.operandStages);
+    copier.chunk = copier.chunk + 1 == p_.channelChunks ? 0 : copier.chunk + 1;
   }
 
   /// The filter's scale factors of a tap column, for `count` filter rows r = first, first - step .., to an entry.
@@ -274,7 +292,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
 
   __device__ void multiply() const {
     Copier copier;
-    copier.left = ownRuns();
+    copier.left = ownCopies();
     RingPosition slotUse, stageUse, filter, opened, closed;  // opened, closed: accumulators that rows have been given and have left
     if (p_.filterResident && tiles_.own() != 0) control_->residentFilter.awaitFull(RingPosition{});
     if constexpr (kScaled) {
@@ -285,7 +303,9 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
     copyNext(copier);
     for (const int32_t tile : tiles_) {
       const TileRows span = rowsOf(tile);
-      int32_t rowsOpened = 0;
+      int32_t rowsOpened = 0, maskPhases[Group::kCtas] = {};
+      if constexpr (!kScaled)
+        for (int32_t rank = 0; rank < Group::kCtas; ++rank) maskPhases[rank] = (tile * Group::kCtas + rank) % p_.maskPhases;
       forEachStep(span, [&](int32_t t, const Contribution& rows) {
         for (; rowsOpened < rows.first + rows.count; ++rowsOpened) {
           control_->accumulators.awaitEmpty(opened);
@@ -296,70 +316,79 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
         const int32_t fresh = t == span.begin ? 0 : newest * p_.strideH == t ? rows.count - 1 : rows.count;
         int32_t run = 0;
         forEachRun([&](int32_t, int32_t chunk) {
-          if (p_.copiesAhead) copyNext(copier);
-          ptx::tensorFenceAfterThreadSync();  // behind the readers of the accumulators
-          TapColumn column;
+          TapColumn<Group> column;
           column.accumulators = accumulators_;
           column.filters = filterStages_;
-          column.operand = slot(slotUse);
           column.slices = slicesOf(chunk);
           column.accumulator = closed.index;
           column.count = rows.count;
-          const int32_t firstTap = t - rows.first * p_.strideH;  // filter row of the first output row
+          const int32_t filterRow = t - rows.first * p_.strideH;  // of the first output row
+          int32_t shift = 0;
 #pragma unroll 1
-          for (int32_t s = 0; s < p_.filterWidth; ++s) {
-            column.freshFrom = run == 0 && s == 0 ? fresh : rows.count;
-            column.shifts = s + 1 < p_.filterWidth;
-            column.refill = p_.lanes.isRefilled && column.shifts ? stageRefill(stageUse, s) : 0;
-            column.staleLanes = s == 0 || p_.lanes.isRefilled ? 0 : ~0u << (kStreamWindowLanes - s);
-            if constexpr (kScaled) {
-              if (!p_.scalesResident) {
-                control_->scaleEntries.awaitEmpty(scaleEntry);
+          for (int32_t copy = 0; copy < copies(); ++copy) {
+            if (p_.copiesAhead) copyNext(copier);
+            ptx::tensorFenceAfterThreadSync();  // behind the readers of the accumulators
+            column.operand = slot(slotUse);
+            const int32_t end = copy == 0 ? p_.filterWidth : p_.lanes.firstTap;
+#pragma unroll 1
+            for (int32_t s = copy == 0 ? p_.lanes.firstTap : 0; s < end; ++s) {
+              column.freshFrom = run == 0 && s == p_.lanes.firstTap ? fresh : rows.count;
+              column.shifts = s + 1 < end;
+              column.refill = p_.lanes.isRefilled && column.shifts ? stageRefill(stageUse, shift++) : 0;
+              if constexpr (kScaled) {
+                if (!p_.scalesResident) {
+                  control_->scaleEntries.awaitEmpty(scaleEntry);
+                  ptx::tensorFenceAfterThreadSync();
+                  copyFilterScales(scaleEntry.index, run, s, filterRow, p_.strideH, rows.count);
+                }
+                const uint32_t tapColumns = static_cast<uint32_t>(p_.filterScales.rowTiles) * scaleTileColumns(p_.kind);
+                column.scaleA = column.operand + gemm::sm100::kOperandColumns +
+                                (p_.scaleCopies == 1 ? 0 : static_cast<uint32_t>(s) * gemm::sm100::kScaleAtomColumns);
+                column.scaleB = scaleColumns(p_.scalesResident ? run * p_.filterWidth + s : scaleEntry.index, filterRow);
+                column.scaleStepB = 0u - static_cast<uint32_t>(p_.strideH) * tapColumns;
+              } else {
+                for (int32_t rank = 0; rank < Group::kCtas; ++rank) {
+                  const DisabledLanes& lanes = p_.disabled[maskPhases[rank]][s];
+                  column.disabled[rank] = {{lanes.window[0], lanes.window[1], lanes.window[2], lanes.window[3]}};
+                }
+              }
+              if (p_.filterResident) {
+                column.filter = (run * p_.filterHeight + filterRow) * p_.filterWidth + s;
+                column.filterStep = -p_.strideH * p_.filterWidth;
+                multiplyColumn<Group, kScaled>(p_, column);
+              } else {
+                column.filter = filter.index;
+                column.filterStep = 1;
+                RingPosition tap = filter;
+#pragma unroll 1
+                for (int32_t i = 0; i < rows.count; ++i) {
+                  control_->filters.awaitFull(tap);
+                  tap.advance(p_.filterStages);
+                }
                 ptx::tensorFenceAfterThreadSync();
-                copyFilterScales(scaleEntry.index, run, s, firstTap, p_.strideH, rows.count);
-              }
-              const uint32_t tapColumns = static_cast<uint32_t>(p_.filterScales.rowTiles) * scaleTileColumns(p_.kind);
-              column.scaleA = column.operand + gemm::sm100::kOperandColumns +
-                              (p_.scaleCopies == 1 ? 0 : static_cast<uint32_t>(s) * gemm::sm100::kScaleAtomColumns);
-              column.scaleB = scaleColumns(p_.scalesResident ? run * p_.filterWidth + s : scaleEntry.index, firstTap);
-              column.scaleStepB = 0u - static_cast<uint32_t>(p_.strideH) * tapColumns;
-            }
-            if (p_.filterResident) {
-              column.filter = (run * p_.filterHeight + firstTap) * p_.filterWidth + s;
-              column.filterStep = -p_.strideH * p_.filterWidth;
-              multiplyColumn<Group, kScaled>(p_, column);
-            } else {
-              column.filter = filter.index;
-              column.filterStep = 1;
-              RingPosition tap = filter;
+                multiplyColumn<Group, kScaled>(p_, column);
 #pragma unroll 1
-              for (int32_t i = 0; i < rows.count; ++i) {
-                control_->filters.awaitFull(tap);
-                tap.advance(p_.filterStages);
+                for (int32_t i = 0; i < rows.count; ++i) {
+                  Group::commitRelease(control_->filters.empty(filter));
+                  filter.advance(p_.filterStages);
+                }
               }
-              ptx::tensorFenceAfterThreadSync();
-              multiplyColumn<Group, kScaled>(p_, column);
-#pragma unroll 1
-              for (int32_t i = 0; i < rows.count; ++i) {
-                Group::commitRelease(control_->filters.empty(filter));
-                filter.advance(p_.filterStages);
+              if constexpr (kScaled) {
+                if (!p_.scalesResident) {
+                  ptx::tensorCommit<Group::kCtaGroup>(control_->scaleEntries.empty(scaleEntry));
+                  scaleEntry.advance(p_.scaleEntries);
+                }
+                if (column.shifts && p_.scaleCopies == 1) shiftScales(column.scaleA);
               }
             }
-            if constexpr (kScaled) {
-              if (!p_.scalesResident) {
-                ptx::tensorCommit<Group::kCtaGroup>(control_->scaleEntries.empty(scaleEntry));
-                scaleEntry.advance(p_.scaleEntries);
-              }
-              if (column.shifts && p_.scaleCopies == 1) shiftScales(column.scaleA);
+            ptx::tensorCommit<Group::kCtaGroup>(control_->slots.empty(slotUse));
+            slotUse.advance(p_.slots);
+            if (p_.lanes.isRefilled && copy + 1 == copies()) {
+              Group::commitRelease(control_->operands.empty(stageUse));
+              stageUse.advance(p_.operandStages);
             }
+            if (!p_.copiesAhead) copyNext(copier);
           }
-          ptx::tensorCommit<Group::kCtaGroup>(control_->slots.empty(slotUse));
-          slotUse.advance(p_.slots);
-          if (p_.lanes.isRefilled) {
-            Group::commitRelease(control_->operands.empty(stageUse));
-            stageUse.advance(p_.operandStages);
-          }
-          if (!p_.copiesAhead) copyNext(copier);
           ++run;
         });
         // Rows whose last step inside of the image is this one.

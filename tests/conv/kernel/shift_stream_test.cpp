@@ -143,6 +143,34 @@ std::vector<StreamProblem> makeStreamProblems() {
           {.shiftedScales = true});
   addMaps("mxfp6_width_14", scaled(plain(5, 3, 14, 128, 32, 3, 3, 1), DataType::E3M2, DataType::E2M3, 32, ue8m0), packed);
   addMaps("nvfp4_width_14", scaled(plain(5, 5, 14, 288, 64, 3, 3, 1), e2m1, e2m1, 16, DataType::UE4M3), all4);
+  // Rows end to end. Two and more tiles, the last of them with lanes that no row is left for.
+  const std::initializer_list<StreamMap> masked{StreamMap::FlatMasked};
+  addMaps("width_7", plain(21, 5, 7, 96, 32, 3, 3, 1), masked);
+  addMaps("width_13", plain(1, 23, 13, 40, 48, 3, 5, 2), masked, {.blockRows = 4});
+  addMaps("width_40", plain(2, 6, 40, 32, 16, 3, 3, 1), masked);
+  addMaps("width_150", plain(1, 5, 150, 16, 16, 3, 7, 3), masked, {.residentWeights = false});
+  addMaps("width_2", plain(70, 3, 2, 16, 16, 2, 2, 1), masked);
+  addMaps("passes", plain(4, 5, 14, 136, 104, 3, 3, 1), masked, {.tileN = 48});
+  p = plain(7, 6, 13, 32, 16, 3, 5, 1);
+  p.padLeft = 1, p.padRight = 3;
+  addMaps("more_padding_right", p, masked);
+  p.padLeft = 3, p.padRight = 1;
+  addMaps("more_padding_left", p, masked, {.residentWeights = false});
+  p.padLeft = 4, p.padRight = 0;
+  addMaps("padding_left_only", p, masked);
+  p.padLeft = 0, p.padRight = 4;
+  addMaps("padding_right_only", p, masked);
+  p.padLeft = 4, p.padRight = 6;  // output columns whose first tap lies behind the row
+  addMaps("padding_wider_than_the_filter", p, masked);
+  p.padTop = p.padBottom = 4, p.padLeft = 2, p.padRight = 1;
+  addMaps("output_rows_without_input", p, masked);
+  p = plain(3, 12, 9, 32, 16, 3, 3, 0);
+  p.dilationH = 2;
+  addMaps("dilated_without_padding", p, masked, {.blockRows = 3});
+  p = plain(5, 4, 10, 32, 16, 3, 3, 1);
+  p.strideH = 2, p.d = 3, p.t = 2, p.padFront = 1;
+  addMaps("every_second_row_in_3d", p, masked);
+  for (const auto& [name, problem] : operandCases(plain(3, 5, 13, 96, 32, 3, 3, 1))) addMaps(name + "_width_13", problem, masked);
   return all;
 }
 
@@ -187,19 +215,22 @@ int64_t usefulLanes(const Problem& problem, StreamMap map) {
 
 // Images enough to fill every tile. By hand, for a 3x3 filter with a padding of 1: strips have 30 columns a window; two rows of 14
 // or four of 7 lie in 32 lanes, eight or sixteen in 128; 40 columns are three pieces of 14, and 64 five of 13, two in a window, or
-// four of 16, seven in 128 lanes.
+// four of 16, seven in 128 lanes. Without padding between them, 18 rows of 7 lie in 128 lanes, or nine of 14, pieces of 14 or 8,
+// and four rows of 31 or pieces of 8 of those of 40.
 TEST(ShiftStreamMaps, HoldAsManyColumnsAsFit) {
   const struct {
     int64_t width;
-    int64_t strips, packed, stripsRefill, flatRefill;
-  } cases[] = {{7, 21, 87, 21, 87},  {8, 25, 75, 25, 87},   {14, 43, 87, 43, 87}, {16, 50, 75, 50, 87}, {28, 87, 87, 87, 87},
-               {31, 48, 96, 96, 96}, {32, 50, 75, 100, 87}, {40, 62, 83, 62, 93}, {56, 87, 87, 87, 87}, {64, 66, 80, 100, 87}};
+    int64_t strips, packed, stripsRefill, flatRefill, flatMasked;
+  } cases[] = {{7, 21, 87, 21, 87, 98},   {8, 25, 75, 25, 87, 100},  {14, 43, 87, 43, 87, 98},   {16, 50, 75, 50, 87, 100},
+               {28, 87, 87, 87, 87, 100}, {31, 48, 96, 96, 96, 96},  {32, 50, 75, 100, 87, 100}, {40, 62, 83, 62, 93, 100},
+               {56, 87, 87, 87, 87, 100}, {64, 66, 80, 100, 87, 100}};
   for (const auto& one : cases) {
     const Problem p = plain(64 * 105, 3, one.width, 16, 16, 3, 3, 1);
     EXPECT_EQ(usefulLanes(p, StreamMap::Strips), one.strips) << one.width;
     EXPECT_EQ(usefulLanes(p, StreamMap::Packed), one.packed) << one.width;
     EXPECT_EQ(usefulLanes(p, StreamMap::StripsRefill), one.stripsRefill) << one.width;
     EXPECT_EQ(usefulLanes(p, StreamMap::FlatRefill), one.flatRefill) << one.width;
+    EXPECT_EQ(usefulLanes(p, StreamMap::FlatMasked), one.flatMasked) << one.width;
   }
   // Without lane masks the padding behind the last row must lie in the window: three rows of 7, not four.
   const Problem seven = scaled(plain(64 * 105, 3, 7, 32, 16, 3, 3, 1), DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
@@ -219,6 +250,17 @@ TEST(ShiftStreamMaps, SayWhatTheyCannotDo) {
     EXPECT_NE(refusal(eight, {.map = map, .shiftedScales = true}).find("needs scales=copies"), std::string::npos);
     EXPECT_EQ(refusal(eight, {.map = map}), "");
   }
+  EXPECT_NE(refusal(eight, {.map = StreamMap::FlatMasked}).find("needs lane masks"), std::string::npos);
+  EXPECT_NE(refusal(plain(1, 5, 33, 16, 16, 3, 1, 0), {.map = StreamMap::FlatMasked}).find("needs S of at least 2"),
+            std::string::npos);
+  Problem wide = plain(1, 5, 33, 16, 16, 3, 3, 2);
+  EXPECT_EQ(refusal(wide, {.map = StreamMap::FlatMasked}), "");
+  wide.padLeft = 3;
+  EXPECT_NE(refusal(wide, {.map = StreamMap::FlatMasked}).find("needs pad_left below S"), std::string::npos);
+  // A row of 1024 columns fills eight CTAs, and there are eight sets of masks.
+  EXPECT_EQ(refusal(plain(1, 1, 1024, 16, 16, 1, 3, 1), {.map = StreamMap::FlatMasked}), "");
+  EXPECT_NE(refusal(plain(1, 1, 1025, 16, 16, 1, 3, 1), {.map = StreamMap::FlatMasked}).find("repeat themselves"),
+            std::string::npos);
 }
 
 // Windows that are shifted and not refilled hold stale rows, which the machine must see: in the results, and as what it is.
@@ -241,6 +283,87 @@ TEST(ShiftStreamMaps, AWindowThatIsNotRefilledIsNoticed) {
       EXPECT_TRUE(std::any_of(seen.hazards.begin(), seen.hazards.end(),
                               [](const emulator::Hazard& hazard) { return hazard.kind == emulator::HazardKind::UndefinedData; }));
     }
+}
+
+// 18 rows of 7 columns are 126 lanes of one CTA, for a 3x3 filter with a padding of 1, 64 channels and 16 outputs.
+struct HandCount {
+  uint32_t blockRows;
+  int64_t steps, rowTaps;  ///< input rows, and their products with filter rows
+  int64_t pixels;          ///< of the image, that all rows and refills load
+};
+void expectByHand(const Problem& problem, const HandCount& hand) {
+  constexpr int64_t kSlices = 4, kPixelBytes = 128, kFilterBytes = 9 * 16 * 128, kLanes = 128, kRowEnds = 18;
+  ShiftStreamPlan plan;
+  const ShiftStreamChoices choices{.map = StreamMap::FlatMasked, .blockRows = hand.blockRows, .pair = false};
+  ASSERT_EQ(plan::planShiftStream(problem, fewMultiprocessors(), choices, plan), "");
+  ASSERT_EQ(plan.tiles(), 1);
+  emulator::Emulator machine;
+  const auto module = loadOneKernel(machine, device::ptxFor(images::shift_stream(), "sm_100a"), plan.kernelName);
+  const plan::PlannedLaunch launch = plan.planned();
+  DeviceRun device(machine, *module, launch.kernel);
+  const Observation seen = StreamCase(problem, 1).run(device, launch, {});
+  EXPECT_EQ(seen.difference, "");
+  const emulator::Counters& counters = seen.counters;
+  const auto counted = [&](const std::map<std::string, uint64_t>& all, std::string_view name) {
+    int64_t sum = 0;
+    for (const auto& [key, count] : all)
+      if (key.find(name) != std::string::npos) sum += static_cast<int64_t>(count);
+    return sum;
+  };
+  using emulator::Engine;
+  EXPECT_EQ(counted(counters.mma, ""), hand.rowTaps * 3 * kSlices);
+  // The first copy is shifted once, from tap 1 to tap 2; the second serves tap 0.
+  EXPECT_EQ(counted(counters.operations, "tcgen05.shift"), hand.steps * kSlices);
+  EXPECT_EQ(counted(counters.operations, "tcgen05.cp"), hand.steps * 3 * kSlices);
+  EXPECT_EQ(countedBytes(counters, Engine::TensorCopy, emulator::Traffic::SharedRead),
+            hand.steps * kSlices * (2 * kLanes + 4) * 32);
+  // At taps 0 and 2 one end of each row and the two lanes behind the last row are disabled.
+  EXPECT_EQ(countedBytes(counters, Engine::TensorCore, emulator::Traffic::TmemWrite),
+            hand.rowTaps * kSlices * (3 * kLanes - 2 * (kRowEnds + 2)) * 16 * 4);
+  EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::GlobalRead), hand.pixels * kPixelBytes + kFilterBytes);
+  // 126 pixels of rows, four that refill windows, one in front of the rows and one behind them.
+  EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::SharedWrite),
+            hand.steps * (126 + 4 + 2) * kPixelBytes + kFilterBytes);
+}
+
+// Three rows of each image: the outer ones miss one of three filter rows each. Behind the shift window 3 takes padding.
+TEST(ShiftStreamMasks, CountsOfManyImages) { expectByHand(plain(18, 3, 7, 64, 16, 3, 3, 1), {3, 3, 7, 3 * (126 + 3)}); }
+// The 18 rows of one image, each a block of its own: row y of all of them at once, then the rows below. The first row has none
+// above and the last none below.
+TEST(ShiftStreamMasks, CountsOfOneImage) { expectByHand(plain(1, 18, 7, 64, 16, 3, 3, 1), {1, 3, 3, 3 * (126 + 3) - 2 * 7}); }
+
+// A plan's masks, changed: the results must differ, or the machine must see why not.
+TEST(ShiftStreamMasks, AWrongOneIsNoticed) {
+  emulator::Emulator machine;
+  const Problem problem = plain(5, 3, 13, 32, 16, 3, 3, 1);
+  for (const bool pair : {false, true}) {
+    const ShiftStreamPlan right = planOf(problem, StreamMap::FlatMasked, pair);
+    ASSERT_EQ(right.params.maskPhases, 1);
+    const auto module = loadOneKernel(machine, device::ptxFor(images::shift_stream(), "sm_100a"), right.kernelName);
+    const auto observe = [&](const ShiftStreamPlan& plan) {
+      const plan::PlannedLaunch launch = plan.planned();
+      DeviceRun device(machine, *module, launch.kernel);
+      emulator::Options options;
+      options.hazards = emulator::HazardMode::Warn;
+      return StreamCase(problem, 1).run(device, launch, options);
+    };
+    EXPECT_EQ(observe(right).difference, "");
+    for (const int tap : {0, 2}) {
+      SCOPED_TRACE(testing::Message() << (pair ? "pair" : "single") << ", tap " << tap);
+      ShiftStreamPlan wrong = right;
+      wrong.params.disabled[0][tap] = {};
+      EXPECT_NE(observe(wrong).difference, "") << "neighbouring rows were multiplied, too";
+      wrong = right;
+      wrong.params.disabled[0][tap].window[1] ^= 1u << 5;
+      EXPECT_NE(observe(wrong).difference, "") << "a lane in the middle of a row was left out";
+    }
+    ShiftStreamPlan wrong = right;
+    wrong.params.disabled[0][1].window[0] = 1;
+    const Observation seen = observe(wrong);
+    EXPECT_TRUE(std::any_of(seen.hazards.begin(), seen.hazards.end(), [](const emulator::Hazard& hazard) {
+      return hazard.kind == emulator::HazardKind::UndefinedData;
+    })) << "an accumulator that nothing initialises was stored";
+  }
 }
 
 }  // namespace
