@@ -87,3 +87,18 @@ class CausalBlock(nn.Module):
 
 def inputs(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(3))
+
+
+class Inception(nn.Module):
+    """Branches of 1x1, 3x3, 5x5 and a pooled 1x1 filter, side by side along the channels."""
+
+    def __init__(self, channels, one, three, five, pooled):
+        super().__init__()
+        conv = lambda *args, **more: nn.Sequential(nn.Conv2d(*args, **more), nn.ReLU(inplace=True))  # noqa: E731
+        self.one = conv(channels, one, 1)
+        self.three = nn.Sequential(conv(channels, 8, 1), conv(8, three, 3, padding=1))
+        self.five = nn.Sequential(conv(channels, 8, 1), conv(8, five, 5, padding=2))
+        self.pooled = nn.Sequential(nn.MaxPool2d(3, 1, 1), conv(channels, pooled, 1))
+
+    def forward(self, x):
+        return torch.cat([self.one(x), self.three(x), self.five(x), self.pooled(x)], 1)

@@ -15,7 +15,7 @@ except ImportError:
 
 import shiftconv
 import shiftconv.torch as sct
-from blocks import Bottleneck, CausalBlock, ConvNeXtBlock, InvertedResidual, UNetBlock, inputs, with_statistics
+from blocks import Bottleneck, CausalBlock, ConvNeXtBlock, Inception, InvertedResidual, UNetBlock, inputs, with_statistics
 
 shiftconv.emulate("sm_90a")
 
@@ -91,6 +91,71 @@ class Replace(unittest.TestCase):
         made = self.replaced(CausalBlock(), inputs(1, 8, 3, 5, 4))
         self.assertEqual(self.fused(made), {"conv1": ["pad", "bias", "silu"], "conv2": ["pad", "bias", "residual"]})
         self.assertEqual([node.op for node in made.graph.nodes], ["placeholder", "call_module", "call_module", "output"])
+
+    def test_inception(self):
+        """Four convolutions of one concatenation, behind pooling, too; the next block reads it."""
+        model = nn.Sequential(Inception(16, 8, 16, 8, 24), Inception(56, 16, 8, 8, 8))
+        made = self.replaced(model, inputs(2, 16, 7, 6))
+        self.assertEqual(self.kinds(made).count("Joined"), 2)
+        self.assertEqual(self.fused(made)["0.three.1.0"], ["bias", "relu", "cat"])
+        self.assertEqual(self.fused(made)["0.three.0.0"], ["bias", "relu"])
+        self.assertFalse([node for node in made.graph.nodes if node.target is torch.cat])
+        other = inputs(1, 16, 5, 9)
+        with torch.no_grad():
+            torch.testing.assert_close(made(other.half()).float(), model(other), rtol=4e-3, atol=4e-3)
+
+    def test_a_concatenation_with_a_tensor_that_is_there(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b, self.c = nn.Conv2d(8, 16, 3, padding=1), nn.Conv2d(16, 8, 1), nn.Conv2d(16, 8, 1)
+
+            def forward(self, x, skip):
+                a = self.a(x)
+                return torch.cat((F.relu(self.b(a) + skip), skip), dim=-3), torch.cat([self.c(a), skip, x], 1)
+
+        model, x, skip = Model(), inputs(2, 8, 4, 5), inputs(2, 8, 4, 5) + 1
+        made = sct.replace(model, (x.half(), skip.half()))
+        self.assertEqual(self.fused(made), {"a": ["bias"], "b": ["bias", "residual", "relu", "cat"], "c": ["bias"]})
+        with torch.no_grad():
+            for ours, theirs in zip(made(x.half(), skip.half()), model(x, skip)):
+                torch.testing.assert_close(ours.float(), theirs, rtol=4e-3, atol=4e-3)
+            with self.assertRaisesRegex(ValueError, r"\(2, 8, 4, 5\) and \(1, 8, 4, 5\)"):
+                made.get_submodule(next(n.target for n in made.graph.nodes if "cat" in str(n.target)))(
+                    inputs(2, 16, 4, 5).half(), skip.half(), skip[:1].half()
+                )
+
+    def test_a_joined_concatenation_under_autograd_and_compilation(self):
+        model, x = Inception(16, 8, 16, 8, 24), inputs(2, 16, 7, 6).half()
+        made = sct.replace(model, x)
+        with torch.no_grad():
+            expected = made(x)
+        self.assertTrue(torch.equal(made(x.clone()), expected))  # gradients are enabled: through torch.cat
+        with torch.no_grad():
+            self.assertTrue(torch.equal(torch.compile(made, backend="eager", fullgraph=True)(x), expected))
+
+    def test_what_must_not_be_joined(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b, self.c, self.d, self.e = (nn.Conv2d(8, 8, 1) for _ in range(5))
+                self.f = nn.Conv2d(8, 12, 1)
+
+            def forward(self, x):
+                a = self.a(x)  # has two users
+                y = F.silu(x)
+                b = self.b(y)  # its input changes before the concatenation
+                y.mul_(2)
+                c = self.c(y)
+                twice, rows = torch.cat([c, c], 1), torch.cat([self.d(y), y], 2)
+                unaligned = torch.cat([self.e(x), self.f(x)], 1)  # 24 of 40 bytes: the next pixel begins at no multiple of 16
+                return torch.cat([a, b], 1).mean() + a.mean() + twice.mean() + rows.mean() + unaligned.mean()
+
+        model, x = Model(), inputs(2, 8, 4, 5)
+        made = sct.replace(model, x.half())
+        self.assertEqual(set(map(tuple, self.fused(made).values())), {("bias",)})
+        with torch.no_grad():
+            torch.testing.assert_close(made(x.half()).float(), model(x), rtol=4e-3, atol=4e-3)
 
     def test_what_must_not_be_fused(self):
         class Model(nn.Module):

@@ -14,7 +14,7 @@ from torch import fx, nn
 from . import patterns
 from .census import Census
 from .deciding import Decider
-from .replacing import add_module, decide_all, finish, fold_all, in_channels_last
+from .replacing import decide_all, finish, fold_all, in_channels_last
 
 _OPTIONS = {"tune": False, "tune_seconds": 1.0, "rest": "inductor", "census": None}
 
@@ -104,7 +104,7 @@ def _make_modules(model: fx.GraphModule, constants: dict[fx.Node, torch.Tensor])
                 made = _norm(_NORMS[type(before)], [constants.get(number) for number in numbers], arguments["eps"])
         if made is not None:
             with model.graph.inserting_after(node):
-                call = model.graph.call_module(add_module(model, node.name, made), (arguments["input"],))
+                call = model.graph.call_module(patterns.add_module(model, node.name, made), (arguments["input"],))
             call.meta.update(node.meta, shiftconv_name=_name_of(node))
             node.replace_all_uses_with(call)
             model.graph.erase_node(node)

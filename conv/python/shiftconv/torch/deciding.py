@@ -75,6 +75,14 @@ class Decider:
             known.aten_microseconds,
         )  # fmt: skip
 
+    def can_run(self, problem: Problem, plan: str) -> bool:
+        """Whether a plan of ``ShiftConv``, or the planner's choice, runs a problem, and not as a last resort."""
+        algorithm, _, options = plan.partition(":")
+        try:
+            return Plan(problem, self._properties, algorithm or None, options or None).algorithm != "direct"
+        except Error:
+            return False
+
     def _decided(
         self, text: str, problem: Problem, conv: ShiftConv, x: Sequence[int], residual: bool, original: Callable[[], Any]
     ) -> Layer:

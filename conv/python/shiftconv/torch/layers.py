@@ -8,7 +8,7 @@ import torch
 
 from ..problem import Activation, Compute, Problem, Type
 from .functional import activation_of, conv, is_distributed, settings
-from .operators import PREPARED, channels_last_strides, pairs_of, spread
+from .operators import PREPARED, PREPARED_OUT, channels_last_strides, pairs_of, spread
 
 LAYOUTS = {4: torch.channels_last, 5: torch.channels_last_3d}
 TYPES = {
@@ -50,7 +50,7 @@ def channels_last(x: torch.Tensor) -> torch.Tensor:
 
 
 class ShiftConv(torch.nn.Module):
-    """``conv`` with constant weights: ``forward(x, residual=None)``.
+    """``conv`` with constant weights: ``forward(x, residual=None, out=None)``.
 
     The weight keeps its dtype, in channels_last; the bias is float32. Neither requires grad. An x that is not channels_last is copied.
     """
@@ -91,17 +91,27 @@ class ShiftConv(torch.nn.Module):
             self.weight.shape, self.stride, self.padding, self.dilation, self.groups, self.activation, "default", plan
         )
 
-    def forward(self, x: torch.Tensor, residual: Optional[torch.Tensor] = None) -> torch.Tensor:
+    @property
+    def flat_padding(self) -> list[int]:
+        """(before, after) of each spatial dimension, one after the other."""
+        return [number for pair in self.padding for number in pair]
+
+    def forward(
+        self, x: torch.Tensor, residual: Optional[torch.Tensor] = None, out: Optional[torch.Tensor] = None
+    ) -> torch.Tensor:
         if type(x) is torch.Tensor or not is_distributed(x):  # of those, conv sees to the layout of the parts
             x = channels_last(x)
             residual = None if residual is None else channels_last(residual)
         if torch.compiler.is_compiling() or type(x) is not torch.Tensor or self._settings is None or torch.is_grad_enabled():
             return conv(
                 x, self.weight, self.bias, residual, stride=self.stride, padding=self.padding, dilation=self.dilation,
-                groups=self.groups, activation=self.activation, plan=self.plan,
+                groups=self.groups, activation=self.activation, plan=self.plan, out=out,
             )  # fmt: skip
         constant = self._buffers  # attributes of a module take PyTorch longer
-        return PREPARED(x, constant["weight"], constant["bias"], residual, None, self._settings, None)
+        if out is None:
+            return PREPARED(x, constant["weight"], constant["bias"], residual, None, self._settings, None)
+        PREPARED_OUT(x, constant["weight"], constant["bias"], residual, None, self._settings, out)
+        return out
 
     def _apply(self, fn: Any, recurse: bool = True) -> "ShiftConv":
         super()._apply(fn, recurse)

@@ -45,6 +45,22 @@ def module_of(node: fx.Node, model: fx.GraphModule) -> Optional[nn.Module]:
     return model.get_submodule(str(node.target)) if node.op == "call_module" else None
 
 
+def add_module(model: fx.GraphModule, near: str, module: nn.Module) -> str:
+    name, count = f"{near}_shiftconv", 0
+    while _has_module(model, f"{name}{count}"):
+        count += 1
+    model.add_submodule(f"{name}{count}", module)
+    return f"{name}{count}"
+
+
+def _has_module(model: nn.Module, name: str) -> bool:
+    try:
+        model.get_submodule(name)
+        return True
+    except AttributeError:
+        return False
+
+
 def is_convolution(module: Optional[nn.Module]) -> bool:
     """One that computes what nn.Conv1d, nn.Conv2d or nn.Conv3d does; classes derived from them may do something else."""
     return any(isinstance(module, base) and type(module).forward is base.forward for base in CONVOLUTIONS)
@@ -174,6 +190,23 @@ def addends(node: fx.Node) -> Optional[tuple[fx.Node, fx.Node]]:
     if shapes[0] is None or shapes[0] != shapes[1] or dtype_of(first) != dtype_of(second):
         return None
     return first, second  # type: ignore[return-value]
+
+
+_CONCATENATIONS = (torch.cat, torch.concat, torch.concatenate)
+
+
+def concatenated(node: fx.Node) -> Optional[list[fx.Node]]:
+    """The tensors that a node puts next to each other along their channels."""
+    if node.op != "call_function" or node.target not in _CONCATENATIONS:
+        return None
+    given = {**dict(zip(("tensors", "dim"), node.args)), **node.kwargs}
+    parts, dim = given.get("tensors"), given.get("dim", 0)
+    if set(given) != {"tensors", "dim"} or not isinstance(parts, (list, tuple)) or not all(isinstance(p, fx.Node) for p in parts):
+        return None
+    shape = shape_of(node)
+    if shape is None or not isinstance(dim, int) or dim % len(shape) != 1:
+        return None
+    return list(parts)
 
 
 def zero_padding(node: fx.Node, model: fx.GraphModule, spatial: int) -> Optional[list[tuple[int, int]]]:

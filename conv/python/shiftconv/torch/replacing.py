@@ -10,7 +10,7 @@ from torch import fx, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.passes.shape_prop import ShapeProp
 
-from . import patterns
+from . import joining, patterns
 from .census import Census, Layer
 from .deciding import Decider
 from .folding import folded
@@ -23,9 +23,9 @@ def replace(
     """A copy of a model for inference, with its convolutions in ShiftConv.
 
     The model is traced by torch.fx. Batch normalisation is folded into weights in float32, and bias, zero padding, the addition of a
-    residual and the activation run in the convolution's kernel. Where the model cannot be traced, each convolution module is exchanged by
-    itself, with its bias. A convolution stays with aten, with its batch normalisation folded all the same, where ShiftConv refuses
-    it or has only ``direct`` for it.
+    residual and the activation run in the convolution's kernel, which also writes its part of a concatenation along the channels. Where
+    the model cannot be traced, each convolution module is exchanged by itself, with its bias. A convolution stays with aten, with its
+    batch normalisation folded all the same, where ShiftConv refuses it or has only ``direct`` for it.
 
     Args:
         model: left as it is. Give it in float32, so that folding loses nothing.
@@ -114,27 +114,11 @@ def _fold_into(node: fx.Node, conv: Any, model: fx.GraphModule) -> bool:
     made = copy.deepcopy(conv)
     made.weight = nn.Parameter(weight, requires_grad=False)
     made.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-    node.target = add_module(model, str(node.target), made)
+    node.target = patterns.add_module(model, str(node.target), made)
     if norm is not None and user is not None:
         user.replace_all_uses_with(node)
         model.graph.erase_node(user)
     return norm is not None
-
-
-def add_module(model: fx.GraphModule, near: str, module: nn.Module) -> str:
-    name, count = f"{near}_shiftconv", 0
-    while _has_module(model, f"{name}{count}"):
-        count += 1
-    model.add_submodule(f"{name}{count}", module)
-    return f"{name}{count}"
-
-
-def _has_module(model: nn.Module, name: str) -> bool:
-    try:
-        model.get_submodule(name)
-        return True
-    except AttributeError:
-        return False
 
 
 class _Chain:
@@ -212,9 +196,9 @@ class _Chain:
             dilation=self.conv.dilation, groups=self.conv.groups, activation=self.activation,
         )  # fmt: skip
 
-    def put(self, module: ShiftConv) -> None:
+    def put(self, module: ShiftConv) -> fx.Node:
         """The module in the place of all nodes of the chain."""
-        target = add_module(self.model, str(self.node.target), module)
+        target = patterns.add_module(self.model, str(self.node.target), module)
         with self.model.graph.inserting_after(self.place):
             arguments = (self.x,) if self.residual is None else (self.x, self.residual)
             made = self.model.graph.call_module(target, arguments)
@@ -222,6 +206,7 @@ class _Chain:
         self.last.replace_all_uses_with(made)
         for node in reversed(self.nodes):
             self.model.graph.erase_node(node)
+        return made
 
     def original(self) -> Callable[..., torch.Tensor]:
         """What aten computes for the chain, from (x, residual)."""
@@ -271,6 +256,7 @@ def _rewrite(
     model.recompile()
     _find_shapes(model, inputs)
     layers = decide_all(model, found, decider)
+    joining.join_all(model, decider, {node: node.meta["shiftconv_layer"] for node in model.graph.nodes if "shiftconv_layer" in node.meta})
     return finish(model), layers
 
 
@@ -326,7 +312,7 @@ def _decide(node: fx.Node, name: str, model: fx.GraphModule, decider: Decider) -
     layer = decider.layer(name, module, shape, dtype, chain.residual is not None, chain.original)
     if layer.engine == "shiftconv":
         layer.fused = chain.fused
-        chain.put(module)
+        chain.put(module).meta["shiftconv_layer"] = layer
     return layer
 
 

@@ -1,0 +1,135 @@
+"""Concatenations along the channels: convolutions write their part of the result themselves, so that nobody copies it."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+import torch
+from torch import fx
+
+from . import patterns
+from .census import Layer
+from .deciding import Decider
+from .layers import LAYOUTS, ShiftConv
+from .operators import channels_last_strides, output_sizes
+
+MOST_COPIES = 1  # parts that are no convolutions: torch.cat copies all of them in one launch, and this one by one
+ALIGNMENT = 16  # bytes, of each part
+
+
+class Joined(torch.nn.Module):
+    """``torch.cat`` along the channels, with the convolutions that make its parts.
+
+    Args:
+        parts: of each part its convolution, or None for a tensor that is there already.
+        residuals: whether the convolution of a part adds a residual.
+
+    ``forward`` takes what the parts are made of, one after the other: the tensor, or the convolution's x and its residual.
+    """
+
+    def __init__(self, parts: Sequence[Optional[ShiftConv]], residuals: Sequence[bool]) -> None:
+        super().__init__()
+        self.convolutions = torch.nn.ModuleList(part for part in parts if part is not None)
+        self._is_convolution = [part is not None for part in parts]
+        self._residuals = list(residuals)
+
+    def _parts(self, tensors: Sequence[torch.Tensor]) -> list[tuple[Optional[ShiftConv], Sequence[torch.Tensor]]]:
+        parts: list[tuple[Optional[ShiftConv], Sequence[torch.Tensor]]] = []
+        convolutions, place = iter(self.convolutions), 0
+        for is_convolution, has_residual in zip(self._is_convolution, self._residuals):
+            count = 2 if has_residual else 1
+            parts.append((next(convolutions) if is_convolution else None, tensors[place : place + count]))  # type: ignore[arg-type]
+            place += count
+        return parts
+
+    def forward(self, *tensors: torch.Tensor) -> torch.Tensor:
+        parts = self._parts(tensors)
+        x = tensors[0]
+        channels = [given[0].shape[1] if conv is None else conv.weight.shape[0] for conv, given in parts]
+        # A compiler sees through torch.cat; other subclasses of tensors and gradients are the business of the convolutions.
+        if (
+            torch.compiler.is_compiling()
+            or any(type(tensor) is not torch.Tensor for tensor in tensors)
+            or torch.is_grad_enabled()
+            or any(count * x.element_size() % ALIGNMENT for count in channels)
+        ):
+            return torch.cat([given[0] if conv is None else conv(*given) for conv, given in parts], 1)
+        sizes = None
+        for conv, given in parts:
+            if conv is not None and sizes is None:
+                sizes = output_sizes(given[0].shape, conv.weight.shape, conv.stride, conv.flat_padding, conv.dilation)
+        assert sizes is not None  # there is a convolution
+        sizes[1] = sum(channels)
+        out = torch.empty_strided(sizes, channels_last_strides(sizes), dtype=x.dtype, device=x.device)
+        first = 0
+        for (conv, given), count in zip(parts, channels):
+            part = out.narrow(1, first, count)
+            first += count
+            if conv is not None:
+                conv(*given, out=part)
+            elif given[0].shape == part.shape:
+                part.copy_(given[0])
+            else:
+                raise ValueError(f"shiftconv: parts of shapes {tuple(part.shape)} and {tuple(given[0].shape)} cannot be concatenated")
+        return out
+
+
+def join_all(model: fx.GraphModule, decider: Decider, layers: dict[fx.Node, Layer]) -> None:
+    """Puts a ``Joined`` in the place of every concatenation for which it pays."""
+    for node in list(model.graph.nodes):
+        parts = patterns.concatenated(node)
+        if parts is None:
+            continue
+        convolutions = {part for part in parts if part in layers and _is_free(part, node, parts, model)}
+        if convolutions and len(parts) - len(convolutions) <= MOST_COPIES and _fit(parts, convolutions, model, decider):
+            _put(node, parts, convolutions, model, layers)
+
+
+def _is_free(part: fx.Node, node: fx.Node, parts: Sequence[fx.Node], model: fx.GraphModule) -> bool:
+    """Whether nobody sees the difference when a convolution runs where the concatenation is."""
+    if list(part.users) != [node] or list(parts).count(part) != 1:
+        return False
+    between = part.next
+    while between is not node:
+        if any(patterns.writes_to(between, tensor, model) for tensor in part.args):  # type: ignore[arg-type]
+            return False
+        between = between.next
+    return True
+
+
+def _fit(parts: Sequence[fx.Node], convolutions: set[fx.Node], model: fx.GraphModule, decider: Decider) -> bool:
+    """Whether every part begins where the kernels can store it, and the convolutions can be planned with gaps between their pixels."""
+    shapes, dtypes = [patterns.shape_of(part) for part in parts], {patterns.dtype_of(part) for part in parts}
+    if None in shapes or len(dtypes) != 1 or any(len(shape) not in LAYOUTS for shape in shapes):  # type: ignore[arg-type]
+        return False
+    (dtype,) = dtypes
+    if dtype is None or any(shape[1] * dtype.itemsize % ALIGNMENT for shape in shapes):  # type: ignore[index]
+        return False
+    pitch = sum(shape[1] for shape in shapes)  # type: ignore[index]
+    for part in convolutions:
+        module: Any = patterns.module_of(part, model)
+        x = patterns.shape_of(part.args[0])  # type: ignore[arg-type]
+        if x is None:
+            return False
+        problem = module.problem(x, len(part.args) > 1, dtype)
+        problem.output_pixel_pitch = pitch
+        if not decider.can_run(problem, module.plan):
+            return False
+    return True
+
+
+def _put(
+    node: fx.Node, parts: Sequence[fx.Node], convolutions: set[fx.Node], model: fx.GraphModule, layers: dict[fx.Node, Layer]
+) -> None:
+    modules: list[Any] = [patterns.module_of(part, model) if part in convolutions else None for part in parts]
+    arguments = [part.args if part in convolutions else (part,) for part in parts]
+    made = Joined(modules, [len(given) > 1 for given in arguments])
+    with model.graph.inserting_before(node):
+        target = patterns.add_module(model, node.name, made)
+        call = model.graph.call_module(target, tuple(tensor for given in arguments for tensor in given))
+    call.meta.update(node.meta)
+    node.replace_all_uses_with(call)
+    model.graph.erase_node(node)
+    for part in convolutions:
+        layers[part].fused.append("cat")
+        model.graph.erase_node(part)
