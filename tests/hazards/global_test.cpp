@@ -1,4 +1,5 @@
 // Hazards in global memory: never-written bytes, accesses of different clusters of a launch, and what orders them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -166,6 +167,17 @@ END:
   @!%p2 ld.global.u32 %r8, [%rd5];
 )",
                  HazardKind::Race, "st.global.u32 [%rd2]", "ld.global.u32 %r8", "nothing orders the two"});
+  // The first word is the lane's own.
+  const std::string walk = R"(
+  mov.u32 %r6, 0; @!%p0 bra END;
+WALK:
+  ld.global.u32 %r8, [%rd2];
+  add.u64 %rd2, %rd2, 4; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 8; @%p2 bra WALK;
+END:
+)";
+  all.push_back({"walks_along_what_lanes_wrote", threads(32), "  st.global.u32 [%rd2], %r0;\n" + walk, HazardKind::Race,
+                 "st.global.u32 [%rd2]", "ld.global.u32 %r8", "nothing orders the two"});
+  all.push_back({"walks_behind_a_warp_barrier", threads(32), "  st.global.u32 [%rd2], %r0;\n  bar.warp.sync -1;\n" + walk});
   // Clusters of one launch.
   all.push_back({"disjoint_words", threads(64, 8), "  st.global.u32 [%rd3], %r0;\n"});
   all.push_back(
@@ -396,6 +408,81 @@ TEST(GlobalHazards, WritesRaceWithEveryLaneThatReadTheWord) {
           races += !hazards.empty();
         }
   EXPECT_EQ(races, 5u * 2u * 9u);
+}
+
+enum class Middle { Nothing, Reader, Barrier };
+
+/// Lanes of warp 0 that walk along rows of `in`, `steps` accesses of `bytes` each. A lane of warp 1 writes one byte of a row.
+struct RowWalk {
+  bool writes = false;
+  uint32_t bytes = 4, steps = 1;
+  uint32_t pitch = 64;              ///< of the rows, in bytes
+  uint32_t lanesOfRow = 1;          ///< which read the same
+  Middle middle = Middle::Nothing;  ///< Reader: lane 1 reads the first word of the row behind its own. Barrier: of both warps
+  uint32_t half() const { return steps / 2; }
+};
+
+GlobalCase walkAlongRows(const RowWalk& walk, uint32_t byte, bool synchronised) {
+  const char* const value = walk.bytes == 16 ? "{%rd9, %rd10}" : walk.bytes == 8 ? "%rd9" : "%r10";
+  const std::string type = (walk.bytes == 16 ? "v2.u" : "u") + std::to_string(8 * std::min(walk.bytes, 8u));
+  const std::string access = fmt::format("{}.global.{} {}, {}", walk.writes ? "st" : "ld", type, walk.writes ? "[%rd8]" : value,
+                                         walk.writes ? value : "[%rd8]");
+  std::string middle;
+  if (walk.middle == Middle::Reader)
+    middle = fmt::format("setp.eq.and.u32 %p5, %r0, 1, %p5; @%p5 ld.global.u32 %r11, [%rd11+{}];", walk.pitch);
+  if (walk.middle == Middle::Barrier) middle = "@%p5 bar.sync 0;";
+  return {"rows", threads(64),
+          fmt::format(R"(
+  mov.u32 %r10, 0; mov.u64 %rd9, 0; mov.u64 %rd10, 0; mov.u32 %r15, 0;
+  setp.lt.u32 %p4, %r0, 32; @!%p4 bra WRITER;
+  div.u32 %r14, %r0, {}; mul.wide.u32 %rd8, %r14, {}; add.u64 %rd8, %rd0, %rd8; mov.u64 %rd11, %rd8;
+WALK:
+  {};
+  add.u64 %rd8, %rd8, {}; add.u32 %r15, %r15, 1; setp.eq.u32 %p5, %r15, {};
+  {}
+  setp.lt.u32 %p6, %r15, {}; @%p6 bra WALK;
+  bra THEN;
+WRITER:
+  {}
+THEN:
+  {}
+  setp.eq.u32 %p5, %r0, 37; @%p5 st.global.u8 [%rd0+{}], 1;
+)",
+                      walk.lanesOfRow, walk.pitch, access, walk.bytes, walk.half(), middle, walk.steps,
+                      walk.middle == Middle::Barrier ? "bar.sync 0;" : "", synchronised ? "bar.sync 0;" : "", byte)};
+}
+
+// A walk along a sector takes a short way: it knows what is behind the walker, and what is not.
+TEST(GlobalHazards, WritesRaceWithWhatALoopHasPassedAndNothingElse) {
+  unsigned walks = 0;
+  const auto isRace = [](const RowWalk& walk, uint32_t byte, bool synchronised = false) {
+    const GlobalCase one = walkAlongRows(walk, byte, synchronised);
+    SCOPED_TRACE(one.body);
+    const std::vector<Hazard> hazards = hazardsOf(one, Options{});
+    for (const Hazard& hazard : hazards) EXPECT_EQ(hazard.kind, HazardKind::Race) << list(hazards);
+    return !hazards.empty();
+  };
+  for (const uint32_t bytes : {1u, 4u, 8u, 16u})
+    for (const uint32_t passed : {16u, 32u, 48u})
+      for (const uint32_t lanesOfRow : {1u, 3u, 16u})
+        for (const uint32_t pitch : {64u, 56u})
+          for (const Middle middle : {Middle::Nothing, Middle::Reader, Middle::Barrier})
+            for (const bool writes : {false, true}) {
+              if (pitch % bytes != 0 || (writes && (lanesOfRow != 1 || middle == Middle::Reader))) continue;
+              if (middle != Middle::Nothing && passed == bytes) continue;
+              const RowWalk walk{writes, bytes, passed / bytes, pitch, lanesOfRow, middle};
+              SCOPED_TRACE(fmt::format("{} lanes, pitch {}, {} bytes in steps of {}, middle {}", lanesOfRow, pitch, passed, bytes,
+                                       static_cast<int>(middle)));
+              const uint32_t row = pitch * (1 / lanesOfRow + 1), half = bytes * walk.half();
+              EXPECT_EQ(isRace(walk, row), middle != Middle::Barrier);
+              EXPECT_EQ(isRace(walk, row + std::max(half, 1u) - 1), middle != Middle::Barrier);
+              EXPECT_TRUE(isRace(walk, row + half));
+              EXPECT_TRUE(isRace(walk, row + passed - 1));
+              EXPECT_FALSE(isRace(walk, row + passed));
+              EXPECT_FALSE(isRace(walk, row + passed - 1, true));
+              ++walks;
+            }
+  EXPECT_EQ(walks, (4u + 3u) * 3u * 11u - 7u) << "a walk of one step has no middle";
 }
 
 /// Writes through plain pointers show in what the memory holds; those of poison must be announced.

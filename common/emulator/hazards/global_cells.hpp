@@ -3,13 +3,15 @@
 // Most lines of 128 bytes are used alike: by one copy as a whole, or by neighbouring lanes of a warp, each with its own few bytes.
 // Such a line takes one entry. Any other access gives each of its sectors of 32 bytes one, and an access to less than a sector, or
 // by lanes that are no neighbours, gives every four bytes of the sector a cell of their own (and every byte, where it takes
-// that), until a write to all of the line or sector makes it one again.
+// that), until a write to all of the line or sector makes it one again. A loop in which a thread walks along a sector needs no
+// cells: until the thread is through, the sector has an entry for what is behind it, and another for what is before it.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "common/emulator/hazards/global_access.hpp"
 
@@ -28,6 +30,7 @@ struct GlobalEntry {
   GlobalCell first;
   std::array<uint8_t, Slots> shifts = kAlike;  ///< log2 of the bytes of a lane, or kSame
 
+  const GlobalAccess& at(Slot slot) const { return slot == Writer ? first.writer : first.readers[slot - FirstReader]; }
   /// By the lane that used the byte.
   static GlobalAccess ofByte(GlobalAccess first, uint8_t shift, uint32_t byte) {
     if (const uint32_t lane = byte >> shift; lane != 0) first.bits = first.access().ofLane(lane).bits();
@@ -50,7 +53,6 @@ class GlobalRun : public GlobalEntry {
   static constexpr uint32_t kBytes = Bytes;
 
   bool isWhole() const { return !split_; }
-  const GlobalAccess& at(Slot slot) const { return slot == Writer ? first.writer : first.readers[slot - FirstReader]; }
   uint8_t shift(Slot slot) const { return shifts[slot]; }
   void set(Slot slot, const GlobalAccess& access, uint8_t shift) {
     (slot == Writer ? first.writer : first.readers[slot - FirstReader]) = access;
@@ -156,13 +158,81 @@ class GlobalSectorParts {
   std::unique_ptr<std::array<Bytes, kCells>> bytes_;  ///< of cells that are split
 };
 
-using GlobalSector = GlobalRun<GlobalSectorParts::kBytes, GlobalSectorParts>;
+/// A walk begins at the first byte of a sector that is used alike, and every step goes on where the last one ended. Its steps leave
+/// the same behind them: the walker's stamp has not changed, so all it can have learnt is that more is ordered before it.
+class GlobalSector : public GlobalRun<GlobalSectorParts::kBytes, GlobalSectorParts> {
+ public:
+  using Run = GlobalRun<GlobalSectorParts::kBytes, GlobalSectorParts>;
+
+  bool isWhole() const { return walk_ == 0 && Run::isWhole(); }
+  bool isSplit() const { return !Run::isWhole(); }
+  GlobalSectorParts& parts() {
+    endWalk();
+    return Run::parts();
+  }
+  void assign(const GlobalEntry& entry) {
+    walk_ = 0;
+    Run::assign(entry);
+  }
+  void setWritten(const GlobalAccess& access, uint8_t shift) {
+    walk_ = 0;
+    Run::setWritten(access, shift);
+  }
+  template <class Visit>
+  void visit(uint32_t begin, uint32_t count, bool writes, Visit&& visit) {
+    endWalk();
+    Run::visit(begin, count, writes, visit);
+  }
+  template <class Action>
+  void forEach(Action&& action) const {
+    Run::forEach(action);
+    if (walk_ != 0) action(ahead_.first);
+  }
+
+  /// Of a whole sector: an access of its first `bytes`, for which touch(cell) does what is to do. False, with nothing changed, when
+  /// touch() returns that. `walk`: a number for this access, and for the steps to come.
+  template <class Touch>
+  bool beginWalk(uint64_t walk, uint32_t bytes, Touch&& touch) {
+    ahead_ = *this;
+    if (!touch(first)) return false;
+    if (shifts != kAlike)
+      for (const Slot slot : {Writer, FirstReader, SecondReader})
+        if (!(at(slot) == ahead_.at(slot))) shifts[slot] = kSame;
+    walk_ = walk;
+    walked_ = 0;
+    step(walk, bytes);
+    return true;
+  }
+  enum class Step : uint8_t { Refused, Done, Last };
+  /// The same access of the bytes that follow. Refused, with nothing done, when the sector was used otherwise since.
+  Step step(uint64_t walk, uint32_t bytes) {
+    if (walk_ != walk) return Step::Refused;
+    walked_ = static_cast<uint8_t>(walked_ + bytes);
+    if (walked_ != kBytes) return Step::Done;
+    walk_ = 0;
+    return Step::Last;
+  }
+  bool isWalked() const { return walk_ != 0; }
+
+ private:
+  /// Gives the bytes cells, as those behind the walker and those ahead of it differ.
+  void endWalk() {
+    if (std::exchange(walk_, 0) == 0) return;
+    const GlobalEntry behind = *this;
+    Run::assign(ahead_);
+    Run::parts().visit(0, walked_, false,
+                       [&](GlobalCell& cell, size_t at, size_t) { cell = behind.cellOf(static_cast<uint32_t>(at)); });
+  }
+  uint8_t walked_ = 0;  ///< bytes
+  uint64_t walk_ = 0;   ///< 0: nobody walks here
+  GlobalEntry ahead_;   ///< of the bytes that the walker has not reached
+};
 
 /// The sectors of a line.
 class GlobalLineParts {
  public:
-  static constexpr uint32_t kBytes = 128;
-  std::array<GlobalSector, kBytes / GlobalSector::kBytes> sectors;
+  static constexpr uint32_t kBytes = 128, kSectors = kBytes / GlobalSector::kBytes;
+  std::array<GlobalSector, kSectors> sectors;
 
   void fill(const GlobalEntry& entry) {
     for (uint32_t i = 0; i < sectors.size(); ++i)

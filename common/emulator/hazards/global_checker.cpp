@@ -164,6 +164,7 @@ void GlobalChecker::access(const Warp& warp, LaneMask lanes, const Addresses& ad
   const uint32_t site = semantics.site;
   if (together && !semantics.strong) {
     const Access ofLane0 = Access::byThread(base_.threadIndex(warp.cta.rank, warp.index, 0), clock, site, false);
+    lanes = walkOn(warp, lanes, addresses, bytes, writes, ofLane0);
     if (lanes == kAllLanes) lanes = accessLines(warp, addresses, bytes, reads, writes, ofLane0);
     if (lanes != 0) lanes = accessSectors(warp, lanes, addresses, bytes, reads, writes, ofLane0);
     if (lanes != 0) lanes = accessAlone(warp, lanes, addresses, bytes, reads, writes, ofLane0);

@@ -115,8 +115,33 @@ class GlobalChecker {
     std::array<uint8_t, machine::kWarpLanes> at;
     unsigned count = 0;
   };
-  unsigned findCells(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first, uint32_t bytes,
-                     std::array<GlobalCell*, machine::kWarpLanes>& cells);
+  struct Target {
+    GlobalSector* sector;  ///< nullptr: the access is not within one
+    GlobalCell* cells;     ///< nullptr: the bytes have none of their own
+  };
+  unsigned findTargets(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first, uint32_t bytes,
+                       std::array<Target, machine::kWarpLanes>& targets);
+  /// The sectors along which lanes of a warp walk with one instruction: most often, its next execution is the next step of all.
+  struct Walks {
+    struct Walk {
+      GlobalSector* sector;
+      SpinLock* lock;
+      uint64_t number;
+      LaneMask lanes;  ///< which make the same accesses
+    };
+    Access ofLane0;
+    uint32_t bytes = 0;
+    bool writes = false;
+    uint32_t count = 0;
+    std::array<Walk, machine::kWarpLanes> at;
+    Addresses next;  ///< by lane
+  };
+  Walks& walksOf(const machine::Warp& warp, uint32_t site);
+  LaneMask walkOn(const machine::Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool writes,
+                  const Access& ofLane0);
+  /// Of lanes that read the same, `walker` is the first one's access.
+  bool beginWalk(GlobalSector& sector, uint32_t bytes, uint64_t number, const GlobalAccess& walker,
+                 std::span<HazardChecker::Thread> threads, bool reads, bool writes);
   GlobalPage& pageOf(uint64_t number);
   bool touchTogether(std::span<GlobalCell> cells, std::span<HazardChecker::Thread> readers, GlobalAccess access);
   void hold(PageHold& held, uint64_t address);
@@ -152,7 +177,9 @@ class GlobalChecker {
   GlobalShadow& shadow_;
   LaunchRecord& launch_;
   const uint32_t cluster_;
-  const bool overlaps_;  ///< a programmatic dependent launch, with work before it that may still run
+  static constexpr uint32_t kWalksOfWarp = 4;
+  std::vector<Walks> walks_;  ///< by warp and site, once there are any
+  const bool overlaps_;       ///< a programmatic dependent launch, with work before it that may still run
   static constexpr size_t kRememberedPages = 256;
   std::array<std::pair<uint64_t, GlobalPage*>, kRememberedPages> pages_{};  ///< recently used, by page number
   struct OtherLaunch {

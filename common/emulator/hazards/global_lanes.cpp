@@ -241,13 +241,73 @@ bool GlobalChecker::touchTogether(std::span<GlobalCell> cells, const std::span<H
   return true;
 }
 
-/// Of `count` accesses from `first` on, in `lanes`: the cells of their bytes, where these have cells of their own, as far as one
-/// lock guards them all. Returns the access behind them. Step by step for all of them: most of the time goes to waiting for memory.
-unsigned GlobalChecker::findCells(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first, uint32_t bytes,
-                                  std::array<GlobalCell*, kWarpLanes>& cells) {
+/// An access of the first bytes of a whole sector, by one thread or by several that read the same. False, with nothing changed,
+/// when it takes a closer look.
+bool GlobalChecker::beginWalk(GlobalSector& sector, uint32_t bytes, uint64_t number, const GlobalAccess& walker,
+                              std::span<HazardChecker::Thread> threads, bool reads, bool writes) {
+  // What lanes of this launch left is not the same for all bytes.
+  if (sector.shifts != GlobalEntry::kAlike)
+    for (const auto slot : {GlobalEntry::Writer, GlobalEntry::FirstReader, GlobalEntry::SecondReader})
+      if (sector.shift(slot) != GlobalEntry::kSame && sector.at(slot).launch == launch_.number) return false;
+  return sector.beginWalk(number, bytes, [&](GlobalCell& cell) {
+    return threads.size() == 1 ? touchAlone(cell, walker, threads.front().view, reads, writes)
+                               : touchTogether({&cell, 1}, threads, walker);
+  });
+}
+
+GlobalChecker::Walks& GlobalChecker::walksOf(const Warp& warp, uint32_t site) {
+  if (walks_.empty()) walks_.resize(base_.clocks_.size() * kWalksOfWarp);
+  return walks_[base_.warpIndex(warp) * kWalksOfWarp + site % kWalksOfWarp];
+}
+
+/// The lanes whose accesses are no steps of walks that they are on.
+LaneMask GlobalChecker::walkOn(const Warp& warp, LaneMask lanes, const Addresses& addresses, uint32_t bytes, bool writes,
+                               const Access& ofLane0) {
+  Walks& walks = walksOf(warp, ofLane0.site());
+  if (walks.count == 0) return lanes;
+  if (!(walks.ofLane0 == ofLane0) || walks.bytes != bytes || walks.writes != writes) {
+    walks.count = 0;
+    return lanes;
+  }
+  uint64_t difference = 0;
+  for (unsigned lane = 0; lane < kWarpLanes; ++lane) difference |= addresses[lane] ^ walks.next[lane];
+  LaneMask go = lanes;
+  if (difference != 0)
+    for (unsigned lane = 0; lane < kWarpLanes; ++lane) go &= ~(static_cast<LaneMask>(addresses[lane] != walks.next[lane]) << lane);
+  std::unique_lock<SpinLock> lock;
+  LaneMask gone = 0;
+  uint32_t kept = 0;
+  for (uint32_t i = 0, count = walks.count; i < count; ++i) {
+    const Walks::Walk& walk = walks.at[i];
+    if ((walk.lanes & go) == walk.lanes) {
+      if (lock.mutex() != walk.lock) {
+        lock = {};
+        lock = std::unique_lock(*walk.lock);
+      }
+      const GlobalSector::Step step = walk.sector->step(walk.number, bytes);
+      if (step == GlobalSector::Step::Refused) continue;
+      gone |= walk.lanes;
+      if (step == GlobalSector::Step::Last) continue;
+    } else if ((walk.lanes & lanes) != 0) {
+      continue;
+    }
+    if (kept != i) walks.at[kept] = walk;
+    ++kept;
+  }
+  walks.count = kept;
+  if (gone == kAllLanes)
+    for (uint64_t& next : walks.next) next += bytes;
+  else
+    forEachLane(gone, [&](unsigned lane) { walks.next[lane] += bytes; });
+  return lanes & ~gone;
+}
+
+/// Of the accesses from `first` on, in `lanes`: the sectors and cells of their bytes, as far as one lock guards them all. Returns
+/// the access behind them. Step by step for all of them: most of the time goes to waiting for memory.
+unsigned GlobalChecker::findTargets(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first,
+                                    uint32_t bytes, std::array<Target, kWarpLanes>& targets) {
   constexpr uint32_t kCell = GlobalEntry::kCellBytes;
   std::array<GlobalLine*, kWarpLanes> lines;
-  std::array<GlobalSector*, kWarpLanes> sectors;
   hold(held, addresses[lanes.at[first]]);
   const SpinLock* const lock = held.lock.mutex();
   unsigned end = first;
@@ -258,15 +318,16 @@ unsigned GlobalChecker::findCells(PageHold& held, const Addresses& addresses, co
   }
   for (unsigned i = first; i < end; ++i) {
     const uint64_t address = addresses[lanes.at[i]];
-    const bool fits = address % GlobalSector::kBytes + bytes <= GlobalSector::kBytes && !lines[i]->isWhole();
-    sectors[i] = fits ? &lines[i]->parts().sectors[address % GlobalLine::kBytes / GlobalSector::kBytes] : nullptr;
+    const bool fits = address % GlobalSector::kBytes + bytes <= GlobalSector::kBytes;
+    targets[i].sector = fits ? &lines[i]->parts().sectors[address % GlobalLine::kBytes / GlobalSector::kBytes] : nullptr;
   }
   for (unsigned i = first; i < end; ++i) {
-    cells[i] = nullptr;
-    if (sectors[i] == nullptr || sectors[i]->isWhole()) continue;
+    GlobalSector* const sector = targets[i].sector;
+    targets[i].cells = nullptr;
+    if (sector == nullptr || !sector->isSplit()) continue;
     const auto inSector = static_cast<uint32_t>(addresses[lanes.at[i]] % GlobalSector::kBytes);
-    GlobalSectorParts& parts = sectors[i]->parts();
-    cells[i] = bytes % kCell == 0 ? parts.cells() + inSector / kCell : parts.bytesAt(inSector);
+    GlobalSectorParts& parts = sector->parts();
+    targets[i].cells = bytes % kCell == 0 ? parts.cells() + inSector / kCell : parts.bytesAt(inSector);
   }
   return end;
 }
@@ -285,24 +346,37 @@ LaneMask GlobalChecker::accessAlone(const Warp& warp, LaneMask lanes, const Addr
   const auto threads = base_.threadsOf(warp);
   const uint32_t count = bytes % GlobalEntry::kCellBytes == 0 ? bytes / GlobalEntry::kCellBytes : bytes;
   GlobalAccess access = GlobalAccess::byThreads(launch_.number, cluster_, ofLane0, false);
+  Walks& walks = walksOf(warp, ofLane0.site());
+  uint64_t walkNumber = 0;
   PageHold held;
   LaneMask rest = 0;
-  std::array<GlobalCell*, kWarpLanes> found;
+  std::array<Target, kWarpLanes> targets;
   for (unsigned i = 0, end = 0; i < firsts.count; ++i) {
-    if (i == end) end = findCells(held, addresses, firsts, i, bytes, found);
+    if (i == end) end = findTargets(held, addresses, firsts, i, bytes, targets);
     const unsigned first = firsts.at[i];
     const unsigned same = 1 + static_cast<unsigned>(std::countr_one(first + 1 < kWarpLanes ? repeats >> (first + 1) : 0u));
-    if (found[i] == nullptr) {
-      rest |= static_cast<LaneMask>((uint64_t{1} << same) - 1) << first;
+    const auto all = static_cast<LaneMask>((uint64_t{1} << same) - 1) << first;
+    const auto [sector, cells] = targets[i];
+    access.bits = ofLane0.ofLane(first).bits();
+    if (cells == nullptr) {
+      const bool mayWalk = sector != nullptr && sector->isWhole() && addresses[first] % GlobalSector::kBytes == 0 &&
+                           (same == 1 || same >= kFewLanes);
+      if (mayWalk && walkNumber == 0) walkNumber = shadow_.newWalks(kWarpLanes);
+      if (!mayWalk || !beginWalk(*sector, bytes, walkNumber + first, access, threads.subspan(first, same), reads, writes)) {
+        rest |= all;
+      } else if (sector->isWalked()) {
+        if (walks.count == 0) walks.ofLane0 = ofLane0, walks.bytes = bytes, walks.writes = writes;
+        walks.at[walks.count++] = {sector, held.lock.mutex(), walkNumber + first, all};
+        for (unsigned lane = first; lane < first + same; ++lane) walks.next[lane] = addresses[lane] + bytes;
+      }
       continue;
     }
-    access.bits = ofLane0.ofLane(first).bits();
-    if (same >= kFewLanes && touchTogether({found[i], count}, threads.subspan(first, same), access)) continue;
+    if (same >= kFewLanes && touchTogether({cells, count}, threads.subspan(first, same), access)) continue;
     for (unsigned lane = first; lane < first + same; ++lane) {
       access.bits = ofLane0.ofLane(lane).bits();
       bool alone = true;
       for (uint32_t cell = 0; alone && cell < count; ++cell)
-        alone = touchAlone(found[i][cell], access, threads[lane].view, reads, writes);
+        alone = touchAlone(cells[cell], access, threads[lane].view, reads, writes);
       rest |= static_cast<LaneMask>(!alone) << lane;
     }
   }

@@ -36,7 +36,7 @@ struct GlobalPage {
 };
 
 /// Thread safe. Pages are made when a launch first touches them; a page keeps half a byte for each byte of memory in lines that are
-/// used alike, two and a half in lines whose sectors are, and 17 in others.
+/// used alike, five in lines whose sectors are, and 19 in others.
 class GlobalShadow final : public machine::MemoryObserver {
  public:
   explicit GlobalShadow(const machine::GlobalMemory& memory) : memory_(memory) {}
@@ -51,6 +51,9 @@ class GlobalShadow final : public machine::MemoryObserver {
 
   void hostWrote(uint64_t address, uint64_t bytes) override;
   void forget(uint64_t address, uint64_t bytes) override;
+
+  /// The first of `count` numbers for walks (GlobalSector) that no others have had.
+  uint64_t newWalks(uint64_t count) { return nextWalk_.fetch_add(count, std::memory_order_relaxed); }
 
   /// Pages that something is known of.
   size_t pages() const;
@@ -75,6 +78,7 @@ class GlobalShadow final : public machine::MemoryObserver {
 
   const machine::GlobalMemory& memory_;
   LaunchTable launches_;
+  std::atomic<uint64_t> nextWalk_{1};
   std::array<Lock, kLocks> locks_;
   std::array<Shard, kShards> shards_;
 };
