@@ -163,12 +163,17 @@ Traffic trafficOf(const Problem& p, const Channels& channels, const StreamCut& c
   constexpr int64_t kTensorRows = gemm::sm100::kTileRows;
   const int64_t slices = p.t * channels.slices(), runs = p.t * channels.chunks;
   const int64_t steps = cut.passes * work.steps, rowTaps = cut.passes * work.rowTaps * p.s;
+  // The slices that an input row opens with are copied twice and miss a shift if their taps come in two ranges.
+  const int64_t twice = tapRanges(cut.lanes, true) - 1,
+                opening = channels.chunks == 1 ? channels.lastChunkSlices : gemm::sm100::kChunkSlices;
+  const int64_t copies = slices + twice * opening, shifts = slices * (p.s - 1) - twice * opening;
   Traffic traffic;
   traffic.mmas = rowTaps * slices;
-  traffic.shifts = steps * cut.lanes.shifts(static_cast<int32_t>(p.s)) * slices;
+  traffic.shifts = steps * shifts;
   traffic.products = traffic.mmas * cut.ctas() * kTensorRows * cut.tileN * (layout::kMmaRowBytes / kProductBytes);
   traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
-  traffic.copyReadBytes = cut.ctas() * steps * slices * (cut.lanes.copies() * kTensorRows + cut.refills(p)) * layout::kMmaRowBytes;
+  const int64_t refilled = cut.lanes.isRefilled ? shifts * kStreamWindows : 0;
+  traffic.copyReadBytes = cut.ctas() * steps * (copies * kTensorRows + refilled) * layout::kMmaRowBytes;
   traffic.writtenBytes = cut.ctas() * steps * runs * cut.loadedPixels(p) * int64_t{layout::kSwizzle128RowBytes};
   traffic.multipliedRows = cut.passes * cut.ctas() * work.outputRows * kTensorRows;
   if (!cut.resident) {

@@ -98,9 +98,9 @@ class ShiftStreamFrame {
   __device__ uint32_t operandStage(const RingPosition& stage) const {
     return operandStages_ + static_cast<uint32_t>(stage.index) * p_.operandStageBytes + frontBytes(p_.lanes);
   }
-  /// What the windows take behind shift 0, 1 ..
-  __device__ uint32_t stageRefill(const RingPosition& stage, int32_t shift) const {
-    return operandStage(stage) + kStreamRowBytes + static_cast<uint32_t>(shift) * kStreamRefillBytes;
+  /// What the windows take behind the shift from tap column `s` to the next one.
+  __device__ uint32_t stageRefill(const RingPosition& stage, int32_t s) const {
+    return operandStage(stage) + kStreamRowBytes + static_cast<uint32_t>(s) * kStreamRefillBytes;
   }
   __device__ uint32_t stageScales(const RingPosition& stage) const {
     return operandStage(stage) + kStreamRowBytes + refillBytes(p_.lanes, p_.filterWidth);

@@ -42,17 +42,16 @@ struct LaneMap {
   int32_t pieceOutputs = 0;
   bool isRefilled = false;  ///< the last lane of every window, behind each shift
   bool isMasked = false;    ///< rows follow one another without padding: lanes are disabled for taps outside of their row
-  /// Goes first. The taps in front of it come last, and take a copy of the row of their own, which begins as many lanes earlier.
+  /// The tap column of a piece's first lane. The first products of an input row begin with it, in all lanes, so that they
+  /// initialise every accumulator; then the taps in front of it follow, on a copy of the row that begins as many lanes earlier.
   int32_t firstTap = 0;
   int32_t tailLanes = 0;  ///< behind the last piece: pixels of its row that are loaded one by one
 
   SHIFTCONV_HOST_DEVICE constexpr int32_t pieces() const { return kStreamLanes / frameLanes * framePieces; }  ///< of a CTA
-  SHIFTCONV_HOST_DEVICE constexpr int32_t copies() const { return firstTap == 0 ? 1 : 2; }  ///< of a row to Tensor Memory
-  SHIFTCONV_HOST_DEVICE constexpr int32_t shifts(int32_t filterWidth) const { return filterWidth - copies(); }
   /// Pixels that are loaded one by one, in front of the first piece and behind the last.
   SHIFTCONV_HOST_DEVICE constexpr int32_t edges() const { return firstTap + tailLanes; }
   SHIFTCONV_HOST_DEVICE constexpr int32_t refills(int32_t filterWidth) const {
-    return isRefilled ? kStreamWindows * shifts(filterWidth) : 0;
+    return isRefilled ? kStreamWindows * (filterWidth - 1) : 0;
   }
 };
 
@@ -129,7 +128,7 @@ SHIFTCONV_HOST_DEVICE constexpr uint32_t frontBytes(const LaneMap& lanes) {
 }
 /// Bytes of a stage for what refills the windows.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t refillBytes(const LaneMap& lanes, int32_t filterWidth) {
-  return lanes.isRefilled ? static_cast<uint32_t>(lanes.shifts(filterWidth)) * kStreamRefillBytes : 0;
+  return lanes.isRefilled ? static_cast<uint32_t>(filterWidth - 1) * kStreamRefillBytes : 0;
 }
 
 /// Scale factors of 128 rows and one tap in shared memory, and the columns that they take in Tensor Memory.

@@ -63,8 +63,7 @@ class PieceLoads {
   PieceLoads(const Problem& p, const ShiftStreamParams& g, const StreamCut& cut)
       : g_(g), loads_(static_cast<size_t>(g.lanes.pieces()), {{0, g.lanes.loadedLanes}}) {
     for (int32_t refill = 0; refill < cut.refills(p); ++refill) {
-      const PieceLane at =
-          refillOf(g.lanes, refill % kStreamWindows, tapBehindShift(g.lanes, g.filterWidth, refill / kStreamWindows));
+      const PieceLane at = refillOf(g.lanes, refill % kStreamWindows, refill / kStreamWindows + 1);
       loads_[static_cast<size_t>(at.piece)].push_back({at.offset, 1});
     }
     for (int32_t edge = 0; edge < g.lanes.edges(); ++edge) {

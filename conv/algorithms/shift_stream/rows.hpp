@@ -98,15 +98,14 @@ SHIFTCONV_HOST_DEVICE constexpr PieceLane ctaPieceLane(const LaneMap& map, int32
   return {frame * map.framePieces + inFrame.piece, inFrame.offset};
 }
 
-/// The tap columns in the order of their MMAs: all from the first one on, then those in front of it.
-SHIFTCONV_HOST_DEVICE constexpr int32_t tapInOrder(const LaneMap& map, int32_t filterWidth, int32_t index) {
-  const int32_t tap = map.firstTap + index;
-  return tap < filterWidth ? tap : tap - filterWidth;
-}
-/// Shift 0, 1 .. of a row brings its pixels to this tap column: all but those that a copy begins with.
-SHIFTCONV_HOST_DEVICE constexpr int32_t tapBehindShift(const LaneMap& map, int32_t filterWidth, int32_t shift) {
-  const int32_t index = shift + 1;
-  return tapInOrder(map, filterWidth, map.firstTap + index < filterWidth ? index : index + map.copies() - 1);
+/// Tap columns whose products follow one another while shifts lead from each to the next. A copy of the row begins them.
+struct TapRange {
+  int32_t begin, end;
+};
+/// An input row's first products (`opens`) take two such ranges, if the first tap has others in front of it.
+SHIFTCONV_HOST_DEVICE constexpr int32_t tapRanges(const LaneMap& map, bool opens) { return opens && map.firstTap != 0 ? 2 : 1; }
+SHIFTCONV_HOST_DEVICE constexpr TapRange tapRange(const LaneMap& map, int32_t filterWidth, bool opens, int32_t index) {
+  return {opens && index == 0 ? map.firstTap : 0, index == 0 ? filterWidth : map.firstTap};
 }
 
 /// What the last lane of window `window` takes for tap column `tap`: the pixel that began as many lanes further as there are taps

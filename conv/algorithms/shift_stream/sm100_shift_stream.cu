@@ -89,8 +89,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     if (lane < p_.lanes.pieces()) control_->pieces[lane] = boxPlace(tile, {lane, 0});
     if (lane < p_.lanes.refills(p_.filterWidth))
-      control_->refills[lane] = boxPlace(
-          tile, refillOf(p_.lanes, lane % kStreamWindows, tapBehindShift(p_.lanes, p_.filterWidth, lane / kStreamWindows)));
+      control_->refills[lane] = boxPlace(tile, refillOf(p_.lanes, lane % kStreamWindows, lane / kStreamWindows + 1));
     if (lane < p_.lanes.edges()) control_->edges[lane] = boxPlace(tile, edgePixel(p_.lanes, lane).from);
   }
 
@@ -131,10 +130,10 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
     if (!p_.lanes.isRefilled) return;
     place = control_->refills;
 #pragma unroll 1
-    for (int32_t shift = 0; shift < p_.lanes.shifts(p_.filterWidth); ++shift)
+    for (int32_t s = 0; s + 1 < p_.filterWidth; ++s)
 #pragma unroll 1
       for (uint32_t window = 0; window < kStreamWindows; ++window)
-        load(refillMap_, stageRefill(stage, shift) + window * layout::kSwizzle128RowBytes, *place++);
+        load(refillMap_, stageRefill(stage, s) + window * layout::kSwizzle128RowBytes, *place++);
 #pragma unroll 1
     for (int32_t edge = 0; edge < p_.lanes.edges(); ++edge) {
       const auto lane = static_cast<uint32_t>(edgePixel(p_.lanes, edge).lane);
@@ -160,15 +159,20 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
       const TileRows span = rowsOf(tile);
       forEachStep(span, [&](int32_t t, const Contribution& rows) {
         forEachRun([&](int32_t depthTap, int32_t chunk) {
+          const bool opens = depthTap == 0 && chunk == 0;
 #pragma unroll 1
-          for (int32_t column = 0; column < p_.filterWidth; ++column)
+          for (int32_t range = 0; range < tapRanges(p_.lanes, opens); ++range) {
+            const TapRange taps = tapRange(p_.lanes, p_.filterWidth, opens, range);
 #pragma unroll 1
-            for (int32_t i = 0; i < rows.count; ++i) {
-              gemm::sm100::expectFilterStage<Group>(*control_, stage, p_.filterCountedBytes);
-              loadTap(stage.index, depthTap, chunk, t - (rows.first + i) * p_.strideH, tapInOrder(p_.lanes, p_.filterWidth, column),
-                      Group::atLeader(control_->filters.full(stage)));
-              stage.advance(p_.filterStages);
-            }
+            for (int32_t s = taps.begin; s < taps.end; ++s)
+#pragma unroll 1
+              for (int32_t i = 0; i < rows.count; ++i) {
+                gemm::sm100::expectFilterStage<Group>(*control_, stage, p_.filterCountedBytes);
+                loadTap(stage.index, depthTap, chunk, t - (rows.first + i) * p_.strideH, s,
+                        Group::atLeader(control_->filters.full(stage)));
+                stage.advance(p_.filterStages);
+              }
+          }
         });
       });
     }
@@ -226,17 +230,15 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
   }
 
   // ---- The tensor core: one thread ---------------------------------------------------------------------------------------------
-  /// Of a row to Tensor Memory. Kinds without lane masks have no second one.
-  __device__ int32_t copies() const {
-    if constexpr (kScaled) return 1;
-    return p_.lanes.copies();
-  }
+  /// The first products of an input row come in two ranges of taps. Kinds without lane masks have no such map.
+  __device__ bool hasTwoRanges() const { return !kScaled && p_.lanes.firstTap != 0; }
   /// Goes through all input rows ahead of the MMAs and brings them from shared to Tensor Memory.
   struct Copier {
     RingPosition stage, slot;
     int64_t left;  // copies to go
     int32_t chunk = 0;
-    bool isSecond = false;  // of its row
+    int32_t run;  // of its row
+    bool opens;   // the first range of its row's taps, of two
   };
   __device__ int64_t ownCopies() const {
     int64_t steps = 0;
@@ -244,7 +246,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
       const TileRows span = rowsOf(tile);
       steps += stepsBefore(p_, span.end) - stepsBefore(p_, span.begin);
     }
-    return steps * p_.filterDepth * p_.channelChunks * copies();
+    return steps * (p_.filterDepth * p_.channelChunks + (hasTwoRanges() ? 1 : 0));
   }
   __device__ void copyNext(Copier& copier) const {
     if (copier.left == 0) return;
@@ -252,7 +254,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
     control_->slots.awaitEmpty(copier.slot);
     ptx::tensorFenceAfterThreadSync();
     // Rows are swizzled by their addresses, so a copy may begin with any of them.
-    const auto front = static_cast<uint32_t>(copier.isSecond ? p_.lanes.firstTap : 0) * layout::kSwizzle128RowBytes;
+    const auto front = static_cast<uint32_t>(copier.opens ? 0 : p_.lanes.firstTap) * layout::kSwizzle128RowBytes;
     gemm::sm100::copyOperand<Group>(p_.expandedBitsA, slot(copier.slot),
                                     layout::swizzle128KMajorDescriptor(operandStage(copier.stage) - front), slicesOf(copier.chunk));
     if constexpr (kScaled)
@@ -261,10 +263,14 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
     if (!p_.lanes.isRefilled) Group::commitRelease(control_->operands.empty(copier.stage));
     copier.slot.advance(p_.slots);
     --copier.left;
-    copier.isSecond = copies() == 2 && !copier.isSecond;
-    if (copier.isSecond) return;
+    if (copier.opens) {
+      copier.opens = false;
+      return;
+    }
     copier.stage.advance(p_.operandStages);
     copier.chunk = copier.chunk + 1 == p_.channelChunks ? 0 : copier.chunk + 1;
+    copier.run = copier.run + 1 == p_.filterDepth * p_.channelChunks ? 0 : copier.run + 1;
+    copier.opens = copier.run == 0 && hasTwoRanges();
   }
 
   /// The filter's scale factors of a tap column, for `count` filter rows r = first, first - step .., to an entry.
@@ -291,8 +297,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
   }
 
   __device__ void multiply() const {
-    Copier copier;
-    copier.left = ownCopies();
+    Copier copier{{}, {}, ownCopies(), 0, 0, hasTwoRanges()};
     RingPosition slotUse, stageUse, filter, opened, closed;  // opened, closed: accumulators that rows have been given and have left
     if (p_.filterResident && tiles_.own() != 0) control_->residentFilter.awaitFull(RingPosition{});
     if constexpr (kScaled) {
@@ -323,18 +328,18 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
           column.accumulator = closed.index;
           column.count = rows.count;
           const int32_t filterRow = t - rows.first * p_.strideH;  // of the first output row
-          int32_t shift = 0;
+          const int32_t ranges = kScaled ? 1 : tapRanges(p_.lanes, run == 0);
 #pragma unroll 1
-          for (int32_t copy = 0; copy < copies(); ++copy) {
+          for (int32_t range = 0; range < ranges; ++range) {
             if (p_.copiesAhead) copyNext(copier);
             ptx::tensorFenceAfterThreadSync();  // behind the readers of the accumulators
             column.operand = slot(slotUse);
-            const int32_t end = copy == 0 ? p_.filterWidth : p_.lanes.firstTap;
+            const TapRange taps = tapRange(p_.lanes, p_.filterWidth, run == 0, range);
 #pragma unroll 1
-            for (int32_t s = copy == 0 ? p_.lanes.firstTap : 0; s < end; ++s) {
+            for (int32_t s = taps.begin; s < taps.end; ++s) {
               column.freshFrom = run == 0 && s == p_.lanes.firstTap ? fresh : rows.count;
-              column.shifts = s + 1 < end;
-              column.refill = p_.lanes.isRefilled && column.shifts ? stageRefill(stageUse, shift++) : 0;
+              column.shifts = s + 1 < taps.end;
+              column.refill = p_.lanes.isRefilled && column.shifts ? stageRefill(stageUse, s) : 0;
               if constexpr (kScaled) {
                 if (!p_.scalesResident) {
                   control_->scaleEntries.awaitEmpty(scaleEntry);
@@ -383,7 +388,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
             }
             ptx::tensorCommit<Group::kCtaGroup>(control_->slots.empty(slotUse));
             slotUse.advance(p_.slots);
-            if (p_.lanes.isRefilled && copy + 1 == copies()) {
+            if (p_.lanes.isRefilled && range + 1 == ranges) {
               Group::commitRelease(control_->operands.empty(stageUse));
               stageUse.advance(p_.operandStages);
             }

@@ -151,6 +151,7 @@ std::vector<StreamProblem> makeStreamProblems() {
   addMaps("width_150", plain(1, 5, 150, 16, 16, 3, 7, 3), masked, {.residentWeights = false});
   addMaps("width_2", plain(70, 3, 2, 16, 16, 2, 2, 1), masked);
   addMaps("passes", plain(4, 5, 14, 136, 104, 3, 3, 1), masked, {.tileN = 48});
+  addMaps("chunks_streamed", plain(1, 9, 24, 136, 32, 2, 3, 1), masked, {.residentWeights = false});
   p = plain(7, 6, 13, 32, 16, 3, 5, 1);
   p.padLeft = 1, p.padRight = 3;
   addMaps("more_padding_right", p, masked);
@@ -285,14 +286,15 @@ TEST(ShiftStreamMaps, AWindowThatIsNotRefilledIsNoticed) {
     }
 }
 
-// 18 rows of 7 columns are 126 lanes of one CTA, for a 3x3 filter with a padding of 1, 64 channels and 16 outputs.
+// 18 rows of 7 columns are 126 lanes of one CTA, for a 3x3 filter with a padding of 1 and 16 outputs.
 struct HandCount {
   uint32_t blockRows;
   int64_t steps, rowTaps;  ///< input rows, and their products with filter rows
-  int64_t pixels;          ///< of the image, that all rows and refills load
+  int64_t pixels;          ///< of the image, that all rows, refills and edges load
 };
 void expectByHand(const Problem& problem, const HandCount& hand) {
-  constexpr int64_t kSlices = 4, kPixelBytes = 128, kFilterBytes = 9 * 16 * 128, kLanes = 128, kRowEnds = 18;
+  constexpr int64_t kLanes = 128, kRowBytes = 128, kSliceBytes = 32, kTaps = 9, kOutputs = 16, kRowEnds = 18;
+  const int64_t pixelBytes = 2 * problem.c, chunks = (pixelBytes + kRowBytes - 1) / kRowBytes, slices = pixelBytes / kSliceBytes;
   ShiftStreamPlan plan;
   const ShiftStreamChoices choices{.map = StreamMap::FlatMasked, .blockRows = hand.blockRows, .pair = false};
   ASSERT_EQ(plan::planShiftStream(problem, fewMultiprocessors(), choices, plan), "");
@@ -311,26 +313,27 @@ void expectByHand(const Problem& problem, const HandCount& hand) {
     return sum;
   };
   using emulator::Engine;
-  EXPECT_EQ(counted(counters.mma, ""), hand.rowTaps * 3 * kSlices);
-  // The first copy is shifted once, from tap 1 to tap 2; the second serves tap 0.
-  EXPECT_EQ(counted(counters.operations, "tcgen05.shift"), hand.steps * kSlices);
-  EXPECT_EQ(counted(counters.operations, "tcgen05.cp"), hand.steps * 3 * kSlices);
+  // The four slices of the first chunk: tap 1, a shift, tap 2; then tap 0 on a copy of its own. The others: taps 0, 1 and 2.
+  const int64_t shifts = hand.steps * (4 + 2 * (slices - 4)), copies = hand.steps * (2 * 4 + (slices - 4));
+  EXPECT_EQ(counted(counters.mma, ""), hand.rowTaps * 3 * slices);
+  EXPECT_EQ(counted(counters.operations, "tcgen05.shift"), shifts);
+  EXPECT_EQ(counted(counters.operations, "tcgen05.cp"), copies + shifts);  // each shift has its refill
   EXPECT_EQ(countedBytes(counters, Engine::TensorCopy, emulator::Traffic::SharedRead),
-            hand.steps * kSlices * (2 * kLanes + 4) * 32);
+            (copies * kLanes + shifts * 4) * kSliceBytes);
   // At taps 0 and 2 one end of each row and the two lanes behind the last row are disabled.
   EXPECT_EQ(countedBytes(counters, Engine::TensorCore, emulator::Traffic::TmemWrite),
-            hand.rowTaps * kSlices * (3 * kLanes - 2 * (kRowEnds + 2)) * 16 * 4);
-  EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::GlobalRead), hand.pixels * kPixelBytes + kFilterBytes);
-  // 126 pixels of rows, four that refill windows, one in front of the rows and one behind them.
+            hand.rowTaps * slices * (3 * kLanes - 2 * (kRowEnds + 2)) * kOutputs * 4);
+  EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::GlobalRead), (hand.pixels + kTaps * kOutputs) * pixelBytes);
+  // 126 pixels of rows, eight that refill windows, one in front of the rows and one behind them.
   EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::SharedWrite),
-            hand.steps * (126 + 4 + 2) * kPixelBytes + kFilterBytes);
+            (hand.steps * (126 + 8 + 2) + kTaps * kOutputs) * chunks * kRowBytes);
 }
 
-// Three rows of each image: the outer ones miss one of three filter rows each. Behind the shift window 3 takes padding.
-TEST(ShiftStreamMasks, CountsOfManyImages) { expectByHand(plain(18, 3, 7, 64, 16, 3, 3, 1), {3, 3, 7, 3 * (126 + 3)}); }
+// Three rows of each image: the outer ones miss one of three filter rows each. What refills window 3 is padding.
+TEST(ShiftStreamMasks, CountsOfManyImages) { expectByHand(plain(18, 3, 7, 64, 16, 3, 3, 1), {3, 3, 7, 3 * (126 + 6)}); }
 // The 18 rows of one image, each a block of its own: row y of all of them at once, then the rows below. The first row has none
 // above and the last none below.
-TEST(ShiftStreamMasks, CountsOfOneImage) { expectByHand(plain(1, 18, 7, 64, 16, 3, 3, 1), {1, 3, 3, 3 * (126 + 3) - 2 * 7}); }
+TEST(ShiftStreamMasks, CountsOfOneImage) { expectByHand(plain(1, 18, 7, 96, 16, 3, 3, 1), {1, 3, 3, 3 * (126 + 6) - 2 * 7}); }
 
 // A plan's masks, changed: the results must differ, or the machine must see why not.
 TEST(ShiftStreamMasks, AWrongOneIsNoticed) {
