@@ -51,7 +51,7 @@ shiftconv_block_scale_t toC(const BlockScale& scale) {
 }
 
 /// The integers that both structures hold, in one place for both directions.
-constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::*>, 31> kLengths{
+constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::*>, 34> kLengths{
     {{&shiftconv_problem_t::n, &Problem::n},
      {&shiftconv_problem_t::d, &Problem::d},
      {&shiftconv_problem_t::h, &Problem::h},
@@ -82,7 +82,10 @@ constexpr std::array<std::pair<int64_t shiftconv_problem_t::*, int64_t Problem::
      {&shiftconv_problem_t::output_padding_w, &Problem::outputPaddingW},
      {&shiftconv_problem_t::upsample_d, &Problem::upsampleD},
      {&shiftconv_problem_t::upsample_h, &Problem::upsampleH},
-     {&shiftconv_problem_t::upsample_w, &Problem::upsampleW}}};
+     {&shiftconv_problem_t::upsample_w, &Problem::upsampleW},
+     {&shiftconv_problem_t::split_c, &Problem::splitC},
+     {&shiftconv_problem_t::split_d, &Problem::splitD},
+     {&shiftconv_problem_t::second_pixel_pitch, &Problem::secondPixelPitch}}};
 constexpr std::array<std::pair<int32_t shiftconv_problem_t::*, DataType Problem::*>, 5> kTypes{
     {{&shiftconv_problem_t::input_type, &Problem::inputType},
      {&shiftconv_problem_t::filter_type, &Problem::filterType},
@@ -131,8 +134,9 @@ Status toC(const Problem& problem, shiftconv_problem_t* target) {
   for (const auto& [isAsked, what, firstSize] :
        {std::tuple{problem.transposed, "transposed", offsetof(shiftconv_problem_t, upsample_d)},
         {problem.rounding == Rounding::Separate, "rounded in separate steps", offsetof(shiftconv_problem_t, upsample_d)},
-        {problem.isUpsampled(), "upsampled", sizeof(shiftconv_problem_t)},
-        {problem.hasChannelsFirst(), "in NCHW", sizeof(shiftconv_problem_t)}})
+        {problem.isUpsampled(), "upsampled", offsetof(shiftconv_problem_t, split_c)},
+        {problem.hasChannelsFirst(), "in NCHW", offsetof(shiftconv_problem_t, split_c)},
+        {problem.isSplit(), "one of a split input", sizeof(shiftconv_problem_t)}})
     if (isAsked && target->size < firstSize)
       return invalid(fmt::format("the problem is {}, but shiftconv_problem.size is {}, that of a version without such problems",
                                  what, target->size));
@@ -203,9 +207,9 @@ Status fromC(const shiftconv_autotune_t* source, plan::AutotuneOptions& options)
 Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors) {
   shiftconv_tensors_t t = SHIFTCONV_TENSORS_INIT;
   if (Status status = readVersioned(source, "shiftconv_tensors", t); !status.ok()) return status;
-  const std::array<const void*, kTensors> pointers{t.input,         t.filter,      t.bias,         t.residual,
-                                                   t.channel_scale, t.input_scale, t.filter_scale, t.output,
-                                                   t.output_scale,  t.amax,        t.workspace};
+  const std::array<const void*, kTensors> pointers{t.input,         t.filter,       t.bias,         t.residual,
+                                                   t.channel_scale, t.input_scale,  t.filter_scale, t.second_input,
+                                                   t.output,        t.output_scale, t.amax,         t.workspace};
   for (size_t i = 0; i < kTensors; ++i) tensors.values[i] = reinterpret_cast<device::Address>(pointers[i]);
   return {};
 }
@@ -252,7 +256,8 @@ Status toC(const PerTensor<size_t>& bytes, shiftconv_tensor_bytes_t* target) {
                                    bytes[TensorName::FilterScale],
                                    bytes[TensorName::Output],
                                    bytes[TensorName::OutputScale],
-                                   bytes[TensorName::Amax]};
+                                   bytes[TensorName::Amax],
+                                   bytes[TensorName::SecondInput]};
   writeVersioned(b, target);
   return {};
 }

@@ -83,10 +83,15 @@ extern "C" __global__ void __launch_bounds__(kZeroPointThreads) prepare_row_corr
   for (int32_t tap = 0; tap < p.taps(); ++tap) {
     const Tap place(p, tap);
     if (!p.x.isInside(x, place.x) || !p.y.isInside(y, place.y) || !p.z.isInside(z, place.z)) continue;
-    const int64_t depth = static_cast<int64_t>(image) * (p.z.extent / p.z.upsample) + p.z.placeOf(z, place.z) / p.z.upsample;
-    const int64_t row = depth * (p.y.extent / p.y.upsample) + p.y.placeOf(y, place.y) / p.y.upsample;
-    const int64_t column = row * (p.x.extent / p.x.upsample) + p.x.placeOf(x, place.x) / p.x.upsample;
-    sum += sumOfBytes(p.input + column * p.inputPitch, p.channels, p.inputIsSigned);
+#pragma unroll
+    for (const InputPart& part : p.parts) {
+      const int32_t depth = p.z.placeOf(z, place.z) / p.z.upsample - part.firstDepth;
+      if (depth < 0 || depth >= part.depths) continue;
+      const int64_t slice = static_cast<int64_t>(image) * part.depths + depth;
+      const int64_t row = slice * (p.y.extent / p.y.upsample) + p.y.placeOf(y, place.y) / p.y.upsample;
+      const int64_t column = row * (p.x.extent / p.x.upsample) + p.x.placeOf(x, place.x) / p.x.upsample;
+      sum += sumOfBytes(part.address + column * part.pixelBytes, part.channels, p.inputIsSigned);
+    }
   }
   if (writes) p.rowCorrection[pixel] = p.filterZeroPoint * sum;
 }

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "common/host_device.hpp"
+#include "conv/kernels/input_part.hpp"
 
 namespace shiftconv::kernels {
 
@@ -44,14 +45,13 @@ struct ZeroPointAxis {
 };
 
 struct ZeroPointParams {
-  const uint8_t* input = nullptr;   ///< [images][z][y][x][channels], pixels inputPitch bytes apart
+  InputPart parts[2];               ///< [images][z][y][x][channels] each, of bytes; the second may be empty
   const uint8_t* filter = nullptr;  ///< [filters][z][y][x][channels]
   bool inputIsSigned = false, filterIsSigned = false;
   uint16_t padding = 0;  ///< named, so that it is 0: equal plans have equal bytes
   int32_t channels = 0;  ///< of a group; with a zero point of the filter there is one group
-  int64_t inputPitch = 0;
-  int32_t filters = 0;  ///< output channels
-  int32_t pixels = 0;   ///< of the output
+  int32_t filters = 0;   ///< output channels
+  int32_t pixels = 0;    ///< of the output
   ZeroPointAxis x, y, z;
   int32_t inputZeroPoint = 0, filterZeroPoint = 0;
 

@@ -12,6 +12,9 @@ std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const 
   if (problem.isUpsampled() && !algorithm.takesUpsampled())
     return fmt::format("{} takes no upsampled input, but upsample_d, upsample_h and upsample_w are {}, {} and {}", algorithm.name(),
                        problem.upsampleD, problem.upsampleH, problem.upsampleW);
+  if (problem.isSplit() && !algorithm.takesSplit())
+    return fmt::format("{} reads an input in one tensor, but split_c and split_d are {} and {}", algorithm.name(), problem.splitC,
+                       problem.splitD);
   return algorithm.refusal(problem, properties);
 }
 

@@ -79,12 +79,14 @@ class Algorithm {
   virtual bool takesTransposed() const { return false; }
   /// The same of Problem::isUpsampled().
   virtual bool takesUpsampled() const { return false; }
+  /// The same of Problem::isSplit().
+  virtual bool takesSplit() const { return false; }
   /// The same of Problem::hasChannelsFirst().
   virtual bool takesChannelsFirst() const { return false; }
   virtual std::span<const OptionDescription> options() const = 0;
   /// Whether its kernels are built for the device's compute capability; where they are not, every problem is refused.
   virtual bool isBuiltFor(const device::Properties& properties) const = 0;
-  /// Empty when a valid problem, transposed, upsampled or in NCHW only with the functions above, can be run on such a
+  /// Empty when a valid problem, transposed, upsampled, split or in NCHW only with the functions above, can be run on such a
   /// device, else one sentence that begins with the name.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;
   /// Appends every way that agrees with the options, at least one, with its plan. Requires an empty refusal; fails when an option
@@ -94,7 +96,7 @@ class Algorithm {
 };
 
 /// Algorithm::refusal of a problem that need not be of the algorithm's kind: most compute no transposed convolution,
-/// upsample nothing and read NHWC.
+/// upsample nothing, and read one tensor in NHWC.
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties);
 
 /// Algorithm, options, estimate and unproven behaviours, in a line without its end.

@@ -27,7 +27,7 @@ double bytesOnce(const Problem& problem) {
   };
   const double share = reached(problem.imageD(), problem.z(), problem.t) * reached(problem.imageH(), problem.p(), problem.r) *
                        reached(problem.imageW(), problem.q(), problem.s);
-  return bytes - (1 - share) * static_cast<double>(sizes[TensorName::Input]);
+  return bytes - (1 - share) * static_cast<double>(sizes[TensorName::Input] + sizes[TensorName::SecondInput]);
 }
 
 Estimator::Estimator(const Problem& problem, const Rates& rates) : clockHertz_(rates.clockHertz.perClock) {

@@ -10,6 +10,7 @@
 
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/input_parts.hpp"
 #include "conv/plan/option_conflict.hpp"
 #include "conv/plan/preparation.hpp"
 
@@ -79,7 +80,11 @@ template <class Params>
 void addPreparedLaunch(const Problem& problem, const device::ModuleImage& image, std::string kernel, const LaunchConfig& launch,
                        const Params& params, const char* role, Plan& plan) {
   Parameter parameter = Parameter::value(params);
-  parameter.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
+  if constexpr (requires { Params::parts; })
+    bindInputParts(problem, parameter, offsetof(Params, parts));
+  else
+    parameter.address(offsetof(Params, input), {TensorName::Input});
+  parameter.address(offsetof(Params, filter), {TensorName::Filter});
   bindEpilogue(parameter, offsetof(Params, epilogue));
   bindCorrections(problem, parameter, offsetof(Params, epilogue));
   plan.workspaceBytes = correctionPlaces(problem).bytes;

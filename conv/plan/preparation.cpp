@@ -9,6 +9,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/kernels/zeroed_words_params.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/input_parts.hpp"
 #include "preparation_image.hpp"
 
 namespace shiftconv::plan {
@@ -34,10 +35,10 @@ ZeroPointAxis axisOf(int64_t stored, int64_t upsample, int64_t positions, int64_
 
 ZeroPointParams paramsOf(const Problem& p) {
   ZeroPointParams params;
+  std::ranges::copy(inputParts(p), params.parts);
   params.inputIsSigned = p.inputType == DataType::S8;
   params.filterIsSigned = p.filterType == DataType::S8;
   params.channels = static_cast<int32_t>(p.groupChannels());
-  params.inputPitch = p.inputPitch();
   params.filters = static_cast<int32_t>(p.k);
   params.pixels = static_cast<int32_t>(p.outputPixels());
   params.x = axisOf(p.w, p.upsampleW, p.q(), p.s, p.strideW, p.dilationW, p.padLeft);
@@ -123,8 +124,8 @@ std::vector<PlannedLaunch> preparationOf(const Problem& p) {
   const CorrectionPlaces places = correctionPlaces(p);
   const auto parameter = [&](bool columns) {
     Parameter values = Parameter::value(paramsOf(p));
-    values.address(offsetof(ZeroPointParams, input), {TensorName::Input})
-        .address(offsetof(ZeroPointParams, filter), {TensorName::Filter});
+    bindInputParts(p, values, offsetof(ZeroPointParams, parts));
+    values.address(offsetof(ZeroPointParams, filter), {TensorName::Filter});
     if (columns) values.address(offsetof(ZeroPointParams, columnCorrection), {TensorName::Workspace, places.columnCorrection});
     if (places.hasColumns) values.address(offsetof(ZeroPointParams, rowClass), {TensorName::Workspace, places.rowClass});
     if (places.hasRows) values.address(offsetof(ZeroPointParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});

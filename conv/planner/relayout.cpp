@@ -85,6 +85,7 @@ class Relayout final : public Algorithm {
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
   bool takesChannelsFirst() const override { return true; }
+  bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 

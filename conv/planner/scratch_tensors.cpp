@@ -16,6 +16,7 @@ constexpr size_t kPatternBytes = 1 << 18;
 std::optional<DataType> typeOf(const Problem& p, TensorName tensor) {
   switch (tensor) {
     case TensorName::Input:
+    case TensorName::SecondInput:
       return p.inputType;
     case TensorName::Filter:
       return p.filterType;

@@ -45,7 +45,9 @@ std::string describe(const Problem& p) {
                 : fmt::format("{}x{}x{}x{}x{}", first, depth, height, width, channels);
   };
   std::string text = fmt::format("{} {}", shape(p.n, p.d, p.h, p.w, p.c), nameOf(p.inputType));
-  text += number("pitch", p.inputPixelPitch) + number("zero", p.inputZeroPoint) + describe(p.inputScale);
+  text += number("split_c", p.splitC) + number("split_d", p.splitD);
+  text += number("pitch", p.inputPixelPitch) + number("second_pitch", p.secondPixelPitch);
+  text += number("zero", p.inputZeroPoint) + describe(p.inputScale);
   const auto steps = [&](const char* word, int64_t depth, int64_t height, int64_t width, int64_t usual = 1) {
     if (depth == usual && height == usual && width == usual) return std::string();
     return flat ? fmt::format(" {} {},{}", word, height, width) : fmt::format(" {} {},{},{}", word, depth, height, width);

@@ -160,6 +160,12 @@ class Parser {
     for (std::string_view word; next("*", word);) {
       if (word == "pitch")
         p_.inputPixelPitch = words_.number<int64_t>(word);
+      else if (word == "split_c")
+        p_.splitC = words_.number<int64_t>(word);
+      else if (word == "split_d")
+        p_.splitD = words_.number<int64_t>(word);
+      else if (word == "second_pitch")
+        p_.secondPixelPitch = words_.number<int64_t>(word);
       else if (word == "zero")
         p_.inputZeroPoint = words_.number<int32_t>(word);
       else if (word == "scale")
@@ -169,7 +175,8 @@ class Parser {
       else if (word == "upsample")
         steps(words_.list<int64_t>(word, ",", rank_ - 2, rank_ - 2), p_.upsampleD, p_.upsampleH, p_.upsampleW);
       else
-        fail("{} is no word of the input; known are pitch, zero, scale, upsample, nchw", quoted(word));
+        fail("{} is no word of the input; known are pitch, split_c, split_d, second_pitch, zero, scale, upsample, nchw",
+             quoted(word));
     }
   }
 

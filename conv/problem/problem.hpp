@@ -34,6 +34,8 @@ struct BlockScale {
 /// over the taps where the division leaves no rest.
 /// With upsampling the image that the filter sees has every pixel of the input upsampleD x upsampleH x upsampleW times (the nearest
 /// neighbour): in[n, d, h, w, c] above is input[n, d / upsampleD, h / upsampleH, w / upsampleW, c], rounded down.
+/// A split input lies in two tensors: the first splitC channels of all pixels, or the first splitD slices of all images, in the
+/// first, the others in the second. Each is dense but for its pixel pitch.
 /// With Rounding::Separate v is made in steps, each of which rounds to the output's type: alpha * sum, * channelScale, + bias,
 /// + beta * residual, activation.
 /// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
@@ -46,9 +48,11 @@ struct Problem {
   int64_t strideD = 1, strideH = 1, strideW = 1;
   int64_t dilationD = 1, dilationH = 1, dilationW = 1;
   int64_t upsampleD = 1, upsampleH = 1, upsampleW = 1;  ///< how often an input pixel is repeated
-  int64_t inputPixelPitch = 0;                          ///< elements between neighbouring pixels, >= c; 0 means c
-  int64_t outputPixelPitch = 0;                         ///< elements between neighbouring output pixels, >= k; 0 means k
-  int64_t residualPixelPitch = 0;                       ///< likewise
+  int64_t splitC = 0, splitD = 0;  ///< channels, or depth slices, of the input's first tensor; 0: not split there
+  int64_t inputPixelPitch = 0;     ///< elements between neighbouring pixels, >= firstChannels(); 0 means that
+  int64_t secondPixelPitch = 0;    ///< likewise of the input's second tensor, >= secondChannels()
+  int64_t outputPixelPitch = 0;    ///< elements between neighbouring output pixels, >= k; 0 means k
+  int64_t residualPixelPitch = 0;  ///< likewise
   DataType inputType = DataType::F16;
   DataType filterType = DataType::F16;
   DataType outputType = DataType::F16;
@@ -80,14 +84,32 @@ struct Problem {
   int64_t groupChannels() const { return c / groups; }  ///< of the filter
   int64_t inputPixels() const { return n * d * h * w; }
   int64_t outputPixels() const { return n * z() * p() * q(); }
-  int64_t inputPitch() const { return inputPixelPitch ? inputPixelPitch : c; }
+  bool isSplit() const { return splitC != 0 || splitD != 0; }
+  /// Of the input's first and second tensor; those of the second mean nothing where the input is not split.
+  int64_t firstChannels() const { return splitC != 0 ? splitC : c; }
+  int64_t firstDepth() const { return splitD != 0 ? splitD : d; }
+  int64_t firstPixels() const { return n * firstDepth() * h * w; }
+  int64_t secondChannels() const { return splitC != 0 ? c - splitC : c; }
+  int64_t secondDepth() const { return splitD != 0 ? d - splitD : d; }
+  int64_t secondPixels() const { return n * secondDepth() * h * w; }
+  int64_t inputPitch() const { return inputPixelPitch ? inputPixelPitch : firstChannels(); }
+  int64_t secondPitch() const { return secondPixelPitch ? secondPixelPitch : secondChannels(); }
   int64_t outputPitch() const { return outputPixelPitch ? outputPixelPitch : k; }
   int64_t residualPitch() const { return residualPixelPitch ? residualPixelPitch : k; }
   bool hasResidual() const { return beta != 0; }
   bool hasChannelsFirst() const { return inputLayout == Layout::ChannelsFirst || outputLayout == Layout::ChannelsFirst; }
-  /// Which element of the tensor a channel of a pixel is, pixels counted over all images.
-  int64_t inputIndex(int64_t pixel, int64_t channel) const {
-    return inputLayout == Layout::ChannelsLast ? pixel * inputPitch() + channel : channelsFirst(pixel, channel, d * h * w, c);
+  struct InputPlace {
+    bool isSecond;  ///< of the input's tensors
+    int64_t index;
+  };
+  /// Which element of which tensor a channel of a pixel is, pixels counted over all images.
+  InputPlace inputPlace(int64_t pixel, int64_t channel) const {
+    if (inputLayout == Layout::ChannelsFirst) return {false, channelsFirst(pixel, channel, d * h * w, c)};
+    if (splitC != 0 && channel >= splitC) return {true, pixel * secondPitch() + channel - splitC};
+    if (splitD == 0) return {false, pixel * inputPitch() + channel};
+    const int64_t slice = h * w, image = pixel / (d * slice), depth = pixel / slice % d, inSlice = pixel % slice;
+    if (depth < splitD) return {false, ((image * splitD + depth) * slice + inSlice) * inputPitch() + channel};
+    return {true, ((image * secondDepth() + depth - splitD) * slice + inSlice) * secondPitch() + channel};
   }
   int64_t outputIndex(int64_t pixel, int64_t channel) const {
     return outputLayout == Layout::ChannelsLast ? pixel * outputPitch() + channel

@@ -16,9 +16,9 @@ size_t scaleBytes(const BlockScale& scale, int64_t rows, int64_t channels) {
 }  // namespace
 
 std::string_view nameOf(TensorName tensor) {
-  static constexpr std::array<std::string_view, kTensors> kNames{"input",         "filter",      "bias",         "residual",
-                                                                 "channel_scale", "input_scale", "filter_scale", "output",
-                                                                 "output_scale",  "amax",        "workspace"};
+  static constexpr std::array<std::string_view, kTensors> kNames{"input",         "filter",       "bias",         "residual",
+                                                                 "channel_scale", "input_scale",  "filter_scale", "second_input",
+                                                                 "output",        "output_scale", "amax",         "workspace"};
   return kNames[static_cast<size_t>(tensor)];
 }
 
@@ -26,7 +26,8 @@ PerTensor<size_t> tensorBytes(const Problem& p) {
   const int64_t taps = p.k * p.t * p.r * p.s;
   const auto channels = static_cast<size_t>(p.k);
   PerTensor<size_t> bytes;
-  bytes[TensorName::Input] = span(p.inputPixels(), p.inputPitch(), p.c, p.inputType);
+  bytes[TensorName::Input] = span(p.firstPixels(), p.inputPitch(), p.firstChannels(), p.inputType);
+  if (p.isSplit()) bytes[TensorName::SecondInput] = span(p.secondPixels(), p.secondPitch(), p.secondChannels(), p.inputType);
   bytes[TensorName::Filter] = span(taps, p.groupChannels(), p.groupChannels(), p.filterType);
   bytes[TensorName::Bias] = p.hasBias ? channels * bytesOf(p.biasType) : 0;
   bytes[TensorName::Residual] = p.hasResidual() ? span(p.outputPixels(), p.residualPitch(), p.k, p.residualType) : 0;

@@ -11,7 +11,7 @@
 
 namespace shiftconv {
 
-/// In the order of shiftconv_tensors_t.
+/// What is read, then what is written.
 enum class TensorName : uint8_t {
   Input,
   Filter,
@@ -20,12 +20,13 @@ enum class TensorName : uint8_t {
   ChannelScale,
   InputScale,
   FilterScale,
+  SecondInput,
   Output,
   OutputScale,
   Amax,
   Workspace,
 };
-inline constexpr size_t kTensors = 11;
+inline constexpr size_t kTensors = 12;
 
 /// "input", "channel_scale", ...: the names of shiftconv_tensors_t.
 std::string_view nameOf(TensorName tensor);

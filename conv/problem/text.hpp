@@ -4,7 +4,8 @@
 //
 //   problem  input "*" filter "->" output
 //   input    shape type word...      NxHxWxC, or NxDxHxWxC in 3-D
-//            pitch N | zero N | scale TYPE/BLOCK | scale TYPE/BLOCK/interleaved
+//            split_c N | split_d N | pitch N | second_pitch N | zero N | scale TYPE/BLOCK | scale TYPE/BLOCK/interleaved |
+//            upsample h,w | nchw            in 3-D: upsample d,h,w
 //   filter   shape [type] word...    KxRxSx(C/groups), or KxTxRxSx(C/groups); the type is the input's when it is left out
 //            groups N | pad top,bottom,left,right | stride h,w | dilation h,w | transposed | output_padding h,w |
 //            compute tf32 | compute f16 | zero N | scale ...

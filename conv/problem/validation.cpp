@@ -49,7 +49,10 @@ Status checkRanges(const Problem& p) {
                                                          {"upsample_d", p.upsampleD, 1},
                                                          {"upsample_h", p.upsampleH, 1},
                                                          {"upsample_w", p.upsampleW, 1},
+                                                         {"split_c", p.splitC, 0},
+                                                         {"split_d", p.splitD, 0},
                                                          {"input_pixel_pitch", p.inputPixelPitch, 0},
+                                                         {"second_pixel_pitch", p.secondPixelPitch, 0},
                                                          {"output_pixel_pitch", p.outputPixelPitch, 0},
                                                          {"residual_pixel_pitch", p.residualPixelPitch, 0},
                                                          {"output_padding_d", p.outputPaddingD, 0},
@@ -206,6 +209,24 @@ Status checkLayouts(const Problem& p) {
   return {};
 }
 
+/// Two tensors, neither of them empty; in NHWC, and without block scales.
+Status checkParts(const Problem& p) {
+  for (const auto& [name, value, whole, extent] : {std::tuple{"split_c", p.splitC, "c", p.c}, {"split_d", p.splitD, "d", p.d}})
+    if (value >= extent && value != 0)
+      return invalid(fmt::format("{} must be 0 or below {} = {}, but is {}", name, whole, extent, value));
+  if (p.splitC != 0 && p.splitD != 0)
+    return invalid(fmt::format("one of split_c and split_d must be 0, but they are {} and {}", p.splitC, p.splitD));
+  if (!p.isSplit()) {
+    if (p.secondPixelPitch == 0) return {};
+    return invalid(fmt::format("second_pixel_pitch must be 0 where split_c and split_d are, but is {}", p.secondPixelPitch));
+  }
+  if (p.inputLayout != Layout::ChannelsLast)
+    return invalid(fmt::format("split_c and split_d must be 0 with input_layout NCHW (1), but are {} and {}", p.splitC, p.splitD));
+  if (p.inputScale.blockSize != 0)
+    return invalid(fmt::format("split_c and split_d must be 0 with input_block_scale, but are {} and {}", p.splitC, p.splitD));
+  return {};
+}
+
 /// Output extent along one axis must be positive.
 Status checkWindow(const char* axis, int64_t extent, int64_t before, int64_t after, const char* pads, int64_t dilation,
                    const char* dilationName, int64_t filter, const char* filterName) {
@@ -253,7 +274,9 @@ Status checkSizes(const Problem& p) {
     int64_t bits;
   };
   for (const Tensor& tensor :
-       {Tensor{"input", "n*d*h*w*input_pixel_pitch", boundedBits({p.n, p.d, p.h, p.w, p.inputPitch()}, p.inputType)},
+       {Tensor{"input", "n*d*h*w*input_pixel_pitch", boundedBits({p.n, p.firstDepth(), p.h, p.w, p.inputPitch()}, p.inputType)},
+        Tensor{"second_input", "n*d*h*w*second_pixel_pitch",
+               p.isSplit() ? boundedBits({p.n, p.secondDepth(), p.h, p.w, p.secondPitch()}, p.inputType) : 0},
         Tensor{"filter", "k*t*r*s*c/groups", boundedBits({p.k, p.t, p.r, p.s, p.groupChannels()}, p.filterType)},
         Tensor{"output", "n*z*p*q*output_pixel_pitch", boundedBits({p.n, p.z(), p.p(), p.q(), p.outputPitch()}, p.outputType)},
         Tensor{"residual", "n*z*p*q*residual_pixel_pitch",
@@ -267,8 +290,10 @@ Status checkSizes(const Problem& p) {
     DataType type;
   };
   for (const Row& row :
-       {Row{"input pixel pitch", p.inputPitch(), p.inputType}, Row{"filter row C/groups", p.groupChannels(), p.filterType},
-        Row{"output pixel pitch", p.outputPitch(), p.outputType}, Row{"residual pixel pitch", p.residualPitch(), p.residualType}})
+       {Row{"input pixel pitch", p.inputPitch(), p.inputType},
+        Row{"second pixel pitch", p.isSplit() ? p.secondPitch() : 0, p.inputType},
+        Row{"filter row C/groups", p.groupChannels(), p.filterType}, Row{"output pixel pitch", p.outputPitch(), p.outputType},
+        Row{"residual pixel pitch", p.residualPitch(), p.residualType}})
     if (row.elements * bitsOf(row.type) % 8 != 0)
       return invalid(
           fmt::format("the {} of {} elements of type {} must fill whole bytes", row.name, row.elements, nameOf(row.type)));
@@ -278,7 +303,7 @@ Status checkSizes(const Problem& p) {
 }  // namespace
 
 Status validate(const Problem& p) {
-  for (const auto check : {checkRanges, checkTypes, checkScales, checkEpilogue, checkLayouts})
+  for (const auto check : {checkRanges, checkTypes, checkScales, checkEpilogue, checkLayouts, checkParts})
     if (Status status = check(p); !status.ok()) return status;
   struct Pitch {
     const char* name;
@@ -287,8 +312,9 @@ Status validate(const Problem& p) {
     int64_t minimum;
   };
   for (const Pitch& pitch :
-       {Pitch{"input_pixel_pitch", p.inputPixelPitch, "c", p.c}, Pitch{"output_pixel_pitch", p.outputPixelPitch, "k", p.k},
-        Pitch{"residual_pixel_pitch", p.residualPixelPitch, "k", p.k}})
+       {Pitch{"input_pixel_pitch", p.inputPixelPitch, p.splitC != 0 ? "split_c" : "c", p.firstChannels()},
+        Pitch{"second_pixel_pitch", p.secondPixelPitch, p.splitC != 0 ? "c - split_c" : "c", p.secondChannels()},
+        Pitch{"output_pixel_pitch", p.outputPixelPitch, "k", p.k}, Pitch{"residual_pixel_pitch", p.residualPixelPitch, "k", p.k}})
     if (pitch.value != 0 && pitch.value < pitch.minimum)
       return invalid(
           fmt::format("{} must be 0 or at least {} = {}, but is {}", pitch.name, pitch.least, pitch.minimum, pitch.value));

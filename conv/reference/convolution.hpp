@@ -23,7 +23,7 @@ struct Operands {
   Operands(std::span<const uint16_t> input16, std::span<const uint16_t> filter16, std::span<const float> bias32)
       : input(std::as_bytes(input16)), filter(std::as_bytes(filter16)), bias(std::as_bytes(bias32)) {}
 
-  std::span<const std::byte> input, filter, bias, residual, channelScale, inputScale, filterScale;
+  std::span<const std::byte> input, filter, bias, residual, channelScale, inputScale, filterScale, secondInput;
 };
 
 /// Dense [N, Z, P, Q, K], whatever the problem's output pitch.

@@ -38,21 +38,27 @@ struct DecodedRows {
 
 struct Rows {
   DataType type;
-  int64_t rows, channels, pitch;
+  int64_t rows, channels;
   int32_t zeroPoint;
   const BlockScale& scale;
-  int64_t imageRows = 0;  ///< with the channels first: rows of an image
 };
 
-DecodedRows decodeRows(const Rows& of, std::span<const std::byte> bytes, std::span<const std::byte> scales, bool tf32) {
+/// A number of a tensor.
+struct Stored {
+  std::span<const std::byte> bytes;
+  int64_t index;
+};
+
+/// placeOf(row, channel): a Stored.
+template <class PlaceOf>
+DecodedRows decodeRows(const Rows& of, PlaceOf placeOf, std::span<const std::byte> scales, bool tf32) {
   DecodedRows decoded;
   decoded.channels = of.channels;
   const int64_t blocks = of.scale.blockSize == 0 ? 0 : (of.channels + of.scale.blockSize - 1) / of.scale.blockSize;
   for (int64_t row = 0; row < of.rows; ++row)
     for (int64_t c = 0; c < of.channels; ++c) {
-      const int64_t index =
-          of.imageRows == 0 ? row * of.pitch + c : (row / of.imageRows * of.channels + c) * of.imageRows + row % of.imageRows;
-      const uint32_t code = numerics::loadPacked(numberType(of.type), bytes.data(), index);
+      const Stored stored = placeOf(row, c);
+      const uint32_t code = numerics::loadPacked(numberType(of.type), stored.bytes.data(), stored.index);
       const double value = numerics::decode(tf32 ? numerics::NumberType::TF32 : numberType(of.type), code);
       const double smallest = of.type == DataType::BF16 ? 0x1p-126 : 0x1p-14;
       decoded.tiny.push_back(std::abs(value) < smallest && (of.type == DataType::BF16 || value != 0));
@@ -91,11 +97,17 @@ class General {
   General(const Problem& problem, const Operands& operands, Accumulation accumulation)
       : p_(problem), accumulation_(accumulation), taps_(p_.t * p_.r * p_.s) {
     const bool tf32 = p_.compute == Compute::TF32;
-    input_ = decodeRows({p_.inputType, p_.inputPixels(), p_.c, p_.inputPitch(), p_.inputZeroPoint, p_.inputScale,
-                         p_.inputLayout == Layout::ChannelsFirst ? p_.d * p_.h * p_.w : 0},
-                        operands.input, operands.inputScale, tf32);
-    filter_ = decodeRows({p_.filterType, p_.k * taps_, p_.groupChannels(), p_.groupChannels(), p_.filterZeroPoint, p_.filterScale},
-                         operands.filter, operands.filterScale, tf32);
+    const auto inputPlace = [&](int64_t pixel, int64_t channel) -> Stored {
+      const Problem::InputPlace place = p_.inputPlace(pixel, channel);
+      return {place.isSecond ? operands.secondInput : operands.input, place.index};
+    };
+    const auto filterPlace = [&](int64_t row, int64_t channel) -> Stored {
+      return {operands.filter, row * p_.groupChannels() + channel};
+    };
+    input_ =
+        decodeRows({p_.inputType, p_.inputPixels(), p_.c, p_.inputZeroPoint, p_.inputScale}, inputPlace, operands.inputScale, tf32);
+    filter_ = decodeRows({p_.filterType, p_.k * taps_, p_.groupChannels(), p_.filterZeroPoint, p_.filterScale}, filterPlace,
+                         operands.filterScale, tf32);
     for (int64_t k = 0; k < p_.k; ++k) {
       if (p_.hasBias) bias_.push_back(static_cast<float>(load(p_.biasType, operands.bias, k * bitsOf(p_.biasType))));
       if (p_.hasChannelScale)

@@ -157,7 +157,8 @@ Problem internalProblem(const Convolution& convolution) {
 
 reference::Operands CaseTensors::operands() const {
   reference::Operands all;
-  all.input = input, all.filter = filter, all.bias = bias, all.residual = residual, all.channelScale = channelScale;
+  all.input = input, all.secondInput = secondInput, all.filter = filter, all.bias = bias, all.residual = residual,
+  all.channelScale = channelScale;
   return all;
 }
 
@@ -166,7 +167,10 @@ CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed) {
   const Problem p = internalProblem(test.problem);
   const auto bytes = test.problem.tensorBytes();
   CaseTensors tensors;
-  tensors.input = randomRows(bytes.input, test.data, p.inputType, p.inputPixels(), p.c, p.inputPitch(), generator);
+  tensors.input = randomRows(bytes.input, test.data, p.inputType, p.firstPixels(), p.firstChannels(), p.inputPitch(), generator);
+  if (p.isSplit())
+    tensors.secondInput =
+        randomRows(bytes.second_input, test.data, p.inputType, p.secondPixels(), p.secondChannels(), p.secondPitch(), generator);
   const int64_t taps = p.k * p.t * p.r * p.s;
   tensors.filter = randomRows(bytes.filter, test.data, p.filterType, taps, p.groupChannels(), p.groupChannels(), generator);
   if (p.hasBias) tensors.bias = randomRows(bytes.bias, DataKind::Unit, p.biasType, 1, p.k, p.k, generator);
@@ -198,13 +202,15 @@ std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& t
     if (!tensor.empty()) shiftconv::check(shiftconv_copy_to_device(handle, memory.get(), tensor.data(), tensor.size(), stream));
     return memory;
   };
-  const Memory input = upload(tensors.input), filter = upload(tensors.filter), bias = upload(tensors.bias);
+  const Memory input = upload(tensors.input), secondInput = upload(tensors.secondInput), filter = upload(tensors.filter),
+               bias = upload(tensors.bias);
   const Memory residual = upload(tensors.residual), channelScale = upload(tensors.channelScale);
   const Memory output = upload(std::vector<std::byte>(bytes.output, kPoison));
   const Memory amax(device, sizeof(float));
   shiftconv::check(shiftconv_copy_to_device(handle, amax.get(), &tensors.amaxBefore, sizeof(float), stream));
   Tensors arguments;
   arguments.input = input.get();
+  arguments.second_input = bytes.second_input ? secondInput.get() : nullptr;
   arguments.filter = filter.get();
   arguments.bias = bytes.bias ? bias.get() : nullptr;
   arguments.residual = bytes.residual ? residual.get() : nullptr;

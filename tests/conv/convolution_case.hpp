@@ -48,7 +48,7 @@ Problem internalProblem(const Convolution& problem);
 
 /// In the problem's layouts; empty where it has none. Gaps of pixel pitches hold NaN, or ones for integers.
 struct CaseTensors {
-  std::vector<std::byte> input, filter, bias, residual, channelScale;
+  std::vector<std::byte> input, secondInput, filter, bias, residual, channelScale;
   float amaxBefore = 0;  ///< what a run finds in amax
 
   reference::Operands operands() const;

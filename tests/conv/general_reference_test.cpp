@@ -60,6 +60,20 @@ double activated(const Problem& p, double v) {
   return v;
 }
 
+/// Of pixel `inImage` of image n.
+double inputAt(const Problem& p, const Tensors& tensors, int64_t n, int64_t inImage, int64_t channel) {
+  const int64_t slice = p.h * p.w, pixels = p.d * slice;
+  if (p.inputLayout == Layout::ChannelsFirst)
+    return at(p.inputType, tensors.bytes[TensorName::Input], (n * p.c + channel) * pixels + inImage);
+  const bool isSecond = (p.splitC != 0 && channel >= p.splitC) || (p.splitD != 0 && inImage >= p.splitD * slice);
+  if (!isSecond)
+    return at(p.inputType, tensors.bytes[TensorName::Input],
+              (n * (p.splitD != 0 ? p.splitD * slice : pixels) + inImage) * p.inputPitch() + channel);
+  const int64_t before = p.splitD * slice, pitch = p.secondPixelPitch != 0 ? p.secondPixelPitch : p.c - p.splitC;
+  return at(p.inputType, tensors.bytes[TensorName::SecondInput],
+            (n * (pixels - before) + inImage - before) * pitch + channel - p.splitC);
+}
+
 /// out[n,z,p,q,k] before the conversion, and max |v| of all calls in `amax`.
 double byDefinition(const Problem& p, const Tensors& tensors, int64_t n, int64_t z, int64_t y, int64_t x, int64_t k, double& amax) {
   double sum = 0;
@@ -74,9 +88,7 @@ double byDefinition(const Problem& p, const Tensors& tensors, int64_t n, int64_t
         const int64_t pixel = n * p.d * p.h * p.w + inImage, row = ((k * p.t + t) * p.r + r) * p.s + s;
         for (int64_t c = 0; c < p.c / p.groups; ++c) {
           const int64_t channel = g * (p.c / p.groups) + c;
-          const int64_t place = p.inputLayout == Layout::ChannelsLast ? pixel * p.inputPitch() + channel
-                                                                      : (n * p.c + channel) * p.d * p.h * p.w + inImage;
-          const double input = at(p.inputType, tensors.bytes[TensorName::Input], place);
+          const double input = inputAt(p, tensors, n, inImage, channel);
           const double weight = at(p.filterType, tensors.bytes[TensorName::Filter], row * (p.c / p.groups) + c);
           sum += (input - p.inputZeroPoint) * factor(p.inputScale, tensors.bytes[TensorName::InputScale], pixel, channel, p.c) *
                  (weight - p.filterZeroPoint) *
@@ -107,6 +119,8 @@ const Case kCases[] = {
     {"groups", "1x5x4x12 f16 pitch 14 * 8x3x3x3 groups 4 pad 1,1,1,1 -> f32 pitch 11"},
     {"depthwise", "2x5x4x7 f16 * 14x3x2x1 groups 7 pad 1,1,1,0 stride 2,1 -> bf16 bias f16"},
     {"integers", "1x4x4x6 u8 zero 128 * 4x3x3x6 s8 zero -3 pad 1,1,1,1 -> s8 zero 5 alpha 0.0001 channel_scale bias out_scale 4"},
+    {"split_channels", "2x4x5x12 f16 split_c 5 pitch 8 second_pitch 9 * 8x3x3x6 groups 2 pad 1,0,1,1 stride 1,2 -> f32"},
+    {"split_depth", "2x5x3x4x6 bf16 split_d 2 second_pitch 7 * 4x3x2x3x6 pad 1,1,0,1,2,0 stride 2,1,1 dilation 1,1,2 -> f32 bias"},
     {"integer_sums", "1x3x3x5 s8 * 4x2x2x5 u8 zero 7 -> s32"},
     {"fp8",
      "1x4x5x8 e4m3 * 4x3x3x8 e5m2 pad 1,1,1,1 -> e4m3 alpha 0.25 residual 0.5 residual_type bf16 residual_pitch 6 silu amax"},

@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 
@@ -118,8 +119,35 @@ TEST(ProblemText, Layouts) {
   EXPECT_EQ(describe(read(text)), text);
   EXPECT_EQ(read("2x4x5x16 f16 * 8x3x3x16 -> f16 nchw").inputLayout, Layout::ChannelsLast);
   // Image 1, pixel 3, channel 5: behind an image, and 5 channels of 20 pixels.
-  EXPECT_EQ(read("2x4x5x16 f16 nchw * 8x3x3x16 -> f16").inputIndex(23, 5), 16 * 20 + 5 * 20 + 3);
-  EXPECT_EQ(read("2x4x5x16 f16 pitch 24 * 8x3x3x16 -> f16").inputIndex(23, 5), 23 * 24 + 5);
+  EXPECT_EQ(read("2x4x5x16 f16 nchw * 8x3x3x16 -> f16").inputPlace(23, 5).index, 16 * 20 + 5 * 20 + 3);
+  EXPECT_EQ(read("2x4x5x16 f16 pitch 24 * 8x3x3x16 -> f16").inputPlace(23, 5).index, 23 * 24 + 5);
+}
+
+TEST(ProblemText, SplitInputs) {
+  const std::string skip = "2x4x5x24 f16 split_c 16 pitch 20 second_pitch 12 * 8x3x3x24 pad 0,0,0,0 -> 2x2x3x8 f16 bias";
+  const Problem channels = read(skip);
+  EXPECT_EQ(channels.splitC, 16);
+  EXPECT_EQ(channels.splitD, 0);
+  EXPECT_EQ(describe(channels), skip);
+  const auto bytes = tensorBytes(channels);
+  EXPECT_EQ(bytes[TensorName::Input], (39u * 20 + 16) * 2);
+  EXPECT_EQ(bytes[TensorName::SecondInput], (39u * 12 + 8) * 2);
+  const auto expectPlace = [](const Problem& p, int64_t pixel, int64_t channel, bool isSecond, int64_t index) {
+    EXPECT_EQ(p.inputPlace(pixel, channel).isSecond, isSecond) << pixel << ", " << channel;
+    EXPECT_EQ(p.inputPlace(pixel, channel).index, index) << pixel << ", " << channel;
+  };
+  expectPlace(channels, 23, 15, false, 23 * 20 + 15);
+  expectPlace(channels, 23, 16, true, 23 * 12);
+  const std::string frames = "2x5x2x3x8 bf16 split_d 3 * 8x3x1x1x8 pad 0,0,0,0,0,0 -> 2x3x2x3x8 f16";
+  const Problem depth = read(frames);
+  EXPECT_EQ(depth.splitD, 3);
+  EXPECT_EQ(describe(depth), frames);
+  EXPECT_EQ(tensorBytes(depth)[TensorName::Input], 2u * 3 * 6 * 8 * 2);
+  EXPECT_EQ(tensorBytes(depth)[TensorName::SecondInput], 2u * 2 * 6 * 8 * 2);
+  // Image 1, pixel 4 of its slices 2 and 3.
+  expectPlace(depth, 30 + 2 * 6 + 4, 7, false, ((3 + 2) * 6 + 4) * 8 + 7);
+  expectPlace(depth, 30 + 3 * 6 + 4, 7, true, (2 * 6 + 4) * 8 + 7);
+  EXPECT_EQ(tensorBytes(read("1x4x5x24 f16 * 8x3x3x24 -> f16"))[TensorName::SecondInput], 0u);
 }
 
 TEST(ProblemText, OrderOfWordsAndBlanksDoNotMatter) {
@@ -182,6 +210,18 @@ INSTANTIATE_TEST_SUITE_P(
                   "input_block_scale is for input_layout NHWC (0)"},
         WrongText{"nchw_narrow", "1x8x8x32 f16 * 8x3x3x32 -> e2m1 nchw",
                   "output_layout NCHW (1) needs elements of whole bytes, but output_type is e2m1"},
+        WrongText{"split_both", "1x4x8x8x8 f16 split_c 4 split_d 2 * 8x3x3x3x8 -> f16",
+                  "one of split_c and split_d must be 0, but they are 4 and 2"},
+        WrongText{"split_negative", "1x8x8x8 f16 split_c -1 * 8x3x3x8 -> f16", "split_c must be in 0.."},
+        WrongText{"split_nchw", "1x8x8x8 f16 nchw split_c 4 * 8x3x3x8 -> f16",
+                  "must be 0 with input_layout NCHW (1), but are 4 and 0"},
+        WrongText{"split_scale", "1x8x8x64 e4m3 split_c 32 scale ue8m0/32 * 8x3x3x64 -> f16",
+                  "split_c and split_d must be 0 with input_block_scale, but are 32 and 0"},
+        WrongText{"split_pitch", "1x8x8x8 f16 second_pitch 8 * 8x3x3x8 -> f16",
+                  "second_pixel_pitch must be 0 where split_c and split_d are, but is 8"},
+        WrongText{"split_bytes", "1x8x8x8 e2m1 split_c 4 second_pitch 5 * 8x3x3x8 -> f16", "the second pixel pitch of 5 elements"},
+        WrongText{"split_first_bytes", "1x8x8x8 e2m1 split_c 3 second_pitch 6 * 8x3x3x8 -> f16",
+                  "the input pixel pitch of 3 elements"},
         WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
         WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
         WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},
@@ -210,6 +250,19 @@ TEST(Validation, DrawsEachLimitWhereItIs) {
       {"1x4x4x12 f16 * 6x3x3x4 groups 3 -> f16", "1x4x4x12 f16 * 5x3x3x4 groups 3 -> f16", "groups must divide k"},
       {"1x4x4x8 f16 pitch 8 * 8x1x1x8 -> f16", "1x4x4x8 f16 pitch 7 * 8x1x1x8 -> f16",
        "input_pixel_pitch must be 0 or at least c = 8"},
+      {"1x4x4x8 f16 split_c 7 * 8x1x1x8 -> f16", "1x4x4x8 f16 split_c 8 * 8x1x1x8 -> f16",
+       "split_c must be 0 or below c = 8, but is 8"},
+      {"1x4x4x4x8 f16 split_d 3 * 8x1x1x1x8 -> f16", "1x4x4x4x8 f16 split_d 4 * 8x1x1x1x8 -> f16",
+       "split_d must be 0 or below d = 4, but is 4"},
+      {"1x4x4x8 f16 split_c 5 pitch 5 * 8x1x1x8 -> f16", "1x4x4x8 f16 split_c 5 pitch 4 * 8x1x1x8 -> f16",
+       "input_pixel_pitch must be 0 or at least split_c = 5, but is 4"},
+      {"1x4x4x8 f16 split_c 5 second_pitch 3 * 8x1x1x8 -> f16", "1x4x4x8 f16 split_c 5 second_pitch 2 * 8x1x1x8 -> f16",
+       "second_pixel_pitch must be 0 or at least c - split_c = 3, but is 2"},
+      {"1x4x4x4x8 f16 split_d 3 second_pitch 8 * 8x1x1x1x8 -> f16", "1x4x4x4x8 f16 split_d 3 second_pitch 7 * 8x1x1x1x8 -> f16",
+       "second_pixel_pitch must be 0 or at least c = 8, but is 7"},
+      {"1x8388608x4194304x2 f16 split_c 1 second_pitch 2 * 8x1x1x2 stride 8388608,4194304 -> f16",
+       "1x8388608x4194304x2 f16 split_c 1 second_pitch 3 * 8x1x1x2 stride 8388608,4194304 -> f16",
+       "the second_input tensor (n*d*h*w*second_pixel_pitch) exceeds 140737488355328 bytes"},
       {"1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 8", "1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 7",
        "output_pixel_pitch must be 0 or at least k = 8"},
       {"1x4x5x8 f16 * 8x3x3x8 pad 0,0,0,1 dilation 1,2 -> f16", "1x4x5x8 f16 * 8x3x4x8 pad 0,0,0,1 dilation 1,2 -> f16",
@@ -293,6 +346,8 @@ Problem randomProblem(std::mt19937_64& random) {
   p.padTop = in(0, 3), p.padBottom = in(0, 3), p.padLeft = in(0, 3), p.padRight = in(0, 3);
   p.strideD = sometimes(1, 3, 1), p.strideH = sometimes(1, 3, 1), p.strideW = sometimes(1, 3, 1);
   p.dilationD = sometimes(1, 3, 1), p.dilationH = sometimes(1, 3, 1), p.dilationW = sometimes(1, 3, 1);
+  p.splitC = sometimes(1, p.c, 0), p.splitD = p.d > 1 && p.splitC == 0 ? sometimes(1, p.d, 0) : 0;
+  if (p.isSplit()) p.secondPixelPitch = sometimes(p.secondChannels(), p.secondChannels() + 9, 0);
   p.inputPixelPitch = sometimes(p.c, p.c + 9, 0), p.outputPixelPitch = sometimes(p.k, p.k + 9, 0);
   p.inputType = static_cast<DataType>(in(0, 9));
   p.filterType = in(0, 1) ? p.inputType : static_cast<DataType>(in(0, 9));
@@ -323,7 +378,7 @@ TEST(ProblemText, EveryValidProblemReadsBack) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  int valid = 0, deep = 0, scaled = 0, residuals = 0;
+  int valid = 0, deep = 0, scaled = 0, residuals = 0, channelParts = 0, depthParts = 0;
   for (int i = 0; i < 200'000 && valid < 4000; ++i) {
     const Problem problem = randomProblem(random);
     if (!validate(problem).ok()) continue;
@@ -331,6 +386,8 @@ TEST(ProblemText, EveryValidProblemReadsBack) {
     deep += !isTwoDimensional(problem);
     scaled += problem.inputScale.blockSize != 0;
     residuals += problem.hasResidual();
+    channelParts += problem.splitC != 0;
+    depthParts += problem.splitD != 0;
     const std::string text = describe(problem);
     Problem again;
     const Status status = parse(text, again);
@@ -341,6 +398,8 @@ TEST(ProblemText, EveryValidProblemReadsBack) {
   EXPECT_GT(deep, 100);
   EXPECT_GT(scaled, 20);
   EXPECT_GT(residuals, 100);
+  EXPECT_GT(channelParts, 100);
+  EXPECT_GT(depthParts, 20);
 }
 
 TEST(ProblemText, DamagedTextsAreRefusedOrStillMeanAProblem) {

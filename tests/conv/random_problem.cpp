@@ -157,6 +157,13 @@ Problem randomProblem(std::mt19937_64& generator) {
       p.outputPaddingH = draw.in(0, std::max(p.strideH, p.dilationH) - 1);
       p.outputPaddingW = draw.in(0, std::max(p.strideW, p.dilationW) - 1);
     }
+    if (draw.oneIn(12)) {
+      if (p.d > 1 && draw.oneIn(2))
+        p.splitD = draw.in(1, p.d - 1);
+      else if (p.c > 1)
+        p.splitC = draw.oneIn(2) ? draw.in(1, p.c - 1) : p.c / 2;
+      if (draw.oneIn(2)) p.secondPixelPitch = p.secondChannels() + 8 * draw.in(0, 8);
+    }
     if (draw.oneIn(16)) p.inputLayout = Layout::ChannelsFirst, p.inputPixelPitch = 0;
     if (draw.oneIn(16)) p.outputLayout = Layout::ChannelsFirst, p.outputPixelPitch = 0;
     if (validate(p).ok()) return p;

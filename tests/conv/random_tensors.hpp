@@ -18,7 +18,8 @@ struct TensorBytes {
   PerTensor<std::vector<std::byte>> bytes;
   reference::Operands operands() const {
     reference::Operands o;
-    o.input = bytes[TensorName::Input], o.filter = bytes[TensorName::Filter], o.bias = bytes[TensorName::Bias];
+    o.input = bytes[TensorName::Input], o.secondInput = bytes[TensorName::SecondInput], o.filter = bytes[TensorName::Filter],
+    o.bias = bytes[TensorName::Bias];
     o.residual = bytes[TensorName::Residual], o.channelScale = bytes[TensorName::ChannelScale];
     o.inputScale = bytes[TensorName::InputScale], o.filterScale = bytes[TensorName::FilterScale];
     return o;
@@ -41,6 +42,7 @@ inline TensorBytes randomTensors(const Problem& p, std::mt19937_64& random) {
     }
   };
   fill(TensorName::Input, p.inputType);
+  fill(TensorName::SecondInput, p.inputType);
   fill(TensorName::Filter, p.filterType);
   fill(TensorName::Bias, p.biasType);
   fill(TensorName::Residual, p.residualType);

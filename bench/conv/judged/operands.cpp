@@ -62,21 +62,33 @@ double load(DataType type, const std::vector<std::byte>& bytes, int64_t index) {
 /// Rows of channels of the input or the filter.
 struct Rows {
   DataType type;
-  int64_t count, channels, pitch;
+  int64_t count, channels;
   const BlockScale& scale;
   TensorName scales;
 };
 Rows rowsOf(const Problem& p, TensorName which) {
-  if (which == TensorName::Input) return {p.inputType, p.inputPixels(), p.c, p.inputPitch(), p.inputScale, TensorName::InputScale};
+  if (which == TensorName::Input) return {p.inputType, p.inputPixels(), p.c, p.inputScale, TensorName::InputScale};
   const int64_t channels = p.groupChannels();
-  return {p.filterType, p.k * p.t * p.r * p.s, channels, channels, p.filterScale, TensorName::FilterScale};
+  return {p.filterType, p.k * p.t * p.r * p.s, channels, p.filterScale, TensorName::FilterScale};
+}
+
+/// Where an element of such rows is.
+struct Place {
+  TensorName tensor;
+  int64_t index;
+};
+Place placeOf(const Problem& p, TensorName which, int64_t row, int64_t channel) {
+  if (which == TensorName::Filter) return {which, row * p.groupChannels() + channel};
+  const Problem::InputPlace place = p.inputPlace(row, channel);
+  return {place.isSecond ? TensorName::SecondInput : which, place.index};
 }
 
 }  // namespace
 
 reference::Operands HostTensors::operands() const {
   reference::Operands operands;
-  operands.input = bytes[TensorName::Input], operands.filter = bytes[TensorName::Filter];
+  operands.input = bytes[TensorName::Input], operands.secondInput = bytes[TensorName::SecondInput];
+  operands.filter = bytes[TensorName::Filter];
   operands.bias = bytes[TensorName::Bias], operands.residual = bytes[TensorName::Residual];
   operands.channelScale = bytes[TensorName::ChannelScale];
   operands.inputScale = bytes[TensorName::InputScale], operands.filterScale = bytes[TensorName::FilterScale];
@@ -91,11 +103,15 @@ HostTensors randomOperands(const Problem& p, uint64_t seed) {
     tensors.bytes[name].assign(sizes[name], value);
     return tensors.bytes[name];
   };
+  resize(TensorName::SecondInput, std::byte{0xFF});
   for (const TensorName name : {TensorName::Input, TensorName::Filter}) {
     const Rows rows = rowsOf(p, name);
-    auto& bytes = resize(name, std::byte{0xFF});
+    resize(name, std::byte{0xFF});
     for (int64_t row = 0; row < rows.count; ++row)
-      for (int64_t c = 0; c < rows.channels; ++c) store(rows.type, bytes, row * rows.pitch + c, randomValue(dice, rows.type));
+      for (int64_t c = 0; c < rows.channels; ++c) {
+        const Place place = placeOf(p, name, row, c);
+        store(rows.type, tensors.bytes[place.tensor], place.index, randomValue(dice, rows.type));
+      }
     auto& scales = resize(rows.scales, std::byte{0});
     for (size_t i = 0; i < scales.size(); ++i)
       store(rows.scale.type, scales, static_cast<int64_t>(i),
@@ -125,8 +141,8 @@ std::vector<float> dequantised(const Problem& p, const HostTensors& tensors, Ten
   values.reserve(static_cast<size_t>(rows.count * rows.channels));
   for (int64_t row = 0; row < rows.count; ++row)
     for (int64_t c = 0; c < rows.channels; ++c) {
-      double value =
-          load(rows.type, tensors.bytes[which], which == TensorName::Input ? p.inputIndex(row, c) : row * rows.pitch + c);
+      const Place place = placeOf(p, which, row, c);
+      double value = load(rows.type, tensors.bytes[place.tensor], place.index);
       if (blocks != 0)
         value *= load(rows.scale.type, tensors.bytes[rows.scales],
                       layout::scaleFactorOffset(layout, row, c / rows.scale.blockSize, blocks));

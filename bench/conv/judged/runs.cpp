@@ -54,7 +54,8 @@ DeviceTensors::DeviceTensors(const Device& device, const Case& one) : device_(de
   }
   if (void* const amax = address(TensorName::Amax))
     shiftconv::check(shiftconv_device_fill(device.handle(), amax, 0, sizes_[TensorName::Amax], nullptr));
-  arguments_.input = address(TensorName::Input), arguments_.filter = address(TensorName::Filter);
+  arguments_.input = address(TensorName::Input), arguments_.second_input = address(TensorName::SecondInput);
+  arguments_.filter = address(TensorName::Filter);
   arguments_.bias = address(TensorName::Bias), arguments_.residual = address(TensorName::Residual);
   arguments_.channel_scale = address(TensorName::ChannelScale);
   arguments_.input_scale = address(TensorName::InputScale), arguments_.filter_scale = address(TensorName::FilterScale);

@@ -13,6 +13,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/input_parts.hpp"
 #include "conv/plan/sm100_operands.hpp"
 #include "conv/plan/targets.hpp"
 #include "direct_image.hpp"
@@ -35,7 +36,9 @@ bool hasKernel(NumberType input, NumberType filter) {
 bool isVector(const Problem& p) {
   const NumberType type = operandType(p, p.inputType);
   const int64_t elements = vectorBytes(type) * 8 / numerics::storageBits(type);
-  return p.groupChannels() % elements == 0 && p.inputPitch() % elements == 0 && (p.groups == 1 || (p.k / p.groups) % kColumns == 0);
+  const bool second = !p.isSplit() || (p.splitC % elements == 0 && p.secondPitch() % elements == 0);
+  return p.groupChannels() % elements == 0 && p.inputPitch() % elements == 0 && second &&
+         (p.groups == 1 || (p.k / p.groups) % kColumns == 0);
 }
 
 /// Threads of a CTA along the channels: a warp reads neighbouring inputs of small groups, and the same weights otherwise.
@@ -67,6 +70,8 @@ std::string directRefusal(const Problem& p, const device::Properties& properties
         "input_type and filter_type are {} and {}",
         nameOf(p.inputType), nameOf(p.filterType));
   if (std::string refused = epilogueRefusal("direct", p, kColumns); !refused.empty()) return refused;
+  if (const int64_t outputs = p.k / p.groups; p.splitC != 0 && p.groups != 1 && outputs % kColumns != 0)
+    return fmt::format("direct needs K / groups to be a multiple of {} with split_c and groups, but it is {}", kColumns, outputs);
   // Coordinates are 32-bit, and those of pads negative.
   constexpr int64_t kLimit = int64_t{1} << 29;
   const auto step = [&](int64_t stride) { return p.transposed ? 1 : stride; };  // from output to output
@@ -99,7 +104,8 @@ DirectPlan planDirect(const Problem& p, const device::Properties& properties) {
   params.outputWidth = divisor(p.q());
   params.groupOutputs = divisor(p.k / p.groups);
   params.groupChannels = static_cast<int32_t>(p.groupChannels());
-  params.inputPitch = p.inputPitch();
+  std::ranges::copy(inputParts(p), params.parts);
+  params.partCount = p.isSplit() ? 2 : 1;
   params.inputZeroPoint = p.inputZeroPoint;
   params.filterZeroPoint = p.filterZeroPoint;
   params.channelThreads = channelThreads(p);
@@ -139,6 +145,7 @@ class Direct final : public Algorithm {
   bool isLastResort() const override { return true; }
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
+  bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
@@ -159,9 +166,10 @@ class Direct final : public Algorithm {
   }
 
  private:
-  static Status complete(const DirectPlan& made, const Problem&, const device::Properties&, Plan& plan) {
+  static Status complete(const DirectPlan& made, const Problem& problem, const device::Properties&, Plan& plan) {
     Parameter params = Parameter::value(made.params);
-    params.address(offsetof(Params, input), {TensorName::Input}).address(offsetof(Params, filter), {TensorName::Filter});
+    bindInputParts(problem, params, offsetof(Params, parts));
+    params.address(offsetof(Params, filter), {TensorName::Filter});
     bindEpilogue(params, offsetof(Params, epilogue));
     plan.launches.push_back(
         {images::direct(), made.kernelName, made.launch, {std::move(params)}, std::vector<std::string>(kThreads / 32, "multiply")});

@@ -124,7 +124,9 @@ class Thread {
     if (column_ < p_.epilogue.columns) {
       for (int32_t t = 0; t < p_.depth.taps; ++t)
         for (int32_t r = 0; r < p_.height.taps; ++r)
-          for (int32_t s = 0; s < p_.width.taps; ++s) addTap(t, r, s);
+          for (int32_t s = 0; s < p_.width.taps; ++s)
+#pragma unroll 1
+            for (int32_t i = 0; i < p_.partCount; ++i) addTap(p_.parts[i], t, r, s);
       finish(largest);
     }
     __syncwarp();
@@ -161,31 +163,36 @@ class Thread {
     return position * axis.stride == scaled ? position : -1;
   }
 
-  /// Channel 0 of the input pixel that a tap of output pixel i reads; null outside of the image.
-  __device__ const uint8_t* inputPixel(int i, int32_t t, int32_t r, int32_t s) const {
+  /// Where channel 0 of the input pixel that a tap of output pixel i reads would be beside those of the part; null outside of the
+  /// part.
+  __device__ const uint8_t* inputPixel(const InputPart& part, int i, int32_t t, int32_t r, int32_t s) const {
     const Position& at = position_[i];
     const int32_t d = under(at.depth, t, p_.depth), h = under(at.height, r, p_.height), w = under(at.width, s, p_.width);
     const auto inside = [](int32_t x, const Axis& axis) { return static_cast<uint32_t>(x) < static_cast<uint32_t>(axis.extent); };
     if (at.image < 0 || !inside(d, p_.depth) || !inside(h, p_.height) || !inside(w, p_.width)) return nullptr;
     const auto stored = [](int32_t x, const Axis& axis) { return axis.upsample.quotient(static_cast<uint32_t>(x)); };
-    const int64_t plane = int64_t{at.image} * p_.depth.storedExtent + stored(d, p_.depth);
+    const auto depth = static_cast<int32_t>(stored(d, p_.depth)) - part.firstDepth;
+    if (static_cast<uint32_t>(depth) >= static_cast<uint32_t>(part.depths)) return nullptr;
+    const int64_t plane = int64_t{at.image} * part.depths + depth;
     const int64_t row = plane * p_.height.storedExtent + stored(h, p_.height);
     const int64_t pixel = row * p_.width.storedExtent + stored(w, p_.width);
-    return static_cast<const uint8_t*>(p_.input) + pixel * p_.inputPitch * Pixel::kElementBytes;
+    return part.address + (pixel * part.pixelBytes - int64_t{part.firstChannel} * Pixel::kElementBytes);
   }
 
-  __device__ void addTap(int32_t t, int32_t r, int32_t s) {
+  __device__ void addTap(const InputPart& part, int32_t t, int32_t r, int32_t s) {
     const uint8_t* pixel[kPixels];
     bool any = false;
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
-      pixel[i] = inputPixel(i, t, r, s);
+      pixel[i] = inputPixel(part, i, t, r, s);
       any |= pixel[i] != nullptr;
     }
     const int64_t tap = (int64_t{t} * p_.height.taps + r) * p_.width.taps + s;
     const int64_t firstWeight = tap * p_.groupChannels * Weights::kElementBytes;
     if (!any) return;
-    for (int32_t c = 0; c < p_.groupChannels; c += Pixel::kElements) {
+    // With two parts of the channels all columns are of one group.
+    const int32_t first = part.firstChannel - firstChannel_[0], end = min(first + part.channels, p_.groupChannels);
+    for (int32_t c = max(first, 0); c < end; c += Pixel::kElements) {
       Weights w[kColumns];
 #pragma unroll
       for (int j = 0; j < kColumns; ++j) w[j].load(weights_[j] + firstWeight + c * Weights::kElementBytes);

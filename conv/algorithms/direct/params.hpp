@@ -5,6 +5,7 @@
 
 #include "common/gemm/epilogue/params.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/input_part.hpp"
 
 namespace shiftconv::kernels::direct {
 
@@ -27,13 +28,13 @@ struct Axis {
 };
 
 struct Params {
-  const void* input = nullptr;
+  InputPart parts[2];
+  int32_t partCount = 1;
   const void* filter = nullptr;
   Axis depth, height, width;
   layout::FastDivisor outputDepth, outputHeight, outputWidth;
   layout::FastDivisor groupOutputs;  ///< K / groups
   int32_t groupChannels = 0;         ///< C / groups
-  int64_t inputPitch = 0;            ///< elements from pixel to pixel
   int32_t inputZeroPoint = 0, filterZeroPoint = 0;
   /// Threads of a CTA side by side along the output channels; the others are along the pixels. A power of two.
   uint32_t channelThreads = 1;

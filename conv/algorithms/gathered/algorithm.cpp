@@ -29,6 +29,7 @@ class Gathered final : public ListedAlgorithm<GatheredChoices, GatheredPlan> {
  public:
   std::string_view name() const override { return "gathered"; }
   bool takesUpsampled() const override { return true; }
+  bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

@@ -108,9 +108,9 @@ class Cta {
       pixel.width = first(p_.width, output - row * p_.outputWidth.divisor);
       pixel.height = first(p_.height, row - plane * p_.outputHeight.divisor);
       pixel.depth = first(p_.depth, plane - image * p_.outputDepth.divisor);
-      const int32_t firstDepth = static_cast<int32_t>(image) * p_.depth.storedExtent;
-      pixel.index = p_.upsampled ? firstDepth * p_.height.storedExtent * p_.width.storedExtent
-                                 : ((firstDepth + pixel.depth) * p_.height.extent + pixel.height) * p_.width.extent + pixel.width;
+      const int32_t firstDepth = static_cast<int32_t>(image) * p_.depth.extent;
+      pixel.index = p_.indirect ? static_cast<int32_t>(image)
+                                : ((firstDepth + pixel.depth) * p_.height.extent + pixel.height) * p_.width.extent + pixel.width;
       if (output >= static_cast<uint32_t>(p_.epilogue.rows)) pixel.width = kNowhere;
       pixels_[i] = pixel;
     }
@@ -176,16 +176,23 @@ class Cta {
     }
     /// Some address where it does not read.
     __device__ __forceinline__ const uint8_t* of(const Params& p, const Pixel& pixel, bool reads) const {
-      return p.input + (reads ? indexOf(p, pixel) : 0) * p.pixelBytes + channelBytes;
+      const InputPart& input = p.parts[0];
+      if (p.indirect) return reads ? ofPart(p, pixel) : input.address;
+      return input.address + (reads ? pixel.index + pixelOffset : 0) * input.pixelBytes + channelBytes;
     }
-    /// Repeated pixels have no constant distances, so that theirs are found one by one.
-    __device__ __forceinline__ int32_t indexOf(const Params& p, const Pixel& pixel) const {
-      if (!p.upsampled) return pixel.index + pixelOffset;
+    /// Repeated pixels, and those of two tensors, have no constant distances, so that theirs are found one by one.
+    __device__ __forceinline__ const uint8_t* ofPart(const Params& p, const Pixel& pixel) const {
       const auto stored = [](const Axis& axis, int32_t at) {
         return static_cast<int32_t>(axis.upsample.quotient(static_cast<uint32_t>(at)));
       };
-      const int32_t row = stored(p.depth, pixel.depth + depth) * p.height.storedExtent + stored(p.height, pixel.height + height);
-      return pixel.index + row * p.width.storedExtent + stored(p.width, pixel.width + width);
+      const int32_t at = stored(p.depth, pixel.depth + depth);
+      const InputPart& second = p.parts[1];
+      const bool isSecond = second.depths != 0 && at >= second.firstDepth && channelBytes >= second.firstChannel * Kind::kBytes;
+      const InputPart& part = isSecond ? second : p.parts[0];
+      const int32_t slice = pixel.index * part.depths + at - part.firstDepth;
+      const int32_t row = slice * p.height.storedExtent + stored(p.height, pixel.height + height);
+      const int32_t index = row * p.width.storedExtent + stored(p.width, pixel.width + width);
+      return part.address + index * part.pixelBytes + (channelBytes - part.firstChannel * Kind::kBytes);
     }
   };
   __device__ __forceinline__ Source sourceOf(int32_t vector) const {

@@ -6,6 +6,7 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/input_part.hpp"
 
 namespace shiftconv::kernels::gathered {
 
@@ -38,7 +39,8 @@ struct alignas(16) Tap {
 };
 /// An output pixel of the tile.
 struct alignas(16) Pixel {
-  /// Of the input pixel of tap (0, 0, 0), counted from the tensor's first; may lie outside. With upsampling: of its image's first.
+  /// Of the input pixel of tap (0, 0, 0), counted from the tensor's first; may lie outside. Of an input of Params::indirect, the
+  /// number of its image.
   int32_t index;
   int32_t depth, height, width;  ///< its coordinates
 };
@@ -64,7 +66,7 @@ struct OperandTypes {
 };
 
 struct Params {
-  const uint8_t* input = nullptr;
+  InputPart parts[2];
   const uint8_t* filter = nullptr;
   OperandTypes types;
   Axis depth, height, width;
@@ -75,12 +77,12 @@ struct Params {
   int32_t taps = 1;
   int32_t groupOutputs = 0;    ///< K / groups
   int32_t groupVectors = 0;    ///< vectors from a group's channels to the next group's
-  int64_t pixelBytes = 0;      ///< from input pixel to input pixel
   int64_t filterRowBytes = 0;  ///< of the taps and channels of one output channel
   int32_t stagesOffset = 0;    ///< of the ring in shared memory, behind header and tables: sharedTableBytes
-  /// A tap is a filter row with all of its columns, and pixels count as elements: the axis of the width, indices and pixelBytes.
+  /// A tap is a filter row with all of its columns, and pixels count as elements: the axis of the width, indices and the input's
+  /// pixelBytes.
   bool runs = false;
-  bool upsampled = false;         ///< some axis repeats its pixels; not with runs
+  bool indirect = false;          ///< some axis repeats its pixels, or the input lies in two tensors; not with runs
   bool plain = false;             ///< bias, residual of the output's type and ReLU behind the sums, and nothing else
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

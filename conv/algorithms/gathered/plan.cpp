@@ -12,6 +12,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/input_parts.hpp"
 #include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -59,9 +60,9 @@ Vectors vectorsOf(const Problem& p, const Kind& kind) {
     if (bytes % 4 == 0) return 4;
     return static_cast<int32_t>(kind.bytes);
   };
-  const int32_t channels = widest(p.groupChannels() | p.inputPitch());
-  const bool dense =
-      p.groups == 1 && !p.isUpsampled() && p.dilationW == 1 && p.inputPitch() == p.c && p.inputPixels() * p.c < (int64_t{1} << 29);
+  const int32_t channels = widest(p.groupChannels() | p.inputPitch() | p.splitC | (p.isSplit() ? p.secondPitch() : 0));
+  const bool dense = p.groups == 1 && !p.isUpsampled() && !p.isSplit() && p.dilationW == 1 && p.inputPitch() == p.c &&
+                     p.inputPixels() * p.c < (int64_t{1} << 29);
   if (!dense || p.s == 1) return {channels, false};
   const int32_t runs = widest(p.s * p.c | p.strideW * p.c | p.padLeft * p.c | p.w * p.c);
   return runs > channels ? Vectors{runs, true} : Vectors{channels, false};
@@ -222,8 +223,9 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     params.groupOutputs = static_cast<int32_t>(groupOutputs);
     params.groupVectors = static_cast<int32_t>(vectors.runs ? 0 : tapVectors);
     params.runs = vectors.runs;
-    params.upsampled = p.isUpsampled();
-    params.pixelBytes = (vectors.runs ? 1 : p.inputPitch()) * kind.bytes;
+    params.indirect = p.isUpsampled() || p.isSplit();
+    std::ranges::copy(inputParts(p), params.parts);
+    if (vectors.runs) params.parts[0].pixelBytes = kind.bytes;
     params.filterRowBytes = p.t * p.r * p.s * p.groupChannels() * kind.bytes;
     params.stagesOffset = sharedTableBytes(tile.pixels, params.taps);
     params.types = {p.inputType == DataType::E5M2, p.filterType == DataType::E5M2, p.inputType == DataType::S8,

@@ -373,6 +373,14 @@ typedef struct shiftconv_block_scale {
  *  H * upsample_h for H; D and W likewise. Some algorithms read each pixel where it is repeated; "repeated" writes the larger
  *  image into the plan's workspace.
  *
+ *  With split_c or split_d the input lies in two tensors, and nothing is copied to bring them together. The tensor input holds the
+ *  first split_c channels of every pixel, [N, D, H, W, split_c], and second_input the others, [N, D, H, W, C - split_c]: the
+ *  concatenation of a skip connection. Or input holds the first split_d slices of every image, [N, split_d, H, W, C], and
+ *  second_input the others, [N, D - split_d, H, W, C]: frames that are kept, and new ones. Both are NHWC (NDHWC), each with a pixel
+ *  pitch of its own: input_pixel_pitch is at least, and 0 means, the channels of input, and second_pixel_pitch likewise those
+ *  of second_input. In all formulas the input is that of C channels and D slices. At most one of split_c and split_d is set, and
+ *  neither in NCHW or with input_block_scale. Algorithms that read one tensor refuse such problems.
+ *
  *  Not every valid problem is supported by an algorithm of this version; shiftconv_support names the field that is the reason.
  *
  *  amax keeps the largest |v| of all runs since it was set: a run raises it and never lowers it, and it becomes NaN when
@@ -412,6 +420,9 @@ typedef struct shiftconv_problem {
                                                                        stride or dilation */
   int64_t upsample_d, upsample_h, upsample_w;                     /**< how often an input pixel is repeated, >= 1; transposed: 1 */
   int32_t input_layout, output_layout;                            /**< shiftconv_layout_t */
+  int64_t split_c, split_d;   /**< channels, or slices of an image, of the tensor input, below c and d; the others are in
+                                   second_input; 0: not split there */
+  int64_t second_pixel_pitch; /**< elements from one pixel of second_input to the next, >= its channels; 0 means these */
 } shiftconv_problem_t;
 
 #define SHIFTCONV_PROBLEM_INIT                                                                                                   \
@@ -419,7 +430,7 @@ typedef struct shiftconv_problem {
     sizeof(shiftconv_problem_t), 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, SHIFTCONV_TYPE_F16,  \
         SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F16, SHIFTCONV_COMPUTE_DEFAULT, {0, 0, 0},    \
         {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0, 0, 0, 0, 0, 1, 1, 1, \
-        0, 0                                                                                                                     \
+        0, 0, 0, 0, 0                                                                                                            \
   }
 #define SHIFTCONV_PROBLEM_SIZE_0_2 328
 
@@ -448,11 +459,11 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_output_size(const shiftconv_p
 /** Sizes of the tensors of a problem in bytes; 0 where the problem has no such tensor. */
 typedef struct shiftconv_tensor_bytes {
   size_t size; /**< sizeof of this structure as the caller compiled it */
-  size_t input, filter, bias, residual, channel_scale, input_scale, filter_scale, output, output_scale, amax;
+  size_t input, filter, bias, residual, channel_scale, input_scale, filter_scale, output, output_scale, amax, second_input;
 } shiftconv_tensor_bytes_t;
 
 #define SHIFTCONV_TENSOR_BYTES_INIT \
-  { sizeof(shiftconv_tensor_bytes_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(shiftconv_tensor_bytes_t), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 #define SHIFTCONV_TENSOR_BYTES_SIZE_0_2 88
 
 /** Writes the bytes that each tensor of a valid problem spans in memory, from its first to its last element. A gap after the
@@ -469,7 +480,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_prob
  *  SHIFTCONV_PROBLEM_INIT.
  *
  *  Input, filter and output may each be followed by these words, in any order:
- *    input   pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved, upsample h,w, nchw
+ *    input   split_c N, split_d N, pitch N, second_pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved, upsample h,w, nchw
  *    filter  a type (otherwise the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, transposed,
  *            output_padding h,w, compute tf32 or f16, zero N, scale as above
  *    output  pitch N, alpha X, channel_scale, bias [TYPE], residual BETA, residual_type TYPE, residual_pitch N, an activation
@@ -649,13 +660,14 @@ typedef struct shiftconv_tensors {
   const void* input_scale;   /**< block-scale factors, with input_block_scale */
   const void* filter_scale;  /**< with filter_block_scale */
   void* output;
-  void* output_scale; /**< written, with output_block_scale */
-  void* amax;         /**< with has_amax: raised to max |v|; holds a finite value >= 0 before, so 0 or an earlier maximum */
-  void* workspace;    /**< shiftconv_plan_workspace_size bytes */
+  void* output_scale;       /**< written, with output_block_scale */
+  void* amax;               /**< with has_amax: raised to max |v|; holds a finite value >= 0 before, so 0 or an earlier maximum */
+  void* workspace;          /**< shiftconv_plan_workspace_size bytes */
+  const void* second_input; /**< with split_c or split_d */
 } shiftconv_tensors_t;
 
 #define SHIFTCONV_TENSORS_INIT \
-  { sizeof(shiftconv_tensors_t), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(shiftconv_tensors_t), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 #define SHIFTCONV_TENSORS_SIZE_0_2 96
 
 /** A plan with its tensors on a device. A binding is immutable and may run on any number of streams and host threads at once. */

@@ -40,6 +40,7 @@ _TYPES = "input_type filter_type output_type bias_type residual_type compute".sp
 _SCALES = "input_block_scale filter_block_scale output_block_scale".split()
 _OUTPUT_PADDINGS = "output_padding_d output_padding_h output_padding_w".split()
 _UPSAMPLE = "upsample_d upsample_h upsample_w".split()
+_SPLIT = "split_c split_d second_pixel_pitch".split()
 _INTEGERS = "input_zero_point filter_zero_point output_zero_point has_bias has_channel_scale has_amax".split()
 
 
@@ -61,11 +62,12 @@ class ProblemC(_Sized):
         *((name, c_int64) for name in _OUTPUT_PADDINGS + _UPSAMPLE),
         ("input_layout", c_int32),
         ("output_layout", c_int32),
+        *((name, c_int64) for name in _SPLIT),
     ]
 
 
 PROBLEM_FIELDS = tuple(name for name, *_ in ProblemC._fields_[1:])
-LONG_FIELDS = frozenset(_LENGTHS + _OUTPUT_PADDINGS + _UPSAMPLE)  # of 64 bits
+LONG_FIELDS = frozenset(_LENGTHS + _OUTPUT_PADDINGS + _UPSAMPLE + _SPLIT)  # of 64 bits
 
 # SHIFTCONV_PROBLEM_INIT: what is not 0.
 PROBLEM_INIT = {
@@ -75,7 +77,7 @@ PROBLEM_INIT = {
     "out_scale": 1.0,
 }
 
-TENSORS = "input filter bias residual channel_scale input_scale filter_scale output output_scale amax".split()
+TENSORS = "input filter bias residual channel_scale input_scale filter_scale output output_scale amax second_input".split()
 
 
 class TensorBytesC(_Sized):
@@ -83,7 +85,7 @@ class TensorBytesC(_Sized):
 
 
 class TensorsC(_Sized):
-    _fields_ = [("size", c_size_t), *((name, c_void_p) for name in [*TENSORS, "workspace"])]
+    _fields_ = [("size", c_size_t), *((name, c_void_p) for name in [*TENSORS[:-1], "workspace", TENSORS[-1]])]
 
 
 class PlanOptionsC(_Sized):

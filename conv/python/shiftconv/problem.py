@@ -95,6 +95,7 @@ class TensorBytes(NamedTuple):
     output: int
     output_scale: int
     amax: int
+    second_input: int
 
 
 _kinds: dict[str, Any] = {
@@ -179,6 +180,9 @@ class Problem:
     upsample_w: int
     input_layout: Layout
     output_layout: Layout
+    split_c: int
+    split_d: int
+    second_pixel_pitch: int
 
     def __init__(self, **fields: Union[int, float, BlockScale]) -> None:
         object.__setattr__(self, "_c", ProblemC(**PROBLEM_INIT))

@@ -4,7 +4,7 @@
 //   names                                         every algorithm and its options, "<algorithm>" and behind it "  <option>" lines
 //   algorithms <device> <problem>                 every algorithm that supports the problem
 //   run <device> <multiprocessors to plan for, or 0> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
-//                                                 followed by the ten tensors, each as 8 bytes of length and its bytes
+//                                                 followed by the eleven tensors, each as 8 bytes of length and its bytes
 // Answers on stdout: a line "<status> <bytes>" and so many bytes. Status "ok": text for "names" and "algorithms"; for "run" the
 // tensors output, output_scale and amax, one behind the other. "invalid": the problem is; "unplanned": support says yes, but there
 // is no plan; "failed": the run did. All three with a sentence.
@@ -99,12 +99,12 @@ class OnDevice {
 };
 
 /// The tensors of a request: those that are read, then those that are written, with what they hold before the run.
-constexpr size_t kTensors = 10, kFirstWritten = 7;
+constexpr size_t kTensors = 11, kFirstWritten = 8;
 
 std::string differentSizes(const shiftconv::Convolution& problem, const std::vector<Bytes>& tensors) {
   const shiftconv::TensorBytes b = problem.tensorBytes();
-  const size_t expected[kTensors] = {b.input,       b.filter,       b.bias,   b.residual,     b.channel_scale,
-                                     b.input_scale, b.filter_scale, b.output, b.output_scale, b.amax};
+  const size_t expected[kTensors] = {b.input,        b.filter,       b.bias,   b.residual,     b.channel_scale, b.input_scale,
+                                     b.filter_scale, b.second_input, b.output, b.output_scale, b.amax};
   for (size_t i = 0; i < kTensors; ++i)
     if (tensors[i].size() != expected[i])
       return "tensor " + std::to_string(i) + " has " + std::to_string(tensors[i].size()) + " bytes, but the library says " +
@@ -118,7 +118,8 @@ Bytes run(const shiftconv::Plan& plan, const shiftconv::Device& device, const st
   arguments.input = tensors.address(0), arguments.filter = tensors.address(1);
   arguments.bias = tensors.address(2), arguments.residual = tensors.address(3), arguments.channel_scale = tensors.address(4);
   arguments.input_scale = tensors.address(5), arguments.filter_scale = tensors.address(6);
-  arguments.output = tensors.address(7), arguments.output_scale = tensors.address(8), arguments.amax = tensors.address(9);
+  arguments.second_input = tensors.address(7);
+  arguments.output = tensors.address(8), arguments.output_scale = tensors.address(9), arguments.amax = tensors.address(10);
   const shiftconv::Memory workspace(device, std::max<size_t>(plan.workspaceBytes(), 256));
   arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
   plan.run(device, arguments);

@@ -40,7 +40,10 @@ class Problem:
     upsample: tuple = (1, 1, 1)
     transposed: bool = False
     output_padding: tuple = (0, 0, 0)
+    split_c: int = 0  # channels, or slices, of the input's first tensor
+    split_d: int = 0
     input_pitch: int = 0
+    second_pitch: int = 0
     output_pitch: int = 0
     residual_pitch: int = 0
     input_type: str = "f16"
@@ -99,6 +102,7 @@ class Problem:
         steps = lambda values: ",".join(str(v) for v in values[axes])
         word = lambda name, value, usual: f" {name} {value:.9g}" if value != usual else ""
         text = f"{shape(self.n, *self.extent[axes], self.c)} {self.input_type}{word('pitch', self.input_pitch, 0)}"
+        text += f"{word('split_c', self.split_c, 0)}{word('split_d', self.split_d, 0)}{word('second_pitch', self.second_pitch, 0)}"
         text += f"{word('zero', self.input_zero, 0)}{self.input_scale}"
         text += " nchw" if self.input_first else ""
         text += f" upsample {steps(self.upsample)}" if self.upsample != (1, 1, 1) else ""
@@ -177,7 +181,9 @@ class Draw:
         """Gaps between pixels: of whole bytes, and mostly of what engines align their accesses to."""
         step = self.one((1, 8, 16, 32))
         if self.chance(0.25):
-            p.input_pitch = self.fill(p.c + self.between(1, 3) * step, p.input_type)
+            p.input_pitch = self.fill((p.split_c or p.c) + self.between(1, 3) * step, p.input_type)
+        if (p.split_c or p.split_d) and self.chance(0.4):
+            p.second_pitch = self.fill(p.c - p.split_c + self.between(1, 3) * step, p.input_type)
         if self.chance(0.25):
             p.output_pitch = self.fill(p.k + self.between(1, 3) * step, p.output_type)
         if p.beta != 0 and self.chance(0.4):
@@ -239,7 +245,7 @@ class Draw:
     def layouts(self, p):
         """NCHW for dense tensors of whole bytes."""
         whole = lambda scale, *types: not scale.block and all(FORMATS[kind].bits % 8 == 0 for kind in types)
-        if whole(p.input_scale, p.input_type) and self.chance(0.6):
+        if whole(p.input_scale, p.input_type) and not (p.split_c or p.split_d) and self.chance(0.6):
             p.input_first, p.input_pitch = True, 0
         if whole(p.output_scale, p.output_type, p.residual_type) and self.chance(0.6):
             p.output_first, p.output_pitch, p.residual_pitch = True, 0, 0
@@ -344,6 +350,33 @@ def upsampled(d, p):
         max(e, -(-(dl * (t - 1) + 1 - b - a) // u))
         for e, dl, t, b, a, u in zip(p.extent, p.dilation, p.taps, p.before, p.after, p.upsample)
     )
+    any_epilogue(d, p, 0.5)
+
+
+def split(d, p):
+    """A skip connection's channels, or frames that are kept, in a tensor of their own."""
+    any_operands(d, p)
+    if d.chance(0.1):
+        p.input_type = p.filter_type = "f32"
+        p.tf32 = False
+    if d.chance(0.5):  # what engines for channels of whole vectors take
+        step = 128 // FORMATS[p.input_type].bits
+        p.c, p.k = step * d.between(2, 20), 8 * d.between(1, 6)
+    else:
+        step, p.groups = 1, d.one((1, 1, 2))
+        p.c, p.k = p.groups * d.between(2, 20), p.groups * d.between(1, 20)
+    if d.chance(0.5):
+        p.split_c = step * d.between(1, p.c // step - 1)
+        d.geometry(p)
+    else:
+        d.geometry(p, rank=3)
+        p.extent = (max(2, p.extent[0]),) + p.extent[1:]
+        if d.chance(0.3):  # boxes of pixels in one slice
+            p.extent, p.taps, p.before, p.after = (p.extent[0], 8, 8), p.taps[:1] + (1, 1), p.before[:1] + (0, 0), p.after[:1] + (0, 0)
+            p.stride, p.dilation = p.stride[:1] + (1, 1), p.dilation[:1] + (1, 1)
+        p.split_d = d.between(1, p.extent[0] - 1)
+    if d.chance(0.1) and p.stride == p.dilation == (1, 1, 1):
+        p.upsample = (1, 2, 1)
     any_epilogue(d, p, 0.5)
 
 
@@ -471,6 +504,7 @@ FAMILIES = (
     (transposed, 4, (0, 1)),
     (upsampled, 3, (0, 1)),
     (scaled_upsampled, 1, (0,)),
+    (split, 4, (0, 1)),
 )
 
 

@@ -74,7 +74,11 @@ class Tensors:
         pixels = p.n * int(np.prod(p.extent))
         self.outputs = p.n * int(np.prod(p.outputs()))
         taps = p.k * int(np.prod(p.taps))
-        x = self.operand("input", p.input_type, pixels, p.c, p.input_pitch or p.c, p.input_scale, p.input_first)
+        self.bytes["second_input"] = np.zeros(0, np.uint8)
+        if p.split_c or p.split_d:
+            x = self.split(pixels)
+        else:
+            x = self.operand("input", p.input_type, pixels, p.c, p.input_pitch or p.c, p.input_scale, p.input_first)
         w = self.operand("filter", p.filter_type, taps, p.group_channels(), p.group_channels(), p.filter_scale)
         # Elements before the zero point, and factors: what the bound of tensor cores asks for.
         self.operands = (x, w)
@@ -135,6 +139,18 @@ class Tensors:
             factors = np.repeat(FORMATS[scale.type].decode(stored[offsets]), scale.block, axis=1)[:, :channels]
         return values, factors
 
+    def split(self, pixels):
+        """The input in two tensors."""
+        p = self.p
+        self.bytes["input_scale"] = np.zeros(0, np.uint8)
+        codes = self.codes(p.input_type, (p.n, *p.extent, p.c))
+        axis, at = (4, p.split_c) if p.split_c else (1, p.split_d)
+        for name, part, pitch in zip(("input", "second_input"), np.split(codes, [at], axis), (p.input_pitch, p.second_pitch)):
+            channels = part.shape[4]
+            self.bytes[name] = self.rows(part.reshape(-1, channels), p.input_type, pitch or channels)
+        shown = codes & 0xFFFFE000 if p.input_type == "f32" and p.tf32 else codes
+        return FORMATS[p.input_type].decode(shown).reshape(pixels, p.c), np.ones((pixels, p.c))
+
     def vector(self, name, kind, low, high):
         self.bytes[name] = np.zeros(0, np.uint8)
         if not kind:
@@ -156,7 +172,8 @@ class Tensors:
         self.bytes["output_scale"] = self.random.integers(0, 256, size).astype(np.uint8)
         self.bytes["amax"] = np.zeros(4 if p.amax else 0, np.uint8)
 
-    ORDER = ("input", "filter", "bias", "residual", "channel_scale", "input_scale", "filter_scale", "output", "output_scale", "amax")
+    ORDER = ("input", "filter", "bias", "residual", "channel_scale", "input_scale", "filter_scale", "second_input", "output", "output_scale",
+             "amax")
 
     def all(self):
         return [self.bytes[name] for name in self.ORDER]

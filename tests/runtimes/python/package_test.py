@@ -39,7 +39,8 @@ class Structures(unittest.TestCase):
             "ESTIMATE": EstimateC,
             "TENSORS": TensorsC,
         }
-        grown = {"PROBLEM": 4 + 4 + 6 * 8 + 2 * 4, "PLAN_OPTIONS": 4 + 4}  # transposed, output_padding, upsample, layouts; multiprocessors
+        # transposed, rounding, output_padding, upsample, layouts, split; second_input; multiprocessors
+        grown = {"PROBLEM": 4 + 4 + 6 * 8 + 2 * 4 + 3 * 8, "TENSOR_BYTES": 8, "TENSORS": 8, "PLAN_OPTIONS": 4 + 4}
         for name, structure in structures.items():
             self.assertEqual(ctypes.sizeof(structure), sizes[name] + grown.get(name, 0), name)
 
@@ -86,6 +87,16 @@ class Problems(unittest.TestCase):
         self.assertEqual(problem, shiftconv.Problem(n=2, h=9, w=7, c=16, k=24, r=3, s=2, pad_top=1, pad_right=1, upsample_h=2, upsample_w=3))
         self.assertEqual(problem.describe(), text)
         self.assertEqual(shiftconv.Plan(problem, shiftconv.DeviceProperties.preset("H200")).algorithm, "repeated")
+
+    def test_split(self):
+        text = "2x9x7x16 f16 split_c 8 second_pitch 24 * 24x3x2x16 pad 1,0,0,1 -> 2x8x7x24 f16"
+        problem = shiftconv.Problem.parse(text)
+        self.assertEqual((problem.split_c, problem.split_d, problem.second_pixel_pitch), (8, 0, 24))
+        self.assertEqual(
+            problem, shiftconv.Problem(n=2, h=9, w=7, c=16, k=24, r=3, s=2, pad_top=1, pad_right=1, split_c=8, second_pixel_pitch=24)
+        )
+        self.assertEqual(problem.describe(), text)
+        self.assertEqual((problem.tensor_bytes.input, problem.tensor_bytes.second_input), (126 * 8 * 2, (125 * 24 + 8) * 2))
 
     def test_rounding(self):
         problem = shiftconv.Problem.parse("1x9x7x16 f16 * 24x3x3x16 pad 0,0,0,0 -> 1x7x5x24 f16 bias relu rounding separate")
