@@ -34,6 +34,7 @@ Status readIm2col(std::string_view text, Im2colChoices& choices) {
 class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
  public:
   std::string_view name() const override { return "im2col_sm90"; }
+  bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
@@ -54,10 +55,11 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
         .text();
   }
   Tiling tiling(const Im2colPlan& made) const override { return made.tiling(); }
-  void addLaunches(const Problem&, const Im2colPlan& made, Plan& plan) const override {
+  void addLaunches(const Problem& problem, const Im2colPlan& made, Plan& plan) const override {
     using kernels::im2col::Params;
     Parameter params = Parameter::value(made.params);
     bindEpilogue(params, offsetof(Params, epilogue));
+    if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});
     plan.launches.push_back(
         {images::im2col_sm90(),
          made.kernelName,

@@ -30,6 +30,7 @@ struct Im2colChoices {
 struct Im2colPlan {
   kernels::im2col::Params params{};  ///< addresses are filled in per run
   MapDescription input{};            ///< of a matrix of pixels where the filter has one tap and nothing is left out
+  MapDescription second{};           ///< likewise of the second tensor of a split input
   layout::TiledMap filter{};         ///< globalAddress is 0
   LaunchConfig launch{};
   std::string kernelName;

@@ -12,6 +12,10 @@
 //    are under way (C7519).
 //  - A stage is released one step late, so that a product is always under way behind the one that is waited for.
 //  - The lane that loads prepares the barriers and goes on at once; nobody else holds it up.
+//  - An input in two tensors has a map for each. A chunk has channels of one of them: the first tensor's last chunk may be short,
+//  and
+//    the second's first one begins at its first channel. Of an input split along the depth each tile has one slice of the output,
+//    so that all of its pixels are in the same tensor at a tap.
 //  - Residual and bias come to shared memory while operands do.
 //  - Outputs leave through shared memory, over the stages or over the residual, so that neighbouring threads store neighbouring
 //    channels: 16 bytes of outputs each, or a segment of sums where there is more to compute.
@@ -66,7 +70,7 @@ class Cta {
     stages_ = ptx::sharedAddress(control_) + kControlBytes;
     sums_ = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(control_) + kControlBytes);
     const uint32_t pixelTile = p_.channelTiles.quotient(blockIdx.x);
-    firstPixel_ = static_cast<int32_t>(pixelTile) * kPixels;
+    firstPixel_ = p_.split.depth == 0 ? static_cast<int32_t>(pixelTile) * kPixels : firstPixelOfSlices(pixelTile);
     firstChannel_ = static_cast<int32_t>(blockIdx.x - pixelTile * p_.channelTiles.divisor) * kChannels;
   }
 
@@ -100,6 +104,17 @@ class Cta {
   struct Position {
     int32_t x, y, z, image;
   };
+  /// Where tiles end with each slice of the output.
+  __device__ int32_t firstPixelOfSlices(uint32_t pixelTile) const {
+    const uint32_t slice = p_.split.sliceTiles.quotient(pixelTile), tile = pixelTile - slice * p_.split.sliceTiles.divisor;
+    return static_cast<int32_t>(slice * p_.split.slicePixels.divisor) + static_cast<int32_t>(tile) * kPixels;
+  }
+  /// The first pixel that is not of this tile, or of none.
+  __device__ __forceinline__ int32_t endPixel() const {
+    if (p_.split.depth == 0) return p_.epilogue.rows;
+    const layout::FastDivisor& pixels = p_.split.slicePixels;
+    return static_cast<int32_t>((pixels.quotient(static_cast<uint32_t>(firstPixel_)) + 1) * pixels.divisor);
+  }
   __device__ Position positionOf(int32_t pixel) const {
     const uint32_t index = static_cast<uint32_t>(pixel), row = p_.positionsX.quotient(index), plane = p_.positionsY.quotient(row),
                    image = p_.positionsZ.quotient(plane);
@@ -108,7 +123,7 @@ class Cta {
   }
   /// The range of positions that the tile has along each axis: one position, those between two, or all.
   __device__ void reach() {
-    const Position first = positionOf(firstPixel_), last = positionOf(min(firstPixel_ + kPixels, p_.epilogue.rows) - 1);
+    const Position first = positionOf(firstPixel_), last = positionOf(min(firstPixel_ + kPixels, endPixel()) - 1);
     const auto range = [](const gemm::WindowAxis& axis, int32_t from, int32_t to, bool all, int32_t& low, int32_t& high) {
       low = axis.first + (all ? 0 : from) * axis.stride;
       high = axis.first + (all ? axis.positions - 1 : to) * axis.stride;
@@ -150,9 +165,31 @@ class Cta {
   struct VolumeOffsets {
     uint16_t x, y, z;
   };
-  __device__ __forceinline__ void loadVolume(uint32_t pixels, const VolumePosition& at, const VolumeOffsets& tap,
-                                             uint32_t full) const {
-    ptx::loadPixels5d(pixels, &inputMap_, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full);
+  /// Where a chunk of a tap's channels comes from.
+  struct Source {
+    const CUtensorMap* map;
+    int32_t channel, filterChannel, image;
+  };
+  __device__ __forceinline__ Source sourceOf(int32_t chunk, int32_t image, int32_t depth) const {
+    const SplitParams& split = p_.split;
+    Source source{&inputMap_, chunk * kChunkChannels, chunk * kChunkChannels, image};
+    const auto* const second = reinterpret_cast<const CUtensorMap*>(&p_.secondMap);
+    if (split.chunks != 0 && chunk >= split.chunks) {
+      const int32_t channel = (chunk - split.chunks) * kChunkChannels;
+      source = {second, channel, split.channels + channel, image};
+    } else if (split.depth != 0) {
+      if (static_cast<uint32_t>(depth) >= static_cast<uint32_t>(split.depth + split.secondDepth))
+        source.channel = split.nowhere;
+      else if (depth < split.depth)
+        source.image = image * split.depth + depth;
+      else
+        source.map = second, source.image = image * split.secondDepth + depth - split.depth;
+    }
+    return source;
+  }
+  static __device__ __forceinline__ void loadVolume(uint32_t pixels, const CUtensorMap* map, const VolumePosition& at,
+                                                    const VolumeOffsets& tap, uint32_t full) {
+    ptx::loadPixels5d(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full);
   }
 
   // ---- Loads: one thread ---------------------------------------------------------------------------------------------------
@@ -170,13 +207,14 @@ class Cta {
         const uint32_t full = control_->operands.full(stage);
         const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
         ptx::mbarrierArriveExpectBytes(full, kStageBytes);
+        const Source from = sourceOf(chunk, at.image, z0 + z * w.z.step);
         if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
-          ptx::loadTile2d(pixels, &inputMap_, chunk * kChunkChannels, firstPixel_, full);
+          ptx::loadTile2d(pixels, from.map, from.channel, firstPixel_, full);
         else if (w.hasDepth)
-          loadVolume(pixels, {chunk * kChunkChannels, x0, y0, z0, at.image}, {dx, dy, dz}, full);
+          loadVolume(pixels, from.map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full);
         else
-          ptx::loadPixels4d(pixels, &inputMap_, chunk * kChunkChannels, x0, y0, at.image, dx, dy, full);
-        ptx::loadTile3d(pixels + kPixelBytes, &filterMap_, chunk * kChunkChannels, tap, firstChannel_, full);
+          ptx::loadPixels4d(pixels, from.map, from.channel, x0, y0, from.image, dx, dy, full);
+        ptx::loadTile3d(pixels + kPixelBytes, &filterMap_, from.filterChannel, tap, firstChannel_, full);
         stage.advance(p_.stages);
       }
     });
@@ -231,12 +269,13 @@ class Cta {
   template <int32_t kBytes, class Body>
   __device__ __forceinline__ void forEachPiece(uint32_t warp, Body&& body) const {
     constexpr int32_t kPieces = kChannels * 2 / kBytes, kTurns = 16 * kPieces / 32, kUnrolled = kTurns < 8 ? kTurns : 8;
+    const int32_t end = endPixel();
 #pragma unroll kUnrolled
     for (int32_t i = 0; i < kTurns; ++i) {
       const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
       const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column * (kBytes / 2);
       body(staged(warp) + static_cast<uint32_t>(row * kStagedPitch + column * kBytes), pixel, channel,
-           pixel < p_.epilogue.rows && channel < p_.epilogue.columns);
+           pixel < end && channel < p_.epilogue.columns);
     }
   }
   template <class Body>
@@ -364,12 +403,13 @@ class Cta {
       *reinterpret_cast<float2*>(sums + (lane / 4 + i % 2 * 8) * kPitch + i / 2 * 8 + lane % 4 * 2) =
           make_float2(d[2 * i], d[2 * i + 1]);
     __syncwarp();
+    const int32_t end = endPixel();
     uint32_t largest = 0;
 #pragma unroll 1
     for (int32_t i = lane; i < 16 * kSegments; i += 32) {
       const int32_t row = i / kSegments, column = i % kSegments * kSegmentColumns;
       const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column;
-      if (pixel >= e.rows || channel >= e.columns) continue;
+      if (pixel >= end || channel >= e.columns) continue;
       float v[kSegmentColumns];
 #pragma unroll
       for (int32_t j = 0; j < kSegmentColumns; j += 4) {
