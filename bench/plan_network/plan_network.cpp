@@ -70,6 +70,9 @@ void explain(const plan::Candidates& candidates) {
 void planAll(const std::vector<bench::NetworkLayer>& layers, const device::Properties& properties, const std::string& device,
              const std::string& type, const Options& options, Totals& totals) {
   std::map<std::string, Group> classes, algorithms;
+  std::vector<double> shares;
+  const plan::Rates& rates = plan::ratesOf(properties);
+  const double launch = rates.launchClocks.perClock / rates.clockHertz.perClock;
   int refused = 0, direct = 0;
   for (const bench::NetworkLayer& layer : layers) {
     const Problem problem = inType(layer.problem, type);
@@ -84,6 +87,7 @@ void planAll(const std::vector<bench::NetworkLayer>& layers, const device::Prope
     const plan::Candidate& best = candidates.all[candidates.best];
     direct += best.algorithm->isLastResort();
     const double seconds = best.estimate.seconds, least = bench::rooflineSeconds(problem, properties);
+    shares.push_back(seconds / (least + launch));
     const std::string kind = bench::classOf(problem);
     classes[kind].add(seconds, least, times);
     algorithms[std::string(best.algorithm->name())].add(seconds, least, times);
@@ -94,6 +98,11 @@ void planAll(const std::vector<bench::NetworkLayer>& layers, const device::Prope
   }
   for (const auto* groups : {&classes, &algorithms})
     for (const auto& [name, group] : *groups) fmt::print("{} {} {:12} {}\n", device, type, name, group.describe());
+  std::sort(shares.begin(), shares.end());
+  if (!shares.empty())
+    fmt::print("{} {}: the median estimate is {:.2f} times the roofline with a launch of {:.1f} us; {} of {} are below it\n",
+               device, type, shares[shares.size() / 2], launch * 1e6,
+               std::lower_bound(shares.begin(), shares.end(), 1.0) - shares.begin(), shares.size());
   fmt::print("{} {}: {} layers, {} refused, {} direct\n", device, type, layers.size(), refused, direct);
   totals.refused += refused, totals.direct += direct;
 }

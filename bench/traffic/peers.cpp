@@ -101,7 +101,7 @@ std::string makeShiftWindow(const Problem& problem, const device::Properties& pr
   if (std::string why = planShiftWindow(problem, properties, choices, made); !why.empty()) return why;
   peer.passes = made.launch.grid.y;
   peer.chosen = {made.cut.pair, static_cast<uint32_t>(made.cut.tileN), made.cut.resident};
-  peer.estimate = estimate(problem, plan::ratesOf(properties), made.cut.clocks, made.cut.bound);
+  peer.estimate = estimate(problem, plan::ratesOf(properties), made.cut.clocks, made.cut.bound, made.cut.clocksAround);
   describePlan(std::move(made), peer);
   return {};
 }

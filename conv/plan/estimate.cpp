@@ -37,16 +37,16 @@ Estimator::Estimator(const Problem& problem, const Rates& rates) : clockHertz_(r
   memoryClocks_ = once_.bytes / rates.of(Resource::DeviceMemory);
 }
 
-Estimate Estimator::of(double clocks, Resource bound) const {
+Estimate Estimator::of(double clocks, Resource bound, double around) const {
   Estimate result = once_;
-  result.clocks = clocks;
+  result.clocks = around + clocks;
   result.bound = memoryClocks_ > clocks ? Resource::DeviceMemory : bound;
-  result.seconds = std::max(clocks, memoryClocks_) / clockHertz_;
+  result.seconds = (around + std::max(clocks, memoryClocks_)) / clockHertz_;
   return result;
 }
 
-Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound) {
-  return Estimator(problem, rates).of(clocks, bound);
+Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound, double around) {
+  return Estimator(problem, rates).of(clocks, bound, around);
 }
 
 Roofline rooflineOf(const Problem& p, const device::Properties& properties) {

@@ -39,8 +39,9 @@ double bytesOnce(const Problem& problem);
 class Estimator {
  public:
   Estimator(const Problem& problem, const Rates& rates);
-  /// `clocks` and `bound` of the multiprocessor that finishes last.
-  Estimate of(double clocks, Resource bound) const;
+  /// `clocks` and `bound` of the multiprocessor that finishes last; `around` are clocks before and after its work, in which device
+  /// memory has nothing to do.
+  Estimate of(double clocks, Resource bound, double around = 0) const;
 
  private:
   Estimate once_;
@@ -48,7 +49,7 @@ class Estimator {
 };
 
 /// Of one plan alone.
-Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound);
+Estimate estimate(const Problem& problem, const Rates& rates, double clocks, Resource bound, double around = 0);
 
 /// What no plan can beat: all products at the rate of the tensor cores, or every tensor once through device memory.
 struct Roofline {

@@ -15,13 +15,21 @@ constexpr std::array<std::string_view, kResources> kNames{"tensor core",
                                                           "shared memory reads",
                                                           "TMA stores",
                                                           "CUDA cores",
-                                                          "device memory"};
+                                                          "device memory",
+                                                          "rows gathered by TMA"};
 
-constexpr bool isProducts(Resource resource) { return resource == Resource::TensorCore || resource == Resource::CudaCores; }
+constexpr std::string_view unitOf(Resource resource) {
+  if (resource == Resource::TensorCore || resource == Resource::CudaCores) return "products";
+  return resource == Resource::GatheredRows ? "rows" : "bytes";
+}
 
-constexpr Evidence Published = Evidence::Published, Assumed = Evidence::Assumed, Measured = Evidence::Measured;
+constexpr Evidence Published = Evidence::Published, Assumed = Evidence::Assumed, Measured = Evidence::Measured,
+                   Fitted = Evidence::Fitted;
 
 constexpr double kProductsPerColumn = 128 * 16;
+
+// flashinfer's pull request 4923 lists CUTLASS's times on a B200. See bench/published, docs/performance/published.md.
+constexpr Rate kUnalignedRows{0.53, Fitted, "CUTLASS's times of four 3x3x3 convolutions with 16, 32, 96 and 160 channels"};
 
 // B200: SemiAnalysis' Blackwell microbenchmarks (MMA with A in Tensor Memory: N/2 clocks a K step of 128 x N x 16; 128 B/clk of
 // shared-memory reads) and public L2, TMA, tcgen05.cp and tcgen05.st read-outs.
@@ -35,16 +43,23 @@ constexpr Rates kB200{
       {gemm::sm100::kSharedReadBytesPerClock, Published, "microbenchmarks: operands, copies and loads share one port"},
       {31.8, Published, "TMA read-outs"},
       {128, Published, "four partitions of 32 lanes"},
-      {3892, Published, "7.2 TB/s at 1.85 GHz"}}},
-    {1.85e9, Published, "sustained on a cloud B200; 1.965 GHz at most"}};
+      {3892, Published, "7.2 TB/s at 1.85 GHz"},
+      {1.5, Assumed, "as on an H200"}}},
+    {1.85e9, Published, "sustained on a cloud B200; 1.965 GHz at most"},
+    {122, Published, "a CUTLASS main loop on one multiprocessor, both operands streamed at 95.5 % of the peak"},
+    {{kUnalignedRows, kUnalignedRows, {0.35, Assumed, "as on an H200"}}},
+    {2405, Assumed, "1.3 us, as on an H200"},
+    {1900, Published, "tcgen05.alloc 253, a first box of 8 KB from device memory about 1500, commit to wait 148"}};
+
+constexpr std::string_view kLayersOfNetworks = "im2col_sm90's times of 2,092 candidates on an H200";
 
 constexpr Rates likeB200(std::string_view architecture, Rate deviceMemory, Rate clock) {
   Rates rates = kB200;
   rates.architecture = architecture;
-  for (Rate& rate : rates.rates) {
-    rate.evidence = Assumed;
-    rate.source = "as on a B200";
-  }
+  const auto assume = [](Rate& rate) { rate.evidence = Assumed, rate.source = "as on a B200"; };
+  for (Rate& rate : rates.rates) assume(rate);
+  for (Rate& rate : rates.looserRows) assume(rate);
+  assume(rates.loneL2ToShared), assume(rates.launchClocks), assume(rates.startClocks);
   rates.rates[static_cast<size_t>(Resource::DeviceMemory)] = deviceMemory;
   rates.clockHertz = clock;
   return rates;
@@ -63,8 +78,13 @@ constexpr Rates kTables[] = {
        {128, Published, "microbenchmarks, 127.9"},
        {31.8, Assumed, "as on a B200"},
        {128, Published, "four partitions of 32 lanes"},
-       {2172, Assumed, "a copy's 4.3 TB/s, read and written, at 1.98 GHz"}}},
-     {1.98e9, Measured, "an H200 under the tests of this project"}}};
+       {2172, Assumed, "a copy's 4.3 TB/s, read and written, at 1.98 GHz"},
+       {1.5, Measured, kLayersOfNetworks}}},
+     {1.98e9, Measured, "an H200 under the tests of this project"},
+     {43, Measured, kLayersOfNetworks},
+     {{{0.4, Measured, kLayersOfNetworks}, {0.35, Measured, kLayersOfNetworks}, {0.35, Measured, kLayersOfNetworks}}},
+     {2600, Measured, "an empty kernel in a graph"},
+     {1180, Measured, kLayersOfNetworks}}};
 
 /// 100 of "sm_100a".
 constexpr int capabilityOf(const Rates& rates) {
@@ -80,8 +100,13 @@ static_assert(capabilityOf(kB200) == 100);
 std::string_view nameOf(Resource resource) { return kNames[static_cast<size_t>(resource)]; }
 
 std::string_view nameOf(Evidence evidence) {
-  constexpr std::array<std::string_view, 3> kWords{"measured", "published", "assumed"};
+  constexpr std::array<std::string_view, 4> kWords{"measured", "published", "assumed", "fitted"};
   return kWords[static_cast<size_t>(evidence)];
+}
+
+double Rates::rowsPerClock(int64_t distanceBytes) const {
+  if (distanceBytes % 128 == 0) return of(Resource::GatheredRows);
+  return looserRows[distanceBytes % 64 == 0 ? 0 : distanceBytes % 32 == 0 ? 1 : 2].perClock;
 }
 
 std::span<const Rates> allRates() { return kTables; }
@@ -100,10 +125,16 @@ const Rates& ratesOf(const device::Properties& properties) {
 std::string describe(const Rates& rates) {
   std::string text = fmt::format("{}: clock {:.2f} GHz ({}: {})\n", rates.architecture, rates.clockHertz.perClock * 1e-9,
                                  nameOf(rates.clockHertz.evidence), rates.clockHertz.source);
+  const auto line = [&](std::string_view name, const Rate& rate, std::string_view unit) {
+    text += fmt::format("  {:<31} {:>7.2f} {} ({}: {})\n", name, rate.perClock, unit, nameOf(rate.evidence), rate.source);
+  };
   for (size_t i = 0; i < kResources; ++i)
-    text += fmt::format("  {:<31} {:>7.1f} {} a clock ({}: {})\n", kNames[i], rates.rates[i].perClock,
-                        isProducts(static_cast<Resource>(i)) ? "products" : "bytes", nameOf(rates.rates[i].evidence),
-                        rates.rates[i].source);
+    line(kNames[i], rates.rates[i], fmt::format("{} a clock", unitOf(static_cast<Resource>(i))));
+  line("  of one multiprocessor, from L2", rates.loneL2ToShared, "bytes a clock");
+  constexpr std::array<std::string_view, 3> kStarts{"  at multiples of 64 bytes", "  of 32 bytes", "  of 16 bytes"};
+  for (size_t i = 0; i < kStarts.size(); ++i) line(kStarts[i], rates.looserRows[i], "rows a clock");
+  line("an empty kernel", rates.launchClocks, "clocks");
+  line("start and end of a kernel", rates.startClocks, "clocks");
   return text;
 }
 

@@ -23,8 +23,9 @@ enum class Resource : uint8_t {
   BulkStores,    ///< bytes from shared memory to global memory by TMA
   CudaCores,     ///< f32 products outside of the tensor core
   DeviceMemory,  ///< bytes of device memory, for all multiprocessors together
+  GatheredRows,  ///< rows of 128 bytes that TMA gathers in im2col mode, and their filters, where they start at multiples of 128
 };
-inline constexpr size_t kResources = 9;
+inline constexpr size_t kResources = 10;
 /// "tensor core", "L2 to shared memory", ...
 std::string_view nameOf(Resource resource);
 
@@ -32,6 +33,7 @@ enum class Evidence : uint8_t {
   Measured,   ///< by this project
   Published,  ///< by others, on the device
   Assumed,    ///< neither: carried over from another device, or a guess
+  Fitted,     ///< to times of whole kernels that others published
 };
 std::string_view nameOf(Evidence evidence);
 
@@ -44,9 +46,15 @@ struct Rate {
 struct Rates {
   std::string_view architecture;  ///< "sm_100a"
   std::array<Rate, kResources> rates;
-  Rate clockHertz;  ///< perClock holds Hz
+  Rate clockHertz;                 ///< perClock holds Hz
+  Rate loneL2ToShared;             ///< bytes of a multiprocessor that loads while the others do not
+  std::array<Rate, 3> looserRows;  ///< GatheredRows that start at multiples of 64, of 32 and of 16 bytes
+  Rate launchClocks;               ///< perClock holds clocks: of an empty kernel
+  Rate startClocks;  ///< perClock holds clocks: from there to the first operands, and from the last product to its end
 
   double of(Resource resource) const { return rates[static_cast<size_t>(resource)].perClock; }
+  /// GatheredRows, for rows that lie so many bytes apart.
+  double rowsPerClock(int64_t distanceBytes) const;
 };
 
 /// The table of the device's compute capability; unknown ones get that of sm_100a.

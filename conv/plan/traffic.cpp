@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "common/layout/ceil_divide.hpp"
+
 namespace shiftconv::plan {
 namespace {
 
@@ -22,13 +26,36 @@ Traffic operator*(Traffic traffic, int64_t count) {
   return traffic;
 }
 
-std::array<Demand, 5> demandsOf(const Traffic& traffic, double share, double sectors) {
-  const auto amount = [&](int64_t count) { return static_cast<double>(count) * share; };
+double crowdOf(const Rates& rates, const device::Properties& properties, int64_t loading) {
+  const double all = rates.of(Resource::L2ToShared);
+  const double each = all * std::max<uint32_t>(1, properties.multiprocessors) / static_cast<double>(std::max<int64_t>(1, loading));
+  return all / std::clamp(each, all, rates.loneL2ToShared.perClock);
+}
+
+double sectorsOf(int64_t rowBytes) {
+  constexpr int64_t kSectorBytes = 32;
+  return static_cast<double>(roundUp(rowBytes, kSectorBytes)) / static_cast<double>(rowBytes);
+}
+
+double outputBytesOf(const Problem& problem) {
+  return static_cast<double>(problem.outputPixels() * problem.k * bitsOf(problem.outputType)) / 8;
+}
+
+std::array<Demand, 7> demandsOf(const Traffic& traffic, const Load& load) {
+  const auto amount = [&](int64_t count) { return static_cast<double>(count) * load.share; };
+  const double fetched = amount(traffic.activationBytes + traffic.filterBytes) * load.sectors + amount(traffic.scaleBytes);
   return {{{Resource::TensorCore, amount(traffic.products)},
-           {Resource::L2ToShared, amount(traffic.writtenBytes) * sectors},
+           {Resource::L2ToShared, fetched * load.crowd},
            {Resource::BulkWrites, amount(traffic.writtenBytes)},
            {Resource::TensorCopy, amount(traffic.copyReadBytes)},
-           {Resource::SharedReads, amount(traffic.sharedReadBytes())}}};
+           {Resource::SharedReads, amount(traffic.sharedReadBytes())},
+           {Resource::BulkStores, load.storedBytes * load.share},
+           {Resource::GatheredRows, load.gatheredRows * load.share}}};
+}
+
+double clocksAround(const Rates& rates, const Problem& problem, int64_t rows, int64_t columns) {
+  const double lastOutputs = static_cast<double>(rows * columns * bitsOf(problem.outputType)) / 8;
+  return rates.launchClocks.perClock + rates.startClocks.perClock + lastOutputs / rates.of(Resource::BulkStores);
 }
 
 std::string describe(const Traffic& traffic) {

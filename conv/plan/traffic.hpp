@@ -31,9 +31,30 @@ struct Traffic {
   int64_t sharedReadBytes() const { return multiplyReadBytes + copyReadBytes; }
 };
 
-/// What `share` of it asks of one multiprocessor. Bytes from L2 are counted in whole sectors: `sectors` is what the rows of a box
-/// take there for each byte that is written.
-std::array<Demand, 5> demandsOf(const Traffic& traffic, double share, double sectors);
+/// How a plan's traffic falls on the multiprocessor that has most of it, and what the counters do not show.
+struct Load {
+  double share = 1;         ///< of everything
+  double sectors = 1;       ///< bytes that are read from L2 for each byte of a row: sectors are read as a whole
+  double crowd = 1;         ///< see crowdOf
+  double storedBytes = 0;   ///< of all outputs
+  double gatheredRows = 0;  ///< as many rows that start at multiples of 128 bytes take as long as all that TMA gathers
+};
+
+/// Clocks of L2ToShared when `loading` multiprocessors load, for each that all of them together would take.
+double crowdOf(const Rates& rates, const device::Properties& properties, int64_t loading);
+
+/// Bytes read for each byte of rows of `rowBytes`.
+double sectorsOf(int64_t rowBytes);
+
+/// Of all outputs of the problem.
+double outputBytesOf(const Problem& problem);
+
+/// What the traffic asks of one multiprocessor. Zeros that TMA fills in are written, but not read from L2.
+std::array<Demand, 7> demandsOf(const Traffic& traffic, const Load& load);
+
+/// Clocks of a kernel of sm_100a before its first product and after its last one: launch, latencies, and the outputs of the last
+/// tile, `rows` x `columns`, which nothing overlaps.
+double clocksAround(const Rates& rates, const Problem& problem, int64_t rows, int64_t columns);
 
 /// One line: MMAs, shifts, bytes read, loads.
 std::string describe(const Traffic& traffic);

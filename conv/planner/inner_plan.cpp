@@ -27,7 +27,8 @@ Status bestInner(std::string_view owner, std::span<const OptionDescription> opti
 void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBytes, size_t launches,
                      const device::Properties& properties, CompleteInner complete, std::vector<Candidate>& candidates) {
   const Rates& rates = ratesOf(properties);
-  const double clocks = kCopyLaunchClocks * static_cast<double>(launches) + copiedBytes / rates.of(Resource::DeviceMemory);
+  const double clocks =
+      rates.launchClocks.perClock * static_cast<double>(launches) + copiedBytes / rates.of(Resource::DeviceMemory);
   Candidate all{&owner, choice.best.estimate, choice.best.unproven};
   all.estimate.clocks += clocks;
   all.estimate.seconds += clocks / rates.clockHertz.perClock;

@@ -11,8 +11,6 @@
 
 namespace shiftconv::plan {
 
-inline constexpr double kCopyLaunchClocks = 2600;  ///< of a kernel that only copies: 1.3 us on an H200
-
 /// What the planner would take for `inner`, or the algorithm that the option `algorithm` of `owner` names, which is not `owner`.
 Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
                  const device::Properties& properties, Candidate& best);

@@ -35,7 +35,6 @@ constexpr std::array<OptionDescription, 1> kOptions{
       "depthwise, channelwise, stem, resident, im2col_sm90, pointwise, thin, raw_rows, gathered, direct",
       "which computes every phase; otherwise the best of each"}}};
 constexpr size_t kAlignment = 256;
-constexpr double kLaunchClocks = 2600;  // of a kernel that only moves: 1.3 us on an H200
 
 /// One of the convolutions; phases with the same problem share a plan.
 struct PlannedPhase {
@@ -279,7 +278,7 @@ class Phases final : public Algorithm {
     const auto bytes = tensorBytes(p);
     const auto moved =
         static_cast<double>(2 * (bytes[TensorName::Filter] + bytes[TensorName::Output] + bytes[TensorName::Residual]));
-    const double clocks = moved / rates.of(Resource::DeviceMemory) + kLaunchClocks * (p.hasResidual() ? 3 : 2);
+    const double clocks = moved / rates.of(Resource::DeviceMemory) + rates.launchClocks.perClock * (p.hasResidual() ? 3 : 2);
     all.estimate.clocks += clocks;
     all.estimate.seconds += clocks / rates.clockHertz.perClock;
     candidates.push_back(std::move(all));

@@ -65,7 +65,9 @@ TEST(CppHeader, ComputesAConvolution) {
   EXPECT_EQ(refusal(problem, device.properties(), "shift_window"), "");
   EXPECT_TRUE(device.properties().emulated());
 
-  const Plan plan(problem, device.properties());
+  PlanOptions asked;
+  asked.algorithm = "halo_sm100";
+  const Plan plan(problem, device.properties(), asked);
   EXPECT_EQ(plan.algorithm(), "halo_sm100");
   EXPECT_NE(plan.describe().find(plan.kernelName()), std::string::npos);
   EXPECT_EQ(plan.workspaceBytes(), 0u);
@@ -151,7 +153,7 @@ TEST(CppHeader, SaysWhyAProblemIsRefused) {
   problem.stride_w = 2;
   EXPECT_NE(refusal(problem, DeviceProperties::preset("B200"), "shift_window").find("stride"), std::string::npos);
   EXPECT_THROW(refusal(problem, DeviceProperties::preset("B200"), "no such algorithm"), Error);
-  EXPECT_EQ(Plan(problem, DeviceProperties::preset("B200")).algorithm(), "halo_sm100");
+  EXPECT_EQ(Plan(problem, DeviceProperties::preset("B200")).algorithm(), "thin");
   problem.filter_type = SHIFTCONV_TYPE_E4M3;  // which nothing multiplies with f16
   EXPECT_THROW(Plan(problem, DeviceProperties::preset("B200")), Error);
 }

@@ -1,11 +1,16 @@
 // What plans are made of: option texts, the cost model and its rates, the choice among candidates, parameters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
 
+#include "common/device/registry.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/rates.hpp"
+#include "conv/plan/traffic.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -137,6 +142,81 @@ TEST(CostModel, DeviceMemoryBoundsEveryEstimate) {
   EXPECT_EQ(fast.bound, Resource::DeviceMemory);
   EXPECT_DOUBLE_EQ(fast.seconds, memoryClocks / 1.85e9);
   EXPECT_EQ(fast.clocks, memoryClocks / 2);
+  // Device memory waits for a launch, too.
+  const Estimate around = estimate(p, rates, memoryClocks / 2, Resource::TensorCore, 5000);
+  EXPECT_EQ(around.bound, Resource::DeviceMemory);
+  EXPECT_DOUBLE_EQ(around.seconds, (5000 + memoryClocks) / 1.85e9);
+  EXPECT_DOUBLE_EQ(around.clocks, 5000 + memoryClocks / 2);
+}
+
+TEST(CostModel, FewMultiprocessorsGetMoreOfL2) {
+  const Rates& rates = allRates()[0];
+  device::Properties properties;
+  properties.multiprocessors = 148;
+  EXPECT_DOUBLE_EQ(crowdOf(rates, properties, 148), 1);
+  EXPECT_DOUBLE_EQ(crowdOf(rates, properties, 1000), 1);
+  EXPECT_DOUBLE_EQ(crowdOf(rates, properties, 111), 0.75);  // 70*148/111 bytes a clock
+  EXPECT_DOUBLE_EQ(crowdOf(rates, properties, 1), 70.0 / 122);
+  EXPECT_DOUBLE_EQ(crowdOf(rates, properties, 0), 70.0 / 122);
+}
+
+TEST(CostModel, RowsAreGatheredByWhereTheyStart) {
+  const Rates& blackwell = allRates()[0];
+  EXPECT_DOUBLE_EQ(sectorsOf(16), 2);
+  EXPECT_DOUBLE_EQ(sectorsOf(112), 128.0 / 112);
+  EXPECT_DOUBLE_EQ(sectorsOf(192), 1);
+  EXPECT_EQ(blackwell.rowsPerClock(512), 1.5);
+  EXPECT_EQ(blackwell.rowsPerClock(192), 0.53);
+  EXPECT_EQ(blackwell.rowsPerClock(32), 0.53);
+  EXPECT_EQ(blackwell.rowsPerClock(144), 0.35);
+  device::Properties hopper;
+  hopper.computeMajor = 9, hopper.computeMinor = 0;
+  EXPECT_EQ(ratesOf(hopper).rowsPerClock(192), 0.4);
+  EXPECT_EQ(ratesOf(hopper).rowsPerClock(32), 0.35);
+}
+
+// im2col, 96 channels, a tap of 128 pixels and 128 filters: two stages of 256 rows at 0.53 a clock are 966 clocks, the products
+// 512. 148 tiles, 128 x 128 bf16 outputs each.
+TEST(CostModel, Im2colWaitsForRowsThatStartInTheMiddleOfALine) {
+  Problem p;
+  p.n = 1, p.h = 148, p.w = 128, p.c = 96, p.k = 128, p.r = 3, p.s = 1, p.padTop = p.padBottom = 1;
+  const auto estimateOf = [&](int64_t channels) {
+    p.c = channels;
+    Candidates candidates;
+    const PlanOptions options{"im2col", "group=single,tile_n=128,resident_weights=no"};
+    EXPECT_TRUE(findCandidates(p, device::presets()[0].properties, options, candidates).ok());
+    return candidates.all.at(candidates.best).estimate;
+  };
+  ASSERT_EQ(device::presets()[0].name, std::string_view("B200"));
+  const double around = 2405 + 1900 + 128 * 128 * 2 / 31.8;
+  EXPECT_EQ(estimateOf(96).bound, Resource::GatheredRows);
+  EXPECT_NEAR(estimateOf(96).clocks, around + 3 * 2 * 256 / 0.53, 1e-6);
+  EXPECT_NEAR(estimateOf(72).clocks, around + 3 * 2 * 256 / 0.35, 1e-6);
+  // 128 channels start at multiples of 128 bytes. L2: 442 of the 444 rows of pixels, and 128 filters for every tap.
+  EXPECT_EQ(estimateOf(128).bound, Resource::L2ToShared);
+  EXPECT_NEAR(estimateOf(128).clocks, around + (442.0 / 148 + 3) * 128 * 256 / 70, 1e-6);
+}
+
+TEST(CostModel, NoEngineOfBlackwellIsFasterThanALaunchAndTheRoofline) {
+  const device::Properties& properties = device::presets()[0].properties;
+  const double launch = 2405 / 1.85e9, start = 1900 / 1.85e9;
+  for (const std::string_view text : {"1x7x7x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "64x56x56x64 f16 * 256x1x1x64 -> f16",
+                                      "1x4x128x120x128 bf16 * 128x3x3x3x128 pad 1,1,1,1,1,1 -> bf16"}) {
+    Problem p;
+    ASSERT_TRUE(parse(std::string(text), p).ok()) << text;
+    Candidates candidates;
+    ASSERT_TRUE(findCandidates(p, properties, {}, candidates).ok());
+    const Roofline least = rooflineOf(p, properties);
+    std::set<std::string_view> seen;
+    for (const Candidate& one : candidates.all) {
+      const std::string_view name = one.algorithm->name();
+      if (name != "im2col" && name != "halo_sm100" && name != "shift_stream" && name != "shift_window" && name != "gemm") continue;
+      seen.insert(name);
+      EXPECT_GE(one.estimate.seconds, launch + start + std::max(least.products, least.memory)) << text << " " << name;
+      EXPECT_LT(one.estimate.seconds, 1e-3) << text << " " << name;
+    }
+    EXPECT_GE(seen.size(), 2u) << text;
+  }
 }
 
 }  // namespace

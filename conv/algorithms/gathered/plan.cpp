@@ -103,7 +103,6 @@ double usefulTaps(const Problem& p) {
 }
 
 // Rough: of an H200 under the layers of public networks.
-constexpr double kLaunchClocks = 2600;   // an empty kernel in a graph
 constexpr double kStartClocks = 1500;    // tables and the first operands
 constexpr double kStepLatency = 250;     // barrier, ldmatrix and the last product of a step
 constexpr double kVectorsPerClock = 16;  // vectors copied, with their addresses
@@ -142,8 +141,8 @@ void model(const Problem& p, const Kind& kind, const device::Properties& propert
                           : plan.vectorBytes == 4 ? 0.326
                           : plan.vectorBytes == 2 ? 1.238
                                                   : 1.6;
-  plan.modelledClocks =
-      corrected(kLaunchClocks + std::max(throughput + kStartClocks, chain), kCorrection, kOfTile[plan.tile] + ofVector);
+  plan.modelledClocks = corrected(rates.launchClocks.perClock + std::max(throughput + kStartClocks, chain), kCorrection,
+                                  kOfTile[plan.tile] + ofVector);
   plan.bound = multiply >= loads ? Resource::TensorCore : Resource::L2ToShared;
 }
 

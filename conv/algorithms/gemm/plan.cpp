@@ -23,7 +23,6 @@ using gemm::sm100::GemmPlan;
 using gemm::sm100::Grouping;
 using gemm::sm100::Schedule;
 
-constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kLaunchControlResponseBytes = 16;             // of clusterlaunchcontrol.try_cancel: .b128
 constexpr int64_t kProductElements = layout::kMmaRowBytes / 2;  // the model's unit of a product: 16-bit operands
 
@@ -113,13 +112,15 @@ void modelMatrix(const device::Properties& properties, MatrixPlan& plan) {
   const int64_t clusters = std::min<int64_t>(plan.gemm.launch.grid.x / ctas, multiprocessors);
   const double rounds = static_cast<double>(ceilDivide(units, clusters));
   const double waves = static_cast<double>(ceilDivide(clusters * columns, multiprocessors));
-  const double sectors = static_cast<double>(roundUp(channelBytes(p, p.inputType), kSectorBytes)) /
-                         static_cast<double>(int64_t{g.chunks} * gemm::sm100::kChunkBytes);
-  plan.traffic = matrixTraffic(p, plan.gemm);
-  const auto demands = demandsOf(plan.traffic, rounds / static_cast<double>(units * columns * ctas), sectors);
   const Rates& rates = ratesOf(properties);
-  const Bound bound = slowest(rates, demands);
-  plan.estimate = estimate(p, rates, waves * bound.clocks, bound.resource);
+  plan.traffic = matrixTraffic(p, plan.gemm);
+  Load load;
+  load.share = rounds / static_cast<double>(units * columns * ctas);
+  load.sectors = sectorsOf(channelBytes(p, p.inputType));
+  load.crowd = crowdOf(rates, properties, clusters * columns * ctas);
+  load.storedBytes = outputBytesOf(p);
+  const Bound bound = slowest(rates, demandsOf(plan.traffic, load));
+  plan.estimate = estimate(p, rates, waves * bound.clocks, bound.resource, clocksAround(rates, p, g.tileRows, g.tileN));
 }
 
 std::vector<int64_t> widthsOf(const Problem& p, const MatrixChoices& choices) {

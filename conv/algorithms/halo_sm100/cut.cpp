@@ -5,7 +5,6 @@
 namespace shiftconv::plan::sm100::halo {
 namespace {
 
-constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kMinimumFilterStages = 2;
 constexpr int64_t kProductElements = layout::kMmaRowBytes / 2;  // the model's unit of a product: 16-bit operands
 
@@ -111,11 +110,14 @@ void count(const Problem& p, const Channels& channels, const Patches& patches, c
                                 insideColumns * channelBytes(p, p.inputType);
   cut.traffic.storedRows = cut.passes * p.outputPixels();
 
-  const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(tiles * cut.passes * cut.ctas());
   const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
-  const double sectors = static_cast<double>(roundUp(channelBytes(p, p.inputType), kSectorBytes)) /
-                         static_cast<double>(channels.chunks * layout::kSwizzle128RowBytes);
-  const Bound bound = slowest(ratesOf(properties), demandsOf(cut.traffic, share, sectors));
+  const Rates& rates = ratesOf(properties);
+  Load load;
+  load.share = static_cast<double>(tilesPerCluster) / static_cast<double>(tiles * cut.passes * cut.ctas());
+  load.sectors = sectorsOf(channelBytes(p, p.inputType));
+  load.crowd = crowdOf(rates, properties, cut.clusters * cut.passes * cut.ctas());
+  load.storedBytes = outputBytesOf(p);
+  const Bound bound = slowest(rates, demandsOf(cut.traffic, load));
   cut.clocks = waves * bound.clocks;
   cut.bound = bound.resource;
 }

@@ -289,7 +289,8 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(channels, patches, best));
   plan.traffic = best.traffic;
-  plan.estimate = estimate(p, ratesOf(properties), best.clocks, best.bound);
+  const Rates& rates = ratesOf(properties);
+  plan.estimate = estimate(p, rates, best.clocks, best.bound, clocksAround(rates, p, gemm::sm100::kTileRows, best.tileN));
   return {};
 }
 

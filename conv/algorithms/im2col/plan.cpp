@@ -19,7 +19,6 @@ namespace {
 using gemm::sm100::GemmParams;
 using gemm::sm100::kTileRows;
 
-constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kTileNStep = gemm::sm100::kRowColumns;
 constexpr int64_t kProductElements = layout::kMmaRowBytes / 2;  // the model's unit of a product: 16-bit operands
 
@@ -95,14 +94,17 @@ void model(const device::Properties& properties, Im2colPlan& plan) {
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / ctas);
   const double rounds = static_cast<double>(ceilDivide(units, plan.clusters()));
   const double waves = static_cast<double>(ceilDivide(plan.clusters() * columns, multiprocessors));
-  const int64_t rowBytes = channelBytes(p, p.inputType);
-  const double sectors =
-      static_cast<double>(roundUp(rowBytes, kSectorBytes)) / static_cast<double>(int64_t{g.lineChunks} * gemm::sm100::kChunkBytes);
-  plan.traffic = everything(plan);
-  const auto demands = demandsOf(plan.traffic, rounds / static_cast<double>(units * columns * ctas), sectors);
   const Rates& rates = ratesOf(properties);
-  const Bound bound = slowest(rates, demands);
-  plan.estimate = estimate(p, rates, waves * bound.clocks, bound.resource);
+  plan.traffic = everything(plan);
+  Load load;
+  load.share = rounds / static_cast<double>(units * columns * ctas);
+  load.sectors = sectorsOf(channelBytes(p, p.inputType));
+  load.crowd = crowdOf(rates, properties, plan.clusters() * columns * ctas);
+  load.storedBytes = outputBytesOf(p);
+  const auto rows = static_cast<double>(plan.traffic.writtenBytes / layout::kSwizzle128RowBytes);
+  load.gatheredRows = rows * rates.of(Resource::GatheredRows) / rates.rowsPerClock(plan.gemm.problem.a.pitch);
+  const Bound bound = slowest(rates, demandsOf(plan.traffic, load));
+  plan.estimate = estimate(p, rates, waves * bound.clocks, bound.resource, clocksAround(rates, p, kTileRows, g.tileN));
 }
 
 }  // namespace

@@ -71,15 +71,11 @@ double usefulTaps(const gemm::Window::Axis& axis) {
 }
 
 // Fitted to 2,092 candidates of the layers of ten public networks on an H200: nine of ten estimates are between 0.76 and 1.17 of
-// the time. (Rows are what the copy engine is asked for: pixels and filters, 128 bytes of each.)
-constexpr double kLaunchClocks = 3100;            // an empty kernel, and what the first CTA does before it loads
-constexpr double kCtaClocks = 450;                // of a multiprocessor that starts a CTA: barriers, roles
-constexpr double kStartClocks = 1180;             // of a CTA's first operands
-constexpr double kLoadBytesPerClock = 54;         // of a multiprocessor, where neighbours load the same
-constexpr double kLoneLoadBytesPerClock = 43;     // of a CTA
-constexpr double kRowsPerClock = 1.5;             // that begin at multiples of 128 bytes
-constexpr double kHalfAlignedRowsPerClock = 0.4;  // of 64 bytes
-constexpr double kOtherRowsPerClock = 0.35;
+// the time. (Rows are what the copy engine is asked for: pixels and filters, 128 bytes of each. How fast it is, and what a CTA's
+// first operands take, is in conv/plan/rates.cpp.)
+constexpr double kLaunchClocks = 3100;             // an empty kernel, and what the first CTA does before it loads
+constexpr double kCtaClocks = 450;                 // of a multiprocessor that starts a CTA: barriers, roles
+constexpr double kLoadBytesPerClock = 54;          // of a multiprocessor, where neighbours load the same
 constexpr double kOutputBytesPerClock = 11;        // of the epilogue
 constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
 constexpr double kMemoryShare = 0.78;              // of device memory's rate
@@ -109,15 +105,16 @@ void model(const Problem& p, const device::Properties& properties, const Tile& t
                rowBytes = static_cast<double>(std::min<int64_t>(p.c, kChunkChannels) * kElementBytes);
   const double products = static_cast<double>(tile.pixels) * tile.channels * kChunkChannels /
                           (rates.of(Resource::TensorCore) * productShare(tile.channels));
-  const double rowRate = p.c % 64 == 0 ? kRowsPerClock : p.c % 32 == 0 ? kHalfAlignedRowsPerClock : kOtherRowsPerClock;
-  const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rowRate), step = std::max(products, loads);
+  const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rates.rowsPerClock(p.c * kElementBytes)),
+               step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * kElementBytes /
                           (plan.params.packs ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = std::ceil(static_cast<double>(plan.launch.grid.x) / multiprocessors);
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
   const double work = ctas * (kCtaClocks + steps * step + epilogue);
-  const double chain = rounds * (kStartClocks + epilogue) + steps * std::max(step, rows * rowBytes / kLoneLoadBytesPerClock);
+  const double chain =
+      rounds * (rates.startClocks.perClock + epilogue) + steps * std::max(step, rows * rowBytes / rates.loneL2ToShared.perClock);
   const double memory = bytesOnce(p) / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);

@@ -93,7 +93,6 @@ std::vector<int64_t> rowsOf(const Problem& p, const RawRowsChoices& choices) {
 }
 
 // Rough: of an H200 under the stems of public networks.
-constexpr double kLaunchClocks = 2600;      // an empty kernel in a graph
 constexpr double kStartClocks = 2500;       // the table, the weights and the first rows
 constexpr double kProductsPerClock = 1000;  // of mma.sync, 16-bit operands
 constexpr double kStepLatency = 110;        // of a warp: the table, a load that follows from it, products
@@ -131,7 +130,8 @@ void model(const Problem& p, const device::Properties& properties, RawRowsPlan& 
   // Fitted: mean error of the logarithm 0.20 over 258 candidates of up to 16 channels.
   constexpr Correction kCorrection{-0.57, 0.843, -0.128};
   const double share = (channels == 32 ? -0.055 : 0) + (p.t * p.r * p.s > 1 ? 0.218 : 0) + 0.032 * std::log2(p.c);
-  plan.modelledClocks = corrected(kLaunchClocks + kStartClocks + packing + std::max(throughput, chain), kCorrection, share);
+  plan.modelledClocks =
+      corrected(rates.launchClocks.perClock + kStartClocks + packing + std::max(throughput, chain), kCorrection, share);
 }
 
 RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64_t rows, int64_t columns, int64_t channels,

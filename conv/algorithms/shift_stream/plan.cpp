@@ -22,7 +22,6 @@ using namespace kernels;
 
 namespace {
 
-constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kMaximumTileN = 256;
 constexpr int64_t kBlockHeights = 24;  // candidates of the model
 
@@ -40,11 +39,14 @@ void count(const Problem& p, const Channels& channels, const device::Properties&
   cut.traffic += ofCluster * cut.clusters;
 
   // The slowest multiprocessor: its share of the average tile's work, times its tiles.
-  const double share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles * cut.passes * cut.ctas());
   const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
-  const double sectors = static_cast<double>(roundUp(numerics::packedBytes(numberType(p.inputType), p.c), kSectorBytes)) /
-                         static_cast<double>(channels.chunks * layout::kSwizzle128RowBytes);
-  const Bound bound = slowest(ratesOf(properties), demandsOf(cut.traffic, share, sectors));
+  const Rates& rates = ratesOf(properties);
+  Load load;
+  load.share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles * cut.passes * cut.ctas());
+  load.sectors = sectorsOf(numerics::packedBytes(numberType(p.inputType), p.c));
+  load.crowd = crowdOf(rates, properties, cut.clusters * cut.passes * cut.ctas());
+  load.storedBytes = outputBytesOf(p);
+  const Bound bound = slowest(rates, demandsOf(cut.traffic, load));
   cut.clocks = waves * bound.clocks;
   cut.bound = bound.resource;
 }
@@ -242,7 +244,8 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(best.sharedBytes(p, channels));
   plan.traffic = best.traffic;
-  plan.estimate = estimate(p, ratesOf(properties), best.clocks, best.bound);
+  const Rates& rates = ratesOf(properties);
+  plan.estimate = estimate(p, rates, best.clocks, best.bound, clocksAround(rates, p, kStreamLanes, best.tileN));
   return {};
 }
 

@@ -72,7 +72,8 @@ class ShiftWindow final : public Algorithm {
     for (const ShiftWindowCut& cut : cuts)
       for (const OperandProducer producer : {OperandProducer::TensorCopy, OperandProducer::RegisterStore})
         if (choices.producer.value_or(producer) == producer && !(cut.pair && producer == OperandProducer::RegisterStore)) {
-          candidates.push_back({this, estimator.of(cut.clocks, cut.bound), shiftWindowQuestions(problem, cut.pair)});
+          candidates.push_back(
+              {this, estimator.of(cut.clocks, cut.bound, cut.clocksAround), shiftWindowQuestions(problem, cut.pair)});
           offers.push_back({producer, cut});
         }
     setPlans(candidates, first, std::make_shared<TypedPlans<Offer>>(std::move(offers), complete, [](const Offer& offer) {

@@ -65,7 +65,7 @@ std::string fitStages(const Problem& p, const Channels& channels, uint32_t share
 }
 
 /// Demands of one tile in one pass of each CTA. Both producers are modelled alike: see Resource::Staging.
-Bound timeOfTile(const Problem& p, const Channels& channels, const Rates& rates, const Cut& cut) {
+Bound timeOfTile(const Problem& p, const Channels& channels, const Rates& rates, const Cut& cut, double crowd) {
   const double ownColumns = static_cast<double>(cut.tileN / cut.ctas());  // of B
   const double mmas = static_cast<double>(tapsOf(p) * channels.slices());
   // Zero-filled channels of a box are written to shared memory but not read from L2, whose unit is a 32-byte sector.
@@ -76,10 +76,11 @@ Bound timeOfTile(const Problem& p, const Channels& channels, const Rates& rates,
   const double rowsPerTile = operandRows + (cut.resident ? 0 : filterRows);
   const double operandCopies = static_cast<double>(p.t * p.r * channels.slices()) * kTensorLanes * layout::kMmaRowBytes;
   const Demand demands[] = {{Resource::TensorCore, mmas * static_cast<double>(cut.tileN) * kTensorLanes * kProductElements},
-                            {Resource::L2ToShared, rowsPerTile * l2RowBytes},
+                            {Resource::L2ToShared, rowsPerTile * l2RowBytes * crowd},
                             {Resource::BulkWrites, rowsPerTile * sharedRowBytes},
                             {Resource::TensorCopy, operandCopies},
-                            {Resource::SharedReads, operandCopies + mmas * ownColumns * layout::kMmaRowBytes}};
+                            {Resource::SharedReads, operandCopies + mmas * ownColumns * layout::kMmaRowBytes},
+                            {Resource::BulkStores, static_cast<double>(kTensorLanes * cut.tileN * bitsOf(p.outputType)) / 8}};
   return slowest(rates, demands);
 }
 
@@ -90,15 +91,15 @@ int64_t tileCount(const Problem& p, int64_t ctas) {
 void model(const Problem& p, const Channels& channels, const device::Properties& properties, std::optional<uint32_t> clustersWanted,
            Cut& cut) {
   const Rates& rates = ratesOf(properties);
-  const Bound tile = timeOfTile(p, channels, rates, cut);
-  cut.clocksPerTile = tile.clocks;
-  cut.bound = tile.resource;
-
   const int64_t tiles = tileCount(p, cut.ctas());
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
   const int64_t available = std::max<int64_t>(1, multiprocessors / cut.passes);
   const int64_t tilesPerCluster = ceilDivide(tiles, std::min(tiles, clustersWanted ? int64_t{*clustersWanted} : available));
   cut.clusters = ceilDivide(tiles, tilesPerCluster);
+  const Bound tile = timeOfTile(p, channels, rates, cut, crowdOf(rates, properties, cut.clusters * cut.passes * cut.ctas()));
+  cut.clocksPerTile = tile.clocks;
+  cut.bound = tile.resource;
+  cut.clocksAround = clocksAround(rates, p, kTensorLanes, cut.tileN);
   const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
   const double residentBytes = static_cast<double>(tapsOf(p) * channels.chunks * filterStageBytes(cut));
   cut.clocks = waves * (static_cast<double>(tilesPerCluster) * cut.clocksPerTile +

@@ -36,6 +36,7 @@ struct ShiftWindowCut {
   int64_t clusters = 0;      ///< along the tiles
   double clocksPerTile = 0;  ///< of one pass of each CTA
   double clocks = 0;         ///< of the multiprocessor that finishes last
+  double clocksAround = 0;   ///< before its work and after it
   Resource bound = Resource::TensorCore;
 
   int64_t ctas() const { return pair ? 2 : 1; }  ///< of a cluster

@@ -184,11 +184,31 @@ TEST(ShiftWindowModel, HalvesTheFilterInPairs) {
 // 56 channels are rows of 112 bytes, which are 128 in sectors. Streamed weights: 3*128 + 9*192 = 2112 rows a tile from L2.
 // Without the rounding the tensor core would bind: 36*192/2 = 3456 clocks against 2112*112/70 = 3379.
 TEST(ShiftWindowModel, CountsWholeSectors) {
-  const auto cut = cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 148,
+  const auto cut = cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 27,
                          {.producer = {}, .tileN = 192, .clusters = {}, .residentWeights = false});
   EXPECT_DOUBLE_EQ(cut.clocksPerTile, 2112.0 * 128 / 70);
   EXPECT_EQ(cut.bound, plan::Resource::L2ToShared);
   EXPECT_DOUBLE_EQ(cut.clocks, cut.clocksPerTile) << "27 CTAs of one tile, no filter to load once";
+}
+
+// The same on 148 multiprocessors, of which 121 have nothing to load: 27 get 70*148/27 bytes a clock each, but at most 122. So
+// 2112*128/122 = 2216 clocks of loads hide behind the products.
+TEST(ShiftWindowModel, LeavesL2ToThoseThatLoad) {
+  const auto cut = cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 148,
+                         {.producer = {}, .tileN = 192, .clusters = {}, .residentWeights = false});
+  EXPECT_DOUBLE_EQ(cut.clocksPerTile, 3456);
+  EXPECT_EQ(cut.bound, plan::Resource::TensorCore);
+}
+
+// One channel and one tap: 4 MMAs of 192 columns are 384 clocks, but 128*192 f32 outputs at 31.8 bytes a clock are 3091.
+TEST(ShiftWindowModel, CountsStores) {
+  Problem p = makeProblem(1, 56, 56, 8, 192, 1, 3, {0, 0, 1, 1});
+  p.outputType = DataType::F32;
+  const auto cut = cutOf(p, 148, {.producer = {}, .tileN = 192, .clusters = {}, .residentWeights = true});
+  EXPECT_NEAR(cut.clocksPerTile, 128 * 192 * 4 / 31.8, 1e-9);
+  EXPECT_EQ(cut.bound, plan::Resource::BulkStores);
+  // Launch, start and end, and the outputs once more.
+  EXPECT_NEAR(cut.clocksAround, 2405 + 1900 + 128 * 192 * 4 / 31.8, 1e-9);
 }
 
 // Three passes on two multiprocessors take two waves; 27 CTAs of one tile on two take 14.
