@@ -488,6 +488,16 @@ def resident(d, p):
     d.plain_epilogue(p)
 
 
+def pointwise(d, p):
+    """Filters of one tap without padding."""
+    p.input_type = p.filter_type = d.one(HALVES)
+    p.c, p.k = d.one((2, 4, 8)) * d.between(1, 20), d.between(1, 80)
+    for axis in range(0 if d.chance(0.3) else 1, 3):
+        stride = d.one((1, 1, 2, 3))
+        d.set_axis(p, axis, d.between(1, 4 if axis == 0 else 14), 1, 0, 0, stride, 1)
+    any_epilogue(d, p, 0.6)
+
+
 # Family, its weight, and the emulated devices that it is for: 0 is an sm_100a, 1 an sm_90a.
 FAMILIES = (
     (dense, 6, (0, 1)),
@@ -500,6 +510,7 @@ FAMILIES = (
     (depthwise, 2, (1,)),
     (stem, 2, (1,)),
     (resident, 2, (1,)),
+    (pointwise, 2, (0, 1)),
     (matrices, 2, (0,)),
     (transposed, 4, (0, 1)),
     (upsampled, 3, (0, 1)),
