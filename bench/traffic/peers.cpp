@@ -60,6 +60,9 @@ std::string makeShiftStreamUnrefilled(const Problem& problem, const device::Prop
 std::string makeShiftStreamRefilled(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
   return makeShiftStream(problem, properties, wish, {plan::StreamMap::StripsRefill, plan::StreamMap::FlatRefill}, peer);
 }
+std::string makeShiftStreamMasked(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
+  return makeShiftStream(problem, properties, wish, {plan::StreamMap::FlatMasked}, peer);
+}
 
 std::string makeIm2col(const Problem& problem, const device::Properties& properties, const Wish& wish, Peer& peer) {
   if (std::string why = plan::im2colRefusal(problem, properties); !why.empty()) return why;
@@ -109,9 +112,13 @@ std::string makeShiftWindow(const Problem& problem, const device::Properties& pr
 constexpr struct {
   std::string_view name;
   std::string (*make)(const Problem&, const device::Properties&, const Wish&, Peer&);
-} kMakers[] = {{"shift_stream", makeShiftStreamUnrefilled}, {"shift_stream_refill", makeShiftStreamRefilled},
-               {"shift_window", makeShiftWindow},           {"halo", makeHaloPatches},
-               {"halo_collector", makeHaloCollector},       {"im2col", makeIm2col}};
+} kMakers[] = {{"shift_stream", makeShiftStreamUnrefilled},
+               {"shift_stream_refill", makeShiftStreamRefilled},
+               {"shift_stream_masked", makeShiftStreamMasked},
+               {"shift_window", makeShiftWindow},
+               {"halo", makeHaloPatches},
+               {"halo_collector", makeHaloCollector},
+               {"im2col", makeIm2col}};
 
 }  // namespace
 

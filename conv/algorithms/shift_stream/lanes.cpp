@@ -7,7 +7,6 @@
 
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
-#include "conv/algorithms/shift_stream/rows.hpp"
 #include "conv/plan/sm100_operands.hpp"
 
 namespace shiftconv::plan {
@@ -51,10 +50,10 @@ LaneMap cutRows(const Problem& p, int64_t frameLanes, int64_t pieces) {
 /// Columns of a row that lanes hold where rows follow one another without padding: all outputs, and the pixels of their taps.
 int64_t rowLanes(const Problem& p) { return std::max(p.q(), std::min(p.w, p.q() + p.s - 1 - p.padLeft)); }
 
-/// Rows in pieces of at most `most` lanes, cut as evenly as may be, one behind the other: what else a piece's taps need lies in its
-/// neighbours, or is padding. Nothing when masks do not repeat themselves soon enough.
-LaneMap rowsEndToEnd(const Problem& p, int64_t most) {
-  const int64_t outputs = ceilDivide(rowLanes(p), ceilDivide(rowLanes(p), most));
+/// Rows in `pieces` equal pieces, one behind the other: what else a piece's taps need lies in its neighbours, or is padding.
+/// Nothing when masks do not repeat themselves soon enough.
+LaneMap rowsEndToEnd(const Problem& p, int64_t pieces) {
+  const int64_t outputs = ceilDivide(rowLanes(p), pieces);
   LaneMap lanes = mapOf(kStreamLanes, std::min(kStreamLanes / outputs, maximumPieces(kStreamLanes)), outputs, outputs);
   lanes.loadedLanes = lanes.pieceLanes;
   lanes.isMasked = true;
@@ -64,9 +63,10 @@ LaneMap rowsEndToEnd(const Problem& p, int64_t most) {
   return lanes;
 }
 
-/// Fewer lanes for each output row.
-bool isBetter(const Problem& p, const LaneMap& a, const LaneMap& b) {
-  return b.pieceOutputs == 0 || (a.pieceOutputs != 0 && rowPieces(p, a) * b.framePieces < rowPieces(p, b) * a.framePieces);
+/// Fewer lanes for each output row: more than `margin` in 32 fewer.
+bool isBetter(const Problem& p, const LaneMap& a, const LaneMap& b, int64_t margin = 0) {
+  if (a.pieceOutputs == 0 || b.pieceOutputs == 0) return a.pieceOutputs != 0;
+  return rowPieces(p, a) * b.framePieces * (32 + margin) < rowPieces(p, b) * a.framePieces * 32;
 }
 
 }  // namespace
@@ -84,15 +84,20 @@ int64_t maskPhases(const Problem& p, const LaneMap& lanes) {
 DisabledLanes disabledLanes(const Problem& p, const LaneMap& lanes, int64_t phase, int64_t tap) {
   DisabledLanes disabled;
   if (tap == lanes.firstTap) return disabled;
-  for (int32_t lane = 0; lane < kStreamLanes; ++lane) {
-    const int32_t inWindow = lane % kStreamWindowLanes;
-    const PieceLane at = ctaPieceLane(lanes, lane);
-    const int64_t inRow = (phase * lanes.pieces() + at.piece) % rowPieces(p, lanes);
-    const int64_t x = inRow * lanes.pieceOutputs + at.offset + tap - p.padLeft;
-    const bool isStale = !lanes.isRefilled && inWindow + tap >= kStreamWindowLanes;
-    const bool isBeside = lanes.isMasked && (x < 0 || x >= p.w || at.offset >= lanes.pieceLanes);
-    if (isStale || isBeside) disabled.window[lane / kStreamWindowLanes] |= 1u << inWindow;
+  if (!lanes.isRefilled)
+    for (uint32_t& window : disabled.window) window = ~0u << (kStreamWindowLanes - tap);
+  if (!lanes.isMasked) return disabled;
+  const int64_t inRow = rowPieces(p, lanes);
+  int64_t piece = phase * lanes.pieces() % inRow;
+  int32_t lane = 0;
+  const auto disable = [&] { disabled.window[lane / kStreamWindowLanes] |= 1u << lane % kStreamWindowLanes; };
+  for (int32_t of = 0; of < lanes.pieces(); ++of) {
+    const int64_t first = piece * lanes.pieceOutputs + tap - p.padLeft;
+    for (int64_t x = first; x < first + lanes.pieceLanes; ++x, ++lane)
+      if (x < 0 || x >= p.w) disable();
+    piece = piece + 1 == inRow ? 0 : piece + 1;
   }
+  for (; lane < kStreamLanes; ++lane) disable();
   return disabled;
 }
 
@@ -130,8 +135,11 @@ std::string arrangeLanes(const Problem& p, StreamMap map, LaneMap& lanes) {
       break;
     case StreamMap::FlatMasked:
       lanes = {};
-      for (int64_t most = frame; most >= frame / kStreamMaximumPieces; --most)
-        if (const LaneMap cut = rowsEndToEnd(p, most); isBetter(p, cut, lanes)) lanes = cut;
+      // More pieces than that have no masks that repeat themselves soon enough. Each is a box that one thread loads, so that a few
+      // lanes are not worth smaller ones.
+      for (int64_t pieces = ceilDivide(rowLanes(p), frame);
+           pieces <= std::min<int64_t>(rowLanes(p), kStreamMaskPhases * kStreamMaximumPieces); ++pieces)
+        if (const LaneMap cut = rowsEndToEnd(p, pieces); isBetter(p, cut, lanes, 1)) lanes = cut;
       if (lanes.pieceOutputs == 0)
         return fmt::format(
             "map={} needs rows whose masks repeat themselves after {} CTAs, but in none of its ways to cut Q = {} do they", name,

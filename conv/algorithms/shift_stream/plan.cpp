@@ -316,7 +316,7 @@ std::string ShiftStreamPlan::describe() const {
                       p.lanes.pieceLanes, p.lanes.framePieces, p.lanes.frameLanes,
                       p.lanes.isRefilled ? "; the last lane of every window is refilled" : "");
   if (p.lanes.isMasked)
-    text += fmt::format("masks      tap column {} goes first, in all lanes; {} of others, in turn from CTA to CTA\n",
+    text += fmt::format("masks      none at tap column {}, which goes first; the others repeat themselves after {} CTA(s)\n",
                         p.lanes.firstTap, p.maskPhases);
   text += fmt::format("reduction  {} depth taps x {} channel chunks for each input row, then {} filter rows x {} taps by shift\n",
                       p.filterDepth, p.channelChunks, p.filterHeight, p.filterWidth);

@@ -169,21 +169,24 @@ Kernel streamKernel(std::string name, emulator::Emulator& machine, std::shared_p
           }};
 }
 
-/// A lane map of shift_stream, with dense and block-scaled operands.
+/// A lane map of shift_stream, with dense and block-scaled operands; or, as those have no lane masks, with rows of other masks in
+/// each CTA.
 Kernel shiftStream(plan::StreamMap map, bool pair) {
   static emulator::Emulator machine;
   static const auto module = machine.load(device::ptxFor(images::shift_stream(), "sm_100a"), "shift_stream");
   const Problem shape = plain(3, 4, 14, 64, 32, 3, 3, 1);
-  return streamKernel(
-      fmt::format("shift_stream `{}`{}", plan::kStreamMapNames[static_cast<size_t>(map)], pair ? " in pairs" : ""), machine, module,
-      {shape, scaled(shape, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0),
-       scaled(shape, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3)},
-      [=](const Problem& problem) {
-        plan::ShiftStreamPlan plan;
-        if (std::string why = planShiftStream(problem, fewMultiprocessors(), {.map = map, .pair = pair}, plan); !why.empty())
-          throw std::runtime_error(why);
-        return plan.planned();
-      });
+  std::vector<Problem> problems{shape, scaled(shape, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0),
+                                scaled(shape, DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3)};
+  if (map == plan::StreamMap::FlatMasked)
+    problems = {shape, plain(3, 4, 40, 64, 32, 3, 3, 1), typed(shape, DataType::E4M3, DataType::E5M2, DataType::F32)};
+  return streamKernel(fmt::format("shift_stream `{}`{}", plan::kStreamMapNames[static_cast<size_t>(map)], pair ? " in pairs" : ""),
+                      machine, module, problems, [=](const Problem& problem) {
+                        plan::ShiftStreamPlan plan;
+                        if (std::string why = planShiftStream(problem, fewMultiprocessors(), {.map = map, .pair = pair}, plan);
+                            !why.empty())
+                          throw std::runtime_error(why);
+                        return plan.planned();
+                      });
 }
 
 /// halo_sm100: patches, with dense and block-scaled operands; or row streams, whose operands the collector buffer keeps.
@@ -220,10 +223,22 @@ std::vector<Kernel> kernels() {
 /// wrong without it.
 bool isOrder(Unproven id) { return id == Unproven::U6 || id == Unproven::U31; }
 
+/// Of several ways of one kernel, "kernel `way`", the others go without its name.
+std::string listOf(const std::vector<std::string>& names) {
+  std::string list, last;
+  for (const std::string& name : names) {
+    const size_t way = name.find('`');
+    const std::string kernel = name.substr(0, way);
+    list += (list.empty() ? "" : ", ") + (way != std::string::npos && kernel == last ? name.substr(way) : name);
+    last = kernel;
+  }
+  return list;
+}
+
 /// A row for each alternative and what becomes of kernels with it.
 std::string table() {
   std::vector<std::string> endings;
-  std::map<std::string, std::string> kernelsOf;  // by a row's ending
+  std::map<std::string, std::vector<std::string>> kernelsOf;  // by a row's ending
   for (const Kernel& kernel : kernels()) {
     emulator::Counters counters;
     const std::string standard = kernel.verdict({}, counters);
@@ -237,15 +252,15 @@ std::string table() {
         if (isOrder(question.id) && otherwise == "right") continue;
         const std::string ending = fmt::format("{} | {} | {}: {} | {} | {} |\n", question.name, question.question,
                                                question.alternatives[0], standard, question.alternatives[alternative], otherwise);
-        std::string& names = kernelsOf[ending];
+        std::vector<std::string>& names = kernelsOf[ending];
         if (names.empty()) endings.push_back(ending);
-        names += (names.empty() ? "" : ", ") + kernel.name;
+        names.push_back(kernel.name);
       }
     }
   }
   std::string text =
       "| kernel | id | question | with the default | alternative | with the alternative |\n|---|---|---|---|---|---|\n";
-  for (const std::string& ending : endings) text += fmt::format("| {} | {}", kernelsOf.at(ending), ending);
+  for (const std::string& ending : endings) text += fmt::format("| {} | {}", listOf(kernelsOf.at(ending)), ending);
   return text;
 }
 

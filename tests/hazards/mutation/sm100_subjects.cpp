@@ -117,7 +117,9 @@ std::vector<TrialProblem<ShiftStreamChoices>> denseStreamProblems() {
            inOne({.map = StreamMap::Packed, .tileN = 32})},
           {"strips, refilled", plain(5, 3, 35, 72, 32, 3, 3, 1), inOne({.map = StreamMap::StripsRefill})},
           {"flat, refilled, streamed weights", plain(9, 6, 9, 24, 32, 3, 3, 1),
-           inOne({.map = StreamMap::FlatRefill, .residentWeights = false})}};
+           inOne({.map = StreamMap::FlatRefill, .residentWeights = false})},
+          {"flat, masked, streamed weights", plain(15, 4, 9, 72, 32, 3, 3, 1),
+           inOne({.map = StreamMap::FlatMasked, .residentWeights = false})}};
 }
 
 std::vector<TrialProblem<ShiftStreamChoices>> scaledStreamProblems() {
