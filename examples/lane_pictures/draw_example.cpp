@@ -43,26 +43,6 @@ std::string outputRows(int block) {
   return fmt::format("{}-{}", block * Example::kBlockRows, (block + 1) * Example::kBlockRows - 1);
 }
 
-constexpr int kLegendHeight = 3 * 22;
-void drawLegend(Svg& svg, int x, int y) {
-  constexpr int kSize = 16, kLine = 22;
-  const auto entry = [&](const Cell& cell, std::string_view text) {
-    drawCell(svg, {x, y, kSize, kSize}, 10, cell);
-    svg.text(x + kSize + 6, y + 13, 12, text);
-    y += kLine;
-  };
-  Cell zero, disabled, refilled;
-  zero.isZero = true;
-  disabled.isDisabled = true;
-  disabled.fill = colourOf(0);
-  refilled.isRefilled = true;
-  refilled.fill = colourOf(3);
-  entry(zero, "zeros: outside of the image");
-  entry(disabled,
-        "disabled by the lane mask: the pixel belongs to another row or image than the lane's outputs, or there are none");
-  entry(refilled, "refilled by tcgen05.cp.4x256b: a shift leaves the last lane of a window as it was");
-}
-
 }  // namespace
 
 std::string ideaPicture(const Recording& example) {

@@ -25,17 +25,37 @@ void drawCell(Svg& svg, const Box& box, int size, const Cell& cell) {
   if (cell.isRefilled) svg.rectangle({box.x + 1, box.y + 1, box.width - 2, box.height - 2}, "none", kOrange, 3);
 }
 
+void drawLegend(Svg& svg, int x, int y) {
+  constexpr int kSize = 16, kLine = 22;
+  const auto entry = [&](const Cell& cell, std::string_view text) {
+    drawCell(svg, {x, y, kSize, kSize}, 10, cell);
+    svg.text(x + kSize + 6, y + 13, 12, text);
+    y += kLine;
+  };
+  Cell zero, disabled, refilled;
+  zero.isZero = true;
+  disabled.isDisabled = true;
+  disabled.fill = colourOf(0);
+  refilled.isRefilled = true;
+  refilled.fill = colourOf(3);
+  entry(zero, "zeros: outside of the image");
+  entry(disabled,
+        "disabled by the lane mask: the pixel belongs to another row or image than the lane's outputs, or there are none");
+  entry(refilled, "refilled by tcgen05.cp.4x256b: a shift leaves the last lane of a window as it was");
+}
+
 std::string tapsOf(const TapColumn& column) {
   std::string taps;
   for (const Use& use : column.uses) taps += fmt::format("{}w[{}][{}]", taps.empty() ? "" : ", ", use.r, use.s);
   return taps;
 }
 
-std::vector<Picture> drawAll(const Recording& example, const Recording& shifted, const Recording& copies) {
+std::vector<Picture> drawAll(const Recording& example, const Recording& shifted, const Recording& copies, const Recording& masked) {
   return {{"idea.svg", ideaPicture(example)},
           {"steps.svg", stepsPicture(example)},
           {"lanes.svg", lanesPicture(example)},
-          {"scales.svg", scalesPicture(shifted, copies)}};
+          {"scales.svg", scalesPicture(shifted, copies)},
+          {"masked.svg", maskedPicture(masked)}};
 }
 
 }  // namespace lane_pictures

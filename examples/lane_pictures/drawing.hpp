@@ -20,6 +20,10 @@ struct Cell {
 };
 void drawCell(Svg& svg, const Box& box, int size, const Cell& cell);
 
+/// What zeros, disabled and refilled lanes look like.
+inline constexpr int kLegendHeight = 3 * 22;
+void drawLegend(Svg& svg, int x, int y);
+
 /// "x w[2][0], w[1][0], w[0][0]"
 std::string tapsOf(const TapColumn& column);
 
@@ -28,5 +32,6 @@ std::string ideaPicture(const Recording& example);
 std::string stepsPicture(const Recording& example);
 std::string lanesPicture(const Recording& example);
 std::string scalesPicture(const Recording& shifted, const Recording& copies);
+std::string maskedPicture(const Recording& masked);
 
 }  // namespace lane_pictures

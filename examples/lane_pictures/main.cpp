@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   try {
-    for (const Picture& picture : drawAll(runWorkedExample(argv[1]), runScaledStrip(true), runScaledStrip(false))) {
+    for (const Picture& picture :
+         drawAll(runWorkedExample(argv[1]), runScaledStrip(true), runScaledStrip(false), runMaskedRows())) {
       const std::string path = std::string(argv[2]) + "/" + std::string(picture.file);
       std::ofstream file(path, std::ios::binary);
       file << picture.svg;

@@ -14,8 +14,8 @@ struct Picture {
   std::string svg;
 };
 
-/// `example`: of the worked example, `shifted` and `copies`: of the scaled strip with its two ways of moving scale factors. Throws
-/// std::out_of_range when a recording is too short.
-std::vector<Picture> drawAll(const Recording& example, const Recording& shifted, const Recording& copies);
+/// `example`: of the worked example, `shifted` and `copies`: of the scaled strip with its two ways of moving scale factors,
+/// `masked`: of the rows end to end. Throws std::out_of_range when a recording is too short.
+std::vector<Picture> drawAll(const Recording& example, const Recording& shifted, const Recording& copies, const Recording& masked);
 
 }  // namespace lane_pictures

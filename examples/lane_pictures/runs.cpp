@@ -82,6 +82,17 @@ std::vector<T> markedFilter(int outputs, Encode encode) {
 uint8_t asByte(int mark) { return static_cast<uint8_t>(mark); }
 uint16_t asF16(int mark) { return numerics::encodeF16(static_cast<float>(mark)); }
 
+/// All tiles in one CTA.
+void runShiftStream(Bench& bench, const Problem& problem, const std::string& options, plan::TensorAddresses tensors) {
+  std::shared_ptr<const plan::Plan> plan;
+  require(plan::makePlan(problem, bench.device().properties(), {"shift_stream", "group=single,clusters=1," + options}, plan));
+  tensors[TensorName::Output] = bench.reserve(tensorBytes(problem)[TensorName::Output]);
+  plan::KernelCache kernels(bench.device());
+  std::unique_ptr<plan::Binding> binding;
+  require(plan::Binding::make(plan, kernels, tensors, binding));
+  require(binding->run(0));
+}
+
 std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot read " + path);
@@ -123,10 +134,6 @@ Recording runScaledStrip(bool shiftedScales) {
   problem.inputScale = problem.filterScale = {.blockSize = kSliceBytes, .type = DataType::UE8M0};
 
   Bench bench(Coding::Byte);
-  std::shared_ptr<const plan::Plan> plan;
-  const std::string options = std::string("group=single,clusters=1,block_rows=3,scales=") + (shiftedScales ? "shifted" : "copies");
-  require(plan::makePlan(problem, bench.device().properties(), {"shift_stream", options}, plan));
-
   // Scale factors that are no marks stand for 1.
   constexpr uint8_t kOne = 127;
   std::vector<uint8_t> scales;
@@ -138,11 +145,23 @@ Recording runScaledStrip(bool shiftedScales) {
   tensors[TensorName::InputScale] = bench.upload(scales);
   tensors[TensorName::Filter] = bench.upload(markedFilter<uint8_t>(static_cast<int>(problem.k), asByte));
   tensors[TensorName::FilterScale] = bench.upload(std::vector<uint8_t>(static_cast<size_t>(problem.k) * kTaps * kSlices, kOne));
-  tensors[TensorName::Output] = bench.reserve(tensorBytes(problem)[TensorName::Output]);
-  plan::KernelCache kernels(bench.device());
-  std::unique_ptr<plan::Binding> binding;
-  require(plan::Binding::make(plan, kernels, tensors, binding));
-  require(binding->run(0));
+  runShiftStream(bench, problem, std::string("block_rows=3,scales=") + (shiftedScales ? "shifted" : "copies"), tensors);
+  return bench.takeRecording();
+}
+
+Recording runMaskedRows() {
+  using Rows = MaskedRows;
+  Problem problem;
+  problem.n = Rows::kImages, problem.h = Rows::kHeight, problem.w = Rows::kWidth;
+  problem.c = kSlices * kSliceBytes / static_cast<int64_t>(sizeof(uint16_t));
+  problem.k = 16, problem.r = problem.s = kFilter;
+  problem.padTop = problem.padBottom = problem.padLeft = problem.padRight = 1;
+  problem.outputType = DataType::F32;
+  Bench bench(Coding::F16);
+  plan::TensorAddresses tensors;
+  tensors[TensorName::Input] = bench.upload(markedPixels<uint16_t>(Rows::kImages, Rows::kHeight, Rows::kWidth, asF16));
+  tensors[TensorName::Filter] = bench.upload(markedFilter<uint16_t>(static_cast<int>(problem.k), asF16));
+  runShiftStream(bench, problem, "map=flat_masked,block_rows=3", tensors);
   return bench.takeRecording();
 }
 

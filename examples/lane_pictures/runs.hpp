@@ -1,4 +1,4 @@
-// The two convolutions that are drawn, run on the emulated device with marks for data. Both throw std::runtime_error with a reason.
+// The convolutions that are drawn, run on the emulated device with marks for data. All throw std::runtime_error with a reason.
 #pragma once
 
 #include <string>
@@ -22,5 +22,11 @@ struct ScaledStrip {
   static constexpr int kHeight = 3, kWidth = 40, kOutputsPerStrip = 30;
 };
 Recording runScaledStrip(bool shiftedScales);
+
+/// 18 images of 3x7 pixels in f16, a 3x3 filter, padding 1: the library's shift_stream with rows end to end.
+struct MaskedRows {
+  static constexpr int kImages = 18, kHeight = 3, kWidth = 7;
+};
+Recording runMaskedRows();
 
 }  // namespace lane_pictures

@@ -1,4 +1,4 @@
-// What the emulator did in the two runs that docs/sliding.md shows, against the geometry of the convolution; and its pictures.
+// What the emulator did in the runs that docs/sliding.md shows, against the geometry of the convolution; and its pictures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -112,8 +112,31 @@ TEST_P(Strip, FactorsAreThoseOfThePixelInEveryLaneThatIsStored) {
 
 INSTANTIATE_TEST_SUITE_P(Scales, Strip, testing::Bool(), [](const auto& info) { return info.param ? "shifted" : "copies"; });
 
+/// Rows of 7 pixels lie end to end; the tap in the middle goes first, then the right one, then the left one on a copy of its own.
+TEST(MaskedRows, EveryTapReadsItsOwnRow) {
+  constexpr int kWidth = MaskedRows::kWidth, kPixels = MaskedRows::kImages * kWidth;
+  const Recording recording = runMaskedRows();
+  ASSERT_EQ(recording.size(), 3u * 3u);
+  constexpr std::array<int, 3> kOrder{1, 2, 0};
+  for (int row = 0; row < 3; ++row)
+    for (size_t i = 0; i < kOrder.size(); ++i) {
+      const int s = kOrder[i];
+      const TapColumn& column = recording[static_cast<size_t>(3 * row) + i];
+      EXPECT_EQ(column.shifts, s == 2 ? 1 : 0);
+      for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
+        const int place = lane + s - 1, x = lane % kWidth + s - 1;
+        Lane expected;
+        if (place >= 0 && place < kPixels) expected.pixel = Pixel{place / kWidth, row, place % kWidth};
+        expected.isEnabled = s == 1 || (lane < kPixels && x >= 0 && x < kWidth);
+        expected.isRefilled = s == 2 && lane % 32 == 31;
+        EXPECT_EQ(column.lanes[static_cast<size_t>(lane)], expected) << "row " << row << ", s = " << s << ", lane " << lane;
+      }
+      for (const Use& use : column.uses) EXPECT_EQ(use.s, s);
+    }
+}
+
 TEST(Pictures, AreThoseOfThePage) {
-  for (const Picture& picture : drawAll(example(), runScaledStrip(true), runScaledStrip(false))) {
+  for (const Picture& picture : drawAll(example(), runScaledStrip(true), runScaledStrip(false), runMaskedRows())) {
     const std::string path = fmt::format("{}/{}", PICTURES, picture.file);
     std::ifstream file(path, std::ios::binary);
     const std::string committed{std::istreambuf_iterator<char>(file), {}};
