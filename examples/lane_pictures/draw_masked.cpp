@@ -1,7 +1,6 @@
 // Rows end to end: the first window in the order of the taps, and whose outputs all lanes make.
 #include <fmt/format.h>
 
-#include <array>
 #include <string>
 
 #include "examples/lane_pictures/drawing.hpp"
@@ -16,12 +15,12 @@ std::string maskedPicture(const Recording& masked) {
   constexpr int kStrip = kTop + kTaps * kPitch - 4, kBottom = kStrip + kStripHeight + 32;
   Svg svg(kWidth, kBottom + kLegendHeight + 8, "Rows of seven pixels end to end in Tensor Memory, in the order of the taps");
   svg.text(16, 28, 17, "Rows end to end: no lane holds padding", {.isBold = true});
-  svg.text(16, 48, 13,
-           fmt::format(
-               "The first of four windows of shift_stream with map=flat_masked: row {} of images of {} columns, an output column "
-               "each. The number is the input column.",
-               kMiddleRow, MaskedRows::kWidth),
-           {.colour = kGrey});
+  svg.text(
+      16, 48, 13,
+      fmt::format("One of four windows of shift_stream, map=flat_masked: row {} of images of {} columns. The number is the input "
+                  "column of a lane's pixel.",
+                  kMiddleRow, MaskedRows::kWidth),
+      {.colour = kGrey});
   const auto imageOf = [](uint32_t lane) { return static_cast<int>(lane) / MaskedRows::kWidth; };
   const auto cellAt = [&](size_t line, uint32_t lane) {
     return Box{kLeft + static_cast<int>(lane) * kCell, kTop + static_cast<int>(line) * kPitch, kCell, kHeight};

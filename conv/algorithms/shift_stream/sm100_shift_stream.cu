@@ -10,6 +10,9 @@
 //    lanes. A piece is loaded as a box that may begin or end outside of the image, where zeros fill it: padding needs no masks and
 //    may be of any width. Rows above and below the image are left out where that leaves every output row something to begin with;
 //    a 3-D filter loads its depth taps one after the other, outside ones as zeros.
+//  - Or rows lie end to end without padding (LaneMap::isMasked), and lanes whose tap lies beside their row are disabled. The first
+//    products of an output row are disabled in no lane: they begin with the tap that lies in the image for every column. The taps
+//    in front of it take a second copy of the row. Later chunks of channels take all taps from one copy.
 //  - A shift leaves the last lane of a window as it was. Either one tcgen05.cp.4x256b behind each shift brings these lanes the four
 //    pixels that come next, which are loaded once more beside the row. Or lanes with such stale rows are disabled, but not with the
 //    first tap: every lane's accumulator then holds a number. What they miss is nobody's tap or padding, or is not stored.
