@@ -119,8 +119,11 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
       choices.pair = pair, choices.residentWeights = resident;
       if (dice.oneIn(2)) choices.blockRows = static_cast<uint32_t>(dice.between(1, 4));
       choices.map = static_cast<plan::StreamMap>(dice.between(0, static_cast<int64_t>(plan::kStreamMapNames.size()) - 1));
+      const bool isScaled = problem.inputScale.blockSize != 0;
+      if (*choices.map == plan::StreamMap::FlatMasked && (isScaled || problem.padLeft >= problem.s))
+        choices.map = plan::StreamMap::FlatRefill;
       if (isRefilled(*choices.map) && problem.s == 1) choices.map = plan::StreamMap::Packed;
-      if ((problem.inputScale.blockSize != 0)) choices.shiftedScales = dice.oneIn(2) && !isRefilled(*choices.map);
+      if (isScaled) choices.shiftedScales = dice.oneIn(2) && !isRefilled(*choices.map);
       plan::ShiftStreamPlan plan;
       ASSERT_EQ(planShiftStream(problem, properties, choices, plan), "");
       judgeOnce(peers, *peers.stream, plan, one, seed);
