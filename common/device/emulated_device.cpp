@@ -97,7 +97,7 @@ Status EmulatedDevice::release(Address address) {
   });
 }
 
-emulator::hazards::StreamPlace EmulatedDevice::enqueue(Stream stream, emulator::hazards::StreamWork work) {
+emulator::hazards::StreamPlace EmulatedDevice::enqueue(Stream stream, StreamWork work) {
   const std::lock_guard guard(mutex_);
   return order_.enqueue(stream, work);
 }
@@ -262,7 +262,6 @@ Status EmulatedDevice::launch(const Kernel& kernel, const LaunchConfig& config, 
   const std::lock_guard streamGuard(*lock);
   emulator::Options options = this->options();
   options.warpRoles = loaded->warpRoles;
-  using emulator::hazards::StreamWork;
   options.place = enqueue(stream, config.programmaticDependent ? StreamWork::DependentKernel : StreamWork::Kernel);
   const emulator::machine::ObserverFactory observe = [&] {
     const std::lock_guard guard(mutex_);

@@ -78,7 +78,7 @@ class EmulatedDevice final : public Device, public Emulation {
   /// in the way, and remembers what is done here. Throws what the emulator throws.
   std::byte* hostAccess(const char* name, Stream stream, Address address, size_t bytes, bool writes);
   void checkHazards(const char* name, Stream stream, Address address, size_t bytes, bool writes);
-  emulator::hazards::StreamPlace enqueue(Stream stream, emulator::hazards::StreamWork work = emulator::hazards::StreamWork::Other);
+  emulator::hazards::StreamPlace enqueue(Stream stream, StreamWork work = StreamWork::Other);
   void synchronized(Stream stream);
   /// The lock that orders work of one stream.
   Status streamLock(Stream stream, std::shared_ptr<std::mutex>& lock);

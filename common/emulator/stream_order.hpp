@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 
+#include "common/stream_overlap.hpp"
+
 namespace shiftconv::emulator::hazards {
 
 /// The "stream" of what the host does by itself, outside of all streams.
@@ -17,6 +19,8 @@ struct StreamPlace {
   /// Of a programmatic dependent launch: work of its stream from this number on may still run until it waits (griddepcontrol.wait).
   /// 0: none.
   uint64_t overlapping = 0;
+  /// By stream: all work up to that number had finished, and the host knew, so that it comes before everything from now on.
+  std::map<uint64_t, uint64_t> waited = {};
 
   bool isAfter(const StreamPlace& earlier) const {
     if (earlier.stream == stream) return earlier.number < number;
@@ -25,34 +29,23 @@ struct StreamPlace {
   }
 };
 
-/// What decides how far work of a stream overlaps the work before it: a dependent kernel may start while kernels before it still
-/// run, back to the last one that waited for everything. (A dependent kernel that lets the next one start may not have waited
-/// itself.)
-enum class StreamWork : uint8_t { Other, Kernel, DependentKernel };
-
 /// Host threads are taken for one: when one of them has waited for a stream, all of them know. Not thread safe.
 class StreamOrder {
  public:
   StreamPlace enqueue(uint64_t stream, StreamWork work = StreamWork::Other) {
-    StreamPlace place{stream, ++last_[stream], finished_};
-    uint64_t& running = running_[stream];
-    if (work == StreamWork::DependentKernel) place.overlapping = running;
-    if (work == StreamWork::Other)
-      running = 0;
-    else if (work == StreamWork::Kernel || running == 0)
-      running = place.number;
-    return place;
+    const uint64_t number = ++last_[stream];
+    return {stream, number, finished_, running_[stream].enqueue(number, work), finished_};
   }
   /// The host waited for everything in the stream.
   void synchronized(uint64_t stream) {
     finished_[stream] = last_[stream];
-    running_[stream] = 0;
+    running_[stream].finished(last_[stream]);
   }
 
  private:
   std::map<uint64_t, uint64_t> last_;      ///< by stream: work enqueued so far
   std::map<uint64_t, uint64_t> finished_;  ///< of that, what the host has waited for
-  std::map<uint64_t, uint64_t> running_;   ///< by stream: the first kernel that a dependent one would overlap; 0: none
+  std::map<uint64_t, OverlappingKernels> running_;
 };
 
 }  // namespace shiftconv::emulator::hazards

@@ -123,7 +123,9 @@ bool countersWanted() {
   return text != nullptr && std::string_view(text) == "1";
 }
 
-emulator::hazards::StreamPlace toStreamPlace(const Place& place) { return {place.stream, place.number, place.finished}; }
+emulator::hazards::StreamPlace toStreamPlace(const Place& place) {
+  return {place.stream, place.number, place.finished, place.overlapping, place.waited};
+}
 Dim3 toDim3(const Extent& extent) { return {extent.x, extent.y, extent.z}; }
 
 Extent toExtent(const std::optional<std::vector<uint32_t>>& values, uint32_t missing) {

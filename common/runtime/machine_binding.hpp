@@ -23,6 +23,8 @@ struct Place {
   uint64_t stream = 0;
   uint64_t number = 0;
   Clock finished;
+  Clock waited = {};         ///< of what has finished: what the host knows of
+  uint64_t overlapping = 0;  ///< of a dependent kernel: work of its stream from this number on may still run; 0: none
 };
 
 struct Extent {

@@ -121,7 +121,18 @@ TEST_F(Programs, MisuseOfTheHeapIsNamed) {
 
 TEST_F(Programs, WaitsOrderTheWorkOfAllStreams) {
   for (const char* wait : {"stream", "device", "event", "free", "copy", "destroyed"}) expectRight("waits", {wait});
-  expectRace("waits", {"nothing"}, {"hazard (race)", "fill", "copy", "waits.cu:"});
+  for (const char* wait : {"nothing", "third_stream"}) expectRace("waits", {wait}, {"hazard (race)", "fill", "copy", "waits.cu:"});
+}
+
+TEST_F(Programs, DependentKernelsRaceUntilTheyWait) {
+  for (const char* how : {"launched", "driver", "passed", "captured", "captured_driver", "captured_passed", "nodes", "edges"}) {
+    expectRight("dependent", {how, "waits"});
+    expectRace("dependent", {how, "early"},
+               {"hazard (race)", "fill", "copy", "dependent.cu:", "programmatic dependent launch", "griddepcontrol.wait"});
+  }
+  // Nothing overlaps.
+  for (const char* how : {"forbidden", "stream_waits", "event_waits", "memset", "captured_memset", "full_edges"})
+    expectRight("dependent", {how, "early"});
 }
 
 TEST_F(Programs, DevicePrintfComesBetweenWhatTheHostPrints) {

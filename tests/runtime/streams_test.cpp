@@ -71,5 +71,38 @@ TEST_F(StreamOrder, WhatTheHostHasWaitedForIsBeforeAllThatItEnqueuesLater) {
   EXPECT_FALSE(isBefore(late, streams.enqueue(a)));
 }
 
+TEST_F(StreamOrder, ADependentKernelOverlapsTheKernelsBehindTheLastWorkThatWaited) {
+  const auto overlapped = [&](StreamWork work) { return streams.enqueue(a, work).overlapping; };
+  streams.enqueue(a);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 0u) << "nothing but a copy is before it";
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 2u);
+  EXPECT_EQ(overlapped(StreamWork::Kernel), 0u);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 4u);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 4u);
+  EXPECT_EQ(overlapped(StreamWork::Other), 0u);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 0u);
+  Event& event = streams.createEvent(0);
+  runtime::recordEvent(event, a);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 0u) << "behind an event";
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 9u);
+  streams.hostWaits(event);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 9u) << "the host has waited for older work";
+  streams.hostWaits(a);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 0u);
+  runtime::waitForEvent(a, event);
+  EXPECT_EQ(overlapped(StreamWork::DependentKernel), 0u);
+  streams.destroyEvent(event);
+}
+
+TEST(OverlappingKernels, BeginBehindWhatHasFinished) {
+  OverlappingKernels kernels;
+  kernels.enqueue(1, StreamWork::Kernel);
+  kernels.enqueue(2, StreamWork::DependentKernel);
+  kernels.finished(1);
+  EXPECT_EQ(kernels.enqueue(3, StreamWork::DependentKernel), 2u);
+  kernels.finished(3);
+  EXPECT_EQ(kernels.enqueue(4, StreamWork::DependentKernel), 0u);
+}
+
 }  // namespace
 }  // namespace shiftconv::tests

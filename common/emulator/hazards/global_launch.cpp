@@ -108,8 +108,8 @@ void LaunchTable::forgetOld(const std::optional<StreamPlace>& next) {
     if (overlapsRunning(entry.first)) return false;
     if (!place || place->stream == kHostStream) return true;  // the host does such work at once
     if (!next) return false;
-    const auto finished = next->finished.find(place->stream);
-    return finished != next->finished.end() && place->number <= finished->second;
+    const auto waited = next->waited.find(place->stream);
+    return waited != next->waited.end() && place->number <= waited->second;
   });
 }
 

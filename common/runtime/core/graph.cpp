@@ -32,16 +32,21 @@ class Run {
     for (const Condition& condition : executable_.graph->conditions) {
       if (!condition.assigned) continue;
       uint64_t& number = executable_.work[executable_.conditions];
-      assign(condition, {executable_.conditions, ++number, before_});
+      assign(condition, {executable_.conditions, ++number, before_, StreamTable::instance().host()});
       before_[executable_.conditions] = number;
     }
     Clock after = before_;
     for (GraphNode* node : executable_.order) {
       Clock finished = before_;
-      for (const GraphNode* dependency : node->dependencies) join(finished, reached_.at(dependency));
-      uint64_t& number = executable_.work[node->branch];
-      finished[node->branch] = number;  // earlier launches of the graph, and the node this one goes on from
-      perform(*node, {node->branch, ++number, finished});
+      for (GraphNode* dependency : node->dependencies)
+        if (!node->programmatic.contains(dependency)) join(finished, reached_.at(dependency));
+      OverlappingKernels running = node->before == nullptr ? OverlappingKernels{} : running_.at(node->before);
+      if (const auto own = finished.find(node->branch); own != finished.end()) running.finished(own->second);
+      for (const GraphNode* dependency : node->programmatic) join(finished, reached_.at(dependency));
+      const uint64_t number = ++executable_.work[node->branch];
+      const uint64_t overlapping = running.enqueue(number, streamWorkOf(*node));
+      running_[node] = running;
+      perform(*node, {node->branch, number, finished, StreamTable::instance().host(), overlapping});
       Clock& reached = reached_[node];
       reached = std::move(finished);
       reached[node->branch] = number;
@@ -52,6 +57,11 @@ class Run {
   }
 
  private:
+  static StreamWork streamWorkOf(const GraphNode& node) {
+    if (!node.enabled || !std::holds_alternative<KernelWork>(node.work)) return StreamWork::Other;
+    return node.programmatic.contains(node.before) ? StreamWork::DependentKernel : StreamWork::Kernel;
+  }
+
   void perform(GraphNode& node, const Place& place) {
     inside_.clear();
     if (!node.enabled) return;
@@ -89,7 +99,8 @@ class Run {
   ExecutableGraph& executable_;
   Clock before_;
   std::map<const GraphNode*, Clock> reached_;
-  Clock inside_;  ///< what an event node has brought
+  std::map<const GraphNode*, OverlappingKernels> running_;  ///< in the node's branch, behind it
+  Clock inside_;                                            ///< what an event node has brought
 };
 
 /// Puts the nodes of child graphs in place of the nodes that hold them.
@@ -115,11 +126,15 @@ void flatten(Graph& graph) {
 void assignBranches(const std::vector<GraphNode*>& order) {
   std::set<const GraphNode*> continued;
   for (GraphNode* node : order) {
-    const auto first = std::find_if(node->dependencies.begin(), node->dependencies.end(),
+    // One that the node need not wait for comes first: only within a branch do kernels overlap.
+    std::vector<GraphNode*> candidates(node->programmatic.begin(), node->programmatic.end());
+    candidates.insert(candidates.end(), node->dependencies.begin(), node->dependencies.end());
+    const auto first = std::find_if(candidates.begin(), candidates.end(),
                                     [&](const GraphNode* dependency) { return !continued.contains(dependency); });
-    if (first == node->dependencies.end()) {
+    if (first == candidates.end()) {
       node->branch = StreamTable::instance().freshStreamId();
     } else {
+      node->before = *first;
       node->branch = (*first)->branch;
       continued.insert(*first);
     }
@@ -176,12 +191,21 @@ GraphNode& Graph::add(Work work, const std::vector<GraphNode*>& dependencies) {
   auto node = std::make_unique<GraphNode>();
   node->graph = this;
   node->work = std::move(work);
-  for (GraphNode* dependency : dependencies) {
-    require(dependency->graph == this, "a dependency is a node of another graph");
-    if (std::find(node->dependencies.begin(), node->dependencies.end(), dependency) == node->dependencies.end())
-      node->dependencies.push_back(dependency);
-  }
+  for (GraphNode* dependency : dependencies) addDependency(*node, *dependency, false);
   return *nodes.emplace_back(std::move(node));
+}
+
+void Graph::addDependency(GraphNode& node, GraphNode& dependency, bool programmatic) {
+  require(node.graph == this && dependency.graph == this, "a dependency is a node of another graph");
+  requireEdge(node.work, dependency, programmatic);
+  if (std::find(node.dependencies.begin(), node.dependencies.end(), &dependency) == node.dependencies.end())
+    node.dependencies.push_back(&dependency);
+  if (programmatic) node.programmatic.insert(&dependency);
+}
+
+void Graph::requireEdge(const Work& work, const GraphNode& dependency, bool programmatic) {
+  require(!programmatic || (std::holds_alternative<KernelWork>(work) && std::holds_alternative<KernelWork>(dependency.work)),
+          "programmatic edges lead from a kernel to a kernel");
 }
 
 std::shared_ptr<Graph> Graph::clone(std::map<const GraphNode*, GraphNode*>& copies) const {
@@ -193,8 +217,12 @@ std::shared_ptr<Graph> Graph::clone(std::map<const GraphNode*, GraphNode*>& copi
     copies[node.get()] = duplicate.get();
     copy->nodes.push_back(std::move(duplicate));
   }
-  for (const auto& node : copy->nodes)
+  for (const auto& node : copy->nodes) {
     for (GraphNode*& dependency : node->dependencies) dependency = copies.at(dependency);
+    std::set<GraphNode*> programmatic;
+    for (const GraphNode* dependency : node->programmatic) programmatic.insert(copies.at(dependency));
+    node->programmatic = std::move(programmatic);
+  }
   return copy;
 }
 
@@ -306,7 +334,12 @@ ConditionalWork GraphTable::conditionalWork(Graph& graph, uint64_t condition, cu
 void capture(Stream& stream, Work work) {
   Capture& capture = *stream.capturing.capture;
   if (capture.invalid) refuseInvalid();
-  stream.capturing.tips = {&capture.graph->add(std::move(work), stream.capturing.tips)};
+  const std::vector<GraphNode*> before = std::exchange(stream.capturing.tips, {});
+  GraphNode& node = capture.graph->add(std::move(work), before);
+  stream.capturing.tips = {&node};
+  if (runtime::streamWorkOf(node.work) == StreamWork::DependentKernel && before.size() == 1 &&
+      std::holds_alternative<KernelWork>(before[0]->work))
+    capture.graph->addDependency(node, *before[0], true);
 }
 
 void beginCapture(Stream& stream, cudaStreamCaptureMode mode, std::shared_ptr<Graph> graph, std::vector<GraphNode*> tips) {
@@ -348,6 +381,7 @@ void recordEvent(Event& event, Stream& stream) {
     return;
   }
   refuseCapturing(stream);
+  stream.running.enqueue(stream.last, StreamWork::Other);
   event.captured = {};
   event.recorded = true;
   event.reached = StreamTable::instance().reachedBy(stream);
@@ -371,6 +405,7 @@ void waitForEvent(Stream& stream, Event& event) {
     stream.capturing.capture->invalid = true;
     throw Failure(cudaErrorStreamCaptureIsolation, "the event was recorded outside of the capture");
   }
+  stream.running.enqueue(stream.last, StreamWork::Other);
   join(stream.finished, event.reached);
 }
 
@@ -381,6 +416,7 @@ void launchGraph(ExecutableGraph& executable, Stream& stream) {
   }
   refuseCapturing(stream);
   StreamTable& streams = StreamTable::instance();
+  stream.running.enqueue(stream.last, StreamWork::Other);
   Clock before = streams.reachedBy(stream);
   join(before, streams.host());
   join(stream.finished, Run(executable, std::move(before)).run());

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "common/runtime/core/work.hpp"
@@ -13,8 +14,10 @@ struct GraphNode {
   Graph* graph = nullptr;
   Work work;
   std::vector<GraphNode*> dependencies;  ///< each once
+  std::set<GraphNode*> programmatic;     ///< of those, kernels whose end a kernel need not wait for
   bool enabled = true;
   uint64_t branch = UINT64_MAX;  ///< in an executable graph: the stream that hazard reports see it in
+  GraphNode* before = nullptr;   ///< in an executable graph: the node in that stream that this one goes on from
   cudaGraphNodeType type() const;
 };
 
@@ -30,6 +33,10 @@ struct Graph {
   std::vector<Condition> conditions;
 
   GraphNode& add(Work work, const std::vector<GraphNode*>& dependencies);
+  /// One more dependency. Throws Failure cudaErrorInvalidValue when it is of another graph, or as requireEdge().
+  void addDependency(GraphNode& node, GraphNode& dependency, bool programmatic);
+  /// Throws Failure cudaErrorInvalidValue when the edge is programmatic and does not lead from a kernel to a kernel.
+  static void requireEdge(const Work& work, const GraphNode& dependency, bool programmatic);
   /// A copy, and which node became which.
   std::shared_ptr<Graph> clone(std::map<const GraphNode*, GraphNode*>& copies) const;
   /// Nodes behind all that they depend on. Throws Failure cudaErrorInvalidValue when they go round in circles.

@@ -151,12 +151,15 @@ void applyAttributes(KernelWork& kernel, const cudaLaunchAttribute* attributes, 
       case cudaLaunchAttributePriority:
         stream.priority = value.priority;
         break;
-      // Hints that change nothing but speed, and leave to overlap, which the emulated device never takes.
+      // The emulated device never overlaps kernels; the hazard checker judges as if it did.
+      case cudaLaunchAttributeProgrammaticStreamSerialization:
+        kernel.dependent = value.programmaticStreamSerializationAllowed != 0;
+        break;
+      // Hints that change nothing but speed.
       case cudaLaunchAttributeIgnore:
       case cudaLaunchAttributeAccessPolicyWindow:
       case cudaLaunchAttributeSynchronizationPolicy:
       case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-      case cudaLaunchAttributeProgrammaticStreamSerialization:
       case cudaLaunchAttributeMemSyncDomainMap:
       case cudaLaunchAttributeMemSyncDomain:
       case cudaLaunchAttributePreferredClusterDimension:

@@ -89,16 +89,18 @@ void StreamTable::joinImplicit(Stream& stream) {
   }
 }
 
-Place StreamTable::enqueue(Stream& stream) {
+Place StreamTable::enqueue(Stream& stream, StreamWork work) {
   joinImplicit(stream);
-  Place place{stream.id, ++stream.last, stream.finished};
+  Place place{stream.id, ++stream.last, stream.finished, host_};
   join(place.finished, host_);
+  if (const auto own = place.finished.find(stream.id); own != place.finished.end()) stream.running.finished(own->second);
+  place.overlapping = stream.running.enqueue(place.number, work);
   // What the host knew is known to everything behind this work, too.
   stream.finished = place.finished;
   return place;
 }
 
-Place StreamTable::hostPlace() { return {kHostStream, ++hostWork_, host_}; }
+Place StreamTable::hostPlace() { return {kHostStream, ++hostWork_, host_, host_}; }
 
 Clock StreamTable::reachedBy(Stream& stream) {
   joinImplicit(stream);

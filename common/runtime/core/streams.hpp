@@ -14,6 +14,7 @@
 
 #include "common/runtime/core/failure.hpp"
 #include "common/runtime/machine_binding.hpp"
+#include "common/stream_overlap.hpp"
 
 namespace shiftconv::runtime {
 
@@ -38,7 +39,8 @@ struct Stream {
   bool isLegacy = false;
   bool isBuiltIn = false;  ///< cannot be destroyed
   uint64_t last = 0;       ///< work enqueued so far
-  Clock finished;          ///< before the next work of this stream
+  OverlappingKernels running;
+  Clock finished;  ///< before the next work of this stream
   CaptureState capturing;
   bool isBlocking() const { return (flags & cudaStreamNonBlocking) == 0; }
 };
@@ -66,7 +68,7 @@ class StreamTable {
   Event& findEvent(cudaEvent_t handle);
 
   /// The place of a further piece of work.
-  Place enqueue(Stream& stream);
+  Place enqueue(Stream& stream, StreamWork work = StreamWork::Other);
   /// Place of an act of the host itself.
   Place hostPlace();
   /// A stream of its own for work that runs beside that of other streams: branches of graphs.

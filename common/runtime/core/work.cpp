@@ -115,6 +115,12 @@ void check(const Work& work) {
       work);
 }
 
+StreamWork streamWorkOf(const Work& work) {
+  const auto* kernel = std::get_if<KernelWork>(&work);
+  if (kernel == nullptr) return StreamWork::Other;
+  return kernel->dependent ? StreamWork::DependentKernel : StreamWork::Kernel;
+}
+
 void perform(const Work& work, const Place& place) {
   std::visit(Overloaded{[&](const KernelWork& kernel) { perform(kernel, place); },
                         [&](const CopyWork& copy) { perform(copy, place); }, [&](const FillWork& fill) { perform(fill, place); },
@@ -144,7 +150,7 @@ void submit(Stream& stream, Work work) {
     return;
   }
   refuseCapturing(stream);
-  perform(work, StreamTable::instance().enqueue(stream));
+  perform(work, StreamTable::instance().enqueue(stream, streamWorkOf(work)));
 }
 
 std::vector<std::vector<std::byte>> copyArguments(const Function& function, void* const* arguments) {

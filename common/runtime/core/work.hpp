@@ -20,6 +20,7 @@ struct KernelWork {
   Function* function = nullptr;
   LaunchShape shape;
   bool cooperative = false;
+  bool dependent = false;  ///< programmatic stream serialization: need not wait for the kernel before it
   std::vector<std::vector<std::byte>> arguments;
   std::vector<void*> pointers;  ///< to the arguments, for programs that ask a node for them
 };
@@ -79,6 +80,8 @@ using Work = std::variant<EmptyWork, KernelWork, CopyWork, FillWork, HostWork, F
 
 /// Refuses what can be known to be wrong when work is enqueued. Throws Failure.
 void check(const Work& work);
+/// How it stands to the work before it in its stream.
+StreamWork streamWorkOf(const Work& work);
 /// Does it. Events and child graphs are the business of who runs a graph.
 void perform(const Work& work, const Place& place);
 /// Checks, then either does it as the next work of the stream or adds it to the graph that the stream captures.

@@ -80,10 +80,10 @@ void requireChangeable(const cudaGraphNodeParams* parameters) {
 }  // namespace
 
 cudaError_t cudaGraphAddNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
-                             const cudaGraphEdgeData*, size_t numDependencies, cudaGraphNodeParams* nodeParams) {
+                             const cudaGraphEdgeData* dependencyData, size_t numDependencies, cudaGraphNodeParams* nodeParams) {
   return call("cudaGraphAddNode", [&] {
     require(nodeParams != nullptr, "the parameters are null");
-    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*nodeParams, graph));
+    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, workOf(*nodeParams, graph), dependencyData);
   });
 }
 

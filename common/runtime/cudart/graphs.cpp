@@ -22,10 +22,21 @@ std::vector<GraphNode*> nodesOf(const cudaGraphNode_t* handles, size_t count) {
 
 }  // namespace
 
-void addGraphNode(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, Work work) {
+bool isProgrammatic(const cudaGraphEdgeData* edges, size_t i) {
+  return edges != nullptr && edges[i].type == cudaGraphDependencyTypeProgrammatic;
+}
+
+void addGraphNode(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, Work work,
+                  const cudaGraphEdgeData* edges) {
   require(result != nullptr, "the result is null");
   check(work);
-  *result = GraphTable::handleOf(graphs().find(graph)->add(std::move(work), nodesOf(dependencies, count)));
+  const std::shared_ptr<Graph> owner = graphs().find(graph);
+  const std::vector<GraphNode*> before = nodesOf(dependencies, count);
+  for (size_t i = 0; i < count; ++i) Graph::requireEdge(work, *before[i], isProgrammatic(edges, i));
+  GraphNode& node = owner->add(std::move(work), before);
+  for (size_t i = 0; i < count; ++i)
+    if (isProgrammatic(edges, i)) node.programmatic.insert(before[i]);
+  *result = GraphTable::handleOf(node);
 }
 
 void replaceNodeWork(GraphNode& node, Work work) {
@@ -169,13 +180,11 @@ cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t* pGraphNode, cudaGraph_t g
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                     const cudaGraphEdgeData*, size_t numDependencies) {
+                                     const cudaGraphEdgeData* edgeData, size_t numDependencies) {
   return call("cudaGraphAddDependencies", [&] {
     const std::shared_ptr<Graph> owner = graphs().find(graph);
     for (size_t i = 0; i < numDependencies; ++i) {
-      GraphNode &first = graphs().findNode(from[i]), &second = graphs().findNode(to[i]);
-      require(first.graph == owner.get() && second.graph == owner.get(), "a node is of another graph");
-      second.dependencies.push_back(&first);
+      owner->addDependency(graphs().findNode(to[i]), graphs().findNode(from[i]), isProgrammatic(edgeData, i));
     }
   });
 }

@@ -1,5 +1,5 @@
 // What orders work of two streams that nobody ordered otherwise: one writes memory, the other one reads it afterwards. The argument
-// says what stands between them; with "nothing" it is a race.
+// says what stands between them; with "nothing" or "third_stream" it is a race.
 #include "tests/runtime/programs/check.hpp"
 
 constexpr int kCount = 96;
@@ -23,6 +23,13 @@ int main(int, char** arguments) {
   if (which == "event") {
     CHECK(cudaEventRecord(event, first));
     CHECK(cudaEventSynchronize(event));
+  }
+  if (which == "third_stream") {  // which waits, and nobody for it
+    cudaStream_t third = nullptr;
+    CHECK(cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking));
+    CHECK(cudaEventRecord(event, first));
+    CHECK(cudaStreamWaitEvent(third, event, 0));
+    copy<<<1, kCount, 0, third>>>(a, other);
   }
   if (which == "free") CHECK(cudaFree(other));
   if (which == "copy") CHECK(cudaMemcpyAsync(pageable.data(), a, sizeof(int), cudaMemcpyDeviceToHost, first));
