@@ -38,6 +38,7 @@ FormCases wgmmaCases();
 FormCases tileProductCases();
 FormCases wmmaCases();
 FormCases sparseProductCases();
+FormCases sparseMetadataCases();
 FormCases tensorFragmentCases();
 FormCases tensorMovementCases();
 FormCases tensorMmaCases();

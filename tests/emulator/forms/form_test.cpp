@@ -25,7 +25,7 @@ const FormCases& allCases() {
     FormCases all;
     for (const auto family : {integerCases, floatCases, halfCases, conversionCases, logicCases, memoryCases, controlCases,
                               warpCases, mbarrierCases, fenceCases, bulkCopyCases, tensorCases, matrixCases, launchControlCases,
-                              wgmmaCases, tileProductCases, wmmaCases, sparseProductCases}) {
+                              wgmmaCases, tileProductCases, wmmaCases, sparseProductCases, sparseMetadataCases}) {
       FormCases some = family();
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }
