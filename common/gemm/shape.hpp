@@ -41,9 +41,14 @@ struct Window {
   };
   int64_t images = 1, channels = 0;
   std::array<Axis, 3> axes;  ///< x, y, z
+  /// Pixels may be in two tensors: the first firstChannels channels of all of them, or the first firstPlanes planes (z) of every
+  /// image, in one, and the others in another. 0: not split there. At most one of them is set.
+  int64_t firstChannels = 0, firstPlanes = 0;
+  int64_t secondPitch = 0;  ///< bytes from pixel to pixel in the second tensor
 
   int64_t taps() const { return axes[0].taps * axes[1].taps * axes[2].taps; }
   int64_t rows() const { return images * axes[0].positions * axes[1].positions * axes[2].positions; }
+  bool isSplit() const { return firstChannels != 0 || firstPlanes != 0; }
   int64_t pixels() const { return images * axes[0].extent * axes[1].extent * axes[2].extent; }
 };
 
@@ -65,6 +70,8 @@ struct GemmProblem {
 
   /// Elements of K that lie side by side in memory.
   int64_t lineElements() const { return window ? window->channels : k; }
+  /// The same of A; of a window's pixels in two tensors, those of the first.
+  int64_t lineElementsA() const { return window && window->firstChannels != 0 ? window->firstChannels : lineElements(); }
 };
 
 /// The bytes of an operand's line that hold elements.

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "common/layout/ceil_divide.hpp"
+
 namespace shiftconv::gemm {
 namespace {
 
@@ -12,6 +14,15 @@ constexpr int64_t kOffsetsOfCorners = 1 << 15;  // fit the fields; layout::refus
 
 /// Extents and offsets as the kernels and the tensor maps hold them.
 int32_t narrow(int64_t value) { return static_cast<int32_t>(value); }
+
+/// Planes of pixels that are split there, `planes` of each image in this tensor, as images of one plane.
+Window ofPlanes(const Window& window, int64_t planes) {
+  Window flat = window;
+  flat.axes[2] = {};
+  flat.images = window.images * planes;
+  flat.firstPlanes = 0;
+  return flat;
+}
 
 }  // namespace
 
@@ -22,9 +33,23 @@ WindowAxis axisParams(const Window::Axis& axis) {
 
 std::string planWindow(const Window& window, int64_t positions, const layout::TiledMap& channels, WindowParams& params,
                        layout::Im2colMap& map) {
+  if (window.firstPlanes != 0) {
+    if (std::string why = planWindow(ofPlanes(window, window.firstPlanes), positions, channels, params, map); !why.empty())
+      return why;
+    params.images = narrow(window.images);
+    params.z = axisParams(window.axes[2]);
+    params.split.planes = narrow(window.firstPlanes);
+    params.split.secondPlanes = narrow(window.axes[2].extent - window.firstPlanes);
+    params.split.nowhere = narrow(window.channels);
+    return {};
+  }
   params = {};
   params.isUsed = true;
   params.images = static_cast<int32_t>(window.images);
+  if (window.firstChannels != 0) {
+    params.split.chunks = narrow(ceilDivide(window.firstChannels, int64_t{channels.box[0]}));
+    params.split.channels = narrow(window.firstChannels);
+  }
   WindowAxis* const axes[] = {&params.x, &params.y, &params.z};
   constexpr std::array<char, 3> kNames{'x', 'y', 'z'};
   const Window::Axis& z = window.axes[2];
@@ -64,6 +89,12 @@ std::string planWindow(const Window& window, int64_t positions, const layout::Ti
   map.pixels.channelsPerPixel = channels.box[0];
   map.pixels.pixelsPerColumn = static_cast<uint32_t>(positions);
   return layout::refusal(map);
+}
+
+std::string secondWindowMap(const Window& window, int64_t positions, const layout::TiledMap& channels, layout::Im2colMap& map) {
+  WindowParams params;
+  if (window.firstPlanes == 0) return planWindow(window, positions, channels, params, map);
+  return planWindow(ofPlanes(window, window.axes[2].extent - window.firstPlanes), positions, channels, params, map);
 }
 
 layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels) {

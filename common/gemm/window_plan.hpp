@@ -13,9 +13,11 @@ namespace shiftconv::gemm {
 WindowAxis axisParams(const Window::Axis& axis);
 
 /// Turns a map of rows of channels into one of a window's positions, `positions` of which a copy loads, and says how a thread finds
-/// its way. Empty, or the rule that stops it.
+/// its way. Of pixels in two tensors `channels` and `map` are those of the first. Empty, or the rule that stops it.
 std::string planWindow(const Window& window, int64_t positions, const layout::TiledMap& channels, WindowParams& params,
                        layout::Im2colMap& map);
+/// The map of the second tensor.
+std::string secondWindowMap(const Window& window, int64_t positions, const layout::TiledMap& channels, layout::Im2colMap& map);
 /// The same for the operand that has a row for each tap.
 layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels);
 

@@ -49,6 +49,9 @@ gemm::Window windowOf(const Problem& p) {
   window.axes = {{{p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW},
                   {p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH},
                   {p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD}}};
+  window.firstChannels = p.splitC;
+  window.firstPlanes = p.splitD;
+  if (p.isSplit()) window.secondPitch = p.secondPitch() * bitsOf(p.inputType) / 8;
   return window;
 }
 

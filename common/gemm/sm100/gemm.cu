@@ -41,7 +41,7 @@ enum Warp : uint32_t {
 constexpr uint32_t kScaleWarpCount = 4;
 
 struct Maps {
-  CUtensorMap a, b, scaleA, scaleB, output;
+  CUtensorMap a, b, scaleA, scaleB, output, second;
 };
 
 // ---- Shared memory -----------------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class GemmCta {
   // ---- Global -> shared: one thread --------------------------------------------------------------------------------------------
   __device__ void loadRows(uint32_t destination, int32_t chunk, int32_t row, uint32_t barrier) const {
     if (p_.window.isUsed) {
-      loadWindow<Group>(p_, maps_.a, destination, chunk, row, barrier);
+      loadWindow<Group>(p_, maps_.a, maps_.second, destination, chunk, row, barrier);
     } else {
       loadA<Group>(p_.a, maps_.a, destination, chunk, row, barrier);
     }

@@ -21,6 +21,7 @@ struct GemmTensors {
 /// What a launch passes to a kernel. Tensor maps come first, as in the kernels' parameters.
 struct alignas(128) GemmMaps {
   device::TensorMap a, b, scaleA, scaleB, output;
+  device::TensorMap second;  ///< of a window's second tensor of pixels
 };
 
 class Gemm {

@@ -84,8 +84,10 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   if (operand.pitch % alignment != 0)
     return fmt::format("the pitch of {} is {} bytes, but tensor maps of its type need a multiple of {}", name, operand.pitch,
                        alignment);
-  const int64_t line = expanded ? numerics::packedBytes(operand.type, roundUp(problem.lineElements(), 128))
-                                : lineBytes(problem, operand, share.rows);
+  const int64_t elements = name[0] == 'A' ? problem.lineElementsA() : problem.lineElements();
+  const int64_t line = numerics::packedBytes(operand.type, expanded          ? roundUp(elements, 128)
+                                                           : operand.mnMajor ? share.rows
+                                                                             : elements);
   if (operand.pitch < line)
     return fmt::format("the pitch of {} is {} bytes, but a line has {}{}", name, operand.pitch, line,
                        expanded ? " (tensor maps of packed 4- and 6-bit elements count in 128)" : "");
@@ -96,7 +98,7 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
   params.shareRows = static_cast<int32_t>(share.loadedRows);
   map.swizzle = MapSwizzle::B128;
   map.strides = {static_cast<uint64_t>(operand.pitch)};
-  const auto rows = static_cast<uint64_t>(share.rows), k = static_cast<uint64_t>(problem.lineElements());
+  const auto rows = static_cast<uint64_t>(share.rows), k = static_cast<uint64_t>(elements);
   if (operand.mnMajor) {
     const int64_t lineElements = static_cast<int64_t>(kChunkBytes) * 8 / bits;
     const int64_t boxes = ceilDivide(share.loadedRows, lineElements);
@@ -116,7 +118,7 @@ std::string planOperand(const GemmProblem& problem, MmaKind kind, const Operand&
     return {};
   }
   const bool bytePairs = isPackedInShared(kind);
-  map.dims = {bytePairs ? k / 2 : expanded ? static_cast<uint64_t>(roundUp(problem.lineElements(), 128)) : k, rows};
+  map.dims = {bytePairs ? k / 2 : expanded ? static_cast<uint64_t>(roundUp(elements, 128)) : k, rows};
   params.chunkElements = static_cast<int32_t>(bytePairs ? inChunk / 2 : inChunk);
   map.box = {static_cast<uint32_t>(params.chunkElements), static_cast<uint32_t>(share.loadedRows)};
   params.boxes = 1;

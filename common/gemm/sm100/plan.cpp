@@ -55,6 +55,24 @@ EpilogueParams plannedEpilogue(const GemmProblem& p) {
   return epilogue;
 }
 
+/// Of pixels in two tensors: what their maps cannot say.
+std::string splitRefusal(const GemmProblem& p) {
+  const Window& w = *p.window;
+  const int64_t bits = numerics::storageBits(p.a.type);
+  if (p.blockSize != 0) return "pixels in two tensors have no scale factors";
+  if (bits < 8 || numerics::storageBits(p.b.type) < 8)
+    return fmt::format("pixels in two tensors, and what they are multiplied with, are of whole bytes, but A and B are {} and {}",
+                       numerics::name(p.a.type), numerics::name(p.b.type));
+  if (w.firstChannels * bits % 128 != 0)
+    return fmt::format("the channels in the first of two tensors must fill whole 16 bytes, but there are {} of {}", w.firstChannels,
+                       numerics::name(p.a.type));
+  if (const int64_t least = numerics::packedBytes(p.a.type, w.channels - w.firstChannels);
+      w.secondPitch % 16 != 0 || w.secondPitch < least)
+    return fmt::format("the pitch of the second tensor of pixels must be a multiple of 16 bytes and at least {}, but is {}", least,
+                       w.secondPitch);
+  return {};
+}
+
 std::string problemRefusal(const GemmProblem& p, const device::Properties& properties, MmaKind& kind) {
   const int cc = properties.computeMajor * 10 + properties.computeMinor;
   if (cc != 100 && cc != 103 && cc != 110)
@@ -67,6 +85,8 @@ std::string problemRefusal(const GemmProblem& p, const device::Properties& prope
   if (p.window && (p.m != p.window->rows() || p.k != p.window->taps() * p.window->channels))
     return fmt::format("M and K are {} and {}, but the window has {} positions, and {} taps of {} channels", p.m, p.k,
                        p.window->rows(), p.window->taps(), p.window->channels);
+  if (p.window && p.window->isSplit())
+    if (std::string why = splitRefusal(p); !why.empty()) return why;
   std::string why;
   const std::optional<MmaKind> found = kindOf(p, why);
   if (!found) return why;
@@ -129,6 +149,12 @@ std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) 
     return "A in Tensor Memory is always K-major, but M is contiguous in A (PTX ISA 9.7.16.10.4)";
   if (p.window && (c.grouping == Grouping::Sharing || p.a.mnMajor || p.b.mnMajor))
     return "a window needs K-major operands, and CTAs that load B for themselves";
+  if (p.window && p.window->firstPlanes != 0) {
+    const auto& [x, y, z] = p.window->axes;
+    if (const int64_t positions = x.positions * y.positions; positions % c.tileRows != 0 && p.window->images * z.positions != 1)
+      return fmt::format("tiles of {} rows need planes of whole tiles where pixels are split by planes, but one has {} positions",
+                         c.tileRows, positions);
+  }
   if (c.resident && (c.splits > 1 || c.schedule == Schedule::LaunchControl))
     return "resident weights need a CTA that stays in its columns: no split and no cluster launch control";
   return {};
@@ -153,6 +179,12 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   if (p.window) {
     if (std::string why = planWindow(*p.window, shareA.loadedRows, plan.mapA, params.window, plan.windowA); !why.empty())
       return why;
+    if (p.window->isSplit()) {
+      layout::TiledMap second = plan.mapA;
+      second.dims[0] = static_cast<uint64_t>(p.window->channels - p.window->firstChannels);
+      second.strides = {static_cast<uint64_t>(p.window->secondPitch)};
+      if (std::string why = secondWindowMap(*p.window, shareA.loadedRows, second, plan.windowSecond); !why.empty()) return why;
+    }
     plan.mapA.rank = 0;
     plan.mapB = tapMap(*p.window, plan.mapB);
   }
@@ -184,9 +216,11 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
     scaleColumns = atoms * (params.scaleA.atomColumns + params.scaleB.atomColumns);
   }
 
-  const int64_t line = p.lineElements(), lineChunks = ceilDivide(line, chunkElements(kind));
-  params.lineChunks = static_cast<int32_t>(lineChunks);
-  params.chunks = static_cast<int32_t>(lineChunks * (p.window ? p.window->taps() : 1));
+  // Pixels in two tensors: the chunks of the first one's channels, and those of the second's.
+  const int64_t before = p.window ? p.window->firstChannels : 0, line = p.lineElements() - before;
+  const int64_t lineChunks = ceilDivide(line, chunkElements(kind));
+  params.lineChunks = static_cast<int32_t>(ceilDivide(before, chunkElements(kind)) + lineChunks);
+  params.chunks = static_cast<int32_t>(params.lineChunks * (p.window ? p.window->taps() : 1));
   params.lastChunkSlices =
       static_cast<int32_t>(ceilDivide(line - (lineChunks - 1) * chunkElements(kind), chunkElements(kind) / kChunkSlices));
   if (c.splits < 1 || c.splits > params.chunks)

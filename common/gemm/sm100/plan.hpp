@@ -41,6 +41,7 @@ struct GemmPlan {
   std::string kernelName;
   layout::TiledMap mapA, mapB, mapScaleA, mapScaleB, mapOutput;  ///< rank 0: not used
   layout::Im2colMap windowA;                                     ///< in place of mapA where the problem has a window
+  layout::Im2colMap windowSecond;                                ///< of its second tensor of pixels; rank 0: not used
   GemmParams params;
   LaunchConfig launch;
   uint64_t partialBytes = 0;  ///< workspace, 16-byte aligned, of any content

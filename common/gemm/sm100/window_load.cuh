@@ -39,17 +39,18 @@ __device__ __forceinline__ WindowPosition windowPosition(const WindowParams& win
 
 /// One thread. A chunk of the rows from `row` on, all for this CTA: one copy that walks along the positions.
 template <class Group>
-__device__ __forceinline__ void loadWindow(const GemmParams& p, const CUtensorMap& map, uint32_t destination, int32_t chunk,
-                                           int32_t row, uint32_t barrier) {
+__device__ __forceinline__ void loadWindow(const GemmParams& p, const CUtensorMap& first, const CUtensorMap& second,
+                                           uint32_t destination, int32_t chunk, int32_t row, uint32_t barrier) {
   const WindowTap tap = windowTap(p, chunk);
   const WindowPosition at = windowPosition(p.window, row);
-  const int32_t channel = tap.chunk * p.a.chunkElements;
+  const WindowSource from = p.window.split.sourceOf(tap.chunk, p.a.chunkElements, at.image, at.z + tap.z * p.window.z.step);
+  const CUtensorMap* const map = from.isSecond ? &second : &first;
   const auto offsetX = static_cast<uint16_t>(tap.x * p.window.x.step), offsetY = static_cast<uint16_t>(tap.y * p.window.y.step);
   if (p.window.hasDepth) {
-    ptx::loadPixels5d<Group::kCountedBy>(destination, &map, channel, at.x, at.y, at.z, at.image, offsetX, offsetY,
+    ptx::loadPixels5d<Group::kCountedBy>(destination, map, from.channel, at.x, at.y, at.z, at.image, offsetX, offsetY,
                                          static_cast<uint16_t>(tap.z * p.window.z.step), barrier);
   } else {
-    ptx::loadPixels4d<Group::kCountedBy>(destination, &map, channel, at.x, at.y, at.image, offsetX, offsetY, barrier);
+    ptx::loadPixels4d<Group::kCountedBy>(destination, map, from.channel, at.x, at.y, from.image, offsetX, offsetY, barrier);
   }
 }
 
@@ -58,8 +59,8 @@ template <class Group>
 __device__ __forceinline__ void loadTaps(const GemmParams& p, const CUtensorMap& map, uint32_t destination, int32_t chunk,
                                          int32_t column, uint32_t barrier) {
   const WindowTap tap = windowTap(p, chunk);
-  Group::load(destination, &map, tap.chunk * p.b.chunkElements, tap.index,
-              column + static_cast<int32_t>(Group::rank()) * p.b.shareRows, barrier);
+  const int32_t channel = p.window.split.sourceOf(tap.chunk, p.b.chunkElements, 0, 0).tapChannel;
+  Group::load(destination, &map, channel, tap.index, column + static_cast<int32_t>(Group::rank()) * p.b.shareRows, barrier);
 }
 
 /// The row of A's scale factors, a pixel, that a tap at a position reads; kNoScaleRow outside of the tensor.

@@ -47,6 +47,7 @@ Status choicesOf(std::string_view text, Im2colChoices& choices) {
 class Im2col final : public ChosenAlgorithm<Im2colChoices, Im2colPlan> {
  public:
   std::string_view name() const override { return kName; }
+  bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
@@ -71,6 +72,7 @@ PlannedLaunch Im2colPlan::planned() const {
   using gemm::sm100::GemmParams;
   Parameter maps = Parameter::value(GemmMaps{});
   maps.map(offsetof(GemmMaps, a), gemm.windowA, {TensorName::Input}).map(offsetof(GemmMaps, b), gemm.mapB, {TensorName::Filter});
+  if (problem.isSplit()) maps.map(offsetof(GemmMaps, second), gemm.windowSecond, {TensorName::SecondInput});
   if (gemm.mapOutput.rank != 0) maps.map(offsetof(GemmMaps, output), gemm.mapOutput, {TensorName::Output});
   Parameter params = Parameter::value(gemm.params);
   bindEpilogue(params, offsetof(GemmParams, epilogue));

@@ -33,6 +33,22 @@ gemm::GemmProblem gemmProblem(const Problem& p) {
   return gemm;
 }
 
+/// Of inputs in two tensors: rows of channels are of whole bytes and begin at multiples of 16, and a tile lies in one slice.
+std::string splitRefusal(const Problem& p) {
+  if (!p.isSplit()) return {};
+  for (const auto& [name, type] : {std::pair{"input_type", p.inputType}, {"filter_type", p.filterType}})
+    if (bitsOf(type) < 8) return fmt::format("im2col takes inputs in two tensors of whole bytes, but {} is {}", name, nameOf(type));
+  const int64_t step = 128 / bitsOf(p.inputType);
+  for (const auto& [name, elements] : {std::pair{"split_c", p.splitC}, {"second_pixel_pitch", p.secondPitch()}})
+    if (elements % step != 0)
+      return fmt::format("im2col needs {} to be a multiple of {} for {} (16-byte rows), but it is {}", name, step,
+                         nameOf(p.inputType), elements);
+  if (const int64_t pixels = p.p() * p.q(); p.splitD != 0 && pixels % kTileRows != 0 && p.n * p.z() != 1)
+    return fmt::format("im2col needs P * Q to be a multiple of {} with split_d (a tile reads one slice), but it is {}", kTileRows,
+                       pixels);
+  return {};
+}
+
 /// Taps of an axis inside of it, at one position.
 int64_t tapsInsideAt(const gemm::Window::Axis& axis, int64_t position) {
   return tapsInside(axis.extent, 1, axis.taps, 1, axis.step, axis.before - position * axis.stride);
@@ -145,6 +161,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
   for (const auto& [name, value] : coordinates)
     if (value > kLimit) return fmt::format("im2col needs {} below 2^30 (32-bit coordinates), but it is {}", name, value);
   if (std::string why = epilogueRefusal("im2col", p, gemm::sm100::kRowColumns); !why.empty()) return why;
+  if (std::string why = splitRefusal(p); !why.empty()) return why;
   gemm::sm100::GemmPlan plan;
   gemm::sm100::GemmChoices narrowest;
   narrowest.tileRows = kTileRows;

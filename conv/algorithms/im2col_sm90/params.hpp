@@ -40,24 +40,13 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channe
   return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
 }
 
-/// An input in two tensors, of which Params has the map of the second.
-struct SplitParams {
-  int32_t chunks = 0;    ///< of a tap's channels in the first tensor; those that follow are in the second; 0: not split there
-  int32_t channels = 0;  ///< of the first tensor, with chunks
-  /// Slices of an image in the first tensor; 0: not split there. The slices of both are images of their maps. A tile has pixels
-  /// of one slice of the output.
-  int32_t depth = 0;
-  int32_t secondDepth = 0;                      ///< of an image in the second
-  int32_t nowhere = 0;                          ///< a channel behind those of both maps
-  layout::FastDivisor slicePixels, sliceTiles;  ///< of a slice of the output
-};
-
 struct Params {
   layout::TensorMapImage secondMap{};  ///< of the input's second tensor, if there is one
-  SplitParams split;
-  gemm::WindowParams window;  ///< rows are output pixels
+  gemm::WindowParams window;           ///< rows are output pixels
   layout::FastDivisor positionsX, positionsY, positionsZ;
   layout::FastDivisor channelTiles;
+  /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.
+  layout::FastDivisor slicePixels, sliceTiles;
   int32_t stages = 0;
   int32_t chunks = 0;             ///< of a tap's channels
   int32_t stagingOffset = 0;      ///< of staged outputs, from the stages; behind them, and sums, where a residual waits

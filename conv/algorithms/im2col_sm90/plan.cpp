@@ -121,34 +121,6 @@ void model(const Problem& p, const device::Properties& properties, const Tile& t
   plan.bound = slowest == memory ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
 }
 
-/// The map of one tensor of the input, `depth` slices of each image, and the window; or why there is none. Slices of an input that
-/// is split there are images of the map, and the kernel finds the one that a tap reads.
-std::string planInput(const Problem& p, int64_t pixels, const layout::TiledMap& channels, int64_t depth, gemm::WindowParams& params,
-                      layout::Im2colMap& map) {
-  gemm::Window window = windowOf(p);
-  if (p.splitD == 0) return gemm::planWindow(window, pixels, channels, params, map);
-  const gemm::Window::Axis depthAxis = std::exchange(window.axes[2], {});
-  window.images = p.n * depth;
-  std::string why = gemm::planWindow(window, pixels, channels, params, map);
-  params.images = static_cast<int32_t>(p.n);
-  params.z = gemm::axisParams(depthAxis);
-  return why;
-}
-
-SplitParams splitOf(const Problem& p, const Tile& tile) {
-  SplitParams split;
-  const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
-  split.channels = i(p.splitC);
-  if (p.splitD == 0) return split;
-  split.depth = i(p.splitD);
-  split.secondDepth = i(p.secondDepth());
-  split.nowhere = i(roundUp(p.c, kChunkChannels));
-  const int64_t pixels = p.p() * p.q();
-  split.slicePixels = layout::FastDivisor(static_cast<uint32_t>(pixels));
-  split.sliceTiles = layout::FastDivisor(static_cast<uint32_t>(ceilDivide(pixels, int64_t{tile.pixels})));
-  return split;
-}
-
 /// Empty, or why there is no such plan.
 std::string complete(const Problem& p, const device::Properties& properties, const Tile& tile, const Im2colChoices& choices,
                      Im2colPlan& plan) {
@@ -166,9 +138,9 @@ std::string complete(const Problem& p, const device::Properties& properties, con
   second.dims = {static_cast<uint64_t>(p.secondChannels()), static_cast<uint64_t>(p.secondPixels())};
   second.strides = {bytes(p.secondPitch())};
   layout::Im2colMap walked, secondWalked;
-  if (std::string why = planInput(p, tile.pixels, channels, p.firstDepth(), params.window, walked); !why.empty()) return why;
+  if (std::string why = gemm::planWindow(window, tile.pixels, channels, params.window, walked); !why.empty()) return why;
   if (p.isSplit())
-    if (std::string why = planInput(p, tile.pixels, second, p.secondDepth(), params.window, secondWalked); !why.empty()) return why;
+    if (std::string why = gemm::secondWindowMap(window, tile.pixels, second, secondWalked); !why.empty()) return why;
   // The copy engine reads whole boxes of a matrix faster than it walks along pixels.
   const bool isMatrix = window.taps() == 1 && p.inputPixels() == p.outputPixels() && p.strideD * p.strideH * p.strideW == 1 &&
                         p.padFront + p.padTop + p.padLeft == 0 && p.splitD == 0;
@@ -189,14 +161,14 @@ std::string complete(const Problem& p, const device::Properties& properties, con
   params.channelTiles = divisor(channelTiles);
   const auto chunksOf = [](int64_t count) { return static_cast<int32_t>(ceilDivide(count, kChunkChannels)); };
   params.chunks = chunksOf(p.firstChannels()) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
-  params.split = splitOf(p, tile);
-  if (p.splitC != 0) params.split.chunks = chunksOf(p.splitC);
   params.packs = packs(p, tile);
   params.residualWaits = residualWaits(p);
   params.narrow = isNarrow(p);
   params.epilogue = epilogueOf(p);
-  const int64_t pixelTiles =
-      p.splitD != 0 ? p.n * p.z() * ceilDivide(p.p() * p.q(), tile.pixels) : ceilDivide(p.outputPixels(), tile.pixels);
+  const int64_t slicePixels = p.p() * p.q(), sliceTiles = ceilDivide(slicePixels, int64_t{tile.pixels});
+  params.slicePixels = divisor(slicePixels);
+  params.sliceTiles = divisor(sliceTiles);
+  const int64_t pixelTiles = p.splitD != 0 ? p.n * p.z() * sliceTiles : ceilDivide(p.outputPixels(), tile.pixels);
   const int64_t tiles = pixelTiles * channelTiles;
   if (tiles > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
 

@@ -70,7 +70,7 @@ class Cta {
     stages_ = ptx::sharedAddress(control_) + kControlBytes;
     sums_ = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(control_) + kControlBytes);
     const uint32_t pixelTile = p_.channelTiles.quotient(blockIdx.x);
-    firstPixel_ = p_.split.depth == 0 ? static_cast<int32_t>(pixelTile) * kPixels : firstPixelOfSlices(pixelTile);
+    firstPixel_ = p_.window.split.planes == 0 ? static_cast<int32_t>(pixelTile) * kPixels : firstPixelOfSlices(pixelTile);
     firstChannel_ = static_cast<int32_t>(blockIdx.x - pixelTile * p_.channelTiles.divisor) * kChannels;
   }
 
@@ -106,13 +106,13 @@ class Cta {
   };
   /// Where tiles end with each slice of the output.
   __device__ int32_t firstPixelOfSlices(uint32_t pixelTile) const {
-    const uint32_t slice = p_.split.sliceTiles.quotient(pixelTile), tile = pixelTile - slice * p_.split.sliceTiles.divisor;
-    return static_cast<int32_t>(slice * p_.split.slicePixels.divisor) + static_cast<int32_t>(tile) * kPixels;
+    const uint32_t slice = p_.sliceTiles.quotient(pixelTile), tile = pixelTile - slice * p_.sliceTiles.divisor;
+    return static_cast<int32_t>(slice * p_.slicePixels.divisor) + static_cast<int32_t>(tile) * kPixels;
   }
   /// The first pixel that is not of this tile, or of none.
   __device__ __forceinline__ int32_t endPixel() const {
-    if (p_.split.depth == 0) return p_.epilogue.rows;
-    const layout::FastDivisor& pixels = p_.split.slicePixels;
+    if (p_.window.split.planes == 0) return p_.epilogue.rows;
+    const layout::FastDivisor& pixels = p_.slicePixels;
     return static_cast<int32_t>((pixels.quotient(static_cast<uint32_t>(firstPixel_)) + 1) * pixels.divisor);
   }
   __device__ Position positionOf(int32_t pixel) const {
@@ -141,7 +141,7 @@ class Cta {
   /// sums begin with something.
   template <class Body>
   __device__ __forceinline__ void forEachTap(Body&& body) const {
-    const auto& [isUsed, hasDepth, images, ax, ay, az] = p_.window;
+    const auto& [isUsed, hasDepth, images, ax, ay, az, split] = p_.window;
     bool any = false;
     int32_t tap = 0;
 #pragma unroll 1
@@ -165,28 +165,6 @@ class Cta {
   struct VolumeOffsets {
     uint16_t x, y, z;
   };
-  /// Where a chunk of a tap's channels comes from.
-  struct Source {
-    const CUtensorMap* map;
-    int32_t channel, filterChannel, image;
-  };
-  __device__ __forceinline__ Source sourceOf(int32_t chunk, int32_t image, int32_t depth) const {
-    const SplitParams& split = p_.split;
-    Source source{&inputMap_, chunk * kChunkChannels, chunk * kChunkChannels, image};
-    const auto* const second = reinterpret_cast<const CUtensorMap*>(&p_.secondMap);
-    if (split.chunks != 0 && chunk >= split.chunks) {
-      const int32_t channel = (chunk - split.chunks) * kChunkChannels;
-      source = {second, channel, split.channels + channel, image};
-    } else if (split.depth != 0) {
-      if (static_cast<uint32_t>(depth) >= static_cast<uint32_t>(split.depth + split.secondDepth))
-        source.channel = split.nowhere;
-      else if (depth < split.depth)
-        source.image = image * split.depth + depth;
-      else
-        source.map = second, source.image = image * split.secondDepth + depth - split.depth;
-    }
-    return source;
-  }
   static __device__ __forceinline__ void loadVolume(uint32_t pixels, const CUtensorMap* map, const VolumePosition& at,
                                                     const VolumeOffsets& tap, uint32_t full) {
     ptx::loadPixels5d(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full);
@@ -197,6 +175,7 @@ class Cta {
     const Position at = positionOf(firstPixel_);
     const gemm::WindowParams& w = p_.window;
     const int32_t x0 = w.x.first + at.x * w.x.stride, y0 = w.y.first + at.y * w.y.stride, z0 = w.z.first + at.z * w.z.stride;
+    const auto* const second = reinterpret_cast<const CUtensorMap*>(&p_.secondMap);
     gemm::RingPosition stage;
     forEachTap([&](int32_t tap, int32_t x, int32_t y, int32_t z) {
       const auto dx = static_cast<uint16_t>(x * w.x.step), dy = static_cast<uint16_t>(y * w.y.step),
@@ -207,14 +186,15 @@ class Cta {
         const uint32_t full = control_->operands.full(stage);
         const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
         ptx::mbarrierArriveExpectBytes(full, kStageBytes);
-        const Source from = sourceOf(chunk, at.image, z0 + z * w.z.step);
+        const gemm::WindowSource from = w.split.sourceOf(chunk, kChunkChannels, at.image, z0 + z * w.z.step);
+        const CUtensorMap* const map = from.isSecond ? second : &inputMap_;
         if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
-          ptx::loadTile2d(pixels, from.map, from.channel, firstPixel_, full);
+          ptx::loadTile2d(pixels, map, from.channel, firstPixel_, full);
         else if (w.hasDepth)
-          loadVolume(pixels, from.map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full);
+          loadVolume(pixels, map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full);
         else
-          ptx::loadPixels4d(pixels, from.map, from.channel, x0, y0, from.image, dx, dy, full);
-        ptx::loadTile3d(pixels + kPixelBytes, &filterMap_, from.filterChannel, tap, firstChannel_, full);
+          ptx::loadPixels4d(pixels, map, from.channel, x0, y0, from.image, dx, dy, full);
+        ptx::loadTile3d(pixels + kPixelBytes, &filterMap_, from.tapChannel, tap, firstChannel_, full);
         stage.advance(p_.stages);
       }
     });

@@ -371,8 +371,8 @@ def split(d, p):
     else:
         d.geometry(p, rank=3)
         p.extent = (max(2, p.extent[0]),) + p.extent[1:]
-        if d.chance(0.3):  # boxes of pixels in one slice
-            p.extent, p.taps, p.before, p.after = (p.extent[0], 8, 8), p.taps[:1] + (1, 1), p.before[:1] + (0, 0), p.after[:1] + (0, 0)
+        if d.chance(0.3):  # slices that are whole tiles
+            p.extent, p.taps, p.before, p.after = (p.extent[0], 8, 16), p.taps[:1] + (1, 1), p.before[:1] + (0, 0), p.after[:1] + (0, 0)
             p.stride, p.dilation = p.stride[:1] + (1, 1), p.dilation[:1] + (1, 1)
         p.split_d = d.between(1, p.extent[0] - 1)
     if d.chance(0.1) and p.stride == p.dilation == (1, 1, 1):
