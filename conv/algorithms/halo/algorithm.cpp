@@ -82,6 +82,7 @@ std::string optionsOf(const HaloOffer& offer) {
 class Halo final : public Algorithm {
  public:
   std::string_view name() const override { return "halo"; }
+  bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kHaloOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {
@@ -114,8 +115,11 @@ class Halo final : public Algorithm {
     using kernels::halo::Params;
     constexpr size_t kMapBytes = 128;
     Parameter inputs = Parameter::value(std::array<std::byte, kernels::halo::kMaximumInputMaps * kMapBytes>{});
-    for (size_t i = 0; i < made.inputs.size(); ++i)
-      inputs.map(i * kMapBytes, made.inputs[i], {TensorName::Input, made.inputs[i].globalAddress});
+    const auto maps = static_cast<size_t>(made.params.inputMaps), firstMaps = static_cast<size_t>(made.params.firstMaps);
+    for (size_t i = 0; i < made.inputs.size(); ++i) {
+      const TensorName tensor = i >= firstMaps && i < maps ? TensorName::SecondInput : TensorName::Input;
+      inputs.map(i * kMapBytes, made.inputs[i], {tensor, made.inputs[i].globalAddress});
+    }
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, filter), {TensorName::Filter});
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};

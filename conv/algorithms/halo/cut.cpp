@@ -61,7 +61,10 @@ Geometry geometryOf(const Problem& p) {
              p.z(),
              p.strideD,
              p.dilationD,
-             p.padFront};
+             p.padFront,
+             p.splitC,
+             p.splitD,
+             p.secondPitch()};
   g.n *= g.planes;
   const bool plain =
       !g.deep && p.r == 1 && p.s == 1 && p.strideH == 1 && p.strideW == 1 && p.padTop + p.padBottom + p.padLeft + p.padRight == 0;
@@ -131,6 +134,31 @@ bool mayLeaveOut(const Geometry& g, const Taps& taps, const Cut& cut, int64_t ti
     return false;
   const int64_t rowsInside = std::clamp<int64_t>(g.h - taps.rows.back().offset, 0, g.p);
   return tileN - tail >= rowsInside * cut.images * cut.columns;
+}
+
+/// Behind the maps of the first tensor, which they change into, those of the second. False where they are too many.
+bool splitMaps(const Geometry& g, Params& params, InputTileMaps& maps) {
+  params.firstMaps = params.inputMaps;
+  if (!g.isSplit()) return true;
+  if (2 * params.inputMaps > kMaximumInputMaps) return false;
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const int32_t chunk = chunkChannels(static_cast<int32_t>(g.elementBytes));
+  if (g.splitC != 0) params.inputSplit.chunks = static_cast<int32_t>(ceilDivide(g.splitC, chunk));
+  params.inputSplit.channels = static_cast<int32_t>(g.splitC);
+  params.inputSplit.planes = static_cast<int32_t>(g.splitD);
+  const uint64_t firstPixel = u(g.inputPitch * g.elementBytes), secondPixel = u(g.secondPitch * g.elementBytes);
+  for (int32_t i = 0; i < params.firstMaps; ++i) {
+    layout::TiledMap& first = maps[static_cast<size_t>(i)];
+    layout::TiledMap& second = maps[static_cast<size_t>(params.inputMaps++)];
+    second = first;
+    second.globalAddress = first.globalAddress / firstPixel * secondPixel;
+    for (uint64_t& stride : second.strides) stride = stride / firstPixel * secondPixel;
+    if (g.splitC != 0) first.dims[0] = u(g.splitC), second.dims[0] = u(g.c - g.splitC);
+    if (g.splitD == 0) continue;
+    first.dims[3] = u(g.splitD), second.dims[3] = u(g.d - g.splitD);
+    first.strides[3] = first.strides[2] * first.dims[3], second.strides[3] = second.strides[2] * second.dims[3];
+  }
+  return true;
 }
 
 }  // namespace
@@ -223,6 +251,7 @@ bool placePatches(const Geometry& g, const Taps& taps, const Cut& cut, int64_t t
   params.patchSlotBytes = static_cast<uint32_t>(roundUp(slotRows * kRowBytes, layout::kSwizzle128AtomBytes));
   params.groupStrideBytes =
       cut.kind == HaloCut::Columns ? static_cast<uint32_t>(cut.boxColumns) * kRowBytes : layout::kSwizzle128AtomBytes;
+  if (!splitMaps(g, params, maps)) return false;
   for (int32_t i = params.inputMaps; i < kMaximumInputMaps; ++i) maps[static_cast<size_t>(i)] = maps[0];
   return true;
 }

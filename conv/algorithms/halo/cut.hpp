@@ -33,6 +33,10 @@ struct Geometry {
   // Planes of three dimensions; images are then the output planes of all images together.
   bool deep;
   int64_t d, t, planes, strideD, dilationD, padFront;
+  // An input in two tensors.
+  int64_t splitC, splitD, secondPitch;
+
+  bool isSplit() const { return splitC != 0 || splitD != 0; }
 };
 
 Geometry geometryOf(const Problem& problem);
@@ -65,9 +69,9 @@ bool cutInto(const Geometry& geometry, const Taps& taps, HaloCut kind, int64_t p
 
 using InputTileMaps = std::array<layout::TiledMap, kMaximumInputMaps>;  ///< globalAddress is relative to the input
 
-/// What the boxes of a tile and their taps are, in Params, and the maps of the input. False where there would be more boxes, taps
-/// or maps than Params has, or a map without any pixel. `tail`: positions that the kernel leaves out of
-/// the taps of leavesTailOut(), where the last filter row has to be below the image; 0: none.
+/// What the boxes of a tile and their taps are, in Params, and the maps of the input, those of its second tensor behind the others.
+/// False where there would be more boxes, taps or maps than Params has, or a map without any pixel. `tail`: positions that the
+/// kernel leaves out of the taps of leavesTailOut(), where the last filter row has to be below the image; 0: none.
 bool placePatches(const Geometry& geometry, const Taps& taps, const Cut& cut, int64_t tileN, int64_t tail, Params& params,
                   InputTileMaps& maps);
 

@@ -37,7 +37,7 @@ std::string kindOf(const Problem& p) {
 
 std::vector<HaloModule> modulesOf(const Problem& p) {
   if (bytesOf(p.inputType) != 2) return {isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float};
-  if (!isTwoDimensional(p) || !plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) return {HaloModule::Half};
+  if (p.isSplit() || !isTwoDimensional(p) || !plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) return {HaloModule::Half};
   if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
   return {HaloModule::Plain};
 }

@@ -60,16 +60,11 @@ class Loads : protected Residuals<S> {
             ++number;
             ptx::mbarrierArriveExpectBytes(control_->boxes.full(slot), patch.bytes);
             const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * Kind::kChunkChannels;
-            if (kFull && p_.deep) {  // compiled away from the plain epilogue, whose kernels are as short as they can be
-              const int32_t image = static_cast<int32_t>(p_.planes.quotient(static_cast<uint32_t>(origin.image)));
-              const int32_t plane = origin.image - image * static_cast<int32_t>(p_.planes.divisor);
-              ptx::loadTile5d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
-                              origin.row + patch.rowOffset, plane * p_.planeStride + patch.planeOffset, image,
-                              control_->boxes.full(slot));
-            } else {
+            if constexpr (kFull)
+              loadAnyBox(patch, origin, chunk, channel, slot);
+            else
               ptx::loadTile4d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
                               origin.image, origin.row + patch.rowOffset, control_->boxes.full(slot));
-            }
             slot.advance(p_.patchSlots);
           }
         }
@@ -82,6 +77,31 @@ class Loads : protected Residuals<S> {
         slot.advance(p_.patchSlots);
       }
     }
+  }
+
+  /// A box of planes, or of an input in two tensors: not for the plain epilogue, whose kernels are as short as they can be.
+  __device__ __forceinline__ void loadAnyBox(const Patch& patch, const TileOrigin& origin, int32_t chunk, int32_t channel,
+                                             const gemm::RingPosition& slot) const {
+    int32_t map = patch.map;
+    if (p_.inputSplit.chunks != 0) {
+      const gemm::WindowSource from = sourceOf(chunk);
+      channel = from.channel;
+      if (from.isSecond) map += p_.firstMaps;
+    }
+    if (p_.deep) {
+      const int32_t image = static_cast<int32_t>(p_.planes.quotient(static_cast<uint32_t>(origin.image)));
+      int32_t plane = (origin.image - image * static_cast<int32_t>(p_.planes.divisor)) * p_.planeStride + patch.planeOffset;
+      if (const int32_t first = p_.inputSplit.planes; first != 0 && plane >= first) plane -= first, map += p_.firstMaps;
+      ptx::loadTile5d(boxAddress(slot.index), &inputMaps_.of[map], channel, origin.column + patch.columnOffset,
+                      origin.row + patch.rowOffset, plane, image, control_->boxes.full(slot));
+    } else {
+      ptx::loadTile4d(boxAddress(slot.index), &inputMaps_.of[map], channel, origin.column + patch.columnOffset, origin.image,
+                      origin.row + patch.rowOffset, control_->boxes.full(slot));
+    }
+  }
+
+  __device__ __forceinline__ gemm::WindowSource sourceOf(int32_t chunk) const {
+    return p_.inputSplit.sourceOf(chunk, Kind::kChunkChannels, 0, 0);
   }
 
   /// The slot of box `number`, released by its readers, holds the output of the box that was `patchSlots` before it.
@@ -103,12 +123,13 @@ class Loads : protected Residuals<S> {
     const auto loadAll = [&](int32_t tile) {
       const int32_t firstChannel = originOf(tile, 0).channel;
       for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
+        const int32_t channel = kFull ? sourceOf(chunk).tapChannel : chunk * Kind::kChunkChannels;
         for (int32_t t = 0; t < p_.taps; ++t) {
           control_->weights.awaitEmpty(stage);
           ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBytes);
           for (uint32_t box = 0; box < p_.weightBoxes; ++box) {
-            ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, chunk * Kind::kChunkChannels,
-                            p_.tap[t].filterIndex, firstChannel + static_cast<int32_t>(box * (p_.weightBoxBytes / kRowBytes)),
+            ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, channel, p_.tap[t].filterIndex,
+                            firstChannel + static_cast<int32_t>(box * (p_.weightBoxBytes / kRowBytes)),
                             control_->weights.full(stage));
           }
           stage.advance(p_.weightStages);

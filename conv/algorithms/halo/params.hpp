@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/gemm/epilogue/params.hpp"
+#include "common/gemm/window.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
@@ -112,6 +113,9 @@ struct Params {
   int32_t planeStride = 1;     ///< input planes from output plane to output plane
   FullEpilogue full;
   ResidualTiles residual;
+  /// With the whole epilogue only: an input in two tensors. The maps of the second follow those of the first.
+  gemm::WindowSplit inputSplit;
+  int32_t firstMaps = 0;  ///< of the first tensor
 };
 
 /// Bytes of shared memory in front of the patch slots: barriers.

@@ -103,7 +103,8 @@ bool place(const Geometry& g, const Taps& taps, const ShapeEntry& shape, const C
   plan.cut = cut.kind;
   plan.shape = shape.name;
   Params& params = plan.params;
-  params.chunks = static_cast<int32_t>(ceilDivide(g.c, chunkChannels(static_cast<int32_t>(g.elementBytes))));
+  const int32_t chunk = chunkChannels(static_cast<int32_t>(g.elementBytes));
+  params.chunks = static_cast<int32_t>(ceilDivide(g.splitC, chunk) + ceilDivide(g.c - g.splitC, chunk));
   if (g.groups > 1) {
     params.chunks = 1;
     params.groupChannels = static_cast<int32_t>(g.c / g.groups);
@@ -278,8 +279,13 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
   if (p.c % step != 0) return fmt::format("halo needs C to be a multiple of {} (16-byte rows), but C is {}", step, p.c);
   if (p.inputPitch() % step != 0)
     return fmt::format("halo needs input_pixel_pitch to be a multiple of {} elements, but it is {}", step, p.inputPitch());
+  if (p.splitC % step != 0)
+    return fmt::format("halo needs split_c to be a multiple of {} (16-byte rows), but it is {}", step, p.splitC);
+  if (p.isSplit() && p.secondPitch() % step != 0)
+    return fmt::format("halo needs second_pixel_pitch to be a multiple of {} elements, but it is {}", step, p.secondPitch());
   if (p.groups > 1) {
     const int64_t channels = p.groupChannels();
+    if (p.splitC != 0) return fmt::format("halo needs groups = 1 with split_c, but it is {}", p.groups);
     if (p.c != p.k) return fmt::format("halo needs C = K with groups, but they are {} and {}", p.c, p.k);
     if (bytesOf(p.inputType) != 2)
       return fmt::format("halo needs f16 or bf16 with groups, but input_type is {}", nameOf(p.inputType));
