@@ -140,6 +140,19 @@ TEST(SplitInput, OlderProgramsCannotBeToldOfIt) {
   EXPECT_EQ(bytes.second_input, size_t{2} * 3 * 15 * 16 * 2);
 }
 
+/// Every type of the portable engines has a plan that reads both tensors where they are.
+TEST(SplitInput, IsCopiedForNoType) {
+  for (const char* device : {"H200", "B200", "B300"})
+    for (const std::string type : {"f16", "bf16", "e4m3", "e5m2", "s8", "u8", "f32"})
+      for (const char* part : {"split_c 32", "split_d 2"}) {
+        const std::string compute = type == "f32" ? " compute tf32" : "";
+        const std::string text = "1x5x9x11x96 " + type + " " + part + " * 64x3x3x3x96 pad 0,0,1,1,1,1" + compute + " -> f16";
+        const Plan plan(Convolution::parse(text), DeviceProperties::preset(device));
+        EXPECT_EQ(plan.workspaceBytes(), 0u) << text;
+        EXPECT_NE(plan.algorithm(), "direct") << text << " on " << device;
+      }
+}
+
 /// The input counts once, in one tensor or two.
 TEST(SplitInput, TakesTheSameEstimateOfBytes) {
   for (const Pair& pair : kPairs) {
