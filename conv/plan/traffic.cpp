@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/plan/sm100_operands.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -41,11 +42,15 @@ double outputBytesOf(const Problem& problem) {
   return static_cast<double>(problem.outputPixels() * problem.k * bitsOf(problem.outputType)) / 8;
 }
 
+double fetchedBytesOf(const Problem& problem, const Traffic& traffic) {
+  const double rows = static_cast<double>(traffic.activationBytes + traffic.filterBytes);
+  return rows * sectorsOf(channelBytes(problem, problem.inputType)) + static_cast<double>(traffic.scaleBytes);
+}
+
 std::array<Demand, 7> demandsOf(const Traffic& traffic, const Load& load) {
   const auto amount = [&](int64_t count) { return static_cast<double>(count) * load.share; };
-  const double fetched = amount(traffic.activationBytes + traffic.filterBytes) * load.sectors + amount(traffic.scaleBytes);
   return {{{Resource::TensorCore, amount(traffic.products)},
-           {Resource::L2ToShared, fetched * load.crowd},
+           {Resource::L2ToShared, load.fetchedBytes * load.share * load.crowd},
            {Resource::BulkWrites, amount(traffic.writtenBytes)},
            {Resource::TensorCopy, amount(traffic.copyReadBytes)},
            {Resource::SharedReads, amount(traffic.sharedReadBytes())},

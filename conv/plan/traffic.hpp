@@ -34,7 +34,7 @@ struct Traffic {
 /// How a plan's traffic falls on the multiprocessor that has most of it, and what the counters do not show.
 struct Load {
   double share = 1;         ///< of everything
-  double sectors = 1;       ///< bytes that are read from L2 for each byte of a row: sectors are read as a whole
+  double fetchedBytes = 0;  ///< of everything, read from L2: whole sectors, without the zeros that TMA fills in
   double crowd = 1;         ///< see crowdOf
   double storedBytes = 0;   ///< of all outputs
   double gatheredRows = 0;  ///< as many rows that start at multiples of 128 bytes take as long as all that TMA gathers
@@ -49,7 +49,10 @@ double sectorsOf(int64_t rowBytes);
 /// Of all outputs of the problem.
 double outputBytesOf(const Problem& problem);
 
-/// What the traffic asks of one multiprocessor. Zeros that TMA fills in are written, but not read from L2.
+/// Load::fetchedBytes of traffic that knows its activationBytes.
+double fetchedBytesOf(const Problem& problem, const Traffic& traffic);
+
+/// What the traffic asks of one multiprocessor.
 std::array<Demand, 7> demandsOf(const Traffic& traffic, const Load& load);
 
 /// Clocks of a kernel of sm_100a before its first product and after its last one: launch, latencies, and the outputs of the last

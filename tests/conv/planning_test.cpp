@@ -197,6 +197,24 @@ TEST(CostModel, Im2colWaitsForRowsThatStartInTheMiddleOfALine) {
   EXPECT_NEAR(estimateOf(128).clocks, around + (442.0 / 148 + 3) * 128 * 256 / 70, 1e-6);
 }
 
+// Filters that stay away from shared memory come with every row, and the row's pixels come besides: all that is written. Pixels
+// beside the image are taken for loaded ones.
+TEST(CostModel, ShiftStreamLoadsPixelsAndFilters) {
+  device::Properties one = device::presets()[0].properties;
+  one.multiprocessors = 1;
+  Problem p;
+  ASSERT_TRUE(parse("1x30x30x512 f16 * 128x3x3x512 pad 1,1,1,1 -> f16", p).ok());
+  Candidates candidates;
+  ASSERT_TRUE(findCandidates(p, one, {"shift_stream", "map=strips,group=single,tile_n=128,resident_weights=no"}, candidates).ok());
+  const Candidate& best = candidates.all.at(candidates.best);
+  std::shared_ptr<const Plan> plan;
+  ASSERT_TRUE(makePlan(p, one, best, "", plan).ok());
+  EXPECT_EQ(best.estimate.bound, Resource::L2ToShared);
+  EXPECT_LT(plan->traffic.filterBytes, plan->traffic.writtenBytes);
+  EXPECT_NEAR(best.estimate.clocks, 2405 + 1900 + 128 * 128 * 2 / 31.8 + static_cast<double>(plan->traffic.writtenBytes) / 70,
+              1e-6 * best.estimate.clocks);
+}
+
 TEST(CostModel, NoEngineOfBlackwellIsFasterThanALaunchAndTheRoofline) {
   const device::Properties& properties = device::presets()[0].properties;
   const double launch = 2405 / 1.85e9, start = 1900 / 1.85e9;

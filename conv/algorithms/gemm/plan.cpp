@@ -116,7 +116,7 @@ void modelMatrix(const device::Properties& properties, MatrixPlan& plan) {
   plan.traffic = matrixTraffic(p, plan.gemm);
   Load load;
   load.share = rounds / static_cast<double>(units * columns * ctas);
-  load.sectors = sectorsOf(channelBytes(p, p.inputType));
+  load.fetchedBytes = fetchedBytesOf(p, plan.traffic);
   load.crowd = crowdOf(rates, properties, clusters * columns * ctas);
   load.storedBytes = outputBytesOf(p);
   const Bound bound = slowest(rates, demandsOf(plan.traffic, load));

@@ -114,7 +114,7 @@ void count(const Problem& p, const Channels& channels, const Patches& patches, c
   const Rates& rates = ratesOf(properties);
   Load load;
   load.share = static_cast<double>(tilesPerCluster) / static_cast<double>(tiles * cut.passes * cut.ctas());
-  load.sectors = sectorsOf(channelBytes(p, p.inputType));
+  load.fetchedBytes = fetchedBytesOf(p, cut.traffic);
   load.crowd = crowdOf(rates, properties, cut.clusters * cut.passes * cut.ctas());
   load.storedBytes = outputBytesOf(p);
   const Bound bound = slowest(rates, demandsOf(cut.traffic, load));

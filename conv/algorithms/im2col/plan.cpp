@@ -93,6 +93,12 @@ std::vector<int64_t> tileWidths(const Problem& p) {
   return plan::tileWidths(p.k, kTileNStep, gemm::sm100::kMaximumTileN);
 }
 
+/// Whether the weights of a tile's channels can lie in shared memory at all.
+bool mayStay(const Problem& p, const device::Properties& properties, int64_t tileN, bool pair) {
+  const int64_t rows = p.t * p.r * p.s * ceilDivide(channelBytes(p, p.filterType), int64_t{gemm::sm100::kChunkBytes});
+  return rows * (pair ? tileN / 2 : tileN) * int64_t{gemm::sm100::kChunkBytes} <= int64_t{properties.sharedBytesPerBlock};
+}
+
 /// Clusters that all have the same number of tiles, but for the last ones.
 uint32_t evenClusters(const gemm::sm100::GemmPlan& plan, const device::Properties& properties) {
   const GemmParams& g = plan.params;
@@ -114,7 +120,7 @@ void model(const device::Properties& properties, Im2colPlan& plan) {
   plan.traffic = everything(plan);
   Load load;
   load.share = rounds / static_cast<double>(units * columns * ctas);
-  load.sectors = sectorsOf(channelBytes(p, p.inputType));
+  load.fetchedBytes = fetchedBytesOf(p, plan.traffic);
   load.crowd = crowdOf(rates, properties, plan.clusters() * columns * ctas);
   load.storedBytes = outputBytesOf(p);
   const auto rows = static_cast<double>(plan.traffic.writtenBytes / layout::kSwizzle128RowBytes);
@@ -182,6 +188,8 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
     for (const bool resident : {false, true})
       for (const int64_t width : widths) {
         if (pair != choices.pair.value_or(pair) || resident != choices.residentWeights.value_or(resident)) continue;
+        // Unless it is asked for, and gets a sentence.
+        if (resident && !choices.residentWeights && !mayStay(p, properties, width, pair)) continue;
         gemm::sm100::GemmChoices exact;
         exact.engine = gemm::sm100::Engine::SharedA;
         exact.grouping = pair ? gemm::sm100::Grouping::Pair : gemm::sm100::Grouping::Single;

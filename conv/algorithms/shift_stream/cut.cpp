@@ -159,6 +159,10 @@ StreamBlocks::StreamBlocks(const ShiftStreamParams& g, int64_t tilePieces)
     work += RowWork(g, tileRows(g, static_cast<int32_t>(tile * tilePieces), static_cast<int32_t>(tilePieces)));
 }
 
+int64_t loadedPixels(const Problem& p, const StreamCut& cut, const RowWork& work) {
+  return cut.ctas() * cut.passes * work.steps * p.t * cut.loadedPixels(p);
+}
+
 Traffic trafficOf(const Problem& p, const Channels& channels, const StreamCut& cut, const RowWork& work) {
   constexpr int64_t kTensorRows = gemm::sm100::kTileRows;
   const int64_t slices = p.t * channels.slices(), runs = p.t * channels.chunks;
@@ -174,7 +178,7 @@ Traffic trafficOf(const Problem& p, const Channels& channels, const StreamCut& c
   traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
   const int64_t refilled = cut.lanes.isRefilled ? shifts * kStreamWindows : 0;
   traffic.copyReadBytes = cut.ctas() * steps * (copies * kTensorRows + refilled) * layout::kMmaRowBytes;
-  traffic.writtenBytes = cut.ctas() * steps * runs * cut.loadedPixels(p) * int64_t{layout::kSwizzle128RowBytes};
+  traffic.writtenBytes = loadedPixels(p, cut, work) * channels.chunks * int64_t{layout::kSwizzle128RowBytes};
   traffic.multipliedRows = cut.passes * cut.ctas() * work.outputRows * kTensorRows;
   if (!cut.resident) {
     traffic.filterBytes = work.rowTaps * p.s * p.t * p.k * channelBytes(p, p.filterType);

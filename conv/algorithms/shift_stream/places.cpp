@@ -185,7 +185,9 @@ int64_t loadsOf(const ShiftStreamParams& g, const StreamCut& cut, const PlaneLoa
 }  // namespace
 
 TileRuns tileRuns(const ShiftStreamParams& g, int64_t tilePieces) {
+  constexpr size_t kUsual = 8;
   TileRuns runs;
+  runs.alike.reserve(kUsual), runs.others.reserve(kUsual);
   const int64_t inBlock = g.blockPieces, blocks = g.pieces / inBlock;
   for (int64_t number = 0; number < blocks;) {
     const int64_t next = endOfAlike(g, number, blocks);

@@ -25,9 +25,20 @@ namespace {
 constexpr int64_t kMaximumTileN = 256;
 constexpr int64_t kBlockHeights = 24;  // candidates of the model
 
+/// What the cuts of a search have in common.
+struct Search {
+  const Problem& p;
+  const device::Properties& properties;
+  std::optional<uint32_t> clustersWanted;
+  Channels channels;
+  const Rates& rates = ratesOf(properties);
+  int64_t rowBytes = channelBytes(p, p.inputType);
+  double sectors = sectorsOf(rowBytes), outputBytes = outputBytesOf(p);
+};
+
 /// What all CTAs do together, of which `ofCluster` once for each cluster, and the model's time of the slowest.
-void count(const Problem& p, const Channels& channels, const device::Properties& properties, std::optional<uint32_t> clustersWanted,
-           const StreamBlocks& blocks, const Traffic& ofCluster, StreamCut& cut) {
+void count(const Search& search, const StreamBlocks& blocks, const Traffic& ofCluster, StreamCut& cut) {
+  const auto& [p, properties, clustersWanted, channels, rates, rowBytes, sectors, outputBytes] = search;
   cut.blockRows = blocks.height;
   cut.tiles = blocks.tiles;
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
@@ -40,12 +51,12 @@ void count(const Problem& p, const Channels& channels, const device::Properties&
 
   // The slowest multiprocessor: its share of the average tile's work, times its tiles.
   const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
-  const Rates& rates = ratesOf(properties);
   Load load;
   load.share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles * cut.passes * cut.ctas());
-  load.sectors = sectorsOf(numerics::packedBytes(numberType(p.inputType), p.c));
+  // Which of the pixels lie beside the image is counted for the best cut alone: they are few.
+  load.fetchedBytes = static_cast<double>(loadedPixels(p, cut, blocks.work) * rowBytes + cut.traffic.filterBytes) * sectors;
   load.crowd = crowdOf(rates, properties, cut.clusters * cut.passes * cut.ctas());
-  load.storedBytes = outputBytesOf(p);
+  load.storedBytes = outputBytes;
   const Bound bound = slowest(rates, demandsOf(cut.traffic, load));
   cut.clocks = waves * bound.clocks;
   cut.bound = bound.resource;
@@ -186,6 +197,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   const std::vector<int64_t> widths = choices.tileN ? std::vector<int64_t>{*choices.tileN} : tileWidths(p.k, step, kMaximumTileN);
   std::vector<int64_t> heights = blockHeights(p);
   if (choices.blockRows) heights = {*choices.blockRows};
+  const Search search{p, properties, choices.clusters, channels};
   StreamCut best;
   std::string mapRefusal;
   for (const StreamMap map : kStreamMaps) {
@@ -198,12 +210,15 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
       mapRefusal =
           fmt::format("map={} needs scales=copies: nothing refills scale factors", kStreamMapNames[static_cast<size_t>(map)]);
     if (!mapRefusal.empty()) continue;
+    std::vector<ShiftStreamParams> geometries;
+    geometries.reserve(heights.size());
+    for (const int64_t height : heights) geometries.push_back(geometryOf(p, cut.lanes, height));
     for (const bool pair : {false, true}) {
       if (pair != choices.pair.value_or(pair)) continue;
       cut.pair = pair;
       std::vector<StreamBlocks> works;
-      works.reserve(heights.size());
-      for (const int64_t height : heights) works.emplace_back(geometryOf(p, cut.lanes, height), cut.tilePieces());
+      works.reserve(geometries.size());
+      for (const ShiftStreamParams& geometry : geometries) works.emplace_back(geometry, cut.tilePieces());
       for (const int64_t tileN : widths) {
         cut.tileN = tileN;
         cut.passes = ceilDivide(p.k, tileN);
@@ -212,7 +227,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
           continue;
         const Traffic ofCluster = clusterTraffic(p, channels, cut);
         for (const StreamBlocks& blocks : works) {
-          count(p, channels, properties, choices.clusters, blocks, ofCluster, cut);
+          count(search, blocks, ofCluster, cut);
           if (best.tileN == 0 || std::tuple(cut.clocks, cut.traffic.products) < std::tuple(best.clocks, best.traffic.products))
             best = cut;
         }
@@ -244,8 +259,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(best.sharedBytes(p, channels));
   plan.traffic = best.traffic;
-  const Rates& rates = ratesOf(properties);
-  plan.estimate = estimate(p, rates, best.clocks, best.bound, clocksAround(rates, p, kStreamLanes, best.tileN));
+  plan.estimate = estimate(p, search.rates, best.clocks, best.bound, clocksAround(search.rates, p, kStreamLanes, best.tileN));
   return {};
 }
 
