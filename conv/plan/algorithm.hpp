@@ -54,7 +54,7 @@ struct Candidate {
   Estimate estimate;
   std::vector<std::string_view> unproven;  ///< hardware behaviours it relies on that no public source settles: "U3"
   Tiling tiling{};
-  double correction = 1;  ///< measuredCorrection(...), which `estimate` holds
+  double correction = 1;  ///< of measuredCorrections(...), which `estimate` holds
   /// Recorded times correct the estimates of others, but none of this algorithm are there.
   bool isUntimed = false;
   std::shared_ptr<const CandidatePlans> plans{};

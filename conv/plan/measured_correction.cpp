@@ -20,13 +20,6 @@ struct Tree {
   };
   std::array<Node, (1 << kDepth) - 1> nodes;
   std::array<float, 1 << kDepth> leaves;  ///< natural logarithms of factors
-
-  float valueOf(const CorrectionFeatures& features) const {
-    size_t i = 0;
-    for (size_t depth = 0; depth < kDepth; ++depth)
-      i = 2 * i + 1 + static_cast<size_t>(features[nodes[i].feature] > nodes[i].threshold);
-    return leaves[i - nodes.size()];
-  }
 };
 
 constexpr float kNever = std::numeric_limits<float>::max();  // no feature is above it
@@ -55,6 +48,59 @@ constexpr size_t kOfTilings = 13;              // features, the first ones; the 
 constexpr double kMultiprocessors = 132;       // of the card that was measured
 constexpr double kLeast = 1.0 / 3, kMost = 3;  // corrections
 constexpr double kMostWaves = 10;              // more of them are as good
+
+// A tree is asked for many candidates at once. They are of one problem and of few tiles, so that most nodes send them all one way,
+// and are passed once.
+typedef float Vector __attribute__((vector_size(16)));  // of the host: a candidate in each lane
+constexpr size_t kVectorLanes = sizeof(Vector) / sizeof(float), kMostVectors = 16, kMostLanes = kMostVectors * kVectorLanes;
+using Lanes = std::array<Vector, kMostVectors>;
+
+struct Block {
+  std::array<Lanes, std::tuple_size_v<CorrectionFeatures>> features;  ///< those in which candidates differ
+  CorrectionFeatures least, most;
+  size_t vectors;  ///< the last lanes repeat the first candidate
+
+  explicit Block(std::span<const CorrectionFeatures> candidates)
+      : least(candidates[0]), most(candidates[0]), vectors((candidates.size() + kVectorLanes - 1) / kVectorLanes) {
+    for (const CorrectionFeatures& one : candidates)
+      for (size_t i = 0; i < one.size(); ++i) least[i] = std::min(least[i], one[i]), most[i] = std::max(most[i], one[i]);
+    for (size_t i = 0; i < least.size(); ++i)
+      for (size_t lane = 0; lane < vectors * kVectorLanes && least[i] != most[i]; ++lane)
+        features[i][lane / kVectorLanes][lane % kVectorLanes] = candidates[lane < candidates.size() ? lane : 0][i];
+  }
+
+  /// The node below `i`, or leaf, where the candidates part.
+  size_t partingOf(const Tree& tree, size_t i) const {
+    while (i < tree.nodes.size()) {
+      const auto& [feature, threshold] = tree.nodes[i];
+      const bool isAbove = least[feature] > threshold;
+      if (!isAbove && most[feature] > threshold) break;
+      i = 2 * i + 1 + static_cast<size_t>(isAbove);
+    }
+    return i;
+  }
+
+  /// The leaf below a node where the candidates part, or a leaf itself, in every lane.
+  void leavesOf(const Tree& tree, size_t i, Lanes& values) const {
+    if (i >= tree.nodes.size()) {
+      const Vector leaf = Vector{} + tree.leaves[i - tree.nodes.size()];
+      for (size_t v = 0; v < vectors; ++v) values[v] = leaf;
+      return;
+    }
+    const size_t no = partingOf(tree, 2 * i + 1), yes = partingOf(tree, 2 * i + 2);
+    const Vector threshold = Vector{} + tree.nodes[i].threshold;
+    const Lanes& asked = features[tree.nodes[i].feature];
+    if (const size_t nodes = tree.nodes.size(); no >= nodes && yes >= nodes) {
+      const Vector below = Vector{} + tree.leaves[no - nodes], above = Vector{} + tree.leaves[yes - nodes];
+      for (size_t v = 0; v < vectors; ++v) values[v] = asked[v] > threshold ? above : below;
+      return;
+    }
+    Lanes above;
+    leavesOf(tree, no, values);
+    leavesOf(tree, yes, above);
+    for (size_t v = 0; v < vectors; ++v) values[v] = asked[v] > threshold ? above[v] : values[v];
+  }
+};
 
 double log2Of(int64_t value) { return std::log2(static_cast<double>(value)); }
 
@@ -118,14 +164,22 @@ bool hasMeasuredCorrection(const Problem& problem, const device::Properties& pro
          isHalf(problem.outputType);
 }
 
-std::optional<double> measuredCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
-  for (const TreesOf& trees : kTreesOf) {
-    if (trees.algorithm != algorithm) continue;
-    float sum = 0;
-    for (size_t i = 0; i < trees.count; ++i) sum += kTrees[trees.first + i].valueOf(features);
-    return std::clamp(std::exp(static_cast<double>(sum)), kLeast, kMost);
+bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors) {
+  const auto trees =
+      std::find_if(std::begin(kTreesOf), std::end(kTreesOf), [&](const TreesOf& of) { return of.algorithm == algorithm; });
+  if (trees == std::end(kTreesOf)) return false;
+  for (size_t first = 0; first < candidates.size(); first += kMostLanes) {
+    const std::span some = candidates.subspan(first, std::min(kMostLanes, candidates.size() - first));
+    const Block block(some);
+    Lanes sums{}, values;
+    for (const Tree& tree : std::span(kTrees).subspan(trees->first, trees->count)) {
+      block.leavesOf(tree, block.partingOf(tree, 0), values);
+      for (size_t v = 0; v < block.vectors; ++v) sums[v] += values[v];
+    }
+    for (size_t i = 0; i < some.size(); ++i)
+      factors[first + i] = std::clamp(std::exp(static_cast<double>(sums[i / kVectorLanes][i % kVectorLanes])), kLeast, kMost);
   }
-  return std::nullopt;
+  return true;
 }
 
 }  // namespace shiftconv::plan

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string_view>
 
 #include "common/device/device.hpp"
@@ -41,8 +41,8 @@ class CorrectionView {
 /// Whether the trees have seen such problems: 16-bit operands and outputs on compute capability 9.0.
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties);
 
-/// By how much the time of a candidate of this algorithm differs from its estimate, as a factor between 1/3 and 3; nothing for
-/// algorithms without recorded times.
-std::optional<double> measuredCorrection(std::string_view algorithm, const CorrectionFeatures& features);
+/// By how much the times of this algorithm's candidates for one problem differ from their estimates, as factors between 1/3 and 3;
+/// false, and no factors, for algorithms without recorded times. `factors` has as many elements as there are candidates.
+bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors);
 
 }  // namespace shiftconv::plan

@@ -52,14 +52,25 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
 void correct(const Problem& problem, const device::Properties& properties, std::span<Candidate> candidates) {
   if (!hasMeasuredCorrection(problem, properties)) return;
   const CorrectionView view(problem);
-  for (Candidate& candidate : candidates) {
-    if (candidate.tiling.pixels == 0) continue;
-    Estimate& estimate = candidate.estimate;
-    const auto correction = measuredCorrection(candidate.algorithm->name(), view.of(candidate.tiling, estimate.seconds * 1e6));
-    candidate.isUntimed = !correction;
-    candidate.correction = correction.value_or(1);
-    estimate.seconds *= candidate.correction;
-    estimate.clocks *= candidate.correction;
+  std::vector<CorrectionFeatures> features;
+  std::vector<double> factors;
+  // Those of an algorithm follow one another, and all or none of them say how they are cut.
+  for (size_t first = 0, end; first < candidates.size(); first = end) {
+    const Algorithm* const algorithm = candidates[first].algorithm;
+    for (end = first; end < candidates.size() && candidates[end].algorithm == algorithm;) ++end;
+    if (candidates[first].tiling.pixels == 0) continue;
+    features.clear();
+    for (size_t i = first; i < end; ++i) features.push_back(view.of(candidates[i].tiling, candidates[i].estimate.seconds * 1e6));
+    factors.resize(end - first);
+    if (!measuredCorrections(algorithm->name(), features, factors)) {
+      for (size_t i = first; i < end; ++i) candidates[i].isUntimed = true;
+      continue;
+    }
+    for (size_t i = first; i < end; ++i) {
+      candidates[i].correction = factors[i - first];
+      candidates[i].estimate.seconds *= candidates[i].correction;
+      candidates[i].estimate.clocks *= candidates[i].correction;
+    }
   }
 }
 
@@ -188,7 +199,7 @@ std::string limitRefusal(const Plan& plan, uint32_t multiprocessors) {
 Status planBest(const Problem& problem, const device::Properties& properties, Candidates& candidates,
                 std::shared_ptr<const Plan>& plan) {
   Status first;
-  for (const size_t i : candidates.byEstimate()) {
+  const auto planned = [&](size_t i) {
     candidates.best = i;
     std::shared_ptr<const Plan> made;
     Status status = makePlanOf(candidates.all[i], problem, properties, candidates.asked, {}, made);
@@ -196,16 +207,22 @@ Status planBest(const Problem& problem, const device::Properties& properties, Ca
       std::string refused = limitRefusal(*made, candidates.asked.multiprocessors);
       if (refused.empty()) {
         plan = std::move(made);
-        return {};
+        return true;
       }
       if (first.ok()) first = {StatusCode::Unsupported, std::move(refused)};
-      continue;
+      return false;
     }
     candidates.defects.push_back(fmt::format("{} {} of {} on {} cannot be planned: {}", candidates.all[i].algorithm->name(),
                                              candidates.all[i].options(), shiftconv::describe(problem), properties.name,
                                              status.message()));
     if (first.ok()) first = {StatusCode::Unsupported, status.message()};
-  }
+    return false;
+  };
+  if (planned(candidates.best)) return {};
+  // The others are put in order only now, which few searches need.
+  const std::vector<size_t> order = candidates.byEstimate();
+  for (const size_t i : std::span(order).subspan(1))
+    if (planned(i)) return {};
   return first;
 }
 

@@ -1,10 +1,16 @@
 // What the trees of measuredCorrection() are shown, worked out by hand, and the bounds of what they answer.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/device/registry.hpp"
 #include "conv/plan/measured_correction.hpp"
@@ -77,24 +83,80 @@ TEST(MeasuredCorrection, IsForHalvesOnHopper) {
   EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f16"), b200));
 }
 
-TEST(MeasuredCorrection, IsPartOfTheEstimate) {
-  const Problem problem = parsed("8x56x56x64 f16 * 256x1x1x64 -> f16 residual 1");
-  Candidates candidates;
-  ASSERT_TRUE(findCandidates(problem, properties("H200"), {}, candidates).ok());
-  int corrected = 0;
-  for (const Candidate& candidate : candidates.all) {
-    EXPECT_GE(candidate.correction, 0.5);
-    EXPECT_LE(candidate.correction, 2);
-    if (candidate.correction == 1) continue;
-    ++corrected;
-    const double modelled = candidate.estimate.seconds / candidate.correction * 1e6;
-    EXPECT_DOUBLE_EQ(
-        measuredCorrection(candidate.algorithm->name(), CorrectionView(problem).of(candidate.tiling, modelled)).value_or(0),
-        candidate.correction)
-        << candidate.options();
+/// The same trees, asked node by node, of one candidate.
+struct PlainTree {
+  struct Node {
+    uint8_t feature;
+    float threshold;
+  };
+  std::array<Node, 15> nodes;
+  std::array<float, 16> leaves;
+};
+constexpr float kNever = std::numeric_limits<float>::max();
+double plainCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
+  static const std::vector<PlainTree> trees{
+#define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
+#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT)
+#include "conv/plan/correction_trees.inc"
+#undef SHIFTCONV_TREES_OF
+#undef SHIFTCONV_TREE
+  };
+  size_t first = 0, count = 0;
+#define SHIFTCONV_TREE(...)
+#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT) \
+  if (algorithm == NAME) first = FIRST, count = COUNT;
+#include "conv/plan/correction_trees.inc"
+#undef SHIFTCONV_TREES_OF
+#undef SHIFTCONV_TREE
+  if (count == 0) return 1;
+  float sum = 0;
+  for (size_t tree = first; tree < first + count; ++tree) {
+    size_t i = 0;
+    while (i < 15) i = 2 * i + (features[trees[tree].nodes[i].feature] > trees[tree].nodes[i].threshold ? 2 : 1);
+    sum += trees[tree].leaves[i - 15];
   }
-  EXPECT_GT(corrected, 5);
-  EXPECT_FALSE(measuredCorrection("direct", CorrectionView(problem).of({1, 1}, 8)));
+  return std::clamp(std::exp(static_cast<double>(sum)), 1.0 / 3, 3.0);
+}
+
+// Candidates are asked together, which must not show: algorithms with few and with many of them, whose tiles differ in all ways.
+TEST(MeasuredCorrection, IsPartOfTheEstimate) {
+  for (const char* text : {"8x56x56x64 f16 * 256x1x1x64 -> f16 residual 1", "1x14x14x256 bf16 * 256x3x3x256 pad 1,1,1,1 -> bf16",
+                           "32x112x112x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 silu",
+                           "1x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16 bias relu"}) {
+    const Problem problem = parsed(text);
+    Candidates candidates;
+    ASSERT_TRUE(findCandidates(problem, properties("H200"), {}, candidates).ok());
+    int corrected = 0;
+    for (const Candidate& candidate : candidates.all) {
+      EXPECT_GE(candidate.correction, 1.0 / 3);
+      EXPECT_LE(candidate.correction, 3);
+      if (candidate.correction == 1) continue;
+      ++corrected;
+      const double modelled = candidate.estimate.seconds / candidate.correction * 1e6;
+      EXPECT_NEAR(plainCorrection(candidate.algorithm->name(), CorrectionView(problem).of(candidate.tiling, modelled)),
+                  candidate.correction, 1e-12)
+          << text << ": " << candidate.options();
+    }
+    EXPECT_GT(corrected, 5) << text;
+  }
+}
+
+// More candidates than are asked at once, the first of which is not like the others.
+TEST(MeasuredCorrection, AsksManyCandidatesAtOnce) {
+  const CorrectionView view(parsed("8x56x56x64 f16 * 256x3x3x64 pad 1,1,1,1 -> f16"));
+  std::vector<CorrectionFeatures> features;
+  for (int32_t i = 0; i < 131; ++i)
+    features.push_back(view.of({8 << i % 6, 8 << i % 5, 1 << i % 3, {i % 4, i % 7, i % 2}}, 1 + 0.7 * i));
+  for (const std::string_view algorithm : {"halo", "thin", "gathered", "im2col_sm90"}) {
+    std::vector<double> factors(features.size());
+    EXPECT_TRUE(measuredCorrections(algorithm, features, factors));
+    for (size_t i = 0; i < features.size(); ++i)
+      EXPECT_DOUBLE_EQ(factors[i], plainCorrection(algorithm, features[i])) << algorithm << " " << i;
+    EXPECT_NE(factors.front(), factors.back());
+  }
+  std::vector<double> none(2, 7);
+  EXPECT_FALSE(measuredCorrections("direct", std::span(features).first(2), none));
+  EXPECT_EQ(none, (std::vector<double>{7, 7}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <span>
 
 #include "common/gemm/sm100/operand_plan.hpp"
 #include "common/gemm/sm100/rates.hpp"
@@ -20,6 +21,8 @@ using layout::MmaKind;
 
 constexpr std::array<int32_t, 5> kTileNs = {256, 192, 128, 64, 32};
 constexpr std::array<int32_t, 2> kTileHeights = {kTileRows, kHalfTileRows};
+constexpr std::array<Grouping, 2> kGroupings = {Grouping::Single, Grouping::Pair};
+constexpr std::array<int32_t, 4> kSplits = {1, 2, 4, 8};
 constexpr int64_t kFewestStages = 2;
 
 int64_t ctasOf(Grouping grouping) { return grouping == Grouping::Single ? 1 : 2; }
@@ -323,8 +326,6 @@ void model(const device::Properties& properties, std::optional<uint32_t> cluster
   plan.modelledClocks = waves * (rounds * slowest->clocks + kTileOverhead * (p.splits > 1 ? 2 : 1) +
                                  p.residentBytes / static_cast<double>(group) / kBulkWriteBytesPerClock);
 
-  plan.kernelName = "gemm_sm100_";
-  plan.kernelName += nameOf(plan.grouping);
   plan.launch.grid = {static_cast<uint32_t>(clusters * ctas), static_cast<uint32_t>(columns), 1};
   plan.launch.block = {gemmThreads(p.buildScales), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};
@@ -340,17 +341,14 @@ std::string planGemm(const GemmProblem& problem, const device::Properties& prope
   if (std::string why = problemRefusal(problem, properties, kind); !why.empty()) return why;
   if (choices.clusters && *choices.clusters == 0) return "clusters must be at least 1";
 
-  std::vector<int32_t> tileNs(kTileNs.begin(), kTileNs.end());
-  if (choices.tileN) tileNs = {*choices.tileN};
-  std::vector<int32_t> heights(kTileHeights.begin(), kTileHeights.end());
-  if (choices.tileRows) heights = {*choices.tileRows};
-  std::vector<Grouping> groupings{Grouping::Single, Grouping::Pair};
-  if (choices.grouping) groupings = {*choices.grouping};
-  std::vector<int32_t> splits{1, 2, 4, 8};
-  if (choices.splits)
-    splits = {*choices.splits};
-  else if (choices.residentWeights.value_or(false) || choices.schedule == Schedule::LaunchControl)
-    splits = {1};
+  const auto wanted = []<class T>(const std::optional<T>& choice, std::span<const T> all) {
+    return choice ? std::span<const T>(&*choice, 1) : all;
+  };
+  const auto tileNs = wanted(choices.tileN, std::span<const int32_t>(kTileNs));
+  const auto heights = wanted(choices.tileRows, std::span<const int32_t>(kTileHeights));
+  const auto groupings = wanted(choices.grouping, std::span<const Grouping>(kGroupings));
+  const bool isWhole = choices.residentWeights.value_or(false) || choices.schedule == Schedule::LaunchControl;
+  const auto splits = wanted(choices.splits, std::span<const int32_t>(kSplits).first(isWhole ? 1 : kSplits.size()));
 
   // Ties go to the plain one: wide and high tiles, one CTA, no split.
   std::string firstRefusal;
@@ -376,6 +374,8 @@ std::string planGemm(const GemmProblem& problem, const device::Properties& prope
         }
   if (!best) return firstRefusal;
   plan = std::move(*best);
+  plan.kernelName = "gemm_sm100_";
+  plan.kernelName += nameOf(plan.grouping);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/device/device.hpp"
@@ -47,7 +48,7 @@ struct GemmPlan {
   uint64_t partialBytes = 0;  ///< workspace, 16-byte aligned, of any content
   uint64_t counterBytes = 0;  ///< workspace behind it, zero before the first run
   double modelledClocks = 0;
-  std::string modelledBound;
+  std::string_view modelledBound;
 
   /// The steps of the plan, a line each.
   std::string describe() const;

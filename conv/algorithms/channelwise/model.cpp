@@ -63,7 +63,7 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
 
 }  // namespace
 
-void modelChannelwise(const Problem& problem, const device::Properties& properties, ChannelwisePlan& plan) {
+void modelChannelwise(const Problem& problem, double bytes, const device::Properties& properties, ChannelwisePlan& plan) {
   const Rates& rates = ratesOf(properties);
   const Work work = workOf(problem, plan);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
@@ -79,9 +79,9 @@ void modelChannelwise(const Problem& problem, const device::Properties& properti
   const double latency = waves * work.chainClocks;
   // Neighbouring threads load the same pixels, of which the first-level cache keeps about half.
   const double outputs = static_cast<double>(problem.outputPixels() * problem.k) * bytesOf(problem.outputType);
-  const double loaded = (ctas * threads * work.loadedBytes + bytesOnce(problem)) / 2 + outputs;
+  const double loaded = (ctas * threads * work.loadedBytes + bytes) / 2 + outputs;
   const double second = loaded / multiprocessors / rates.of(Resource::L2ToShared);
-  const double memory = bytesOnce(problem) / rates.of(Resource::DeviceMemory);
+  const double memory = bytes / rates.of(Resource::DeviceMemory);
   const double slowest = std::max({issue, latency, second, memory});
   plan.bound = slowest == memory ? Resource::DeviceMemory : slowest == second ? Resource::L2ToShared : Resource::CudaCores;
   // Fitted: mean error of the logarithm 0.09 over 780 candidates. Copying the filters first pays for the larger ones alone.

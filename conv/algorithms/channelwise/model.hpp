@@ -5,7 +5,7 @@
 
 namespace shiftconv::plan {
 
-/// Fills in modelledClocks and bound of a plan that has everything else.
-void modelChannelwise(const Problem& problem, const device::Properties& properties, ChannelwisePlan& plan);
+/// Fills in modelledClocks and bound of a plan that has everything else. `bytes`: bytesOnce(problem).
+void modelChannelwise(const Problem& problem, double bytes, const device::Properties& properties, ChannelwisePlan& plan);
 
 }  // namespace shiftconv::plan

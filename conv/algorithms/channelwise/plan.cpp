@@ -87,8 +87,8 @@ CtaShape ctaShape(const Problem& p, int32_t channels, int64_t units, int64_t thr
 }
 
 /// False where the choices are not to be had.
-bool complete(const Problem& p, const device::Properties& properties, const Kind& kind, int64_t rows, int64_t threads, bool staged,
-              ChannelwisePlan& plan) {
+bool complete(const Problem& p, double bytes, const device::Properties& properties, const Kind& kind, int64_t rows, int64_t threads,
+              bool staged, ChannelwisePlan& plan) {
   Params& params = plan.params;
   plan.kind = &kind;
   plan.threads = static_cast<int32_t>(threads);
@@ -125,7 +125,7 @@ bool complete(const Problem& p, const device::Properties& properties, const Kind
   plan.launch.grid = {static_cast<uint32_t>(ctas), 1, 1};
   plan.launch.block = {static_cast<uint32_t>(roundUp(shape.channelThreads * shape.units, 32)), 1, 1};
   plan.launch.dynamicSharedBytes = params.weightBytes;
-  modelChannelwise(p, properties, plan);
+  modelChannelwise(p, bytes, properties, plan);
   return true;
 }
 
@@ -186,6 +186,7 @@ std::string channelwiseRefusal(const Problem& p, const device::Properties& prope
 std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const device::Properties& properties,
                                                    const ChannelwiseChoices& choices) {
   std::vector<ChannelwisePlan> plans;
+  const double bytes = bytesOnce(p);
   const Finish finish = finishOf(p);
   const auto fits = [&](const Kind& kind) { return kind.finish == finish && computes(kind, p); };
   const bool special =
@@ -201,7 +202,7 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
         for (const bool staged : {true, false}) {
           if (choices.staged && *choices.staged != staged) continue;
           ChannelwisePlan plan;
-          if (!complete(p, properties, kind, rows, threads, staged, plan)) continue;
+          if (!complete(p, bytes, properties, kind, rows, threads, staged, plan)) continue;
           plan.launch.programmaticDependent = choices.dependent;
           plans.push_back(std::move(plan));
         }

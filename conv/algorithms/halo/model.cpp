@@ -39,7 +39,7 @@ double together(double a, double b) {
 
 }  // namespace
 
-void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, const device::Properties& properties,
+void model(const Problem& problem, double bytes, const Geometry& g, const ShapeEntry& shape, const device::Properties& properties,
            HaloPlan& plan) {
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const Params& p = plan.params;
@@ -89,7 +89,7 @@ void model(const Problem& problem, const Geometry& g, const ShapeEntry& shape, c
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
   const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes) * (shape.residual ? 2 : 1);
   const double memory = (shape.residual && shape.overBox ? kOverBoxMemory : 1) *
-                        (bytesOnce(problem) / ratesOf(properties).of(Resource::DeviceMemory) +
+                        (bytes / ratesOf(properties).of(Resource::DeviceMemory) +
                          kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors));
   if (memory > work) plan.bound = Resource::DeviceMemory;
   // Fitted: mean error of the logarithm 0.12 over 3,618 candidates.

@@ -7,8 +7,8 @@
 
 namespace shiftconv::plan::sm90::halo {
 
-/// Fills in waves, validFraction, modelledClocks and bound of a plan that is complete but for them.
-void model(const Problem& problem, const Geometry& geometry, const ShapeEntry& shape, const device::Properties& properties,
-           HaloPlan& plan);
+/// Fills in waves, validFraction, modelledClocks and bound of a plan that is complete but for them. `bytes`: bytesOnce(problem).
+void model(const Problem& problem, double bytes, const Geometry& geometry, const ShapeEntry& shape,
+           const device::Properties& properties, HaloPlan& plan);
 
 }  // namespace shiftconv::plan::sm90::halo

@@ -112,19 +112,24 @@ bool place(const Geometry& g, const Taps& taps, const ShapeEntry& shape, const C
   return placePatches(g, taps, cut, shape.tileN, shape.tail, params, plan.inputs);
 }
 
-/// Numbers of tiles, stages and slots, and what the plan would take. `plan` has been placed.
-bool work(const Problem& problem, const Geometry& g, const Decision& decision, const device::Properties& properties,
+/// Whether every CTA that shares a reduction has a part of it. `plan` has been placed.
+bool canSplit(const ShapeEntry& shape, const HaloPlan& plan, int32_t split) {
+  const int64_t chunks = plan.params.chunks;
+  if (split > chunks || ceilDivide(chunks, split) * (split - 1) >= chunks) return false;
+  return !shape.overBox || (plan.params.patches == 1 && chunks == 1 && split == 1);
+}
+
+/// Numbers of tiles, stages and slots, and what the plan would take. `plan` has been placed, and can be split; it may have been
+/// worked out with another split before.
+bool work(const Problem& problem, double bytes, const Geometry& g, const Decision& decision, const device::Properties& properties,
           HaloPlan& plan) {
   const ShapeEntry& shape = decision.shape;
   const Cut& cut = decision.cut;
   const HaloCut kind = cut.kind;
   const int32_t split = decision.split;
   Params& params = plan.params;
-  if (split > params.chunks) return false;
   params.split = split;
   params.chunksPerRank = static_cast<int32_t>(ceilDivide(params.chunks, split));
-  if (int64_t{params.chunksPerRank} * (split - 1) >= params.chunks) return false;  // a rank would have nothing
-  if (shape.overBox && (params.patches != 1 || params.chunks != 1 || split != 1)) return false;
   // The next flat tile in the slot reads zeros behind its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
   if (g.groups > 1 && shape.channels() != kBlockChannels) return false;
@@ -184,7 +189,7 @@ bool work(const Problem& problem, const Geometry& g, const Decision& decision, c
                    ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0, std::max(0, most))
                    : 0;
 
-  model(problem, g, shape, properties, plan);
+  model(problem, bytes, g, shape, properties, plan);
   return true;
 }
 
@@ -229,12 +234,14 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   }
 }
 
-/// Calls visit(plan, shape) for every plan that fits, without what complete() adds, until it returns false.
+/// Calls visit(plan, g, shape) for every plan that fits, without what complete() adds, until it returns false. The plan is the
+/// visitor's to look at: the next one is worked out in its place.
 template <class Visit>
 void forEachPlan(const Problem& problem, const device::Properties& properties, const HaloChoices& choices, Visit&& visit) {
   const Geometry g = geometryOf(problem);
   if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return;
   const Taps taps = tapsOf(g);
+  const double bytes = bytesOnce(problem);
   const std::string kind = kindOf(problem);
   const auto multiplies = [&](const ShapeEntry& shape) { return shape.kind.empty() || shape.kind == kind; };
   const std::vector<HaloModule> modules = modulesOf(problem);
@@ -251,14 +258,15 @@ void forEachPlan(const Problem& problem, const device::Properties& properties, c
       for (const HaloCut cutKind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
         if (choices.cut && *choices.cut != cutKind) continue;
         Cut cut;
-        HaloPlan placed;
-        if (!cutInto(g, taps, cutKind, shape.tileN, cut) || !place(g, taps, shape, cut, placed)) continue;
-        placed.module = modules[m];
-        placed.launch.programmaticDependent = choices.dependent;
+        if (!cutInto(g, taps, cutKind, shape.tileN, cut)) continue;
+        HaloPlan plan;
+        if (!place(g, taps, shape, cut, plan)) continue;
+        plan.module = modules[m];
+        plan.launch.programmaticDependent = choices.dependent;
         for (const int32_t split : {1, 2, 4}) {
           if (choices.split && *choices.split != split) continue;
-          HaloPlan plan = placed;
-          if (work(problem, g, {shape, cut, split, choices.lag}, properties, plan) && !visit(plan, g, shape)) return;
+          if (!canSplit(shape, plan, split)) continue;
+          if (work(problem, bytes, g, {shape, cut, split, choices.lag}, properties, plan) && !visit(plan, g, shape)) return;
         }
       }
     }
@@ -293,7 +301,7 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
       return fmt::format("halo needs 8, 16, 32 or 64 channels a group, but there are {}", channels);
   }
   bool fits = false;
-  forEachPlan(p, properties, {}, [&](HaloPlan&, const Geometry&, const ShapeEntry&) {
+  forEachPlan(p, properties, {}, [&](const HaloPlan&, const Geometry&, const ShapeEntry&) {
     fits = true;
     return false;
   });
@@ -325,9 +333,8 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
 
 std::vector<HaloPlan> haloCandidates(const Problem& problem, const device::Properties& properties, const HaloChoices& choices) {
   std::vector<HaloPlan> plans;
-  forEachPlan(problem, properties, choices, [&](HaloPlan& plan, const Geometry& g, const ShapeEntry& shape) {
-    complete(problem, g, shape, plan);
-    plans.push_back(std::move(plan));
+  forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry& g, const ShapeEntry& shape) {
+    complete(problem, g, shape, plans.emplace_back(plan));
     return true;
   });
   fastestFirst(plans);

@@ -62,7 +62,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});
     plan.launches.push_back(
         {images::im2col_sm90(),
-         made.kernelName,
+         made.kernelName(),
          made.launch,
          {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}), std::move(params)},
          made.warpRoles()});

@@ -13,6 +13,7 @@
 #include "conv/algorithms/im2col_sm90/tiles.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/fastest_first.hpp"
 #include "conv/plan/problem_names.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/taps.hpp"
@@ -94,7 +95,7 @@ double residentCtas(const Tile& tile, const device::Properties& properties, cons
   return static_cast<double>(std::clamp<int64_t>(shared / (plan.launch.dynamicSharedBytes + kReservedBytes), 1, tile.ctas));
 }
 
-void model(const Problem& p, const device::Properties& properties, const Tile& tile, Im2colPlan& plan) {
+void model(const Problem& p, double bytes, const device::Properties& properties, const Tile& tile, Im2colPlan& plan) {
   const Rates& rates = ratesOf(properties);
   const gemm::Window window = windowOf(p);
   // A tile has whole rows, so that taps are left out by rows and planes only, and none where it has whole planes or images.
@@ -115,15 +116,15 @@ void model(const Problem& p, const device::Properties& properties, const Tile& t
   const double work = ctas * (kCtaClocks + steps * step + epilogue);
   const double chain =
       rounds * (rates.startClocks.perClock + epilogue) + steps * std::max(step, rows * rowBytes / rates.loneL2ToShared.perClock);
-  const double memory = bytesOnce(p) / (rates.of(Resource::DeviceMemory) * kMemoryShare);
+  const double memory = bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
   plan.bound = slowest == memory ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
 }
 
 /// Empty, or why there is no such plan.
-std::string complete(const Problem& p, const device::Properties& properties, const Tile& tile, const Im2colChoices& choices,
-                     Im2colPlan& plan) {
+std::string complete(const Problem& p, double problemBytes, const device::Properties& properties, const Tile& tile,
+                     const Im2colChoices& choices, Im2colPlan& plan) {
   Params& params = plan.params;
   const gemm::Window window = windowOf(p);
   const auto bytes = [](int64_t elements) { return static_cast<uint64_t>(elements * kElementBytes); };
@@ -204,8 +205,8 @@ std::string complete(const Problem& p, const device::Properties& properties, con
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
   // lie where there is room, not where there is least to do (see the kernel's notes).
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(isOneWave && ctas > 1 ? std::max(shared, shareOf(ctas)) : shared);
-  plan.kernelName = fmt::format("im2col_sm90_{}_{}", elementName(p), tile.name);
-  model(p, properties, tile, plan);
+  plan.element = elementName(p);
+  model(p, problemBytes, properties, tile, plan);
   plan.dependsByDefault = plan.modelledClocks < kShortClocks;
   plan.launch.programmaticDependent = choices.dependent.value_or(plan.dependsByDefault);
   return {};
@@ -234,32 +235,35 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
     return needs(fmt::format("needs second_pixel_pitch to be a multiple of 8 elements, but it is {}", p.secondPitch()));
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
   Im2colPlan smallest;
-  if (const std::string why = complete(p, properties, kTiles[0], {}, smallest); !why.empty())
+  if (const std::string why = complete(p, bytesOnce(p), properties, kTiles[0], {}, smallest); !why.empty())
     return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
   return {};
 }
 
 std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Properties& properties, const Im2colChoices& choices) {
   std::vector<Im2colPlan> plans;
+  plans.reserve(kTiles.size());
+  const double problemBytes = bytesOnce(p);
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if (choices.tile && *choices.tile != i) continue;
     // Half of a tile without channels is never worth it.
     if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, kTiles[0].channels)) continue;
     Im2colPlan plan;
     plan.tile = i;
-    if (!complete(p, properties, kTiles[i], choices, plan).empty()) continue;
+    if (!complete(p, problemBytes, properties, kTiles[i], choices, plan).empty()) continue;
     plans.push_back(std::move(plan));
   }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const Im2colPlan& a, const Im2colPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  fastestFirst(plans);
   return plans;
 }
 
 Tiling Im2colPlan::tiling() const { return {kTiles[tile].pixels, kTiles[tile].channels, 1, {params.stages}}; }
 
+std::string Im2colPlan::kernelName() const { return fmt::format("im2col_sm90_{}_{}", element, kTileNames[tile]); }
+
 std::string Im2colPlan::describe() const {
   return fmt::format("{}, tiles of {} pixels x channels; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} clocks",
-                     kernelName, kTileNames[tile], launch.grid.x, params.stages, launch.dynamicSharedBytes, modelledClocks);
+                     kernelName(), kTileNames[tile], launch.grid.x, params.stages, launch.dynamicSharedBytes, modelledClocks);
 }
 
 std::vector<std::string> Im2colPlan::warpRoles() const {

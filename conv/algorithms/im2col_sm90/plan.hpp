@@ -33,12 +33,13 @@ struct Im2colPlan {
   MapDescription second{};           ///< likewise of the second tensor of a split input
   layout::TiledMap filter{};         ///< globalAddress is 0
   LaunchConfig launch{};
-  std::string kernelName;
+  std::string_view element;  ///< "f16" or "bf16"
   size_t tile = 0;
   bool dependsByDefault = false;  ///< programmatic dependent launch, unless the options say otherwise
   double modelledClocks = 0;
   Resource bound = Resource::TensorCore;
 
+  std::string kernelName() const;
   Tiling tiling() const;
   std::string describe() const;
   std::vector<std::string> warpRoles() const;

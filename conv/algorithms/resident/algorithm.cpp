@@ -10,6 +10,7 @@
 
 #include "conv/plan/correction.hpp"
 #include "conv/plan/estimate.hpp"
+#include "conv/plan/fastest_first.hpp"
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/sm90_limits.hpp"
@@ -35,7 +36,7 @@ constexpr double kStepClocks = 140;        // four products of 64 x 32 x 16, one
 constexpr double kReductionClocks = 600;   // sums to the first rank
 
 /// The time of a plan.
-void model(const Problem& problem, const device::Properties& properties, ResidentPlan& plan) {
+void model(double problemBytes, const device::Properties& properties, ResidentPlan& plan) {
   const Params& p = plan.params;
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = static_cast<double>(plan.launch.grid.count());
@@ -43,7 +44,7 @@ void model(const Problem& problem, const device::Properties& properties, Residen
   const double waves =
       std::max(1.0, static_cast<double>(ceilDivide(static_cast<int64_t>(ctas), static_cast<int64_t>(multiprocessors))));
   const double work = waves * (std::max(bytes / kCopyBytesPerClock, p.steps * kStepClocks) + kTileClocks);
-  const double memory = bytesOnce(problem) / ratesOf(properties).of(Resource::DeviceMemory);
+  const double memory = problemBytes / ratesOf(properties).of(Resource::DeviceMemory);
   plan.bound = memory > work ? Resource::DeviceMemory : Resource::L2ToShared;
   // Fitted: mean error of the logarithm 0.10 over 530 candidates.
   constexpr Correction kCorrection{0.217, 0.427, -0.05};
@@ -51,17 +52,23 @@ void model(const Problem& problem, const device::Properties& properties, Residen
                                   p.taps > 1 ? -0.094 : 0);
 }
 
-bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int32_t split, const device::Properties& properties,
-              ResidentPlan& plan) {
-  const halo::Taps taps = halo::tapsOf(g);
+/// The box of a tile, however the reduction is split.
+struct Placed {
   halo::Cut cut;
-  if (!halo::cutInto(g, taps, kind, kTilePixels, cut)) return false;
-  cut.images = 1;
   kernels::halo::Params boxes;
-  halo::InputTileMaps maps;
-  if (!halo::placePatches(g, taps, cut, kTilePixels, 0, boxes, maps) || boxes.patches != 1) return false;
+};
 
-  plan.cut = kind;
+bool place(const halo::Geometry& g, const halo::Taps& taps, HaloCut kind, Placed& placed) {
+  if (!halo::cutInto(g, taps, kind, kTilePixels, placed.cut)) return false;
+  placed.cut.images = 1;
+  halo::InputTileMaps maps;
+  return halo::placePatches(g, taps, placed.cut, kTilePixels, 0, placed.boxes, maps) && placed.boxes.patches == 1;
+}
+
+bool complete(const Problem& problem, double bytes, const halo::Geometry& g, const Placed& placed, int32_t split,
+              const device::Properties& properties, ResidentPlan& plan) {
+  const auto& [cut, boxes] = placed;
+  plan.cut = cut.kind;
   Params& params = plan.params;
   const int64_t chunks = ceilDivide(g.c, kChunkChannels), chunksPerRank = ceilDivide(chunks, split);
   if (chunksPerRank * (split - 1) >= chunks) return false;  // a rank would have nothing
@@ -108,9 +115,30 @@ bool complete(const Problem& problem, const halo::Geometry& g, HaloCut kind, int
   plan.launch.block = {kThreads, 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes);
-  plan.kernelName = fmt::format("resident_sm90_{}{}", elementName(problem), problem.hasResidual() ? "_residual" : "");
-  model(problem, properties, plan);
+  plan.element = elementName(problem);
+  plan.hasResidual = problem.hasResidual();
+  model(bytes, properties, plan);
   return true;
+}
+
+/// Calls visit(plan) for every plan that fits, until it returns false.
+template <class Visit>
+void forEachResident(const Problem& problem, const device::Properties& properties, const ResidentChoices& choices, Visit&& visit) {
+  const halo::Geometry g = halo::geometryOf(problem);
+  if (g.r * g.s > kMaximumTaps) return;
+  const halo::Taps taps = halo::tapsOf(g);
+  const double bytes = bytesOnce(problem);
+  for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat}) {
+    Placed placed;
+    if ((choices.cut && *choices.cut != cut) || !place(g, taps, cut, placed)) continue;
+    for (const int32_t split : {1, 2, 4}) {
+      if (choices.split && *choices.split != split) continue;
+      ResidentPlan plan;
+      if (!complete(problem, bytes, g, placed, split, properties, plan)) continue;
+      plan.launch.programmaticDependent = choices.dependent;
+      if (!visit(plan)) return;
+    }
+  }
 }
 
 }  // namespace
@@ -131,7 +159,12 @@ std::string residentRefusal(const Problem& p, const device::Properties& properti
       return fmt::format("resident needs less than 2^31 bytes of {}, but there are {}", tensor, elements * 2);
   if (p.k > kMostGrid * kTileChannels)
     return fmt::format("resident needs K up to {}, but it is {}", kMostGrid * kTileChannels, p.k);
-  if (residentCandidates(p, properties).empty())
+  bool fits = false;
+  forEachResident(p, properties, {}, [&](const ResidentPlan&) {
+    fits = true;
+    return false;
+  });
+  if (!fits)
     return fmt::format(
         "resident has no tile for {} images and a {}x{} filter of {} channels: the boxes and the weights of 64 pixels x 32 "
         "channels, of a quarter of the input channels at least, have to fit into shared memory, and N times the tiles down an "
@@ -142,29 +175,22 @@ std::string residentRefusal(const Problem& p, const device::Properties& properti
 
 std::vector<ResidentPlan> residentCandidates(const Problem& problem, const device::Properties& properties,
                                              const ResidentChoices& choices) {
-  const halo::Geometry g = halo::geometryOf(problem);
   std::vector<ResidentPlan> plans;
-  if (g.r * g.s > kMaximumTaps) return plans;
-  for (const HaloCut cut : {HaloCut::Columns, HaloCut::Flat}) {
-    if (choices.cut && *choices.cut != cut) continue;
-    for (const int32_t split : {1, 2, 4}) {
-      if (choices.split && *choices.split != split) continue;
-      ResidentPlan plan;
-      if (!complete(problem, g, cut, split, properties, plan)) continue;
-      plan.launch.programmaticDependent = choices.dependent;
-      plans.push_back(std::move(plan));
-    }
-  }
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const ResidentPlan& a, const ResidentPlan& b) { return a.modelledClocks < b.modelledClocks; });
+  forEachResident(problem, properties, choices, [&](const ResidentPlan& plan) {
+    plans.push_back(plan);
+    return true;
+  });
+  fastestFirst(plans);
   return plans;
 }
+
+std::string ResidentPlan::kernelName() const { return fmt::format("resident_sm90_{}{}", element, hasResidual ? "_residual" : ""); }
 
 std::string ResidentPlan::describe() const {
   return fmt::format(
       "{} {}, tile {}x{} pixels x {} channels{}; grid {}x{}x{}, {} steps, box of {} KiB; {} bytes of shared memory; modelled "
       "{:.0f} clocks",
-      kernelName, toString(cut), params.tileRows, params.tileColumns, kTileChannels,
+      kernelName(), toString(cut), params.tileRows, params.tileColumns, kTileChannels,
       split() > 1 ? fmt::format(", reduction split by {}", split()) : "", launch.grid.x, launch.grid.y, launch.grid.z, params.steps,
       static_cast<uint32_t>(params.slotPixels) * kRowBytes / 1024, launch.dynamicSharedBytes, modelledClocks);
 }
@@ -221,7 +247,7 @@ class Resident final : public ListedAlgorithm<ResidentChoices, ResidentPlan> {
     params.address(offsetof(Params, output), {TensorName::Output});
     params.address(offsetof(Params, residual), {TensorName::Residual});
     plan.launches.push_back(
-        {images::resident_sm90(), made.kernelName, made.launch, {std::move(params)}, sameRoles(made.launch, "copy")});
+        {images::resident_sm90(), made.kernelName(), made.launch, {std::move(params)}, sameRoles(made.launch, "copy")});
   }
 };
 

@@ -28,12 +28,14 @@ struct ResidentChoices {
 struct ResidentPlan {
   kernels::resident::Params params{};  ///< addresses are filled in per run
   LaunchConfig launch{};
-  std::string kernelName;
+  std::string_view element;  ///< "f16" or "bf16"
+  bool hasResidual = false;
   HaloCut cut = HaloCut::Columns;
   double modelledClocks = 0;
   Resource bound = Resource::L2ToShared;
 
   int32_t split() const { return 1 << params.splitShift; }
+  std::string kernelName() const;
   std::string describe() const;
 };
 

@@ -49,7 +49,7 @@ int64_t registersOf(Tile tile) {
 
 }  // namespace
 
-void modelThin(const Problem& p, const device::Properties& properties, ThinPlan& plan) {
+void modelThin(const Problem& p, double bytes, const device::Properties& properties, ThinPlan& plan) {
   constexpr int64_t kRegisters = 65536, kMostThreads = 2048, kMostCtas = 32;
   const Params& params = plan.params;
   const Rates& rates = ratesOf(properties);
@@ -80,7 +80,7 @@ void modelThin(const Problem& p, const device::Properties& properties, ThinPlan&
   // To f16, of a pair of 8-bit elements; counted in the source.
   const double ofPair = bitsOf(p.inputType) != 8 ? 0 : isInteger(p.inputType) ? 5 : 1;
   const double decoding = blocks * (plan.tile.pixels + plan.tile.channels) / 8 * (kMostVector / 2) * ofPair;
-  const double memory = bytesOnce(p) / rates.of(Resource::DeviceMemory);
+  const double memory = bytes / rates.of(Resource::DeviceMemory);
   struct {
     double clocks;
     Resource resource;

@@ -7,7 +7,7 @@
 
 namespace shiftconv::plan {
 
-/// Fills in modelledClocks and bound of a plan that is complete but for them.
-void modelThin(const Problem& problem, const device::Properties& properties, ThinPlan& plan);
+/// Fills in modelledClocks and bound of a plan that is complete but for them. `bytes`: bytesOnce(problem).
+void modelThin(const Problem& problem, double bytes, const device::Properties& properties, ThinPlan& plan);
 
 }  // namespace shiftconv::plan

@@ -97,7 +97,7 @@ ThinPlan commonPlan(const Problem& p) {
   return plan;
 }
 
-void complete(const Problem& p, const device::Properties& properties, ThinPlan& plan) {
+void complete(const Problem& p, double bytes, const device::Properties& properties, ThinPlan& plan) {
   Params& params = plan.params;
   const int64_t groupTiles = ceilDivide(p.k / p.groups, plan.tile.channels);
   params.groupTiles = divisor(groupTiles);
@@ -110,7 +110,7 @@ void complete(const Problem& p, const device::Properties& properties, ThinPlan& 
   plan.launch.block = {warps * 32, 1, 1};
   const bool exchanges = plan.split > 1 || params.isWhole;
   plan.launch.dynamicSharedBytes = exchanges ? warps * exchangeBytes(plan.tile) : 0;
-  modelThin(p, properties, plan);
+  modelThin(p, bytes, properties, plan);
 }
 
 }  // namespace
@@ -170,6 +170,7 @@ std::string thinRefusal(const Problem& p, const device::Properties& properties) 
 
 std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties& properties, const ThinChoices& choices) {
   const ThinPlan common = commonPlan(p);
+  const double bytes = bytesOnce(p);
   const int64_t steps = ceilDivide(common.params.blocks, kStepBlocks),
                 mostUsefulSplit = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(steps)));
   std::vector<ThinPlan> plans;
@@ -182,7 +183,7 @@ std::vector<ThinPlan> thinCandidates(const Problem& p, const device::Properties&
     plan.split = split;
     plan.pixelWarps = pixelWarps;
     plan.channelWarps = channelWarps;
-    complete(p, properties, plan);
+    complete(p, bytes, properties, plan);
     plan.launch.programmaticDependent = choices.dependent;
     plans.push_back(std::move(plan));
   };
