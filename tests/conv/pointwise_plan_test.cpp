@@ -53,7 +53,7 @@ TEST(PointwisePlans, ShareAllPixelsAndChannels) {
       EXPECT_LT((int64_t{plan.params.channelGroups} - 1) * 32 * plan.parts, p.k);
       EXPECT_LE(plan.launch.dynamicSharedBytes * (together / 132) * plan.warps / 8, 232448u + 1024u);
     }
-    EXPECT_GE(options.size(), 2u) << text;
+    EXPECT_GE(options.size(), 1u) << text;
   }
 }
 

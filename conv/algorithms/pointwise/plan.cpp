@@ -184,9 +184,14 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
   const PointwisePlan common = commonPlan(p);
   const auto differs = [](const std::optional<int32_t>& choice, int32_t value) { return choice && *choice != value; };
   const auto allGroups = static_cast<int32_t>(ceilDivide(p.k, int64_t{kGroupChannels}));
+  const bool isOpen = !choices.parts && !choices.warps && !choices.channelWarps;
   std::vector<PointwisePlan> plans;
   for (const Instance& instance : instancesOf(p)) {
     if (differs(choices.pixels, instance.pixels) || differs(choices.loads, instance.vector)) continue;
+    // Unless asked for, output channels are shared, and CTAs small, only where there are too few tiles for all warps.
+    const int64_t warpsAtOnce = int64_t{properties.multiprocessors} * ctasPerMultiprocessor(instance) * kMostWarps;
+    const bool hasFewTiles = ceilDivide(p.outputPixels(), int64_t{instance.pixels}) < warpsAtOnce;
+    bool offered = false;
     for (int32_t parts = 1; parts <= std::min(kMostParts, allGroups); parts *= 2) {
       if (differs(choices.parts, parts)) continue;
       const auto groups = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{parts}));
@@ -195,6 +200,8 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
       for (const int32_t warps : {kMostWarps, kMostWarps / 2})
         for (int32_t channelWarps = 1; channelWarps <= std::min(warps, groups); channelWarps *= 2) {
           if (differs(choices.warps, warps) || differs(choices.channelWarps, channelWarps)) continue;
+          if (isOpen && offered && !hasFewTiles) continue;
+          offered = true;
           PointwisePlan plan = common;
           plan.instance = instance;
           plan.parts = parts;
