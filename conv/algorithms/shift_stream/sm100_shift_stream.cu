@@ -93,7 +93,8 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
     if (lane < p_.lanes.pieces()) control_->pieces[lane] = boxPlace(tile, {lane, 0});
     if (lane < p_.lanes.refills(p_.filterWidth))
       control_->refills[lane] = boxPlace(tile, refillOf(p_.lanes, lane % kStreamWindows, lane / kStreamWindows + 1));
-    if (lane < p_.lanes.edges()) control_->edges[lane] = boxPlace(tile, edgePixel(p_.lanes, lane).from);
+    if constexpr (!kScaled)
+      if (lane < p_.lanes.edges()) control_->edges[lane] = boxPlace(tile, edgePixel(p_.lanes, lane).from);
   }
 
   __device__ void loadOperands() const {
@@ -137,6 +138,11 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
 #pragma unroll 1
       for (uint32_t window = 0; window < kStreamWindows; ++window)
         load(refillMap_, stageRefill(stage, s) + window * layout::kSwizzle128RowBytes, *place++);
+    if constexpr (!kScaled) loadEdges(load, stage);
+  }
+  /// Of rows end to end, which need lane masks.
+  template <class Load>
+  __device__ void loadEdges(const Load& load, const RingPosition& stage) const {
 #pragma unroll 1
     for (int32_t edge = 0; edge < p_.lanes.edges(); ++edge) {
       const auto lane = static_cast<uint32_t>(edgePixel(p_.lanes, edge).lane);
