@@ -1,7 +1,9 @@
 #include "conv/runtimes/torch/arguments.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "conv/runtimes/torch/sentences.hpp"
 
@@ -119,6 +121,22 @@ void checkCount(const char* argument, const Integers& list, size_t spatial, bool
          " spatial dimensions, but has ", std::to_string(list.count()));
 }
 
+/// What follows x along a dimension has its other extents, its dtype and its device.
+void checkSecond(const Operands& operands) {
+  const std::span<const int64_t> sizes = operands.x.sizes();
+  const bool isDepth = operands.dimension == 2 && sizes.size() == 5;
+  if (operands.dimension != 1 && !isDepth)
+    refuse("dim", " must be 1 (channels), or 2 (depth) of tensors with 5 dimensions, but is ", std::to_string(operands.dimension),
+           " of ", std::to_string(sizes.size()));
+  checkExtents("second", operands.second);
+  checkDevice("second", operands.second, operands.x);
+  std::vector<int64_t> wanted(sizes.begin(), sizes.end());
+  const auto at = static_cast<size_t>(operands.dimension);
+  if (operands.second.sizes().size() == wanted.size()) wanted[at] = operands.second.sizes()[at];
+  checkShape("second", operands.second.sizes(), wanted, isDepth ? "that of x with any depth" : "that of x with any channels");
+  if (operands.second.type() != operands.x.type()) refuse("second", " must have the dtype of x, but has another one");
+}
+
 void setWindow(const Settings& settings, size_t spatial, shiftconv_problem_t& problem) {
   checkCount("stride", settings.stride, spatial, false);
   checkCount("padding", settings.padding, spatial, true);
@@ -139,7 +157,14 @@ void setWindow(const Settings& settings, size_t spatial, shiftconv_problem_t& pr
 }
 
 void setShapes(const Operands& operands, const Settings& settings, size_t spatial, shiftconv_problem_t& problem) {
-  const std::span<const int64_t> x = operands.x.sizes(), w = operands.w.sizes();
+  std::array<int64_t, 5> x{};
+  std::ranges::copy(operands.x.sizes(), x.begin());
+  if (operands.second) {
+    const auto dimension = static_cast<size_t>(operands.dimension);
+    (dimension == 1 ? problem.split_c : problem.split_d) = x[dimension];
+    x[dimension] += operands.second.sizes()[dimension];
+  }
+  const std::span<const int64_t> w = operands.w.sizes();
   problem.n = x[0], problem.c = x[1], problem.k = w[0];
   problem.groups = settings.groups;
   problem.h = problem.r = 1;  // of 1-D
@@ -178,16 +203,33 @@ int64_t outputExtent(int64_t extent, int64_t before, int64_t after, int64_t taps
 
 }  // namespace
 
+void Operands::takeOutput(StableIValue value, Output output) {
+  if (output == Output::Given)
+    out = takeTensor(value);
+  else if (const std::optional<StableIValue> type = takeOptional(value))
+    outType = static_cast<int32_t>(*type);
+}
+
+Operands Operands::ofPair(const StableIValue* stack, Output output) {
+  Operands operands;
+  operands.x = takeTensor(stack[0]);
+  operands.second = takeTensor(stack[1]);
+  operands.dimension = static_cast<int64_t>(stack[2]);
+  operands.w = takeTensor(stack[3]);
+  operands.bias = takeOptionalTensor(stack[4]);
+  operands.residual = takeOptionalTensor(stack[5]);
+  operands.channelScale = takeOptionalTensor(stack[6]);
+  operands.takeOutput(stack[8], output);
+  return operands;
+}
+
 Operands::Operands(const StableIValue* stack, size_t channelScaleAt, size_t outAt, Output output)
     : x(takeTensor(stack[0])),
       w(takeTensor(stack[1])),
       bias(takeOptionalTensor(stack[2])),
       residual(takeOptionalTensor(stack[3])),
       channelScale(takeOptionalTensor(stack[channelScaleAt])) {
-  if (output == Output::Given)
-    out = takeTensor(stack[outAt]);
-  else if (const std::optional<StableIValue> type = takeOptional(stack[outAt]))
-    outType = static_cast<int32_t>(*type);
+  takeOutput(stack[outAt], output);
 }
 
 Described describe(const Operands& operands, const Settings& settings) {
@@ -199,12 +241,14 @@ Described describe(const Operands& operands, const Settings& settings) {
   checkExtents("x", operands.x);
   checkExtents("w", operands.w);
   checkDevice("w", operands.w, operands.x);
+  if (operands.second) checkSecond(operands);
 
   Described described{SHIFTCONV_PROBLEM_INIT, {}, rank, operands.x.type()};
   shiftconv_problem_t& problem = described.problem;
   setShapes(operands, settings, rank - 2, problem);
   setWindow(settings, rank - 2, problem);
   problem.input_pixel_pitch = pixelPitch("x", operands.x);
+  if (operands.second) problem.second_pixel_pitch = pixelPitch("second", operands.second);
   checkDense("w", operands.w);
   problem.input_type = typeOf("x", operands.x.type());
   problem.filter_type = typeOf("w", operands.w.type());

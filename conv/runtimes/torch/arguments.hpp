@@ -33,17 +33,33 @@ inline constexpr const char* kPreparedOutSchema =
     "(Tensor x, Tensor w, Tensor? bias, Tensor? residual, Tensor? channel_scale, str settings, Tensor(a!) y) -> ()";
 inline constexpr uint64_t kPreparedArguments = 7;
 
+/// Likewise of x and second, joined along dimension `dim` of theirs: 1, the channels, or 2 of five, the depth. Neither is copied.
+inline constexpr const char* kPairSchema =
+    "(Tensor x, Tensor second, int dim, Tensor w, Tensor? bias, Tensor? residual, Tensor? channel_scale, str settings, "
+    "ScalarType? out_dtype) -> Tensor";
+inline constexpr const char* kPairOutSchema =
+    "(Tensor x, Tensor second, int dim, Tensor w, Tensor? bias, Tensor? residual, Tensor? channel_scale, str settings, "
+    "Tensor(a!) y) -> ()";
+inline constexpr uint64_t kPairArguments = 9;
+
 enum class Output { Returned, Given };
 
 /// The tensors of a call.
 struct Operands {
   /// Takes them over from the stack of a boxed kernel. The last argument is out or out_dtype.
   Operands(const StableIValue* stack, size_t channelScaleAt, size_t outAt, Output output);
+  /// Those of kPairSchema.
+  static Operands ofPair(const StableIValue* stack, Output output);
 
-  Tensor x, w, bias, residual, channelScale, out;  ///< out: given, or to be allocated
+  Tensor x, second, w, bias, residual, channelScale, out;  ///< out: given, or to be allocated
+  int64_t dimension = 1;                                   ///< along which second, if there is one, follows x
   std::optional<int32_t> outType;
 
-  std::array<const Tensor*, 6> all() const { return {&x, &w, &bias, &residual, &channelScale, &out}; }
+  std::array<const Tensor*, 7> all() const { return {&x, &second, &w, &bias, &residual, &channelScale, &out}; }
+
+ private:
+  Operands() = default;
+  void takeOutput(StableIValue value, Output output);
 };
 
 /// A problem with the shape that PyTorch gives its output.

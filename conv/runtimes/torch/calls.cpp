@@ -27,6 +27,7 @@ auto& calls() {
 
 CallKey::CallKey(const Operands& operands, std::string settings) : settings_(std::move(settings)) {
   for (const Tensor* tensor : operands.all()) add(*tensor);
+  words_[count_++] = static_cast<uint64_t>(operands.dimension);
   words_[count_++] = operands.outType ? static_cast<uint32_t>(*operands.outType) : ~uint64_t{0};
 }
 

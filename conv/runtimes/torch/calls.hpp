@@ -30,7 +30,7 @@ class CallKey {
  private:
   void add(const Tensor& tensor);
 
-  static constexpr size_t kMostRank = 5, kMostWords = 6 * (1 + 2 * kMostRank) + 1;
+  static constexpr size_t kMostRank = 5, kMostWords = 7 * (1 + 2 * kMostRank) + 2;
   std::array<uint64_t, kMostWords> words_;
   size_t count_ = 0;
   bool complete_ = true;

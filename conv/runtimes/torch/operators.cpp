@@ -1,6 +1,6 @@
-// The operators shiftconv::conv and shiftconv::conv_out for CPU tensors (on the emulated device) and CUDA tensors, and _prepared and
-// _prepared_out, which are the same for callers in a hurry. Their fake kernels and the refusal of gradients are registered in
-// Python.
+// The operators shiftconv::conv and shiftconv::conv_out for CPU tensors (on the emulated device) and CUDA tensors; _prepared and
+// _prepared_out, which are the same for callers in a hurry; and _pair and _pair_out, which read x in two tensors. Their fake
+// kernels and the refusal of gradients are registered in Python.
 #include <shiftconv/shiftconv.hpp>
 
 #include <array>
@@ -37,6 +37,7 @@ Tensors addressesOf(const Operands& operands) {
   const auto address = [](const Tensor& tensor) { return tensor ? tensor.data() : nullptr; };
   Tensors tensors;
   tensors.input = address(operands.x);
+  tensors.second_input = address(operands.second);
   tensors.filter = address(operands.w);
   tensors.bias = address(operands.bias);
   tensors.residual = address(operands.residual);
@@ -65,13 +66,15 @@ void runEmulated(const Call& call, const Operands& operands) {
     device.copyToDevice(memory.get(), from, size);
     return memory;
   };
-  const auto input = copied(host.input, bytes.input), filter = copied(host.filter, bytes.filter);
+  const auto input = copied(host.input, bytes.input), second = copied(host.second_input, bytes.second_input);
+  const auto filter = copied(host.filter, bytes.filter);
   const auto bias = copied(host.bias, bytes.bias), residual = copied(host.residual, bytes.residual);
   const auto channelScale = copied(host.channel_scale, bytes.channel_scale);
   const auto output = copied(host.output, bytes.output);  // gaps between pixels keep what they hold
   const auto address = [](const std::optional<Memory>& memory) { return memory ? memory->get() : nullptr; };
   Tensors tensors;
-  tensors.input = address(input), tensors.filter = address(filter), tensors.bias = address(bias);
+  tensors.input = address(input), tensors.second_input = address(second);
+  tensors.filter = address(filter), tensors.bias = address(bias);
   tensors.residual = address(residual), tensors.channel_scale = address(channelScale), tensors.output = address(output);
   plan->run(device, tensors);
   device.copyToHost(host.output, tensors.output, bytes.output);
@@ -113,14 +116,25 @@ void conv(StableIValue* stack, uint64_t arguments, uint64_t) {
 }
 
 template <Run kRun, Output kOutput>
-void prepared(StableIValue* stack, uint64_t arguments, uint64_t) {
-  checkArgumentCount(arguments, kPreparedArguments);
-  Operands operands(stack, 4, 6, kOutput);
-  const std::string settings = takeText(stack[5]);
+void runPrepared(StableIValue* stack, Operands operands, const std::string& settings) {
   const CallKey key(operands, settings);
   std::shared_ptr<const Call> call = findCall(key);
   if (!call) call = addCall(key, operands, parseSettings(settings));
   finish<kRun, kOutput>(stack, *call, operands);
+}
+
+template <Run kRun, Output kOutput>
+void prepared(StableIValue* stack, uint64_t arguments, uint64_t) {
+  checkArgumentCount(arguments, kPreparedArguments);
+  Operands operands(stack, 4, 6, kOutput);
+  runPrepared<kRun, kOutput>(stack, std::move(operands), takeText(stack[5]));
+}
+
+template <Run kRun, Output kOutput>
+void pair(StableIValue* stack, uint64_t arguments, uint64_t) {
+  checkArgumentCount(arguments, kPairArguments);
+  Operands operands = Operands::ofPair(stack, kOutput);
+  runPrepared<kRun, kOutput>(stack, std::move(operands), takeText(stack[7]));
 }
 
 /// What a call of conv_out or _prepared_out costs in PyTorch itself.
@@ -150,6 +164,8 @@ constexpr std::array kOperators{
     Operator{"conv_out", kConvOutSchema, conv<runEmulated, kGiven>, conv<runOnGpu, kGiven>},
     Operator{"_prepared", kPreparedSchema, prepared<runEmulated, kReturned>, prepared<runOnGpu, kReturned>},
     Operator{"_prepared_out", kPreparedOutSchema, prepared<runEmulated, kGiven>, prepared<runOnGpu, kGiven>},
+    Operator{"_pair", kPairSchema, pair<runEmulated, kReturned>, pair<runOnGpu, kReturned>},
+    Operator{"_pair_out", kPairOutSchema, pair<runEmulated, kGiven>, pair<runOnGpu, kGiven>},
     // For bench/runtimes/call only.
     Operator{"_nothing", kConvOutSchema, nothing, nothing},
     Operator{"_nothing_prepared", kPreparedOutSchema, nothingPrepared, nothingPrepared},

@@ -28,13 +28,15 @@ static_assert(offsetof(shiftconv_problem_t, transposed) == SHIFTCONV_PROBLEM_SIZ
 
 struct BindingKey {
   uint64_t call;
-  std::array<const void*, 6> addresses;
+  std::array<const void*, 7> addresses;
 
   bool operator==(const BindingKey&) const = default;
 };
 
 BindingKey keyOf(const Call& call, const Tensors& tensors) {
-  return {call.id, {tensors.input, tensors.filter, tensors.bias, tensors.residual, tensors.channel_scale, tensors.output}};
+  return {
+      call.id,
+      {tensors.input, tensors.second_input, tensors.filter, tensors.bias, tensors.residual, tensors.channel_scale, tensors.output}};
 }
 
 struct KeyHash {
@@ -90,8 +92,9 @@ void checkAddresses(const shiftconv_problem_t& problem, const Tensors& tensors) 
   static_cast<shiftconv_problem_t&>(convolution) = problem;
   const TensorBytes bytes = convolution.tensorBytes();
   const Named out{"out", tensors.output, bytes.output};
-  for (const Named& one : {Named{"x", tensors.input, bytes.input}, Named{"w", tensors.filter, bytes.filter},
-                           Named{"bias", tensors.bias, bytes.bias}, Named{"residual", tensors.residual, bytes.residual},
+  for (const Named& one : {Named{"x", tensors.input, bytes.input}, Named{"second", tensors.second_input, bytes.second_input},
+                           Named{"w", tensors.filter, bytes.filter}, Named{"bias", tensors.bias, bytes.bias},
+                           Named{"residual", tensors.residual, bytes.residual},
                            Named{"channel_scale", tensors.channel_scale, bytes.channel_scale}, out}) {
     const auto address = reinterpret_cast<uintptr_t>(one.address);
     const auto written = reinterpret_cast<uintptr_t>(out.address);

@@ -93,6 +93,47 @@ class Results(Case):
         self.check(y, F.conv3d(F.pad(x.float(), (1, 1, 1, 1, 2, 0)), w.float()))
         self.assertTrue(y.is_contiguous(memory_format=torch.channels_last_3d))
 
+    def test_pairs(self):
+        skip, below = random(2, 24, 6, 7), random(2, 40, 6, 7, seed=2)[:, 8:24]
+        w, bias = random(16, 40, 3, 3, seed=3), random(16, dtype=torch.float32, seed=4)
+        expected = F.conv2d(torch.cat((skip, below), 1).float(), w.float(), bias, stride=(2, 1), padding=1).relu()
+        arguments = dict(stride=(2, 1), padding=1, activation="relu")
+        self.check(sct.conv((skip, below), w, bias, **arguments), expected)
+        out = torch.empty(expected.shape, dtype=torch.float16).contiguous(memory_format=torch.channels_last)
+        self.assertIs(sct.conv([skip, below], w, bias, out=out, **arguments), out)
+        self.check(out, expected)
+        other = random(2, 16, 6, 7, seed=9)  # the same shapes elsewhere
+        self.check(sct.conv((skip, other), w, bias, **arguments),
+                   F.conv2d(torch.cat((skip, other), 1).float(), w.float(), bias, stride=(2, 1), padding=1).relu())
+
+    def test_pairs_along_the_depth(self):
+        kept, new = random(2, 16, 2, 5, 4), random(2, 16, 3, 5, 4, seed=2)
+        w = random(8, 16, 3, 3, 3, seed=3)
+        padding = ((0, 0), (1, 1), (0, 1))
+        joined = F.pad(torch.cat((kept, new), 2).float(), (0, 1, 1, 1))
+        self.check(sct.conv((kept, new), w, padding=padding, dim=2), F.conv3d(joined, w.float()))
+        with self.assertRaisesRegex(ValueError, "second must have the shape .*, that of x with any channels"):
+            sct.conv((kept, new), random(8, 32, 3, 3, 3, seed=3), padding=padding)
+
+    def test_pairs_that_are_none(self):
+        x, w = random(1, 8, 5, 6), random(8, 16, 3, 3, seed=2)
+        for words, call in (
+            ("dim must be 1", lambda: sct.conv((x, x), w, dim=2)),
+            ("second must have the dtype of x", lambda: sct.conv((x, x.float()), w)),
+            ("x's channels / groups: x has 11 channels", lambda: sct.conv((x, random(1, 3, 5, 6)), w)),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
+        with self.assertRaisesRegex(TypeError, "pair of tensors, but is a tuple of 3"):
+            sct.conv((x, x, x), w)
+        with self.assertRaisesRegex(NotImplementedError, "the second tensor of x requires grad"):
+            sct.conv((x, x.clone().requires_grad_()), w)
+
+    def test_pairs_compiled(self):
+        x, second, w = random(1, 8, 5, 6), random(1, 8, 5, 6, seed=4), random(8, 16, 3, 3, seed=2)
+        compiled = torch.compile(lambda a, b: sct.conv((a * 2, b), w, padding=1), fullgraph=True, backend="aot_eager")
+        self.check(compiled(x, second), F.conv2d(torch.cat((x * 2, second), 1).float(), w.float(), padding=1))
+
     def test_1d(self):
         x, w = channels_last_1d(random(2, 8, 11)), channels_last_1d(random(16, 8, 3, seed=2))
         y = sct.conv(x, w, padding=2, dilation=2)

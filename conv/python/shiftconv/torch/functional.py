@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence, Union
 
 import torch
 
-from .operators import CONV, CONV_OUT, PREPARED, PREPARED_OUT, glue, settings_of, spread
+from .operators import CONV, CONV_OUT, PAIR, PAIR_OUT, PREPARED, PREPARED_OUT, glue, refuse_gradients, settings_of, spread
 
 Ints = Union[int, Sequence[int]]
 Padding = Union[int, str, Sequence[Union[int, Sequence[int]]]]
@@ -142,7 +142,7 @@ def _known_settings(filter_shape: Sequence[int], *key: Any) -> Optional[str]:
 
 
 def conv(
-    x: torch.Tensor,
+    x: Union[torch.Tensor, Sequence[torch.Tensor]],
     w: torch.Tensor,
     bias: Optional[torch.Tensor] = None,
     residual: Optional[torch.Tensor] = None,
@@ -157,13 +157,15 @@ def conv(
     compute: str = "default",
     plan: str = "",
     out: Optional[torch.Tensor] = None,
+    dim: int = 1,
 ) -> torch.Tensor:
     """``activation(channel_scale * conv(x, w) + bias + residual)`` in one kernel, in the current CUDA stream.
 
     Args:
         x: (N, C, H, W), (N, C, D, H, W) or (N, C, L), with channels next to each other: torch.channels_last, channels_last_3d, or a
             slice of channels of such a tensor. Nothing is copied. float16, bfloat16, float32, float8_e4m3fn, float8_e5m2, int8 or
-            uint8; aligned to 16 bytes. On a GPU, or on the CPU after ``shiftconv.emulate()``.
+            uint8; aligned to 16 bytes. On a GPU, or on the CPU after ``shiftconv.emulate()``. Or a pair of such tensors, which are
+            read as ``torch.cat(x, dim)`` would be, without that copy: a skip connection, or frames that are kept and new ones.
         w: (K, C / groups, R, S) and so on, dense and channels_last.
         bias: (K), float32, float16 or bfloat16.
         residual: of the output's shape, channels_last; added before the activation.
@@ -177,6 +179,7 @@ def conv(
         compute: "default": exact products summed in float32; "tf32" for float32 tensors; "f16": summed in float16.
         plan: "algorithm" or "algorithm:options", as ``Plan`` has them; by default the planner's choice.
         out: written and returned, in the layouts of x; must not overlap the others.
+        dim: of a pair: 1, the channels, or 2, the depth of five dimensions. Not read otherwise.
 
     Returns:
         A channels_last tensor (N, K, P, Q), or ``out``.
@@ -187,6 +190,9 @@ def conv(
         RuntimeError: no algorithm can run this (with every reason), or x is on the CPU without ``shiftconv.emulate()``.
     """
     if torch.compiler.is_compiling() or type(x) is not torch.Tensor:
+        if isinstance(x, (tuple, list)):
+            prepared = settings(w.shape, stride, padding, dilation, groups, activation, compute, plan)
+            return _conv_of_pair(x, dim, w, bias, residual, channel_scale, prepared, out_dtype, out)
         return _conv_in_full(
             x, w, bias, residual, stride, padding, dilation, groups, activation, channel_scale, out_dtype, compute, plan, out
         )
@@ -210,6 +216,33 @@ def conv(
     except (AttributeError, TypeError, RuntimeError):
         _check_tensors(x, w, bias, residual, channel_scale, out)
         raise
+
+
+def _conv_of_pair(
+    x: Sequence[torch.Tensor],
+    dim: int,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor],
+    residual: Optional[torch.Tensor],
+    channel_scale: Optional[torch.Tensor],
+    prepared: Optional[str],
+    out_dtype: Optional[torch.dtype],
+    out: Optional[torch.Tensor],
+) -> torch.Tensor:
+    if len(x) != 2:
+        raise TypeError(f"shiftconv: x must be a tensor or a pair of tensors, but is a {type(x).__name__} of {len(x)}")
+    for tensor in x:
+        _check_tensors(tensor, w, bias, residual, channel_scale, out)
+    if prepared is None:
+        raise ValueError("shiftconv: with a pair as x, the other arguments must be plain integers and texts")
+    if torch.is_grad_enabled():
+        refuse_gradients((x[0], w, bias, residual, channel_scale), {"the second tensor of x": x[1], "out": out})
+    if out is None:
+        return PAIR(x[0], x[1], dim, w, bias, residual, channel_scale, prepared, out_dtype)
+    if out_dtype is not None:
+        _check_dtype(out_dtype, out)
+    PAIR_OUT(x[0], x[1], dim, w, bias, residual, channel_scale, prepared, out)
+    return out
 
 
 def is_distributed(x: torch.Tensor) -> bool:

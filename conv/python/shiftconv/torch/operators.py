@@ -168,7 +168,46 @@ def _prepared_out_fake(
     _conv_out_fake(x, w, bias, residual, channel_scale=channel_scale, y=y)
 
 
-def _refuse_gradients(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def _joined(x: torch.Tensor, second: torch.Tensor, dim: int) -> list[Any]:
+    """The shape of x followed by second along a dimension."""
+    if second.ndim != x.ndim or dim not in ((1, 2) if x.ndim == 5 else (1,)):
+        raise ValueError(f"shiftconv: shapes {tuple(x.shape)} and {tuple(second.shape)} cannot be joined along dimension {dim}")
+    return [size + second.shape[dim] if i == dim else size for i, size in enumerate(x.shape)]
+
+
+@torch.library.register_fake("shiftconv::_pair")
+def _pair_fake(
+    x: torch.Tensor,
+    second: torch.Tensor,
+    dim: int,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor],
+    residual: Optional[torch.Tensor],
+    channel_scale: Optional[torch.Tensor],
+    settings: str,
+    out_dtype: Optional[torch.dtype],
+) -> torch.Tensor:
+    _check_devices(x, second=second, w=w, bias=bias, residual=residual, channel_scale=channel_scale)
+    sizes = output_sizes(_joined(x, second, dim), w.shape, **_windows_in(settings))
+    return torch.empty_strided(sizes, channels_last_strides(sizes), dtype=out_dtype or x.dtype, device=x.device)
+
+
+@torch.library.register_fake("shiftconv::_pair_out")
+def _pair_out_fake(
+    x: torch.Tensor,
+    second: torch.Tensor,
+    dim: int,
+    w: torch.Tensor,
+    bias: Optional[torch.Tensor],
+    residual: Optional[torch.Tensor],
+    channel_scale: Optional[torch.Tensor],
+    settings: str,
+    y: torch.Tensor,
+) -> None:
+    _check_devices(x, second=second, w=w, bias=bias, residual=residual, channel_scale=channel_scale, out=y)
+
+
+def refuse_gradients(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     for name, value in [*zip(("x", "w", "bias", "residual", "channel_scale"), args), *kwargs.items()]:
         if isinstance(value, torch.Tensor) and value.requires_grad:
             raise NotImplementedError(
@@ -180,7 +219,7 @@ def _refuse_gradients(args: Sequence[Any], kwargs: dict[str, Any]) -> None:
 def _autograd_kernel(operator: Any) -> Any:
     def autograd(*args: Any, **kwargs: Any) -> Any:
         if torch.is_grad_enabled():
-            _refuse_gradients(args, kwargs)
+            refuse_gradients(args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
             return operator(*args, **kwargs)
 
@@ -189,6 +228,7 @@ def _autograd_kernel(operator: Any) -> Any:
 
 CONV, CONV_OUT = torch.ops.shiftconv.conv.default, torch.ops.shiftconv.conv_out.default
 PREPARED, PREPARED_OUT = torch.ops.shiftconv._prepared.default, torch.ops.shiftconv._prepared_out.default
+PAIR, PAIR_OUT = torch.ops.shiftconv._pair.default, torch.ops.shiftconv._pair_out.default
 _autograd = torch.library.Library("shiftconv", "IMPL")
 for _operator in (CONV, CONV_OUT):
     _autograd.impl(_operator._opname, _autograd_kernel(_operator), "Autograd")
