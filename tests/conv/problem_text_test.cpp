@@ -378,10 +378,14 @@ TEST(ProblemText, EveryValidProblemReadsBack) {
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
-  int valid = 0, deep = 0, scaled = 0, residuals = 0, channelParts = 0, depthParts = 0;
+  int valid = 0, deep = 0, scaled = 0, residuals = 0, channelParts = 0, depthParts = 0, refusedParts = 0;
   for (int i = 0; i < 200'000 && valid < 4000; ++i) {
     const Problem problem = randomProblem(random);
-    if (!validate(problem).ok()) continue;
+    if (const Status status = validate(problem); !status.ok()) {
+      ASSERT_FALSE(status.message().empty());
+      refusedParts += problem.isSplit() && (status.message().starts_with("split_") || status.message().starts_with("second_"));
+      continue;
+    }
     ++valid;
     deep += !isTwoDimensional(problem);
     scaled += problem.inputScale.blockSize != 0;
@@ -400,6 +404,7 @@ TEST(ProblemText, EveryValidProblemReadsBack) {
   EXPECT_GT(residuals, 100);
   EXPECT_GT(channelParts, 100);
   EXPECT_GT(depthParts, 20);
+  EXPECT_GT(refusedParts, 20) << "sentences about the second tensor";
 }
 
 TEST(ProblemText, DamagedTextsAreRefusedOrStillMeanAProblem) {

@@ -115,6 +115,73 @@ TEST(GemmPlan, NamesTheRuleOfAChoice) {
 }
 
 // Few rows are multiplied in a tile of 64: the same clocks of the tensor core, half the bytes of A.
+/// 2 images of 3 planes of 8 x 16 pixels with 48 channels, under a window of 2 x 1 x 3 taps.
+GemmProblem overPixels() {
+  GemmProblem problem = sound();
+  gemm::Window& window = problem.window.emplace();
+  window.images = 2, window.channels = 48;
+  window.axes = {{{16, 16, 3, 1, 1, 1}, {8, 8}, {3, 2, 2}}};
+  problem.m = window.rows(), problem.k = window.taps() * window.channels;
+  problem.a.pitch = problem.b.pitch = 48 * 2;
+  return problem;
+}
+
+TEST(GemmPlan, TakesPixelsInTwoTensors) {
+  EXPECT_EQ(refusal(overPixels()), "");
+  GemmProblem channels = overPixels();
+  channels.window->firstChannels = 40, channels.window->secondPitch = 16;
+  EXPECT_EQ(refusal(channels), "");
+  GemmPlan plan;
+  ASSERT_EQ(planGemm(channels, fewMultiprocessors(), {}, plan), "");
+  EXPECT_EQ(plan.params.lineChunks, 2) << "the first tensor's chunk ends with it";
+  EXPECT_EQ(plan.params.lastChunkSlices, 1);
+  EXPECT_EQ(plan.windowA.tensor.dims[0], 40u);
+  EXPECT_EQ(plan.windowSecond.tensor.dims[0], 8u);
+  EXPECT_EQ(plan.windowSecond.tensor.strides[0], 16u);
+  GemmProblem planes = overPixels();
+  planes.window->firstPlanes = 1, planes.window->secondPitch = 48 * 2;
+  ASSERT_EQ(planGemm(planes, fewMultiprocessors(), {}, plan), "");
+  EXPECT_EQ(plan.windowA.tensor.dims[3], 2u) << "a plane of each image";
+  EXPECT_EQ(plan.windowSecond.tensor.dims[3], 4u);
+
+  channels.blockSize = 32, channels.a.type = channels.b.type = E4M3;
+  expectRefused(refusal(channels), "pixels in two tensors have no scale factors");
+  channels.blockSize = 0, channels.b.type = E2M1;
+  expectRefused(refusal(channels), "are of whole bytes, but A and B are e4m3 and e2m1");
+  channels = overPixels();
+  channels.window->firstChannels = 36, channels.window->secondPitch = 32;
+  expectRefused(refusal(channels), "must fill whole 16 bytes, but there are 36 of f16");
+  channels.window->firstChannels = 32, channels.window->secondPitch = 40;
+  expectRefused(refusal(channels), "must be a multiple of 16 bytes and at least 32, but is 40");
+  channels.window->secondPitch = 16;
+  expectRefused(refusal(channels), "at least 32, but is 16");
+  planes.window->axes[0] = {15, 15, 3, 1, 1, 1};
+  planes.m = planes.window->rows();
+  expectRefused(refusal(planes), "need planes of whole tiles where pixels are split by planes, but one has 120 positions");
+}
+
+TEST(WindowSplit, FindsTheTensorOfAChunk) {
+  gemm::WindowSplit whole;
+  EXPECT_EQ(whole.sourceOf(3, 64, 5, -7).channel, 192);
+  EXPECT_EQ(whole.sourceOf(3, 64, 5, -7).image, 5);
+  EXPECT_FALSE(whole.sourceOf(3, 64, 5, 100).isSecond);
+  gemm::WindowSplit channels;
+  channels.chunks = 2, channels.channels = 72;
+  EXPECT_FALSE(channels.sourceOf(1, 64, 5, 0).isSecond);
+  EXPECT_EQ(channels.sourceOf(1, 64, 5, 0).tapChannel, 64);
+  EXPECT_TRUE(channels.sourceOf(2, 64, 5, 0).isSecond);
+  EXPECT_EQ(channels.sourceOf(3, 64, 5, 0).channel, 64);
+  EXPECT_EQ(channels.sourceOf(3, 64, 5, 0).tapChannel, 72 + 64);
+  gemm::WindowSplit planes;
+  planes.planes = 2, planes.secondPlanes = 3, planes.nowhere = 96;
+  for (const int32_t outside : {-1, 5}) EXPECT_EQ(planes.sourceOf(1, 64, 4, outside).channel, 96);
+  EXPECT_EQ(planes.sourceOf(1, 64, 4, 1).image, 9);
+  EXPECT_FALSE(planes.sourceOf(1, 64, 4, 1).isSecond);
+  EXPECT_EQ(planes.sourceOf(1, 64, 4, 2).image, 12);
+  EXPECT_TRUE(planes.sourceOf(1, 64, 4, 4).isSecond);
+  EXPECT_EQ(planes.sourceOf(1, 64, 4, 4).image, 14);
+}
+
 TEST(GemmPlan, TakesLowTilesForFewRows) {
   GemmProblem problem = sound();
   problem.m = 40, problem.n = 64, problem.k = 4096;
