@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "conv/algorithms/halo/model.hpp"
 #include "conv/plan/epilogue.hpp"
@@ -98,10 +99,9 @@ struct Decision {
   std::optional<int32_t> lag;
 };
 
-/// What does not depend on how the reduction is split: the boxes of a tile and their taps, with their maps.
+/// What depends on the pixels of a tile alone: its boxes and their taps, with their maps.
 bool place(const Geometry& g, const Taps& taps, const ShapeEntry& shape, const Cut& cut, HaloPlan& plan) {
   plan.cut = cut.kind;
-  plan.shape = shape.name;
   Params& params = plan.params;
   const int32_t chunk = chunkChannels(static_cast<int32_t>(g.elementBytes));
   params.chunks = static_cast<int32_t>(ceilDivide(g.splitC, chunk) + ceilDivide(g.c - g.splitC, chunk));
@@ -120,7 +120,7 @@ bool canSplit(const ShapeEntry& shape, const HaloPlan& plan, int32_t split) {
 }
 
 /// Numbers of tiles, stages and slots, and what the plan would take. `plan` has been placed, and can be split; it may have been
-/// worked out with another split before.
+/// worked out with another split or shape before.
 bool work(const Problem& problem, double bytes, const Geometry& g, const Decision& decision, const device::Properties& properties,
           HaloPlan& plan) {
   const ShapeEntry& shape = decision.shape;
@@ -150,6 +150,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   params.channels = static_cast<int32_t>(g.k);
   params.tileChannels = static_cast<int32_t>(tileChannels);
   params.relu = problem.activation == Activation::Relu;
+  params.residual = {};
   params.residual.beta = problem.beta;
   // Halves of whole rows, which are groups of 8 pixels.
   params.halves = split == 2 && shape.kind.empty() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
@@ -244,6 +245,25 @@ void forEachPlan(const Problem& problem, const device::Properties& properties, c
   const double bytes = bytesOnce(problem);
   const std::string kind = kindOf(problem);
   const auto multiplies = [&](const ShapeEntry& shape) { return shape.kind.empty() || shape.kind == kind; };
+  // Shapes of as many pixels have the same boxes. Plans are worked out in place.
+  struct Placed {
+    HaloCut kind;
+    int64_t tileN, tail;
+    Cut cut;
+    std::unique_ptr<HaloPlan> plan;  ///< none: there are no such boxes
+  };
+  constexpr size_t kUsual = 32;
+  std::vector<Placed> boxes;
+  boxes.reserve(kUsual);
+  const auto placedFor = [&](const ShapeEntry& shape, HaloCut kind) -> Placed& {
+    for (Placed& one : boxes)
+      if (one.kind == kind && one.tileN == shape.tileN && one.tail == shape.tail) return one;
+    Placed& one = boxes.emplace_back(kind, shape.tileN, shape.tail);
+    if (!cutInto(g, taps, kind, shape.tileN, one.cut)) return one;
+    one.plan = std::make_unique<HaloPlan>();
+    if (!place(g, taps, shape, one.cut, *one.plan)) one.plan.reset();
+    return one;
+  };
   const std::vector<HaloModule> modules = modulesOf(problem);
   for (size_t m = 0; m < modules.size(); ++m) {
     // A name says which kernel: those of modules before come first.
@@ -257,16 +277,16 @@ void forEachPlan(const Problem& problem, const device::Properties& properties, c
       if (!multiplies(shape) || taken(shape.name) || (choices.shape && *choices.shape != shape.name)) continue;
       for (const HaloCut cutKind : {HaloCut::Columns, HaloCut::Flat, HaloCut::Dense}) {
         if (choices.cut && *choices.cut != cutKind) continue;
-        Cut cut;
-        if (!cutInto(g, taps, cutKind, shape.tileN, cut)) continue;
-        HaloPlan plan;
-        if (!place(g, taps, shape, cut, plan)) continue;
+        Placed& placed = placedFor(shape, cutKind);
+        if (!placed.plan) continue;
+        HaloPlan& plan = *placed.plan;
+        plan.shape = shape.name;
         plan.module = modules[m];
         plan.launch.programmaticDependent = choices.dependent;
         for (const int32_t split : {1, 2, 4}) {
           if (choices.split && *choices.split != split) continue;
           if (!canSplit(shape, plan, split)) continue;
-          if (work(problem, bytes, g, {shape, cut, split, choices.lag}, properties, plan) && !visit(plan, g, shape)) return;
+          if (work(problem, bytes, g, {shape, placed.cut, split, choices.lag}, properties, plan) && !visit(plan, g, shape)) return;
         }
       }
     }

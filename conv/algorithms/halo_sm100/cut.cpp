@@ -94,32 +94,33 @@ Traffic clusterTraffic(const Problem& p, const Channels& channels, const Cut& cu
   return traffic;
 }
 
-void count(const Problem& p, const Channels& channels, const Patches& patches, const device::Properties& properties,
-           std::optional<uint32_t> clustersWanted, Cut& cut) {
+bool count(const Problem& p, const Channels& channels, const Axis& rows, const Axis& columns, const device::Properties& properties,
+           std::optional<uint32_t> clustersWanted, double most, Cut& cut) {
   const int64_t tiles = tilesOf(p, cut);
   const int64_t multiprocessors = std::max<int64_t>(1, properties.multiprocessors / cut.ctas());
   const int64_t wanted = clustersWanted ? int64_t{*clustersWanted} : std::max<int64_t>(1, multiprocessors / cut.passes);
   const int64_t tilesPerCluster = ceilDivide(tiles, std::min(tiles, wanted));
   cut.clusters = ceilDivide(tiles, tilesPerCluster);
-  cut.traffic = anyTile(p, channels, patches, cut) * tiles;
+  const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
+  const Rates& rates = ratesOf(properties);
+  Load load;
+  load.share = static_cast<double>(tilesPerCluster) / static_cast<double>(tiles * cut.passes * cut.ctas());
+  cut.traffic = anyTile(p, channels, Patches(rows, columns, cut), cut) * tiles;
+  if (waves * static_cast<double>(cut.traffic.products) * load.share / rates.of(Resource::TensorCore) >= most) return false;
   cut.traffic += clusterTraffic(p, channels, cut) * cut.clusters;
-  const Axis rows = rowsOf(p), columns = columnsOf(p);
   const int64_t insideRows = insideRowsOf(rows, cut, 0, rowBlocks(p, cut));
   const int64_t insideColumns = columns.insideOf(0, int64_t{kGroupPixels}, columnBlocks(p));
   cut.traffic.activationBytes = cut.passes * p.n * tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront) * insideRows *
                                 insideColumns * channelBytes(p, p.inputType);
   cut.traffic.storedRows = cut.passes * p.outputPixels();
 
-  const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
-  const Rates& rates = ratesOf(properties);
-  Load load;
-  load.share = static_cast<double>(tilesPerCluster) / static_cast<double>(tiles * cut.passes * cut.ctas());
   load.fetchedBytes = fetchedBytesOf(p, cut.traffic);
   load.crowd = crowdOf(rates, properties, cut.clusters * cut.passes * cut.ctas());
   load.storedBytes = outputBytesOf(p);
   const Bound bound = slowest(rates, demandsOf(cut.traffic, load));
   cut.clocks = waves * bound.clocks;
   cut.bound = bound.resource;
+  return true;
 }
 
 }  // namespace shiftconv::plan::sm100::halo

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "common/device/device.hpp"
@@ -30,9 +29,9 @@ struct Axis {
 
   Axis(int64_t extentOf, int64_t outputsOf, int64_t tapsOf, int64_t strideOf, int64_t dilationOf, int64_t padOf)
       : extent(extentOf), outputs(outputsOf), taps(tapsOf), stride(strideOf), dilation(dilationOf), pad(padOf) {
-    std::set<int64_t> found;
-    for (int64_t tap = 0; tap < taps; ++tap) found.insert(tap * dilation % stride);
-    phases.assign(found.begin(), found.end());
+    for (int64_t tap = 0; tap < std::min(taps, stride); ++tap) phases.push_back(tap * dilation % stride);  // later ones repeat
+    std::sort(phases.begin(), phases.end());
+    phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
   }
   /// Steps of the stride from the first to the last tap of a phase.
   int64_t reach() const { return (taps - 1) * dilation / stride; }
@@ -134,8 +133,9 @@ Traffic anyTile(const Problem& problem, const Channels& channels, const Patches&
 int64_t insideRowsOf(const Axis& rows, const Cut& cut, int64_t first, int64_t tiles);
 /// What is done once for a cluster, in all passes.
 Traffic clusterTraffic(const Problem& problem, const Channels& channels, const Cut& cut);
-/// What all CTAs do together, and the model's time of the slowest.
-void count(const Problem& problem, const Channels& channels, const Patches& patches, const device::Properties& properties,
-           std::optional<uint32_t> clustersWanted, Cut& cut);
+/// What all CTAs do together, and the model's time of the slowest. False, and nothing that may be used, when the products alone
+/// take `most` clocks.
+bool count(const Problem& problem, const Channels& channels, const Axis& rows, const Axis& columns,
+           const device::Properties& properties, std::optional<uint32_t> clustersWanted, double most, Cut& cut);
 
 }  // namespace shiftconv::plan::sm100::halo

@@ -271,8 +271,8 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
                                   needed, cut.accumulators, cut.tileN);
           continue;
         }
-        count(p, channels, patches, properties, choices.clusters, cut);
-        if (best.tileN == 0 || cut.clocks < best.clocks) best = cut;
+        const double most = best.tileN == 0 ? std::numeric_limits<double>::infinity() : best.clocks;
+        if (count(p, channels, rows, columns, properties, choices.clusters, most, cut) && cut.clocks < most) best = cut;
       }
   }
   if (best.tileN == 0) return fmt::format("halo_sm100: {}", refused);

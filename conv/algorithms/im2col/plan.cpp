@@ -108,6 +108,18 @@ uint32_t evenClusters(const gemm::sm100::GemmPlan& plan, const device::Propertie
   return static_cast<uint32_t>(ceilDivide(units, ceilDivide(units, std::min(units, available))));
 }
 
+/// Clocks below which no tiles of so many channels can be done: products, and pixels that are gathered and written.
+double fewestClocks(const Problem& p, const Rates& rates, const device::Properties& properties, int64_t tileN, bool pair) {
+  const int64_t ctas = pair ? 2 : 1, taps = p.t * p.r * p.s, rowBytes = channelBytes(p, p.inputType);
+  const int64_t tiles = ceilDivide(p.outputPixels(), ctas * kTileRows) * ceilDivide(p.k, tileN);
+  const auto rounds = static_cast<double>(ceilDivide(tiles, std::max<int64_t>(1, properties.multiprocessors / ctas)));
+  const auto slices = static_cast<double>(taps * ceilDivide(rowBytes, int64_t{layout::kMmaRowBytes}));
+  const auto rows = static_cast<double>(taps * ceilDivide(rowBytes, int64_t{gemm::sm100::kChunkBytes}) * kTileRows);
+  const Demand demands[] = {{Resource::TensorCore, slices * static_cast<double>(kTileRows * tileN * kProductElements)},
+                            {Resource::BulkWrites, rows * gemm::sm100::kChunkBytes}};
+  return rounds * slowest(rates, demands).clocks;
+}
+
 void model(const device::Properties& properties, Im2colPlan& plan) {
   const GemmParams& g = plan.gemm.params;
   const Problem& p = plan.problem;
@@ -182,6 +194,7 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
 std::string planIm2col(const Problem& p, const device::Properties& properties, const Im2colChoices& choices, Im2colPlan& plan) {
   const gemm::GemmProblem problem = gemmProblem(p);
   const std::vector<int64_t> widths = choices.tileN ? std::vector<int64_t>{*choices.tileN} : tileWidths(p);
+  const Rates& rates = ratesOf(properties);
   std::string firstRefusal;
   bool found = false;
   for (const bool pair : {false, true})
@@ -190,6 +203,9 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
         if (pair != choices.pair.value_or(pair) || resident != choices.residentWeights.value_or(resident)) continue;
         // Unless it is asked for, and gets a sentence.
         if (resident && !choices.residentWeights && !mayStay(p, properties, width, pair)) continue;
+        if (found &&
+            clocksAround(rates, p, kTileRows, width) + fewestClocks(p, rates, properties, width, pair) >= plan.estimate.clocks)
+          continue;
         gemm::sm100::GemmChoices exact;
         exact.engine = gemm::sm100::Engine::SharedA;
         exact.grouping = pair ? gemm::sm100::Grouping::Pair : gemm::sm100::Grouping::Single;

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kAccumulatorStep = 32;  // columns; any alignment that hardware may ask for is met (no public document states one)
 constexpr int64_t kMinimumOperandStages = 2;
 constexpr int64_t kStreamingOperandStages = 4;
+constexpr int64_t kTensorRows = gemm::sm100::kTileRows;
 constexpr int64_t kProductBytes = 2;  // the model's unit of a product: 16-bit operands
 
 /// Every output row has a filter row inside of the image. Output rows that find theirs there with filter row r are neighbours, and
@@ -163,21 +164,39 @@ int64_t loadedPixels(const Problem& p, const StreamCut& cut, const RowWork& work
   return cut.ctas() * cut.passes * work.steps * p.t * cut.loadedPixels(p);
 }
 
+namespace {
+
+/// Of an input row: slices that are copied, and their shifts.
+struct RowCopies {
+  int64_t copies, shifts;
+
+  RowCopies(const Problem& p, const Channels& channels, const StreamCut& cut) {
+    const int64_t slices = p.t * channels.slices();
+    // The slices that an input row opens with are copied twice and miss a shift if their taps come in two ranges.
+    const int64_t twice = tapRanges(cut.lanes, true) - 1,
+                  opening = channels.chunks == 1 ? channels.lastChunkSlices : gemm::sm100::kChunkSlices;
+    copies = slices + twice * opening;
+    shifts = slices * (p.s - 1) - twice * opening;
+  }
+};
+
+}  // namespace
+
+int64_t copiedBytes(const Problem& p, const Channels& channels, const StreamCut& cut, const RowWork& work) {
+  const RowCopies row(p, channels, cut);
+  const int64_t refilled = cut.lanes.isRefilled ? row.shifts * kStreamWindows : 0;
+  return cut.ctas() * cut.passes * work.steps * (row.copies * kTensorRows + refilled) * layout::kMmaRowBytes;
+}
+
 Traffic trafficOf(const Problem& p, const Channels& channels, const StreamCut& cut, const RowWork& work) {
-  constexpr int64_t kTensorRows = gemm::sm100::kTileRows;
   const int64_t slices = p.t * channels.slices(), runs = p.t * channels.chunks;
   const int64_t steps = cut.passes * work.steps, rowTaps = cut.passes * work.rowTaps * p.s;
-  // The slices that an input row opens with are copied twice and miss a shift if their taps come in two ranges.
-  const int64_t twice = tapRanges(cut.lanes, true) - 1,
-                opening = channels.chunks == 1 ? channels.lastChunkSlices : gemm::sm100::kChunkSlices;
-  const int64_t copies = slices + twice * opening, shifts = slices * (p.s - 1) - twice * opening;
   Traffic traffic;
   traffic.mmas = rowTaps * slices;
-  traffic.shifts = steps * shifts;
+  traffic.shifts = steps * RowCopies(p, channels, cut).shifts;
   traffic.products = traffic.mmas * cut.ctas() * kTensorRows * cut.tileN * (layout::kMmaRowBytes / kProductBytes);
   traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
-  const int64_t refilled = cut.lanes.isRefilled ? shifts * kStreamWindows : 0;
-  traffic.copyReadBytes = cut.ctas() * steps * (copies * kTensorRows + refilled) * layout::kMmaRowBytes;
+  traffic.copyReadBytes = copiedBytes(p, channels, cut, work);
   traffic.writtenBytes = loadedPixels(p, cut, work) * channels.chunks * int64_t{layout::kSwizzle128RowBytes};
   traffic.multipliedRows = cut.passes * cut.ctas() * work.outputRows * kTensorRows;
   if (!cut.resident) {

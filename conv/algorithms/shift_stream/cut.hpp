@@ -76,6 +76,8 @@ struct StreamBlocks {
 
 /// Pixels that tiles load in all passes, those beside the image included. Those above and below it are none.
 int64_t loadedPixels(const Problem& problem, const StreamCut& cut, const RowWork& work);
+/// Bytes of pixels that are copied to Tensor Memory in all passes.
+int64_t copiedBytes(const Problem& problem, const Channels& channels, const StreamCut& cut, const RowWork& work);
 /// In all passes; without what is done once for a cluster, and what depends on where in the image tiles lie.
 Traffic trafficOf(const Problem& problem, const Channels& channels, const StreamCut& cut, const RowWork& work);
 /// What is done once for a cluster, in all passes.

@@ -36,8 +36,9 @@ struct Search {
   double sectors = sectorsOf(rowBytes), outputBytes = outputBytesOf(p);
 };
 
-/// What all CTAs do together, of which `ofCluster` once for each cluster, and the model's time of the slowest.
-void count(const Search& search, const StreamBlocks& blocks, const Traffic& ofCluster, StreamCut& cut) {
+/// What all CTAs do together, of which `ofCluster` once for each cluster, and the model's time of the slowest. False, and nothing
+/// that may be used, when the copies to Tensor Memory alone take more than `most` clocks.
+bool count(const Search& search, const StreamBlocks& blocks, const Traffic& ofCluster, double most, StreamCut& cut) {
   const auto& [p, properties, clustersWanted, channels, rates, rowBytes, sectors, outputBytes] = search;
   cut.blockRows = blocks.height;
   cut.tiles = blocks.tiles;
@@ -46,13 +47,14 @@ void count(const Search& search, const StreamBlocks& blocks, const Traffic& ofCl
   const int64_t wanted = clustersWanted ? int64_t{*clustersWanted} : available;
   const int64_t tilesPerCluster = ceilDivide(cut.tiles, std::min(cut.tiles, wanted));
   cut.clusters = ceilDivide(cut.tiles, tilesPerCluster);
-  cut.traffic = trafficOf(p, channels, cut, blocks.work);
-  cut.traffic += ofCluster * cut.clusters;
-
   // The slowest multiprocessor: its share of the average tile's work, times its tiles.
   const double waves = static_cast<double>(ceilDivide(cut.clusters * cut.passes, multiprocessors));
   Load load;
   load.share = static_cast<double>(tilesPerCluster) / static_cast<double>(cut.tiles * cut.passes * cut.ctas());
+  const auto copied = static_cast<double>(copiedBytes(p, channels, cut, blocks.work));
+  if (waves * copied * load.share / rates.of(Resource::TensorCopy) > most) return false;
+  cut.traffic = trafficOf(p, channels, cut, blocks.work);
+  cut.traffic += ofCluster * cut.clusters;
   // Which of the pixels lie beside the image is counted for the best cut alone: they are few.
   load.fetchedBytes = static_cast<double>(loadedPixels(p, cut, blocks.work) * rowBytes + cut.traffic.filterBytes) * sectors;
   load.crowd = crowdOf(rates, properties, cut.clusters * cut.passes * cut.ctas());
@@ -60,6 +62,7 @@ void count(const Search& search, const StreamBlocks& blocks, const Traffic& ofCl
   const Bound bound = slowest(rates, demandsOf(cut.traffic, load));
   cut.clocks = waves * bound.clocks;
   cut.bound = bound.resource;
+  return true;
 }
 
 /// Boxes of `pixels` pixels of a row.
@@ -227,7 +230,8 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
           continue;
         const Traffic ofCluster = clusterTraffic(p, channels, cut);
         for (const StreamBlocks& blocks : works) {
-          count(search, blocks, ofCluster, cut);
+          constexpr double kAny = std::numeric_limits<double>::infinity();
+          if (!count(search, blocks, ofCluster, best.tileN == 0 ? kAny : best.clocks, cut)) continue;
           if (best.tileN == 0 || std::tuple(cut.clocks, cut.traffic.products) < std::tuple(best.clocks, best.traffic.products))
             best = cut;
         }
