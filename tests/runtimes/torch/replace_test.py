@@ -4,6 +4,7 @@ import copy
 import json
 import sys
 import unittest
+import unittest.mock
 
 try:
     import torch
@@ -124,6 +125,38 @@ class Replace(unittest.TestCase):
                 made.get_submodule(next(n.target for n in made.graph.nodes if "cat" in str(n.target)))(
                     inputs(2, 16, 4, 5).half(), skip.half(), skip[:1].half()
                 )
+
+    def test_a_convolution_reads_both_tensors_of_a_concatenation(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.down, self.bottom, self.up = nn.Conv2d(8, 64, 3, 2, 1), nn.Conv2d(64, 64, 1), nn.ConvTranspose2d(64, 64, 2, 2)
+                self.first, self.second, self.third = nn.Conv2d(72, 16, 3, padding=1), nn.Conv2d(24, 8, 1), nn.Conv2d(16, 8, 1)
+
+            def forward(self, x):
+                up = self.up(F.relu(self.bottom(self.down(x))))
+                y = F.silu(self.first(torch.cat([up, x], 1)))
+                z = self.second(torch.cat([y, x], 1))  # y is written to before anybody reads it
+                changed = torch.cat([z, x], 1)
+                z.mul_(2)
+                return z + self.third(changed)
+
+        model, x = Model(), inputs(2, 8, 6, 4)
+        self.assertNotIn("cat of x", self.fused(sct.replace(model, x.half()))["first"])  # so small that another algorithm and a copy win
+        with unittest.mock.patch("shiftconv.torch.joining.COPY_SECONDS", 1e-4):
+            made = self.replaced(model, x)
+        fused = self.fused(made)
+        self.assertEqual(fused["first"], ["cat of x", "bias", "silu"])
+        self.assertEqual(fused["second"], ["cat of x", "bias"])
+        self.assertEqual(fused["third"], ["bias", "residual"])
+        self.assertEqual(len([node for node in made.graph.nodes if node.target is torch.cat]), 1)
+        other = inputs(1, 8, 4, 10)
+        with torch.no_grad():
+            torch.testing.assert_close(made(other.half()).float(), model(other), rtol=4e-3, atol=4e-3)
+            expected = made(x.half())
+            self.assertTrue(torch.equal(torch.compile(made, backend="eager", fullgraph=True)(x.half()), expected))
+            with self.assertRaisesRegex((ValueError, RuntimeError), "shapes|second"):
+                next(m for m in made.modules() if isinstance(m, sct.ShiftConv) and m.weight.shape[1] == 24)((x.half(), inputs(1, 16, 6, 4).half()))
 
     def test_a_joined_concatenation_under_autograd_and_compilation(self):
         model, x = Inception(16, 8, 16, 8, 24), inputs(2, 16, 7, 6).half()

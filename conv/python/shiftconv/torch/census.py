@@ -17,7 +17,8 @@ class Layer:
         engine: "shiftconv" or "aten".
         algorithm: of the plan, with its options behind a colon where they were tuned; "" for aten.
         reason: why it stays with aten; "" otherwise.
-        fused: what the kernel does beside the convolution: "pad", "batch_norm", "bias", "residual", the activation's name, and "cat"
+        fused: what the kernel does beside the convolution: "pad", "batch_norm", "bias", "residual", the activation's name, "cat of x"
+            where it reads the two tensors of a concatenation, and "cat"
             where it writes into the result of a concatenation.
         flops: of one call.
         microseconds, aten_microseconds: of one call, where they were measured (tune=True).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Optional, Sequence
 
 import torch
 
@@ -75,13 +75,15 @@ class Decider:
             known.aten_microseconds,
         )  # fmt: skip
 
-    def can_run(self, problem: Problem, plan: str) -> bool:
-        """Whether a plan of ``ShiftConv``, or the planner's choice, runs a problem, and not as a last resort."""
+    def seconds(self, problem: Problem, plan: str) -> Optional[float]:
+        """What a plan of ``ShiftConv``, or the planner's choice, is estimated to take; None where it cannot run the problem, or only as
+        a last resort."""
         algorithm, _, options = plan.partition(":")
         try:
-            return Plan(problem, self._properties, algorithm or None, options or None).algorithm != "direct"
+            made = Plan(problem, self._properties, algorithm or None, options or None)
         except Error:
-            return False
+            return None
+        return None if made.algorithm == "direct" else made.estimate.seconds
 
     def _decided(
         self, text: str, problem: Problem, conv: ShiftConv, x: Sequence[int], residual: bool, original: Callable[[], Any]

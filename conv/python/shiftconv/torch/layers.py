@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Union
 
 import torch
 
@@ -50,7 +50,7 @@ def channels_last(x: torch.Tensor) -> torch.Tensor:
 
 
 class ShiftConv(torch.nn.Module):
-    """``conv`` with constant weights: ``forward(x, residual=None, out=None)``.
+    """``conv`` with constant weights: ``forward(x, residual=None, out=None)``. x may be a pair, whose channels follow one another.
 
     The weight keeps its dtype, in channels_last; the bias is float32. Neither requires grad. An x that is not channels_last is copied.
     """
@@ -97,8 +97,19 @@ class ShiftConv(torch.nn.Module):
         return [number for pair in self.padding for number in pair]
 
     def forward(
-        self, x: torch.Tensor, residual: Optional[torch.Tensor] = None, out: Optional[torch.Tensor] = None
+        self,
+        x: Union[torch.Tensor, tuple[torch.Tensor, torch.Tensor]],
+        residual: Optional[torch.Tensor] = None,
+        out: Optional[torch.Tensor] = None,
     ) -> torch.Tensor:
+        if isinstance(x, tuple) and any(is_distributed(part) for part in x):
+            x = torch.cat(x, 1)
+        if isinstance(x, tuple):
+            return conv(
+                tuple(channels_last(part) for part in x), self.weight, self.bias, None if residual is None else channels_last(residual),
+                stride=self.stride, padding=self.padding, dilation=self.dilation, groups=self.groups, activation=self.activation,
+                plan=self.plan, out=out,
+            )  # fmt: skip
         if type(x) is torch.Tensor or not is_distributed(x):  # of those, conv sees to the layout of the parts
             x = channels_last(x)
             residual = None if residual is None else channels_last(residual)
