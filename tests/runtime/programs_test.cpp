@@ -104,7 +104,7 @@ TEST_F(Programs, HeapOfKernels) { expectRight("heap"); }
 TEST_F(Programs, Arrays) { expectRight("arrays"); }
 
 TEST_F(Programs, WrongCallsGiveTheirCodes) {
-  for (const char* program : {"wrong_calls", "wrong_arguments"}) {
+  for (const char* program : {"wrong_calls", "wrong_arguments", "null_results"}) {
     const ProgramResult result = run({"--sms", "16"}, program);
     EXPECT_EQ(result.exitCode, 0) << program << ": " << result.output << result.errors;
   }

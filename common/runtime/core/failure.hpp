@@ -21,4 +21,11 @@ inline void require(bool condition, const char* why, cudaError_t code = cudaErro
   if (!condition) throw Failure(code, why);
 }
 
+/// Where a call leaves a result. Refuses a null pointer with cudaErrorInvalidValue.
+template <class Result>
+Result& into(Result* place) {
+  require(place != nullptr, "the result is null");
+  return *place;
+}
+
 }  // namespace shiftconv::runtime

@@ -78,7 +78,7 @@ cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* desc, cudaExtent* extent, un
 }
 
 cudaError_t cudaGetChannelDesc(cudaChannelFormatDesc* desc, cudaArray_const_t array) {
-  return call("cudaGetChannelDesc", [&] { *desc = arrayOf(array).format; });
+  return call("cudaGetChannelDesc", [&] { into(desc) = arrayOf(array).format; });
 }
 
 cudaError_t cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, size_t hOffset, const void* src, size_t spitch, size_t width,

@@ -162,11 +162,12 @@ cudaError_t cudaMemcpyFromSymbolAsync(void* dst, const void* symbol, size_t coun
 }
 
 cudaError_t cudaGetSymbolAddress(void** devPtr, const void* symbol) {
-  return call("cudaGetSymbolAddress", [&] { *devPtr = reinterpret_cast<void*>(ImageTable::instance().variable(symbol).address); });
+  return call("cudaGetSymbolAddress",
+              [&] { into(devPtr) = reinterpret_cast<void*>(ImageTable::instance().variable(symbol).address); });
 }
 
 cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
-  return call("cudaGetSymbolSize", [&] { *size = ImageTable::instance().variable(symbol).bytes; });
+  return call("cudaGetSymbolSize", [&] { into(size) = ImageTable::instance().variable(symbol).bytes; });
 }
 
 cudaError_t cudaMemset(void* devPtr, int value, size_t count) {

@@ -18,12 +18,12 @@ unsigned deviceFlags = cudaDeviceScheduleAuto;
 
 cudaError_t cudaGetDeviceCount(int* count) {
   return call(
-      "cudaGetDeviceCount", [&] { *count = 1; }, Api::RuntimeQuery);
+      "cudaGetDeviceCount", [&] { into(count) = 1; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaGetDevice(int* device) {
   return call(
-      "cudaGetDevice", [&] { *device = 0; }, Api::RuntimeQuery);
+      "cudaGetDevice", [&] { into(device) = 0; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaSetDevice(int device) {
@@ -45,11 +45,11 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags) {
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
-  return call("cudaGetDeviceFlags", [&] { *flags = deviceFlags; });
+  return call("cudaGetDeviceFlags", [&] { into(flags) = deviceFlags; });
 }
 
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) {
-  return call("cudaChooseDevice", [&] { *device = 0; });
+  return call("cudaChooseDevice", [&] { into(device) = 0; });
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
@@ -88,7 +88,7 @@ cudaError_t cudaDeviceReset() {
 }
 
 cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-  return call("cudaDeviceGetLimit", [&] { *value = deviceLimit(limit); });
+  return call("cudaDeviceGetLimit", [&] { into(value) = deviceLimit(limit); });
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
@@ -96,7 +96,7 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
 }
 
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
-  return call("cudaDeviceGetCacheConfig", [&] { *config = cudaFuncCachePreferNone; });
+  return call("cudaDeviceGetCacheConfig", [&] { into(config) = cudaFuncCachePreferNone; });
 }
 
 cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
@@ -125,7 +125,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
   return call("cudaDeviceGetByPCIBusId", [&] {
     require(text != nullptr && std::strcmp(text, kBusId) == 0, "there is no such device", cudaErrorInvalidDevice);
-    *device = 0;
+    into(device) = 0;
   });
 }
 
@@ -133,7 +133,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return call("cudaDeviceCanAccessPeer", [&] {
     requireDevice(device);
     requireDevice(peer);
-    *can = 0;
+    into(can) = 0;
   });
 }
 
@@ -153,12 +153,12 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) {
 
 cudaError_t cudaDriverGetVersion(int* version) {
   return call(
-      "cudaDriverGetVersion", [&] { *version = kCudaVersion; }, Api::RuntimeQuery);
+      "cudaDriverGetVersion", [&] { into(version) = kCudaVersion; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
   return call(
-      "cudaRuntimeGetVersion", [&] { *version = kCudaVersion; }, Api::RuntimeQuery);
+      "cudaRuntimeGetVersion", [&] { into(version) = kCudaVersion; }, Api::RuntimeQuery);
 }
 
 cudaError_t cudaProfilerStart() {

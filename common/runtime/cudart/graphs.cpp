@@ -105,7 +105,7 @@ void instantiate(cudaGraphExec_t* result, cudaGraph_t graph, unsigned long long 
 }  // namespace
 
 cudaError_t cudaGraphCreate(cudaGraph_t* pGraph, unsigned int) {
-  return call("cudaGraphCreate", [&] { *pGraph = GraphTable::handleOf(*graphs().create()); });
+  return call("cudaGraphCreate", [&] { into(pGraph) = GraphTable::handleOf(*graphs().create()); });
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -119,7 +119,7 @@ cudaError_t cudaGraphClone(cudaGraph_t* pGraphClone, cudaGraph_t originalGraph) 
     require(!original->hasConditionals(), "graphs with conditional nodes cannot be cloned", cudaErrorNotSupported);
     const std::shared_ptr<Graph> copy = original->clone(copies);
     graphs().keep(copy);
-    *pGraphClone = GraphTable::handleOf(*copy);
+    into(pGraphClone) = GraphTable::handleOf(*copy);
   });
 }
 
@@ -209,7 +209,7 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* 
 }
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* pType) {
-  return call("cudaGraphNodeGetType", [&] { *pType = graphs().findNode(node).type(); });
+  return call("cudaGraphNodeGetType", [&] { into(pType) = graphs().findNode(node).type(); });
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* pNodeParams) {
@@ -223,7 +223,7 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodePar
     work.pointers.clear();
     for (auto& argument : work.arguments) work.pointers.push_back(argument.data());
     const Extent &grid = work.shape.grid, &block = work.shape.block;
-    *pNodeParams = {
+    into(pNodeParams) = {
         work.function, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, work.shape.dynamicSharedBytes, work.pointers.data(),
         nullptr};
   });
@@ -264,7 +264,7 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* pGraphExec, cudaGrap
 }
 
 cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long* flags) {
-  return call("cudaGraphExecGetFlags", [&] { *flags = graphs().findExecutable(graphExec).flags; });
+  return call("cudaGraphExecGetFlags", [&] { into(flags) = graphs().findExecutable(graphExec).flags; });
 }
 
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,

@@ -98,26 +98,26 @@ cudaError_t cudaFuncSetCacheConfig(const void* func, cudaFuncCache) {
 }
 
 cudaError_t cudaFuncGetName(const char** name, const void* func) {
-  return call("cudaFuncGetName", [&] { *name = ImageTable::instance().function(func).name.c_str(); });
+  return call("cudaFuncGetName", [&] { into(name) = ImageTable::instance().function(func).name.c_str(); });
 }
 
 cudaError_t cudaFuncGetParamInfo(const void* func, size_t paramIndex, size_t* paramOffset, size_t* paramSize) {
   return call("cudaFuncGetParamInfo", [&] {
     const KernelFacts& facts = ImageTable::instance().function(func).facts();
     require(paramIndex < facts.parameters.size(), "the kernel has fewer parameters");
-    *paramOffset = facts.parameters[paramIndex].offset;
+    into(paramOffset) = facts.parameters[paramIndex].offset;
     if (paramSize != nullptr) *paramSize = facts.parameters[paramIndex].bytes;
   });
 }
 
 cudaError_t cudaGetFuncBySymbol(cudaFunction_t* functionPtr, const void* symbolPtr) {
   return call("cudaGetFuncBySymbol",
-              [&] { *functionPtr = reinterpret_cast<cudaFunction_t>(&ImageTable::instance().function(symbolPtr)); });
+              [&] { into(functionPtr) = reinterpret_cast<cudaFunction_t>(&ImageTable::instance().function(symbolPtr)); });
 }
 
 cudaError_t cudaGetKernel(cudaKernel_t* kernelPtr, const void* entryFuncAddr) {
   return call("cudaGetKernel",
-              [&] { *kernelPtr = reinterpret_cast<cudaKernel_t>(&ImageTable::instance().function(entryFuncAddr)); });
+              [&] { into(kernelPtr) = reinterpret_cast<cudaKernel_t>(&ImageTable::instance().function(entryFuncAddr)); });
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* numBlocks, const void* func, int blockSize, size_t dynamicSMemSize) {
@@ -138,7 +138,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* dynamicSmemSize, c
     require(numBlocks > 0 && numBlocks <= occupancy(function, static_cast<uint32_t>(blockSize), 0), "so many blocks never fit");
     const DeviceModel& model = Machine::instance().model();
     const uint32_t each = model.sharedPerMultiprocessor / static_cast<uint32_t>(numBlocks) / 128 * 128 - kReservedSharedPerBlock;
-    *dynamicSmemSize = std::min(each, model.sharedPerBlockOptIn) - function.facts().staticSharedBytes;
+    into(dynamicSmemSize) = std::min(each, model.sharedPerBlockOptIn) - function.facts().staticSharedBytes;
   });
 }
 

@@ -50,7 +50,7 @@ cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
 }
 
 cudaError_t cudaLibraryGetKernel(cudaKernel_t* pKernel, cudaLibrary_t library, const char* name) {
-  return call("cudaLibraryGetKernel", [&] { *pKernel = reinterpret_cast<cudaKernel_t>(&imageOf(library).function(name)); });
+  return call("cudaLibraryGetKernel", [&] { into(pKernel) = reinterpret_cast<cudaKernel_t>(&imageOf(library).function(name)); });
 }
 
 cudaError_t cudaLibraryGetGlobal(void** dptr, size_t* bytes, cudaLibrary_t library, const char* name) {
@@ -62,7 +62,7 @@ cudaError_t cudaLibraryGetGlobal(void** dptr, size_t* bytes, cudaLibrary_t libra
 }
 
 cudaError_t cudaLibraryGetKernelCount(unsigned int* count, cudaLibrary_t lib) {
-  return call("cudaLibraryGetKernelCount", [&] { *count = static_cast<unsigned>(imageOf(lib).loaded().kernels().size()); });
+  return call("cudaLibraryGetKernelCount", [&] { into(count) = static_cast<unsigned>(imageOf(lib).loaded().kernels().size()); });
 }
 
 cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, unsigned int numKernels, cudaLibrary_t lib) {

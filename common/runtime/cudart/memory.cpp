@@ -88,7 +88,7 @@ cudaError_t cudaHostUnregister(void* ptr) {
 cudaError_t cudaHostGetDevicePointer(void** pDevice, void* pHost, unsigned int) {
   return call("cudaHostGetDevicePointer", [&] {
     require(MemoryTable::instance().find(toAddress(pHost)) != nullptr, "the address is not in mapped memory");
-    *pDevice = pHost;
+    into(pDevice) = pHost;
   });
 }
 
@@ -96,7 +96,7 @@ cudaError_t cudaHostGetFlags(unsigned int* pFlags, void* pHost) {
   return call("cudaHostGetFlags", [&] {
     const Allocation* allocation = MemoryTable::instance().find(toAddress(pHost));
     require(allocation != nullptr && allocation->kind != MemoryKind::Device, "the address is not in pinned memory");
-    *pFlags = allocation->flags;
+    into(pFlags) = allocation->flags;
   });
 }
 
@@ -149,13 +149,13 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigne
 }
 
 cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t hStream) {
-  return call("cudaMallocAsync", [&] { *devPtr = toPointer(allocateAt(StreamTable::instance().find(hStream), size)); });
+  return call("cudaMallocAsync", [&] { into(devPtr) = toPointer(allocateAt(StreamTable::instance().find(hStream), size)); });
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream) {
   return call("cudaMallocFromPoolAsync", [&] {
     PoolTable::instance().find(memPool);
-    *ptr = toPointer(allocateAt(StreamTable::instance().find(stream), size));
+    into(ptr) = toPointer(allocateAt(StreamTable::instance().find(stream), size));
   });
 }
 
@@ -168,14 +168,14 @@ cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* memPool, int device) {
   return call("cudaDeviceGetDefaultMemPool", [&] {
     requireDevice(device);
-    *memPool = PoolTable::instance().standard();
+    into(memPool) = PoolTable::instance().standard();
   });
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* memPool, int device) {
   return call("cudaDeviceGetMemPool", [&] {
     requireDevice(device);
-    *memPool = PoolTable::instance().current();
+    into(memPool) = PoolTable::instance().current();
   });
 }
 
@@ -187,7 +187,7 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* memPool, const cudaMemPoolProps*) {
-  return call("cudaMemPoolCreate", [&] { *memPool = PoolTable::instance().create(); });
+  return call("cudaMemPoolCreate", [&] { into(memPool) = PoolTable::instance().create(); });
 }
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool) {

@@ -88,21 +88,21 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t hStream, int* priority) {
-  return call("cudaStreamGetPriority", [&] { *priority = streams().find(hStream).priority; });
+  return call("cudaStreamGetPriority", [&] { into(priority) = streams().find(hStream).priority; });
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t hStream, unsigned int* flags) {
-  return call("cudaStreamGetFlags", [&] { *flags = streams().find(hStream).flags; });
+  return call("cudaStreamGetFlags", [&] { into(flags) = streams().find(hStream).flags; });
 }
 
 cudaError_t cudaStreamGetId(cudaStream_t hStream, unsigned long long* streamId) {
-  return call("cudaStreamGetId", [&] { *streamId = streams().find(hStream).id; });
+  return call("cudaStreamGetId", [&] { into(streamId) = streams().find(hStream).id; });
 }
 
 cudaError_t cudaStreamGetDevice(cudaStream_t hStream, int* device) {
   return call("cudaStreamGetDevice", [&] {
     streams().find(hStream);
-    *device = 0;
+    into(device) = 0;
   });
 }
 
@@ -155,7 +155,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) 
     const Event &first = streams().findEvent(start), &second = streams().findEvent(end);
     require(first.recorded && second.recorded, "an event was not recorded", cudaErrorInvalidResourceHandle);
     require(((first.flags | second.flags) & cudaEventDisableTiming) == 0, "an event has no timing", cudaErrorInvalidResourceHandle);
-    *ms = std::chrono::duration<float, std::milli>(second.time - first.time).count();
+    into(ms) = std::chrono::duration<float, std::milli>(second.time - first.time).count();
   });
 }
 
@@ -174,17 +174,17 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* pGraph) {
   return call("cudaStreamEndCapture", [&] {
-    *pGraph = nullptr;
-    *pGraph = GraphTable::handleOf(*endCapture(streams().find(stream)));
+    into(pGraph) = nullptr;
+    into(pGraph) = GraphTable::handleOf(*endCapture(streams().find(stream)));
   });
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* pCaptureStatus) {
   return call("cudaStreamIsCapturing", [&] {
     const auto& capture = streams().find(stream).capturing.capture;
-    *pCaptureStatus = !capture           ? cudaStreamCaptureStatusNone
-                      : capture->invalid ? cudaStreamCaptureStatusInvalidated
-                                         : cudaStreamCaptureStatusActive;
+    into(pCaptureStatus) = !capture           ? cudaStreamCaptureStatusNone
+                           : capture->invalid ? cudaStreamCaptureStatusInvalidated
+                                              : cudaStreamCaptureStatusActive;
   });
 }
 

@@ -27,7 +27,7 @@ CUresult cuInit(unsigned int) {
 
 CUresult cuDriverGetVersion(int* driverVersion) {
   return driverCall(
-      "cuDriverGetVersion", [&] { *driverVersion = kCudaVersion; }, Api::DriverQuery);
+      "cuDriverGetVersion", [&] { into(driverVersion) = kCudaVersion; }, Api::DriverQuery);
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
@@ -35,14 +35,14 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
       "cuDeviceGet",
       [&] {
         requireDevice(ordinal);
-        *device = 0;
+        into(device) = 0;
       },
       Api::DriverQuery);
 }
 
 CUresult cuDeviceGetCount(int* count) {
   return driverCall(
-      "cuDeviceGetCount", [&] { *count = 1; }, Api::DriverQuery);
+      "cuDeviceGetCount", [&] { into(count) = 1; }, Api::DriverQuery);
 }
 
 CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
@@ -62,7 +62,7 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice dev) {
       "cuDeviceGetUuid",
       [&] {
         requireDevice(dev);
-        std::memcpy(uuid, &deviceProperties().uuid, sizeof *uuid);
+        std::memcpy(&into(uuid), &deviceProperties().uuid, sizeof *uuid);
       },
       Api::DriverQuery);
 }
@@ -72,7 +72,7 @@ CUresult cuDeviceTotalMem(size_t* bytes, CUdevice dev) {
       "cuDeviceTotalMem",
       [&] {
         requireDevice(dev);
-        *bytes = deviceProperties().totalGlobalMem;
+        into(bytes) = deviceProperties().totalGlobalMem;
       },
       Api::DriverQuery);
 }
@@ -82,7 +82,7 @@ CUresult cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev) 
       "cuDeviceGetAttribute",
       [&] {
         requireDevice(dev);
-        *pi = deviceAttribute(attrib);
+        into(pi) = deviceAttribute(attrib);
       },
       Api::DriverQuery);
 }
@@ -91,14 +91,14 @@ CUresult cuDeviceCanAccessPeer(int* canAccessPeer, CUdevice dev, CUdevice peerDe
   return driverCall("cuDeviceCanAccessPeer", [&] {
     requireDevice(dev);
     requireDevice(peerDev);
-    *canAccessPeer = 0;
+    into(canAccessPeer) = 0;
   });
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
   return driverCall("cuDevicePrimaryCtxRetain", [&] {
     requireDevice(dev);
-    *pctx = context();
+    into(pctx) = context();
   });
 }
 
@@ -117,8 +117,8 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int) {
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
   return driverCall("cuDevicePrimaryCtxGetState", [&] {
     requireDevice(dev);
-    *flags = 0;
-    *active = 1;
+    into(flags) = 0;
+    into(active) = 1;
   });
 }
 
@@ -126,7 +126,7 @@ CUresult cuCtxCreate(CUcontext* pctx, CUctxCreateParams*, unsigned int, CUdevice
   return driverCall("cuCtxCreate", [&] {
     requireDevice(dev);
     ++pushed;
-    *pctx = context();
+    into(pctx) = context();
   });
 }
 
@@ -146,7 +146,7 @@ CUresult cuCtxSetCurrent(CUcontext ctx) {
 
 CUresult cuCtxGetCurrent(CUcontext* pctx) {
   // The runtime API makes the primary context current without being asked, and programs mix both.
-  return driverCall("cuCtxGetCurrent", [&] { *pctx = context(); });
+  return driverCall("cuCtxGetCurrent", [&] { into(pctx) = context(); });
 }
 
 CUresult cuCtxPushCurrent(CUcontext ctx) {
@@ -165,7 +165,7 @@ CUresult cuCtxPopCurrent(CUcontext* pctx) {
 }
 
 CUresult cuCtxGetDevice(CUdevice* device) {
-  return driverCall("cuCtxGetDevice", [&] { *device = 0; });
+  return driverCall("cuCtxGetDevice", [&] { into(device) = 0; });
 }
 
 CUresult cuCtxSynchronize() {
@@ -177,7 +177,7 @@ CUresult cuCtxSynchronize() {
 }
 
 CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
-  return driverCall("cuCtxGetLimit", [&] { *pvalue = deviceLimit(limit); });
+  return driverCall("cuCtxGetLimit", [&] { into(pvalue) = deviceLimit(limit); });
 }
 
 CUresult cuCtxSetLimit(CUlimit limit, size_t value) {

@@ -119,8 +119,8 @@ void pointerAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr poi
 CUresult cuMemGetInfo(size_t* free, size_t* total) {
   return driverCall("cuMemGetInfo", [&] {
     const Machine& machine = Machine::instance();
-    *total = machine.memoryBytes();
-    *free = machine.memoryBytes() - machine.allocatedBytes();
+    into(total) = machine.memoryBytes();
+    into(free) = machine.memoryBytes() - machine.allocatedBytes();
   });
 }
 
@@ -171,7 +171,7 @@ CUresult cuMemHostUnregister(void* p) {
 CUresult cuMemHostGetDevicePointer(CUdeviceptr* pdptr, void* p, unsigned int) {
   return driverCall("cuMemHostGetDevicePointer", [&] {
     require(memory().find(reinterpret_cast<uint64_t>(p)) != nullptr, "the address is not in mapped memory");
-    *pdptr = reinterpret_cast<uint64_t>(p);
+    into(pdptr) = reinterpret_cast<uint64_t>(p);
   });
 }
 
@@ -195,7 +195,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hStream) {
-  return driverCall("cuMemAllocAsync", [&] { *dptr = allocateAt(streamOf(hStream), bytesize); });
+  return driverCall("cuMemAllocAsync", [&] { into(dptr) = allocateAt(streamOf(hStream), bytesize); });
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {

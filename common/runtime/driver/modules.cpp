@@ -92,12 +92,12 @@ CUresult cuModuleUnload(CUmodule hmod) {
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
-  return driverCall("cuModuleGetLoadingMode", [&] { *mode = CU_MODULE_LAZY_LOADING; });
+  return driverCall("cuModuleGetLoadingMode", [&] { into(mode) = CU_MODULE_LAZY_LOADING; });
 }
 
 CUresult cuModuleGetFunction(CUfunction* hfunc, CUmodule hmod, const char* name) {
   return driverCall("cuModuleGetFunction",
-                    [&] { *hfunc = reinterpret_cast<CUfunction>(&images().findImage(hmod).function(name)); });
+                    [&] { into(hfunc) = reinterpret_cast<CUfunction>(&images().findImage(hmod).function(name)); });
 }
 
 CUresult cuModuleGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUmodule hmod, const char* name) {
@@ -119,12 +119,12 @@ CUresult cuLibraryUnload(CUlibrary library) {
 }
 
 CUresult cuLibraryGetModule(CUmodule* pMod, CUlibrary library) {
-  return driverCall("cuLibraryGetModule", [&] { *pMod = reinterpret_cast<CUmodule>(&images().findImage(library)); });
+  return driverCall("cuLibraryGetModule", [&] { into(pMod) = reinterpret_cast<CUmodule>(&images().findImage(library)); });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* pKernel, CUlibrary library, const char* name) {
   return driverCall("cuLibraryGetKernel",
-                    [&] { *pKernel = reinterpret_cast<CUkernel>(&images().findImage(library).function(name)); });
+                    [&] { into(pKernel) = reinterpret_cast<CUkernel>(&images().findImage(library).function(name)); });
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library, const char* name) {
@@ -132,11 +132,11 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* dptr, size_t* bytes, CUlibrary library,
 }
 
 CUresult cuKernelGetFunction(CUfunction* pFunc, CUkernel kernel) {
-  return driverCall("cuKernelGetFunction", [&] { *pFunc = reinterpret_cast<CUfunction>(&images().functionOfHandle(kernel)); });
+  return driverCall("cuKernelGetFunction", [&] { into(pFunc) = reinterpret_cast<CUfunction>(&images().functionOfHandle(kernel)); });
 }
 
 CUresult cuKernelGetAttribute(int* pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice) {
-  return driverCall("cuKernelGetAttribute", [&] { *pi = attributeOf(images().functionOfHandle(kernel), attrib); });
+  return driverCall("cuKernelGetAttribute", [&] { into(pi) = attributeOf(images().functionOfHandle(kernel), attrib); });
 }
 
 CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice) {
@@ -144,7 +144,7 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel ker
 }
 
 CUresult cuFuncGetAttribute(int* pi, CUfunction_attribute attrib, CUfunction hfunc) {
-  return driverCall("cuFuncGetAttribute", [&] { *pi = attributeOf(images().functionOfHandle(hfunc), attrib); });
+  return driverCall("cuFuncGetAttribute", [&] { into(pi) = attributeOf(images().functionOfHandle(hfunc), attrib); });
 }
 
 CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {
@@ -156,9 +156,9 @@ CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache) {
 }
 
 CUresult cuFuncGetName(const char** name, CUfunction hfunc) {
-  return driverCall("cuFuncGetName", [&] { *name = images().functionOfHandle(hfunc).name.c_str(); });
+  return driverCall("cuFuncGetName", [&] { into(name) = images().functionOfHandle(hfunc).name.c_str(); });
 }
 
 CUresult cuFuncGetModule(CUmodule* hmod, CUfunction hfunc) {
-  return driverCall("cuFuncGetModule", [&] { *hmod = reinterpret_cast<CUmodule>(images().functionOfHandle(hfunc).image); });
+  return driverCall("cuFuncGetModule", [&] { into(hmod) = reinterpret_cast<CUmodule>(images().functionOfHandle(hfunc).image); });
 }

@@ -53,14 +53,14 @@ CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int) {
 CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus) {
   return driverCall("cuStreamIsCapturing", [&] {
     const auto& capture = streams().find(hStream).capturing.capture;
-    *captureStatus = !capture           ? CU_STREAM_CAPTURE_STATUS_NONE
-                     : capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
-                                        : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    into(captureStatus) = !capture           ? CU_STREAM_CAPTURE_STATUS_NONE
+                          : capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
+                                             : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   });
 }
 
 CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags) {
-  return driverCall("cuEventCreate", [&] { *phEvent = reinterpret_cast<CUevent>(&streams().createEvent(Flags)); });
+  return driverCall("cuEventCreate", [&] { into(phEvent) = reinterpret_cast<CUevent>(&streams().createEvent(Flags)); });
 }
 
 CUresult cuEventDestroy(CUevent hEvent) {
@@ -83,6 +83,6 @@ CUresult cuEventElapsedTime(float* pMilliseconds, CUevent hStart, CUevent hEnd) 
   return driverCall("cuEventElapsedTime", [&] {
     const Event &first = streams().findEvent(hStart), &second = streams().findEvent(hEnd);
     require(first.recorded && second.recorded, "an event was not recorded", cudaErrorInvalidResourceHandle);
-    *pMilliseconds = std::chrono::duration<float, std::milli>(second.time - first.time).count();
+    into(pMilliseconds) = std::chrono::duration<float, std::milli>(second.time - first.time).count();
   });
 }
