@@ -37,6 +37,9 @@ TEST(ConvolveProgram, GoesOnBehindAProblemThatItCannotRun) {
   EXPECT_NE(run.text.find("right: 200 elements", first + 1), std::string::npos) << run.text;
   EXPECT_EQ(runProgram(fmt::format("--device emulated:sm_90a {}", kGood)).exitCode, 0);
   EXPECT_EQ(runProgram("--device emulated:sm_90a nonsense").exitCode, 2);
+  const Outcome longOne = runProgram("--device emulated:sm_90a " + std::string(20000, '9'));
+  EXPECT_EQ(longOne.exitCode, 2);
+  EXPECT_LT(longOne.text.size(), 1500u) << "a part of it says which problem it was";
 }
 
 TEST(ConvolveProgram, TakesADeviceThatThePlanIsFor) {

@@ -224,7 +224,7 @@ int run(const Options& options) {
       wrong += convolve(parseLine(text, options), options, device) ? 0 : 1;
     } catch (const std::exception& error) {
       std::fflush(stdout);
-      fmt::print(stderr, "{}\n  not run: {}\n", text, error.what());
+      fmt::print(stderr, "{:.500}{}\n  not run: {}\n", text, text.size() > 500 ? "..." : "", error.what());
       ++refused;
     }
   }
