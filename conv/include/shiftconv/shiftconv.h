@@ -397,7 +397,7 @@ typedef struct shiftconv_problem {
   int64_t pad_top, pad_bottom, pad_left, pad_right; /**< >= 0 */
   int64_t stride_d, stride_h, stride_w;             /**< >= 1 */
   int64_t dilation_d, dilation_h, dilation_w;       /**< >= 1 */
-  int64_t input_pixel_pitch;                        /**< elements from one pixel to the next, >= c; 0 means c */
+  int64_t input_pixel_pitch;                        /**< elements from one pixel to the next, >= c (with split_c: that); 0: as many */
   int64_t output_pixel_pitch;                       /**< elements from one output pixel to the next, >= k; 0 means k */
   int64_t residual_pixel_pitch;                     /**< elements from one residual pixel to the next, >= k; 0 means k */
   int32_t input_type, filter_type, output_type;     /**< shiftconv_type_t */
@@ -420,9 +420,10 @@ typedef struct shiftconv_problem {
                                                                        stride or dilation */
   int64_t upsample_d, upsample_h, upsample_w;                     /**< how often an input pixel is repeated, >= 1; transposed: 1 */
   int32_t input_layout, output_layout;                            /**< shiftconv_layout_t */
-  int64_t split_c, split_d;   /**< channels, or slices of an image, of the tensor input, below c and d; the others are in
-                                   second_input; 0: not split there */
-  int64_t second_pixel_pitch; /**< elements from one pixel of second_input to the next, >= its channels; 0 means these */
+  int64_t split_c, split_d;                                       /**< channels, or slices of an image, of the tensor input, below c
+                                                                       and d; second_input has the others; 0: not split there */
+  int64_t second_pixel_pitch;                                     /**< elements from one pixel of second_input to the next, >= its
+                                                                       channels; 0 means these */
 } shiftconv_problem_t;
 
 #define SHIFTCONV_PROBLEM_INIT                                                                                                   \
