@@ -97,6 +97,7 @@ struct Convolution::State {
     const bool asked = types == Types::OfTheProblem;
     if (asked && (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0))
       return "no block scales for a convolution";
+    if (asked && p.isSplit()) return "no input in two tensors";
     if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0 || p.outputZeroPoint != 0) return "no zero points";
     if (p.compute == Compute::F16) return "sums in f16 are not asked of it";
     const auto inputType = asked ? typeOf(p.inputType) : fe::DataType_t::FLOAT;
