@@ -154,6 +154,7 @@ std::vector<StreamProblem> makeStreamProblems() {
   addMaps("width_2", plain(70, 3, 2, 16, 16, 2, 2, 1), masked);
   addMaps("passes", plain(4, 5, 14, 136, 104, 3, 3, 1), masked, {.tileN = 48});
   addMaps("chunks_streamed", plain(1, 9, 24, 136, 32, 2, 3, 1), masked, {.residentWeights = false});
+  addMaps("two_slots", plain(3, 9, 13, 72, 64, 7, 5, 2), masked, {.tileN = 64});
   p = plain(7, 6, 13, 32, 16, 3, 5, 1);
   p.padLeft = 1, p.padRight = 3;
   addMaps("more_padding_right", p, masked);
