@@ -18,7 +18,7 @@ constexpr std::array<OptionDescription, 6> kOptions{{{"pixels", "16, 32", "outpu
                                                      {"loads", "2, 4, 8", "input channels of a load"},
                                                      {"warps", "4, 8", "of a CTA"},
                                                      {"channel_warps", "1, 2, 4, 8", "warps that share a tile's output channels"},
-                                                     {"parts", "1, 2, 4, 8", "of the output channels, a CTA each"},
+                                                     {"parts", "1 to 8", "of the output channels, a CTA each"},
                                                      kDependentOption}};
 
 Status readPointwise(std::string_view text, PointwiseChoices& choices) {

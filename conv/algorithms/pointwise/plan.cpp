@@ -192,11 +192,12 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
     const int64_t warpsAtOnce = int64_t{properties.multiprocessors} * ctasPerMultiprocessor(instance) * kMostWarps;
     const bool hasFewTiles = ceilDivide(p.outputPixels(), int64_t{instance.pixels}) < warpsAtOnce;
     bool offered = false;
-    for (int32_t parts = 1; parts <= std::min(kMostParts, allGroups); parts *= 2) {
-      if (differs(choices.parts, parts)) continue;
-      const auto groups = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{parts}));
-      const bool someAreEmpty = groups * (parts - 1) >= allGroups;
-      if (someAreEmpty || sharedBytesOf(instance, groups) > sharedLimit(properties, instance)) continue;
+    int32_t partsBefore = 0;
+    for (int32_t wanted = 1; wanted <= std::min(kMostParts, allGroups); wanted *= 2) {
+      const auto groups = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{wanted}));
+      const auto parts = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{groups}));  // none of them empty
+      if (parts == std::exchange(partsBefore, parts) || differs(choices.parts, parts)) continue;
+      if (sharedBytesOf(instance, groups) > sharedLimit(properties, instance)) continue;
       for (const int32_t warps : {kMostWarps, kMostWarps / 2})
         for (int32_t channelWarps = 1; channelWarps <= std::min(warps, groups); channelWarps *= 2) {
           if (differs(choices.warps, warps) || differs(choices.channelWarps, channelWarps)) continue;
