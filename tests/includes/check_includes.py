@@ -16,7 +16,7 @@ ROWS = [
     ["common/ptx"],
     ["common/emulator"],  # its own order: tests/emulator/include_order
     ["common/device"],
-    ["common/runtime"],
+    ["common/emulator/cuda_runtime"],
     ["common/emulator/tools"],
     ["common/gemm/epilogue"],
     ["common/gemm"],

@@ -29,7 +29,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 AREAS = {
     "planner": (0.5, ["conv/plan/*.cpp", "conv/planner/*.cpp", "conv/algorithms/**/*.cpp"]),
     "API": (0.2, ["conv/api/*.cpp", "conv/problem/*.cpp"]),
-    "emurun": (0.3, ["common/runtime/**/*.cpp", "common/emulator/tools/emurun/*.cpp"]),
+    "emurun": (0.3, ["common/emulator/cuda_runtime/**/*.cpp", "common/emulator/tools/emurun/*.cpp"]),
 }
 
 # Ordinary tests, the quick ones first. {python}: this interpreter; {bin}: the folder of programs; {source}: of the

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
-#include "common/runtime/core/failure.hpp"
-#include "common/runtime/core/fat_binary.hpp"
+#include "common/emulator/cuda_runtime/core/failure.hpp"
+#include "common/emulator/cuda_runtime/core/fat_binary.hpp"
 
 namespace shiftconv::tests {
 namespace {

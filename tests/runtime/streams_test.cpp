@@ -1,8 +1,8 @@
 // The order of work as streams, events and the host's waits make it.
 #include <gtest/gtest.h>
 
-#include "common/runtime/core/graph.hpp"
-#include "common/runtime/core/streams.hpp"
+#include "common/emulator/cuda_runtime/core/graph.hpp"
+#include "common/emulator/cuda_runtime/core/streams.hpp"
 
 namespace shiftconv::tests {
 namespace {

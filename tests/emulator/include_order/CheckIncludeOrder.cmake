@@ -3,7 +3,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # From the ground up. Files of the folder itself are named; what else lies there is in the layer "top".
-set(layers base ptx program machine tma tensor wgmma isa forms/scalar forms/threads forms/bulk forms/tensor forms/wgmma hazards top facade tools/ptxrun tools/emurun)
+set(layers base ptx program machine tma tensor wgmma isa forms/scalar forms/threads forms/bulk forms/tensor forms/wgmma hazards top facade cuda_runtime tools/ptxrun tools/emurun)
 set(base error options counters hazard_report kernel_title stream_order float_environment)
 
 # layer_of(FILE RESULT): number of the layer of a path below the emulator's folder.
@@ -17,6 +17,8 @@ function(layer_of file result)
     endif()
   elseif(folder STREQUAL "include/shiftconv")
     set(folder base)
+  elseif(folder MATCHES "^cuda_runtime/")
+    set(folder cuda_runtime)
   endif()
   list(FIND layers ${folder} number)
   if(number EQUAL -1)

@@ -14,10 +14,10 @@
 #include <filesystem>
 #include <numeric>
 
+#include "common/emulator/cuda_runtime/core/run_result.hpp"
 #include "common/emulator/hazard_report.hpp"
 #include "common/emulator/tools/emurun/program_file.hpp"
 #include "common/emulator/tools/emurun/user_error.hpp"
-#include "common/runtime/core/run_result.hpp"
 
 namespace emurun {
 namespace {

@@ -12,7 +12,7 @@ constexpr int kUsage = 1, kProgram = 2, kHazards = 5, kLaunches = 6;
 }
 
 struct Options {
-  std::map<std::string, std::string> environment;  ///< EMURUN_* for the program, see common/runtime/core/settings.hpp
+  std::map<std::string, std::string> environment;  ///< EMURUN_* for the program, see common/emulator/cuda_runtime/core/settings.hpp
   bool hazards = false;                            ///< they are looked for
   std::string log;                                 ///< empty: standard error
   std::vector<std::string> command;                ///< the program and its arguments
