@@ -8,6 +8,8 @@
 #include <limits>
 #include <tuple>
 
+#include "conv/plan/sm90_limits.hpp"
+
 namespace shiftconv::plan {
 namespace {
 
@@ -129,7 +131,7 @@ CorrectionView::CorrectionView(const Problem& p)
                            static_cast<double>(p.k % 8),
                            log2Of(inGroup),
                            p.hasResidual() ? 1.0 : 0.0,
-                           p.activation == Activation::None || p.activation == Activation::Relu ? 0.0 : 1.0};
+                           sm90::hasPlainEpilogue(p) && !p.isSplit() ? 0.0 : 1.0};
   static_assert(kOfTilings + std::size(values) == std::tuple_size_v<CorrectionFeatures>);
   for (size_t i = 0; i < std::size(values); ++i) ofProblem_[kOfTilings + i] = static_cast<float>(values[i]);
 }

@@ -72,6 +72,17 @@ TEST(MeasuredCorrection, SeesProblemAndTiling) {
   EXPECT_FLOAT_EQ(seen["k_modulo_8"], 6);
   EXPECT_FLOAT_EQ(seen["in_group"], std::log2(40.0f));
   EXPECT_FLOAT_EQ(seen["residual"], 1);
+  EXPECT_FLOAT_EQ(seen["whole_epilogue"], 0);
+}
+
+// What no short epilogue does takes halo as long as SiLU, of which there are records; so does an input in two tensors.
+TEST(MeasuredCorrection, SeesWhatTheShortEpilogueLacks) {
+  for (const auto& [text, whole] : {std::pair{"1x8x8x64 f16 * 64x3x3x64 -> f16 bias residual 0.5 relu", 0},
+                                    {"1x8x8x64 f16 * 64x3x3x64 -> f16 silu", 1},
+                                    {"1x8x8x64 f16 * 64x3x3x64 -> f16 bias f16", 1},
+                                    {"1x8x8x64 f16 * 64x3x3x64 -> f16 relu amax", 1},
+                                    {"1x8x8x64 f16 split_c 32 * 64x3x3x64 -> f16 relu", 1}})
+    EXPECT_FLOAT_EQ(featuresOf(text, {64, 64, 1, {}}, 8)["whole_epilogue"], static_cast<float>(whole)) << text;
 }
 
 TEST(MeasuredCorrection, IsForHalvesOnHopper) {
