@@ -177,7 +177,6 @@ class Cta {
     /// Some address where it does not read.
     __device__ __forceinline__ const uint8_t* of(const Params& p, const Pixel& pixel, bool reads) const {
       const InputPart& input = p.parts[0];
-      if (p.indirect) return reads ? ofPart(p, pixel) : input.address;
       return input.address + (reads ? pixel.index + pixelOffset : 0) * input.pixelBytes + channelBytes;
     }
     /// Repeated pixels, and those of two tensors, have no constant distances, so that theirs are found one by one.
@@ -222,14 +221,24 @@ class Cta {
     const auto place = [&](uint32_t rows, int32_t row) {
       return placeOf(rows, row, mine * kWordBytes / 16) + static_cast<uint32_t>(mine * kWordBytes % 16);
     };
-#pragma unroll kTogether
-    for (int32_t i = 0; i < kTile.pixels / kRowsAtOnce; ++i) {
+    const auto copyPixels = [&](int32_t i, auto&& addressOf) {
       const int32_t row = firstRow + i * kRowsAtOnce;
       const Pixel pixel = pixels_[row];
       copy(place(stage, row), sources, [&](const Source& source, bool& reads) {
         reads = source.reads(p_, pixel);
-        return source.of(p_, pixel, reads);
+        return addressOf(source, pixel, reads);
       });
+    };
+    if (p_.indirect) {
+#pragma unroll 2
+      for (int32_t i = 0; i < kTile.pixels / kRowsAtOnce; ++i)
+        copyPixels(i, [&](const Source& source, const Pixel& pixel, bool reads) {
+          return reads ? source.ofPart(p_, pixel) : p_.parts[0].address;
+        });
+    } else {
+#pragma unroll kTogether
+      for (int32_t i = 0; i < kTile.pixels / kRowsAtOnce; ++i)
+        copyPixels(i, [&](const Source& source, const Pixel& pixel, bool reads) { return source.of(p_, pixel, reads); });
     }
     const uint8_t* const weights = p_.filter + firstChannel_ * p_.filterRowBytes;
 #pragma unroll kTogether
