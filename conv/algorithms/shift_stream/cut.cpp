@@ -118,13 +118,17 @@ ShiftStreamParams geometryOf(const Problem& p, const LaneMap& lanes, int64_t blo
   params.padLeft = i(p.padLeft);
   params.lanes = lanes;
   params.rowPieces = i(rowPieces(p, lanes));
-  params.blockRows = i(blockRows);
   params.blockPieces = i(p.n * p.z()) * params.rowPieces;
-  // With a dilation, blocks of as many phases take turns; those of the last turn that would begin behind the last row do not exist.
-  const int64_t step = rowStep(params), turns = ceilDivide(ceilDivide(p.p(), step), blockRows);
-  const int64_t blocks = (turns - 1) * step + std::min(step, p.p() - (turns - 1) * blockRows * step);
-  params.pieces = i(blocks * params.blockPieces);
   params.skipsOutsideRows = everyRowHasInput(p);
+  return withBlocks(params, blockRows);
+}
+
+ShiftStreamParams withBlocks(ShiftStreamParams params, int64_t blockRows) {
+  params.blockRows = static_cast<int32_t>(blockRows);
+  // With a dilation, blocks of as many phases take turns; those of the last turn that would begin behind the last row do not exist.
+  const int64_t rows = params.outputHeight, step = rowStep(params), turns = ceilDivide(ceilDivide(rows, step), blockRows);
+  const int64_t blocks = (turns - 1) * step + std::min(step, rows - (turns - 1) * blockRows * step);
+  params.pieces = static_cast<int32_t>(blocks * params.blockPieces);
   return params;
 }
 

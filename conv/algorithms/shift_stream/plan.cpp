@@ -215,13 +215,14 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
     if (!mapRefusal.empty()) continue;
     std::vector<ShiftStreamParams> geometries;
     geometries.reserve(heights.size());
-    for (const int64_t height : heights) geometries.push_back(geometryOf(p, cut.lanes, height));
+    const ShiftStreamParams geometry = geometryOf(p, cut.lanes, heights.front());
+    for (const int64_t height : heights) geometries.push_back(withBlocks(geometry, height));
     for (const bool pair : {false, true}) {
       if (pair != choices.pair.value_or(pair)) continue;
       cut.pair = pair;
       std::vector<StreamBlocks> works;
       works.reserve(geometries.size());
-      for (const ShiftStreamParams& geometry : geometries) works.emplace_back(geometry, cut.tilePieces());
+      for (const ShiftStreamParams& blocks : geometries) works.emplace_back(blocks, cut.tilePieces());
       for (const int64_t tileN : widths) {
         cut.tileN = tileN;
         cut.passes = ceilDivide(p.k, tileN);
