@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 // images the planner cuts them into lower blocks of rows, to occupy all multiprocessors, and rows between blocks are loaded twice:
 // whole columns are what is promised.
 TEST(Traffic, ShiftStreamMovesLessThanIm2col) {
-  for (const char* text : {"32x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "2x224x224x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16",
+  for (const char* text : {"32x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "2x56x224x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16",
                            "2x64x64x320 f16 * 4x3x3x320 pad 1,1,1,1 -> f16"})
     for (const Operands operands : {Operands::F16, Operands::MxFp8}) {
       SCOPED_TRACE(text);
