@@ -46,7 +46,7 @@ TEST(PublishedTimes, OfCutlassAreModelledWithinAQuarter) {
   const std::map<int, double> all = ratios();
   ASSERT_EQ(all.size(), 20u);
   EXPECT_GE(near(all, {2, 4, 5, 13, 17, 21, 22, 23, 24, 34}), 8);
-  // Of these no constant knows anything: held out.
+  // To these no constant is fitted.
   EXPECT_GE(near(all, {11, 19, 20, 25, 26, 27, 28, 29, 30, 31}), 8);
   for (const auto& [number, ratio] : all) {
     EXPECT_GT(ratio, 0.7) << "row " << number;
