@@ -1,4 +1,4 @@
-// When all tests of this program have run in one process, every function that shiftconv.h declares with a status must have
+// When all tests of this program have run in one process, every function that the headers in C declare with a status must have
 // succeeded and failed under the eyes of one of them. Functions without a status are named in a test.
 #include <filesystem>
 #include <fstream>
@@ -17,7 +17,9 @@ std::string readFile(const std::filesystem::path& path) {
 
 /// Names of the declared functions; `withStatus`: of those that return a status, or of the others.
 std::vector<std::string> declaredFunctions(bool withStatus) {
-  const std::string header = readFile(SHIFTCONV_HEADER);
+  std::string header;
+  for (const auto& entry : std::filesystem::directory_iterator(SHIFTCONV_HEADERS))
+    if (entry.path().extension() == ".h") header += readFile(entry.path());
   const std::regex declaration(R"(SHIFTCONV_API ([^;(]*?)(shiftconv_\w+)\()");
   std::vector<std::string> functions;
   for (std::sregex_iterator it(header.begin(), header.end(), declaration), end; it != end; ++it)

@@ -1,5 +1,5 @@
 # cmake -P script: a library exports what it should, nothing but shiftconv_*, and needs only libraries that are everywhere.
-# Arguments: LIBRARY NM READELF, and HEADER, every function of which must be exported, or SYMBOLS, the only ones, or ANY_SYMBOL=ON.
+# Arguments: LIBRARY NM READELF, and HEADERS, a folder of headers of which every function must be exported, or SYMBOLS, the only ones, or ANY_SYMBOL=ON.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -17,17 +17,22 @@ endforeach()
 if(SYMBOLS AND NOT exported STREQUAL SYMBOLS)
   message(SEND_ERROR "exports ${exported}, which should be ${SYMBOLS}")
 endif()
-if(HEADER)
-  file(READ ${HEADER} header)
+if(HEADERS)
+  file(GLOB headers ${HEADERS}/*.h)
+  set(header)
+  foreach(file IN LISTS headers)
+    file(READ ${file} text)
+    string(APPEND header "${text}")
+  endforeach()
   string(REGEX MATCHALL "SHIFTCONV_API [^;(]*[ *](shiftconv_[a-z0-9_]+)\\(" declarations "${header}")
   list(LENGTH declarations count)
   if(count LESS 20)
-    message(SEND_ERROR "found only ${count} declarations in ${HEADER}; is the expression in this test out of date?")
+    message(SEND_ERROR "found only ${count} declarations in ${HEADERS}; is the expression in this test out of date?")
   endif()
   foreach(declaration IN LISTS declarations)
     string(REGEX REPLACE ".*[ *](shiftconv_[a-z0-9_]+)\\($" "\\1" function "${declaration}")
     if(NOT function IN_LIST exported)
-      message(SEND_ERROR "${function} is declared in the header and not exported")
+      message(SEND_ERROR "${function} is declared in a header and not exported")
     endif()
   endforeach()
 endif()

@@ -11,7 +11,7 @@ def found(path, pattern):
         return ".".join(re.search(pattern, file.read(), re.S).groups())
 
 
-header = found("conv/include/shiftconv/shiftconv.h", r"VERSION_MAJOR (\d+).*?VERSION_MINOR (\d+).*?VERSION_PATCH (\d+)")
+header = found("conv/include/shiftconv/status.h", r"VERSION_MAJOR (\d+).*?VERSION_MINOR (\d+).*?VERSION_PATCH (\d+)")
 minor = header.rpartition(".")[0]
 places = {
     "CMakeLists.txt": found("CMakeLists.txt", r"project\(ShiftConv VERSION ([\d.]+)") == header,
@@ -24,5 +24,5 @@ places = {
     "CHANGELOG.md": found("CHANGELOG.md", r"\n## (?!Unreleased)([\d.]+)") == minor,
 }
 wrong = [place for place, agrees in places.items() if not agrees]
-print(f"shiftconv.h says {header};", f"not so: {', '.join(wrong)}" if wrong else "so do all others")
+print(f"status.h says {header};", f"not so: {', '.join(wrong)}" if wrong else "so do all others")
 sys.exit(bool(wrong))
