@@ -120,16 +120,16 @@ ShiftStreamParams geometryOf(const Problem& p, const LaneMap& lanes, int64_t blo
   params.rowPieces = i(rowPieces(p, lanes));
   params.blockPieces = i(p.n * p.z()) * params.rowPieces;
   params.skipsOutsideRows = everyRowHasInput(p);
-  return withBlocks(params, blockRows);
+  cutIntoBlocks(params, blockRows);
+  return params;
 }
 
-ShiftStreamParams withBlocks(ShiftStreamParams params, int64_t blockRows) {
+void cutIntoBlocks(ShiftStreamParams& params, int64_t blockRows) {
   params.blockRows = static_cast<int32_t>(blockRows);
   // With a dilation, blocks of as many phases take turns; those of the last turn that would begin behind the last row do not exist.
   const int64_t rows = params.outputHeight, step = rowStep(params), turns = ceilDivide(ceilDivide(rows, step), blockRows);
   const int64_t blocks = (turns - 1) * step + std::min(step, rows - (turns - 1) * blockRows * step);
   params.pieces = static_cast<int32_t>(blocks * params.blockPieces);
-  return params;
 }
 
 // ---- What its tiles take -----------------------------------------------------------------------------------------------------

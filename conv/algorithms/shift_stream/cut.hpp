@@ -52,8 +52,8 @@ struct StreamCut {
 
 /// The part of the parameters that says what lies where: row blocks of `blockRows`, tiles of which the planner may choose.
 kernels::ShiftStreamParams geometryOf(const Problem& problem, const kernels::LaneMap& lanes, int64_t blockRows);
-/// The same with other blocks.
-kernels::ShiftStreamParams withBlocks(kernels::ShiftStreamParams geometry, int64_t blockRows);
+/// Changes the blocks of one.
+void cutIntoBlocks(kernels::ShiftStreamParams& geometry, int64_t blockRows);
 
 /// What tiles take of planes.
 struct RowWork {

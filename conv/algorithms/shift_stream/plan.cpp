@@ -213,16 +213,16 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
       mapRefusal =
           fmt::format("map={} needs scales=copies: nothing refills scale factors", kStreamMapNames[static_cast<size_t>(map)]);
     if (!mapRefusal.empty()) continue;
-    std::vector<ShiftStreamParams> geometries;
-    geometries.reserve(heights.size());
-    const ShiftStreamParams geometry = geometryOf(p, cut.lanes, heights.front());
-    for (const int64_t height : heights) geometries.push_back(withBlocks(geometry, height));
+    ShiftStreamParams geometry = geometryOf(p, cut.lanes, heights.front());
     for (const bool pair : {false, true}) {
       if (pair != choices.pair.value_or(pair)) continue;
       cut.pair = pair;
       std::vector<StreamBlocks> works;
-      works.reserve(geometries.size());
-      for (const ShiftStreamParams& blocks : geometries) works.emplace_back(blocks, cut.tilePieces());
+      works.reserve(heights.size());
+      for (const int64_t height : heights) {
+        cutIntoBlocks(geometry, height);
+        works.emplace_back(geometry, cut.tilePieces());
+      }
       for (const int64_t tileN : widths) {
         cut.tileN = tileN;
         cut.passes = ceilDivide(p.k, tileN);
