@@ -34,7 +34,8 @@ TEST_F(Devices, TheUserChooses) {
       "emulated sm_90a 9.0, {} multiprocessors of 2048 threads and 232448 bytes, L2 62914560, bus 6144, code for {}";
   expectDevice({"--device", "sm_90a"}, "device_90a_100a", fmt::format(fmt::runtime(h200), 132, 90));
   expectDevice({"--device", "sm_90a"}, "device_80", fmt::format(fmt::runtime(h200), 132, 80));
-  expectDevice({"--sms", "7"}, "device_90a", fmt::format(fmt::runtime(h200), 7, 90));
+  for (const int count : {1, 7, 1024})
+    expectDevice({"--sms", std::to_string(count)}, "device_90a", fmt::format(fmt::runtime(h200), count, 90));
 }
 
 TEST_F(Devices, WhatNoDeviceOrNotThisOneRunsIsOneSentence) {

@@ -120,6 +120,16 @@ std::vector<Case> work() {
       {"a byte more", [] { return cudaMemcpy(memory, host, 257, cudaMemcpyHostToDevice); }},
       {"host memory as device memory", [] { return cudaMemcpy(host, host + 8, 4, cudaMemcpyHostToDevice); }},
       {"from host memory as device memory", [] { return cudaMemcpy(host, host + 8, 4, cudaMemcpyDeviceToHost); }},
+      {"from host to host",
+       [] {
+         host[1] = 77;
+         CHECK(cudaMemcpy(host + 8, host + 1, 4, cudaMemcpyHostToHost));
+         EXPECT(host[8] == 77);
+         return cudaMemcpy(host + 9, host + 1, 4, cudaMemcpyDefault);
+       },
+       cudaSuccess},
+      {"in a negative direction", [] { return cudaMemcpy(host + 8, host, 4, static_cast<cudaMemcpyKind>(-1)); },
+       cudaErrorInvalidMemcpyDirection},
       {"to nowhere", [] { return cudaMemcpy(nullptr, memory, 4, cudaMemcpyDeviceToHost); }},
       {"nothing to nowhere", [] { return cudaMemcpy(nullptr, memory, 0, cudaMemcpyDeviceToHost); }, cudaSuccess},
       {"rows of their pitch", [] { return cudaMemcpy2D(host, 16, memory, 16, 16, 4, cudaMemcpyDeviceToHost); }, cudaSuccess},
