@@ -94,6 +94,7 @@ std::string describe(const GemmProblem& p) {
     };
     const auto& [x, y, z] = p.window->axes;
     text += fmt::format(",window={}:{}:{}:{}x{}", p.window->images, axis(z), axis(y), axis(x), p.window->channels);
+    if (p.window->groups != 1) text += fmt::format(",groups={}", p.window->groups);
   }
   return text + fmt::format(",acc={},out={}", numerics::name(p.accumulator), numerics::name(p.output));
 }

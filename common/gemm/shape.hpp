@@ -40,6 +40,9 @@ struct Window {
     int64_t step = 1;    ///< pixels from tap to tap
   };
   int64_t images = 1, channels = 0;
+  /// A pixel has the channels of as many groups, side by side, and B the rows of as many: each group's rows of B, N / groups of
+  /// them, multiply its own channels alone.
+  int64_t groups = 1;
   std::array<Axis, 3> axes;  ///< x, y, z
   /// Pixels may be in two tensors: the first firstChannels channels of all of them, or the first firstPlanes planes (z) of every
   /// image, in one, and the others in another. 0: not split there. At most one of them is set.
@@ -70,8 +73,9 @@ struct GemmProblem {
 
   /// Elements of K that lie side by side in memory.
   int64_t lineElements() const { return window ? window->channels : k; }
-  /// The same of A; of a window's pixels in two tensors, those of the first.
-  int64_t lineElementsA() const { return window && window->firstChannels != 0 ? window->firstChannels : lineElements(); }
+  /// The same of A, whose pixels have all groups; of a window's pixels in two tensors, those of the first.
+  int64_t lineElementsA() const { return window && window->firstChannels != 0 ? window->firstChannels : lineElements() * groups(); }
+  int64_t groups() const { return window ? window->groups : 1; }
 };
 
 /// The bytes of an operand's line that hold elements.

@@ -127,6 +127,12 @@ __device__ __forceinline__ void storeTile2d(const void* map, int32_t x0, int32_t
       "r"(x0), "r"(x1), "r"(source)
       : "memory");
 }
+__device__ __forceinline__ void storeTile3d(const void* map, int32_t x0, int32_t x1, int32_t x2, uint32_t source) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(reinterpret_cast<uint64_t>(map)),
+      "r"(x0), "r"(x1), "r"(x2), "r"(source)
+      : "memory");
+}
 __device__ __forceinline__ void storeTile4d(const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, uint32_t source) {
   asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(
                    reinterpret_cast<uint64_t>(map)),

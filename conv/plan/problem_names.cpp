@@ -17,6 +17,8 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"residualPitch", "residual_pixel_pitch"},
     {"activationA", "activation_a"},
     // gemm::Window, and the map of its pixels
+    {"the channels of a group", "C / groups"},
+    {"the columns of a group", "K / groups"},
     {"along x", "along W"},
     {"along y", "along H"},
     {"along z", "along D"},

@@ -88,11 +88,11 @@ void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrd
                     {tensor});
 }
 
-std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties) {
+std::string operandRefusal(std::string_view algorithm, const Problem& p, const device::Properties& properties, bool takesGroups) {
   if (!isBlackwell(properties))
     return fmt::format("{} needs tcgen05 (compute capability 10.0, 10.3 or 11.0), but {} has {}.{}", algorithm, properties.name,
                        properties.computeMajor, properties.computeMinor);
-  if (p.groups != 1) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
+  if (p.groups != 1 && !takesGroups) return fmt::format("{} needs groups = 1, but it is {}", algorithm, p.groups);
   if (p.inputScale.blockSize != p.filterScale.blockSize || p.inputScale.type != p.filterScale.type)
     return fmt::format("{} needs input_block_scale and filter_block_scale of one block_size and type", algorithm);
   if (std::string why = zeroPointRefusal(algorithm, p); !why.empty()) return why;

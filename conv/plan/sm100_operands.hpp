@@ -56,7 +56,8 @@ void bindScales(Parameter& parameter, size_t offset, TensorName tensor, ScaleOrd
 
 /// Empty, or one sentence, beginning with the algorithm's name: device, groups, scales, zero points, bias, types, and whether rows
 /// of channels have whole 16 bytes.
-std::string operandRefusal(std::string_view algorithm, const Problem& problem, const device::Properties& properties);
+std::string operandRefusal(std::string_view algorithm, const Problem& problem, const device::Properties& properties,
+                           bool takesGroups = false);
 
 bool hasSixBitElements(DataType type);
 /// Open questions that products of such operands ask, whoever loads them: high halves of f16 accumulators (U9), overflow of

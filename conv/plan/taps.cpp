@@ -45,7 +45,8 @@ int64_t tapsInside(int64_t extent, int64_t positions, int64_t taps, int64_t stri
 gemm::Window windowOf(const Problem& p) {
   gemm::Window window;
   window.images = p.n;
-  window.channels = p.c;
+  window.channels = p.groupChannels();
+  window.groups = p.groups;
   window.axes = {{{p.w, p.q(), p.s, p.padLeft, p.strideW, p.dilationW},
                   {p.h, p.p(), p.r, p.padTop, p.strideH, p.dilationH},
                   {p.d, p.z(), p.t, p.padFront, p.strideD, p.dilationD}}};

@@ -264,15 +264,28 @@ __device__ __forceinline__ void stageSegment(const EpilogueParams& p, int32_t ro
   convertSegment(p, row, column, v, StagedRow{tile, tileRow, tileColumn * stagingBits(p.outputType) / 8});
 }
 
+/// Calls store(element, address) for the boxes of `columns` staged columns from `column` on, as a map counts elements.
+template <class Store>
+__device__ __forceinline__ void forStagedBoxes(const EpilogueParams& p, const StagingTile& tile, int32_t columns, int32_t column,
+                                               Store&& store) {
+  const int32_t bits = numerics::storageBits(p.outputType), elementBits = bits < 8 ? 8 : bits;
+  const int32_t boxBits = tile.boxBytes * 8, firstElement = column * bits / elementBits;
+  for (int32_t box = 0; box * boxBits < columns * bits; ++box) store(firstElement + box * boxBits / elementBits, tile.box(box));
+}
+
 /// One thread: stores `columns` staged columns with their upper left corner at (row, column), clipped to the matrix. `map`
 /// describes the output, of no 6-bit type, in elements of its type, or in bytes for E2M1, with boxes of tile.boxBytes x tile.rows.
 /// Completion through bulkCommitGroup, which is the caller's.
 __device__ __forceinline__ void storeStagedTile(const EpilogueParams& p, const void* map, const StagingTile& tile, int32_t columns,
                                                 int32_t row, int32_t column) {
-  const int32_t bits = numerics::storageBits(p.outputType), elementBits = bits < 8 ? 8 : bits;
-  const int32_t boxBits = tile.boxBytes * 8, firstElement = column * bits / elementBits;
-  for (int32_t box = 0; box * boxBits < columns * bits; ++box)
-    ptx::storeTile2d(map, firstElement + box * boxBits / elementBits, row, tile.box(box));
+  forStagedBoxes(p, tile, columns, column, [&](int32_t element, uint32_t source) { ptx::storeTile2d(map, element, row, source); });
+}
+
+/// The same where columns are those of a group, and end with it: the map has columns of a group, groups, rows.
+__device__ __forceinline__ void storeStagedTileOfGroup(const EpilogueParams& p, const void* map, const StagingTile& tile,
+                                                       int32_t columns, int32_t row, int32_t group, int32_t column) {
+  forStagedBoxes(p, tile, columns, column,
+                 [&](int32_t element, uint32_t source) { ptx::storeTile3d(map, element, group, row, source); });
 }
 
 }  // namespace shiftconv::gemm

@@ -70,12 +70,13 @@ struct AccumulatorRow {
 
 /// This thread's part of a staging tile, kRowColumns columns from `tileColumn` on, to global memory byte by byte: for outputs whose
 /// rows do not consist of whole 16 bytes. What lies behind the last 4-bit or 6-bit column in its byte stays as it was. `tileRow`:
-/// the row that this thread has staged itself; `row`, `column`: its place in the output.
+/// the row that this thread has staged itself; `row`, `column`: its place in the output; columns from `endColumn` on are not
+/// stored.
 __device__ __forceinline__ void storeStagedRow(const EpilogueParams& e, const StagingTile& tile, int32_t tileRow,
-                                               int32_t tileColumn, int32_t row, int32_t column) {
-  if (row >= e.rows || column >= e.columns) return;
+                                               int32_t tileColumn, int32_t row, int32_t column, int32_t endColumn) {
+  if (row >= e.rows || column >= endColumn) return;
   const int32_t bits = numerics::storageBits(e.outputType), stagedBits = stagingBits(e.outputType);
-  const int32_t columns = e.columns - column < kRowColumns ? e.columns - column : kRowColumns;
+  const int32_t columns = endColumn - column < kRowColumns ? endColumn - column : kRowColumns;
   uint8_t* const target = static_cast<uint8_t*>(e.output) + row * e.outputPitch + static_cast<int64_t>(column) * bits / 8;
   const int32_t chunkBytes = 16 * bits / stagedBits;
 #pragma unroll 1

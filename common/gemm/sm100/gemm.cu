@@ -11,6 +11,9 @@
 //    its own included, in the order of the parts, so the result does not depend on who was last. Nobody waits.
 //  - Stages are filled whole even where K ends inside: outside elements are zeros, slices that are all outside are not multiplied.
 //  - A may be an implicit matrix, the positions of a window over pixels (gemm::Window): only the loads know of it.
+//  - Pixels may have groups of channels, each with columns of its own: a tile is one group's. Channels behind the group's are
+//  loaded
+//    and not multiplied, because a group has whole slices; B may have rows of the next group, whose columns nobody stores.
 #include <cuda.h>
 
 #include <cstdint>
@@ -101,6 +104,7 @@ class GemmCta {
     int32_t row, column;           ///< first of this CTA's part of the tile
     int32_t firstChunk, endChunk;  ///< this part of the reduction
     int32_t tile, part;
+    int32_t group, endColumn;  ///< the first column behind the group's
   };
   __device__ Units<Group> units(bool isWarp) const {
     const int32_t clusters = static_cast<int32_t>(gridDim.x) / Group::kCtas;
@@ -115,7 +119,10 @@ class GemmCta {
     const int32_t down = p_.weightsResident ? work.tile : work.tile / p_.tilesAcross;
     const int32_t across = p_.weightsResident ? static_cast<int32_t>(blockIdx.y) : work.tile % p_.tilesAcross;
     work.row = (down * Group::kCtas + static_cast<int32_t>(Group::rank())) * p_.tileRows;
-    work.column = across * p_.tileN;
+    work.group = across / p_.groupTiles;
+    const int32_t firstColumn = work.group * p_.groupColumns;
+    work.column = firstColumn + (across - work.group * p_.groupTiles) * p_.tileN;
+    work.endColumn = firstColumn + p_.groupColumns;
     work.firstChunk = work.part * p_.chunks / p_.splits;
     work.endChunk = (work.part + 1) * p_.chunks / p_.splits;
     return work;
@@ -139,7 +146,7 @@ class GemmCta {
   __device__ uint32_t scaleBytesA() const { return scaleAtomsPerChunk(p_.kind) * kScaleAtomBytes; }
   /// Where the tile begins in its first atom of B: narrow tiles share one, but for atoms that are built for the tile.
   __device__ int32_t columnInAtom(const Work& work) const {
-    return p_.scaleB.atomRows == kScaleAtomRows ? work.column % kScaleAtomRows : 0;
+    return p_.scaleB.atomRows == kScaleAtomRows ? (work.column - work.group * p_.groupColumns) % kScaleAtomRows : 0;
   }
   __device__ uint32_t accumulatorAddress(const RingPosition& accumulator) const {
     return tensorMemory_ + static_cast<uint32_t>(accumulator.index) * p_.accumulatorColumns;
@@ -150,11 +157,11 @@ class GemmCta {
   }
 
   // ---- Global -> shared: one thread --------------------------------------------------------------------------------------------
-  __device__ void loadRows(uint32_t destination, int32_t chunk, int32_t row, uint32_t barrier) const {
+  __device__ void loadRows(uint32_t destination, int32_t chunk, const Work& work, uint32_t barrier) const {
     if (p_.window.isUsed) {
-      loadWindow<Group>(p_, maps_.a, maps_.second, destination, chunk, row, barrier);
+      loadWindow<Group>(p_, maps_.a, maps_.second, destination, chunk, work.group, work.row, barrier);
     } else {
-      loadA<Group>(p_.a, maps_.a, destination, chunk, row, barrier);
+      loadA<Group>(p_.a, maps_.a, destination, chunk, work.row, barrier);
     }
   }
   __device__ void loadColumns(uint32_t destination, int32_t chunk, int32_t column, uint32_t barrier) const {
@@ -185,7 +192,7 @@ class GemmCta {
         control_->operands.awaitEmpty(stage);
         if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), p_.loadedBytes);
         const uint32_t full = Group::atLeader(control_->operands.full(stage));
-        loadRows(stageA(stage), chunk, work.row, full);
+        loadRows(stageA(stage), chunk, work, full);
         if (!p_.weightsResident) loadColumns(stageB(stage, chunk), chunk, work.column, full);
         if (isScaled()) {
           const uint32_t scales = stageScales(stage);
@@ -211,7 +218,7 @@ class GemmCta {
         const uint32_t scales = stageScales(stage);
         const WindowTap tap = windowTap(p_, chunk);  // of a matrix: tap 0, and K's own chunk
         if (p_.scaleA.isBuilt())
-          buildScales(p_, p_.scaleA, scales, tap.chunk, work.row, thread,
+          buildScales(p_, p_.scaleA, scales, work.group * p_.lineChunks + tap.chunk, work.row, thread,
                       [&](int32_t row) { return p_.window.isUsed ? windowPixel(p_.window, tap, row) : row; });
         if (p_.scaleB.isBuilt()) {
           const int32_t taps = p_.chunks / p_.lineChunks;
@@ -270,6 +277,7 @@ class GemmCta {
       control_->accumulators.awaitFull(accumulator);
       ptx::tensorFenceAfterThreadSync();
       const uint32_t source = accumulatorAddress(accumulator) + ((index * 32) << 16);
+      const int32_t columns = min(window.columns, work.endColumn - work.column - window.firstColumn);
       bool finishes = true;
       if (p_.splits > 1) {
         leavePart(work, window, source);
@@ -277,7 +285,7 @@ class GemmCta {
         finishes = isLastPart(work, index);
       }
 #pragma unroll 1
-      for (int32_t column = 0; finishes && column < window.columns; column += window.step()) {
+      for (int32_t column = 0; finishes && column < columns; column += window.step()) {
         AccumulatorRow sums;
         if (p_.splits > 1) {
           addParts(work, window, column, sums);
@@ -314,7 +322,8 @@ class GemmCta {
     __syncwarp();
     RowSegments segments;
 #pragma unroll 1
-    for (int32_t first = 0; first < kRowColumns; first += RowSegments::kColumns) {
+    for (int32_t first = 0; first < kRowColumns && firstColumn + tileColumn + first < work.endColumn;
+         first += RowSegments::kColumns) {
       uint32_t bits[RowSegments::kColumns];
 #pragma unroll
       for (int32_t i = 0; i < RowSegments::kColumns; ++i)
@@ -328,11 +337,16 @@ class GemmCta {
       ptx::fenceProxyAsyncShared();
       __syncwarp();
       if (lane == 0) {
-        storeStagedTile(e, &maps_.output, tile, window.step(), firstRow, firstColumn);
+        if (p_.groupTiles == p_.tilesAcross) {
+          storeStagedTile(e, &maps_.output, tile, window.step(), firstRow, firstColumn);
+        } else {
+          storeStagedTileOfGroup(e, &maps_.output, tile, window.step(), firstRow, work.group,
+                                 firstColumn - work.group * p_.groupColumns);
+        }
         ptx::bulkCommitGroup();
       }
     } else {
-      storeStagedRow(e, tile, row, tileColumn, firstRow + row, firstColumn + tileColumn);
+      storeStagedRow(e, tile, row, tileColumn, firstRow + row, firstColumn + tileColumn, min(e.columns, work.endColumn));
     }
     staging.advance(kStagingTiles);
   }

@@ -89,10 +89,13 @@ struct GemmParams {
   int32_t m = 0, n = 0;
   int32_t tileRows = 0, tileN = 0;         ///< of a CTA: kTileRows or kHalfTileRows; of the whole tile
   int32_t tilesDown = 0, tilesAcross = 0;  ///< of tileRows times the CTAs of a cluster; of tileN
-  int32_t chunks = 0;                      ///< of K
-  int32_t lineChunks = 0;                  ///< of K where it is contiguous: all, or those of a tap of a window
-  int32_t lastChunkSlices = 0;             ///< 1..4, of the last of them
-  int32_t splits = 1;                      ///< parts of the reduction; more than 1 needs workspace and counters
+  /// Of a group (gemm::Window): its tiles, its columns, and from its first channel to that of the next as the map of A counts. One
+  /// group has the columns of all tiles, those behind N included.
+  int32_t groupTiles = 0, groupColumns = 0, groupElements = 0;
+  int32_t chunks = 0;           ///< of K
+  int32_t lineChunks = 0;       ///< of K where it is contiguous: all, or those of a tap of a window
+  int32_t lastChunkSlices = 0;  ///< 1..4, of the last of them
+  int32_t splits = 1;           ///< parts of the reduction; more than 1 needs workspace and counters
   int32_t stages = 0;
   int32_t accumulators = 1;
   uint32_t accumulatorColumns = 0;  ///< from one accumulator to the next

@@ -90,6 +90,7 @@ std::string problemRefusal(const GemmProblem& p, const device::Properties& prope
                        p.window->rows(), p.window->taps(), p.window->channels);
   if (p.window && p.window->isSplit())
     if (std::string why = splitRefusal(p); !why.empty()) return why;
+  if (p.n % p.groups() != 0) return fmt::format("N is {}, but it must be a multiple of the {} groups", p.n, p.groups());
   std::string why;
   const std::optional<MmaKind> found = kindOf(p, why);
   if (!found) return why;
@@ -103,18 +104,25 @@ std::string problemRefusal(const GemmProblem& p, const device::Properties& prope
 }
 
 /// Rows go to memory by TMA, which moves 16 bytes at a time, where all of them fill whole ones, and columns lie in staging tiles as
-/// they do there.
+/// they do there. Groups have a dimension of their own, so that a box ends with its group.
 layout::TiledMap outputMap(const GemmProblem& p, uint32_t windowRows) {
-  const int64_t bits = std::max(8, numerics::storageBits(p.output)), rowBytes = numerics::packedBytes(p.output, p.n);
+  const int64_t columns = p.n / p.groups();
+  const int64_t bits = std::max(8, numerics::storageBits(p.output)), rowBytes = numerics::packedBytes(p.output, columns);
   layout::TiledMap map;
   const int32_t storageBits = numerics::storageBits(p.output);
-  if (p.outputPitch % 16 != 0 || p.n * storageBits % 128 != 0 || stagingBits(p.output) != storageBits) return map;
+  if (p.outputPitch % 16 != 0 || columns * storageBits % 128 != 0 || stagingBits(p.output) != storageBits) return map;
   const int32_t boxBytes = stagingBoxBytes(p.output, kRowColumns);
   map.type = bits == 32 ? layout::MapType::U32 : bits == 16 ? layout::MapType::U16 : layout::MapType::U8;
   map.rank = 2;
   map.dims = {static_cast<uint64_t>(rowBytes * 8 / bits), static_cast<uint64_t>(p.m)};
   map.strides = {static_cast<uint64_t>(p.outputPitch)};
   map.box = {static_cast<uint32_t>(boxBytes * 8 / bits), windowRows};
+  if (p.groups() != 1) {
+    map.rank = 3;
+    map.dims = {map.dims[0], static_cast<uint64_t>(p.groups()), map.dims[1]};
+    map.strides = {static_cast<uint64_t>(rowBytes), map.strides[0]};
+    map.box = {map.box[0], 1, windowRows};
+  }
   map.swizzle = boxBytes == 128  ? layout::MapSwizzle::B128
                 : boxBytes == 64 ? layout::MapSwizzle::B64
                 : boxBytes == 32 ? layout::MapSwizzle::B32
@@ -136,6 +144,21 @@ std::string halfTileRefusal(const GemmProblem& p, MmaKind kind, const Candidate&
   return {};
 }
 
+/// What a chunk that begins with a group's channels can hold besides them is not multiplied.
+std::string groupRefusal(const GemmProblem& p, MmaKind kind) {
+  if (p.groups() == 1) return {};
+  if (p.window->isSplit()) return "pixels in two tensors have one group";
+  const bool isWhole = layout::isBlockScaled(kind) || numerics::storageBits(p.a.type) < 8 || numerics::storageBits(p.b.type) < 8;
+  const int64_t step = chunkElements(kind) / (isWhole ? 1 : kChunkSlices);
+  if (p.window->channels % step != 0)
+    return fmt::format("the channels of a group must be a multiple of {} ({}), but are {}", step,
+                       isWhole ? "128 bytes of packed or scaled elements" : "32-byte slices", p.window->channels);
+  if (p.outputBlock != 0 && p.n / p.groups() % kRowColumns != 0)
+    return fmt::format("the columns of a group must be a multiple of {} with outputBlock, but are {}", kRowColumns,
+                       p.n / p.groups());
+  return {};
+}
+
 /// The limits of an instruction that a candidate's tile width meets.
 std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) {
   if (c.tileN < kRowColumns || c.tileN > kMaximumTileN || c.tileN % kRowColumns != 0)
@@ -152,6 +175,7 @@ std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) 
     return "A in Tensor Memory is always K-major, but M is contiguous in A (PTX ISA 9.7.16.10.4)";
   if (p.window && (c.grouping == Grouping::Sharing || p.a.mnMajor || p.b.mnMajor))
     return "a window needs K-major operands, and CTAs that load B for themselves";
+  if (std::string why = groupRefusal(p, kind); !why.empty()) return why;
   if (p.window && p.window->firstPlanes != 0) {
     const auto& [x, y, z] = p.window->axes;
     if (const int64_t positions = x.positions * y.positions; positions % c.tileRows != 0 && p.window->images * z.positions != 1)
@@ -215,6 +239,7 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
       scaleBytes += bytes;
       builtScales += share.isBuilt ? bytes : 0;
     }
+    params.scaleA.blocks *= static_cast<int32_t>(p.groups());  // a pixel's
     params.buildScales = builtScales != 0;
     scaleColumns = atoms * (params.scaleA.atomColumns + params.scaleB.atomColumns);
   }
@@ -258,7 +283,11 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   params.m = static_cast<int32_t>(p.m), params.n = static_cast<int32_t>(p.n);
   params.tileRows = c.tileRows, params.tileN = c.tileN;
   params.tilesDown = static_cast<int32_t>(ceilDivide(p.m, c.tileRows * ctas));
-  params.tilesAcross = static_cast<int32_t>(ceilDivide(p.n, c.tileN));
+  const int64_t groupColumns = p.n / p.groups(), groupTiles = ceilDivide(groupColumns, int64_t{c.tileN});
+  params.tilesAcross = static_cast<int32_t>(groupTiles * p.groups());
+  params.groupTiles = static_cast<int32_t>(groupTiles);
+  params.groupColumns = static_cast<int32_t>(p.groups() == 1 ? groupTiles * c.tileN : groupColumns);
+  params.groupElements = static_cast<int32_t>(isPackedInShared(kind) ? p.lineElements() / 2 : p.lineElements());
   params.splits = c.splits;
   params.stages = static_cast<int32_t>(stages);
   params.accumulators = static_cast<int32_t>(columns.accumulators);

@@ -37,20 +37,21 @@ __device__ __forceinline__ WindowPosition windowPosition(const WindowParams& win
           window.z.first + (planes - image * window.z.positions) * window.z.stride, image};
 }
 
-/// One thread. A chunk of the rows from `row` on, all for this CTA: one copy that walks along the positions.
+/// One thread. A chunk of a group's channels of the rows from `row` on, all for this CTA: one copy that walks along the positions.
 template <class Group>
 __device__ __forceinline__ void loadWindow(const GemmParams& p, const CUtensorMap& first, const CUtensorMap& second,
-                                           uint32_t destination, int32_t chunk, int32_t row, uint32_t barrier) {
+                                           uint32_t destination, int32_t chunk, int32_t group, int32_t row, uint32_t barrier) {
   const WindowTap tap = windowTap(p, chunk);
   const WindowPosition at = windowPosition(p.window, row);
   const WindowSource from = p.window.split.sourceOf(tap.chunk, p.a.chunkElements, at.image, at.z + tap.z * p.window.z.step);
   const CUtensorMap* const map = from.isSecond ? &second : &first;
   const auto offsetX = static_cast<uint16_t>(tap.x * p.window.x.step), offsetY = static_cast<uint16_t>(tap.y * p.window.y.step);
+  const int32_t channel = from.channel + group * p.groupElements;
   if (p.window.hasDepth) {
-    ptx::loadPixels5d<Group::kCountedBy>(destination, map, from.channel, at.x, at.y, at.z, at.image, offsetX, offsetY,
+    ptx::loadPixels5d<Group::kCountedBy>(destination, map, channel, at.x, at.y, at.z, at.image, offsetX, offsetY,
                                          static_cast<uint16_t>(tap.z * p.window.z.step), barrier);
   } else {
-    ptx::loadPixels4d<Group::kCountedBy>(destination, map, from.channel, at.x, at.y, from.image, offsetX, offsetY, barrier);
+    ptx::loadPixels4d<Group::kCountedBy>(destination, map, channel, at.x, at.y, from.image, offsetX, offsetY, barrier);
   }
 }
 

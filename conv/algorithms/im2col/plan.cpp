@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/gemm/sm100/operand_plan.hpp"
 #include "common/layout/ceil_divide.hpp"
 #include "conv/plan/problem_names.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -27,9 +28,9 @@ gemm::GemmProblem gemmProblem(const Problem& p) {
   const gemm::Window& window = gemm.window.emplace(windowOf(p));
   gemm.m = window.rows();
   gemm.n = p.k;
-  gemm.k = window.taps() * p.c;
+  gemm.k = window.taps() * p.groupChannels();
   gemm.a.pitch = numerics::packedBytes(gemm.a.type, p.inputPitch());
-  gemm.b.pitch = numerics::packedBytes(gemm.b.type, p.c);
+  gemm.b.pitch = numerics::packedBytes(gemm.b.type, p.groupChannels());
   return gemm;
 }
 
@@ -47,6 +48,43 @@ std::string splitRefusal(const Problem& p) {
     return fmt::format("im2col needs P * Q to be a multiple of {} with split_d (a tile reads one slice), but it is {}", kTileRows,
                        pixels);
   return {};
+}
+
+/// Channels of one group lie in whole slices, which planGemm sees to; a thread looks at the largest value of 16 columns.
+std::string groupRefusal(const Problem& p) {
+  if (p.groups == 1) return {};
+  if (p.isSplit()) return fmt::format("im2col needs groups = 1 with inputs in two tensors, but it is {}", p.groups);
+  if (constexpr int64_t kColumns = 16; p.hasAmax && p.k / p.groups % kColumns != 0)
+    return fmt::format("im2col needs K / groups to be a multiple of {} with amax, but it is {}", kColumns, p.k / p.groups);
+  return {};
+}
+
+/// Bytes of a group's channels.
+int64_t groupBytes(const Problem& p, DataType type) { return numerics::packedBytes(operandType(p, type), p.groupChannels()); }
+
+/// Of one pixel, loaded for a tile of each group: whole chunks, which end with the pixel if not with the group.
+int64_t pixelBytes(const Problem& p, const GemmParams& g) {
+  if (p.groups == 1) return channelBytes(p, p.inputType);
+  const int64_t bits = bitsOf(p.inputType), chunk = gemm::sm100::chunkElements(g.kind);
+  int64_t elements = 0;
+  for (int64_t group = 0; group < p.groups; ++group) {
+    const int64_t first = group * p.groupChannels();
+    elements += std::min(g.lineChunks * chunk, p.c - first);
+  }
+  return elements * bits / 8;
+}
+
+/// Rows of the filter that the tiles of all columns load: whole tiles, which end with the filter if not with the group.
+int64_t filterRows(const Problem& p, const GemmParams& g) {
+  if (p.groups == 1) return p.k;
+  int64_t rows = 0;
+  for (int64_t group = 0; group < p.groups; ++group)
+    for (int64_t first = 0; first < g.groupColumns; first += g.tileN)
+      rows += std::min<int64_t>(g.tileN, p.k - group * g.groupColumns - first);
+  return rows;
+}
+int64_t filterBytesOfColumns(const Problem& p, const GemmParams& g) {
+  return filterRows(p, g) * p.t * p.r * p.s * groupBytes(p, p.filterType);
 }
 
 /// Taps of an axis inside of it, at one position.
@@ -69,19 +107,18 @@ Traffic anyTile(const Problem& p, const gemm::sm100::GemmPlan& plan) {
     traffic.copyReadBytes = across * chunks * ctas * gemm::sm100::scaleAtomsPerChunk(g.kind) * (1 + g.scaleB.rowTiles) *
                             int64_t{gemm::sm100::kScaleAtomBytes};
   traffic.writtenBytes = across * chunks * ctas * (int64_t{g.a.stageBytes} + (g.weightsResident ? 0 : g.b.stageBytes));
-  if (!g.weightsResident) traffic.filterBytes = p.k * plan.problem.window->taps() * channelBytes(p, p.filterType);
+  if (!g.weightsResident) traffic.filterBytes = filterBytesOfColumns(p, g);
   traffic.multipliedRows = across * ctas * kTileRows;
   return traffic;
 }
 
 Traffic everything(const Im2colPlan& plan) {
   const Problem& p = plan.problem;
-  const int64_t across = plan.gemm.params.tilesAcross;
+  const GemmParams& g = plan.gemm.params;
   Traffic traffic = anyTile(p, plan.gemm) * plan.tiles();
   traffic += plan.ofCluster() * plan.clusters();
-  traffic.storedRows = across * p.outputPixels();
-  traffic.activationBytes = across * p.n * channelBytes(p, p.inputType) *
-                            tapsInside(p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft) *
+  traffic.storedRows = g.tilesAcross * p.outputPixels();
+  traffic.activationBytes = g.groupTiles * p.n * pixelBytes(p, g) * tapsInside(p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft) *
                             tapsInside(p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop) *
                             tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront);
   return traffic;
@@ -90,12 +127,12 @@ Traffic everything(const Im2colPlan& plan) {
 /// Widths of tiles to compare: each number of columns that gives a width of its own.
 std::vector<int64_t> tileWidths(const Problem& p) {
   if (isScaled(p)) return {256, 128, 64, 32};  // tiles of scale factors have 128 rows
-  return plan::tileWidths(p.k, kTileNStep, gemm::sm100::kMaximumTileN);
+  return plan::tileWidths(p.k / p.groups, kTileNStep, gemm::sm100::kMaximumTileN);
 }
 
 /// Whether the weights of a tile's channels can lie in shared memory at all.
 bool mayStay(const Problem& p, const device::Properties& properties, int64_t tileN, bool pair) {
-  const int64_t rows = p.t * p.r * p.s * ceilDivide(channelBytes(p, p.filterType), int64_t{gemm::sm100::kChunkBytes});
+  const int64_t rows = p.t * p.r * p.s * ceilDivide(groupBytes(p, p.filterType), int64_t{gemm::sm100::kChunkBytes});
   return rows * (pair ? tileN / 2 : tileN) * int64_t{gemm::sm100::kChunkBytes} <= int64_t{properties.sharedBytesPerBlock};
 }
 
@@ -110,8 +147,8 @@ uint32_t evenClusters(const gemm::sm100::GemmPlan& plan, const device::Propertie
 
 /// Clocks below which no tiles of so many channels can be done: products, and pixels that are gathered and written.
 double fewestClocks(const Problem& p, const Rates& rates, const device::Properties& properties, int64_t tileN, bool pair) {
-  const int64_t ctas = pair ? 2 : 1, taps = p.t * p.r * p.s, rowBytes = channelBytes(p, p.inputType);
-  const int64_t tiles = ceilDivide(p.outputPixels(), ctas * kTileRows) * ceilDivide(p.k, tileN);
+  const int64_t ctas = pair ? 2 : 1, taps = p.t * p.r * p.s, rowBytes = groupBytes(p, p.inputType);
+  const int64_t tiles = ceilDivide(p.outputPixels(), ctas * kTileRows) * p.groups * ceilDivide(p.k / p.groups, tileN);
   const auto rounds = static_cast<double>(ceilDivide(tiles, std::max<int64_t>(1, properties.multiprocessors / ctas)));
   const auto slices = static_cast<double>(taps * ceilDivide(rowBytes, int64_t{layout::kMmaRowBytes}));
   const auto rows = static_cast<double>(taps * ceilDivide(rowBytes, int64_t{gemm::sm100::kChunkBytes}) * kTileRows);
@@ -152,9 +189,8 @@ Traffic Im2colPlan::ofTile(int64_t tile) const {
   for (int64_t row = first; row < end; ++row)
     taps += tapsInsideAt(x, row % x.positions) * tapsInsideAt(y, row / x.positions % y.positions) *
             tapsInsideAt(z, row / x.positions / y.positions % z.positions);
-  const int64_t across = gemm.params.tilesAcross;
-  traffic.activationBytes = across * taps * channelBytes(problem, problem.inputType);
-  traffic.storedRows = across * (end - first);
+  traffic.activationBytes = gemm.params.groupTiles * taps * pixelBytes(problem, gemm.params);
+  traffic.storedRows = gemm.params.tilesAcross * (end - first);
   return traffic;
 }
 
@@ -162,7 +198,7 @@ Traffic Im2colPlan::ofCluster() const {
   Traffic traffic;
   const GemmParams& g = gemm.params;
   if (!g.weightsResident) return traffic;
-  traffic.filterBytes = problem.k * gemm.problem.window->taps() * channelBytes(problem, problem.filterType);
+  traffic.filterBytes = filterBytesOfColumns(problem, g);
   traffic.writtenBytes = int64_t{g.tilesAcross} * ctasOf(gemm) * g.chunks * g.b.stageBytes;
   return traffic;
 }
@@ -170,7 +206,8 @@ Traffic Im2colPlan::ofCluster() const {
 std::string Im2colPlan::describe() const { return gemm.describe() + fmt::format("counted    {}\n", plan::describe(traffic)); }
 
 std::string im2colRefusal(const Problem& p, const device::Properties& properties) {
-  if (std::string why = operandRefusal("im2col", p, properties); !why.empty()) return why;
+  if (std::string why = operandRefusal("im2col", p, properties, true); !why.empty()) return why;
+  if (std::string why = groupRefusal(p); !why.empty()) return why;
   constexpr int64_t kLimit = std::numeric_limits<int32_t>::max() / 2;
   const std::pair<const char*, int64_t> coordinates[] = {{"N*Z*P*Q", p.outputPixels()},
                                                          {"N*D*H*W", p.inputPixels()},

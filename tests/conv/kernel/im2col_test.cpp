@@ -24,6 +24,47 @@ struct Im2colProblem {
   Im2colChoices choices;
 };
 
+Problem grouped(Problem p, int64_t groups) {
+  p.groups = groups;
+  return p;
+}
+
+/// Groups: slices and chunks of channels, tiles that end with a group's columns and behind them, and every way out for outputs.
+void addGrouped(std::vector<Im2colProblem>& all) {
+  const auto add = [&](std::string name, Problem p, Im2colChoices choices = {}) { all.push_back({std::move(name), p, choices}); };
+  Problem p = grouped(plain(2, 9, 11, 32, 32, 3, 3, 1), 2);  // a slice of a chunk; the chunk holds both groups
+  p.padTop = 2, p.padRight = 0, p.strideH = 2, p.outputType = DataType::F16, p.hasBias = true, p.activation = Activation::Relu;
+  add("two_groups_of_16", p);
+  p = grouped(plain(2, 7, 9, 144, 120, 3, 2, 1), 3);  // 40 columns end inside of a tile
+  p.padLeft = 0, p.strideW = 2, p.outputType = DataType::F16, p.outputPixelPitch = 128;
+  add("three_groups_of_48", p, {.tileN = 32});
+  p = grouped(plain(1, 9, 15, 320, 544, 1, 2, 1), 4);  // two chunks, of which the second has one slice
+  add("four_groups_of_80", p, {.tileN = 96, .residentWeights = false});
+  add("four_groups_that_are_resident", p, {.tileN = 64, .residentWeights = true});
+  p = typed(grouped(plain(1, 9, 15, 216, 48, 3, 3, 1), 3), DataType::F32, DataType::F32, DataType::F32);
+  add("tf32_groups_of_72", p);
+  p = typed(grouped(plain(2, 5, 9, 96, 15, 3, 3, 1), 3), DataType::BF16, DataType::BF16, DataType::BF16);
+  p.inputPixelPitch = 104, p.outputPixelPitch = 21;  // outputs byte by byte
+  add("groups_of_five_columns", p);
+  p = typed(grouped(plain(1, 9, 17, 128, 96, 3, 3, 1), 4), DataType::E4M3, DataType::E5M2, DataType::F32);
+  add("fp8_groups_of_32", p);
+  p = typed(grouped(plain(2, 7, 8, 64, 96, 3, 3, 1), 2), DataType::S8, DataType::S8, DataType::S8);
+  p.inputZeroPoint = -7, p.outputZeroPoint = 5, p.outScale = 0.0625f, p.hasAmax = true, p.padTop = 2;
+  add("s8_groups_with_zero_points_and_amax", p);
+  p = grouped(plain(2, 4, 5, 96, 48, 3, 3, 1), 3);
+  p.d = 3, p.t = 2, p.padFront = 1, p.padBack = 0, p.strideD = 2, p.outputType = DataType::F16;
+  add("groups_in_three_dimensions", p);
+  p = scaled(grouped(plain(1, 9, 15, 256, 80, 3, 3, 1), 2), DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
+  p.inputScale.order = ScaleOrder::Interleaved;
+  add("mxfp8_groups", p, {.tileN = 32});
+  p = scaled(grouped(plain(1, 7, 9, 512, 192, 1, 3, 1), 2), DataType::E2M1, DataType::E2M1, 16, DataType::UE4M3);
+  add("nvfp4_groups", quantised(p, DataType::E2M1, 16, ScaleOrder::Interleaved));
+  add("groups_to_mxfp8", quantised(grouped(plain(2, 9, 11, 64, 192, 3, 3, 1), 2), DataType::E4M3, 32, ScaleOrder::Plain),
+      {.tileN = 64});
+  p = typed(grouped(plain(1, 5, 9, 256, 48, 3, 3, 1), 2), DataType::E3M2, DataType::E4M3, DataType::F32);
+  add("groups_of_six_bits", p);
+}
+
 /// One shape for each property.
 std::vector<Im2colProblem> makeIm2colProblems() {
   std::vector<Im2colProblem> all;
@@ -86,6 +127,7 @@ std::vector<Im2colProblem> makeIm2colProblems() {
   p = scaled(plain(1, 4, 9, 96, 32, 3, 3, 1), e4m3, e4m3, 32, ue8m0);
   p.d = 4, p.t = 3, p.padFront = p.padBack = 1;
   add("mxfp8_three_dimensions", p);
+  addGrouped(all);
   return all;
 }
 
@@ -119,7 +161,9 @@ TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
     std::function<void(Problem&)> change;
     const char* words;
   } cases[] = {
-      {[](Problem& p) { p.groups = 2; }, "groups = 1"},
+      {[](Problem& p) { p.c = 48, p.groups = 2; }, "C / groups must be a multiple of 16 (32-byte slices), but are 24"},
+      {[](Problem& p) { p.groups = 2, p.k = 24, p.hasAmax = true; }, "K / groups to be a multiple of 16 with amax, but it is 12"},
+      {[](Problem& p) { p.groups = 2, p.splitC = 32; }, "groups = 1 with inputs in two tensors"},
       {[](Problem& p) { p.c = 12; }, "C to be a multiple of 8"},
       {[](Problem& p) { p.strideW = 9; }, "stride along W is 9"},
       {[](Problem& p) { p.dilationW = 128, p.padLeft = p.padRight = 128; }, "reach 256 pixels along W"},

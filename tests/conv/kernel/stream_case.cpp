@@ -118,9 +118,10 @@ StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem
   const Problem& p = problem_;
   std::mt19937_64 random(seed);
   Tensor x = randomTensor(p.inputType, p.inputPixels(), p.c, p.inputPitch(), random);
-  Tensor w = randomTensor(p.filterType, p.k * p.t * p.r * p.s, p.c, p.c, random);
+  const int64_t channels = p.groupChannels();
+  Tensor w = randomTensor(p.filterType, p.k * p.t * p.r * p.s, channels, channels, random);
   inputScales_ = randomScales(p.inputScale, p.c, x, random);
-  filterScales_ = randomScales(p.filterScale, p.c, w, random);
+  filterScales_ = randomScales(p.filterScale, channels, w, random);
   if (p.hasBias)
     for (int64_t k = 0; k < p.k; ++k) bias_.push_back(static_cast<float>(static_cast<int>(random() % 17) - 8));
   input_ = x.bytes;
@@ -134,6 +135,7 @@ StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem
       for (int64_t row = 0; row < p.p(); ++row)
         for (int64_t column = 0; column < p.q(); ++column, ++pixel)
           for (int64_t k = 0; k < p.k; ++k) {
+            const int64_t firstChannel = k / (p.k / p.groups) * channels;
             double sum = 0;
             for (int64_t t = 0; t < p.t; ++t)
               for (int64_t r = 0; r < p.r; ++r)
@@ -142,9 +144,9 @@ StreamCase::StreamCase(const Problem& problem, uint64_t seed) : problem_(problem
                   const int64_t y = row * p.strideH + r * p.dilationH - p.padTop;
                   const int64_t xx = column * p.strideW + s * p.dilationW - p.padLeft;
                   if (d < 0 || d >= p.d || y < 0 || y >= p.h || xx < 0 || xx >= p.w) continue;
-                  const double* a = x.values.data() + (((n * p.d + d) * p.h + y) * p.w + xx) * p.c;
-                  const double* b = w.values.data() + (((k * p.t + t) * p.r + r) * p.s + s) * p.c;
-                  for (int64_t c = 0; c < p.c; ++c) sum += (a[c] - p.inputZeroPoint) * (b[c] - p.filterZeroPoint);
+                  const double* a = x.values.data() + (((n * p.d + d) * p.h + y) * p.w + xx) * p.c + firstChannel;
+                  const double* b = w.values.data() + (((k * p.t + t) * p.r + r) * p.s + s) * channels;
+                  for (int64_t c = 0; c < channels; ++c) sum += (a[c] - p.inputZeroPoint) * (b[c] - p.filterZeroPoint);
                 }
             double value = sum + (p.hasBias ? static_cast<double>(bias_[static_cast<size_t>(k)]) : 0.0);
             if (p.activation == Activation::Relu) value = std::max(value, 0.0);
