@@ -156,6 +156,45 @@ TEST_P(Im2col, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
 INSTANTIATE_TEST_SUITE_P(Problems, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size())), nameOf<im2colProblems>);
 INSTANTIATE_TEST_SUITE_P(Nightly, Im2col, testing::ValuesIn(oneGroupEach(im2colProblems().size(), true)), nameOf<im2colProblems>);
 
+TEST(Im2colGroups, InfinityStaysInItsGroup) {
+  emulator::Emulator machine;
+  const Problem problem = grouped(plain(2, 5, 7, 48, 120, 3, 3, 1), 3);  // a chunk holds all groups, a tile two groups' filters
+  for (const bool pair : {false, true})
+    for (const int64_t group : {0, 1, 2}) {
+      const uint64_t seed = std::random_device{}();
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", group " << group);
+      Im2colPlan plan;
+      ASSERT_EQ(plan::planIm2col(problem, fewMultiprocessors(), {.pair = pair, .tileN = 64}, plan), "");
+      const auto module = loadOneKernel(machine, device::ptxFor(images::gemm_sm100(), "sm_100a"), plan.planned().kernel);
+      StreamCase one(problem, seed);
+      one.fillWithInfinity(group);
+      emulator::Options options;
+      options.seed = seed;
+      judge(machine, *module, plan, one, options);
+    }
+}
+
+// Three groups of 48 channels, f16, 40 outputs each, in tiles of 64 columns, 1x3 taps, 9 x 15 pixels padded by one on the left
+// and right: 9 x (14 + 15 + 14) = 387 taps inside, 135 outputs, two tiles of 128 rows.
+TEST(Im2colGroups, CountTheirTraffic) {
+  Problem problem = grouped(plain(1, 9, 15, 144, 120, 1, 3, 0), 3);
+  problem.padLeft = problem.padRight = 1;
+  problem.outputType = DataType::F16;
+  Im2colPlan plan;
+  ASSERT_EQ(plan::planIm2col(problem, fewMultiprocessors(), {.pair = false, .tileN = 64, .residentWeights = false}, plan), "");
+  const plan::Traffic& t = plan.traffic;
+  EXPECT_EQ(t.mmas, 2 * 3 * 3 * 3);  // tiles, groups, taps, slices of 16 channels
+  EXPECT_EQ(t.products, t.mmas * 128 * 64 * 16);
+  EXPECT_EQ(t.multiplyReadBytes, t.mmas * (128 + 64) * 32);
+  // A chunk of 64 channels begins with each group's 48 and ends with the pixel: 64, 64 and 48 channels.
+  EXPECT_EQ(t.activationBytes, 387 * (64 + 64 + 48) * 2);
+  // So do the 64 rows of a tile of filters end with the filter: 64, 64 and 40; of each the group's 48 channels.
+  EXPECT_EQ(t.filterBytes, 2 * (64 + 64 + 40) * 3 * 48 * 2);
+  EXPECT_EQ(t.writtenBytes, 2 * 3 * 3 * (128 + 64) * 128);
+  EXPECT_EQ(t.multipliedRows, 2 * 3 * 128);
+  EXPECT_EQ(t.storedRows, 3 * 135);
+}
+
 TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
   const struct {
     std::function<void(Problem&)> change;

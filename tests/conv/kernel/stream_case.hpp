@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,12 +22,16 @@ class StreamCase {
   StreamCase(const Problem& problem, uint64_t seed);
 
   const Problem& problem() const { return problem_; }
+  /// Every f16 input of a group becomes infinity. Outputs of the other groups stay as they were, and are compared; those of the
+  /// group must not be finite.
+  void fillWithInfinity(int64_t group);
   /// Launches the kernel on poisoned output. `difference` is "" when all bytes of the output are as expected: every element, every
   /// scale factor, and the poison between pixels.
   Observation run(DeviceRun& device, const plan::PlannedLaunch& launch, const emulator::Options& options) const;
 
  private:
   std::string difference(const std::vector<uint8_t>& stored, const std::vector<uint8_t>& scales) const;
+  std::string differenceOutsideOfInfinity(const std::vector<uint8_t>& stored) const;
 
   Problem problem_;
   std::vector<uint8_t> input_, filter_;
@@ -35,6 +40,7 @@ class StreamCase {
   std::vector<uint8_t> output_;  ///< with poison where nothing is stored; unless it is quantised in blocks
   reference::Expectation exact_;
   float largest_ = 0;
+  std::optional<int64_t> infinite_;  ///< a group
 };
 
 /// An sm_100 device with few multiprocessors, so that CTAs have several tiles.
