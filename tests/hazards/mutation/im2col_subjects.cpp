@@ -29,12 +29,15 @@ std::vector<TrialProblem> trialProblems() {
   deep.d = 3, deep.t = 2, deep.padFront = 1, deep.strideD = 2;
   Problem strided = plain(2, 13, 14, 72, 100, 3, 2, 2);
   strided.strideW = 2, strided.dilationH = 2;
+  Problem groups = plain(2, 7, 11, 96, 80, 3, 2, 1);
+  groups.groups = 2, groups.strideW = 2;
   Problem blocks = scaled(plain(2, 7, 11, 160, 40, 3, 3, 1), DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
   blocks.strideH = 2;
   // Of rows of 12 pixels no tile begins with the last, from which a window that is one further would be outside of its map.
   return {{"resident taps", plain(7, 9, 12, 64, 32, 3, 3, 1), {.clusters = 1, .residentWeights = true}},
           {"stride and dilation, columns of tiles", strided, {.tileN = 64, .clusters = 1, .residentWeights = false}},
           {"depth", deep, {.residentWeights = false}},
+          {"groups", groups, {.tileN = 64, .clusters = 1, .residentWeights = false}},
           {"block scales", blocks, {.clusters = 1, .residentWeights = false}}};
 }
 
