@@ -174,6 +174,24 @@ TEST(Im2colGroups, InfinityStaysInItsGroup) {
     }
 }
 
+TEST(Im2colGroups, ProductsAcrossGroupsReachNeitherOutputsNorAmax) {
+  emulator::Emulator machine;
+  Problem problem = grouped(plain(2, 5, 7, 96, 48, 3, 3, 1), 3);  // a tile of 32 columns has 16 of the next group
+  problem.hasAmax = true;
+  for (const bool pair : {false, true}) {
+    const uint64_t seed = std::random_device{}();
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Im2colPlan plan;
+    ASSERT_EQ(plan::planIm2col(problem, fewMultiprocessors(), {.pair = pair, .tileN = 32}, plan), "");
+    const auto module = loadOneKernel(machine, device::ptxFor(images::gemm_sm100(), "sm_100a"), plan.planned().kernel);
+    StreamCase one(problem, seed);
+    one.keepProductsAcrossGroups();
+    emulator::Options options;
+    options.seed = seed;
+    judge(machine, *module, plan, one, options);
+  }
+}
+
 // Three groups of 48 channels, f16, 40 outputs each, in tiles of 64 columns, 1x3 taps, 9 x 15 pixels padded by one on the left
 // and right: 9 x (14 + 15 + 14) = 387 taps inside, 135 outputs, two tiles of 128 rows.
 TEST(Im2colGroups, CountTheirTraffic) {

@@ -171,6 +171,17 @@ void StreamCase::fillWithInfinity(int64_t group) {
       std::memcpy(input_.data() + 2 * (pixel * problem_.inputPitch() + c), &kInfinity, sizeof(kInfinity));
 }
 
+void StreamCase::keepProductsAcrossGroups() {
+  const Problem& p = problem_;
+  const int64_t channels = p.groupChannels();
+  for (int64_t pixel = 0; pixel < p.inputPixels(); ++pixel)
+    std::fill_n(input_.begin() + 2 * (pixel * p.inputPitch() + channels), 2 * (p.c - channels), uint8_t{0});
+  std::fill_n(filter_.begin(), 2 * (p.k / p.groups * p.t * p.r * p.s * channels), uint8_t{0});
+  for (int64_t pixel = 0; pixel < p.outputPixels(); ++pixel)
+    std::fill_n(output_.begin() + 4 * pixel * p.outputPitch(), 4 * p.k, uint8_t{0});
+  largest_ = 0;
+}
+
 std::string StreamCase::differenceOutsideOfInfinity(const std::vector<uint8_t>& stored) const {
   const Problem& p = problem_;
   const int64_t columns = p.k / p.groups;

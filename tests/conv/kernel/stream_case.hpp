@@ -25,6 +25,9 @@ class StreamCase {
   /// Every f16 input of a group becomes infinity. Outputs of the other groups stay as they were, and are compared; those of the
   /// group must not be finite.
   void fillWithInfinity(int64_t group);
+  /// Of f16 operands and f32 outputs without bias, the pixels of all groups but the first and the filters of the first become
+  /// zeros: what is left are products that no output has.
+  void keepProductsAcrossGroups();
   /// Launches the kernel on poisoned output. `difference` is "" when all bytes of the output are as expected: every element, every
   /// scale factor, and the poison between pixels.
   Observation run(DeviceRun& device, const plan::PlannedLaunch& launch, const emulator::Options& options) const;
