@@ -92,6 +92,8 @@ struct GemmParams {
   /// Of a group (gemm::Window): its tiles, its columns, and from its first channel to that of the next as the map of A counts. One
   /// group has the columns of all tiles, those behind N included.
   int32_t groupTiles = 0, groupColumns = 0, groupElements = 0;
+  /// Not 0: the map of A has five dimensions, of which the outer two are images and groups, and its channels end with a group.
+  int32_t mapGroups = 0;
   int32_t chunks = 0;           ///< of K
   int32_t lineChunks = 0;       ///< of K where it is contiguous: all, or those of a tap of a window
   int32_t lastChunkSlices = 0;  ///< 1..4, of the last of them

@@ -144,13 +144,33 @@ std::string halfTileRefusal(const GemmProblem& p, MmaKind kind, const Candidate&
   return {};
 }
 
+/// Where pixels have no depth, images can stand in its place and groups in that of images: then copies end with a group's channels.
+/// False where elements are packed, or maps of five dimensions reach less far than the window does.
+bool putGroupsOutside(const Window& window, WindowParams& params, layout::Im2colMap& map) {
+  constexpr int64_t kReach = 32;  // pixels between taps are offsets of a copy (PTX ISA 5.5.4.1)
+  const auto& [x, y, z] = window.axes;
+  if (params.hasDepth || (x.taps - 1) * x.step >= kReach || (y.taps - 1) * y.step >= kReach) return false;
+  if (layout::isPadded(map.tensor.type) || map.tensor.dims[0] != static_cast<uint64_t>(window.channels * window.groups))
+    return false;
+  layout::Im2colMap outside = map;
+  outside.tensor.rank = 5;
+  outside.tensor.dims[0] = static_cast<uint64_t>(window.channels);
+  outside.tensor.dims[4] = static_cast<uint64_t>(window.groups);
+  outside.tensor.strides[3] = static_cast<uint64_t>(window.channels * layout::elementBits(map.tensor.type) / 8);
+  outside.pixels.lowerCorner[2] = outside.pixels.upperCorner[2] = 0;
+  if (!layout::refusal(outside).empty()) return false;
+  map = outside;
+  params.hasDepth = true;
+  return true;
+}
+
 /// What a chunk that begins with a group's channels can hold besides them is not multiplied.
-std::string groupRefusal(const GemmProblem& p, MmaKind kind) {
+std::string groupRefusal(const GemmProblem& p, MmaKind kind, bool endsWithGroup) {
   if (p.groups() == 1) return {};
   if (p.window->isSplit()) return "pixels in two tensors have one group";
   const bool isWhole = layout::isBlockScaled(kind) || numerics::storageBits(p.a.type) < 8 || numerics::storageBits(p.b.type) < 8;
   const int64_t step = chunkElements(kind) / (isWhole ? 1 : kChunkSlices);
-  if (p.window->channels % step != 0)
+  if ((isWhole || !endsWithGroup) && p.window->channels % step != 0)
     return fmt::format("the channels of a group must be a multiple of {} ({}), but are {}", step,
                        isWhole ? "128 bytes of packed or scaled elements" : "32-byte slices", p.window->channels);
   if (p.outputBlock != 0 && p.n / p.groups() % kRowColumns != 0)
@@ -175,7 +195,6 @@ std::string tileRefusal(const GemmProblem& p, MmaKind kind, const Candidate& c) 
     return "A in Tensor Memory is always K-major, but M is contiguous in A (PTX ISA 9.7.16.10.4)";
   if (p.window && (c.grouping == Grouping::Sharing || p.a.mnMajor || p.b.mnMajor))
     return "a window needs K-major operands, and CTAs that load B for themselves";
-  if (std::string why = groupRefusal(p, kind); !why.empty()) return why;
   if (p.window && p.window->firstPlanes != 0) {
     const auto& [x, y, z] = p.window->axes;
     if (const int64_t positions = x.positions * y.positions; positions % c.tileRows != 0 && p.window->images * z.positions != 1)
@@ -212,6 +231,9 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
       second.strides = {static_cast<uint64_t>(p.window->secondPitch)};
       if (std::string why = secondWindowMap(*p.window, shareA.loadedRows, second, plan.windowSecond); !why.empty()) return why;
     }
+    if (p.groups() != 1 && putGroupsOutside(*p.window, params.window, plan.windowA))
+      params.mapGroups = static_cast<int32_t>(p.groups());
+    if (std::string why = groupRefusal(p, kind, params.mapGroups != 0); !why.empty()) return why;
     plan.mapA.rank = 0;
     plan.mapB = tapMap(*p.window, plan.mapB);
   }
@@ -287,7 +309,8 @@ std::string planTile(const GemmProblem& p, MmaKind kind, const device::Propertie
   params.tilesAcross = static_cast<int32_t>(groupTiles * p.groups());
   params.groupTiles = static_cast<int32_t>(groupTiles);
   params.groupColumns = static_cast<int32_t>(p.groups() == 1 ? groupTiles * c.tileN : groupColumns);
-  params.groupElements = static_cast<int32_t>(isPackedInShared(kind) ? p.lineElements() / 2 : p.lineElements());
+  if (params.mapGroups == 0)
+    params.groupElements = static_cast<int32_t>(isPackedInShared(kind) ? p.lineElements() / 2 : p.lineElements());
   params.splits = c.splits;
   params.stages = static_cast<int32_t>(stages);
   params.accumulators = static_cast<int32_t>(columns.accumulators);

@@ -48,7 +48,12 @@ __device__ __forceinline__ void loadWindow(const GemmParams& p, const CUtensorMa
   const auto offsetX = static_cast<uint16_t>(tap.x * p.window.x.step), offsetY = static_cast<uint16_t>(tap.y * p.window.y.step);
   const int32_t channel = from.channel + group * p.groupElements;
   if (p.window.hasDepth) {
-    ptx::loadPixels5d<Group::kCountedBy>(destination, map, channel, at.x, at.y, at.z, at.image, offsetX, offsetY,
+    int32_t z = at.z, image = at.image;
+    if (p.mapGroups != 0) {
+      const bool exists = image < p.window.images;  // else zeros, of a group that does not
+      z = exists ? image : 0, image = exists ? group : p.mapGroups;
+    }
+    ptx::loadPixels5d<Group::kCountedBy>(destination, map, channel, at.x, at.y, z, image, offsetX, offsetY,
                                          static_cast<uint16_t>(tap.z * p.window.z.step), barrier);
   } else {
     ptx::loadPixels4d<Group::kCountedBy>(destination, map, channel, at.x, at.y, from.image, offsetX, offsetY, barrier);

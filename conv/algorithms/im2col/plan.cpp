@@ -54,6 +54,10 @@ std::string splitRefusal(const Problem& p) {
 std::string groupRefusal(const Problem& p) {
   if (p.groups == 1) return {};
   if (p.isSplit()) return fmt::format("im2col needs groups = 1 with inputs in two tensors, but it is {}", p.groups);
+  for (const DataType type : {p.inputType, p.filterType})
+    if (const int64_t step = 128 / bitsOf(type); bitsOf(type) >= 8 && p.groupChannels() % step != 0)
+      return fmt::format("im2col needs C / groups to be a multiple of {} for {} (16-byte rows), but it is {}", step, nameOf(type),
+                         p.groupChannels());
   if (constexpr int64_t kColumns = 16; p.hasAmax && p.k / p.groups % kColumns != 0)
     return fmt::format("im2col needs K / groups to be a multiple of {} with amax, but it is {}", kColumns, p.k / p.groups);
   return {};
@@ -62,9 +66,9 @@ std::string groupRefusal(const Problem& p) {
 /// Bytes of a group's channels.
 int64_t groupBytes(const Problem& p, DataType type) { return numerics::packedBytes(operandType(p, type), p.groupChannels()); }
 
-/// Of one pixel, loaded for a tile of each group: whole chunks, which end with the pixel if not with the group.
+/// Of one pixel, loaded for a tile of each group: whole chunks, which end with the pixel if the map does not end with the group.
 int64_t pixelBytes(const Problem& p, const GemmParams& g) {
-  if (p.groups == 1) return channelBytes(p, p.inputType);
+  if (p.groups == 1 || g.mapGroups != 0) return channelBytes(p, p.inputType);
   const int64_t bits = bitsOf(p.inputType), chunk = gemm::sm100::chunkElements(g.kind);
   int64_t elements = 0;
   for (int64_t group = 0; group < p.groups; ++group) {
@@ -90,6 +94,24 @@ int64_t filterBytesOfColumns(const Problem& p, const GemmParams& g) {
 /// Taps of an axis inside of it, at one position.
 int64_t tapsInsideAt(const gemm::Window::Axis& axis, int64_t position) {
   return tapsInside(axis.extent, 1, axis.taps, 1, axis.step, axis.before - position * axis.stride);
+}
+
+/// Taps inside of the tensor at one row, a position in one image.
+int64_t tapsInsideAt(const gemm::Window& window, int64_t row) {
+  const auto& [x, y, z] = window.axes;
+  return tapsInsideAt(x, row % x.positions) * tapsInsideAt(y, row / x.positions % y.positions) *
+         tapsInsideAt(z, row / x.positions / y.positions % z.positions);
+}
+
+/// Where groups are a dimension of the map, the copies of a CTA that has the last row go on with the next group's pixels.
+int64_t bytesBehindLastRow(const Problem& p, const gemm::sm100::GemmPlan& plan) {
+  const GemmParams& g = plan.params;
+  if (g.mapGroups == 0) return 0;
+  const gemm::Window& window = *plan.problem.window;
+  int64_t taps = 0;
+  for (int64_t row = window.rows(); row < roundUp(window.rows(), int64_t{kTileRows}); ++row)
+    taps += tapsInsideAt(window, row % window.rows()) * std::max<int64_t>(0, p.groups - row / window.rows());
+  return g.groupTiles * taps * groupBytes(p, p.inputType);
 }
 
 int64_t ctasOf(const gemm::sm100::GemmPlan& plan) { return plan.launch.cluster.x; }
@@ -121,6 +143,7 @@ Traffic everything(const Im2colPlan& plan) {
   traffic.activationBytes = g.groupTiles * p.n * pixelBytes(p, g) * tapsInside(p.w, p.q(), p.s, p.strideW, p.dilationW, p.padLeft) *
                             tapsInside(p.h, p.p(), p.r, p.strideH, p.dilationH, p.padTop) *
                             tapsInside(p.d, p.z(), p.t, p.strideD, p.dilationD, p.padFront);
+  traffic.activationBytes += bytesBehindLastRow(p, plan.gemm);
   return traffic;
 }
 
@@ -169,7 +192,8 @@ void model(const device::Properties& properties, Im2colPlan& plan) {
   plan.traffic = everything(plan);
   Load load;
   load.share = rounds / static_cast<double>(units * columns * ctas);
-  load.fetchedBytes = fetchedBytesOf(p, plan.traffic);
+  const auto loadedRows = static_cast<double>(plan.traffic.activationBytes + plan.traffic.filterBytes);
+  load.fetchedBytes = loadedRows * sectorsOf(groupBytes(p, p.inputType)) + static_cast<double>(plan.traffic.scaleBytes);
   load.crowd = crowdOf(rates, properties, plan.clusters() * columns * ctas);
   load.storedBytes = outputBytesOf(p);
   const auto rows = static_cast<double>(plan.traffic.writtenBytes / layout::kSwizzle128RowBytes);
@@ -184,12 +208,10 @@ Traffic Im2colPlan::ofTile(int64_t tile) const {
   const gemm::Window& window = *gemm.problem.window;
   Traffic traffic = anyTile(problem, gemm);
   const int64_t first = tile * ctasOf(gemm) * kTileRows, end = std::min(first + ctasOf(gemm) * kTileRows, window.rows());
-  const auto& [x, y, z] = window.axes;
   int64_t taps = 0;
-  for (int64_t row = first; row < end; ++row)
-    taps += tapsInsideAt(x, row % x.positions) * tapsInsideAt(y, row / x.positions % y.positions) *
-            tapsInsideAt(z, row / x.positions / y.positions % z.positions);
+  for (int64_t row = first; row < end; ++row) taps += tapsInsideAt(window, row);
   traffic.activationBytes = gemm.params.groupTiles * taps * pixelBytes(problem, gemm.params);
+  if (tile + 1 == tiles()) traffic.activationBytes += bytesBehindLastRow(problem, gemm);
   traffic.storedRows = gemm.params.tilesAcross * (end - first);
   return traffic;
 }

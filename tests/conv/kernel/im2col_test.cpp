@@ -43,6 +43,13 @@ void addGrouped(std::vector<Im2colProblem>& all) {
   add("four_groups_that_are_resident", p, {.tileN = 64, .residentWeights = true});
   p = typed(grouped(plain(1, 9, 15, 216, 48, 3, 3, 1), 3), DataType::F32, DataType::F32, DataType::F32);
   add("tf32_groups_of_72", p);
+  p = grouped(plain(2, 7, 9, 216, 96, 3, 3, 1), 3);  // half a slice behind a chunk
+  p.strideH = 2, p.padRight = 0, p.outputType = DataType::F16;
+  add("groups_of_72", p);
+  add("groups_of_8_with_fewer_rows_than_a_tile", grouped(plain(3, 3, 5, 40, 80, 3, 3, 1), 5));
+  p = grouped(plain(1, 17, 9, 96, 48, 3, 3, 1), 3);  // padding that five dimensions do not reach
+  p.padTop = 17, p.strideH = 2;
+  add("groups_as_channels", p);
   p = typed(grouped(plain(2, 5, 9, 96, 15, 3, 3, 1), 3), DataType::BF16, DataType::BF16, DataType::BF16);
   p.inputPixelPitch = 104, p.outputPixelPitch = 21;  // outputs byte by byte
   add("groups_of_five_columns", p);
@@ -158,8 +165,9 @@ INSTANTIATE_TEST_SUITE_P(Nightly, Im2col, testing::ValuesIn(oneGroupEach(im2colP
 
 TEST(Im2colGroups, InfinityStaysInItsGroup) {
   emulator::Emulator machine;
-  const Problem problem = grouped(plain(2, 5, 7, 48, 120, 3, 3, 1), 3);  // a chunk holds all groups, a tile two groups' filters
-  for (const bool pair : {false, true})
+  Problem problem = grouped(plain(2, 5, 7, 48, 120, 3, 3, 1), 3);  // a tile holds two groups' filters
+  for (const bool pair : {false, true}) {
+    problem.padTop = pair ? 1 : 17;  // of five dimensions and of four, where a chunk holds all groups
     for (const int64_t group : {0, 1, 2}) {
       const uint64_t seed = std::random_device{}();
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", group " << group);
@@ -172,6 +180,7 @@ TEST(Im2colGroups, InfinityStaysInItsGroup) {
       options.seed = seed;
       judge(machine, *module, plan, one, options);
     }
+  }
 }
 
 TEST(Im2colGroups, ProductsAcrossGroupsReachNeitherOutputsNorAmax) {
@@ -204,8 +213,8 @@ TEST(Im2colGroups, CountTheirTraffic) {
   EXPECT_EQ(t.mmas, 2 * 3 * 3 * 3);  // tiles, groups, taps, slices of 16 channels
   EXPECT_EQ(t.products, t.mmas * 128 * 64 * 16);
   EXPECT_EQ(t.multiplyReadBytes, t.mmas * (128 + 64) * 32);
-  // A chunk of 64 channels begins with each group's 48 and ends with the pixel: 64, 64 and 48 channels.
-  EXPECT_EQ(t.activationBytes, 387 * (64 + 64 + 48) * 2);
+  // The last tile's 121 rows behind the 135 go on with the next group, if there is one: 8 rows of pixels and 2 taps of another.
+  EXPECT_EQ(t.activationBytes, (387 * 3 + (8 * 43 + 2) * 2) * 48 * 2);
   // So do the 64 rows of a tile of filters end with the filter: 64, 64 and 40; of each the group's 48 channels.
   EXPECT_EQ(t.filterBytes, 2 * (64 + 64 + 40) * 3 * 48 * 2);
   EXPECT_EQ(t.writtenBytes, 2 * 3 * 3 * (128 + 64) * 128);
@@ -218,7 +227,8 @@ TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {
     std::function<void(Problem&)> change;
     const char* words;
   } cases[] = {
-      {[](Problem& p) { p.c = 48, p.groups = 2; }, "C / groups must be a multiple of 16 (32-byte slices), but are 24"},
+      {[](Problem& p) { p.c = 48, p.groups = 2, p.padTop = 17; },
+       "C / groups must be a multiple of 16 (32-byte slices), but are 24"},
       {[](Problem& p) { p.groups = 2, p.k = 24, p.hasAmax = true; }, "K / groups to be a multiple of 16 with amax, but it is 12"},
       {[](Problem& p) { p.groups = 2, p.splitC = 32; }, "groups = 1 with inputs in two tensors"},
       {[](Problem& p) { p.c = 12; }, "C to be a multiple of 8"},

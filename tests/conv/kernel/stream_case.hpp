@@ -22,8 +22,8 @@ class StreamCase {
   StreamCase(const Problem& problem, uint64_t seed);
 
   const Problem& problem() const { return problem_; }
-  /// Every f16 input of a group becomes infinity. Outputs of the other groups stay as they were, and are compared; those of the
-  /// group must not be finite.
+  /// Every f16 input of a group becomes infinity. Outputs of the other groups stay as they were, and are compared; of those
+  /// of the group one at least must not be finite.
   void fillWithInfinity(int64_t group);
   /// Of f16 operands and f32 outputs without bias, the pixels of all groups but the first and the filters of the first become
   /// zeros: what is left are products that no output has.
