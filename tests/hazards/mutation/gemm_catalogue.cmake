@@ -95,7 +95,7 @@ shiftconv_mutant(gemm_sm100_single outputs_stored_before_the_warp_is_there HAZAR
   "      ptx::fenceProxyAsyncShared();
       __syncwarp();
       if (lane == 0) {
-        storeStagedTile"
+        if (p_.groupTiles"
   "      ptx::fenceProxyAsyncShared();
       if (lane == 0) {
-        storeStagedTile")
+        if (p_.groupTiles")
