@@ -26,9 +26,18 @@ constexpr int64_t kReservedBytes = 1024;  ///< of shared memory, by the system, 
 constexpr int32_t kMostParts = 8;
 constexpr int64_t kMostPixels = int64_t{1} << 30;
 
+constexpr int32_t kMostVector = 8;
+/// Input channels that the kernels have room for whose loads are of at most so many elements.
+constexpr int64_t mostChannels(int32_t vector) {
+  int32_t steps = 0;
+  for (const Instance& instance : kInstances)
+    if (instance.vector <= vector) steps = std::max(steps, instance.steps);
+  return int64_t{kStepChannels} * steps;
+}
+
 /// Elements of a load: the largest of 8, 4 and 2 that divides what separates pixels and what a pixel has; 1: none does.
 int32_t vectorOf(const Problem& p) {
-  const auto bits = static_cast<uint64_t>(8 | p.c | p.inputPitch());
+  const auto bits = static_cast<uint64_t>(kMostVector | p.c | p.inputPitch());
   return 1 << std::countr_zero(bits);
 }
 int32_t stepsOf(const Problem& p) { return static_cast<int32_t>(ceilDivide(p.c, int64_t{kStepChannels})); }
@@ -161,14 +170,12 @@ std::string pointwiseRefusal(const Problem& p, const device::Properties& propert
   if (p.padFront + p.padBack + p.padTop + p.padBottom + p.padLeft + p.padRight != 0)
     return needs("an input without padding, as a padded 1x1 convolution only adds the bias there");
   if (p.groups != 1) return needs(fmt::format("one group, but there are {}", p.groups));
-  constexpr int64_t kMostChannels = int64_t{kStepChannels} * kInstances[5].steps;
-  static_assert(kMostChannels == 160);
-  if (p.c > kMostChannels)
-    return needs(fmt::format("C up to {} (a pixel stays in a warp's registers), but it is {}", kMostChannels, p.c));
+  if (p.c > mostChannels(kMostVector))
+    return needs(fmt::format("C up to {} (a pixel stays in a warp's registers), but it is {}", mostChannels(kMostVector), p.c));
   if (vectorOf(p) == 1) return needs(fmt::format("an even C and input_pixel_pitch, but they are {} and {}", p.c, p.inputPitch()));
   if (instancesOf(p).empty())
-    return needs(
-        fmt::format("C up to 128 where it or input_pixel_pitch is no multiple of 8, but they are {} and {}", p.c, p.inputPitch()));
+    return needs(fmt::format("C up to {} where it or input_pixel_pitch is no multiple of {}, but they are {} and {}",
+                             mostChannels(kMostVector / 2), kMostVector, p.c, p.inputPitch()));
   if (p.outputPixels() >= kMostPixels) return needs("fewer than 2^30 output pixels");
   if (p.k > (1 << 20)) return needs(fmt::format("K up to 2^20, but it is {}", p.k));
   const Instance instance = instancesOf(p).front();
