@@ -1,4 +1,4 @@
-// Helpers on the emulated devices: every element against an exact reference, what lies between them as it was, and refusals.
+// Helpers on the emulated devices, and on a GPU where there is one: every element against an exact reference, what lies between them as it was, and refusals.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -78,6 +78,7 @@ class ApiHelpers : public testing::TestWithParam<const char*> {
 };
 INSTANTIATE_TEST_SUITE_P(Devices, ApiHelpers, testing::Values("emulated", "emulated:sm_90a"),
                          [](const auto& info) { return std::string(info.index == 0 ? "sm_100a" : "sm_90a"); });
+INSTANTIATE_TEST_SUITE_P(Gpu, ApiHelpers, testing::Values("cuda"), [](const auto&) { return "cuda"; });
 
 // ---- Relayout ----
 
