@@ -239,6 +239,69 @@ TEST(PlanSearch, StreamsHaveTheRowsOfTheImageAtMost) {
   }
 }
 
+/// Each case differs in one thing from one in which the other candidate wins.
+TEST(PlanSearch, ChoosesByTimeThenByProofThenByClocks) {
+  struct Offer {
+    double seconds, clocks;
+    size_t unproven;
+    bool isUntimed;
+  };
+  const struct {
+    const char* what;
+    std::vector<Offer> offers;
+    size_t best;
+    std::vector<size_t> order;
+  } cases[] = {
+      {"the shorter time", {{3, 1, 0, false}, {2, 5, 2, false}, {4, 1, 0, false}}, 1, {1, 0, 2}},
+      {"within a hundredth: fewer open questions", {{3, 1, 2, false}, {3.028, 5, 1, false}, {2.999, 9, 3, false}}, 1, {1, 2, 0}},
+      {"further apart: the shorter time", {{3, 1, 2, false}, {3.031, 5, 1, false}}, 0, {0, 1}},
+      {"as open: the shorter time", {{3.03, 1, 1, false}, {3, 5, 1, false}}, 1, {1, 0}},
+      {"as fast: fewer clocks", {{3, 7, 1, false}, {3, 5, 1, false}, {3, 6, 1, false}}, 1, {1, 2, 0}},
+      {"equals: the first", {{4, 5, 1, false}, {3, 5, 1, false}, {3, 5, 1, false}}, 1, {1, 2, 0}},
+      {"times that nobody recorded come last", {{1, 1, 0, true}, {3, 5, 2, false}}, 1, {1, 0}},
+      {"and are nobody's tie", {{2.98, 1, 0, true}, {3, 5, 2, false}, {3.02, 5, 1, false}}, 2, {2, 0, 1}},
+      {"unless nothing was recorded", {{3, 1, 0, true}, {2, 5, 2, true}}, 1, {1, 0}},
+  };
+  for (const auto& [what, offers, best, order] : cases) {
+    SCOPED_TRACE(what);
+    Candidates candidates;
+    for (const Offer& offer : offers) {
+      Candidate& one = candidates.all.emplace_back();
+      one.estimate.seconds = offer.seconds, one.estimate.clocks = offer.clocks;
+      one.unproven.assign(offer.unproven, "U3");
+      one.isUntimed = offer.isUntimed;
+    }
+    candidates.best = choose(candidates.all);
+    EXPECT_EQ(candidates.best, best);
+    EXPECT_EQ(candidates.byEstimate(), order);
+  }
+}
+
+/// Halves on Hopper were timed; an algorithm that was not among them says so. Those that tell no tiling are not judged.
+TEST(PlanSearch, SaysWhatNobodyHasTimed) {
+  const Problem timed = problemOf("2x9x7x16 f16 * 24x3x5x16 pad 1,0,2,1 -> f16");
+  const Problem other = problemOf("2x9x7x16 f16 * 24x3x5x16 pad 1,0,2,1 -> f32");
+  const Liar liar(Liar::Lie::NoCandidate);
+  const Algorithm* halo = nullptr;
+  ASSERT_TRUE(findAlgorithm("halo", halo).ok());
+  const Tiling tiling{64, 32, 1, {}};
+  for (const auto& [problem, device, isTimed] :
+       {std::tuple{&timed, "H200", true}, {&timed, "B200", false}, {&other, "H200", false}}) {
+    SCOPED_TRACE(shiftconv::describe(*problem) + " on " + device);
+    Candidate candidates[] = {{&liar, {}, {}}, {halo, {}, {}, tiling}, {halo, {}, {}, tiling}, {&liar, {}, {}, tiling}};
+    for (Candidate& one : candidates) one.estimate.seconds = 1e-5, one.estimate.clocks = 3e4;
+    correct(*problem, preset(device), candidates);
+    for (size_t i = 0; i < std::size(candidates); ++i) {
+      const Candidate& one = candidates[i];
+      EXPECT_EQ(one.isUntimed, isTimed && i == 3) << i;
+      EXPECT_EQ(describe(one).find(", not timed yet") != std::string::npos, isTimed && i == 3) << describe(one);
+      EXPECT_EQ(one.correction != 1, isTimed && (i == 1 || i == 2)) << i;
+      EXPECT_DOUBLE_EQ(one.estimate.seconds, 1e-5 * one.correction) << i;
+      EXPECT_DOUBLE_EQ(one.estimate.clocks, 3e4 * one.correction) << i;
+    }
+  }
+}
+
 /// What most algorithms of the device refuse, then what the last resort does, and the others in a word.
 TEST(PlanSearchRefusals, BeginWithTheDecisiveOnes) {
   constexpr bool kBuilt = true, kLast = true;
