@@ -136,6 +136,11 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
       EXPECT_TRUE(k.filterStages == kernels::kMaximumFilterStages ||
                   kernels::sharedBytes(k.operandStages, k.filterStages + 1, k.tileN, ctas) > properties.sharedBytesPerBlock);
     }
+    if (plan.tiles() <= 40) {
+      plan::Traffic sum = plan.ofCluster() * plan.clusters();
+      for (int64_t tile = 0; tile < plan.tiles(); ++tile) sum += plan.ofTile(tile);
+      EXPECT_EQ(sum, plan.traffic) << describe(sum) << "\n" << describe(plan.traffic);
+    }
     constexpr int32_t kChunk = 64, kSlice = 16;  // elements of 16 bits in 128 and in 32 bytes
     EXPECT_GE((k.channelChunks - 1) * kChunk + k.lastChunkSlices * kSlice, p.c);
     EXPECT_LT((k.channelChunks - 1) * kChunk + (k.lastChunkSlices - 1) * kSlice, p.c);
@@ -222,6 +227,64 @@ TEST(ShiftWindowModel, CountsWaves) {
   EXPECT_DOUBLE_EQ(passes.clocks, 2 * (27 * 768 + 153.6));
   const auto many = cutOf(plain(), 2, {.producer = {}, .tileN = 64, .clusters = 27, .residentWeights = true});
   EXPECT_DOUBLE_EQ(many.clocks, 14 * (1152 + 614.4));
+}
+
+// 3x2 taps over 10 x 30 pixels of 72 channels: 144 bytes, which are a chunk of 64 channels and one with a single slice, 5 slices in
+// all. 40 outputs take two passes of 32. Windows lie 31 pixels apart, so that 4 of them make a tile of 124, and 300 pixels 3 tiles.
+TEST(ShiftWindowTraffic, IsCountedByHand) {
+  const Problem p = makeProblem(1, 10, 30, 72, 40, 3, 2, {1, 1, 0, 1});
+  ShiftWindowPlan streamed, resident;
+  const ShiftWindowChoices choices{
+      .producer = plan::OperandProducer::TensorCopy, .tileN = 32, .clusters = 2, .residentWeights = false, .pair = false};
+  ASSERT_EQ(planShiftWindow(p, smallBlackwell(4), choices, streamed), "");
+  const int64_t tiles = 3, passes = 2, taps = 6, slices = 5, chunks = 2;
+  const plan::Traffic& t = streamed.traffic;
+  EXPECT_EQ(t.mmas, tiles * passes * taps * slices);
+  EXPECT_EQ(t.shifts, 0) << "taps come by .ashift";
+  EXPECT_EQ(t.products, t.mmas * 128 * 32 * 16);
+  EXPECT_EQ(t.multiplyReadBytes, t.mmas * 32 * 32) << "the filter; activations come from Tensor Memory";
+  EXPECT_EQ(t.copyReadBytes, tiles * passes * 3 * slices * 128 * 32) << "once for each filter row";
+  EXPECT_EQ(t.writtenBytes, tiles * passes * (3 * chunks * 128 * 128 + taps * chunks * 32 * 128));
+  EXPECT_EQ(t.filterBytes, tiles * taps * 40 * 144) << "columns past K are filled with zeros";
+  // The row above begins 30 pixels before the tensor: of its windows of 32 pixels the first holds 2 of it, nine are inside, one
+  // has 20, one none. The row itself: nine, and 21. The row below: eight, and 22.
+  EXPECT_EQ(t.activationBytes, passes * (2 + 9 * 32 + 20 + 9 * 32 + 21 + 8 * 32 + 22) * 144);
+  EXPECT_EQ(t.multipliedRows, tiles * passes * 128);
+  EXPECT_EQ(t.storedRows, passes * 300);
+  EXPECT_EQ(t.scaleBytes, 0);
+
+  // Weights that stay are loaded by each of two CTAs once, in both passes together.
+  ShiftWindowChoices other = choices;
+  other.residentWeights = true;
+  ASSERT_EQ(planShiftWindow(p, smallBlackwell(4), other, resident), "");
+  plan::Traffic expected = t;
+  expected.filterBytes = 2 * taps * 40 * 144;
+  expected.writtenBytes = tiles * passes * 3 * chunks * 128 * 128 + 2 * passes * taps * chunks * 32 * 128;
+  EXPECT_EQ(resident.traffic, expected) << describe(resident.traffic);
+
+  // Threads that store what they have loaded are no tcgen05.cp.
+  other = choices;
+  other.producer = plan::OperandProducer::RegisterStore;
+  ASSERT_EQ(planShiftWindow(p, smallBlackwell(4), other, streamed), "");
+  expected = t;
+  expected.copyReadBytes = 0;
+  EXPECT_EQ(streamed.traffic, expected) << describe(streamed.traffic);
+}
+
+// A pair's tile is 248 pixels, of which 300 are two; its CTAs multiply together and have half of the filter's columns each.
+TEST(ShiftWindowTraffic, OfPairsIsCountedByHand) {
+  const Problem p = makeProblem(1, 10, 30, 72, 40, 3, 2, {1, 1, 0, 1});
+  ShiftWindowPlan plan;
+  ASSERT_EQ(planShiftWindow(p, smallBlackwell(4), {.tileN = 32, .clusters = 2, .residentWeights = true, .pair = true}, plan), "");
+  const plan::Traffic& t = plan.traffic;
+  EXPECT_EQ(t.mmas, 2 * 2 * 6 * 5);
+  EXPECT_EQ(t.products, t.mmas * 256 * 32 * 16);
+  EXPECT_EQ(t.multiplyReadBytes, t.mmas * 32 * 32);
+  EXPECT_EQ(t.copyReadBytes, 2 * 2 * 3 * 5 * 256 * 32);
+  EXPECT_EQ(t.writtenBytes, 2 * 2 * 3 * 2 * 256 * 128 + 2 * 2 * 6 * 2 * 32 * 128) << "each CTA has half of the filter's columns";
+  EXPECT_EQ(t.filterBytes, 2 * 6 * 40 * 144);
+  EXPECT_EQ(t.multipliedRows, 2 * 2 * 256);
+  EXPECT_EQ(t.storedRows, 2 * 300);
 }
 
 // The tail of a stream of weights costs L2 traffic for every tile, so the planner cuts K until the weights fit.
