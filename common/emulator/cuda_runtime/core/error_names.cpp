@@ -19,7 +19,7 @@ struct Phrase {
   const char* text;
 };
 
-/// What programs print most. The others are spelt out of their names.
+/// What calls of the emulated device give, and what programs print most. The others are spelt out of their names.
 constexpr Phrase kPhrases[] = {
     {cudaSuccess, "no error"},
     {cudaErrorInvalidValue, "invalid argument"},
@@ -58,10 +58,20 @@ constexpr Phrase kPhrases[] = {
     {cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"},
     {cudaErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream"},
     {cudaErrorInvalidClusterSize, "a kernel launch error has occurred due to cluster misconfiguration"},
+    {cudaErrorMissingConfiguration, "__global__ function call is not configured"},
+    {cudaErrorIllegalState, "the operation cannot be performed in the present state"},
+    {cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"},
+    {cudaErrorStreamCaptureMerge, "operation would result in a merge of separate capture sequences"},
+    {cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began"},
+    {cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream"},
+    {cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"},
+    {cudaErrorGraphExecUpdateFailure,
+     "the graph update was not performed because it included changes which violated constraints specific to instantiated graph "
+     "update"},
     {cudaErrorUnknown, "unknown error"},
 };
 
-/// "cudaErrorStreamCaptureMerge" -> "stream capture merge".
+/// What follows "cudaError": "JitCompilationDisabled" -> "jit compilation disabled".
 std::string spelt(std::string_view name) {
   std::string text;
   name.remove_prefix(std::min(name.size(), std::string_view("cudaError").size()));
