@@ -72,6 +72,7 @@ void copyRows(const CUDA_MEMCPY2D* p, CUstream stream, bool wait) {
 }
 
 void pointerAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  require(data != nullptr, "the result is null");
   const Allocation* allocation = memory().find(pointer);
   require(allocation != nullptr || MemoryTable::isDevice(bytesAt(pointer)), "the address is not known to the device");
   const MemoryKind kind = allocation == nullptr ? MemoryKind::Device : allocation->kind;
