@@ -1,0 +1,147 @@
+// Which kernels `direct` and `gathered` take: the widest vectors that channels, pitches, groups and inputs in two tensors allow.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "conv/algorithms/direct/algorithm.hpp"
+#include "conv/algorithms/gathered/plan.hpp"
+#include "tests/conv/planned_problem.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+/// Vectors have 16 bytes, of 8-bit floats 8; a thread has 4 output channels, which are of one group.
+TEST(DirectPlans, LoadVectorsWhereAllIsMadeOfThem) {
+  for (const auto& [text, kernel] : {std::pair{"1x7x5x16 f16 * 4x3x3x16 -> f16", "direct_f16_f16_vector"},
+                                     {"1x7x5x12 f16 * 4x3x3x12 -> f16", "direct_f16_f16_scalar"},
+                                     {"1x7x5x12 f32 * 4x3x3x12 -> f32", "direct_f32_f32_vector"},
+                                     {"1x7x5x14 f32 * 4x3x3x14 -> f32", "direct_f32_f32_scalar"},
+                                     {"1x7x5x24 e4m3 * 4x3x3x24 e5m2 -> f16", "direct_e4m3_e5m2_vector"},
+                                     {"1x7x5x20 e4m3 * 4x3x3x20 e5m2 -> f16", "direct_e4m3_e5m2_scalar"},
+                                     {"1x7x5x48 u8 * 4x3x3x48 s8 -> s32", "direct_u8_s8_vector"},
+                                     {"1x7x5x40 u8 * 4x3x3x40 s8 -> s32", "direct_u8_s8_scalar"},
+                                     // Pixels further apart.
+                                     {"1x7x5x16 bf16 pitch 24 * 4x3x3x16 f16 -> f16", "direct_bf16_f16_vector"},
+                                     {"1x7x5x16 bf16 pitch 20 * 4x3x3x16 f16 -> f16", "direct_bf16_f16_scalar"},
+                                     // Groups: their input channels, and their outputs.
+                                     {"1x7x5x48 f16 * 8x3x3x24 groups 2 -> f16", "direct_f16_f16_vector"},
+                                     {"1x7x5x24 f16 * 8x3x3x12 groups 2 -> f16", "direct_f16_f16_scalar"},
+                                     {"1x7x5x48 f16 * 12x3x3x24 groups 2 -> f16", "direct_f16_f16_scalar"},
+                                     {"1x7x5x48 f16 * 6x3x3x48 -> f16", "direct_f16_f16_vector"},
+                                     // Two tensors: where the second begins, and its pitch.
+                                     {"1x7x5x40 f16 split_c 24 * 4x3x3x40 -> f16", "direct_f16_f16_vector"},
+                                     {"1x7x5x40 f16 split_c 20 * 4x3x3x40 -> f16", "direct_f16_f16_scalar"},
+                                     {"1x7x5x40 f16 split_c 25 * 4x3x3x40 -> f16", "direct_f16_f16_scalar"},
+                                     {"1x7x5x40 f16 split_c 24 second_pitch 32 * 4x3x3x40 -> f16", "direct_f16_f16_vector"},
+                                     {"1x7x5x40 f16 split_c 24 second_pitch 20 * 4x3x3x40 -> f16", "direct_f16_f16_scalar"},
+                                     {"1x7x5x40 f16 split_c 24 second_pitch 25 * 4x3x3x40 -> f16", "direct_f16_f16_scalar"}}) {
+    ASSERT_EQ(directRefusal(problemOf(text), deviceOf(9)), "") << text;
+    EXPECT_EQ(planDirect(problemOf(text), deviceOf(9)).kernelName, kernel) << text;
+  }
+}
+
+/// 128 threads with 4 pixels and 4 channels each; most of them along the channels where groups are small.
+TEST(DirectPlans, ShareTheirThreadsBetweenPixelsAndChannels) {
+  for (const auto& [text, threads, gridX, gridY] : {std::tuple{"3x7x50x16 f16 * 3x1x1x16 -> f16", 1u, 3u, 1u},
+                                                    {"3x7x50x16 f16 * 8x1x1x16 -> f16", 2u, 5u, 1u},
+                                                    {"3x7x50x16 f16 * 100x1x1x16 -> f16", 2u, 5u, 13u},
+                                                    {"3x7x50x16 f16 * 100x1x1x8 groups 2 -> f16", 2u, 5u, 13u},
+                                                    {"3x7x50x14 f16 * 36x1x1x7 groups 2 -> f16", 16u, 33u, 1u},
+                                                    {"3x7x50x96 f16 * 96x1x1x1 groups 96 -> f16", 32u, 66u, 1u},
+                                                    {"3x7x50x160 f16 * 160x1x1x1 groups 160 -> f16", 32u, 66u, 2u}}) {
+    const DirectPlan plan = planDirect(problemOf(text), deviceOf(9));
+    EXPECT_EQ(plan.params.channelThreads, threads) << text;
+    EXPECT_EQ(plan.launch.grid.x, gridX) << text;
+    EXPECT_EQ(plan.launch.grid.y, gridY) << text;
+    EXPECT_EQ(plan.launch.block.x, 128u);
+  }
+}
+
+/// Vectors of 16 bytes, of 8 with 16-bit elements, of 4, or of one element; of a tap's channels, or of a filter row's where pixels
+/// lie end to end and all of its begins are multiples of them.
+TEST(GatheredPlans, GatherTheWidestVectors) {
+  for (const auto& [text, bytes, runs] : {std::tuple{"1x7x9x24 f16 * 8x3x3x24 pad 1,1,1,1 -> f16", 16, false},
+                                          {"1x7x9x12 f16 * 8x3x3x12 pad 1,1,1,1 -> f16", 8, false},
+                                          {"1x7x9x6 f16 * 8x3x3x6 pad 1,1,1,1 -> f16", 4, false},
+                                          {"1x7x9x5 f16 * 8x3x3x5 pad 1,1,1,1 -> f16", 2, false},
+                                          {"1x7x9x24 e4m3 * 8x3x3x24 -> f16", 4, false},
+                                          {"1x7x9x32 e4m3 * 8x3x3x32 -> f16", 16, false},
+                                          {"1x7x9x5 s8 * 8x3x3x5 -> s32", 1, false},
+                                          {"1x7x9x6 f32 * 8x3x3x6 compute tf32 -> f32", 4, false},
+                                          {"1x7x9x12 f32 * 8x3x3x12 compute tf32 -> f32", 16, false},
+                                          {"1x7x9x24 f16 pitch 28 * 8x3x3x24 -> f16", 8, false},
+                                          {"1x7x9x48 f16 * 8x3x3x24 groups 2 -> f16", 16, false},
+                                          {"1x7x9x24 f16 * 8x3x3x12 groups 2 -> f16", 8, false},
+                                          {"1x7x9x40 f16 split_c 24 * 8x3x3x40 -> f16", 16, false},
+                                          {"1x7x9x40 f16 split_c 20 * 8x3x3x40 -> f16", 8, false},
+                                          {"1x7x9x40 f16 split_c 24 second_pitch 18 * 8x3x3x40 -> f16", 4, false},
+                                          // Rows of 4 taps of 3 channels: 24 bytes.
+                                          {"1x7x16x3 f16 * 8x3x4x3 stride 1,4 -> f16", 8, true},
+                                          {"1x7x16x3 f16 * 8x3x4x3 stride 3,4 pad 1,1,4,0 -> f16", 8, true},
+                                          {"1x7x16x3 f16 * 8x3x4x3 stride 1,4 pad 0,0,2,0 -> f16", 4, true},
+                                          {"1x7x16x3 f16 * 8x3x4x3 stride 1,4 pad 0,0,1,0 -> f16", 2, false},
+                                          {"1x7x16x3 f16 * 8x3x4x3 stride 1,2 -> f16", 4, true},
+                                          {"1x7x16x3 f16 * 8x3x4x3 stride 1,1 -> f16", 2, false},
+                                          {"1x7x18x3 f16 * 8x3x4x3 stride 1,4 -> f16", 4, true},
+                                          {"1x7x17x3 f16 * 8x3x4x3 stride 1,4 -> f16", 2, false},
+                                          {"1x7x16x3 f16 * 8x3x2x3 stride 1,4 -> f16", 4, true},
+                                          {"1x7x16x3 f16 * 8x3x4x3 stride 1,4 dilation 1,2 -> f16", 2, false},
+                                          {"1x7x16x3 f16 pitch 5 * 8x3x4x3 stride 1,4 -> f16", 2, false},
+                                          {"1x7x16x3 f16 upsample 1,2 * 8x3x4x3 stride 1,4 -> f16", 2, false},
+                                          {"1x7x16x6 f16 * 8x3x4x3 groups 2 stride 1,4 -> f16", 2, false},
+                                          {"1x7x16x4 f16 * 8x3x4x4 stride 1,4 -> f16", 16, true},
+                                          {"1x7x16x8 f16 * 8x3x4x8 stride 1,4 -> f16", 16, false},
+                                          {"1x7x16x4 f16 * 8x3x1x4 stride 1,4 -> f16", 8, false}}) {
+    SCOPED_TRACE(text);
+    const Problem problem = problemOf(text);
+    ASSERT_EQ(gatheredRefusal(problem, deviceOf(9)), "");
+    const auto plans = gatheredCandidates(problem, deviceOf(9));
+    std::set<std::string_view> tiles;
+    for (const GatheredPlan& plan : plans) {
+      tiles.insert(gatheredTileNames()[plan.tile]);
+      EXPECT_EQ(plan.vectorBytes, bytes);
+      EXPECT_EQ(plan.params.runs, runs);
+      EXPECT_TRUE(plan.kernelName.ends_with("_v" + std::to_string(bytes))) << plan.kernelName;
+      const int64_t row = problem.t * problem.r * problem.s * problem.groupChannels() * bytesOf(problem.inputType);
+      EXPECT_EQ(int64_t{plan.params.taps} * plan.params.tapVectors.divisor * bytes, row) << "every weight once";
+    }
+    // Narrow vectors have one tile, and the largest is of 16-bit elements.
+    std::set<std::string_view> expected{"128x64"};
+    if (bytes == 16) expected.insert({"64x64", "128x32"});
+    if (bytes == 16 && bytesOf(problem.inputType) == 2) expected.insert("128x128");
+    EXPECT_EQ(tiles, expected);
+  }
+}
+
+/// Taps outside of the image are left out: what they leave takes as long as a filter of one tap with as many channels. 64 channels
+/// are a step.
+TEST(GatheredPlans, CountTheTapsThatReachTheImage) {
+  for (const auto& [text, same] :
+       {// Tap 0 reaches one row of four, tap 1 all: 8 * 5/4 steps.
+        std::pair{"1x4x40x512 f16 * 32x2x1x512 pad 3,0,0,0 dilation 3,1 -> f16", "1x4x40x640 f16 * 32x1x1x640 -> f16"},
+        {"1x4x40x512 f16 * 32x2x1x512 pad 0,3,0,0 dilation 3,1 -> f16", "1x4x40x640 f16 * 32x1x1x640 -> f16"},
+        {"1x4x1x40x512 f16 * 32x2x1x1x512 pad 3,0,0,0,0,0 dilation 3,1,1 -> f16", "1x4x40x640 f16 * 32x1x1x640 -> f16"},
+        {"1x4x1x40x512 f16 * 32x2x1x1x512 pad 0,3,0,0,0,0 dilation 3,1,1 -> f16", "1x4x40x640 f16 * 32x1x1x640 -> f16"},
+        // Of every other row tap 0 reaches none.
+        {"1x4x40x512 f16 * 32x2x1x512 pad 3,0,0,0 stride 2,1 dilation 3,1 -> f16", "1x2x40x512 f16 * 32x1x1x512 -> f16"},
+        // All taps of both rows.
+        {"1x3x40x512 f16 * 32x2x1x512 -> f16", "1x2x40x1024 f16 * 32x1x1x1024 -> f16"},
+        // One tap of four.
+        {"1x1x40x512 f16 * 32x4x1x512 pad 3,0,0,0 -> f16", "1x1x40x512 f16 * 32x1x1x512 -> f16"},
+        {"1x1x40x512 f16 * 32x4x1x512 pad 0,3,0,0 -> f16", "1x1x40x512 f16 * 32x1x1x512 -> f16"},
+        // Repeated rows: of four, tap 0 reaches one.
+        {"1x2x40x512 f16 upsample 2,1 * 32x2x1x512 pad 3,0,0,0 dilation 3,1 -> f16", "1x4x40x640 f16 * 32x1x1x640 -> f16"}}) {
+    SCOPED_TRACE(text);
+    std::map<size_t, double> clocks;
+    for (const GatheredPlan& plan : gatheredCandidates(problemOf(same), deviceOf(9))) clocks[plan.tile] = plan.modelledClocks;
+    ASSERT_EQ(clocks.size(), 4u);
+    for (const GatheredPlan& plan : gatheredCandidates(problemOf(text), deviceOf(9)))
+      EXPECT_NEAR(plan.modelledClocks, clocks[plan.tile], 1e-9 * clocks[plan.tile]) << plan.describe();
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::plan
