@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Layers:
-    """Adds layers to the graph of onnxruntime_test.py."""
+    """Adds layers to the graph of graphs.py."""
 
     def __init__(self, graph, channels, seed, whole):
         self.graph, self.rng, self.count, self.whole = graph, np.random.default_rng(seed), 0, whole

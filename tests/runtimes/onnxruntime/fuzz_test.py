@@ -1,34 +1,17 @@
 """Thousands of calls of ONNX Runtime with the provider that are mostly wrong: sessions of random graphs and runs with random shapes. Each
 gives a result or an exception.
 
-    onnxruntime_fuzz_test.py --calls 10000 --seed 7
+    fuzz_test.py --calls 10000 --seed 7
 """
-import argparse
-import os
 import random
-import sys
 import unittest
 
-from shiftconv import glue_path
+from graphs import ARGUMENTS, EP_DEVICES, main, ort
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
-try:
-    import numpy as np
-    import onnxruntime as ort
-    from onnx import TensorProto, helper, numpy_helper
-except ImportError as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
-if not os.path.exists(glue_path("onnxruntime")):
-    print(f"skipped: there is no {glue_path('onnxruntime')}; see docs/runtimes/onnxruntime.md")
-    sys.exit(77)
-
-import shiftconv.onnxruntime as sc
-
-ARGUMENTS = argparse.Namespace(calls=2_000, seed=22)
 RUNS = 24  # of a session
 ort.set_default_logger_severity(4)
-ort.register_execution_provider_library("shiftconv", sc.get_library_path())
-EP_DEVICES = [device for device in ort.get_ep_devices() if device.ep_name == sc.get_ep_name()]
 
 
 class RandomGraph:
@@ -154,8 +137,4 @@ class Fuzz(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--calls", type=int, default=ARGUMENTS.calls)
-    parser.add_argument("--seed", type=int, default=ARGUMENTS.seed)
-    ARGUMENTS, rest = parser.parse_known_args()
-    unittest.main(argv=[sys.argv[0], *rest])
+    main()
