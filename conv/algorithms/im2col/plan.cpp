@@ -60,6 +60,11 @@ std::string groupRefusal(const Problem& p) {
                          p.groupChannels());
   if (constexpr int64_t kColumns = 16; p.hasAmax && p.k / p.groups % kColumns != 0)
     return fmt::format("im2col needs K / groups to be a multiple of {} with amax, but it is {}", kColumns, p.k / p.groups);
+  // 32-bit words that lie by output channels are read 16 bytes at a time from a group's first one on.
+  constexpr int64_t kWords = 4;
+  if ((p.hasChannelScale || p.inputZeroPoint != 0) && p.k / p.groups % kWords != 0)
+    return fmt::format("im2col needs K / groups to be a multiple of {} with {} (16 bytes), but it is {}", kWords,
+                       p.hasChannelScale ? "channel_scale" : "input_zero_point", p.k / p.groups);
   return {};
 }
 
