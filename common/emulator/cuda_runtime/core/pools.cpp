@@ -51,6 +51,7 @@ Pool& PoolTable::find(cudaMemPool_t pool) {
 
 void PoolTable::set(cudaMemPool_t pool, int attribute, const void* value) {
   requireAttribute(attribute);
+  require(value != nullptr, "the value is null");
   uint64_t& kept = find(pool).attributes[attribute];
   kept = 0;
   std::memcpy(&kept, value, isWide(attribute) ? 8 : 4);
@@ -58,6 +59,7 @@ void PoolTable::set(cudaMemPool_t pool, int attribute, const void* value) {
 
 void PoolTable::get(cudaMemPool_t pool, int attribute, void* value) {
   requireAttribute(attribute);
+  require(value != nullptr, "the result is null");
   const MemoryTable& memory = MemoryTable::instance();
   uint64_t known = isWide(attribute) ? 0 : 1;
   if (const auto& kept = find(pool).attributes; kept.contains(attribute)) known = kept.at(attribute);

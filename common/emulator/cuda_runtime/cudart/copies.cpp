@@ -4,6 +4,7 @@
 #include "common/emulator/cuda_runtime/core/arrays.hpp"
 #include "common/emulator/cuda_runtime/core/call.hpp"
 #include "common/emulator/cuda_runtime/core/memory.hpp"
+#include "common/emulator/cuda_runtime/core/properties.hpp"
 
 namespace shiftconv::runtime {
 namespace {
@@ -92,6 +93,12 @@ namespace {
 
 Stream& streamOf(cudaStream_t stream) { return StreamTable::instance().find(stream); }
 
+CopyWork peerCopy(void* to, int toDevice, const void* from, int fromDevice, size_t bytes) {
+  requireDevice(toDevice);
+  requireDevice(fromDevice);
+  return linearCopy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+
 }  // namespace
 
 cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, cudaMemcpyKind kind) {
@@ -102,12 +109,12 @@ cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, cudaMemcpy
   return call("cudaMemcpyAsync", [&] { copyIn(streamOf(stream), linearCopy(dst, src, count, kind)); });
 }
 
-cudaError_t cudaMemcpyPeer(void* dst, int, const void* src, int, size_t count) {
-  return call("cudaMemcpyPeer", [&] { copyNow(linearCopy(dst, src, count, cudaMemcpyDeviceToDevice)); });
+cudaError_t cudaMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t count) {
+  return call("cudaMemcpyPeer", [&] { copyNow(peerCopy(dst, dstDevice, src, srcDevice, count)); });
 }
 
-cudaError_t cudaMemcpyPeerAsync(void* dst, int, const void* src, int, size_t count, cudaStream_t stream) {
-  return call("cudaMemcpyPeerAsync", [&] { copyIn(streamOf(stream), linearCopy(dst, src, count, cudaMemcpyDeviceToDevice)); });
+cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t count, cudaStream_t stream) {
+  return call("cudaMemcpyPeerAsync", [&] { copyIn(streamOf(stream), peerCopy(dst, dstDevice, src, srcDevice, count)); });
 }
 
 cudaError_t cudaMemcpy2D(void* dst, size_t dpitch, const void* src, size_t spitch, size_t width, size_t height,
@@ -137,6 +144,8 @@ cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, cudaStream_t stream) {
 cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* p) {
   return call("cudaMemcpy3DPeer", [&] {
     require(p != nullptr, "the parameters are null");
+    requireDevice(p->dstDevice);
+    requireDevice(p->srcDevice);
     copyNow(copyOf({p->srcArray, p->srcPos, p->srcPtr, p->dstArray, p->dstPos, p->dstPtr, p->extent, cudaMemcpyDeviceToDevice}));
   });
 }

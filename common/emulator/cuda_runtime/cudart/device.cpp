@@ -36,6 +36,7 @@ cudaError_t cudaInitDevice(int device, unsigned int, unsigned int) {
 
 cudaError_t cudaSetValidDevices(int* devices, int count) {
   return call("cudaSetValidDevices", [&] {
+    require(devices != nullptr || count == 0, "the list is null");
     for (int i = 0; i < count; ++i) requireDevice(devices[i]);
   });
 }

@@ -207,6 +207,6 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return call("cudaThreadExchangeStreamCaptureMode", [&] {
     thread_local cudaStreamCaptureMode present = cudaStreamCaptureModeGlobal;
-    std::swap(*mode, present);
+    std::swap(into(mode), present);
   });
 }
