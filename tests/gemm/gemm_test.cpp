@@ -7,11 +7,11 @@
 #include "common/device/embedded_ptx.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/gemm/gemm_runner.hpp"
+#include "tests/support/schedules.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
-using emulator::SchedulePolicy;
 using gemm::GemmProblem;
 using gemm::Operand;
 using gemm::sm100::Engine;
@@ -253,17 +253,14 @@ TEST_P(GemmKernel, EqualsTheExactProductUnderEverySchedule) {
   GemmPlan plan;
   ASSERT_EQ(planGemm(what.problem, fewMultiprocessors(), what.choices, plan), "");
   const GemmCase operands(what.problem, seed);
-  for (const auto policy : {SchedulePolicy::Earliest, SchedulePolicy::Latest, SchedulePolicy::Random}) {
-    emulator::Options options;
-    options.policy = policy;
-    options.seed = seed;
+  for (emulator::Options options : schedulesOfKernels(seed)) {
     options.hazards = emulator::HazardMode::Warn;
     options.warpRoles = gemm::sm100::gemmWarpRoles(plan.params.buildScales);
     const Observation seen = runner.run(operands, plan, options, what.launches);
     EXPECT_EQ(questionsAsked(seen.counters), questionsOf(what.problem, plan));
-    EXPECT_EQ(seen.difference, "") << "policy " << static_cast<int>(policy) << "\n" << plan.describe();
+    EXPECT_EQ(seen.difference, "") << "policy " << static_cast<int>(options.policy) << "\n" << plan.describe();
     for (const emulator::Hazard& hazard : seen.hazards)
-      ADD_FAILURE() << "policy " << static_cast<int>(policy) << "\n" << describe(hazard);
+      ADD_FAILURE() << "policy " << static_cast<int>(options.policy) << "\n" << describe(hazard);
     if (HasFailure()) return;
   }
 }

@@ -4,13 +4,13 @@
 #include <random>
 
 #include "tests/conv/kernel/kernel_case.hpp"
+#include "tests/support/schedules.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
 using emulator::HazardMode;
 using emulator::Options;
-using emulator::SchedulePolicy;
 using plan::OperandProducer;
 
 constexpr const char* kWays[] = {"copy", "store", "pair"};
@@ -25,12 +25,9 @@ TEST_P(ShiftWindowHazards, ThereAreNone) {
   plan::ShiftWindowChoices choices;
   choices.producer = std::get<1>(GetParam()) == 1 ? OperandProducer::RegisterStore : OperandProducer::TensorCopy;
   choices.pair = std::get<1>(GetParam()) == 2;
-  Options options;
-  options.numerics = emulator::Numerics::Fast;
-  options.hazards = HazardMode::Warn;
-  options.seed = seed;
-  for (const SchedulePolicy policy : {SchedulePolicy::Earliest, SchedulePolicy::Latest, SchedulePolicy::Random}) {
-    options.policy = policy;
+  for (Options options : schedulesOfKernels(seed)) {
+    options.numerics = emulator::Numerics::Fast;
+    options.hazards = HazardMode::Warn;
     const KernelRun run = runner.run(one.problem(), one.inputs(), choices, options);
     EXPECT_EQ(one.judge(run, emulator::Numerics::Fast), "");
     for (const emulator::Hazard& hazard : run.hazards) ADD_FAILURE() << describe(hazard);

@@ -82,13 +82,8 @@ TEST_P(GemmAlgorithm, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   MatrixPlan plan;
   ASSERT_EQ(plan::planMatrix(what.problem, properties, what.choices, plan), "");
   const auto module = loadOneKernel(machine, device::ptxFor(images::gemm_sm100(), "sm_100a"), plan.planned().kernel);
-  for (const auto policy :
-       {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
-    emulator::Options options;
-    options.policy = policy;
-    options.seed = seed;
+  for (const emulator::Options& options : schedulesOfKernels(seed))
     judge(machine, *module, plan, StreamCase(what.problem, seed), options);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, GemmAlgorithm, testing::Range<size_t>(0, matrixCases().size()),

@@ -7,6 +7,7 @@
 
 #include "tests/conv/kernel/counted.hpp"
 #include "tests/conv/kernel/stream_case.hpp"
+#include "tests/support/schedules.hpp"
 
 namespace shiftconv::tests {
 
@@ -41,13 +42,7 @@ template <class Plan>
 void judgeUnderEverySchedule(emulator::Emulator& machine, const emulator::LoadedModule& module, const Plan& plan,
                              const StreamCase& one, uint64_t seed) {
   expectTilesAddUp(plan);
-  for (const auto policy :
-       {emulator::SchedulePolicy::Earliest, emulator::SchedulePolicy::Latest, emulator::SchedulePolicy::Random}) {
-    emulator::Options options;
-    options.policy = policy;
-    options.seed = seed;
-    judge(machine, module, plan, one, options);
-  }
+  for (const emulator::Options& options : schedulesOfKernels(seed)) judge(machine, module, plan, one, options);
 }
 
 }  // namespace shiftconv::tests

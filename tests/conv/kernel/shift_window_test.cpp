@@ -2,16 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "tests/conv/kernel/kernel_case.hpp"
+#include "tests/support/schedules.hpp"
 
 namespace shiftconv::tests {
 namespace {
 
 using emulator::Numerics;
 using emulator::Options;
-using emulator::SchedulePolicy;
 using plan::OperandProducer;
 using plan::ShiftWindowChoices;
 
@@ -41,11 +43,6 @@ class ShiftWindow : public testing::TestWithParam<std::tuple<size_t, size_t>> {
   ShiftWindowChoices choices_;
 };
 
-TEST_P(ShiftWindow, IsExactToTheBoundInHardwareNumerics) {
-  SCOPED_TRACE(testing::Message() << "seed " << seed_);
-  EXPECT_EQ(case_.judge(runner().run(case_.problem(), case_.inputs(), choices_, {}), Numerics::Hardware), "");
-}
-
 TEST_P(ShiftWindow, IsExactToTheBoundInFastNumerics) {
   SCOPED_TRACE(testing::Message() << "seed " << seed_);
   Options options;
@@ -53,18 +50,17 @@ TEST_P(ShiftWindow, IsExactToTheBoundInFastNumerics) {
   EXPECT_EQ(case_.judge(runner().run(case_.problem(), case_.inputs(), choices_, options), Numerics::Fast), "");
 }
 
-TEST_P(ShiftWindow, GivesTheSameBitsUnderEverySchedule) {
+TEST_P(ShiftWindow, IsExactToTheBoundInHardwareNumericsAndTheSameUnderEverySchedule) {
   SCOPED_TRACE(testing::Message() << "seed " << seed_);
-  Options options;
-  const KernelRun first = runner().run(case_.problem(), case_.inputs(), choices_, options);
-  ASSERT_EQ(case_.judge(first, Numerics::Hardware), "");
-  options.policy = SchedulePolicy::Latest;
-  EXPECT_TRUE(runner().run(case_.problem(), case_.inputs(), choices_, options).output == first.output) << "latest";
-  options.policy = SchedulePolicy::Random;
-  for (int i = 0; i < 8; ++i) {
-    options.seed = seed_ + static_cast<uint64_t>(i);
-    EXPECT_TRUE(runner().run(case_.problem(), case_.inputs(), choices_, options).output == first.output)
-        << "random schedule " << options.seed;
+  std::optional<KernelRun> first;
+  for (const Options& options : schedulesOfKernels(seed_, 8)) {
+    KernelRun run = runner().run(case_.problem(), case_.inputs(), choices_, options);
+    if (first) {
+      EXPECT_TRUE(run.output == first->output) << "policy " << static_cast<int>(options.policy) << ", seed " << options.seed;
+    } else {
+      ASSERT_EQ(case_.judge(run, Numerics::Hardware), "");
+      first = std::move(run);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "tests/conv/convolution_case.hpp"
 #include "tests/conv/sm90/shape_lists.hpp"
+#include "tests/support/schedules.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -50,7 +51,7 @@ void EmulatedHopperEngines::exactUnderEverySchedule(uint64_t randomSchedules) {
   }
 }
 
-TEST_P(EmulatedHopperEngines, AreExactUnderEverySchedule) { exactUnderEverySchedule(1); }
+TEST_P(EmulatedHopperEngines, AreExactUnderEverySchedule) { exactUnderEverySchedule(randomSchedules(1)); }
 
 /// Many shapes of many tiles, at night.
 class LargeOnEmulatedHopper : public EmulatedHopperEngines {};

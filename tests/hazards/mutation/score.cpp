@@ -31,7 +31,7 @@ struct Arguments {
   std::string kernelPattern;
   std::string equivalentsFile;
   unsigned threads = 2;
-  bool oneInstance = false;
+  bool sample = false;
   bool allowSurvivors = false;
 };
 
@@ -122,10 +122,15 @@ std::string sourceOf(const Mutation& mutation) {
   return fmt::format("{} | {} | {}", mutation.source, mutation.form, toString(mutation.change));
 }
 
+/// A sample has one mutant of each kind.
+std::string kindOf(const Mutation& mutation) {
+  return fmt::format("{} | {} | {}", mutation.kernel, mutation.form, toString(mutation.change));
+}
+
 std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& subjects, const BaselineByKernel& baselines,
                                                    const Equivalents& equivalents, const Set& set, const Arguments& arguments) {
   std::vector<MechanicalMutant> mutants;
-  std::set<std::pair<std::string, const Equivalent*>> seen;
+  std::set<std::pair<std::string, const Equivalent*>> seen, kinds;  // of a sample
   for (const Subject& subject : subjects)
     for (Mutation& mutation : mutationsOf(subject.ptx, subject.kernel, subject.source)) {
       if (set.onlyReached && !isReached(baselines.at(subject.kernel), mutation.ptxLine)) continue;
@@ -133,7 +138,9 @@ std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& s
       if (std::any_of(set.leftOut.begin(), set.leftOut.end(), isIn)) continue;
       if (!subject.functions.empty() && std::none_of(subject.functions.begin(), subject.functions.end(), isIn)) continue;
       const Equivalent* equivalent = equivalents.find(mutation);
-      if (arguments.oneInstance && !seen.emplace(sourceOf(mutation), equivalent).second) continue;
+      if (arguments.sample &&
+          (!seen.emplace(sourceOf(mutation), equivalent).second || !kinds.emplace(kindOf(mutation), equivalent).second))
+        continue;
       mutants.push_back({&subject, std::move(mutation), equivalent, {}});
     }
   inParallel(mutants.size(), arguments.threads, [&](size_t i) {
@@ -255,7 +262,10 @@ int main(int argc, char** argv) {
   parser.option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
   parser.option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless").existingFile();
   parser.option("--threads", arguments.threads, "mutants run side by side").range(1u, 256u);
-  parser.flag("--one-instance", arguments.oneInstance, "of a change of the source only the first kernel and place that has it");
+  parser.flag(
+      "--sample", arguments.sample,
+      "of the changes of one form of instruction in a kernel only the first, and none of a place of the source that a kernel "
+      "before it has, too");
   parser.flag("--allow-survivors", arguments.allowSurvivors, "survivors that are not listed are no failure");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   try {
