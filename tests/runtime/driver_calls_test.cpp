@@ -531,6 +531,21 @@ TEST_F(DriverCalls, RowsAreCopiedBetweenAllKindsOfMemory) {
         copy.srcPitch = 4;
         EXPECT_CODE(cuMemcpy2D(&copy), static_cast<CUresult>(cudaErrorInvalidPitchValue));
       }
+  // A pitch matters where there is a second row.
+  for (const auto& [width, height, code] : {std::tuple{7u, 2u, CUDA_SUCCESS},
+                                            {8u, 2u, static_cast<CUresult>(cudaErrorInvalidPitchValue)},
+                                            {8u, 1u, CUDA_SUCCESS},
+                                            {8u, 0u, CUDA_SUCCESS},
+                                            {0u, 2u, CUDA_SUCCESS}})
+    for (const bool source7 : {false, true}) {
+      SCOPED_TRACE(testing::Message() << width << " " << height << source7);
+      CUDA_MEMCPY2D copy{};
+      copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+      copy.srcDevice = addressOf(deviceSource), copy.dstDevice = addressOf(deviceTarget);
+      copy.srcPitch = source7 ? 7 : 20, copy.dstPitch = source7 ? 20 : 7;
+      copy.WidthInBytes = width, copy.Height = height;
+      EXPECT_CODE(cuMemcpy2D(&copy), code);
+    }
   CUDA_MEMCPY2D array{};
   array.srcMemoryType = CU_MEMORYTYPE_ARRAY, array.dstMemoryType = CU_MEMORYTYPE_HOST;
   EXPECT_CODE(cuMemcpy2D(&array), CUDA_ERROR_NOT_SUPPORTED);

@@ -287,6 +287,11 @@ TEST_F(RuntimeCalls, BoxesAreCopiedAndFilledInStreams) {
   }
   EXPECT_CODE(cudaMemcpyPeer(to, 0, from, 1, 5), cudaErrorInvalidDevice);
   EXPECT_CODE(cudaMemcpyPeerAsync(to, 1, from, 0, 5, stream), cudaErrorInvalidDevice);
+  cudaMemcpy3DParms narrow = box;
+  narrow.srcPtr.pitch = 4, narrow.extent = {5, 1, 2};
+  EXPECT_CODE(cudaMemcpy3D(&narrow), cudaErrorInvalidPitchValue) << "a second plane is further rows, too";
+  narrow.extent = {5, 1, 1};
+  EXPECT_DONE(cudaMemcpy3D(&narrow));
   for (int cudaMemcpy3DPeerParms::*const device : {&cudaMemcpy3DPeerParms::srcDevice, &cudaMemcpy3DPeerParms::dstDevice}) {
     cudaMemcpy3DPeerParms other = peer;
     other.*device = 1;

@@ -35,6 +35,11 @@ int main() {
   int third = 0;
   CHECK(cudaMemcpyFromSymbolAsync(&third, table, sizeof third, 2 * sizeof(int), cudaMemcpyDeviceToHost, nullptr));
   EXPECT(third == 90);
+  CHECK(cudaMemcpyToSymbolAsync(table, &third, sizeof third, 5 * sizeof(int), cudaMemcpyHostToDevice, nullptr));
+  expected[5] = 90;
+  EXPECT_SAME(program::fromDevice(static_cast<int*>(address), 8), expected);
+  EXPECT_CODE(cudaMemcpyToSymbolAsync(table, &third, sizeof third, 8 * sizeof(int), cudaMemcpyHostToDevice, nullptr),
+              cudaErrorInvalidValue);
   EXPECT_CODE(cudaMemcpyToSymbol(table, &ninety, sizeof ninety, 8 * sizeof(int)), cudaErrorInvalidValue);
   int ordinary = 0;
   EXPECT_CODE(cudaGetSymbolAddress(&address, ordinary), cudaErrorInvalidSymbol);

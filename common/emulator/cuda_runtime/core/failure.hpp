@@ -28,4 +28,11 @@ Result& into(Result* place) {
   return *place;
 }
 
+/// What a call was given. Refuses a null pointer likewise.
+template <class Given>
+Given& given(Given* place) {
+  require(place != nullptr, "the parameters are null");
+  return *place;
+}
+
 }  // namespace shiftconv::runtime

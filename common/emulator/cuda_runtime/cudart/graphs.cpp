@@ -15,6 +15,7 @@ namespace {
 GraphTable& graphs() { return GraphTable::instance(); }
 
 std::vector<GraphNode*> nodesOf(const cudaGraphNode_t* handles, size_t count) {
+  require(handles != nullptr || count == 0, "the list of nodes is null");
   std::vector<GraphNode*> nodes;
   for (size_t i = 0; i < count; ++i) nodes.push_back(&graphs().findNode(handles[i]));
   return nodes;
@@ -126,13 +127,13 @@ cudaError_t cudaGraphClone(cudaGraph_t* pGraphClone, cudaGraph_t originalGraph) 
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaKernelNodeParams* pNodeParams) {
   return call("cudaGraphAddKernelNode",
-              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, kernelNodeWork(*pNodeParams)); });
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, kernelNodeWork(given(pNodeParams))); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaMemcpy3DParms* pCopyParams) {
   return call("cudaGraphAddMemcpyNode",
-              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, copyOf(*pCopyParams)); });
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, copyOf(given(pCopyParams))); });
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
@@ -144,13 +145,13 @@ cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t* pGraphNode, cudaGraph_t gr
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                    size_t numDependencies, const cudaMemsetParams* pMemsetParams) {
   return call("cudaGraphAddMemsetNode",
-              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, fillNodeWork(*pMemsetParams)); });
+              [&] { addGraphNode(pGraphNode, graph, pDependencies, numDependencies, fillNodeWork(given(pMemsetParams))); });
 }
 
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t* pGraphNode, cudaGraph_t graph, const cudaGraphNode_t* pDependencies,
                                  size_t numDependencies, const cudaHostNodeParams* pNodeParams) {
   return call("cudaGraphAddHostNode", [&] {
-    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, HostWork{pNodeParams->fn, pNodeParams->userData});
+    addGraphNode(pGraphNode, graph, pDependencies, numDependencies, HostWork{given(pNodeParams).fn, pNodeParams->userData});
   });
 }
 
@@ -183,9 +184,8 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* f
                                      const cudaGraphEdgeData* edgeData, size_t numDependencies) {
   return call("cudaGraphAddDependencies", [&] {
     const std::shared_ptr<Graph> owner = graphs().find(graph);
-    for (size_t i = 0; i < numDependencies; ++i) {
-      owner->addDependency(graphs().findNode(to[i]), graphs().findNode(from[i]), isProgrammatic(edgeData, i));
-    }
+    const std::vector<GraphNode*> before = nodesOf(from, numDependencies), behind = nodesOf(to, numDependencies);
+    for (size_t i = 0; i < numDependencies; ++i) owner->addDependency(*behind[i], *before[i], isProgrammatic(edgeData, i));
   });
 }
 
@@ -213,7 +213,8 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* pType)
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const cudaKernelNodeParams* pNodeParams) {
-  return call("cudaGraphKernelNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), kernelNodeWork(*pNodeParams)); });
+  return call("cudaGraphKernelNodeSetParams",
+              [&] { replaceNodeWork(graphs().findNode(node), kernelNodeWork(given(pNodeParams))); });
 }
 
 // Parameters can be had back as addresses of the copies that the node keeps.
@@ -234,17 +235,17 @@ cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttr
   return call("cudaGraphKernelNodeSetAttribute", [&] {
     cudaLaunchAttribute attribute{};
     attribute.id = attr;
-    attribute.val = *value;
+    attribute.val = given(value);
     applyAttributes(workIn<KernelWork>(node), &attribute, 1, StreamTable::instance().find(nullptr));
   });
 }
 
 cudaError_t cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const cudaMemsetParams* pNodeParams) {
-  return call("cudaGraphMemsetNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), fillNodeWork(*pNodeParams)); });
+  return call("cudaGraphMemsetNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), fillNodeWork(given(pNodeParams))); });
 }
 
 cudaError_t cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const cudaMemcpy3DParms* pNodeParams) {
-  return call("cudaGraphMemcpyNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), copyOf(*pNodeParams)); });
+  return call("cudaGraphMemcpyNodeSetParams", [&] { replaceNodeWork(graphs().findNode(node), copyOf(given(pNodeParams))); });
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* pGraphExec, cudaGraph_t graph, unsigned long long flags) {
@@ -258,7 +259,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* pGraphExec, cudaGraph
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t* pGraphExec, cudaGraph_t graph,
                                            cudaGraphInstantiateParams* instantiateParams) {
   return call("cudaGraphInstantiateWithParams", [&] {
-    instantiate(pGraphExec, graph, instantiateParams->flags);
+    instantiate(pGraphExec, graph, given(instantiateParams).flags);
     instantiateParams->result_out = cudaGraphInstantiateSuccess;
   });
 }
@@ -270,7 +271,7 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long*
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* pNodeParams) {
   return call("cudaGraphExecKernelNodeSetParams",
-              [&] { replaceNodeWork(executableNode(hGraphExec, node), kernelNodeWork(*pNodeParams)); });
+              [&] { replaceNodeWork(executableNode(hGraphExec, node), kernelNodeWork(given(pNodeParams))); });
 }
 
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void* dst, const void* src,
@@ -282,7 +283,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaG
 cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                              const cudaMemsetParams* pNodeParams) {
   return call("cudaGraphExecMemsetNodeSetParams",
-              [&] { replaceNodeWork(executableNode(hGraphExec, node), fillNodeWork(*pNodeParams)); });
+              [&] { replaceNodeWork(executableNode(hGraphExec, node), fillNodeWork(given(pNodeParams))); });
 }
 
 cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, unsigned int isEnabled) {

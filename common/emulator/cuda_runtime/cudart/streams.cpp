@@ -166,6 +166,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                           const cudaGraphEdgeData*, size_t numDependencies, cudaStreamCaptureMode mode) {
   return call("cudaStreamBeginCaptureToGraph", [&] {
+    require(dependencies != nullptr || numDependencies == 0, "the list of nodes is null");
     std::vector<GraphNode*> tips;
     for (size_t i = 0; i < numDependencies; ++i) tips.push_back(&GraphTable::instance().findNode(dependencies[i]));
     beginCapture(streams().find(stream), mode, GraphTable::instance().find(graph), std::move(tips));
