@@ -21,7 +21,7 @@ class ChosenAlgorithm : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     Choices choices;
     if (Status status = read(problem, options, choices); !status.ok()) return status;
-    std::string reason;  // of the first alternative: it has no choices but those of the options
+    std::string reason;
     const size_t before = candidates.size();
     std::vector<Made> plans;
     for (const bool pair : {false, true}) {
@@ -38,7 +38,12 @@ class ChosenAlgorithm : public Algorithm {
         plans.push_back(std::move(made));
       }
     }
-    if (candidates.size() == before) return {StatusCode::InvalidArgument, std::move(reason)};
+    if (candidates.size() == before) {
+      // In the words of the options: the alternatives have made choices that nobody asked for.
+      Made none;
+      std::string why = make(problem, properties, choices, none);
+      return {StatusCode::InvalidArgument, why.empty() ? std::move(reason) : std::move(why)};
+    }
     const auto finish = [this](const Made& chosen, const Problem& of, const device::Properties&, Plan& plan) {
       Made made = chosen;
       complete(made);

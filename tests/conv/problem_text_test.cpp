@@ -229,6 +229,55 @@ INSTANTIATE_TEST_SUITE_P(
         WrongText{"invalid", "1x8x8x8 f16 * 8x3x3x8 stride 0,1 -> f16", "stride_h must be in 1.."}}),
     [](const auto& info) { return info.param.name; });
 
+/// What takes an argument: none, one of another form, one with something behind it, and a list of another length.
+TEST(ProblemText, WordsRefuseWhatIsNotTheirArgument) {
+  const std::vector<const char*> numbers{"", "x", "1x", "1,1", "0x10"}, pairs{"", "x", "1", "1,1,1", "1,x", "1,1x", "1x1", "1,"},
+      scales{"",       "ue8m0", "ue8m0/",         "ue8m0/x",   "ue8m0/32x",
+             "f16/32", "/32",   "ue8m0/32/plain", "ue8m0/32/", "ue8m0/32/interleaved/1"},
+      types{"", "f17", "f16x"};
+  const std::string in = "1x8x8x8 f16 ", filter = in + "* 8x3x3x8 ", out = filter + "-> f16 ";
+  const struct {
+    std::string before;
+    const char *word, *behind;
+    std::vector<const char*> wrong;
+  } words[] = {{in, "pitch", " * 8x3x3x8 -> f16", numbers},
+               {in, "split_c", " * 8x3x3x8 -> f16", numbers},
+               {in, "split_d", " * 8x3x3x8 -> f16", numbers},
+               {in, "second_pitch", " * 8x3x3x8 -> f16", numbers},
+               {in, "zero", " * 8x3x3x8 -> f16", numbers},
+               {in, "upsample", " * 8x3x3x8 -> f16", pairs},
+               {in, "scale", " * 8x3x3x8 -> f16", scales},
+               {filter, "groups", " -> f16", numbers},
+               {filter, "pad", " -> f16", {"", "x", "1,1", "1,1,1", "1,1,1,1,1", "1,1,1,x"}},
+               {filter, "stride", " -> f16", pairs},
+               {filter, "dilation", " -> f16", pairs},
+               {filter, "output_padding", " -> f16", pairs},
+               {filter, "compute", " -> f16", {"", "f32", "tf32x", "bf16"}},
+               {filter, "zero", " -> f16", numbers},
+               {filter, "scale", " -> f16", scales},
+               {out, "pitch", "", numbers},
+               {out, "residual_pitch", "", numbers},
+               {out, "zero", "", numbers},
+               {out, "alpha", "", {"", "x", "1x", "1,1"}},
+               {out, "residual", "", {"", "x", "1x", "1,1"}},
+               {out, "out_scale", "", {"", "x", "1x", "1,1"}},
+               {out, "residual_type", "", types},
+               {out, "rounding", "", {"", "never", "oncex"}},
+               {out, "scale", "", scales},
+               {out, "leaky_relu", "", {"", "x", "1,1"}},
+               {out, "clamp", "", {"", "x", "1", "1,1,1", "1,x"}}};
+  for (const auto& [before, word, behind, wrong] : words)
+    for (const std::string argument : wrong) {
+      const std::string text = before + word + " " + argument + (argument.empty() ? "" : behind);
+      SCOPED_TRACE(text);
+      Problem problem;
+      const Status status = parse(text, problem);
+      EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
+      EXPECT_NE(status.message().find(argument.empty() ? "the text ends where" : "\"" + argument + "\""), std::string::npos)
+          << status.message();
+    }
+}
+
 /// A message about a long text shows where it begins, and stays a sentence.
 /// Each limit of a valid problem: the last text within it, and the first one beyond with words of what is said then.
 TEST(Validation, DrawsEachLimitWhereItIs) {
