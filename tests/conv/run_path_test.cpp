@@ -63,6 +63,7 @@ class RecordingDevice final : public device::Device {
     return {};
   }
   Status findKernel(const device::Module&, std::string_view, const device::Kernel*& kernel) override {
+    ++finds;
     kernel = &kernel_;
     return {};
   }
@@ -101,7 +102,7 @@ class RecordingDevice final : public device::Device {
       return *static_cast<const Value*>(arguments.at(i));
     }
   };
-  int loads = 0, encodes = 0;
+  int loads = 0, finds = 0, encodes = 0;
   size_t launches = 0;
   std::array<Launch, 4> launched;
   std::function<void(std::span<const void* const>)> inspect;  ///< sees what lies on the caller's stack
@@ -112,6 +113,28 @@ class RecordingDevice final : public device::Device {
   FakeModule module_;
   FakeKernel kernel_;
 };
+
+/// Two kernels of the first image and one of the second, asked for in turns.
+TEST(KernelCache, LoadsEachImageOnceAndFindsEachKernelOnce) {
+  RecordingDevice recorder({});
+  KernelCache kernels(recorder);
+  Plan plan;
+  for (const auto& [image, kernel] :
+       {std::pair{"first", "a"}, {"second", "c"}, {"first", "b"}, {"first", "a"}, {"second", "c"}, {"first", "b"}}) {
+    PlannedLaunch& launch = plan.launches.emplace_back();
+    launch.image.name = image, launch.kernel = kernel;
+  }
+  ASSERT_TRUE(kernels.prepare(plan).ok());
+  EXPECT_EQ(recorder.loads, 2);
+  EXPECT_EQ(recorder.finds, 3);
+  for (const PlannedLaunch& launch : plan.launches) {
+    const device::Kernel* kernel = nullptr;
+    ASSERT_TRUE(kernels.find(launch, kernel).ok());
+    EXPECT_NE(kernel, nullptr);
+  }
+  EXPECT_EQ(recorder.loads, 2);
+  EXPECT_EQ(recorder.finds, 3);
+}
 
 TEST(RunPath, OfABindingOnlyLaunches) {
   Problem problem;

@@ -1,6 +1,7 @@
 // The command line of emurun: options that reach the program, and one sentence for everything that cannot be run.
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/runtime/emurun_fixture.hpp"
@@ -53,6 +54,51 @@ TEST_F(Emurun, PtxThatReportsNameIsKept) {
   std::string line;
   for (int number = std::stoi(result.errors.substr(at + 9)); number > 0; --number) std::getline(lines, line);
   EXPECT_NE(line.find("st.global"), std::string::npos) << line;
+}
+
+/// Every option that --help lists, with a value that is right and one that is wrong.
+TEST_F(Emurun, OptionsOfTheHelpAreThere) {
+  struct Option {
+    std::string right, wrong;  ///< none: it takes no value, or any
+  };
+  const std::map<std::string, Option> options = {{"--policy", {"fair", "sometimes"}},
+                                                 {"--dump-ptx", {"ptx", ""}},
+                                                 {"--seed", {"18446744073709551615", "-1"}},
+                                                 {"--hazards", {"error", "loud"}},
+                                                 {"--severity", {"race,formal", "dire"}},
+                                                 {"--numerics", {"fast", "slow"}},
+                                                 {"--semantics", {"U3=1", "U3=77"}},
+                                                 {"--semantics-file", {"", "/nonexistent.json"}},
+                                                 {"--device", {"sm_103a", "sm_70"}},
+                                                 {"--sms", {"1024", "1025"}},
+                                                 {"--threads", {"2", "two"}},
+                                                 {"--instruction-limit", {"1000000", "1e6"}},
+                                                 {"--log", {"log.txt", ""}},
+                                                 {"--counters", {"", ""}},
+                                                 {"--trace", {"", ""}},
+                                                 {"--help", {"", ""}}};
+  const ProgramResult help = emurun({"--help"});
+  EXPECT_EQ(help.exitCode, 0);
+  for (size_t at = help.output.find("  --"); at != std::string::npos; at = help.output.find("  --", at + 1)) {
+    const std::string name = help.output.substr(at + 2, help.output.find_first_of(" ,\n", at + 2) - at - 2);
+    EXPECT_TRUE(options.contains(name)) << name;
+  }
+  for (const auto& [name, option] : options) {
+    SCOPED_TRACE(name);
+    EXPECT_NE(help.output.find(name), std::string::npos);
+    if (!option.right.empty()) {
+      const ProgramResult right = run({name, option.right}, name == "--device" ? "device_103f" : "vector_add");
+      EXPECT_EQ(right.exitCode, 0) << right.errors;
+    }
+    if (!option.wrong.empty()) {
+      const ProgramResult wrong = run({name, option.wrong}, "vector_add");
+      EXPECT_EQ(wrong.exitCode, 1);
+      expectParts(wrong.errors, {name, "Run emurun --help for the options."});
+    }
+  }
+  const ProgramResult limited = run({"--instruction-limit", "3"}, "vector_add");
+  EXPECT_NE(limited.exitCode, 0);
+  expectParts(limited.errors, {"cudaErrorLaunchTimeout"});
 }
 
 TEST_F(Emurun, SchedulesAreFour) {

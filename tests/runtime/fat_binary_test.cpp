@@ -88,6 +88,26 @@ TEST(FatBinary, Lz4) {
   EXPECT_EQ(runtime::readFatBinary(more.data(), more.size())[0].text, "abcdefghijklmnopqrst");
 }
 
+/// What is no container: PTX as a text, and an ELF file.
+TEST(FatBinary, PtxAndMachineCodeByThemselves) {
+  for (const auto& [target, architecture] : {std::pair{"sm_100a", 100u}, {"sm_90", 90u}, {"sm_103f, debug", 103u}}) {
+    const std::string text = fmt::format(".version 9.0\n.target {}\n", target);
+    const auto entries = runtime::readFatBinary(text.data(), text.size() + 1);
+    ASSERT_EQ(entries.size(), 1u);
+    EXPECT_TRUE(entries[0].isPtx);
+    EXPECT_EQ(entries[0].text, text);
+    EXPECT_EQ(entries[0].architecture, architecture);
+    EXPECT_EQ(targetOf(entries[0]), std::string_view(target).substr(0, std::string_view(target).find(',')));
+  }
+  const std::string elf =
+      "\x7f"
+      "ELF and so on, longer than the header of a container";
+  const auto entries = runtime::readFatBinary(elf.data(), elf.size());
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_FALSE(entries[0].isPtx);
+  EXPECT_EQ(targetOf(entries[0]), "");
+}
+
 TEST(FatBinary, DamageIsRefused) {
   const auto expectRefused = [](const std::string& bytes) {
     EXPECT_THROW(runtime::readFatBinary(bytes.data(), bytes.size()), runtime::Failure);
