@@ -14,6 +14,7 @@
 //  - Pixels may have groups of channels, each with columns of its own: a tile is one group's. Channels behind the group's are
 //  loaded
 //    and not multiplied, because a group has whole slices; B may have rows of the next group, whose columns nobody stores.
+//  - `site:` names a statement that tests break (tests/edited_copy).
 #include <cuda.h>
 
 #include <cstdint>
@@ -83,16 +84,18 @@ class GemmCta {
     } else if (warp >= kScaleWarps) {
       build();
     }
-    leave<Group>(tensorMemory_, p_.allocatedColumns, warp == kMmaWarp);
+    leave<Group>(tensorMemory_, p_.allocatedColumns, warp == kMmaWarp);  // site: leave
   }
 
  private:
   // ---- Setup -------------------------------------------------------------------------------------------------------------------
   __device__ void initialiseBarriers() {
-    constexpr uint32_t kDraining = Group::kCtaGroup * kEpilogueWarpCount;
-    const uint32_t building = p_.buildScales ? kScaleWarpCount : 0;
-    const uint32_t queueReaders = Group::kCtas * (1 + kEpilogueWarpCount + building) + Group::kCtas / Group::kCtaGroup;
-    control_->operands.initialise(p_.stages, 1 + Group::kCtaGroup * building, Group::kCtas / Group::kCtaGroup);
+    constexpr uint32_t kDraining = Group::kCtaGroup * kEpilogueWarpCount;  // site: draining_warps
+    const uint32_t building = p_.buildScales ? kScaleWarpCount : 0;        // site: builders
+    const uint32_t queueReaders =
+        Group::kCtas * (1 + kEpilogueWarpCount + building) + Group::kCtas / Group::kCtaGroup;  // site: queue_readers
+    control_->operands.initialise(p_.stages, 1 + Group::kCtaGroup * building,
+                                  Group::kCtas / Group::kCtaGroup);  // site: operand_barriers
     control_->accumulators.initialise(p_.accumulators, 1, kDraining);
     control_->weights.initialise(1, 1, 1);
     control_->queue.pipeline.initialise(TileQueue<Group>::kAnswers, 1, queueReaders);
@@ -178,11 +181,12 @@ class GemmCta {
     const Units<Group> units = this->units(false);
     if (p_.weightsResident && units.first < units.count) {
       const RingPosition once;
-      if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(control_->weights.full(once), p_.residentBytes);
+      if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(control_->weights.full(once), p_.residentBytes);  // site: weight_bytes
       const uint32_t full = Group::atLeader(control_->weights.full(once));
       const int32_t column = workOf(units.first).column;
 #pragma unroll 1
-      for (int32_t chunk = 0; chunk < p_.chunks; ++chunk) loadColumns(residentB(chunk), chunk, column, full);
+      for (int32_t chunk = 0; chunk < p_.chunks; ++chunk)
+        loadColumns(residentB(chunk), chunk, column, full);  // site: weights_loaded
     }
     RingPosition stage;
     for (const int32_t unit : units) {
@@ -190,7 +194,8 @@ class GemmCta {
 #pragma unroll 1
       for (int32_t chunk = work.firstChunk; chunk < work.endChunk; ++chunk) {
         control_->operands.awaitEmpty(stage);
-        if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), p_.loadedBytes);
+        if (Group::isLeader())
+          ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), p_.loadedBytes);  // site: operand_bytes
         const uint32_t full = Group::atLeader(control_->operands.full(stage));
         loadRows(stageA(stage), chunk, work, full);
         if (!p_.weightsResident) loadColumns(stageB(stage, chunk), chunk, work.column, full);
@@ -227,7 +232,7 @@ class GemmCta {
         }
         ptx::fenceProxyAsyncShared();
         __syncwarp();
-        if (thread % 32 == 0) Group::arriveAtLeader(control_->operands.full(stage));
+        if (thread % 32 == 0) Group::arriveAtLeader(control_->operands.full(stage));  // site: scales_built
         stage.advance(p_.stages);
       }
     }
@@ -243,13 +248,14 @@ class GemmCta {
 #pragma unroll 1
       for (int32_t number = work.firstChunk; number < work.endChunk; ++number) {
         control_->operands.awaitFull(stage);
-        ptx::tensorFenceAfterThreadSync();  // behind the accumulator's readers, and the MMAs that read this stage's columns
+        // Behind the accumulator's readers, and the MMAs that read this stage's columns.
+        ptx::tensorFenceAfterThreadSync();  // site: multiply_fence
         Chunk chunk;
         chunk.accumulator = accumulatorAddress(accumulator);
         chunk.a = layout::descriptorAt(p_.a.descriptor, stageA(stage));
         chunk.b = layout::descriptorAt(p_.b.descriptor, stageB(stage, number));
         chunk.slices = (number + 1) % p_.lineChunks == 0 ? p_.lastChunkSlices : kChunkSlices;
-        chunk.accumulates = number != work.firstChunk;
+        chunk.accumulates = number != work.firstChunk;  // site: accumulates
         chunk.tensorA = stageColumns(stage);
         if (p_.tensorA) copyOperand<Group>(p_.expandedBitsA, chunk.tensorA, chunk.a, chunk.slices);
         if (isScaled()) {
@@ -259,8 +265,8 @@ class GemmCta {
           chunk.scaleB += static_cast<uint32_t>(columnInAtom(work)) / 32;
         }
         sm100::multiply<Group>(p_, chunk);
-        Group::commitRelease(control_->operands.empty(stage));
-        stage.advance(p_.stages);
+        Group::commitRelease(control_->operands.empty(stage));  // site: operands_released
+        stage.advance(p_.stages);                               // site: operands_left
       }
       Group::commitResult(control_->accumulators.full(accumulator));
       accumulator.advance(p_.accumulators);
@@ -278,11 +284,11 @@ class GemmCta {
       ptx::tensorFenceAfterThreadSync();
       const uint32_t source = accumulatorAddress(accumulator) + ((index * 32) << 16);
       const int32_t columns = min(window.columns, work.endColumn - work.column - window.firstColumn);
-      bool finishes = true;
+      bool finishes = true;  // site: drain_begins
       if (p_.splits > 1) {
-        leavePart(work, window, source);
-        release(accumulator);  // with a barrier of the warp, behind which one lane counts for all
-        finishes = isLastPart(work, index);
+        leavePart(work, window, source);     // site: part_left
+        release(accumulator);                // with a barrier of the warp, behind which one lane counts for all
+        finishes = isLastPart(work, index);  // site: part_counted
       }
 #pragma unroll 1
       for (int32_t column = 0; finishes && column < columns; column += window.step()) {
@@ -294,7 +300,7 @@ class GemmCta {
         }
         finish(work, window, column, sums, staging, largestBits);
       }
-      if (p_.splits == 1) release(accumulator);
+      if (p_.splits == 1) release(accumulator);  // site: accumulator_released
       accumulator.advance(p_.accumulators);
     }
     mergeLargest(p_.epilogue, largestBits);
@@ -303,7 +309,7 @@ class GemmCta {
 
   /// Whole warp, once it has read its window of an accumulator.
   __device__ void release(const RingPosition& accumulator) const {
-    ptx::tensorFenceBeforeThreadSync();
+    ptx::tensorFenceBeforeThreadSync();  // site: release_fence
     __syncwarp();
     if (threadIdx.x % 32 == 0) Group::arriveAtLeader(control_->accumulators.empty(accumulator));
   }
@@ -318,7 +324,7 @@ class GemmCta {
     const uint32_t tiles = stages_ + p_.stagingOffset + warp * kStagingTiles * kStagingTileBytes;
     const StagingTile tile{tiles + static_cast<uint32_t>(staging.index) * kStagingTileBytes, window.rows,
                            stagingBoxBytes(e.outputType, kRowColumns)};
-    if (lane == 0) ptx::bulkWaitGroupRead<kStagingTiles - 1>();
+    if (lane == 0) ptx::bulkWaitGroupRead<kStagingTiles - 1>();  // site: staging_free
     __syncwarp();
     RowSegments segments;
 #pragma unroll 1
@@ -335,7 +341,7 @@ class GemmCta {
     }
     if (p_.bulkOutput) {
       ptx::fenceProxyAsyncShared();
-      __syncwarp();
+      __syncwarp();  // site: tile_staged
       if (lane == 0) {
         if (p_.groupTiles == p_.tilesAcross) {
           storeStagedTile(e, &maps_.output, tile, window.step(), firstRow, firstColumn);
@@ -372,7 +378,7 @@ class GemmCta {
   /// Whole warp: whether the parts of all others are there.
   __device__ bool isLastPart(const Work& work, uint32_t window) const {
     const int64_t place = static_cast<int64_t>(work.tile) * Group::kCtas + Group::rank();
-    uint32_t* const counter = p_.counters + place * kEpilogueWarpCount + window;
+    uint32_t* const counter = p_.counters + place * kEpilogueWarpCount + window;  // site: part_counter
     const uint32_t lane = threadIdx.x % 32, last = static_cast<uint32_t>(p_.splits) - 1;
     uint32_t before = 0;
     if (lane == 0) before = ptx::countAcquireRelease(counter, 1);
@@ -408,8 +414,8 @@ class GemmCta {
     GemmCta<GROUP>(maps, params).run();                                                    \
   }
 
-SHIFTCONV_GEMM_KERNEL(gemm_sm100_single, SingleCta)
-SHIFTCONV_GEMM_KERNEL(gemm_sm100_sharing, SharingCtas)
-SHIFTCONV_GEMM_KERNEL(gemm_sm100_pair, CtaPair)
+SHIFTCONV_GEMM_KERNEL(gemm_sm100_single, SingleCta)     // site: kernel_single
+SHIFTCONV_GEMM_KERNEL(gemm_sm100_sharing, SharingCtas)  // site: kernel_sharing
+SHIFTCONV_GEMM_KERNEL(gemm_sm100_pair, CtaPair)         // site: kernel_pair
 
 }  // namespace shiftconv::gemm::sm100

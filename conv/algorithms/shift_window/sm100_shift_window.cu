@@ -19,6 +19,7 @@
 //  - Lanes past the last anchor of a window hold rows that a shift left stale; they are masked in every tap.
 //  - K above tileN: blockIdx.y selects the pass; A is copied again for each, because `.ashift` consumes it.
 //  - A pair of CTAs has twice the windows and half of B in each. One thread multiplies for both, with the masks of both.
+//  - `site:` names a statement that tests break (tests/edited_copy).
 #include <cuda.h>
 
 #include <cstdint>
@@ -121,14 +122,14 @@ class ShiftWindowCta {
     } else if constexpr (Group::kCtaGroup == 1) {
       stageOperands(warp % 4);
     }
-    gemm::sm100::leave<Group>(accumulators_, allocatedColumns(), warp == kMaskWarp);
+    gemm::sm100::leave<Group>(accumulators_, allocatedColumns(), warp == kMaskWarp);  // site: leave
   }
 
  private:
   // ---- Setup -------------------------------------------------------------------------------------------------------------------
   __device__ uint32_t allocatedColumns() const {
     const uint32_t needed = static_cast<uint32_t>(kAccumulators * accumulatorColumns(p_.tileN) + kOperandSlots * kSlotColumns);
-    return needed <= 256 ? 256 : 512;  // a power of two; at least 2*32 + 128
+    return needed <= 256 ? 256 : 512;  // a power of two; at least 2*32 + 128; site: allocated_columns
   }
 
   __device__ void initialiseBarriers() {
@@ -180,7 +181,8 @@ class ShiftWindowCta {
         for (int32_t chunk = 0; chunk < p_.channelChunks; ++chunk) {
           control_->operands.awaitEmpty(stage);
           if (Group::isLeader())
-            ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), Group::kCtaGroup * kOperandStageBytes);
+            ptx::mbarrierArriveExpectBytes(control_->operands.full(stage),
+                                           Group::kCtaGroup * kOperandStageBytes);  // site: operand_bytes
           const uint32_t full = Group::atLeader(control_->operands.full(stage));
 #pragma unroll 1
           for (int32_t window = 0; window < kWindows; ++window) {
@@ -207,7 +209,8 @@ class ShiftWindowCta {
           for (int32_t s = 0; s < p_.filterWidth; ++s) {
             control_->filters.awaitEmpty(stage);
             if (Group::isLeader())
-              ptx::mbarrierArriveExpectBytes(control_->filters.full(stage), Group::kCtaGroup * filterStageBytes_);
+              ptx::mbarrierArriveExpectBytes(control_->filters.full(stage),
+                                             Group::kCtaGroup * filterStageBytes_);  // site: filter_bytes
             Group::load(filterStages_ + static_cast<uint32_t>(stage.index) * filterStageBytes_, &filterMap_,
                         chunk * p_.chunkElements, (t * p_.filterHeight + r) * p_.filterWidth + s, firstColumn,
                         Group::atLeader(control_->filters.full(stage)));
@@ -229,7 +232,7 @@ class ShiftWindowCta {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     RingPosition stage;
     for (const int32_t tile : tiles_) {
-      control_->masksOfTiles.awaitEmpty(stage);
+      control_->masksOfTiles.awaitEmpty(stage);  // site: masks_free
 #pragma unroll 1
       for (int32_t index = 0; index < Group::kCtas * kWindows; ++index) {
         const int32_t rank = index / kWindows, window = index % kWindows;
@@ -239,14 +242,14 @@ class ShiftWindowCta {
           if (lane == 0) mask.word[window] = disabled;
         };
         const int32_t anchor = firstAnchor(tile, static_cast<uint32_t>(rank)) + window * anchorsPerWindow_ + lane;
-        const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;
+        const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;  // site: enabled_lanes
         const PixelPosition pixel = pixelOf(p_, hasAnchor ? anchor : 0);
 #pragma unroll 1
         for (int32_t s = 0; s < p_.filterWidth; ++s)
-          store(masks.column[s], hasAnchor && isInside(pixel.column + s - p_.padLeft, p_.width));
+          store(masks.column[s], hasAnchor && isInside(pixel.column + s - p_.padLeft, p_.width));  // site: column_mask
 #pragma unroll 1
         for (int32_t r = 0; r < p_.filterHeight; ++r)
-          store(masks.row[r], isInside(pixel.row + r * p_.dilationH - p_.padTop, p_.height));
+          store(masks.row[r], isInside(pixel.row + r * p_.dilationH - p_.padTop, p_.height));  // site: row_mask
         if (p_.filterDepth == 1) continue;
 #pragma unroll 1
         for (int32_t t = 0; t < p_.filterDepth; ++t)
@@ -299,12 +302,12 @@ class ShiftWindowCta {
   /// Brings one run into its slot with tcgen05.cp.
   __device__ void copyRun(RingPosition& stage, RingPosition& slot, int32_t run) const {
     control_->operands.awaitFull(stage);
-    control_->slots.awaitEmpty(slot);
-    ptx::tensorFenceAfterThreadSync();
+    control_->slots.awaitEmpty(slot);   // site: slot_free
+    ptx::tensorFenceAfterThreadSync();  // site: slot_fence
     gemm::sm100::copyOperand<Group>(0, slotAddress(slot.index),
                                     layout::swizzle128KMajorDescriptor(operandStageAddress(stage.index)),
                                     slicesOf(run % p_.channelChunks));
-    Group::commitRelease(control_->operands.empty(stage));
+    Group::commitRelease(control_->operands.empty(stage));  // site: operands_released
     stage.advance(p_.operandStages);
     slot.advance(kOperandSlots);
   }
@@ -373,7 +376,7 @@ class ShiftWindowCta {
       ptx::tensorFenceAfterThreadSync();
       const TileMasks(&masks)[Group::kCtas] = control_->masks[maskStage.index];
       Tap<Group> tap;
-      tap.accumulator = accumulatorAddress(accumulator.index);
+      tap.accumulator = accumulatorAddress(accumulator.index);  // site: tile_begins
       forEachFilterRow([&](int32_t t, int32_t r) {
         ptx::LaneMask rowMasks[Group::kCtas];
 #pragma unroll
@@ -392,22 +395,22 @@ class ShiftWindowCta {
           tap.slices = slicesOf(chunk);
           tap.operand = slotAddress(slot.index);
 #pragma unroll 1
-          for (int32_t s = 0; s < p_.filterWidth; ++s) {
+          for (int32_t s = 0; s < p_.filterWidth; ++s) {  // site: taps
             if (!filterLoaded) control_->filters.awaitFull(filterStage);
 #pragma unroll
             for (int32_t rank = 0; rank < Group::kCtas; ++rank) tap.disabled[rank] = masks[rank].column[s] | rowMasks[rank];
             tap.filter = layout::advanceDescriptor(firstFilter, static_cast<uint32_t>(filterStage.index) * filterStageBytes_);
-            tap.shifts = s + 1 < p_.filterWidth;
-            multiplyTap(tap);
-            if (!p_.filterResident) Group::commitRelease(control_->filters.empty(filterStage));
+            tap.shifts = s + 1 < p_.filterWidth;                                                 // site: tap_shifts
+            multiplyTap(tap);                                                                    // site: tap_multiplied
+            if (!p_.filterResident) Group::commitRelease(control_->filters.empty(filterStage));  // site: filter_released
             filterStage.advance(p_.filterStages);
           }
           ptx::tensorCommit<Group::kCtaGroup>(control_->slots.empty(slot));
           slot.advance(kOperandSlots);
         }
       });
-      Group::commitResult(control_->accumulators.full(accumulator));
-      ptx::mbarrierArrive(control_->masksOfTiles.empty(maskStage));
+      Group::commitResult(control_->accumulators.full(accumulator));  // site: result_committed
+      ptx::mbarrierArrive(control_->masksOfTiles.empty(maskStage));   // site: masks_released
       filterLoaded = p_.filterResident;
       maskStage.advance(kMaskStages);
       accumulator.advance(kAccumulators);
@@ -420,8 +423,9 @@ class ShiftWindowCta {
   __device__ void offerEmptyAccumulator(const RingPosition& accumulator, uint32_t window) const {
     const uint32_t address = accumulatorAddress(accumulator.index) + ((window * kWindowLanes) << 16);
 #pragma unroll 1
-    for (int32_t column = 0; column < p_.tileN; column += 16) ptx::tensorFill16(address + static_cast<uint32_t>(column), 0);
-    ptx::tensorStoreWait();
+    for (int32_t column = 0; column < p_.tileN; column += 16)
+      ptx::tensorFill16(address + static_cast<uint32_t>(column), 0);  // site: accumulator_zeroed
+    ptx::tensorStoreWait();                                           // site: zeroes_awaited
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
     if (threadIdx.x % 32 == 0) Group::arriveAtLeader(control_->accumulators.empty(accumulator));
@@ -434,13 +438,14 @@ class ShiftWindowCta {
     uint32_t largest = 0;
     RingPosition accumulator;
     for (const int32_t tile : tiles_) {
-      control_->accumulators.awaitFull(accumulator);
+      control_->accumulators.awaitFull(accumulator);  // site: accumulator_full
       ptx::tensorFenceAfterThreadSync();
-      const int32_t anchor = firstAnchor(tile, Group::rank()) + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;
+      const int32_t anchor =
+          firstAnchor(tile, Group::rank()) + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;  // site: drained_anchor
       const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;
       gemm::sm100::storeRow(p_.epilogue, accumulatorAddress(accumulator.index) + ((window * kWindowLanes) << 16),
                             hasAnchor ? outputPixel(anchor) : -1, firstOutputChannel_, p_.tileN, largest);
-      offerEmptyAccumulator(accumulator, window);
+      offerEmptyAccumulator(accumulator, window);  // site: accumulator_offered
       accumulator.advance(kAccumulators);
     }
     gemm::mergeLargest(p_.epilogue, largest);
@@ -474,6 +479,6 @@ class ShiftWindowCta {
   }
 
 SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_single, SingleCta, RegisterStore)
-SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_pair, CtaPair, TensorCopy)
+SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_pair, CtaPair, TensorCopy)  // site: kernel_of_pairs
 
 }  // namespace shiftconv::kernels

@@ -56,11 +56,11 @@ __device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap&
     for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
       const uint32_t full = shared.operands.full(stage);
       shared.operands.awaitEmpty(stage);
-      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);
+      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);  // site: stage_bytes
       ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, problem.row, full);
       constexpr uint32_t kHalfRows = kTileN / kCtas, kHalfBytes = kBytesB / kCtas;
       ptx::loadTile2dMulticast(ptx::sharedAddress(shared.b[stage.index]) + rank * kHalfBytes, &mapB, chunk * kTileK,
-                               tile * kTileN + static_cast<int32_t>(rank * kHalfRows), full, kBothCtas);
+                               tile * kTileN + static_cast<int32_t>(rank * kHalfRows), full, kBothCtas);  // site: load_b
       stage.advance(kStages);
     }
   }
@@ -86,7 +86,7 @@ __device__ void multiply(Shared& shared, const Problem& problem, uint32_t accumu
                                        layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction,
                                        chunk != 0 || slice != 0);
       }
-      ptx::tensorCommitMulticast(shared.operands.empty(stage), kBothCtas);
+      ptx::tensorCommitMulticast(shared.operands.empty(stage), kBothCtas);  // site: stage_released
       stage.advance(kStages);
     }
     ptx::tensorCommit(shared.accumulator.full(accumulator));
@@ -129,10 +129,10 @@ __device__ float drain(Shared& shared, float* output, int32_t m, int32_t n, cons
 __device__ void exchangeRowSums(Shared& shared, float sum, float* pairSum, int32_t m, const Problem& problem) {
   const uint32_t lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 32 + lane;
   const uint32_t peer = ptx::clusterRank() ^ 1;
-  shared.rowSum[row] = sum;
-  __syncwarp();
-  if (lane == 0) ptx::mbarrierArriveInCluster(ptx::mapToCta(at(shared.peerSumsReady), peer));
-  ptx::mbarrierWaitInCluster(at(shared.peerSumsReady), 0);
+  shared.rowSum[row] = sum;                                                                    // site: sum_stored
+  __syncwarp();                                                                                // site: sums_stored
+  if (lane == 0) ptx::mbarrierArriveInCluster(ptx::mapToCta(at(shared.peerSumsReady), peer));  // site: peer_told
+  ptx::mbarrierWaitInCluster(at(shared.peerSumsReady), 0);                                     // site: peer_awaited
   const float other = ptx::loadFromCluster(ptx::mapToCta(ptx::sharedAddress(&shared.rowSum[row]), peer));
   if (problem.row + static_cast<int32_t>(row) < m) pairSum[problem.row + static_cast<int32_t>(row)] = sum + other;
 }
@@ -150,16 +150,16 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
   const Problem problem{static_cast<int32_t>(blockIdx.x) * kTileM, {0, 1, (n + kTileN - 1) / kTileN}, (k + kTileK - 1) / kTileK};
 
   if (threadIdx.x == 0) {
-    shared.operands.initialise(kStages, 1, kCtas);
+    shared.operands.initialise(kStages, 1, kCtas);  // site: operand_barriers
     shared.accumulator.initialise(1, 1, kEpilogueWarpCount);
-    ptx::mbarrierInit(at(shared.peerSumsReady), kEpilogueWarpCount);
+    ptx::mbarrierInit(at(shared.peerSumsReady), kEpilogueWarpCount);  // site: peer_barrier
     ptx::fenceMbarrierInit();
   }
   if (warp == kMmaWarp) {
     ptx::tensorMemoryAllocate(ptx::sharedAddress(&shared.tensorMemory), kTileN);
     ptx::tensorMemoryRelinquish();
   }
-  ptx::clusterBarrierSync();  // the barriers of both CTAs exist
+  ptx::clusterBarrierSync();  // the barriers of both CTAs exist; site: barriers_exist
   const uint32_t accumulators = shared.tensorMemory;
 
   if (warp == kLoadWarp) {
@@ -173,7 +173,7 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
 
   __syncthreads();
   if (warp == kMmaWarp) ptx::tensorMemoryFree(accumulators, kTileN);
-  ptx::clusterBarrierSync();  // the peer may still copy into this CTA, arrive here or read its sums
+  ptx::clusterBarrierSync();  // the peer may still copy into this CTA, arrive here or read its sums; site: ctas_leave
 }
 
 }  // namespace shiftconv::tests

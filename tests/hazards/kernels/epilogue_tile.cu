@@ -25,7 +25,7 @@ __device__ void storeRows(const gemm::EpilogueParams& p, const CUtensorMap& map,
   int32_t turn = 0;
 #pragma unroll 1
   for (int32_t column = 0; column < p.columns; column += kTileColumns, turn ^= 1) {
-    const gemm::StagingTile tile{ptx::sharedAddress(shared.tile[turn]), kTileRows, kTileColumns};
+    const gemm::StagingTile tile{ptx::sharedAddress(shared.tile[turn]), kTileRows, kTileColumns};  // site: staging_tile
     uint32_t bits[kTileColumns];
     float v[kTileColumns];
 #pragma unroll
@@ -34,18 +34,18 @@ __device__ void storeRows(const gemm::EpilogueParams& p, const CUtensorMap& map,
       bits[i] = exists ? __float_as_uint(accumulators[row * p.columns + column + i]) : 0;
     }
     gemm::computeSegment(p, row, column, bits, v, largestBits);
-    if (threadIdx.x == 0) ptx::bulkWaitGroupRead<kTiles - 1>();
-    __syncthreads();  // the store that read this tile two turns ago is done with it
+    if (threadIdx.x == 0) ptx::bulkWaitGroupRead<kTiles - 1>();  // site: tile_free
+    __syncthreads();                                             // the store that read this tile two turns ago is done with it
     gemm::stageSegment(p, row, column, v, tile, tileRow, 0);
-    ptx::fenceProxyAsyncShared();
-    __syncthreads();  // everybody has written the tile
+    ptx::fenceProxyAsyncShared();  // site: tile_fenced
+    __syncthreads();               // everybody has written the tile; site: tile_written
     if (threadIdx.x == 0) {
       gemm::storeStagedTile(p, &map, tile, kTileColumns, firstRow, column);
       ptx::bulkCommitGroup();
     }
   }
-  gemm::mergeLargest(p, largestBits);
-  if (threadIdx.x == 0) ptx::bulkWaitGroup<0>();
+  gemm::mergeLargest(p, largestBits);             // site: largest_merged
+  if (threadIdx.x == 0) ptx::bulkWaitGroup<0>();  // site: stores_done
 }
 
 }  // namespace

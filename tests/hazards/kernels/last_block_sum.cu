@@ -31,17 +31,17 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < count; i += gridDim.x * kThreads) own += numbers[i];
   const uint32_t partial = sumOfCta(own, warpSums[0]);
   if (threadIdx.x == 0) {
-    partials[blockIdx.x] = partial;
-    __threadfence();
-    isLast = atomicAdd(finished, 1) == gridDim.x - 1;
-    __threadfence();
+    partials[blockIdx.x] = partial;                    // site: partial_stored
+    __threadfence();                                   // site: partial_fenced
+    isLast = atomicAdd(finished, 1) == gridDim.x - 1;  // site: counted
+    __threadfence();                                   // site: count_fenced
   }
   __syncthreads();
-  if (!isLast) return;
+  if (!isLast) return;  // site: last_goes_on
   uint32_t others = 0;
 #pragma unroll 1
   for (uint32_t i = threadIdx.x; i < gridDim.x; i += kThreads) others += partials[i];
-  const uint32_t all = sumOfCta(others, warpSums[1]);
+  const uint32_t all = sumOfCta(others, warpSums[1]);  // site: others_added
   if (threadIdx.x == 0) {
     *sum = all;
     *finished = 0;

@@ -45,9 +45,10 @@ __device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap&
   for (const int32_t tile : problem.tiles) {
 #pragma unroll 1
     for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
-      shared.operands.awaitEmpty(stage);
-      if (Group::isLeader()) ptx::mbarrierArriveExpectBytes(shared.operands.full(stage), kCtas * (kBytesA + kBytesHalfB));
-      const uint32_t full = Group::atLeader(shared.operands.full(stage));
+      shared.operands.awaitEmpty(stage);  // site: stage_empty
+      if (Group::isLeader())
+        ptx::mbarrierArriveExpectBytes(shared.operands.full(stage), kCtas * (kBytesA + kBytesHalfB));  // site: stage_bytes
+      const uint32_t full = Group::atLeader(shared.operands.full(stage));                              // site: full_barrier
       Group::load(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, problem.row, full);
       Group::load(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK,
                   tile * kTileN + static_cast<int32_t>(rank) * kTileN / 2, full);
@@ -81,7 +82,7 @@ __device__ void multiply(Shared& shared, const Problem& problem, uint32_t tensor
       Group::commitRelease(shared.operands.empty(stage));
       stage.advance(kStages);
     }
-    Group::commitResult(shared.accumulators.full(accumulator));
+    Group::commitResult(shared.accumulators.full(accumulator));  // site: accumulator_full
     accumulator.advance(kAccumulators);
   }
 }
@@ -109,7 +110,7 @@ __device__ void drain(Shared& shared, float* output, int32_t m, int32_t n, const
     }
     ptx::tensorFenceBeforeThreadSync();
     __syncwarp();
-    if (lane == 0) Group::arriveAtLeader(shared.accumulators.empty(accumulator));
+    if (lane == 0) Group::arriveAtLeader(shared.accumulators.empty(accumulator));  // site: accumulator_released
     accumulator.advance(kAccumulators);
   }
 }
@@ -129,7 +130,7 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
 
   if (threadIdx.x == 0) {
     shared.operands.initialise(kStages, 1, 1);
-    shared.accumulators.initialise(kAccumulators, 1, kCtas * kEpilogueWarpCount);
+    shared.accumulators.initialise(kAccumulators, 1, kCtas * kEpilogueWarpCount);  // site: accumulator_barriers
     ptx::fenceMbarrierInit();
   }
   const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);
@@ -137,12 +138,12 @@ extern "C" __global__ void __cluster_dims__(kCtas, 1, 1) __launch_bounds__(192, 
   if (warp == kLoadWarp) {
     if (ptx::electOne()) load(shared, mapA, mapB, problem);
   } else if (warp == kMmaWarp) {
-    if (Group::isLeader() && ptx::electOne()) multiply(shared, problem, tensorMemory);
+    if (Group::isLeader() && ptx::electOne()) multiply(shared, problem, tensorMemory);  // site: multiply_role
   } else {
     drain(shared, output, m, n, problem, tensorMemory);
   }
 
-  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);
+  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);  // site: leave
 }
 
 }  // namespace shiftconv::tests

@@ -41,17 +41,18 @@ struct Problem {
 };
 
 __device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap& mapB, const Problem& problem) {
-  gemm::RingPosition stage;
+  gemm::RingPosition stage;  // site: load_begins
 #pragma unroll 1
   for (const int32_t tile : problem.tiles) {
 #pragma unroll 1
     for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
       const uint32_t full = shared.operands.full(stage);
-      shared.operands.awaitEmpty(stage);
-      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);
+      shared.operands.awaitEmpty(stage);                        // site: stage_empty
+      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB);  // site: stage_bytes
       ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, problem.rowOf(tile), full);
-      ptx::loadTile2d(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK, problem.columnOf(tile), full);
-      stage.advance(kStages);
+      ptx::loadTile2d(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK, problem.columnOf(tile),
+                      full);   // site: load_b
+      stage.advance(kStages);  // site: next_stage
     }
   }
   shared.operands.awaitReleases(stage, kStages);
@@ -67,20 +68,20 @@ __device__ void multiply(Shared& shared, const Problem& problem, uint32_t tensor
     ptx::tensorFenceAfterThreadSync();
     const uint32_t target = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN);
 #pragma unroll 1
-    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
+    for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {  // site: chunks
       shared.operands.awaitFull(stage);
-      const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));
+      const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));  // site: operand_a
       const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage.index]));
 #pragma unroll 1
       for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice) {
         ptx::mma<layout::MmaKind::F16>(target, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
                                        layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kInstruction,
-                                       chunk != 0 || slice != 0);
+                                       chunk != 0 || slice != 0);  // site: mma
       }
-      ptx::tensorCommit(shared.operands.empty(stage));
+      ptx::tensorCommit(shared.operands.empty(stage));  // site: stage_released
       stage.advance(kStages);
     }
-    ptx::tensorCommit(shared.accumulators.full(accumulator));
+    ptx::tensorCommit(shared.accumulators.full(accumulator));  // site: accumulator_full
     accumulator.advance(kAccumulators);
   }
 }
@@ -107,22 +108,23 @@ __device__ void stageRow(Shared& shared, uint32_t accumulator, uint32_t row) {
 
 __device__ void drain(Shared& shared, const CUtensorMap& mapC, const Problem& problem, uint32_t tensorMemory) {
   const uint32_t window = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
-  const bool isStorer = threadIdx.x == kEpilogueWarps * 32;
+  const bool isStorer = threadIdx.x == kEpilogueWarps * 32;  // site: storer
   gemm::RingPosition accumulator;
 #pragma unroll 1
   for (const int32_t tile : problem.tiles) {
     shared.accumulators.awaitFull(accumulator);
     ptx::tensorFenceAfterThreadSync();
-    if (isStorer) ptx::bulkWaitGroupRead<0>();
+    if (isStorer) ptx::bulkWaitGroupRead<0>();                  // site: tile_free
     ptx::namedBarrierSync(kEpilogueBarrier, kEpilogueThreads);  // the output tile is free
-    stageRow(shared, tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * 32) << 16), window * 32 + lane);
-    ptx::tensorFenceBeforeThreadSync();
-    __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(shared.accumulators.empty(accumulator));
-    ptx::fenceProxyAsyncShared();
-    ptx::namedBarrierSync(kEpilogueBarrier, kEpilogueThreads);  // the output tile is complete
+    stageRow(shared, tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * 32) << 16),
+             window * 32 + lane);                                                // site: drained
+    ptx::tensorFenceBeforeThreadSync();                                          // site: drained_fence
+    __syncwarp();                                                                // site: drained_warp
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulators.empty(accumulator));  // site: accumulator_released
+    ptx::fenceProxyAsyncShared();                                                // site: tile_fenced
+    ptx::namedBarrierSync(kEpilogueBarrier, kEpilogueThreads);                   // the output tile is complete; site: tile_complete
     if (isStorer) {
-      ptx::storeTile2d(&mapC, problem.columnOf(tile), problem.rowOf(tile), ptx::sharedAddress(shared.output));
+      ptx::storeTile2d(&mapC, problem.columnOf(tile), problem.rowOf(tile), ptx::sharedAddress(shared.output));  // site: tile_stored
       ptx::bulkCommitGroup();
     }
     accumulator.advance(kAccumulators);
@@ -139,27 +141,27 @@ extern "C" __global__ void __launch_bounds__(192, 1)
                    const __grid_constant__ CUtensorMap mapC, int32_t m, int32_t n, int32_t k) {
   extern __shared__ uint8_t dynamicShared[];
   Shared& shared = gemm::alignedShared<Shared>(dynamicShared);
-  constexpr uint32_t kColumns = kAccumulators * kTileN;
+  constexpr uint32_t kColumns = kAccumulators * kTileN;  // site: columns
   const uint32_t warp = threadIdx.x / 32;
   const int32_t across = (n + kTileN - 1) / kTileN;
   const Problem problem{gemm::StaticTiles::ofGrid(across * ((m + kTileM - 1) / kTileM)), across, (k + kTileK - 1) / kTileK};
 
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == 0) {  // site: preparing_thread
     shared.operands.initialise(kStages, 1, 1);
-    shared.accumulators.initialise(kAccumulators, 1, kEpilogueThreads / 32);
+    shared.accumulators.initialise(kAccumulators, 1, kEpilogueThreads / 32);  // site: accumulator_barriers
     ptx::fenceMbarrierInit();
   }
-  const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);
+  const uint32_t tensorMemory = gemm::sm100::enter<Group>(shared.tensorMemory, kColumns, warp == kMmaWarp);  // site: enter
 
-  if (warp == kLoadWarp) {
+  if (warp == kLoadWarp) {  // site: load_role
     if (ptx::electOne()) load(shared, mapA, mapB, problem);
   } else if (warp == kMmaWarp) {
-    if (ptx::electOne()) multiply(shared, problem, tensorMemory);
+    if (ptx::electOne()) multiply(shared, problem, tensorMemory);  // site: multiply_role
   } else {
     drain(shared, mapC, problem, tensorMemory);
   }
 
-  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);
+  gemm::sm100::leave<Group>(tensorMemory, kColumns, warp == kMmaWarp);  // site: leave
 }
 
 }  // namespace shiftconv::tests

@@ -28,7 +28,7 @@ __device__ void loadChunks(Shared& shared, const uint4* input, uint32_t chunks) 
     if (chunk >= kBuffers) ptx::namedBarrierSync(kEmpty + buffer, kThreads);
     ptx::copyAsync16Bytes(ptx::sharedAddress(&shared.chunk[buffer][threadIdx.x]), input + chunk * kScanners + threadIdx.x);
     ptx::copyAsyncCommitGroup();
-    ptx::copyAsyncWaitGroup<0>();
+    ptx::copyAsyncWaitGroup<0>();  // site: copies_awaited
     ptx::namedBarrierArrive(kFull + buffer, kThreads);
   }
 }
@@ -37,7 +37,7 @@ __device__ uint32_t inclusiveScanOfWarp(uint32_t value) {
   const uint32_t lane = threadIdx.x % 32;
 #pragma unroll
   for (uint32_t distance = 1; distance < 32; distance *= 2) {
-    const uint32_t below = __shfl_up_sync(0xffffffffu, value, distance);
+    const uint32_t below = __shfl_up_sync(0xffffffffu, value, distance);  // site: lanes_exchange
     if (lane >= distance) value += below;
   }
   return value;
@@ -50,15 +50,15 @@ __device__ uint32_t scanChunks(Shared& shared, uint4* output, uint32_t chunks, u
   for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
     const uint32_t buffer = chunk % kBuffers;
     ptx::namedBarrierSync(kFull + buffer, kThreads);
-    uint4 v = shared.chunk[buffer][thread];
-    if (chunk + kBuffers < chunks) ptx::namedBarrierArrive(kEmpty + buffer, kThreads);
+    uint4 v = shared.chunk[buffer][thread];                                             // site: chunk_read
+    if (chunk + kBuffers < chunks) ptx::namedBarrierArrive(kEmpty + buffer, kThreads);  // site: buffer_released
     v.y += v.x;
     v.z += v.y;
     v.w += v.z;
     const uint32_t scanned = inclusiveScanOfWarp(v.w);
-    if (thread % 32 == 31) shared.warpTotal[chunk % 2][warp] = scanned;
-    ptx::namedBarrierSync(kTotals, kScanners);
-    const uint32_t firstTotal = shared.warpTotal[chunk % 2][0], secondTotal = shared.warpTotal[chunk % 2][1];
+    if (thread % 32 == 31) shared.warpTotal[chunk % 2][warp] = scanned;  // site: total_of_warp
+    ptx::namedBarrierSync(kTotals, kScanners);                           // site: totals_there
+    const uint32_t firstTotal = shared.warpTotal[chunk % 2][0], secondTotal = shared.warpTotal[chunk % 2][1];  // site: totals_read
     const uint32_t offset = before + (scanned - v.w) + (warp == 0 ? 0 : firstTotal);
     output[chunk * kScanners + thread] = make_uint4(v.x + offset, v.y + offset, v.z + offset, v.w + offset);
     before += firstTotal + secondTotal;
@@ -79,14 +79,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
   uint32_t before = 0;
   if (blockIdx.x != 0) {
-    while (ptx::loadAcquire(published + blockIdx.x - 1) == 0) {
+    while (ptx::loadAcquire(published + blockIdx.x - 1) == 0) {  // site: total_awaited
     }
-    before = totals[blockIdx.x - 1];
+    before = totals[blockIdx.x - 1];  // site: total_read
   }
   const uint32_t total = scanChunks(shared, output + first, chunks, before);
-  if (threadIdx.x == kLoaders) {
-    totals[blockIdx.x] = total;
-    ptx::storeRelease(published + blockIdx.x, 1);
+  if (threadIdx.x == kLoaders) {                   // site: publisher
+    totals[blockIdx.x] = total;                    // site: total_stored
+    ptx::storeRelease(published + blockIdx.x, 1);  // site: total_published
   }
 }
 

@@ -47,13 +47,14 @@ __device__ void load(Shared& shared, const CUtensorMap& mapA, const CUtensorMap&
 #pragma unroll 1
     for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
       const uint32_t full = shared.operands.full(stage);
-      shared.operands.awaitEmpty(stage);
-      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB + 2 * kScaleBytes);
+      shared.operands.awaitEmpty(stage);                                          // site: stage_empty
+      ptx::mbarrierArriveExpectBytes(full, kBytesA + kBytesB + 2 * kScaleBytes);  // site: stage_bytes
       ptx::loadTile2d(ptx::sharedAddress(shared.a[stage.index]), &mapA, chunk * kTileK, tile * kTileM, full);
       ptx::loadTile2d(ptx::sharedAddress(shared.b[stage.index]), &mapB, chunk * kTileK, 0, full);
       const uint8_t* tileScales = scaleA + (static_cast<int64_t>(tile) * problem.chunks + chunk) * kScaleBytes;
-      ptx::loadBytes(ptx::sharedAddress(shared.scaleA[stage.index]), tileScales, kScaleBytes, full);
-      ptx::loadBytes(ptx::sharedAddress(shared.scaleB[stage.index]), scaleB + chunk * kScaleBytes, kScaleBytes, full);
+      ptx::loadBytes(ptx::sharedAddress(shared.scaleA[stage.index]), tileScales, kScaleBytes, full);  // site: load_scale_a
+      ptx::loadBytes(ptx::sharedAddress(shared.scaleB[stage.index]), scaleB + chunk * kScaleBytes, kScaleBytes,
+                     full);  // site: load_scale_b
       stage.advance(kStages);
     }
   }
@@ -71,20 +72,21 @@ __device__ void multiply(Shared& shared, const Problem& problem, uint32_t tensor
     for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
       shared.operands.awaitFull(stage);
       ptx::tensorFenceAfterThreadSync();  // behind the accumulator's readers, and the MMAs that read this stage's scale factors
-      const uint32_t scaleA = tensorMemory + kTileN + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;
+      const uint32_t scaleA =
+          tensorMemory + kTileN + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;  // site: scale_columns
       const uint32_t scaleB = scaleA + kScaleColumns;
       ptx::tensorCopy32x128ToAllWindows(scaleA, layout::densePackedRowsDescriptor(ptx::sharedAddress(shared.scaleA[stage.index])));
       ptx::tensorCopy32x128ToAllWindows(scaleB, layout::densePackedRowsDescriptor(ptx::sharedAddress(shared.scaleB[stage.index])));
-      const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));
+      const uint64_t a = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.a[stage.index]));  // site: operand_a
       const uint64_t b = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.b[stage.index]));
 #pragma unroll 1
       for (uint32_t slice = 0; slice < kTileK / kMmaK; ++slice) {
         ptx::mmaScaled<layout::MmaKind::MxF8F6F4>(tensorMemory, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
                                                   layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
                                                   layout::selectScaleByte(kInstruction, slice), scaleA, scaleB,
-                                                  chunk != 0 || slice != 0);
+                                                  chunk != 0 || slice != 0);  // site: mma
       }
-      ptx::tensorCommit(shared.operands.empty(stage));
+      ptx::tensorCommit(shared.operands.empty(stage));  // site: stage_released
       stage.advance(kStages);
     }
     ptx::tensorCommit(shared.accumulator.full(accumulator));
@@ -97,24 +99,24 @@ __device__ void drain(Shared& shared, float* output, int32_t m, const Problem& p
   gemm::RingPosition accumulator;
 #pragma unroll 1
   for (const int32_t tile : problem.tiles) {
-    shared.accumulator.awaitFull(accumulator);
+    shared.accumulator.awaitFull(accumulator);  // site: accumulator_full
     ptx::tensorFenceAfterThreadSync();
     const int32_t row = tile * kTileM + static_cast<int32_t>(window * 32 + lane);
     constexpr int32_t kLoadColumns = 16;
 #pragma unroll 1
-    for (int32_t column = 0; column < kTileN; column += kLoadColumns) {
+    for (int32_t column = 0; column < kTileN; column += kLoadColumns) {  // site: columns
       uint32_t bits[kLoadColumns];
       ptx::tensorLoad16(tensorMemory + ((window * 32) << 16) + static_cast<uint32_t>(column), bits);
-      ptx::tensorLoadWait(bits);
+      ptx::tensorLoadWait(bits);  // site: columns_loaded
       if (row >= m) continue;
       uint4* target = reinterpret_cast<uint4*>(output + static_cast<int64_t>(row) * kTileN + column);
 #pragma unroll
       for (int32_t i = 0; i < kLoadColumns / 4; ++i)
         target[i] = make_uint4(bits[4 * i], bits[4 * i + 1], bits[4 * i + 2], bits[4 * i + 3]);
     }
-    ptx::tensorFenceBeforeThreadSync();
-    __syncwarp();
-    if (lane == 0) ptx::mbarrierArrive(shared.accumulator.empty(accumulator));
+    ptx::tensorFenceBeforeThreadSync();                                         // site: drained_fence
+    __syncwarp();                                                               // site: drained_warp
+    if (lane == 0) ptx::mbarrierArrive(shared.accumulator.empty(accumulator));  // site: accumulator_released
     accumulator.advance(1);
   }
 }

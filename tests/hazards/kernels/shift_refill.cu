@@ -40,7 +40,7 @@ struct Shared {
 __device__ void load(Shared& shared, const CUtensorMap& mapX, const CUtensorMap& mapWindows, const CUtensorMap& mapFilter,
                      const gemm::StaticTiles& tiles) {
   const uint32_t filterFull = shared.filterLoad.full({});
-  ptx::mbarrierArriveExpectBytes(filterFull, kTaps * kFilterBytes);
+  ptx::mbarrierArriveExpectBytes(filterFull, kTaps * kFilterBytes);  // site: filter_bytes
 #pragma unroll 1
   for (int32_t s = 0; s < kTaps; ++s) ptx::loadTile2d(ptx::sharedAddress(shared.filter[s]), &mapFilter, 0, s * kTileN, filterFull);
   gemm::RingPosition stage;
@@ -52,7 +52,8 @@ __device__ void load(Shared& shared, const CUtensorMap& mapX, const CUtensorMap&
     ptx::loadTile2d(ptx::sharedAddress(shared.x[stage.index]), &mapX, 0, tile * kTileM, full);
 #pragma unroll 1
     for (int32_t s = 0; s + 1 < kTaps; ++s)  // the rows that follow the four windows: row s of the four next windows
-      ptx::loadTile3d(ptx::sharedAddress(shared.refill[stage.index][s]), &mapWindows, 0, s, tile * kWindows + 1, full);
+      ptx::loadTile3d(ptx::sharedAddress(shared.refill[stage.index][s]), &mapWindows, 0, s, tile * kWindows + 1,
+                      full);  // site: load_refill
     stage.advance(kStages);
   }
   shared.stages.awaitReleases(stage, kStages);
@@ -62,7 +63,7 @@ __device__ void multiply(Shared& shared, const gemm::StaticTiles& tiles, uint32_
   constexpr uint32_t kInstruction =
       layout::instructionDescriptorF16(numerics::NumberType::F16, layout::MmaAccumulator::F32, kTileM, kTileN);
   const uint32_t operand = tensorMemory + kAccumulators * kTileN;
-  constexpr uint32_t kLastLane = static_cast<uint32_t>(kWindowLanes - 1) << 16;
+  constexpr uint32_t kLastLane = static_cast<uint32_t>(kWindowLanes - 1) << 16;  // site: last_lane
   gemm::RingPosition stage, accumulator, operandUse;
   shared.filterLoad.awaitFull({});
 #pragma unroll 1
@@ -71,11 +72,12 @@ __device__ void multiply(Shared& shared, const gemm::StaticTiles& tiles, uint32_
     shared.operand.awaitEmpty(operandUse);
     shared.stages.awaitFull(stage);
     ptx::tensorFenceAfterThreadSync();
-    const uint32_t target = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN);
+    const uint32_t target = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN);  // site: target
     const uint64_t x = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.x[stage.index]));
 #pragma unroll 1
     for (uint32_t slice = 0; slice < kSlices; ++slice)
-      ptx::tensorCopy128x256(operand + slice * kSliceColumns, layout::advanceDescriptor(x, slice * layout::kMmaRowBytes));
+      ptx::tensorCopy128x256(operand + slice * kSliceColumns,
+                             layout::advanceDescriptor(x, slice * layout::kMmaRowBytes));  // site: operand_copied
 #pragma unroll 1
     for (int32_t s = 0; s < kTaps; ++s) {
       const uint64_t filter = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.filter[s]));
@@ -85,13 +87,14 @@ __device__ void multiply(Shared& shared, const gemm::StaticTiles& tiles, uint32_
         ptx::mma<layout::MmaKind::F16>(target, ptx::TensorOperand{columns}, layout::advanceDescriptor(filter, offset), kInstruction,
                                        s != 0 || slice != 0);
         if (s + 1 == kTaps) continue;
-        const uint64_t rows = layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.refill[stage.index][s]));
-        ptx::tensorShiftDown(columns);
-        ptx::tensorCopy4x256(columns + kLastLane, layout::advanceDescriptor(rows, offset));
+        const uint64_t rows =
+            layout::swizzle128KMajorDescriptor(ptx::sharedAddress(shared.refill[stage.index][s]));  // site: refill_rows
+        ptx::tensorShiftDown(columns);                                                              // site: shifted
+        ptx::tensorCopy4x256(columns + kLastLane, layout::advanceDescriptor(rows, offset));         // site: refilled
       }
     }
-    ptx::tensorCommit(shared.stages.empty(stage));
-    ptx::tensorCommit(shared.operand.empty(operandUse));
+    ptx::tensorCommit(shared.stages.empty(stage));        // site: stage_released
+    ptx::tensorCommit(shared.operand.empty(operandUse));  // site: operand_released
     ptx::tensorCommit(shared.accumulators.full(accumulator));
     stage.advance(kStages);
     accumulator.advance(kAccumulators);
@@ -107,7 +110,8 @@ __device__ void drain(Shared& shared, float* output, int32_t rows, const gemm::S
   for (const int32_t tile : tiles) {
     shared.accumulators.awaitFull(accumulator);
     ptx::tensorFenceAfterThreadSync();
-    const uint32_t source = tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * kWindowLanes) << 16);
+    const uint32_t source =
+        tensorMemory + static_cast<uint32_t>(accumulator.index * kTileN) + ((window * kWindowLanes) << 16);  // site: source
     const int32_t row = tile * kTileM + static_cast<int32_t>(window * kWindowLanes + lane);
     constexpr int32_t kLoadColumns = 16;
 #pragma unroll 1

@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     tensormap_edit(const __grid_constant__ CUtensorMap map, const void* const* matrices, CUtensorMap* workspace, uint32_t* output,
                    uint32_t count) {
   __shared__ Shared shared;
-  CUtensorMap* const edited = workspace + blockIdx.x;
+  CUtensorMap* const edited = workspace + blockIdx.x;  // site: map_slot
   if (threadIdx.x == 0) {
     ptx::mbarrierInit(ptx::sharedAddress(&shared.full), 1);
     ptx::fenceMbarrierInit();
@@ -37,13 +37,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   __syncthreads();
   gemm::RingPosition round;
 #pragma unroll 1
-  for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
+  for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {  // site: rounds
     if (threadIdx.x < 32) {
       if (threadIdx.x == 0) ptx::replaceTensorAddress(ptx::sharedAddress(shared.map), matrices[i]);
       __syncwarp();
-      ptx::publishTensorMap(edited, ptx::sharedAddress(shared.map));
-      if (threadIdx.x == 0) {
-        ptx::acquireTensorMap(edited);
+      ptx::publishTensorMap(edited, ptx::sharedAddress(shared.map));  // site: map_published
+      if (threadIdx.x == 0) {                                         // site: copying_thread
+        ptx::acquireTensorMap(edited);                                // site: map_acquired
         ptx::mbarrierArriveExpectBytes(ptx::sharedAddress(&shared.full), sizeof shared.matrix);
         ptx::loadTile2d(ptx::sharedAddress(shared.matrix), edited, 0, 0, ptx::sharedAddress(&shared.full));
       }
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     ptx::mbarrierWait(ptx::sharedAddress(&shared.full), round.parity);
 #pragma unroll 1
     for (uint32_t word = threadIdx.x; word < kMatrixWords; word += kThreads) output[i * kMatrixWords + word] = shared.matrix[word];
-    __syncthreads();  // everybody has read the matrix
+    __syncthreads();  // everybody has read the matrix; site: matrix_read
     round.advance(1);
   }
 }
