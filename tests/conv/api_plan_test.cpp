@@ -430,6 +430,42 @@ TEST_F(ApiAutotune, FindsItsCacheInTheEnvironment) {
   ASSERT_EQ(unsetenv("SHIFTCONV_AUTOTUNE_CACHE"), 0);
 }
 
+/// Each level with those below it: errors, warnings, what was opened and planned, and what happens in detail.
+TEST(ApiLog, TellsWhatTheLevelAsksFor) {
+  shiftconv_problem_t problem = SHIFTCONV_PROBLEM_INIT;
+  ASSERT_OK(shiftconv_problem_parse("1x9x11x16 f16 * 16x3x3x16 pad 1,1,1,1 -> 1x9x11x16 f16 bias", &problem));
+  const std::string planned =
+      "planned 1x9x11x16 f16 * 16x3x3x16 pad 1,1,1,1 -> 1x9x11x16 f16 bias: direct dependent=no, kernel direct_f16_f16_vector";
+  for (const auto& [level, expected] :
+       {std::pair{SHIFTCONV_LOG_OFF, std::vector<std::string>{}},
+        {SHIFTCONV_LOG_ERROR, std::vector<std::string>{}},
+        {SHIFTCONV_LOG_WARNING, std::vector<std::string>{}},
+        {SHIFTCONV_LOG_INFO, std::vector<std::string>{"opened emulated sm_100a", planned}},
+        {SHIFTCONV_LOG_DEBUG,
+         std::vector<std::string>{"opened emulated sm_100a", planned,
+                                  "plan, again with: convolve --device emulated:sm_100a --algorithm direct --options dependent=no "
+                                  "'1x9x11x16 f16 * 16x3x3x16 pad 1,1,1,1 -> 1x9x11x16 f16 bias'"}}}) {
+    SCOPED_TRACE(level);
+    std::vector<std::string> messages;
+    const auto keep = [](shiftconv_log_level_t, const char* message, void* user) {
+      static_cast<std::vector<std::string>*>(user)->push_back(message);
+    };
+    ASSERT_OK(shiftconv_set_log(keep, &messages, level));
+    shiftconv_device_t device = nullptr;
+    shiftconv_plan_t plan = nullptr;
+    shiftconv_device_properties_t properties = SHIFTCONV_DEVICE_PROPERTIES_INIT;
+    Options options = SHIFTCONV_PLAN_OPTIONS_INIT;
+    options.algorithm = "direct", options.options = "dependent=no";
+    EXPECT_OK(shiftconv_device_open_named("emulated", &device));
+    EXPECT_OK(shiftconv_device_get_properties(device, &properties));
+    EXPECT_OK(shiftconv_plan_create(&problem, &properties, &options, &plan));
+    EXPECT_OK(shiftconv_set_log(nullptr, nullptr, SHIFTCONV_LOG_WARNING));
+    EXPECT_EQ(messages, expected);
+    EXPECT_OK(shiftconv_plan_destroy(plan));
+    EXPECT_OK(shiftconv_device_close(device));
+  }
+}
+
 TEST_F(ApiAutotune, WarnsOfWhatItIgnores) {
   const std::string cache = folder_ + "/cache";
   std::ofstream(cache) << "my letters\n";
@@ -466,7 +502,7 @@ TEST_F(ApiAutotune, NamesWhatIsWrong) {
   limited.multiprocessors = 2;
   EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, &limited, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
                  "multiprocessors must be 0");
-  for (const double seconds : {0.0, -1.0, 1e9, std::nan("")}) {
+  for (const double seconds : {0.0, -1.0, 3600.5, 1e9, std::nan("")}) {
     how_.seconds = seconds;
     EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, &how_, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
                    "seconds");
