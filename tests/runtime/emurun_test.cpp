@@ -1,5 +1,6 @@
 // The command line of emurun: options that reach the program, and one sentence for everything that cannot be run.
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -99,6 +100,59 @@ TEST_F(Emurun, OptionsOfTheHelpAreThere) {
   const ProgramResult limited = run({"--instruction-limit", "3"}, "vector_add");
   EXPECT_NE(limited.exitCode, 0);
   expectParts(limited.errors, {"cudaErrorLaunchTimeout"});
+}
+
+/// A variable of the environment, as long as the object lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+/// What options set can stand in the environment, too; a program that is given something else does not run.
+TEST_F(Emurun, VariablesOfTheEnvironmentAreOptions) {
+  for (const auto& [name, right, wrong] : {std::tuple{"EMURUN_SCHEDULE", "latest", "sometimes"},
+                                           {"EMURUN_SEED", "7", "many"},
+                                           {"EMURUN_HAZARDS", "error", "loud"},
+                                           {"EMURUN_SEVERITY", "race", "dire"},
+                                           {"EMURUN_NUMERICS", "fast", "slow"},
+                                           {"EMURUN_SEMANTICS", "U3=1,U4=1", "U3=1,U4=77"},
+                                           {"EMURUN_SEMANTICS", "", "U3"},
+                                           {"EMURUN_SEMANTICS_FILE", "", "/nonexistent.json"},
+                                           {"EMURUN_HOST_THREADS", "1", "two"},
+                                           {"EMURUN_INSTRUCTION_LIMIT", "1000000", "1e6"},
+                                           {"EMURUN_SMS", "1", "0"},
+                                           {"EMURUN_SMS", "1024", "1025"},
+                                           {"EMURUN_SMS", "", "7x"}}) {
+    SCOPED_TRACE(name);
+    {
+      const Variable variable(name, right);
+      const ProgramResult result = run({}, "vector_add");
+      EXPECT_EQ(result.exitCode, 0) << result.errors;
+    }
+    const Variable variable(name, wrong);
+    const ProgramResult result = run({}, "vector_add");
+    EXPECT_EQ(result.exitCode, 1) << wrong;
+    EXPECT_EQ(result.output, "") << wrong;
+    expectParts(result.errors, {std::string("emurun: ") + name});
+  }
+  const Variable limit("EMURUN_INSTRUCTION_LIMIT", "3");
+  expectParts(run({}, "vector_add").errors, {"cudaErrorLaunchTimeout"});
+}
+
+/// The libraries do without emurun where the loader finds them.
+TEST_F(Emurun, ProgramsRunWithoutItByTheLibrariesAlone) {
+  const Variable path("LD_LIBRARY_PATH", (fs::path(SHIFTCONV_EMURUN).parent_path().parent_path() / "lib/emulated_cuda").string());
+  const ProgramResult result = runProgram(program("vector_add"), {}, folder);
+  EXPECT_EQ(result.exitCode, 0) << result.errors;
+  EXPECT_TRUE(result.output.ends_with("ok\n")) << result.output;
+  const Variable descriptor("EMURUN_RESULT_FD", "seven");
+  EXPECT_EQ(runProgram(program("vector_add"), {}, folder).exitCode, 0) << "nobody to tell";
 }
 
 TEST_F(Emurun, SchedulesAreFour) {
