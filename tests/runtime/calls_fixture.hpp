@@ -60,8 +60,20 @@ inline testing::AssertionResult gives(const char* call, cudaError_t got, cudaErr
 #define EXPECT_CODE(call, code) EXPECT_TRUE(gives(#call, codeOf(call), codeOf(code)))
 #define EXPECT_DONE(call) EXPECT_CODE(call, cudaSuccess)
 
+/// A test leaves as much memory as it has found, but for what its graphs keep.
 class Calls : public testing::Test {
  protected:
+  Calls() : before_(freeBytes()) {}
+  ~Calls() override { EXPECT_EQ(freeBytes(), before_) << "bytes of memory"; }
+
+  static uint64_t freeBytes() {
+    size_t free = 0;
+    uint64_t ofGraphs = 0;
+    EXPECT_DONE(cudaMemGetInfo(&free, nullptr));
+    EXPECT_DONE(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &ofGraphs));
+    return free + ofGraphs;
+  }
+
   /// What `shift` leaves in `count` numbers.
   static std::vector<int> shifted(int count, int by) {
     std::vector<int> numbers;
@@ -88,6 +100,9 @@ class Calls : public testing::Test {
   }
   /// Has the size of nothing that the device knows.
   static inline std::array<uint64_t, 64> nobody{};
+
+ private:
+  const uint64_t before_;
 };
 
 }  // namespace shiftconv::tests

@@ -215,6 +215,8 @@ TEST_F(RuntimeCalls, PoolsGiveMemoryAndKeepAttributes) {
   const auto nobodys = reinterpret_cast<cudaMemPool_t>(&nobody);
   EXPECT_CODE(cudaMallocFromPoolAsync(&memory, 64, nobodys, nullptr), cudaErrorInvalidValue);
   EXPECT_CODE(cudaMallocFromPoolAsync(nullptr, 64, pool, nullptr), cudaErrorInvalidValue);
+  EXPECT_CODE(cudaMallocAsync(static_cast<void**>(nullptr), 64, nullptr), cudaErrorInvalidValue);
+  EXPECT_CODE(cuMemAllocAsync(nullptr, 64, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cudaMemPoolTrimTo(nobodys, 0), cudaErrorInvalidValue);
   EXPECT_CODE(cudaMemPoolSetAccess(nobodys, nullptr, 0), cudaErrorInvalidValue);
   EXPECT_CODE(cudaMemPoolDestroy(nobodys), cudaErrorInvalidValue);

@@ -149,13 +149,17 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void*, size_t, unsigne
 }
 
 cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t hStream) {
-  return call("cudaMallocAsync", [&] { into(devPtr) = toPointer(allocateAt(StreamTable::instance().find(hStream), size)); });
+  return call("cudaMallocAsync", [&] {
+    void*& result = into(devPtr);  // before anything is allocated
+    result = toPointer(allocateAt(StreamTable::instance().find(hStream), size));
+  });
 }
 
 cudaError_t cudaMallocFromPoolAsync(void** ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream) {
   return call("cudaMallocFromPoolAsync", [&] {
     PoolTable::instance().find(memPool);
-    into(ptr) = toPointer(allocateAt(StreamTable::instance().find(stream), size));
+    void*& result = into(ptr);
+    result = toPointer(allocateAt(StreamTable::instance().find(stream), size));
   });
 }
 

@@ -196,7 +196,10 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute*
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hStream) {
-  return driverCall("cuMemAllocAsync", [&] { into(dptr) = allocateAt(streamOf(hStream), bytesize); });
+  return driverCall("cuMemAllocAsync", [&] {
+    CUdeviceptr& result = into(dptr);  // before anything is allocated
+    result = allocateAt(streamOf(hStream), bytesize);
+  });
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
