@@ -657,5 +657,35 @@ TEST_F(DriverCalls, TensorMapsTakeAnotherAddress) {
   EXPECT_DONE(cudaFree(memory));
 }
 
+/// Ranks 1 to 5, of which the first has no strides; every argument that a rank needs, and numbers that name nothing.
+TEST_F(DriverCalls, TensorMapsHaveOneToFiveDimensions) {
+  auto* const memory = allocated<std::byte>(1 << 16);
+  const cuuint64_t dims[] = {64, 3, 4, 2, 5, 6}, strides[] = {128, 384, 1536, 3072, 15360};
+  const cuuint32_t steps[] = {1, 1, 1, 1, 1, 1}, box[] = {64, 2, 3, 1, 2, 1};
+  alignas(64) CUtensorMap map;
+  struct Numbers {
+    int type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16, interleave = 0, swizzle = 0, promotion = 0, fill = 0;
+  };
+  const auto encoded = [&](cuuint32_t rank, const cuuint64_t* pitches, const cuuint32_t* elementSteps, const Numbers& numbers) {
+    return cuTensorMapEncodeTiled(
+        &map, static_cast<CUtensorMapDataType>(numbers.type), rank, memory, dims, pitches, box, elementSteps,
+        static_cast<CUtensorMapInterleave>(numbers.interleave), static_cast<CUtensorMapSwizzle>(numbers.swizzle),
+        static_cast<CUtensorMapL2promotion>(numbers.promotion), static_cast<CUtensorMapFloatOOBfill>(numbers.fill));
+  };
+  for (const cuuint32_t rank : {1u, 2u, 3u, 4u, 5u}) {
+    EXPECT_DONE(encoded(rank, strides, steps, {})) << rank;
+    EXPECT_CODE(encoded(rank, nullptr, steps, {}), rank == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE) << rank;
+    EXPECT_CODE(encoded(rank, strides, nullptr, {}), CUDA_ERROR_INVALID_VALUE) << rank;
+  }
+  for (const cuuint32_t rank : {0u, 6u}) EXPECT_CODE(encoded(rank, strides, steps, {}), CUDA_ERROR_INVALID_VALUE) << rank;
+  for (int Numbers::*const one : {&Numbers::type, &Numbers::interleave, &Numbers::swizzle, &Numbers::promotion, &Numbers::fill})
+    for (const int none : {-1, 77}) {
+      Numbers numbers;
+      numbers.*one = none;
+      EXPECT_CODE(encoded(2, strides, steps, numbers), CUDA_ERROR_INVALID_VALUE) << none;
+    }
+  EXPECT_DONE(cudaFree(memory));
+}
+
 }  // namespace
 }  // namespace shiftconv::tests

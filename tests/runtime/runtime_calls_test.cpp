@@ -5,6 +5,12 @@
 
 #include "tests/runtime/calls_fixture.hpp"
 
+// What nvcc writes for <<<>>>; crt/host_runtime.h of the toolkit declares it for generated code only.
+extern "C" {
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t sharedBytes, CUstream_st* stream);
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* sharedBytes, void* stream);
+}
+
 namespace shiftconv::tests {
 namespace {
 
@@ -401,6 +407,23 @@ TEST_F(RuntimeCalls, ThreadsExchangeTheirCaptureMode) {
   EXPECT_DONE(cudaThreadExchangeStreamCaptureMode(&mode));
   EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed);
   EXPECT_CODE(cudaThreadExchangeStreamCaptureMode(nullptr), cudaErrorInvalidValue);
+}
+
+/// The last one that was pushed, each once.
+TEST_F(RuntimeCalls, ConfigurationsOfLaunchesArePopped) {
+  cudaStream_t stream = nullptr, got = nullptr;
+  EXPECT_DONE(cudaStreamCreate(&stream));
+  EXPECT_EQ(__cudaPushCallConfiguration({2, 3, 4}, {5, 6, 7}, 89, nullptr), 0u);
+  EXPECT_EQ(__cudaPushCallConfiguration({8, 1, 1}, {9, 1, 1}, 10, stream), 0u);
+  dim3 grid, block;
+  size_t bytes = 0;
+  EXPECT_DONE(__cudaPopCallConfiguration(&grid, &block, &bytes, &got));
+  EXPECT_TRUE(grid.x == 8 && block.x == 9 && bytes == 10 && got == stream);
+  EXPECT_DONE(__cudaPopCallConfiguration(&grid, &block, &bytes, &got));
+  EXPECT_TRUE(grid.x == 2 && grid.y == 3 && grid.z == 4 && block.x == 5 && block.y == 6 && block.z == 7);
+  EXPECT_TRUE(bytes == 89 && got == nullptr);
+  EXPECT_CODE(__cudaPopCallConfiguration(&grid, &block, &bytes, &got), cudaErrorMissingConfiguration);
+  EXPECT_DONE(cudaStreamDestroy(stream));
 }
 
 }  // namespace
