@@ -15,7 +15,7 @@ namespace {
 
 /// A complete tree: node i asks whether a feature is above a threshold, and goes on to node 2i + 1 (no) or 2i + 2.
 struct Tree {
-  static constexpr size_t kDepth = 4;
+  static constexpr size_t kDepth = 5;
   struct Node {
     uint8_t feature;
     float threshold;
@@ -131,7 +131,10 @@ CorrectionView::CorrectionView(const Problem& p)
                            static_cast<double>(p.k % 8),
                            log2Of(inGroup),
                            p.hasResidual() ? 1.0 : 0.0,
-                           sm90::hasPlainEpilogue(p) && !p.isSplit() ? 0.0 : 1.0};
+                           p.isSplit()                 ? 2.0
+                           : sm90::hasPlainEpilogue(p) ? 0.0
+                           : sm90::hasShortEpilogue(p) ? 1.0
+                                                       : 2.0};
   static_assert(kOfTilings + std::size(values) == std::tuple_size_v<CorrectionFeatures>);
   for (size_t i = 0; i < std::size(values); ++i) ofProblem_[kOfTilings + i] = static_cast<float>(values[i]);
 }

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include "common/gemm/epilogue/params.hpp"
 #include "conv/plan/targets.hpp"
 
 namespace shiftconv::plan::sm90 {
@@ -92,5 +93,18 @@ std::string beyondPlainEpilogue(const Problem& p) {
   return {};
 }
 bool hasPlainEpilogue(const Problem& p) { return beyondPlainEpilogue(p).empty(); }
+
+bool hasShortEpilogue(const Problem& p) {
+  return gemm::isShort(static_cast<gemm::Activation>(p.activation)) && hasPlainEpilogue(withPlainEpilogue(p));
+}
+
+Problem withPlainEpilogue(const Problem& p) {
+  Problem plain = p;
+  plain.alpha = 1;
+  plain.hasChannelScale = false;
+  plain.biasType = DataType::F32;
+  plain.activation = Activation::None;
+  return plain;
+}
 
 }  // namespace shiftconv::plan::sm90

@@ -29,6 +29,10 @@ std::string plainTypesRefusal(std::string_view engine, const Problem& problem, R
 /// What there is behind the sums beside an f32 bias, a residual and ReLU: "alpha is 0.5"; empty when there is nothing.
 std::string beyondPlainEpilogue(const Problem& problem);
 bool hasPlainEpilogue(const Problem& problem);
+/// Whether that is all, or with it alpha, a channel scale, a bias of another type and a short activation.
+bool hasShortEpilogue(const Problem& problem);
+/// The problem without what a short epilogue has beyond the plain one.
+Problem withPlainEpilogue(const Problem& problem);
 
 /// "f16" or "bf16", as kernel names have it.
 inline std::string_view elementName(const Problem& problem) { return problem.inputType == DataType::BF16 ? "bf16" : "f16"; }

@@ -27,6 +27,7 @@ std::string choiceNameOf(const plan::Plan& plan) { return fmt::format("{}:{}", p
 struct Library::State {
   std::unique_ptr<device::Device> device;
   std::unique_ptr<plan::KernelCache> kernels;
+  Buffer largest{sizeof(float)};  ///< of problems that ask for it; nothing reads it
 };
 
 Library::Library() : state_(std::make_unique<State>()) {
@@ -50,6 +51,7 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Bias] = tensors.bias;
   addresses[TensorName::Residual] = tensors.residual;
   addresses[TensorName::Output] = tensors.output;
+  if (problem.hasAmax) addresses[TensorName::Amax] = state_->largest.address();
   std::unique_ptr<plan::Binding> made;
   accept(plan::Binding::make(plan, *state_->kernels, addresses, made));
   return {choiceNameOf(*plan), fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),

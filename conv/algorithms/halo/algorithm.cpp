@@ -13,6 +13,7 @@
 #include "conv/plan/option_conflict.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/targets.hpp"
+#include "halo_activated_sm90_image.hpp"
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
 #include "halo_integer_sm90_image.hpp"
@@ -55,6 +56,8 @@ Status readHalo(std::string_view text, HaloChoices& choices) {
 
 device::ModuleImage imageOf(HaloModule module) {
   switch (module) {
+    case HaloModule::Activated:
+      return images::halo_activated_sm90();
     case HaloModule::Residual:
       return images::halo_residual_sm90();
     case HaloModule::Half:
@@ -123,13 +126,12 @@ class Halo final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, filter), {TensorName::Filter});
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
-    if (made.module == HaloModule::Plain || made.module == HaloModule::Residual) {
+    if (made.module == HaloModule::Plain || made.module == HaloModule::Residual)
       params.address(offsetof(Params, bias), {TensorName::Bias});
-      parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
-      if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
-    } else {
+    else
       bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));
-    }
+    if (made.storesTiles()) parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+    if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
     parameters.push_back(std::move(params));
     plan.launches.push_back({imageOf(made.module), made.kernelName, made.launch, std::move(parameters), made.warpRoles()});
     plan.details = made.describe();

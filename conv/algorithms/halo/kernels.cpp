@@ -16,6 +16,10 @@ constexpr bool Own = false, OverBox = true;
 constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, false, true},
+constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, true},
 constexpr ShapeEntry kResidualShapes[] = {SHIFTCONV_HALO_RESIDUAL_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
@@ -37,15 +41,20 @@ std::string kindOf(const Problem& p) {
 
 std::vector<HaloModule> modulesOf(const Problem& p) {
   if (bytesOf(p.inputType) != 2) return {isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float};
-  if (p.isSplit() || !isTwoDimensional(p) || !plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) return {HaloModule::Half};
-  if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
-  return {HaloModule::Plain};
+  if (p.isSplit() || !isTwoDimensional(p)) return {HaloModule::Half};
+  if (plainTypesRefusal("halo", p, ResidualAdded::Yes).empty())
+    return p.hasResidual() ? std::vector{HaloModule::Residual, HaloModule::Half} : std::vector{HaloModule::Plain};
+  if (hasShortEpilogue(p) && plainTypesRefusal("halo", withPlainEpilogue(p)).empty())
+    return {HaloModule::Activated, HaloModule::Half};
+  return {HaloModule::Half};
 }
 
 std::span<const ShapeEntry> shapesOf(HaloModule module) {
   switch (module) {
     case HaloModule::Plain:
       return kShapes;
+    case HaloModule::Activated:
+      return kActivatedShapes;
     case HaloModule::Residual:
       return kResidualShapes;
     case HaloModule::Half:

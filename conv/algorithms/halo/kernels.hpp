@@ -13,7 +13,7 @@
 namespace shiftconv::plan {
 
 /// Which module has the kernel.
-enum class HaloModule : uint8_t { Plain, Residual, Half, Float, Integer };
+enum class HaloModule : uint8_t { Plain, Activated, Residual, Half, Float, Integer };
 
 namespace sm90::halo {
 
@@ -31,6 +31,7 @@ struct ShapeEntry {
   int tail;                 ///< pixels that some taps leave out, in tiles of whole images; 0: none
   std::string_view kind{};  ///< "input_filter", with the whole epilogue
   bool residual = false;    ///< with a residual, but not the whole epilogue
+  bool activated = false;   ///< with a short activation, but not the whole epilogue
 
   int consumers() const { return second == 0 ? 1 : 2; }
   bool separate() const { return share == PixelShare::Separate; }

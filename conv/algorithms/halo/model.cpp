@@ -13,23 +13,24 @@ namespace {
 
 // Of one multiprocessor, from measurements of a design study on an H200; the last two, and the exponent of together(), were fitted
 // to the tiles timed on the 26 layers of bench/conv/gpu/layers_h200.txt.
-constexpr double kMacsPerClock = 2048;         // wgmma in 16-bit types, dense
-constexpr double kSharedBytesPerClock = 128;   // both operands of a wgmma from shared memory
-constexpr double kWgmmaGapClocks = 8;          // what makes N = 128 6% and N = 64 20% slower than N = 256 for each pixel
-constexpr double kL2BytesPerClock = 42;        // all multiprocessors loading at once
-constexpr double kLoneTapClocks = 90;          // between the taps of a warpgroup that multiplies alone
-constexpr double kStartClocks = 2800;          // launch to first wgmma and back
-constexpr double kEpilogueClocksPerPixel = 5;  // of a block, staged in a buffer of its own
-constexpr double kHiddenEpilogueShare = 0.15;  // of that, when the other warpgroup multiplies meanwhile
-constexpr double kReductionClocks = 300;       // two cluster barriers
-constexpr double kHandOverClocks = 300;        // a tile that the loading lane stores, when nobody multiplies meanwhile
-constexpr double kResidualShare = 1.5;         // of an epilogue's time, with a residual to add
-constexpr double kResidualClocks = 2500;       // from the end of a tile's epilogue to the residual of the next in its place
-constexpr double kOverBoxMemory = 0.95;        // of device memory's time, with a residual that comes over boxes
-constexpr double kFull = 3;                    // of an epilogue's time, the whole one; a guess
-constexpr double kFullWithResidual = 26;       // 123 to 140 clocks a pixel in three layers on an H200, one load behind the other
-constexpr double kSingleElements = 6;          // of the whole epilogue's time, on an H200
-constexpr double kL2ShareBesideMemory = 0.2;   // of the time of L2 transfers, added to that of device memory
+constexpr double kMacsPerClock = 2048;          // wgmma in 16-bit types, dense
+constexpr double kSharedBytesPerClock = 128;    // both operands of a wgmma from shared memory
+constexpr double kWgmmaGapClocks = 8;           // what makes N = 128 6% and N = 64 20% slower than N = 256 for each pixel
+constexpr double kL2BytesPerClock = 42;         // all multiprocessors loading at once
+constexpr double kLoneTapClocks = 90;           // between the taps of a warpgroup that multiplies alone
+constexpr double kStartClocks = 2800;           // launch to first wgmma and back
+constexpr double kEpilogueClocksPerPixel = 5;   // of a block, staged in a buffer of its own
+constexpr double kHiddenEpilogueShare = 0.15;   // of that, when the other warpgroup multiplies meanwhile
+constexpr double kReductionClocks = 300;        // two cluster barriers
+constexpr double kHandOverClocks = 300;         // a tile that the loading lane stores, when nobody multiplies meanwhile
+constexpr double kActivatedClocksPerPixel = 8;  // of a block, with an activation of two instructions of the special units each
+constexpr double kResidualShare = 1.5;          // of an epilogue's time, with a residual to add
+constexpr double kResidualClocks = 2500;        // from the end of a tile's epilogue to the residual of the next in its place
+constexpr double kOverBoxMemory = 0.95;         // of device memory's time, with a residual that comes over boxes
+constexpr double kFull = 3;                     // of an epilogue's time, the whole one; a guess
+constexpr double kFullWithResidual = 26;        // 123 to 140 clocks a pixel in three layers on an H200, one load behind the other
+constexpr double kSingleElements = 6;           // of the whole epilogue's time, on an H200
+constexpr double kL2ShareBesideMemory = 0.2;    // of the time of L2 transfers, added to that of device memory
 
 /// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
 double together(double a, double b) {
@@ -56,7 +57,8 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsStay ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
-  double epilogue = kEpilogueClocksPerPixel * shape.tileN * std::max(shape.first, shape.second);
+  double epilogue = (kEpilogueClocksPerPixel + (shape.activated ? kActivatedClocksPerPixel : 0)) * shape.tileN *
+                    std::max(shape.first, shape.second);
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   if (shape.residual) {
     // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box behind its products;

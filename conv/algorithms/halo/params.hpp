@@ -51,7 +51,7 @@ inline constexpr int32_t kTurnedPixels = 32;
 inline constexpr uint32_t kTurningPitch = 80, kTurningBytes = kTurnedPixels * kTurningPitch;
 inline constexpr int32_t kSegment = 8;  ///< channels that a thread then holds
 
-/// What only kernels with the whole epilogue read.
+/// What only kernels with the whole epilogue read, and those with a short activation: of `epilogue`.
 struct FullEpilogue {
   layout::FastDivisor pitch, images;  ///< of a tile: positions from row to row, images
   int32_t outputColumns = 0, outputRows = 0, outputImages = 0;

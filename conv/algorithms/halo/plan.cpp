@@ -222,9 +222,10 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   const auto& box = plan.output.box;
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
 
-  plan.kernelName = !shape.kind.empty()
-                        ? fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name)
-                        : fmt::format("halo_sm90_{}_{}{}", elementName(problem), shape.residual ? "residual_" : "", shape.name);
+  const std::string_view epilogue = shape.residual ? "residual_" : shape.activated ? "activated_" : "";
+  plan.kernelName = !shape.kind.empty() ? fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name)
+                                        : fmt::format("halo_sm90_{}_{}{}", elementName(problem), epilogue, shape.name);
+  if (shape.activated) params.full.epilogue = epilogueOf(problem);
   if (!shape.kind.empty()) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));

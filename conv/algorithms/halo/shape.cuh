@@ -10,9 +10,10 @@
 
 namespace shiftconv::kernels::halo {
 
-/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; the same with a residual of that type,
-/// which the copy engine brings; or gemm::EpilogueParams.
-enum class Epilogue { Plain, Residual, Full };
+/// What becomes of the sums: bias and ReLU in the operands' type, stored by the copy engine; alpha, scales of channels, a bias of
+/// any type and a short activation besides; bias, ReLU and a residual of that type, which the copy engine brings; or
+/// gemm::EpilogueParams.
+enum class Epilogue { Plain, Activated, Residual, Full };
 
 enum class PixelShare { Common, Separate };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.

@@ -24,6 +24,18 @@
   X(k256_n128, 2, 2, 128, Common, Own, 0)             \
   X(k320_n128, 3, 2, 128, Common, Own, 0)
 
+// With a short activation: all that layers want, within 1 % of their best. As above, without the last.
+#define SHIFTCONV_HALO_ACTIVATED_SHAPES(X)         \
+  X(k64_n32, 1, 0, 32, Common, Own)                \
+  X(k64_n64, 1, 0, 64, Common, Own)                \
+  X(k64x2_n128, 1, 1, 128, Separate, Own)          \
+  X(k64x2_n224_over, 1, 1, 224, Separate, OverBox) \
+  X(k128_n64, 1, 1, 64, Common, Own)               \
+  X(k128_n128, 1, 1, 128, Common, Own)             \
+  X(k128_n200, 1, 1, 200, Common, Own)             \
+  X(k128_n256, 1, 1, 256, Common, Own)             \
+  X(k320_n128, 3, 2, 128, Common, Own)
+
 // With a residual: what the larger layers want. X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare,
 // Staging)
 #define SHIFTCONV_HALO_RESIDUAL_SHAPES(X)          \

@@ -18,6 +18,8 @@
 //  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:
 //    the same bits every time. Or, between two CTAs, each adds half of the pixels of every block, as that is half as long: of a
 //    tile of 320 x 128 the transfer alone takes thousands of clocks.
+//  - A short activation, alpha, scales of channels and a bias of another type act on the sums in their registers
+//    (Epilogue::Activated): kernels of their own, too.
 //  - A residual of the operands' type comes by the copy engine to where the output will be staged (Epilogue::Residual): kernels of
 //    their own, as the others are to stay as short as they are.
 //  - Where every tile has whole images, the last rows of output find nothing under the last filter row, and its taps leave them out
@@ -37,6 +39,7 @@
 #include "common/ptx/warp.cuh"
 #include "common/ptx/warpgroup.cuh"
 #include "common/ptx/wgmma.cuh"
+#include "conv/algorithms/halo/activation.cuh"
 #include "conv/algorithms/halo/epilogue.cuh"
 #include "conv/algorithms/halo/kinds.cuh"
 #include "conv/algorithms/halo/loads.cuh"
@@ -73,6 +76,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
   using Element = typename Kind::Element;
   using Sum = typename Kind::Sum;
   static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
+  static constexpr bool kActivated = kEpilogue == Epilogue::Activated;
   static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
   /// Of a warpgroup among its tiles of residual. Other kernels have none at all: with one that is not used, ptxas made their loops
   /// another way.
@@ -211,7 +215,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       } else {
         heldBox = multiplyTaps(d, box, weight, consumer, firstBlock, tile == lagTile);
       }
-      if constexpr (kFull) hold(d);
+      if constexpr (kFull || kActivated) hold(d);
       if (p_.split > 1) ptx::clusterBarrierSync();  // nobody multiplies any more: the rings are free for sums
       if constexpr (!kFull && S::kMayHalve) {
         if (p_.halves) {
@@ -403,7 +407,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
       } else {
         ptx::namedBarrierSync(kConsumer + consumer, 128);  // all four warps have read the box
       }
-      stageBlock<Element, S::kTileN, true, kResidual>(p_, d[0], origin.channel, boxAddress(slot.index));
+      stage<S::kTileN, true>(d[0], origin.channel, boxAddress(slot.index));
       ptx::fenceProxyAsyncShared();
       release(control_->boxes.empty(slot));
     } else {
@@ -413,6 +417,19 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
         finishBlock<S::kTileN, true, 0>(d[block], origin, (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer,
                                         staging, buffer);
       }
+    }
+  }
+
+  template <int kPixels, bool kMayBeFlat, int kRegisters>
+  __device__ __forceinline__ void stage(const float (&d)[kRegisters], int32_t firstChannel, uint32_t destination) const {
+    if constexpr (kActivated) {
+      float v[kRegisters];
+#pragma unroll
+      for (int i = 0; i < kRegisters; ++i) v[i] = d[i];
+      activate(p_.full.epilogue, v, firstChannel);
+      stageBlock<Element, kPixels, kMayBeFlat, kEpilogue>(p_, v, firstChannel, destination);
+    } else {
+      stageBlock<Element, kPixels, kMayBeFlat, kEpilogue>(p_, d, firstChannel, destination);
     }
   }
 
@@ -430,7 +447,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
     if constexpr (kResidual) {
       const auto& residuals = control_->residuals[consumer];
       residuals.awaitFull(buffer);
-      stageBlock<Element, kPixels, kMayBeFlat, true>(p_, d, origin.channel + blockChannel, this->stagingAddress(consumer, buffer));
+      stage<kPixels, kMayBeFlat>(d, origin.channel + blockChannel, this->stagingAddress(consumer, buffer));
       ptx::fenceProxyAsyncShared();
       release(residuals.empty(buffer));
       buffer.advance(p_.residual.stagings);
@@ -440,7 +457,7 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
     const bool leads = threadIdx.x % 128 == 0;
     if (leads) ptx::bulkWaitGroupRead<kPendingStores>();
     ptx::namedBarrierSync(barrier, 128);
-    stageBlock<Element, kPixels, kMayBeFlat>(p_, d, origin.channel + blockChannel, staging);
+    stage<kPixels, kMayBeFlat>(d, origin.channel + blockChannel, staging);
     ptx::fenceProxyAsyncShared();
     ptx::namedBarrierSync(barrier, 128);
     if (leads) storeTile(origin, blockChannel, staging);
@@ -449,16 +466,16 @@ class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
 
 }  // namespace shiftconv::kernels::halo
 
-/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own, 0)
-#define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING, TAIL)                                                \
+/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own, 0, Plain), or with Activated.
+#define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING, TAIL, EPILOGUE)                                      \
   extern "C" __global__ void __launch_bounds__(                                                                                  \
       (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
                                        shiftconv::kernels::halo::Staging::STAGING>::kThreads),                                   \
       1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
               const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
     using namespace shiftconv::kernels::halo;                                                                                    \
-    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING, TAIL>, Epilogue::Plain>(inputMaps, filter, output,    \
-                                                                                                   output, params)               \
+    Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING, TAIL>, Epilogue::EPILOGUE>(inputMaps, filter, output, \
+                                                                                                      output, params)            \
         .run();                                                                                                                  \
   }
 

@@ -8,6 +8,7 @@
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/register_pressure.cuh"
 #include "conv/algorithms/halo/params.hpp"
+#include "conv/algorithms/halo/shape.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/staged_residual.cuh"
 
@@ -75,16 +76,17 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
   }
 }
 
-/// kMayBeFlat: false where the planner gives no flat tiles.
-template <class Element, int kPixels, bool kMayBeFlat = true, bool kResidual = false>
+/// kMayBeFlat: false where the planner gives no flat tiles. Sums of Epilogue::Activated have their bias.
+template <class Element, int kPixels, bool kMayBeFlat, Epilogue kEpilogue>
 __device__ __forceinline__ void stageBlock(const Params& p, const float (&d)[kPixels / 2], int32_t firstChannel,
                                            uint32_t destination) {
   // Only what a tile needs: with all of it for everybody the tensor core waits nearly twice as long (1800 clocks a tile of
   // 128 x 200 against 1000, on H200).
+  constexpr bool kResidual = kEpilogue == Epilogue::Residual, kMayHaveBias = kEpilogue != Epilogue::Activated;
   if (kMayBeFlat && p.flatPitch.divisor != 1) {
-    stageBlockAs<Element, kPixels, true, kMayBeFlat, kResidual>(p, d, firstChannel, destination);
-  } else if (kResidual || p.bias != nullptr) {
-    stageBlockAs<Element, kPixels, true, false, kResidual>(p, d, firstChannel, destination);
+    stageBlockAs<Element, kPixels, kMayHaveBias, kMayBeFlat, kResidual>(p, d, firstChannel, destination);
+  } else if (kResidual || (kMayHaveBias && p.bias != nullptr)) {
+    stageBlockAs<Element, kPixels, kMayHaveBias, false, kResidual>(p, d, firstChannel, destination);
   } else {
     stageBlockAs<Element, kPixels, false, false, false>(p, d, firstChannel, destination);
   }

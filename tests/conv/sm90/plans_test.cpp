@@ -37,14 +37,14 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
   for (const auto& [text, algorithm, kernel] :
        {std::tuple{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "halo", "halo_sm90_f16_k64x2_n224_over"},
         {"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "resident", "resident_sm90_f16"},
-        {"1x28x28x128 bf16 * 128x3x3x128 pad 1,1,1,1 -> bf16", "resident", "resident_sm90_bf16"},
+        {"1x28x28x128 bf16 * 128x3x3x128 pad 1,1,1,1 -> bf16", "halo", "halo_sm90_bf16_k64_n32"},
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
         {"1x64x64x2048 f16 * 256x3x3x2048 pad 36,36,36,36 dilation 36,36 -> f16", "im2col_sm90", "im2col_sm90_f16_64x128"},
         {"32x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "raw_rows", "raw_rows_f16_even_64"},
         {"1x7x7x832 f16 * 192x1x1x832 -> f16", "thin", "thin_f16_v8_16x8"},
-        {"32x56x56x144 f16 * 144x3x3x1 groups 144 pad 1,1,1,1 stride 2,2 -> f16", "channelwise", "channelwise_batch_3_s2_c4_q2"}}) {
+        {"32x56x56x144 f16 * 144x3x3x1 groups 144 pad 1,1,1,1 stride 2,2 -> f16", "channelwise", "channelwise_batch_3_s2_c4_q4"}}) {
     const auto plan = planOf(text);
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->algorithm, algorithm) << describe(*plan);
@@ -127,7 +127,8 @@ TEST(HopperPlans, Im2colStartsEarlyWhereTheRunIsShort) {
 TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
   for (const auto& [text, halves] : {std::pair{"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", true},
                                      {"1x15x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", false},
-                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 silu", false}}) {
+                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 silu", true},
+                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 tanh", false}}) {
     Problem problem;
     ASSERT_TRUE(parse(text, problem).ok()) << text;
     HaloChoices choices;
@@ -139,6 +140,29 @@ TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
     const HaloPlan& plan = plans.front();
     EXPECT_EQ(plan.params.halves, halves) << plan.describe();
     EXPECT_EQ(plan.output.box[3], static_cast<uint32_t>(plan.params.tileRows / (halves ? 2 : 1))) << plan.describe();
+  }
+}
+
+/// Kernels of their own take a short activation, alpha, channel scales and a bias of any type, but nothing else.
+TEST(HopperPlans, AShortActivationStaysInRegistersWhereItCan) {
+  for (const auto& [epilogue, kernel] : {std::pair{"f16 bias silu", "halo_sm90_f16_activated_"},
+                                         {"f16 bias bf16", "halo_sm90_f16_activated_"},
+                                         {"f16 alpha 0.5 relu", "halo_sm90_f16_activated_"},
+                                         {"f16 channel_scale", "halo_sm90_f16_activated_"},
+                                         {"f16 clamp 0,6", "halo_sm90_f16_activated_"},
+                                         {"f16 pitch 264 sigmoid", "halo_sm90_f16_activated_"},
+                                         {"f16 bias relu", "halo_sm90_f16_k"},
+                                         {"f16 bias tanh", "halo_sm90_f16_f16_full_"},
+                                         {"f16 gelu_erf", "halo_sm90_f16_f16_full_"},
+                                         {"f16 gelu_tanh", "halo_sm90_f16_f16_full_"},
+                                         {"f16 silu out_scale 2", "halo_sm90_f16_f16_full_"},
+                                         {"f16 silu amax", "halo_sm90_f16_f16_full_"},
+                                         {"f32 silu", "halo_sm90_f16_f16_full_"},
+                                         {"f16 silu rounding separate", "halo_sm90_f16_f16_full_"},
+                                         {"f16 residual 1 silu", "halo_sm90_f16_f16_full_"}}) {
+    const auto plan = planOf((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str(), {"halo", ""});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_TRUE(plan->kernelName().starts_with(kernel)) << epilogue << ": " << describe(*plan);
   }
 }
 

@@ -1,0 +1,9 @@
+// The halo kernels with a short activation, of conv/algorithms/halo/shapes.hpp, for f16 and bf16.
+#include "conv/algorithms/halo/shapes.hpp"
+#include "conv/algorithms/halo/sm90_halo.cuh"
+
+#define SHIFTCONV_HALO_BOTH(NAME, FIRST, SECOND, N, SHARE, STAGING)                                          \
+  SHIFTCONV_HALO_KERNEL(halo_sm90_f16_activated_##NAME, F16, FIRST, SECOND, N, SHARE, STAGING, 0, Activated) \
+  SHIFTCONV_HALO_KERNEL(halo_sm90_bf16_activated_##NAME, BF16, FIRST, SECOND, N, SHARE, STAGING, 0, Activated)
+
+SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_BOTH)
