@@ -321,6 +321,45 @@ TEST_F(GraphCalls, CapturesGoOnInAGraphThatIsThere) {
               cudaErrorInvalidValue);
 }
 
+/// An event of a capture joins other streams to it, as long as it lasts, and tells the host nothing.
+TEST_F(GraphCalls, EventsOfCapturesAreOfNoUseOutside) {
+  cudaEvent_t event = nullptr;
+  cudaStream_t other = nullptr;
+  cudaGraph_t captured = nullptr;
+  cudaStreamCaptureStatus status{};
+  EXPECT_DONE(cudaEventCreate(&event));
+  EXPECT_DONE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  EXPECT_DONE(cudaMemsetAsync(first, 1, kCount * 4, stream));
+  EXPECT_DONE(cudaEventRecord(event, stream));
+  EXPECT_CODE(cudaEventQuery(event), cudaErrorCapturedEvent);
+  EXPECT_CODE(cudaEventSynchronize(event), cudaErrorCapturedEvent);
+  EXPECT_DONE(cudaStreamWaitEvent(other, event, 0));
+  EXPECT_DONE(cudaStreamIsCapturing(other, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  EXPECT_CODE(cudaStreamEndCapture(other, &captured), cudaErrorStreamCaptureUnmatched);
+  EXPECT_CODE(cudaStreamEndCapture(stream, &captured), cudaErrorStreamCaptureInvalidated);
+  for (const bool isCapturing : {false, true}) {
+    SCOPED_TRACE(isCapturing);
+    if (isCapturing) {
+      EXPECT_DONE(cudaStreamBeginCapture(other, cudaStreamCaptureModeRelaxed));
+    }
+    EXPECT_CODE(cudaStreamWaitEvent(other, event, 0), cudaErrorCapturedEvent) << "the capture has ended";
+    EXPECT_DONE(cudaStreamIsCapturing(other, &status));
+    EXPECT_EQ(status, isCapturing ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusNone);
+  }
+  EXPECT_CODE(cudaStreamEndCapture(other, &captured), cudaErrorStreamCaptureInvalidated);
+  EXPECT_DONE(cudaEventRecord(event, stream));
+  EXPECT_DONE(cudaEventQuery(event));
+  EXPECT_DONE(cudaStreamWaitEvent(other, event, 0));
+  // An event from outside, in a capture.
+  EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  EXPECT_CODE(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation);
+  EXPECT_CODE(cudaStreamEndCapture(stream, &captured), cudaErrorStreamCaptureInvalidated);
+  EXPECT_DONE(cudaStreamDestroy(other));
+  EXPECT_DONE(cudaEventDestroy(event));
+}
+
 TEST_F(GraphCalls, CapturedAllocationsAreNodes) {
   for (const bool byDriver : {false, true}) {
     SCOPED_TRACE(byDriver);

@@ -362,6 +362,7 @@ std::shared_ptr<Graph> endCapture(Stream& stream) {
     throw Failure(cudaErrorStreamCaptureUnmatched, "the capture was begun in another stream");
   }
   const std::vector<GraphNode*> tips = stream.capturing.tips;
+  capture->ended = true;
   bool joined = true;
   for (Stream* other : StreamTable::instance().all()) {
     if (other->capturing.capture != capture) continue;
@@ -390,6 +391,10 @@ void recordEvent(Event& event, Stream& stream) {
 
 void waitForEvent(Stream& stream, Event& event) {
   if (const std::shared_ptr<Capture>& capture = event.captured.capture) {
+    if (capture->ended) {
+      if (stream.capturing.capture) stream.capturing.capture->invalid = true;
+      throw Failure(cudaErrorCapturedEvent, "the event was recorded in a capture that has ended");
+    }
     if (stream.capturing.capture && stream.capturing.capture != capture) {
       stream.capturing.capture->invalid = capture->invalid = true;
       throw Failure(cudaErrorStreamCaptureMerge, "the event belongs to another capture");

@@ -61,7 +61,7 @@ struct Capture {
   Stream* origin = nullptr;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   unsigned long long id = 0;
-  bool invalid = false;
+  bool invalid = false, ended = false;
 };
 
 class GraphTable {
