@@ -73,6 +73,13 @@ endif()
 add_library(shiftconv_cuda_headers INTERFACE)
 target_include_directories(shiftconv_cuda_headers SYSTEM INTERFACE ${SHIFTCONV_CUDA_ROOT}/include)
 
+# Programs that no ordinary test runs: builds for those tests leave them out, unless they are asked for by name.
+function(shiftconv_leave_out_of_quick_builds)
+  if(SHIFTCONV_PTX_ONLY)
+    set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
 function(_shiftconv_ptx_command source arch output like)
   cmake_path(GET output PARENT_PATH folder)
   file(MAKE_DIRECTORY ${folder})

@@ -6,7 +6,7 @@
 
 #include "tests/conv/api_fixture.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::api_problem_test {
 namespace {
 
 using Problem = shiftconv_problem_t;
@@ -543,4 +543,4 @@ TEST(ApiSupport, WrongQuestions) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::api_problem_test

@@ -8,7 +8,7 @@
 #include "tests/conv/api_fixture.hpp"
 #include "tests/conv/convolution_case.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::api_run_test {
 namespace {
 
 class ApiRun : public EmulatedDeviceTest {
@@ -315,4 +315,4 @@ TEST(ApiConcurrency, OnePlanRunsOnSeveralDevices) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::api_run_test

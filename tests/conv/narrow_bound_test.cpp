@@ -9,7 +9,7 @@
 
 #include "conv/reference/error_bound.hpp"
 
-namespace shiftconv::reference {
+namespace shiftconv::reference::narrow_bound_test {
 namespace {
 
 struct Kind {
@@ -157,4 +157,4 @@ TEST(NarrowBound, IsNotThereWhereNothingWasDerived) {
 }
 
 }  // namespace
-}  // namespace shiftconv::reference
+}  // namespace shiftconv::reference::narrow_bound_test

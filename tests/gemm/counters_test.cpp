@@ -6,7 +6,7 @@
 #include "gemm_sm100_image.hpp"
 #include "tests/gemm/gemm_runner.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::counters_test {
 namespace {
 
 using emulator::Engine;
@@ -160,4 +160,4 @@ TEST_P(GemmCounters, EqualTheFiguresWorkedOutByHand) {
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmCounters, testing::ValuesIn(cases()), [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::counters_test

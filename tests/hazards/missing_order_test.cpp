@@ -9,7 +9,7 @@
 #include "tests/hazards/expected_hazards.hpp"
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::missing_order_test {
 namespace {
 
 using emulator::Hazard;
@@ -282,4 +282,4 @@ END:
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::missing_order_test

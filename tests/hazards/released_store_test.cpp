@@ -9,7 +9,7 @@
 #include "tests/support/kernel_run.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::released_store_test {
 namespace {
 
 using emulator::HazardKind;
@@ -163,4 +163,4 @@ TEST(ReleasedStore, IsShownByALoadOfItsColumnsOnly) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::released_store_test

@@ -7,7 +7,7 @@
 #include "tests/hazards/expected_hazards.hpp"
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::tolerated_test {
 namespace {
 
 using emulator::Hazard;
@@ -299,4 +299,4 @@ FREED:
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::tolerated_test

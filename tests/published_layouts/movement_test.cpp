@@ -10,7 +10,7 @@
 #include "tests/published_layouts/single_mma.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests::layouts {
+namespace shiftconv::tests::layouts::movement_test {
 namespace {
 
 constexpr uint32_t kSeed = 20251120, kColumns = 16, kColumn = 4;
@@ -164,4 +164,4 @@ TEST(Shift, MovesRowsUpByOneInEveryWindow) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests::layouts
+}  // namespace shiftconv::tests::layouts::movement_test

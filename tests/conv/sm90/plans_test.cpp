@@ -10,7 +10,7 @@
 #include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
 
-namespace shiftconv::plan {
+namespace shiftconv::plan::plans_test {
 namespace {
 
 device::Properties h200() {
@@ -380,4 +380,4 @@ TEST(HopperRefusals, NameWhatIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace shiftconv::plan
+}  // namespace shiftconv::plan::plans_test

@@ -2,7 +2,7 @@
 #include "tests/emulator/forms/machine_run.hpp"
 #include "tests/emulator/forms/memory_case_parts.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::async_copy_cases {
 namespace {
 
 const std::string kScope = ".shared .align 16 .b8 s[2048]; .shared .align 8 .b8 bar[8];";
@@ -109,7 +109,7 @@ void arrivals(FormRun& run) {
 
 }  // namespace
 
-FormCases asyncCopyCases() {
+FormCases all() {
   const std::string_view copy = formOf("cp.async.ca.shared.global");
   return {
       {copy, "sizes_and_zero_filling", sizes},
@@ -120,4 +120,8 @@ FormCases asyncCopyCases() {
   };
 }
 
+}  // namespace shiftconv::tests::async_copy_cases
+
+namespace shiftconv::tests {
+FormCases asyncCopyCases() { return async_copy_cases::all(); }
 }  // namespace shiftconv::tests

@@ -6,7 +6,7 @@
 
 #include "tests/emulator/forms/bulk_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::bulk_tensor_cases {
 namespace {
 
 using namespace emulator;
@@ -308,7 +308,7 @@ void prefetchMap(FormRun& form) {
 
 }  // namespace
 
-FormCases bulkTensorCases() {
+FormCases all() {
   return {
       {bulkforms::kLoad, "every_spelling", loadInEverySpelling},
       {bulkforms::kLoad, "every_rank", loadEveryRank},
@@ -327,4 +327,8 @@ FormCases bulkTensorCases() {
   };
 }
 
+}  // namespace shiftconv::tests::bulk_tensor_cases
+
+namespace shiftconv::tests {
+FormCases bulkTensorCases() { return bulk_tensor_cases::all(); }
 }  // namespace shiftconv::tests

@@ -11,7 +11,7 @@
 #include "tests/emulator/forms/packed_conversion_cases.hpp"
 #include "tests/emulator/forms/scalar_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::conversion_cases {
 namespace {
 
 constexpr std::string_view kCvt =
@@ -275,7 +275,7 @@ void clampedHalves(FormRun& run) {
 
 }  // namespace
 
-uint64_t expectedNarrow(Format format, uint64_t single, Round round, bool relu, bool saturateFinite) {
+uint64_t narrowed(Format format, uint64_t single, Round round, bool relu, bool saturateFinite) {
   const Unpacked value = unpack(kSingle, single);
   if (value.nan) return nanOf(format);
   if (relu && value.negative) return 0;
@@ -285,7 +285,7 @@ uint64_t expectedNarrow(Format format, uint64_t single, Round round, bool relu, 
   return saturateFinite && (rounded & ~sign) == infinityOf(format) ? rounded - 1 : rounded;
 }
 
-FormCases conversionCases() {
+FormCases all() {
   FormCases cases = {
       {kCvt, "integers", integers},
       {kCvt, "floats_to_integers", floatsToIntegers},
@@ -301,4 +301,11 @@ FormCases conversionCases() {
   return cases;
 }
 
+}  // namespace shiftconv::tests::conversion_cases
+
+namespace shiftconv::tests {
+uint64_t expectedNarrow(Format format, uint64_t single, Round round, bool relu, bool saturateFinite) {
+  return conversion_cases::narrowed(format, single, round, relu, saturateFinite);
+}
+FormCases conversionCases() { return conversion_cases::all(); }
 }  // namespace shiftconv::tests

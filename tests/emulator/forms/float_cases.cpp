@@ -9,7 +9,7 @@
 #include "tests/emulator/forms/float_oracle.hpp"
 #include "tests/emulator/forms/scalar_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::float_cases {
 namespace {
 
 using Expected = std::function<uint64_t(const FloatRules&, uint64_t, uint64_t, uint64_t)>;
@@ -358,7 +358,7 @@ bool nearZero(double x) { return std::fabs(x) <= 3.14159265; }
 
 }  // namespace
 
-FormCases floatCases() {
+FormCases all() {
   const Shape two{kSingle, 2, true, true, true};
   const Shape two64{kDouble, 2, true};
   const Shape three{kSingle, 3, false, true, true};
@@ -420,4 +420,8 @@ FormCases floatCases() {
   };
 }
 
+}  // namespace shiftconv::tests::float_cases
+
+namespace shiftconv::tests {
+FormCases floatCases() { return float_cases::all(); }
 }  // namespace shiftconv::tests

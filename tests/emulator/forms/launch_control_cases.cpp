@@ -3,7 +3,7 @@
 
 #include "tests/emulator/forms/machine_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::launch_control_cases {
 namespace {
 
 const std::string kScope = ".shared .align 16 .b8 response[32]; .shared .align 8 .b8 bar[8];";
@@ -96,7 +96,7 @@ void refusals(FormRun& run) {
 
 }  // namespace
 
-FormCases launchControlCases() {
+FormCases all() {
   const auto request = formOf("clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128");
   const auto vector = formOf("clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128");
   return {
@@ -108,4 +108,8 @@ FormCases launchControlCases() {
   };
 }
 
+}  // namespace shiftconv::tests::launch_control_cases
+
+namespace shiftconv::tests {
+FormCases launchControlCases() { return launch_control_cases::all(); }
 }  // namespace shiftconv::tests

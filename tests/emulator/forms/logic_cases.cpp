@@ -10,7 +10,7 @@
 #include "tests/emulator/forms/compare_cases.hpp"
 #include "tests/emulator/forms/scalar_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::logic_cases {
 namespace {
 
 using Formula = std::function<uint64_t(uint64_t, uint64_t)>;
@@ -337,7 +337,7 @@ void predicateCopies(FormRun& run) {
 
 }  // namespace
 
-FormCases logicCases() {
+FormCases all() {
   FormCases cases = {
       bitwise("and.(pred|b16|b32|b64)", "and", 2, [](uint64_t a, uint64_t b) { return a & b; }),
       {"and.(pred|b16|b32|b64)", "negated_predicates", negatedPredicates},
@@ -366,4 +366,8 @@ FormCases logicCases() {
   return cases;
 }
 
+}  // namespace shiftconv::tests::logic_cases
+
+namespace shiftconv::tests {
+FormCases logicCases() { return logic_cases::all(); }
 }  // namespace shiftconv::tests

@@ -3,7 +3,7 @@
 
 #include "tests/emulator/forms/bulk_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::map_edit_cases {
 namespace {
 
 using namespace emulator;
@@ -134,11 +134,15 @@ void modeFaults(FormRun& form) {
 
 }  // namespace
 
-FormCases mapEditCases() {
+FormCases all() {
   return {
       {kWide, "every_field", everyField}, {kWide, "faults", wideFaults},      {kNumber, "every_field", everyField},
       {kNumber, "faults", numberFaults},  {kMode, "every_field", everyField}, {kMode, "faults", modeFaults},
   };
 }
 
+}  // namespace shiftconv::tests::map_edit_cases
+
+namespace shiftconv::tests {
+FormCases mapEditCases() { return map_edit_cases::all(); }
 }  // namespace shiftconv::tests

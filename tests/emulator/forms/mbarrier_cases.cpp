@@ -1,7 +1,7 @@
 // mbarrier.*: each form executed by a warp, the phase observed by test_wait afterwards.
 #include "tests/emulator/forms/machine_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::mbarrier_cases {
 namespace {
 
 const std::string kScope = ".shared .align 8 .b8 bar[16]; .shared .align 4 .b8 s[128];";
@@ -201,7 +201,7 @@ void tryWaits(FormRun& run) {
 
 }  // namespace
 
-FormCases mbarrierCases() {
+FormCases all() {
   return {
       {formOf("mbarrier.init.b64"), "every_address", inits},
       {formOf("mbarrier.inval.b64"), "frees_the_bytes", invals},
@@ -216,4 +216,8 @@ FormCases mbarrierCases() {
   };
 }
 
+}  // namespace shiftconv::tests::mbarrier_cases
+
+namespace shiftconv::tests {
+FormCases mbarrierCases() { return mbarrier_cases::all(); }
 }  // namespace shiftconv::tests

@@ -2,7 +2,7 @@
 #include "tests/emulator/forms/machine_run.hpp"
 #include "tests/emulator/forms/memory_case_parts.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::memory_cases {
 namespace {
 
 struct TransferType {
@@ -276,7 +276,7 @@ FormCases loadStoreCases() {
 
 }  // namespace
 
-FormCases memoryCases() {
+FormCases all() {
   FormCases all = loadStoreCases();
   for (const auto part : {atomicCases, addressCases, asyncCopyCases}) {
     FormCases some = part();
@@ -285,4 +285,8 @@ FormCases memoryCases() {
   return all;
 }
 
+}  // namespace shiftconv::tests::memory_cases
+
+namespace shiftconv::tests {
+FormCases memoryCases() { return memory_cases::all(); }
 }  // namespace shiftconv::tests

@@ -5,7 +5,7 @@
 
 #include "tests/emulator/forms/bulk_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::remote_store_cases {
 namespace {
 
 #define RED "red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes"
@@ -144,7 +144,7 @@ void logic(FormRun& form) {
 
 }  // namespace
 
-FormCases remoteStoreCases() {
+FormCases all() {
   return {
       {kStore, "every_width", stores},
       {kStore, "faults", storeFaults},
@@ -155,4 +155,8 @@ FormCases remoteStoreCases() {
   };
 }
 
+}  // namespace shiftconv::tests::remote_store_cases
+
+namespace shiftconv::tests {
+FormCases remoteStoreCases() { return remote_store_cases::all(); }
 }  // namespace shiftconv::tests

@@ -11,7 +11,7 @@
 
 #include "tests/emulator/forms/machine_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::sparse_metadata_cases {
 namespace {
 
 /// Of the threads 0 to 3 of a group g: what its 32 bits, low to high, are of, as rows and columns of A, or of its halves; "" when
@@ -149,7 +149,7 @@ FormCase metadataCase(const char* opcode, std::vector<std::string_view> beginnin
 
 }  // namespace
 
-FormCases sparseMetadataCases() {
+FormCases all() {
   return {metadataCase("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", {"f32.f16"}),
           metadataCase("mma.sp.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", {"f32.bf16"}),
           metadataCase("mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", {"f32.tf32"}),
@@ -158,4 +158,8 @@ FormCases sparseMetadataCases() {
           metadataCase("mma.sp.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32", {"s32.s4", "s32.u4"})};
 }
 
+}  // namespace shiftconv::tests::sparse_metadata_cases
+
+namespace shiftconv::tests {
+FormCases sparseMetadataCases() { return sparse_metadata_cases::all(); }
 }  // namespace shiftconv::tests

@@ -9,7 +9,7 @@
 #include "tests/emulator/forms/form_case.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::sparse_mma_cases {
 namespace {
 
 constexpr std::string_view kSparse =
@@ -162,8 +162,12 @@ void refusals(FormRun& form) {
 
 }  // namespace
 
-FormCases sparseMmaCases() {
+FormCases all() {
   return {{kSparse, "Products", products}, {kSparse, "Accumulators", accumulators}, {kSparse, "Refusals", refusals}};
 }
 
+}  // namespace shiftconv::tests::sparse_mma_cases
+
+namespace shiftconv::tests {
+FormCases sparseMmaCases() { return sparse_mma_cases::all(); }
 }  // namespace shiftconv::tests

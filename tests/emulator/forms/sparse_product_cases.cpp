@@ -6,7 +6,7 @@
 
 #include "tests/emulator/forms/machine_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::sparse_product_cases {
 namespace {
 
 constexpr unsigned kRows = 16, kColumns = 8;
@@ -202,7 +202,7 @@ void tf32Refusals(FormRun& run) {
 
 }  // namespace
 
-FormCases sparseProductCases() {
+FormCases all() {
   const auto f16 = formOf("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"),
              bf16 = formOf("mma.sp.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
              tf32 = formOf("mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
@@ -229,4 +229,8 @@ FormCases sparseProductCases() {
   };
 }
 
+}  // namespace shiftconv::tests::sparse_product_cases
+
+namespace shiftconv::tests {
+FormCases sparseProductCases() { return sparse_product_cases::all(); }
 }  // namespace shiftconv::tests

@@ -5,7 +5,7 @@
 #include "tests/emulator/forms/form_case.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::tensor_fragment_cases {
 namespace {
 
 using namespace emulator;
@@ -260,7 +260,7 @@ void waitStoreForces(FormRun& form) {
 
 }  // namespace
 
-FormCases tensorFragmentCases() {
+FormCases all() {
   return {
       {kLoad, "shapes", loadShapes},
       {kLoad, "refusals", loadRefusals},
@@ -277,4 +277,8 @@ FormCases tensorFragmentCases() {
   };
 }
 
+}  // namespace shiftconv::tests::tensor_fragment_cases
+
+namespace shiftconv::tests {
+FormCases tensorFragmentCases() { return tensor_fragment_cases::all(); }
 }  // namespace shiftconv::tests

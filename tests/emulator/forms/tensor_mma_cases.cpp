@@ -9,7 +9,7 @@
 #include "tests/emulator/forms/form_case.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::tensor_mma_cases {
 namespace {
 
 using namespace emulator;
@@ -386,7 +386,7 @@ void stationaryRefusals(FormRun& form) {
 
 }  // namespace
 
-FormCases tensorMmaCases() {
+FormCases all() {
   return {
       {kMma, "kinds", kindsFromSharedAndTensorMemory},
       {kMma, "predicates", predicates},
@@ -407,4 +407,8 @@ FormCases tensorMmaCases() {
   };
 }
 
+}  // namespace shiftconv::tests::tensor_mma_cases
+
+namespace shiftconv::tests {
+FormCases tensorMmaCases() { return tensor_mma_cases::all(); }
 }  // namespace shiftconv::tests

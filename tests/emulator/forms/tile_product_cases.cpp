@@ -6,7 +6,7 @@
 
 #include "tests/emulator/forms/machine_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::tile_product_cases {
 namespace {
 
 constexpr unsigned kColumns = 8;
@@ -286,7 +286,7 @@ void refusals(FormRun& run) {
 
 }  // namespace
 
-FormCases tileProductCases() {
+FormCases all() {
   const auto f16 = formOf("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"),
              bf16 = formOf("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32"),
              tf32 = formOf("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
@@ -344,4 +344,8 @@ FormCases tileProductCases() {
   };
 }
 
+}  // namespace shiftconv::tests::tile_product_cases
+
+namespace shiftconv::tests {
+FormCases tileProductCases() { return tile_product_cases::all(); }
 }  // namespace shiftconv::tests

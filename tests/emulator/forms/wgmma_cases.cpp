@@ -11,7 +11,7 @@
 #include "tests/emulator/forms/machine_run.hpp"
 #include "tests/support/wgmma_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::wgmma_cases {
 namespace {
 
 constexpr uint32_t kRows = 64;
@@ -396,7 +396,7 @@ void refusals(FormRun& run) {
 
 }  // namespace
 
-FormCases wgmmaCases() {
+FormCases all() {
   const std::string_view halves = formNamed("m64n8k16.f32.f16.f16"), brain = formNamed("m64n8k16.f32.bf16.bf16"),
                          tf32 = formNamed("m64n8k8.f32.tf32.tf32"), eight = formNamed("m64n8k32.f32.e4m3.e4m3"),
                          integers = formNamed("m64n8k32.s32.s8.s8"), bits = formNamed("m64n8k256.s32.b1.b1.and.popc");
@@ -457,4 +457,8 @@ FormCases wgmmaCases() {
   };
 }
 
+}  // namespace shiftconv::tests::wgmma_cases
+
+namespace shiftconv::tests {
+FormCases wgmmaCases() { return wgmma_cases::all(); }
 }  // namespace shiftconv::tests

@@ -4,7 +4,7 @@
 
 #include "tests/emulator/forms/machine_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::wmma_cases {
 namespace {
 
 uint64_t asDouble(int value) { return std::bit_cast<uint64_t>(static_cast<double>(value)); }
@@ -230,7 +230,7 @@ void differentTypes(FormRun& run) {
 
 }  // namespace
 
-FormCases wmmaCases() {
+FormCases all() {
   const auto halves = [](FormRun& run) {
     for (const Type* c : {&kHalfSums, &kF32})
       for (const Type* d : {&kHalfSums, &kF32}) expectShapes(run, kF16, *c, *d);
@@ -279,4 +279,8 @@ FormCases wmmaCases() {
   };
 }
 
+}  // namespace shiftconv::tests::wmma_cases
+
+namespace shiftconv::tests {
+FormCases wmmaCases() { return wmma_cases::all(); }
 }  // namespace shiftconv::tests

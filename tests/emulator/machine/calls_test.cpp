@@ -3,7 +3,7 @@
 
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::calls_test {
 namespace {
 
 const char* const kStore = R"(
@@ -136,4 +136,4 @@ TEST(Calls, PrintfWritesToStandardOutput) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::calls_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::error_test {
 namespace {
 
 const char* const kBegin = R"(
@@ -115,4 +115,4 @@ TEST(Errors, BranchTablesAndIndirectCalls) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::error_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::grid_test {
 namespace {
 
 const char* const kBegin = R"(
@@ -153,4 +153,4 @@ TEST(Grid, RandomSchedulesRepeatWithTheirSeed) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::grid_test

@@ -3,7 +3,7 @@
 
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::synchronisation_test {
 namespace {
 
 const char* const kBegin = R"(
@@ -255,4 +255,4 @@ TEST(Protocol, BarriersAreChecked) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::synchronisation_test

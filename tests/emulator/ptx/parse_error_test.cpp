@@ -6,7 +6,7 @@
 #include "common/emulator/error.hpp"
 #include "common/emulator/ptx/module.hpp"
 
-namespace shiftconv::emulator::ptx {
+namespace shiftconv::emulator::ptx::parse_error_test {
 namespace {
 
 std::string messageOf(const std::string& text) {
@@ -111,4 +111,4 @@ $L: @%p ld.global.v2.u32 {%r1, _}, [%r2+-8]; call (%r1), f, (%r2); { .reg .f32 t
 }
 
 }  // namespace
-}  // namespace shiftconv::emulator::ptx
+}  // namespace shiftconv::emulator::ptx::parse_error_test

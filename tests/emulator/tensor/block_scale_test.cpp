@@ -10,7 +10,7 @@
 #include "tests/emulator/tensor/operand_placement.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::block_scale_test {
 namespace {
 
 using namespace emulator;
@@ -262,4 +262,4 @@ TEST(BlockScale, RefusesBadFactors) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::block_scale_test

@@ -12,7 +12,7 @@
 #include "tests/emulator/tensor/operand_placement.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::float_environment_test {
 namespace {
 
 using namespace emulator;
@@ -111,4 +111,4 @@ TEST(FloatEnvironment, OfTheCallerHasNoEffectAndIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::float_environment_test

@@ -9,7 +9,7 @@
 #include "tests/emulator/tensor/operand_placement.hpp"
 #include "tests/support/oracle.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::mma_pair_test {
 namespace {
 
 using namespace emulator;
@@ -164,4 +164,4 @@ TEST(MmaPair, ShiftsAInBothCtas) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::mma_pair_test

@@ -4,7 +4,7 @@
 #include "tests/hardware_recordings/cases/families.hpp"
 #include "tests/hardware_recordings/program.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::cluster_synchronisation_cases {
 namespace {
 
 constexpr uint32_t kThreads = 64;
@@ -87,7 +87,7 @@ Case remoteTransactions(uint32_t ctas) {
 
 }  // namespace
 
-void addClusterSynchronisationCases(CaseList& cases) {
+void addAll(CaseList& cases) {
   struct Spelling {
     const char *arrive, *wait;
     bool divergent;
@@ -107,4 +107,8 @@ void addClusterSynchronisationCases(CaseList& cases) {
     cases.push_back({"cluster", fmt::format("mbarrier driven by {} CTAs", ctas), [ctas] { return remoteTransactions(ctas); }});
 }
 
+}  // namespace shiftconv::recordings::cluster_synchronisation_cases
+
+namespace shiftconv::recordings {
+void addClusterSynchronisationCases(CaseList& cases) { cluster_synchronisation_cases::addAll(cases); }
 }  // namespace shiftconv::recordings

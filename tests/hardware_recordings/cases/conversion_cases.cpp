@@ -4,7 +4,7 @@
 #include "tests/hardware_recordings/cases/families.hpp"
 #include "tests/hardware_recordings/form_table.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::conversion_cases {
 namespace {
 
 constexpr Kind I32 = Kind::I32;
@@ -90,7 +90,7 @@ void addPacks(FormTable& table) {
 
 }  // namespace
 
-void addConversionCases(CaseList& cases) {
+void addAll(CaseList& cases) {
   FormTable table(cases, "conversion");
   addIntegerToInteger(table);
   addIntegerAndFloat(table);
@@ -99,4 +99,8 @@ void addConversionCases(CaseList& cases) {
   addPacks(table);
 }
 
+}  // namespace shiftconv::recordings::conversion_cases
+
+namespace shiftconv::recordings {
+void addConversionCases(CaseList& cases) { conversion_cases::addAll(cases); }
 }  // namespace shiftconv::recordings

@@ -2,7 +2,7 @@
 #include "tests/hardware_recordings/cases/families.hpp"
 #include "tests/hardware_recordings/form_table.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::integer_cases {
 namespace {
 
 constexpr Kind I16 = Kind::I16, I32 = Kind::I32, I64 = Kind::I64, Amount = Kind::Amount;
@@ -40,7 +40,7 @@ void addCarryChains(FormTable& table) {
 
 }  // namespace
 
-void addIntegerCases(CaseList& cases) {
+void addAll(CaseList& cases) {
   FormTable table(cases, "integer");
   table.binary("{add,sub}.{u16,s16,u32,s32,u64,s64}");
   table.binary("{add,sub}.sat.s32");
@@ -83,4 +83,8 @@ void addIntegerCases(CaseList& cases) {
   table.form("dp2a.{lo,hi}.{u32,s32}.{u32,s32}", {I32, I32, I32}, {I32});
 }
 
+}  // namespace shiftconv::recordings::integer_cases
+
+namespace shiftconv::recordings {
+void addIntegerCases(CaseList& cases) { integer_cases::addAll(cases); }
 }  // namespace shiftconv::recordings

@@ -4,7 +4,7 @@
 #include "tests/hardware_recordings/cases/families.hpp"
 #include "tests/hardware_recordings/form_table.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::logic_cases {
 namespace {
 
 constexpr Kind Pred = Kind::Pred, I16 = Kind::I16, I32 = Kind::I32, I64 = Kind::I64, Amount = Kind::Amount;
@@ -38,7 +38,7 @@ void addMoves(FormTable& table) {
 
 }  // namespace
 
-void addLogicCases(CaseList& cases) {
+void addAll(CaseList& cases) {
   FormTable table(cases, "logic");
   table.binary("{and,or,xor}.{pred,b16,b32,b64}");
   table.unary("not.{pred,b16,b32,b64}");
@@ -64,4 +64,8 @@ void addLogicCases(CaseList& cases) {
   addMoves(table);
 }
 
+}  // namespace shiftconv::recordings::logic_cases
+
+namespace shiftconv::recordings {
+void addLogicCases(CaseList& cases) { logic_cases::addAll(cases); }
 }  // namespace shiftconv::recordings

@@ -7,7 +7,7 @@
 #include "tests/hardware_recordings/operands.hpp"
 #include "tests/hardware_recordings/program.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::matrix_cases {
 namespace {
 
 constexpr uint32_t kArea = 4096;
@@ -88,7 +88,7 @@ Case transpose() {
 
 }  // namespace
 
-void addMatrixCases(CaseList& cases) {
+void addAll(CaseList& cases) {
   for (const unsigned count : {1u, 2u, 4u})
     for (const std::string transposed : {"", ".trans"}) {
       for (const std::string space : {".shared", ".shared::cta"})
@@ -100,4 +100,8 @@ void addMatrixCases(CaseList& cases) {
   cases.push_back({"matrix", "movmatrix.m8n8.trans.b16", transpose});
 }
 
+}  // namespace shiftconv::recordings::matrix_cases
+
+namespace shiftconv::recordings {
+void addMatrixCases(CaseList& cases) { matrix_cases::addAll(cases); }
 }  // namespace shiftconv::recordings

@@ -4,7 +4,7 @@
 #include "tests/hardware_recordings/cases/families.hpp"
 #include "tests/hardware_recordings/form_table.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::memory_cases {
 namespace {
 
 constexpr Kind I16 = Kind::I16, I32 = Kind::I32, I64 = Kind::I64, Pred = Kind::Pred;
@@ -126,7 +126,7 @@ void addAsynchronousCopies(FormTable& table) {
 
 }  // namespace
 
-void addMemoryCases(CaseList& cases) {
+void addAll(CaseList& cases) {
   FormTable table(cases, "memory");
   for (const char* space : {"global", "shared", "local"}) {
     addLoads(table, space);
@@ -137,4 +137,8 @@ void addMemoryCases(CaseList& cases) {
   addAsynchronousCopies(table);
 }
 
+}  // namespace shiftconv::recordings::memory_cases
+
+namespace shiftconv::recordings {
+void addMemoryCases(CaseList& cases) { memory_cases::addAll(cases); }
 }  // namespace shiftconv::recordings

@@ -9,7 +9,7 @@
 #include "tests/hardware_recordings/program.hpp"
 #include "tests/hardware_recordings/tensor_copy.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::tensor_copy_findings {
 namespace {
 
 template <class Number>
@@ -311,7 +311,7 @@ void addNegativeStores(CaseList& cases) {
 
 }  // namespace
 
-void addTensorCopyFindings(CaseList& cases) {
+void addAll(CaseList& cases) {
   addRowPitch(cases);
   addIm2col(cases);
   addNaN(cases);
@@ -324,4 +324,8 @@ void addTensorCopyFindings(CaseList& cases) {
   addFirstCoordinates(cases);
 }
 
+}  // namespace shiftconv::recordings::tensor_copy_findings
+
+namespace shiftconv::recordings {
+void addTensorCopyFindings(CaseList& cases) { tensor_copy_findings::addAll(cases); }
 }  // namespace shiftconv::recordings

@@ -4,7 +4,7 @@
 #include "tests/hardware_recordings/cases/families.hpp"
 #include "tests/hardware_recordings/form_table.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::warp_cases {
 namespace {
 
 constexpr Kind Pred = Kind::Pred, I32 = Kind::I32, I64 = Kind::I64, Amount = Kind::Amount;
@@ -133,7 +133,7 @@ void addElections(FormTable& table) {
 
 }  // namespace
 
-void addWarpCases(CaseList& cases) {
+void addAll(CaseList& cases) {
   FormTable table(cases, "warp");
   addShuffles(table);
   addVotes(table);
@@ -143,4 +143,8 @@ void addWarpCases(CaseList& cases) {
   addDepartures(table);
 }
 
+}  // namespace shiftconv::recordings::warp_cases
+
+namespace shiftconv::recordings {
+void addWarpCases(CaseList& cases) { warp_cases::addAll(cases); }
 }  // namespace shiftconv::recordings

@@ -9,7 +9,7 @@
 #include "tests/hardware_recordings/operands.hpp"
 #include "tests/hardware_recordings/program.hpp"
 
-namespace shiftconv::recordings {
+namespace shiftconv::recordings::wgmma_findings {
 namespace {
 
 template <class Number>
@@ -253,11 +253,15 @@ void addNumerics(CaseList& cases) {
 
 }  // namespace
 
-void addWgmmaFindings(CaseList& cases) {
+void addAll(CaseList& cases) {
   addShifts(cases);
   addBaseOffsets(cases);
   addLeadingOffset(cases);
   addNumerics(cases);
 }
 
+}  // namespace shiftconv::recordings::wgmma_findings
+
+namespace shiftconv::recordings {
+void addWgmmaFindings(CaseList& cases) { wgmma_findings::addAll(cases); }
 }  // namespace shiftconv::recordings
