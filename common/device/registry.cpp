@@ -87,7 +87,7 @@ std::span<const Preset> presets() {
   static const Preset table[] = {{"B200", gpu("NVIDIA B200", 10, 0, 148, 132'644'864, 180 * kGiga)},
                                  {"B300", gpu("NVIDIA B300", 10, 3, 148, 132'644'864, 288 * kGiga)},
                                  {"Thor", gpu("NVIDIA Thor", 11, 0, 20, 32 * kMebi, 128 * kGiga)},
-                                 {"H200", gpu("NVIDIA H200", 9, 0, 132, 50 * kMebi, 141 * kGiga)},
+                                 {"H200", gpu("NVIDIA H200", 9, 0, 132, 60 * kMebi, 141 * kGiga)},
                                  {"emulated", emulatedProperties()},
                                  {"emulated_sm_90a", emulatedProperties("sm_90a")}};
   return table;

@@ -102,6 +102,40 @@ TEST(ApiDevices, PresetsByName) {
   EXPECT_FAILURE(shiftconv_device_preset(nullptr, &properties), SHIFTCONV_STATUS_INVALID_ARGUMENT, "name");
 }
 
+/// What data sheets and drivers say of each; the emulated devices are like the GPUs of their architecture, but smaller.
+TEST(ApiDevices, PresetsAreLikeTheirDevices) {
+  constexpr uint64_t kBlackwellL2 = 132644864, kHopperL2 = 62914560;
+  const struct {
+    const char *preset, *name;
+    int major, minor;
+    uint32_t multiprocessors;
+    uint64_t l2, gigabytes;  ///< 0: of the host
+  } known[] = {{"B200", "NVIDIA B200", 10, 0, 148, kBlackwellL2, 180},
+               {"B300", "NVIDIA B300", 10, 3, 148, kBlackwellL2, 288},
+               {"Thor", "NVIDIA Thor", 11, 0, 20, 33554432, 128},
+               {"H200", "NVIDIA H200", 9, 0, 132, kHopperL2, 141},
+               {"emulated", "emulated sm_100a", 10, 0, 16, kBlackwellL2, 0},
+               {"emulated_sm_90a", "emulated sm_90a", 9, 0, 16, kHopperL2, 0}};
+  for (const auto& [preset, name, major, minor, multiprocessors, l2, gigabytes] : known) {
+    SCOPED_TRACE(preset);
+    shiftconv_device_properties_t got = SHIFTCONV_DEVICE_PROPERTIES_INIT;
+    ASSERT_OK(shiftconv_device_preset(preset, &got));
+    EXPECT_EQ(got.kind, gigabytes == 0 ? SHIFTCONV_DEVICE_EMULATED : SHIFTCONV_DEVICE_CUDA);
+    EXPECT_STREQ(got.name, name);
+    EXPECT_EQ(got.compute_major, major);
+    EXPECT_EQ(got.compute_minor, minor);
+    EXPECT_EQ(got.multiprocessors, multiprocessors);
+    EXPECT_EQ(got.shared_bytes_per_block, 227u * 1024);
+    EXPECT_EQ(got.l2_bytes, l2);
+    EXPECT_EQ(got.reserved, 0u);
+    if (gigabytes != 0) {
+      EXPECT_EQ(got.global_bytes, gigabytes * 1'000'000'000);
+    } else {
+      EXPECT_GT(got.global_bytes, 1u << 30);
+    }
+  }
+}
+
 TEST(ApiDevices, PropertiesOfAnotherVersionOfTheStructure) {
   struct {
     shiftconv_device_properties_t known = SHIFTCONV_DEVICE_PROPERTIES_INIT;
