@@ -14,8 +14,8 @@
 
 namespace shiftconv::kernels::halo {
 
-/// kFull: with the whole epilogue.
-template <class Kind, class S, bool kFull>
+/// kAnyInput: planes, and inputs in two tensors. The other kernels are as short as they can be.
+template <class Kind, class S, bool kAnyInput>
 class Loads : protected Residuals<S> {
   using Base = Residuals<S>;
 
@@ -60,7 +60,7 @@ class Loads : protected Residuals<S> {
             ++number;
             ptx::mbarrierArriveExpectBytes(control_->boxes.full(slot), patch.bytes);
             const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * Kind::kChunkChannels;
-            if constexpr (kFull)
+            if constexpr (kAnyInput)
               loadAnyBox(patch, origin, chunk, channel, slot);
             else
               ptx::loadTile4d(boxAddress(slot.index), &inputMaps_.of[patch.map], channel, origin.column + patch.columnOffset,
@@ -79,7 +79,7 @@ class Loads : protected Residuals<S> {
     }
   }
 
-  /// A box of planes, or of an input in two tensors: not for the plain epilogue, whose kernels are as short as they can be.
+  /// A box of planes, or of an input in two tensors.
   __device__ __forceinline__ void loadAnyBox(const Patch& patch, const TileOrigin& origin, int32_t chunk, int32_t channel,
                                              const gemm::RingPosition& slot) const {
     int32_t map = patch.map;
@@ -123,7 +123,7 @@ class Loads : protected Residuals<S> {
     const auto loadAll = [&](int32_t tile) {
       const int32_t firstChannel = originOf(tile, 0).channel;
       for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
-        const int32_t channel = kFull ? sourceOf(chunk).tapChannel : chunk * Kind::kChunkChannels;
+        const int32_t channel = kAnyInput ? sourceOf(chunk).tapChannel : chunk * Kind::kChunkChannels;
         for (int32_t t = 0; t < p_.taps; ++t) {
           control_->weights.awaitEmpty(stage);
           ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBytes);

@@ -95,8 +95,8 @@ struct Params {
   bool boxesDiffer = false;  ///< in size
   bool halves = false;       ///< with split = 2 each rank finishes half of the rows of a tile, and the output map has as many
   bool relu = false;
-  bool deep = false;  ///< with the whole epilogue only: images are planes of `planes` each, and input maps (C, W, H, D, N) instead
-                      ///< of (C, W, N, H)
+  bool deep = false;  ///< where takesAnyInput() of shape.cuh: images are planes of `planes` each, and input maps (C, W, H, D, N)
+                      ///< instead of (C, W, N, H)
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;
 
@@ -113,7 +113,7 @@ struct Params {
   int32_t planeStride = 1;     ///< input planes from output plane to output plane
   FullEpilogue full;
   ResidualTiles residual;
-  /// With the whole epilogue only: an input in two tensors. The maps of the second follow those of the first.
+  /// Where takesAnyInput(): an input in two tensors. The maps of the second follow those of the first.
   gemm::WindowSplit inputSplit;
   int32_t firstMaps = 0;  ///< of the first tensor
 };

@@ -52,8 +52,8 @@ namespace shiftconv::kernels::halo {
 
 // ---- One CTA -------------------------------------------------------------------------------------------------------------------
 template <class Kind, class S, Epilogue kEpilogue>
-class Cta : Loads<Kind, S, kEpilogue == Epilogue::Full> {
-  using Base = Loads<Kind, S, kEpilogue == Epilogue::Full>;
+class Cta : Loads<Kind, S, takesAnyInput(kEpilogue)> {
+  using Base = Loads<Kind, S, takesAnyInput(kEpilogue)>;
   using Base::boxAddress;
   using Base::boxes_;
   using Base::control_;

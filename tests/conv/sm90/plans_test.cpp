@@ -164,6 +164,14 @@ TEST(HopperPlans, AShortActivationStaysInRegistersWhereItCan) {
     ASSERT_NE(plan, nullptr);
     EXPECT_TRUE(plan->kernelName().starts_with(kernel)) << epilogue << ": " << describe(*plan);
   }
+  // They also take what the plain kernels do not: planes, and inputs in two tensors.
+  for (const char* text : {"1x8x28x28x128 f16 * 128x3x3x3x128 pad 1,1,1,1,1,1 -> f16 bias relu",
+                           "1x14x14x256 f16 split_c 64 * 256x3x3x256 pad 1,1,1,1 -> f16",
+                           "1x8x28x28x128 f16 split_d 3 * 128x3x3x3x128 pad 1,1,1,1,1,1 -> f16 silu"}) {
+    const auto plan = planOf(text, {"halo", "shape=k128_n128"});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->kernelName(), "halo_sm90_f16_activated_k128_n128") << describe(*plan);
+  }
 }
 
 /// Kernels of their own add a residual of the output's type, with nothing but a bias and ReLU beside it.
