@@ -1,4 +1,5 @@
-// Helpers on the emulated devices, and on a GPU where there is one: every element against an exact reference, what lies between them as it was, and refusals.
+// Helpers on the emulated devices, and on a GPU where there is one: every element against an exact reference, what lies between
+// them as it was, and refusals.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -416,7 +417,8 @@ TEST_F(ApiHelperRefusals, Relayout) {
           [](R r, S, D) { r.extent[2] = r.extent[3] = 1 << 20, r.destination_stride[2] = r.destination_stride[3] = 8; });
   refused("source_stride[4] must be in 0..", [](R r, S, D) { r.source_stride[4] = -1; });
   refused("destination_stride[4] must not be 0", [](R r, S, D) { r.destination_stride[4] = 0; });
-  refused("source_type must be in 0..", [](R r, S, D) { r.source_type = 13; });
+  refused("source_type must be in 0..12, but is 13", [](R r, S, D) { r.source_type = 13; });
+  refused("destination_type must be in 0..12, but is -1", [](R r, S, D) { r.destination_type = -1; });
   refused("source_type must be f32, f16 or bf16, but is s8", [](R r, S, D) { r.source_type = SHIFTCONV_TYPE_S8; });
   refused("destination_type must be f32, f16 or bf16, but is e4m3", [](R r, S, D) { r.destination_type = SHIFTCONV_TYPE_E4M3; });
   refused("source_type must fill whole bytes", [](R r, S, D) { r.source_type = r.destination_type = SHIFTCONV_TYPE_E2M1; });

@@ -461,6 +461,10 @@ TEST(PlanSearchRefusals, BeginWithTheDecisiveOnes) {
   refusals.add("older", "older needs compute capability 9.0", !kBuilt, !kLast);
   EXPECT_EQ(refusals.sentence(), "slide needs C = 4, but it is 5; 2 are for other compute capabilities");
   refusals.add("copy", "copy: no room", kBuilt, !kLast);
+  // A sentence that does not begin with the name stays whole.
+  Refusals nameless;
+  nameless.add("copy", ": no room", kBuilt, !kLast);
+  EXPECT_EQ(nameless.lines(), "refused    copy: no room\n");
   refusals.add("any", "any takes no scales", kBuilt, kLast);
   EXPECT_EQ(refusals.sentence(),
             "any takes no scales; 2 others for reasons that shiftconv_support names; 2 are for other compute capabilities");

@@ -1,4 +1,5 @@
-// Which kernels `direct` and `gathered` take: the widest vectors that channels, pitches, groups and inputs in two tensors allow.
+// Which kernels `direct`, `gathered`, `im2col_sm90` and `channelwise` take: the widest vectors that channels, pitches, groups and
+// inputs in two tensors allow.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -6,8 +7,10 @@
 #include <string>
 #include <tuple>
 
+#include "conv/algorithms/channelwise/plan.hpp"
 #include "conv/algorithms/direct/algorithm.hpp"
 #include "conv/algorithms/gathered/plan.hpp"
+#include "conv/algorithms/im2col_sm90/plan.hpp"
 #include "tests/conv/planned_problem.hpp"
 
 namespace shiftconv::plan {
@@ -39,7 +42,9 @@ TEST(DirectPlans, LoadVectorsWhereAllIsMadeOfThem) {
                                      {"1x7x5x40 f16 split_c 24 second_pitch 20 * 4x3x3x40 -> f16", "direct_f16_f16_scalar"},
                                      {"1x7x5x40 f16 split_c 24 second_pitch 25 * 4x3x3x40 -> f16", "direct_f16_f16_scalar"}}) {
     ASSERT_EQ(directRefusal(problemOf(text), deviceOf(9)), "") << text;
-    EXPECT_EQ(planDirect(problemOf(text), deviceOf(9)).kernelName, kernel) << text;
+    const DirectPlan plan = planDirect(problemOf(text), deviceOf(9));
+    EXPECT_EQ(plan.kernelName, kernel) << text;
+    EXPECT_EQ(plan.params.partCount, problemOf(text).isSplit() ? 2 : 1) << text;
   }
 }
 
@@ -140,6 +145,42 @@ TEST(GatheredPlans, CountTheTapsThatReachTheImage) {
     ASSERT_EQ(clocks.size(), 4u);
     for (const GatheredPlan& plan : gatheredCandidates(problemOf(text), deviceOf(9)))
       EXPECT_NEAR(plan.modelledClocks, clocks[plan.tile], 1e-9 * clocks[plan.tile]) << plan.describe();
+  }
+}
+
+/// Rows of outputs and residuals are whole 16 bytes, or stored and read in smaller pieces.
+TEST(Im2colPlans, AreNarrowWhereSomeRowIs) {
+  for (const auto& [text, narrow] : {std::pair{"1x9x9x64 f16 * 40x3x3x64 -> f16", false},
+                                     {"1x9x9x64 f16 * 36x3x3x64 -> f16", true},
+                                     {"1x9x9x64 f16 * 36x3x3x64 -> f16 pitch 40", true},
+                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 pitch 44", true},
+                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 pitch 48", false},
+                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1", false},
+                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1 residual_pitch 42", true},
+                                     {"1x9x9x64 f16 * 40x3x3x64 -> f16 residual 1 residual_pitch 48", false}}) {
+    const auto plans = sm90::im2colCandidates(problemOf(text), deviceOf(9));
+    ASSERT_FALSE(plans.empty()) << text;
+    for (const sm90::Im2colPlan& plan : plans) EXPECT_EQ(plan.params.narrow, narrow) << text << ": " << plan.describe();
+  }
+}
+
+/// Weights that a CTA stages have room in what every kernel may have, and are those of its channels.
+TEST(ChannelwisePlans, StageNoMoreWeightsThanThereIsRoomFor) {
+  for (const auto& [text, staged] : {std::pair{"1x9x70x256 f16 * 256x3x3x1 groups 256 pad 1,1,1,1 -> f16", true},
+                                     {"1x9x70x256 f16 * 256x15x13x1 groups 256 pad 7,7,6,6 -> f16", true},
+                                     {"1x40x70x8 f32 * 8x33x41x1 groups 8 pad 16,16,20,20 -> f32", true},
+                                     {"1x40x70x256 f32 * 256x33x41x1 groups 256 pad 16,16,20,20 -> f32", false},
+                                     {"1x40x70x3 f16 * 3x151x163x1 groups 3 pad 75,75,81,81 -> f16", false}}) {
+    const Problem p = problemOf(text);
+    const auto plans = channelwiseCandidates(p, deviceOf(9), {});
+    ASSERT_FALSE(plans.empty()) << text;
+    bool any = false;
+    for (const ChannelwisePlan& plan : plans) {
+      any |= plan.staged();
+      EXPECT_LE(plan.params.weightBytes, 48u * 1024) << text << ": " << plan.describe();
+      EXPECT_EQ(plan.params.weightBytes % static_cast<uint32_t>(p.t * p.r * p.s * bytesOf(p.inputType)), 0u) << plan.describe();
+    }
+    EXPECT_EQ(any, staged) << text;
   }
 }
 
