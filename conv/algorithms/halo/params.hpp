@@ -20,7 +20,7 @@ constexpr int32_t chunkChannels(int32_t elementBytes) { return static_cast<int32
 inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
 
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
-inline constexpr int32_t kMaximumPatches = 8;
+inline constexpr int32_t kMaximumPatches = 12;   ///< a 3x3x3 filter with a stride of 2: four parities of three planes
 inline constexpr int32_t kMaximumTaps = 64;
 inline constexpr int32_t kMaximumStages = 32;  ///< of either ring
 inline constexpr int32_t kMaximumSplit = 4;
