@@ -13,7 +13,7 @@
 #include "conv/reference/block_output.hpp"
 #include "tests/conv/random_tensors.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::chain_test {
 namespace {
 
 struct Layer {
@@ -135,4 +135,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::chain_test

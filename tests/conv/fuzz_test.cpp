@@ -9,7 +9,7 @@
 #include "tests/conv/convolution_case.hpp"
 #include "tests/conv/fuzz_part.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::fuzz_test {
 namespace {
 
 /// SHIFTCONV_FUZZ_SEED repeats the problems of another run.
@@ -41,4 +41,4 @@ INSTANTIATE_TEST_SUITE_P(Parts, Fuzz, testing::ValuesIn(parts(1000, 4, 10)), nam
 INSTANTIATE_TEST_SUITE_P(Nightly, Fuzz, testing::ValuesIn(parts(100000, 4, 50)), nameOfPart);
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::fuzz_test

@@ -19,7 +19,7 @@
 #include "tests/support/shell.hpp"
 #include "tests/temporary_folder.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::numpy_test {
 namespace {
 
 struct Numpy {
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::numpy_test

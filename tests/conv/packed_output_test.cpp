@@ -14,7 +14,7 @@
 #include "conv/reference/block_output.hpp"
 #include "tests/conv/random_tensors.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::packed_output_test {
 namespace {
 
 constexpr uint8_t kPoison = 0xC5;  // parts that differ from each other and from 0
@@ -92,4 +92,4 @@ TEST(OddOutputsWithoutAPitch, AreRefused) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::packed_output_test

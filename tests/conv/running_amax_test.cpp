@@ -8,7 +8,7 @@
 
 #include "tests/conv/convolution_case.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::running_amax_test {
 namespace {
 
 struct Engine {
@@ -73,4 +73,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::running_amax_test

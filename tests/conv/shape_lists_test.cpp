@@ -8,7 +8,7 @@
 #include "tests/conv/convolution_case.hpp"
 #include "tests/conv/sm90/shape_lists.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::shape_lists_test {
 namespace {
 
 void everyLinePlans(const std::vector<ShapeLine>& lines, const char* device) {
@@ -40,4 +40,4 @@ TEST(ShapeLists, PlanOnTheEmulatedHopperAtNight) {
 TEST(ShapeLists, PlanOnTheGpuOfTheGpuTests) { everyLinePlans(readShapeFiles(SM90_SHAPES_FOLDER, kGpuShapeFiles), "H200"); }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::shape_lists_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::global_test {
 namespace {
 
 using emulator::Emulator;
@@ -522,4 +522,4 @@ TEST(GlobalHazards, TheReportNamesBothCtasAndTheBytes) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::global_test

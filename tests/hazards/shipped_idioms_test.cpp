@@ -10,7 +10,7 @@
 #include "tests/support/kernel_run.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::shipped_idioms_test {
 namespace {
 
 using emulator::Hazard;
@@ -491,4 +491,4 @@ TEST(Severities, FilterWhatIsReportedAndWhatEndsTheLaunch) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::shipped_idioms_test

@@ -8,7 +8,7 @@
 #include "common/emulator/tma/tensor_map.hpp"
 #include "tests/support/kernel_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::tensor_map_test {
 namespace {
 
 using emulator::Emulator;
@@ -187,4 +187,4 @@ TEST(TensorMapHazards, TheEndOfALaunchPublishesAChangedMap) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::tensor_map_test

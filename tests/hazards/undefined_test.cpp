@@ -8,7 +8,7 @@
 #include "tests/support/kernel_run.hpp"
 #include "tests/support/tensor_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::undefined_test {
 namespace {
 
 using emulator::Hazard;
@@ -278,4 +278,4 @@ TEST(UndefinedTensor, GoesThroughLoadsAndStores) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::undefined_test

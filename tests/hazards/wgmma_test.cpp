@@ -4,7 +4,7 @@
 
 #include "tests/support/wgmma_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::wgmma_test {
 namespace {
 
 using namespace emulator;
@@ -206,4 +206,4 @@ TEST(WgmmaHazards, AProductThatOutlivesItsCta) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::wgmma_test

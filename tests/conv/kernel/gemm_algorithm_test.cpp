@@ -11,7 +11,7 @@
 #include "tests/conv/kernel/judged_run.hpp"
 #include "tests/support/one_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::gemm_algorithm_test {
 namespace {
 
 using gemm::sm100::Engine;
@@ -127,4 +127,4 @@ TEST(GemmAlgorithmPlan, RefusesChoicesItCannotMeet) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::gemm_algorithm_test

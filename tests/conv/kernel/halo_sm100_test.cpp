@@ -12,7 +12,7 @@
 #include "tests/conv/kernel/judged_run.hpp"
 #include "tests/support/one_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::halo_sm100_test {
 namespace {
 
 using plan::sm100::HaloChoices;
@@ -197,4 +197,4 @@ TEST(HaloSm100Plan, CollectorSavesTheReadsOfOperandA) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::halo_sm100_test

@@ -12,7 +12,7 @@
 #include "tests/conv/kernel/judged_run.hpp"
 #include "tests/support/one_kernel.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::im2col_test {
 namespace {
 
 using plan::Im2colChoices;
@@ -274,4 +274,4 @@ TEST(Im2colPlan, RefusesChoicesItCannotMeet) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::im2col_test

@@ -18,7 +18,7 @@
 #include "tests/conv/fuzz_part.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::peers_fuzz_test {
 namespace {
 
 class Dice {
@@ -165,4 +165,4 @@ INSTANTIATE_TEST_SUITE_P(Parts, PeersFuzz, testing::ValuesIn(fuzzParts(1000, 4, 
 INSTANTIATE_TEST_SUITE_P(Nightly, PeersFuzz, testing::ValuesIn(fuzzParts(100000, 8, 50)));
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::peers_fuzz_test

@@ -6,7 +6,7 @@
 
 #include "tests/conv/kernel/kernel_case.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::shift_window_counters_test {
 namespace {
 
 using plan::OperandProducer;
@@ -79,4 +79,4 @@ INSTANTIATE_TEST_SUITE_P(Fixture, ShiftWindowCounters, testing::Range<size_t>(0,
 TEST(ShiftWindowCountersTable, CoversTheWholeFixture) { EXPECT_EQ(std::size(kBefore), kernelFixture().size()); }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::shift_window_counters_test

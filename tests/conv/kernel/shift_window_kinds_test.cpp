@@ -8,7 +8,7 @@
 #include "conv/algorithms/shift_window/plan.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::shift_window_kinds_test {
 namespace {
 
 using plan::OperandProducer;
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(Problems, ShiftWindowKinds,
                          });
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::shift_window_kinds_test

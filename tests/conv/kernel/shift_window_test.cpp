@@ -9,7 +9,7 @@
 #include "tests/conv/kernel/kernel_case.hpp"
 #include "tests/support/schedules.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::shift_window_test {
 namespace {
 
 using emulator::Numerics;
@@ -121,4 +121,4 @@ TEST(ShiftWindowPadding, DoesNotMultiplyPaddedTapsByInfiniteWeights) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::shift_window_test

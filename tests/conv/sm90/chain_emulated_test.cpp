@@ -6,7 +6,7 @@
 
 #include "tests/conv/sm90/chain.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::chain_emulated_test {
 namespace {
 
 TEST(EmulatedHopperChain, EveryKernelWaitsBeforeItReadsOrWrites) {
@@ -23,4 +23,4 @@ TEST(EmulatedHopperChain, EveryKernelWaitsBeforeItReadsOrWrites) {
 }
 
 }  // namespace
-}  // namespace shiftconv::tests
+}  // namespace shiftconv::tests::chain_emulated_test

@@ -3,7 +3,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::cluster_pair {
 namespace {
 
 constexpr uint32_t kDynamicSharedBytes = 64 * 1024;
@@ -39,6 +39,10 @@ KernelTrial trial(int32_t m, int32_t n, int32_t k, uint64_t seed) {
 
 }  // namespace
 
-Subject clusterPairSubject() { return makeSubject("cluster_pair", testKernelPtx("cluster_pair"), {trial(473, 136, 264, 621)}); }
+Subject subject() { return makeSubject("cluster_pair", testKernelPtx("cluster_pair"), {trial(473, 136, 264, 621)}); }
 
+}  // namespace shiftconv::tests::cluster_pair
+
+namespace shiftconv::tests {
+Subject clusterPairSubject() { return cluster_pair::subject(); }
 }  // namespace shiftconv::tests

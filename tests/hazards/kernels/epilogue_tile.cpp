@@ -6,7 +6,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::epilogue_tile {
 namespace {
 
 constexpr uint32_t kTileRows = 128, kTileColumns = 32;
@@ -49,10 +49,14 @@ KernelTrial trial(int32_t rows, int32_t columns, uint64_t seed) {
 
 }  // namespace
 
-Subject epilogueTileSubject() {
+Subject subject() {
   // Two CTAs, five tiles through two buffers, rows and scale factors ragged; rows are whole multiples of 16 bytes, because
   // tensor-map stores overwrite up to there.
   return makeSubject("epilogue_tile", testKernelPtx("epilogue_tile"), {trial(150, 144, 691)});
 }
 
+}  // namespace shiftconv::tests::epilogue_tile
+
+namespace shiftconv::tests {
+Subject epilogueTileSubject() { return epilogue_tile::subject(); }
 }  // namespace shiftconv::tests

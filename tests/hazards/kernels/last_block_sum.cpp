@@ -5,7 +5,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::last_block_sum {
 namespace {
 
 KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed) {
@@ -27,6 +27,10 @@ KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed) {
 
 }  // namespace
 
-Subject lastBlockSumSubject() { return makeSubject("last_block_sum", testKernelPtx("last_block_sum"), {trial(3, 1001, 661)}); }
+Subject subject() { return makeSubject("last_block_sum", testKernelPtx("last_block_sum"), {trial(3, 1001, 661)}); }
 
+}  // namespace shiftconv::tests::last_block_sum
+
+namespace shiftconv::tests {
+Subject lastBlockSumSubject() { return last_block_sum::subject(); }
 }  // namespace shiftconv::tests

@@ -3,7 +3,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::pair_gemm {
 namespace {
 
 constexpr uint32_t kDynamicSharedBytes = 64 * 1024;
@@ -33,9 +33,13 @@ KernelTrial trial(int32_t m, int32_t n, int32_t k, uint64_t seed) {
 
 }  // namespace
 
-Subject pairGemmSubject() {
+Subject subject() {
   // Three tiles through two accumulators, nine chunks through two stages.
   return makeSubject("pair_gemm", testKernelPtx("pair_gemm"), {trial(437, 312, 136, 671)});
 }
 
+}  // namespace shiftconv::tests::pair_gemm
+
+namespace shiftconv::tests {
+Subject pairGemmSubject() { return pair_gemm::subject(); }
 }  // namespace shiftconv::tests

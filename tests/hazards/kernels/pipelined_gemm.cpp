@@ -4,7 +4,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::pipelined_gemm {
 namespace {
 
 constexpr uint32_t kDynamicSharedBytes = 96 * 1024;
@@ -34,9 +34,13 @@ KernelTrial trial(int32_t m, int32_t n, int32_t k, uint64_t seed) {
 
 }  // namespace
 
-Subject pipelinedGemmSubject() {
+Subject subject() {
   // Seven tiles for two CTAs, 35 and 45 chunks through three stages: every ring turns over; ragged in all extents.
   return makeSubject("pipelined_gemm", testKernelPtx("pipelined_gemm"), {trial(900, 56, 264, 601)});
 }
 
+}  // namespace shiftconv::tests::pipelined_gemm
+
+namespace shiftconv::tests {
+Subject pipelinedGemmSubject() { return pipelined_gemm::subject(); }
 }  // namespace shiftconv::tests

@@ -3,7 +3,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::scalar_exchange {
 namespace {
 
 constexpr size_t kChunk = 256;
@@ -29,6 +29,10 @@ KernelTrial trial(uint32_t ctas, uint32_t chunks, uint64_t seed) {
 
 }  // namespace
 
-Subject scalarExchangeSubject() { return makeSubject("scalar_exchange", testKernelPtx("scalar_exchange"), {trial(3, 5, 641)}); }
+Subject subject() { return makeSubject("scalar_exchange", testKernelPtx("scalar_exchange"), {trial(3, 5, 641)}); }
 
+}  // namespace shiftconv::tests::scalar_exchange
+
+namespace shiftconv::tests {
+Subject scalarExchangeSubject() { return scalar_exchange::subject(); }
 }  // namespace shiftconv::tests

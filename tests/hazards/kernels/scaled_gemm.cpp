@@ -5,7 +5,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::scaled_gemm {
 namespace {
 
 constexpr uint32_t kDynamicSharedBytes = 64 * 1024;
@@ -66,6 +66,10 @@ KernelTrial trial(int32_t m, int32_t k, uint64_t seed) {
 
 }  // namespace
 
-Subject scaledGemmSubject() { return makeSubject("scaled_gemm", testKernelPtx("scaled_gemm"), {trial(700, 608, 611)}); }
+Subject subject() { return makeSubject("scaled_gemm", testKernelPtx("scaled_gemm"), {trial(700, 608, 611)}); }
 
+}  // namespace shiftconv::tests::scaled_gemm
+
+namespace shiftconv::tests {
+Subject scaledGemmSubject() { return scaled_gemm::subject(); }
 }  // namespace shiftconv::tests

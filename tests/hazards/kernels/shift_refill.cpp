@@ -3,7 +3,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::shift_refill {
 namespace {
 
 constexpr uint32_t kDynamicSharedBytes = 64 * 1024;
@@ -40,6 +40,10 @@ KernelTrial trial(size_t windows, uint64_t seed) {
 
 }  // namespace
 
-Subject shiftRefillSubject() { return makeSubject("shift_refill", testKernelPtx("shift_refill"), {trial(37, 631)}); }
+Subject subject() { return makeSubject("shift_refill", testKernelPtx("shift_refill"), {trial(37, 631)}); }
 
+}  // namespace shiftconv::tests::shift_refill
+
+namespace shiftconv::tests {
+Subject shiftRefillSubject() { return shift_refill::subject(); }
 }  // namespace shiftconv::tests

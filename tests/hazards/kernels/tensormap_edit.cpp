@@ -5,7 +5,7 @@
 #include "tests/hazards/kernels/test_kernels.hpp"
 #include "tests/support/kernel_trials.hpp"
 
-namespace shiftconv::tests {
+namespace shiftconv::tests::tensormap_edit {
 namespace {
 
 constexpr size_t kRows = 32, kColumns = 64, kWords = kRows * kColumns / 2;
@@ -67,8 +67,12 @@ KernelTrial trial(uint32_t ctas, uint32_t count, uint64_t seed, HostMistake mist
 
 }  // namespace
 
-Subject tensormapEditSubject(HostMistake mistake) {
+Subject subject(HostMistake mistake) {
   return makeSubject("tensormap_edit", testKernelPtx("tensormap_edit"), {trial(2, 5, 651, mistake)});
 }
 
+}  // namespace shiftconv::tests::tensormap_edit
+
+namespace shiftconv::tests {
+Subject tensormapEditSubject(HostMistake mistake) { return tensormap_edit::subject(mistake); }
 }  // namespace shiftconv::tests
