@@ -52,10 +52,6 @@ class Words {
     if (atEnd()) fail("the text ends where {} was expected", what);
     return words_[position_++];
   }
-  void expect(std::string_view word) {
-    const std::string_view found = take("the next part");
-    if (found != word) fail("\"{}\" was expected, but the text has {}", word, quoted(found));
-  }
 
   DataType type(const char* what) {
     const std::string_view word = take(what);

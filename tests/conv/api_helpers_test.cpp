@@ -440,6 +440,7 @@ TEST_F(ApiHelperRefusals, Pool) {
   refused("pad_left must be in 0..", [](P p) { p.pad_left = -1; });
   refused("input_pixel_pitch must be in 8..", [](P p) { p.input_pixel_pitch = 7; });
   refused("output_pixel_pitch must be in 8..", [](P p) { p.output_pixel_pitch = 4; });
+  refused("type must be in 0..12, but is 13", [](P p) { p.type = 13; });
   refused("type must be f32, f16 or bf16, but is u8", [](P p) { p.type = SHIFTCONV_TYPE_U8; });
   refused("kind must be in 0..1", [](P p) { p.kind = 2; });
   refused("count_padding must be 0 or 1", [](P p) { p.count_padding = 2; });
@@ -464,6 +465,13 @@ TEST_F(ApiHelperRefusals, Pointwise) {
   refused("c must be in 1..", [](P p, B) { p.c = 0; });
   refused("rows_of_b must be in 1..", [](P p, B) { p.rows_of_b = 0; });
   refused("a_pitch must be in 8..", [](P p, B) { p.a_pitch = 7; });
+  refused("a_type must be in 0..12, but is -1", [](P p, B) { p.a_type = -1; });
+  refused("b_type must be in 0..12, but is 13", [](P p, B) { p.b_type = 13; });
+  refused("output_type must be in 0..12, but is 13", [](P p, B) { p.output_type = 13; });
+  refused("a_type must be f32, f16 or bf16", [](P p, B) { p.a_type = SHIFTCONV_TYPE_S8; });
+  refused("output_type must be f32, f16 or bf16", [](P p, B) { p.output_type = SHIFTCONV_TYPE_U8; });
+  refused("b_pitch must be in 8..", [](P p, B) { p.b_pitch = 7; });
+  refused("output_pitch must be in 8..", [](P p, B) { p.output_pitch = 7; });
   refused("b_type must be f32, f16 or bf16", [](P p, B) { p.b_type = SHIFTCONV_TYPE_S32; });
   refused("operation must be in 0..2", [](P p, B) { p.operation = 3; });
   refused("activation must be in 0..9", [](P p, B) { p.activation = -1; });
@@ -494,6 +502,8 @@ TEST_F(ApiHelperRefusals, Normalisation) {
   refused("output_pixel_pitch must be in 8..", [](N n, S) { n.output_pixel_pitch = 7; });
   refused("epsilon must be finite and >= 0", [](N n, S) { n.epsilon = -1; });
   refused("epsilon must be finite and >= 0", [](N n, S) { n.epsilon = std::numeric_limits<float>::quiet_NaN(); });
+  refused("type must be in 0..12, but is 13", [](N n, S) { n.type = 13; });
+  refused("parameter_type must be in 0..12, but is -1", [](N n, S) { n.parameter_type = -1; });
   refused("type must be f32, f16 or bf16", [](N n, S) { n.type = SHIFTCONV_TYPE_S8; });
   refused("parameter_type must be f32, f16 or bf16", [](N n, S) { n.parameter_type = SHIFTCONV_TYPE_S8; });
   refused("activation must be in 0..9", [](N n, S) { n.activation = 10; });

@@ -60,12 +60,12 @@ class RecordingDevice final : public device::Device {
   Status loadModule(const device::ModuleImage&, const device::Module*& module) override {
     ++loads;
     module = &module_;
-    return {};
+    return ofLoad;
   }
   Status findKernel(const device::Module&, std::string_view, const device::Kernel*& kernel) override {
     ++finds;
     kernel = &kernel_;
-    return {};
+    return ofFind;
   }
   Status launch(const device::Kernel&, const LaunchConfig& config, std::span<const void* const> arguments,
                 device::Stream stream) override {
@@ -82,7 +82,7 @@ class RecordingDevice final : public device::Device {
     ++encodes;
     map.words[0] = description.globalAddress;
     map.words[1] = kTiled;
-    return {};
+    return ofEncode;
   }
   Status encodeIm2col(const device::Im2colMap& description, device::TensorMap& map) override {
     ++encodes;
@@ -103,6 +103,7 @@ class RecordingDevice final : public device::Device {
     }
   };
   int loads = 0, finds = 0, encodes = 0;
+  Status ofLoad, ofFind, ofEncode;  ///< what these say
   size_t launches = 0;
   std::array<Launch, 4> launched;
   std::function<void(std::span<const void* const>)> inspect;  ///< sees what lies on the caller's stack
@@ -134,6 +135,33 @@ TEST(KernelCache, LoadsEachImageOnceAndFindsEachKernelOnce) {
   }
   EXPECT_EQ(recorder.loads, 2);
   EXPECT_EQ(recorder.finds, 3);
+}
+
+/// What a device cannot load, find or encode ends a binding and a run without one, before anything is launched.
+TEST(RunPath, BeginsWithWhatTheDeviceSays) {
+  Problem problem;
+  problem.n = 2, problem.h = 9, problem.w = 11, problem.c = 24, problem.k = 16, problem.r = problem.s = 3;
+  device::Properties properties;
+  properties.name = "test";
+  properties.computeMajor = 10;
+  properties.multiprocessors = 4;
+  properties.sharedBytesPerBlock = 232448;
+  std::shared_ptr<const Plan> plan;
+  ASSERT_TRUE(makePlan(problem, properties, {"shift_window", ""}, plan).ok());
+  TensorAddresses tensors;
+  tensors[TensorName::Input] = 0x100000, tensors[TensorName::Filter] = 0x200000, tensors[TensorName::Output] = 0x400000;
+  for (Status RecordingDevice::*const one : {&RecordingDevice::ofLoad, &RecordingDevice::ofFind, &RecordingDevice::ofEncode}) {
+    RecordingDevice recorder(properties);
+    recorder.*one = {StatusCode::DeviceError, "not today"};
+    KernelCache kernels(recorder);
+    std::unique_ptr<Binding> binding;
+    const Status bound = Binding::make(plan, kernels, tensors, binding);
+    EXPECT_EQ(bound.code(), StatusCode::DeviceError);
+    EXPECT_EQ(bound.message(), "not today");
+    EXPECT_EQ(binding, nullptr);
+    EXPECT_EQ(runOnce(*plan, kernels, tensors, 0).message(), "not today");
+    EXPECT_EQ(recorder.launches, 0u);
+  }
 }
 
 TEST(RunPath, OfABindingOnlyLaunches) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string_view>
 
 #include "common/emulator/cuda_runtime/core/properties.hpp"
 
@@ -82,6 +83,8 @@ TEST(DeviceProperties, AttributesAreThoseOfAB200) {
 TEST(DeviceProperties, SayWhatTheAttributesSay) {
   const cudaDeviceProp& p = deviceProperties();
   EXPECT_STREQ(p.name, "emulated sm_100a");
+  EXPECT_EQ(std::string_view(p.uuid.bytes, sizeof p.uuid.bytes), std::string_view(p.name, sizeof p.uuid.bytes))
+      << "as many bytes of the name as there are";
   EXPECT_EQ(runtime::architectureNumber(), 100);
   const std::pair<long long, int> same[] = {
       {p.maxThreadsPerBlock, cudaDevAttrMaxThreadsPerBlock},

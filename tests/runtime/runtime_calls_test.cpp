@@ -387,6 +387,29 @@ TEST_F(RuntimeCalls, StreamsKeepWhatTheyWereMadeWith) {
   }
 }
 
+/// The default streams have handles, too; that of a thread is one stream, and its own.
+TEST_F(RuntimeCalls, DefaultStreamsHaveHandles) {
+  const auto idOf = [](cudaStream_t stream) {
+    unsigned long long id = 0;
+    EXPECT_DONE(cudaStreamGetId(stream, &id));
+    return id;
+  };
+  EXPECT_EQ(idOf(cudaStreamLegacy), idOf(nullptr));
+  EXPECT_EQ(idOf(cudaStreamPerThread), idOf(cudaStreamPerThread));
+  EXPECT_NE(idOf(cudaStreamPerThread), idOf(cudaStreamLegacy));
+  auto* const memory = allocated<uint8_t>(16);
+  EXPECT_DONE(cudaMemsetAsync(memory, 7, 16, cudaStreamPerThread));
+  EXPECT_DONE(cudaStreamSynchronize(cudaStreamPerThread));
+  EXPECT_EQ(fromDevice<uint8_t>(memory, 16), std::vector<uint8_t>(16, 7));
+  for (const cudaStream_t stream : {cudaStream_t{}, cudaStreamLegacy, cudaStreamPerThread}) {
+    unsigned flags = 7;
+    EXPECT_DONE(cudaStreamGetFlags(stream, &flags));
+    EXPECT_EQ(flags, unsigned{cudaStreamDefault});
+    EXPECT_CODE(cudaStreamDestroy(stream), cudaErrorInvalidResourceHandle);
+  }
+  EXPECT_DONE(cudaFree(memory));
+}
+
 TEST_F(RuntimeCalls, EventsAreRecordedWithFlags) {
   cudaEvent_t event = nullptr;
   float milliseconds = -1;
