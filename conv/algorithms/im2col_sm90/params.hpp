@@ -16,8 +16,6 @@ inline constexpr int32_t kRowBytes = 128;
 inline constexpr int32_t kChunkSlices = 4;   ///< of 16 channels: one wgmma each
 inline constexpr int32_t kGroupPixels = 64;  ///< of a warpgroup: M of a wgmma
 inline constexpr int32_t kMaximumStages = 9;
-/// Wider tiles have too few registers for an activation of sums where they are: these change hands.
-inline constexpr int32_t kMostActivatedChannels = 80;
 inline constexpr int32_t kSegmentColumns = 8;  ///< output channels of a thread at a time, in the whole epilogue
 inline constexpr int32_t kSumsPadFloats =
     8;  ///< behind a row of sums in shared memory: keeps its 8-byte stores off each other's banks

@@ -341,17 +341,18 @@ class Cta {
   /// A short activation or none, and the operands' type.
   __device__ __forceinline__ void storePacked(float (&d)[kChannels / 2], uint32_t warp) const {
     const gemm::EpilogueParams& e = p_.epilogue;
-    const bool rectifies = e.activation == gemm::Activation::Relu;
-    if constexpr (kChannels <= kMostActivatedChannels) {
-      if (!rectifies) gemm::activateShort(e, d);
-    }
+    const bool rectifies = e.activation == gemm::Activation::Relu, activates = !rectifies && e.activation != gemm::Activation::None;
     const uint32_t least = leastPair<Element>(rectifies);
 #pragma unroll
     for (int32_t j = 0; j < kFragments; j += 2) {
+      // An activation of as many values as are stored at once: with one choice for all sums ptxas spills them.
+      float v[8];
+#pragma unroll
+      for (int32_t i = 0; i < 8; ++i) v[i] = d[4 * j + i];
+      if (activates) gemm::activateShort(e, v);
       uint32_t matrices[4];
 #pragma unroll
-      for (int32_t i = 0; i < 4; ++i)
-        matrices[i] = atLeast<Element>(packPair<Element>(d[4 * j + 2 * i], d[4 * j + 2 * i + 1]), least);
+      for (int32_t i = 0; i < 4; ++i) matrices[i] = atLeast<Element>(packPair<Element>(v[2 * i], v[2 * i + 1]), least);
       ptx::storeMatrices(stagedMatrices(staged(warp), j), matrices);
     }
     __syncwarp();
