@@ -366,7 +366,7 @@ TEST(HopperPlans, HaloMapsNoTensorWithoutPixels) {
         for (uint32_t i = 0; i < map.rank; ++i)
           EXPECT_GT(map.dims[i], 0u) << text << ": " << plan.describe() << ", dimension " << i;
     EXPECT_EQ(planOf(text)->algorithm, "thin");
-    EXPECT_NE(haloRefusal(problem, h200()).find("in at most 8 boxes"), std::string::npos) << haloRefusal(problem, h200());
+    EXPECT_NE(haloRefusal(problem, h200()).find("in at most 12 boxes"), std::string::npos) << haloRefusal(problem, h200());
   }
 }
 
