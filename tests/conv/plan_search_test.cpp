@@ -366,6 +366,21 @@ TEST(PlanSearch, NamesEveryWarp) {
   EXPECT_EQ(seen.size(), algorithms().size());
 }
 
+/// One multiprocessor has nobody to share rows with, and rows between blocks are loaded twice: a block is the whole column of
+/// outputs, with a dilation of those that share input rows.
+TEST(PlanSearch, StreamsAreWholeColumnsOnOneMultiprocessor) {
+  device::Properties one = preset("B200");
+  one.multiprocessors = 1;
+  for (const auto& [text, rows] : {std::pair{"1x57x120x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "block_rows=57,"},
+                                   {"1x57x120x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 2,1 -> f16", "block_rows=29,"},
+                                   {"1x57x120x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 3,1 -> f16", "block_rows=19,"},
+                                   {"1x57x120x64 f16 * 64x3x3x64 pad 2,2,1,1 dilation 2,1 -> f16", "block_rows=29,"}}) {
+    std::shared_ptr<const Plan> plan;
+    ASSERT_TRUE(makePlan(problemOf(text), one, {"shift_stream", "map=strips,group=single,tile_n=64"}, plan).ok()) << text;
+    EXPECT_NE(plan->options.find(rows), std::string::npos) << text << ": " << plan->options;
+  }
+}
+
 /// Streams of halo_sm100 have no more rows than the image, nor than the option can say.
 TEST(PlanSearch, StreamsHaveTheRowsOfTheImageAtMost) {
   for (const auto& [text, options, words] :
