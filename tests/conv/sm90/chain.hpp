@@ -28,6 +28,7 @@ inline std::vector<Layer> layersOf(const std::string& images) {
           {three + rest, "halo", ""},
           {depthwise + "bias relu", "channelwise", ""},
           {three + rest, "im2col_sm90", "tile=64x32"},
+          {three + "bias silu", "halo", "shape=k64_n64"},
           {three + rest, "resident", ""},
           {one + rest, "gathered", ""},
           {depthwise + "bias relu", "depthwise", ""},
