@@ -41,8 +41,10 @@ std::string kindOf(const Problem& p) {
 
 std::vector<HaloModule> modulesOf(const Problem& p) {
   if (bytesOf(p.inputType) != 2) return {isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float};
-  if (!p.isSplit() && isTwoDimensional(p) && plainTypesRefusal("halo", p, ResidualAdded::Yes).empty())
-    return p.hasResidual() ? std::vector{HaloModule::Residual, HaloModule::Half} : std::vector{HaloModule::Plain};
+  if (plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) {
+    if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
+    if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain};
+  }
   if (hasShortEpilogue(p) && plainTypesRefusal("halo", withPlainEpilogue(p)).empty())
     return {HaloModule::Activated, HaloModule::Half};
   return {HaloModule::Half};

@@ -14,7 +14,7 @@
 
 namespace shiftconv::kernels::halo {
 
-/// kAnyInput: planes, and inputs in two tensors. The other kernels are as short as they can be.
+/// kAnyInput: planes, and inputs in two tensors.
 template <class Kind, class S, bool kAnyInput>
 class Loads : protected Residuals<S> {
   using Base = Residuals<S>;

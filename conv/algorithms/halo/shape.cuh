@@ -14,8 +14,8 @@ namespace shiftconv::kernels::halo {
 /// any type and a short activation besides; bias, ReLU and a residual of that type, which the copy engine brings; or
 /// gemm::EpilogueParams.
 enum class Epilogue { Plain, Activated, Residual, Full };
-/// Whether its kernels also take planes and inputs in two tensors.
-constexpr bool takesAnyInput(Epilogue epilogue) { return epilogue == Epilogue::Activated || epilogue == Epilogue::Full; }
+/// Whether its kernels also take planes and inputs in two tensors: but the plain ones, which are as short as they can be.
+constexpr bool takesAnyInput(Epilogue epilogue) { return epilogue != Epilogue::Plain; }
 
 enum class PixelShare { Common, Separate };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.

@@ -183,6 +183,8 @@ TEST(HopperPlans, AResidualTakesTheShortEpilogueWhereItCan) {
         {"8x32x32x640 f16 * 640x3x3x640 pad 1,1,1,1 -> f16 residual 1", "halo_sm90_f16_residual_"},
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_"},
         {"128x56x56x64 f16 * 256x1x1x64 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_"},
+        {"1x8x28x28x128 f16 * 128x3x3x3x128 pad 1,1,1,1,1,1 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_"},
+        {"8x28x28x256 f16 split_c 64 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1", "halo_sm90_f16_residual_"},
         {"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias residual 1 relu", "resident_sm90_f16_residual"},
         {"64x56x56x96 f16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> f16 residual 1", "depthwise_sm90_f16_residual"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias residual 1 relu", "stem_sm90_f16_r7_residual"}}) {
