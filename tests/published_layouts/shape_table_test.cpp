@@ -49,9 +49,13 @@ bool contains(const std::vector<uint32_t>& values, uint32_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-class ShapeTable : public testing::TestWithParam<Row> {};
+class ShapeTable : public testing::TestWithParam<Row> {
+ protected:
+  /// With these numbers of columns.
+  void expectShapesRun(const std::vector<uint32_t>& columns);
+};
 
-TEST_P(ShapeTable, LegalShapesRun) {
+void ShapeTable::expectShapesRun(const std::vector<uint32_t>& columns) {
   const Row& row = GetParam();
   std::vector<int> products(256 * 256);
   for (uint32_t m = 0; m < 256; ++m) {
@@ -60,7 +64,7 @@ TEST_P(ShapeTable, LegalShapesRun) {
   Emulator machine;
   uint32_t turn = 0;  // goes through element and accumulator types
   for (const uint32_t m : row.m) {
-    for (const uint32_t n : row.n) {
+    for (const uint32_t n : columns) {
       const auto types = static_cast<uint32_t>(row.kind->types.size());
       SingleMma mma{.kind = row.kind, .ctaGroup = row.ctaGroup, .m = m, .n = n};
       mma.typeA = turn % types;
@@ -74,6 +78,18 @@ TEST_P(ShapeTable, LegalShapesRun) {
     }
   }
 }
+
+/// The fewest and the most columns, and every fifth number between them, odd and even multiples of the step.
+TEST_P(ShapeTable, LegalShapesRun) {
+  const std::vector<uint32_t>& legal = GetParam().n;
+  std::vector<uint32_t> columns;
+  for (size_t i = 0; i < legal.size(); i += 5) columns.push_back(legal[i]);
+  if (columns.back() != legal.back()) columns.push_back(legal.back());
+  expectShapesRun(columns);
+}
+
+class WholeShapeTable : public ShapeTable {};
+TEST_P(WholeShapeTable, EveryLegalShapeRuns) { expectShapesRun(GetParam().n); }
 
 /// The refusal of an MMA, which must name the kind.
 std::string refusal(Emulator& machine, SingleMma mma) {
@@ -150,9 +166,11 @@ TEST_P(ShapeTable, SparseBitIsRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table39, ShapeTable, testing::ValuesIn(table()), [](const testing::TestParamInfo<Row>& info) {
+std::string nameOf(const testing::TestParamInfo<Row>& info) {
   return fmt::format("{}_group{}", info.param.kind->name, info.param.ctaGroup);
-});
+}
+INSTANTIATE_TEST_SUITE_P(Table39, ShapeTable, testing::ValuesIn(table()), nameOf);
+INSTANTIATE_TEST_SUITE_P(Nightly, WholeShapeTable, testing::ValuesIn(table()), nameOf);
 
 }  // namespace
 }  // namespace shiftconv::tests::layouts
