@@ -4,6 +4,11 @@
 
 namespace shiftconv::plan {
 
+Status Candidate::complete(const Problem& problem, const device::Properties& properties, Plan& plan) const {
+  if (const auto own = algorithm->accumulation()) plan.sums.insert(*own);
+  return plans->complete(number, problem, properties, plan);
+}
+
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties) {
   if (problem.transposed && !algorithm.takesTransposed())
     return fmt::format("{} computes no transposed convolution (phases plans one as several ordinary ones)", algorithm.name());

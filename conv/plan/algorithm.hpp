@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "conv/plan/options.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/plan/tiling.hpp"
+#include "conv/problem/accumulation.hpp"
 
 namespace shiftconv::plan {
 
@@ -60,6 +62,8 @@ struct Candidate {
   std::shared_ptr<const CandidatePlans> plans{};
   size_t number = 0;  ///< of its plan in `plans`
 
+  /// CandidatePlans::complete, and Plan::sums.
+  Status complete(const Problem& problem, const device::Properties& properties, Plan& plan) const;
   /// CandidatePlans::options. They are printed when they are asked for: most candidates lose.
   std::string options() const { return plans ? plans->options(number) : std::string(); }
 };
@@ -73,6 +77,9 @@ class Algorithm {
  public:
   virtual ~Algorithm() = default;
   virtual std::string_view name() const = 0;
+  /// How its kernels sum, from which tests and benchmarks derive how far its results may be off. nullopt: other algorithms multiply
+  /// for it.
+  virtual std::optional<Accumulation> accumulation() const = 0;
   /// Competes only where every other algorithm refuses.
   virtual bool isLastResort() const { return false; }
   /// Whether Problem::transposed is known to it; where it is not, such problems are refused.

@@ -39,6 +39,7 @@ std::string describe(const Plan& plan) {
   std::string text = fmt::format("problem    {}\nalgorithm  {} for compute capability {}.{}, workspace {} bytes\noptions    {}\n",
                                  describe(plan.problem), plan.algorithm, plan.properties.computeMajor, plan.properties.computeMinor,
                                  plan.workspaceBytes, plan.options);
+  text += sumsLine(plan.sums);
   for (const PlannedLaunch& launch : plan.launches)
     text += fmt::format("launch     {} grid {}x{}x{}, cluster {}x{}x{}, block {}, {} bytes of dynamic shared memory\n",
                         launch.kernel, launch.config.grid.x, launch.config.grid.y, launch.config.grid.z, launch.config.cluster.x,

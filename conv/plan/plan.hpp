@@ -16,6 +16,7 @@
 #include "common/layout/tensor_map.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/traffic.hpp"
+#include "conv/problem/accumulation.hpp"
 #include "conv/problem/problem.hpp"
 #include "conv/problem/tensors.hpp"
 
@@ -89,6 +90,7 @@ struct Plan {
   Traffic traffic;                      ///< of shift_stream, halo and im2col on sm_100
   std::vector<PlannedLaunch> launches;  ///< in the order in which they run; the first is never missing
   size_t mainLaunch = 0;                ///< the one that multiplies
+  Accumulations sums;                   ///< of the algorithms that multiply
   size_t workspaceBytes = 0;
   std::string details;                       ///< lines about the algorithm's own choices
   std::string askedAlgorithm, askedOptions;  ///< what the planner was left without a choice of

@@ -18,6 +18,7 @@ namespace shiftconv::plan {
 template <class EnginePlan>
 struct SinglePlanEngine {
   std::string_view name;
+  Accumulation accumulation;
   bool (*isBuiltFor)(const device::Properties&);
   std::string (*refusal)(const Problem&, const device::Properties&);
   EnginePlan (*plan)(const Problem&, const device::Properties&);
@@ -30,6 +31,7 @@ class SinglePlanAlgorithm final : public Algorithm {
  public:
   explicit SinglePlanAlgorithm(const SinglePlanEngine<EnginePlan>& engine) : engine_(engine) {}
   std::string_view name() const override { return engine_.name; }
+  std::optional<Accumulation> accumulation() const override { return engine_.accumulation; }
   std::span<const OptionDescription> options() const override { return {&kDependentOption, 1}; }
   bool isBuiltFor(const device::Properties& properties) const override { return engine_.isBuiltFor(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

@@ -42,7 +42,7 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   made->askedAlgorithm = asked.algorithm;
   made->askedOptions = asked.options;
   made->choice = std::move(choice);
-  if (Status status = candidate.plans->complete(candidate.number, problem, properties, *made); !status.ok()) return status;
+  if (Status status = candidate.complete(problem, properties, *made); !status.ok()) return status;
   plan = std::move(made);
   return {};
 }

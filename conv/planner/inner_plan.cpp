@@ -56,7 +56,7 @@ PerTensor<TensorPlace> placesAsGiven() {
 Status addInner(const Candidate& best, const Problem& inner, const device::Properties& properties, PerTensor<TensorPlace> places,
                 Plan& plan) {
   Plan made;
-  if (Status status = best.plans->complete(best.number, inner, properties, made); !status.ok()) return status;
+  if (Status status = best.complete(inner, properties, made); !status.ok()) return status;
   places[TensorName::Workspace].byteOffset = plan.workspaceBytes;
   plan.workspaceBytes += made.workspaceBytes;
   plan.mainLaunch = plan.launches.size() + made.mainLaunch;
@@ -65,6 +65,7 @@ Status addInner(const Candidate& best, const Problem& inner, const device::Prope
     plan.launches.push_back(std::move(launch));
   }
   plan.traffic = made.traffic;
+  plan.sums.merge(made.sums);
   plan.details += fmt::format("between    {} {}\n{}", best.algorithm->name(), best.options(), made.details);
   return {};
 }

@@ -29,11 +29,13 @@ using kernels::phases::kThreads;
 using kernels::phases::Params;
 
 constexpr std::string_view kName = "phases";
-constexpr std::array<OptionDescription, 1> kOptions{
-    {{"algorithm",
-      "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
-      "depthwise, channelwise, stem, resident, im2col_sm90, pointwise, thin, raw_rows, gathered, direct",
-      "which computes every phase; otherwise the best of each"}}};
+/// The algorithms with kernels that multiply.
+std::span<const OptionDescription> innerOptions() {
+  static const std::string names = algorithmNames([](const Algorithm& one) { return one.accumulation().has_value(); });
+  static const std::array<OptionDescription, 1> options{
+      {{"algorithm", names, "which computes every phase; otherwise the best of each"}}};
+  return options;
+}
 constexpr size_t kAlignment = 256;
 
 /// One of the convolutions; phases with the same problem share a plan.
@@ -91,7 +93,7 @@ bool isFirst(const std::vector<PlannedPhase>& phases, size_t i) { return phases[
 
 Status readAlgorithm(std::string_view text, std::vector<const Algorithm*>& algorithms) {
   OptionValues values;
-  if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
+  if (Status status = OptionValues::parse(text, innerOptions(), values); !status.ok()) return status;
   for (const Algorithm* one : plan::algorithms())
     if (!one->takesTransposed()) algorithms.push_back(one);
   const std::optional<std::string_view> name = values.find("algorithm");
@@ -209,8 +211,9 @@ PlannedLaunch moveOf(const char* kernel, const Problem& p, const Places& places,
 class Phases final : public Algorithm {
  public:
   std::string_view name() const override { return kName; }
+  std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesTransposed() const override { return true; }
-  std::span<const OptionDescription> options() const override { return kOptions; }
+  std::span<const OptionDescription> options() const override { return innerOptions(); }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 
   std::string refusal(const Problem& p, const device::Properties& properties) const override {
@@ -307,9 +310,10 @@ class Phases final : public Algorithm {
       mostFilterThreads = std::max(mostFilterThreads, one.k * one.t * one.r * one.s);
       if (isFirst(phases, i)) {
         const Candidate& best = chosen.best[i];
-        if (Status status = best.plans->complete(best.number, one, properties, made[i]); !status.ok()) return status;
+        if (Status status = best.complete(one, properties, made[i]); !status.ok()) return status;
         made[i].algorithm = best.algorithm->name();
         scratch = std::max(scratch, made[i].workspaceBytes);
+        plan.sums.insert(made[i].sums.begin(), made[i].sums.end());
       }
     }
     plan.workspaceBytes = places.bytes + scratch;

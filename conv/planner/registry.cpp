@@ -57,15 +57,20 @@ std::span<const Algorithm* const> algorithms() {
   return table;
 }
 
+std::string algorithmNames(bool (*wanted)(const Algorithm&)) {
+  std::string names;
+  for (const Algorithm* one : algorithms())
+    if (wanted(*one)) names.append(names.empty() ? "" : ", ").append(one->name());
+  return names;
+}
+
 Status findAlgorithm(std::string_view name, const Algorithm*& algorithm) {
-  std::string known;
-  for (const Algorithm* one : algorithms()) {
+  for (const Algorithm* one : algorithms())
     if (one->name() == name) {
       algorithm = one;
       return {};
     }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", one->name());
-  }
+  const std::string known = algorithmNames([](const Algorithm&) { return true; });
   return {StatusCode::NotFound, fmt::format("there is no algorithm {}; known are {}", quoted(name), known)};
 }
 

@@ -11,6 +11,7 @@
 #include "conv/kernels/transposition_params.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/planner/inner_plan.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
 #include "transposition_image.hpp"
 
@@ -22,11 +23,13 @@ using kernels::transposition::kTile;
 using kernels::transposition::Params;
 
 constexpr std::string_view kName = "relayout";
-constexpr std::array<OptionDescription, 1> kOptions{
-    {{"algorithm",
-      "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
-      "depthwise, channelwise, stem, resident, im2col_sm90, phases, repeated, pointwise, thin, raw_rows, gathered, direct",
-      "which computes the convolution in NHWC; otherwise the best"}}};
+/// Every other algorithm.
+std::span<const OptionDescription> innerOptions() {
+  static const std::string names = algorithmNames([](const Algorithm& one) { return one.name() != kName; });
+  static const std::array<OptionDescription, 1> options{
+      {{"algorithm", names, "which computes the convolution in NHWC; otherwise the best"}}};
+  return options;
+}
 
 /// A tensor that lies in NCHW: `images` matrices of channels x pixels.
 struct Moved {
@@ -82,11 +85,12 @@ PlannedLaunch launchOf(const Moved& moved, TensorPlace inWorkspace) {
 class Relayout final : public Algorithm {
  public:
   std::string_view name() const override { return kName; }
+  std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
   bool takesChannelsFirst() const override { return true; }
   bool takesSplit() const override { return true; }
-  std::span<const OptionDescription> options() const override { return kOptions; }
+  std::span<const OptionDescription> options() const override { return innerOptions(); }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 
   std::string refusal(const Problem& p, const device::Properties& properties) const override {
@@ -97,7 +101,7 @@ class Relayout final : public Algorithm {
         return fmt::format("relayout needs fewer than 2^31 tiles of 32 pixels x 32 channels, but {} has {}", moved.name,
                            moved.tiles());
     Candidate best;
-    if (Status status = bestInner(kName, kOptions, {}, inChannelsLast(p), properties, best); !status.ok())
+    if (Status status = bestInner(kName, innerOptions(), {}, inChannelsLast(p), properties, best); !status.ok())
       return fmt::format("relayout needs an algorithm for NHWC: {}", status.message());
     return {};
   }
@@ -105,7 +109,7 @@ class Relayout final : public Algorithm {
   Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
     Candidate best;
-    if (Status status = bestInner(kName, kOptions, options, inChannelsLast(p), properties, best); !status.ok()) return status;
+    if (Status status = bestInner(kName, innerOptions(), options, inChannelsLast(p), properties, best); !status.ok()) return status;
     const auto bytes = tensorBytes(p);
     double copied = 0;
     const std::vector<Moved> all = movedTensors(p);

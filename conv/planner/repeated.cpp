@@ -13,6 +13,7 @@
 #include "conv/kernels/repetition_params.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/planner/inner_plan.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/validation.hpp"
 #include "repetition_image.hpp"
@@ -25,11 +26,13 @@ using kernels::repetition::kThreads;
 using kernels::repetition::Params;
 
 constexpr std::string_view kName = "repeated";
-constexpr std::array<OptionDescription, 1> kOptions{
-    {{"algorithm",
-      "shift_stream, shift_window, halo_sm100, im2col, gemm, halo, grouped, "
-      "depthwise, channelwise, stem, resident, im2col_sm90, pointwise, thin, raw_rows, gathered, direct",
-      "which computes the convolution of the repeated pixels; otherwise the best"}}};
+/// The algorithms with kernels that multiply.
+std::span<const OptionDescription> innerOptions() {
+  static const std::string names = algorithmNames([](const Algorithm& one) { return one.accumulation().has_value(); });
+  static const std::array<OptionDescription, 1> options{
+      {{"algorithm", names, "which computes the convolution of the repeated pixels; otherwise the best"}}};
+  return options;
+}
 
 /// A row of bytes for each pixel.
 struct Rows {
@@ -85,8 +88,9 @@ PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destinati
 class Repeated final : public Algorithm {
  public:
   std::string_view name() const override { return kName; }
+  std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesUpsampled() const override { return true; }
-  std::span<const OptionDescription> options() const override { return kOptions; }
+  std::span<const OptionDescription> options() const override { return innerOptions(); }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 
   std::string refusal(const Problem& p, const device::Properties& properties) const override {
@@ -101,7 +105,7 @@ class Repeated final : public Algorithm {
       if (inner.inputPixels() > std::numeric_limits<int32_t>::max() / (rows.bytes / vectorBytes(rows)))
         return fmt::format("repeated needs fewer than 2^31 vectors of {} bytes in {}, upsampled", vectorBytes(rows), rows.name);
     Candidate best;
-    if (Status status = bestInner(kName, kOptions, {}, inner, properties, best); !status.ok())
+    if (Status status = bestInner(kName, innerOptions(), {}, inner, properties, best); !status.ok())
       return fmt::format("repeated needs an algorithm for the repeated pixels: {}", status.message());
     return {};
   }
@@ -110,7 +114,7 @@ class Repeated final : public Algorithm {
                     std::vector<Candidate>& candidates) const override {
     const Problem inner = ofRepeatedPixels(p);
     Candidate best;
-    if (Status status = bestInner(kName, kOptions, options, inner, properties, best); !status.ok()) return status;
+    if (Status status = bestInner(kName, innerOptions(), options, inner, properties, best); !status.ok()) return status;
     const auto given = tensorBytes(p), repeated = tensorBytes(inner);
     double copied = 0;
     const std::vector<Rows> all = repeatedRows(p);

@@ -272,6 +272,23 @@ Expectation convolve(const Problem& problem, const Operands& operands, Accumulat
   return result;
 }
 
+Expectation convolve(const Problem& problem, const Operands& operands, const Accumulations& accumulations) {
+  const auto widen = [](double& bound, double other) {
+    if (!std::isnan(bound) && !(bound >= other)) bound = other;
+  };
+  Expectation result;
+  for (const Accumulation accumulation : accumulations) {
+    Expectation one = convolve(problem, operands, accumulation);
+    if (result.value.empty()) {
+      result = std::move(one);
+      continue;
+    }
+    for (size_t i = 0; i < result.bound.size(); ++i) widen(result.bound[i], one.bound[i]);
+    widen(result.amaxBound, one.amaxBound);
+  }
+  return result;
+}
+
 bool agrees(const Problem& problem, double value, double bound, float computed) {
   if (std::isnan(value) || std::isnan(computed)) return std::isnan(value) && std::isnan(computed);
   if (std::isinf(value)) return computed == value;

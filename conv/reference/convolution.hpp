@@ -40,6 +40,9 @@ struct Expectation {
 Expectation convolve(const Problem& problem, const Operands& operands, Accumulation accumulation = Accumulation::TensorCore,
                      unsigned threads = 0);
 
+/// The same under the largest of their bounds.
+Expectation convolve(const Problem& problem, const Operands& operands, const Accumulations& accumulations);
+
 /// True when an element computed by a kernel, decoded exactly, agrees: within the bound, or the same infinity or NaN.
 /// An infinity is also right where value and bound reach beyond the largest number of the output type.
 bool agrees(const Problem& problem, double value, double bound, float computed);

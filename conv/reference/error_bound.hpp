@@ -30,21 +30,13 @@
 //     far (subnormal outputs: of the smallest binade). f32 output: none.
 #pragma once
 
+#include "conv/problem/accumulation.hpp"
 #include "conv/problem/problem.hpp"
 
 namespace shiftconv::reference {
 
-/// How products are summed.
-enum class Accumulation {
-  TensorCore,        ///< the model above
-  WgmmaTensorCore,   ///< the same, but 8-bit floats are aligned to 13 bits, as many as the sum keeps
-                     ///< (tests/hardware_recordings/FINDINGS.md)
-  HalfTensorCore,    ///< the model above; 8-bit floats become f16, exactly, for MMAs of 16 products
-  FusedMultiplyAdd,  ///< f32 FMA in any order that adds 16 products to the accumulator per MMA (the emulator's fast mode):
-                     ///< 16 roundings of 2^-24, 32*n*2^-25*A, and 33 for second-order terms up to n = 2^14; subnormal sums
-                     ///< add 16*n*2^-150, below 33*n*2^-151. Exponents of subnormal operands play no part, and nor does the type,
-                     ///< as long as products are exact in f64.
-};
+using shiftconv::Accumulation;
+using shiftconv::Accumulations;
 
 /// What the bound needs to know of one output element.
 struct ElementSums {

@@ -182,15 +182,7 @@ CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed) {
 }
 
 reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTensors& tensors, const Plan& plan) {
-  const std::string engine = plan.algorithm();
-  const bool ofHopper =
-      engine == "halo" || engine == "grouped" || engine == "depthwise" || engine == "stem" || engine == "resident";
-  return reference::convolve(internalProblem(test.problem), tensors.operands(),
-                             engine == "direct" || engine == "channelwise" ? reference::Accumulation::FusedMultiplyAdd
-                             : ofHopper                                    ? reference::Accumulation::WgmmaTensorCore
-                             : engine == "gathered" || engine == "pointwise" || engine == "raw_rows" || engine == "thin"
-                                 ? reference::Accumulation::HalfTensorCore
-                                 : reference::Accumulation::TensorCore);
+  return reference::convolve(internalProblem(test.problem), tensors.operands(), accumulationsIn(plan.describe()));
 }
 
 std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,

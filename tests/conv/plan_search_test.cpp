@@ -86,6 +86,7 @@ class Liar final : public Algorithm {
   enum class Lie { NoCandidate, Failure, NoPlan };
   explicit Liar(Lie lie) : lie_(lie) {}
   std::string_view name() const override { return "liar"; }
+  std::optional<Accumulation> accumulation() const override { return {}; }
   std::span<const OptionDescription> options() const override { return {}; }
   bool isBuiltFor(const device::Properties&) const override { return true; }
   std::string refusal(const Problem&, const device::Properties&) const override { return {}; }

@@ -55,8 +55,7 @@ nlohmann::ordered_json runCudnn(const Case& one, const Device& device) {
   addresses.output = addressOf(tensors.address(TensorName::Output));
 
   const auto row = [&](const std::vector<std::byte>& output, const char* types, const std::string& plan) {
-    auto made =
-        judged::report("cuDNN", judged::compare(one.problem, one.exact(reference::Accumulation::WgmmaTensorCore), output, kNan));
+    auto made = judged::report("cuDNN", judged::compare(one.problem, one.exact({Accumulation::WgmmaTensorCore}), output, kNan));
     made["types"] = types;
     made["plan"] = plan;
     return made;

@@ -144,7 +144,7 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
   fmt::print("{}\n  kernel {}\n  plan {} {}\n", line.problem, plan.kernelName(), plan.algorithm(), plan.options());
   if (options.autotune) fmt::print("{}", plan.candidates());
   if (options.unchecked) return true;
-  return judge(one, one.exact(accumulationOf(plan.algorithm(), device.properties().compute_major)), tensors);
+  return judge(one, one.exact(accumulationsIn(plan.describe())), tensors);
 }
 
 /// Every algorithm's best plan or refusal, the roofline, and what repeats the planner's choice. Runs nothing.

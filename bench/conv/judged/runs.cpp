@@ -23,20 +23,17 @@ Case::Case(const std::string& line, uint64_t operandSeed)
       problem(parsed(line)),
       tensors(randomOperands(problem, operandSeed)) {}
 
-const reference::Expectation& Case::exact(reference::Accumulation accumulation) const {
+const reference::Expectation& Case::exact(const Accumulations& accumulations) const {
+  Accumulations different = accumulations;
   // Only 8-bit floats are summed differently by the tensor cores' instructions.
-  if (accumulation != reference::Accumulation::FusedMultiplyAdd && bitsOf(problem.inputType) != 8)
-    accumulation = reference::Accumulation::TensorCore;
-  const auto found = exact_.find(accumulation);
+  if (bitsOf(problem.inputType) != 8) {
+    different.clear();
+    for (const Accumulation one : accumulations)
+      different.insert(one == Accumulation::FusedMultiplyAdd ? one : Accumulation::TensorCore);
+  }
+  const auto found = exact_.find(different);
   if (found != exact_.end()) return found->second;
-  return exact_.emplace(accumulation, reference::convolve(problem, tensors.operands(), accumulation)).first->second;
-}
-
-reference::Accumulation accumulationOf(const std::string& algorithm, int computeMajor) {
-  if (algorithm == "direct" || algorithm == "channelwise") return reference::Accumulation::FusedMultiplyAdd;
-  if (algorithm == "gathered" || algorithm == "pointwise" || algorithm == "raw_rows" || algorithm == "thin")
-    return reference::Accumulation::HalfTensorCore;
-  return computeMajor == 9 ? reference::Accumulation::WgmmaTensorCore : reference::Accumulation::TensorCore;
+  return exact_.emplace(different, reference::convolve(problem, tensors.operands(), different)).first->second;
 }
 
 double Case::macs() const {
@@ -100,8 +97,7 @@ Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vec
   arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
   plan.run(device, arguments);
   output = tensors.download(TensorName::Output);
-  const auto accumulation = accumulationOf(plan.algorithm(), device.properties().compute_major);
-  return compare(one.problem, one.exact(accumulation), output, kPoison);
+  return compare(one.problem, one.exact(accumulationsIn(plan.describe())), output, kPoison);
 }
 
 nlohmann::ordered_json runAlgorithms(const Case& one, const Device& device, const DeviceProperties& properties,

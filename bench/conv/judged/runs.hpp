@@ -26,16 +26,13 @@ struct Case {
   Problem problem;
   HostTensors tensors;
   /// Computed when first asked for. Not from several threads.
-  const reference::Expectation& exact(reference::Accumulation accumulation) const;
+  const reference::Expectation& exact(const Accumulations& accumulations) const;
   /// Multiply-accumulates, padding included.
   double macs() const;
 
  private:
-  mutable std::map<reference::Accumulation, reference::Expectation> exact_;
+  mutable std::map<Accumulations, reference::Expectation> exact_;
 };
-
-/// How the sums of an algorithm are made on a device of this compute capability, for the bound.
-reference::Accumulation accumulationOf(const std::string& algorithm, int computeMajor);
 
 /// The tensors of a case on a device.
 class DeviceTensors {

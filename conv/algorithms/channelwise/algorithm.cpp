@@ -54,6 +54,7 @@ Status readChannelwise(std::string_view text, ChannelwiseChoices& choices) {
 class Channelwise final : public ListedAlgorithm<ChannelwiseChoices, ChannelwisePlan> {
  public:
   std::string_view name() const override { return "channelwise"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::FusedMultiplyAdd; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

@@ -8,8 +8,8 @@
 namespace shiftconv::plan {
 
 const Algorithm& depthwiseAlgorithm() {
-  static const SinglePlanAlgorithm<DepthwisePlan> algorithm(
-      {"depthwise", isHopper, depthwiseRefusal, planDepthwise, images::depthwise_sm90, depthwiseWarpRoles});
+  static const SinglePlanAlgorithm<DepthwisePlan> algorithm({"depthwise", Accumulation::HalfTensorCore, isHopper, depthwiseRefusal,
+                                                             planDepthwise, images::depthwise_sm90, depthwiseWarpRoles});
   return algorithm;
 }
 

@@ -142,6 +142,7 @@ namespace {
 class Direct final : public Algorithm {
  public:
   std::string_view name() const override { return "direct"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::FusedMultiplyAdd; }
   bool isLastResort() const override { return true; }
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }

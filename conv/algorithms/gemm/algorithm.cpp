@@ -72,6 +72,7 @@ Status matrixChoicesOf(std::string_view text, MatrixChoices& choices) {
 class Gemm final : public ChosenAlgorithm<MatrixChoices, MatrixPlan> {
  public:
   std::string_view name() const override { return "gemm"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::TensorCore; }
   std::span<const OptionDescription> options() const override { return kMatrixOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

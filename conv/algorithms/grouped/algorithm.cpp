@@ -9,7 +9,7 @@ namespace shiftconv::plan {
 
 const Algorithm& groupedAlgorithm() {
   static const SinglePlanAlgorithm<GroupedPlan> algorithm(
-      {"grouped", isHopper, groupedRefusal, planGrouped, images::grouped_sm90, groupedWarpRoles});
+      {"grouped", Accumulation::HalfTensorCore, isHopper, groupedRefusal, planGrouped, images::grouped_sm90, groupedWarpRoles});
   return algorithm;
 }
 

@@ -85,6 +85,7 @@ std::string optionsOf(const HaloOffer& offer) {
 class Halo final : public Algorithm {
  public:
   std::string_view name() const override { return "halo"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::WgmmaTensorCore; }
   bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kHaloOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }

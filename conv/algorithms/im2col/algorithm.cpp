@@ -47,6 +47,7 @@ Status choicesOf(std::string_view text, Im2colChoices& choices) {
 class Im2col final : public ChosenAlgorithm<Im2colChoices, Im2colPlan> {
  public:
   std::string_view name() const override { return kName; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::TensorCore; }
   bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }

@@ -34,6 +34,7 @@ Status readIm2col(std::string_view text, Im2colChoices& choices) {
 class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
  public:
   std::string_view name() const override { return "im2col_sm90"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::WgmmaTensorCore; }
   bool takesSplit() const override { return true; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }

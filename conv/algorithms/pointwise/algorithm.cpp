@@ -39,6 +39,7 @@ Status readPointwise(std::string_view text, PointwiseChoices& choices) {
 class Pointwise final : public ListedAlgorithm<PointwiseChoices, PointwisePlan> {
  public:
   std::string_view name() const override { return "pointwise"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::HalfTensorCore; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

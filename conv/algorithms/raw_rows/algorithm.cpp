@@ -33,6 +33,7 @@ Status readRawRows(std::string_view text, RawRowsChoices& choices) {
 class RawRows final : public ListedAlgorithm<RawRowsChoices, RawRowsPlan> {
  public:
   std::string_view name() const override { return "raw_rows"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::HalfTensorCore; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

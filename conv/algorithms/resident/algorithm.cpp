@@ -223,6 +223,7 @@ std::string optionsOf(const ResidentPlan& plan) {
 class Resident final : public ListedAlgorithm<ResidentChoices, ResidentPlan> {
  public:
   std::string_view name() const override { return "resident"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::WgmmaTensorCore; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopper(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

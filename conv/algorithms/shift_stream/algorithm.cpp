@@ -60,6 +60,7 @@ Status choicesOf(std::string_view text, ShiftStreamChoices& choices) {
 class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStreamPlan> {
  public:
   std::string_view name() const override { return kName; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::TensorCore; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

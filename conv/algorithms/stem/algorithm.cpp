@@ -8,7 +8,8 @@
 namespace shiftconv::plan {
 
 const Algorithm& stemAlgorithm() {
-  static const SinglePlanAlgorithm<StemPlan> algorithm({"stem", isHopper, stemRefusal, planStem, images::stem_sm90, stemWarpRoles});
+  static const SinglePlanAlgorithm<StemPlan> algorithm(
+      {"stem", Accumulation::WgmmaTensorCore, isHopper, stemRefusal, planStem, images::stem_sm90, stemWarpRoles});
   return algorithm;
 }
 

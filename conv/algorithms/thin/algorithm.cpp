@@ -46,6 +46,7 @@ Status readThin(std::string_view text, ThinChoices& choices) {
 class Thin final : public ListedAlgorithm<ThinChoices, ThinPlan> {
  public:
   std::string_view name() const override { return "thin"; }
+  std::optional<Accumulation> accumulation() const override { return Accumulation::HalfTensorCore; }
   std::span<const OptionDescription> options() const override { return kOptions; }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
   std::string refusal(const Problem& problem, const device::Properties& properties) const override {

@@ -122,7 +122,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_plan_from_bytes(const void* bytes, si
 /** Destroys a plan. Bindings of it and work that was enqueued with it are not affected. NULL is allowed and does nothing. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan);
 
-/** Writes several lines for people: problem, algorithm, options, launches, tile, memory, counted traffic, modelled time. */
+/** Writes several lines for people: problem, algorithm, options, how products are summed, launches, tile, memory, counted traffic, modelled time. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_describe(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed);
 
 /** Writes how the plan was chosen, one line each: the chosen candidate, the others by their estimates, the algorithms that

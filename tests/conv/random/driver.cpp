@@ -5,9 +5,9 @@
 //   algorithms <device> <problem>                 every algorithm that supports the problem
 //   run <device> <multiprocessors to plan for, or 0> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
 //                                                 followed by the eleven tensors, each as 8 bytes of length and its bytes
-// Answers on stdout: a line "<status> <bytes>" and so many bytes. Status "ok": text for "names" and "algorithms"; for "run" the
-// tensors output, output_scale and amax, one behind the other. "invalid": the problem is; "unplanned": support says yes, but there
-// is no plan; "failed": the run did. All three with a sentence.
+// Answers on stdout: a line "<status> <bytes>" and so many bytes. Status "ok": text for "names" and "algorithms"; for "run" a line
+// with the names of how the plan sums, and behind it the tensors output, output_scale and amax, one behind the other. "invalid":
+// the problem is; "unplanned": support says yes, but there is no plan; "failed": the run did. All three with a sentence.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +18,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -112,6 +113,15 @@ std::string differentSizes(const shiftconv::Convolution& problem, const std::vec
   return {};
 }
 
+/// The line of the plan's description that says how it sums, without its title.
+std::string sumsOf(const shiftconv::Plan& plan) {
+  constexpr std::string_view kTitle = "\nsums ";
+  const std::string text = plan.describe();
+  const size_t start = text.find(kTitle);
+  if (start == std::string::npos) throw std::runtime_error("the description of a plan has no line about sums");
+  return text.substr(start + kTitle.size(), text.find('\n', start + 1) + 1 - start - kTitle.size());
+}
+
 Bytes run(const shiftconv::Plan& plan, const shiftconv::Device& device, const std::vector<Bytes>& contents) {
   const OnDevice tensors(device, contents);
   shiftconv::Tensors arguments;
@@ -176,7 +186,7 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
   device.setOption("schedule", schedule), device.setOption("seed", seed), device.setOption("hazards", hazards);
   try {
     const Bytes written = run(*plan, device, tensors);
-    answer("ok", written.data(), written.size());
+    answer("ok", sumsOf(*plan).append(written.data(), written.size()));
   } catch (const shiftconv::Error& error) {
     answer("failed", error.what());
   }

@@ -23,9 +23,6 @@ import reference
 from formats import FORMATS, INTEGERS, factor_offsets, pack, unpack
 
 DEVICES = ("sm_100a", "sm_90a")
-# Sums of fused multiply-adds; tensor cores that get 8-bit floats as f16; the others have those of their architecture.
-SUMS = {"direct": "fused", "channelwise": "fused", "gathered": "halves", "pointwise": "halves", "raw_rows": "halves", "thin": "halves", "relayout": "any",
-        "repeated": "any"}
 SCHEDULES = ("earliest", "latest", "random", "random")
 SELF_CHECKS = 40
 MOST_RUNS = 4  # of a problem
@@ -45,6 +42,14 @@ class Driver:
         if len(words) != 2:
             raise SystemExit(f"the driver ended at: {line}")
         return words[0].decode(), self.process.stdout.read(int(words[1]))
+
+    def run(self, line, tensors):
+        """Status, how the plan sums, and what the run wrote or the sentence why not."""
+        status, answer = self.ask(line, tensors)
+        if status != "ok":
+            return status, [], answer
+        sums, _, written = answer.partition(b"\n")
+        return status, sums.decode().split(), written
 
     def options(self):
         """For each algorithm the values that its options may have."""
@@ -187,13 +192,12 @@ def by_pixel(p, outputs):
 
 
 class Judge:
-    """The expected outputs of a problem under one way of summing."""
+    """The expected outputs of a problem under some ways of summing."""
 
-    def __init__(self, p, tensors, sums, magnitudes, how):
+    def __init__(self, p, tensors, sums, magnitudes, ways):
         self.p, self.before = p, dict(tensors.bytes)
-        exact = reference.Numbers(sums, reference.sum_error(p, how, magnitudes, tensors.operands))
-        v, scaled = reference.epilogue(p, exact, tensors.values)
-        self.v = v
+        error = np.maximum.reduce([reference.sum_error(p, way, magnitudes, tensors.operands) for way in ways])
+        self.v, scaled = reference.epilogue(p, reference.Numbers(sums, error), tensors.values)
         flat = lambda numbers: reference.Numbers(numbers.value.reshape(-1, p.k), numbers.error.reshape(-1, p.k))
         self.scaled = flat(scaled)
         self.share = 0.0
@@ -343,15 +347,15 @@ class Comparison:
         tensors = Tensors(p, random)
         sums, magnitudes = reference.convolve(p, tensors.x, tensors.w)
         for name in accepted:
-            how = SUMS.get(name, "wgmma" if device == 1 else "tcgen05")
-            self.run(index, p, device, name, tensors, Judge(p, tensors, sums, magnitudes, how), random)
+            self.run(index, p, device, name, tensors, sums, magnitudes, random)
         return None
 
-    def run(self, index, p, device, name, tensors, judge, random):
+    def run(self, index, p, device, name, tensors, sums, magnitudes, random):
         if p.amax:  # nothing yet, or an earlier maximum around the one to be found
-            largest = np.abs(judge.v.value).max()
+            exact = reference.Numbers(sums, np.zeros_like(sums))
+            largest = np.abs(reference.epilogue(p, exact, tensors.values)[0].value).max()
             before = np.float32(random.choice([0, largest / 2, largest * 2]))
-            tensors.bytes["amax"] = judge.before["amax"] = np.array([before]).view(np.uint8)
+            tensors.bytes["amax"] = np.array([before]).view(np.uint8)
         multiprocessors = int(random.integers(1, 4)) if random.random() < 0.4 else 0  # few of them have several tiles each
         plans = [(multiprocessors, "-"), (0, "-")]
         if random.random() < 0.5 and self.options[name]:
@@ -360,7 +364,7 @@ class Comparison:
         schedule, hazards = random.choice(SCHEDULES), "error" if random.random() < 0.15 else "off"
         for multiprocessors, options in plans:  # the planner's, where the drawn ones have no plan
             line = f"run {device} {multiprocessors} {schedule} {int(random.integers(1, 2**31))} {hazards} {name} {options} {p.text()}"
-            status, answer = self.driver.ask(line, tensors.all())
+            status, ways, answer = self.driver.run(line, tensors.all())
             if status != "unplanned":
                 break
         if status != "ok":
@@ -368,6 +372,7 @@ class Comparison:
         self.runs[f"{name} on {DEVICES[device]}"] += 1
         self.types[f"{p.input_type} * {p.filter_type}"] += 1
         self.types[f"-> {p.output_type}"] += 1
+        judge = Judge(p, tensors, sums, magnitudes, ways)
         self.elements += judge.scaled.value.size
         difference = judge.difference(answer)
         self.shares[name] = max(self.shares[name], judge.share)
@@ -390,8 +395,8 @@ class Comparison:
                                     parameters=(), amax=True, out_scale=1.0, separate=False)
         none = np.zeros(0, np.uint8)
         operands = {**tensors.bytes, "bias": none, "residual": none, "channel_scale": none, "amax": np.zeros(4, np.uint8)}
-        status, convolved = self.driver.ask(f"run {device} {multiprocessors} earliest 1 off {name} {options} {plain.text()}",
-                                            [operands[one] for one in Tensors.ORDER])
+        status, _, convolved = self.driver.run(f"run {device} {multiprocessors} earliest 1 off {name} {options} {plain.text()}",
+                                               [operands[one] for one in Tensors.ORDER])
         if status == "unplanned":  # these options are for the whole epilogue
             self.apart += 1
             return ""

@@ -101,19 +101,19 @@ def largest_power(kind, values, factors):
 
 
 def sum_error(p, how, magnitudes, operands):
-    """`how` sums are made: "fused", "halves", "wgmma", "tcgen05" or "any" of them."""
-    if how == "any":
-        return np.maximum.reduce([sum_error(p, one, magnitudes, operands) for one in ("fused", "halves", "wgmma", "tcgen05")])
+    """`how` sums are made: "fma", "mma" (which gets 8-bit floats as f16), "wgmma" or "tcgen05"."""
+    if how not in ("fma", "mma", "wgmma", "tcgen05"):
+        raise ValueError(f"no bound for sums of {how}")
     if p.input_type in INTEGERS:
         return np.zeros_like(magnitudes)
     taps, channels = int(np.prod(p.taps)), p.group_channels()
     products = taps * channels
-    if how == "fused":
+    if how == "fma":
         error = (products + 8) * (U * magnitudes * (1 + 2.0**-10) + 2.0**-150)
     else:
         bits = max(FORMATS[p.input_type].bits, FORMATS[p.filter_type].bits)
         four = bits == 4 and p.input_scale.block != 0
-        d = 64 if four else {16: 16, 32: 8}.get(bits, 16 if how == "halves" else 32)
+        d = 64 if four else {16: 16, 32: 8}.get(bits, 16 if how == "mma" else 32)
         lost = (d / 16 + 1) * 2.0**-35 + 2.0**-23 if four else (d + 1) * 2.0**-25 + 2.0**-23
         if how == "wgmma" and bits == 8:
             lost = (d + 2) * 2.0**-13

@@ -1,0 +1,90 @@
+// How plans say that they sum: as their kernels do.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/device/embedded_ptx.hpp"
+#include "common/device/registry.hpp"
+#include "conv/planner/candidates.hpp"
+#include "conv/planner/registry.hpp"
+#include "conv/problem/text.hpp"
+#include "tests/conv/random_problem.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+std::string_view bodyOf(const PlannedLaunch& launch, const device::Properties& properties) {
+  const std::string target = properties.computeMajor == 9 ? "sm_90a" : "sm_100a";
+  const std::string_view text = device::ptxFor(launch.image, target);
+  const size_t start = text.find(".entry " + launch.kernel + "(");
+  EXPECT_NE(start, std::string_view::npos) << launch.kernel << " for " << target;
+  return start == std::string_view::npos ? text : text.substr(start, text.find(".entry ", start + 1) - start);
+}
+
+Accumulation instructionOf(std::string_view body) {
+  const auto has = [&](std::string_view instruction) { return body.find(instruction) != std::string_view::npos; };
+  return has("tcgen05.mma.")        ? Accumulation::TensorCore
+         : has("wgmma.mma_async.")  ? Accumulation::WgmmaTensorCore
+         : has("mma.sync.aligned.") ? Accumulation::HalfTensorCore
+                                    : Accumulation::FusedMultiplyAdd;
+}
+
+TEST(SumsOfPlans, AreTheInstructionsOfTheirKernels) {
+  constexpr int kWanted = 3, kMostProblems = 3000;
+  std::map<std::string_view, int> planned;
+  size_t missing = algorithms().size();
+  for (int seed = 1; seed <= kMostProblems && missing > 0; ++seed) {
+    std::mt19937_64 generator(static_cast<uint64_t>(seed));
+    const Problem problem = tests::randomProblem(generator);
+    const device::Properties properties = tests::randomProperties(generator);
+    for (const Algorithm* algorithm : algorithms()) {
+      if (planned[algorithm->name()] == kWanted || !refusalOf(*algorithm, problem, properties).empty()) continue;
+      std::shared_ptr<const Plan> plan;
+      const Status status = makePlan(problem, properties, {std::string(algorithm->name()), ""}, plan);
+      ASSERT_TRUE(status.ok()) << status.message();
+      if (++planned[algorithm->name()] == kWanted) --missing;
+      const std::string text = describe(*plan);
+      SCOPED_TRACE(text);
+      const Accumulation found = instructionOf(bodyOf(plan->launches[plan->mainLaunch], properties));
+      EXPECT_TRUE(plan->sums.contains(found)) << nameOf(found);
+      EXPECT_TRUE(!algorithm->accumulation() || plan->sums == Accumulations{found}) << nameOf(found);
+      EXPECT_EQ(accumulationsIn(text), plan->sums);
+    }
+  }
+  for (const Algorithm* algorithm : algorithms()) EXPECT_EQ(planned[algorithm->name()], kWanted) << algorithm->name();
+}
+
+/// Those of every algorithm that computes a phase.
+TEST(SumsOfPlans, AreThoseOfEveryPhase) {
+  Problem problem;
+  ASSERT_TRUE(parse("2x5x8x64 f16 * 32x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16", problem).ok());
+  device::Properties properties = device::presets()[0].properties;
+  properties.computeMajor = 9, properties.computeMinor = 0;
+  size_t most = 0;
+  for (const char* options : {"", "algorithm=direct"}) {
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problem, properties, {"phases", options}, plan);
+    ASSERT_TRUE(status.ok()) << status.message();
+    Accumulations found;  // behind the launch that gathers filters, in front of the one that merges outputs
+    for (size_t i = 1; i + 1 < plan->launches.size(); ++i) found.insert(instructionOf(bodyOf(plan->launches[i], properties)));
+    EXPECT_EQ(plan->sums, found) << describe(*plan);
+    most = std::max(most, found.size());
+  }
+  EXPECT_GT(most, 1u) << "no phases sum differently";
+}
+
+TEST(SumsOfPlans, AreReadOnlyFromADescription) {
+  EXPECT_EQ(
+      accumulationsIn("problem x\n" + sumsLine({Accumulation::HalfTensorCore, Accumulation::FusedMultiplyAdd}) + "launch y\n"),
+      (Accumulations{Accumulation::FusedMultiplyAdd, Accumulation::HalfTensorCore}));
+  EXPECT_THROW(accumulationsIn("problem x\n"), std::invalid_argument);
+  EXPECT_THROW(accumulationsIn("sums       guesses\n"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace shiftconv::plan
