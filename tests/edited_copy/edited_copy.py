@@ -22,7 +22,8 @@ quotes a source, so whoever renames or moves something changes no list of edits.
 Pieces of pieces have longer names: name.2.[1]. In the text that replaces a piece, `$` is the piece as it was, and `$(name.2)` any other.
 
     edited_copy.py EDITS           writes the copy that a file of shiftconv_edited_copy (EditedCopy.cmake) describes
-    edited_copy.py --check LIST    tries all files that are listed in a file; every mark of their sources must be used
+    edited_copy.py --check LIST PROOFS...    tries all files that are listed in a file; every mark of their sources must be used by one, or by
+                                             a file of proofs that names it (tests/hazards/mutation/equivalent.txt)
 """
 import re
 import sys
@@ -223,8 +224,19 @@ def read(path):
     return source, copy, [(part.split("\n", 1)[0], part.split("\n", 1)[1].rstrip("\n")) for part in parts]
 
 
-def check(paths):
+def proven(paths):
+    """Sites that files of proofs name."""
+    sites = set()
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for chain in re.findall(r"\| site: (\S+) \|", file.read()):
+                sites.update(chain.split("/"))
+    return sites
+
+
+def check(paths, proofs=()):
     """Sentences about edits that do not fit, and about marks that nobody uses."""
+    elsewhere = proven(proofs)
     sources, used, faults = {}, {}, []
     for path in paths:
         source, copy, edits = read(path)
@@ -238,7 +250,7 @@ def check(paths):
         named = [name for edit in edits for name in (edit[0], *re.findall(r"\$\((\w+)", edit[1]))]
         used.setdefault(source, set()).update(name.split(".")[0] for name in named)
     for source, parsed in sources.items():
-        faults += [f"{source}: no edit uses site {site}" for site in parsed.sites if site not in used[source]]
+        faults += [f"{source}: no edit uses site {site}" for site in parsed.sites if site not in used[source] | elsewhere]
     return faults
 
 
@@ -253,7 +265,7 @@ def main(arguments):
     with open(arguments[1], encoding="utf-8") as file:
         paths = file.read().split("\n")
     paths = [path for path in paths if path]
-    faults = check(paths)
+    faults = check(paths, arguments[2:])
     print("\n".join([*faults, f"{len(paths)} edited copies"]))
     if len(paths) < 100:
         print("so few: has the list of edits been lost?")

@@ -159,4 +159,13 @@ std::string SourcePositions::functionsAt(uint32_t ptxLine) const {
   return functions;
 }
 
+std::vector<SourcePositions::SourceLine> SourcePositions::linesAt(uint32_t ptxLine) const {
+  std::vector<SourceLine> lines;
+  for (const Frame* frame = innermostAt(ptxLine); frame != nullptr; frame = frameOf(frame->inlinedAt, frame->ptxLine)) {
+    const auto [file, line, column] = frame->place;
+    if (const auto path = files_.find(file); path != files_.end()) lines.insert(lines.begin(), {path->second, line});
+  }
+  return lines;
+}
+
 }  // namespace shiftconv::tests

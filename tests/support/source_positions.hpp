@@ -26,6 +26,13 @@ class SourcePositions {
   /// other parts of a kernel. "" for code of the kernel function itself, or where nothing is known.
   std::string functionsAt(uint32_t ptxLine) const;
 
+  struct SourceLine {
+    std::string path;
+    uint32_t line = 0;
+  };
+  /// The line of `at` and those that it is inlined at, from the kernel inwards.
+  std::vector<SourceLine> linesAt(uint32_t ptxLine) const;
+
  private:
   using Place = std::tuple<uint32_t, uint32_t, uint32_t>;  // file, line, column
   struct Frame {

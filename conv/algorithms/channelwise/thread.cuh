@@ -165,7 +165,7 @@ struct Weights {
       stageWeights(p, shared, kTaps);
       load(shared + place.channelThread * (kChannels * kTaps * 2));
     } else {
-      __syncwarp();
+      __syncwarp();  // site: loads_kept
       load(static_cast<const uint8_t*>(p.filter) + place.channel * (kTaps * 2));
     }
   }

@@ -72,7 +72,7 @@ class Cta {
       }
       ptx::fenceMbarrierInit();
     }
-    __syncthreads();
+    __syncthreads();  // site: barriers_ready
     ptx::awaitPrerequisites();
     ptx::launchDependents();
     if (threadIdx.x == 0) {

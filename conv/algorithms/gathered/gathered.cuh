@@ -366,7 +366,7 @@ class Cta {
         }
       }
     }
-    __syncwarp();
+    __syncwarp();  // site: row_staged
     gemm::mergeLargest(p_.epilogue, largest);
   }
 

@@ -397,7 +397,7 @@ class HaloCta : HaloFrame<Group> {
         ptx::tensorFenceAfterThreadSync();
         const uint32_t source =
             accumulators_ + static_cast<uint32_t>(accumulator.index) * g_.accumulatorColumns + ((window * 32) << 16);
-        gemm::sm100::storeRow(g_.epilogue, source, pixel, firstOutputChannel_, g_.tileN, largest);
+        gemm::sm100::storeRow(g_.epilogue, source, pixel, firstOutputChannel_, g_.tileN, largest);  // site: row_stored
         ptx::tensorFenceBeforeThreadSync();
         __syncwarp();
         if (lane == 0) Group::arriveAtLeader(control_->accumulators.empty(accumulator));

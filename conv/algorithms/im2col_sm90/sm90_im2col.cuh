@@ -84,7 +84,7 @@ class Cta {
         control_->operands.initialise(p_.stages, 1, kGroups * 4);
         ptx::fenceMbarrierInit();
       }
-      __syncwarp();
+      __syncwarp();  // site: barriers_ready
       ptx::namedBarrierArrive(kBegin, kConsumers + 32);
       ptx::awaitPrerequisites();
       ptx::launchDependents();
@@ -213,7 +213,7 @@ class Cta {
         const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
         const uint64_t a = layout::wgmmaSwizzle128Descriptor(pixels + group * (kGroupPixels * kRowBytes));
         const uint64_t b = layout::wgmmaSwizzle128Descriptor(pixels + kPixelBytes);
-        ptx::wgmmaFence();
+        ptx::wgmmaFence();  // site: products_fence
 #pragma unroll
         for (int32_t slice = 0; slice < kChunkSlices; ++slice)
           ptx::wgmma<Element, kChannels>(d, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
@@ -401,7 +401,7 @@ class Cta {
       gemm::activateSegment(e, pixel, channel, v, largest);
       gemm::storeSegment(e, pixel, channel, v);
     }
-    __syncwarp();
+    __syncwarp();  // site: row_staged
     gemm::mergeLargest(e, largest);
   }
 

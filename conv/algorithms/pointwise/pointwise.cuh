@@ -72,7 +72,7 @@ class Cta {
     for (int32_t tile = firstTile_; tile < p_.tiles; tile += tileStep_) {
       const Pixels present = pixels;
       load(tile + tileStep_, pixels);
-      __syncwarp();
+      __syncwarp();  // site: loads_kept
 #pragma unroll 1
       for (int32_t group = channelRank_; group < p_.channelGroups; group += 1 << p_.channelWarpsShift) {
         const int32_t channel = firstChannel_ + group * kGroupChannels + lane_ % 4 * kSegmentChannels;

@@ -60,7 +60,7 @@ class Cta {
         ptx::mbarrierInit(arrived_, 1);
         ptx::fenceMbarrierInit();
       }
-      __syncwarp();
+      __syncwarp();  // site: barriers_ready
       ptx::clusterBarrierArriveRelaxed();
     }
     ptx::awaitPrerequisites();
@@ -75,7 +75,7 @@ class Cta {
         awaitCopies(part);
         ptx::namedBarrierArrive(1 + static_cast<uint32_t>(part), kThreads);
       }
-      if (p_.splitShift > 0) ptx::clusterBarrierWait();
+      if (p_.splitShift > 0) ptx::clusterBarrierWait();  // site: copies_done
       return;
     }
     uint4 residual[2] = {};

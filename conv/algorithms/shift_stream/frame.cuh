@@ -90,7 +90,7 @@ class ShiftStreamFrame {
 #pragma unroll 1
       for (uint32_t byte = 0; byte < layout::kSwizzle128RowBytes; byte += 16)
         ptx::storeShared16Bytes(row + static_cast<uint32_t>(stage) * p_.operandStageBytes + byte, 0, 0, 0, 0);
-    ptx::fenceProxyAsyncShared();
+    ptx::fenceProxyAsyncShared();  // site: lanes_cleared
   }
 
   // ---- Places ------------------------------------------------------------------------------------------------------------------

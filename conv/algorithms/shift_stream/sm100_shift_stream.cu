@@ -260,8 +260,8 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
   __device__ void copyNext(Copier& copier) const {
     if (copier.left == 0) return;
     control_->operands.awaitFull(copier.stage);
-    control_->slots.awaitEmpty(copier.slot);
-    ptx::tensorFenceAfterThreadSync();
+    control_->slots.awaitEmpty(copier.slot);  // site: slot_free
+    ptx::tensorFenceAfterThreadSync();        // site: slot_fence
     // Rows are swizzled by their addresses, so a copy may begin with any of them.
     const auto front = static_cast<uint32_t>(copier.opens ? 0 : p_.lanes.firstTap) * layout::kSwizzle128RowBytes;
     gemm::sm100::copyOperand<Group>(p_.expandedBitsA, slot(copier.slot),
@@ -314,7 +314,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
       if (tiles_.own() != 0 && p_.scalesResident) copyAllFilterScales();
     }
     RingPosition scaleEntry;
-    copyNext(copier);
+    copyNext(copier);  // site: first_copy
     for (const int32_t tile : tiles_) {
       const TileRows span = rowsOf(tile);
       int32_t rowsOpened = 0, maskPhases[Group::kCtas] = {};
@@ -322,7 +322,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
         for (int32_t rank = 0; rank < Group::kCtas; ++rank) maskPhases[rank] = (tile * Group::kCtas + rank) % p_.maskPhases;
       forEachStep(span, [&](int32_t t, const Contribution& rows) {
         for (; rowsOpened < rows.first + rows.count; ++rowsOpened) {
-          control_->accumulators.awaitEmpty(opened);
+          control_->accumulators.awaitEmpty(opened);  // site: row_opened
           opened.advance(p_.accumulators);
         }
         // Rows whose first step inside of the image is this one.
@@ -379,7 +379,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
                   control_->filters.awaitFull(tap);
                   tap.advance(p_.filterStages);
                 }
-                ptx::tensorFenceAfterThreadSync();
+                ptx::tensorFenceAfterThreadSync();  // site: taps_fence
                 multiplyColumn<Group, kScaled>(p_, column);
 #pragma unroll 1
                 for (int32_t i = 0; i < rows.count; ++i) {
@@ -439,7 +439,7 @@ class ShiftStreamCta : ShiftStreamFrame<Group, kScaled> {
         ptx::tensorFenceAfterThreadSync();
         const uint32_t source = accumulators_ + static_cast<uint32_t>(accumulator.index) * p_.accumulatorColumns +
                                 ((window * kStreamWindowLanes) << 16);
-        gemm::sm100::storeRow(p_.epilogue, source, pixel, firstOutputChannel_, p_.tileN, largest);
+        gemm::sm100::storeRow(p_.epilogue, source, pixel, firstOutputChannel_, p_.tileN, largest);  // site: row_stored
         ptx::tensorFenceBeforeThreadSync();
         __syncwarp();
         if (lane == 0) Group::arriveAtLeader(control_->accumulators.empty(accumulator));

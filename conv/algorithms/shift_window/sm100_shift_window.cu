@@ -220,7 +220,7 @@ class ShiftWindowCta {
       });
     };
     if (p_.filterResident) {
-      if (tiles_.own() > 0) loadAll();
+      if (tiles_.own() > 0) loadAll();  // site: filter_resident
     } else {
       for ([[maybe_unused]] const int32_t tile : tiles_) loadAll();
       control_->filters.awaitReleases(stage, p_.filterStages);
@@ -366,7 +366,7 @@ class ShiftWindowCta {
     const auto copyNext = [&] {
       if (nextCopy < runsToCopy) copyRun(copyStage, copySlot, nextCopy++);
     };
-    if (isCopied()) copyNext();
+    if (isCopied()) copyNext();  // site: first_copy
 
     const uint64_t firstFilter = layout::swizzle128KMajorDescriptor(filterStages_);
     bool filterLoaded = false;  // only meaningful with a resident filter: every stage has been waited for once
@@ -444,7 +444,7 @@ class ShiftWindowCta {
           firstAnchor(tile, Group::rank()) + static_cast<int32_t>(window) * anchorsPerWindow_ + lane;  // site: drained_anchor
       const bool hasAnchor = lane < anchorsPerWindow_ && anchor < p_.anchors;
       gemm::sm100::storeRow(p_.epilogue, accumulatorAddress(accumulator.index) + ((window * kWindowLanes) << 16),
-                            hasAnchor ? outputPixel(anchor) : -1, firstOutputChannel_, p_.tileN, largest);
+                            hasAnchor ? outputPixel(anchor) : -1, firstOutputChannel_, p_.tileN, largest);  // site: row_stored
       offerEmptyAccumulator(accumulator, window);  // site: accumulator_offered
       accumulator.advance(kAccumulators);
     }

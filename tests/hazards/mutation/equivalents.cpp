@@ -15,6 +15,21 @@ bool matches(std::string_view pattern, std::string_view text) {
   return false;
 }
 
+/// Whether these are the sites, or the last of them: the kernel's own line may be marked, too.
+bool endsWith(std::string_view sites, std::string_view pattern) {
+  if (matches(pattern, sites)) return true;
+  const size_t end = sites.find('/');
+  return end != std::string_view::npos && endsWith(sites.substr(end + 1), pattern);
+}
+
+bool isAt(const Equivalent& entry, const Mutation& mutation) {
+  constexpr std::string_view kSite = "site: ";
+  if (!entry.place.starts_with(kSite))
+    return matches(entry.place, mutation.functions) && matches(entry.occurrence, std::to_string(mutation.occurrence));
+  return endsWith(mutation.sites, std::string_view(entry.place).substr(kSite.size())) &&
+         matches(entry.occurrence, std::to_string(mutation.siteOccurrence));
+}
+
 }  // namespace
 
 Equivalents::Equivalents(const std::string& path) {
@@ -27,8 +42,7 @@ Equivalents::Equivalents(const std::string& path) {
 
 const Equivalent* Equivalents::find(const Mutation& mutation) const {
   for (const Equivalent& entry : entries_)
-    if (matches(entry.kernel, mutation.kernel) && matches(entry.functions, mutation.functions) &&
-        matches(entry.instruction, mutation.form) && matches(entry.occurrence, std::to_string(mutation.occurrence)) &&
+    if (matches(entry.kernel, mutation.kernel) && isAt(entry, mutation) && matches(entry.instruction, mutation.form) &&
         matches(entry.change, toString(mutation.change)))
       return &entry;
   return nullptr;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "common/emulator/ptx/module.hpp"
+#include "tests/hazards/mutation/sites.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -215,15 +216,18 @@ std::vector<Mutation> mutationsOf(std::string_view ptx, std::string_view kernel,
   const emulator::ptx::Function* function = module.find(kernel);
   if (function == nullptr) throw std::invalid_argument(fmt::format("no kernel {} in the module", kernel));
   std::vector<Mutation> mutations;
-  std::map<std::pair<std::string, std::string>, uint32_t> occurrences;
+  std::map<std::pair<std::string, std::string>, uint32_t> occurrences, siteOccurrences;
+  Sites allSites;
   for (const Instruction& instruction : function->body) {
     const std::vector<Change> changes = changesOf(instruction);
     if (changes.empty()) continue;
     const uint32_t line = instruction.location.ptxLine;
     const std::string functions = source.functionsAt(line), form = withoutRegisterNumbers(instruction.text);
-    const uint32_t occurrence = ++occurrences[{functions, form}];
+    const std::string sites = allSites.at(source, line);
+    const uint32_t occurrence = ++occurrences[{functions, form}], siteOccurrence = ++siteOccurrences[{sites, form}];
     for (const Change change : changes)
-      mutations.push_back({function->name, line, instruction.text, change, source.at(line), functions, form, occurrence});
+      mutations.push_back(
+          {function->name, line, instruction.text, change, source.at(line), functions, form, occurrence, sites, siteOccurrence});
   }
   return mutations;
 }

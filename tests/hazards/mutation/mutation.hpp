@@ -30,10 +30,12 @@ struct Mutation {
   uint32_t ptxLine = 0;     ///< 1-based
   std::string instruction;  ///< as written
   Change change = Change::Delete;
-  std::string source{};     ///< as SourcePositions::at
-  std::string functions{};  ///< as SourcePositions::functionsAt
-  std::string form{};       ///< the instruction with registers without their numbers: "mbarrier.init.shared::cta.b64 [%r], 1;"
-  uint32_t occurrence = 0;  ///< of this form in these functions, counted from 1 in the order of the kernel's instructions
+  std::string source{};         ///< as SourcePositions::at
+  std::string functions{};      ///< as SourcePositions::functionsAt
+  std::string form{};           ///< the instruction with registers without their numbers: "mbarrier.init.shared::cta.b64 [%r], 1;"
+  uint32_t occurrence = 0;      ///< of this form in these functions, counted from 1 in the order of the kernel's instructions
+  std::string sites{};          ///< as Sites::at
+  uint32_t siteOccurrence = 0;  ///< of this form at these sites
 };
 
 /// Every mutation of a kernel of the module, in the order of its instructions. `source` knows the lines of `ptx`.

@@ -1,16 +1,20 @@
 // What the mutation engine does to a small kernel, line by line, and which trials it runs.
 #include "tests/hazards/mutation/mutation.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <tuple>
 
+#include "tests/hazards/mutation/equivalents.hpp"
 #include "tests/hazards/mutation/executed_lines.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"
 #include "tests/support/kernel_trials.hpp"
 #include "tests/support/source_positions.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -147,6 +151,52 @@ TEST(SourcePositions, NameTheFunctionsAroundALine) {
       "$w:\n.b8 119\n.b8 0\n}\n");
   EXPECT_EQ(positions.functionsAt(7), "f/g") << "the wrapper of common/ptx does not count";
   EXPECT_EQ(positions.functionsAt(9), "") << "the kernel itself";
+}
+
+/// A kernel's source, and PTX that was made from it: a call in line 3, whose function spans lines 6 and 7.
+struct MarkedSource {
+  TemporaryFolder folder;
+  std::string ptx;
+
+  MarkedSource() {
+    const std::string path = folder / "kernel.cu";
+    std::ofstream(path) << "void kernel() {\n"
+                           "  one();\n"
+                           "  two();  // the second; site: second\n"
+                           "}\n"
+                           "void two() {\n"
+                           "  wait(1,\n"
+                           "       2);  // site: wait\n"
+                           "  after();  // a site: here or there\n"
+                           "}\n";
+    const auto at = [](int line) {
+      return fmt::format(".loc 1 3 3\n.loc 1 {} 3, function_name $f, inlined_at 1 3 3\nbar.sync 0;\n", line);
+    };
+    ptx = fmt::format(".version 9.0\n.target sm_100a\n.address_size 64\n.file 1 \"{}\"\n.visible .entry k()\n{{\n{}{}{}ret;\n}}\n",
+                      path, at(6), at(7), at(8));
+  }
+};
+
+TEST(Sites, AreThoseOfTheLinesThatAnInstructionComesFrom) {
+  const MarkedSource source;
+  const std::vector<Mutation> found = mutationsOf(source.ptx, "k", SourcePositions(source.ptx));
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(std::tuple(found[0].sites, found[0].siteOccurrence), std::tuple("second/wait", 1u)) << "a statement of two lines";
+  EXPECT_EQ(std::tuple(found[1].sites, found[1].siteOccurrence), std::tuple("second/wait", 2u));
+  EXPECT_EQ(std::tuple(found[2].sites, found[2].siteOccurrence), std::tuple("second", 1u)) << "a mark is at the end of its line";
+}
+
+TEST(Equivalents, AreFoundBySite) {
+  const MarkedSource source;
+  const std::vector<Mutation> found = mutationsOf(source.ptx, "k", SourcePositions(source.ptx));
+  const std::string path = source.folder / "proofs";
+  std::ofstream(path) << "k | site: wait | bar.sync 0; | 2 | deleted | the innermost of two\n"
+                         "k | site: second | bar.sync 0; | * | deleted | the call\n";
+  const Equivalents equivalents(path);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(equivalents.find(found[0]), nullptr);
+  EXPECT_EQ(equivalents.find(found[1]), &equivalents.entries()[0]);
+  EXPECT_EQ(equivalents.find(found[2]), &equivalents.entries()[1]);
 }
 
 TEST(SourcePositions, FunctionNamesAreShort) {

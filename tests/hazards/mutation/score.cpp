@@ -153,9 +153,10 @@ std::vector<MechanicalMutant> runMechanicalMutants(const std::vector<Subject>& s
 
 void printMechanicalMutants(const std::vector<MechanicalMutant>& mutants, Score& score) {
   for (const auto& [subject, mutation, equivalent, judgement] : mutants) {
-    fmt::print("{:<36} {:>6} {:<24} {:<16}  {:<17} {} | {} | {}  [{}]\n", mutation.kernel, mutation.ptxLine, mutation.source,
-               toString(mutation.change), equivalent != nullptr ? "equivalent" : toString(judgement.verdict), mutation.functions,
-               mutation.form, mutation.occurrence, equivalent != nullptr ? equivalent->proof : judgement.how);
+    fmt::print("{:<36} {:>6} {:<24} {:<16}  {:<17} {} | {} | {} | site: {} | {}  [{}]\n", mutation.kernel, mutation.ptxLine,
+               mutation.source, toString(mutation.change), equivalent != nullptr ? "equivalent" : toString(judgement.verdict),
+               mutation.functions, mutation.form, mutation.occurrence, mutation.sites, mutation.siteOccurrence,
+               equivalent != nullptr ? equivalent->proof : judgement.how);
     if (equivalent == nullptr) {
       score.count(sourceOf(mutation), judgement);
     } else if (judgement.verdict != Verdict::Survived) {
