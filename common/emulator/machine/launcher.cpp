@@ -78,10 +78,10 @@ class Grid {
     for (const uint64_t index : options_.clusters)
       if (index >= clusters_.count())
         refuse(kernel_, fmt::format("option clusters names cluster {}, but the grid has {}", index, clusters_.count()));
-    std::vector<std::thread> helpers;
+    std::vector<std::jthread> helpers;  // joined, too, where the system has no thread left for the next one
     for (unsigned i = 1; i < threads_; ++i) helpers.emplace_back([this] { work(); });
     work();
-    for (std::thread& helper : helpers) helper.join();
+    helpers.clear();
     if (error_) std::rethrow_exception(error_);
     return std::move(total_);
   }
