@@ -115,6 +115,20 @@ class RecordingDevice final : public device::Device {
   FakeKernel kernel_;
 };
 
+Problem smallProblem() {
+  Problem problem;
+  problem.n = 2, problem.h = 9, problem.w = 11, problem.c = 24, problem.k = 16, problem.r = problem.s = 3;
+  return problem;
+}
+device::Properties smallBlackwell() {
+  device::Properties properties;
+  properties.name = "test";
+  properties.computeMajor = 10;
+  properties.multiprocessors = 4;
+  properties.sharedBytesPerBlock = 232448;
+  return properties;
+}
+
 /// Two kernels of the first image and one of the second, asked for in turns.
 TEST(KernelCache, LoadsEachImageOnceAndFindsEachKernelOnce) {
   RecordingDevice recorder({});
@@ -139,13 +153,8 @@ TEST(KernelCache, LoadsEachImageOnceAndFindsEachKernelOnce) {
 
 /// What a device cannot load, find or encode ends a binding and a run without one, before anything is launched.
 TEST(RunPath, BeginsWithWhatTheDeviceSays) {
-  Problem problem;
-  problem.n = 2, problem.h = 9, problem.w = 11, problem.c = 24, problem.k = 16, problem.r = problem.s = 3;
-  device::Properties properties;
-  properties.name = "test";
-  properties.computeMajor = 10;
-  properties.multiprocessors = 4;
-  properties.sharedBytesPerBlock = 232448;
+  const Problem problem = smallProblem();
+  const device::Properties properties = smallBlackwell();
   std::shared_ptr<const Plan> plan;
   ASSERT_TRUE(makePlan(problem, properties, {"shift_window", ""}, plan).ok());
   TensorAddresses tensors;
@@ -165,14 +174,9 @@ TEST(RunPath, BeginsWithWhatTheDeviceSays) {
 }
 
 TEST(RunPath, OfABindingOnlyLaunches) {
-  Problem problem;
-  problem.n = 2, problem.h = 9, problem.w = 11, problem.c = 24, problem.k = 16, problem.r = problem.s = 3;
+  Problem problem = smallProblem();
   problem.hasBias = true;
-  device::Properties properties;
-  properties.name = "test";
-  properties.computeMajor = 10;
-  properties.multiprocessors = 4;
-  properties.sharedBytesPerBlock = 232448;
+  const device::Properties properties = smallBlackwell();
   std::shared_ptr<const Plan> plan;
   const Status planned = makePlan(problem, properties, {"shift_window", ""}, plan);
   ASSERT_TRUE(planned.ok()) << planned.message();
@@ -212,14 +216,9 @@ TEST(RunPath, OfABindingOnlyLaunches) {
 }
 
 TEST(RunPath, WithOtherTensorsAllocatesNothingEither) {
-  Problem problem;
-  problem.n = 2, problem.h = 9, problem.w = 11, problem.c = 24, problem.k = 16, problem.r = problem.s = 3;
+  Problem problem = smallProblem();
   problem.hasBias = true;
-  device::Properties properties;
-  properties.name = "test";
-  properties.computeMajor = 10;
-  properties.multiprocessors = 4;
-  properties.sharedBytesPerBlock = 232448;
+  const device::Properties properties = smallBlackwell();
   std::shared_ptr<const Plan> plan;
   ASSERT_TRUE(makePlan(problem, properties, {"shift_window", ""}, plan).ok());
   RecordingDevice recorder(properties);
