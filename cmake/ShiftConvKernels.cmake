@@ -19,10 +19,10 @@
 #       of each architecture: the compiler makes other code for Blackwell.
 #
 #   shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <path/in/build/tree.ptx> [LIKE <other.ptx>]
-#                     [ON_DEMAND])
+#                     [INCLUDE <folder>] [ON_DEMAND])
 #       A plain PTX file, for test kernels. Depend on <target>, or on the file. LIKE: the source includes what that of another PTX
-#       file includes, and is compiled again when that is; the compiler takes a quarter of a second to find out by itself. ON_DEMAND:
-#       not built with everything else.
+#       file includes, and is compiled again when that is; the compiler takes a quarter of a second to find out by itself. INCLUDE:
+#       a folder whose headers go ahead of the project's. ON_DEMAND: not built with everything else.
 #
 #   shiftconv_cuda_headers
 #       Interface target with the toolkit's include directory (cuda.h, nvtx3).
@@ -80,9 +80,13 @@ function(shiftconv_leave_out_of_quick_builds)
   endif()
 endfunction()
 
-function(_shiftconv_ptx_command source arch output like)
+function(_shiftconv_ptx_command source arch output like include)
   cmake_path(GET output PARENT_PATH folder)
   file(MAKE_DIRECTORY ${folder})
+  set(include_first)
+  if(include)
+    set(include_first -I${include})
+  endif()
   set(list_headers)
   set(headers ${like})
   if(NOT like)
@@ -91,7 +95,7 @@ function(_shiftconv_ptx_command source arch output like)
   endif()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/nvcc -ptx -arch=${arch} ${_shiftconv_kernel_flags} ${list_headers} -o ${output} ${source}
+    COMMAND ${SHIFTCONV_CUDA_ROOT}/bin/nvcc -ptx -arch=${arch} ${include_first} ${_shiftconv_kernel_flags} ${list_headers} -o ${output} ${source}
     MAIN_DEPENDENCY ${source}
     DEPENDS ${SHIFTCONV_CUDA_ROOT}/bin/nvcc ${headers}
     COMMENT "PTX ${arch}: ${source}"
@@ -149,7 +153,7 @@ function(shiftconv_add_kernels)
   foreach(arch IN LISTS KERNEL_ARCHS)
     set(ptx ${folder}/${module}.${arch}.ptx)
     string(REPLACE sm_ compute_ virtual ${arch})
-    _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx} "")
+    _shiftconv_ptx_command(${KERNEL_SOURCE} ${virtual} ${ptx} "" "")
     add_custom_command(
       OUTPUT ${ptx}.zst
       COMMAND shiftconv_compress ${ptx} ${ptx}.zst $<IF:$<BOOL:${SHIFTCONV_PTX_ONLY}>,3,19>
@@ -215,14 +219,14 @@ function(shiftconv_add_kernels)
 endfunction()
 
 function(shiftconv_add_ptx)
-  cmake_parse_arguments(PARSE_ARGV 0 PTX "ON_DEMAND" "NAME;SOURCE;ARCH;OUTPUT;LIKE" "")
+  cmake_parse_arguments(PARSE_ARGV 0 PTX "ON_DEMAND" "NAME;SOURCE;ARCH;OUTPUT;LIKE;INCLUDE" "")
   if(NOT PTX_NAME OR NOT PTX_SOURCE OR NOT PTX_ARCH OR NOT PTX_OUTPUT OR PTX_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR
-      "shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <file.ptx> [LIKE <other.ptx>] [ON_DEMAND]): got '${ARGN}'")
+      "shiftconv_add_ptx(NAME <target> SOURCE <file.cu> ARCH <compute_100a> OUTPUT <file.ptx> [LIKE <other.ptx>] [INCLUDE <folder>] [ON_DEMAND]): got '${ARGN}'")
   endif()
   cmake_path(ABSOLUTE_PATH PTX_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   cmake_path(ABSOLUTE_PATH PTX_OUTPUT BASE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
-  _shiftconv_ptx_command(${PTX_SOURCE} ${PTX_ARCH} ${PTX_OUTPUT} "${PTX_LIKE}")
+  _shiftconv_ptx_command(${PTX_SOURCE} ${PTX_ARCH} ${PTX_OUTPUT} "${PTX_LIKE}" "${PTX_INCLUDE}")
   set(all ALL)
   if(PTX_ON_DEMAND)
     set(all)

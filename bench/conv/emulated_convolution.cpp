@@ -58,27 +58,16 @@ void emulate(benchmark::State& state, const char* numerics, const char* planOpti
   state.counters["input bytes"] = static_cast<double>(bytes.input + bytes.filter + bytes.output);
 }
 
-BENCHMARK_CAPTURE(emulate, fast, "fast", "group=single,producer=tensor_copy", "off")
+BENCHMARK_CAPTURE(emulate, fast, "fast", "group=single", "off")->Args({56, 64})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK_CAPTURE(emulate, fast_watched, "fast", "group=single", "warn")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, fast_watched, "fast", "group=single,producer=tensor_copy", "warn")
+BENCHMARK_CAPTURE(emulate, hardware_watched, "hardware", "group=single", "warn")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, hardware_watched, "hardware", "group=single,producer=tensor_copy", "warn")
-    ->Args({56, 64})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, register_store_watched, "fast", "producer=register_store", "warn")
-    ->Args({56, 64})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, hardware, "hardware", "group=single,producer=tensor_copy", "off")
-    ->Args({56, 64})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK_CAPTURE(emulate, fast_register_store, "fast", "producer=register_store", "off")
+BENCHMARK_CAPTURE(emulate, hardware, "hardware", "group=single", "off")
     ->Args({56, 64})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "conv/problem/text.hpp"
+#include "conv/problem/types.hpp"
 
 namespace shiftconv::bench {
 
@@ -50,6 +52,20 @@ std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vec
     }
   }
   return layers;
+}
+
+Problem inType(Problem problem, const std::string& type) {
+  const bool tf32 = type == "tf32";
+  problem.inputType = problem.filterType = problem.outputType = tf32 ? DataType::F32 : dataTypeNamed(type).value();
+  if (problem.hasResidual() && type != "e4m3" && type != "e5m2") problem.residualType = problem.outputType;
+  problem.compute = tf32 ? Compute::TF32 : Compute::Default;
+  if (type == "s8") {
+    constexpr double kDeviationOfProduct = 127.0 * 127 / 3, kWanted = 40;
+    const double sums =
+        kDeviationOfProduct * std::sqrt(static_cast<double>(problem.t * problem.r * problem.s * problem.groupChannels()));
+    problem.alpha = static_cast<float>(std::exp2(std::floor(std::log2(kWanted / sums))));
+  }
+  return problem;
 }
 
 std::string classOf(const Problem& p) {

@@ -22,6 +22,10 @@ struct NetworkLayer {
 /// appended to each problem: "bias relu", for example. Throws std::runtime_error that names file and line.
 std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vector<int64_t>& batches, const std::string& suffix);
 
+/// The problem with operands and output of another type; "tf32" sums f32 operands into f32. A residual of e4m3 problems keeps its
+/// type. Sums of s8 are scaled so that outputs of operands that are uniform in [-127, 127] mostly lie within [-120, 120].
+Problem inType(Problem problem, const std::string& type);
+
 /// "depthwise", "grouped", "stem", "1x1", "3-D", "strided", "dilated" or "dense": by what a layer is hard for.
 std::string classOf(const Problem& problem);
 

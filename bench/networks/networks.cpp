@@ -1,7 +1,7 @@
 // The layers of whole networks on one GPU: what the planner takes, the best of each algorithm, and the best of cuDNN's first plans.
 //
 // Every distinct layer of the lists is one row of a JSON file. Rows are kept: a later run with the same file measures only what is
-// missing, or what the planner decides otherwise now, beside cuDNN's recorded time and one fresh reading of it in ten. Outputs of
+// missing, or what the planner decides otherwise now (recordings of candidates do not say what it decided, and stay), beside cuDNN's recorded time and one fresh reading of it in ten. Outputs of
 // the planned call, of the best of each algorithm and of cuDNN are checked element by element.
 //
 // Time: graphs of calls back to back, medians over rounds in which the sides take turns.
@@ -28,6 +28,7 @@
 #include "bench/conv/gpu/regimes.hpp"
 #include "bench/networks/network_layers.hpp"
 #include "common/command_line/command_line.hpp"
+#include "conv/problem/text.hpp"
 #include "verification_image.hpp"
 
 using namespace shiftconv;
@@ -37,7 +38,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct Options {
-  std::string folder, cudnnLibrary, json, suffix, only, algorithm, planOptions;
+  std::string folder, cudnnLibrary, json, suffix, type = "f16", only, algorithm, planOptions;
   std::vector<std::string> batchNumbers{"1", "32"};
   int rounds = 5, each = 4, every = 1;
   int64_t cudnnPlans = 8;
@@ -253,7 +254,11 @@ int run(const Options& options) {
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < report["rows"].size(); ++i) known[report["rows"][i]["layer"]] = i;
   int measured = 0, wrong = 0, left = 0, number = 0;
-  for (const NetworkLayer& layer : bench::readNetworks(options.folder, batchesOf(options), options.suffix)) {
+  for (NetworkLayer& layer : bench::readNetworks(options.folder, batchesOf(options), options.suffix)) {
+    if (options.type != "f16") {
+      layer.problem = bench::inType(layer.problem, options.type);
+      layer.text = describe(layer.problem);
+    }
     if (!options.only.empty() && layer.text.find(options.only) == std::string::npos &&
         bench::classOf(layer.problem) != options.only)
       continue;
@@ -274,7 +279,7 @@ int run(const Options& options) {
     std::optional<double> recorded;
     if (place != known.end()) {
       const Json& old = report["rows"][place->second];
-      if (!options.again && old["ours"] == choices[0]) continue;
+      if (!options.again && (!old.contains("ours") || old["ours"] == choices[0])) continue;
       if (old.contains("cudnn_us")) recorded = old["cudnn_us"];
     }
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
@@ -324,6 +329,7 @@ int main(int argc, char** argv) {
   parser.option("--layers", options.folder, "folder of lists, such as bench/shapes/networks").required();
   parser.option("--batches", options.batchNumbers).separatedBy(',');
   parser.option("--epilogue", options.suffix, "words after each problem: \"bias relu\"");
+  parser.option("--type", options.type, "of operands and outputs: f16, bf16, e4m3 or s8").oneOf({"f16", "bf16", "e4m3", "s8"});
   parser.option("--only", options.only, "layers of this class, or whose text holds this");
   parser.option("--every", options.every, "one layer in so many");
   parser.option("--algorithm", options.algorithm, "take its candidates first, instead of the planner's choice");

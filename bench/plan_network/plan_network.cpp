@@ -28,15 +28,6 @@ struct Options {
   bool verbose = false, totals = false;
 };
 
-/// The layer with operands and output of another type: tf32 sums f32 operands into f32.
-Problem inType(Problem problem, const std::string& type) {
-  const bool tf32 = type == "tf32";
-  problem.inputType = problem.filterType = problem.outputType = tf32 ? DataType::F32 : dataTypeNamed(type).value();
-  if (problem.hasResidual() && type != "e4m3" && type != "e5m2") problem.residualType = problem.outputType;
-  problem.compute = tf32 ? Compute::TF32 : Compute::Default;
-  return problem;
-}
-
 /// Of the layers of a kind, or that an algorithm runs.
 struct Group {
   int layers = 0;
@@ -75,7 +66,7 @@ void planAll(const std::vector<bench::NetworkLayer>& layers, const device::Prope
   const double launch = rates.launchClocks.perClock / rates.clockHertz.perClock;
   int refused = 0, direct = 0;
   for (const bench::NetworkLayer& layer : layers) {
-    const Problem problem = inType(layer.problem, type);
+    const Problem problem = bench::inType(layer.problem, type);
     int times = 0;
     for (const auto& [network, count] : layer.occurrences) times += count;
     plan::Candidates candidates;

@@ -49,7 +49,7 @@ std::string makeShiftStream(const Problem& problem, const device::Properties& pr
   }
   if (!best) return refusal;
   peer.passes = best->launch.grid.y;
-  peer.chosen = {best->pair, static_cast<uint32_t>(best->params.tileN), best->params.filterResident};
+  peer.chosen = {best->pair, static_cast<uint32_t>(best->params.tileN), best->params.filter.resident};
   peer.map = plan::kStreamMapNames[static_cast<size_t>(best->map)];
   describePlan(std::move(*best), peer);
   return {};
@@ -84,7 +84,7 @@ std::string makeHalo(const Problem& problem, const device::Properties& propertie
   choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident, choices.collector = collector;
   if (std::string why = planHalo(problem, properties, choices, made); !why.empty()) return why;
   peer.passes = made.launch.grid.y;
-  peer.chosen = {made.pair, static_cast<uint32_t>(made.params.gemm.tileN), made.params.filterResident};
+  peer.chosen = {made.pair, static_cast<uint32_t>(made.params.gemm.tileN), made.params.filter.resident};
   describePlan(std::move(made), peer);
   return {};
 }

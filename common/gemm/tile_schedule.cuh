@@ -13,6 +13,11 @@ struct StaticTiles {
   static __device__ StaticTiles ofGrid(int32_t count) {
     return {static_cast<int32_t>(blockIdx.x), static_cast<int32_t>(gridDim.x), count};
   }
+  /// Its clusters do, the CTAs of one having the same tiles.
+  template <class Group>
+  static __device__ StaticTiles ofClusters(int32_t count) {
+    return {static_cast<int32_t>(blockIdx.x) / Group::kCtas, static_cast<int32_t>(gridDim.x) / Group::kCtas, count};
+  }
 
   struct Iterator {
     int32_t tile, step;

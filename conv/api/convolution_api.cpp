@@ -216,6 +216,8 @@ shiftconv_status_t shiftconv_plan_to_bytes(shiftconv_plan_t handle, void* buffer
     if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
     if (size > 0)
       if (Status status = require(buffer, "buffer"); !status.ok()) return status;
+    if (plan->isPart)
+      return {StatusCode::Unsupported, "this plan is a part of another; keep that one's bytes, and separate it again"};
     const std::string bytes = plan::bytesOf(*plan->plan, shiftconv_version_string());
     if (needed) *needed = bytes.size();
     if (size == 0) return {};

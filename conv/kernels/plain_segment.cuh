@@ -27,11 +27,10 @@ __device__ __forceinline__ void loadPlainBias(const gemm::EpilogueParams& e, int
     bias[i] = e.bias != nullptr && channel + i < columns ? e.floatBias()[channel + i] : 0.0f;
 }
 
-/// `v`: sums with the bias. Channels from `columns` on belong to nobody.
+/// As storePlainSegment, to a place of the caller's, in global or in shared memory.
 template <class Element>
-__device__ __forceinline__ void storePlainSegment(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
-                                                  float (&v)[kPlainSegment]) {
-  auto* const target = reinterpret_cast<uint16_t*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch) + channel;
+__device__ __forceinline__ void putPlainSegment(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
+                                                uint16_t* target, float (&v)[kPlainSegment]) {
   const bool whole = channel + kPlainSegment <= columns;
   if (e.residual != nullptr) {
     const auto* const residual =
@@ -66,6 +65,14 @@ __device__ __forceinline__ void storePlainSegment(const gemm::EpilogueParams& e,
     for (int32_t i = 0; i < kPlainSegment; ++i)
       if (channel + i < columns) target[i] = static_cast<uint16_t>(packed[i / 2] >> (i % 2 * 16));
   }
+}
+
+/// `v`: sums with the bias. Channels from `columns` on belong to nobody.
+template <class Element>
+__device__ __forceinline__ void storePlainSegment(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
+                                                  float (&v)[kPlainSegment]) {
+  putPlainSegment<Element>(e, pixel, channel, columns,
+                           reinterpret_cast<uint16_t*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch) + channel, v);
 }
 
 }  // namespace shiftconv::kernels

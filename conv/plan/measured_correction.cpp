@@ -28,7 +28,7 @@ constexpr float kNever = std::numeric_limits<float>::max();  // no feature is ab
 
 constexpr Tree kTrees[] = {
 #define SHIFTCONV_TREE(...) Tree{__VA_ARGS__},
-#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT)
+#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT)
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
@@ -36,11 +36,12 @@ constexpr Tree kTrees[] = {
 
 struct TreesOf {
   std::string_view algorithm;
+  bool areBytes;        ///< the operands
   size_t first, count;  ///< of kTrees
 };
 constexpr TreesOf kTreesOf[] = {
 #define SHIFTCONV_TREE(...)
-#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT) {NAME, FIRST, COUNT},
+#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT) {NAME, BYTES, FIRST, COUNT},
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
@@ -134,7 +135,10 @@ CorrectionView::CorrectionView(const Problem& p)
                            p.isSplit()                 ? 2.0
                            : sm90::hasPlainEpilogue(p) ? 0.0
                            : sm90::hasShortEpilogue(p) ? 1.0
-                                                       : 2.0};
+                                                       : 2.0,
+                           isHalf(p.inputType)      ? 0.0
+                           : isInteger(p.inputType) ? 2.0
+                                                    : 1.0};
   static_assert(kOfTilings + std::size(values) == std::tuple_size_v<CorrectionFeatures>);
   for (size_t i = 0; i < std::size(values); ++i) ofProblem_[kOfTilings + i] = static_cast<float>(values[i]);
 }
@@ -165,13 +169,15 @@ CorrectionFeatures CorrectionView::of(const Tiling& tiling, double microseconds)
 }
 
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties) {
-  return properties.computeMajor == 9 && properties.computeMinor == 0 && isHalf(problem.inputType) && isHalf(problem.filterType) &&
-         isHalf(problem.outputType);
+  const bool areHalves = isHalf(problem.inputType) && isHalf(problem.filterType) && isHalf(problem.outputType);
+  const bool areBytes = bitsOf(problem.inputType) == 8 && bitsOf(problem.filterType) == 8 && problem.inputScale.blockSize == 0;
+  return properties.computeMajor == 9 && properties.computeMinor == 0 && (areHalves || areBytes);
 }
 
 bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors) {
-  const auto trees =
-      std::find_if(std::begin(kTreesOf), std::end(kTreesOf), [&](const TreesOf& of) { return of.algorithm == algorithm; });
+  const bool areBytes = !candidates.empty() && candidates.front().back() > 0;
+  const auto trees = std::find_if(std::begin(kTreesOf), std::end(kTreesOf),
+                                  [&](const TreesOf& of) { return of.algorithm == algorithm && of.areBytes == areBytes; });
   if (trees == std::end(kTreesOf)) return false;
   for (size_t first = 0; first < candidates.size(); first += kMostLanes) {
     const std::span some = candidates.subspan(first, std::min(kMostLanes, candidates.size() - first));

@@ -19,13 +19,13 @@ namespace shiftconv::plan {
 /// the power of two that divides the bytes from tile to tile: neighbours that lie 64 KiB apart wait for the same part of memory
 /// (halo on an H200: 1.6 times as long with tiles of 192 pixels of 512 channels as with 200). epilogue: 0 plain (f32
 /// bias, residual of the output's type, ReLU), 1 short (recorded with SiLU), 2 more than that, or an input in two tensors (recorded
-/// with amax).
-inline constexpr std::array<std::string_view, 29> kCorrectionFeatures{
+/// with amax). operands: 0 of 16 bits, 1 floats and 2 integers of 8 bits, which have trees of their own.
+inline constexpr std::array<std::string_view, 30> kCorrectionFeatures{
     "microseconds",   "tile_pixels",     "tile_channels", "split",        "choice_0",     "choice_1",       "choice_2",
     "tiles",          "waves",           "tail",          "channel_fill", "pixel_fill",   "tile_alignment", "pixels",
     "input_channels", "output_channels", "reduction",     "taps",         "filter_width", "stride_h",       "stride_w",
     "dilation_w",     "volume",          "c_modulo_64",   "c_modulo_8",   "k_modulo_8",   "in_group",       "residual",
-    "epilogue"};
+    "epilogue",       "operands"};
 using CorrectionFeatures = std::array<float, kCorrectionFeatures.size()>;
 
 /// What the trees see of the candidates of one problem.
@@ -40,7 +40,8 @@ class CorrectionView {
   CorrectionFeatures ofProblem_{};  ///< the features of tilings are 0
 };
 
-/// Whether the trees have seen such problems: 16-bit operands and outputs on compute capability 9.0.
+/// Whether the trees have seen such problems, on compute capability 9.0: 16-bit operands and outputs, or 8-bit operands, whatever
+/// they become.
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties);
 
 /// By how much the times of this algorithm's candidates for one problem differ from their estimates, as factors between 1/3 and 3;

@@ -1,4 +1,4 @@
-// Options of an algorithm as a text, "tile_n=64,producer=register_store": what it offers, and reading it.
+// Options of an algorithm as a text, "tile_n=64,group=pair": what it offers, and reading it.
 #pragma once
 
 #include <cstdint>

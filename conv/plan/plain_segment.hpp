@@ -1,4 +1,4 @@
-// Which problems the short epilogue of conv/kernels/plain_segment.cuh and its kin can finish.
+// Which problems the short epilogues of conv/kernels/plain_segment.cuh and plain_bytes.cuh can finish.
 #pragma once
 
 #include "conv/kernels/plain_activation.hpp"
@@ -12,6 +12,17 @@ inline bool isPlainSegment(const Problem& p) {
          p.outScale == 1 && !p.hasChannelScale && !p.hasAmax && p.rounding == Rounding::Once && p.outputZeroPoint == 0 &&
          p.outputScale.blockSize == 0 && kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) &&
          (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
+}
+
+/// 8-bit operands without zero points and outputs of 8 bits, e4m3 of floats and any of integers, behind scales, an f32 bias and an
+/// activation of isPlainActivation.
+inline bool isPlainBytes(const Problem& p) {
+  const auto isFloat = [](DataType type) { return type == DataType::E4M3 || type == DataType::E5M2; };
+  const bool hasTypes = isInteger(p.inputType) ? p.outputType == DataType::S8 || p.outputType == DataType::U8
+                                               : isFloat(p.inputType) && p.outputType == DataType::E4M3;
+  return hasTypes && !p.hasAmax && !p.hasResidual() && p.rounding == Rounding::Once && p.inputZeroPoint == 0 &&
+         p.filterZeroPoint == 0 && p.inputScale.blockSize == 0 && p.outputScale.blockSize == 0 &&
+         kernels::isPlainActivation(static_cast<gemm::Activation>(p.activation)) && (!p.hasBias || p.biasType == DataType::F32);
 }
 
 }  // namespace shiftconv::plan

@@ -11,7 +11,6 @@ constexpr std::array<std::string_view, kResources> kNames{"tensor core",
                                                           "L2 to shared memory",
                                                           "TMA writes to shared memory",
                                                           "shared memory to Tensor Memory",
-                                                          "staging through registers",
                                                           "shared memory reads",
                                                           "TMA stores",
                                                           "CUDA cores",
@@ -32,14 +31,13 @@ constexpr double kProductsPerColumn = 128 * 16;
 constexpr Rate kUnalignedRows{0.53, Fitted, "CUTLASS's times of four 3x3x3 convolutions with 16, 32, 96 and 160 channels"};
 
 // B200: SemiAnalysis' Blackwell microbenchmarks (MMA with A in Tensor Memory: N/2 clocks a K step of 128 x N x 16; 128 B/clk of
-// shared-memory reads) and public L2, TMA, tcgen05.cp and tcgen05.st read-outs.
+// shared-memory reads) and public L2, TMA and tcgen05.cp read-outs.
 constexpr Rates kB200{
     "sm_100a",
     {{{kProductsPerColumn * gemm::sm100::kMmaColumnsPerClock, Published, "microbenchmarks: 128 x N x 16 in N/2 clocks"},
       {gemm::sm100::kL2BytesPerClock, Published, "16.8 to 21 TB/s over 148 multiprocessors at 1.9 GHz"},
       {gemm::sm100::kBulkWriteBytesPerClock, Published, "TMA read-outs, 116 to 127"},
       {gemm::sm100::kCopyBytesPerClock, Published, "tcgen05.cp 128x256b, two issuing warps"},
-      {64, Assumed, "no faster than tcgen05.cp; nobody has published a read-out of the pair"},
       {gemm::sm100::kSharedReadBytesPerClock, Published, "microbenchmarks: operands, copies and loads share one port"},
       {31.8, Published, "TMA read-outs"},
       {128, Published, "four partitions of 32 lanes"},
@@ -73,7 +71,6 @@ constexpr Rates kTables[] = {
      {{{2048, Published, "989 TFLOP/s (data sheet) over 132 multiprocessors at 1.83 GHz"},
        {38, Published, "9.2 TB/s on an H200"},
        {120, Assumed, "as on a B200"},
-       {0, Published, "no Tensor Memory"},
        {0, Published, "no Tensor Memory"},
        {128, Published, "microbenchmarks, 127.9"},
        {31.8, Assumed, "as on a B200"},

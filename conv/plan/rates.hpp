@@ -18,14 +18,13 @@ enum class Resource : uint8_t {
   L2ToShared,    ///< bytes, every multiprocessor loading at once
   BulkWrites,    ///< bytes that TMA writes to shared memory
   TensorCopy,    ///< bytes from shared memory to Tensor Memory by tcgen05.cp
-  Staging,       ///< the same through the registers of four warps: ld.shared, tcgen05.st
   SharedReads,   ///< bytes read from shared memory by MMAs, copies and threads
   BulkStores,    ///< bytes from shared memory to global memory by TMA
   CudaCores,     ///< f32 products outside of the tensor core
   DeviceMemory,  ///< bytes of device memory, for all multiprocessors together
   GatheredRows,  ///< rows of 128 bytes that TMA gathers in im2col mode, and their filters, where they start at multiples of 128
 };
-inline constexpr size_t kResources = 10;
+inline constexpr size_t kResources = 9;
 /// "tensor core", "L2 to shared memory", ...
 std::string_view nameOf(Resource resource);
 

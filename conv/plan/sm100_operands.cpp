@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "common/gemm/sm100/operand_plan.hpp"
@@ -70,6 +71,31 @@ layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t c
   return map;
 }
 
+gemm::sm100::FilterParams filterParams(const Problem& p, const Channels& channels, int64_t channelsOfBox, int64_t stages,
+                                       bool resident) {
+  gemm::sm100::FilterParams filter;
+  filter.resident = resident;
+  filter.stages = static_cast<int32_t>(stages);
+  filter.stageBytes = static_cast<uint32_t>(channelsOfBox) * layout::kSwizzle128RowBytes;
+  filter.countedBytes =
+      static_cast<uint32_t>(channelsOfBox) * gemm::sm100::countedRowBytes(channels.kind, operandType(p, p.filterType));
+  filter.chunkElements = static_cast<int32_t>(mapElements(channels.kind, channels.chunk));
+  filter.taps = static_cast<int32_t>(p.r * p.s);
+  filter.shareRows = static_cast<int32_t>(channelsOfBox);
+  return filter;
+}
+
+constexpr std::array<std::string_view, 2> kGroupNames{"single", "pair"};
+
+std::string_view groupName(bool pair) { return kGroupNames[pair ? 1 : 0]; }
+
+Status readGroup(const OptionValues& values, std::optional<bool>& pair) {
+  std::optional<size_t> group;
+  if (Status status = values.choice(kGroupOption.name, kGroupNames, group); !status.ok()) return status;
+  if (group) pair = *group == 1;
+  return {};
+}
+
 uint32_t instructionDescriptorOf(const Problem& p, layout::MmaKind kind, int64_t ctas, int64_t tileN) {
   layout::MmaTypes types;
   types.kind = kind;
@@ -108,10 +134,11 @@ std::string operandRefusal(std::string_view algorithm, const Problem& p, const d
                                              std::tuple("input_pixel_pitch", p.inputType, p.inputPitch())}) {
     const int bits = bitsOf(type);
     // Tensor maps of packed elements that become bytes count in 128 (cuTensorMapEncodeTiled).
-    const int64_t step = bits < 8 && !gemm::sm100::isPackedInShared(*kind) ? 128 : 128 / bits;
+    const bool isUnpacked = bits < 8 && !gemm::sm100::isPackedInShared(*kind);
+    const int64_t step = isUnpacked ? 128 : 128 / bits;
     if (elements % step != 0)
-      return fmt::format("{} needs {} to be a multiple of {} for {} (16-byte rows), but it is {}", algorithm, name, step,
-                         nameOf(type), elements);
+      return fmt::format("{} needs {} to be a multiple of {} for {} ({}), but it is {}", algorithm, name, step, nameOf(type),
+                         isUnpacked ? "tensor maps that unpack need it" : "16-byte rows", elements);
   }
   return {};
 }

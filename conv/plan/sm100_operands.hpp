@@ -10,9 +10,11 @@
 
 #include "common/device/device.hpp"
 #include "common/gemm/shape.hpp"
+#include "common/gemm/sm100/filter_params.hpp"
 #include "common/gemm/sm100/gemm_params.hpp"
 #include "common/layout/tensor_map.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -47,6 +49,15 @@ struct Channels {
 int64_t mapElements(layout::MmaKind kind, int64_t elements);
 /// The filter as [K][taps][C], with boxes of a chunk of one tap for `channelsOfBox` output channels.
 layout::TiledMap filterMap(const Problem& problem, const Channels& channels, int64_t channelsOfBox);
+/// Its stages in a CTA that loads `channelsOfBox` output channels of a pass.
+gemm::sm100::FilterParams filterParams(const Problem& problem, const Channels& channels, int64_t channelsOfBox, int64_t stages,
+                                       bool resident);
+
+/// The option of algorithms that take a CTA or a pair.
+inline constexpr OptionDescription kGroupOption{"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"};
+std::string_view groupName(bool pair);
+/// Leaves `pair` alone when the option is not set.
+Status readGroup(const OptionValues& values, std::optional<bool>& pair);
 
 /// Of 128 rows in each of `ctas` CTAs and `tileN` columns.
 uint32_t instructionDescriptorOf(const Problem& problem, layout::MmaKind kind, int64_t ctas, int64_t tileN);

@@ -311,7 +311,7 @@ class Phases final : public Algorithm {
       if (isFirst(phases, i)) {
         const Candidate& best = chosen.best[i];
         if (Status status = best.complete(one, properties, made[i]); !status.ok()) return status;
-        made[i].algorithm = best.algorithm->name();
+        made[i].algorithm = best.algorithm->name(), made[i].options = best.options();
         scratch = std::max(scratch, made[i].workspaceBytes);
         plan.sums.insert(made[i].sums.begin(), made[i].sums.end());
       }
@@ -343,7 +343,8 @@ class Phases final : public Algorithm {
       for (Parameter& parameter : launch.parameters) parameter.relocate(moved);
       plan.launches.push_back(std::move(launch));
     }
-    plan.details += fmt::format("phase {:<4} {}: {}\n", number, made.algorithm, shiftconv::describe(phase.problem));
+    plan.details +=
+        fmt::format("phase {:<4} {} {}: {}\n", number, made.algorithm, made.options, shiftconv::describe(phase.problem));
   }
 };
 

@@ -1,13 +1,17 @@
 #include "conv/problem/validation.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace shiftconv {
 namespace {
@@ -97,7 +101,8 @@ Status checkTypes(const Problem& p) {
     return invalid(fmt::format("input_type and filter_type must be both integers or both floating-point, but are {} and {}",
                                nameOf(p.inputType), nameOf(p.filterType)));
   if (!p.hasBias && p.biasType != DataType::F32)
-    return invalid(fmt::format("bias_type must be F32 (2) without a bias, but is {}", static_cast<int>(p.biasType)));
+    return invalid(
+        fmt::format("bias_type must be F32 (2) without a bias (has_bias is 0), but is {}", static_cast<int>(p.biasType)));
   if (!p.hasResidual() && (p.residualType != DataType::F16 || p.residualPixelPitch != 0))
     return invalid("residual_type and residual_pixel_pitch must be 0 without a residual (beta is 0)");
   const auto compute = static_cast<int>(p.compute);
@@ -109,45 +114,47 @@ Status checkTypes(const Problem& p) {
   return {};
 }
 
-Status checkScale(const char* name, const BlockScale& scale, DataType element) {
+Status checkScale(const char* name, const BlockScale& scale, const char* typeName, DataType element) {
   if (scale.blockSize < 0 || scale.blockSize > kLargestBlock)
     return invalid(fmt::format("{}.block_size must be in 0..{}, but is {}", name, kLargestBlock, scale.blockSize));
   if (scale.blockSize == 0) {
     if (scale == BlockScale{}) return {};
-    return invalid(fmt::format("{}.type and {}.order must be 0 without scale factors (block_size is 0)", name, name));
+    return invalid(fmt::format("{0}.type and {0}.order must be 0 without scale factors ({0}.block_size is 0)", name));
   }
   if (!isScaleFactor(scale.type))
     return invalid(fmt::format("{}.type must be UE8M0 (11) or UE4M3 (12), but is {}", name, static_cast<int>(scale.type)));
   if (scale.order != ScaleOrder::Plain && scale.order != ScaleOrder::Interleaved)
     return invalid(fmt::format("{}.order must be PLAIN (0) or INTERLEAVED (1), but is {}", name, static_cast<int>(scale.order)));
   if (isInteger(element) || bitsOf(element) > 8)
-    return invalid(fmt::format("{} is for element types of 8 bits or less, but the tensor is {}", name, nameOf(element)));
+    return invalid(fmt::format("{} is for element types of 8 bits or less, but {} is {}", name, typeName, nameOf(element)));
   return {};
 }
 
 Status checkScales(const Problem& p) {
-  if (Status status = checkScale("input_block_scale", p.inputScale, p.inputType); !status.ok()) return status;
-  if (Status status = checkScale("filter_block_scale", p.filterScale, p.filterType); !status.ok()) return status;
-  if (Status status = checkScale("output_block_scale", p.outputScale, p.outputType); !status.ok()) return status;
-  for (const BlockScale& scale : {p.inputScale, p.filterScale})
+  if (Status status = checkScale("input_block_scale", p.inputScale, "input_type", p.inputType); !status.ok()) return status;
+  if (Status status = checkScale("filter_block_scale", p.filterScale, "filter_type", p.filterType); !status.ok()) return status;
+  if (Status status = checkScale("output_block_scale", p.outputScale, "output_type", p.outputType); !status.ok()) return status;
+  for (const auto& [name, scale] : {std::pair{"input_block_scale", p.inputScale}, {"filter_block_scale", p.filterScale}})
     if (p.groups > 1 && scale.blockSize != 0 && p.groupChannels() % scale.blockSize != 0)
-      return invalid(fmt::format("with {} groups block scales need C/groups to be a multiple of block_size {}, but it is {}",
-                                 p.groups, scale.blockSize, p.groupChannels()));
+      return invalid(fmt::format("{}.block_size must divide c / groups with {} groups, but they are {} and {}", name, p.groups,
+                                 scale.blockSize, p.groupChannels()));
   return {};
 }
 
-Status checkZeroPoint(const char* name, int32_t value, DataType type) {
+Status checkZeroPoint(const char* name, int32_t value, const char* typeName, DataType type) {
   if (value == 0) return {};
   const int low = type == DataType::S8 ? -128 : 0;
   const int high = type == DataType::S8 ? 127 : type == DataType::U8 ? 255 : 0;
   if (value >= low && value <= high) return {};
-  return invalid(fmt::format("{} must be in {}..{} for type {}, but is {}", name, low, high, nameOf(type), value));
+  return invalid(fmt::format("{} must be in {}..{} for {} {}, but is {}", name, low, high, typeName, nameOf(type), value));
 }
 
 Status checkEpilogue(const Problem& p) {
-  if (Status status = checkZeroPoint("input_zero_point", p.inputZeroPoint, p.inputType); !status.ok()) return status;
-  if (Status status = checkZeroPoint("filter_zero_point", p.filterZeroPoint, p.filterType); !status.ok()) return status;
-  if (Status status = checkZeroPoint("output_zero_point", p.outputZeroPoint, p.outputType); !status.ok()) return status;
+  if (Status status = checkZeroPoint("input_zero_point", p.inputZeroPoint, "input_type", p.inputType); !status.ok()) return status;
+  if (Status status = checkZeroPoint("filter_zero_point", p.filterZeroPoint, "filter_type", p.filterType); !status.ok())
+    return status;
+  if (Status status = checkZeroPoint("output_zero_point", p.outputZeroPoint, "output_type", p.outputType); !status.ok())
+    return status;
   for (const auto& [name, value] : {std::pair{"alpha", p.alpha},
                                     {"beta", p.beta},
                                     {"out_scale", p.outScale},
@@ -239,8 +246,16 @@ Status checkWindow(const char* axis, int64_t extent, int64_t before, int64_t aft
                   dilationName, filterName, reach, axis, pads, padded, axis));
 }
 
+/// What makes an extent of the output: "z", "p" or "q".
+const char* sourcesOf(std::string_view extent) {
+  if (extent == "z") return "d, upsample_d, t, stride_d, dilation_d, pad_front, pad_back and output_padding_d";
+  if (extent == "p") return "h, upsample_h, r, stride_h, dilation_h, pad_top, pad_bottom and output_padding_h";
+  return "w, upsample_w, s, stride_w, dilation_w, pad_left, pad_right and output_padding_w";
+}
+
 struct TransposedAxis {
-  const char *output, *padding;  ///< "p", "output_padding_h"
+  const char* output;        ///< "p"
+  std::string_view padding;  ///< "output_padding_h"
   int64_t extent, outputPadding, stride, dilation;
 };
 
@@ -251,52 +266,82 @@ Status checkTransposed(const TransposedAxis& axis, bool transposed) {
     return invalid(fmt::format("{} must be 0 unless the convolution is transposed, but is {}", axis.padding, axis.outputPadding));
   }
   if (const int64_t limit = std::max(axis.stride, axis.dilation); axis.outputPadding >= limit)
-    return invalid(fmt::format("{} must be below stride or dilation, {}, but is {}", axis.padding, limit, axis.outputPadding));
+    return invalid(fmt::format("{0} must be below stride_{1} or dilation_{1}, {2}, but is {3}", axis.padding, axis.padding.back(),
+                               limit, axis.outputPadding));
   if (axis.extent >= 1 && axis.extent <= kLargest) return {};
-  return invalid(fmt::format("the output's extent {} must be in 1..{}, but input, filter, stride and padding make it {}",
-                             axis.output, kLargest, axis.extent));
+  return invalid(fmt::format("the output's extent {} must be in 1..{}, but is {}; it comes from {}", axis.output, kLargest,
+                             axis.extent, sourcesOf(axis.output)));
 }
 
-/// Bits of a tensor, or -1 when its bytes exceed the limit.
-int64_t boundedBits(std::array<int64_t, 5> factors, DataType type) {
-  int64_t bits = bitsOf(type);
-  for (const int64_t factor : factors) {
-    if (factor > 8 * kLargestTensorBytes / bits) return -1;
-    bits *= factor;
+struct Factor {
+  const char* name;
+  int64_t value;
+};
+/// The channels of a pixel, or the pitch where there is one.
+Factor rowOf(const char* pitch, int64_t pitchValue, const char* channels, int64_t channelsValue) {
+  return pitchValue != 0 ? Factor{pitch, pitchValue} : Factor{channels, channelsValue};
+}
+
+struct SizedTensor {
+  const char* name;
+  std::array<Factor, 5> factors;
+  const char* typeName;
+  DataType type;
+  bool isThere = true, hasOutputExtents = false;
+};
+
+/// Whether its bytes are at most the largest that is addressed.
+bool isAddressed(const SizedTensor& tensor) {
+  int64_t bits = bitsOf(tensor.type);
+  for (const Factor& factor : tensor.factors) {
+    if (factor.value > 8 * kLargestTensorBytes / bits) return false;
+    bits *= factor.value;
   }
-  return bits;
+  return true;
+}
+
+/// What makes the largest extent of an output.
+std::string largestExtent(const Problem& p) {
+  const int64_t largest = std::max({p.z(), p.p(), p.q()});
+  const char* const axis = largest == p.p() ? "p" : largest == p.q() ? "q" : "z";
+  return fmt::format("; {} = {} comes from {}", axis, largest, sourcesOf(axis));
 }
 
 Status checkSizes(const Problem& p) {
-  struct Tensor {
-    const char* name;
-    const char* shape;
-    int64_t bits;
-  };
-  for (const Tensor& tensor :
-       {Tensor{"input", "n*d*h*w*input_pixel_pitch", boundedBits({p.n, p.firstDepth(), p.h, p.w, p.inputPitch()}, p.inputType)},
-        Tensor{"second_input", "n*d*h*w*second_pixel_pitch",
-               p.isSplit() ? boundedBits({p.n, p.secondDepth(), p.h, p.w, p.secondPitch()}, p.inputType) : 0},
-        Tensor{"filter", "k*t*r*s*c/groups", boundedBits({p.k, p.t, p.r, p.s, p.groupChannels()}, p.filterType)},
-        Tensor{"output", "n*z*p*q*output_pixel_pitch", boundedBits({p.n, p.z(), p.p(), p.q(), p.outputPitch()}, p.outputType)},
-        Tensor{"residual", "n*z*p*q*residual_pixel_pitch",
-               p.hasResidual() ? boundedBits({p.n, p.z(), p.p(), p.q(), p.residualPitch()}, p.residualType) : 0}})
-    if (tensor.bits < 0)
-      return invalid(fmt::format("the {} tensor ({}) exceeds {} bytes, the largest that is addressed", tensor.name, tensor.shape,
-                                 kLargestTensorBytes));
-  struct Row {
-    const char* name;
-    int64_t elements;
-    DataType type;
-  };
-  for (const Row& row :
-       {Row{"input pixel pitch", p.inputPitch(), p.inputType},
-        Row{"second pixel pitch", p.isSplit() ? p.secondPitch() : 0, p.inputType},
-        Row{"filter row C/groups", p.groupChannels(), p.filterType}, Row{"output pixel pitch", p.outputPitch(), p.outputType},
-        Row{"residual pixel pitch", p.residualPitch(), p.residualType}})
-    if (row.elements * bitsOf(row.type) % 8 != 0)
-      return invalid(
-          fmt::format("the {} of {} elements of type {} must fill whole bytes", row.name, row.elements, nameOf(row.type)));
+  const Factor inputRow = rowOf("input_pixel_pitch", p.inputPixelPitch, p.splitC != 0 ? "split_c" : "c", p.firstChannels());
+  const Factor secondRow =
+      rowOf("second_pixel_pitch", p.secondPixelPitch, p.splitC != 0 ? "(c - split_c)" : "c", p.secondChannels());
+  const Factor outputRow = rowOf("output_pixel_pitch", p.outputPixelPitch, "k", p.k);
+  const Factor residualRow = rowOf("residual_pixel_pitch", p.residualPixelPitch, "k", p.k);
+  const Factor n{"n", p.n}, h{"h", p.h}, w{"w", p.w}, z{"z", p.z()}, y{"p", p.p()}, x{"q", p.q()};
+  const std::array<SizedTensor, 5> tensors{
+      {{"input", {n, {p.splitD != 0 ? "split_d" : "d", p.firstDepth()}, h, w, inputRow}, "input_type", p.inputType},
+       {"second_input",
+        {n, {p.splitD != 0 ? "(d - split_d)" : "d", p.secondDepth()}, h, w, secondRow},
+        "input_type",
+        p.inputType,
+        p.isSplit()},
+       {"filter",
+        {{{"k", p.k}, {"t", p.t}, {"r", p.r}, {"s", p.s}, {"(c / groups)", p.groupChannels()}}},
+        "filter_type",
+        p.filterType},
+       {"output", {n, z, y, x, outputRow}, "output_type", p.outputType, true, true},
+       {"residual", {n, z, y, x, residualRow}, "residual_type", p.residualType, p.hasResidual(), true}}};
+  for (const SizedTensor& tensor : tensors) {
+    if (!tensor.isThere || isAddressed(tensor)) continue;
+    std::vector<const char*> names;
+    std::vector<int64_t> values;
+    for (const Factor& factor : tensor.factors) names.push_back(factor.name), values.push_back(factor.value);
+    return invalid(fmt::format("the {} tensor of {} = {} elements of {} {} exceeds {} bytes, the largest that is addressed{}",
+                               tensor.name, fmt::join(names, " * "), fmt::join(values, " * "), tensor.typeName, nameOf(tensor.type),
+                               kLargestTensorBytes, tensor.hasOutputExtents ? largestExtent(p) : ""));
+  }
+  for (const SizedTensor& tensor : tensors) {
+    const Factor& row = tensor.factors.back();
+    if (tensor.isThere && row.value * bitsOf(tensor.type) % 8 != 0)
+      return invalid(fmt::format("{} of the {} must fill whole bytes, but is {} elements of {} {}", row.name, tensor.name,
+                                 row.value, tensor.typeName, nameOf(tensor.type)));
+  }
   return {};
 }
 

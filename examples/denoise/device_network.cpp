@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <span>
 #include <utility>
@@ -203,6 +204,15 @@ Maps DeviceNetwork::run(const Maps& noisy) {
   device_.copyToHost(denoised.values.data(), outputs_.back().get(), denoised.values.size() * sizeof(float));
   device_.synchronize();
   return denoised;
+}
+
+double DeviceNetwork::timeOfARun(uint32_t runs) {
+  device_.synchronize();
+  const auto start = std::chrono::steady_clock::now();
+  for (uint32_t run = 0; run < runs; ++run)
+    for (const shiftconv::Binding& binding : bindings_) binding.run();
+  device_.synchronize();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / runs;
 }
 
 }  // namespace denoise

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "examples/denoise/device_network.hpp"
@@ -58,8 +60,11 @@ int run(const Options& options) {
              options.image, picture.width, picture.height, options.sigma, options.seed);
 
   std::vector<LabelledPicture> pictures{{"photograph", picture}};
+  nlohmann::ordered_json figures{{"device", properties.name}, {"width", picture.width}, {"height", picture.height},
+                                 {"sigma", options.sigma},    {"seed", options.seed},   {"runs", options.timedRuns}};
   const auto report = [&](const std::string& name, const Maps& maps, const std::string& how) {
     const double ratio = psnr(maps, clean);
+    figures[name]["psnr"] = ratio;
     fmt::print("{:6}  {:6.2f} dB{}{}\n", name, ratio, how.empty() ? "" : "  ", how);
     pictures.push_back({fmt::format("{} {:.2f} dB", name, ratio), imageOf(maps)});
   };
@@ -81,7 +86,15 @@ int run(const Options& options) {
            fmt::format("{} of {} layers multiply {}; {:.3f} s with copies, first run", network.inFormat(), kLayerCount,
                        precision.name, seconds));
     printLayers(network);
+    if (options.timedRuns > 0) {
+      const double microseconds = network.timeOfARun(options.timedRuns) * 1e6;
+      figures[precision.name]["us"] = microseconds;
+      fmt::print("  {:.1f} us a picture: average of {} runs, one behind the other, without copies\n", microseconds,
+                 options.timedRuns);
+    }
   }
+  if (!options.json.empty() && !(std::ofstream(options.json) << figures.dump(1) << '\n'))
+    throw std::invalid_argument(fmt::format("--json: {} cannot be written.", options.json));
   if (options.sheet) {
     feature_maps::writePng(options.output, sheetOf(pictures));
     fmt::print("\nSheet    {}\n", options.output);

@@ -40,6 +40,9 @@ CommandLine parseCommandLine(int argc, char** argv) {
   parser.option("--precision", options.precisions, "f16, mxfp8, nvfp4; default: all three").oneOf(names).takeAll();
   parser.option("--output", options.output, "sheet of the pictures before and after, a PNG file").showDefault();
   parser.device(options.device);
+  parser.option("--time", options.timedRuns, "average time of so many more runs of each precision, without copies; 0: none")
+      .showDefault();
+  parser.option("--json", options.json, "file for the figures");
   parser.flag("--no-sheet", noSheet, "draw nothing");
   if (const std::optional<int> status = parser.parse(argc, argv)) {
     line.exitCode = *status == 0 ? ExitCode::Success : ExitCode::Usage;

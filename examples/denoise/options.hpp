@@ -18,6 +18,8 @@ struct Options {
   std::vector<std::string> precisions;  ///< names of kPrecisions; empty: all
   std::string output = "denoise.png";
   std::string device;  ///< empty: a GPU if there is one, else the emulated device
+  uint32_t timedRuns = 0;
+  std::string json;  ///< file for the figures; empty: none
   bool sheet = true;
 };
 

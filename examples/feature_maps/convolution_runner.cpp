@@ -30,7 +30,7 @@ shiftconv::Convolution samePadding(int height, int width, int channels, int filt
 }
 
 ConvolutionRunner::ConvolutionRunner(const Options& options)
-    : device_(openDevice(options.device)), properties_(device_.properties()), producer_(options.producer) {
+    : device_(openDevice(options.device)), properties_(device_.properties()) {
   if (!properties_.emulated()) return;
   device_.setOption("schedule", options.policy);
   device_.setOption("seed", std::to_string(options.seed));
@@ -60,8 +60,6 @@ LayerReport ConvolutionRunner::run(const Layer& layer, const shiftconv::Memory& 
   shiftconv::PlanOptions choices;
   // What is shown here, and its sibling on Hopper; the planner may find others faster for layers as small as these.
   choices.algorithm = properties_.compute_major >= 10 ? "shift_window" : "halo";
-  const std::string options = "producer=" + producer_;
-  if (!producer_.empty()) choices.options = options.c_str();
   const shiftconv::Plan plan(layer.problem, properties_, choices);
 
   const shiftconv::Memory filter = upload(layer.filter);

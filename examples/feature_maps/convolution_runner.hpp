@@ -78,7 +78,6 @@ class ConvolutionRunner {
 
   shiftconv::Device device_;
   shiftconv::DeviceProperties properties_;
-  std::string producer_;
   bool fastNumerics_ = false;
 };
 

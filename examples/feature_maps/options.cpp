@@ -41,8 +41,6 @@ CommandLine parseCommandLine(int argc, char** argv) {
   parser.option("--semantics", options.semantics, "emulated device: alternative of an unproven behaviour, for example U3=1")
       .takeAll()
       .typeName("U<n>=<alternative>");
-  parser.option("--producer", options.producer, "how activations enter Tensor Memory; default: the planner's choice")
-      .oneOf({"tensor_copy", "register_store"});
   parser.flag("--quick", options.quick, fmt::format("scale to {} pixels unless --size is given", kQuickSize));
   parser.flag("--no-verify", noVerify, "skip the comparison with the exact result");
   parser.flag("--no-sheet", noSheet, "draw nothing; for runs that only --dump");

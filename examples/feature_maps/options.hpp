@@ -20,13 +20,12 @@ struct Options {
   std::optional<int> size;        ///< longest side that the picture is scaled to
   std::optional<Rectangle> crop;  ///< part of the picture as stored, taken before scaling
   std::string output = "feature_maps.png";
-  std::string dump;  ///< prefix for .npy files of both layers; empty: none
+  std::string dump;    ///< prefix for .npy files of both layers; empty: none
   std::string device;  ///< empty: a GPU if there is one, else the emulated device
   std::string policy = "earliest";
   uint64_t seed = 1;
   std::string numerics = "hardware";
   std::vector<std::string> semantics;  ///< "U3=1"
-  std::string producer;                ///< empty: the planner's choice
   bool quick = false;
   bool verify = true;
   bool sheet = true;

@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "output_padding_w must be in 0.."},
                     Change{"output_padding_large",
                            [](Problem& p) { p.transposed = 1, p.stride_d = 2, p.dilation_d = 3, p.output_padding_d = 3; },
-                           "output_padding_d must be below stride or dilation, 3"},
+                           "output_padding_d must be below stride_d or dilation_d, 3"},
                     Change{"transposed_empty", [](Problem& p) { p.transposed = 1, p.pad_top = 8; }, "the output's extent p must be in 1.."},
                     Change{"transposed_large", [](Problem& p) { p.transposed = 1, p.w = 1 << 30, p.stride_w = 4; },
                            "the output's extent q must be in 1.."},
@@ -241,6 +241,48 @@ INSTANTIATE_TEST_SUITE_P(
                            },
                            "output tensor"}}),
     [](const auto& info) { return info.param.name; });
+
+/// Numbers that no enumeration has, in every field that is one.
+TEST(ApiProblem, EnumerationsHaveTheirValuesOnly) {
+  const struct {
+    const char* name;
+    std::function<int32_t&(shiftconv_problem_t&)> field;
+  } fields[] = {
+      {"input_type", [](auto& p) -> int32_t& { return p.input_type; }},
+      {"filter_type", [](auto& p) -> int32_t& { return p.filter_type; }},
+      {"output_type", [](auto& p) -> int32_t& { return p.output_type; }},
+      {"bias_type", [](auto& p) -> int32_t& { return p.bias_type; }},
+      {"residual_type", [](auto& p) -> int32_t& { return p.residual_type; }},
+      {"compute", [](auto& p) -> int32_t& { return p.compute; }},
+      {"activation", [](auto& p) -> int32_t& { return p.activation; }},
+      {"rounding", [](auto& p) -> int32_t& { return p.rounding; }},
+      {"input_layout", [](auto& p) -> int32_t& { return p.input_layout; }},
+      {"output_layout", [](auto& p) -> int32_t& { return p.output_layout; }},
+      {"transposed", [](auto& p) -> int32_t& { return p.transposed; }},
+      {"has_bias", [](auto& p) -> int32_t& { return p.has_bias; }},
+      {"has_channel_scale", [](auto& p) -> int32_t& { return p.has_channel_scale; }},
+      {"has_amax", [](auto& p) -> int32_t& { return p.has_amax; }},
+      {"input_block_scale.type", [](auto& p) -> int32_t& { return p.input_block_scale.type; }},
+      {"filter_block_scale.type", [](auto& p) -> int32_t& { return p.filter_block_scale.type; }},
+      {"output_block_scale.type", [](auto& p) -> int32_t& { return p.output_block_scale.type; }},
+      {"input_block_scale.order", [](auto& p) -> int32_t& { return p.input_block_scale.order; }},
+      {"filter_block_scale.order", [](auto& p) -> int32_t& { return p.filter_block_scale.order; }},
+      {"output_block_scale.order", [](auto& p) -> int32_t& { return p.output_block_scale.order; }},
+  };
+  for (const auto& [name, field] : fields) {
+    SCOPED_TRACE(name);
+    shiftconv_problem_t problem = SHIFTCONV_PROBLEM_INIT;
+    ASSERT_OK(
+        shiftconv_problem_parse("1x8x8x32 e4m3 scale ue8m0/32 * 32x3x3x32 e4m3 scale ue8m0/32 -> e4m3 scale ue8m0/32 bias residual "
+                                "1 residual_type f16 amax",
+                                &problem));
+    ASSERT_OK(shiftconv_problem_validate(&problem));
+    for (const int32_t value : {-1, 99, INT32_MIN, INT32_MAX}) {
+      field(problem) = value;
+      EXPECT_FAILURE(shiftconv_problem_validate(&problem), SHIFTCONV_STATUS_INVALID_ARGUMENT, name);
+    }
+  }
+}
 
 TEST(ApiProblem, NullIsRefused) {
   Problem problem = smallProblem();

@@ -206,6 +206,45 @@ TEST_F(Autotune, GivesBackAllThatItTookOnTheDevice) {
   EXPECT_TRUE(notes_.empty()) << notes_[0];
 }
 
+/// Each call of the device fails in turn: the plan is there or the reason is, nobody hides it, and nothing stays on the device.
+TEST_F(Autotune, EndsOrGoesOnWithoutACandidateWhicheverCallFails) {
+  ASSERT_TRUE(parse("1x4x5x16 s8 zero 3 * 24x3x3x16 s8 zero 4 pad 1,1,1,1 -> s8 bias", problem_).ok());
+  options_ = {};
+  how_.candidates = 2;
+  int ended = 0, wentOn = 0;
+  for (int failing = 0;; ++failing) {
+    tests::CountingDevice device("sm_100a");
+    device.runsKernels = false;
+    device.failing = failing;
+    KernelCache kernels(device);
+    std::shared_ptr<const Plan> plan;
+    int measurements = 0;
+    const AutotuneClock clock{[&](const Plan&, const std::function<Status()>& enqueue, double& seconds) -> Status {
+                                seconds = 4e-3 - 1e-4 * ++measurements;
+                                return enqueue();
+                              },
+                              [] { return 0.0; }};
+    notes_.clear();
+    const Status status = autotune(problem_, kernels, 0, options_, how_, clock, plan, notes_);
+    SCOPED_TRACE("call " + std::to_string(failing) + ", " + device.failed);
+    EXPECT_EQ(plan != nullptr, status.ok());
+    EXPECT_TRUE(device.live.empty());
+    if (device.failed.empty()) {
+      EXPECT_TRUE(status.ok()) << status.message();
+      EXPECT_TRUE(notes_.empty()) << notes_[0];
+      break;
+    }
+    ++(status.ok() ? wentOn : ended);
+    std::string said = status.message();
+    for (const std::string& note : notes_) said += note;
+    const bool isGivenBack = device.failed == "release";  // by a destructor, at the end
+    EXPECT_TRUE(isGivenBack || said.find(device.failed + " fails") != std::string::npos) << said;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(ended, 10);
+  EXPECT_GT(wentOn, 10);
+}
+
 TEST_F(Autotune, HasTensorsOfEveryKind) {
   how_.candidates = 1;
   device::EmulatedDevice device("sm_100a");

@@ -292,7 +292,7 @@ ConvolutionCase randomCase(std::mt19937_64& generator) {
     p.activation = in(0, 1) ? SHIFTCONV_ACTIVATION_RELU : SHIFTCONV_ACTIVATION_NONE;
     if (in(0, 3) == 0) p.input_pixel_pitch = p.c + 8 * in(1, 3);
     if (in(0, 3) == 0) p.output_pixel_pitch = p.k + 8 * in(1, 3);
-    test.planOptions = in(0, 1) == 0 ? "producer=register_store" : in(0, 1) ? "group=single,producer=tensor_copy" : "group=pair";
+    test.planOptions = in(0, 1) ? "group=single" : "group=pair";
     if (in(0, 1)) test.planOptions += fmt::format(",ctas={}", in(1, 4));
     const int64_t kind = in(0, 3);
     test.data = kind == 0 ? DataKind::Wide : kind == 1 ? DataKind::Subnormal : DataKind::Unit;

@@ -73,6 +73,9 @@ TEST(MeasuredCorrection, SeesProblemAndTiling) {
   EXPECT_FLOAT_EQ(seen["in_group"], std::log2(40.0f));
   EXPECT_FLOAT_EQ(seen["residual"], 1);
   EXPECT_FLOAT_EQ(seen["epilogue"], 0);
+  EXPECT_FLOAT_EQ(seen["operands"], 0);
+  EXPECT_FLOAT_EQ(featuresOf("1x8x8x64 e4m3 * 64x3x3x64 e5m2 -> e4m3", {}, 8)["operands"], 1);
+  EXPECT_FLOAT_EQ(featuresOf("1x8x8x64 u8 * 64x3x3x64 s8 -> s8", {}, 8)["operands"], 2);
 }
 
 TEST(MeasuredCorrection, SeesWhatThePlainEpilogueAndWhatTheShortOneLacks) {
@@ -91,7 +94,10 @@ TEST(MeasuredCorrection, IsForHalvesOnHopper) {
   EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f16"), h200));
   EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 bf16 * 64x3x3x64 -> bf16"), h200));
   EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f32"), h200));
-  EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 s8 * 64x3x3x64 -> s8"), h200));
+  EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 s8 * 64x3x3x64 -> s8"), h200));
+  EXPECT_TRUE(hasMeasuredCorrection(parsed("1x8x8x64 e4m3 * 64x3x3x64 e5m2 -> f16"), h200));
+  EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 e4m3 scale ue8m0/32 * 64x3x3x64 scale ue8m0/32 -> f16"), h200));
+  EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f32 * 64x3x3x64 -> f32"), h200));
   EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f16"), b200));
 }
 
@@ -108,15 +114,16 @@ constexpr float kNever = std::numeric_limits<float>::max();
 double plainCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
   static const std::vector<PlainTree> trees{
 #define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
-#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT)
+#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT)
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
   };
   size_t first = 0, count = 0;
+  const bool areBytes = features[29] > 0;
 #define SHIFTCONV_TREE(...)
-#define SHIFTCONV_TREES_OF(NAME, FIRST, COUNT) \
-  if (algorithm == NAME) first = FIRST, count = COUNT;
+#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT) \
+  if (algorithm == NAME && areBytes == BYTES) first = FIRST, count = COUNT;
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
@@ -134,7 +141,9 @@ double plainCorrection(std::string_view algorithm, const CorrectionFeatures& fea
 TEST(MeasuredCorrection, IsPartOfTheEstimate) {
   for (const char* text : {"8x56x56x64 f16 * 256x1x1x64 -> f16 residual 1", "1x14x14x256 bf16 * 256x3x3x256 pad 1,1,1,1 -> bf16",
                            "32x112x112x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 silu",
-                           "1x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16 bias relu"}) {
+                           "1x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16 bias relu",
+                           "8x28x28x128 e4m3 * 128x3x3x128 pad 1,1,1,1 -> e4m3 bias relu",
+                           "32x56x56x64 s8 * 64x3x3x1 groups 64 pad 1,1,1,1 -> s8 alpha 0.01"}) {
     const Problem problem = parsed(text);
     Candidates candidates;
     ASSERT_TRUE(findCandidates(problem, properties("H200"), {}, candidates).ok());

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, OddOutputs, testing::ValuesIn(oddOutputs()), [
 TEST(OddOutputsWithoutAPitch, AreRefused) {
   Problem p;
   const Status status = parse("2x3x7x16 f16 * 17x3x3x16 -> e2m1 scale ue8m0/32", p);
-  EXPECT_NE(status.message().find("output pixel pitch of 17 elements of type e2m1 must fill whole bytes"), std::string::npos)
+  EXPECT_NE(status.message().find("k of the output must fill whole bytes, but is 17 elements of output_type e2m1"), std::string::npos)
       << status.message();
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -197,6 +198,64 @@ TEST(AlgorithmOptions, TakeWhatTheyDescribe) {
   }
   EXPECT_GT(ranges, 15);
   EXPECT_GT(choices, 25);
+}
+
+/// "name=value" of a candidate's options.
+std::vector<std::string> pairsOf(const std::string& options) {
+  std::vector<std::string> pairs;
+  std::istringstream words(options);
+  for (std::string pair; std::getline(words, pair, ',');) pairs.push_back(pair);
+  return pairs;
+}
+
+/// The value of an option in a candidate's options, empty where it is not among them.
+std::string valueIn(const std::string& options, const std::string& name) {
+  for (const std::string& pair : pairsOf(options))
+    if (pair.rfind(name + "=", 0) == 0) return pair.substr(name.size() + 1);
+  return {};
+}
+
+/// Of clusters there are as many as are asked for, or as there is work for; a lag is as long as a reduction has chunks for.
+bool isMost(const std::string& option) { return option == "clusters" || option == "ctas" || option == "lag"; }
+
+/// Asks for an option's value and expects that all candidates have it.
+void expectChosen(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties, const std::string& name,
+                  const std::string& value) {
+  SCOPED_TRACE(shiftconv::describe(problem) + " | " + std::string(algorithm.name()) + " | " + name + "=" + value);
+  std::vector<Candidate> some;
+  const Status status = algorithm.candidates(problem, properties, name + "=" + value, some);
+  ASSERT_TRUE(status.ok()) << status.message();
+  ASSERT_FALSE(some.empty());
+  for (const Candidate& one : some) {
+    const std::string said = valueIn(one.options(), name);
+    if (isMost(name))
+      EXPECT_LE(std::stoi(said), std::stoi(value)) << one.options();
+    else
+      EXPECT_EQ(said, value) << one.options();
+  }
+}
+
+/// What some candidate says of itself can be asked for, and all that are offered then say it.
+TEST(AlgorithmOptions, AreThoseOfEveryCandidateThatTheyLeave) {
+  std::set<std::string> asked;
+  for (const Algorithm* algorithm : algorithms())
+    for (const int64_t times : {1, 40}) {
+      auto [problem, properties] = acceptedBy(*algorithm);
+      (problem.n > 1 ? problem.n : problem.w) *= times;
+      if (!refusalOf(*algorithm, problem, properties).empty()) continue;
+      std::vector<Candidate> all;
+      ASSERT_TRUE(algorithm->candidates(problem, properties, {}, all).ok()) << algorithm->name();
+      std::set<std::string> pairs;
+      for (const Candidate& one : all)
+        for (const std::string& pair : pairsOf(one.options())) pairs.insert(pair);
+      for (const std::string& pair : pairs) {
+        const std::string name = pair.substr(0, pair.find('=')), value = pair.substr(name.size() + 1);
+        expectChosen(*algorithm, problem, properties, name, value);
+        if (isMost(name)) expectChosen(*algorithm, problem, properties, name, std::to_string((std::stoi(value) + 1) / 2));
+        asked.insert(std::string(algorithm->name()) + " " + name);
+      }
+    }
+  EXPECT_GT(asked.size(), 40u);
 }
 
 /// The sentence names the options that were set, and no other.
@@ -499,7 +558,7 @@ TEST(PlanSearchRefusals, BeginWithTheDecisiveOnes) {
 TEST(PlanSearchRefusals, NameTheReasonOfMostAlgorithmsOrOfTheLastResort) {
   for (const auto& [text, device, words] :
        {std::tuple{"1x8x8x192 e3m2 scale ue8m0/32 * 64x3x3x192 scale ue8m0/32 -> f16", "B200",
-                   "im2col needs C to be a multiple of 128 for e3m2"},
+                   "im2col needs C to be a multiple of 128 for e3m2 (tensor maps that unpack need it), but it is 192 (likewise"},
         {"1x8x8x64 e4m3 scale ue8m0/32 * 64x3x3x64 scale ue8m0/32 -> f16", "H200", "direct takes no block scales (likewise halo"},
         {"1x8x8x64 f16 * 64x3x3x64 compute f16 -> f16", "H200", "direct sums in f32, but compute is f16 (likewise grouped"}}) {
     std::shared_ptr<const Plan> plan;

@@ -1,15 +1,20 @@
 // What plans are made of: option texts, the cost model and its rates, the choice among candidates, parameters.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "common/device/registry.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/rates.hpp"
 #include "conv/plan/traffic.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {
@@ -99,14 +104,42 @@ TEST(RatesTable, EveryRateSaysHowItIsKnown) {
   for (const Rates& rates : allRates()) {
     for (size_t i = 0; i < kResources; ++i) {
       EXPECT_FALSE(rates.rates[i].source.empty()) << rates.architecture << " " << nameOf(static_cast<Resource>(i));
-      const bool absent = rates.architecture == "sm_90a" &&
-                          (i == static_cast<size_t>(Resource::TensorCopy) || i == static_cast<size_t>(Resource::Staging));
+      const bool absent = rates.architecture == "sm_90a" && i == static_cast<size_t>(Resource::TensorCopy);
       EXPECT_EQ(rates.rates[i].perClock > 0, !absent) << rates.architecture << " " << nameOf(static_cast<Resource>(i));
     }
     EXPECT_GT(rates.clockHertz.perClock, 1e9);
     EXPECT_LT(rates.clockHertz.perClock, 3e9);
     EXPECT_NE(describe(rates).find("assumed"), std::string::npos);
   }
+}
+
+/// A line for each rate, with its unit.
+TEST(RatesTable, IsPrintedWithItsUnits) {
+  const Rates& rates = allRates()[0];
+  std::istringstream lines(describe(rates));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "sm_100a: clock 1.85 GHz (published: sustained on a cloud B200; 1.965 GHz at most)");
+  for (const auto& [name, value, unit] : {std::tuple{"tensor core", "4096.00", "products a clock"},
+                                          {"L2 to shared memory", "70.00", "bytes a clock"},
+                                          {"TMA writes to shared memory", "120.00", "bytes a clock"},
+                                          {"shared memory to Tensor Memory", "64.00", "bytes a clock"},
+                                          {"shared memory reads", "128.00", "bytes a clock"},
+                                          {"TMA stores", "31.80", "bytes a clock"},
+                                          {"CUDA cores", "128.00", "products a clock"},
+                                          {"device memory", "3892.00", "bytes a clock"},
+                                          {"rows gathered by TMA", "1.50", "rows a clock"},
+                                          {"  of one multiprocessor, from L2", "122.00", "bytes a clock"},
+                                          {"  at multiples of 64 bytes", "0.53", "rows a clock"},
+                                          {"  of 32 bytes", "0.53", "rows a clock"},
+                                          {"  of 16 bytes", "0.35", "rows a clock"},
+                                          {"an empty kernel", "2405.00", "clocks"},
+                                          {"start and end of a kernel", "1900.00", "clocks"}}) {
+    ASSERT_TRUE(std::getline(lines, line)) << name;
+    const std::string begin = fmt::format("  {:<31} {:>7} {} (", name, value, unit);
+    EXPECT_EQ(line.substr(0, begin.size()), begin);
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
 TEST(RatesTable, IsChosenByComputeCapability) {
@@ -232,6 +265,68 @@ TEST(CostModel, TheRooflineIsWorkedOutByHand) {
     EXPECT_NEAR(roofline.products, share * ofHalves, 1e-9 * ofHalves) << text;
     EXPECT_NEAR(roofline.memory, bytes / 7.2e12, 0.01 * bytes / 7.2e12) << text;
   }
+}
+
+/// Two multiprocessors halve the work of one, and eight that of four: problems of many tiles, that no memory bounds, for every
+/// algorithm. Pairs of CTAs need two of them.
+TEST(CostModel, WorkIsDividedAmongMultiprocessorsFromTheFirstOn) {
+  constexpr const char *kDense = "8x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", *kFew = "1x1x50000x64 f16 * 64x1x1x64 -> f16",
+                       *kFirst = "8x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16",
+                       *kGroups = "8x56x56x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16",
+                       *kChannels = "8x112x112x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16",
+                       *kUpsampled = "8x28x28x64 f16 upsample 2,2 * 64x3x3x64 pad 1,1,1,1 -> f16",
+                       *kTransposed = "8x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16";
+  std::set<std::string_view> judged;
+  for (const auto& [name, options, text, device] : {std::tuple{"shift_stream", "group=single", kDense, "B200"},
+                                                    {"shift_window", "group=single", kDense, "B200"},
+                                                    {"halo_sm100", "group=single", kDense, "B200"},
+                                                    {"im2col", "group=single", kDense, "B200"},
+                                                    {"gemm", "group=single", kFew, "B200"},
+                                                    {"thin", "", kDense, "B200"},
+                                                    {"pointwise", "", kFew, "B200"},
+                                                    {"raw_rows", "", kFirst, "B200"},
+                                                    {"gathered", "", kUpsampled, "B200"},
+                                                    {"channelwise", "", kChannels, "B200"},
+                                                    {"direct", "", kDense, "B200"},
+                                                    {"halo", "", kDense, "H200"},
+                                                    {"im2col_sm90", "", kDense, "H200"},
+                                                    {"resident", "", kDense, "H200"},
+                                                    {"grouped", "", kGroups, "H200"},
+                                                    {"depthwise", "", kChannels, "H200"},
+                                                    {"stem", "", kFirst, "H200"},
+                                                    {"thin", "", kDense, "H200"},
+                                                    {"pointwise", "", kFew, "H200"},
+                                                    {"raw_rows", "", kFirst, "H200"},
+                                                    {"gathered", "", kUpsampled, "H200"},
+                                                    {"channelwise", "", kChannels, "H200"},
+                                                    {"direct", "", kDense, "H200"},
+                                                    {"phases", "", kTransposed, "H200"}}) {
+    SCOPED_TRACE(fmt::format("{} {} on {}", name, text, device));
+    Problem p;
+    ASSERT_TRUE(parse(text, p).ok());
+    const Algorithm* algorithm = nullptr;
+    ASSERT_TRUE(findAlgorithm(name, algorithm).ok());
+    judged.insert(name);
+    for (const device::Preset& preset : device::presets()) {
+      if (preset.name != std::string_view(device)) continue;
+      const auto clocks = [&](uint32_t multiprocessors) {
+        device::Properties properties = preset.properties;
+        properties.multiprocessors = multiprocessors;
+        std::vector<Candidate> all;
+        const Status status = algorithm->candidates(p, properties, options, all);
+        EXPECT_TRUE(status.ok()) << status.message();
+        double least = std::numeric_limits<double>::infinity();
+        for (const Candidate& one : all) least = std::min(least, one.estimate.clocks);
+        return least;
+      };
+      for (const auto& [few, many] : {std::pair{1, 2}, {4, 8}}) {
+        const double ratio = clocks(few) / clocks(many);
+        EXPECT_GT(ratio, 1.45) << few;
+        EXPECT_LT(ratio, 2.4) << few;
+      }
+    }
+  }
+  EXPECT_EQ(judged.size() + 2, algorithms().size()) << "all but relayout and repeated";
 }
 
 TEST(CostModel, NoEngineOfBlackwellIsFasterThanALaunchAndTheRoofline) {

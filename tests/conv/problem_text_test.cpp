@@ -219,9 +219,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "split_c and split_d must be 0 with input_block_scale, but are 32 and 0"},
         WrongText{"split_pitch", "1x8x8x8 f16 second_pitch 8 * 8x3x3x8 -> f16",
                   "second_pixel_pitch must be 0 where split_c and split_d are, but is 8"},
-        WrongText{"split_bytes", "1x8x8x8 e2m1 split_c 4 second_pitch 5 * 8x3x3x8 -> f16", "the second pixel pitch of 5 elements"},
+        WrongText{"split_bytes", "1x8x8x8 e2m1 split_c 4 second_pitch 5 * 8x3x3x8 -> f16",
+                  "second_pixel_pitch of the second_input must fill whole bytes, but is 5"},
         WrongText{"split_first_bytes", "1x8x8x8 e2m1 split_c 3 second_pitch 6 * 8x3x3x8 -> f16",
-                  "the input pixel pitch of 3 elements"},
+                  "split_c of the input must fill whole bytes, but is 3"},
         WrongText{"channels", "1x8x8x8 f16 * 8x3x3x4 -> f16", "the filter has 4 channels"},
         WrongText{"groups", "1x8x8x8 f16 * 8x3x3x4 groups 0 -> f16", "0 group(s)"},
         WrongText{"scale", "1x8x8x8 e4m3 scale f16/32 * 8x3x3x8 -> f16", "\"f16/32\""},
@@ -311,7 +312,9 @@ TEST(Validation, DrawsEachLimitWhereItIs) {
        "second_pixel_pitch must be 0 or at least c = 8, but is 7"},
       {"1x8388608x4194304x2 f16 split_c 1 second_pitch 2 * 8x1x1x2 stride 8388608,4194304 -> f16",
        "1x8388608x4194304x2 f16 split_c 1 second_pitch 3 * 8x1x1x2 stride 8388608,4194304 -> f16",
-       "the second_input tensor (n*d*h*w*second_pixel_pitch) exceeds 140737488355328 bytes"},
+       "the second_input tensor of n * d * h * w * second_pixel_pitch = 1 * 1 * 8388608 * 4194304 * 3 elements of input_type f16 "
+       "exceeds "
+       "140737488355328 bytes"},
       {"1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 8", "1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 7",
        "output_pixel_pitch must be 0 or at least k = 8"},
       {"1x4x5x8 f16 * 8x3x3x8 pad 0,0,0,1 dilation 1,2 -> f16", "1x4x5x8 f16 * 8x3x4x8 pad 0,0,0,1 dilation 1,2 -> f16",
@@ -325,7 +328,8 @@ TEST(Validation, DrawsEachLimitWhereItIs) {
       {"2147483647x1x1x8 f16 * 8x1x1x8 -> f16", "2147483648x1x1x8 f16 * 8x1x1x8 -> f16", "must be"},
       {"1x8388608x4194304x2 f16 * 8x1x1x2 stride 8388608,4194304 -> f16",
        "1x8388608x4194305x2 f16 * 8x1x1x2 stride 8388608,4194305 -> f16",
-       "input tensor (n*d*h*w*input_pixel_pitch) exceeds 140737488355328 bytes"},
+       "input tensor of n * d * h * w * c = 1 * 1 * 8388608 * 4194305 * 2 elements of input_type f16 exceeds 140737488355328 "
+       "bytes"},
       {"1x4x4x4 s8 * 8x1x1x4 u8 -> s32", "1x4x4x4 s8 * 8x1x1x4 f16 -> f32", "both integers or both floating-point"},
       {"1x4x4x8 f32 * 8x1x1x8 compute tf32 -> f32", "1x4x4x8 f16 * 8x1x1x8 compute tf32 -> f32", "compute TF32 (1) is for"},
       {"1x4x4x8 f16 * 8x1x1x8 compute f16 -> f32", "1x4x4x8 s8 * 8x1x1x8 compute f16 -> f32",

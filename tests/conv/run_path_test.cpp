@@ -75,7 +75,7 @@ class RecordingDevice final : public device::Device {
     made.count = arguments.size();
     std::copy_n(arguments.begin(), std::min(arguments.size(), made.arguments.size()), made.arguments.begin());
     if (inspect) inspect(arguments);
-    return {};
+    return ofLaunch;
   }
   /// An encoded map holds its address and says how it was encoded.
   Status encodeTiled(const device::TiledMap& description, device::TensorMap& map) override {
@@ -88,7 +88,7 @@ class RecordingDevice final : public device::Device {
     ++encodes;
     map.words[0] = description.tensor.globalAddress;
     map.words[1] = kIm2col;
-    return {};
+    return ofEncode;
   }
 
   static constexpr uint64_t kTiled = 0x71, kIm2col = 0x72;
@@ -103,7 +103,7 @@ class RecordingDevice final : public device::Device {
     }
   };
   int loads = 0, finds = 0, encodes = 0;
-  Status ofLoad, ofFind, ofEncode;  ///< what these say
+  Status ofLoad, ofFind, ofEncode, ofLaunch;  ///< what these say
   size_t launches = 0;
   std::array<Launch, 4> launched;
   std::function<void(std::span<const void* const>)> inspect;  ///< sees what lies on the caller's stack
@@ -170,6 +170,34 @@ TEST(RunPath, BeginsWithWhatTheDeviceSays) {
     EXPECT_EQ(binding, nullptr);
     EXPECT_EQ(runOnce(*plan, kernels, tensors, 0).message(), "not today");
     EXPECT_EQ(recorder.launches, 0u);
+  }
+}
+
+/// A launch that fails is the last one, and its reason that of the run.
+TEST(RunPath, EndsWithTheLaunchThatFails) {
+  const device::Properties properties = smallBlackwell();
+  Problem problem = smallProblem();
+  problem.inputType = problem.filterType = DataType::S8;
+  problem.c = 32, problem.inputZeroPoint = 3;
+  std::shared_ptr<const Plan> plan;
+  const Status planned = makePlan(problem, properties, {"shift_stream", ""}, plan);
+  ASSERT_TRUE(planned.ok()) << planned.message();
+  ASSERT_GT(plan->launches.size(), 1u);
+  TensorAddresses tensors;
+  tensors[TensorName::Input] = 0x100000, tensors[TensorName::Filter] = 0x200000, tensors[TensorName::Output] = 0x400000;
+  tensors[TensorName::Workspace] = 0x800000;
+  RecordingDevice recorder(properties);
+  KernelCache kernels(recorder);
+  std::unique_ptr<Binding> binding;
+  const Status bound = Binding::make(plan, kernels, tensors, binding);
+  ASSERT_TRUE(bound.ok()) << bound.message();
+  recorder.ofLaunch = {StatusCode::DeviceError, "no launch today"};
+  for (const std::function<Status()>& run : {std::function<Status()>([&] { return binding->run(7); }),
+                                             {[&] { return binding->run(tensors, 7); }},
+                                             {[&] { return runOnce(*plan, kernels, tensors, 7); }}}) {
+    recorder.launches = 0;
+    EXPECT_EQ(run().message(), "no launch today");
+    EXPECT_EQ(recorder.launches, 1u);
   }
 }
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "bench/conv/gpu/cudnn_side.hpp"
+#include "common/numerics/packed.hpp"
+#include "tests/cudnn/plain_form.hpp"
 
 namespace shiftconv::referee {
 
@@ -31,9 +34,10 @@ std::string runFirstPlan(cudnn::Convolution& convolution, const cudnn::Tensors& 
   return {};
 }
 
-class F32Memory {
+class Uploaded {
  public:
-  F32Memory(const Device& device, const std::vector<float>& values) : memory_(device, values.size() * sizeof(float)) {
+  template <class T>
+  Uploaded(const Device& device, const std::vector<T>& values) : memory_(device, values.size() * sizeof(T)) {
     shiftconv::check(shiftconv_copy_to_device(device.handle(), memory_.get(), values.data(), memory_.bytes(), nullptr));
   }
   CUdeviceptr address() const { return addressOf(memory_.get()); }
@@ -41,6 +45,32 @@ class F32Memory {
  private:
   Memory memory_;
 };
+
+/// Input or filter with its elements in the order of a plain form.
+std::vector<std::byte> ordered(const Case& one, TensorName which, const std::vector<int64_t>& order) {
+  const Problem& p = one.problem;
+  const auto number = numberType(which == TensorName::Input ? p.inputType : p.filterType);
+  std::vector<std::byte> bytes((order.size() * static_cast<size_t>(numerics::storageBits(number)) + 7) / 8);
+  for (size_t i = 0; i < order.size(); ++i) {
+    TensorName tensor = which;
+    int64_t index = order[i];
+    if (which == TensorName::Input) {
+      const Problem::InputPlace place = p.inputPlace(index / p.c, index % p.c);
+      tensor = place.isSecond ? TensorName::SecondInput : which, index = place.index;
+    }
+    numerics::storePacked(number, bytes.data(), static_cast<int64_t>(i),
+                          numerics::loadPacked(number, one.tensors.bytes[tensor].data(), index));
+  }
+  return bytes;
+}
+
+std::vector<float> ordered(const std::vector<float>& values, const std::vector<int64_t>& order) {
+  if (order.empty()) return values;
+  std::vector<float> made;
+  made.reserve(order.size());
+  for (const int64_t index : order) made.push_back(values[static_cast<size_t>(index)]);
+  return made;
+}
 
 }  // namespace
 
@@ -60,7 +90,11 @@ nlohmann::ordered_json runCudnn(const Case& one, const Device& device) {
     made["plan"] = plan;
     return made;
   };
-  cudnn::Convolution native(one.problem);
+  const PlainForm plain = plainForm(one.problem, false);
+  std::optional<Uploaded> input, filter;
+  if (!plain.input.empty()) addresses.input = input.emplace(device, ordered(one, TensorName::Input, plain.input)).address();
+  if (!plain.filter.empty()) addresses.filter = filter.emplace(device, ordered(one, TensorName::Filter, plain.filter)).address();
+  cudnn::Convolution native(plain.problem);
   std::string refusal = native.refusal();
   if (refusal.empty()) {
     tensors.poison(kNan);
@@ -68,13 +102,14 @@ nlohmann::ordered_json runCudnn(const Case& one, const Device& device) {
     if (!plan.empty()) return row(tensors.download(TensorName::Output), "of the problem", plan);
     refusal = "no plan";
   }
-  cudnn::Convolution wide(one.problem, cudnn::Types::Float32);
+  const PlainForm dense = plainForm(one.problem, true);
+  cudnn::Convolution wide(dense.problem, cudnn::Types::Float32);
   if (!wide.refusal().empty()) return {{"side", "cuDNN"}, {"refusal", refusal + "; in f32: " + wide.refusal()}};
-  const F32Memory input(device, dequantised(one.problem, one.tensors, TensorName::Input)),
-      filter(device, dequantised(one.problem, one.tensors, TensorName::Filter));
+  input.emplace(device, ordered(dequantised(one.problem, one.tensors, TensorName::Input), dense.input));
+  filter.emplace(device, ordered(dequantised(one.problem, one.tensors, TensorName::Filter), dense.filter));
   std::vector<float> values(static_cast<size_t>(one.problem.outputPixels() * one.problem.k), std::bit_cast<float>(~0u));
-  const F32Memory output(device, values);
-  addresses.input = input.address(), addresses.filter = filter.address(), addresses.output = output.address();
+  const Uploaded output(device, values);
+  addresses.input = input->address(), addresses.filter = filter->address(), addresses.output = output.address();
   const std::string plan = runFirstPlan(wide, addresses, device);
   if (plan.empty()) return {{"side", "cuDNN"}, {"refusal", refusal + "; in f32: no plan"}};
   shiftconv::check(shiftconv_copy_to_host(device.handle(), values.data(), reinterpret_cast<const void*>(output.address()),

@@ -3,6 +3,7 @@
 // earlier one ended, as plans of cuDNN can end the process.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -13,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bench/conv/gpu/cudnn_side.hpp"
 #include "common/command_line/command_line.hpp"
@@ -33,7 +35,8 @@ struct Options {
   uint64_t seed = 1;
   double emulatedMacs = 30e6;
   double seconds = 1e9;
-  bool withoutGpu = false;
+  std::vector<std::string> files;  ///< of the folder, without extension; empty: all
+  bool withoutGpu = false, withoutEmulation = false;
 };
 
 /// What an output file says of an earlier run.
@@ -55,12 +58,10 @@ Progress readProgress(const std::string& path) {
 class Referee {
  public:
   Referee(const Options& options, std::optional<Device> gpu)
-      : options_(options),
-        gpu_(std::move(gpu)),
-        hopperProperties_(gpu_ ? gpu_->properties() : DeviceProperties::preset("H200")),
-        blackwell_(SHIFTCONV_DEVICE_EMULATED, 0),
-        hopper_(SHIFTCONV_DEVICE_EMULATED, 1) {
-    for (Device* device : {&blackwell_, &hopper_}) device->setOption("hazards", "error");
+      : options_(options), gpu_(std::move(gpu)), hopperProperties_(gpu_ ? gpu_->properties() : DeviceProperties::preset("H200")) {
+    if (options.withoutEmulation) return;
+    blackwell_.emplace(SHIFTCONV_DEVICE_EMULATED, 0), hopper_.emplace(SHIFTCONV_DEVICE_EMULATED, 1);
+    for (auto* device : {&blackwell_, &hopper_}) (*device)->setOption("hazards", "error");
   }
 
   Json header(const std::string& cudnnVersion) const {
@@ -96,11 +97,11 @@ class Referee {
       else
         sides.push_back({{"side", "cuDNN"}, {"refusal", "its plan ends the process"}});
     }
-    if (one.macs() <= options_.emulatedMacs) {
-      add([&] { append(sides, judged::runAlgorithms(one, blackwell_, blackwell_.properties(), "sm_100a", emulated, left)); });
+    if (blackwell_ && one.macs() <= options_.emulatedMacs) {
+      add([&] { append(sides, judged::runAlgorithms(one, *blackwell_, blackwell_->properties(), "sm_100a", emulated, left)); });
       add([&] {
         // The very plans of the GPU, from the PTX that ships beside them: also the same bits?
-        Json rows = judged::runAlgorithms(one, hopper_, hopperProperties_, "sm_90a emulated", emulated, left);
+        Json rows = judged::runAlgorithms(one, *hopper_, hopperProperties_, "sm_90a emulated", emulated, left);
         for (Json& row : rows) {
           const auto found = onGpu.find(row["algorithm"]);
           if (found != onGpu.end()) row["equals_gpu"] = emulated[found->first] == found->second;
@@ -117,7 +118,7 @@ class Referee {
   const Options& options_;
   std::optional<Device> gpu_;
   DeviceProperties hopperProperties_;
-  Device blackwell_, hopper_;
+  std::optional<Device> blackwell_, hopper_;  ///< emulated
 };
 
 /// The GPU that is asked for; nothing, with a reason on stdout, where it is missing.
@@ -151,6 +152,7 @@ int run(const Options& options) {
   uint64_t index = 0;
   for (const ProblemLine& line : readProblems(options.problems)) {
     const uint64_t seed = options.seed * 1'000'003 + index++;
+    if (!options.files.empty() && std::find(options.files.begin(), options.files.end(), line.file) == options.files.end()) continue;
     if (progress.done.contains(line.text)) continue;
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
       fmt::print("no time is left: {} problems and more not done\n", index);
@@ -189,7 +191,9 @@ int main(int argc, char** argv) {
   parser.option("--seed", options.seed);
   parser.option("--emulated-macs", options.emulatedMacs, "largest problem that is also emulated");
   parser.option("--seconds", options.seconds, "end when they are over");
+  parser.option("--files", options.files, "only these of the folder, without extension").takeAll();
   parser.flag("--without-gpu", options.withoutGpu, "emulated devices only");
+  parser.flag("--without-emulation", options.withoutEmulation, "GPU only");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   try {
     return shiftconv::referee::run(options);

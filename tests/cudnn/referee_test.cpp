@@ -6,6 +6,7 @@
 
 #include "bench/conv/judged/runs.hpp"
 #include "conv/problem/text.hpp"
+#include "tests/cudnn/plain_form.hpp"
 #include "tests/cudnn/problem_file.hpp"
 
 namespace shiftconv::referee {
@@ -103,6 +104,61 @@ TEST(RefereeOperands, AreTheSameNumbersInF32) {
     ASSERT_EQ(sums.value.size(), expected.value.size());
     for (size_t i = 0; i < sums.value.size(); ++i)
       ASSERT_NEAR(sums.value[i], expected.value[i], 1e-9 * (1 + std::abs(sums.value[i])));
+  }
+}
+
+/// What cuDNN convolves instead of repeated pixels, two tensors or NCHW has the same sums.
+TEST(RefereeOperands, OfPlainFormsHaveTheSameSums) {
+  for (const char* text :
+       {"2x3x2x16 f32 pitch 20 upsample 2,3 * 5x2x2x16 pad 1,0,0,1 -> f32", "1x3x4x24 f32 split_c 8 * 5x2x3x24 pad 0,1,1,0 -> f32",
+        "2x3x2x3x8 f32 split_d 1 second_pitch 12 * 3x2x2x1x8 -> f32", "2x3x4x6 f32 nchw upsample 2,1 * 4x3x2x3 groups 2 -> f32",
+        "2x3x4x6 f32 nchw * 4x2x2x6 -> f32 nchw"}) {
+    SCOPED_TRACE(text);
+    const Case one(text, 11);
+    const PlainForm form = plainForm(one.problem, true);
+    ASSERT_FALSE(form.input.empty());
+    EXPECT_TRUE(form.filter.empty());
+    EXPECT_FALSE(form.problem.isSplit() || form.problem.isUpsampled());
+    const auto x = dequantised(one.problem, one.tensors, TensorName::Input);
+    std::vector<float> ordered;
+    for (const int64_t index : form.input) ordered.push_back(x.at(static_cast<size_t>(index)));
+    reference::Operands operands = one.tensors.operands();
+    operands.input = std::as_bytes(std::span(ordered)), operands.secondInput = {};
+    EXPECT_EQ(reference::convolve(form.problem, operands).value, one.exact({Accumulation::TensorCore}).value);
+  }
+}
+
+/// The gradient of a convolution by its input, summed as cuDNN defines it, over the filter as cuDNN gets it.
+TEST(RefereeOperands, OfTransposedConvolutionsAreThoseOfTheGradient) {
+  for (const char* text :
+       {"2x3x4x6 f32 * 4x3x2x3 groups 2 pad 1,0,0,1 stride 2,3 dilation 1,2 transposed output_padding 1,0 -> f32",
+        "1x2x3x6 f32 nchw * 4x2x2x6 stride 2,1 transposed -> f32"}) {
+    SCOPED_TRACE(text);
+    const Case one(text, 12);
+    const Problem& p = one.problem;
+    const PlainForm form = plainForm(p, false);
+    const bool channelsFirst = p.inputLayout == Layout::ChannelsFirst;
+    ASSERT_EQ(form.input.size(), 0u);
+    const auto x = dequantised(p, one.tensors, TensorName::Input), w = dequantised(p, one.tensors, TensorName::Filter);
+    const int64_t ownC = p.c / p.groups, ownK = p.k / p.groups, taps = p.r * p.s;
+    std::vector<double> sums(static_cast<size_t>(p.outputPixels() * p.k));
+    for (int64_t n = 0; n < p.n; ++n)
+      for (int64_t h = 0; h < p.h; ++h)
+        for (int64_t v = 0; v < p.w; ++v)
+          for (int64_t c = 0; c < p.c; ++c)
+            for (int64_t tap = 0; tap < taps; ++tap)
+              for (int64_t i = 0; i < ownK; ++i) {
+                const int64_t y = h * p.strideH + tap / p.s * p.dilationH - p.padTop,
+                              z = v * p.strideW + tap % p.s * p.dilationW - p.padLeft;
+                if (y < 0 || y >= p.p() || z < 0 || z >= p.q()) continue;
+                const int64_t at = channelsFirst ? (c * ownK + i) * taps + tap : (c * taps + tap) * ownK + i;
+                const float weight = w.at(static_cast<size_t>(form.filter.at(static_cast<size_t>(at))));
+                sums[static_cast<size_t>(((n * p.p() + y) * p.q() + z) * p.k + c / ownC * ownK + i)] +=
+                    double{weight} * double{x.at(static_cast<size_t>(((n * p.h + h) * p.w + v) * p.c + c))};
+              }
+    const auto& expected = one.exact({Accumulation::TensorCore}).value;
+    ASSERT_EQ(sums.size(), expected.size());
+    for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected[i], 1e-12) << i;
   }
 }
 

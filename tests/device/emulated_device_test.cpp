@@ -116,7 +116,7 @@ TEST_F(EmulatedDeviceTest, WritesCountersAsJson) {
 
 TEST(CountersJson, CarriesEveryField) {
   KernelCounters kernel;
-  kernel.kernel = "name with \"quotes\"";
+  kernel.kernel = "name with \"quotes\", a \\ and\na line";
   kernel.launches = 3;
   kernel.hostSeconds = 0.5;
   kernel.warpRoles = {"load"};
@@ -134,7 +134,11 @@ TEST(CountersJson, CarriesEveryField) {
   hazard.second.where = "PTX line 19";
   hazard.missing = "fence.proxy.async";
   hazard.count = 21;
-  kernel.hazards = {hazard};
+  hazard.question = "U3";
+  kernel.hazards = {hazard, hazard};
+  kernel.hazards[1].first = {};
+  kernel.hazards[1].question = {};
+  kernel.counters.hazards[static_cast<size_t>(emulator::HazardSeverity::Formal)] = 42;
   const auto json = nlohmann::json::parse(countersJson({kernel, kernel}));
   EXPECT_EQ(json["launches"], 6);
   EXPECT_EQ(json["host_seconds"], 1.0);
@@ -147,7 +151,13 @@ TEST(CountersJson, CarriesEveryField) {
   EXPECT_EQ(entry["warps"][1]["role"], "warp 1");
   EXPECT_EQ(entry["warps"][1]["warp_instructions"], 200);
   EXPECT_EQ(entry["unproven"], (nlohmann::json{{"U3", 1}}));
-  ASSERT_EQ(entry["hazards"].size(), 1u);
+  EXPECT_EQ(entry["bytes"].size(), 1u);
+  EXPECT_EQ(entry["hazards_by_severity"].size(), emulator::kHazardSeverities.size());
+  EXPECT_EQ(entry["hazards_by_severity"][toString(emulator::HazardSeverity::Formal)], 42);
+  ASSERT_EQ(entry["hazards"].size(), 2u);
+  EXPECT_EQ(entry["hazards"][0]["question"], "U3");
+  EXPECT_FALSE(entry["hazards"][1].contains("question"));
+  EXPECT_FALSE(entry["hazards"][1].contains("first"));
   EXPECT_EQ(entry["hazards"][0]["kind"], "missing proxy fence");
   EXPECT_EQ(entry["hazards"][0]["first"]["ptx_line"], 17);
   EXPECT_EQ(entry["hazards"][0]["second"]["where"], "PTX line 19");

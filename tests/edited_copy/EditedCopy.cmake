@@ -1,6 +1,7 @@
 # shiftconv_edited_copy(<source> <copy> <site> <replacement> [<site> <replacement>]...)
 #
-# A copy of a source file in which marked statements, or pieces of them, are replaced (edited_copy.py), made when it is built. Test
+# A copy of a source file in which marked statements, or pieces of them, are replaced (edited_copy.py), made when it is built. Headers with
+# sites among these have copies below <copy>.include, for the compiler to search first (shiftconv_add_ptx, INCLUDE). Test
 # edited_sources says which sites a source no longer has.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)
 function(shiftconv_edited_copy source copy)
@@ -24,6 +25,7 @@ function(shiftconv_edited_copy source copy)
     OUTPUT ${copy}
     COMMAND ${Python3_EXECUTABLE} ${script} ${copy}.edits
     DEPENDS ${source} ${copy}.edits ${script}
+    DEPFILE ${copy}.d
     COMMENT "Edited copy ${copy}"
     VERBATIM)
 endfunction()

@@ -2,7 +2,8 @@
 """Edited copies of sources, for tests that want a kernel with one mistake in it.
 
 A source marks a statement with a comment behind it, `// site: name`, and an edit says what becomes of a piece of that statement. No edit
-quotes a source, so whoever renames or moves something changes no list of edits.
+quotes a source, so whoever renames or moves something changes no list of edits. A site may stand in a header of the project that the source
+includes: the edited copy of that header lies below COPY.include, which the compiler searches first.
 
     name            the statement: from behind the one before it, with what it hangs on (`if (a)` in front of it), to the mark; or the
                     head of a block, up to its brace; or a macro that is not indented
@@ -25,9 +26,12 @@ Pieces of pieces have longer names: name.2.[1]. In the text that replaces a piec
     edited_copy.py --check LIST PROOFS...    tries all files that are listed in a file; every mark of their sources must be used by one, or by
                                              a file of proofs that names it (tests/hazards/mutation/equivalent.txt)
 """
+import os
 import re
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 MARK = re.compile(r"\bsite: (\w+)[ \t]*$", re.M)
 OPENING, CLOSING = "([{", ")]}"
 HEAD = re.compile(r"(?:\} )?(?:else )?(?:if|while|for)(?: constexpr)? \(")
@@ -201,12 +205,15 @@ class Source:
                 raise Fault(f"site {path}: {fault}: {self.text[slice(*span)]}") from None
         return span
 
-    def edited(self, edits):
-        """The text after edits, pairs of a path and its replacement."""
+    def piece_text(self, path):
+        return self.text[slice(*self.find(path))]
+
+    def edited(self, edits, text_of=None):
+        """The text after edits, pairs of a path and its replacement. text_of: what stands at other paths."""
         changes = []
         for path, template in edits:
             span = self.find(path)
-            present = lambda match: self.text[slice(*(self.find(match.group(1)) if match.group(1) else span))]
+            present = lambda match: (text_of or self.piece_text)(match.group(1)) if match.group(1) else self.text[slice(*span)]
             changes.append((span, re.sub(r"\$(?:\(([\w.\[\]]+)\))?", present, template)))
         text, limit = self.text, len(self.text)
         for (start, end), replacement in sorted(changes, reverse=True):
@@ -214,6 +221,39 @@ class Source:
                 raise Fault("two edits change the same text")
             text, limit = text[:start] + replacement + text[end:], start
         return text
+
+
+class Sources:
+    """A source and the project's headers that it includes, directly or through others."""
+
+    def __init__(self, source, parsed=None):
+        self.source, self.parsed, self.files = source, {} if parsed is None else parsed, [source]
+        for path in self.files:
+            for header in INCLUDE.findall(self.at(path).text):
+                header = os.path.join(ROOT, header)
+                if header not in self.files and os.path.exists(header):
+                    self.files.append(header)
+
+    def at(self, path):
+        if path not in self.parsed:
+            with open(path, encoding="utf-8") as file:
+                self.parsed[path] = Source(file.read())
+        return self.parsed[path]
+
+    def home(self, path):
+        """The file that marks the site of a path."""
+        homes = [file for file in self.files if path.split(".")[0] in self.at(file).sites]
+        if len(homes) > 1 and homes[0] != self.source:
+            raise Fault(f"site {path} is marked in several headers: {', '.join(homes)}")
+        return homes[0] if homes else self.source
+
+    def edited(self, edits):
+        """The texts that change, by file; the source's in any case."""
+        by_file = {self.source: []}
+        for edit in edits:
+            by_file.setdefault(self.home(edit[0]), []).append(edit)
+        text_of = lambda path: self.at(self.home(path)).piece_text(path)
+        return {file: self.at(file).edited(of_file, text_of) for file, of_file in by_file.items()}
 
 
 def read(path):
@@ -234,33 +274,47 @@ def proven(paths):
     return sites
 
 
+def unplaced(paths):
+    """Sentences about proofs that name a place in another way than by its site: whoever renames a function would break them."""
+    faults = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            places = [line.split(" | ")[1] for line in file if " | " in line and not line.startswith("#")]
+        faults += [f"{path}: a proof names {place}, and no site" for place in places if place != "*" and not place.startswith("site: ")]
+    return faults
+
+
 def check(paths, proofs=()):
-    """Sentences about edits that do not fit, and about marks that nobody uses."""
+    """Sentences about edits that do not fit, about marks that nobody uses, and about proofs without a site."""
     elsewhere = proven(proofs)
-    sources, used, faults = {}, {}, []
+    sources, parsed, used, faults = {}, {}, {}, unplaced(proofs)
     for path in paths:
         source, copy, edits = read(path)
         try:
             if source not in sources:
-                with open(source, encoding="utf-8") as file:
-                    sources[source] = Source(file.read())
+                sources[source] = Sources(source, parsed)
+            for name in [name for edit in edits for name in (edit[0], *re.findall(r"\$\((\w+)", edit[1]))]:
+                used.setdefault(sources[source].home(name), set()).add(name.split(".")[0])
             sources[source].edited(edits)
         except Fault as fault:
             faults.append(f"{copy} from {source}: {fault}")
-        named = [name for edit in edits for name in (edit[0], *re.findall(r"\$\((\w+)", edit[1]))]
-        used.setdefault(source, set()).update(name.split(".")[0] for name in named)
-    for source, parsed in sources.items():
-        faults += [f"{source}: no edit uses site {site}" for site in parsed.sites if site not in used[source] | elsewhere]
+    for file, parsed_file in parsed.items():
+        names = used.get(file, set()) | elsewhere
+        faults += [f"{file}: no edit uses site {site}" for site in parsed_file.sites if site not in names]
     return faults
 
 
 def main(arguments):
     if arguments[0] != "--check":
         source, copy, edits = read(arguments[0])
-        with open(source, encoding="utf-8") as file:
-            text = Source(file.read()).edited(edits)
-        with open(copy, "w", encoding="utf-8") as file:
-            file.write(text)
+        sources = Sources(source)
+        for original, text in sources.edited(edits).items():
+            target = copy if original == source else os.path.join(copy + ".include", os.path.relpath(original, ROOT))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w", encoding="utf-8") as file:
+                file.write(text)
+        with open(copy + ".d", "w", encoding="utf-8") as file:
+            file.write(f"{copy}: {' '.join(sources.files)}\n")
         return 0
     with open(arguments[1], encoding="utf-8") as file:
         paths = file.read().split("\n")

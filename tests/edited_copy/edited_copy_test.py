@@ -84,6 +84,38 @@ class Edits(unittest.TestCase):
                     file.write(f"{source}\ncopy\n@@ used.1\n{replacement}\n")
                 self.assertEqual(len(edited_copy.check([edits])), faults, replacement)
 
+    def testProofsNameSites(self):
+        with tempfile.TemporaryDirectory() as folder:
+            proofs = os.path.join(folder, "proofs")
+            for place, faults in (("site: here/there", 0), ("*", 0), ("run/multiply", 1)):
+                with open(proofs, "w", encoding="utf-8") as file:
+                    file.write(f"# kernel | place | instruction\nkernel_* | {place} | bar.sync | * | deleted | Why.\n")
+                self.assertEqual(len(edited_copy.check([], [proofs])), faults, place)
+
+    def testHeadersAreEditedBesideTheCopy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root, edited_copy.ROOT = edited_copy.ROOT, folder
+            try:
+                os.makedirs(os.path.join(folder, "common"))
+                source, copy = os.path.join(folder, "source.cu"), os.path.join(folder, "copy.cu")
+                files = {"source.cu": '#include <cuda.h>\n#include "common/one.cuh"\nf(x);  // site: here\n',
+                         "common/one.cuh": '#include "common/two.cuh"\n', "common/two.cuh": "g(y);  // site: below\n"}
+                for name, text in files.items():
+                    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                        file.write(text)
+                with open(copy + ".edits", "w", encoding="utf-8") as file:
+                    file.write(f"{source}\n{copy}\n@@ below.1\n$ + $(here.1)\n")
+                edited_copy.main([copy + ".edits"])
+                with open(os.path.join(copy + ".include", "common/two.cuh"), encoding="utf-8") as file:
+                    self.assertEqual(file.read(), "g(y + x);  // site: below\n")
+                with open(copy, encoding="utf-8") as file:
+                    self.assertEqual(file.read(), files["source.cu"])
+                self.assertFalse(os.path.exists(os.path.join(copy + ".include", "common/one.cuh")))
+                with open(copy + ".d", encoding="utf-8") as file:
+                    self.assertIn("common/two.cuh", file.read())
+            finally:
+                edited_copy.ROOT = root
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -60,13 +60,10 @@ TEST(FeatureMapsProgram, DrawsAVerifiedSheet) {
   EXPECT_GT(sheet.height, 1000);
 }
 
-TEST(FeatureMapsProgram, FastNumericsAndTheOtherProducerAreWithinTheirBound) {
+TEST(FeatureMapsProgram, FastNumericsAreWithinTheirBound) {
   const TemporaryFolder folder;
-  for (const char* producer : {"tensor_copy", "register_store"}) {
-    const Outcome run = runProgram(fmt::format("--device emulated --crop 33x21+90+60 --numerics fast --producer {} --output {}",
-                                               producer, folder / "sheet.png"));
-    EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
-  }
+  const Outcome run = runProgram("--device emulated --crop 33x21+90+60 --numerics fast --output " + (folder / "sheet.png"));
+  EXPECT_EQ(run.exitCode, ExitCode::Success) << run.text;
 }
 
 TEST(FeatureMapsProgram, MistakesGetOneSentenceAndExitCode2) {
@@ -80,7 +77,6 @@ TEST(FeatureMapsProgram, MistakesGetOneSentenceAndExitCode2) {
   expectRefusal("--crop 48x48", "WxH+X+Y");
   expectRefusal("--crop 300x300+0+0", "reaches outside the picture, which is 256x256");
   expectRefusal("--policy sometimes", "sometimes");
-  expectRefusal("--producer magic", "magic");
   expectRefusal("--no-such-option", "--no-such-option");
 }
 
@@ -108,7 +104,7 @@ TEST(FeatureMapsProgram, HelpNamesEveryOption) {
   const Outcome run = runProgram("--help");
   EXPECT_EQ(run.exitCode, ExitCode::Success);
   for (const char* option : {"--image", "--size", "--crop", "--output", "--dump", "--device", "--policy", "--seed", "--numerics",
-                             "--semantics", "--producer", "--quick", "--no-verify", "--no-sheet", "--counters", "Exit codes"}) {
+                             "--semantics", "--quick", "--no-verify", "--no-sheet", "--counters", "Exit codes"}) {
     EXPECT_TRUE(contains(run.text, option)) << option;
   }
 }

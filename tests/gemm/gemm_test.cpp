@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/device/embedded_ptx.hpp"
+#include "common/gemm/sm100/role_names.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/gemm/gemm_runner.hpp"
 #include "tests/support/schedules.hpp"
@@ -255,7 +256,7 @@ TEST_P(GemmKernel, EqualsTheExactProductUnderEverySchedule) {
   const GemmCase operands(what.problem, seed);
   for (emulator::Options options : schedulesOfKernels(seed)) {
     options.hazards = emulator::HazardMode::Warn;
-    options.warpRoles = gemm::sm100::gemmWarpRoles(plan.params.buildScales);
+    options.warpRoles = gemm::sm100::warpRoles(plan.params.buildScales);
     const Observation seen = runner.run(operands, plan, options, what.launches);
     EXPECT_EQ(questionsAsked(seen.counters), questionsOf(what.problem, plan));
     EXPECT_EQ(seen.difference, "") << "policy " << static_cast<int>(options.policy) << "\n" << plan.describe();

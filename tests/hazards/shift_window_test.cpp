@@ -11,9 +11,8 @@ namespace {
 
 using emulator::HazardMode;
 using emulator::Options;
-using plan::OperandProducer;
 
-constexpr const char* kWays[] = {"copy", "store", "pair"};
+constexpr const char* kGroups[] = {"single", "pair"};
 
 class ShiftWindowHazards : public testing::TestWithParam<std::tuple<size_t, size_t>> {};
 
@@ -23,8 +22,7 @@ TEST_P(ShiftWindowHazards, ThereAreNone) {
   const KernelCase one(kernelFixture().at(std::get<0>(GetParam())), seed);
   KernelRunner runner;
   plan::ShiftWindowChoices choices;
-  choices.producer = std::get<1>(GetParam()) == 1 ? OperandProducer::RegisterStore : OperandProducer::TensorCopy;
-  choices.pair = std::get<1>(GetParam()) == 2;
+  choices.pair = std::get<1>(GetParam()) == 1;
   for (Options options : schedulesOfKernels(seed)) {
     options.numerics = emulator::Numerics::Fast;
     options.hazards = HazardMode::Warn;
@@ -35,12 +33,12 @@ TEST_P(ShiftWindowHazards, ThereAreNone) {
 }
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, size_t>>& info) {
-  return "fixture" + std::to_string(std::get<0>(info.param)) + "_" + kWays[std::get<1>(info.param)];
+  return "fixture" + std::to_string(std::get<0>(info.param)) + "_" + kGroups[std::get<1>(info.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixture, ShiftWindowHazards,
                          testing::Combine(testing::Range<size_t>(0, kernelFixture().size()),
-                                          testing::Range<size_t>(0, std::size(kWays))),
+                                          testing::Range<size_t>(0, std::size(kGroups))),
                          nameOf);
 
 }  // namespace

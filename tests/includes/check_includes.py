@@ -29,6 +29,7 @@ ROWS = [
     ["conv/planner"],
     ["conv/helpers"],
     ["conv/api"],
+    ["conv/runtimes/capture"],
     ["conv/runtimes/jax", "conv/runtimes/onnxruntime", "conv/runtimes/torch"],
 ]
 # One algorithm that stands on another.

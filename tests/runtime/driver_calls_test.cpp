@@ -104,6 +104,14 @@ TEST_F(DriverCalls, EntryPointsAreFoundByName) {
   CUdeviceptr memory = 0;
   EXPECT_DONE(reinterpret_cast<CUresult (*)(CUdeviceptr*, size_t)>(found)(&memory, 16));
   EXPECT_DONE(cuMemFree(memory));
+  // Each thread's own default stream has functions of its own.
+  void *legacy = nullptr, *perThread = nullptr;
+  EXPECT_DONE(cuGetProcAddress("cuStreamSynchronize", &found, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
+  EXPECT_DONE(cuGetProcAddress("cuStreamSynchronize", &legacy, 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status));
+  EXPECT_DONE(cuGetProcAddress("cuStreamSynchronize", &perThread, 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
+  EXPECT_EQ(found, reinterpret_cast<void*>(&cuStreamSynchronize));
+  EXPECT_EQ(legacy, found);
+  EXPECT_NE(perThread, found);
   EXPECT_DONE(cuGetProcAddress("cuNoSuchFunction", &found, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
   EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
   EXPECT_EQ(found, nullptr);
@@ -242,6 +250,9 @@ TEST_F(DriverCalls, FunctionsHaveTheirAttributes) {
               CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(attributeOf(shift, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 227 * 1024 - 400);
   EXPECT_CODE(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS, 32), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_DONE(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 0));
+  EXPECT_EQ(attributeOf(shift, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 0);
+  EXPECT_CODE(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, -1), CUDA_ERROR_INVALID_VALUE);
   int value = 0;
   EXPECT_CODE(cuFuncGetAttribute(&value, static_cast<CUfunction_attribute>(77), function), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuKernelGetAttribute(nullptr, CU_FUNC_ATTRIBUTE_NUM_REGS, shift, 0), CUDA_ERROR_INVALID_VALUE);
@@ -253,6 +264,50 @@ TEST_F(DriverCalls, FunctionsHaveTheirAttributes) {
   EXPECT_CODE(cuFuncSetCacheConfig(nobodys, CU_FUNC_CACHE_PREFER_L1), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_CODE(cuFuncSetAttribute(nobodys, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 1), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_DONE(cuLibraryUnload(library));
+}
+
+/// PTX writes extents of one to three numbers; those that are left out are 1.
+TEST_F(DriverCalls, DirectivesOfKernelsHaveOneToThreeNumbers) {
+  const struct {
+    const char* directive;
+    int threads, width, height, depth;
+    std::array<unsigned, 3> block = {static_cast<unsigned>(threads), 1, 1};
+  } kernels[] = {{".maxntid 96", 96, 0, 0, 0},
+                 {".maxntid 6, 8", 48, 0, 0, 0},
+                 {".maxntid 6, 8, 5", 240, 0, 0, 0},
+                 {".reqntid 40", 40, 0, 0, 0},
+                 {".reqntid 10, 7", 70, 0, 0, 0, {10, 7, 1}},
+                 {".reqntid 2, 3, 7", 42, 0, 0, 0, {2, 3, 7}},
+                 {".reqnctapercluster 4", 1024, 4, 1, 1},
+                 {".reqnctapercluster 2, 3", 1024, 2, 3, 1},
+                 {".reqnctapercluster 1, 2, 4", 1024, 1, 2, 4},
+                 {"", 1024, 0, 0, 0}};
+  std::string ptx = ".version 9.0\n.target sm_100a\n.address_size 64\n";
+  for (size_t i = 0; i < std::size(kernels); ++i)
+    ptx += ".visible .entry kernel" + std::to_string(i) + "() " + kernels[i].directive + " { ret; }\n";
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, ptx.c_str()), CUDA_SUCCESS);
+  for (size_t i = 0; i < std::size(kernels); ++i) {
+    const auto& [directive, threads, width, height, depth, block] = kernels[i];
+    SCOPED_TRACE(directive);
+    CUfunction function = nullptr;
+    EXPECT_DONE(cuModuleGetFunction(&function, module, ("kernel" + std::to_string(i)).c_str()));
+    for (const auto& [attribute, expected] : {std::pair{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, threads},
+                                              {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, width},
+                                              {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, height},
+                                              {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, depth}}) {
+      int value = -77;
+      EXPECT_DONE(cuFuncGetAttribute(&value, attribute, function));
+      EXPECT_EQ(value, expected) << attribute;
+    }
+    const auto x = static_cast<unsigned>(std::max(width, 1)), y = static_cast<unsigned>(std::max(height, 1)),
+               z = static_cast<unsigned>(std::max(depth, 1)), all = static_cast<unsigned>(threads);
+    EXPECT_DONE(cuLaunchKernel(function, x, y, z, block[0], block[1], block[2], 0, nullptr, nullptr, nullptr));
+    if (threads < 1024) {
+      EXPECT_CODE(cuLaunchKernel(function, x, y, z, all + 1, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+    }
+  }
+  EXPECT_DONE(cuModuleUnload(module));
 }
 
 // 2048 threads and 64 Ki registers of a multiprocessor, 228 KiB of shared memory of which each block takes 1 KiB more than it asks
@@ -300,6 +355,8 @@ TEST_F(DriverCalls, OccupancyIsWorkedOutByHand) {
   EXPECT_EQ(clusters(), 148);
   config.blockDimX = 512;
   EXPECT_EQ(clusters(), 2 * 148);
+  cluster.value.clusterDim.x = 3;
+  EXPECT_EQ(clusters(), 9 * 10 + 2) << "of room for 32 blocks, and for 8";
   EXPECT_CODE(cuOccupancyMaxActiveClusters(nullptr, pair, &config), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuOccupancyMaxActiveClusters(&count, pair, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_DONE(cuModuleUnload(module));

@@ -74,6 +74,12 @@ TEST_F(DriverMemory, MemoryOfEveryKindSaysWhatItIs) {
   EXPECT_CODE(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_CONTEXT, device), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_CODE(cuPointerGetAttribute(&type, static_cast<CUpointer_attribute>(77), device), CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_CODE(cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, device), CUDA_ERROR_INVALID_VALUE);
+  CUpointer_attribute one[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE};
+  void* nowhere[] = {nullptr};
+  EXPECT_CODE(cuPointerGetAttributes(1, one, nowhere, device), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CODE(cuPointerGetAttributes(1, one, nullptr, device), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_CODE(cuPointerGetAttributes(1, nullptr, nowhere, device), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_DONE(cuPointerGetAttributes(0, nullptr, nullptr, device));
   // Each kind is freed by its own call.
   EXPECT_CODE(cuMemFreeHost(reinterpret_cast<void*>(device)), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuMemFree(addressOf(pinned)), CUDA_ERROR_INVALID_VALUE);
@@ -89,6 +95,45 @@ TEST_F(DriverMemory, MemoryOfEveryKindSaysWhatItIs) {
   EXPECT_CODE(cuMemAllocManaged(nullptr, 16, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuMemAllocHost(nullptr, 16), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuMemHostAlloc(nullptr, 16, 0), CUDA_ERROR_INVALID_VALUE);
+}
+
+/// cuda.h of cuPointerGetAttributes: where the address is none of the device's, attributes get "default NULL values" and the call
+/// succeeds. Callers ask so what they were given.
+TEST_F(DriverMemory, ListsOfAttributesAreZeroForWhatAnAddressLacks) {
+  CUdeviceptr device = 0;
+  EXPECT_DONE(cuMemAlloc(&device, 100));
+  for (const CUdeviceptr address : {addressOf(&nobody), device, CUdeviceptr{0}}) {
+    SCOPED_TRACE(address == device ? "device memory" : "an unknown address");
+    const bool isDevice = address == device;
+    constexpr uint64_t kPoison = 0xa5a5a5a5a5a5a5a5;
+    struct {
+      CUpointer_attribute attribute;
+      size_t bytes;
+      uint64_t expected, got = kPoison;
+    } all[] = {{CU_POINTER_ATTRIBUTE_MEMORY_TYPE, 4, isDevice ? uint64_t{CU_MEMORYTYPE_DEVICE} : 0},
+               {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, 8, isDevice ? device : 0},
+               {CU_POINTER_ATTRIBUTE_HOST_POINTER, 8, 0},
+               {CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, 1, 0},
+               {CU_POINTER_ATTRIBUTE_IS_MANAGED, 1, 0},
+               {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 4, 0},
+               {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, 8, isDevice ? device : 0},
+               {CU_POINTER_ATTRIBUTE_RANGE_SIZE, 8, isDevice ? uint64_t{100} : 0},
+               {CU_POINTER_ATTRIBUTE_MAPPED, 1, isDevice ? uint64_t{1} : 0}};
+    std::vector<CUpointer_attribute> attributes;
+    std::vector<void*> data;
+    for (auto& one : all) attributes.push_back(one.attribute), data.push_back(&one.got);
+    EXPECT_DONE(cuPointerGetAttributes(static_cast<unsigned>(data.size()), attributes.data(), data.data(), address));
+    for (const auto& one : all) {
+      SCOPED_TRACE(one.attribute);
+      const uint64_t mask = one.bytes == 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * one.bytes) - 1;
+      EXPECT_EQ(one.got & mask, one.expected);
+      EXPECT_EQ(one.got & ~mask, kPoison & ~mask) << "behind the value";
+    }
+  }
+  CUpointer_attribute context[] = {CU_POINTER_ATTRIBUTE_CONTEXT};
+  void* data[] = {&device};
+  EXPECT_CODE(cuPointerGetAttributes(1, context, data, addressOf(&nobody)), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_DONE(cuMemFree(device));
 }
 
 TEST_F(DriverMemory, MemoryOfStreamsIsFreedInStreams) {

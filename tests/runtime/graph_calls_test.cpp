@@ -431,6 +431,64 @@ TEST_F(GraphCalls, GraphsInGraphsAreNodes) {
   EXPECT_DONE(cudaGraphExecDestroy(inner));
 }
 
+/// Work that no stream would take is none of a node, nor what a node is given later: it keeps what it had.
+TEST_F(GraphCalls, WorkThatCannotRunIsRefusedWithTheNode) {
+  const cudaGraphNode_t kernel = addKernel();
+  cudaGraphNode_t copy = nullptr, fill = nullptr, host = nullptr;
+  const cudaMemcpy3DParms right = copyParameters(first, second);
+  const cudaMemsetParams fills = {.dst = second, .pitch = 0, .value = 5, .elementSize = 4, .width = kCount, .height = 1};
+  const cudaHostNodeParams functions = {.fn = [](void*) {}, .userData = nullptr};
+  const Nodes afterKernel{kernel};
+  EXPECT_DONE(cudaGraphAddMemcpyNode(&copy, graph, afterKernel.data(), 1, &right));
+  EXPECT_DONE(cudaGraphAddHostNode(&host, graph, nullptr, 0, &functions));
+  const cudaGraphExec_t executable = instantiated();
+  EXPECT_DONE(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &fills));
+  const cudaGraphExec_t filling = instantiated();
+  const Nodes before = nodesOf(graph);
+  cudaGraphNode_t node = nullptr;
+  const auto kernels = [&](auto change, cudaError_t code) {
+    cudaKernelNodeParams parameters = kernelParameters();
+    change(parameters);
+    EXPECT_CODE(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &parameters), code);
+    EXPECT_CODE(cudaGraphKernelNodeSetParams(kernel, &parameters), code);
+    EXPECT_CODE(cudaGraphExecKernelNodeSetParams(executable, kernel, &parameters), code);
+  };
+  kernels([](auto& p) { p.gridDim.y = 0; }, cudaErrorInvalidConfiguration);
+  kernels([](auto& p) { p.gridDim.z = 65536; }, cudaErrorInvalidConfiguration);
+  kernels([](auto& p) { p.blockDim.z = 65; }, cudaErrorInvalidConfiguration);
+  kernels([](auto& p) { p.blockDim.x = 97; }, cudaErrorInvalidValue);
+  kernels([](auto& p) { p.sharedMemBytes = 49153; }, cudaErrorInvalidValue);
+  const auto copies = [&](auto change, cudaError_t code) {
+    cudaMemcpy3DParms parameters = copyParameters(first, second);
+    change(parameters);
+    EXPECT_CODE(cudaGraphAddMemcpyNode(&node, graph, nullptr, 0, &parameters), code);
+    EXPECT_CODE(cudaGraphMemcpyNodeSetParams(copy, &parameters), code);
+  };
+  copies([](auto& p) { p.kind = static_cast<cudaMemcpyKind>(9); }, cudaErrorInvalidMemcpyDirection);
+  copies([](auto& p) { p.extent.width += 1; }, cudaErrorInvalidValue);
+  copies([](auto& p) { p.srcPtr.ptr = nullptr; }, cudaErrorInvalidValue);
+  copies([](auto& p) { p.dstPtr.ptr = &nobody; }, cudaErrorInvalidValue);
+  copies([](auto& p) { p.extent.height = 2, p.extent.width = 8, p.srcPtr.pitch = 4; }, cudaErrorInvalidPitchValue);
+  const auto sets = [&](auto change, cudaError_t code) {
+    cudaMemsetParams parameters = fills;
+    change(parameters);
+    EXPECT_CODE(cudaGraphAddMemsetNode(&node, graph, nullptr, 0, &parameters), code);
+    EXPECT_CODE(cudaGraphMemsetNodeSetParams(fill, &parameters), code);
+    EXPECT_CODE(cudaGraphExecMemsetNodeSetParams(filling, fill, &parameters), code);
+  };
+  sets([](auto& p) { p.elementSize = 3; }, cudaErrorInvalidValue);
+  sets([](auto& p) { p.width += 1; }, cudaErrorInvalidValue);
+  sets([](auto& p) { p.dst = &nobody; }, cudaErrorInvalidValue);
+  sets([](auto& p) { p.height = 2, p.width = 4, p.pitch = 12; }, cudaErrorInvalidPitchValue);
+  const cudaHostNodeParams none{};
+  EXPECT_CODE(cudaGraphAddHostNode(&node, graph, nullptr, 0, &none), cudaErrorInvalidValue);
+  EXPECT_CODE(cudaGraphAddMemFreeNode(&node, graph, nullptr, 0, first + 1), cudaErrorInvalidValue);
+  EXPECT_EQ(nodesOf(graph), before) << "none was added";
+  run(executable);
+  EXPECT_EQ(numbers(second), shifted(kCount, 100)) << "as it was made";
+  for (const cudaGraphExec_t one : {executable, filling}) EXPECT_DONE(cudaGraphExecDestroy(one));
+}
+
 /// Every call without its parameters.
 TEST_F(GraphCalls, ParametersThatAreNullAreRefused) {
   const cudaGraphNode_t kernel = addKernel();

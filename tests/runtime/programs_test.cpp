@@ -120,7 +120,11 @@ TEST_F(Programs, MisuseOfTheHeapIsNamed) {
 }
 
 TEST_F(Programs, WaitsOrderTheWorkOfAllStreams) {
-  for (const char* wait : {"stream", "device", "event", "free", "copy", "destroyed"}) expectRight("waits", {wait});
+  for (const char* wait : {"stream", "device", "event", "free", "copy", "destroyed", "query", "event_query", "driver_stream",
+                           "driver_query", "driver_event", "driver_event_query", "driver_context", "driver_free", "driver_copy"}) {
+    SCOPED_TRACE(wait);
+    expectRight("waits", {wait});
+  }
   for (const char* wait : {"nothing", "third_stream"}) expectRace("waits", {wait}, {"hazard (race)", "fill", "copy", "waits.cu:"});
 }
 

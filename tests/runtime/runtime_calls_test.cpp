@@ -169,6 +169,91 @@ TEST_F(RuntimeCalls, KernelsHaveTheirAttributes) {
   EXPECT_CODE(cudaOccupancyMaxPotentialClusterSize(&size, shift, nullptr), cudaErrorInvalidValue);
 }
 
+/// Results that may be left out: any of them alone is what it is among all.
+TEST_F(RuntimeCalls, ResultsMayBeLeftOut) {
+  cudaLibrary_t library = nullptr;
+  ASSERT_EQ(cudaLibraryLoadData(&library, kCallsPtx, nullptr, nullptr, 0, nullptr, nullptr, 0), cudaSuccess);
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kCallsPtx), CUDA_SUCCESS);
+  const void* const shift = kernel("shift");
+  const cudaChannelFormatDesc format = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+  cudaArray_t array = nullptr;
+  EXPECT_DONE(cudaMallocArray(&array, &format, 24, 3, 0));
+  CUdeviceptr memory = 0;
+  EXPECT_DONE(cuMemAlloc(&memory, 100));
+  cudaStream_t stream = nullptr;
+  EXPECT_DONE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  using Results = std::array<void*, 4>;
+  const auto as = []<class T>(T*, void* result) { return static_cast<T*>(result); };
+  constexpr size_t* kSize = nullptr;
+  constexpr int* kInt = nullptr;
+  size_t offset = 0;
+  const struct {
+    const char* name;
+    size_t results;
+    std::function<cudaError_t(const Results&)> call;
+  } calls[] = {
+      {"cudaFuncGetParamInfo", 1, [&](const Results& r) { return cudaFuncGetParamInfo(shift, 1, &offset, as(kSize, r[0])); }},
+      {"cudaLibraryGetGlobal", 2,
+       [&](const Results& r) { return cudaLibraryGetGlobal(static_cast<void**>(r[0]), as(kSize, r[1]), library, "twelve"); }},
+      {"cudaMemGetInfo", 2, [&](const Results& r) { return cudaMemGetInfo(as(kSize, r[0]), as(kSize, r[1])); }},
+      {"cudaDeviceGetStreamPriorityRange", 2,
+       [&](const Results& r) { return cudaDeviceGetStreamPriorityRange(as(kInt, r[0]), as(kInt, r[1])); }},
+      {"cudaArrayGetInfo", 3,
+       [&](const Results& r) {
+         return cudaArrayGetInfo(static_cast<cudaChannelFormatDesc*>(r[0]), static_cast<cudaExtent*>(r[1]),
+                                 static_cast<unsigned*>(r[2]), array);
+       }},
+      {"cudaStreamGetCaptureInfo", 3,
+       [&](const Results& r) {
+         cudaStreamCaptureStatus status{};
+         return cudaStreamGetCaptureInfo(stream, &status, static_cast<unsigned long long*>(r[0]), static_cast<cudaGraph_t*>(r[1]),
+                                         nullptr, nullptr, as(kSize, r[2]));
+       }},
+      {"cuModuleGetGlobal", 2,
+       [&](const Results& r) {
+         return codeOf(cuModuleGetGlobal(static_cast<CUdeviceptr*>(r[0]), as(kSize, r[1]), module, "twelve"));
+       }},
+      {"cuMemGetAddressRange", 2,
+       [&](const Results& r) {
+         return codeOf(cuMemGetAddressRange(static_cast<CUdeviceptr*>(r[0]), as(kSize, r[1]), memory + 7));
+       }},
+      {"cuCtxGetStreamPriorityRange", 2,
+       [&](const Results& r) { return codeOf(cuCtxGetStreamPriorityRange(as(kInt, r[0]), as(kInt, r[1]))); }},
+  };
+  for (const auto& [name, results, call] : calls) {
+    SCOPED_TRACE(name);
+    using Bytes = std::array<uint8_t, 32>;  // of a cudaExtent or a cudaChannelFormatDesc at most
+    const auto poison = [] {
+      Bytes bytes;
+      bytes.fill(0xa5);
+      return bytes;
+    };
+    std::array<Bytes, 4> whole{poison(), poison(), poison(), poison()};
+    Results all{};
+    for (size_t i = 0; i < results; ++i) all[i] = whole[i].data();
+    EXPECT_DONE(call(all));
+    for (size_t i = 0; i < results; ++i) {
+      EXPECT_NE(whole[i], poison()) << "result " << i;
+      Bytes alone = poison();
+      Results one{};
+      one[i] = alone.data();
+      EXPECT_DONE(call(one));
+      EXPECT_EQ(alone, whole[i]) << "result " << i;
+    }
+    EXPECT_DONE(call({}));
+  }
+  cudaGraph_t captured = nullptr;
+  EXPECT_DONE(cudaStreamEndCapture(stream, &captured));
+  EXPECT_DONE(cudaGraphDestroy(captured));
+  EXPECT_DONE(cudaStreamDestroy(stream));
+  EXPECT_DONE(cuMemFree(memory));
+  EXPECT_DONE(cudaFreeArray(array));
+  EXPECT_DONE(cuModuleUnload(module));
+  EXPECT_DONE(cudaLibraryUnload(library));
+}
+
 TEST_F(RuntimeCalls, HostMemoryKeepsItsFlags) {
   void *host = nullptr, *plain = nullptr;
   unsigned flags = 7;

@@ -1,14 +1,21 @@
-"""shiftconv.jax on the emulated device: random problems against lax, refusals, transformations, two devices."""
+"""shiftconv.jax on the device that SHIFTCONV_DEVICE names, the emulated one by default: random problems and layers against lax, refusals,
+transformations, programs, two devices.
+
+    SHIFTCONV_DEVICE=cuda:0 jax_test.py        on a GPU
+"""
 import argparse
 import os
-import random
 import sys
 import unittest
 
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
-os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_X64"] = "1"
-os.environ.setdefault("SHIFTCONV_DEVICE", "emulated")
+ON_GPU = os.environ.setdefault("SHIFTCONV_DEVICE", "emulated").startswith("cuda")
+if ON_GPU:
+    os.environ["JAX_PLATFORMS"] = "cuda,cpu"
+    os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+else:
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+    os.environ["JAX_PLATFORMS"] = "cpu"
 
 from shiftconv import glue_path
 
@@ -23,137 +30,104 @@ except ImportError as error:
 if not os.path.exists(glue_path("jax")):
     print(f"skipped: there is no {glue_path('jax')}; see docs/runtimes/jax.md")
     sys.exit(77)
+if ON_GPU and jax.default_backend() != "gpu":
+    print("skipped: JAX sees no GPU")
+    sys.exit(77)
 
-import reference
 import shiftconv.jax as sj
+from jax_problem import Problem, draw, layers, onTheHost, randomProblem
 
-PRESET = os.environ["SHIFTCONV_DEVICE"].replace(":", "_")
-LETTERS = {3: ("NWC", "OWI"), 4: ("NHWC", "OHWI"), 5: ("NDHWC", "ODHWI")}
 FAILED = (jax.errors.JaxRuntimeError, ValueError)  # a call that failed on the device
 ARGUMENTS = argparse.Namespace(problems=100, seed=22)
 
 
-def draw(generator, shape, dtype):
-    dtype = jnp.dtype(dtype)
-    if dtype.kind in "iu":
-        return generator.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)
-    return generator.uniform(-1, 1, shape).astype(dtype)
-
-
-def byLax(x, w, pads, stride, dilation, groups):
-    """Exact to the rounding of f64, which the bound has room for."""
-    layout = LETTERS[x.ndim]
-    return np.asarray(jax.lax.conv_general_dilated(
-        x.astype(np.float64), w.astype(np.float64), stride, pads, rhs_dilation=dilation, feature_group_count=groups,
-        dimension_numbers=(*layout, layout[0])))
-
-
-ACTIVATE = {
-    "none": lambda v: v, "relu": lambda v: np.maximum(v, 0), "clamp": lambda v: np.clip(v, -0.75, 1.5),
-    "leaky_relu": lambda v: np.where(v < 0, np.float32(0.2) * v, v), "silu": lambda v: v / (1 + np.exp(-v)),
-    "hard_swish": lambda v: v * np.clip(v + 3, 0, 6) / 6, "sigmoid": lambda v: 1 / (1 + np.exp(-v)), "tanh": np.tanh,
-    "gelu_erf": lambda v: np.asarray(v / 2 * (1 + jax.scipy.special.erf(v / np.sqrt(2)))),
-    "gelu_tanh": lambda v: v / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v ** 3))),
-}
-PARAMETERS = {"clamp": (-0.75, 1.5), "leaky_relu": (0.2,)}
-
-
-class RandomProblem:
-    """A small problem of one to three dimensions, with everything that shiftconv.jax.conv offers."""
-
-    def __init__(self, seed):
-        choose, generator = random.Random(seed), np.random.default_rng(seed)
-        axes = choose.choice((1, 2, 2, 2, 2, 3))
-        kind = choose.choice(("float16", "float16", "bfloat16", "float32", "int8", "float8_e4m3fn", "float8_e5m2"))
-        narrow = kind == "int8" or kind.startswith("float8")  # what stands beside them is f32
-        self.groups = choose.choice((1, 1, 1, 2, 3))
-        channels = self.groups * choose.choice((1, 3, 4, 8)) if not narrow else self.groups * choose.choice((1, 4, 5))
-        filters = self.groups * choose.choice((1, 2, 5, 8))
-        if choose.random() < 0.15:
-            self.groups, filters = channels, channels * choose.choice((1, 2))
-        extents = [choose.randint(1, (9, 7, 5)[axes - 1]) for _ in range(axes)]
-        taps = [choose.randint(1, 3) for _ in range(axes)]
-        self.stride = tuple(choose.randint(1, 2) for _ in range(axes))
-        self.dilation = tuple(choose.choice((1, 1, 2)) for _ in range(axes))
-        self.pads = []
-        for axis in range(axes):
-            reach = (taps[axis] - 1) * self.dilation[axis]
-            before = choose.randint(0, 2)
-            self.pads.append((before, max(choose.randint(0, 2), reach + 1 - extents[axis] - before)))
-        images = choose.randint(1, 3)
-        self.x = draw(generator, (images, *extents, channels), kind)
-        self.w = draw(generator, (filters, *taps, channels // self.groups), kind)
-        out = [(extent + sum(pad) - step * (count - 1) - 1) // stride + 1 for extent, pad, step, count, stride in
-               zip(extents, self.pads, self.dilation, taps, self.stride)]
-        self.shape = (images, *out, filters)
-        beside = "float32" if narrow else kind
-        self.bias = draw(generator, (filters,), choose.choice(("float32", beside))) if choose.random() < 0.5 else None
-        self.residual = draw(generator, self.shape, beside) if choose.random() < 0.3 else None
-        self.scale = draw(generator, (filters,), "float32") if choose.random() < 0.2 else None
-        self.activation = choose.choice(tuple(ACTIVATE)) if choose.random() < 0.7 else "none"
-        self.beta = choose.choice((1.0, 0.5, -2.0))
-        self.out = None if choose.random() < 0.7 and not narrow else "float32"
-
-    def arguments(self):
-        return dict(stride=self.stride, padding=self.pads, dilation=self.dilation, groups=self.groups,
-                    activation=self.activation, activation_parameters=PARAMETERS.get(self.activation, ()),
-                    channel_scale=self.scale, beta=self.beta, out_dtype=self.out)
-
-    def line(self):
-        operands = {name: value for name, value in (("x", self.x), ("w", self.w), ("bias", self.bias), ("residual", self.residual),
-                                                    ("channel_scale", self.scale)) if value is not None}
-        return sj._problem(operands, self.stride, self.pads, self.dilation, self.groups, self.activation,
-                           PARAMETERS.get(self.activation, ()), 1.0, self.beta, self.out, "default", None, None).line(self.x.shape[0])
-
-    def expected(self):
-        value = byLax(self.x, self.w, self.pads, self.stride, self.dilation, self.groups)
-        if self.scale is not None:
-            value = value * self.scale.astype(np.float64)
-        if self.bias is not None:
-            value = value + self.bias.astype(np.float64)
-        if self.residual is not None:
-            value = value + self.beta * self.residual.astype(np.float64)
-        with np.errstate(over="ignore"):  # exp of large numbers: 1 / infinity is right
-            return np.asarray(ACTIVATE[self.activation](value))
-
-    def bound(self):
-        return reference.exact(self.line(), [self.x, self.w, self.bias, self.residual, self.scale], self.shape, PRESET)[1]
-
-
 class AgainstLax(unittest.TestCase):
+    def judge(self, test):
+        """The largest error in shares of its bound."""
+        result = test.run()
+        self.assertEqual(result.shape, test.shape)
+        bound, error = test.bound(), np.abs(result - test.expected())
+        self.assertTrue(np.all(error <= bound), f"error {np.max(error - bound)} beyond the bound")
+        return float(np.max(error / np.where(bound > 0, bound, 1)))
+
     def testRandomProblems(self):
         print(f"seed {ARGUMENTS.seed}, {ARGUMENTS.problems} problems", flush=True)
         largest = 0.0
         for number in range(ARGUMENTS.problems):
             seed = ARGUMENTS.seed * 100000 + number
-            test = RandomProblem(seed)
+            test = randomProblem(seed)
             with self.subTest(seed=seed, problem=test.line()):
-                result = np.asarray(sj.conv(test.x, test.w, test.bias, test.residual, **test.arguments())).astype(np.float64)
-                self.assertEqual(result.shape, test.shape)
-                bound, error = test.bound(), np.abs(result - test.expected())
-                self.assertTrue(np.all(error <= bound), f"error {np.max(error - bound)} beyond the bound")
-                largest = max(largest, float(np.max(error / np.where(bound > 0, bound, 1))))
-        print(f"largest error {largest:.3f} of its bound", flush=True)
+                largest = max(largest, self.judge(test))
+        print(f"random problems: largest error {largest:.3f} of its bound", flush=True)
+
+    def testLayers(self):
+        largest = {}
+        for name, test in layers():
+            with self.subTest(layer=name, problem=test.line()):
+                largest[name] = self.judge(test)
+        print(f"{len(largest)} layers: largest error {max(largest.values()):.3f} of its bound", flush=True)
 
     def testABoundIsNotIdle(self):
         """It tells apart what differs by 2^-9 of 1 and of the value."""
-        generator = np.random.default_rng(ARGUMENTS.seed)
-        test = RandomProblem(ARGUMENTS.seed)
-        test.x, test.w = draw(generator, (2, 5, 4, 8), "float16"), draw(generator, (3, 3, 2, 8), "float16")
-        test.stride, test.dilation, test.pads, test.groups = (1, 1), (1, 1), [(1, 0), (0, 1)], 1
-        test.shape = (2, 4, 4, 3)
-        test.bias = test.residual = test.scale = test.out = None
-        test.activation = "none"
-        result = np.asarray(sj.conv(test.x, test.w, **test.arguments())).astype(np.float64)
-        self.assertEqual(result.shape, test.shape)
-        self.assertTrue(np.all(2.0**-9 * (1 + np.abs(result)) > 2 * test.bound()))
+        test = Problem(ARGUMENTS.seed, "float16", 2, (5, 4), 8, 3, (3, 2), (1, 1), [(1, 0), (0, 1)])
+        self.assertTrue(np.all(2.0**-9 * (1 + np.abs(test.run())) > 2 * test.bound()))
 
     def testPaddingByName(self):
-        x, w = jnp.ones((1, 7, 6, 4), jnp.float16), jnp.ones((2, 3, 4, 4), jnp.float16)
+        x, w = np.ones((1, 7, 6, 4), np.float16), np.ones((2, 3, 4, 4), np.float16)
         for padding in ("SAME", "VALID"):
             mine = sj.conv(x, w, stride=(2, 1), dilation=(1, 1), padding=padding)
-            theirs = jax.lax.conv_general_dilated(x, w, (2, 1), padding, dimension_numbers=("NHWC", "OHWI", "NHWC"))
-            np.testing.assert_array_equal(np.asarray(mine), np.asarray(theirs))
+            with onTheHost():
+                theirs = jax.lax.conv_general_dilated(x, w, (2, 1), padding, dimension_numbers=("NHWC", "OHWI", "NHWC"))
+                np.testing.assert_array_equal(np.asarray(mine), np.asarray(theirs))
+
+
+class Programs(unittest.TestCase):
+    """Calls inside of compiled programs: each has the bits of a call by itself."""
+
+    def setUp(self):
+        generator = np.random.default_rng(ARGUMENTS.seed)
+        self.x = draw(generator, (2, 7, 6, 32), "float16")
+        self.filters = [draw(generator, (32, 3, 3, 32), "float16") / 8 for _ in range(6)]
+
+    def layer(self, x, w):
+        return sj.conv(x, w, residual=x, padding=((1, 1), (2, 0)), activation="relu")
+
+    def testBetweenOthersWork(self):
+        """What XLA computes before and after a call is done in this order, however long it takes."""
+        x, w = jnp.asarray(self.x), self.filters[0]
+
+        def late(x):
+            slow = jnp.ones(1 << 24 if ON_GPU else 1 << 10, jnp.float32)
+            slow = jax.lax.fori_loop(0, 300, lambda _, v: v * 0.5 + 0.25, slow)
+            return (x.astype(jnp.float32) * 2 + slow[0] * 0).astype(jnp.float16)
+        result = jax.jit(lambda x: self.layer(late(x), w) + jnp.float16(1))(x)
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(self.layer(x * 2, w) + jnp.float16(1)))
+
+    def testAChain(self):
+        """On a GPU, XLA may record so many launches in a graph, and replay it with other arrays."""
+        def chain(x, filters):
+            for w in filters:
+                x = self.layer(x, w)
+            return x
+        compiled = jax.jit(chain)
+        for seed in range(4):
+            x = draw(np.random.default_rng(seed), self.x.shape, "float16")
+            np.testing.assert_array_equal(np.asarray(compiled(x, self.filters)), np.asarray(chain(x, self.filters)))
+
+    def testALoop(self):
+        compiled = jax.jit(lambda x, w: jax.lax.fori_loop(0, 5, lambda _, x: self.layer(x, w), x))
+        for w in self.filters[:2]:
+            x = self.x
+            for _ in range(5):
+                x = self.layer(x, w)
+            np.testing.assert_array_equal(np.asarray(compiled(self.x, w)), np.asarray(x))
+
+    def testMoreAddressesThanBindingsAreKept(self):
+        x, w = draw(np.random.default_rng(3), (1, 3, 2, 8), "float16"), draw(np.random.default_rng(4), (8, 1, 1, 8), "float16")
+        held = [jnp.asarray(x + np.float16(i)) for i in range(150)]
+        results = [sj.conv(one, w) for one in held]
+        once = np.asarray(sj.conv(np.concatenate([np.asarray(one) for one in held]), w))
+        np.testing.assert_array_equal(np.concatenate([np.asarray(one) for one in results]), once)
 
 
 class Transformations(unittest.TestCase):
@@ -197,9 +171,13 @@ class Transformations(unittest.TestCase):
         gradient = jax.grad(lambda s: (s * self.convolve(jax.lax.stop_gradient(self.x)).astype(jnp.float32)).sum())(2.0)
         self.assertAlmostEqual(float(gradient), float(np.asarray(self.convolve(self.x)).astype(np.float32).sum()), places=2)
 
+    def onTwoDevices(self, axis):
+        if ON_GPU and jax.device_count() < 2:
+            self.skipTest("JAX sees one GPU")
+        return jax.make_mesh((2,), (axis,), devices=jax.devices()[:2])
+
     def testShardsOfTheBatch(self):
-        self.assertEqual(jax.device_count(), 2)
-        mesh = jax.make_mesh((2,), ("batch",))
+        mesh = self.onTwoDevices("batch")
         residual = draw(np.random.default_rng(1), (4, 5, 6, 16), "float16")
         convolve = jax.jit(lambda x, r: sj.conv(x, self.w, self.bias, r, padding=((1, 1), (0, 1))))
         whole = np.asarray(convolve(self.x, residual))
@@ -213,12 +191,12 @@ class Transformations(unittest.TestCase):
         self.assertNotIn("all-gather", program)
 
     def testShardsOfChannelsAreGathered(self):
-        mesh = jax.make_mesh((2,), ("channels",))
+        mesh = self.onTwoDevices("channels")
         x = jax.device_put(self.x, NamedSharding(mesh, PartitionSpec(None, None, None, "channels")))
         np.testing.assert_array_equal(np.asarray(jax.jit(self.convolve)(x)), np.asarray(self.convolve(self.x)))
 
     def testShardsUnderAMap(self):
-        mesh = jax.make_mesh((2,), ("batch",))
+        mesh = self.onTwoDevices("batch")
         one = PartitionSpec("batch")
         result = jax.jit(jax.shard_map(self.convolve, mesh=mesh, in_specs=one, out_specs=one, check_vma=False))(
             jax.device_put(self.x, NamedSharding(mesh, one)))
@@ -268,7 +246,7 @@ class Refusals(unittest.TestCase):
     def testTheEmulatedDeviceHasToBeAskedFor(self):
         asked = os.environ.pop("SHIFTCONV_DEVICE")
         try:
-            with self.assertRaisesRegex(FAILED, "set SHIFTCONV_DEVICE to emulated"):
+            with onTheHost(), self.assertRaisesRegex(FAILED, "set SHIFTCONV_DEVICE to emulated"):
                 sj.conv(self.X, self.W).block_until_ready()
         finally:
             os.environ["SHIFTCONV_DEVICE"] = asked

@@ -18,9 +18,9 @@ std::vector<std::byte> copyOf(const void* tensor, size_t bytes) {
 
 }  // namespace
 
-/// `line` as parseCase reads it; `device`: a preset, whose planner's choice says how products are summed. Dense tensors, NULL where
-/// the problem has none. Writes N*Z*P*Q*K exact values before the conversion to the output type, and how far a result may be from
-/// each. Returns NULL, or what is wrong.
+/// `line` as parseCase reads it; `device`: a name as for shiftconv_device_open_named. The planner's choice for it says how products
+/// are summed. Dense tensors, NULL where the problem has none. Writes N*Z*P*Q*K exact values before the conversion to the output
+/// type, and how far a result may be from each. Returns NULL, or what is wrong.
 extern "C" __attribute__((visibility("default"))) const char* reference_convolve(const char* line, const char* device,
                                                                                  const void* const* operands, double* value,
                                                                                  double* bound) {
@@ -37,7 +37,7 @@ extern "C" __attribute__((visibility("default"))) const char* reference_convolve
     tensors.channelScale = copyOf(operands[4], bytes.channel_scale);
     PlanOptions options = test.options();
     if (test.algorithm.empty()) options.algorithm = nullptr;
-    const Plan plan(test.problem, DeviceProperties::preset(device), options);
+    const Plan plan(test.problem, Device(device).properties(), options);
     const reference::Expectation expected = expectationOf(test, tensors, plan);
     std::memcpy(value, expected.value.data(), expected.value.size() * sizeof(double));
     std::memcpy(bound, expected.bound.data(), expected.bound.size() * sizeof(double));

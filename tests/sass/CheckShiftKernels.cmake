@@ -1,6 +1,6 @@
 # cmake -P script: every kernel in a cubin of shift_window or shift_stream multiplies with operand A in Tensor Memory, never in
 # shared memory; shifts it as its name says (shift_window: with .ashift on some MMAs and not on others, the last taps; shift_stream:
-# by instructions of their own); fills Tensor Memory by copies, and in shift_window's single CTAs by stores of registers, too; and
+# by instructions of their own); fills Tensor Memory by copies, and zeroes shift_window's accumulators by stores of registers; and
 # keeps its variables in registers.
 # Arguments: DISASSEMBLER CUBIN ARCH.
 
@@ -29,7 +29,7 @@ foreach(kernel IN LISTS kernels)
   endif()
   forbid_local_memory(${kernel})
   require(${kernel} "UTCCP[.A-Z0-9]* tmem" "copy from shared to Tensor Memory")
-  if(kernel MATCHES "^shift_window.*single")
+  if(kernel MATCHES "^shift_window")
     require(${kernel} "STTM[.a-z0-9]* tmem" "store of registers to Tensor Memory")
   endif()
 endforeach()

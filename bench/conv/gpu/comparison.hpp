@@ -22,7 +22,7 @@ namespace shiftconv::gpu {
 enum class Who : uint8_t {
   Ours,
   OursAutotuned,  ///< the plan that the library's own measurement chose: shown apart, not compared
-  OursWaiting,  ///< starts after its predecessor has ended (option dependent=no): shown apart, not compared
+  OursWaiting,    ///< starts after its predecessor has ended (option dependent=no): shown apart, not compared
   CudnnFirst,
   CudnnBest,     ///< of A, B and fallback
   CudnnEngines,  ///< of all engines

@@ -66,11 +66,16 @@ double millisecondsSince(std::chrono::steady_clock::time_point start) {
 
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-/// N, C and then the spatial sizes, with channels fastest; depth only where the problem has one.
+/// N, C and then the spatial sizes, with channels fastest or slowest; depth only where the problem has one.
 struct Shape {
   std::vector<int64_t> sizes, strides;
 };
-Shape shapeOf(bool deep, int64_t n, int64_t d, int64_t h, int64_t w, int64_t c, int64_t pitch) {
+Shape shapeOf(bool deep, int64_t n, int64_t d, int64_t h, int64_t w, int64_t c, int64_t pitch,
+              Layout layout = Layout::ChannelsLast) {
+  if (layout == Layout::ChannelsFirst) {
+    if (deep) return {{n, c, d, h, w}, {c * d * h * w, d * h * w, h * w, w, 1}};
+    return {{n, c, h, w}, {c * h * w, h * w, w, 1}};
+  }
   if (deep) return {{n, c, d, h, w}, {pitch * d * h * w, 1, pitch * h * w, pitch * w, pitch}};
   return {{n, c, h, w}, {pitch * h * w, 1, pitch * w, pitch}};
 }
@@ -97,7 +102,9 @@ struct Convolution::State {
     const bool asked = types == Types::OfTheProblem;
     if (asked && (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0 || p.outputScale.blockSize != 0))
       return "no block scales for a convolution";
-    if (asked && p.isSplit()) return "no input in two tensors";
+    if (p.isSplit()) return "no input in two tensors";
+    if (p.isUpsampled()) return "no upsampling before a convolution";
+    if (!asked && p.rounding == Rounding::Separate) return "f32 does not round to the problem's type between steps";
     if (p.inputZeroPoint != 0 || p.filterZeroPoint != 0 || p.outputZeroPoint != 0) return "no zero points";
     if (p.compute == Compute::F16) return "sums in f16 are not asked of it";
     const auto inputType = asked ? typeOf(p.inputType) : fe::DataType_t::FLOAT;
@@ -111,22 +118,26 @@ struct Convolution::State {
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(integers ? fe::DataType_t::INT32 : fe::DataType_t::FLOAT);
     const bool deep = !isTwoDimensional(p);
-    const int64_t filterC = p.groupChannels();
-    input = tensor("x", shapeOf(deep, p.n, p.d, p.h, p.w, p.c, asked ? p.inputPitch() : p.c), inputType);
-    filter = tensor("w", shapeOf(deep, p.k, p.t, p.r, p.s, filterC, filterC), filterType);
+    const Layout inputLayout = asked ? p.inputLayout : Layout::ChannelsLast,
+                 outputLayout = asked ? p.outputLayout : Layout::ChannelsLast;
+    const int64_t outer = p.transposed ? p.c : p.k, inner = p.transposed ? p.k / p.groups : p.groupChannels();
+    input = tensor("x", shapeOf(deep, p.n, p.d, p.h, p.w, p.c, asked ? p.inputPitch() : p.c, inputLayout), inputType);
+    filter = tensor("w", shapeOf(deep, outer, p.t, p.r, p.s, inner, inner, inputLayout), filterType);
     const auto spatial = [&](int64_t depth, int64_t height, int64_t width) {
       return deep ? std::vector<int64_t>{depth, height, width} : std::vector<int64_t>{height, width};
     };
-    Tensor sum = graph.conv_fprop(input, filter,
-                                  fe::graph::Conv_fprop_attributes()
-                                      .set_pre_padding(spatial(p.padFront, p.padTop, p.padLeft))
-                                      .set_post_padding(spatial(p.padBack, p.padBottom, p.padRight))
-                                      .set_stride(spatial(p.strideD, p.strideH, p.strideW))
-                                      .set_dilation(spatial(p.dilationD, p.dilationH, p.dilationW)));
-    const Shape outputShape = shapeOf(deep, p.n, p.z(), p.p(), p.q(), p.k, asked ? p.outputPitch() : p.k);
+    const auto places = [&](auto attributes) {
+      return attributes.set_pre_padding(spatial(p.padFront, p.padTop, p.padLeft))
+          .set_post_padding(spatial(p.padBack, p.padBottom, p.padRight))
+          .set_stride(spatial(p.strideD, p.strideH, p.strideW))
+          .set_dilation(spatial(p.dilationD, p.dilationH, p.dilationW));
+    };
+    Tensor sum = p.transposed ? graph.conv_dgrad(input, filter, places(fe::graph::Conv_dgrad_attributes()))
+                              : graph.conv_fprop(input, filter, places(fe::graph::Conv_fprop_attributes()));
+    const Shape outputShape = shapeOf(deep, p.n, p.z(), p.p(), p.q(), p.k, asked ? p.outputPitch() : p.k, outputLayout);
     sum->set_dim(outputShape.sizes).set_stride(outputShape.strides);
     if (integers) sum->set_data_type(fe::DataType_t::INT32);
-    output = epilogue(sum, deep);
+    output = epilogue(rounded(sum), deep);
     // Not the sums themselves: asked for s32 outputs of plain convolutions, cuDNN 9.19 on an H200 gave numbers near 2^31.
     if (integers && output == sum) output = unary(sum, fe::PointwiseMode_t::IDENTITY);
     output->set_output(true).set_data_type(outputType).set_dim(outputShape.sizes).set_stride(outputShape.strides);
@@ -139,19 +150,26 @@ struct Convolution::State {
     return tried(graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK}), "plans");
   }
 
+  /// A step's result in the output's type, where the problem rounds after every step.
+  Tensor rounded(Tensor v) {
+    if (p.rounding == Rounding::Separate) v->set_data_type(typeOf(p.outputType));
+    return v;
+  }
+
   /// alpha, channel scale, bias, residual, activation, output scale, in this order.
   Tensor epilogue(Tensor v, bool deep) {
     const auto perChannel = [&](const char* name, DataType type) {
       return tensor(name, shapeOf(deep, 1, 1, 1, 1, p.k, p.k), typeOf(type));
     };
-    if (p.alpha != 1) v = binary(v, constant(p.alpha), fe::PointwiseMode_t::MUL);
-    if (p.hasChannelScale) v = binary(v, channelScale = perChannel("scale", DataType::F32), fe::PointwiseMode_t::MUL);
-    if (p.hasBias) v = binary(v, bias = perChannel("bias", p.biasType), fe::PointwiseMode_t::ADD);
+    if (p.alpha != 1) v = rounded(binary(v, constant(p.alpha), fe::PointwiseMode_t::MUL));
+    if (p.hasChannelScale) v = rounded(binary(v, channelScale = perChannel("scale", DataType::F32), fe::PointwiseMode_t::MUL));
+    if (p.hasBias) v = rounded(binary(v, bias = perChannel("bias", p.biasType), fe::PointwiseMode_t::ADD));
     if (p.hasResidual()) {
-      residual = tensor("residual", shapeOf(deep, p.n, p.z(), p.p(), p.q(), p.k, p.residualPitch()), typeOf(p.residualType));
+      residual = tensor("residual", shapeOf(deep, p.n, p.z(), p.p(), p.q(), p.k, p.residualPitch(), p.outputLayout),
+                        typeOf(p.residualType));
       Tensor added = residual;
       if (p.beta != 1) added = binary(residual, constant(p.beta), fe::PointwiseMode_t::MUL);
-      v = binary(v, added, fe::PointwiseMode_t::ADD);
+      v = rounded(binary(v, added, fe::PointwiseMode_t::ADD));
     }
     v = activation(v);
     if (p.outScale != 1) v = binary(v, constant(p.outScale), fe::PointwiseMode_t::MUL);

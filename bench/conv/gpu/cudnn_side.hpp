@@ -33,7 +33,9 @@ struct Engine {
 /// Of some knobs, by type; the engine decides on the others.
 using KnobValues = std::vector<std::pair<int64_t, int64_t>>;
 
-/// Addresses on the device, in the problem's layouts; 0 where the problem has no such tensor.
+/// Addresses on the device, in the problem's layouts; 0 where the problem has no such tensor. The filter of a transposed
+/// convolution is that of the convolution whose gradient it is: [C, T, R, S, K/groups]; with an NCHW input, filters have their taps
+/// fastest.
 struct Tensors {
   CUdeviceptr input = 0, filter = 0, bias = 0, residual = 0, channelScale = 0, output = 0;
 };
@@ -47,8 +49,8 @@ enum class Types {
 
 class Convolution {
  public:
-  /// f32 sums (integers: s32) and an epilogue in f32. When cuDNN, or this wrapper, has no way to say the problem, refusal() says
-  /// why and nothing else may be called.
+  /// f32 sums (integers: s32) and an epilogue in f32, each of its steps rounded where the problem says so. When cuDNN, or this
+  /// wrapper, has no way to say the problem, refusal() says why and nothing else may be called.
   explicit Convolution(const Problem& problem, Types types = Types::OfTheProblem);
   ~Convolution();
 

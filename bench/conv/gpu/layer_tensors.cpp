@@ -2,6 +2,41 @@
 
 namespace shiftconv::gpu {
 
+namespace {
+
+/// Fills the bounds of f16, bf16, e4m3 or s8 outputs whose sums have t*r*s filter taps of c/groups channels, of f16, bf16, e4m3 or
+/// s8 operands.
+///
+/// Derivation. A is the sum of |x*w| over the taps of the element, of |bias| and of |residual|. A matrix instruction adds 16
+/// products to an accumulator: the 17 terms are cut to multiples of 2^(E-25), E the largest exponent among them, and their sum to
+/// 24 bits. 2^E <= A and no partial sum exceeds A, so one instruction errs by less than 16 * 2^-25 A + 2^-23 A = 5 * 2^-23 A in
+/// the worst case. The cut terms point towards zero and are at most 1 ulp of a partial sum in what was observed; the bound asks
+/// for the tighter one unit of 2^-23 A for each instruction, and 8 such units beside: the additions of a split reduction (at most
+/// 3), of bias and residual (2), and the f32 sum of magnitudes that A itself is taken from.
+/// Of e4m3 an instruction adds 32 products, and wgmma keeps 13 bits: the 33 terms lose less than 2^-13 T each and their sum as
+/// much, T = max(A, 2^-6), because a subnormal operand of magnitude below 1 counts with the exponent -6 and the other is below 2^0.
+/// Sums of integers are exact; alpha is a power of two, and what is behind them errs by a unit of f32's each, 2^-24 of the value.
+/// The output's rounding to nearest adds half a unit in its last place, 2^-11 (f16), 2^-8 (bf16) or 2^-4 (e4m3) of the value, and
+/// half the smallest subnormal, at most 2^-24 or 2^-10; to an integer half of 1.
+void setOutputBounds(verification::CheckParams& p, DataType output, DataType operands) {
+  if (output == DataType::S8) {
+    p.relativeBound = 0;
+    p.accumulationBound = 8 * 0x1p-24;
+    p.absoluteBound = 0.5;
+    return;
+  }
+  const bool e4m3 = operands == DataType::E4M3;
+  const double channels = static_cast<double>(p.c / p.groups), products = e4m3 ? 32 : 16;
+  const double instructions =
+      static_cast<double>(p.t * p.r * p.s) * static_cast<double>(static_cast<int64_t>((channels + products - 1) / products));
+  const double subnormal = output == DataType::E4M3 ? 0x1p-10 : 0x1p-24;
+  p.relativeBound = output == DataType::E4M3 ? 0x1p-4 : output == DataType::BF16 ? 0x1p-8 : 0x1p-11;
+  p.accumulationBound = e4m3 ? instructions * 34 * 0x1p-13 + 8 * 0x1p-23 : (instructions + 8) * 0x1p-23;
+  p.absoluteBound = subnormal + (e4m3 ? p.accumulationBound * 0x1p-6 : 0);
+}
+
+}  // namespace
+
 LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream)
     : verification_(verification),
       layer_(layer),
@@ -28,7 +63,10 @@ size_t LayerTensors::leastBytes() const {
          (p().hasResidual() ? residual.bytes() : 0);
 }
 
-void LayerTensors::poison() const { SHIFTCONV_GPU(cuMemsetD8Async(output.address(), 0xFF, output.bytes(), stream_)); }
+void LayerTensors::poison() const {
+  // -91 for bytes: one in 256 outputs is right by chance.
+  SHIFTCONV_GPU(cuMemsetD8Async(output.address(), p().outputType == DataType::S8 ? 0xA5 : 0xFF, output.bytes(), stream_));
+}
 
 verification::CheckResult LayerTensors::checkOutput() const {
   verification::CheckParams params;
@@ -56,12 +94,15 @@ verification::CheckResult LayerTensors::checkOutput() const {
   params.dilationW = static_cast<int32_t>(p().dilationW);
   params.relu = p().activation == Activation::Relu;
   params.silu = p().activation == Activation::Silu;
-  verification::setOutputBounds(params, p().outputType == DataType::BF16, p().inputType == DataType::E4M3);
+  params.isSaturated = p().outputType == DataType::S8;
+  params.alpha = p().alpha;
+  setOutputBounds(params, p().outputType, p().inputType);
   SHIFTCONV_GPU(cuMemsetD8Async(result.address(), 0, result.bytes(), stream_));
   const CUdeviceptr x = input.address(), w = transposed.address(), b = biasAddress(), z = residualAddress(), y = output.address(),
                     r = result.address();
   const void* arguments[] = {&params, &x, &w, &b, &z, &y, &r};
-  launch("check_" + std::string(nameOf(p().inputType)), 132 * 16, arguments);
+  const bool isNarrowed = p().outputType == DataType::E4M3;  // other kernels have one type of outputs
+  launch("check_" + std::string(nameOf(p().inputType)) + (isNarrowed ? "_e4m3" : ""), 132 * 16, arguments);
   SHIFTCONV_GPU(cuStreamSynchronize(stream_));
   verification::CheckResult found;
   SHIFTCONV_GPU(cuMemcpyDtoH(&found, result.address(), sizeof found));

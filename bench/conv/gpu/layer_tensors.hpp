@@ -10,13 +10,13 @@
 
 namespace shiftconv::gpu {
 
-/// f16, bf16 or e4m3 operands, as the layer says; the bias is f32. All are uniform in [-1, 1).
+/// f16, bf16, e4m3 or s8 operands, as the layer says; the bias is f32. All are uniform in [-1, 1), integers in [-127, 127].
 class LayerTensors {
  public:
   /// `verification` is the module of verification.cu; it and `layer` must outlive this.
   LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream);
 
-  void poison() const;  ///< the output: NaN
+  void poison() const;  ///< the output: NaN, or what is seldom right
   verification::CheckResult checkOutput() const;
   /// Bytes that a convolution has to move at least: every tensor once.
   size_t leastBytes() const;

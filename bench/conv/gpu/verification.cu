@@ -13,9 +13,11 @@ namespace {
 __device__ float toFloat(__half v) { return __half2float(v); }
 __device__ float toFloat(__nv_bfloat16 v) { return __bfloat162float(v); }
 __device__ float toFloat(__nv_fp8_e4m3 v) { return static_cast<float>(v); }
+__device__ float toFloat(int8_t v) { return static_cast<float>(v); }
 __device__ void fromFloat(float v, __half& out) { out = __float2half_rn(v); }
 __device__ void fromFloat(float v, __nv_bfloat16& out) { out = __float2bfloat16_rn(v); }
 __device__ void fromFloat(float v, __nv_fp8_e4m3& out) { out = __nv_fp8_e4m3(v); }
+__device__ void fromFloat(float v, int8_t& out) { out = static_cast<int8_t>(__float2int_rn(v * 127)); }
 
 /// splitmix64: a good hash of the element's index.
 __device__ float uniform(uint64_t seed, uint64_t index) {
@@ -71,13 +73,16 @@ __device__ void check(const CheckParams& p, const Element* input, const Element*
         magnitudes += fabsf(product);
       }
     }
+    sum *= static_cast<double>(p.alpha);
+    magnitudes *= p.alpha;
     const auto add = [&](float addend) {
       sum += static_cast<double>(addend);
       magnitudes += fabsf(addend);
     };
     if (bias != nullptr) add(bias[k]);
     if (residual != nullptr) add(toFloat(residual[i]));
-    const double value = p.silu ? sum / (1 + exp(-sum)) : p.relu && sum < 0 ? 0 : sum;
+    double value = p.silu ? sum / (1 + exp(-sum)) : p.relu && sum < 0 ? 0 : sum;
+    if (p.isSaturated) value = fmin(fmax(value, -128.0), 127.0);
     const double found = static_cast<double>(toFloat(output[i]));
     const double sumBound = p.accumulationBound * static_cast<double>(magnitudes);
     const double bound = p.relativeBound * fabs(value) + p.absoluteBound + (p.silu ? siluBound(sum, value, sumBound) : sumBound);
@@ -104,21 +109,25 @@ __device__ void transposeFilter(const Element* source, Element* destination, uin
 
 }  // namespace
 
-#define SHIFTCONV_VERIFICATION(TYPE, ELEMENT, OUTPUT)                                                                              \
-  extern "C" __global__ void fill_##TYPE(ELEMENT* data, uint64_t count, uint64_t seed, float scale) {                              \
-    fill(data, count, seed, scale);                                                                                                \
-  }                                                                                                                                \
-  extern "C" __global__ void transpose_##TYPE(const ELEMENT* source, ELEMENT* destination, uint32_t k, uint32_t perChannel) {      \
-    transposeFilter(source, destination, k, perChannel);                                                                           \
-  }                                                                                                                                \
-  extern "C" __global__ void check_##TYPE(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
+#define SHIFTCONV_CHECK(NAME, ELEMENT, OUTPUT)                                                                                     \
+  extern "C" __global__ void check_##NAME(const __grid_constant__ CheckParams params, const ELEMENT* input, const ELEMENT* filter, \
                                           const float* bias, const OUTPUT* residual, const OUTPUT* output, CheckResult* result) {  \
     check(params, input, filter, bias, residual, output, result);                                                                  \
   }
+#define SHIFTCONV_VERIFICATION(TYPE, ELEMENT, OUTPUT)                                                                         \
+  extern "C" __global__ void fill_##TYPE(ELEMENT* data, uint64_t count, uint64_t seed, float scale) {                         \
+    fill(data, count, seed, scale);                                                                                           \
+  }                                                                                                                           \
+  extern "C" __global__ void transpose_##TYPE(const ELEMENT* source, ELEMENT* destination, uint32_t k, uint32_t perChannel) { \
+    transposeFilter(source, destination, k, perChannel);                                                                      \
+  }                                                                                                                           \
+  SHIFTCONV_CHECK(TYPE, ELEMENT, OUTPUT)
 
 SHIFTCONV_VERIFICATION(f16, __half, __half)
 SHIFTCONV_VERIFICATION(bf16, __nv_bfloat16, __nv_bfloat16)
 SHIFTCONV_VERIFICATION(e4m3, __nv_fp8_e4m3, __half)
+SHIFTCONV_VERIFICATION(s8, int8_t, int8_t)
+SHIFTCONV_CHECK(e4m3_e4m3, __nv_fp8_e4m3, __nv_fp8_e4m3)
 
 extern "C" __global__ void fill_f32(float* data, uint64_t count, uint64_t seed, float scale) {
   for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < count; i += uint64_t{gridDim.x} * blockDim.x)

@@ -1,5 +1,7 @@
 #include "bench/conv/judged/runs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -12,6 +14,13 @@ Problem parsed(const std::string& text) {
   Problem problem;
   if (const Status status = parse(text, problem); !status.ok()) throw std::invalid_argument(text + ": " + status.message());
   return problem;
+}
+
+/// FNV-1a: the same on every machine.
+std::string hashOf(const std::vector<std::byte>& bytes) {
+  uint64_t hash = 0xCBF29CE484222325;
+  for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<uint64_t>(byte)) * 0x100000001B3;
+  return fmt::format("{:016x}", hash);
 }
 
 }  // namespace
@@ -113,6 +122,7 @@ nlohmann::ordered_json runAlgorithms(const Case& one, const Device& device, cons
     auto row = report(name + " " + algorithm, runPlan(one, device, plan, outputs[algorithm]));
     row["algorithm"] = algorithm;
     row["plan"] = plan.options();
+    row["bits"] = hashOf(outputs[algorithm]);
     rows.push_back(row);
   }
   return rows;

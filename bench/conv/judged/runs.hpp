@@ -60,7 +60,7 @@ Errors runPlan(const Case& one, const Device& device, const Plan& plan, std::vec
 using Outputs = std::map<std::string, std::vector<std::byte>>;  ///< by algorithm
 
 /// Every algorithm of the library that takes the problem on `device`, each with the planner's choice for it, planned for the
-/// properties given, except `left`. `outputs` receives their tensors.
+/// properties given, except `left`. `outputs` receives their tensors; "bits" of a row is a hash of one.
 nlohmann::ordered_json runAlgorithms(const Case& one, const Device& device, const DeviceProperties& properties,
                                      const std::string& name, Outputs& outputs, const std::string& left = "");
 

@@ -40,6 +40,7 @@ __device__ __forceinline__ uint32_t packNarrowPair(float low, float high) {
 }
 
 /// Rounded to nearest even, before it saturates. The limits keep the sum from wrapping; all of S8 and U8 lies within reach of them.
+/// (Adding 2^23 + 2^22 instead, here and where sums become floats, took 1.1 to 1.2 times as long in layers of s8 on H200s.)
 __device__ __forceinline__ int32_t integerOf(float v, int32_t zeroPoint) {
   const int32_t rounded = __float2int_rn(v);
   return (rounded < -1024 ? -1024 : rounded > 1024 ? 1024 : rounded) + zeroPoint;

@@ -1,4 +1,5 @@
 #include "common/gemm/sm100/gemm.hpp"
+#include "common/gemm/sm100/role_names.hpp"
 
 #include "gemm_sm100_image.hpp"
 
@@ -15,7 +16,7 @@ Status Gemm::bind(device::Device& device, const GemmPlan& plan, const GemmTensor
   const device::Module* module = nullptr;
   if (status = device.loadModule(images::gemm_sm100(), module); !status.ok()) return status;
   if (status = device.findKernel(*module, plan.kernelName, gemm.kernel_); !status.ok()) return status;
-  device.nameWarps(*gemm.kernel_, gemmWarpRoles(plan.params.buildScales));
+  device.nameWarps(*gemm.kernel_, warpRoles(plan.params.buildScales));
   gemm.device_ = &device;
   gemm.launch_ = plan.launch;
   return status;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/gemm/epilogue/params.hpp"
+#include "common/gemm/sm100/roles.hpp"
 #include "common/gemm/window.hpp"
 #include "common/layout/instruction_descriptor.hpp"
 #include "common/layout/scale_factor_layout.hpp"
@@ -25,8 +26,7 @@ inline constexpr int32_t kMaximumStages = 12;
 inline constexpr int32_t kMaximumAccumulators = 2;
 
 /// The epilogue: columns of a row that a thread handles at once; those of a warp's threads on their way to a TMA store, twice.
-inline constexpr int32_t kRowColumns = 32;
-inline constexpr int32_t kEpilogueWarpCount = 4, kEpilogueThreads = 32 * kEpilogueWarpCount, kStagingTiles = 2;
+inline constexpr int32_t kRowColumns = 32, kStagingTiles = 2;
 inline constexpr uint32_t kStagingTileBytes = 32 * kRowColumns * 4;
 
 /// Scale factors of 128 rows x 4 blocks: an atom of 512 bytes of shared memory, 4 columns of Tensor Memory (PTX ISA 9.7.16.10.7).
@@ -124,9 +124,5 @@ struct GemmParams {
 
 /// Bytes of shared memory in front of the stages.
 inline constexpr uint32_t kControlBytes = 1024;
-
-/// Threads of a CTA: four warps of producers and the multiplying one, four of the epilogue, four that build scale factors.
-inline constexpr uint32_t kMaximumThreads = 384;
-SHIFTCONV_HOST_DEVICE constexpr uint32_t gemmThreads(bool buildScales) { return buildScales ? kMaximumThreads : 256; }
 
 }  // namespace shiftconv::gemm::sm100

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/gemm/sm100/gemm_params.hpp"
+#include "common/gemm/sm100/kinds.cuh"
 #include "common/ptx/tensor_core.cuh"
 
 namespace shiftconv::gemm::sm100 {
@@ -77,45 +78,19 @@ __device__ __forceinline__ void multiplyIn(const GemmParams& p, const Chunk& chu
       ptx::mma<kKind, Group::kCtaGroup>(chunk.accumulator, a, b, p.instructionDescriptor, accumulate);
     }
   };
-  // The full chunk is unrolled: a thread that loops around every MMA cannot keep the tensor core busy.
-  const auto multiplySlices = [&](auto operandOf) {
-    if (chunk.slices == kChunkSlices) {
-#pragma unroll
-      for (uint32_t slice = 0; slice < kChunkSlices; ++slice) multiplySlice(slice, operandOf(slice));
-    } else {
-#pragma unroll 1
-      for (uint32_t slice = 0; slice < static_cast<uint32_t>(chunk.slices); ++slice) multiplySlice(slice, operandOf(slice));
-    }
-  };
   if (p.tensorA) {
-    multiplySlices([&](uint32_t slice) { return ptx::TensorOperand{chunk.tensorA + slice * kSliceColumns}; });
+    forEachSlice(chunk.slices,
+                 [&](uint32_t slice) { multiplySlice(slice, ptx::TensorOperand{chunk.tensorA + slice * kSliceColumns}); });
   } else {
-    multiplySlices([&](uint32_t slice) { return layout::advanceDescriptor(chunk.a, slice * p.a.sliceBytes); });
+    forEachSlice(chunk.slices,
+                 [&](uint32_t slice) { multiplySlice(slice, layout::advanceDescriptor(chunk.a, slice * p.a.sliceBytes)); });
   }
 }
 
-/// Kind and place of A are chosen once a chunk, which costs two branches among four instructions and saves a kernel for each.
+/// Place of A and kind are chosen once a chunk.
 template <class Group>
-__device__ __forceinline__ void multiply(const GemmParams& p, const Chunk& chunk) {
-  using layout::MmaKind;
-  switch (p.kind) {
-    case MmaKind::F16:
-      return multiplyIn<Group, MmaKind::F16>(p, chunk);
-    case MmaKind::TF32:
-      return multiplyIn<Group, MmaKind::TF32>(p, chunk);
-    case MmaKind::F8F6F4:
-      return multiplyIn<Group, MmaKind::F8F6F4>(p, chunk);
-    case MmaKind::I8:
-      // The planner refuses it on sm_103a, whose assembler does not know it (PTX ISA 9.7.16.10).
-      multiplyIn<Group, MmaKind::I8>(p, chunk);
-      return;
-    case MmaKind::MxF8F6F4:
-      return multiplyIn<Group, MmaKind::MxF8F6F4>(p, chunk);
-    case MmaKind::MxF4:
-      return multiplyIn<Group, MmaKind::MxF4>(p, chunk);
-    case MmaKind::NvF4:
-      return multiplyIn<Group, MmaKind::NvF4>(p, chunk);
-  }
+__device__ __forceinline__ void multiplyChunk(const GemmParams& p, const Chunk& chunk) {
+  inKind<Kinds::All>(p.kind, [&]<layout::MmaKind kKind>() { multiplyIn<Group, kKind>(p, chunk); });
 }
 
 }  // namespace shiftconv::gemm::sm100

@@ -379,7 +379,7 @@ void model(const device::Properties& properties, std::optional<uint32_t> cluster
                                  p.residentBytes / static_cast<double>(group) / kBulkWriteBytesPerClock);
 
   plan.launch.grid = {static_cast<uint32_t>(clusters * ctas), static_cast<uint32_t>(columns), 1};
-  plan.launch.block = {gemmThreads(p.buildScales), 1, 1};
+  plan.launch.block = {threadsOf(p.buildScales), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};
   const auto accumulatorWords = static_cast<uint64_t>(units * ctas * p.tileN * p.tileRows);
   plan.partialBytes = p.splits > 1 ? accumulatorWords * sizeof(uint32_t) : 0;
@@ -456,13 +456,6 @@ std::string GemmPlan::describe() const {
   text +=
       fmt::format("modelled   {:.0f} clocks, bound by {} (a model of B200, not a measurement)\n", modelledClocks, modelledBound);
   return text;
-}
-
-std::vector<std::string> gemmWarpRoles(bool buildScales) {
-  std::vector<std::string> roles = {"load", "mma", "schedule", "idle", "epilogue 0", "epilogue 1", "epilogue 2", "epilogue 3"};
-  if (buildScales)
-    for (int warp = 0; warp < 4; ++warp) roles.push_back(fmt::format("scale factors {}", warp));
-  return roles;
 }
 
 }  // namespace shiftconv::gemm::sm100

@@ -57,7 +57,4 @@ struct GemmPlan {
 /// Empty and a plan, or one sentence that names the rule that stops it.
 std::string planGemm(const GemmProblem& problem, const device::Properties& properties, const GemmChoices& choices, GemmPlan& plan);
 
-/// `roles[i]` names warp i of a CTA.
-std::vector<std::string> gemmWarpRoles(bool buildScales);
-
 }  // namespace shiftconv::gemm::sm100

@@ -6,6 +6,7 @@
 
 #include "common/gemm/epilogue/row_segments.cuh"
 #include "common/gemm/epilogue/store.cuh"
+#include "common/gemm/sm100/stages.cuh"
 #include "common/ptx/tensor_memory.cuh"
 
 namespace shiftconv::gemm::sm100 {
@@ -26,6 +27,16 @@ __device__ __forceinline__ void storeRow(const EpilogueParams& p, uint32_t sourc
     }
     __syncwarp();
   }
+}
+
+/// Whole warp: its window of an accumulator, whose lanes have the rows `row` of the output, all columns of the pass. The context
+/// says where the accumulator is, and what happens to its sums.
+template <class Cta>
+__device__ __forceinline__ void storeAccumulator(const Cta& cta, const RingPosition& accumulator, uint32_t window, int32_t row,
+                                                 uint32_t& largestBits) {
+  awaitAccumulator(cta.control->accumulators, accumulator);
+  storeRow(cta.epilogue(), cta.accumulator(accumulator.index) + windowLanes(window), row, cta.firstOutputChannel, cta.columns(),
+           largestBits);  // site: row_stored
 }
 
 }  // namespace shiftconv::gemm::sm100

@@ -6,11 +6,13 @@
 
 #include "common/ptx/dependent_launch.cuh"
 #include "conv/algorithms/channelwise/finish.cuh"
+#include "conv/algorithms/channelwise/operands.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
-template <int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
+template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
 class Walk {
+  static constexpr int32_t kElementBytes = Operands::kBytes;
   static constexpr int32_t kPixels = (kColumns - 1) * kStride + kFilter;
   static constexpr int32_t kSums = kColumns * kChannels;
   /// Output rows that reach the kStride input rows of a step: filter row r = e + kStride * j of the j-th youngest takes input row
@@ -24,7 +26,7 @@ class Walk {
     ptx::awaitPrerequisites();
     start();
     load();
-    Finisher<kFinish, kChannels, kColumns> finisher(p_, place_);
+    Finisher<kFinish, kChannels, kColumns, kElementBytes> finisher(p_, place_);
     fetchWeights(shared);
     const int32_t steps = p_.rows + kReached - 1;
 #pragma unroll 1
@@ -75,22 +77,22 @@ class Walk {
   }
 
   __device__ __forceinline__ void unpack(float (&value)[kStride][kPixels][kChannels]) const {
-    withElement(p_, [&](auto tag) {
+    withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) {
 #pragma unroll
       for (int32_t e = 0; e < kStride; ++e)
 #pragma unroll
-        for (int32_t x = 0; x < kPixels; ++x) input_[e][x].template unpack<typename decltype(tag)::Element>(value[e][x]);
+        for (int32_t x = 0; x < kPixels; ++x) decoder.input(input_[e][x], value[e][x]);
     });
   }
 
   __device__ __forceinline__ void fetchWeights(uint8_t* shared) {
-    Weights<kChannels, kFilter * kFilter> weights;
+    Weights<kChannels, kFilter * kFilter, kElementBytes> weights;
     weights.fetch(p_, place_, shared);
-    withElement(p_, [&](auto tag) {
+    withUnmixedDecoder<Operands>(p_, [&](const auto& decoder) {
 #pragma unroll
       for (int32_t tap = 0; tap < kFilter * kFilter; ++tap)
 #pragma unroll
-        for (int32_t i = 0; i < kChannels; ++i) weight_[tap][i] = weights.template value<typename decltype(tag)::Element>(i, tap);
+        for (int32_t i = 0; i < kChannels; ++i) weight_[tap][i] = weights.value(decoder, i, tap);
     });
   }
 
@@ -111,10 +113,10 @@ class Walk {
   }
 
   const Params& p_;
-  const Place<kChannels, kColumns> place_;
+  const Place<kChannels, kColumns, kElementBytes> place_;
   const uint8_t* next_;
   int32_t nextRow_, endRow_, firstColumn_;
-  Channels<kChannels> input_[kStride][kPixels];
+  Channels<kChannels, kElementBytes> input_[kStride][kPixels];
   float weight_[kFilter * kFilter][kChannels];
   float sum_[kReached][kSums] = {};
 };

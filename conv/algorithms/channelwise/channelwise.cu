@@ -12,31 +12,13 @@
 //    and integers, and f32 and tf32 (channelwise_narrow.cu).
 #include <cstdint>
 
-#include "conv/algorithms/channelwise/batch.cuh"
-#include "conv/algorithms/channelwise/few.cuh"
-#include "conv/algorithms/channelwise/general.cuh"
+#include "conv/algorithms/channelwise/forms.cuh"
 #include "conv/algorithms/channelwise/kinds.hpp"
 
 namespace shiftconv::kernels::channelwise {
-namespace {
-
-template <Form kForm, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
-__device__ __forceinline__ void run(const Params& params) {
-  extern __shared__ uint4 weights[];
-  uint8_t* const shared = reinterpret_cast<uint8_t*>(weights);
-  if constexpr (kForm == Form::Few)
-    runFew<kFilter, kStride, kChannels, kColumns, kFinish>(params, shared);
-  else if constexpr (kForm == Form::Batch)
-    Walk<kFilter, kStride, kChannels, kColumns, kFinish>(params).run(shared);
-  else
-    Taps<Halves, kChannels, kColumns, kFinish>(params).run(shared);
-}
-
-}  // namespace
-
 #define SHIFTCONV_CHANNELWISE_KERNEL(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, FINISH)                \
   extern "C" __global__ void __launch_bounds__(kMostThreads, CTAS) NAME(const __grid_constant__ Params params) { \
-    run<Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::FINISH>(params);                                  \
+    run<Halves, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::FINISH>(params);                          \
   }
 SHIFTCONV_CHANNELWISE_KINDS(SHIFTCONV_CHANNELWISE_KERNEL)
 

@@ -1,19 +1,24 @@
-// channelwise of 8-bit floats and integers, and of f32 and tf32: the general form alone. See channelwise.cu.
+// channelwise of 8-bit floats and integers, and of f32 and tf32. See channelwise.cu.
 //
 // Sums of integers are f32, too: those of products of bytes stay below 2^24 for as many taps as the planner lets through, so that
 // they are exact.
 #include <cstdint>
 
-#include "conv/algorithms/channelwise/general.cuh"
+#include "conv/algorithms/channelwise/forms.cuh"
 #include "conv/algorithms/channelwise/kinds.hpp"
 
 namespace shiftconv::kernels::channelwise {
 
-#define SHIFTCONV_CHANNELWISE_KERNEL(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS)                                    \
+#define SHIFTCONV_CHANNELWISE_KERNEL(NAME, OPERANDS, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, FINISH)      \
   extern "C" __global__ void __launch_bounds__(kMostThreads, CTAS) NAME(const __grid_constant__ Params params) { \
-    extern __shared__ uint4 weights[];                                                                           \
-    Taps<OPERANDS, CHANNELS, COLUMNS, Finish::Full>(params).run(reinterpret_cast<uint8_t*>(weights));            \
+    run<OPERANDS, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, Finish::FINISH>(params);                        \
   }
-SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KERNEL)
+#define SHIFTCONV_CHANNELWISE_BYTES_KERNEL(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  SHIFTCONV_CHANNELWISE_KERNEL(NAME, Bytes, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Plain)
+SHIFTCONV_CHANNELWISE_BYTES_KINDS(SHIFTCONV_CHANNELWISE_BYTES_KERNEL)
+
+#define SHIFTCONV_CHANNELWISE_GENERAL_KERNEL(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
+  SHIFTCONV_CHANNELWISE_KERNEL(NAME, OPERANDS, General, 0, 0, CHANNELS, COLUMNS, CTAS, Full)
+SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_GENERAL_KERNEL)
 
 }  // namespace shiftconv::kernels::channelwise

@@ -5,13 +5,15 @@
 
 #include "common/ptx/dependent_launch.cuh"
 #include "conv/algorithms/channelwise/finish.cuh"
+#include "conv/algorithms/channelwise/operands.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
-template <int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
+template <class Operands, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
 __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
   constexpr int32_t kPixels = (kColumns - 1) * kStride + kFilter;
-  const Place<kChannels, kColumns> place(p);
+  constexpr int32_t kElementBytes = Operands::kBytes;
+  const Place<kChannels, kColumns, kElementBytes> place(p);
   ptx::awaitPrerequisites();
   ptx::launchDependents();
 
@@ -20,7 +22,7 @@ __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
   const bool hasPlane = place.exists && isInside(d, p.depth.extent);
   const uint8_t* const first = place.input(p, d, h, w);
   const int64_t rowBytes = int64_t{p.width.extent} * p.pixelBytes;
-  Channels<kChannels> input[kFilter][kPixels];
+  Channels<kChannels, kElementBytes> input[kFilter][kPixels];
 #pragma unroll
   for (int32_t r = 0; r < kFilter; ++r) {
     const bool hasRow = hasPlane && isInside(h + r, p.height.extent);
@@ -28,23 +30,22 @@ __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
     for (int32_t x = 0; x < kPixels; ++x)
       input[r][x].load(first + r * rowBytes + x * p.pixelBytes, hasRow && isInside(w + x, p.width.extent));
   }
-  Finisher<kFinish, kChannels, kColumns> finisher(p, place);
+  Finisher<kFinish, kChannels, kColumns, kElementBytes> finisher(p, place);
   finisher.load(place.row, place.exists);
-  Weights<kChannels, kFilter * kFilter> weights;
+  Weights<kChannels, kFilter * kFilter, kElementBytes> weights;
   weights.fetch(p, place, shared);
 
   float sum[kColumns * kChannels] = {};
 #pragma unroll
   for (int32_t r = 0; r < kFilter; ++r) {
     float value[kPixels][kChannels], weight[kFilter][kChannels];
-    withElement(p, [&](auto tag) {
-      using Element = typename decltype(tag)::Element;
+    withUnmixedDecoder<Operands>(p, [&](const auto& decoder) {
 #pragma unroll
-      for (int32_t x = 0; x < kPixels; ++x) input[r][x].template unpack<Element>(value[x]);
+      for (int32_t x = 0; x < kPixels; ++x) decoder.input(input[r][x], value[x]);
 #pragma unroll
       for (int32_t s = 0; s < kFilter; ++s)
 #pragma unroll
-        for (int32_t i = 0; i < kChannels; ++i) weight[s][i] = weights.template value<Element>(i, r * kFilter + s);
+        for (int32_t i = 0; i < kChannels; ++i) weight[s][i] = weights.value(decoder, i, r * kFilter + s);
     });
 #pragma unroll
     for (int32_t s = 0; s < kFilter; ++s)

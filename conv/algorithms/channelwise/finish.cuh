@@ -8,6 +8,7 @@
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "conv/algorithms/channelwise/thread.cuh"
 #include "conv/kernels/plain_activation.cuh"
+#include "conv/kernels/plain_bytes.cuh"
 
 namespace shiftconv::kernels::channelwise {
 
@@ -70,6 +71,38 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
   const Own& place_;
   float bias_[kChannels] = {};
   Channels<kChannels> residual_[kColumns];
+};
+
+template <int32_t kChannels, int32_t kColumns>
+class Finisher<Finish::Plain, kChannels, kColumns, 1> {
+ public:
+  using Own = Place<kChannels, kColumns, 1>;
+
+  __device__ Finisher(const Params& p, const Own& place) : p_(p), place_(place) {
+    own_.load(p.epilogue, place.channel, p.epilogue.columns);
+  }
+  __device__ void load(int32_t, bool) const {}
+
+  __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
+    const int32_t first = place_.pixel(p_, outputRow);
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q) {
+      float values[kChannels];
+#pragma unroll
+      for (int32_t i = 0; i < kChannels; ++i) values[i] = v[q * kChannels + i];
+      uint32_t words[1];
+      own_.finish(p_.epilogue, values, words);
+      if (exists && place_.column + q < p_.outputWidth)
+        own_.store(p_.epilogue, first + q, place_.channel, p_.epilogue.columns, words);
+    }
+  }
+
+  __device__ void end() const {}
+
+ private:
+  const Params& p_;
+  const Own& place_;
+  PlainBytes<kChannels> own_;
 };
 
 template <int32_t kChannels, int32_t kColumns, int32_t kElementBytes>

@@ -16,7 +16,7 @@ enum class Form : uint8_t {
 inline constexpr std::array<std::string_view, 3> kFormNames{"few", "batch", "general"};
 
 enum class Finish : uint8_t {
-  Plain,  ///< bias, residual and the activations of isPlainActivation; everything of one 16-bit type
+  Plain,  ///< of 16 bits isPlainSegment, of 8 isPlainBytes (conv/plan/plain_segment.hpp)
   Full,   ///< gemm::EpilogueParams
 };
 
@@ -72,6 +72,26 @@ struct Kind {
   KIND(channelwise_general_c1_q4_full, General, 0, 0, 1, 4, 5, Full) \
   KIND(channelwise_general_c2_q4_full, General, 0, 0, 2, 4, 5, Full)
 
+// Of e4m3, and of 8-bit integers: KIND(name, form, filter, stride, channels, columns, ctas), all Plain.
+#define SHIFTCONV_CHANNELWISE_BYTES_KINDS(KIND)                  \
+  KIND(channelwise_bytes_few_3_s1_c4_q1, Few, 3, 1, 4, 1, 6)     \
+  KIND(channelwise_bytes_few_3_s1_c4_q2, Few, 3, 1, 4, 2, 5)     \
+  KIND(channelwise_bytes_few_3_s2_c4_q1, Few, 3, 2, 4, 1, 6)     \
+  KIND(channelwise_bytes_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 6)     \
+  KIND(channelwise_bytes_few_3_s2_c2_q2, Few, 3, 2, 2, 2, 6)     \
+  KIND(channelwise_bytes_few_5_s1_c2_q1, Few, 5, 1, 2, 1, 6)     \
+  KIND(channelwise_bytes_few_5_s1_c4_q1, Few, 5, 1, 4, 1, 4)     \
+  KIND(channelwise_bytes_few_5_s2_c4_q1, Few, 5, 2, 4, 1, 4)     \
+  KIND(channelwise_bytes_few_7_s1_c2_q2, Few, 7, 1, 2, 2, 3)     \
+  KIND(channelwise_bytes_batch_3_s1_c4_q2, Batch, 3, 1, 4, 2, 4) \
+  KIND(channelwise_bytes_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
+  KIND(channelwise_bytes_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 3) \
+  KIND(channelwise_bytes_batch_3_s1_c2_q4, Batch, 3, 1, 2, 4, 5) \
+  KIND(channelwise_bytes_batch_3_s2_c2_q4, Batch, 3, 2, 2, 4, 4) \
+  KIND(channelwise_bytes_batch_5_s1_c2_q4, Batch, 5, 1, 2, 4, 3) \
+  KIND(channelwise_bytes_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 3) \
+  KIND(channelwise_bytes_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2)
+
 // Of 8-bit floats and integers, and of f32: KIND(name, type of the operands, channels, columns, ctas), all General and Full.
 #define SHIFTCONV_CHANNELWISE_NARROW_KINDS(KIND) \
   KIND(channelwise_bytes_c1_q4, Bytes, 1, 4, 5)  \
@@ -95,9 +115,13 @@ inline constexpr std::array kKinds{
   Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::FINISH},
     SHIFTCONV_CHANNELWISE_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
+#define SHIFTCONV_CHANNELWISE_KIND(NAME, FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS) \
+  Kind{#NAME, Form::FORM, FILTER, STRIDE, CHANNELS, COLUMNS, CTAS, Finish::Plain, 1},
+        SHIFTCONV_CHANNELWISE_BYTES_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+#undef SHIFTCONV_CHANNELWISE_KIND
 #define SHIFTCONV_CHANNELWISE_KIND(NAME, OPERANDS, CHANNELS, COLUMNS, CTAS) \
   Kind{#NAME, Form::General, 0, 0, CHANNELS, COLUMNS, CTAS, Finish::Full, OPERANDS::kBytes},
-        SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
+            SHIFTCONV_CHANNELWISE_NARROW_KINDS(SHIFTCONV_CHANNELWISE_KIND)
 #undef SHIFTCONV_CHANNELWISE_KIND
 };
 

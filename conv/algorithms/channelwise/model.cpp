@@ -50,14 +50,14 @@ Work workOf(const Problem& p, const ChannelwisePlan& plan) {
   if (k.form == Form::Few) {
     work.instructions = kFixed + weights * 2 + k.filter * pixels * (kLoad + v) + taps * q * v + q * (kStore + 2 * v);
     work.chainClocks = 2 * kTripClocks;
-    work.loadedBytes = k.filter * pixels * v * 2;
+    work.loadedBytes = k.filter * pixels * v * bytes;
     return work;
   }
   const double reached = (k.filter + k.stride - 1) / k.stride, rows = plan.params.rows, steps = rows + reached - 1;
   const double step = kStepFixed + k.stride * pixels * (kLoad + v) + reached * q * v;
   work.instructions = kFixed + weights * 2 + steps * step + rows * (taps * q * v + q * (kStore + 2 * v));
   work.chainClocks = (steps + 1) * kTripClocks;
-  work.loadedBytes = steps * k.stride * pixels * v * 2;
+  work.loadedBytes = steps * k.stride * pixels * v * bytes;
   return work;
 }
 

@@ -18,6 +18,52 @@ struct HalfDecoder {
     channels.template unpack<Element>(value);
   }
   __device__ __forceinline__ float filter(uint32_t bits) const { return unpackPair<Element>(bits).x; }
+  /// Weight `index` of those that lie in `words`, one behind the other.
+  __device__ __forceinline__ float filter(const uint32_t* words, int32_t index) const {
+    const float2 pair = unpackPair<Element>(words[index / 2]);
+    return index % 2 == 0 ? pair.x : pair.y;
+  }
+};
+
+/// Byte i of `word` as a number from 0 to 255: its bits are the last ones of 2^23 + byte.
+__device__ __forceinline__ float numberOfByte(uint32_t word, int32_t i) {
+  return __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7440u + static_cast<uint32_t>(i))) - 0x1p23f;
+}
+
+/// s8 and u8, mixed as well: a byte with its sign bit exchanged is 128 more than the number.
+struct IntegerDecoder {
+  uint32_t inputSigns, filterSigns;
+  float inputShift, filterShift;
+
+  __device__ explicit IntegerDecoder(const Params& p)
+      : inputSigns(p.inputs.sign * 0x01010101u),
+        filterSigns(p.filters.sign * 0x01010101u),
+        inputShift(static_cast<float>(p.inputs.sign)),
+        filterShift(static_cast<float>(p.filters.sign)) {}
+
+  template <int32_t kChannels>
+  __device__ __forceinline__ void input(const Channels<kChannels, 1>& channels, float (&value)[kChannels]) const {
+#pragma unroll
+    for (int32_t i = 0; i < kChannels; ++i) value[i] = numberOfByte(channels.word[0] ^ inputSigns, i) - inputShift;
+  }
+  __device__ __forceinline__ float filter(const uint32_t* words, int32_t index) const {
+    return numberOfByte(words[index / 4] ^ filterSigns, index % 4) - filterShift;
+  }
+};
+
+struct E4m3Decoder {
+  template <int32_t kChannels>
+  __device__ __forceinline__ void input(const Channels<kChannels, 1>& channels, float (&value)[kChannels]) const {
+#pragma unroll
+    for (int32_t i = 0; i < kChannels; i += 2) {
+      const float2 pair = unpackPair<__half>(ptx::unpackPairE4m3(channels.word[0] >> (8 * i)));
+      value[i] = pair.x, value[i + 1] = pair.y;
+    }
+  }
+  __device__ __forceinline__ float filter(const uint32_t* words, int32_t index) const {
+    const float2 pair = unpackPair<__half>(ptx::unpackPairE4m3(words[index / 4] >> (index / 2 % 2 * 16)));
+    return index % 2 == 0 ? pair.x : pair.y;
+  }
 };
 
 /// 8-bit floats and integers. The branches are the same for every thread of a launch.
@@ -39,8 +85,7 @@ struct ByteDecoder {
   __device__ __forceinline__ static void decode(const Decoding& how, uint32_t word, float (&value)[kCount]) {
     if (how.isInteger) {
 #pragma unroll
-      for (int32_t i = 0; i < kCount; ++i)
-        value[i] = __int2float_rn(static_cast<int32_t>((word >> (8 * i) & 0xffu) ^ how.sign) - static_cast<int32_t>(how.sign));
+      for (int32_t i = 0; i < kCount; ++i) value[i] = numberOfByte(word ^ how.sign * 0x01010101u, i) - static_cast<float>(how.sign);
       return;
     }
     uint32_t halves[2];
@@ -65,7 +110,19 @@ struct WordDecoder {
   __device__ __forceinline__ float filter(uint32_t bits) const { return __uint_as_float(bits & p.filters.kept); }
 };
 
-/// body(decoder) for the type of the operands.
+/// body(decoder) for the type of the operands, where it is f16 or bf16, an 8-bit integer, or e4m3. The same choice for every thread
+/// of a launch, and cheaper than kernels of their own, because only conversions differ.
+template <class Operands, class Body>
+__device__ __forceinline__ void withUnmixedDecoder(const Params& p, Body&& body) {
+  if constexpr (Operands::kBytes == 2)
+    withElement(p, [&](auto tag) { body(HalfDecoder<typename decltype(tag)::Element>()); });
+  else if (p.inputs.isInteger)
+    body(IntegerDecoder(p));
+  else
+    body(E4m3Decoder());
+}
+
+/// The same for every type.
 template <class Operands, class Body>
 __device__ __forceinline__ void withDecoder(const Params& p, Body&& body) {
   if constexpr (Operands::kBytes == 1)

@@ -41,7 +41,11 @@ bool multiplies(const Problem& p) {
   };
   return both(F16, F16) || both(BF16, BF16) || both(F32, F32) || both(E4M3, E5M2) || both(S8, U8);
 }
-Finish finishOf(const Problem& p) { return isPlainSegment(p) ? Finish::Plain : Finish::Full; }
+/// The kernels that know a few filters take one type of 8-bit floats.
+bool isPlain(const Problem& p) {
+  return isPlainSegment(p) ||
+         (isPlainBytes(p) && (isInteger(p.inputType) || (p.inputType == p.filterType && p.inputType == DataType::E4M3)));
+}
 
 /// Whether the kernel computes the problem, but for its Finish.
 bool computes(const Kind& kind, const Problem& p) {
@@ -187,8 +191,9 @@ std::vector<ChannelwisePlan> channelwiseCandidates(const Problem& p, const devic
                                                    const ChannelwiseChoices& choices) {
   std::vector<ChannelwisePlan> plans;
   const double bytes = bytesOnce(p);
-  const Finish finish = finishOf(p);
+  Finish finish = isPlain(p) ? Finish::Plain : Finish::Full;
   const auto fits = [&](const Kind& kind) { return kind.finish == finish && computes(kind, p); };
+  if (std::none_of(kKinds.begin(), kKinds.end(), fits)) finish = Finish::Full;
   const bool special =
       std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.form != Form::General && fits(kind); });
   for (const Kind& kind : kKinds) {

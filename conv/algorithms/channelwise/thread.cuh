@@ -152,39 +152,45 @@ __device__ __forceinline__ void stageWeights(const Params& p, uint8_t* shared, i
 }
 
 /// A thread's filters of kTaps taps as they lie in memory, one channel behind the other.
-template <int32_t kChannels, int32_t kTaps>
+template <int32_t kChannels, int32_t kTaps, int32_t kElementBytes = 2>
 struct Weights {
   static_assert(kChannels == 2 || kChannels == 4);
-  static constexpr int32_t kWords = kChannels * kTaps / 2;
+  static constexpr int32_t kBytes = kChannels * kTaps * kElementBytes, kWords = (kBytes + 3) / 4;
   uint32_t word[kWords];
 
   /// Begins with a barrier of the warp at least, which keeps the loads ahead of it from sinking behind these.
   template <int32_t kColumns>
-  __device__ __forceinline__ void fetch(const Params& p, const Place<kChannels, kColumns>& place, uint8_t* shared) {
+  __device__ __forceinline__ void fetch(const Params& p, const Place<kChannels, kColumns, kElementBytes>& place, uint8_t* shared) {
     if (p.weightBytes != 0) {
-      stageWeights(p, shared, kTaps);
-      load(shared + place.channelThread * (kChannels * kTaps * 2));
+      stageWeights<kElementBytes>(p, shared, kTaps);
+      load(shared + place.channelThread * kBytes);
     } else {
       __syncwarp();  // site: loads_kept
-      load(static_cast<const uint8_t*>(p.filter) + place.channel * (kTaps * 2));
+      load(static_cast<const uint8_t*>(p.filter) + place.channel * (kTaps * kElementBytes));
     }
   }
-  template <class Element>
-  __device__ __forceinline__ float value(int32_t channel, int32_t tap) const {
-    const int32_t index = channel * kTaps + tap;
-    const float2 pair = unpackPair<Element>(word[index / 2]);
-    return index % 2 == 0 ? pair.x : pair.y;
+  template <class Decoder>
+  __device__ __forceinline__ float value(const Decoder& decoder, int32_t channel, int32_t tap) const {
+    return decoder.filter(word, channel * kTaps + tap);
   }
 
  private:
+  /// They are aligned to as many bytes as kChannels weights have.
   __device__ __forceinline__ void load(const uint8_t* from) {
+    if constexpr (kChannels * kElementBytes == 8) {
 #pragma unroll
-    for (int32_t i = 0; i < kWords; i += kChannels / 2) {
-      if constexpr (kChannels == 4) {
+      for (int32_t i = 0; i < kWords; i += 2) {
         const uint2 two = reinterpret_cast<const uint2*>(from)[i / 2];
         word[i] = two.x, word[i + 1] = two.y;
-      } else {
-        word[i] = reinterpret_cast<const uint32_t*>(from)[i];
+      }
+    } else if constexpr (kChannels * kElementBytes == 4) {
+#pragma unroll
+      for (int32_t i = 0; i < kWords; ++i) word[i] = reinterpret_cast<const uint32_t*>(from)[i];
+    } else {
+#pragma unroll
+      for (int32_t i = 0; i < kBytes / 2; ++i) {
+        const uint32_t two = reinterpret_cast<const uint16_t*>(from)[i];
+        word[i / 2] = i % 2 == 0 ? two : word[i / 2] | two << 16;
       }
     }
   }

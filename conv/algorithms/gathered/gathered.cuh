@@ -31,6 +31,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/gathered/kinds.cuh"
 #include "conv/algorithms/gathered/params.hpp"
+#include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
 
 namespace shiftconv::kernels::gathered {
@@ -333,6 +334,26 @@ class Cta {
 #pragma unroll
           for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] += bias[j];
           storePlainSegment<typename Kind::Element>(p_.epilogue, pixelOf(i), channel, columns, v);
+        }
+        return;
+      }
+    }
+    if constexpr (Kind::kBytes == 1) {
+      if (p_.plain) {
+        if (channel >= columns) return;
+        PlainBytes<kSegmentColumns> own;
+        own.load(p_.epilogue, channel, columns);
+#pragma unroll
+        for (int32_t i = 0; i < kSegments; ++i) {
+          if (pixelOf(i) >= p_.epilogue.rows) break;
+          Sum sums[kSegmentColumns];
+          segment(i, sums);
+          float v[kSegmentColumns];
+#pragma unroll
+          for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] = static_cast<float>(sums[j]);
+          uint32_t words[kSegmentColumns / 4];
+          own.finish(p_.epilogue, v, words);
+          own.store(p_.epilogue, pixelOf(i), channel, columns, words);
         }
         return;
       }

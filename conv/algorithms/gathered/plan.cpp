@@ -229,7 +229,7 @@ std::vector<GatheredPlan> gatheredCandidates(const Problem& p, const device::Pro
     params.stagesOffset = sharedTableBytes(tile.pixels, params.taps);
     params.types = {p.inputType == DataType::E5M2, p.filterType == DataType::E5M2, p.inputType == DataType::S8,
                     p.filterType == DataType::S8};
-    params.plain = isPlainSegment(p);
+    params.plain = isPlainSegment(p) || isPlainBytes(p);
     params.epilogue = epilogueOf(p);
     plan.launch.grid = {static_cast<uint32_t>(ceilDivide(p.outputPixels(), tile.pixels) * channelTiles * p.groups), 1, 1};
     plan.launch.block = {static_cast<uint32_t>(tile.threads()), 1, 1};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/gemm/sm100/gemm.hpp"
+#include "common/gemm/sm100/role_names.hpp"
 #include "conv/algorithms/gemm/plan.hpp"
 #include "conv/plan/chosen_algorithm.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -134,7 +135,7 @@ PlannedLaunch MatrixPlan::planned() const {
           gemm.kernelName,
           gemm.launch,
           {std::move(maps), std::move(params)},
-          gemm::sm100::gemmWarpRoles(gemm.params.buildScales)};
+          gemm::sm100::warpRoles(gemm.params.buildScales)};
 }
 
 const Algorithm& gemmAlgorithm() {

@@ -10,9 +10,9 @@
 #include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/shared_memory.cuh"
-#include "conv/algorithms/halo/kinds.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/tile.cuh"
+#include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::halo {
 

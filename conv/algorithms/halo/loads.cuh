@@ -51,7 +51,8 @@ class Loads : protected Residuals<S> {
             const TileOrigin origin = originOf(tile, member);
             control_->boxes.awaitEmpty(slot);
             // Where weights stay, boxes that are not needed yet wait for the first ones, so that those and the weights come soon.
-            if (p_.weightsStay && number == kMembers) control_->boxes.awaitFull({static_cast<int32_t>(kMembers) - 1, 0});
+            if (p_.weightsStay && number == kMembers)
+              control_->boxes.awaitFull({static_cast<int32_t>(kMembers) - 1, 0});  // site: first_boxes_awaited
             if constexpr (S::kOverBox) storeStaged(number, slot.index);
             // Slots of an odd number pass from one warpgroup to the other. Who has seen a box of his own looks next where the box
             // before it was: unless that has arrived, the parity of its phase is the one that he waits for.
@@ -59,7 +60,7 @@ class Loads : protected Residuals<S> {
             previous = slot;
             ++number;
             ptx::mbarrierArriveExpectBytes(control_->boxes.full(slot), patch.bytes);
-            const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * Kind::kChunkChannels;
+            const int32_t channel = p_.groupChannels > 0 ? origin.channel : chunk * chunkChannels(Kind::kElementBytes);
             if constexpr (kAnyInput)
               loadAnyBox(patch, origin, chunk, channel, slot);
             else
@@ -101,7 +102,7 @@ class Loads : protected Residuals<S> {
   }
 
   __device__ __forceinline__ gemm::WindowSource sourceOf(int32_t chunk) const {
-    return p_.inputSplit.sourceOf(chunk, Kind::kChunkChannels, 0, 0);
+    return p_.inputSplit.sourceOf(chunk, chunkChannels(Kind::kElementBytes), 0, 0);
   }
 
   /// The slot of box `number`, released by its readers, holds the output of the box that was `patchSlots` before it.
@@ -123,14 +124,14 @@ class Loads : protected Residuals<S> {
     const auto loadAll = [&](int32_t tile) {
       const int32_t firstChannel = originOf(tile, 0).channel;
       for (int32_t chunk = firstChunk_; chunk < endChunk_; ++chunk) {
-        const int32_t channel = kAnyInput ? sourceOf(chunk).tapChannel : chunk * Kind::kChunkChannels;
+        const int32_t channel = kAnyInput ? sourceOf(chunk).tapChannel : chunk * chunkChannels(Kind::kElementBytes);
         for (int32_t t = 0; t < p_.taps; ++t) {
-          control_->weights.awaitEmpty(stage);
+          control_->weights.awaitEmpty(stage);  // site: weight_stage_free
           ptx::mbarrierArriveExpectBytes(control_->weights.full(stage), S::kStageBytes);
           for (uint32_t box = 0; box < p_.weightBoxes; ++box) {
             ptx::loadTile3d(weightAddress(stage.index) + box * p_.weightBoxBytes, &filterMap_, channel, p_.tap[t].filterIndex,
                             firstChannel + static_cast<int32_t>(box * (p_.weightBoxBytes / kRowBytes)),
-                            control_->weights.full(stage));
+                            control_->weights.full(stage));  // site: weights_loaded
           }
           stage.advance(p_.weightStages);
         }

@@ -16,7 +16,7 @@ inline constexpr int32_t kChunkSlices = 4;  ///< of 32 bytes of channels, one wg
 inline constexpr int32_t kBlockChannels = 64;
 inline constexpr uint32_t kRowBytes = layout::kSwizzle128RowBytes;
 /// Input channels of a chunk, for elements of 1, 2 or 4 bytes.
-constexpr int32_t chunkChannels(int32_t elementBytes) { return static_cast<int32_t>(kRowBytes) / elementBytes; }
+SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) { return static_cast<int32_t>(kRowBytes) / elementBytes; }
 inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
 
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter

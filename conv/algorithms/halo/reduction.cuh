@@ -9,7 +9,7 @@
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/synchronisation.cuh"
-#include "conv/algorithms/halo/kinds.cuh"
+#include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::halo {
 

@@ -41,14 +41,16 @@
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/halo/activation.cuh"
 #include "conv/algorithms/halo/epilogue.cuh"
-#include "conv/algorithms/halo/kinds.cuh"
 #include "conv/algorithms/halo/loads.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/reduction.cuh"
 #include "conv/algorithms/halo/shape.cuh"
 #include "conv/algorithms/halo/staging.cuh"
+#include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::halo {
+
+using kernels::BF16, kernels::F16;  // for the macros below
 
 // ---- One CTA -------------------------------------------------------------------------------------------------------------------
 template <class Kind, class S, Epilogue kEpilogue>
@@ -95,7 +97,7 @@ class Cta : Loads<Kind, S, takesAnyInput(kEpilogue)> {
       if (warp == 1 && ptx::electOne()) prepareWeights();
       const bool serves = kResidual && warp >= 2 && warp < 2 + S::kConsumers;
       if (serves && ptx::electOne()) this->prepareResiduals(warp - 2);
-      __syncwarp();
+      __syncwarp();  // site: barriers_ready
       // The loading lanes prepared the barriers that they use and go on at once, except where a box reaches into what the others
       // have zeroed. One barrier each way: compute-sanitizer wants a barrier of the whole CTA to be at one place in the program.
       ptx::namedBarrierArrive(kBegin, S::kThreads);
@@ -103,8 +105,8 @@ class Cta : Loads<Kind, S, takesAnyInput(kEpilogue)> {
       if (warp == 0 && ptx::electOne()) loadBoxes();
       if (warp == 1 && ptx::electOne()) loadWeights();
       if (serves && ptx::electOne()) this->loadFirst(warp - 2);
-      __syncwarp();
-      if (p_.split > 1) ptx::clusterBarrierSync();  // see multiply
+      __syncwarp();                                 // site: loads_issued
+      if (p_.split > 1) ptx::clusterBarrierSync();  // see multiply; site: loaders_meet_cluster
       if (serves && ptx::electOne()) this->serve(warp - 2);
     } else {
       if constexpr (S::kConsumers == 2) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
@@ -275,7 +277,7 @@ class Cta : Loads<Kind, S, takesAnyInput(kEpilogue)> {
       const uint64_t b = layout::advanceDescriptor(pixels, control_->tap[t].row * kRowBytes);
       control_->weights.awaitFull(weight);
       const uint64_t a = layout::wgmmaSwizzle128Descriptor(weightAddress(weight.index) + firstBlock * kBlockBytes);
-      ptx::wgmmaFence();
+      ptx::wgmmaFence();  // site: tap_fence
 #pragma unroll
       for (int slice = 0; slice < kChunkSlices; ++slice) {
 #pragma unroll
@@ -286,7 +288,7 @@ class Cta : Loads<Kind, S, takesAnyInput(kEpilogue)> {
         }
       }
       ptx::wgmmaCommit();
-      ptx::wgmmaWait<1>();  // what the tap before this one read may go
+      ptx::wgmmaWait<1>();  // what the tap before this one read may go; site: tap_before_awaited
       if (accumulate != 0) releaseWeights(heldWeight);
       if (holdsBox) releaseBox(heldBox);
       accumulate = 1;
@@ -325,14 +327,14 @@ class Cta : Loads<Kind, S, takesAnyInput(kEpilogue)> {
       const uint64_t b = layout::advanceDescriptor(pixels, control_->tap[kTap].row * kRowBytes);
       control_->weights.awaitFull(weight);
       const uint64_t a = layout::wgmmaSwizzle128Descriptor(weightAddress(weight.index) + firstBlock * kBlockBytes);
-      ptx::wgmmaFence();
+      ptx::wgmmaFence();  // site: whole_images_fence
 #pragma unroll
       for (int slice = 0; slice < kChunkSlices; ++slice) {
         Kind::template multiply<kN>(reinterpret_cast<Sum(&)[kN / 2]>(d), layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
                                     layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
                                     kTap > 0 || slice > 0 ? 1 : accumulate);
       }
-      ptx::wgmmaCommit();
+      ptx::wgmmaCommit();  // site: whole_images_commit
       // Whether the tap before was left running, and whether this one is.
       constexpr bool kHeld = kTap > 0 && leavesTailOut(kTap - 1) == leavesTailOut(kTap);
       constexpr bool kHold = kTap + 1 < kWholeImageTaps && leavesTailOut(kTap + 1) == leavesTailOut(kTap);
@@ -455,8 +457,8 @@ class Cta : Loads<Kind, S, takesAnyInput(kEpilogue)> {
     }
     const uint32_t barrier = kConsumer + consumer;
     const bool leads = threadIdx.x % 128 == 0;
-    if (leads) ptx::bulkWaitGroupRead<kPendingStores>();
-    ptx::namedBarrierSync(barrier, 128);
+    if (leads) ptx::bulkWaitGroupRead<kPendingStores>();  // site: staging_read
+    ptx::namedBarrierSync(barrier, 128);                  // site: staging_free
     stage<kPixels, kMayBeFlat>(d, origin.channel + blockChannel, staging);
     ptx::fenceProxyAsyncShared();
     ptx::namedBarrierSync(barrier, 128);

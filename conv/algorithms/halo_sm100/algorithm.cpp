@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "common/gemm/sm100/role_names.hpp"
 #include "conv/algorithms/halo_sm100/plan.hpp"
 #include "conv/plan/chosen_algorithm.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -16,9 +17,8 @@ namespace shiftconv::plan::sm100 {
 namespace {
 
 constexpr std::string_view kName = "halo_sm100";
-constexpr std::array<std::string_view, 2> kGroupNames{"single", "pair"};
 constexpr std::array<OptionDescription, 7> kOptions{
-    {{"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
+    {kGroupOption,
      {"tile_n", "multiples of 16 from 16 to 256", "output channels of a pass"},
      {"tile_images", "1, 2, 4, 8, 16", "images that the 16 rows of a CTA's operand belong to"},
      {"clusters", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
@@ -30,11 +30,11 @@ constexpr std::array<OptionDescription, 7> kOptions{
 std::string textOf(const HaloPlan& plan) {
   const kernels::halo_sm100::HaloParams& p = plan.params;
   return OptionText()
-      .add("group", kGroupNames[plan.pair ? 1 : 0])
+      .add("group", groupName(plan.pair))
       .add("tile_n", p.gemm.tileN)
       .add(p.streamsRows ? "block_rows" : "tile_images", p.streamsRows ? p.tileRows : p.tileImages)
       .add("clusters", plan.clusters())
-      .add("resident_weights", p.filterResident ? "yes" : "no")
+      .add("resident_weights", p.filter.resident ? "yes" : "no")
       .add("collector", p.streamsRows ? "yes" : "no")
       .text();
 }
@@ -42,9 +42,7 @@ std::string textOf(const HaloPlan& plan) {
 Status choicesOf(std::string_view text, HaloChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
-  std::optional<size_t> group;
-  if (Status status = values.choice("group", kGroupNames, group); !status.ok()) return status;
-  if (group) choices.pair = *group == 1;
+  if (Status status = readGroup(values, choices.pair); !status.ok()) return status;
   constexpr uint32_t kMost = 2147483647;
   if (Status status = values.number("tile_n", 16, 256, 16, choices.tileN); !status.ok()) return status;
   if (Status status = values.number("tile_images", 1, 16, 1, choices.tileImages); !status.ok()) return status;
@@ -85,19 +83,16 @@ PlannedLaunch HaloPlan::planned() const {
   Parameter values = Parameter::value(params);
   bindEpilogue(values, offsetof(kernels::halo_sm100::HaloParams, gemm) + offsetof(gemm::sm100::GemmParams, epilogue));
   bindCorrections(problem, values, offsetof(kernels::halo_sm100::HaloParams, gemm) + offsetof(gemm::sm100::GemmParams, epilogue));
-  std::vector<std::string> roles{"patch load", "mma",        "filter load", "idle",
-                                 "epilogue 0", "epilogue 1", "epilogue 2",  "epilogue 3"};
   if (isScaled(problem)) {
     constexpr size_t kGemm = offsetof(kernels::halo_sm100::HaloParams, gemm);
     bindScales(values, kGemm + offsetof(gemm::sm100::GemmParams, scaleA), TensorName::InputScale, problem.inputScale.order);
     bindScales(values, kGemm + offsetof(gemm::sm100::GemmParams, scaleB), TensorName::FilterScale, problem.filterScale.order);
-    for (int warp = 0; warp < 4; ++warp) roles.push_back(fmt::format("scales {}", warp));
   }
   return {images::halo_sm100(),
           kernelName,
           launch,
           {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}), std::move(values)},
-          std::move(roles)};
+          gemm::sm100::warpRoles(isScaled(problem))};
 }
 
 const Algorithm& haloAlgorithm() {

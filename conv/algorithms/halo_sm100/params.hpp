@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "common/gemm/sm100/filter_params.hpp"
 #include "common/gemm/sm100/gemm_params.hpp"
 
 namespace shiftconv::kernels::halo_sm100 {
@@ -33,7 +34,7 @@ struct HaloParams {
   int32_t images = 0, outputDepth = 1, outputHeight = 0, outputWidth = 0;
   int32_t strideDepth = 1, strideH = 1, strideW = 1, dilationDepth = 1;
   int32_t padFront = 0, padTop = 0, padLeft = 0;
-  int32_t filterDepth = 1, taps = 0;  ///< T; R * S
+  int32_t filterDepth = 1;  ///< T
 
   int32_t tileImages = 1, tileRows = kGroups;  ///< images times output rows of an operand: kGroups. Of a row stream: 1, any
   int32_t columnBlocks = 0, rowBlocks = 0;     ///< operands, or row streams, across and down an image
@@ -41,7 +42,7 @@ struct HaloParams {
 
   /// Row streams: a group of the operand is a stream of its own, 8 columns of tileRows output rows. A patch is one row of each
   /// stream; all filter rows that read it multiply it at once, for as many output rows, which have an accumulator each.
-  bool streamsRows = false;
+  bool streamsRows = false;                   ///< a kernel of its own
   int32_t accumulatorsOfTile = 1;             ///< tileRows of a row stream
   int32_t filterHeight = 1, filterWidth = 1;  ///< R, S
   int32_t dilationH = 1;
@@ -55,9 +56,7 @@ struct HaloParams {
   uint32_t patchCountedBytes = 0;  ///< of one, by the barrier that its load counts towards
   uint32_t patchStageBytes = 0;    ///< all patches of a chunk
   int32_t patchStages = 0;
-  int32_t filterStages = 0;  ///< of the ring, or all of the pass when resident
-  uint32_t filterCountedBytes = 0;
-  bool filterResident = false;
+  gemm::sm100::FilterParams filter;
   int32_t scaleStages = 0;       ///< block-scaled operands
   uint32_t scaleStageBytes = 0;  ///< atoms of A, then those of B
 
@@ -68,8 +67,5 @@ struct HaloParams {
 
 /// Bytes of shared memory in front of the stages: barriers.
 inline constexpr uint32_t kControlBytes = 1024;
-/// Threads of a CTA: four warps of loads and the multiplying one, four of the epilogue, four that build scale factors.
-inline constexpr uint32_t kMaximumThreads = 384;
-SHIFTCONV_HOST_DEVICE constexpr uint32_t haloThreads(bool isScaled) { return isScaled ? kMaximumThreads : 256; }
 
 }  // namespace shiftconv::kernels::halo_sm100

@@ -83,9 +83,7 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   g.a.descriptor = layout::swizzle128KMajorDescriptor(0, static_cast<uint32_t>(patches.width * layout::kSwizzle128RowBytes));
   g.b.descriptor = layout::swizzle128KMajorDescriptor(0);
   g.a.sliceBytes = g.b.sliceBytes = layout::kMmaRowBytes;
-  g.a.chunkElements = g.b.chunkElements = i(mapElements(kind, channels.chunk));
-  g.b.stageBytes = static_cast<uint32_t>(cut.filterStageBytes());
-  g.b.shareRows = i(cut.tileN / cut.ctas());
+  g.a.chunkElements = i(mapElements(kind, channels.chunk));
   g.instructionDescriptor = instructionDescriptorOf(p, kind, cut.ctas(), cut.tileN);
   g.epilogue = epilogueOf(p);
   if (layout::isBlockScaled(kind)) describeScales(p, cut, g);
@@ -98,7 +96,6 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   params.dilationDepth = i(p.dilationD);
   params.padFront = i(p.padFront), params.padTop = i(p.padTop), params.padLeft = i(p.padLeft);
   params.filterDepth = i(p.t);
-  params.taps = i(p.r * p.s);
   params.tileImages = i(cut.tileImages);
   params.tileRows = i(cut.tileRows());
   params.columnBlocks = i(columnBlocks(p));
@@ -111,10 +108,7 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
       static_cast<uint32_t>(patches.boxes * patches.pixels()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
   params.patchStageBytes = static_cast<uint32_t>(patches.count * patches.bytes());
   params.patchStages = i(cut.patchStages);
-  params.filterStages = i(cut.filterStages);
-  params.filterCountedBytes =
-      static_cast<uint32_t>(cut.tileN / cut.ctas()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.filterType));
-  params.filterResident = cut.resident;
+  params.filter = filterParams(p, channels, cut.tileN / cut.ctas(), cut.filterStages, cut.resident);
   params.filterHeight = i(p.r), params.filterWidth = i(p.s);
   params.scaleStages = i(cut.scaleStages);
   params.scaleStageBytes = static_cast<uint32_t>(cut.scaleStageBytes(kind));
@@ -155,7 +149,7 @@ Cut cutOf(const HaloPlan& plan) {
   cut.passes = plan.launch.grid.y;
   cut.tileImages = plan.params.tileImages;
   cut.streamRows = plan.params.streamsRows ? plan.params.tileRows : 0;
-  cut.resident = plan.params.filterResident;
+  cut.resident = plan.params.filter.resident;
   return cut;
 }
 
@@ -283,9 +277,9 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   plan.params = makeParams(p, channels, patches, best);
   plan.input = inputMap(p, channels, patches);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
-  plan.kernelName = best.pair ? "halo_sm100_pair" : "halo_sm100_single";
+  plan.kernelName = fmt::format("halo_sm100_{}{}", best.streams() ? "rows_" : "", best.pair ? "pair" : "single");
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
-  plan.launch.block = {haloThreads(isScaled(p)), 1, 1};
+  plan.launch.block = {gemm::sm100::threadsOf(isScaled(p)), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(channels, patches, best));
   plan.traffic = best.traffic;
@@ -331,11 +325,11 @@ std::string HaloPlan::describe() const {
     text += fmt::format("tile       {} CTA(s) of {} columns x {} rows x {} image(s) x {} output channels, {} tiles, {} pass(es)\n",
                         pair ? 2 : 1, kGroupPixels, p.tileRows, p.tileImages, p.gemm.tileN, p.tiles, launch.grid.y);
     text += fmt::format("reduction  {} depth taps x {} channel chunks, a patch each, then {} taps of it\n", p.filterDepth,
-                        p.gemm.lineChunks, p.taps);
+                        p.gemm.lineChunks, p.filter.taps);
   }
   text += fmt::format("shared mem {} stages of {} patch(es) of {} bytes; filter {}, {} stages of {} bytes; {} bytes in all\n",
-                      p.patchStages, p.patches, p.patchBytes, p.filterResident ? "resident" : "streamed for every tile",
-                      p.filterStages, p.gemm.b.stageBytes, launch.dynamicSharedBytes);
+                      p.patchStages, p.patches, p.patchBytes, p.filter.resident ? "resident" : "streamed for every tile",
+                      p.filter.stages, p.filter.stageBytes, launch.dynamicSharedBytes);
   text += fmt::format("Tensor Mem {} accumulators of {} columns\n", p.gemm.accumulators, p.gemm.accumulatorColumns);
   if (p.scaleStages != 0)
     text += fmt::format(

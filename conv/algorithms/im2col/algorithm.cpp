@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/gemm/sm100/gemm.hpp"
+#include "common/gemm/sm100/role_names.hpp"
 #include "conv/algorithms/im2col/plan.hpp"
 #include "conv/plan/chosen_algorithm.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -17,16 +18,15 @@ namespace shiftconv::plan {
 namespace {
 
 constexpr std::string_view kName = "im2col";
-constexpr std::array<std::string_view, 2> kGroups{"single", "pair"};
 constexpr std::array<OptionDescription, 4> kOptions{
-    {{"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
+    {kGroupOption,
      {"tile_n", "multiples of 32 from 32 to 256", "output channels of a tile"},
      {"clusters", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
      {"resident_weights", "yes, no", "keep all weights of a tile's channels in shared memory"}}};
 
 std::string textOf(const Im2colPlan& plan) {
   return OptionText()
-      .add("group", kGroups[plan.pair() ? 1 : 0])
+      .add("group", groupName(plan.pair()))
       .add("tile_n", plan.gemm.params.tileN)
       .add("clusters", plan.clusters())
       .add("resident_weights", plan.gemm.params.weightsResident ? "yes" : "no")
@@ -36,9 +36,7 @@ std::string textOf(const Im2colPlan& plan) {
 Status choicesOf(std::string_view text, Im2colChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
-  std::optional<size_t> group;
-  if (Status status = values.choice("group", kGroups, group); !status.ok()) return status;
-  if (group) choices.pair = *group == 1;
+  if (Status status = readGroup(values, choices.pair); !status.ok()) return status;
   if (Status status = values.number("tile_n", 32, 256, 32, choices.tileN); !status.ok()) return status;
   if (Status status = values.number("clusters", 1, 2147483647, 1, choices.clusters); !status.ok()) return status;
   return values.flag("resident_weights", choices.residentWeights);
@@ -84,7 +82,7 @@ PlannedLaunch Im2colPlan::planned() const {
           gemm.kernelName,
           gemm.launch,
           {std::move(maps), std::move(params)},
-          gemm::sm100::gemmWarpRoles(gemm.params.buildScales)};
+          gemm::sm100::warpRoles(gemm.params.buildScales)};
 }
 
 const Algorithm& im2colAlgorithm() {

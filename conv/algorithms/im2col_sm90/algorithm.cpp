@@ -10,6 +10,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
+#include "im2col_bytes_sm90_image.hpp"
 #include "im2col_sm90_image.hpp"
 
 namespace shiftconv::plan::sm90 {
@@ -62,7 +63,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     bindEpilogue(params, offsetof(Params, epilogue));
     if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});
     plan.launches.push_back(
-        {images::im2col_sm90(),
+        {bitsOf(problem.inputType) == 8 ? images::im2col_bytes_sm90() : images::im2col_sm90(),
          made.kernelName(),
          made.launch,
          {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}), std::move(params)},

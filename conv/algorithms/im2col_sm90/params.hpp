@@ -11,15 +11,16 @@
 
 namespace shiftconv::kernels::im2col {
 
-inline constexpr int32_t kChunkChannels = 64;  ///< of a stage: one row of 128 bytes
-inline constexpr int32_t kRowBytes = 128;
-inline constexpr int32_t kChunkSlices = 4;   ///< of 16 channels: one wgmma each
+inline constexpr int32_t kRowBytes = 128;    ///< of a pixel or a filter, in a stage
+inline constexpr int32_t kChunkSlices = 4;   ///< of 32 bytes: one wgmma each
 inline constexpr int32_t kGroupPixels = 64;  ///< of a warpgroup: M of a wgmma
 inline constexpr int32_t kMaximumStages = 9;
 inline constexpr int32_t kSegmentColumns = 8;  ///< output channels of a thread at a time, in the whole epilogue
 inline constexpr int32_t kSumsPadFloats =
     8;  ///< behind a row of sums in shared memory: keeps its 8-byte stores off each other's banks
 
+/// Input channels of a stage.
+SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) { return kRowBytes / elementBytes; }
 SHIFTCONV_HOST_DEVICE constexpr int32_t threads(int32_t groups) { return groups * 128 + 32; }
 SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes(int32_t groups, int32_t channels) {
   return (groups * kGroupPixels + channels) * kRowBytes;
@@ -28,15 +29,19 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes(int32_t groups, int32_t chann
 SHIFTCONV_HOST_DEVICE constexpr int32_t controlBytes(int32_t channels) {
   return (2 * 8 * kMaximumStages + 2 * 4 * channels + 1023) / 1024 * 1024;
 }
-/// Of a row of 16-bit outputs in shared memory: an odd number of 16 bytes, so that eight rows meet all banks.
-SHIFTCONV_HOST_DEVICE constexpr int32_t stagedPitch(int32_t channels) { return channels * 2 + 16; }
-/// Of the tile of outputs, and of the residual before: rows of 16-bit channels, or of f32 sums.
+/// Of a row of outputs in shared memory: an odd number of 16 bytes, so that eight rows meet all banks.
+SHIFTCONV_HOST_DEVICE constexpr int32_t stagedPitch(int32_t channels, int32_t elementBytes) { return channels * elementBytes + 16; }
+/// Of the tile of outputs, and of the residual before: rows of channels of at most 16 bits, or of f32 sums.
 SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBytes(int32_t groups, int32_t channels) {
-  return groups * kGroupPixels * stagedPitch(channels);
+  return groups * kGroupPixels * stagedPitch(channels, 2);
 }
 SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) {
   return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
 }
+
+/// How a short epilogue ends: a short activation or none, and outputs of this size. Halves are f16 of 8-bit operands, else of the
+/// operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point.
+enum class Packed : uint8_t { No, Halves, Bytes };
 
 struct Params {
   layout::TensorMapImage secondMap{};  ///< of the input's second tensor, if there is one
@@ -46,10 +51,10 @@ struct Params {
   /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.
   layout::FastDivisor slicePixels, sliceTiles;
   int32_t stages = 0;
-  int32_t chunks = 0;             ///< of a tap's channels
-  int32_t stagingOffset = 0;      ///< of staged outputs, from the stages; behind them, and sums, where a residual waits
-  bool packs = false;             ///< the epilogue ends with a short activation or none and the operands' type
-  bool residualWaits = false;     ///< in shared memory, during the products; it has the operands' type
+  int32_t chunks = 0;         ///< of a tap's channels
+  int32_t stagingOffset = 0;  ///< of staged outputs, from the stages; behind them, and sums, where a residual waits
+  Packed packed = Packed::No;
+  bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
   bool narrow = false;            ///< outputs and residual in pieces of 4 bytes; else of 16
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

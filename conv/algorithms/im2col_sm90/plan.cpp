@@ -33,29 +33,66 @@ struct Tile {
 };
 #define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, CTAS},
 constexpr std::array kTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
+constexpr std::array kBytesTiles{SHIFTCONV_IM2COL_BYTES_TILES(SHIFTCONV_TILE)};
 #undef SHIFTCONV_TILE
+static_assert(std::all_of(kBytesTiles.begin(), kBytesTiles.end(),
+                          [](const Tile& bytes) {
+                            return std::any_of(kTiles.begin(), kTiles.end(), [&](const Tile& tile) {
+                              return tile.name == bytes.name && tile.ctas == bytes.ctas;
+                            });
+                          }),
+              "plans of 8-bit operands are made with the tiles of 16-bit ones");
 constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {
   std::array<std::string_view, kTiles.size()> names;
   for (size_t i = 0; i < kTiles.size(); ++i) names[i] = kTiles[i].name;
   return names;
 }();
 
-constexpr int64_t kElementBytes = 2;
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
+
+bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
+int64_t elementBytes(const Problem& p) { return isHalf(p.inputType) ? 2 : 1; }
+int64_t chunkOf(const Problem& p) { return chunkChannels(static_cast<int32_t>(elementBytes(p))); }
+/// Channels of whole 16 bytes, which is what tensor maps step by.
+int64_t mapChannels(const Problem& p) { return 16 / elementBytes(p); }
+
+/// Whether there are kernels for the operands' types, and which.
+bool hasKind(const Problem& p) {
+  const bool areIntegers = (p.inputType == DataType::S8 || p.inputType == DataType::U8) && p.filterType == DataType::S8;
+  return p.inputType == p.filterType ? isHalf(p.inputType) || p.inputType == DataType::E4M3 || p.inputType == DataType::S8
+                                     : areIntegers;
+}
+std::string kindOf(const Problem& p) {
+  return isHalf(p.inputType) ? std::string(elementName(p)) : fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType));
+}
+bool hasKernel(const Problem& p, const Tile& tile) {
+  return isHalf(p.inputType) ||
+         std::any_of(kBytesTiles.begin(), kBytesTiles.end(), [&](const Tile& other) { return other.name == tile.name; });
+}
+
+const Tile& smallestTile(const Problem& p) { return isHalf(p.inputType) ? kTiles.front() : kBytesTiles.front(); }
 
 /// The residual comes to shared memory during the products.
 bool residualWaits(const Problem& p) {
-  return p.hasResidual() && p.residualType == p.inputType && p.k % 2 == 0 && p.residualPitch() % 2 == 0;
+  return p.hasResidual() && isHalf(p.inputType) && p.residualType == p.inputType && p.k % 2 == 0 && p.residualPitch() % 2 == 0;
 }
-/// The epilogue ends with a short activation or none and the operands' type: sums become outputs in the registers that they are in.
-bool packs(const Problem& p) {
-  return gemm::isShort(static_cast<gemm::Activation>(p.activation)) && p.outScale == 1 && !p.hasAmax &&
-         p.outputType == p.inputType && p.outputScale.blockSize == 0 && p.k % 2 == 0 && p.outputPitch() % 2 == 0 &&
-         (!p.hasResidual() || residualWaits(p));
+/// Sums become outputs in the registers that they are in, where a short activation, or none, and a type of that size end the
+/// epilogue, and rows consist of whole 4 bytes.
+Packed packedOf(const Problem& p) {
+  if (!gemm::isShort(static_cast<gemm::Activation>(p.activation)) || p.hasAmax || p.outputScale.blockSize != 0 ||
+      (p.hasResidual() && !residualWaits(p)))
+    return Packed::No;
+  const auto hasWhole = [&](int64_t elements) { return p.k % elements == 0 && p.outputPitch() % elements == 0; };
+  const bool isBytes =
+      p.inputType == DataType::E4M3 ? p.outputType == DataType::E4M3 : p.outputType == DataType::S8 || p.outputType == DataType::U8;
+  if (!isHalf(p.inputType) && isBytes) return hasWhole(4) ? Packed::Bytes : Packed::No;
+  const DataType half = isHalf(p.inputType) ? p.inputType : DataType::F16;
+  return p.outputType == half && p.outScale == 1 && hasWhole(2) ? Packed::Halves : Packed::No;
 }
 /// Rows of outputs or residuals that do not consist of whole 16 bytes.
-bool isNarrow(const Problem& p) {
-  return p.k % 8 != 0 || p.outputPitch() % 8 != 0 || (p.hasResidual() && p.residualPitch() % 8 != 0);
+bool isNarrow(const Problem& p, Packed packed) {
+  const int64_t elements = packed == Packed::Bytes ? 16 : 8;
+  return p.k % elements != 0 || p.outputPitch() % elements != 0 || (p.hasResidual() && p.residualPitch() % elements != 0);
 }
 
 /// Of the taps along an axis, the share that a row of outputs reads inside of the image.
@@ -78,11 +115,8 @@ constexpr double kCtaClocks = 450;                 // of a multiprocessor that s
 constexpr double kLoadBytesPerClock = 54;          // of a multiprocessor, where neighbours load the same
 constexpr double kOutputBytesPerClock = 11;        // of the epilogue
 constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
-// Wider tiles had the whole epilogue for activations when these times were recorded, and so had those that the trees were fitted
-// to.
-constexpr int64_t kMostChannelsTimedWithActivation = 80;
-constexpr double kMemoryShare = 0.78;   // of device memory's rate
-constexpr double kSerialShare = 0.043;  // of what is not the slowest
+constexpr double kMemoryShare = 0.78;              // of device memory's rate
+constexpr double kSerialShare = 0.043;             // of what is not the slowest
 
 // A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 % (H200), probably
 // because CTAs that load the same no longer lie next to each other, and no longer share it on its way from L2.
@@ -105,15 +139,14 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   const double ofPlanes = tile.pixels < p.z() * p.p() * p.q() ? usefulTaps(window.axes[2]) : 1;
   const double steps = std::max(1.0, static_cast<double>(window.taps()) * ofRows * ofPlanes) * plan.params.chunks;
   const double rows = tile.pixels + tile.channels,
-               rowBytes = static_cast<double>(std::min<int64_t>(p.c, kChunkChannels) * kElementBytes);
-  const double products = static_cast<double>(tile.pixels) * tile.channels * kChunkChannels /
+               rowBytes = static_cast<double>(std::min<int64_t>(p.c * elementBytes(p), kRowBytes));
+  // Of 128 bytes, whatever they are: 8-bit operands have twice the rate.
+  const double products = static_cast<double>(tile.pixels) * tile.channels * chunkChannels(2) /
                           (rates.of(Resource::TensorCore) * productShare(tile.channels));
-  const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rates.rowsPerClock(p.c * kElementBytes)),
+  const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rates.rowsPerClock(p.c * elementBytes(p))),
                step = std::max(products, loads);
-  const bool timedAsPacked = plan.params.packs && (p.activation == Activation::None || p.activation == Activation::Relu ||
-                                                   tile.channels <= kMostChannelsTimedWithActivation);
-  const double epilogue = static_cast<double>(tile.pixels) * tile.channels * kElementBytes /
-                          (timedAsPacked ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
+  const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
+                          (plan.params.packed != Packed::No ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = std::ceil(static_cast<double>(plan.launch.grid.x) / multiprocessors);
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
@@ -131,13 +164,14 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
                      const Im2colChoices& choices, Im2colPlan& plan) {
   Params& params = plan.params;
   const gemm::Window window = windowOf(p);
-  const auto bytes = [](int64_t elements) { return static_cast<uint64_t>(elements * kElementBytes); };
+  const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements * elementBytes(p)); };
+  const auto chunk = static_cast<uint32_t>(chunkOf(p));
   layout::TiledMap channels;
-  channels.type = elementMapType(p);
+  channels.type = isHalf(p.inputType) ? elementMapType(p) : layout::MapType::U8;
   channels.rank = 2;
   channels.dims = {static_cast<uint64_t>(p.firstChannels()), static_cast<uint64_t>(p.firstPixels())};
   channels.strides = {bytes(p.inputPitch())};
-  channels.box = {kChunkChannels, static_cast<uint32_t>(tile.pixels)};
+  channels.box = {chunk, static_cast<uint32_t>(tile.pixels)};
   channels.swizzle = layout::MapSwizzle::B128;
   layout::TiledMap second = channels;
   second.dims = {static_cast<uint64_t>(p.secondChannels()), static_cast<uint64_t>(p.secondPixels())};
@@ -155,7 +189,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   plan.filter = channels;
   plan.filter.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.k)};
   plan.filter.strides = {bytes(p.c)};
-  plan.filter.box = {kChunkChannels, static_cast<uint32_t>(tile.channels)};
+  plan.filter.box = {chunk, static_cast<uint32_t>(tile.channels)};
   plan.filter = gemm::tapMap(window, plan.filter);
   if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
@@ -164,11 +198,11 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   params.positionsZ = divisor(p.z());
   const int64_t channelTiles = ceilDivide(p.k, tile.channels);
   params.channelTiles = divisor(channelTiles);
-  const auto chunksOf = [](int64_t count) { return static_cast<int32_t>(ceilDivide(count, kChunkChannels)); };
+  const auto chunksOf = [&](int64_t count) { return static_cast<int32_t>(ceilDivide(count, int64_t{chunk})); };
   params.chunks = chunksOf(p.firstChannels()) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
-  params.packs = packs(p);
+  params.packed = packedOf(p);
   params.residualWaits = residualWaits(p);
-  params.narrow = isNarrow(p);
+  params.narrow = isNarrow(p, params.packed);
   params.epilogue = epilogueOf(p);
   const int64_t slicePixels = p.p() * p.q(), sliceTiles = ceilDivide(slicePixels, int64_t{tile.pixels});
   params.slicePixels = divisor(slicePixels);
@@ -180,7 +214,8 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
   const int64_t steps = window.taps() * params.chunks, stage = stageBytes(tile.groups(), tile.channels);
   const int64_t overhead = layout::kSwizzle128AtomBytes + controlBytes(tile.channels);
-  const int64_t outputs = params.packs ? stagingBytes(tile.groups(), tile.channels) : sumsBytes(tile.groups(), tile.channels);
+  const int64_t outputs =
+      params.packed != Packed::No ? stagingBytes(tile.groups(), tile.channels) : sumsBytes(tile.groups(), tile.channels);
   const int64_t waiting = params.residualWaits ? stagingBytes(tile.groups(), tile.channels) : 0;  // while the stages are in use
   const auto shareOf = [&](int64_t ctas) {
     return (static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes) / ctas - kReservedBytes;
@@ -200,7 +235,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   params.stages = static_cast<int32_t>(std::min(wanted, steps));
   // The residual lies behind the stages, and behind the sums that take their place: a warp may write sums while another one still
   // reads its residual.
-  const int64_t first = std::max<int64_t>(params.stages * stage, params.packs && waiting > 0 ? 0 : outputs);
+  const int64_t first = std::max<int64_t>(params.stages * stage, params.packed != Packed::No && waiting > 0 ? 0 : outputs);
   params.stagingOffset = waiting > 0 ? static_cast<int32_t>(first) : 0;
   const int64_t shared = overhead + first + waiting;
   if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
@@ -209,7 +244,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
   // lie where there is room, not where there is least to do (see the kernel's notes).
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(isOneWave && ctas > 1 ? std::max(shared, shareOf(ctas)) : shared);
-  plan.element = elementName(p);
+  plan.kind = kindOf(p);
   model(p, problemBytes, properties, tile, plan);
   plan.dependsByDefault = plan.modelledClocks < kShortClocks;
   plan.launch.programmaticDependent = choices.dependent.value_or(plan.dependsByDefault);
@@ -223,23 +258,24 @@ std::span<const std::string_view> im2colTileNames() { return kTileNames; }
 std::string im2colRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = anyRefusal("im2col_sm90", p, properties); !reason.empty()) return reason;
   const auto needs = [](std::string_view what) { return fmt::format("im2col_sm90 {}", what); };
-  if (p.inputType != DataType::F16 && p.inputType != DataType::BF16)
-    return needs(fmt::format("multiplies f16 or bf16, but input_type is {}", nameOf(p.inputType)));
-  if (p.filterType != p.inputType)
+  if (!hasKind(p))
     return needs(
-        fmt::format("needs filter_type to be input_type, but they are {} and {}", nameOf(p.filterType), nameOf(p.inputType)));
-  if (p.compute != Compute::Default) return needs(fmt::format("sums in f32, but compute is {}", nameOf(p.compute)));
+        fmt::format("multiplies f16, bf16, e4m3 or s8 with the same, or u8 with s8, but input_type and filter_type are {} and {}",
+                    nameOf(p.inputType), nameOf(p.filterType)));
+  if (p.compute != Compute::Default) return needs(fmt::format("sums in f32 or s32, but compute is {}", nameOf(p.compute)));
   if (p.rounding != Rounding::Once) return needs("rounds once, but rounding is separate");
   if (p.groups > 1) return needs(fmt::format("needs groups = 1, but it is {}", p.groups));
-  if (p.c % 8 != 0) return needs(fmt::format("needs C to be a multiple of 8 (16-byte rows), but C is {}", p.c));
-  if (p.inputPitch() % 8 != 0)
-    return needs(fmt::format("needs input_pixel_pitch to be a multiple of 8 elements, but it is {}", p.inputPitch()));
-  if (p.splitC % 8 != 0) return needs(fmt::format("needs split_c to be a multiple of 8 (16-byte rows), but it is {}", p.splitC));
-  if (p.isSplit() && p.secondPitch() % 8 != 0)
-    return needs(fmt::format("needs second_pixel_pitch to be a multiple of 8 elements, but it is {}", p.secondPitch()));
+  const int64_t whole = mapChannels(p);
+  if (p.c % whole != 0) return needs(fmt::format("needs C to be a multiple of {} (16-byte rows), but C is {}", whole, p.c));
+  if (p.inputPitch() % whole != 0)
+    return needs(fmt::format("needs input_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.inputPitch()));
+  if (p.splitC % whole != 0)
+    return needs(fmt::format("needs split_c to be a multiple of {} (16-byte rows), but it is {}", whole, p.splitC));
+  if (p.isSplit() && p.secondPitch() % whole != 0)
+    return needs(fmt::format("needs second_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.secondPitch()));
   if (std::string refused = epilogueRefusal("im2col_sm90", p, kSegmentColumns); !refused.empty()) return refused;
   Im2colPlan smallest;
-  if (const std::string why = complete(p, bytesOnce(p), properties, kTiles[0], {}, smallest); !why.empty())
+  if (const std::string why = complete(p, bytesOnce(p), properties, smallestTile(p), {}, smallest); !why.empty())
     return needs(fmt::format("has no plan: {}", inNamesOfProblems(why)));
   return {};
 }
@@ -249,9 +285,9 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
   plans.reserve(kTiles.size());
   const double problemBytes = bytesOnce(p);
   for (size_t i = 0; i < kTiles.size(); ++i) {
-    if (choices.tile && *choices.tile != i) continue;
+    if ((choices.tile && *choices.tile != i) || !hasKernel(p, kTiles[i])) continue;
     // Half of a tile without channels is never worth it.
-    if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, kTiles[0].channels)) continue;
+    if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, smallestTile(p).channels)) continue;
     Im2colPlan plan;
     plan.tile = i;
     if (!complete(p, problemBytes, properties, kTiles[i], choices, plan).empty()) continue;
@@ -263,7 +299,7 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
 
 Tiling Im2colPlan::tiling() const { return {kTiles[tile].pixels, kTiles[tile].channels, 1, {params.stages}}; }
 
-std::string Im2colPlan::kernelName() const { return fmt::format("im2col_sm90_{}_{}", element, kTileNames[tile]); }
+std::string Im2colPlan::kernelName() const { return fmt::format("im2col_sm90_{}_{}", kind, kTileNames[tile]); }
 
 std::string Im2colPlan::describe() const {
   return fmt::format("{}, tiles of {} pixels x channels; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} clocks",

@@ -33,7 +33,7 @@ struct Im2colPlan {
   MapDescription second{};           ///< likewise of the second tensor of a split input
   layout::TiledMap filter{};         ///< globalAddress is 0
   LaunchConfig launch{};
-  std::string_view element;  ///< "f16" or "bf16"
+  std::string kind;  ///< "f16", "bf16", or input and filter: "e4m3_e4m3"
   size_t tile = 0;
   bool dependsByDefault = false;  ///< programmatic dependent launch, unless the options say otherwise
   double modelledClocks = 0;

@@ -2,7 +2,8 @@
 // padding within the limits of an im2col map, one to three dimensions. One tile a CTA, nothing persistent: what runs once is short.
 //
 // GEMM view: M = output pixels (operand A), 64 for each warpgroup; N = output channels (operand B); reduction over filter taps and
-// chunks of 64 input channels. A stage of the ring has the pixels of a chunk at a tap, and the weights of the chunk at that tap.
+// chunks of 128 bytes of input channels. A stage of the ring has the pixels of a chunk at a tap, and the weights of the chunk at
+// that tap.
 //
 // Roles: the last warp loads, the others multiply, one warpgroup 64 pixels by all channels of the tile.
 //
@@ -16,50 +17,35 @@
 //  and
 //    the second's first one begins at its first channel. Of an input split along the depth each tile has one slice of the output,
 //    so that all of its pixels are in the same tensor at a tap.
-//  - Residual and bias come to shared memory while operands do.
-//  - Outputs leave through shared memory, over the stages or over the residual, so that neighbouring threads store neighbouring
-//    channels: 16 bytes of outputs each, or a segment of sums where there is more to compute.
+//  - Residual and bias come to shared memory while operands do. See epilogue.cuh for what follows the sums.
 //  - The next kernel may start when the one before this has ended, and not earlier: kernels that are two ahead would take places
 //    that this one's CTAs are spread over, and come to lie unevenly (observed on an H200: 0.62 to 0.97 of the speed).
 #pragma once
 
 #include <cuda.h>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include <cstdint>
-#include <type_traits>
 
 #include "common/gemm/cta_frame.cuh"
-#include "common/gemm/epilogue/compute.cuh"
-#include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/pipeline.cuh"
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/dependent_launch.cuh"
-#include "common/ptx/matrix_move.cuh"
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/wgmma.cuh"
+#include "conv/algorithms/im2col_sm90/epilogue.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
-#include "conv/kernels/packing.cuh"
+#include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::im2col {
 
-template <int kChannels>
-struct Control {
-  gemm::Pipeline<kMaximumStages> operands;
-  float bias[kChannels], scale[kChannels];
-};
-
-template <class Element, int kGroups, int kChannels>
+template <class Kind, int kGroups, int kChannels>
 class Cta {
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
   static constexpr uint32_t kPixelBytes = kPixels * kRowBytes, kStageBytes = stageBytes(kGroups, kChannels);
   static constexpr uint32_t kConsumers = kGroups * 128;
   static constexpr uint32_t kControlBytes = controlBytes(kChannels);
-  static constexpr int32_t kFragments = kChannels / 8;  ///< 8 columns of sums each
-  static constexpr int32_t kStagedPitch = stagedPitch(kChannels);
-  static_assert(kChannels % 16 == 0, "a store of matrices has 16 channels");
+  static constexpr int32_t kChunkChannels = chunkChannels(Kind::kElementBytes);
   static_assert(sizeof(Control<kChannels>) <= kControlBytes, "the planner reserves controlBytes in front of the stages");
 
  public:
@@ -92,7 +78,7 @@ class Cta {
     } else {
       ptx::namedBarrierSync(kBegin, kConsumers + 32);
       ptx::awaitPrerequisites();
-      fetch(warp);
+      epilogue().fetch(warp);
       multiply(warp / 4);
     }
   }
@@ -202,7 +188,7 @@ class Cta {
 
   // ---- Products: a warpgroup -------------------------------------------------------------------------------------------------
   __device__ void multiply(uint32_t group) {
-    float d[kChannels / 2];
+    typename Kind::Sum d[kChannels / 2];
     gemm::RingPosition stage, held;
     uint32_t accumulate = 0;
     const bool releases = threadIdx.x % 32 == 0;
@@ -216,8 +202,9 @@ class Cta {
         ptx::wgmmaFence();  // site: products_fence
 #pragma unroll
         for (int32_t slice = 0; slice < kChunkSlices; ++slice)
-          ptx::wgmma<Element, kChannels>(d, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
-                                         layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), slice == 0 ? accumulate : 1);
+          Kind::template multiply<kChannels>(d, layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+                                             layout::advanceDescriptor(b, slice * layout::kMmaRowBytes),
+                                             slice == 0 ? accumulate : 1);
         ptx::wgmmaCommit();
         ptx::wgmmaWait<1>();
         if (accumulate != 0 && releases) ptx::mbarrierArrive(control_->operands.empty(held));
@@ -228,181 +215,13 @@ class Cta {
     });
     ptx::wgmmaWait<0>();
 #pragma unroll
-    for (float& sum : d) ptx::wgmmaHold(sum);
+    for (auto& sum : d) ptx::wgmmaHold(sum);
     // Everything that was loaded has been multiplied by everybody: the stages become the place of the outputs.
     ptx::namedBarrierSync(kMultiplied, kConsumers);
-    finish(d);
+    epilogue().finish(d);
   }
-
-  // ---- Epilogue --------------------------------------------------------------------------------------------------------------
-  /// Where a warp's 16 rows of outputs, and of the residual before them, lie in shared memory.
-  __device__ __forceinline__ uint32_t staged(uint32_t warp) const {
-    return stages_ + static_cast<uint32_t>(p_.stagingOffset) + warp * (16 * kStagedPitch);
-  }
-  /// A lane's address for four matrices: number m has rows 8 * (m % 2).. of the warp's 16, channels 8 * (m / 2).. from fragment j
-  /// on.
-  static __device__ __forceinline__ uint32_t stagedMatrices(uint32_t rows, int32_t j) {
-    const uint32_t lane = threadIdx.x % 32;
-    return rows + lane % 16 * kStagedPitch + (static_cast<uint32_t>(j) + lane / 16) * 16;
-  }
-  /// Calls body(address, pixel, channel, exists) for the pieces of the warp's rows: neighbouring lanes have neighbouring pieces.
-  template <int32_t kBytes, class Body>
-  __device__ __forceinline__ void forEachPiece(uint32_t warp, Body&& body) const {
-    constexpr int32_t kPieces = kChannels * 2 / kBytes, kTurns = 16 * kPieces / 32, kUnrolled = kTurns < 8 ? kTurns : 8;
-    const int32_t end = endPixel();
-#pragma unroll kUnrolled
-    for (int32_t i = 0; i < kTurns; ++i) {
-      const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
-      const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column * (kBytes / 2);
-      body(staged(warp) + static_cast<uint32_t>(row * kStagedPitch + column * kBytes), pixel, channel,
-           pixel < end && channel < p_.epilogue.columns);
-    }
-  }
-  template <class Body>
-  __device__ __forceinline__ void inPieces(Body&& body) const {
-    if (p_.narrow)
-      body(std::integral_constant<int32_t, 4>());
-    else
-      body(std::integral_constant<int32_t, 16>());
-  }
-
-  /// Bias, scales and residual to shared memory, before the products.
-  __device__ __forceinline__ void fetch(uint32_t warp) {
-    const gemm::EpilogueParams& e = p_.epilogue;
-    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kChannels; i += static_cast<int32_t>(kConsumers)) {
-      const int32_t channel = firstChannel_ + i;
-      float bias = 0, scale = 0;  // of channels that do not exist, whose sums are computed, too
-      if (e.bias != nullptr)
-        gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { bias = b; });
-      if (e.columnScale != nullptr && channel < e.columns) scale = e.columnScale[channel];
-      control_->bias[i] = bias;
-      control_->scale[i] = scale;
-    }
-    if (!p_.residualWaits) return;
-    const auto* const residual = static_cast<const uint8_t*>(e.residual);
-    inPieces([&](auto bytes) {
-      constexpr int32_t kBytes = decltype(bytes)::value;
-      forEachPiece<kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
-        const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
-        ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
-      });
-    });
-    ptx::copyAsyncCommitGroup();
-  }
-
-  /// Each warp finishes its own 16 rows.
-  __device__ __forceinline__ void finish(float (&d)[kChannels / 2]) const {
-    const uint32_t warp = threadIdx.x / 32;
-    scaleAndAddBias(d);
-    if (p_.residualWaits) addWaitingResidual(d, warp);
-    if (p_.packs)
-      storePacked(d, warp);
-    else
-      storeComputed(d, warp);
-  }
-
-  __device__ __forceinline__ void scaleAndAddBias(float (&d)[kChannels / 2]) const {
-    const gemm::EpilogueParams& e = p_.epilogue;
-    if (e.alpha != 1.0f) {
-#pragma unroll
-      for (int32_t i = 0; i < kChannels / 2; ++i) d[i] *= e.alpha;
-    }
-    const auto forPairs = [](const float* values, auto&& body) {
-#pragma unroll
-      for (int32_t j = 0; j < kFragments; ++j) body(j, *reinterpret_cast<const float2*>(values + j * 8 + threadIdx.x % 4 * 2));
-    };
-    if (e.columnScale != nullptr)
-      forPairs(control_->scale, [&](int32_t j, float2 two) {
-        d[4 * j] *= two.x, d[4 * j + 1] *= two.y, d[4 * j + 2] *= two.x, d[4 * j + 3] *= two.y;
-      });
-    if (e.bias != nullptr)
-      forPairs(control_->bias, [&](int32_t j, float2 two) {
-        d[4 * j] += two.x, d[4 * j + 1] += two.y, d[4 * j + 2] += two.x, d[4 * j + 3] += two.y;
-      });
-  }
-
-  __device__ __forceinline__ void addWaitingResidual(float (&d)[kChannels / 2], uint32_t warp) const {
-    const float beta = p_.epilogue.beta;
-    ptx::copyAsyncWaitGroup<0>();
-    __syncwarp();
-#pragma unroll
-    for (int32_t j = 0; j < kFragments; j += 2) {
-      uint32_t matrices[4];
-      ptx::loadMatrices(matrices, stagedMatrices(staged(warp), j));
-#pragma unroll
-      for (int32_t i = 0; i < 4; ++i) {
-        const float2 two = unpackPair<Element>(matrices[i]);
-        d[4 * j + 2 * i] = fmaf(beta, two.x, d[4 * j + 2 * i]);
-        d[4 * j + 2 * i + 1] = fmaf(beta, two.y, d[4 * j + 2 * i + 1]);
-      }
-    }
-  }
-
-  /// A short activation or none, and the operands' type.
-  __device__ __forceinline__ void storePacked(float (&d)[kChannels / 2], uint32_t warp) const {
-    const gemm::EpilogueParams& e = p_.epilogue;
-    const bool rectifies = e.activation == gemm::Activation::Relu, activates = !rectifies && e.activation != gemm::Activation::None;
-    const uint32_t least = leastPair<Element>(rectifies);
-#pragma unroll
-    for (int32_t j = 0; j < kFragments; j += 2) {
-      // An activation of as many values as are stored at once: with one choice for all sums ptxas spills them.
-      float v[8];
-#pragma unroll
-      for (int32_t i = 0; i < 8; ++i) v[i] = d[4 * j + i];
-      if (activates) gemm::activateShort(e, v);
-      uint32_t matrices[4];
-#pragma unroll
-      for (int32_t i = 0; i < 4; ++i) matrices[i] = atLeast<Element>(packPair<Element>(v[2 * i], v[2 * i + 1]), least);
-      ptx::storeMatrices(stagedMatrices(staged(warp), j), matrices);
-    }
-    __syncwarp();
-    auto* const output = static_cast<uint8_t*>(e.output);
-    inPieces([&](auto bytes) {
-      constexpr int32_t kBytes = decltype(bytes)::value;
-      forEachPiece<kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
-        if (!exists) return;
-        uint8_t* const to = output + pixel * e.outputPitch + channel * 2;
-        if constexpr (kBytes == 16) {
-          uint4 channels;
-          ptx::loadShared16Bytes(address, channels.x, channels.y, channels.z, channels.w);
-          *reinterpret_cast<uint4*>(to) = channels;
-        } else {
-          *reinterpret_cast<uint32_t*>(to) = ptx::loadShared4Bytes(address);
-        }
-      });
-    });
-  }
-
-  /// Everything else: the sums change hands in shared memory, so that a thread has neighbouring channels of a pixel.
-  __device__ __forceinline__ void storeComputed(const float (&d)[kChannels / 2], uint32_t warp) const {
-    constexpr int32_t kPitch = kChannels + kSumsPadFloats, kSegments = kChannels / kSegmentColumns;
-    const gemm::EpilogueParams& e = p_.epilogue;
-    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-    float* const sums = sums_ + static_cast<int32_t>(warp) * 16 * kPitch;
-#pragma unroll
-    for (int32_t i = 0; i < kChannels / 4; ++i)
-      *reinterpret_cast<float2*>(sums + (lane / 4 + i % 2 * 8) * kPitch + i / 2 * 8 + lane % 4 * 2) =
-          make_float2(d[2 * i], d[2 * i + 1]);
-    __syncwarp();
-    const int32_t end = endPixel();
-    uint32_t largest = 0;
-#pragma unroll 1
-    for (int32_t i = lane; i < 16 * kSegments; i += 32) {
-      const int32_t row = i / kSegments, column = i % kSegments * kSegmentColumns;
-      const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column;
-      if (pixel >= end || channel >= e.columns) continue;
-      float v[kSegmentColumns];
-#pragma unroll
-      for (int32_t j = 0; j < kSegmentColumns; j += 4) {
-        const float4 four = *reinterpret_cast<const float4*>(sums + row * kPitch + column + j);
-        v[j] = four.x, v[j + 1] = four.y, v[j + 2] = four.z, v[j + 3] = four.w;
-      }
-      if (!p_.residualWaits) gemm::addResidual(e, pixel, channel, v);
-      gemm::activateSegment(e, pixel, channel, v, largest);
-      gemm::storeSegment(e, pixel, channel, v);
-    }
-    __syncwarp();  // site: row_staged
-    gemm::mergeLargest(e, largest);
+  __device__ __forceinline__ Epilogue<Kind, kGroups, kChannels> epilogue() const {
+    return {p_, *control_, stages_, sums_, firstPixel_, endPixel(), firstChannel_};
   }
 
   const CUtensorMap& inputMap_;
@@ -418,10 +237,10 @@ class Cta {
 }  // namespace shiftconv::kernels::im2col
 
 // Tiles of 64 * GROUPS output pixels x CHANNELS output channels.
-#define SHIFTCONV_IM2COL_KERNEL(NAME, ELEMENT, PIXELS, CHANNELS, CTAS)                                  \
+#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, CTAS)                                     \
   extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)  \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
            const __grid_constant__ shiftconv::kernels::im2col::Params params) {                         \
     using namespace shiftconv::kernels::im2col;                                                         \
-    Cta<ELEMENT, PIXELS / 64, CHANNELS>(inputMap, filterMap, params).run();                             \
+    Cta<KIND, PIXELS / 64, CHANNELS>(inputMap, filterMap, params).run();                                \
   }

@@ -19,3 +19,15 @@
   X(192, 64, 2)                   \
   X(192, 80, 1)                   \
   X(192, 128, 1)
+
+/// Of these the ones for 8-bit operands, whose wgmma is instantiated for fewer widths.
+#define SHIFTCONV_IM2COL_BYTES_TILES(X) \
+  X(64, 32, 8)                          \
+  X(64, 64, 5)                          \
+  X(64, 128, 3)                         \
+  X(64, 256, 1)                         \
+  X(128, 64, 3)                         \
+  X(128, 128, 2)                        \
+  X(128, 256, 1)                        \
+  X(192, 64, 2)                         \
+  X(192, 128, 1)

@@ -14,12 +14,14 @@
 namespace shiftconv::plan {
 namespace {
 
-constexpr std::array<OptionDescription, 6> kOptions{{{"pixels", "16, 32", "output pixels of a warp's tile"},
-                                                     {"loads", "2, 4, 8", "input channels of a load"},
-                                                     {"warps", "4, 8", "of a CTA"},
-                                                     {"channel_warps", "1, 2, 4, 8", "warps that share a tile's output channels"},
-                                                     {"parts", "1 to 8", "of the output channels, a CTA each"},
-                                                     kDependentOption}};
+constexpr std::array<OptionDescription, 7> kOptions{
+    {{"pixels", "16, 32", "output pixels of a warp's tile"},
+     {"loads", "2, 4, 8", "input channels of a load"},
+     {"warps", "4, 8", "of a CTA"},
+     {"channel_warps", "1, 2, 4, 8", "warps that share a tile's output channels"},
+     {"parts", "1 to 8", "of the output channels, a CTA each"},
+     {"gathers", "yes, no", "outputs of a tile leave through shared memory, as one run of bytes"},
+     kDependentOption}};
 
 Status readPointwise(std::string_view text, PointwiseChoices& choices) {
   OptionValues values;
@@ -33,6 +35,7 @@ Status readPointwise(std::string_view text, PointwiseChoices& choices) {
     if (Status status = values.number(name, 1, most, 1, value); !status.ok()) return status;
     if (value) *choice = static_cast<int32_t>(*value);
   }
+  if (Status status = values.flag("gathers", choices.gathers); !status.ok()) return status;
   return values.dependent(choices.dependent);
 }
 
@@ -57,7 +60,7 @@ class Pointwise final : public ListedAlgorithm<PointwiseChoices, PointwisePlan> 
     return {made.instance.pixels * made.warps / made.channelWarps,
             made.params.channelGroups * kernels::pointwise::kGroupChannels,
             1,
-            {made.instance.pixels, made.warps, made.channelWarps}};
+            {made.instance.pixels, made.warps + (made.params.gathers ? kernels::pointwise::kMostWarps : 0), made.channelWarps}};
   }
   void addLaunches(const Problem& problem, const PointwisePlan& made, Plan& plan) const override {
     addPreparedLaunch(problem, images::pointwise(), made.kernelName(), made.launch, made.params, "stream and multiply", plan);

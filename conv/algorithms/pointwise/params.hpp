@@ -28,6 +28,9 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(Instance i) {
   return registers <= 80 ? 3 : 2;
 }
 
+/// Whether the kernel can gather a tile's outputs in shared memory: at 10 steps ptxas would spill for it.
+SHIFTCONV_HOST_DEVICE constexpr bool canGather(int32_t steps) { return steps < 10; }
+
 /// Bytes from filter row to filter row in shared memory, so that the lanes of a load meet all banks: of 16 bytes, 8 lanes read two
 /// rows at once; of 8 bytes, 16 lanes read four.
 SHIFTCONV_HOST_DEVICE constexpr int32_t filterPitch(int32_t vector, int32_t steps) {
@@ -49,6 +52,8 @@ struct Params {
   layout::FastDivisor outputDepth, outputHeight, outputWidth;  ///< where not
   int64_t pixelBytes = 0;
   int64_t rowBytes = 0, planeBytes = 0, imageBytes = 0;  ///< where not isLinear
+  bool gathers = false;           ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
+  int32_t gatherOffset = 0;       ///< of these places, one for each tile of the CTA at a time, in shared memory
   bool plain = false;             ///< bias, residual of the output's type and an activation of isPlainActivation
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

@@ -62,6 +62,13 @@ std::vector<Instance> instancesOf(const Problem& p) {
 int64_t sharedBytesOf(const Instance& instance, int64_t channelGroups) {
   return channelGroups * kGroupChannels * filterPitch(instance.vector, instance.steps);
 }
+/// Of the outputs of a CTA's tiles, one for each of `pixelWarps`.
+int64_t gatheredBytes(const Problem& p, const Instance& instance, int64_t pixelWarps) {
+  return pixelWarps * instance.pixels * p.k * kElementBytes;
+}
+/// Whether the outputs of neighbouring pixels are one run of bytes, of the short epilogue, and pieces of 16 bytes are not whole
+/// channels of one pixel: those leave as fast from registers (observed on an H200).
+bool isOneRun(const Problem& p) { return isPlainSegment(p) && p.outputPitch() == p.k && p.k % 8 != 0; }
 /// What each of the CTAs of a multiprocessor may have.
 int64_t sharedLimit(const device::Properties& properties, const Instance& instance) {
   return (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / ctasPerMultiprocessor(instance) - kReservedBytes;
@@ -95,6 +102,7 @@ constexpr double kTileLatency = 700;         // of a warp's loads, where nothing
 constexpr double kGroupLatency = 220;        // of 32 output channels of a warp: products and stores
 constexpr double kWholeGroupLatency = 1500;  // with the whole epilogue
 constexpr double kL2BytesPerClock = 48;
+constexpr double kTornSectors = 2;          // writes of rows that begin or end within 32 bytes
 constexpr double kProductsPerClock = 1024;  // mma.sync, half of wgmma
 constexpr double kSharedBytesPerClock = 128;
 constexpr double kInstructionsPerClock = 3;  // of four schedulers
@@ -117,8 +125,8 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
   const double inputBytes = tiles * instance.pixels * static_cast<double>(p.c) * kElementBytes;
   const double outputs =
       tiles * instance.pixels * static_cast<double>(std::min<int64_t>(p.k, params.channelGroups * kGroupChannels));
-  const double outputBytes =
-      outputs * static_cast<double>(bitsOf(p.outputType) + (p.hasResidual() ? bitsOf(p.residualType) : 0)) / 8;
+  const double storedBits = static_cast<double>(bitsOf(p.outputType)) * (!params.gathers && p.k % 16 != 0 ? kTornSectors : 1);
+  const double outputBytes = outputs * (storedBits + (p.hasResidual() ? static_cast<double>(bitsOf(p.residualType)) : 0)) / 8;
   const double groupSteps = tiles * params.channelGroups * instance.steps;
   const double products = groupSteps * instance.pixels * kGroupChannels * kStepChannels;
   const double instructions = groupSteps * (instance.pixels / 16 * 4 + 4.0 / (instance.vector == 8 ? 2 : 1)) +
@@ -152,7 +160,10 @@ void complete(const Problem& p, const device::Properties& properties, PointwiseP
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.tiles}, rounds * pixelWarps)),
                       static_cast<uint32_t>(plan.parts), 1};
   plan.launch.block = {static_cast<uint32_t>(plan.warps * 32), 1, 1};
-  plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytesOf(plan.instance, params.channelGroups));
+  const int64_t filterBytes = sharedBytesOf(plan.instance, params.channelGroups);
+  params.gatherOffset = static_cast<int32_t>(filterBytes);
+  plan.launch.dynamicSharedBytes =
+      static_cast<uint32_t>(filterBytes + (params.gathers ? gatheredBytes(p, plan.instance, pixelWarps) : 0));
   model(p, properties, plan);
 }
 
@@ -210,15 +221,22 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
           if (differs(choices.warps, warps) || differs(choices.channelWarps, channelWarps)) continue;
           if (isOpen && offered && !hasFewTiles) continue;
           offered = true;
-          PointwisePlan plan = common;
-          plan.instance = instance;
-          plan.parts = parts;
-          plan.warps = warps;
-          plan.channelWarps = channelWarps;
-          plan.params.channelGroups = groups;
-          complete(p, properties, plan);
-          plan.launch.programmaticDependent = choices.dependent;
-          plans.push_back(std::move(plan));
+          const bool gatherable = canGather(instance.steps) && isOneRun(p) && parts == 1 &&
+                                  sharedBytesOf(instance, groups) + gatheredBytes(p, instance, warps / channelWarps) <=
+                                      sharedLimit(properties, instance) * warps / kMostWarps;
+          for (const bool gathers : {true, false}) {
+            if (choices.gathers.value_or(gathers) != gathers || (gathers && !gatherable)) continue;
+            PointwisePlan plan = common;
+            plan.instance = instance;
+            plan.parts = parts;
+            plan.warps = warps;
+            plan.channelWarps = channelWarps;
+            plan.params.channelGroups = groups;
+            plan.params.gathers = gathers;
+            complete(p, properties, plan);
+            plan.launch.programmaticDependent = choices.dependent;
+            plans.push_back(std::move(plan));
+          }
         }
     }
   }
@@ -237,6 +255,7 @@ std::string PointwisePlan::options() const {
       .add("warps", warps)
       .add("channel_warps", channelWarps)
       .add("parts", parts)
+      .add("gathers", params.gathers ? "yes" : "no")
       .addIf(!launch.programmaticDependent, "dependent", "no")
       .text();
 }
@@ -244,9 +263,10 @@ std::string PointwisePlan::options() const {
 std::string PointwisePlan::describe() const {
   return fmt::format(
       "{}, tiles of {} pixels in loads of {} channels; {} warps a CTA, {} of them side by side along the output channels, {} parts "
-      "of these; {} x {} CTAs, {} bytes of shared memory; modelled {:.0f} clocks",
-      kernelName(), instance.pixels, instance.vector, warps, channelWarps, parts, launch.grid.x, launch.grid.y,
-      launch.dynamicSharedBytes, modelledClocks);
+      "of these{}; {} x {} CTAs, {} bytes of shared memory; modelled {:.0f} clocks",
+      kernelName(), instance.pixels, instance.vector, warps, channelWarps, parts,
+      params.gathers ? ", outputs gathered in shared memory" : "", launch.grid.x, launch.grid.y, launch.dynamicSharedBytes,
+      modelledClocks);
 }
 
 }  // namespace shiftconv::plan

@@ -19,6 +19,7 @@ namespace shiftconv::plan {
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct PointwiseChoices {
   std::optional<int32_t> pixels, loads, warps, channelWarps, parts;
+  std::optional<bool> gathers;
   bool dependent = true;  ///< LaunchConfig::programmaticDependent
 };
 

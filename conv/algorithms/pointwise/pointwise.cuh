@@ -12,6 +12,9 @@
 //    memory follows the same order along the reduction, so the sum is the same.
 //  - Filter rows are in such an order that a thread's sums are 8 neighbouring output channels of a pixel: 16 bytes to store.
 //  - Input channels behind C are zeros on both sides. Pixels behind the end are the last one, and not stored.
+//  - Where a CTA has all channels of a pixel and pixels lie end to end, the outputs of a tile are one run of bytes. They are
+//  gathered
+//    in shared memory, and the copy engine takes them away: rows of, say, 116 bytes would else leave in pieces of sectors.
 //  - ptxas would sink the loads of the next tile to their use. A __syncwarp() behind them keeps them in flight meanwhile.
 #pragma once
 
@@ -26,6 +29,7 @@
 #include "common/ptx/guarded_load.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
+#include "common/ptx/synchronisation.cuh"
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/pointwise/params.hpp"
 #include "conv/kernels/plain_segment.cuh"
@@ -79,6 +83,7 @@ class Cta {
         multiply(present, group);
         finish(tile, channel, largest);
       }
+      if (gathers()) copyOut(tile);
     }
     if (!p_.plain) gemm::mergeLargest(p_.epilogue, largest);
   }
@@ -180,6 +185,38 @@ class Cta {
     }
   }
 
+  // ---- A tile's outputs in shared memory -------------------------------------------------------------------------------------
+  /// The address is known to a run only.
+  __device__ __forceinline__ bool gathers() const {
+    return canGather(kSteps) && p_.gathers && reinterpret_cast<uint64_t>(p_.epilogue.output) % 16 == 0;
+  }
+  /// Of those that share a tile's channels, among the CTA's. Computed anew, as registers are scarce.
+  __device__ __forceinline__ uint32_t pixelRank() const { return threadIdx.x / 32 >> p_.channelWarpsShift; }
+  /// Of the warps that share the tile's channels.
+  __device__ __forceinline__ void syncTile() const {
+    if (p_.channelWarpsShift == 0)
+      __syncwarp();
+    else
+      ptx::namedBarrierSync(1 + pixelRank(), 32u << p_.channelWarpsShift);
+  }
+  __device__ __forceinline__ uint16_t* place() const {
+    return reinterpret_cast<uint16_t*>(shared() + p_.gatherOffset) +
+           static_cast<int32_t>(pixelRank()) * kPixels * p_.epilogue.columns;
+  }
+  /// By all of these warps, 16 bytes a lane.
+  __device__ __forceinline__ void copyOut(int32_t tile) const {
+    syncTile();
+    const int32_t elements = min(kPixels, p_.epilogue.rows - tile * kPixels) * p_.epilogue.columns, whole = elements / 8 * 8;
+    auto* const output = static_cast<uint16_t*>(p_.epilogue.output) + static_cast<int64_t>(tile) * kPixels * p_.epilogue.columns;
+    const int32_t own = (channelRank_ * 32 + lane_) * 8, step = 8 * 32 << p_.channelWarpsShift;
+#pragma unroll 2
+    for (int32_t i = own; i < whole; i += step)
+      *reinterpret_cast<uint4*>(output + i) = *reinterpret_cast<const uint4*>(place() + i);
+    // The last tile may end within 16 bytes.
+    if (channelRank_ == 0 && whole + lane_ < elements) output[whole + lane_] = place()[whole + lane_];
+    syncTile();  // site: place_free
+  }
+
   // ---- Epilogue --------------------------------------------------------------------------------------------------------------
   __device__ __forceinline__ void segment(int32_t row, float (&v)[kSegmentChannels]) const {
 #pragma unroll
@@ -201,7 +238,10 @@ class Cta {
         segment(row, v);
 #pragma unroll
         for (int32_t i = 0; i < kSegmentChannels; ++i) v[i] += bias[i];
-        storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
+        if (gathers())
+          putPlainSegment<Element>(p_.epilogue, pixel, channel, channels, place() + (row * 8 + lane_ / 4) * channels + channel, v);
+        else
+          storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
       }
       return;
     }

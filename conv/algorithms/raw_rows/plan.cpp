@@ -172,7 +172,7 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   params.windowRows = static_cast<int32_t>(p.t * windowHeight(p, rows));
   params.rowBytes = static_cast<int32_t>(rowBytes(p, reduction, columns));
   params.copyBytes = copyBytes(p);
-  params.plain = isPlainSegment(p);
+  params.plain = isPlainSegment(p) || isPlainBytes(p);
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);

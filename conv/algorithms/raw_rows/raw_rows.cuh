@@ -34,6 +34,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/raw_rows/params.hpp"
 #include "conv/kernels/decoding.cuh"
+#include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
 
 namespace shiftconv::kernels::raw_rows {
@@ -361,6 +362,24 @@ class Cta {
 #pragma unroll
           for (int32_t j = 0; j < kSegmentColumns; ++j) v[j] += bias[j];
           storePlainSegment<Element>(p_.epilogue, output, channel + which * 32, columns, v);
+        }
+      }
+      return;
+    }
+    // At two segments ptxas would spill for it.
+    if (kDecodes && kSegments == 1 && p_.plain) {
+      if (channel < columns) {
+        PlainBytes<kSegmentColumns> own;
+        own.load(p_.epilogue, channel, columns);
+#pragma unroll
+        for (int32_t i = 0; i < kPixels; ++i) {
+          const int32_t output = outputPixel(tile, pixelOf(first, i));
+          if (output < 0) continue;
+          float v[kSegmentColumns];
+          segment(i, 0, v);
+          uint32_t words[kSegmentColumns / 4];
+          own.finish(p_.epilogue, v, words);
+          own.store(p_.epilogue, output, channel, columns, words);
         }
       }
       return;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "common/gemm/sm100/role_names.hpp"
 #include "conv/algorithms/shift_stream/plan.hpp"
 #include "conv/plan/chosen_algorithm.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -14,13 +15,12 @@ namespace shiftconv::plan {
 namespace {
 
 constexpr std::string_view kName = "shift_stream";
-constexpr std::array<std::string_view, 2> kGroups{"single", "pair"};
 constexpr std::array<std::string_view, 2> kScales{"copies", "shifted"};
 constexpr std::array<OptionDescription, 7> kOptions{
     {{"map", "strips, packed, strips_refill, flat_refill, flat_masked",
       "what lanes hold: a strip in every window, or several pieces of rows; the same with windows that are refilled behind shifts; "
       "or, masked, rows end to end"},
-     {"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
+     kGroupOption,
      {"tile_n", "multiples of 16 from 16 to 256", "output channels of a pass"},
      {"block_rows", "1 to 2147483647", "output rows of a tile"},
      {"clusters", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
@@ -31,11 +31,11 @@ std::string textOf(const ShiftStreamPlan& plan) {
   const kernels::ShiftStreamParams& p = plan.params;
   return OptionText()
       .add("map", kStreamMapNames[static_cast<size_t>(plan.map)])
-      .add("group", kGroups[plan.pair ? 1 : 0])
+      .add("group", groupName(plan.pair))
       .add("tile_n", p.tileN)
       .add("block_rows", p.blockRows)
       .add("clusters", plan.launch.grid.x / plan.launch.cluster.x)
-      .add("resident_weights", p.filterResident ? "yes" : "no")
+      .add("resident_weights", p.filter.resident ? "yes" : "no")
       .addIf(isScaled(plan.problem), "scales", kScales[p.scaleCopies == 1 ? 1 : 0])
       .text();
 }
@@ -43,11 +43,10 @@ std::string textOf(const ShiftStreamPlan& plan) {
 Status choicesOf(std::string_view text, ShiftStreamChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
-  std::optional<size_t> map, group, scales;
+  std::optional<size_t> map, scales;
   if (Status status = values.choice("map", kStreamMapNames, map); !status.ok()) return status;
   if (map) choices.map = static_cast<StreamMap>(*map);
-  if (Status status = values.choice("group", kGroups, group); !status.ok()) return status;
-  if (group) choices.pair = *group == 1;
+  if (Status status = readGroup(values, choices.pair); !status.ok()) return status;
   if (Status status = values.choice("scales", kScales, scales); !status.ok()) return status;
   if (scales) choices.shiftedScales = *scales == 1;
   constexpr uint32_t kMost = 2147483647;
@@ -124,7 +123,7 @@ PlannedLaunch ShiftStreamPlan::planned() const {
           launch,
           {Parameter::map(input, {TensorName::Input}), Parameter::map(refill, {TensorName::Input}),
            Parameter::map(filter, {TensorName::Filter}), std::move(values)},
-          shiftStreamWarpRoles(isScaled(problem))};
+          gemm::sm100::warpRoles(isScaled(problem))};
 }
 
 const Algorithm& shiftStreamAlgorithm() {

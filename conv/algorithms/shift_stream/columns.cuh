@@ -4,10 +4,11 @@
 #include <cstdint>
 
 #include "common/gemm/sm100/gemm_params.hpp"
+#include "common/gemm/sm100/kinds.cuh"
 #include "common/ptx/tensor_core.cuh"
 #include "conv/algorithms/shift_stream/params.hpp"
 
-namespace shiftconv::kernels {
+namespace shiftconv::kernels::shift_stream {
 
 inline constexpr uint32_t kLastLane = static_cast<uint32_t>(kStreamWindowLanes - 1) << 16;  // of a window, in an address
 
@@ -37,7 +38,7 @@ __device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, con
     for (int32_t i = 0; i < column.count; ++i) {
       const uint32_t target = column.accumulators + static_cast<uint32_t>(accumulator) * p.accumulatorColumns;
       const uint64_t b = layout::advanceDescriptor(
-          layout::swizzle128KMajorDescriptor(column.filters + static_cast<uint32_t>(filter) * p.filterStageBytes),
+          layout::swizzle128KMajorDescriptor(column.filters + static_cast<uint32_t>(filter) * p.filter.stageBytes),
           slice * layout::kMmaRowBytes);
       const bool accumulate = slice != 0 || i < column.freshFrom;
       if constexpr (layout::isBlockScaled(kKind)) {
@@ -53,7 +54,7 @@ __device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, con
       }
       if (++accumulator == p.accumulators) accumulator = 0;
       filter += column.filterStep;
-      if (filter >= p.filterStages) filter -= p.filterStages;
+      if (filter >= p.filter.stages) filter -= p.filter.stages;
     }
     if (column.shifts) ptx::tensorShiftDown<Group::kCtaGroup>(operand);
     // shift -> cp.4x256b -> mma of one thread are ordered (PTX ISA 9.7.16.6.2).
@@ -62,42 +63,14 @@ __device__ __forceinline__ void multiplyColumnIn(const ShiftStreamParams& p, con
           operand + kLastLane,
           layout::advanceDescriptor(layout::swizzle128KMajorDescriptor(column.refill), slice * layout::kMmaRowBytes));
   };
-  if (column.slices == gemm::sm100::kChunkSlices) {
-#pragma unroll
-    for (uint32_t slice = 0; slice < gemm::sm100::kChunkSlices; ++slice) multiplySlice(slice);
-  } else {
-#pragma unroll 1
-    for (uint32_t slice = 0; slice < static_cast<uint32_t>(column.slices); ++slice) multiplySlice(slice);
-  }
+  gemm::sm100::forEachSlice(column.slices, multiplySlice);
 }
-/// The kind is chosen once a tap column, which costs a branch and saves a kernel for each.
-template <class Group, bool kScaled>
+/// The kind is chosen once a tap column.
+template <bool kScaled, class Group>
 __device__ __forceinline__ void multiplyColumn(const ShiftStreamParams& p, const TapColumn<Group>& column) {
-  using layout::MmaKind;
-  switch (p.kind) {
-    case MmaKind::F16:
-      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::F16>(p, column);
-      return;
-    case MmaKind::TF32:
-      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::TF32>(p, column);
-      return;
-    case MmaKind::F8F6F4:
-      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::F8F6F4>(p, column);
-      return;
-    case MmaKind::I8:
-      // The planner refuses it on sm_103a, whose assembler does not know it (PTX ISA 9.7.16.10).
-      if constexpr (!kScaled) multiplyColumnIn<Group, MmaKind::I8>(p, column);
-      return;
-    case MmaKind::MxF8F6F4:
-      if constexpr (kScaled) multiplyColumnIn<Group, MmaKind::MxF8F6F4>(p, column);
-      return;
-    case MmaKind::MxF4:
-      if constexpr (kScaled) multiplyColumnIn<Group, MmaKind::MxF4>(p, column);
-      return;
-    case MmaKind::NvF4:
-      if constexpr (kScaled) multiplyColumnIn<Group, MmaKind::NvF4>(p, column);
-      return;
-  }
+  using gemm::sm100::Kinds;
+  gemm::sm100::inKind<kScaled ? Kinds::BlockScaled : Kinds::Dense>(
+      p.kind, [&]<layout::MmaKind kKind>() { multiplyColumnIn<Group, kKind>(p, column); });
 }
 
-}  // namespace shiftconv::kernels
+}  // namespace shiftconv::kernels::shift_stream

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/gemm/epilogue/params.hpp"
+#include "common/gemm/sm100/filter_params.hpp"
 #include "common/gemm/sm100/gemm_params.hpp"
 #include "common/layout/instruction_descriptor.hpp"
 
@@ -96,10 +97,7 @@ struct ShiftStreamParams {
   int32_t operandStages = 0;
   uint32_t operandCountedBytes = 0;  ///< of the rows, by the barrier that their loads count towards
   uint32_t operandStageBytes = 0;    ///< in one CTA: front, rows, then what refills their windows, then their scale factors
-  int32_t filterStages = 0;          ///< of the ring, or all of the pass when resident
-  uint32_t filterCountedBytes = 0;   ///< of a stage, by the barrier that its load counts towards
-  uint32_t filterStageBytes = 0;     ///< in one CTA
-  bool filterResident = false;
+  gemm::sm100::FilterParams filter;
 
   // Block-scaled kinds. A tap column is S values of s; one entry has the scale factors of a tap column of the filter.
   gemm::sm100::ScaleParams inputScales;   ///< [pixels][blocks of C]
@@ -118,9 +116,6 @@ struct ShiftStreamParams {
 
 /// Bytes of shared memory in front of the stages: barriers, and places of loads.
 inline constexpr uint32_t kStreamControlBytes = 2048;
-
-/// Threads of a CTA: four warps of producers and the multiplying one, four of the epilogue, four that arrange scale factors.
-SHIFTCONV_HOST_DEVICE constexpr uint32_t streamThreads(bool scaled) { return scaled ? 384 : 256; }
 
 /// Bytes of a stage in front of lane 0, for a copy that begins there: whole atoms, so that the rows keep their swizzle.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t frontBytes(const LaneMap& lanes) {

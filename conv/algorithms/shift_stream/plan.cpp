@@ -100,11 +100,7 @@ ShiftStreamParams makeParams(const Problem& p, const StreamCut& cut, const Chann
   params.operandCountedBytes =
       static_cast<uint32_t>(cut.loadedPixels(p)) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
   params.operandStageBytes = static_cast<uint32_t>(cut.operandStageBytes(p, kind));
-  params.filterStages = i(cut.filterStages);
-  params.filterCountedBytes =
-      static_cast<uint32_t>(cut.tileN / cut.ctas()) * gemm::sm100::countedRowBytes(kind, operandType(p, p.filterType));
-  params.filterStageBytes = static_cast<uint32_t>(cut.filterStageBytes());
-  params.filterResident = cut.resident;
+  params.filter = filterParams(p, channels, cut.tileN / cut.ctas(), cut.filterStages, cut.resident);
   if (isScaled(p)) {
     const int64_t blocks = ceilDivide(p.c, p.inputScale.blockSize);
     params.inputScales.rows = i(p.inputPixels());
@@ -260,7 +256,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   plan.kernelName = isScaled(p) ? "shift_stream_sm100_scaled_" : "shift_stream_sm100_dense_";
   plan.kernelName += best.pair ? "pair" : "single";
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
-  plan.launch.block = {streamThreads(isScaled(p)), 1, 1};
+  plan.launch.block = {gemm::sm100::threadsOf(isScaled(p)), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(best.ctas()), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(best.sharedBytes(p, channels));
   plan.traffic = best.traffic;
@@ -280,7 +276,7 @@ StreamCut cutOf(const ShiftStreamPlan& plan) {
   cut.tileN = p.tileN;
   cut.passes = plan.launch.grid.y;
   cut.blockRows = p.blockRows;
-  cut.resident = p.filterResident;
+  cut.resident = p.filter.resident;
   cut.scaleCopies = p.scaleCopies;
   cut.scalesResident = p.scalesResident;
   return cut;
@@ -318,13 +314,6 @@ Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
 
 Traffic ShiftStreamPlan::ofCluster() const { return clusterTraffic(problem, Channels(problem, params.kind), cutOf(*this)); }
 
-std::vector<std::string> shiftStreamWarpRoles(bool scaled) {
-  std::vector<std::string> roles = {"operand load", "mma",        "filter load", "idle",
-                                    "epilogue 0",   "epilogue 1", "epilogue 2",  "epilogue 3"};
-  for (int warp = 0; scaled && warp < 4; ++warp) roles.push_back(fmt::format("scales {}", warp));
-  return roles;
-}
-
 std::string ShiftStreamPlan::describe() const {
   const ShiftStreamParams& p = params;
   std::string text;
@@ -346,8 +335,8 @@ std::string ShiftStreamPlan::describe() const {
                         p.scaleCopies == 1 ? "shifted with them" : "in a copy for every tap column",
                         p.scalesResident ? "resident in Tensor Memory" : "copied for every tap column");
   text += fmt::format("shared mem {} stages of 16 KiB for rows; filter {}, {} stages of {} bytes; {} bytes in all\n",
-                      p.operandStages, p.filterResident ? "resident" : "streamed for every row", p.filterStages, p.filterStageBytes,
-                      launch.dynamicSharedBytes);
+                      p.operandStages, p.filter.resident ? "resident" : "streamed for every row", p.filter.stages,
+                      p.filter.stageBytes, launch.dynamicSharedBytes);
   text += fmt::format("counted    {}\n", plan::describe(traffic));
   return text;
 }

@@ -70,7 +70,4 @@ std::string cutShiftStream(const Problem& problem, const device::Properties& pro
 std::string planShiftStream(const Problem& problem, const device::Properties& properties, const ShiftStreamChoices& choices,
                             ShiftStreamPlan& plan);
 
-/// Names of a CTA's warps, for counters and profiles.
-std::vector<std::string> shiftStreamWarpRoles(bool scaled);
-
 }  // namespace shiftconv::plan

@@ -10,7 +10,7 @@
 #include "common/gemm/sm100/operand_load.cuh"
 #include "conv/algorithms/shift_stream/rows.hpp"
 
-namespace shiftconv::kernels {
+namespace shiftconv::kernels::shift_stream {
 
 using gemm::sm100::kNoScaleRow;  // of pixels that are zeros
 
@@ -82,4 +82,4 @@ __device__ __forceinline__ void copyScaleTiles(layout::MmaKind kind, uint32_t ro
           layout::densePackedRowsDescriptor(source + (tile * atoms + atom) * gemm::sm100::kScaleAtomBytes));
 }
 
-}  // namespace shiftconv::kernels
+}  // namespace shiftconv::kernels::shift_stream

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/gemm/sm100/role_names.hpp"
 #include "conv/algorithms/shift_window/plan.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -16,20 +17,14 @@ namespace shiftconv::plan {
 namespace {
 
 constexpr std::string_view kName = "shift_window";
-constexpr std::array<std::string_view, 2> kProducers{"tensor_copy", "register_store"};  // in the order of OperandProducer
-constexpr std::array<std::string_view, 2> kGroupNames{"single", "pair"};
-constexpr std::array<OptionDescription, 5> kOptions{
-    {{"producer", "tensor_copy, register_store",
-      "how activations enter Tensor Memory: tcgen05.cp, or ld.shared and tcgen05.st (of single CTAs)"},
-     {"group", "single, pair", "CTAs that multiply together: tcgen05 cta_group 1 or 2"},
-     {"tile_n", "multiples of 16 from 16 to 192", "output channels of a pass"},
-     {"ctas", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
-     {"resident_weights", "yes, no", "keep all weights in shared memory"}}};
+constexpr std::array<OptionDescription, 4> kOptions{{kGroupOption,
+                                                     {"tile_n", "multiples of 16 from 16 to 192", "output channels of a pass"},
+                                                     {"ctas", "1 to 2147483647", "CTAs, or pairs of them, along the tiles"},
+                                                     {"resident_weights", "yes, no", "keep all weights in shared memory"}}};
 
-std::string optionText(OperandProducer producer, const ShiftWindowCut& cut) {
+std::string optionText(const ShiftWindowCut& cut) {
   return OptionText()
-      .add("producer", kProducers[static_cast<size_t>(producer)])
-      .add("group", kGroupNames[cut.pair ? 1 : 0])
+      .add("group", groupName(cut.pair))
       .add("tile_n", cut.tileN)
       .add("ctas", cut.clusters)
       .add("resident_weights", cut.resident ? "yes" : "no")
@@ -39,12 +34,7 @@ std::string optionText(OperandProducer producer, const ShiftWindowCut& cut) {
 Status read(std::string_view text, ShiftWindowChoices& choices) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, kOptions, values); !status.ok()) return status;
-  std::optional<size_t> producer;
-  if (Status status = values.choice("producer", kProducers, producer); !status.ok()) return status;
-  if (producer) choices.producer = static_cast<OperandProducer>(*producer);
-  std::optional<size_t> group;
-  if (Status status = values.choice("group", kGroupNames, group); !status.ok()) return status;
-  if (group) choices.pair = *group == 1;
+  if (Status status = readGroup(values, choices.pair); !status.ok()) return status;
   if (Status status = values.number("tile_n", 16, 192, 16, choices.tileN); !status.ok()) return status;
   if (Status status = values.number("ctas", 1, 2147483647, 1, choices.clusters); !status.ok()) return status;
   return values.flag("resident_weights", choices.residentWeights);
@@ -69,30 +59,15 @@ class ShiftWindow final : public Algorithm {
       return {StatusCode::InvalidArgument, std::move(reason)};
     const Estimator estimator(problem, ratesOf(properties));
     const size_t first = candidates.size();
-    std::vector<Offer> offers;
     for (const ShiftWindowCut& cut : cuts)
-      for (const OperandProducer producer : {OperandProducer::TensorCopy, OperandProducer::RegisterStore})
-        if (choices.producer.value_or(producer) == producer && !(cut.pair && producer == OperandProducer::RegisterStore)) {
-          candidates.push_back(
-              {this, estimator.of(cut.clocks, cut.bound, cut.clocksAround), shiftWindowQuestions(problem, cut.pair)});
-          offers.push_back({producer, cut});
-        }
-    setPlans(candidates, first, std::make_shared<TypedPlans<Offer>>(std::move(offers), complete, [](const Offer& offer) {
-               return optionText(offer.producer, offer.cut);
-             }));
+      candidates.push_back({this, estimator.of(cut.clocks, cut.bound, cut.clocksAround), shiftWindowQuestions(problem, cut.pair)});
+    setPlans(candidates, first, std::make_shared<TypedPlans<ShiftWindowCut>>(std::move(cuts), complete, optionText));
     return {};
   }
 
  private:
-  struct Offer {
-    OperandProducer producer;
-    ShiftWindowCut cut;
-  };
-
-  static Status complete(const Offer& offer, const Problem& problem, const device::Properties& properties, Plan& plan) {
-    const ShiftWindowCut& cut = offer.cut;
-    const ShiftWindowChoices exact{offer.producer, static_cast<uint32_t>(cut.tileN), static_cast<uint32_t>(cut.clusters),
-                                   cut.resident, cut.pair};
+  static Status complete(const ShiftWindowCut& cut, const Problem& problem, const device::Properties& properties, Plan& plan) {
+    const ShiftWindowChoices exact{static_cast<uint32_t>(cut.tileN), static_cast<uint32_t>(cut.clusters), cut.resident, cut.pair};
     ShiftWindowPlan made;
     if (std::string reason = planShiftWindow(problem, properties, exact, made); !reason.empty())
       return {StatusCode::InternalError, std::move(reason)};
@@ -124,7 +99,7 @@ PlannedLaunch ShiftWindowPlan::planned() const {
           kernelName,
           launch,
           {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}), std::move(values)},
-          shiftWindowWarpRoles(producer)};
+          gemm::sm100::warpRoles(false)};
 }
 
 const Algorithm& shiftWindowAlgorithm() {

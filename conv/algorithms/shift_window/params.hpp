@@ -4,34 +4,12 @@
 #include <cstdint>
 
 #include "common/gemm/epilogue/params.hpp"
+#include "common/gemm/sm100/filter_params.hpp"
 #include "common/gemm/sm100/gemm_params.hpp"
 #include "common/layout/fast_divisor.hpp"
 #include "common/layout/instruction_descriptor.hpp"
 
 namespace shiftconv::kernels {
-
-/// How a run gets from shared memory into its Tensor Memory slot.
-enum class OperandPath : uint8_t {
-  TensorCopy,     ///< tcgen05.cp.128x256b
-  RegisterStore,  ///< ld.shared + tcgen05.st: every step observed on hardware by vendor examples; of single CTAs
-};
-
-/// The warps of a CTA by their index.
-enum Warp : uint32_t {
-  kOperandLoadWarp = 0,  // TMA of activations
-  kMmaWarp = 1,          // tcgen05.cp and tcgen05.mma
-  kMaskWarp = 2,         // lane masks; owns the Tensor Memory allocation
-  kFilterLoadWarp = 3,   // TMA of filters
-  kEpilogueWarps = 4,    // 4..7: warp w may touch Tensor Memory lanes 32*(w%4).. only (PTX ISA 9.7.16.8.1)
-  kStagingWarps = 8,     // 8..11, only with OperandPath::RegisterStore
-};
-/// Their names in counters and profiles.
-inline constexpr const char* kWarpRoles[] = {"operand load", "mma",        "masks",     "filter load", "epilogue 0", "epilogue 1",
-                                             "epilogue 2",   "epilogue 3", "staging 0", "staging 1",   "staging 2",  "staging 3"};
-SHIFTCONV_HOST_DEVICE constexpr uint32_t warpsOf(OperandPath path) {
-  return path == OperandPath::RegisterStore ? kStagingWarps + 4 : uint32_t{kStagingWarps};
-}
-SHIFTCONV_HOST_DEVICE constexpr uint32_t threadsOf(OperandPath path) { return warpsOf(path) * 32; }
 
 // Tile: four windows of 32 Tensor Memory lanes in each CTA. `.ashift` moves rows inside a window only (PTX ISA 9.7.16.10; observed
 // on B200 by vendor examples), so a window of an S-wide filter yields 33 - S outputs and consecutive windows overlap by S - 1 rows.
@@ -73,11 +51,9 @@ struct ShiftWindowParams {
   int32_t tileN = 0;            ///< output channels per pass, multiple of 16; blockIdx.y is the pass
   int32_t tiles = 0;            ///< of 4 * usefulLanes(S) anchors for each CTA of a group
 
-  int32_t operandStages = 0;    ///< shared-memory stages of 16 KiB for activations
-  int32_t filterStages = 0;     ///< shared-memory stages of 128 bytes for each column of B in this CTA; all taps when resident
-  bool filterResident = false;  ///< every stage is loaded once and kept
+  int32_t operandStages = 0;  ///< shared-memory stages of 16 KiB for activations
+  gemm::sm100::FilterParams filter;
 
-  OperandPath path = OperandPath::TensorCopy;
   layout::MmaKind kind = layout::MmaKind::F16;
   uint32_t instructionDescriptor = 0;
 

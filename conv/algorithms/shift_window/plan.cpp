@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "common/gemm/sm100/operand_plan.hpp"
@@ -64,7 +63,7 @@ std::string fitStages(const Problem& p, const Channels& channels, uint32_t share
       cut.tileN, kMinimumFilterStages, filterBytes, kStreamingOperandStages, budget);
 }
 
-/// Demands of one tile in one pass of each CTA. Both producers are modelled alike: see Resource::Staging.
+/// Demands of one tile in one pass of each CTA.
 Bound timeOfTile(const Problem& p, const Channels& channels, const Rates& rates, const Cut& cut, double crowd) {
   const double ownColumns = static_cast<double>(cut.tileN / cut.ctas());  // of B
   const double mmas = static_cast<double>(tapsOf(p) * channels.slices());
@@ -121,15 +120,14 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels) {
 }
 
 /// Of a tile in all passes, whatever of the tensors lies in it.
-Traffic anyTile(const Problem& p, const Cut& cut, OperandProducer producer) {
+Traffic anyTile(const Problem& p, const Cut& cut) {
   const Channels channels = channelsOf(p);
   const int64_t taps = tapsOf(p), lanes = cut.ctas() * kTensorLanes;
   Traffic traffic;
   traffic.mmas = cut.passes * taps * channels.slices();
   traffic.products = traffic.mmas * lanes * cut.tileN * kProductElements;
   traffic.multiplyReadBytes = traffic.mmas * cut.tileN * layout::kMmaRowBytes;
-  if (producer == OperandProducer::TensorCopy)
-    traffic.copyReadBytes = cut.passes * p.t * p.r * channels.slices() * lanes * layout::kMmaRowBytes;
+  traffic.copyReadBytes = cut.passes * p.t * p.r * channels.slices() * lanes * layout::kMmaRowBytes;
   traffic.writtenBytes = cut.passes * p.t * p.r * channels.chunks * cut.ctas() * kOperandStageBytes;
   traffic.multipliedRows = cut.passes * lanes;
   if (!cut.resident) {
@@ -225,13 +223,11 @@ std::string shiftWindowCuts(const Problem& p, const device::Properties& properti
   if (choices.tileN && (*choices.tileN % step != 0 || *choices.tileN < step || *choices.tileN > kMaximumTileN))
     return fmt::format("tile_n must be a multiple of {} from {} to {}, but it is {}", step, step, kMaximumTileN, *choices.tileN);
   if (choices.clusters && *choices.clusters == 0) return "ctas must be at least 1";
-  const bool storesOnly = choices.producer == OperandProducer::RegisterStore;
-  if (storesOnly && choices.pair.value_or(false)) return "producer=register_store is of single CTAs, but group is pair";
 
   std::string reason;
   cuts.clear();
   for (const bool pair : {false, true}) {
-    if (pair != choices.pair.value_or(pair) || (pair && storesOnly)) continue;
+    if (pair != choices.pair.value_or(pair)) continue;
     const auto offer = [&](int64_t tileN) {
       Cut cut;
       cut.pair = pair;
@@ -261,7 +257,6 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
 
   const Channels channels = channelsOf(p);
   const auto ctas = static_cast<int32_t>(best.ctas());
-  plan.producer = choices.producer.value_or(OperandProducer::TensorCopy);
   plan.kernelName = best.pair ? "shift_window_sm100_pair" : "shift_window_sm100_single";
   plan.input = inputMap(p, channels);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
@@ -281,9 +276,7 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   params.tileN = i(best.tileN);
   params.tiles = i(tileCount(p, best.ctas()));
   params.operandStages = i(best.operandStages);
-  params.filterStages = i(best.filterStages);
-  params.filterResident = best.resident;
-  params.path = plan.producer;
+  params.filter = filterParams(p, channels, best.tileN / best.ctas(), best.filterStages, best.resident);
   params.kind = channels.kind;
   params.instructionDescriptor = instructionDescriptorOf(p, channels.kind, best.ctas(), best.tileN);
   params.byWidth = layout::FastDivisor(static_cast<uint32_t>(p.w));
@@ -292,12 +285,12 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   params.epilogue = epilogueOf(p);
 
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
-  plan.launch.block = {threadsOf(plan.producer), 1, 1};
+  plan.launch.block = {gemm::sm100::threadsOf(false), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};
-  plan.launch.dynamicSharedBytes = sharedBytes(params.operandStages, params.filterStages, params.tileN, ctas);
+  plan.launch.dynamicSharedBytes = sharedBytes(params.operandStages, params.filter.stages, params.tileN, ctas);
 
   plan.problem = p;
-  plan.traffic = anyTile(p, best, plan.producer) * plan.tiles();
+  plan.traffic = anyTile(p, best) * plan.tiles();
   plan.traffic += plan.ofCluster() * plan.clusters();
   plan.traffic.activationBytes = activationBytes(p, best, 0, plan.tiles());
   plan.traffic.storedRows = best.passes * p.outputPixels();
@@ -306,7 +299,7 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
 
 Traffic ShiftWindowPlan::ofTile(int64_t tile) const {
   const Problem& p = problem;
-  Traffic traffic = anyTile(p, cut, producer);
+  Traffic traffic = anyTile(p, cut);
   traffic.activationBytes = activationBytes(p, cut, tile, 1);
   const int64_t anchors = cut.ctas() * kWindows * usefulLanes(params.filterWidth);
   for (int64_t anchor = tile * anchors; anchor < std::min<int64_t>((tile + 1) * anchors, params.anchors); ++anchor)
@@ -330,22 +323,16 @@ std::string ShiftWindowPlan::describe() const {
       kWindows * usefulLanes(p.filterWidth), kWindows, usefulLanes(p.filterWidth), p.tileN, p.tiles, launch.grid.y);
   text += fmt::format("reduction  {} filter rows x {} channel chunks x {} taps by shift, 32-byte slices in the last chunk: {}\n",
                       p.filterDepth * p.filterHeight, p.channelChunks, p.filterWidth, p.lastChunkSlices);
-  text += fmt::format("operands   shared memory -> Tensor Memory by {}, {} stages of 16 KiB, {} slots of {} columns\n",
-                      producer == OperandProducer::TensorCopy ? "tcgen05.cp" : "ld.shared + tcgen05.st", p.operandStages,
+  text += fmt::format("operands   shared memory -> Tensor Memory, {} stages of 16 KiB, {} slots of {} columns\n", p.operandStages,
                       kOperandSlots, kSlotColumns);
   text += fmt::format("filter     {}, {} stages of {} bytes\n",
-                      p.filterResident ? "resident in shared memory" : "streamed for every tile", p.filterStages,
+                      p.filter.resident ? "resident in shared memory" : "streamed for every tile", p.filter.stages,
                       filterStageBytes(cut));
   text += fmt::format("Tensor Mem {} of {} columns\n", kAccumulators * accumulatorColumns(p.tileN) + kOperandSlots * kSlotColumns,
                       kTensorColumns);
   text += fmt::format("modelled   {:.0f} clocks a tile, bound by {}; {:.0f} clocks in all\n", cut.clocksPerTile, nameOf(cut.bound),
                       cut.clocks);
   return text;
-}
-
-std::vector<std::string> shiftWindowWarpRoles(OperandProducer producer) {
-  static_assert(std::size(kWarpRoles) == warpsOf(OperandPath::RegisterStore), "a name for every warp");
-  return {std::begin(kWarpRoles), std::begin(kWarpRoles) + warpsOf(producer)};
 }
 
 device::ModuleImage shiftWindowImage() { return images::shift_window(); }

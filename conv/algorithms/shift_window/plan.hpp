@@ -1,4 +1,4 @@
-// The `shift_window` algorithm: support and plan. See kernels/sm100/shift_window.cu for the kernel.
+// The `shift_window` algorithm: support and plan. See sm100_shift_window.cu for the kernel.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,10 @@
 
 namespace shiftconv::plan {
 
-/// How activations get from shared memory into Tensor Memory.
-using OperandProducer = kernels::OperandPath;
-
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct ShiftWindowChoices {
-  std::optional<OperandProducer> producer{};  ///< RegisterStore only of single CTAs
-  std::optional<uint32_t> tileN{};            ///< multiple of 16, 16..192
-  std::optional<uint32_t> clusters{};         ///< CTAs, or pairs of CTAs, along the tiles, >= 1
+  std::optional<uint32_t> tileN{};     ///< multiple of 16, 16..192
+  std::optional<uint32_t> clusters{};  ///< CTAs, or pairs of CTAs, along the tiles, >= 1
   std::optional<bool> residentWeights{};
   std::optional<bool> pair{};  ///< cta_group::2
 };
@@ -48,7 +44,6 @@ struct ShiftWindowPlan {
   layout::TiledMap input{}, filter{};
   LaunchConfig launch{};
   std::string kernelName;
-  OperandProducer producer = OperandProducer::TensorCopy;
   ShiftWindowCut cut;
   Problem problem;
   Traffic traffic;
@@ -83,9 +78,6 @@ std::string planShiftWindow(const Problem& problem, const device::Properties& pr
 /// What products of such operands ask, and: columns that .ashift moves and its reach in pairs (U3), how a lane mask reaches the
 /// CTAs of a pair (U7).
 std::vector<std::string_view> shiftWindowQuestions(const Problem& problem, bool pair);
-
-/// Names of a CTA's warps, for counters and profiles.
-std::vector<std::string> shiftWindowWarpRoles(OperandProducer producer);
 
 /// The compiled kernels (PTX and SASS), embedded in the library.
 device::ModuleImage shiftWindowImage();

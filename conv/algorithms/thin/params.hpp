@@ -65,8 +65,9 @@ struct Params {
   int32_t channelTiles = 0;
   uint32_t splitShift = 0, channelWarpsShift = 0;  ///< binary logarithms
   bool launchEarly = false;                        ///< lets the next kernel start before the products instead of after them
-  bool isWhole =
-      false;  ///< the whole epilogue; else f32 bias, residual and output of the operands' type, a short activation or none
+  /// The whole epilogue. Else an f32 bias, a short activation or none, and of 16 bits a residual and outputs of the operands' type,
+  /// of 8 bits what PlainBytes has.
+  bool isWhole = false;
   bool relu = false;
   int32_t storeElements = 1;      ///< neighbouring outputs and residuals that are aligned to as many elements: 1, 2, 4 or 8
   Decoding inputs, filters;       ///< of elements of 8 bits

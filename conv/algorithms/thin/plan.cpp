@@ -14,6 +14,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/options.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/preparation.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
@@ -41,6 +42,7 @@ int32_t commonVector(std::initializer_list<int64_t> lengths) {
 
 /// Whether a bias, a residual and a short activation are all, and everything has the operands' type.
 bool hasShortEpilogue(const Problem& p) {
+  if (isPlainBytes(p)) return true;
   Problem rest = p;
   if (gemm::isShort(static_cast<gemm::Activation>(p.activation))) rest.activation = Activation::None;
   return !isDecoded(p) && sm90::hasPlainEpilogue(rest) && p.outputType == p.inputType &&

@@ -32,6 +32,7 @@
 #include "conv/algorithms/thin/params.hpp"
 #include "conv/kernels/decoding.cuh"
 #include "conv/kernels/packing.cuh"
+#include "conv/kernels/plain_bytes.cuh"
 
 namespace shiftconv::kernels::thin {
 
@@ -153,14 +154,10 @@ class Warp {
 #pragma unroll
         for (int32_t i = 0; i < 4; ++i) sum_[0][0][j][i] += sum_[1][0][j][i];
     }
-    if constexpr (kDecodes) {
+    if (p_.isWhole)
       finishWhole();
-    } else {
-      if (p_.isWhole)
-        finishWhole();
-      else
-        finish();
-    }
+    else
+      finish();
   }
 
  private:
@@ -328,7 +325,11 @@ class Warp {
 
   /// What the epilogue reads, before the operands, so that nothing waits for it.
   __device__ void loadEpilogue() {
-    if (kDecodes || p_.isWhole) return;
+    if (p_.isWhole) return;
+    if (kDecodes) {
+      ofBytes_.load(p_.epilogue, channel_, channelEnd_);
+      return;
+    }
     if (p_.epilogue.bias != nullptr) {
 #pragma unroll
       for (int32_t i = 0; i < kOwn; ++i) bias_[i] = channel_ + i < channelEnd_ ? p_.epilogue.floatBias()[channel_ + i] : 0.0f;
@@ -362,7 +363,11 @@ class Warp {
     for (int32_t row = 0; row < kRows; ++row) {
       if (ownerOf(row) != rank_) continue;
       if (split() > 1) addOthers(row);
-      if (isOwn(row)) store(row);
+      if (!isOwn(row)) continue;
+      if constexpr (kDecodes)
+        storeBytes(row);
+      else
+        store(row);
     }
   }
 
@@ -386,6 +391,15 @@ class Warp {
   struct alignas(kOwn* kElementBytes) Pairs {
     uint32_t pair[kOwn / 2];
   };
+
+  __device__ __forceinline__ void storeBytes(int32_t row) {
+    float v[kOwn];
+#pragma unroll
+    for (int32_t i = 0; i < kOwn; ++i) v[i] = sumOf(row, i);
+    uint32_t words[PlainBytes<kOwn>::kWords];
+    ofBytes_.finish(p_.epilogue, v, words);
+    ofBytes_.store(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel_, channelEnd_, words);
+  }
 
   __device__ __forceinline__ void store(int32_t row) {
     float v[kOwn];
@@ -463,6 +477,7 @@ class Warp {
   uint32_t inside_[kRows];  ///< which taps are inside of the image
   int32_t weights_[kColumns];
   float sum_[kChains][kRows / 2][kColumns][4] = {};
+  PlainBytes<kOwn> ofBytes_;  ///< where operands have 8 bits
   float bias_[kOwn] = {};
   uint32_t residual_[kRows][kOwn / 2] = {};
 };

@@ -1,5 +1,4 @@
-// thin of 8-bit floats and integers, which are multiplied as f16: the whole epilogue, and vectors of 8 and 4 elements. See
-// thin.cuh.
+// thin of 8-bit floats and integers, which are multiplied as f16, in vectors of 8 and 4 elements. See thin.cuh.
 #include "conv/algorithms/thin/thin.cuh"
 
 namespace shiftconv::kernels::thin {

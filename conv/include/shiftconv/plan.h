@@ -40,7 +40,7 @@ typedef struct shiftconv_plan* shiftconv_plan_t;
 typedef struct shiftconv_plan_options {
   size_t size;              /**< sizeof of this structure as the caller compiled it */
   const char* algorithm;    /**< name of an algorithm; NULL: the one with the best candidate */
-  const char* options;      /**< its options, "tile_n=64,producer=register_store"; NULL: none. See shiftconv_algorithm_options */
+  const char* options;      /**< its options, "tile_n=64,group=pair"; NULL: none. See shiftconv_algorithm_options */
   uint32_t multiprocessors; /**< the most that a run may occupy: no launch of the plan has more CTAs; 0: all of the device. Plans by
                                  measurement must leave it 0 */
   uint32_t reserved;        /**< 0 */
@@ -122,7 +122,8 @@ SHIFTCONV_API shiftconv_status_t shiftconv_plan_from_bytes(const void* bytes, si
 /** Destroys a plan. Bindings of it and work that was enqueued with it are not affected. NULL is allowed and does nothing. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_destroy(shiftconv_plan_t plan);
 
-/** Writes several lines for people: problem, algorithm, options, how products are summed, launches, tile, memory, counted traffic, modelled time. */
+/** Writes several lines for people: problem, algorithm, options, how products are summed, launches, tile, memory, counted traffic,
+ * modelled time. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_describe(shiftconv_plan_t plan, char* buffer, size_t size, size_t* needed);
 
 /** Writes how the plan was chosen, one line each: the chosen candidate, the others by their estimates, the algorithms that

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "conv/runtimes/capture/relaxed_capture.hpp"
+
 namespace shiftconv::runtimes::jax {
 namespace {
 
@@ -41,6 +43,7 @@ PlannedProblem::PlannedProblem(const Convolution& problem, const Device& device,
 std::shared_ptr<const Binding> PlannedProblem::bindingTo(const Addresses& addresses) {
   const std::lock_guard lock(mutex_);
   if (const auto found = bindings_.find(addresses); found != bindings_.end()) return found->second;
+  const RelaxedCapture relaxed;  // XLA may be recording a command buffer
   auto binding = std::make_shared<const Binding>(plan_, device_, tensorsAt(addresses));
   // Programs reuse their buffers, so that few combinations occur. Where that is not so, there is nothing to gain from old ones.
   if (bindings_.size() >= kMostBindings) bindings_.clear();

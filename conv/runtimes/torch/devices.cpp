@@ -22,17 +22,6 @@ OpenDevice& opened(const std::string& name) {
   return *device;
 }
 
-using ExchangeCaptureMode = int (*)(int* mode);
-constexpr int kRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
-
-ExchangeCaptureMode exchangeCaptureMode() {
-  static const auto function = [] {
-    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    return driver ? reinterpret_cast<ExchangeCaptureMode>(dlsym(driver, "cuThreadExchangeStreamCaptureMode")) : nullptr;
-  }();
-  return function;
-}
-
 }  // namespace
 
 OpenDevice& cudaDevice(int32_t index) {
@@ -62,13 +51,6 @@ shiftconv_stream_t currentCudaStream(int32_t index) {
   void* stream = nullptr;
   checkTorch(function(index, &stream));
   return stream;
-}
-
-RelaxedCapture::RelaxedCapture() : mode_(kRelaxed) {
-  if (exchangeCaptureMode() != nullptr) exchangeCaptureMode()(&mode_);
-}
-RelaxedCapture::~RelaxedCapture() {
-  if (exchangeCaptureMode() != nullptr) exchangeCaptureMode()(&mode_);
 }
 
 }  // namespace shiftconv::torch_glue

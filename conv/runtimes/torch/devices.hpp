@@ -25,17 +25,4 @@ OpenDevice& emulatedDevice();
 /// PyTorch's current stream on the GPU `index`.
 shiftconv_stream_t currentCudaStream(int32_t index);
 
-/// While this lives, the calling thread may load modules even if a stream is being captured in a graph: loading enqueues nothing.
-/// Does nothing where there is no CUDA driver. (CUDA driver API, cuThreadExchangeStreamCaptureMode.)
-class RelaxedCapture {
- public:
-  RelaxedCapture();
-  ~RelaxedCapture();
-  RelaxedCapture(const RelaxedCapture&) = delete;
-  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
-
- private:
-  int mode_;
-};
-
 }  // namespace shiftconv::torch_glue

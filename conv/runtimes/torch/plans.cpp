@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "conv/runtimes/capture/relaxed_capture.hpp"
 #include "conv/runtimes/torch/bounded_cache.hpp"
 #include "conv/runtimes/torch/mix.hpp"
 #include "conv/runtimes/torch/sentences.hpp"
@@ -120,7 +121,7 @@ std::shared_ptr<const Binding> bindingFor(const Call& call, OpenDevice& device, 
   const BindingKey key = keyOf(call, tensors);
   if (std::optional<std::shared_ptr<const Binding>> found = bindings().find(key)) return *std::move(found);
   checkAddresses(call.described.problem, tensors);
-  const RelaxedCapture relaxed;
+  const runtimes::RelaxedCapture relaxed;
   auto binding = std::make_shared<const Binding>(*planFor(call.described.problem, device, call.plan), device.device, tensors);
   bindings().add(key, binding);
   return binding;

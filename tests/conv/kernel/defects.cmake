@@ -9,7 +9,7 @@ shiftconv_defect(column_mask_off_by_one
 shiftconv_defect(row_mask_off_by_one
   row_mask.2.1 "$ - 1")
 shiftconv_defect(one_mask_bit_wrong
-  tap_multiplied "$(tap_multiplied.1).disabled[0].word[2] ^= 1u << 5;
+  tap_multiplied "$(tap_multiplied.2).disabled[0].word[2] ^= 1u << 5;
       $")
 shiftconv_defect(shift_dropped_from_middle_tap
   tap_shifts.right "$ && $(taps.name) != 1")
@@ -23,11 +23,11 @@ shiftconv_defect(stage_released_before_copy
 shiftconv_defect(filter_released_before_multiply
   filter_released.callee "ptx::mbarrierArrive")
 shiftconv_defect(operand_bytes_16_too_many
-  operand_bytes.2 "$ + 16")
+  operand_bytes.3 "$ + 16")
 shiftconv_defect(operand_bytes_16_too_few
-  operand_bytes.2 "$ - 16")
+  operand_bytes.3 "$ - 16")
 shiftconv_defect(filter_bytes_16_too_few
-  filter_bytes.2 "$ - 16")
+  filter_bytes.3 "$ - 16")
 shiftconv_defect(accumulator_not_zeroed
   accumulator_zeroed.2 "0x3f800000u")
 shiftconv_defect(accumulator_zeroes_not_awaited

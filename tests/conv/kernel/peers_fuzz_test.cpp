@@ -132,7 +132,6 @@ TEST_P(PeersFuzz, WhoeverTakesAProblemIsExact) {
     if (plan::shiftWindowRefusal(problem, properties).empty()) {
       plan::ShiftWindowChoices choices;
       choices.pair = pair, choices.residentWeights = resident;
-      if (!pair && dice.oneIn(3)) choices.producer = plan::OperandProducer::RegisterStore;
       plan::ShiftWindowPlan plan;
       ASSERT_EQ(planShiftWindow(problem, properties, choices, plan), "");
       judgeOnce(peers, *peers.window, plan, one, seed);

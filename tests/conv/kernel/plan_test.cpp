@@ -76,12 +76,32 @@ TEST(ShiftWindowPlan, RefusesChoicesItCannotMeet) {
   choices = {};
   choices.clusters = 0;
   EXPECT_NE(planShiftWindow(plain(), smallBlackwell(), choices, plan).find("ctas"), std::string::npos);
-  choices = {.producer = plan::OperandProducer::RegisterStore, .pair = true};
-  EXPECT_NE(planShiftWindow(plain(), smallBlackwell(), choices, plan).find("group is pair"), std::string::npos);
   choices = {};
   choices.residentWeights = true;  // 7*7*16 tiles of the filter: more than a CTA has stages for
   EXPECT_NE(planShiftWindow(makeProblem(1, 56, 56, 1024, 64, 7, 7, {3, 3, 3, 3}), smallBlackwell(), choices, plan).find("resident"),
             std::string::npos);
+}
+
+/// Weights that do not stay take four operand stages and two of the filter: a byte less than these need, and there is no plan.
+TEST(ShiftWindowPlan, TakesTheLeastSharedMemoryThatItsStagesNeed) {
+  const Problem problem = makeProblem(1, 56, 56, 1024, 192, 3, 3, {1, 1, 1, 1});
+  for (const bool pair : {false, true})
+    for (const int32_t tileN : {32, 96, 192}) {
+      SCOPED_TRACE(testing::Message() << tileN << (pair ? " in pairs" : ""));
+      const int32_t ctas = pair ? 2 : 1;
+      ShiftWindowChoices choices;
+      choices.tileN = tileN, choices.pair = pair, choices.residentWeights = false;
+      device::Properties properties = smallBlackwell();
+      properties.sharedBytesPerBlock = static_cast<uint32_t>(kernels::sharedBytes(4, 2, tileN, ctas));
+      ShiftWindowPlan plan;
+      ASSERT_EQ(planShiftWindow(problem, properties, choices, plan), "");
+      EXPECT_EQ(plan.params.filter.stages, 2);
+      EXPECT_EQ(plan.params.operandStages, 4);
+      EXPECT_EQ(plan.launch.dynamicSharedBytes, properties.sharedBytesPerBlock);
+      --properties.sharedBytesPerBlock;
+      EXPECT_NE(planShiftWindow(problem, properties, choices, plan).find("leaves no room: 2 filter stages"), std::string::npos)
+          << planShiftWindow(problem, properties, choices, plan);
+    }
 }
 
 TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
@@ -124,17 +144,17 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
     EXPECT_LE(plan.launch.grid.x, static_cast<uint32_t>(k.tiles * ctas));
     // Neither a stage too many nor one too few: what is left holds no further one.
     EXPECT_LE(k.operandStages, kernels::kMaximumOperandStages);
-    EXPECT_LE(k.filterStages, kernels::kMaximumFilterStages);
-    if (k.filterResident) {
-      EXPECT_EQ(k.filterStages, p.r * p.s * k.channelChunks);
+    EXPECT_LE(k.filter.stages, kernels::kMaximumFilterStages);
+    if (k.filter.resident) {
+      EXPECT_EQ(k.filter.stages, p.r * p.s * k.channelChunks);
       EXPECT_GE(k.operandStages, 3);
       EXPECT_TRUE(k.operandStages == kernels::kMaximumOperandStages ||
-                  kernels::sharedBytes(k.operandStages + 1, k.filterStages, k.tileN, ctas) > properties.sharedBytesPerBlock);
+                  kernels::sharedBytes(k.operandStages + 1, k.filter.stages, k.tileN, ctas) > properties.sharedBytesPerBlock);
     } else {
       EXPECT_EQ(k.operandStages, 4);
-      EXPECT_GE(k.filterStages, 2);
-      EXPECT_TRUE(k.filterStages == kernels::kMaximumFilterStages ||
-                  kernels::sharedBytes(k.operandStages, k.filterStages + 1, k.tileN, ctas) > properties.sharedBytesPerBlock);
+      EXPECT_GE(k.filter.stages, 2);
+      EXPECT_TRUE(k.filter.stages == kernels::kMaximumFilterStages ||
+                  kernels::sharedBytes(k.operandStages, k.filter.stages + 1, k.tileN, ctas) > properties.sharedBytesPerBlock);
     }
     if (plan.tiles() <= 40) {
       plan::Traffic sum = plan.ofCluster() * plan.clusters();
@@ -161,7 +181,7 @@ plan::ShiftWindowCut cutOf(const Problem& p, uint32_t multiprocessors, ShiftWind
 //   768; reads of the copies and of 36*64 filter rows of 32 bytes at 128 = 960.
 // 3136 pixels are 27 tiles of 120, one for each of 27 CTAs. The filter stays: 9*64 rows of 128 bytes at 120 = 614.4 clocks, once.
 TEST(ShiftWindowModel, IsWhatTheRatesSayByHand) {
-  const auto cut = cutOf(plain(), 148, {.producer = {}, .tileN = 64, .clusters = {}, .residentWeights = true});
+  const auto cut = cutOf(plain(), 148, {.tileN = 64, .clusters = {}, .residentWeights = true});
   EXPECT_DOUBLE_EQ(cut.clocksPerTile, 1152);
   EXPECT_EQ(cut.bound, plan::Resource::TensorCore);
   EXPECT_EQ(cut.clusters, 27);
@@ -169,8 +189,7 @@ TEST(ShiftWindowModel, IsWhatTheRatesSayByHand) {
   EXPECT_EQ(cut.operandStages, 8);  // at most
   EXPECT_EQ(cut.filterStages, 9);
   // Twice the channels: 18 filter stages of 8 KiB leave (224 - 144) / 16 = 5 operand stages.
-  EXPECT_EQ(cutOf(makeProblem(1, 56, 56, 128, 64, 3, 3, {1, 1, 1, 1}), 148,
-                  {.producer = {}, .tileN = 64, .clusters = {}, .residentWeights = {}})
+  EXPECT_EQ(cutOf(makeProblem(1, 56, 56, 128, 64, 3, 3, {1, 1, 1, 1}), 148, {.tileN = 64, .clusters = {}, .residentWeights = {}})
                 .operandStages,
             5);
 }
@@ -189,8 +208,8 @@ TEST(ShiftWindowModel, HalvesTheFilterInPairs) {
 // 56 channels are rows of 112 bytes, which are 128 in sectors. Streamed weights: 3*128 + 9*192 = 2112 rows a tile from L2.
 // Without the rounding the tensor core would bind: 36*192/2 = 3456 clocks against 2112*112/70 = 3379.
 TEST(ShiftWindowModel, CountsWholeSectors) {
-  const auto cut = cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 27,
-                         {.producer = {}, .tileN = 192, .clusters = {}, .residentWeights = false});
+  const auto cut =
+      cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 27, {.tileN = 192, .clusters = {}, .residentWeights = false});
   EXPECT_DOUBLE_EQ(cut.clocksPerTile, 2112.0 * 128 / 70);
   EXPECT_EQ(cut.bound, plan::Resource::L2ToShared);
   EXPECT_DOUBLE_EQ(cut.clocks, cut.clocksPerTile) << "27 CTAs of one tile, no filter to load once";
@@ -199,8 +218,8 @@ TEST(ShiftWindowModel, CountsWholeSectors) {
 // The same on 148 multiprocessors, of which 121 have nothing to load: 27 get 70*148/27 bytes a clock each, but at most 122. So
 // 2112*128/122 = 2216 clocks of loads hide behind the products.
 TEST(ShiftWindowModel, LeavesL2ToThoseThatLoad) {
-  const auto cut = cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 148,
-                         {.producer = {}, .tileN = 192, .clusters = {}, .residentWeights = false});
+  const auto cut =
+      cutOf(makeProblem(1, 56, 56, 56, 192, 3, 3, {1, 1, 1, 1}), 148, {.tileN = 192, .clusters = {}, .residentWeights = false});
   EXPECT_DOUBLE_EQ(cut.clocksPerTile, 3456);
   EXPECT_EQ(cut.bound, plan::Resource::TensorCore);
 }
@@ -209,7 +228,7 @@ TEST(ShiftWindowModel, LeavesL2ToThoseThatLoad) {
 TEST(ShiftWindowModel, CountsStores) {
   Problem p = makeProblem(1, 56, 56, 8, 192, 1, 3, {0, 0, 1, 1});
   p.outputType = DataType::F32;
-  const auto cut = cutOf(p, 148, {.producer = {}, .tileN = 192, .clusters = {}, .residentWeights = true});
+  const auto cut = cutOf(p, 148, {.tileN = 192, .clusters = {}, .residentWeights = true});
   EXPECT_NEAR(cut.clocksPerTile, 128 * 192 * 4 / 31.8, 1e-9);
   EXPECT_EQ(cut.bound, plan::Resource::BulkStores);
   // Launch, start and end, and the outputs once more.
@@ -218,14 +237,14 @@ TEST(ShiftWindowModel, CountsStores) {
 
 // Three passes on two multiprocessors take two waves; 27 CTAs of one tile on two take 14.
 TEST(ShiftWindowModel, CountsWaves) {
-  const auto passes = cutOf(makeProblem(1, 56, 56, 64, 48, 3, 3, {1, 1, 1, 1}), 2,
-                            {.producer = {}, .tileN = 16, .clusters = {}, .residentWeights = true});
+  const auto passes =
+      cutOf(makeProblem(1, 56, 56, 64, 48, 3, 3, {1, 1, 1, 1}), 2, {.tileN = 16, .clusters = {}, .residentWeights = true});
   EXPECT_EQ(passes.passes, 3);
   EXPECT_EQ(passes.clusters, 1);
   // A tile of 16 output channels is bound by the copies, 768 clocks; the filter's 9*16 rows take 153.6.
   EXPECT_DOUBLE_EQ(passes.clocksPerTile, 768);
   EXPECT_DOUBLE_EQ(passes.clocks, 2 * (27 * 768 + 153.6));
-  const auto many = cutOf(plain(), 2, {.producer = {}, .tileN = 64, .clusters = 27, .residentWeights = true});
+  const auto many = cutOf(plain(), 2, {.tileN = 64, .clusters = 27, .residentWeights = true});
   EXPECT_DOUBLE_EQ(many.clocks, 14 * (1152 + 614.4));
 }
 
@@ -234,8 +253,7 @@ TEST(ShiftWindowModel, CountsWaves) {
 TEST(ShiftWindowTraffic, IsCountedByHand) {
   const Problem p = makeProblem(1, 10, 30, 72, 40, 3, 2, {1, 1, 0, 1});
   ShiftWindowPlan streamed, resident;
-  const ShiftWindowChoices choices{
-      .producer = plan::OperandProducer::TensorCopy, .tileN = 32, .clusters = 2, .residentWeights = false, .pair = false};
+  const ShiftWindowChoices choices{.tileN = 32, .clusters = 2, .residentWeights = false, .pair = false};
   ASSERT_EQ(planShiftWindow(p, smallBlackwell(4), choices, streamed), "");
   const int64_t tiles = 3, passes = 2, taps = 6, slices = 5, chunks = 2;
   const plan::Traffic& t = streamed.traffic;
@@ -261,14 +279,6 @@ TEST(ShiftWindowTraffic, IsCountedByHand) {
   expected.filterBytes = 2 * taps * 40 * 144;
   expected.writtenBytes = tiles * passes * 3 * chunks * 128 * 128 + 2 * passes * taps * chunks * 32 * 128;
   EXPECT_EQ(resident.traffic, expected) << describe(resident.traffic);
-
-  // Threads that store what they have loaded are no tcgen05.cp.
-  other = choices;
-  other.producer = plan::OperandProducer::RegisterStore;
-  ASSERT_EQ(planShiftWindow(p, smallBlackwell(4), other, streamed), "");
-  expected = t;
-  expected.copyReadBytes = 0;
-  EXPECT_EQ(streamed.traffic, expected) << describe(streamed.traffic);
 }
 
 // A pair's tile is 248 pixels, of which 300 are two; its CTAs multiply together and have half of the filter's columns each.
@@ -292,7 +302,7 @@ TEST(ShiftWindowPlan, KeepsWeightsResidentWhereThatIsCheaper) {
   ShiftWindowPlan plan;
   ASSERT_EQ(planShiftWindow(makeProblem(128, 28, 28, 128, 128, 3, 3, {1, 1, 1, 1}), smallBlackwell(148), {.pair = false}, plan),
             "");
-  EXPECT_TRUE(plan.params.filterResident);
+  EXPECT_TRUE(plan.params.filter.resident);
   EXPECT_EQ(plan.params.tileN, 64);
   EXPECT_EQ(plan.launch.grid.y, 2u);
 }

@@ -11,7 +11,6 @@
 namespace shiftconv::tests::shift_window_kinds_test {
 namespace {
 
-using plan::OperandProducer;
 using plan::ShiftWindowChoices;
 using plan::ShiftWindowPlan;
 
@@ -63,32 +62,31 @@ const std::vector<WindowProblem>& windowProblems() {
 
 class ShiftWindowKinds : public testing::TestWithParam<std::tuple<size_t, size_t>> {
  public:
-  static constexpr const char* kWayNames[] = {"copy", "store", "pair"};
+  static constexpr const char* kGroupNames[] = {"single", "pair"};
 };
 
 TEST_P(ShiftWindowKinds, EqualTheExactResultUnderEveryScheduleAndAreCounted) {
   static emulator::Emulator machine;
   static const auto module = machine.load(device::ptxFor(plan::shiftWindowImage(), "sm_100a"), "shift_window");
-  const auto [index, way] = GetParam();
+  const auto [index, group] = GetParam();
   WindowProblem what = windowProblems().at(index);
-  what.choices.producer = way == 1 ? OperandProducer::RegisterStore : OperandProducer::TensorCopy;
-  what.choices.pair = way == 2;
+  what.choices.pair = group == 1;
   const uint64_t seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   const device::Properties properties = fewMultiprocessors();
   ASSERT_EQ(plan::shiftWindowRefusal(what.problem, properties), "");
   ShiftWindowPlan plan;
   ASSERT_EQ(planShiftWindow(what.problem, properties, what.choices, plan), "");
-  EXPECT_EQ(plan.cut.pair, way == 2);
+  EXPECT_EQ(plan.cut.pair, group == 1);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, ShiftWindowKinds,
                          testing::Combine(testing::Range<size_t>(0, windowProblems().size()),
-                                          testing::Range<size_t>(0, std::size(ShiftWindowKinds::kWayNames))),
+                                          testing::Range<size_t>(0, std::size(ShiftWindowKinds::kGroupNames))),
                          [](const auto& info) {
                            return windowProblems().at(std::get<0>(info.param)).name + "_" +
-                                  ShiftWindowKinds::kWayNames[std::get<1>(info.param)];
+                                  ShiftWindowKinds::kGroupNames[std::get<1>(info.param)];
                          });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// shift_window below the public API: both operand paths, CTA pairs, every schedule, both numerics, planner choices.
+// shift_window below the public API: single CTAs and pairs, every schedule, both numerics, planner choices.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,6 @@ namespace {
 
 using emulator::Numerics;
 using emulator::Options;
-using plan::OperandProducer;
 using plan::ShiftWindowChoices;
 
 KernelRunner& runner() {
@@ -22,21 +21,12 @@ KernelRunner& runner() {
   return instance;
 }
 
-/// How operands enter Tensor Memory, and how many CTAs multiply together.
-struct Way {
-  const char* name;
-  OperandProducer producer;
-  bool pair;
-};
-constexpr Way kWays[] = {{"copy", OperandProducer::TensorCopy, false},
-                         {"store", OperandProducer::RegisterStore, false},
-                         {"pair", OperandProducer::TensorCopy, true}};
+constexpr const char* kGroups[] = {"single", "pair"};
 
 class ShiftWindow : public testing::TestWithParam<std::tuple<size_t, size_t>> {
  protected:
   ShiftWindow() : seed_(std::random_device{}()), case_(kernelFixture().at(std::get<0>(GetParam())), seed_) {
-    const Way& way = kWays[std::get<1>(GetParam())];
-    choices_.producer = way.producer, choices_.pair = way.pair;
+    choices_.pair = std::get<1>(GetParam()) == 1;
   }
   uint64_t seed_;
   KernelCase case_;
@@ -66,15 +56,15 @@ TEST_P(ShiftWindow, IsExactToTheBoundInHardwareNumericsAndTheSameUnderEverySched
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<size_t, size_t>>& info) {
   const Problem p = kernelFixture().at(std::get<0>(info.param));
-  const char* path = kWays[std::get<1>(info.param)].name;
+  const char* group = kGroups[std::get<1>(info.param)];
   return testing::PrintToString(p.n) + "x" + testing::PrintToString(p.h) + "x" + testing::PrintToString(p.w) + "x" +
          testing::PrintToString(p.c) + "_k" + testing::PrintToString(p.k) + "_r" + testing::PrintToString(p.r) + "s" +
-         testing::PrintToString(p.s) + "_" + path;
+         testing::PrintToString(p.s) + "_" + group;
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixture, ShiftWindow,
                          testing::Combine(testing::Range<size_t>(0, kernelFixture().size()),
-                                          testing::Range<size_t>(0, std::size(kWays))),
+                                          testing::Range<size_t>(0, std::size(kGroups))),
                          nameOf);
 
 TEST(ShiftWindowChoices, EveryTileWidthAndFilterResidencyGivesTheRightResult) {
@@ -89,7 +79,7 @@ TEST(ShiftWindowChoices, EveryTileWidthAndFilterResidencyGivesTheRightResult) {
       choices.residentWeights = resident;
       plan::ShiftWindowPlan plan;
       if (!plan::planShiftWindow(wide.problem(), smallBlackwell(), choices, plan).empty()) continue;
-      EXPECT_EQ(plan.params.filterResident, resident);
+      EXPECT_EQ(plan.params.filter.resident, resident);
       EXPECT_EQ(wide.judge(runner().run(wide.problem(), wide.inputs(), choices, {}), Numerics::Hardware), "")
           << "tile_n " << tileN << (resident ? ", resident" : ", streamed");
     }

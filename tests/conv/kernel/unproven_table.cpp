@@ -62,14 +62,14 @@ struct Kernel {
   std::function<std::string(const emulator::Semantics&, emulator::Counters&)> verdict;
 };
 
-Kernel shiftWindow(const char* name, plan::OperandProducer producer, bool pair) {
+Kernel shiftWindow(const char* name, bool pair) {
   const auto runner = std::make_shared<KernelRunner>();
   const auto cases = std::make_shared<std::vector<KernelCase>>();
   uint64_t seed = 2026;
   for (const Problem& problem : kernelFixture()) cases->emplace_back(problem, seed++);
   return {name, [=](const emulator::Semantics& semantics, emulator::Counters& counters) {
             plan::ShiftWindowChoices choices;
-            choices.producer = producer, choices.pair = pair;
+            choices.pair = pair;
             emulator::Options options;
             options.semantics = semantics;
             Verdict verdict;
@@ -132,9 +132,8 @@ Kernel hopperEngine(const char* algorithm, const std::vector<const char*>& probl
 
 std::vector<Kernel> otherKernels() {
   return {
-      shiftWindow("shift_window `tensor_copy`", plan::OperandProducer::TensorCopy, false),
-      shiftWindow("shift_window `register_store`", plan::OperandProducer::RegisterStore, false),
-      shiftWindow("shift_window in pairs", plan::OperandProducer::TensorCopy, true),
+      shiftWindow("shift_window", false),
+      shiftWindow("shift_window in pairs", true),
       hopperEngine("halo", {"2x9x11x72 f16 * 72x3x3x72 pad 1,1,1,1 -> f16 bias", "1x9x9x16 bf16 * 16x3x3x16 stride 2,2 -> bf16"}),
       hopperEngine("grouped", {"1x14x14x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16 bias",
                                "1x9x9x16 bf16 * 16x5x5x8 groups 2 pad 2,2,2,2 -> bf16"}),

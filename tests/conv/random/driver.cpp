@@ -5,6 +5,9 @@
 //   algorithms <device> <problem>                 every algorithm that supports the problem
 //   run <device> <multiprocessors to plan for, or 0> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
 //                                                 followed by the eleven tensors, each as 8 bytes of length and its bytes
+//   options, inner                                likewise without tensors: the options of the plan that "run" would run, and what
+//   it
+//                                                 chose for the algorithms that it plans by means of
 // Answers on stdout: a line "<status> <bytes>" and so many bytes. Status "ok": text for "names" and "algorithms"; for "run" a line
 // with the names of how the plan sums, and behind it the tensors output, output_scale and amax, one behind the other. "invalid":
 // the problem is; "unplanned": support says yes, but there is no plan; "failed": the run did. All three with a sentence.
@@ -147,6 +150,17 @@ std::string names() {
   return text;
 }
 
+/// What plans by means of others chose for these, a line each: their own options do not say it.
+std::string innerPlansOf(const shiftconv::Plan& plan) {
+  std::istringstream lines(plan.describe());
+  std::string all;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("between ", 0) == 0) all += line + "\n";
+    if (line.rfind("phase ", 0) == 0) all += line.substr(0, line.find(':')) + "\n";
+  }
+  return all;
+}
+
 void serve(std::istringstream& words, const std::string& request, std::vector<shiftconv::Device>& devices) {
   if (request == "names") return answer("ok", names());
   size_t number = 0;
@@ -183,6 +197,7 @@ void serve(std::istringstream& words, const std::string& request, std::vector<sh
     return answer("unplanned", error.what());
   }
   if (request == "options") return answer("ok", plan->options());
+  if (request == "inner") return answer("ok", innerPlansOf(*plan));
   device.setOption("schedule", schedule), device.setOption("seed", seed), device.setOption("hazards", hazards);
   try {
     const Bytes written = run(*plan, device, tensors);

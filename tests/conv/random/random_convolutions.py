@@ -379,25 +379,26 @@ class Comparison:
         if difference:
             return self.report(index, f"{line}: {difference}")
         if p.separate:
-            planned = f"options {device} {multiprocessors} earliest 1 off {name} {options} {p.text()}"
-            if difference := self.steps(p, device, multiprocessors, name, planned, tensors, answer):
+            planned = f"{device} {multiprocessors} earliest 1 off {name}"
+            if difference := self.steps(p, planned, options, tensors, answer):
                 return self.report(index, f"{line}: {difference}")
         if self.spoilt < SELF_CHECKS and (changed := spoilt(judge, answer, random)):
             self.spoilt += 1  # the judge has to be able to fail
             self.noticed += bool(judge.difference(changed))
         return None
 
-    def steps(self, p, device, multiprocessors, name, planned, tensors, answer):
+    def steps(self, p, planned, options, tensors, answer):
         """Runs the plain convolution with the same options, and rounds behind each step here: the same outputs, bit for bit. amax, which
         changes no output, makes it the kernel of the whole epilogue: that of the short one may sum in another order."""
-        options = self.driver.ask(planned)[1].decode() or "-"
+        options = self.driver.ask(f"options {planned} {options} {p.text()}")[1].decode() or "-"
         plain = dataclasses.replace(p, channel_scale=False, bias_type="", beta=0.0, residual_type="f16", residual_pitch=0, activation="none",
                                     parameters=(), amax=True, out_scale=1.0, separate=False)
         none = np.zeros(0, np.uint8)
         operands = {**tensors.bytes, "bias": none, "residual": none, "channel_scale": none, "amax": np.zeros(4, np.uint8)}
-        status, _, convolved = self.driver.run(f"run {device} {multiprocessors} earliest 1 off {name} {options} {plain.text()}",
-                                               [operands[one] for one in Tensors.ORDER])
-        if status == "unplanned":  # these options are for the whole epilogue
+        inner, plain_inner = (self.driver.ask(f"inner {planned} {options} {one.text()}") for one in (p, plain))
+        status, _, convolved = self.driver.run(f"run {planned} {options} {plain.text()}", [operands[one] for one in Tensors.ORDER])
+        # Options that are for the whole epilogue, or another plan between copies, which may sum in another order.
+        if status == "unplanned" or inner != plain_inner:
             self.apart += 1
             return ""
         if status != "ok":

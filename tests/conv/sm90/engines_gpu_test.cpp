@@ -36,5 +36,33 @@ TEST_P(HopperEngines, AreExactToTheBound) {
 INSTANTIATE_TEST_SUITE_P(Files, HopperEngines, testing::ValuesIn(readShapeFiles(SM90_SHAPES_FOLDER, kGpuShapeFiles)),
                          [](const auto& info) { return info.param.name; });
 
+/// Products of matrices as shiftconv_gemm makes them, by the planner's choice; tails in every extent.
+TEST(HopperProducts, AreExactToTheBound) {
+  if (hopper() == nullptr) GTEST_SKIP() << "no GPU of compute capability 9.0";
+  std::vector<Convolution> products;
+  const auto add = [&](int64_t m, int64_t n, int64_t k, int32_t type, int32_t output) -> Convolution& {
+    Convolution& product = products.emplace_back(Convolution::gemm(m, n, k));
+    product.input_type = product.filter_type = type;
+    product.output_type = output;
+    return product;
+  };
+  add(300, 136, 264, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16).has_bias = 1;
+  add(1, 1000, 520, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32).has_bias = 1;
+  add(77, 33, 72, SHIFTCONV_TYPE_BF16, SHIFTCONV_TYPE_BF16).activation = SHIFTCONV_ACTIVATION_SILU;
+  Convolution& added = add(2050, 65, 40, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16);
+  added.beta = -0.5f, added.residual_type = SHIFTCONV_TYPE_F16;
+  add(130, 72, 44, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F32).compute = SHIFTCONV_COMPUTE_TF32;
+  add(61, 24, 19, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F32);
+  add(150, 96, 80, SHIFTCONV_TYPE_E4M3, SHIFTCONV_TYPE_F16).has_channel_scale = 1;
+  add(140, 56, 208, SHIFTCONV_TYPE_S8, SHIFTCONV_TYPE_S32);
+  uint64_t seed = 20261123;
+  for (const Convolution& product : products) {
+    ConvolutionCase test;
+    test.problem = product;
+    test.algorithm = Plan(product, hopper()->properties()).algorithm();
+    EXPECT_EQ(check(test, *hopper(), ++seed), "") << product.describe() << " by " << test.algorithm << ", seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace shiftconv::tests

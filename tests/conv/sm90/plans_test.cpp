@@ -33,11 +33,12 @@ std::shared_ptr<const Plan> planOf(const char* text, const PlanOptions& options 
   return plan;
 }
 
+/// By recorded times clear winners, where there are such: bench/results.
 TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
   for (const auto& [text, algorithm, kernel] :
        {std::tuple{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "halo", "halo_sm90_f16_k64x2_n224_over"},
-        {"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "resident", "resident_sm90_f16"},
-        {"1x28x28x128 bf16 * 128x3x3x128 pad 1,1,1,1 -> bf16", "halo", "halo_sm90_bf16_k64_n32"},
+        {"1x14x14x512 f16 * 512x3x3x512 pad 1,1,1,1 -> f16", "resident", "resident_sm90_f16"},
+        {"1x56x56x128 f16 * 128x3x3x128 pad 1,1,1,1 stride 2,2 -> f16", "halo", "halo_sm90_f16_k64_n32"},
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
@@ -55,6 +56,57 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
     EXPECT_LE(launch.config.dynamicSharedBytes, h200().sharedBytesPerBlock);
     EXPECT_EQ(plan->workspaceBytes, 0u);
   }
+}
+
+/// Loads run ahead of products: three stages at least, or four of tiles of 64 pixels, where a multiprocessor has room for them.
+TEST(HopperPlans, Im2colHasStagesEnoughForLongReductions) {
+  const Algorithm* algorithm = nullptr;
+  ASSERT_TRUE(findAlgorithm("im2col_sm90", algorithm).ok());
+  int judged = 0;
+  for (const char* epilogue :
+       {"f16", "f32", "f16 bias residual 1 silu", "f16 residual 1 gelu_erf", "f32 residual 1 residual_type f32 gelu_erf"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(std::string("32x28x28x512 f16 * 256x3x3x512 pad 1,1,1,1 -> ") + epilogue, problem).ok());
+    std::vector<Candidate> all;
+    ASSERT_TRUE(algorithm->candidates(problem, h200(), {}, all).ok());
+    for (const Candidate& one : all) {
+      const std::string options = one.options();
+      const size_t at = options.find("stages=");
+      ASSERT_NE(at, std::string::npos) << options;
+      const int least = options.rfind("tile=64x", 0) == 0 ? 4 : 3;
+      EXPECT_GE(std::stoi(options.substr(at + 7)), least) << options << ", " << epilogue;
+      ++judged;
+    }
+  }
+  EXPECT_GT(judged, 40);
+}
+
+/// Four warps load or do nothing; of each four others that multiply, one of these brings the residual where a kernel stages it.
+TEST(HopperPlans, EveryWarpgroupOfHaloHasAWarpForItsResidual) {
+  const Algorithm* algorithm = nullptr;
+  ASSERT_TRUE(findAlgorithm("halo", algorithm).ok());
+  std::map<std::ptrdiff_t, int> seen;
+  for (const char* text :
+       {"8x28x28x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias", "8x28x28x64 f16 * 128x3x3x64 pad 1,1,1,1 -> f16 residual 1"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok());
+    std::vector<Candidate> all;
+    ASSERT_TRUE(algorithm->candidates(problem, h200(), {}, all).ok());
+    for (const Candidate& one : all) {
+      std::shared_ptr<const Plan> plan;
+      ASSERT_TRUE(makePlan(problem, h200(), one, "", plan).ok());
+      const std::vector<std::string>& roles = plan->launches.at(0).warpRoles;
+      const auto count = [&](const char* role) { return std::count(roles.begin(), roles.end(), role); };
+      EXPECT_EQ(count("load boxes"), 1);
+      EXPECT_EQ(count("load weights"), 1);
+      EXPECT_EQ(count("load boxes") + count("load weights") + count("load residual") + count("idle"), 4) << plan->kernelName();
+      EXPECT_EQ(count("multiply"), static_cast<std::ptrdiff_t>(roles.size()) - 4);
+      const std::ptrdiff_t residual = count("load residual");
+      EXPECT_TRUE(residual == 0 || residual == count("multiply") / 4) << plan->kernelName();
+      ++seen[residual];
+    }
+  }
+  EXPECT_GT(seen.size(), 1u) << "with and without";
 }
 
 TEST(HopperPlans, OptionsOfAPlanMakeItAgain) {

@@ -1,6 +1,7 @@
 // The thin engine's plans: what it refuses, by both sides of every limit, and what its candidates are made of.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -75,6 +76,30 @@ TEST(ThinPlans, FillTheirGridsWithWarps) {
       EXPECT_LE(plan.launch.dynamicSharedBytes, 48u << 10);  // what a kernel may have without asking for more
     }
   }
+}
+
+/// 65536 registers and 2048 threads of a multiprocessor, for at most 32 CTAs; 96 registers of a thread for tiles of 16x8, 128 for
+/// 16x16 and 16x32, 192 for 32x32. Kernels let the next one start early where all CTAs run at once.
+TEST(ThinPlans, KnowWhenAllTheirCtasRunAtOnce) {
+  const std::map<std::string, int64_t> registers{{"16x8", 96}, {"16x16", 128}, {"16x32", 128}, {"32x32", 192}};
+  std::map<std::string, std::set<bool>> seen;
+  for (const char* text :
+       {"1x40x41x64 f16 * 64x1x1x64 -> f16", "1x90x91x64 f16 * 64x1x1x64 -> f16", "1x120x121x64 f16 * 128x1x1x64 -> f16"})
+    for (uint32_t multiprocessors = 4; multiprocessors < 140; ++multiprocessors) {
+      device::Properties properties = deviceOf(9);
+      properties.multiprocessors = multiprocessors;
+      for (const ThinPlan& plan : thinCandidates(problemOf(text), properties)) {
+        const std::string tile(nameOf(plan.tile));
+        ASSERT_TRUE(registers.contains(tile)) << tile;
+        const int64_t threads = plan.launch.block.x;
+        const int64_t resident = std::min<int64_t>({65536 / (registers.at(tile) * threads), 2048 / threads, 32});
+        const bool atOnce = plan.launch.grid.count() <= static_cast<uint64_t>(resident) * multiprocessors;
+        EXPECT_EQ(plan.params.launchEarly, atOnce) << plan.describe() << " on " << multiprocessors;
+        seen[tile].insert(atOnce);
+      }
+    }
+  EXPECT_EQ(seen.size(), registers.size());
+  for (const auto& [tile, both] : seen) EXPECT_EQ(both.size(), 2u) << tile;
 }
 
 TEST(ThinPlans, OptionsMakeACandidateAgain) {

@@ -26,7 +26,7 @@ shiftconv_mutant_from_defect(accumulator_not_zeroed VALUE
   "The accumulator is initialised, with the wrong number")
 shiftconv_mutant(shift_window operand_bytes_of_three_windows HAZARD
   "A stage counts as full when three of its four boxes have arrived"
-  operand_bytes.2 "$ - kWindowBytes")
+  operand_bytes.3 "$ - kWindowBytes")
 shiftconv_mutant(shift_window accumulator_offered_before_it_is_drained HAZARD
   "The epilogue zeroes and releases the accumulator, then reads it"
   accumulator_offered ""

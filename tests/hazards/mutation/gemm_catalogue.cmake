@@ -9,14 +9,14 @@ shiftconv_mutant(gemm_sm100_single stage_released_before_multiply HAZARD
   operands_released.callee "ptx::mbarrierArrive")
 shiftconv_mutant(gemm_sm100_single resident_weights_of_the_first_chunk HAZARD
   "The barrier of resident weights counts the bytes of one chunk"
-  weight_bytes.2 "$ / static_cast<uint32_t>($(weights_loaded.limit))")
+  weight_bytes.3 "$ / static_cast<uint32_t>($(weights_loaded.limit))")
 shiftconv_mutant(gemm_sm100_single one_warp_of_builders_counts HAZARD
   "A stage counts as full when one of four warps has built its scale factors"
   builders.right "($) / 4"
-  scales_built.cond "$ && threadIdx.x / 32 % 4 == 0")
+  stage_published.cond "$ && threadIdx.x / 32 % 4 == 0")
 shiftconv_mutant(gemm_sm100_pair bytes_of_one_cta HAZARD
   "The barrier of the leading CTA counts the bytes that one of the two loads"
-  operand_bytes.2 "$ / 2")
+  operand_bytes.3 "$ / 2")
 shiftconv_mutant(gemm_sm100_pair stage_released_in_the_leader_only HAZARD
   "The commit of a stage does not reach the other CTA of the pair"
   operands_released.callee "ptx::tensorCommit<2>")

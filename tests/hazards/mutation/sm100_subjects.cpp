@@ -65,11 +65,14 @@ std::vector<TrialProblem<HaloChoices>> haloProblems() {
           {"depth", deep, {}},
           {"outputs in blocks", quantised(plain(2, 17, 9, 16, 40, 1, 1, 0), DataType::E4M3, 32, ScaleOrder::Plain), {}},
           {"block scales, resident weights", mxfp8(plain(2, 17, 9, 160, 32, 3, 3, 1)), {.clusters = 1, .residentWeights = true}},
-          {"block scales, streamed weights", nvfp4(plain(1, 17, 18, 64, 32, 3, 3, 1)), {.clusters = 1, .residentWeights = false}},
-          {"row streams, resident weights",
+          {"block scales, streamed weights", nvfp4(plain(1, 17, 18, 64, 32, 3, 3, 1)), {.clusters = 1, .residentWeights = false}}};
+}
+
+std::vector<TrialProblem<HaloChoices>> rowStreamProblems() {
+  return {{"resident weights",
            plain(6, 9, 21, 72, 128, 3, 3, 1),
            {.clusters = 1, .residentWeights = true, .collector = true, .blockRows = 9}},
-          {"row streams, streamed weights",
+          {"streamed weights",
            plain(6, 7, 18, 72, 112, 3, 2, 1),
            {.clusters = 1, .residentWeights = false, .collector = true, .blockRows = 3}}};
 }
@@ -79,18 +82,12 @@ std::vector<TrialProblem<ShiftWindowChoices>> shiftWindowProblems(bool pair) {
   Problem deep = plain(2, 4, 29, 24, 16, 2, 3, 0);
   deep.d = 3, deep.t = 2, deep.padBack = 1, deep.padTop = 1, deep.padLeft = 1;
   const Problem ragged = plain(pair ? 4 : 2, 16, 29, 72, 40, 3, 3, 1), wide = plain(1, pair ? 33 : 17, 31, 392, 16, 1, 7, 0);
-  std::vector<TrialProblem<ShiftWindowChoices>> problems{
-      {"3x3, 2 chunks, streamed weights", ragged, {.clusters = 1, .residentWeights = false}},
-      {"1x7, 7 chunks, resident weights", wide, {.clusters = 1, .residentWeights = true}},
-      {"depth", deep, {.clusters = 1}},
-      {"passes, outputs in blocks",
-       quantised(plain(3, 9, 20, 16, 40, 1, 2, 0), DataType::E4M3, 32, ScaleOrder::Plain),
-       {.tileN = 32}}};
-  if (pair) return problems;
-  constexpr auto kStored = plan::OperandProducer::RegisterStore;
-  problems.push_back({"stored, 3x3, 2 chunks", ragged, {.producer = kStored, .clusters = 1, .residentWeights = false}});
-  problems.push_back({"stored, 1x7, 7 chunks", wide, {.producer = kStored, .clusters = 1, .residentWeights = true}});
-  return problems;
+  return {{"3x3, 2 chunks, streamed weights", ragged, {.clusters = 1, .residentWeights = false}},
+          {"1x7, 7 chunks, resident weights", wide, {.clusters = 1, .residentWeights = true}},
+          {"depth", deep, {.clusters = 1}},
+          {"passes, outputs in blocks",
+           quantised(plain(3, 9, 20, 16, 40, 1, 2, 0), DataType::E4M3, 32, ScaleOrder::Plain),
+           {.tileN = 32}}};
 }
 
 /// All tiles in one CTA or pair, so that every ring goes round. The loop that opens accumulators is unrolled by four: each of its
@@ -159,8 +156,9 @@ std::vector<Subject> shiftWindowSubjects() {
 std::vector<Subject> haloSubjects() {
   std::vector<Subject> subjects;
   for (const bool pair : {false, true})
-    subjects.push_back(subjectFor<HaloPlan, HaloChoices>(device::ptxFor(images::halo_sm100(), "sm_100a"), pair, haloProblems(),
-                                                         plan::sm100::planHalo));
+    for (const auto& problems : {haloProblems(), rowStreamProblems()})
+      subjects.push_back(subjectFor<HaloPlan, HaloChoices>(device::ptxFor(images::halo_sm100(), "sm_100a"), pair, problems,
+                                                           plan::sm100::planHalo));
   return subjects;
 }
 

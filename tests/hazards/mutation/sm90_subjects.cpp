@@ -118,7 +118,11 @@ std::vector<Subject> otherSm90Subjects() {
       "im2col_sm90", {{"ring in turns", "2x9x7x136 f16 * 40x3x2x136 pad 1,0,2,1 stride 2,1 -> f16 bias", "tile=128x48,stages=3", 4},
                       {"a matrix", "2x9x7x72 f16 * 40x1x1x72 -> f16 bias residual 0.5", "tile=128x48", 4},
                       {"sums change hands", "1x9x15x72 f16 * 37x3x3x72 pad 1,1,1,1 -> f16 silu", "tile=128x48", 4}}));
-  subjects.push_back(subjectFor("pointwise", {{"in turns", "1x9x15x24 f16 * 40x1x1x24 -> f16 bias", "warps=4,parts=1", 1}}));
+  subjects.push_back(subjectFor(
+      "pointwise",
+      {{"in turns", "1x9x15x24 f16 * 40x1x1x24 -> f16 bias", "pixels=16,warps=4,channel_warps=1,parts=1", 1},
+       {"gathered", "3x9x15x24 f16 * 39x1x1x24 -> f16 bias", "pixels=16,warps=4,channel_warps=1,parts=1,gathers=yes", 1},
+       {"gathered by two", "3x9x15x24 f16 * 39x1x1x24 -> f16 bias", "pixels=16,warps=4,channel_warps=2,parts=1,gathers=yes", 1}}));
   subjects.push_back(
       subjectFor("raw_rows", {{"in turns", "3x22x38x3 f16 * 20x3x3x3 pad 1,0,2,1 stride 2,2 -> f16 bias", "rows=3,columns=9", 1}}));
   subjects.push_back(subjectFor("stem", {{"in turns", "1x33x40x4 f16 * 40x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias", "", 1}}));

@@ -1,5 +1,7 @@
 // What orders work of two streams that nobody ordered otherwise: one writes memory, the other one reads it afterwards. The argument
 // says what stands between them; with "nothing" or "third_stream" it is a race.
+#include <cuda.h>
+
 #include "tests/runtime/programs/check.hpp"
 
 constexpr int kCount = 96;
@@ -24,6 +26,17 @@ int main(int, char** arguments) {
     CHECK(cudaEventRecord(event, first));
     CHECK(cudaEventSynchronize(event));
   }
+  const auto record = [&] { CHECK(cudaEventRecord(event, first)); };
+  const auto driver = [](CUresult result) { CHECK(static_cast<cudaError_t>(result)); };  // the same numbers for the same reasons
+  if (which == "query") CHECK(cudaStreamQuery(first));
+  if (which == "event_query") record(), CHECK(cudaEventQuery(event));
+  if (which == "driver_stream") driver(cuStreamSynchronize(first));
+  if (which == "driver_query") driver(cuStreamQuery(first));
+  if (which == "driver_event") record(), driver(cuEventSynchronize(event));
+  if (which == "driver_event_query") record(), driver(cuEventQuery(event));
+  if (which == "driver_context") driver(cuCtxSynchronize());
+  if (which == "driver_free") driver(cuMemFree(reinterpret_cast<CUdeviceptr>(other)));
+  if (which == "driver_copy") driver(cuMemcpyDtoHAsync(pageable.data(), reinterpret_cast<CUdeviceptr>(a), sizeof(int), first));
   if (which == "third_stream") {  // which waits, and nobody for it
     cudaStream_t third = nullptr;
     CHECK(cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking));

@@ -76,7 +76,7 @@ def session(model, alone=True, **options):
     if alone:
         settings.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     settings.add_provider_for_devices(EP_DEVICES, {"device": DEVICE, **options})
-    return ort.InferenceSession(model, sess_options=settings)
+    return ort.InferenceSession(model, sess_options=settings, enable_fallback=False)  # to the CPU provider, which hides the reason
 
 
 def onCpu(model):

@@ -48,6 +48,27 @@ class Gpu(unittest.TestCase):
         y = sct.conv(x, w, padding=((2, 0), (1, 1), (1, 1)))
         self.check(y, F.conv3d(F.pad(x.float(), (1, 1, 1, 1, 2, 0)), w.float()))
 
+    def test_pairs(self):
+        skip, below = random(2, 24, 6, 7), random(2, 40, 6, 7, seed=2)[:, 8:24]
+        w, bias = random(16, 40, 3, 3, seed=3), random(16, dtype=torch.float32, seed=4)
+        arguments = dict(stride=(2, 1), padding=1)
+        expected = F.conv2d(torch.cat((skip, below), 1).float(), w.float(), bias, **arguments).relu()
+        self.check(sct.conv((skip, below), w, bias, activation="relu", **arguments), expected)
+        kept, new, w = random(2, 16, 2, 5, 4), random(2, 16, 3, 5, 4, seed=2), random(8, 16, 3, 3, 3, seed=3)
+        joined = F.pad(torch.cat((kept, new), 2).float(), (0, 1, 1, 1))
+        self.check(sct.conv((kept, new), w, padding=((0, 0), (1, 1), (0, 1)), dim=2), F.conv3d(joined, w.float()))
+
+    def test_narrow_types(self):
+        x, w = random(2, 32, 6, 5).to(torch.int8), random(16, 32, 3, 3, seed=2).to(torch.int8)
+        y = sct.conv(x, w, padding=1, out_dtype=torch.int32)
+        self.assertTrue(torch.equal(y, F.conv2d(x.double(), w.double(), padding=1).int()))
+        x, w, scale = random(2, 32, 6, 5), random(16, 32, 3, 3, seed=2), 2.0 ** torch.arange(-8, 8, device="cuda")
+        y = sct.conv(x.to(torch.float8_e4m3fn), w.to(torch.float8_e4m3fn), padding=1, channel_scale=scale, out_dtype=torch.float32)
+        # The tensor cores keep 13 bits behind the largest term of a sum; terms here are at most 4 and multiples of 1/64.
+        x, w = (tensor.to(torch.float8_e4m3fn).float() for tensor in (x, w))
+        error = (y - F.conv2d(x, w, padding=1) * scale[:, None, None]).abs()
+        self.assertTrue((error <= 288 * 4 * 2.0**-13 * scale[:, None, None]).all(), float(error.max()))
+
     def test_a_graph_without_a_call_before(self):
         x, w = random(2, 40, 11, 13), random(56, 40, 3, 3, seed=2)  # a shape of this test only
         out = random(2, 56, 9, 11)

@@ -1,7 +1,9 @@
 // Memory: CUDA Driver API, "Memory Management", "Stream Ordered Memory Allocator", "Unified Addressing".
 #include <fmt/format.h>
 
+#include <cstring>
 #include <limits>
+#include <optional>
 
 #include "common/emulator/cuda_runtime/core/call.hpp"
 #include "common/emulator/cuda_runtime/core/memory.hpp"
@@ -71,48 +73,49 @@ void copyRows(const CUDA_MEMCPY2D* p, CUstream stream, bool wait) {
   if (wait) StreamTable::instance().hostWaits(target);
 }
 
-void pointerAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  require(data != nullptr, "the result is null");
+/// What an attribute of an address is, as a number of so many bytes; no value where the address has none.
+struct AttributeValue {
+  size_t bytes;
+  std::optional<uint64_t> value;
+};
+
+AttributeValue pointerAttribute(CUpointer_attribute attribute, CUdeviceptr pointer) {
   const Allocation* allocation = memory().find(pointer);
-  require(allocation != nullptr || MemoryTable::isDevice(bytesAt(pointer)), "the address is not known to the device");
+  const bool isKnown = allocation != nullptr || MemoryTable::isDevice(bytesAt(pointer));
   const MemoryKind kind = allocation == nullptr ? MemoryKind::Device : allocation->kind;
+  const auto where = [](bool has, uint64_t value) { return has ? std::optional(value) : std::nullopt; };
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      *static_cast<unsigned*>(data) =
-          kind == MemoryKind::Device || kind == MemoryKind::Managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-      return;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: {
+      const bool ofDevice = kind == MemoryKind::Device || kind == MemoryKind::Managed;
+      return {sizeof(unsigned), where(isKnown, ofDevice ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST)};
+    }
     case CU_POINTER_ATTRIBUTE_CONTEXT:
       throw Failure(cudaErrorNotSupported, "the context of an address is not emulated");
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      *static_cast<CUdeviceptr*>(data) = pointer;
-      return;
+      return {sizeof(CUdeviceptr), where(isKnown, pointer)};
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      require(kind != MemoryKind::Device, "device memory has no host address");
-      *static_cast<CUdeviceptr*>(data) = pointer;
-      return;
+      return {sizeof(void*), where(isKnown && kind != MemoryKind::Device, pointer)};
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      *static_cast<bool*>(data) = kind == MemoryKind::Managed;
-      return;
+      return {sizeof(bool), where(isKnown, kind == MemoryKind::Managed)};
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      *static_cast<int*>(data) = 0;
-      return;
+      return {sizeof(int), where(isKnown, 0)};
     case CU_POINTER_ATTRIBUTE_MAPPED:
-      *static_cast<bool*>(data) = true;
-      return;
+      return {sizeof(bool), where(isKnown, true)};
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      *static_cast<bool*>(data) = false;
-      return;
+      return {sizeof(bool), where(isKnown, false)};
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      require(allocation != nullptr, "the address is in a variable");
-      *static_cast<CUdeviceptr*>(data) = allocation->address;
-      return;
+      return {sizeof(CUdeviceptr), where(allocation != nullptr, allocation == nullptr ? 0 : allocation->address)};
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      require(allocation != nullptr, "the address is in a variable");
-      *static_cast<size_t*>(data) = allocation->bytes;
-      return;
+      return {sizeof(size_t), where(allocation != nullptr, allocation == nullptr ? 0 : allocation->bytes)};
     default:
       throw Failure(cudaErrorNotSupported, fmt::format("pointer attribute {} is not emulated", static_cast<int>(attribute)));
   }
+}
+
+void store(void* data, const AttributeValue& attribute) {
+  require(data != nullptr, "the result is null");
+  const uint64_t value = attribute.value.value_or(0);
+  std::memcpy(data, &value, attribute.bytes);  // its low bytes
 }
 
 }  // namespace
@@ -186,12 +189,18 @@ CUresult cuMemGetAddressRange(CUdeviceptr* pbase, size_t* psize, CUdeviceptr dpt
 }
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr ptr) {
-  return driverCall("cuPointerGetAttribute", [&] { pointerAttribute(data, attribute, ptr); });
+  return driverCall("cuPointerGetAttribute", [&] {
+    const AttributeValue found = pointerAttribute(attribute, ptr);
+    require(found.value.has_value(), "the device does not know the address, or its memory lacks the attribute");
+    store(data, found);
+  });
 }
 
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute* attributes, void** data, CUdeviceptr ptr) {
   return driverCall("cuPointerGetAttributes", [&] {
-    for (unsigned i = 0; i < numAttributes; ++i) pointerAttribute(data[i], attributes[i], ptr);
+    require(numAttributes == 0 || (attributes != nullptr && data != nullptr), "a list is null");
+    // Here an attribute that the address lacks is zero and no error, also where the device does not know the address.
+    for (unsigned i = 0; i < numAttributes; ++i) store(data[i], pointerAttribute(attributes[i], ptr));
   });
 }
 

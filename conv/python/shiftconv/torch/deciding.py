@@ -12,7 +12,8 @@ from ..errors import Error, Unsupported
 from ..plan import Plan
 from ..problem import Problem
 from .census import Layer
-from .layers import TYPES, ShiftConv, channels_last
+from .layers import TYPES, ShiftConv
+from .layouts import channels_last
 from .measuring import microseconds
 
 

@@ -11,7 +11,7 @@ from torch.distributed.tensor import DTensor, Placement, Replicate, Shard
 from torch.distributed.tensor._op_schema import OpSchema, OpStrategy, RuntimeSchemaInfo, StrategyType
 from torch.distributed.tensor._ops.utils import expand_to_full_mesh_op_strategy
 
-from .layers import channels_last
+from .layouts import channels_last
 from .operators import PREPARED, channels_last_strides
 
 

@@ -1,4 +1,4 @@
-// What halo multiplies: operand types, and how their wgmma is issued. Weights are operand A, pixels operand B.
+// What the wgmma engines multiply: operand types, and how their wgmma is issued.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -9,20 +9,19 @@
 
 #include "common/ptx/wgmma.cuh"
 #include "common/ptx/wgmma_kinds.cuh"
-#include "conv/algorithms/halo/params.hpp"
 
-namespace shiftconv::kernels::halo {
+namespace shiftconv::kernels {
 
-/// f16 or bf16; outputs of the plain epilogue have the same type.
+/// f16 or bf16; outputs of short epilogues have the same type.
 template <class ElementType>
 struct HalfKind {
   using Element = ElementType;
   using Sum = float;
-  static constexpr int32_t kChunkChannels = chunkChannels(2);
+  static constexpr int32_t kElementBytes = 2;
 
   template <int kN>
-  static __device__ __forceinline__ void multiply(float (&d)[kN / 2], uint64_t weights, uint64_t pixels, uint32_t accumulate) {
-    ptx::wgmma<Element, kN>(d, weights, pixels, accumulate);
+  static __device__ __forceinline__ void multiply(float (&d)[kN / 2], uint64_t a, uint64_t b, uint32_t accumulate) {
+    ptx::wgmma<Element, kN>(d, a, b, accumulate);
   }
 };
 using F16 = HalfKind<__half>;
@@ -32,11 +31,11 @@ template <ptx::WgmmaKind kKind>
 struct NarrowKind {
   using Element = void;
   using Sum = std::conditional_t<ptx::kHasIntegerSums<kKind>, int32_t, float>;
-  static constexpr int32_t kChunkChannels = chunkChannels(kKind == ptx::WgmmaKind::Tf32 ? 4 : 1);
+  static constexpr int32_t kElementBytes = kKind == ptx::WgmmaKind::Tf32 ? 4 : 1;
 
   template <int kN>
-  static __device__ __forceinline__ void multiply(Sum (&d)[kN / 2], uint64_t weights, uint64_t pixels, uint32_t accumulate) {
-    ptx::wgmmaNarrow<kKind, kN>(d, weights, pixels, accumulate);
+  static __device__ __forceinline__ void multiply(Sum (&d)[kN / 2], uint64_t a, uint64_t b, uint32_t accumulate) {
+    ptx::wgmmaNarrow<kKind, kN>(d, a, b, accumulate);
   }
 };
 
@@ -51,4 +50,4 @@ __device__ __forceinline__ Sum sumOf(uint32_t bits) {
     return static_cast<int32_t>(bits);
 }
 
-}  // namespace shiftconv::kernels::halo
+}  // namespace shiftconv::kernels

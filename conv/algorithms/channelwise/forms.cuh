@@ -1,0 +1,25 @@
+// The forms of channelwise, by name.
+#pragma once
+
+#include <cstdint>
+
+#include "conv/algorithms/channelwise/batch.cuh"
+#include "conv/algorithms/channelwise/few.cuh"
+#include "conv/algorithms/channelwise/general.cuh"
+#include "conv/algorithms/channelwise/kinds.hpp"
+
+namespace shiftconv::kernels::channelwise {
+
+template <class Operands, Form kForm, int32_t kFilter, int32_t kStride, int32_t kChannels, int32_t kColumns, Finish kFinish>
+__device__ __forceinline__ void run(const Params& params) {
+  extern __shared__ uint4 weights[];
+  uint8_t* const shared = reinterpret_cast<uint8_t*>(weights);
+  if constexpr (kForm == Form::Few)
+    runFew<Operands, kFilter, kStride, kChannels, kColumns, kFinish>(params, shared);
+  else if constexpr (kForm == Form::Batch)
+    Walk<Operands, kFilter, kStride, kChannels, kColumns, kFinish>(params).run(shared);
+  else
+    Taps<Operands, kChannels, kColumns, kFinish>(params).run(shared);
+}
+
+}  // namespace shiftconv::kernels::channelwise

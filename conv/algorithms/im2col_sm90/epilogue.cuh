@@ -1,0 +1,294 @@
+// The epilogue of im2col_sm90: from the sums of a warpgroup, 64 pixels by all channels of the tile, to outputs in global memory.
+//
+// Each warp finishes its own 16 rows. Outputs leave through shared memory, over the stages or behind the residual, so that
+// neighbouring threads store neighbouring channels: 16 bytes of outputs each, or a segment of sums where there is more to compute.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/epilogue/store.cuh"
+#include "common/gemm/pipeline.cuh"
+#include "common/ptx/matrix_move.cuh"
+#include "common/ptx/shared_memory.cuh"
+#include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/kernels/packing.cuh"
+#include "conv/kernels/wgmma_kinds.cuh"
+
+namespace shiftconv::kernels::im2col {
+
+template <int kChannels>
+struct Control {
+  gemm::Pipeline<kMaximumStages> operands;
+  float bias[kChannels], scale[kChannels];
+};
+
+template <class Kind, int kGroups, int kChannels>
+class Epilogue {
+  using Sum = typename Kind::Sum;
+  static constexpr uint32_t kConsumers = kGroups * 128;
+  static constexpr int32_t kFragments = kChannels / 8;  ///< 8 columns of sums each
+  static constexpr bool kIsHalf = Kind::kElementBytes == 2, kHasIntegers = std::is_same_v<Sum, int32_t>;
+  static_assert(kChannels % 16 == 0, "a store of matrices has 16 channels");
+
+ public:
+  /// `stages`: where the ring begins in shared memory, `sums` the same. Pixels from endPixel on are not of this tile, or of none.
+  __device__ Epilogue(const Params& params, Control<kChannels>& control, uint32_t stages, float* sums, int32_t firstPixel,
+                      int32_t endPixel, int32_t firstChannel)
+      : p_(params),
+        control_(control),
+        stages_(stages),
+        sums_(sums),
+        firstPixel_(firstPixel),
+        endPixel_(endPixel),
+        firstChannel_(firstChannel) {}
+
+  /// Bias, scales and residual to shared memory, before the products.
+  __device__ __forceinline__ void fetch(uint32_t warp) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kChannels; i += static_cast<int32_t>(kConsumers)) {
+      const int32_t channel = firstChannel_ + i;
+      float bias = 0, scale = 0;  // of channels that do not exist, whose sums are computed, too
+      if (e.bias != nullptr)
+        gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { bias = b; });
+      if (e.columnScale != nullptr && channel < e.columns) scale = e.columnScale[channel];
+      control_.bias[i] = bias;
+      control_.scale[i] = scale;
+    }
+    if constexpr (kIsHalf) {
+      if (p_.residualWaits) fetchResidual(warp);
+    }
+  }
+
+  __device__ __forceinline__ void finish(const Sum (&sums)[kChannels / 2]) const {
+    const uint32_t warp = threadIdx.x / 32;
+    float d[kChannels / 2];
+    const bool isRaw = kHasIntegers && p_.epilogue.outputType == gemm::NumberType::S32;
+#pragma unroll
+    for (int32_t i = 0; i < kChannels / 2; ++i) {
+      if constexpr (kHasIntegers)
+        d[i] = isRaw ? __int_as_float(sums[i]) : __int2float_rn(sums[i]);
+      else
+        d[i] = sums[i];
+    }
+    if (!isRaw) scaleAndAddBias(d);
+    if constexpr (kIsHalf) {
+      if (p_.residualWaits) addWaitingResidual(d, warp);
+      if (p_.packed != Packed::No)
+        storeHalves<typename Kind::Element>(d, warp);
+      else
+        storeComputed(d, warp, isRaw);
+    } else if (p_.packed == Packed::Halves) {
+      storeHalves<__half>(d, warp);
+    } else if (p_.packed == Packed::Bytes) {
+      storeBytes(d, warp);
+    } else {
+      storeComputed(d, warp, isRaw);
+    }
+  }
+
+ private:
+  // ---- The warp's rows in shared memory -----------------------------------------------------------------------------------
+  /// Where a warp's 16 rows of outputs, and of the residual before them, begin.
+  template <int32_t kElementBytes>
+  __device__ __forceinline__ uint32_t staged(uint32_t warp) const {
+    return stages_ + static_cast<uint32_t>(p_.stagingOffset) + warp * (16 * stagedPitch(kChannels, kElementBytes));
+  }
+  /// A lane's address for four matrices: number m has rows 8 * (m % 2).. of the warp's 16, channels 8 * (m / 2).. from fragment j
+  /// on.
+  static __device__ __forceinline__ uint32_t stagedMatrices(uint32_t rows, int32_t j) {
+    const uint32_t lane = threadIdx.x % 32;
+    return rows + lane % 16 * stagedPitch(kChannels, 2) + (static_cast<uint32_t>(j) + lane / 16) * 16;
+  }
+  /// Calls body(address, pixel, channel, exists) for the pieces of the warp's rows: neighbouring lanes have neighbouring pieces.
+  template <int32_t kElementBytes, int32_t kBytes, class Body>
+  __device__ __forceinline__ void forEachPiece(uint32_t warp, Body&& body) const {
+    constexpr int32_t kPieces = kChannels * kElementBytes / kBytes, kTurns = (16 * kPieces + 31) / 32;
+    constexpr int32_t kUnrolled = kTurns < 8 ? kTurns : 8;
+#pragma unroll kUnrolled
+    for (int32_t i = 0; i < kTurns; ++i) {
+      const int32_t piece = i * 32 + static_cast<int32_t>(threadIdx.x % 32), row = piece / kPieces, column = piece % kPieces;
+      const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row;
+      const int32_t channel = firstChannel_ + column * (kBytes / kElementBytes);
+      body(staged<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kBytes),
+           pixel, channel, pixel < endPixel_ && channel < p_.epilogue.columns);
+    }
+  }
+  template <class Body>
+  __device__ __forceinline__ void inPieces(Body&& body) const {
+    if (p_.narrow)
+      body(std::integral_constant<int32_t, 4>());
+    else
+      body(std::integral_constant<int32_t, 16>());
+  }
+  /// The staged rows to global memory.
+  template <int32_t kElementBytes>
+  __device__ __forceinline__ void copyOut(uint32_t warp) const {
+    __syncwarp();
+    auto* const output = static_cast<uint8_t*>(p_.epilogue.output);
+    inPieces([&](auto bytes) {
+      constexpr int32_t kBytes = decltype(bytes)::value;
+      forEachPiece<kElementBytes, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+        if (!exists) return;
+        uint8_t* const to = output + pixel * p_.epilogue.outputPitch + channel * kElementBytes;
+        if constexpr (kBytes == 16) {
+          uint4 channels;
+          ptx::loadShared16Bytes(address, channels.x, channels.y, channels.z, channels.w);
+          *reinterpret_cast<uint4*>(to) = channels;
+        } else {
+          *reinterpret_cast<uint32_t*>(to) = ptx::loadShared4Bytes(address);
+        }
+      });
+    });
+  }
+
+  // ---- Scales, bias, residual ---------------------------------------------------------------------------------------------
+  __device__ __forceinline__ void fetchResidual(uint32_t warp) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const auto* const residual = static_cast<const uint8_t*>(e.residual);
+    inPieces([&](auto bytes) {
+      constexpr int32_t kBytes = decltype(bytes)::value;
+      forEachPiece<2, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+        const auto* const from = exists ? residual + pixel * e.residualPitch + channel * 2 : residual;
+        ptx::copyAsync<kBytes>(address, from, exists ? kBytes : 0);
+      });
+    });
+    ptx::copyAsyncCommitGroup();
+  }
+
+  __device__ __forceinline__ void scaleAndAddBias(float (&d)[kChannels / 2]) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    if (e.alpha != 1.0f) {
+#pragma unroll
+      for (int32_t i = 0; i < kChannels / 2; ++i) d[i] *= e.alpha;
+    }
+    const auto forPairs = [](const float* values, auto&& body) {
+#pragma unroll
+      for (int32_t j = 0; j < kFragments; ++j) body(j, *reinterpret_cast<const float2*>(values + j * 8 + threadIdx.x % 4 * 2));
+    };
+    if (e.columnScale != nullptr)
+      forPairs(control_.scale, [&](int32_t j, float2 two) {
+        d[4 * j] *= two.x, d[4 * j + 1] *= two.y, d[4 * j + 2] *= two.x, d[4 * j + 3] *= two.y;
+      });
+    if (e.bias != nullptr)
+      forPairs(control_.bias, [&](int32_t j, float2 two) {
+        d[4 * j] += two.x, d[4 * j + 1] += two.y, d[4 * j + 2] += two.x, d[4 * j + 3] += two.y;
+      });
+  }
+
+  __device__ __forceinline__ void addWaitingResidual(float (&d)[kChannels / 2], uint32_t warp) const {
+    const float beta = p_.epilogue.beta;
+    ptx::copyAsyncWaitGroup<0>();
+    __syncwarp();
+#pragma unroll
+    for (int32_t j = 0; j < kFragments; j += 2) {
+      uint32_t matrices[4];
+      ptx::loadMatrices(matrices, stagedMatrices(staged<2>(warp), j));
+#pragma unroll
+      for (int32_t i = 0; i < 4; ++i) {
+        const float2 two = unpackPair<typename Kind::Element>(matrices[i]);
+        d[4 * j + 2 * i] = fmaf(beta, two.x, d[4 * j + 2 * i]);
+        d[4 * j + 2 * i + 1] = fmaf(beta, two.y, d[4 * j + 2 * i + 1]);
+      }
+    }
+  }
+
+  // ---- Outputs --------------------------------------------------------------------------------------------------------------
+  /// A short activation or none, and outputs of 16 bits.
+  template <class Half>
+  __device__ __forceinline__ void storeHalves(const float (&d)[kChannels / 2], uint32_t warp) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const bool rectifies = e.activation == gemm::Activation::Relu, activates = !rectifies && e.activation != gemm::Activation::None;
+    const uint32_t least = leastPair<Half>(rectifies);
+#pragma unroll
+    for (int32_t j = 0; j < kFragments; j += 2) {
+      // An activation of as many values as are stored at once: with one choice for all sums ptxas spills them.
+      float v[8];
+#pragma unroll
+      for (int32_t i = 0; i < 8; ++i) v[i] = d[4 * j + i];
+      if (activates) gemm::activateShort(e, v);
+      uint32_t matrices[4];
+#pragma unroll
+      for (int32_t i = 0; i < 4; ++i) matrices[i] = atLeast<Half>(packPair<Half>(v[2 * i], v[2 * i + 1]), least);
+      ptx::storeMatrices(stagedMatrices(staged<2>(warp), j), matrices);
+    }
+    copyOut<2>(warp);
+  }
+
+  /// The same, an output scale and a zero point, and outputs of 8 bits: e4m3 of f32 sums, s8 or u8 of integers.
+  __device__ __forceinline__ void storeBytes(const float (&d)[kChannels / 2], uint32_t warp) const {
+    constexpr int32_t kPitch = stagedPitch(kChannels, 1);
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const uint32_t lane = threadIdx.x % 32, at = staged<1>(warp) + lane / 4 * kPitch + lane % 4 * 2;
+    const bool isSigned = e.outputType == gemm::NumberType::S8;
+#pragma unroll
+    for (int32_t j = 0; j < kFragments; j += 2) {
+      float v[8];
+#pragma unroll
+      for (int32_t i = 0; i < 8; ++i) v[i] = d[4 * j + i];
+      gemm::activateShort(e, v);
+#pragma unroll
+      for (float& one : v) one *= e.outputScale;
+#pragma unroll
+      for (int32_t row = 0; row < 2; ++row) {
+        const float *const low = v + 2 * row, *const high = v + 4 + 2 * row;  // of fragments j and j + 1
+        uint32_t pairs;
+        if constexpr (kHasIntegers) {
+          const auto number = [&](float one) { return gemm::integerOf(one, e.outputZeroPoint); };
+          pairs = isSigned ? ptx::packS8(number(low[0]), number(low[1]), number(high[0]), number(high[1]))
+                           : ptx::packU8(number(low[0]), number(low[1]), number(high[0]), number(high[1]));
+        } else {
+          pairs = ptx::packE4m3(low[0], low[1]) | ptx::packE4m3(high[0], high[1]) << 16;
+        }
+        ptx::storeShared2Bytes(at + row * 8 * kPitch + j * 8, static_cast<uint16_t>(pairs));
+        ptx::storeShared2Bytes(at + row * 8 * kPitch + (j + 1) * 8, static_cast<uint16_t>(pairs >> 16));
+      }
+    }
+    copyOut<1>(warp);
+  }
+
+  /// Everything else: the sums change hands in shared memory, so that a thread has neighbouring channels of a pixel.
+  __device__ __forceinline__ void storeComputed(const float (&d)[kChannels / 2], uint32_t warp, bool isRaw) const {
+    constexpr int32_t kPitch = kChannels + kSumsPadFloats, kSegments = kChannels / kSegmentColumns;
+    const gemm::EpilogueParams& e = p_.epilogue;
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
+    float* const sums = sums_ + static_cast<int32_t>(warp) * 16 * kPitch;
+#pragma unroll
+    for (int32_t i = 0; i < kChannels / 4; ++i)
+      *reinterpret_cast<float2*>(sums + (lane / 4 + i % 2 * 8) * kPitch + i / 2 * 8 + lane % 4 * 2) =
+          make_float2(d[2 * i], d[2 * i + 1]);
+    __syncwarp();
+    uint32_t largest = 0;
+#pragma unroll 1
+    for (int32_t i = lane; i < 16 * kSegments; i += 32) {
+      const int32_t row = i / kSegments, column = i % kSegments * kSegmentColumns;
+      const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column;
+      if (pixel >= endPixel_ || channel >= e.columns) continue;
+      float v[kSegmentColumns];
+#pragma unroll
+      for (int32_t j = 0; j < kSegmentColumns; j += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(sums + row * kPitch + column + j);
+        v[j] = four.x, v[j + 1] = four.y, v[j + 2] = four.z, v[j + 3] = four.w;
+      }
+      if (!isRaw) {
+        if (!p_.residualWaits) gemm::addResidual(e, pixel, channel, v);
+        gemm::activateSegment(e, pixel, channel, v, largest);
+      }
+      gemm::storeSegment(e, pixel, channel, v);
+    }
+    __syncwarp();  // site: row_staged
+    gemm::mergeLargest(e, largest);
+  }
+
+  const Params& p_;
+  Control<kChannels>& control_;
+  const uint32_t stages_;
+  float* const sums_;
+  const int32_t firstPixel_, endPixel_, firstChannel_;
+};
+
+}  // namespace shiftconv::kernels::im2col

@@ -1,0 +1,69 @@
+// The short epilogue of neighbouring channels of one output pixel in a thread's registers where operands and outputs have 8 bits:
+// alpha, channel scales, an f32 bias, an activation of isPlainActivation, output scale and zero point.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/store.cuh"
+#include "common/ptx/conversion.cuh"
+#include "conv/kernels/plain_activation.cuh"
+
+namespace shiftconv::kernels {
+
+/// What belongs to a thread's channels.
+template <int32_t kCount>
+struct PlainBytes {
+  static constexpr int32_t kWords = (kCount + 3) / 4;
+  float scale[kCount], bias[kCount];
+
+  /// Of the channels below `columns`; nothing is read for others.
+  __device__ __forceinline__ void load(const gemm::EpilogueParams& e, int32_t channel, int32_t columns) {
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) {
+      const bool exists = channel + i < columns;
+      scale[i] = e.columnScale != nullptr && exists ? e.columnScale[channel + i] : 1.0f;
+      bias[i] = e.bias != nullptr && exists ? e.floatBias()[channel + i] : 0.0f;
+    }
+  }
+
+  /// `v`: the sums, as numbers. Byte i of the words is channel i.
+  __device__ __forceinline__ void finish(const gemm::EpilogueParams& e, float (&v)[kCount], uint32_t (&words)[kWords]) const {
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) v[i] = v[i] * e.alpha * scale[i] + bias[i];
+    activatePlain(e, v);
+#pragma unroll
+    for (float& one : v) one *= e.outputScale;
+    const auto at = [&](int32_t i) { return i < kCount ? v[i < kCount ? i : 0] : 0.0f; };
+    const auto number = [&](int32_t i) { return gemm::integerOf(at(i), e.outputZeroPoint); };
+#pragma unroll
+    for (int32_t i = 0; i < kCount; i += 4) {
+      if (e.outputType == gemm::NumberType::S8)
+        words[i / 4] = ptx::packS8(number(i), number(i + 1), number(i + 2), number(i + 3));
+      else if (e.outputType == gemm::NumberType::U8)
+        words[i / 4] = ptx::packU8(number(i), number(i + 1), number(i + 2), number(i + 3));
+      else
+        words[i / 4] = ptx::packE4m3(at(i), at(i + 1)) | ptx::packE4m3(at(i + 2), at(i + 3)) << 16;
+    }
+  }
+
+  /// The bytes of the channels below `columns` to the output, together where the address allows it.
+  __device__ __forceinline__ static void store(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
+                                               const uint32_t (&words)[kWords]) {
+    static_assert(kCount == 2 || kCount == 4 || kCount == 8);
+    uint8_t* const to = static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel;
+    if (channel + kCount <= columns && reinterpret_cast<uint64_t>(to) % kCount == 0) {
+      if constexpr (kCount == 8)
+        *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[kWords - 1]);
+      else if constexpr (kCount == 4)
+        *reinterpret_cast<uint32_t*>(to) = words[0];
+      else
+        *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(words[0]);
+      return;
+    }
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i)
+      if (channel + i < columns) to[i] = static_cast<uint8_t>(words[i / 4] >> (i % 4 * 8));
+  }
+};
+
+}  // namespace shiftconv::kernels
