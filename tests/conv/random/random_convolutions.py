@@ -6,7 +6,9 @@ parser, layouts, formats nor reference.
 
     random_convolutions.py --driver PROGRAM [--problems N] [--seed S] [--only I] [--least N]
 
-prints the seed, the runs of each algorithm, and every difference with what repeats it: --seed S --only I runs problem I alone.
+prints the seed, the runs of each algorithm, and every difference with what repeats it: --seed S --only I runs problem I alone. Where chance
+gave an algorithm fewer than --least runs, more problems are drawn, at most MOST_DRAWN times as many. An algorithm that has not had its
+runs by then is a failure.
 """
 import argparse
 import collections
@@ -26,6 +28,7 @@ DEVICES = ("sm_100a", "sm_90a")
 SCHEDULES = ("earliest", "latest", "random", "random")
 SELF_CHECKS = 40
 MOST_RUNS = 4  # of a problem
+MOST_DRAWN = 4
 
 
 class Driver:
@@ -418,6 +421,13 @@ class Comparison:
         at = np.unravel_index(np.argmin(right), right.shape)
         return f"{np.count_nonzero(~right)} outputs are not those of separate steps, the first at {at}: {found[at]}, not {low[at]} to {high[at]}"
 
+    def seldom(self):
+        """The algorithms that have not had the runs that each must have."""
+        runs = collections.Counter()
+        for name, count in self.runs.items():
+            runs[name.split()[0]] += count
+        return [name for name in self.options if runs[name] < self.arguments.least]
+
     def report(self, index, text):
         self.wrong += 1
         print(f"problem {index} (--seed {self.arguments.seed} --only {index}): {text}", flush=True)
@@ -432,7 +442,7 @@ class Comparison:
             print(f"{self.noticed} of {self.spoilt} spoilt outputs were noticed")
         if self.arguments.only is not None:
             return self.wrong
-        seldom = [name for name in self.options if sum(n for r, n in self.runs.items() if r.split()[0] == name) < self.arguments.least]
+        seldom = self.seldom()
         if seldom:
             print(f"fewer than {self.arguments.least} runs: {', '.join(seldom)}")
         return self.wrong + len(seldom) + self.spoilt - self.noticed
@@ -450,8 +460,13 @@ def main():
         arguments.seed = secrets.randbits(32)
     print(f"seed {arguments.seed}", flush=True)
     comparison = Comparison(arguments)
-    for index in range(arguments.problems) if arguments.only is None else [arguments.only]:
-        comparison.problem(index)
+    if arguments.only is not None:
+        comparison.problem(arguments.only)
+    else:
+        for index in range(MOST_DRAWN * arguments.problems):
+            if index >= arguments.problems and not comparison.seldom():
+                break
+            comparison.problem(index)
     sys.exit(1 if comparison.conclude() else 0)
 
 
