@@ -1,5 +1,6 @@
 """The Python package shiftconv over the built library."""
 
+import ast
 import copy
 import ctypes
 import os
@@ -50,6 +51,23 @@ class Structures(unittest.TestCase):
         parsed = shiftconv.Problem.parse("1x1x1x1 f16 * 1x1x1x1 -> f16")
         self.assertEqual(problem, parsed)
         self.assertEqual(PROBLEM_INIT["bias_type"], shiftconv.Type.F32)
+
+
+class Sources(unittest.TestCase):
+    OLDEST = (3, 9)  # pyproject.toml's requires-python
+
+    def test_the_oldest_python_reads_them(self):
+        project = pathlib.Path(shiftconv.__file__).parents[3] / "pyproject.toml"
+        self.assertIn('requires-python = ">={}.{}"'.format(*self.OLDEST), project.read_text())
+        sources = sorted(pathlib.Path(shiftconv.__file__).parent.rglob("*.py"))
+        self.assertGreater(len(sources), 15)
+        for source in sources:
+            for node in ast.walk(ast.parse(source.read_text(), feature_version=self.OLDEST)):
+                # a[b, *c] needs Python 3.11, which ast.parse does not know; a[(b, *c)] does not, and the tuple starts at its parenthesis.
+                if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+                    starred = any(isinstance(one, ast.Starred) for one in node.slice.elts)
+                    bare = node.slice.col_offset == node.slice.elts[0].col_offset if node.slice.elts else False
+                    self.assertFalse(starred and bare, f"{source}:{node.lineno}")
 
 
 class Problems(unittest.TestCase):

@@ -135,7 +135,7 @@ def _known_settings(filter_shape: Sequence[int], *key: Any) -> Optional[str]:
     made = settings(filter_shape, *key)
     if made is not None and len(_settings) < 4096 and not {bool, float} & set(map(type, key)):  # True and 1.0 would be found as 1
         try:
-            _settings[len(filter_shape) if key[1] != "same" else filter_shape, *key] = made
+            _settings[(len(filter_shape) if key[1] != "same" else filter_shape, *key)] = made
         except TypeError:  # a list
             pass
     return made
