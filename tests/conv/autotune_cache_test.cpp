@@ -318,6 +318,36 @@ TEST(AutotuneCacheFile, HoldsItsLockFileToTheSameRules) {
   EXPECT_EQ(stateOf((folder / "e.lock")), before);
 }
 
+/// Names that a crashed process of the same number may have left are passed over, up to a limit.
+TEST(AutotuneCacheFile, PassesOverNamesThatAreTaken) {
+  const TemporaryFolder folder;
+  CacheFile file;
+  ASSERT_TRUE(CacheFile::resolve(folder / "absent/cache", file).ok());
+  const std::string nowhere = file.replace("text").message();
+  const std::string start = "absent/cache." + std::to_string(getpid()) + ".";
+  ASSERT_NE(nowhere.find(start), std::string::npos) << nowhere;
+  const int last = std::stoi(nowhere.substr(nowhere.find(start) + start.size()));
+  const auto occupied = [&](int number) { return "cache." + std::to_string(getpid()) + "." + std::to_string(number); };
+  std::vector<std::string> expected{"cache"};
+  for (int number = last + 1; number <= last + 100; ++number) {
+    writeFile(folder / occupied(number), "old");
+    expected.push_back(occupied(number));
+  }
+  std::sort(expected.begin(), expected.end());
+  ASSERT_TRUE(CacheFile::resolve(folder / "cache", file).ok());
+  const Status replaced = file.replace("text");
+  EXPECT_TRUE(replaced.ok()) << replaced.message();
+  EXPECT_EQ(fileContents(folder / "cache"), "text");
+  EXPECT_EQ(folder.files(), expected);
+  for (int number = last + 102; number <= last + 202; ++number) writeFile(folder / occupied(number), "old");
+  const Status failed = file.replace("other");
+  EXPECT_NE(failed.message().find("File exists"), std::string::npos) << failed.message();
+  EXPECT_EQ(fileContents(folder / "cache"), "text");
+  EXPECT_EQ(fileContents(folder / occupied(last + 102)), "old");
+  EXPECT_TRUE(file.replace("other").ok()) << "the next names are free";
+  EXPECT_EQ(fileContents(folder / "cache"), "other");
+}
+
 TEST(AutotuneCacheFile, LeavesNothingBehindWhenWritingFails) {
   const TemporaryFolder folder;
   ASSERT_TRUE(AutotuneCache(folder / "cache").remember(kKey, kEntry).ok());

@@ -150,6 +150,16 @@ TEST(ProblemText, SplitInputs) {
   EXPECT_EQ(tensorBytes(read("1x4x5x24 f16 * 8x3x3x24 -> f16"))[TensorName::SecondInput], 0u);
 }
 
+/// A number that no enumeration has is still one of a problem that somebody prints.
+TEST(ProblemText, NumbersWithoutANameAreQuestionMarks) {
+  for (const int number : {-1, 10, 11, 1 << 20}) EXPECT_EQ(nameOf(static_cast<Activation>(number)), "?") << number;
+  for (const int number : {-1, 13, 14, 1 << 20}) EXPECT_EQ(nameOf(static_cast<DataType>(number)), "?") << number;
+  for (const int number : {-1, 3, 4, 1 << 20}) EXPECT_EQ(nameOf(static_cast<Compute>(number)), "?") << number;
+  EXPECT_EQ(nameOf(Activation::Tanh), "tanh");
+  EXPECT_EQ(nameOf(DataType::UE4M3), "ue4m3");
+  EXPECT_EQ(nameOf(Compute::F16), "f16");
+}
+
 TEST(ProblemText, OrderOfWordsAndBlanksDoNotMatter) {
   const Problem p = read("1x8x8x8 f16 pitch 16 * 8x3x3x8 pad 1,1,1,1 stride 2,2 -> f32 bias relu pitch 24");
   EXPECT_EQ(p, read("  1x8x8x8\tf16   pitch 16 * 8x3x3x8 stride 2,2 pad 1,1,1,1 -> 1x4x4x8 f32 pitch 24 relu bias \n"));
@@ -279,7 +289,6 @@ TEST(ProblemText, WordsRefuseWhatIsNotTheirArgument) {
     }
 }
 
-/// A message about a long text shows where it begins, and stays a sentence.
 /// Each limit of a valid problem: the last text within it, and the first one beyond with words of what is said then.
 TEST(Validation, DrawsEachLimitWhereItIs) {
   struct Limit {
@@ -344,6 +353,7 @@ TEST(Validation, DrawsEachLimitWhereItIs) {
   }
 }
 
+/// A message about a long text shows where it begins, and stays a sentence.
 TEST(ProblemText, ErrorsQuoteLittleOfLongTexts) {
   const std::string sound = "1x8x8x8 f16 * 8x3x3x8 -> f16", letters(1'000'000, 'x'), digits(1'000'000, '7');
   for (const std::string& text :

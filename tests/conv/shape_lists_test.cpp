@@ -1,5 +1,5 @@
 // Every line of the lists of shapes has a plan on the devices that run it, with the algorithm and the options that it names: also
-// lines that only nightly tests and those on a GPU run.
+// lines that only nightly tests and those on a GPU run, and the problems of compute-sanitizer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,6 +36,9 @@ TEST(ShapeLists, PlanOnTheEmulatedBlackwell) { everyLinePlans(linesOf(SHAPES_FOL
 TEST(ShapeLists, PlanOnTheEmulatedHopper) { everyLinePlans(linesOf(SM90_SHAPES_FOLDER "/emulated"), "emulated_sm_90a"); }
 TEST(ShapeLists, PlanOnTheEmulatedHopperAtNight) {
   everyLinePlans(readShapeFiles(SM90_SHAPES_FOLDER, kNightlyShapeFiles), "emulated_sm_90a");
+}
+TEST(ShapeLists, PlanTheProblemsOfTheSanitizer) {
+  everyLinePlans(readShapeFiles(SANITIZER_FOLDER, std::array{"problems"}), "H200");
 }
 TEST(ShapeLists, PlanOnTheGpuOfTheGpuTests) { everyLinePlans(readShapeFiles(SM90_SHAPES_FOLDER, kGpuShapeFiles), "H200"); }
 

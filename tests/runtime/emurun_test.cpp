@@ -23,10 +23,23 @@ class Emurun : public EmurunTest {
     std::ifstream file(program(name), std::ios::binary);
     std::string text(bytes, '\0');
     file.read(text.data(), static_cast<std::streamsize>(bytes));
-    const fs::path copy = folder / "truncated";
-    std::ofstream(copy, std::ios::binary) << text;
-    fs::permissions(copy, fs::perms::owner_all);
-    return copy.string();
+    return executable("truncated", text);
+  }
+  /// A program whose dynamic loader is nowhere.
+  std::string withoutLoader(const std::string& name) const {
+    std::ifstream file(program(name), std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string loader = "/ld-linux-x86-64.so.2";
+    const size_t at = text.find(loader);
+    EXPECT_NE(at, std::string::npos);
+    text[at + loader.size() - 1] = '?';
+    return executable("loaderless", text);
+  }
+  std::string executable(const std::string& name, const std::string& bytes) const {
+    const fs::path path = folder / name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    fs::permissions(path, fs::perms::owner_all);
+    return path.string();
   }
 };
 
@@ -160,6 +173,24 @@ TEST_F(Emurun, SchedulesAreFour) {
     EXPECT_EQ(run({"--policy", policy}, "vector_add").exitCode, 0) << policy;
 }
 
+/// What three launches saw of copies that nobody waited for: a line each, a letter for each thread.
+TEST_F(Emurun, EachLaunchHasASeedOfItsOwn) {
+  const auto seen = [&](const std::vector<std::string>& options) {
+    const ProgramResult result = run(options, "idioms", {"peek"});
+    EXPECT_EQ(result.exitCode, 0) << result.errors;
+    std::istringstream text(result.output);
+    std::vector<std::string> lines(3);
+    for (std::string& line : lines) std::getline(text, line);
+    return lines;
+  };
+  EXPECT_EQ(seen({"--policy", "latest"}), std::vector<std::string>(3, std::string(96, 'A' + 40)));
+  const auto first = seen({"--policy", "random"}), next = seen({"--policy", "random", "--seed", "2"});
+  EXPECT_EQ(first, seen({"--policy", "random", "--seed", "1"}));
+  EXPECT_NE(first[0], first[1]);
+  EXPECT_NE(first[1], first[2]);
+  for (const size_t launch : {0, 1}) EXPECT_EQ(next[launch], first[launch + 1]) << "launch i uses seed + i";
+}
+
 TEST_F(Emurun, SemanticsCanBeListed) {
   const ProgramResult result = emurun({"--semantics", "list"});
   EXPECT_EQ(result.exitCode, 0);
@@ -197,6 +228,7 @@ TEST_F(Emurun, WhatCannotBeRunIsOneSentence) {
     const ProgramResult result = emurun({truncated("vector_add", bytes)});
     expectSentence(result, 2, {"truncated"});
   }
+  expectSentence(emurun({withoutLoader("vector_add")}), 2, {"cannot be started"});
   expectSentence(emurun({"--log", "/nonexistent/log", program("vector_add")}), 2, {"/nonexistent/log cannot be written"});
   expectSentence(emurun({"--log", folder.string(), program("vector_add")}), 2, {"cannot be written"});
 }

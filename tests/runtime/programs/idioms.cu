@@ -1,12 +1,13 @@
 // Orders that programs rely on and that are easy to misjudge: a ticket that one thread takes for its CTA, copies that each thread
-// makes for itself, and several threads that store the same value. The argument chooses.
+// makes for itself, and several threads that store the same value. The argument chooses. "peek" relies on nothing: it prints, for
+// three launches, how often each thread looked before its copy was there, as a letter.
 #include <cuda_pipeline.h>
 
 #include "tests/runtime/programs/check.hpp"
 
 namespace {
 
-constexpr int kThreads = 96, kCtas = 7;
+constexpr int kThreads = 96, kCtas = 7, kLooks = 40;
 
 /// The last CTA to take a ticket adds up what all of them left in `partials`.
 __global__ void reduce(const unsigned* numbers, int count, unsigned* partials, unsigned* tickets, unsigned* sum) {
@@ -56,6 +57,17 @@ __global__ void search(const unsigned* numbers, unsigned limit, unsigned* found,
   if (threadIdx.x == 0) found[blockIdx.x] = here;
 }
 
+__global__ void look(const int* one, int* seen) {
+  __shared__ int words[kThreads];
+  words[threadIdx.x] = 0;
+  __pipeline_memcpy_async(&words[threadIdx.x], one, sizeof(int));
+  __pipeline_commit();
+  int early = 0;
+  for (int look = 0; look < kLooks; ++look) early += 1 - *static_cast<volatile int*>(&words[threadIdx.x]);
+  seen[threadIdx.x] = early;
+  __pipeline_wait_prior(0);
+}
+
 std::vector<unsigned> randomNumbers(size_t count) {
   program::Random random;
   std::vector<unsigned> numbers(count);
@@ -98,6 +110,16 @@ void equalWrites() {
   EXPECT_SAME(program::fromDevice(any, 1), (std::vector<unsigned>{1}));
 }
 
+void peek() {
+  int* seen = program::onDevice(std::vector<int>(kThreads, 9));
+  const int* one = program::onDevice(std::vector<int>{1});
+  for (int launch = 0; launch < 3; ++launch) {
+    look<<<1, kThreads>>>(one, seen);
+    for (const int word : program::fromDevice(seen, kThreads)) std::putchar('A' + word);
+    std::putchar('\n');
+  }
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -105,5 +127,6 @@ int main(int, char** arguments) {
   if (which == "ticket") tickets();
   if (which == "copies") copies();
   if (which == "equal") equalWrites();
+  if (which == "peek") peek();
   return program::finish();
 }
