@@ -67,7 +67,8 @@ class Lz4Reader {
       text_.append(packed_, at_, literals);
       at_ += literals;
       if (at_ == packed_.size()) break;  // the last sequence has no copy
-      const uint64_t distance = next() | uint64_t{next()} << 8;
+      const uint64_t low = next();  // a statement of its own: operands of | are read in any order
+      const uint64_t distance = low | uint64_t{next()} << 8;
       const uint64_t count = length(token & 15) + 4;
       if (distance == 0 || distance > text_.size() || text_.size() + count > bytes) refuse("an LZ4 copy reaches outside the text");
       for (uint64_t i = 0; i < count; ++i) text_ += text_[text_.size() - distance];  // may overlap itself
