@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -32,6 +33,12 @@ TEST(Registry, WorksWithoutACudaDriver) {
   const Status opened = openDevice(Kind::Cuda, 0, device);
   EXPECT_FALSE(opened.ok());
   EXPECT_NE(opened.message().find("CUDA driver"), std::string::npos) << opened.message();
+  if (std::getenv("SHIFTCONV_OLD_DRIVER") == nullptr) return;  // tests/device/old_driver.cpp
+  EXPECT_EQ(opened.message().rfind("the CUDA driver is too old, libcuda.so.1 lacks cuDriverGetVersion, cuGetErrorName, "
+                                   "cuGetErrorString, cuDeviceGet, cuDeviceGetName, ",
+                                   0),
+            0u)
+      << opened.message();
 }
 
 TEST(Registry, NeverSimulatesUnasked) {

@@ -109,6 +109,18 @@ TEST_F(SeamTest, LaunchesClusters) {
   EXPECT_EQ(download<uint32_t>(out, 12), (std::vector<uint32_t>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
+TEST_F(SeamTest, LaunchesInThreeDimensions) {
+  const Address out = memory(9 * sizeof(uint32_t));
+  const Kernel* extents = kernel("extents");
+  ASSERT_TRUE(extents);
+  const std::array<const void*, 1> arguments{&out};
+  const LaunchConfig config{.grid = {4, 6, 10}, .block = {8, 3, 7}, .cluster = {2, 3, 1}};
+  ASSERT_SUCCESS(device_->launch(*extents, config, arguments, 0));
+  EXPECT_EQ(download<uint32_t>(out, 9), (std::vector<uint32_t>{4, 6, 10, 8, 3, 7, 2, 3, 1}));
+  ASSERT_SUCCESS(device_->launch(*extents, {.grid = {4, 6, 10}, .block = {8, 3, 7}, .cluster = {1, 1, 5}}, arguments, 0));
+  EXPECT_EQ(download<uint32_t>(out + 24, 3), (std::vector<uint32_t>{1, 1, 5}));
+}
+
 TEST_F(SeamTest, GivesKernelsAllOptInSharedMemory) {
   std::vector<uint32_t> in(64);
   std::iota(in.begin(), in.end(), 100u);
@@ -173,6 +185,21 @@ TEST_F(TensorMaps, LoadsASwizzledBoxWithZeroFill) {
             << "box at " << corner.x << "," << corner.y << " row " << row << " column " << column;
       }
   }
+}
+
+/// What a kernel has of its own, here 8 bytes of a vector of 16, is not for the launch to give.
+TEST_F(TensorMaps, LeaveRoomForTheStaticMemoryOfTheirKernel) {
+  TensorMap encoded;
+  ASSERT_SUCCESS(device_->encodeTiled(map_, encoded));
+  const Kernel* load = kernel("load_box");
+  ASSERT_TRUE(load);
+  constexpr uint32_t kBytes = kBoxRows * kBoxColumns * 2;
+  const Address out = memory(kBytes);
+  const int32_t corner = 0;
+  const std::array<const void*, 5> arguments{&encoded, &out, &corner, &corner, &kBytes};
+  const uint32_t most = device_->properties().sharedBytesPerBlock - 16;
+  ASSERT_SUCCESS(device_->launch(*load, grid(1, 64, most), arguments, 0));
+  EXPECT_FALSE(device_->launch(*load, grid(1, 64, most + 16), arguments, 0).ok());
 }
 
 TEST_F(TensorMaps, RefusalsNameTheArgument) {

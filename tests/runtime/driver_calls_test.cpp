@@ -389,6 +389,11 @@ TEST_F(DriverCalls, LaunchesTakeArgumentsInBothWays) {
   void* nothing[] = {CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   EXPECT_CODE(cuLaunchKernel(shift, 1, 1, 1, 96, 1, 1, 0, nullptr, nullptr, nothing), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuLaunchKernel(shift, 1, 1, 1, 96, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  // The driver has no code of its own for a wrong configuration.
+  const unsigned wrong[][6] = {{0, 1, 1, 96, 1, 1}, {1, 65536, 1, 1, 1, 1}, {1, 1, 65536, 1, 1, 1}, {1, 1, 1, 0, 1, 1},
+                               {1, 1, 1, 1, 1, 65}, {1, 1, 1, 1025, 1, 1},  {1, 1, 1, 97, 1, 1}};
+  for (const auto& [x, y, z, columns, rows, planes] : wrong)
+    EXPECT_CODE(cuLaunchKernel(shift, x, y, z, columns, rows, planes, 0, nullptr, arguments, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuLaunchKernelEx(nullptr, shift, arguments, nullptr), CUDA_ERROR_INVALID_VALUE);
   config.blockDimX = 97;
   EXPECT_CODE(cuLaunchKernelEx(&config, shift, arguments, nullptr), CUDA_ERROR_INVALID_VALUE);

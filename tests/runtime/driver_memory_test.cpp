@@ -177,11 +177,11 @@ TEST_F(DriverMemory, RowsAreCopiedBetweenAllKindsOfMemory) {
         EXPECT_DONE(cuCtxSynchronize());
         EXPECT_EQ(toDevice ? this->fromDevice<uint8_t>(deviceTarget, target.size()) : target, expected);
         copy.srcPitch = 4;
-        EXPECT_CODE(cuMemcpy2D(&copy), static_cast<CUresult>(cudaErrorInvalidPitchValue));
+        EXPECT_CODE(cuMemcpy2D(&copy), CUDA_ERROR_INVALID_VALUE);
       }
   // A pitch matters where there is a second row.
   for (const auto& [width, height, code] : {std::tuple{7u, 2u, CUDA_SUCCESS},
-                                            {8u, 2u, static_cast<CUresult>(cudaErrorInvalidPitchValue)},
+                                            {8u, 2u, CUDA_ERROR_INVALID_VALUE},
                                             {8u, 1u, CUDA_SUCCESS},
                                             {8u, 0u, CUDA_SUCCESS},
                                             {0u, 2u, CUDA_SUCCESS}})

@@ -38,6 +38,15 @@ extern "C" __global__ void cluster_ranks(uint32_t* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = __clusterRelativeBlockRank();
 }
 
+/// Nine numbers: the extents of grid, block and cluster.
+extern "C" __global__ void extents(uint32_t* out) {
+  if (blockIdx.x + blockIdx.y + blockIdx.z + threadIdx.x + threadIdx.y + threadIdx.z != 0) return;
+  const dim3 cluster = __clusterDim();
+  out[0] = gridDim.x, out[1] = gridDim.y, out[2] = gridDim.z;
+  out[3] = blockDim.x, out[4] = blockDim.y, out[5] = blockDim.z;
+  out[6] = cluster.x, out[7] = cluster.y, out[8] = cluster.z;
+}
+
 /// Sends values through the far end of dynamic shared memory.
 extern "C" __global__ void through_shared(const uint32_t* in, uint32_t* out, uint32_t sharedBytes) {
   extern __shared__ uint32_t words[];

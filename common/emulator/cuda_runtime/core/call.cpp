@@ -62,6 +62,11 @@ cudaError_t runCall(const char* name, Api api, const BodyReference& body) {
   return code;
 }
 
+CUresult driverCodeOf(cudaError_t code) {
+  const auto same = static_cast<CUresult>(code);
+  return driverErrorName(same) != nullptr ? same : CUDA_ERROR_INVALID_VALUE;
+}
+
 void loseContext(cudaError_t code) {
   cudaError_t none = cudaSuccess;
   sticky.compare_exchange_strong(none, code);

@@ -37,13 +37,16 @@ class BodyReference {
 
 cudaError_t runCall(const char* name, Api api, const BodyReference& body);
 
+/// What the driver says instead: most codes are the same numbers, the others are its invalid value.
+CUresult driverCodeOf(cudaError_t code);
+
 template <class Body>
 cudaError_t call(const char* name, Body&& body, Api api = Api::Runtime) {
   return runCall(name, api, BodyReference(body));
 }
 template <class Body>
 CUresult driverCall(const char* name, Body&& body, Api api = Api::Driver) {
-  return static_cast<CUresult>(runCall(name, api, BodyReference(body)));
+  return driverCodeOf(runCall(name, api, BodyReference(body)));
 }
 
 /// The context is lost: this and all later calls of every thread report `code`.
