@@ -416,6 +416,9 @@ TEST_F(ApiHelperRefusals, Relayout) {
   refused("extent has more than",
           [](R r, S, D) { r.extent[2] = r.extent[3] = 1 << 20, r.destination_stride[2] = r.destination_stride[3] = 8; });
   refused("source_stride[4] must be in 0..", [](R r, S, D) { r.source_stride[4] = -1; });
+  refused("source_stride[3] must be in 0..", [](R r, S, D) { r.source_stride[3] = INT64_MAX; });
+  refused("destination_stride[4] must be in 0..", [](R r, S, D) { r.destination_stride[4] = -1; });
+  refused("destination_stride[0] must be in 0..", [](R r, S, D) { r.destination_stride[0] = INT64_MAX; });
   refused("destination_stride[4] must not be 0", [](R r, S, D) { r.destination_stride[4] = 0; });
   refused("source_type must be in 0..12, but is 13", [](R r, S, D) { r.source_type = 13; });
   refused("destination_type must be in 0..12, but is -1", [](R r, S, D) { r.destination_type = -1; });

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "common/device/counters_json.hpp"
@@ -70,6 +71,53 @@ TEST_F(EmulatedDeviceTest, LetsAnObserverWatchEveryClusterOfLaterLaunches) {
   emulated().observe({});
   ASSERT_SUCCESS(launchAffine(64, 64));
   EXPECT_EQ(exits, 3u);
+}
+
+/// What the host does to memory that a kernel of another stream may still write, and what it does after it has waited.
+TEST_F(EmulatedDeviceTest, AccessesOfTheHostAreWorkOfTheirStream) {
+  Stream first = 0, second = 0;
+  ASSERT_SUCCESS(device_->createStream(first));
+  ASSERT_SUCCESS(device_->createStream(second));
+  const Kernel* affine = kernel("affine");
+  ASSERT_TRUE(affine);
+  constexpr uint32_t kCount = 64;
+  const Address input = upload(std::vector<float>(kCount, 2.0f));
+  const float scale = 3;
+  std::array<std::byte, kCount * sizeof(float)> host{};
+  const std::pair<const char*, std::function<Status(Address)>> accesses[] = {
+      {"copyToHost", [&](Address at) { return device_->copyToHost(host.data(), at, host.size(), second); }},
+      {"copyToDevice", [&](Address at) { return device_->copyToDevice(at, host.data(), host.size(), second); }},
+      {"fill", [&](Address at) { return device_->fill(at, 7, host.size(), second); }},
+      {"release", [&](Address at) { return device_->release(at); }}};
+  for (const char* mode : {"warn", "error", "off"})
+    for (const auto& [name, access] : accesses)
+      for (const bool waits : {false, true}) {
+        SCOPED_TRACE(testing::Message() << mode << ", " << name << (waits ? " after waiting" : ""));
+        ASSERT_SUCCESS(device_->synchronize(0));
+        ASSERT_SUCCESS(device_->synchronize(second));
+        ASSERT_SUCCESS(emulated().setOption("hazards", mode));
+        Address output = 0;
+        ASSERT_SUCCESS(device_->allocate(host.size(), output));
+        const std::array<const void*, 4> arguments{&input, &output, &scale, &kCount};
+        ASSERT_SUCCESS(device_->launch(*affine, grid(1, kCount), arguments, first));
+        if (waits) ASSERT_SUCCESS(device_->synchronize(first));
+        emulated().resetCounters();
+        const Status status = access(output);
+        const bool reported = !waits && std::string_view(mode) != "off";
+        EXPECT_EQ(status.ok(), !reported || std::string_view(mode) == "warn") << status.message();
+        const std::string table = emulated().countersTable();
+        if (reported && status.ok()) {
+          EXPECT_NE(table.find(std::string(name) + ": 0 launches"), std::string::npos) << table;
+          EXPECT_NE(table.find("hazard (race)"), std::string::npos) << table;
+        } else if (!status.ok()) {
+          EXPECT_NE(status.message().find("hazard"), std::string::npos) << status.message();
+        } else {
+          EXPECT_EQ(table, "no launches since the counters were reset\n");
+        }
+        ASSERT_SUCCESS(device_->synchronize(first));
+        if (std::string_view(name) != "release") ASSERT_SUCCESS(device_->release(output));
+        EXPECT_FALSE(device_->release(output).ok()) << "it is gone, whatever was reported";
+      }
 }
 
 TEST_F(EmulatedDeviceTest, CountsLaunchesByKernel) {

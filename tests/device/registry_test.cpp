@@ -89,7 +89,7 @@ TEST(DeviceName, ReadsEveryForm) {
     EXPECT_TRUE(status.ok()) << status.message();
     return std::pair(name.kind, name.index);
   };
-  EXPECT_EQ(read("auto").first, std::nullopt);
+  EXPECT_EQ(read("auto"), std::pair(std::optional<Kind>(), 0));
   EXPECT_EQ(read("cuda"), std::pair(std::optional(Kind::Cuda), 0));
   EXPECT_EQ(read("cuda:0"), std::pair(std::optional(Kind::Cuda), 0));
   EXPECT_EQ(read("cuda:13"), std::pair(std::optional(Kind::Cuda), 13));

@@ -25,15 +25,14 @@ class Emurun : public EmurunTest {
     file.read(text.data(), static_cast<std::streamsize>(bytes));
     return executable("truncated", text);
   }
-  /// A program whose dynamic loader is nowhere.
-  std::string withoutLoader(const std::string& name) const {
-    std::ifstream file(program(name), std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(file), {}};
-    const std::string loader = "/ld-linux-x86-64.so.2";
-    const size_t at = text.find(loader);
+  /// A program that names another file, which is nowhere, instead of a loader or a library.
+  std::string edited(const std::string& name, const std::string& file) const {
+    std::ifstream original(program(name), std::ios::binary);
+    std::string text{std::istreambuf_iterator<char>(original), {}};
+    const size_t at = text.find(file);
     EXPECT_NE(at, std::string::npos);
-    text[at + loader.size() - 1] = '?';
-    return executable("loaderless", text);
+    text[at + file.size() - 1] = '?';
+    return executable("edited", text);
   }
   std::string executable(const std::string& name, const std::string& bytes) const {
     const fs::path path = folder / name;
@@ -139,6 +138,8 @@ TEST_F(Emurun, VariablesOfTheEnvironmentAreOptions) {
                                            {"EMURUN_SEMANTICS_FILE", "", "/nonexistent.json"},
                                            {"EMURUN_HOST_THREADS", "1", "two"},
                                            {"EMURUN_INSTRUCTION_LIMIT", "1000000", "1e6"},
+                                           {"EMURUN_DEVICE", "sm_100a", "sm_70"},
+                                           {"EMURUN_DEVICE", "", "H200"},
                                            {"EMURUN_SMS", "1", "0"},
                                            {"EMURUN_SMS", "1024", "1025"},
                                            {"EMURUN_SMS", "", "7x"}}) {
@@ -164,8 +165,27 @@ TEST_F(Emurun, ProgramsRunWithoutItByTheLibrariesAlone) {
   const ProgramResult result = runProgram(program("vector_add"), {}, folder);
   EXPECT_EQ(result.exitCode, 0) << result.errors;
   EXPECT_TRUE(result.output.ends_with("ok\n")) << result.output;
-  const Variable descriptor("EMURUN_RESULT_FD", "seven");
-  EXPECT_EQ(runProgram(program("vector_add"), {}, folder).exitCode, 0) << "nobody to tell";
+  {
+    const Variable descriptor("EMURUN_RESULT_FD", "seven");
+    EXPECT_EQ(runProgram(program("vector_add"), {}, folder).exitCode, 0) << "nobody to tell";
+  }
+  const Variable log("EMURUN_LOG", "/nonexistent/log"), trace("EMURUN_TRACE", "1");
+  const ProgramResult spoken = runProgram(program("vector_add"), {}, folder);
+  EXPECT_EQ(spoken.exitCode, 0);
+  expectParts(spoken.errors,
+              {"emurun: the log /nonexistent/log cannot be written: No such file", "emurun: cudaMalloc -> cudaSuccess"});
+}
+
+/// A program that a signal ends, and one that never calls the API: a script, which emurun starts like a program.
+TEST_F(Emurun, ASignalAndSilenceAreSaid) {
+  const ProgramResult ended = emurun({executable("script", "#!/bin/sh\nkill -SEGV $$\n")});
+  EXPECT_EQ(ended.exitCode, 128 + 11) << ended.errors;
+  EXPECT_EQ(ended.errors,
+            "emurun: the program made no call to the CUDA API\n"
+            "emurun: the program was ended by signal 11 (Segmentation fault)\n");
+  const ProgramResult left = emurun({executable("script", "#!/bin/sh\nexit 7\n")});
+  EXPECT_EQ(left.exitCode, 7);
+  EXPECT_EQ(left.errors, "emurun: the program made no call to the CUDA API\n");
 }
 
 TEST_F(Emurun, SchedulesAreFour) {
@@ -228,7 +248,12 @@ TEST_F(Emurun, WhatCannotBeRunIsOneSentence) {
     const ProgramResult result = emurun({truncated("vector_add", bytes)});
     expectSentence(result, 2, {"truncated"});
   }
-  expectSentence(emurun({withoutLoader("vector_add")}), 2, {"cannot be started"});
+  expectSentence(emurun({edited("vector_add", "/ld-linux-x86-64.so.2")}), 2, {"cannot be started"});
+  const std::string lacking = edited("vector_add", "libstdc++.so.6");
+  expectSentence(emurun({lacking}), 2,
+                 {"emurun: " + lacking + " cannot be loaded: " + lacking +
+                  ": error while loading shared libraries: "
+                  "libstdc++.so.?: cannot open shared object file: No such file or directory\n"});
   expectSentence(emurun({"--log", "/nonexistent/log", program("vector_add")}), 2, {"/nonexistent/log cannot be written"});
   expectSentence(emurun({"--log", folder.string(), program("vector_add")}), 2, {"cannot be written"});
 }

@@ -129,6 +129,15 @@ TEST(FatBinary, DamageIsRefused) {
                             10, kLz4}}));  // 4 of 10
   expectRefused(container({{std::string("\xf0\xff", 2), 10, kLz4}}));
   expectRefused(std::string(64, 'x'));
+  // An entry that says more than its container holds, in a container that is whole.
+  std::string reaching = container({plain(kPtx, 100)});
+  ++reaching[16 + 8];
+  try {
+    runtime::readFatBinary(reaching.data(), reaching.size());
+    ADD_FAILURE();
+  } catch (const runtime::Failure& failure) {
+    EXPECT_NE(std::string(failure.what()).find("the entry at byte 0 runs past the "), std::string::npos) << failure.what();
+  }
 }
 
 TEST(FatBinary, TheHighestArchitectureThatRunsHereIsChosen) {

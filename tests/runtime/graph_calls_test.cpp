@@ -321,6 +321,81 @@ TEST_F(GraphCalls, CapturesGoOnInAGraphThatIsThere) {
               cudaErrorInvalidValue);
 }
 
+/// The legacy stream would wait for a blocking stream that is capturing: the call fails, and so does what is captured.
+TEST_F(GraphCalls, TheLegacyStreamEndsACaptureThatItWouldWaitFor) {
+  cudaStream_t blocking = nullptr;
+  cudaGraph_t captured = nullptr;
+  EXPECT_DONE(cudaStreamCreate(&blocking));
+  for (const cudaStreamCaptureMode mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal}) {
+    EXPECT_DONE(cudaStreamBeginCapture(blocking, mode));
+    EXPECT_CODE(cudaMemsetAsync(first, 1, kCount * 4, nullptr), cudaErrorStreamCaptureImplicit);
+    cudaStreamCaptureStatus status{};
+    EXPECT_DONE(cudaStreamIsCapturing(blocking, &status));
+    EXPECT_EQ(status, cudaStreamCaptureStatusInvalidated);
+    EXPECT_CODE(cudaMemsetAsync(first, 1, kCount * 4, blocking), cudaErrorStreamCaptureInvalidated);
+    EXPECT_CODE(cudaStreamEndCapture(blocking, &captured), cudaErrorStreamCaptureInvalidated);
+    EXPECT_DONE(cudaMemsetAsync(first, 0, kCount * 4, nullptr));
+  }
+  EXPECT_DONE(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));
+  EXPECT_DONE(cudaMemsetAsync(first, 0, kCount * 4, nullptr)) << "nobody cares";
+  EXPECT_DONE(cudaStreamEndCapture(blocking, &captured));
+  EXPECT_DONE(cudaGraphDestroy(captured));
+  EXPECT_DONE(cudaStreamDestroy(blocking));
+}
+
+/// As many nodes of other kinds, or in another order, are another graph.
+TEST_F(GraphCalls, AnUpdateNeedsNodesOfTheSameKinds) {
+  const cudaMemcpy3DParms copy = copyParameters(first, second);
+  const cudaMemsetParams fill = {.dst = second, .pitch = 0, .value = 5, .elementSize = 4, .width = kCount, .height = 1};
+  cudaGraphNode_t node = nullptr;
+  const Nodes kernel{addKernel()};
+  EXPECT_DONE(cudaGraphAddMemcpyNode(&node, graph, kernel.data(), 1, &copy));
+  const cudaGraphExec_t executable = instantiated();
+  for (const bool same : {false, true}) {
+    cudaGraph_t other = nullptr;
+    EXPECT_DONE(cudaGraphCreate(&other, 0));
+    cudaKernelNodeParams parameters = kernelParameters();
+    int more = 200;
+    void* moreArguments[2] = {&first, &more};
+    parameters.kernelParams = moreArguments;
+    EXPECT_DONE(cudaGraphAddKernelNode(&node, other, nullptr, 0, &parameters));
+    const cudaGraphNode_t before = node;
+    EXPECT_DONE(same ? cudaGraphAddMemcpyNode(&node, other, &before, 1, &copy)
+                     : cudaGraphAddMemsetNode(&node, other, &before, 1, &fill));
+    cudaGraphExecUpdateResultInfo info{};
+    EXPECT_CODE(cudaGraphExecUpdate(executable, other, &info), same ? cudaSuccess : cudaErrorGraphExecUpdateFailure);
+    EXPECT_EQ(info.result, same ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged);
+    run(executable);
+    EXPECT_EQ(numbers(second), shifted(kCount, same ? 200 : 100));
+    EXPECT_DONE(cudaGraphDestroy(other));
+  }
+  EXPECT_DONE(cudaGraphExecDestroy(executable));
+}
+
+/// Callbacks hear of their stream, in its order, and are no part of a graph.
+TEST_F(GraphCalls, CallbacksAreCalledWithTheirStream) {
+  struct Heard {
+    cudaStream_t stream = nullptr;
+    cudaError_t status = cudaErrorUnknown;
+    int calls = 0;
+  } heard;
+  const auto callback = [](cudaStream_t of, cudaError_t status, void* data) {
+    auto& into = *static_cast<Heard*>(data);
+    into = {of, status, into.calls + 1};
+  };
+  EXPECT_DONE(cudaStreamAddCallback(stream, callback, &heard, 0));
+  EXPECT_DONE(cudaStreamSynchronize(stream));
+  EXPECT_EQ(heard.stream, stream);
+  EXPECT_EQ(heard.status, cudaSuccess);
+  EXPECT_EQ(heard.calls, 1);
+  cudaGraph_t captured = nullptr;
+  EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  EXPECT_CODE(cudaStreamAddCallback(stream, callback, &heard, 0), cudaErrorStreamCaptureUnsupported);
+  EXPECT_DONE(cudaStreamEndCapture(stream, &captured));
+  EXPECT_DONE(cudaGraphDestroy(captured));
+  EXPECT_EQ(heard.calls, 1);
+}
+
 /// An event of a capture joins other streams to it, as long as it lasts, and tells the host nothing.
 TEST_F(GraphCalls, EventsOfCapturesAreOfNoUseOutside) {
   cudaEvent_t event = nullptr;
@@ -455,7 +530,14 @@ TEST_F(GraphCalls, WorkThatCannotRunIsRefusedWithTheNode) {
   };
   kernels([](auto& p) { p.gridDim.y = 0; }, cudaErrorInvalidConfiguration);
   kernels([](auto& p) { p.gridDim.z = 65536; }, cudaErrorInvalidConfiguration);
+  kernels([](auto& p) { p.gridDim.y = 65536; }, cudaErrorInvalidConfiguration);
   kernels([](auto& p) { p.blockDim.z = 65; }, cudaErrorInvalidConfiguration);
+  cudaKernelNodeParams largest = kernelParameters();  // which nobody runs
+  largest.gridDim = dim3(0x7fffffff, 65535, 65535);
+  cudaGraph_t unused = nullptr;
+  EXPECT_DONE(cudaGraphCreate(&unused, 0));
+  EXPECT_DONE(cudaGraphAddKernelNode(&node, unused, nullptr, 0, &largest));
+  EXPECT_DONE(cudaGraphDestroy(unused));
   kernels([](auto& p) { p.blockDim.x = 97; }, cudaErrorInvalidValue);
   kernels([](auto& p) { p.sharedMemBytes = 49153; }, cudaErrorInvalidValue);
   const auto copies = [&](auto change, cudaError_t code) {

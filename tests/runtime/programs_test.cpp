@@ -125,6 +125,8 @@ TEST_F(Programs, WaitsOrderTheWorkOfAllStreams) {
     SCOPED_TRACE(wait);
     expectRight("waits", {wait});
   }
+  for (const char* wait : {"copied_in", "copied_across"})
+    expectRace("waits", {wait}, {"hazard (race)", "memcpy", "copy", "waits.cu:"});
   for (const char* wait : {"nothing", "third_stream"}) expectRace("waits", {wait}, {"hazard (race)", "fill", "copy", "waits.cu:"});
 }
 

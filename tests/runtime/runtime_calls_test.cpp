@@ -125,11 +125,37 @@ TEST_F(RuntimeCalls, LibrariesHoldKernelsAndVariables) {
     EXPECT_CODE(cudaLaunchKernel(shift, 1, 5, arguments, 0, nullptr), cudaErrorInvalidDeviceFunction);
   }
   cudaLibrary_t library = nullptr;
+  EXPECT_CODE(cudaLibraryLoadFromFile(&library, testing::TempDir().c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+              cudaErrorFileNotFound)
+      << "a folder";
+  EXPECT_CODE(
+      cudaLibraryLoadData(&library, ".version 9.0\n.target sm_100a\n.visible .entry (", nullptr, nullptr, 0, nullptr, nullptr, 0),
+      cudaErrorInvalidPtx);
   EXPECT_CODE(cudaLibraryLoadData(nullptr, kCallsPtx, nullptr, nullptr, 0, nullptr, nullptr, 0), cudaErrorInvalidValue);
   EXPECT_CODE(cudaLibraryLoadData(&library, nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0), cudaErrorInvalidValue);
   EXPECT_CODE(cudaLibraryLoadFromFile(&library, nullptr, nullptr, nullptr, 0, nullptr, nullptr, 0), cudaErrorInvalidValue);
   EXPECT_CODE(cudaLibraryLoadFromFile(&library, "/nonexistent.ptx", nullptr, nullptr, 0, nullptr, nullptr, 0),
               cudaErrorFileNotFound);
+}
+
+/// A kernel that the device cannot execute is there, and fails when it is launched; its neighbour runs.
+TEST_F(RuntimeCalls, KernelsThatCannotRunFailAlone) {
+  cudaLibrary_t library = nullptr;
+  EXPECT_DONE(cudaLibraryLoadFromFile(&library, SHIFTCONV_PARTLY_UNSUPPORTED_PTX, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  cudaKernel_t reaches = nullptr, fills = nullptr;
+  EXPECT_DONE(cudaLibraryGetKernel(&reaches, library, "_Z7reachesv"));
+  EXPECT_DONE(cudaLibraryGetKernel(&fills, library, "_ZN2ns5fillsEPjj"));
+  testing::internal::CaptureStderr();
+  EXPECT_CODE(cudaLaunchKernel(reaches, 1, 5, nullptr, 0, nullptr), cudaErrorNoKernelImageForDevice);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("vadd2.u32.u32.u32.add"), std::string::npos) << said;
+  auto* memory = allocated<int>(5 * 4);
+  int value = 13;
+  void* arguments[] = {&memory, &value};
+  EXPECT_DONE(cudaLaunchKernel(fills, 1, 5, arguments, 0, nullptr));
+  EXPECT_EQ(fromDevice<int>(memory, 5), std::vector<int>(5, 13));
+  EXPECT_DONE(cudaFree(memory));
+  EXPECT_DONE(cudaLibraryUnload(library));
 }
 
 TEST_F(RuntimeCalls, KernelsHaveTheirAttributes) {

@@ -1,5 +1,6 @@
 // What orders work of two streams that nobody ordered otherwise: one writes memory, the other one reads it afterwards. The argument
-// says what stands between them; with "nothing" or "third_stream" it is a race.
+// says what stands between them; with "nothing" or "third_stream" it is a race. Copies to the device, too, are nothing that the
+// host waits for: with "copied_in" and "copied_across" one of the first stream writes what the kernel of the second one reads.
 #include <cuda.h>
 
 #include "tests/runtime/programs/check.hpp"
@@ -43,6 +44,14 @@ int main(int, char** arguments) {
     CHECK(cudaEventRecord(event, first));
     CHECK(cudaStreamWaitEvent(third, event, 0));
     copy<<<1, kCount, 0, third>>>(a, other);
+  }
+  if (which == "copied_in" || which == "copied_across") {
+    CHECK(cudaDeviceSynchronize());
+    int* pinned = nullptr;
+    CHECK(cudaMallocHost(&pinned, kCount * sizeof(int)));
+    for (int i = 0; i < kCount; ++i) pinned[i] = 6;
+    const int* const from = which == "copied_in" ? pinned : program::onDevice(std::vector<int>(kCount, 6));
+    CHECK(cudaMemcpyAsync(a, from, kCount * sizeof(int), cudaMemcpyDefault, first));
   }
   if (which == "free") CHECK(cudaFree(other));
   if (which == "copy") CHECK(cudaMemcpyAsync(pageable.data(), a, sizeof(int), cudaMemcpyDeviceToHost, first));

@@ -4,7 +4,7 @@
 
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "common/emulator/cuda_runtime/core/settings.hpp"
@@ -119,8 +119,10 @@ Image& ImageTable::load(const void* data) {
 }
 
 Image& ImageTable::loadFile(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();  // which fails, and does not throw, where the path is a folder's
+  std::string bytes = std::move(text).str();
   if (!file || bytes.empty()) throw Failure(cudaErrorFileNotFound, fmt::format("{} cannot be read", path));
   return loadNow(keep(std::make_unique<Image>(std::move(bytes), path)));
 }
