@@ -1,7 +1,7 @@
 // cuDNN on a case's tensors.
 #pragma once
 
-#include "bench/conv/judged/runs.hpp"
+#include "conv/tools/convolve/runs.hpp"
 
 namespace shiftconv::referee {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 
-#include "bench/conv/judged/runs.hpp"
 #include "conv/problem/text.hpp"
+#include "conv/tools/convolve/runs.hpp"
 #include "tests/cudnn/plain_form.hpp"
 #include "tests/cudnn/problem_file.hpp"
 

@@ -29,6 +29,7 @@ ROWS = [
     ["conv/planner"],
     ["conv/helpers"],
     ["conv/api"],
+    ["conv/tools"],
     ["conv/runtimes/capture"],
     ["conv/runtimes/jax", "conv/runtimes/onnxruntime", "conv/runtimes/torch"],
 ]

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/conv/judged/errors.hpp"
-#include "bench/conv/judged/operands.hpp"
+#include "conv/tools/convolve/errors.hpp"
+#include "conv/tools/convolve/operands.hpp"
 
 namespace shiftconv::judged {
 

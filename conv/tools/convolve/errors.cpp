@@ -1,4 +1,4 @@
-#include "bench/conv/judged/errors.hpp"
+#include "conv/tools/convolve/errors.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "bench/conv/judged/operands.hpp"
+#include "conv/tools/convolve/operands.hpp"
 
 #include <cmath>
 #include <random>

@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "bench/conv/judged/runs.hpp"
 #include "common/command_line/command_line.hpp"
 #include "conv/reference/block_output.hpp"
+#include "conv/tools/convolve/runs.hpp"
 
 namespace shiftconv::judged {
 namespace {

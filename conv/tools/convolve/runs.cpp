@@ -1,4 +1,4 @@
-#include "bench/conv/judged/runs.hpp"
+#include "conv/tools/convolve/runs.hpp"
 
 #include <fmt/format.h>
 
