@@ -10,6 +10,7 @@
 #include "common/device/counters_json.hpp"
 #include "common/emulator/machine/quiet_observer.hpp"
 #include "common/emulator/tma/tensor_map.hpp"
+#include "partly_emulated_image.hpp"
 #include "tests/device/seam_fixture.hpp"
 
 namespace shiftconv::device::tests {
@@ -43,6 +44,22 @@ TEST_F(EmulatedDeviceTest, ReportsHostCopiesOutsideAllocations) {
   EXPECT_EQ(device_->copyToDevice(address, bytes.data(), bytes.size(), 0).code(), StatusCode::DeviceError);
   EXPECT_EQ(device_->copyToHost(bytes.data(), address + 1, 256, 0).code(), StatusCode::DeviceError);
   EXPECT_EQ(device_->fill(address, 0, 257, 0).code(), StatusCode::DeviceError);
+}
+
+TEST_F(EmulatedDeviceTest, DecodesAKernelOfAModuleWhenThatIsFirstAskedFor) {
+  const Module* module = nullptr;
+  ASSERT_SUCCESS(device_->loadModule(images::partly_emulated(), module));
+  const Kernel* doubled = nullptr;
+  ASSERT_SUCCESS(device_->findKernel(*module, "doubled", doubled));
+  const Address values = upload(std::vector<uint32_t>{3, 5, 7});
+  const std::array<const void*, 1> arguments{&values};
+  ASSERT_SUCCESS(device_->launch(*doubled, grid(1, 3), arguments, 0));
+  EXPECT_EQ(download<uint32_t>(values, 3), (std::vector<uint32_t>{6, 10, 14}));
+
+  const Kernel* refused = nullptr;
+  const Status status = device_->findKernel(*module, "video_difference", refused);
+  EXPECT_EQ(status.code(), StatusCode::Unsupported) << status.message();
+  EXPECT_NE(status.message().find("vabsdiff"), std::string::npos) << status.message();
 }
 
 class ExitCounter final : public emulator::machine::QuietObserver {
