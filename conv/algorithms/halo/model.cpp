@@ -54,7 +54,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   double boxBytes = 0;
   for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
   const double weightBytes = steps * static_cast<double>(shape.stageBytes());
-  const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsStay ? 0 : weightBytes);
+  const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsResident ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
   double epilogue = (kEpilogueClocksPerPixel + (shape.activated ? kActivatedClocksPerPixel : 0)) * shape.tileN *
@@ -86,7 +86,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
 
   const double tiles = static_cast<double>(p.tiles) * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
   plan.waves = std::max(1.0, static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x)));
-  const double start = kStartClocks + (p.weightsStay ? weightBytes / l2 : 0);
+  const double start = kStartClocks + (p.weightsResident ? weightBytes / l2 : 0);
   const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
   const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes) * (shape.residual ? 2 : 1);

@@ -16,7 +16,9 @@ inline constexpr int32_t kChunkSlices = 4;  ///< of 32 bytes of channels, one wg
 inline constexpr int32_t kBlockChannels = 64;
 inline constexpr uint32_t kRowBytes = layout::kSwizzle128RowBytes;
 /// Input channels of a chunk, for elements of 1, 2 or 4 bytes.
-SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) { return static_cast<int32_t>(kRowBytes) / elementBytes; }
+SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) {
+  return static_cast<int32_t>(kRowBytes) / elementBytes;
+}
 inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
 
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
@@ -91,9 +93,9 @@ struct Params {
   uint32_t patchSlotBytes = 0;
   uint32_t filledBytes = 0;                      ///< smallest box; what lies behind it in a slot is zeroed once
   uint32_t weightBoxes = 1, weightBoxBytes = 0;  ///< boxes that fill a stage; each has weightBoxBytes / 128 channels
-  bool weightsStay = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
-  bool boxesDiffer = false;  ///< in size
-  bool halves = false;       ///< with split = 2 each rank finishes half of the rows of a tile, and the output map has as many
+  bool weightsResident = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
+  bool boxesDiffer = false;      ///< in size
+  bool halves = false;           ///< with split = 2 each rank finishes half of the rows of a tile, and the output map has as many
   bool relu = false;
   bool deep = false;  ///< where takesAnyInput() of shape.cuh: images are planes of `planes` each, and input maps (C, W, H, D, N)
                       ///< instead of (C, W, N, H)

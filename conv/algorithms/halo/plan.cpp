@@ -29,7 +29,8 @@ int64_t wantedStagings(const ShapeEntry& shape, const Params& params) {
 }
 
 /// Slots, stages and buffers that fit beside each other. False when the fewest do not.
-bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weightsMayStay, int64_t tilesPerCta, HaloPlan& plan) {
+bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weightsMayBeResident, int64_t tilesPerCta,
+               HaloPlan& plan) {
   Params& params = plan.params;
   int64_t budget = int64_t{sharedBytesPerBlock} - layout::kSwizzle128AtomBytes - kControlBytes - shape.stagingBytes();
   const int64_t slot = params.patchSlotBytes, stage = shape.stageBytes();
@@ -50,9 +51,9 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
                                   ? fewestSlots
                                   : std::clamp<int64_t>(static_cast<int64_t>(std::ceil(kFewestSteps / tapsPerSlot)), fewestSlots,
                                                         std::max(fewestSlots, mostSlots));
-  params.weightsStay = weightsMayStay && allStages <= kMaximumStages && allStages * stage + enoughSlots * slot <= budget;
-  if (!params.weightsStay && params.groupChannels > 0) return false;
-  int64_t slots = fewestSlots, stages = params.weightsStay ? allStages : kFewestStages;
+  params.weightsResident = weightsMayBeResident && allStages <= kMaximumStages && allStages * stage + enoughSlots * slot <= budget;
+  if (!params.weightsResident && params.groupChannels > 0) return false;
+  int64_t slots = fewestSlots, stages = params.weightsResident ? allStages : kFewestStages;
   int64_t stagings = 1;
   if (slots * slot + stages * stage > budget) return false;
   if (shape.residual && !shape.overBox) {
@@ -66,7 +67,7 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
   while (true) {
     const int64_t left = budget - slots * slot - stages * stage;
     const bool canSlot = slots < mostSlots && slot <= left;
-    const bool canStage = !params.weightsStay && stages < mostStages && stage <= left;
+    const bool canStage = !params.weightsResident && stages < mostStages && stage <= left;
     if (!canSlot && !canStage) break;
     if (canStage && (!canSlot || static_cast<double>(stages) < static_cast<double>(slots) * tapsPerSlot))
       ++stages;
@@ -167,7 +168,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
     if (pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   }
   // Weights that stay belong to one channel tile.
-  const bool fixedChannels = params.weightsStay || channelTiles == 1;
+  const bool fixedChannels = params.weightsResident || channelTiles == 1;
   params.channelTiles = layout::FastDivisor(fixedChannels ? 1 : static_cast<uint32_t>(channelTiles));
   params.tiles = static_cast<int32_t>(fixedChannels ? pixelTiles : pixelTiles * channelTiles);
   const uint32_t gridY = fixedChannels ? static_cast<uint32_t>(channelTiles) : 1;
@@ -185,7 +186,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int32_t boxesAhead = params.patchSlots / shape.members() - 1;
   const int32_t boxTaps = boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1;
   const int32_t most =
-      std::min({params.weightsStay ? params.taps : params.weightStages - 2, boxTaps, params.taps * params.chunksPerRank - 1});
+      std::min({params.weightsResident ? params.taps : params.weightStages - 2, boxTaps, params.taps * params.chunksPerRank - 1});
   params.lag = shape.consumers() == 2 && shape.tail == 0
                    ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0, std::max(0, most))
                    : 0;
@@ -383,7 +384,7 @@ std::string HaloPlan::describe() const {
       "; grid {}x{}, {} tiles, {:.0f} waves, {:.0f}% valid; {} boxes of {} KiB slots x {}, {} weight stages{}; {} bytes "
       "of shared memory; modelled {:.0f} clocks",
       launch.grid.x, launch.grid.y, p.tiles, waves, 100 * validFraction, p.patches, p.patchSlotBytes / 1024, p.patchSlots,
-      p.weightStages, p.weightsStay ? " that stay" : "", launch.dynamicSharedBytes, modelledClocks);
+      p.weightStages, p.weightsResident ? " that stay" : "", launch.dynamicSharedBytes, modelledClocks);
   return text;
 }
 

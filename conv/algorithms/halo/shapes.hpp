@@ -24,8 +24,8 @@
   X(k256_n128, 2, 2, 128, Common, Own, 0)             \
   X(k320_n128, 3, 2, 128, Common, Own, 0)
 
-// With a short activation. In the plain layers that were timed on an H200, the best of these tiles takes 1 % longer than the best of
-// all (geometric mean); times with an activation did not choose them. As above, without the last.
+// With a short activation. In the plain layers that were timed on an H200, the best of these tiles takes 1 % longer than the best
+// of all (geometric mean); times with an activation did not choose them. As above, without the last.
 #define SHIFTCONV_HALO_ACTIVATED_SHAPES(X)         \
   X(k64_n32, 1, 0, 32, Common, Own)                \
   X(k64_n64, 1, 0, 64, Common, Own)                \

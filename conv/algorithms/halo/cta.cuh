@@ -1,0 +1,108 @@
+// The context of a CTA of halo, which all its roles share: where things lie in its shared memory, its part of the reduction, and
+// the order of work. Roles are functions over it.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#include "common/gemm/cta_frame.cuh"
+#include "common/gemm/ring.cuh"
+#include "common/gemm/tile_schedule.cuh"
+#include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/synchronisation.cuh"
+#include "common/ptx/warp.cuh"
+#include "conv/algorithms/halo/params.hpp"
+#include "conv/algorithms/halo/shape.cuh"
+#include "conv/algorithms/halo/tile.cuh"
+
+namespace shiftconv::kernels::halo {
+
+enum NamedBarrier : uint32_t { kBegin = 1, kZeroed, kLag, kConsumer };  ///< two from kConsumer on, each for a warpgroup
+
+/// Of a warpgroup among its tiles of residual, in kernels that have none: with a position that is not used, ptxas made their loops
+/// another way.
+struct Nowhere {};
+
+template <class KindOf, class ShapeOf, Epilogue kEpilogueOf>
+struct Cta {
+  using Kind = KindOf;
+  using S = ShapeOf;
+  using Element = typename Kind::Element;
+  using Sum = typename Kind::Sum;
+  static constexpr Epilogue kEpilogue = kEpilogueOf;
+  static constexpr bool kFull = kEpilogue == Epilogue::Full, kResidual = kEpilogue == Epilogue::Residual;
+  static constexpr bool kActivated = kEpilogue == Epilogue::Activated;
+  static constexpr bool kAnyInput = takesAnyInput(kEpilogue);
+  static constexpr uint32_t kMembers = S::kSeparate ? 2 : 1;  ///< boxes that a tile has for each patch
+  static_assert(!kFull || !S::kOverBox, "the whole epilogue stages its output elsewhere");
+  using ResidualPosition = std::conditional_t<kResidual, gemm::RingPosition, Nowhere>;
+
+  const InputMaps& inputMaps;
+  const CUtensorMap& filterMap;
+  const CUtensorMap& outputMap;
+  const CUtensorMap& residualMap;
+  const Params& params;
+  Control* control;
+  uint32_t boxes, weights, staging;  // shared-window addresses
+  int32_t rank, firstChunk, endChunk;
+
+  __device__ Cta(const InputMaps& inputs, const CUtensorMap& filter, const CUtensorMap& output, const CUtensorMap& residual,
+                 const Params& p)
+      : inputMaps(inputs), filterMap(filter), outputMap(output), residualMap(residual), params(p) {
+    extern __shared__ uint8_t dynamicShared[];
+    control = &gemm::alignedShared<Control>(dynamicShared);
+    boxes = ptx::sharedAddress(control) + kControlBytes;
+    weights = boxes + p.patchSlots * p.patchSlotBytes;
+    staging = weights + p.weightStages * S::kStageBytes;
+    rank = p.split > 1 ? static_cast<int32_t>(ptx::clusterRank()) : 0;
+    firstChunk = rank * p.chunksPerRank;
+    endChunk = min(p.chunks, firstChunk + p.chunksPerRank);
+  }
+
+  __device__ uint32_t boxAddress(uint32_t slot) const { return boxes + slot * params.patchSlotBytes; }
+  __device__ uint32_t weightAddress(uint32_t stage) const { return weights + stage * S::kStageBytes; }
+  /// Where a warpgroup's tile of one channel block of residual waits.
+  __device__ uint32_t stagingAddress(uint32_t consumer, const gemm::RingPosition& buffer) const {
+    return staging + (consumer * static_cast<uint32_t>(params.residual.stagings) + static_cast<uint32_t>(buffer.index)) *
+                         params.residual.stagingBytes;
+  }
+  /// Barrier: the other ranks' sums of a piece have come.
+  __device__ uint32_t sumsBarrier(uint32_t piece) const { return ptx::sharedAddress(&control->sums[piece]); }
+
+  __device__ gemm::StaticTiles tiles() const {
+    // A cluster that splits the reduction has one tile, after which its rings hold sums: its grid is as large as the work.
+    const int32_t shift = __popc(params.split - 1);  // of a power of two; a division takes a hundred clocks before the first load
+    return {static_cast<int32_t>(blockIdx.x) >> shift, static_cast<int32_t>(gridDim.x) >> shift, params.tiles};
+  }
+
+  /// The rank that has all sums of a warpgroup in the end, unless each has half.
+  __device__ int32_t ownerOf(uint32_t consumer) const { return static_cast<int32_t>(consumer) * params.split / S::kConsumers; }
+  /// Whether each of two ranks finishes half of the pixels. Compiled away from most kernels.
+  __device__ bool halves() const { return !kFull && S::kMayHalve && params.halves; }
+
+  /// `member`: which of the pair of boxes, with PixelShare::Separate. The second of the last pair may be outside the tensors, where
+  /// loads give zeros and stores do nothing.
+  __device__ TileOrigin originOf(int32_t tile, uint32_t member) const {
+    const Params& p = params;
+    uint32_t pixels = static_cast<uint32_t>(tile), channelTile = blockIdx.y;
+    if (p.channelTiles.divisor > 1) {
+      pixels = p.channelTiles.quotient(static_cast<uint32_t>(tile));
+      channelTile = static_cast<uint32_t>(tile) - pixels * p.channelTiles.divisor;
+    }
+    if constexpr (S::kSeparate) pixels = pixels * 2 + member;
+    const uint32_t rows = p.columnTiles.quotient(pixels), images = p.rowTiles.quotient(rows);
+    return {static_cast<int32_t>(pixels - rows * p.columnTiles.divisor) * p.tileColumns,
+            static_cast<int32_t>(rows - images * p.rowTiles.divisor) * p.tileRows, static_cast<int32_t>(images) * p.tileImages,
+            static_cast<int32_t>(channelTile) * p.tileChannels};
+  }
+
+  /// One thread.
+  __device__ void storeTile(const TileOrigin& origin, int32_t blockChannel, uint32_t source) const {
+    ptx::storeTile4d(&outputMap, origin.channel + blockChannel, origin.column, origin.image, origin.row, source);
+    ptx::bulkCommitGroup();
+  }
+};
+
+}  // namespace shiftconv::kernels::halo

@@ -1,0 +1,128 @@
+// From the sums of a halo tile to its output: added up over the cluster, staged, and stored by the copy engine.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/ring.cuh"
+#include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/synchronisation.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "conv/algorithms/halo/activation.cuh"
+#include "conv/algorithms/halo/cta.cuh"
+#include "conv/algorithms/halo/params.hpp"
+#include "conv/algorithms/halo/reduction.cuh"
+#include "conv/algorithms/halo/staging.cuh"
+
+namespace shiftconv::kernels::halo {
+
+/// Nothing that reads the sums may be moved in front of here.
+template <class Sum, int kBlocks, int kSums>
+__device__ __forceinline__ void hold(Sum (&d)[kBlocks][kSums]) {
+#pragma unroll
+  for (int i = 0; i < kBlocks * kSums; ++i) ptx::wgmmaHold(d[i / kSums][i % kSums]);
+}
+
+// ---- Staging and storing ------------------------------------------------------------------------------------------------------
+template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
+__device__ __forceinline__ void stage(const Cta& cta, const float (&d)[kRegisters], int32_t firstChannel, uint32_t destination) {
+  using Element = typename Cta::Element;
+  const Params& p = cta.params;
+  if constexpr (Cta::kActivated) {
+    float v[kRegisters];
+#pragma unroll
+    for (int i = 0; i < kRegisters; ++i) v[i] = d[i];
+    activate(p.full.epilogue, v, firstChannel);
+    stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
+  } else {
+    stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, d, firstChannel, destination);
+  }
+}
+
+/// A warp is done with what the barrier is of.
+__device__ __forceinline__ void release(uint32_t barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(barrier);
+}
+
+/// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through
+/// the one where that has come.
+template <int kPixels, bool kMayBeFlat, int kPendingStores, class Cta, int kRegisters>
+__device__ __forceinline__ void finishBlock(const Cta& cta, const float (&d)[kRegisters], const TileOrigin& origin,
+                                            int32_t blockChannel, uint32_t consumer, uint32_t staging,
+                                            typename Cta::ResidualPosition& buffer) {
+  if constexpr (Cta::kResidual) {
+    const auto& residuals = cta.control->residuals[consumer];
+    residuals.awaitFull(buffer);
+    stage<kPixels, kMayBeFlat>(cta, d, origin.channel + blockChannel, cta.stagingAddress(consumer, buffer));
+    ptx::fenceProxyAsyncShared();
+    release(residuals.empty(buffer));
+    buffer.advance(cta.params.residual.stagings);
+    return;
+  }
+  const uint32_t barrier = kConsumer + consumer;
+  const bool leads = threadIdx.x % 128 == 0;
+  if (leads) ptx::bulkWaitGroupRead<kPendingStores>();  // site: staging_read
+  ptx::namedBarrierSync(barrier, 128);                  // site: staging_free
+  stage<kPixels, kMayBeFlat>(cta, d, origin.channel + blockChannel, staging);
+  ptx::fenceProxyAsyncShared();
+  ptx::namedBarrierSync(barrier, 128);
+  if (leads) cta.storeTile(origin, blockChannel, staging);
+}
+
+template <class Cta, int kBlocks>
+__device__ void finish(const Cta& cta, const float (&d)[kBlocks][Cta::S::kSums], const TileOrigin& origin, uint32_t consumer,
+                       uint32_t firstBlock, const gemm::RingPosition& slot, typename Cta::ResidualPosition& buffer) {
+  using S = typename Cta::S;
+  Control& control = *cta.control;
+  if constexpr (S::kOverBox) {
+    if constexpr (Cta::kResidual) {
+      if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(control.residuals[consumer].empty(buffer));  // this warp has read the box
+      control.residuals[consumer].awaitFull(buffer);
+      buffer.advance(1);
+    } else {
+      ptx::namedBarrierSync(kConsumer + consumer, 128);  // all four warps have read the box
+    }
+    stage<S::kTileN, true>(cta, d[0], origin.channel, cta.boxAddress(slot.index));
+    ptx::fenceProxyAsyncShared();
+    release(control.boxes.empty(slot));
+  } else {
+    const uint32_t staging = cta.staging + consumer * (S::kTileN * kRowBytes);
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block) {
+      finishBlock<S::kTileN, true, 0>(cta, d[block], origin, (static_cast<int32_t>(firstBlock) + block) * kBlockChannels, consumer,
+                                      staging, buffer);
+    }
+  }
+}
+
+// ---- Reduction over the cluster ----------------------------------------------------------------------------------------------
+/// True in the CTA that has this warpgroup's sums of all ranks afterwards.
+template <class Cta, int kBlocks>
+__device__ bool addUp(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], uint32_t consumer) {
+  return addUpAtOwner<kBlocks * Cta::S::kSums>(&d[0][0], cta.boxes, cta.rank, cta.params.split, cta.ownerOf(consumer),
+                                               cta.sumsBarrier(consumer));
+}
+
+/// Between two ranks: the first finishes the first half of the rows of every block, the second the other half.
+template <class Cta, int kBlocks>
+__device__ void addAndFinishHalf(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], TileOrigin origin,
+                                 uint32_t consumer, uint32_t firstBlock, typename Cta::ResidualPosition& buffer) {
+  using S = typename Cta::S;
+#pragma unroll
+  for (int block = 0; block < kBlocks; ++block)
+    sendHalf(d[block], cta.boxes, cta.rank, firstBlock + block, cta.sumsBarrier(firstBlock + block));
+  origin.row += cta.rank * (cta.params.tileRows / 2);
+#pragma unroll
+  for (int block = 0; block < kBlocks; ++block) {
+    const uint32_t piece = firstBlock + block;
+    typename Cta::Sum kept[S::kSums / 2];
+    keepHalf(d[block], cta.boxes, cta.rank, piece, cta.sumsBarrier(piece), kept);
+    // Two halves have room in the buffer of a whole block.
+    const uint32_t staging = cta.staging + (2 * consumer + block % 2) * (S::kTileN / 2 * kRowBytes);
+    finishBlock<S::kTileN / 2, false, 1>(cta, kept, origin, static_cast<int32_t>(piece) * kBlockChannels, consumer, staging,
+                                         buffer);
+  }
+}
+
+}  // namespace shiftconv::kernels::halo

@@ -1,0 +1,147 @@
+// The products of a halo tile: one warpgroup, every tap of every box, as both arrive.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "common/gemm/ring.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/synchronisation.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "conv/algorithms/halo/cta.cuh"
+#include "conv/algorithms/halo/params.hpp"
+#include "conv/kernels/wgmma_kinds.cuh"
+
+namespace shiftconv::kernels::halo {
+
+/// All sums of a tile; where the last box was, which is not released yet when its output will be staged over it. `lags`:
+/// the second warpgroup falls Params::lag taps behind the first.
+template <class Cta, int kBlocks>
+__device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
+                                                           gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
+                                                           uint32_t firstBlock, bool lags) {
+  using S = typename Cta::S;
+  const Params& p = cta.params;
+  Control& control = *cta.control;
+  const bool releases = threadIdx.x % 32 == 0;
+  const auto releaseBox = [&](const gemm::RingPosition& slot) {
+    if (releases) ptx::mbarrierArrive(control.boxes.empty(slot));
+  };
+  const auto releaseWeights = [&](const gemm::RingPosition& stage) {
+    if (releases && !p.weightsResident) ptx::mbarrierArrive(control.weights.empty(stage));
+  };
+  gemm::RingPosition heldBox, heldWeight;
+  uint32_t accumulate = 0;
+  bool holdsBox = false;
+  if (p.weightsResident) weight = {};
+  uint64_t pixels = 0;
+  int32_t patch = 0, t = 0, endTap = 0;
+  int32_t lag = S::kConsumers == 2 && lags ? p.lag : 0;
+  if (lag > 0 && consumer == 1) {
+    ptx::namedBarrierSync(kLag, 256);
+    lag = 0;
+  }
+  int32_t steps =
+      (cta.endChunk - cta.firstChunk) * p.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma
+  do {
+    if (t == endTap) {  // the next box
+      if (t == p.taps) patch = t = 0;
+      endTap = p.patch[patch++].endTap;
+      control.boxes.awaitFull(box);
+      pixels = layout::wgmmaSwizzle128Descriptor(cta.boxAddress(box.index), p.groupStrideBytes);
+    }
+    const uint64_t b = layout::advanceDescriptor(pixels, control.tap[t].row * kRowBytes);
+    control.weights.awaitFull(weight);
+    const uint64_t a = layout::wgmmaSwizzle128Descriptor(cta.weightAddress(weight.index) + firstBlock * kBlockBytes);
+    ptx::wgmmaFence();  // site: tap_fence
+#pragma unroll
+    for (int slice = 0; slice < kChunkSlices; ++slice) {
+#pragma unroll
+      for (int block = 0; block < kBlocks; ++block) {
+        const uint64_t channels = layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes);
+        const uint64_t ofPixels = layout::advanceDescriptor(b, slice * layout::kMmaRowBytes);
+        Cta::Kind::template multiply<S::kTileN>(d[block], channels, ofPixels, slice == 0 ? accumulate : 1);
+      }
+    }
+    ptx::wgmmaCommit();
+    ptx::wgmmaWait<1>();  // what the tap before this one read may go; site: tap_before_awaited
+    if (accumulate != 0) releaseWeights(heldWeight);
+    if (holdsBox) releaseBox(heldBox);
+    accumulate = 1;
+    heldWeight = weight;
+    weight.advance(p.weightStages);
+    heldBox = box;
+    holdsBox = ++t == endTap;
+    if (holdsBox) {
+      box.advance(p.patchSlots);
+      if constexpr (S::kSeparate) box.advance(p.patchSlots);
+    }
+    if (lag > 0 && --lag == 0) ptx::namedBarrierArrive(kLag, 256);
+  } while (--steps > 0);
+  ptx::wgmmaWait<0>();
+  releaseWeights(heldWeight);
+  if constexpr (!S::kOverBox) releaseBox(heldBox);
+  return heldBox;
+}
+
+/// All sums of a tile that has whole images, for a 3x3 filter with a box for each of its columns. In the last output rows the
+/// last filter row is outside the image, so its taps multiply fewer pixels. Between products of different width the tensor core
+/// has to be waited for; hence the order of the nine taps, in which such taps meet. (Leaving out the first output row under the
+/// first filter row as well, ptxas makes all wgmma wait: their sums would begin at another register.)
+template <class Cta>
+__device__ __forceinline__ void multiplyWholeImages(const Cta& cta, typename Cta::Sum (&d)[Cta::S::kSums], gemm::RingPosition& box,
+                                                    gemm::RingPosition& weight, uint32_t firstBlock) {
+  using S = typename Cta::S;
+  const Params& p = cta.params;
+  Control& control = *cta.control;
+  const bool releases = threadIdx.x % 32 == 0;
+  uint32_t accumulate = 0;
+  uint64_t pixels = 0;
+  gemm::RingPosition held, heldBox;
+  const auto tap = [&]<int kTap>() {
+    constexpr int kN = S::kTileN - (leavesTailOut(kTap) ? S::kTail : 0);
+    if constexpr (kTap % 3 == 0) {
+      control.boxes.awaitFull(box);
+      pixels = layout::wgmmaSwizzle128Descriptor(cta.boxAddress(box.index), p.groupStrideBytes);
+    }
+    const uint64_t b = layout::advanceDescriptor(pixels, control.tap[kTap].row * kRowBytes);
+    control.weights.awaitFull(weight);
+    const uint64_t a = layout::wgmmaSwizzle128Descriptor(cta.weightAddress(weight.index) + firstBlock * kBlockBytes);
+    ptx::wgmmaFence();  // site: whole_images_fence
+#pragma unroll
+    for (int slice = 0; slice < kChunkSlices; ++slice) {
+      Cta::Kind::template multiply<kN>(
+          reinterpret_cast<typename Cta::Sum(&)[kN / 2]>(d), layout::advanceDescriptor(a, slice * layout::kMmaRowBytes),
+          layout::advanceDescriptor(b, slice * layout::kMmaRowBytes), kTap > 0 || slice > 0 ? 1 : accumulate);
+    }
+    ptx::wgmmaCommit();  // site: whole_images_commit
+    // Whether the tap before was left running, and whether this one is.
+    constexpr bool kHeld = kTap > 0 && leavesTailOut(kTap - 1) == leavesTailOut(kTap);
+    constexpr bool kHold = kTap + 1 < kWholeImageTaps && leavesTailOut(kTap + 1) == leavesTailOut(kTap);
+    if constexpr (kHold) {
+      if constexpr (kHeld) ptx::wgmmaWait<1>();
+    } else {
+      ptx::wgmmaWait<0>();
+    }
+    if (releases) {
+      if constexpr (kHeld) ptx::mbarrierArrive(control.weights.empty(held));
+      if constexpr (!kHold) ptx::mbarrierArrive(control.weights.empty(weight));
+      if constexpr (kHeld && kTap % 3 == 0) ptx::mbarrierArrive(control.boxes.empty(heldBox));
+      if constexpr (!kHold && kTap % 3 == 2) ptx::mbarrierArrive(control.boxes.empty(box));
+    }
+    held = weight;
+    weight.advance(p.weightStages);
+    if constexpr (kTap % 3 == 2) {
+      heldBox = box;
+      box.advance(p.patchSlots);
+    }
+  };
+  int32_t chunks = cta.endChunk - cta.firstChunk;
+  do {
+    [&]<int... kTap>(std::integer_sequence<int, kTap...>) { (tap.template operator()<kTap>(), ...); }
+    (std::make_integer_sequence<int, kWholeImageTaps>());
+    accumulate = 1;
+  } while (--chunks > 0);
+}
+
+}  // namespace shiftconv::kernels::halo

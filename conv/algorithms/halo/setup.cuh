@@ -1,0 +1,92 @@
+// Before the roles of a halo CTA begin: barriers, and what threads write into shared memory.
+#pragma once
+
+#include <cstdint>
+
+#include "common/ptx/dependent_launch.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/shared_memory.cuh"
+#include "common/ptx/synchronisation.cuh"
+#include "conv/algorithms/halo/cta.cuh"
+#include "conv/algorithms/halo/params.hpp"
+
+namespace shiftconv::kernels::halo {
+
+template <class Cta>
+__device__ void prepareBoxes(const Cta& cta) {
+  const Params& p = cta.params;
+#pragma unroll 1  // or the code is long, and comes from far
+  for (int32_t i = 0; i < p.inputMaps; ++i) ptx::prefetchTensorMap(&cta.inputMaps.of[i]);
+  cta.control->boxes.initialise(p.patchSlots, 1, Cta::S::kBoxReaders);
+  ptx::fenceMbarrierInit();
+}
+
+template <class Cta>
+__device__ void expectSums(const Cta& cta, uint32_t piece, uint32_t bytes) {
+  ptx::mbarrierInit(cta.sumsBarrier(piece), 1);
+  ptx::mbarrierArriveExpectBytes(cta.sumsBarrier(piece), bytes);
+}
+template <class Cta>
+__device__ void prepareWeights(const Cta& cta) {
+  using S = typename Cta::S;
+  const Params& p = cta.params;
+  ptx::prefetchTensorMap(&cta.filterMap);
+  cta.control->weights.initialise(p.weightStages, 1, 4 * S::kConsumers);
+  if (p.split > 1) {
+    constexpr uint32_t kBytes = S::kSums * 128 * sizeof(typename Cta::Sum);  // of a channel block
+    if (cta.halves()) {
+      for (uint32_t block = 0; block < S::kStageBlocks; ++block) expectSums(cta, block, kBytes / 2);
+    } else {
+      const uint32_t others = static_cast<uint32_t>(p.split - 1);
+      for (uint32_t consumer = 0; consumer < S::kConsumers; ++consumer)
+        if (cta.rank == cta.ownerOf(consumer))
+          expectSums(cta, consumer, others * kBytes * (consumer == 0 ? S::kFirstBlocks : S::kSecondBlocks));
+    }
+  }
+  ptx::fenceMbarrierInit();
+  if constexpr (!Cta::kFull) ptx::prefetchTensorMap(&cta.outputMap);
+}
+
+/// Block-diagonal 64 x 64 matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle.
+template <class Cta>
+__device__ void spreadGroupedWeights(const Cta& cta, uint32_t helper, uint32_t helpers) {
+  const Params& p = cta.params;
+  ptx::awaitPrerequisites();
+  const uint32_t vectors = static_cast<uint32_t>(p.weightStages) * (kBlockBytes / 16);  // of 8 channels
+  const uint32_t groupVectors = static_cast<uint32_t>(p.groupChannels) / 8;
+  const uint4* filter = static_cast<const uint4*>(p.filter);
+  for (uint32_t v = helper; v < vectors; v += helpers) {
+    const uint32_t tap = v / (kBlockBytes / 16), row = v / 8 % kBlockChannels, column = v % 8;
+    const uint32_t inGroup = column - row / static_cast<uint32_t>(p.groupChannels) * groupVectors;
+    const uint32_t channel = blockIdx.y * kBlockChannels + row;
+    uint4 value = make_uint4(0, 0, 0, 0);
+    if (inGroup < groupVectors && channel < static_cast<uint32_t>(p.channels))
+      value = filter[(channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex) * groupVectors + inGroup];
+    ptx::storeShared16Bytes(layout::swizzle128(cta.weightAddress(tap) + row * kRowBytes + column * 16), value.x, value.y, value.z,
+                            value.w);
+  }
+}
+
+/// The multiplying warpgroups, while the others prepare their barriers.
+template <class Cta>
+__device__ void prepareShared(const Cta& cta) {
+  using S = typename Cta::S;
+  const Params& p = cta.params;
+  constexpr uint32_t kHelpers = 128 * S::kConsumers;
+  const uint32_t helper = threadIdx.x - 128;
+  for (int32_t i = static_cast<int32_t>(helper); i < p.taps; i += kHelpers) cta.control->tap[i] = p.tap[i];
+  // Flat tiles read the pad after their last row there, which has to be zero; other tiles read it for positions that are no
+  // output.
+  for (int32_t slot = 0; slot < p.patchSlots; ++slot)
+    for (uint32_t byte = p.filledBytes + helper * 16; byte < p.patchSlotBytes; byte += kHelpers * 16)
+      ptx::storeShared16Bytes(cta.boxAddress(slot) + byte, 0, 0, 0, 0);
+  if constexpr (Cta::kResidual && !S::kOverBox) {  // rows that are no output have no residual, but are read and added to
+    for (int32_t i = 0; i < S::kConsumers * p.residual.stagings; ++i)
+      for (uint32_t byte = p.residual.bytes + helper * 16; byte < p.residual.stagingBytes; byte += kHelpers * 16)
+        ptx::storeShared16Bytes(cta.staging + static_cast<uint32_t>(i) * p.residual.stagingBytes + byte, 0, 0, 0, 0);
+  }
+  if (p.groupChannels > 0) spreadGroupedWeights(cta, helper, kHelpers);
+  ptx::fenceProxyAsyncShared();
+}
+
+}  // namespace shiftconv::kernels::halo
