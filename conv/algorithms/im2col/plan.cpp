@@ -159,7 +159,7 @@ std::vector<int64_t> tileWidths(const Problem& p) {
 }
 
 /// Whether the weights of a tile's channels can lie in shared memory at all.
-bool mayStay(const Problem& p, const device::Properties& properties, int64_t tileN, bool pair) {
+bool mayBeResident(const Problem& p, const device::Properties& properties, int64_t tileN, bool pair) {
   const int64_t rows = p.t * p.r * p.s * ceilDivide(groupBytes(p, p.filterType), int64_t{gemm::sm100::kChunkBytes});
   return rows * (pair ? tileN / 2 : tileN) * int64_t{gemm::sm100::kChunkBytes} <= int64_t{properties.sharedBytesPerBlock};
 }
@@ -266,7 +266,7 @@ std::string planIm2col(const Problem& p, const device::Properties& properties, c
       for (const int64_t width : widths) {
         if (pair != choices.pair.value_or(pair) || resident != choices.residentWeights.value_or(resident)) continue;
         // Unless it is asked for, and gets a sentence.
-        if (resident && !choices.residentWeights && !mayStay(p, properties, width, pair)) continue;
+        if (resident && !choices.residentWeights && !mayBeResident(p, properties, width, pair)) continue;
         if (found &&
             clocksAround(rates, p, kTileRows, width) + fewestClocks(p, rates, properties, width, pair) >= plan.estimate.clocks)
           continue;

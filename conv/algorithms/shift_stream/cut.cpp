@@ -65,12 +65,12 @@ int64_t StreamCut::sharedBytes(const Problem& p, const Channels& channels) const
 bool StreamCut::fitTensorMemory(const Problem& p, const Channels& channels) {
   const int64_t allEntries = p.t * p.s * channels.chunks;
   for (const int64_t someSlots : {3, 2})
-    for (const bool scalesStay : {true, false})
+    for (const bool allScales : {true, false})
       for (const int64_t spare : {1, 0}) {
         slots = someSlots;
         accumulators = liveRows(p) + spare;
-        scalesResident = scalesStay;
-        scaleEntries = scaleCopies == 0 ? 0 : scalesStay ? allEntries : int64_t{kStreamMaximumScaleEntries};
+        scalesResident = allScales;
+        scaleEntries = scaleCopies == 0 ? 0 : allScales ? allEntries : int64_t{kStreamMaximumScaleEntries};
         if (columns(p, channels.kind) <= gemm::ColumnBudget::kAvailable) return true;
       }
   return false;

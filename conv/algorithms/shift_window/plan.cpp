@@ -42,10 +42,10 @@ std::string fitStages(const Problem& p, const Channels& channels, uint32_t share
   const int64_t filterBytes = filterStageBytes(cut);
   const int64_t filterTiles = tapsOf(p) * channels.chunks;
   const int64_t residentBytes = filterTiles * filterBytes + kMinimumOperandStages * kOperandStageBytes;
-  const bool canStay = filterTiles <= kMaximumFilterStages && residentBytes <= budget;
-  cut.resident = residentWanted.value_or(canStay);
+  const bool mayBeResident = filterTiles <= kMaximumFilterStages && residentBytes <= budget;
+  cut.resident = residentWanted.value_or(mayBeResident);
   if (cut.resident) {
-    if (!canStay)
+    if (!mayBeResident)
       return fmt::format(
           "resident_weights=yes does not fit with tile_n={}: {} filter stages (at most {}) and {} operand stages take "
           "{} bytes of the {} that a CTA has for stages",
