@@ -17,7 +17,7 @@ template <int32_t kMaximumStages, Arrivals kArrivals = Arrivals::OfThisCta>
 struct Pipeline {
   uint64_t fullBarriers[kMaximumStages], emptyBarriers[kMaximumStages];
 
-  /// One thread, before the barrier that lets the others begin, with ptx::fenceMbarrierInit() behind. `filling`, `emptying`:
+  /// One thread, before the barrier that lets the others begin, with ptx::fenceMbarrierInit() after. `filling`, `emptying`:
   /// arrivals that complete a phase.
   __device__ void initialise(int32_t stages, uint32_t filling, uint32_t emptying) {
 #pragma unroll 1
@@ -35,7 +35,7 @@ struct Pipeline {
   __device__ void awaitFull(const RingPosition& stage) const { wait(full(stage), stage.parity); }
   /// A producer, before it fills a stage.
   __device__ void awaitEmpty(const RingPosition& stage) const { wait(empty(stage), stage.parity ^ 1); }
-  /// A producer at its end, at the position behind its last stage: until every stage has been read, so that nothing arrives on a
+  /// A producer at its end, at the position after its last stage: until every stage has been read, so that nothing arrives on a
   /// barrier of a CTA that has left.
   __device__ void awaitReleases(RingPosition stage, int32_t stages) const {
 #pragma unroll 1

@@ -30,7 +30,7 @@ struct WindowSplit {
   /// positions that a copy loads are in one plane.
   int32_t planes = 0;
   int32_t secondPlanes = 0;  ///< of an image in the second
-  int32_t nowhere = 0;       ///< a channel behind those of both maps: zeros
+  int32_t nowhere = 0;       ///< a channel after those of both maps: zeros
 
   /// Of the plane `z` of an image; elements of a chunk.
   SHIFTCONV_HOST_DEVICE constexpr WindowSource sourceOf(int32_t chunk, int32_t elements, int32_t image, int32_t z) const {

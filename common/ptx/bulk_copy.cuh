@@ -139,6 +139,13 @@ __device__ __forceinline__ void storeTile4d(const void* map, int32_t x0, int32_t
                "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(source)
                : "memory");
 }
+__device__ __forceinline__ void storeTile5d(const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3, int32_t x4,
+                                            uint32_t source) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4, %5}], [%6];" ::"l"(
+                   reinterpret_cast<uint64_t>(map)),
+               "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(source)
+               : "memory");
+}
 /// Closes the group of this thread's earlier bulk stores.
 __device__ __forceinline__ void bulkCommitGroup() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 /// Until at most `kPending` groups of this thread still read their sources.

@@ -77,7 +77,7 @@ struct EpilogueParams {
   NumberType outputType = NumberType::F32;  ///< F32, F16, BF16 overflow to infinity; S32; the others saturate
   int32_t outputZeroPoint = 0;              ///< added to the rounded integer: S8 and U8 only, within their range
   int32_t outputBlock = 0;                  ///< 0, or 32 with E4M3, E5M2, E3M2, E2M3 or E2M1, or 16 with E2M1
-  /// Unused when stored by a tensor map; that overwrites the bytes behind a row's end up to a multiple of 16.
+  /// Unused when stored by a tensor map; that overwrites the bytes after a row's end up to a multiple of 16.
   void* output = nullptr;
   int64_t outputPitch = 0;          ///< bytes from row to row
   uint8_t* outputScales = nullptr;  ///< one factor a block; scale_factor_layout.hpp

@@ -38,7 +38,7 @@ __device__ __forceinline__ BlockScale nvScale(uint32_t largestBits) {
 }
 
 /// The factors of blocks firstBlock.. of `row`. In the interleaved order the tile's unused factors become 0, which is a number in
-/// either type: those behind the last block of a row, and, by the thread of the last row, those of rows up to a multiple of 128.
+/// either type: those after the last block of a row, and, by the thread of the last row, those of rows up to a multiple of 128.
 template <int32_t kBlocks>
 __device__ __forceinline__ void storeScales(const EpilogueParams& p, int32_t row, int32_t firstBlock,
                                             const uint32_t (&codes)[kBlocks]) {

@@ -114,11 +114,18 @@ __device__ __forceinline__ void storeByteOfBits(uint8_t* target, int32_t byte, i
   target[byte] = static_cast<uint8_t>(value);
 }
 
-/// Part of a row in global memory. This thread alone writes the bytes of its columns; what lies behind the last 4-bit or 6-bit
+/// Part of a row in global memory. This thread alone writes the bytes of its columns; what lies after the last 4-bit or 6-bit
 /// column in its byte stays as it was.
 struct GlobalRow {
   uint8_t* begin;
   int32_t existingColumns;  ///< of the segment; the rest lies outside of the matrix
+
+  /// Of the output, from `column` of `row` on.
+  static __device__ __forceinline__ GlobalRow at(const EpilogueParams& p, int32_t row, int32_t column) {
+    const int32_t existing = static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows) ? p.columns - column : 0;
+    const int32_t bits = numerics::storageBits(p.outputType);
+    return {static_cast<uint8_t*>(p.output) + row * p.outputPitch + static_cast<int64_t>(column) * bits / 8, existing};
+  }
 
   template <NumberType kType, int32_t kColumns>
   __device__ __forceinline__ void take(const PackedSegment<kType, kColumns>& segment) const {
@@ -203,6 +210,22 @@ struct StagedRow {
   }
 };
 
+/// One or the other, as the launch says, behind one conversion.
+struct StagedOrGlobalRow {
+  bool isStaged;
+  StagedRow staged;
+  GlobalRow global;
+
+  template <NumberType kType, int32_t kColumns>
+  __device__ __forceinline__ void take(const PackedSegment<kType, kColumns>& segment) const {
+    if (isStaged) {
+      staged.take(segment);
+    } else {
+      global.take(segment);
+    }
+  }
+};
+
 /// Converts the values of computeSegment and hands them to `target`; stores scale factors when the output has them.
 template <int32_t kColumns, class Target>
 __device__ __forceinline__ void convertSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns],
@@ -251,10 +274,7 @@ __device__ __forceinline__ void convertSegment(const EpilogueParams& p, int32_t 
 /// Stores a segment of computeSegment to p.output, as wide as its address allows; nothing outside of the matrix.
 template <int32_t kColumns>
 __device__ __forceinline__ void storeSegment(const EpilogueParams& p, int32_t row, int32_t column, float (&v)[kColumns]) {
-  const int32_t existing = static_cast<uint32_t>(row) < static_cast<uint32_t>(p.rows) ? p.columns - column : 0;
-  const int32_t bits = numerics::storageBits(p.outputType);
-  const GlobalRow target{static_cast<uint8_t*>(p.output) + row * p.outputPitch + static_cast<int64_t>(column) * bits / 8, existing};
-  convertSegment(p, row, column, v, target);
+  convertSegment(p, row, column, v, GlobalRow::at(p, row, column));
 }
 
 /// Puts a segment into `tile` at row tileRow and `tileColumn` elements from its left edge. When all segments of the tile are there,

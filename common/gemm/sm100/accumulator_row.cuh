@@ -69,7 +69,7 @@ struct AccumulatorRow {
 };
 
 /// This thread's part of a staging tile, kRowColumns columns from `tileColumn` on, to global memory byte by byte: for outputs whose
-/// rows do not consist of whole 16 bytes. What lies behind the last 4-bit or 6-bit column in its byte stays as it was. `tileRow`:
+/// rows do not consist of whole 16 bytes. What lies after the last 4-bit or 6-bit column in its byte stays as it was. `tileRow`:
 /// the row that this thread has staged itself; `row`, `column`: its place in the output; columns from `endColumn` on are not
 /// stored.
 __device__ __forceinline__ void storeStagedRow(const EpilogueParams& e, const StagingTile& tile, int32_t tileRow,

@@ -6,18 +6,17 @@
 //
 // NOTES
 //  - A stage has columns of Tensor Memory of its own, for A where it goes there and for scale factors. tcgen05.cp is not ordered
-//    behind an MMA that still reads what it overwrites (PTX ISA 9.7.16.6.2); the commit that releases the stage covers both.
+//    after an MMA that still reads what it overwrites (PTX ISA 9.7.16.6.2); the commit that releases the stage covers both.
 //  - A reduction may be split among units of work (split_reduction.cuh).
 //  - Stages are filled whole even where K ends inside: outside elements are zeros, slices that are all outside are not multiplied.
 //  - A may be an implicit matrix, the positions of a window over pixels (gemm::Window): only the loads know of it.
-//  - Pixels may have groups of channels, each with columns of its own: a tile is one group's. Channels behind the group's are
+//  - Pixels may have groups of channels, each with columns of its own: a tile is one group's. Channels after the group's are
 //    loaded and not multiplied, because a group has whole slices; B may have rows of the next group, whose columns nobody stores.
 //  - `site:` names a statement that tests break (tests/edited_copy).
 #include <cuda.h>
 
 #include <cstdint>
 
-#include "common/gemm/epilogue/row_segments.cuh"
 #include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/sm100/accumulator_row.cuh"
 #include "common/gemm/sm100/gemm_cta.cuh"
@@ -25,6 +24,7 @@
 #include "common/gemm/sm100/operand_load.cuh"
 #include "common/gemm/sm100/skeleton.cuh"
 #include "common/gemm/sm100/split_reduction.cuh"
+#include "common/gemm/sm100/staged_rows.cuh"
 #include "common/gemm/sm100/stages.cuh"
 #include "common/gemm/sm100/window_load.cuh"
 
@@ -151,7 +151,7 @@ __device__ __forceinline__ void multiply(const GemmCta<Group>& cta) {
 #pragma unroll 1
     for (int32_t number = work.firstChunk; number < work.endChunk; ++number) {
       control.operands.awaitFull(stage);
-      // Behind the accumulator's readers, and the MMAs that read this stage's columns.
+      // After the accumulator's readers, and the MMAs that read this stage's columns.
       ptx::tensorFenceAfterThreadSync();  // site: multiply_fence
       Chunk chunk;
       chunk.accumulator = cta.accumulator(accumulator.index);
@@ -178,48 +178,36 @@ __device__ __forceinline__ void multiply(const GemmCta<Group>& cta) {
 
 // ---- Epilogue: one warp for each window of 32 lanes
 // ------------------------------------------------------------------------------
-/// Whole warp: from sums to outputs. Two staging tiles, so that one is filled while the other is stored.
+/// Whole warp: from sums to outputs.
 template <class Group>
 __device__ __forceinline__ void finish(const GemmCta<Group>& cta, const GemmWork& work, const AccumulatorWindow& window,
-                                       int32_t column, const AccumulatorRow& sums, RingPosition& staging, uint32_t& largestBits) {
+                                       int32_t column, const AccumulatorRow& sums, StagingTiles& staging, uint32_t& largestBits) {
   const GemmParams& p = cta.params;
   const EpilogueParams& e = p.epilogue;
-  const uint32_t warp = threadIdx.x / 32 % kEpilogueWarpCount, lane = threadIdx.x % 32;
   const int32_t firstRow = work.row + window.firstRow, firstColumn = work.column + window.firstColumn + column;
   const int32_t row = window.threadRow(), tileColumn = window.threadColumn();
-  const uint32_t tiles = cta.stages + p.stagingOffset + warp * kStagingTiles * kStagingTileBytes;
-  const StagingTile tile{tiles + static_cast<uint32_t>(staging.index) * kStagingTileBytes, window.rows,
-                         stagingBoxBytes(e.outputType, kRowColumns)};
-  if (lane == 0) ptx::bulkWaitGroupRead<kStagingTiles - 1>();  // site: staging_free
-  __syncwarp();
-  RowSegments segments;
-#pragma unroll 1
-  for (int32_t first = 0; first < kRowColumns && firstColumn + tileColumn + first < work.endColumn;
-       first += RowSegments::kColumns) {
-    uint32_t bits[RowSegments::kColumns];
+  const StagingTile tile = staging.take(window.rows, stagingBoxBytes(e.outputType, kRowColumns));
+  const auto sumsFrom = [&](int32_t first, uint32_t(&bits)[RowSegments::kColumns]) {
 #pragma unroll
     for (int32_t i = 0; i < RowSegments::kColumns; ++i) bits[i] = first == 0 ? sums.bits[i] : sums.bits[i + RowSegments::kColumns];
-    segments.add(e, firstRow + row, firstColumn + tileColumn + first, bits, largestBits,
-                 [&](int32_t ready, float(&values)[RowSegments::kColumns]) {
-                   stageSegment(e, firstRow + row, ready, values, tile, row, ready - firstColumn);
-                 });
-  }
+  };
+  computeRow(e, firstRow + row, firstColumn + tileColumn, work.endColumn, largestBits, sumsFrom,
+             [&](int32_t ready, float(&values)[RowSegments::kColumns]) {
+               stageSegment(e, firstRow + row, ready, values, tile, row, ready - firstColumn);
+             });
   if (p.bulkOutput) {
-    ptx::fenceProxyAsyncShared();
-    __syncwarp();  // site: tile_staged
-    if (lane == 0) {
+    staging.store([&] {
       if (p.groupTiles == p.tilesAcross) {
         storeStagedTile(e, &cta.maps.output, tile, window.step(), firstRow, firstColumn);
       } else {
         storeStagedTileOfGroup(e, &cta.maps.output, tile, window.step(), firstRow, work.group,
                                firstColumn - work.group * p.groupColumns);
       }
-      ptx::bulkCommitGroup();
-    }
+    });
   } else {
     storeStagedRow(e, tile, row, tileColumn, firstRow + row, firstColumn + tileColumn, min(e.columns, work.endColumn));
   }
-  staging.advance(kStagingTiles);
+  staging.leave();
 }
 
 template <class Group>
@@ -227,7 +215,9 @@ __device__ __forceinline__ void drain(const GemmCta<Group>& cta, uint32_t index)
   const GemmParams& p = cta.params;
   const auto& accumulators = cta.control->accumulators;
   const AccumulatorWindow window = AccumulatorWindow::of<Group>(p, index);
-  RingPosition accumulator, staging;
+  const uint32_t warp = threadIdx.x / 32 % kEpilogueWarpCount;
+  StagingTiles staging(cta.stages + p.stagingOffset + warp * kStagingTiles * kStagingTileBytes, kStagingTileBytes);
+  RingPosition accumulator;
   uint32_t largestBits = 0;
   for (const int32_t unit : cta.units(true)) {
     const GemmWork work = cta.workOf(unit);
@@ -237,7 +227,7 @@ __device__ __forceinline__ void drain(const GemmCta<Group>& cta, uint32_t index)
     bool finishes = true;  // site: drain_begins
     if (p.splits > 1) {
       leavePart<Group>(p, work, window, source);             // site: part_left
-      releaseAccumulator<Group>(accumulators, accumulator);  // with a barrier of the warp, behind which one lane counts for all
+      releaseAccumulator<Group>(accumulators, accumulator);  // with a barrier of the warp, after which one lane counts for all
       finishes = isLastPart<Group>(p, work, index);          // site: part_counted
     }
 #pragma unroll 1

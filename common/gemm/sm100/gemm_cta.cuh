@@ -31,7 +31,7 @@ struct GemmWork {
   int32_t row, column;           ///< first of this CTA's part of the tile
   int32_t firstChunk, endChunk;  ///< this part of the reduction
   int32_t tile, part;
-  int32_t group, endColumn;  ///< the first column behind the group's
+  int32_t group, endColumn;  ///< the first column after the group's
 };
 
 template <class CtaGroup>
@@ -75,7 +75,7 @@ struct GemmCta {
   }
 
   // ---- Shared memory -----------------------------------------------------------------------------------------------------------
-  // A stage: A, B unless it is resident, scale factors of A, scale factors of B. Behind the stages: resident B, chunk by chunk.
+  // A stage: A, B unless it is resident, scale factors of A, scale factors of B. After the stages: resident B, chunk by chunk.
   __device__ uint32_t stageA(const RingPosition& stage) const {
     return stages + static_cast<uint32_t>(stage.index) * params.stageBytes;
   }

@@ -27,7 +27,12 @@ inline constexpr int32_t kMaximumAccumulators = 2;
 
 /// The epilogue: columns of a row that a thread handles at once; those of a warp's threads on their way to a TMA store, twice.
 inline constexpr int32_t kRowColumns = 32, kStagingTiles = 2;
+inline constexpr int32_t kStagingTilesOfCta = kEpilogueWarpCount * kStagingTiles;
+/// Of a staging tile of 32 rows, for outputs of any type, and of one.
 inline constexpr uint32_t kStagingTileBytes = 32 * kRowColumns * 4;
+SHIFTCONV_HOST_DEVICE constexpr uint32_t stagingTileBytes(NumberType outputType) {
+  return static_cast<uint32_t>(32 * kRowColumns * stagingBits(outputType) / 8);
+}
 
 /// Scale factors of 128 rows x 4 blocks: an atom of 512 bytes of shared memory, 4 columns of Tensor Memory (PTX ISA 9.7.16.10.7).
 inline constexpr uint32_t kScaleAtomBytes = static_cast<uint32_t>(layout::kScaleTileBytes), kScaleAtomColumns = 4;
@@ -90,7 +95,7 @@ struct GemmParams {
   int32_t tileRows = 0, tileN = 0;         ///< of a CTA: kTileRows or kHalfTileRows; of the whole tile
   int32_t tilesDown = 0, tilesAcross = 0;  ///< of tileRows times the CTAs of a cluster; of tileN
   /// Of a group (gemm::Window): its tiles, its columns, and from its first channel to that of the next as the map of A counts. One
-  /// group has the columns of all tiles, those behind N included.
+  /// group has the columns of all tiles, those after N included.
   int32_t groupTiles = 0, groupColumns = 0, groupElements = 0;
   /// Not 0: the map of A has five dimensions, of which the outer two are images and groups, and its channels end with a group.
   int32_t mapGroups = 0;

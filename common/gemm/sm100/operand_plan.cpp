@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -151,6 +152,22 @@ ScaleParams planScales(const GemmProblem& problem, MmaKind kind, const ScaleShar
   scales.shareAtoms = dividesBlocks ? static_cast<int32_t>(blockTiles) : 0;
   map = scaleMap(problem, share.rows, rowTiles, blockTiles);
   return scales;
+}
+
+layout::TiledMap stagedRowsMap(NumberType output, int64_t columns, int64_t rowPitch) {
+  const int32_t storageBits = numerics::storageBits(output), bits = std::max(8, storageBits);
+  layout::TiledMap map;
+  if (rowPitch % 16 != 0 || columns * storageBits % 128 != 0 || stagingBits(output) != storageBits) return map;
+  const int32_t boxBytes = stagingBoxBytes(output, kRowColumns);
+  map.type = bits == 32 ? layout::MapType::U32 : bits == 16 ? layout::MapType::U16 : layout::MapType::U8;
+  map.rank = 1;
+  map.dims[0] = static_cast<uint64_t>(numerics::packedBytes(output, columns) * 8 / bits);
+  map.box[0] = static_cast<uint32_t>(boxBytes * 8 / bits);
+  map.swizzle = boxBytes == 128  ? layout::MapSwizzle::B128
+                : boxBytes == 64 ? layout::MapSwizzle::B64
+                : boxBytes == 32 ? layout::MapSwizzle::B32
+                                 : layout::MapSwizzle::None;
+  return map;
 }
 
 }  // namespace shiftconv::gemm::sm100

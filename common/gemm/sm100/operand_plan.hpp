@@ -1,4 +1,4 @@
-// How one operand of a GEMM gets into shared memory: tensor map, boxes, matrix descriptor.
+// How one operand of a GEMM gets into shared memory, and outputs out of it: tensor maps, boxes, matrix descriptors.
 #pragma once
 
 #include <string>
@@ -42,5 +42,10 @@ struct ScaleShare {
   bool splitsColumns = false;  ///< row tiles lie side by side in a stage and in the same columns, for different windows
 };
 ScaleParams planScales(const GemmProblem& problem, layout::MmaKind kind, const ScaleShare& share, layout::TiledMap& map);
+
+/// The rows of an output that leaves staging tiles by tensor stores: type, swizzle, and extent and box of dimension 0, in elements
+/// of the output, or in bytes where these are shorter. `rowPitch`: bytes from row to row. Rank 0 where tensor stores cannot write
+/// such rows: they move whole 16 bytes, and columns as they lie in the tile.
+layout::TiledMap stagedRowsMap(NumberType output, int64_t columns, int64_t rowPitch);
 
 }  // namespace shiftconv::gemm::sm100

@@ -103,30 +103,21 @@ std::string problemRefusal(const GemmProblem& p, const device::Properties& prope
   return {};
 }
 
-/// Rows go to memory by TMA, which moves 16 bytes at a time, where all of them fill whole ones, and columns lie in staging tiles as
-/// they do there. Groups have a dimension of their own, so that a box ends with its group.
+/// Groups have a dimension of their own, so that a box ends with its group.
 layout::TiledMap outputMap(const GemmProblem& p, uint32_t windowRows) {
   const int64_t columns = p.n / p.groups();
-  const int64_t bits = std::max(8, numerics::storageBits(p.output)), rowBytes = numerics::packedBytes(p.output, columns);
-  layout::TiledMap map;
-  const int32_t storageBits = numerics::storageBits(p.output);
-  if (p.outputPitch % 16 != 0 || columns * storageBits % 128 != 0 || stagingBits(p.output) != storageBits) return map;
-  const int32_t boxBytes = stagingBoxBytes(p.output, kRowColumns);
-  map.type = bits == 32 ? layout::MapType::U32 : bits == 16 ? layout::MapType::U16 : layout::MapType::U8;
+  layout::TiledMap map = stagedRowsMap(p.output, columns, p.outputPitch);
+  if (map.rank == 0) return map;
   map.rank = 2;
-  map.dims = {static_cast<uint64_t>(rowBytes * 8 / bits), static_cast<uint64_t>(p.m)};
+  map.dims[1] = static_cast<uint64_t>(p.m);
   map.strides = {static_cast<uint64_t>(p.outputPitch)};
-  map.box = {static_cast<uint32_t>(boxBytes * 8 / bits), windowRows};
+  map.box[1] = windowRows;
   if (p.groups() != 1) {
     map.rank = 3;
     map.dims = {map.dims[0], static_cast<uint64_t>(p.groups()), map.dims[1]};
-    map.strides = {static_cast<uint64_t>(rowBytes), map.strides[0]};
+    map.strides = {static_cast<uint64_t>(numerics::packedBytes(p.output, columns)), map.strides[0]};
     map.box = {map.box[0], 1, windowRows};
   }
-  map.swizzle = boxBytes == 128  ? layout::MapSwizzle::B128
-                : boxBytes == 64 ? layout::MapSwizzle::B64
-                : boxBytes == 32 ? layout::MapSwizzle::B32
-                                 : layout::MapSwizzle::None;
   return map;
 }
 

@@ -46,7 +46,7 @@ struct GemmPlan {
   GemmParams params;
   LaunchConfig launch;
   uint64_t partialBytes = 0;  ///< workspace, 16-byte aligned, of any content
-  uint64_t counterBytes = 0;  ///< workspace behind it, zero before the first run
+  uint64_t counterBytes = 0;  ///< workspace after it, zero before the first run
   double modelledClocks = 0;
   std::string_view modelledBound;
 

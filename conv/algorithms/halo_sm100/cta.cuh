@@ -38,22 +38,24 @@ struct Cta {
 
   const CUtensorMap& inputMap;
   const CUtensorMap& filterMap;
+  const CUtensorMap& outputMap;  // where stagingTileBytes is not 0
   const HaloParams& params;
   const gemm::sm100::GemmParams& gemm;
   Control<Group>* control;
   gemm::StaticTiles tiles;
   int32_t firstOutputChannel;
-  uint32_t patchStages, filterStages, scaleStages;  // shared-window addresses
-  uint32_t tensorMemory = 0;                        // the accumulators, then stages of scale factors
+  uint32_t patchStages, filterStages, staging, scaleStages;  // shared-window addresses
+  uint32_t tensorMemory = 0;                                 // the accumulators, then stages of scale factors
 
-  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const HaloParams& p)
-      : inputMap(input), filterMap(filter), params(p), gemm(p.gemm) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const CUtensorMap& output, const HaloParams& p)
+      : inputMap(input), filterMap(filter), outputMap(output), params(p), gemm(p.gemm) {
     extern __shared__ uint8_t dynamicShared[];
     static_assert(sizeof(Control<Group>) <= kControlBytes, "the planner reserves kControlBytes in front of the stages");
     control = &gemm::alignedShared<Control<Group>>(dynamicShared);
     patchStages = ptx::sharedAddress(control) + kControlBytes;
     filterStages = patchStages + static_cast<uint32_t>(p.patchStages) * p.patchStageBytes;
-    scaleStages = filterStages + static_cast<uint32_t>(p.filter.stages) * p.filter.stageBytes;
+    staging = filterStages + static_cast<uint32_t>(p.filter.stages) * p.filter.stageBytes;
+    scaleStages = staging + gemm::sm100::kStagingTilesOfCta * p.stagingTileBytes;
     tiles = gemm::StaticTiles::ofClusters<Group>(p.tiles);
     firstOutputChannel = static_cast<int32_t>(blockIdx.y) * p.gemm.tileN;
   }
@@ -82,9 +84,8 @@ struct Cta {
     return {group * params.tileImages, plane - group * params.outputDepth, (line - plane * params.rowBlocks) * params.tileRows,
             (unit - line * params.columnBlocks) * kGroupPixels};
   }
-  /// The output pixel of a row of this CTA's operand, or of an accumulator `further` rows down its stream; negative: none.
-  __device__ int32_t pixelOf(int32_t tile, int32_t operandRow, int32_t further) const {
-    const int32_t group = operandRow / kGroupPixels;
+  /// The first output pixel of a group of this CTA's operand, `further` rows down its stream.
+  __device__ Place placeOfGroup(int32_t tile, int32_t group, int32_t further) const {
     Place place;
     if constexpr (kStreams) {
       place = placeOf(operandOf(tile) * kGroups + group);
@@ -95,6 +96,11 @@ struct Cta {
       place.image += group - rowOfTile * params.tileImages;
       place.row += rowOfTile;
     }
+    return place;
+  }
+  /// The output pixel of a row of this CTA's operand, or of an accumulator `further` rows down its stream; negative: none.
+  __device__ int32_t pixelOf(int32_t tile, int32_t operandRow, int32_t further) const {
+    Place place = placeOfGroup(tile, operandRow / kGroupPixels, further);
     place.column += operandRow % kGroupPixels;
     const bool exists = place.image < params.images && place.row < params.outputHeight && place.column < params.outputWidth;
     const int32_t plane = place.image * params.outputDepth + place.depth;

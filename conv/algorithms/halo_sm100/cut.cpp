@@ -19,7 +19,8 @@ int64_t tilesOf(const Problem& p, const Cut& cut) {
 
 int64_t sharedBytes(const Channels& channels, const Patches& patches, const Cut& cut) {
   return layout::kSwizzle128AtomBytes + kControlBytes + cut.patchStages * patches.count * patches.bytes() +
-         cut.filterStages * cut.filterStageBytes() + cut.scaleStages * cut.scaleStageBytes(channels.kind);
+         cut.filterStages * cut.filterStageBytes() + cut.scaleStages * cut.scaleStageBytes(channels.kind) +
+         gemm::sm100::kStagingTilesOfCta * cut.stagingTileBytes;
 }
 
 void fitTensorMemory(const Channels& channels, Cut& cut) {
@@ -34,18 +35,24 @@ void fitTensorMemory(const Channels& channels, Cut& cut) {
 }
 
 bool fitSharedMemory(const Problem& p, const Channels& channels, const Patches& patches, int64_t available,
-                     std::optional<bool> residentWanted, Cut& cut) {
+                     std::optional<bool> residentWanted, bool mayStage, Cut& cut) {
+  const int64_t stagingTile = mayStage ? int64_t{gemm::sm100::stagingTileBytes(numberType(p.outputType))} : 0;
   const int64_t taps = p.t * p.r * p.s * channels.chunks;
   for (const int64_t fewest : {2, 1})
     for (const bool resident : {true, false}) {
       if (resident != residentWanted.value_or(resident)) continue;
       cut.resident = resident;
       cut.patchStages = fewest;
+      cut.stagingTileBytes = 0;
       // A row of a stream meets all taps of its chunk, so that they have to be there together.
       cut.filterStages = resident ? taps : cut.streams() ? p.r * p.s : kMinimumFilterStages;
       if (!resident && cut.filterStages > kMaximumFilterStages) continue;
       int64_t left = available - sharedBytes(channels, patches, cut);
       if (left < 0) continue;
+      if (const int64_t staging = gemm::sm100::kStagingTilesOfCta * stagingTile; staging <= left) {
+        cut.stagingTileBytes = stagingTile;
+        left -= staging;
+      }
       if (!resident) {
         const int64_t more = std::min({left / cut.filterStageBytes(), p.r * p.s, kMaximumFilterStages - cut.filterStages});
         cut.filterStages += more;

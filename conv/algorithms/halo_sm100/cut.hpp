@@ -81,6 +81,7 @@ struct Cut {
   int64_t accumulators = kAccumulators;
   bool pair = false, resident = false;
   int64_t patchStages = 0, filterStages = 0, scaleStages = 0, clusters = 0;
+  int64_t stagingTileBytes = 0;  ///< 0: outputs are not staged
   Traffic traffic{};
   double clocks = 0;
   Resource bound = Resource::TensorCore;
@@ -121,9 +122,10 @@ int64_t tilesOf(const Problem& problem, const Cut& cut);
 int64_t sharedBytes(const Channels& channels, const Patches& patches, const Cut& cut);
 /// Accumulators and scale factors. Two accumulators where that leaves room for the factors of two taps.
 void fitTensorMemory(const Channels& channels, Cut& cut);
-/// False when the stages do not fit into shared memory. Two patches are worth more than a resident filter with one.
+/// False when the stages do not fit into shared memory. Two patches are worth more than a resident filter with one, and staged
+/// outputs, where `mayStage`, more than any further stage.
 bool fitSharedMemory(const Problem& problem, const Channels& channels, const Patches& patches, int64_t available,
-                     std::optional<bool> residentWanted, Cut& cut);
+                     std::optional<bool> residentWanted, bool mayStage, Cut& cut);
 /// Whether all chunks of a row of streams are multiplied before the next row comes, so that output rows finish one by one.
 bool finishesRows(const Problem& problem, const Channels& channels, const Cut& cut);
 

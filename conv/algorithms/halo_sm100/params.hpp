@@ -57,6 +57,9 @@ struct HaloParams {
   uint32_t patchStageBytes = 0;    ///< all patches of a chunk
   int32_t patchStages = 0;
   gemm::sm100::FilterParams filter;
+  /// Outputs leave shared memory by tensor stores, of the four groups that an epilogue warp has: a box of 8 columns. Bytes of one
+  /// of its staging tiles; 0: every lane stores the row of its pixel.
+  uint32_t stagingTileBytes = 0;
   int32_t scaleStages = 0;       ///< block-scaled operands
   uint32_t scaleStageBytes = 0;  ///< atoms of A, then those of B
 

@@ -46,6 +46,24 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels, const Patc
   return map;
 }
 
+/// The output as boxes of the 32 rows of an epilogue warp. Rank 0 where outputs cannot be staged, or where the kRowColumns channels
+/// of a box may be another pass's.
+layout::TiledMap outputMap(const Problem& p, const Cut& cut) {
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const numerics::NumberType type = numberType(p.outputType);
+  const int64_t pixel = numerics::packedBytes(type, p.outputPitch()), plane = pixel * p.q() * p.p();
+  layout::TiledMap map = gemm::sm100::stagedRowsMap(type, p.k, pixel);
+  const bool mixesPasses = cut.passes != 1 && cut.tileN % gemm::sm100::kRowColumns != 0;
+  if (map.rank == 0 || cut.streams() || mixesPasses) return {};
+  constexpr uint32_t kWarpGroups = 32 / kGroupPixels;
+  const uint32_t images = std::min(static_cast<uint32_t>(cut.tileImages), kWarpGroups);
+  map.rank = 5;
+  map.dims = {map.dims[0], u(p.q()), u(p.n), u(p.p()), u(p.z())};
+  map.strides = {u(pixel), u(plane * p.z()), u(pixel * p.q()), u(plane)};
+  map.box = {map.box[0], kGroupPixels, images, kWarpGroups / images, 1};
+  return layout::refusal(map).empty() ? map : layout::TiledMap{};
+}
+
 /// Which factors there are, how many tiles of them a tap has, and which pixels a tap reads.
 void describeScales(const Problem& p, const Cut& cut, gemm::sm100::GemmParams& g) {
   gemm::GemmProblem problem = gemmTypes(p);
@@ -110,6 +128,7 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   params.patchStages = i(cut.patchStages);
   params.filter = filterParams(p, channels, cut.tileN / cut.ctas(), cut.filterStages, cut.resident);
   params.filterHeight = i(p.r), params.filterWidth = i(p.s);
+  params.stagingTileBytes = static_cast<uint32_t>(cut.stagingTileBytes);
   params.scaleStages = i(cut.scaleStages);
   params.scaleStageBytes = static_cast<uint32_t>(cut.scaleStageBytes(kind));
 
@@ -252,7 +271,8 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
         const Patches patches(rows, columns, cut);
         if (refused = layout::refusal(inputMap(p, channels, patches)); !refused.empty()) continue;
         fitTensorMemory(channels, cut);
-        if (!fitSharedMemory(p, channels, patches, properties.sharedBytesPerBlock, choices.residentWeights, cut)) {
+        if (!fitSharedMemory(p, channels, patches, properties.sharedBytesPerBlock, choices.residentWeights,
+                             outputMap(p, cut).rank != 0, cut)) {
           if (best.tileN == 0)
             refused = fmt::format("{} patch(es) of {} bytes and the filter taps do not fit into shared memory", patches.count,
                                   patches.bytes());
@@ -277,6 +297,7 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
   plan.params = makeParams(p, channels, patches, best);
   plan.input = inputMap(p, channels, patches);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
+  plan.output = best.stagingTileBytes != 0 ? outputMap(p, best) : layout::TiledMap{};
   plan.kernelName = fmt::format("halo_sm100_{}{}", best.streams() ? "rows_" : "", best.pair ? "pair" : "single");
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
   plan.launch.block = {gemm::sm100::threadsOf(isScaled(p)), 1, 1};
@@ -330,6 +351,9 @@ std::string HaloPlan::describe() const {
   text += fmt::format("shared mem {} stages of {} patch(es) of {} bytes; filter {}, {} stages of {} bytes; {} bytes in all\n",
                       p.patchStages, p.patches, p.patchBytes, p.filter.resident ? "resident" : "streamed for every tile",
                       p.filter.stages, p.filter.stageBytes, launch.dynamicSharedBytes);
+  if (p.stagingTileBytes != 0)
+    text += fmt::format("outputs    staged, {} tiles of {} bytes for each epilogue warp\n", gemm::sm100::kStagingTiles,
+                        p.stagingTileBytes);
   text += fmt::format("Tensor Mem {} accumulators of {} columns\n", p.gemm.accumulators, p.gemm.accumulatorColumns);
   if (p.scaleStages != 0)
     text += fmt::format(

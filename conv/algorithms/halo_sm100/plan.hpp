@@ -1,4 +1,4 @@
-// The `halo_sm100` algorithm: support and plan. See kernels/sm100/halo.cu for the kernel.
+// The `halo_sm100` algorithm: support and plan. See sm100_halo.cu for the kernel.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,7 @@ struct HaloPlan {
   kernels::halo_sm100::HaloParams params{};
   layout::TiledMap input{};
   layout::TiledMap filter{};
+  layout::TiledMap output{};  ///< rank 0 where outputs are not staged
   LaunchConfig launch{};
   std::string kernelName;
   bool pair = false;

@@ -14,6 +14,8 @@
 //  - Filters stay in shared memory if they fit; else the taps of a channel chunk are loaded again for every tile.
 //  - Scale factors of a block belong to pixels, not to rows of an operand: the factors of the pixels that a tap reads are gathered
 //    into a tile of their own for every tap, beside the tap's, and copied to Tensor Memory in front of its MMAs.
+//  - The 32 rows of an epilogue warp are a box of the output, which a tensor store takes from shared memory and clips; where the
+//    output's rows are no whole 16 bytes, or no room is left for it, each lane stores the row of its pixel.
 //  - K above tileN: blockIdx.y selects the pass.
 //  - Row streams (row_streams/row_streams.cuh) are another way through the same tiles, with kernels of their own.
 //  - `site:` names a statement that tests speak of (tests/edited_copy, tests/hazards/mutation).
@@ -24,11 +26,11 @@
 #include "common/gemm/sm100/kinds.cuh"
 #include "common/gemm/sm100/mainloop.cuh"
 #include "common/gemm/sm100/operand_load.cuh"
-#include "common/gemm/sm100/row_store.cuh"
 #include "common/gemm/sm100/skeleton.cuh"
 #include "common/gemm/sm100/stages.cuh"
 #include "common/gemm/sm100/window_load.cuh"
 #include "conv/algorithms/halo_sm100/cta.cuh"
+#include "conv/algorithms/halo_sm100/epilogue.cuh"
 #include "conv/algorithms/halo_sm100/row_streams/row_streams.cuh"
 
 namespace shiftconv::kernels::halo_sm100 {
@@ -126,7 +128,7 @@ __device__ __forceinline__ void multiply(const Cta<Group, false>& cta) {
       for (int32_t tap = 0; tap < p.filter.taps; ++tap) {
         if (!p.filter.resident) control.filter.taps.awaitFull(filter);
         if (cta.isScaled()) control.scales.awaitFull(scales);
-        ptx::tensorFenceAfterThreadSync();  // behind the accumulator's readers, and the MMAs that read these columns of scales
+        ptx::tensorFenceAfterThreadSync();  // after the accumulator's readers, and the MMAs that read these columns of scales
         multiplied.a = layout::descriptorAt(g.a.descriptor, cta.patchStage(patch) + p.tapOffsets[tap]);
         multiplied.b = layout::descriptorAt(g.b.descriptor, filterStage(cta, p.filter.resident ? index : filter.index));
         multiplied.accumulates = index != 0;
@@ -153,30 +155,13 @@ __device__ __forceinline__ void multiply(const Cta<Group, false>& cta) {
   }
 }
 
-// ---- Epilogue: one warp for each window of 32 lanes -----------------------------------------------------------------------------
-template <class Group, bool kStreams>
-__device__ __forceinline__ void drain(const Cta<Group, kStreams>& cta, uint32_t window) {
-  const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
-  uint32_t largest = 0;
-  RingPosition accumulator;
-  for (const int32_t tile : cta.tiles)
-#pragma unroll 1
-    for (int32_t drained = 0; drained < cta.params.accumulatorsOfTile; ++drained) {
-      const int32_t pixel = cta.pixelOf(tile, static_cast<int32_t>(window) * 32 + lane, drained);
-      gemm::sm100::storeAccumulator(cta, accumulator, window, pixel, largest);
-      gemm::sm100::releaseAccumulator<Group>(cta.control->accumulators, accumulator);
-      accumulator.advance(cta.gemm.accumulators);
-    }
-  gemm::mergeLargest(cta.gemm.epilogue, largest);
-}
-
-// ---- Kernels: halo_sm100_<group> and, of row streams, halo_sm100_rows_<group>
-// ----------------------------------------------------- Types are fields of the launch. Row streams take no block scales.
+// ---- Kernels: halo_sm100_<group> and, of row streams, halo_sm100_rows_<group> ---------------------------------------------------
+// Types are fields of the launch. Row streams take no block scales.
 #define SHIFTCONV_HALO_KERNEL(NAME, GROUP, STREAMS)                                                     \
   extern "C" __global__ void __launch_bounds__(gemm::sm100::threadsOf(!STREAMS), 1)                     \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
-           const __grid_constant__ HaloParams params) {                                                 \
-    Cta<GROUP, STREAMS> cta(inputMap, filterMap, params);                                               \
+           const __grid_constant__ CUtensorMap outputMap, const __grid_constant__ HaloParams params) {  \
+    Cta<GROUP, STREAMS> cta(inputMap, filterMap, outputMap, params);                                    \
     gemm::sm100::runRoles(cta);                                                                         \
   }
 

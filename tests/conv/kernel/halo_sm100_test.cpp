@@ -88,7 +88,16 @@ std::vector<HaloProblem> makeHaloProblems() {
   add("one_by_one", plain(2, 10, 14, 96, 40, 1, 1, 0));
   add("seven_by_seven", plain(1, 12, 15, 16, 16, 7, 7, 3));
   add("one_pixel", plain(1, 1, 1, 8, 8, 3, 3, 1));
-  Problem p = plain(2, 21, 22, 24, 32, 3, 5, 1);
+  Problem p = plain(3, 9, 13, 24, 40, 3, 3, 1);
+  p.outputType = DataType::F16;
+  add("two_images_to_f16", p, {.tileImages = 2});
+  p = plain(11, 5, 11, 24, 48, 3, 3, 1);
+  p.outputType = DataType::BF16;
+  add("eight_images_to_bf16", p, {.tileImages = 8});
+  add("passes_that_end_inside_of_a_box", plain(1, 9, 17, 40, 96, 3, 3, 1), {.tileN = 48});
+  add("rows_of_no_whole_16_bytes", plain(1, 9, 17, 40, 29, 3, 3, 1));
+  add("f16_to_mxfp6", quantised(plain(1, 9, 11, 32, 64, 3, 3, 1), DataType::E3M2, 32, ScaleOrder::Plain));
+  p = plain(2, 21, 22, 24, 32, 3, 5, 1);
   p.strideH = 2, p.strideW = 3, p.padLeft = 4, p.padRight = 1, p.padTop = 0, p.padBottom = 2;
   add("strides_and_uneven_padding", p);
   p = plain(1, 20, 19, 16, 32, 3, 2, 2);
@@ -139,6 +148,23 @@ TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
 
+/// Every output leaves shared memory once, and threads store none.
+TEST(HaloSm100Outputs, LeaveByTensorStoresWhereTheyAreStaged) {
+  emulator::Emulator machine;
+  Problem problem = plain(3, 9, 13, 24, 40, 3, 3, 1);
+  problem.outputType = DataType::F16;
+  HaloPlan plan;
+  ASSERT_EQ(planHalo(problem, fewMultiprocessors(), {.pair = false, .tileImages = 2}, plan), "");
+  ASSERT_NE(plan.params.stagingTileBytes, 0u);
+  const auto module = loadOneKernel(machine, device::ptxFor(images::halo_sm100(), "sm_100a"), plan.kernelName);
+  DeviceRun device(machine, *module, plan.kernelName);
+  const Observation seen = StreamCase(problem, 1).run(device, plan.planned(), {});
+  EXPECT_EQ(seen.difference, "");
+  EXPECT_EQ(countedBytes(seen.counters, emulator::Engine::BulkCopy, emulator::Traffic::GlobalWrite),
+            problem.outputPixels() * problem.k * 2);
+  EXPECT_EQ(countedBytes(seen.counters, emulator::Engine::Threads, emulator::Traffic::GlobalWrite), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Problems, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size())), nameOf<haloProblems>);
 INSTANTIATE_TEST_SUITE_P(Nightly, HaloSm100, testing::ValuesIn(oneGroupEach(haloProblems().size(), true)), nameOf<haloProblems>);
 
@@ -179,6 +205,35 @@ TEST(HaloSm100Plan, RefusesChoicesItCannotMeet) {
             std::string::npos);
   const Problem mx = scaled(problem, DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
   EXPECT_NE(planHalo(mx, fewMultiprocessors(), {.collector = true}, plan).find("block scales"), std::string::npos);
+}
+
+/// Tensor stores move whole 16 bytes, boxes have 32 channels, and what is left of shared memory decides.
+TEST(HaloSm100Plan, StagesOutputsThatTensorStoresCanWrite) {
+  const auto stagingOf = [](Problem problem, DataType output, const HaloChoices& choices) {
+    problem.outputType = output;
+    HaloPlan plan;
+    EXPECT_EQ(planHalo(problem, fewMultiprocessors(), choices, plan), "");
+    EXPECT_EQ(plan.output.rank, plan.params.stagingTileBytes == 0 ? 0u : 5u);
+    return plan.params.stagingTileBytes;
+  };
+  const Problem even = plain(2, 19, 21, 64, 64, 3, 3, 1), odd = plain(2, 19, 21, 64, 60, 3, 3, 1);
+  EXPECT_EQ(stagingOf(even, DataType::F32, {}), 32u * 32 * 4);
+  EXPECT_EQ(stagingOf(even, DataType::F16, {}), 32u * 32 * 2);
+  EXPECT_EQ(stagingOf(odd, DataType::F32, {}), 32u * 32 * 4);
+  EXPECT_EQ(stagingOf(odd, DataType::F16, {}), 0u);
+  Problem pitched = even;
+  pitched.outputPixelPitch = 68;
+  EXPECT_EQ(stagingOf(pitched, DataType::F16, {}), 0u);
+  EXPECT_EQ(stagingOf(even, DataType::F16, {.tileN = 48}), 0u);
+  EXPECT_NE(stagingOf(even, DataType::F16, {.tileN = 32}), 0u);
+  EXPECT_NE(stagingOf(plain(2, 19, 21, 64, 48, 3, 3, 1), DataType::F16, {.tileN = 48}), 0u);
+  EXPECT_EQ(stagingOf(even, DataType::F16, {.collector = true}), 0u);
+  EXPECT_EQ(stagingOf(quantised(even, DataType::E3M2, 32, ScaleOrder::Plain), DataType::E3M2, {}), 0u);
+  // Nine taps of 144 channels and two patches of 180 pixels leave 17 KB.
+  const Problem wide = plain(2, 19, 21, 64, 144, 3, 3, 1);
+  const HaloChoices resident{.pair = false, .tileN = 144, .residentWeights = true};
+  EXPECT_EQ(stagingOf(wide, DataType::F16, resident), 32u * 32 * 2);
+  EXPECT_EQ(stagingOf(wide, DataType::F32, resident), 0u);
 }
 
 /// A row of three filter rows is read from shared memory once: of R rows of B outputs each, B + R - 1 instead of R * B.

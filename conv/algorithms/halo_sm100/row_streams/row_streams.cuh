@@ -147,7 +147,7 @@ __device__ __forceinline__ void multiply(const Cta<Group, true>& cta) {
       work.begins = run == 0 && taps.first == 0;
       const RingPosition first = ahead(accumulator, taps.outputRow, cta.gemm.accumulators);
       if (work.begins) control.accumulators.awaitEmpty(first);
-      ptx::tensorFenceAfterThreadSync();  // behind the accumulator's readers
+      ptx::tensorFenceAfterThreadSync();  // after the accumulator's readers
       work.patch = cta.patchStage(patch);
       work.taps = taps;
       work.accumulator = first.index;
