@@ -1,11 +1,13 @@
-// A problem from its text, and a device that exists for the planner only.
+// A problem from its text, and devices for the planner.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "common/device/device.hpp"
+#include "common/device/registry.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {
@@ -19,6 +21,14 @@ inline device::Properties deviceOf(int computeMajor, int computeMinor = 0) {
   p.multiprocessors = 132;
   p.sharedBytesPerBlock = 232448;
   return p;
+}
+
+/// A device that exists, by its name.
+inline device::Properties preset(std::string_view name) {
+  for (const device::Preset& one : device::presets())
+    if (name == one.name) return one.properties;
+  ADD_FAILURE() << "no preset " << name;
+  return {};
 }
 
 inline Problem problemOf(const std::string& text) {
