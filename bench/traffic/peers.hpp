@@ -21,7 +21,7 @@ struct Wish {
   std::optional<bool> pair;
   std::optional<uint32_t> tileN;
   std::optional<bool> resident;
-  std::optional<uint32_t> blockRows{};  ///< output rows behind one another in a tile; of shift_stream only, and never chosen
+  std::optional<uint32_t> blockRows{};  ///< output rows after one another in a tile; of shift_stream only, and never chosen
 };
 
 struct Peer {

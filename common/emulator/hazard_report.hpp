@@ -47,7 +47,7 @@ enum class HazardKind : uint8_t {
   TensorWait,       ///< tcgen05.ld and .st of one warp are ordered by nothing but their issue
   ReliesOn,         ///< right only if an open question is answered as by default
   BarrierLifetime,  ///< an mbarrier was used without its initialisation being visible
-  Lapped,           ///< the phase that a thread waits for had passed, and others behind it, before it looked
+  Lapped,           ///< the phase that a thread waits for had passed, and others after it, before it looked
   RegisterCount,    ///< warps of one warpgroup ask for different numbers of registers
   TensorMapFence,   ///< a tensor map was changed on the device and used without the fences of the tensormap proxy
   Outlives,         ///< an operation or a peer\'s access may come after the CTA whose memory it uses has exited

@@ -27,7 +27,7 @@ size_t endOfName(std::string_view text) {
   return text.size();
 }
 
-/// Behind what an instance of a template returns.
+/// After what an instance of a template returns.
 size_t beginOfName(std::string_view text) {
   size_t depth = 0, begin = 0;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -75,7 +75,7 @@ struct Im2colMap {
 uint32_t elementBits(MapType type);
 /// 4-bit and 6-bit types, whose elements are not addressable bytes.
 bool isPacked(MapType type);
-/// The two packed types whose 16 elements fill 16 bytes of shared memory, with padding behind or between them.
+/// The two packed types whose 16 elements fill 16 bytes of shared memory, with padding after or between them.
 bool isPadded(MapType type);
 /// "FLOAT16", "128B" ...: the driver's enumerator names without their common prefix.
 std::string_view toString(MapType type);

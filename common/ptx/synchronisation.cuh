@@ -21,7 +21,7 @@ __device__ __forceinline__ uint32_t clusterRank() {
 }
 /// Every thread of the cluster: accesses of all before they arrive are visible to all that have waited.
 __device__ __forceinline__ void clusterBarrierArrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
-/// The same without earlier accesses: enough behind fenceMbarrierInit() of the threads that have prepared barriers.
+/// The same without earlier accesses: enough after fenceMbarrierInit() of the threads that have prepared barriers.
 __device__ __forceinline__ void clusterBarrierArriveRelaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }

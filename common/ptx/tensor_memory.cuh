@@ -45,7 +45,7 @@ __device__ __forceinline__ void tensorLoad32(uint32_t address, uint32_t (&v)[32]
       : "r"(address));
 }
 /// Whole warp of which only 16 lanes of Tensor Memory hold something: lanes i and i + 16 of warp w read lane 32 * (w % 4) + i, the
-/// former 32 columns from `address` on, the latter the 32 behind them. Asynchronous.
+/// former 32 columns from `address` on, the latter the 32 after them. Asynchronous.
 __device__ __forceinline__ void tensorLoad32OfHalves(uint32_t address, uint32_t (&v)[32]) {
   asm volatile(
       "tcgen05.ld.sync.aligned.16x32bx2.x32.b32 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "

@@ -106,7 +106,7 @@ __device__ __forceinline__ void wgmmaStoreShared(uint32_t address, int32_t sum) 
 #define SHIFTCONV_WGMMA_D_248 SHIFTCONV_WGMMA_D_240, SHIFTCONV_WGMMA_GROUP(120)
 #define SHIFTCONV_WGMMA_D_256 SHIFTCONV_WGMMA_D_248, SHIFTCONV_WGMMA_GROUP(124)
 
-// X(N, numbers of the operands behind D)
+// X(N, numbers of the operands after D)
 #define SHIFTCONV_WGMMA_SHAPES(X) \
   X(8, "%4", "%5", "%6", "%7", "%8", "%9") \
   X(16, "%8", "%9", "%10", "%11", "%12", "%13") \

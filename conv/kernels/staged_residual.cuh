@@ -3,7 +3,7 @@
 // both, so that the residual of the next tile is under way while this one's products are.
 //
 // NOTES
-//  - What the copy engine has loaded needs no fence to be read behind its barrier. What threads have written there does, before its
+//  - What the copy engine has loaded needs no fence to be read after its barrier. What threads have written there does, before its
 //    store.
 //  - Into a buffer that a store has read, the same lane loads: it alone can wait for the store.
 #pragma once

@@ -19,7 +19,7 @@ inline constexpr int32_t kZeroPointThreads = 128;
 inline constexpr int32_t kZeroPointMaximumTaps = 1024;     ///< T*R*S: their sums lie in shared memory
 inline constexpr int32_t kZeroPointMaximumClasses = 4096;  ///< of borders
 
-/// One axis of a convolution. Positions whose first tap lies in front of the image, and those whose last lies behind it, are
+/// One axis of a convolution. Positions whose first tap lies in front of the image, and those whose last lies after it, are
 /// classes of their own; all others together are one.
 struct ZeroPointAxis {
   int32_t extent = 1, positions = 1, taps = 1, stride = 1, dilation = 1, before = 0;

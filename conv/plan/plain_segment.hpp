@@ -6,7 +6,7 @@
 
 namespace shiftconv::plan {
 
-/// Everything of one 16-bit type, an f32 bias, a residual and an activation of isPlainActivation behind the sums, and nothing else.
+/// Everything of one 16-bit type, an f32 bias, a residual and an activation of isPlainActivation after the sums, and nothing else.
 inline bool isPlainSegment(const Problem& p) {
   return (p.inputType == DataType::F16 || p.inputType == DataType::BF16) && p.outputType == p.inputType && p.alpha == 1 &&
          p.outScale == 1 && !p.hasChannelScale && !p.hasAmax && p.rounding == Rounding::Once && p.outputZeroPoint == 0 &&
@@ -14,7 +14,7 @@ inline bool isPlainSegment(const Problem& p) {
          (!p.hasBias || p.biasType == DataType::F32) && (!p.hasResidual() || p.residualType == p.outputType);
 }
 
-/// 8-bit operands without zero points and outputs of 8 bits, e4m3 of floats and any of integers, behind scales, an f32 bias and an
+/// 8-bit operands without zero points and outputs of 8 bits, e4m3 of floats and any of integers, after scales, an f32 bias and an
 /// activation of isPlainActivation.
 inline bool isPlainBytes(const Problem& p) {
   const auto isFloat = [](DataType type) { return type == DataType::E4M3 || type == DataType::E5M2; };

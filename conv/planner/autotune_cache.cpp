@@ -17,7 +17,7 @@ namespace shiftconv::plan {
 namespace {
 
 constexpr std::string_view kFirstLine = "ShiftConv autotune cache 1";
-constexpr size_t kFields = 8;     // behind the checksum: five of the key, three of the entry
+constexpr size_t kFields = 8;     // after the checksum: five of the key, three of the entry
 constexpr size_t kMostNotes = 4;  // about the lines of one file
 
 std::string oneField(std::string text) {

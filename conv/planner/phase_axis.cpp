@@ -28,7 +28,7 @@ AxisPhase phaseOf(const TransposedAxis& axis, int64_t residue) {
   phase.taps = (axis.taps - 1 - first) / phase.tapStep + 1;
   phase.dilation = phase.taps == 1 ? 1 : axis.dilation / common;
 
-  // Output j finds input j + nearest with the first tap, and earlier ones with those behind it, which come first in the
+  // Output j finds input j + nearest with the first tap, and earlier ones with those after it, which come first in the
   // convolution.
   const int64_t nearest = (reached - first * axis.dilation) / axis.stride, reach = (phase.taps - 1) * phase.dilation;
   phase.padBefore = std::max<int64_t>(0, reach - nearest);

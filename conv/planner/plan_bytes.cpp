@@ -38,7 +38,7 @@ class Writer {
   std::string& bytes_;
 };
 
-/// Values behind the end are 0 and empty, and make it fail.
+/// Values after the end are 0 and empty, and make it fail.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}

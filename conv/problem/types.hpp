@@ -55,7 +55,7 @@ enum class Layout : int {
 };
 inline constexpr int kLayouts = 2;
 
-/// Where values behind the sum are rounded to the output's type. Values equal shiftconv_rounding_t.
+/// Where values after the sum are rounded to the output's type. Values equal shiftconv_rounding_t.
 enum class Rounding : int {
   Once = 0,      ///< where they are stored
   Separate = 1,  ///< after every step, as where each is an operation of its own

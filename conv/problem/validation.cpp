@@ -259,7 +259,7 @@ struct TransposedAxis {
   int64_t extent, outputPadding, stride, dilation;
 };
 
-/// The output of a transposed convolution, and the rows that are added behind it: fewer than a stride or a dilation makes.
+/// The output of a transposed convolution, and the rows that are added after it: fewer than a stride or a dilation makes.
 Status checkTransposed(const TransposedAxis& axis, bool transposed) {
   if (!transposed) {
     if (axis.outputPadding == 0) return {};

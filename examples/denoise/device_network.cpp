@@ -73,7 +73,7 @@ float DeviceNetwork::tensorScale(float largest) const {
 
 shiftconv::Convolution DeviceNetwork::problemOf(size_t layer, bool scaledInput, bool scaledOutput) const {
   const LayerShape& shape = kLayers[layer];
-  // Behind a layer of stride 2 the maps have half of the image's size, until they are upsampled.
+  // After a layer of stride 2 the maps have half of the image's size, until they are upsampled.
   int height = height_, width = width_;
   for (size_t i = 0; i < layer; ++i) {
     height = height * kLayers[i].upsample / kLayers[i].stride;
@@ -112,7 +112,7 @@ bool DeviceNetwork::isTaken(const shiftconv::Convolution& problem) const {
   }
 }
 
-/// A tensor has block scales where the layer before it can write them, and the one behind it can multiply them.
+/// A tensor has block scales where the layer before it can write them, and the one after it can multiply them.
 void DeviceNetwork::decideForms() {
   scaledTensors_.assign(kLayerCount, false);
   for (size_t i = 0; i < kLayerCount; ++i) {

@@ -49,7 +49,7 @@ __device__ void arrangeScales(const Shared& shared, const uint32_t* xScales, con
   for (int32_t row = 0; row < kHeight; ++row) {
     const bool isInside = column >= 0 && column < kWidth;
     const uint32_t factors = isInside ? xScales[(image * kHeight + row) * kWidth + column] : 0;
-    for (uint32_t copy = 0; copy < kFilter; ++copy)  // behind the window there is nothing to know: 0, for lanes that are not stored
+    for (uint32_t copy = 0; copy < kFilter; ++copy)  // after the window there is nothing to know: 0, for lanes that are not stored
       putScales(shared.rowScales[row][copy], (lane - copy) % 32, window, lane >= copy ? factors : 0);
   }
   for (uint32_t tap = 0; tap < kTaps; ++tap)

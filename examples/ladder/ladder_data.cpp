@@ -26,7 +26,7 @@ struct Tensor {
   std::vector<double> values;
 
   explicit Tensor(std::vector<uint64_t> extents) : shape(std::move(extents)), values(ptxrun::elementCount(shape)) {}
-  /// The number at these indices of the outer dimensions, and the ones behind it.
+  /// The number at these indices of the outer dimensions, and the ones after it.
   double* at(std::initializer_list<uint64_t> indices) {
     uint64_t place = 0;
     size_t dimension = 0;

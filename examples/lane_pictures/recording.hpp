@@ -24,7 +24,7 @@ struct Pixel {
 struct Lane {
   std::optional<Pixel> pixel;  ///< of operand A; nothing: zeros
   bool isStale = false;        ///< a shift has moved its pixel away and put none there
-  bool isRefilled = false;     ///< written by itself, behind the last shift
+  bool isRefilled = false;     ///< written by itself, after the last shift
   bool isEnabled = false;      ///< the matrix instructions wrote its sums
   std::optional<Pixel> scale;  ///< whose scale factors; nothing: zeros, or there are none
   bool isScaleStale = false;

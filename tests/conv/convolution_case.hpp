@@ -58,7 +58,7 @@ CaseTensors makeTensors(const ConvolutionCase& test, uint64_t seed);
 /// What the plan's engine should compute.
 reference::Expectation expectationOf(const ConvolutionCase& test, const CaseTensors& tensors, const Plan& plan);
 
-/// Bytes of the output tensor after a run, 0xCD where nothing was written, and behind them those of amax where the problem has it.
+/// Bytes of the output tensor after a run, 0xCD where nothing was written, and after them those of amax where the problem has it.
 /// Throws shiftconv::Error.
 std::vector<std::byte> runCase(const ConvolutionCase& test, const CaseTensors& tensors, const Device& device, const Plan& plan,
                                shiftconv_stream_t stream = nullptr);

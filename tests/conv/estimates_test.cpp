@@ -21,7 +21,7 @@
 namespace shiftconv::plan {
 namespace {
 
-/// "problem | algorithm | device", and behind it, further in, what the library says.
+/// "problem | algorithm | device", and after it, further in, what the library says.
 struct EstimateEntry {
   std::string key, said;
 };

@@ -1,4 +1,4 @@
-// 4-bit and 6-bit outputs whose last channel shares its byte with the gap behind it: the gap's part stays as it was.
+// 4-bit and 6-bit outputs whose last channel shares its byte with the gap after it: the gap's part stays as it was.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -87,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, OddOutputs, testing::ValuesIn(oddOutputs()), [
 TEST(OddOutputsWithoutAPitch, AreRefused) {
   Problem p;
   const Status status = parse("2x3x7x16 f16 * 17x3x3x16 -> e2m1 scale ue8m0/32", p);
-  EXPECT_NE(status.message().find("k of the output must fill whole bytes, but is 17 elements of output_type e2m1"), std::string::npos)
+  EXPECT_NE(status.message().find("k of the output must fill whole bytes, but is 17 elements of output_type e2m1"),
+            std::string::npos)
       << status.message();
 }
 

@@ -70,7 +70,7 @@ TEST(SumsOfPlans, AreThoseOfEveryPhase) {
     std::shared_ptr<const Plan> plan;
     const Status status = makePlan(problem, properties, {"phases", options}, plan);
     ASSERT_TRUE(status.ok()) << status.message();
-    Accumulations found;  // behind the launch that gathers filters, in front of the one that merges outputs
+    Accumulations found;  // after the launch that gathers filters, in front of the one that merges outputs
     for (size_t i = 1; i + 1 < plan->launches.size(); ++i) found.insert(instructionOf(bodyOf(plan->launches[i], properties)));
     EXPECT_EQ(plan->sums, found) << describe(*plan);
     most = std::max(most, found.size());

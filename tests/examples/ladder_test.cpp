@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the first block of ```<language> behind the heading of a step holds.
+/// What the first block of ```<language> after the heading of a step holds.
 std::string blockOfStep(int step, const std::string& language) {
   std::istringstream readme(fileContents(LADDER_README));
   const std::string heading = fmt::format("## Step {}:", step), opening = "```" + language;

@@ -20,7 +20,7 @@ struct EpilogueOutput {
   std::vector<std::byte> elements;  ///< [rows][params.outputPitch], poisoned before the launch
   std::vector<std::byte> scales;
   float largest = 0;
-  bool byTensorMap = false;  ///< such stores overwrite the bytes behind a row's end up to a multiple of 16
+  bool byTensorMap = false;  ///< such stores overwrite the bytes after a row's end up to a multiple of 16
 };
 
 /// The block format that the parameters ask for.

@@ -74,7 +74,7 @@ std::vector<Case> allCases() {
   cases.push_back({.name = "mxfp8_mxfp4", .a = block("mxfp8_e5m2"), .b = block("mxfp4")});
   cases.push_back({.name = "mxfp6_mxfp8", .a = block("mxfp6_e2m3"), .b = block("mxfp8_e4m3")});
 
-  // Every activation and every output behind everything else.
+  // Every activation and every output after everything else.
   for (int i = 1; i < gemm::kActivations; ++i)
     cases.push_back({.name = fmt::format("{}", gemm::name(static_cast<Activation>(i))),
                      .a = f16,
@@ -221,7 +221,7 @@ class GemmEpilogue : public testing::TestWithParam<size_t> {
     p.activationB = 0.8f;
     p.outputType = what_.output, p.outputBlock = what_.outputBlock, p.outputScaleLayout = what_.outputScales;
     if (!what_.everything) return;
-    // About 1 behind the scales, whatever K is; outputs of narrow types reach beyond their largest number.
+    // About 1 after the scales, whatever K is; outputs of narrow types reach beyond their largest number.
     p.alpha = alpha / (what_.accumulator == S32 ? 20000.0f : 14.0f);
     p.outputScale = what_.output == F32 || what_.outputBlock != 0
                         ? 1.5f

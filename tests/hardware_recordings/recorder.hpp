@@ -9,7 +9,7 @@
 namespace shiftconv::recordings {
 
 /// Supervises worker processes (`program` with `workerArguments`) until every selected case is in the file: a case
-/// that faults, hangs or kills its process is recorded as such and the next process goes on behind it.
+/// that faults, hangs or kills its process is recorded as such and the next process goes on after it.
 /// Returns an error, or "".
 std::string superviseRecording(const std::vector<const CaseEntry*>& selected, const std::string& path,
                                const std::vector<std::string>& workerArguments);

@@ -7,7 +7,7 @@
 namespace shiftconv::recordings {
 namespace {
 
-constexpr uint32_t kGuard = 256;  ///< bytes behind a tile that must stay poisoned
+constexpr uint32_t kGuard = 256;  ///< bytes after a tile that must stay poisoned
 
 uint32_t roundUp(uint32_t value, uint32_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 

@@ -81,7 +81,7 @@ WAIT:
 )";
 const std::string kInitBar = "  @%p0 mbarrier.init.shared.b64 [%r5], 1;\n  fence.mbarrier_init.release.cluster;\n  bar.sync 0;\n";
 
-/// CTA 1 loads 16 bytes of in behind the handshake.
+/// CTA 1 loads 16 bytes of in after the handshake.
 std::string loadBehind(const std::string& raise, const std::string& look) {
   return kInitBar + handshake(raise, look, R"(
   mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r5], 16;
@@ -396,7 +396,7 @@ TEST(GlobalHazards, WritesRaceWithEveryLaneThatReadTheWord) {
       for (const uint32_t writer : {0u, 1u, 5u, 14u, 15u, 16u, 31u, 32u, 63u})
         for (const char* between : {"", "bar.sync 0;"}) {
           const bool synchronised = *between != '\0';
-          // Every CTA has its own words, behind those of the others.
+          // Every CTA has its own words, after those of the others.
           const GlobalCase one{"shared_words", threads(64, ctas), std::string(word) + R"(
   shl.b32 %r15, %r1, 6; add.u32 %r14, %r14, %r15; mul.wide.u32 %rd8, %r14, 4; add.u64 %rd8, %rd0, %rd8;
   ld.global.u32 %r10, [%rd8];

@@ -1,4 +1,4 @@
-// tcgen05.st without wait::st, behind which threads release something: question U35.
+// tcgen05.st without wait::st, after which threads release something: question U35.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -138,14 +138,14 @@ TEST(ReleasedStore, OfAWarpIsNotReleasedByOneLane) {
   }
 }
 
-// Freed behind a barrier, and not used by anything else. What the warp loads afterwards from other columns says nothing of the
+// Freed after a barrier, and not used by anything else. What the warp loads afterwards from other columns says nothing of the
 // store.
 TEST(ReleasedStore, MayLoseItsColumnsFormally) {
   for (const Options& options : schedules(3)) {
     SCOPED_TRACE(nameOf(options));
     expectHazards(run(kMultiply + fencedBarrier() + storeA(kOnes), options, 0).report.hazards, {kFormal, kOutlivesFormally});
   }
-  // Under a later schedule the stores would come behind the end of the columns, which is an error.
+  // Under a later schedule the stores would come after the end of the columns, which is an error.
   expectHazards(run(kMultiply + fencedBarrier() + storeA(kOnes), {}, 1).report.hazards, {kRace, kOutlives});
 }
 

@@ -420,7 +420,7 @@ TEST(PairAllocation, IsARendezvousWhoseEdgeOrdersTheColumnsOfBothCtas) {
 }
 
 TEST(PairAllocation, OrdersNothingElse) {
-  // The second CTA writes a word in front of the allocation, and the first one reads it behind it.
+  // The second CTA writes a word in front of the allocation, and the first one reads it after it.
   TensorKernel kernel = pairKernel(1, fencedBarrier());
   const std::string label = "NOW:\n";
   kernel.body.insert(kernel.body.find(label), "  @%issuer st.shared.u32 [%tile+60000], %r1;\n");

@@ -2,10 +2,10 @@
 // each as a kernel that traps with them on a GPU: the machine makes them always. The names are those of the traps, without
 // "__cuda_sm10x_tcgen05_guardrail_trap_".
 //
-//   phase_invalid_during_alloc                     tcgen05.alloc behind tcgen05.relinquish_alloc_permit
+//   phase_invalid_during_alloc                     tcgen05.alloc after tcgen05.relinquish_alloc_permit
 //   allocation_granularity_invalid                 sizes that are no power of two from 32 to 512
 //   unallocated_columns_access                     columns that nobody has allocated
-//   access_out_of_physical_bounds                  columns behind the last one
+//   access_out_of_physical_bounds                  columns after the last one
 //   unallocated_columns_being_dealloced            tcgen05.dealloc of columns that are free
 //   col_being_dealloced_not_returned_by_alloc      tcgen05.dealloc from the middle of an allocation
 //   current_warp_owner_invalid                     tcgen05.ld and .st of lanes that belong to another warp

@@ -144,7 +144,7 @@ TEST(GenericAddresses, OfOtherMemoriesAreErrors) {
   for (const char* body : {"  st.shared.u32 [%rd0], 1;\n", "  mbarrier.init.shared::cta.b64 [%rd0], 1;\n",
                            "  cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%rd0], 16;\n"})
     EXPECT_EQ(errorOf(kBegin + body + kEnd, threads(1)).kind(), ErrorKind::OutOfBounds) << body;
-  // One byte behind shared memory, and the window of a CTA that the cluster lacks.
+  // One byte after shared memory, and the window of a CTA that the cluster lacks.
   EXPECT_EQ(errorOf(kBegin + "  st.shared.u8 [%rd4+16], 1;\n" + kEnd, threads(1)).kind(), ErrorKind::OutOfBounds);
   EXPECT_EQ(errorOf(kBegin + "  add.u64 %rd4, %rd4, 0x1000000;\n  st.shared.u8 [%rd4], 1;\n" + kEnd, threads(1)).kind(),
             ErrorKind::OutOfBounds);

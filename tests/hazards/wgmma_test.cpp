@@ -72,7 +72,7 @@ TEST(WgmmaHazards, TheRightOrderIsSilent) {
   expectSilent(kFence + kProduct + kCommit + kWait + "  add.f32 %d0, %d0, %d0;\n" + kFence + kProduct + kCommit + kWait);
   // Operand A in registers may be read while the product runs.
   expectSilent(kFence + kRegisterProduct + "  add.u32 %r5, %a0, %a1;\n" + kCommit + kWait);
-  // Shared memory is refilled behind the wait of every warp and a barrier.
+  // Shared memory is refilled after the wait of every warp and a barrier.
   expectSilent(kFence + kProduct + kCommit + kWait + "  bar.sync 0;\n" + kOverwrite + "  fence.proxy.async;\n  bar.sync 0;\n" +
                kFence + kProduct + kCommit + kWait);
 }
@@ -137,7 +137,7 @@ TEST(WgmmaHazards, SharedMemoryChangedTooEarly) {
 
 /// Undefined rows of an operand are harmless where nobody stores what they are multiplied for.
 TEST(WgmmaHazards, UndefinedDataAreFollowedIntoTheAccumulators) {
-  // The image ends behind operand A: B has never been written.
+  // The image ends after operand A: B has never been written.
   const auto stored = [](const std::string& body, SchedulePolicy policy, uint32_t imageBytes) {
     WgmmaKernel kernel;
     kernel.image.assign(imageBytes, std::byte{});
@@ -162,7 +162,7 @@ TEST(WgmmaHazards, UndefinedDataAreFollowedIntoTheAccumulators) {
       ";\n  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %rd0, %rd1, %p0, 1, 1, 0, 0;\n" + kCommit +
       kWait;
   for (const SchedulePolicy policy : {SchedulePolicy::Earliest, SchedulePolicy::Latest}) {
-    // All of B; its last row, which is column 7 of the result; the last row of A, with A behind B.
+    // All of B; its last row, which is column 7 of the result; the last row of A, with A after B.
     for (const auto& [body, imageBytes] :
          {std::pair{product, kOperandB}, {product, kOperandB + 240}, {swapped + product, kOperandB + 2032}}) {
       const std::vector<Hazard> hazards = stored(body, policy, imageBytes);

@@ -28,7 +28,7 @@ struct Stage {
   __device__ uint32_t secondAccumulator() const { return tensor + kSecondAccumulatorColumn; }
   /// Rows are equal where the layout of B does not matter.
   __device__ uint64_t operandB() const { return swizzle128KMajorDescriptor(shared); }
-  /// Rows 16 bytes apart, the second 16 bytes of a row kLeadingOffsetBytes behind the first, from byte `offset` on.
+  /// Rows 16 bytes apart, the second 16 bytes of a row kLeadingOffsetBytes after the first, from byte `offset` on.
   __device__ uint64_t unswizzledRows(uint32_t offset = 0, uint32_t groupBytes = kRowGroupBytes) const {
     return uint64_t{(shared + offset & 0x3FFFFu) >> 4} | (uint64_t{kLeadingOffsetBytes >> 4} << 16) |
            (uint64_t{groupBytes >> 4} << 32) | (uint64_t{1} << 46);
@@ -171,7 +171,7 @@ mmaMasked<MmaKind::F16, OperandShift::DownAfterRead>(stage.accumulator(), Tensor
                                                      halfPrecision(MmaAccumulator::F32, 128), kMask);
 PROBE_END
 
-// An MMA with another accumulator right behind the one that shifts.
+// An MMA with another accumulator right after the one that shifts.
 PROBE(mma_behind_shift)
 const uint32_t instruction = halfPrecision(MmaAccumulator::F32, 128);
 mmaMasked<MmaKind::F16, OperandShift::DownAfterRead>(stage.accumulator(), TensorOperand{stage.tensor}, stage.operandB(),
@@ -179,7 +179,7 @@ mmaMasked<MmaKind::F16, OperandShift::DownAfterRead>(stage.accumulator(), Tensor
 mma<MmaKind::F16>(stage.secondAccumulator(), TensorOperand{stage.tensor}, stage.operandB(), instruction, false);
 PROBE_END
 
-// A copy onto operand A right behind the MMAs that read it.
+// A copy onto operand A right after the MMAs that read it.
 PROBE(copy_behind_mma)
 const uint32_t instruction = halfPrecision(MmaAccumulator::F32, 128);
 for (uint32_t i = 0; i < kQueuedMmas; ++i)
@@ -273,7 +273,7 @@ if (stage.variant == 0) {
 PROBE_END
 #endif
 
-// variant: the base offset; the tile then starts that many 128-byte rows behind a 1024-byte boundary.
+// variant: the base offset; the tile then starts that many 128-byte rows after a 1024-byte boundary.
 PROBE(copy_swizzled_rows)
 tensorCopy128x256(stage.tensor,
                   swizzle128KMajorDescriptor(stage.shared + stage.variant * kSwizzle128RowBytes) | (uint64_t{stage.variant} << 49));

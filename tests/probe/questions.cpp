@@ -251,7 +251,7 @@ constexpr std::nullopt_t kNone = std::nullopt, kNextStep = std::nullopt;
 constexpr Compared kOperand{0, 64}, kAccumulator{kAccumulatorColumn, kAccumulatorColumns},
     kSecondAccumulator{kSecondAccumulatorColumn, kAccumulatorColumns};
 
-// A fault counts as an answer only behind a step in which the same kernel ran with a harmless variant. U4 and U18 have none: each
+// A fault counts as an answer only after a step in which the same kernel ran with a harmless variant. U4 and U18 have none: each
 // variant may be the one that faults.
 
 std::vector<Experiment> movementExperiments() {

@@ -197,7 +197,7 @@ TEST_F(ForeignKernels, WarpSpecialisedTmaPipeline) {
       for (int column = 0; column < kPitch; ++column) {
         const int i = row * kPitch + column;
         // The pitch ends with the 16 bytes that hold the last column, which a tensor store writes as a whole (observed on an
-        // H200): the zeros that the kernel computes behind the last column arrive, too.
+        // H200): the zeros that the kernel computes after the last column arrive, too.
         const uint16_t expected = column < kColumns ? exactHalf(std::max(input[i] * scale[column] + bias[column], 0.0f)) : 0;
         ASSERT_EQ(result[i], expected) << "row " << row << " column " << column << " under " << schedule[1];
       }

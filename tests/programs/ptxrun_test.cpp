@@ -251,7 +251,7 @@ TEST_F(Ptxrun, TargetsAreHonouredOrRefusedByName) {
 }
 
 TEST_F(Ptxrun, FaultsOfTheKernelAreReported) {
-  // 19 elements per row are promised, but the buffers hold fewer: the first access behind the end is reported.
+  // 19 elements per row are promised, but the buffers hold fewer: the first access after the end is reported.
   expectError(panelGemm({"--block", "32", "--shared", "76", "--arg", "i32:1", "--arg", "i32:67", "--arg", "i32:19", "--arg",
                          "zeros:f32:19", "--arg", "zeros:f32:100", "--arg", "out:c.npy:f32:67"}),
               3, {"launch 1 of 1 failed", "row_panel_gemm", "ld.global", "tiled_gemm.cu"});

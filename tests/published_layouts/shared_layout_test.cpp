@@ -145,7 +145,7 @@ TEST(SwizzleAtoms, KMajor) {
       const uint32_t instructions = 2 * swizzle->pitch / 32;
       const uint32_t groupsA = 128 / 8, groupsB = 64 / 8;
       const auto name = [&](const char* what) { return fmt::format("{} {} {}", kind->name, swizzle->name, what); };
-      // 8-row groups next to each other, atoms along K behind all of them.
+      // 8-row groups next to each other, atoms along K after all of them.
       expectProduct({name("dense"),
                      kind,
                      128,

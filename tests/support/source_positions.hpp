@@ -16,7 +16,7 @@ class SourcePositions {
   SourcePositions() = default;  ///< knows nothing
   explicit SourcePositions(std::string_view ptx);
 
-  /// "file.cu:103/207/184": the innermost line outside common/ptx and the toolkit's intrinsics, behind the lines that its
+  /// "file.cu:103/207/184": the innermost line outside common/ptx and the toolkit's intrinsics, after the lines that its
   /// function and the one around it were inlined at, if they were.
   /// "" where nothing is known.
   std::string at(uint32_t ptxLine) const;

@@ -38,7 +38,7 @@ uint64_t wgmmaDescriptor(uint32_t start, uint32_t leading, uint32_t stride, uint
 /// "{%d0, %d1, ...}"
 std::string registerList(const char* name, uint32_t count);
 
-/// fence; %rd0 and %rd1 become the descriptors; the instruction with its operands behind D; commit; wait_group 0.
+/// fence; %rd0 and %rd1 become the descriptors; the instruction with its operands after D; commit; wait_group 0.
 std::string wgmmaProduct(const std::string& shape, uint32_t registers, uint64_t a, uint64_t b, const std::string& tail,
                          bool aInRegisters = false);
 

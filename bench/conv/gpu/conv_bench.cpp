@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   comparison.cudnn.readings = gpu::readingsNamed(options.readings);
   comparison.cudnn.seed = options.seed;
 
-  // What the command line says of Google Benchmark comes behind these, and wins.
+  // What the command line says of Google Benchmark comes after these, and wins.
   std::vector<std::string> arguments{argv[0], "--benchmark_repetitions=7", "--benchmark_display_aggregates_only=true",
                                      "--benchmark_counters_tabular=true"};
   for (const std::string& extra : parser.remaining()) arguments.push_back(extra);

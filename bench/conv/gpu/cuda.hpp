@@ -112,9 +112,9 @@ class Replay {
 
   /// Microseconds of one call, after `idleMilliseconds` without work.
   double time(double idleMilliseconds);
-  /// The same, behind whatever the stream still does, without waiting for it first.
+  /// The same, after whatever the stream still does, without waiting for it first.
   double timeBehind();
-  /// Of `replays` replays behind as many others.
+  /// Of `replays` replays after as many others.
   double timeSustained(int replays);
   int repeats() const { return repeats_; }
   CUgraph graph() const { return graph_; }

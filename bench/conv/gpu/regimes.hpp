@@ -45,7 +45,7 @@ struct TimedSide {
 /// Times every side once more, one after the other, beginning with another one each round. Only ColdOnce needs `evicting`, of
 /// kEvictingBytes.
 void timeRound(Regime regime, std::span<TimedSide> sides, int round, const Buffer* evicting, CUstream stream);
-/// So many rounds, behind a replay of each side that is not timed.
+/// So many rounds, after a replay of each side that is not timed.
 void timeRested(std::span<TimedSide> sides, int rounds);
 /// So many rounds of every other regime; one of Sustained.
 void timeOtherRegimes(std::span<TimedSide> sides, int rounds, const Buffer& evicting, CUstream stream);

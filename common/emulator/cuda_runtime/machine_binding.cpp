@@ -351,7 +351,7 @@ namespace {
 
 EmulatedMachine* theMachine = nullptr;
 
-/// When the process ends, behind everything that the program does then.
+/// When the process ends, after everything that the program does then.
 __attribute__((destructor)) void printCounters() {
   const std::string text = theMachine == nullptr ? std::string() : theMachine->counters();
   if (!text.empty()) say("counters\n" + text);

@@ -13,7 +13,7 @@
 
 namespace shiftconv::emulator::hazards {
 
-/// The stamp behind `stamp`. Throws EmulatorError Limit when an Access has no room for it.
+/// The stamp after `stamp`. Throws EmulatorError Limit when an Access has no room for it.
 uint32_t nextStamp(uint32_t stamp);
 
 using Role = machine::OperandRole;

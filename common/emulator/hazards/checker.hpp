@@ -5,13 +5,13 @@
 // with strong accesses, tcgen05.wait, bulk-group waits, or the ordered pairs of tcgen05 (PTX ISA 9.0, 9.7.16.6.2). What is
 // asked beyond that:
 //  - a generic write before an access through the asynchronous proxy (bulk copies, operands of mma and cp in shared memory)
-//    needs fence.proxy.async behind it (PTX ISA 8.6.4 and 9.7.13.4). A generic read before an asynchronous write does not:
+//    needs fence.proxy.async after it (PTX ISA 8.6.4 and 9.7.13.4). A generic read before an asynchronous write does not:
 //    published pipelines release their stages that way;
 //  - accesses to Tensor Memory by different threads need tcgen05.fence::before_thread_sync and ::after_thread_sync around
 //    the synchronisation (9.7.16.6.3); a commit implies the former (9.7.16.6.4.2). No such fence is asked for between a
 //    thread's wait for data in shared memory and its mma. Allocation and deallocation are synchronous and need none;
 //  - an mbarrier that the asynchronous proxy or another CTA signals needs fence.mbarrier_init or fence.proxy.async
-//    behind its initialisation;
+//    after its initialisation;
 //  - operations that use the memories or mbarriers of a CTA, and accesses to them by its peers, must be over, and some thread of
 //    the CTA must know it, before the CTA exits;
 //  - undefined data must not reach what a launch shows (checker_undefined.cpp). Rows that a shift leaves stale make what is

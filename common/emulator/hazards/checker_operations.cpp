@@ -87,7 +87,7 @@ void HazardChecker::waitedTogether(const Warp& warp, OperationKind kind) {
   if (!done.empty()) fragmentsDone(warp, done);
 }
 
-/// Whoever knows that every thread of the warp has issued a store, by a release behind it, may take it for complete (question U35).
+/// Whoever knows that every thread of the warp has issued a store, by a release after it, may take it for complete (question U35).
 void HazardChecker::storesReleased(const Warp& warp) {
   const uint32_t index = warpIndex(warp);
   for (Fragment& store : fragments_[index]) {

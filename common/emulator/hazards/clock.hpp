@@ -25,7 +25,7 @@ struct Clock {
   std::vector<uint32_t> setUp;      ///< by thread of the cluster: of its accesses only mbarrier.init and collective allocations
   std::vector<uint32_t> mapped;     ///< as generic, published to the tensor-map proxy by a fence.proxy.tensormap release
   std::vector<uint32_t> exited;     ///< as generic, of threads that had exited: barriers count them, and order nothing behind them
-  std::vector<uint32_t> sequenced;  ///< as generic, of accesses with a fence.sc at .gpu or .sys scope behind them
+  std::vector<uint32_t> sequenced;  ///< as generic, of accesses with a fence.sc at .gpu or .sys scope after them
   std::vector<uint32_t> observed;   ///< sequenced accesses that a strong read has seen: the next fence.sc makes them generic
   std::shared_ptr<const ForeignClocks> foreign;  ///< what is known of other clusters of the launch; nullptr: nothing
   std::shared_ptr<const ForeignClocks> foreignSequenced, foreignObserved;  ///< the same of other clusters

@@ -106,7 +106,7 @@ class GlobalSectorParts {
   static constexpr uint32_t kCellBytes = GlobalEntry::kCellBytes, kBytes = 32, kCells = kBytes / kCellBytes;
 
   GlobalCell* cells() { return cells_.data(); }
-  /// The entries of a byte and those behind it in its cell, when they have their own; nullptr otherwise.
+  /// The entries of a byte and those after it in its cell, when they have their own; nullptr otherwise.
   GlobalCell* bytesAt(uint32_t byte) {
     return cells_[byte / kCellBytes].isSplit() ? (*bytes_)[byte / kCellBytes].data() + byte % kCellBytes : nullptr;
   }
@@ -159,7 +159,7 @@ class GlobalSectorParts {
 };
 
 /// A walk begins at the first byte of a sector that is used alike, and every step goes on where the last one ended. Its steps leave
-/// the same behind them: the walker's stamp has not changed, so all it can have learnt is that more is ordered before it.
+/// the same after them: the walker's stamp has not changed, so all it can have learnt is that more is ordered before it.
 class GlobalSector : public GlobalRun<GlobalSectorParts::kBytes, GlobalSectorParts> {
  public:
   using Run = GlobalRun<GlobalSectorParts::kBytes, GlobalSectorParts>;
@@ -215,7 +215,7 @@ class GlobalSector : public GlobalRun<GlobalSectorParts::kBytes, GlobalSectorPar
   bool isWalked() const { return walk_ != 0; }
 
  private:
-  /// Gives the bytes cells, as those behind the walker and those ahead of it differ.
+  /// Gives the bytes cells, as those after the walker and those ahead of it differ.
   void endWalk() {
     if (std::exchange(walk_, 0) == 0) return;
     const GlobalEntry behind = *this;

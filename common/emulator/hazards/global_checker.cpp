@@ -271,7 +271,7 @@ void GlobalChecker::acquire(HazardChecker::Thread& thread, const ForeignPointer&
   thread.view.base = std::move(joined);
 }
 
-/// What has a fence.sc behind it, before a strong write, comes before what follows a fence.sc behind a read of that write: were the
+/// What has a fence.sc after it, before a strong write, comes before what follows a fence.sc after a read of that write: were the
 /// two fences in the other order, the read would come before the write (PTX ISA 9.0, 8.9.3 and 8.10.6). Barriers may stand between
 /// the fences and the two accesses.
 void GlobalChecker::observe(HazardChecker::Thread& thread, const ForeignPointer& sequenced) {

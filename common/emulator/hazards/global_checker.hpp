@@ -8,7 +8,7 @@
 //  - bytes that nothing has written since their allocation must not be read by threads. Copies may move them (the pitch of
 //    a row may be padding): what they write is undefined then (checker_undefined.cpp);
 //  - a tensor map that the launch itself has changed needs fence.proxy.tensormap::generic.release, or tensormap.cp_fenceproxy,
-//    behind the change and fence.proxy.tensormap::generic.acquire of its address before its use (9.7.13.4).
+//    after the change and fence.proxy.tensormap::generic.acquire of its address before its use (9.7.13.4).
 #pragma once
 
 #include <array>

@@ -24,12 +24,12 @@ inline GlobalChecker::Standing GlobalChecker::standing(const GlobalAccess& earli
   return known >= access.clock() ? Standing::Behind : Standing::Beside;
 }
 
-/// What most accesses are: alone, behind the threads that used the cell before, or one of its many readers. False when it takes a
+/// What most accesses are: alone, after the threads that used the cell before, or one of its many readers. False when it takes a
 /// closer look, at split cells, too.
 inline bool GlobalChecker::touchAlone(GlobalCell& cell, const GlobalAccess& access, const View& view, bool reads, bool writes) {
   if (cell.isSplit() || (reads && cell.writer.launch == GlobalAccess::kNobody)) return false;
   if (standing(cell.writer, view) != Standing::Behind) return false;
-  // Most often: behind a reader of another cluster, the second place is for the latest one of this cluster.
+  // Most often: after a reader of another cluster, the second place is for the latest one of this cluster.
   const auto isOther = [&](const GlobalAccess& reader) { return reader.launch == launch_.number && reader.cluster != cluster_; };
   const auto isOwn = [&](const GlobalAccess& reader) {
     return reader.launch == launch_.number && reader.access().kind() == Access::Kind::Thread;
@@ -303,7 +303,7 @@ LaneMask GlobalChecker::walkOn(const Warp& warp, LaneMask lanes, const Addresses
 }
 
 /// Of the accesses from `first` on, in `lanes`: the sectors and cells of their bytes, as far as one lock guards them all. Returns
-/// the access behind them. Step by step for all of them: most of the time goes to waiting for memory.
+/// the access after them. Step by step for all of them: most of the time goes to waiting for memory.
 unsigned GlobalChecker::findTargets(PageHold& held, const Addresses& addresses, const LaneList& lanes, unsigned first,
                                     uint32_t bytes, std::array<Target, kWarpLanes>& targets) {
   constexpr uint32_t kCell = GlobalEntry::kCellBytes;

@@ -51,7 +51,7 @@ class LaunchRecord {
   /// What strong writes at .gpu or .sys scope have published at an address.
   struct Published {
     ForeignPointer released;   ///< by release patterns
-    ForeignPointer sequenced;  ///< what had a fence.sc behind it then: for who has one behind a read of that write
+    ForeignPointer sequenced;  ///< what had a fence.sc after it then: for who has one after a read of that write
   };
   void publish(uint64_t address, const Published& more);
   Published publishedAt(uint64_t address) const;

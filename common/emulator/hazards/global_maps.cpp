@@ -33,7 +33,7 @@ bool GlobalChecker::isReleasedToMaps(const GlobalAccess& write, const View& view
   return known != view.base->foreign->clusters.end() && entry(known->second->mapped, access.thread()) >= access.clock();
 }
 
-/// Whether a thread has acquired the map behind the write, and the user knows.
+/// Whether a thread has acquired the map after the write, and the user knows.
 bool GlobalChecker::isMapAcquired(const GlobalAccess& write, const Visitor& user) {
   const auto acquisitions = mapAcquisitions_.find(user.address);
   if (acquisitions == mapAcquisitions_.end()) return false;

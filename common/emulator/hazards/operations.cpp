@@ -155,8 +155,8 @@ bool OperationTable::isIssueKnown(const Operation& operation, const View& view, 
   return entry(known, operation.view.thread) >= operation.view.clock;
 }
 
-/// What the listed pairs imply for two operations of one thread, directly or through others in between. From the first mma behind a
-/// copy or shift on, every shift is after it; from the first shift behind an mma on, every mma and every cp.4x256b.
+/// What the listed pairs imply for two operations of one thread, directly or through others in between. From the first mma after a
+/// copy or shift on, every shift is after it; from the first shift after an mma on, every mma and every cp.4x256b.
 bool OperationTable::isBeforeInThread(const Operation& earlier, const Operation& later) const {
   if (isListedPair(earlier, later)) return true;
   const uint64_t firstMma = earlier.mmasBefore + (classOf(earlier) == OperationClass::Mma ? 1 : 0);

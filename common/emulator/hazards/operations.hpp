@@ -42,7 +42,7 @@ struct View {
   uint32_t clock = 0;       ///< its own accesses with this stamp or a lower one come before
   uint32_t proxied = 0;     ///< of these, the ones published to the asynchronous proxy
   uint32_t mapped = 0;      ///< the ones published to the proxy of the tensor maps
-  uint32_t sequenced = 0;   ///< the ones with a fence.sc at .gpu or .sys scope behind them
+  uint32_t sequenced = 0;   ///< the ones with a fence.sc at .gpu or .sys scope after them
   bool collective = false;  ///< by all threads of the warp together
   uint32_t warp() const { return thread / 32; }
 };
@@ -61,7 +61,7 @@ struct Operation {
   std::vector<machine::OperationId> before;  ///< ordered before it by the pairs of tcgen05 or by construction
   std::vector<Completion> completions;
   std::vector<machine::OperationId> coveredBy;  ///< operations that begin only after it: when they have finished, so has it
-  size_t firstCommit = SIZE_MAX;                ///< index of the first tcgen05.commit of its thread behind it
+  size_t firstCommit = SIZE_MAX;                ///< index of the first tcgen05.commit of its thread after it
   /// Operations of pairs: how many mma and shifts its thread had issued before.
   uint64_t mmasBefore = 0, shiftsBefore = 0;
   uint64_t lastSearch = 0;  ///< of OperationTable that came here

@@ -1,7 +1,7 @@
 // The decoder's table: every instruction form this machine knows, as data.
 //
 // A form is one row: a syntax pattern and a function that turns a matching instruction into an
-// executable one. Pattern language (the modifiers behind the opcode, in order):
+// executable one. Pattern language (the modifiers after the opcode, in order):
 //   .x            the modifier x is required
 //   .(x|y|z)      exactly one of them
 //   {.x} {.(x|y)} optional

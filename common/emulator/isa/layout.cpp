@@ -24,7 +24,7 @@ bool isGlobalImage(const ptx::Variable& variable) {
   return (variable.space == StateSpace::Global || variable.space == StateSpace::Const) && !variable.isExternal;
 }
 
-/// Places `variable` behind `end` and returns its offset.
+/// Places `variable` after `end` and returns its offset.
 uint64_t place(const ptx::Variable& variable, uint64_t& end) {
   const uint64_t offset = alignUp(end, variable.alignment);
   end = offset + variable.bytes;

@@ -19,7 +19,7 @@ using SymbolMap = std::unordered_map<std::string_view, SymbolPlace>;
 
 /// Variable that addGridWorkspace adds.
 inline constexpr std::string_view kGridWorkspace = "%grid_workspace";
-/// Gives a module that reads %envreg1 or %envreg2 what a driver keeps behind the address in them: a size and a barrier of 32 bits
+/// Gives a module that reads %envreg1 or %envreg2 what a driver keeps after the address in them: a size and a barrier of 32 bits
 /// each, with which cooperative groups let a whole grid wait (cooperative_groups/details/driver_abi.h). To be called before
 /// globalImageBytes() and compile().
 void addGridWorkspace(ptx::Module& module);

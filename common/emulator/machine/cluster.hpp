@@ -179,7 +179,7 @@ class Warp {
   /// The executing lanes wait; the handler must return at once and have no effect so far. The instruction must have
   /// been decoded with `endsGroup`.
   void block(WaitReason reason);
-  /// Only `lanes` of the executing lanes wait; the others go on behind the instruction.
+  /// Only `lanes` of the executing lanes wait; the others go on after the instruction.
   void block(LaneMask lanes, WaitReason reason);
   /// True while the present execution of a blocked try_wait is its time-out.
   bool timedOut() const;

@@ -132,7 +132,7 @@ class Observer {
   virtual void mbarrierSignalled(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
   /// `phase` phases are now complete.
   virtual void mbarrierPhase(uint32_t rank, uint32_t offset, uint64_t phase) = 0;
-  /// The thread looks for phase `awaited` of the mbarrier, the one behind the last it has seen complete, of which `completed` have
+  /// The thread looks for phase `awaited` of the mbarrier, the one after the last it has seen complete, of which `completed` have
   /// completed by now: more than that one.
   virtual void mbarrierLapped(const Warp& warp, unsigned lane, const Cta& cta, uint32_t offset, uint64_t awaited,
                               uint64_t completed) = 0;

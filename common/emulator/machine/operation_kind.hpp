@@ -42,7 +42,7 @@ enum class CompletionProof : uint8_t {
   BulkGroupRead,   ///< cp.async.bulk.wait_group.read
   BulkGroupWrite,  ///< cp.async.bulk.wait_group
   TensorWait,      ///< tcgen05.wait
-  TensorCommit,    ///< the mbarrier of a tcgen05.commit behind it
+  TensorCommit,    ///< the mbarrier of a tcgen05.commit after it
   WarpgroupWait,   ///< wgmma.wait_group
 };
 

@@ -113,7 +113,7 @@ class WaitGraph {
     return "";
   }
 
-  /// Depth-first; `path` are the warps from behind `from` to `target`.
+  /// Depth-first; `path` are the warps from after `from` to `target`.
   bool reaches(const Warp* from, const Warp* target, std::vector<const Warp*>& path) const {
     const auto found = edges_.find(from);
     if (found == edges_.end()) return false;

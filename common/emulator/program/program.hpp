@@ -110,8 +110,8 @@ struct Program {
   ptx::Module module;
   const Target* target = nullptr;           ///< what the module was made for, and is executed as
   std::vector<CompiledFunction> functions;  ///< same indices as module.functions
-  /// Static shared variables, from offset 0; they and the dynamic ones live behind kReservedSharedBytes.
-  /// Function-scope ones are called "function::name"; those of kernels overlay each other behind all the others.
+  /// Static shared variables, from offset 0; they and the dynamic ones live after kReservedSharedBytes.
+  /// Function-scope ones are called "function::name"; those of kernels overlay each other after all the others.
   std::unordered_map<std::string, uint64_t> sharedOffsets;
   uint32_t staticSharedBytes = 0;                           ///< the largest of all kernels
   uint32_t dynamicSharedAlignment = 16;                     ///< from the extern shared declarations

@@ -48,11 +48,11 @@ class Lexer {
   Token expectIdentifier(std::string_view what);
   uint64_t expectInteger(std::string_view what);
 
-  /// The character right behind the current token, 0 at the end.
+  /// The character right after the current token, 0 at the end.
   char behind() const { return cursor_ < text_.size() ? text_[cursor_] : '\0'; }
   /// True when the current token is followed by ':' (but not '::'), possibly after blanks.
   bool colonFollows() const;
-  /// Modifiers behind the current token, which is then consumed: the text from the first dot on, possibly empty.
+  /// Modifiers after the current token, which is then consumed: the text from the first dot on, possibly empty.
   std::string_view takeModifiers();
   /// The current token and whatever follows up to the end of the line, trimmed; consumes it.
   std::string_view takeLine();

@@ -66,7 +66,7 @@ struct Operand {
     Register,  ///< text = name including '%', e.g. "%r1", "%tid.x", "%cluster_ctarank"
     Integer,   ///< integer = value (two's complement in 64 bits)
     Float,     ///< bits = the exact bit pattern; type = F32 (0f...) or F64 (0d... or decimal)
-    Symbol,    ///< text = variable, function or label name; offset = "+ imm" behind it
+    Symbol,    ///< text = variable, function or label name; offset = "+ imm" after it
     Address,   ///< elements[0] = base (Register, Symbol or Integer), offset; coordinates in elements[1..]
     Vector,    ///< {a, b, ...}
     List,      ///< (a, b, ...) of a call

@@ -22,7 +22,7 @@ std::optional<FragmentShape> fragmentShape(std::string_view name);
 
 /// Cell of register `index` of thread `thread` (0..31), relative to the address operand; `secondHalf` says that the
 /// immediate of 16x32bx2 is added to the address first. With .pack::16b / .unpack::16b the register's low half is the low
-/// half of column 2 * column, its high half that of the column behind it.
+/// half of column 2 * column, its high half that of the column after it.
 struct FragmentCell {
   uint8_t lane = 0;
   bool secondHalf = false;

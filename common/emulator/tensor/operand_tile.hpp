@@ -9,7 +9,7 @@
 
 namespace shiftconv::emulator::tensor {
 
-/// Whether data of an operand was written, and whether a shift left it behind.
+/// Whether data of an operand was written, and whether a shift left it after.
 struct Definedness {
   bool defined = true;
   bool stale = false;

@@ -76,8 +76,8 @@ class Ordering {
     uint64_t serial = 0;
     machine::OperationId id = 0;
     OrderedOperation operation;
-    uint64_t releasedAt = 0;             ///< number of the first release of its thread behind it; 0: none
-    machine::OperationId coveredBy = 0;  ///< the first commit behind it
+    uint64_t releasedAt = 0;             ///< number of the first release of its thread after it; 0: none
+    machine::OperationId coveredBy = 0;  ///< the first commit after it
     std::vector<uint64_t> before;        ///< serials of the records ordered directly before it
   };
   /// Whether fences let the operation take part in pairs with one of `thread`.

@@ -22,12 +22,12 @@ struct TileStart {
   bool fourRows = false;  ///< tile::gather4 and ::scatter4: the coordinates are {column, row, row, row, row} of a matrix
 };
 
-/// One row of the tile, cut into the part that the tensor holds and what lies before and behind it.
+/// One row of the tile, cut into the part that the tensor holds and what lies before and after it.
 struct TileRow {
   uint64_t address;    ///< global address of the first unit inside
   uint32_t before;     ///< units before the tensor's first one in dimension 0; all of them for a row outside
   uint32_t inside;     ///< units inside
-  uint32_t after;      ///< units behind the tensor's last one
+  uint32_t after;      ///< units after the tensor's last one
   uint32_t tileBytes;  ///< offset of the row in the tile before swizzling
 };
 

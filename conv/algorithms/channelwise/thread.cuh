@@ -158,7 +158,7 @@ struct Weights {
   static constexpr int32_t kBytes = kChannels * kTaps * kElementBytes, kWords = (kBytes + 3) / 4;
   uint32_t word[kWords];
 
-  /// Begins with a barrier of the warp at least, which keeps the loads ahead of it from sinking behind these.
+  /// Begins with a barrier of the warp at least, which keeps the loads ahead of it from sinking after these.
   template <int32_t kColumns>
   __device__ __forceinline__ void fetch(const Params& p, const Place<kChannels, kColumns, kElementBytes>& place, uint8_t* shared) {
     if (p.weightBytes != 0) {

@@ -48,7 +48,7 @@ inline constexpr uint32_t kStagingBytes = kTileRows * kTileColumns * kPixelBytes
 SHIFTCONV_HOST_DEVICE constexpr uint32_t boxBytes(int32_t filterHeight) {
   return static_cast<uint32_t>((kTileRows + filterHeight - 1) * kBoxColumns) * kPixelBytes;
 }
-/// With room for the pixel behind the last row, which is zeroed once.
+/// With room for the pixel after the last row, which is zeroed once.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t alignedBoxBytes(int32_t filterHeight) {
   return (boxBytes(filterHeight) + kPixelBytes + 1023) / 1024 * 1024;
 }

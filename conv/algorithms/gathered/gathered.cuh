@@ -3,7 +3,7 @@
 //
 // A CTA has a tile of output pixels x output channels of one group. The reduction is the filter's taps times the group's channels,
 // end to end, 128 bytes a step. Threads copy a step's pixels and weights into a ring in shared memory (cp.async), in vectors as
-// wide as the channel count allows; all warps multiply a step behind them (ldmatrix, mma.sync).
+// wide as the channel count allows; all warps multiply a step after them (ldmatrix, mma.sync).
 //
 // NOTES
 //  - Two tables in shared memory answer where a vector comes from: one entry for each output pixel of the tile, one for each filter

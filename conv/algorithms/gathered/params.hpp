@@ -78,12 +78,12 @@ struct Params {
   int32_t groupOutputs = 0;    ///< K / groups
   int32_t groupVectors = 0;    ///< vectors from a group's channels to the next group's
   int64_t filterRowBytes = 0;  ///< of the taps and channels of one output channel
-  int32_t stagesOffset = 0;    ///< of the ring in shared memory, behind header and tables: sharedTableBytes
+  int32_t stagesOffset = 0;    ///< of the ring in shared memory, after header and tables: sharedTableBytes
   /// A tap is a filter row with all of its columns, and pixels count as elements: the axis of the width, indices and the input's
   /// pixelBytes.
   bool runs = false;
   bool indirect = false;          ///< some axis repeats its pixels, or the input lies in two tensors; not with runs
-  bool plain = false;             ///< bias, residual of the output's type and ReLU behind the sums, and nothing else
+  bool plain = false;             ///< bias, residual of the output's type and ReLU after the sums, and nothing else
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 

@@ -40,7 +40,7 @@ struct MatrixPlan {
 
   /// The launch, whose addresses a binding fills in.
   PlannedLaunch planned() const;
-  /// Where in the workspace partial sums lie, behind what prepares zero points; counters follow them.
+  /// Where in the workspace partial sums lie, after what prepares zero points; counters follow them.
   uint64_t partialsOffset() const;
   uint64_t countersOffset() const { return partialsOffset() + gemm.partialBytes; }
   /// Hardware behaviours that it relies on and no public source settles, by name.

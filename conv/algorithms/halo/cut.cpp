@@ -136,7 +136,7 @@ bool mayLeaveOut(const Geometry& g, const Taps& taps, const Cut& cut, int64_t ti
   return tileN - tail >= rowsInside * cut.images * cut.columns;
 }
 
-/// Behind the maps of the first tensor, which they change into, those of the second. False where they are too many.
+/// After the maps of the first tensor, which they change into, those of the second. False where they are too many.
 bool splitMaps(const Geometry& g, Params& params, InputTileMaps& maps) {
   params.firstMaps = params.inputMaps;
   if (!g.isSplit()) return true;

@@ -1,4 +1,4 @@
-// The whole fused epilogue behind halo: gemm::EpilogueParams, every output type, any number of channels.
+// The whole fused epilogue after halo: gemm::EpilogueParams, every output type, any number of channels.
 //
 // A thread has the sums of two channels and of many pixels, but the epilogue wants neighbouring channels of a pixel. Each warp
 // turns 16 channels x 32 pixels at a time through shared memory of its own, so that no warp waits for another, and stores from

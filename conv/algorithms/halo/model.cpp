@@ -61,7 +61,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
                     std::max(shape.first, shape.second);
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   if (shape.residual) {
-    // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box behind its products;
+    // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box after its products;
     // in a buffer of its own beside them, but for channel blocks that are more than the buffers. The figures put the tiles that
     // were timed on an H200 in the order of their times, in layers of 64 channels, groups and 1x1.
     epilogue *= kResidualShare;

@@ -91,7 +91,7 @@ struct Params {
   uint32_t groupStrideBytes = 0;  ///< between 8-pixel groups of a tile in its patch
   int32_t patchSlots = 0, weightStages = 0;
   uint32_t patchSlotBytes = 0;
-  uint32_t filledBytes = 0;                      ///< smallest box; what lies behind it in a slot is zeroed once
+  uint32_t filledBytes = 0;                      ///< smallest box; what lies after it in a slot is zeroed once
   uint32_t weightBoxes = 1, weightBoxBytes = 0;  ///< boxes that fill a stage; each has weightBoxBytes / 128 channels
   bool weightsResident = false;  ///< a stage for every tap and chunk, loaded once; all tiles of a CTA have the same output channels
   bool boxesDiffer = false;      ///< in size

@@ -131,7 +131,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   Params& params = plan.params;
   params.split = split;
   params.chunksPerRank = static_cast<int32_t>(ceilDivide(params.chunks, split));
-  // The next flat tile in the slot reads zeros behind its box.
+  // The next flat tile in the slot reads zeros after its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
   if (g.groups > 1 && shape.channels() != kBlockChannels) return false;
 

@@ -12,7 +12,7 @@
 //  - Warpgroup 0 loads: warp 0 the boxes, warp 1 the weights, a lane each, so that neither waits for the other's ring. The other
 //    warpgroups multiply. Both read the same boxes and own output channels each (PixelShare::Common), or own pixels each and read
 //    the same weights (PixelShare::Separate).
-//  - A box is released one tap late, behind the first tap of the next, so that the tensor core never drains between them.
+//  - A box is released one tap late, after the first tap of the next, so that the tensor core never drains between them.
 //  - Where a tile has one box, its output may be written over it (Staging::OverBox). The loading lane stores it when it is to fill
 //    the slot again, and warpgroups that own pixels drift apart, so that one multiplies while the other is at its epilogue.
 //  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:

@@ -14,7 +14,7 @@
 
 namespace shiftconv::kernels::halo {
 
-/// Row of a position of a flat tile: its pixels first, in order; positions between image rows behind them.
+/// Row of a position of a flat tile: its pixels first, in order; positions between image rows after them.
 __device__ __forceinline__ uint32_t flatRow(const Params& p, uint32_t position) {
   const uint32_t columns = static_cast<uint32_t>(p.tileColumns), rows = static_cast<uint32_t>(p.tileRows * p.tileImages);
   const uint32_t row = p.flatPitch.quotient(position), column = position - row * p.flatPitch.divisor;

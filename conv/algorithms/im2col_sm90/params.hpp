@@ -17,7 +17,7 @@ inline constexpr int32_t kGroupPixels = 64;  ///< of a warpgroup: M of a wgmma
 inline constexpr int32_t kMaximumStages = 9;
 inline constexpr int32_t kSegmentColumns = 8;  ///< output channels of a thread at a time, in the whole epilogue
 inline constexpr int32_t kSumsPadFloats =
-    8;  ///< behind a row of sums in shared memory: keeps its 8-byte stores off each other's banks
+    8;  ///< after a row of sums in shared memory: keeps its 8-byte stores off each other's banks
 
 /// Input channels of a stage.
 SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) { return kRowBytes / elementBytes; }
@@ -52,7 +52,7 @@ struct Params {
   layout::FastDivisor slicePixels, sliceTiles;
   int32_t stages = 0;
   int32_t chunks = 0;         ///< of a tap's channels
-  int32_t stagingOffset = 0;  ///< of staged outputs, from the stages; behind them, and sums, where a residual waits
+  int32_t stagingOffset = 0;  ///< of staged outputs, from the stages; after them, and sums, where a residual waits
   Packed packed = Packed::No;
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
   bool narrow = false;            ///< outputs and residual in pieces of 4 bytes; else of 16

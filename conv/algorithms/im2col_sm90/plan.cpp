@@ -233,7 +233,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   // A stage is released one step late: one stage serves one step alone.
   if (wanted == 1 && steps > 1) return "a ring of one stage serves a reduction of one step alone";
   params.stages = static_cast<int32_t>(std::min(wanted, steps));
-  // The residual lies behind the stages, and behind the sums that take their place: a warp may write sums while another one still
+  // The residual lies after the stages, and after the sums that take their place: a warp may write sums while another one still
   // reads its residual.
   const int64_t first = std::max<int64_t>(params.stages * stage, params.packed != Packed::No && waiting > 0 ? 0 : outputs);
   params.stagingOffset = waiting > 0 ? static_cast<int32_t>(first) : 0;

@@ -11,7 +11,7 @@
 //  - Taps that lie outside of the image for every pixel of the tile are neither loaded nor multiplied.
 //  - Channels beyond C arrive as zeros and are multiplied: a branch among the slices of a stage costs ptxas its view of which wgmma
 //    are under way (C7519).
-//  - A stage is released one step late, so that a product is always under way behind the one that is waited for.
+//  - A stage is released one step late, so that a product is always under way after the one that is waited for.
 //  - The lane that loads prepares the barriers and goes on at once; nobody else holds it up.
 //  - An input in two tensors has a map for each. A chunk has channels of one of them: the first tensor's last chunk may be short,
 //  and

@@ -11,11 +11,11 @@
 //  shared
 //    memory follows the same order along the reduction, so the sum is the same.
 //  - Filter rows are in such an order that a thread's sums are 8 neighbouring output channels of a pixel: 16 bytes to store.
-//  - Input channels behind C are zeros on both sides. Pixels behind the end are the last one, and not stored.
+//  - Input channels after C are zeros on both sides. Pixels after the end are the last one, and not stored.
 //  - Where a CTA has all channels of a pixel and pixels lie end to end, the outputs of a tile are one run of bytes. They are
 //  gathered
 //    in shared memory, and the copy engine takes them away: rows of, say, 116 bytes would else leave in pieces of sectors.
-//  - ptxas would sink the loads of the next tile to their use. A __syncwarp() behind them keeps them in flight meanwhile.
+//  - ptxas would sink the loads of the next tile to their use. A __syncwarp() after them keeps them in flight meanwhile.
 #pragma once
 
 #include <cuda_bf16.h>

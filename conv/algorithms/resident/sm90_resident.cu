@@ -166,7 +166,7 @@ class Cta {
     }
   }
 
-  /// Until this thread's copies of a part have come, and wgmma may read them behind the next barrier.
+  /// Until this thread's copies of a part have come, and wgmma may read them after the next barrier.
   static __device__ void awaitCopies(int32_t part) {
     static_assert(kParts == 4);
     if (part == 0) ptx::copyAsyncWaitGroup<3>();

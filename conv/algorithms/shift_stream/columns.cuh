@@ -23,7 +23,7 @@ struct TapColumn {
   int32_t filter, filterStep;  // stage of the first output row's tap, and from there to the next one's
   int32_t freshFrom;           // output rows from here on have not been begun
   bool shifts;                 // another tap column of the same copy follows
-  uint32_t refill;             // shared memory of what the last lanes of the windows take behind the shift, or 0
+  uint32_t refill;             // shared memory of what the last lanes of the windows take after the shift, or 0
   ptx::LaneMask disabled[Group::kCtas];
   uint32_t scaleA, scaleB, scaleStepB;  // Tensor Memory; of the first output row's tap, and from there to the next one's
 };

@@ -87,7 +87,7 @@ struct Cta {
   __device__ uint32_t operandStage(const RingPosition& stage) const {
     return operandStages + static_cast<uint32_t>(stage.index) * params.operandStageBytes + frontBytes(params.lanes);
   }
-  /// What the windows take behind the shift from tap column `s` to the next one.
+  /// What the windows take after the shift from tap column `s` to the next one.
   __device__ uint32_t stageRefill(const RingPosition& stage, int32_t s) const {
     return operandStage(stage) + kStreamRowBytes + static_cast<uint32_t>(s) * kStreamRefillBytes;
   }

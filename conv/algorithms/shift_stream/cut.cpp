@@ -126,7 +126,7 @@ ShiftStreamParams geometryOf(const Problem& p, const LaneMap& lanes, int64_t blo
 
 void cutIntoBlocks(ShiftStreamParams& params, int64_t blockRows) {
   params.blockRows = static_cast<int32_t>(blockRows);
-  // With a dilation, blocks of as many phases take turns; those of the last turn that would begin behind the last row do not exist.
+  // With a dilation, blocks of as many phases take turns; those of the last turn that would begin after the last row do not exist.
   const int64_t rows = params.outputHeight, step = rowStep(params), turns = ceilDivide(ceilDivide(rows, step), blockRows);
   const int64_t blocks = (turns - 1) * step + std::min(step, rows - (turns - 1) * blockRows * step);
   params.pieces = static_cast<int32_t>(blocks * params.blockPieces);

@@ -29,7 +29,7 @@ LaneMap mapOf(int64_t frameLanes, int64_t pieces, int64_t pieceLanes, int64_t ou
 }
 
 /// Whole rows, one behind the other: the zeros to the right of one are those to the left of the next. What the last row's taps find
-/// behind the frame is padding as well, which lanes that are disabled there do without; kinds without lane masks need it in the
+/// after the frame is padding as well, which lanes that are disabled there do without; kinds without lane masks need it in the
 /// frame. Nothing when no row fits.
 LaneMap wholeRows(const Problem& p, int64_t frameLanes, bool isRefilled) {
   const int64_t pitch = std::max(p.w + std::max(p.padLeft, p.padRight), p.q());

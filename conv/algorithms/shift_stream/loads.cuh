@@ -32,7 +32,7 @@ __device__ __forceinline__ BoxPlace boxPlace(const Cta<Group, kScaled>& cta, int
   return {place.column - p.padLeft + p.lanes.firstTap + first.offset, place.firstInputRow, place.depth * p.strideDepth - p.padFront,
           place.image};
 }
-/// Pieces behind the last belong to an image that does not exist: zeros.
+/// Pieces after the last belong to an image that does not exist: zeros.
 template <class Group, bool kScaled>
 __device__ __forceinline__ void findBoxes(const Cta<Group, kScaled>& cta, int32_t tile) {
   const LaneMap& lanes = cta.params.lanes;

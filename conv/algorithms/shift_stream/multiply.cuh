@@ -85,7 +85,7 @@ __device__ __forceinline__ void copyAllFilterScales(const Cta<Group, true>& cta)
     ++run;
   });
 }
-/// Every factor takes its neighbour's, behind the MMAs of all slices.
+/// Every factor takes its neighbour's, after the MMAs of all slices.
 template <class Group>
 __device__ __forceinline__ void shiftScales(const ShiftStreamParams& p, uint32_t address) {
 #pragma unroll 1
@@ -200,7 +200,7 @@ __device__ __forceinline__ void multiplyRun(const Cta<Group, kScaled>& cta, Copi
 #pragma unroll 1
   for (int32_t range = 0; range < ranges; ++range) {
     if (p.copiesAhead) copyNext(cta, copier);
-    ptx::tensorFenceAfterThreadSync();  // behind the readers of the accumulators
+    ptx::tensorFenceAfterThreadSync();  // after the readers of the accumulators
     multiplyRange(cta, rings, row, tapRange(p.lanes, p.filterWidth, row.run == 0, range), maskPhases);
     ptx::tensorCommit<Group::kCtaGroup>(cta.control->slots.empty(rings.slot));
     rings.slot.advance(p.slots);

@@ -28,12 +28,12 @@ inline constexpr int32_t kStreamMaskPhases = 8;      ///< CTAs one behind the ot
 
 /// Of 128 bytes of the channels of all lanes' pixels.
 inline constexpr uint32_t kStreamRowBytes = kStreamLanes * layout::kSwizzle128RowBytes;
-/// Of the four pixels that refill the windows behind one shift: an atom of its own, as tcgen05.cp.4x256b reads neighbouring rows.
+/// Of the four pixels that refill the windows after one shift: an atom of its own, as tcgen05.cp.4x256b reads neighbouring rows.
 inline constexpr uint32_t kStreamRefillBytes = layout::kSwizzle128AtomBytes;
 
 /// What the lanes of a CTA hold. A piece is a run of output columns of one row; its lanes begin with the pixel of its first
 /// output's tap `firstTap`. Pixels slide through a frame: a window, or, as windows are refilled from one another, all lanes. A
-/// frame holds pieces side by side, one every `pieceLanes` lanes; those of its last piece go on to its end, and behind it where
+/// frame holds pieces side by side, one every `pieceLanes` lanes; those of its last piece go on to its end, and after it where
 /// windows are refilled.
 struct LaneMap {
   int32_t frameLanes = kStreamWindowLanes;  ///< 32 or 128
@@ -41,15 +41,15 @@ struct LaneMap {
   int32_t pieceLanes = kStreamWindowLanes;
   int32_t loadedLanes = kStreamWindowLanes;  ///< of a piece; the others of it hold zeros
   int32_t pieceOutputs = 0;
-  bool isRefilled = false;  ///< the last lane of every window, behind each shift
+  bool isRefilled = false;  ///< the last lane of every window, after each shift
   bool isMasked = false;    ///< rows follow one another without padding: lanes are disabled for taps outside of their row
   /// The tap column of a piece's first lane. The first products of an input row begin with it, in all lanes, so that they
   /// initialise every accumulator; then the taps in front of it follow, on a copy of the row that begins as many lanes earlier.
   int32_t firstTap = 0;
-  int32_t tailLanes = 0;  ///< behind the last piece: pixels of its row that are loaded one by one
+  int32_t tailLanes = 0;  ///< after the last piece: pixels of its row that are loaded one by one
 
   SHIFTCONV_HOST_DEVICE constexpr int32_t pieces() const { return kStreamLanes / frameLanes * framePieces; }  ///< of a CTA
-  /// Pixels that are loaded one by one, in front of the first piece and behind the last.
+  /// Pixels that are loaded one by one, in front of the first piece and after the last.
   SHIFTCONV_HOST_DEVICE constexpr int32_t edges() const { return firstTap + tailLanes; }
   SHIFTCONV_HOST_DEVICE constexpr int32_t refills(int32_t filterWidth) const {
     return isRefilled ? kStreamWindows * (filterWidth - 1) : 0;

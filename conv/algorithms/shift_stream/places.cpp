@@ -34,7 +34,7 @@ BlockKind kindOfBlock(const ShiftStreamParams& g, int64_t number) {
           std::min(stepsToEnd(g, block.firstInputRow), block.end)};
 }
 
-/// The first block behind `number` that differs from it, or `blocks`.
+/// The first block after `number` that differs from it, or `blocks`.
 int64_t endOfAlike(const ShiftStreamParams& g, int64_t number, int64_t blocks) {
   const BlockKind kind = kindOfBlock(g, number);
   int64_t alike = number, other = blocks;
@@ -100,7 +100,7 @@ class PieceLoads {
   int64_t pixelsOfRow(int64_t count, int64_t piece) const {
     const int64_t outputs = g_.lanes.pieceOutputs, pad = leftPadding(), end = g_.width + pad;
     const int64_t some = pad < reach_ ? 0 : (pad - reach_) / outputs + 1;     // pieces that reach into the image
-    const int64_t none = std::min(count, ceilDivide(end + front_, outputs));  // and those behind it
+    const int64_t none = std::min(count, ceilDivide(end + front_, outputs));  // and those after it
     const int64_t whole = std::min(ceilDivide(pad + front_, outputs), none);
     const int64_t wholeEnd = std::clamp(end < reach_ ? 0 : (end - reach_) / outputs + 1, whole, none);
     int64_t sum = 0;
@@ -120,7 +120,7 @@ class PieceLoads {
   std::vector<std::vector<LaneLoad>> loads_;
   std::vector<int64_t> lanes_;
   int64_t laneSum_ = 0;
-  int64_t front_ = 0, reach_ = 0;  ///< lanes that loads of a piece begin in front of it, and end behind its begin
+  int64_t front_ = 0, reach_ = 0;  ///< lanes that loads of a piece begin in front of it, and end after its begin
 };
 
 /// Loads of pieces in the image, for an input row that lies in it: pixels times depth taps, summed over many pieces. Which piece of

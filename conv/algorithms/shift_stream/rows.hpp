@@ -69,7 +69,7 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t stepsBefore(const ShiftStreamParams& p, 
   return whole * (p.filterHeight < p.strideH ? p.filterHeight : p.strideH) + (rest < p.filterHeight ? rest : p.filterHeight);
 }
 
-/// Where a piece lies: image, output depth, first output column, its block's rows. Pieces behind the last are of an image that does
+/// Where a piece lies: image, output depth, first output column, its block's rows. Pieces after the last are of an image that does
 /// not exist.
 struct Place {
   int32_t image, depth, column;
@@ -83,7 +83,7 @@ SHIFTCONV_HOST_DEVICE constexpr Place placeOf(const ShiftStreamParams& p, int32_
           block.firstOutputRow, block.outputRows,    block.firstInputRow};
 }
 
-/// What lane `lane` of a frame belongs to: a piece of the frame, and how far into it. Lanes behind the frame belong to its last.
+/// What lane `lane` of a frame belongs to: a piece of the frame, and how far into it. Lanes after the frame belong to its last.
 struct PieceLane {
   int32_t piece, offset;
 };
@@ -117,7 +117,7 @@ SHIFTCONV_HOST_DEVICE constexpr PieceLane refillOf(const LaneMap& map, int32_t w
   return {frame * map.framePieces + inFrame.piece, inFrame.offset};
 }
 
-/// A pixel that is loaded by itself into lane `lane`: in front of the first piece of the CTA, or behind the last one.
+/// A pixel that is loaded by itself into lane `lane`: in front of the first piece of the CTA, or after the last one.
 struct EdgePixel {
   int32_t lane;
   PieceLane from;

@@ -28,7 +28,7 @@ __device__ __forceinline__ void arrangeInputScales(const ShiftStreamParams& p, c
   };
   const uint32_t frameLanes = static_cast<uint32_t>(p.lanes.frameLanes), inFrame = thread % frameLanes;
   const bool lastWindow = inFrame + kStreamWindowLanes >= frameLanes;
-  // Lanes behind a frame: what refills a window of its own; else 0, for sums that are not stored.
+  // Lanes after a frame: what refills a window of its own; else 0, for sums that are not stored.
   const bool hasBehind = p.lanes.isRefilled && frameLanes == kStreamWindowLanes;
   const int32_t pixel = pixelAt(offset), behind = hasBehind ? pixelAt(offset + kStreamWindowLanes) : kNoScaleRow;
   const uint32_t atoms = gemm::sm100::scaleAtomsPerChunk(p.kind), copies = static_cast<uint32_t>(p.scaleCopies);

@@ -17,7 +17,7 @@
 //    pixels that come next, which are loaded once more beside the row. Or lanes with such stale rows are disabled, but not with the
 //    first tap: every lane's accumulator then holds a number. What they miss is nobody's tap or padding, or is not stored.
 //  - mma -> shift, shift -> mma and cp -> mma of one thread are ordered, whatever the accumulators (PTX ISA 9.7.16.6.2); mma -> cp
-//    into the same slot is not: hence the commit behind a row's last MMA. `.ashift` would be ordered against MMAs of its own
+//    into the same slot is not: hence the commit after a row's last MMA. `.ashift` would be ordered against MMAs of its own
 //    accumulator only, so it cannot be used here.
 //  - Slices are the outer loop: while the shift of one slice is on its way the MMAs of the next ones keep the tensor core busy.
 //  - Filters stay in shared memory if they fit; else the taps of a row are loaded again for every input row.

@@ -16,12 +16,12 @@ namespace {
 // In clocks of a multiprocessor. Measured on an H200: a kernel that brings 8 KB into each multiprocessor and stores them again
 // takes 1.4 us beside 0.7 of an empty one.
 constexpr double kStartClocks = 2600;  // launch, place of the pixels, the first batch of loads, the store
-constexpr double kCtaClocks = 900;     // the same of a CTA behind another one, less the launch
+constexpr double kCtaClocks = 900;     // the same of a CTA after another one, less the launch
 // Guesses.
 constexpr double kBatchClocks = 650;     // of loads that come from L2
 constexpr double kExchangeClocks = 150;  // of sums between warps
 constexpr double kResidualClocks = 100;
-constexpr double kWholeEpilogueClocks = 400;  // behind the sums, beyond the short one
+constexpr double kWholeEpilogueClocks = 400;  // after the sums, beyond the short one
 constexpr double kL2BytesPerClock = 48;       // into a multiprocessor, all at once
 constexpr double kLoadBytesPerClock = 64;     // from its L1 cache: rows of 64 bytes each
 constexpr double kProductsPerClock = 1024;    // mma.sync, half of wgmma

@@ -11,13 +11,13 @@
 //    permuted along the reduction in the same way, so the sum is the same. Rows that are aligned to less come in vectors of 4 or 2
 //    elements, or singly; a vector never crosses a tap.
 //  - Rows of operand B are in such an order that a thread gets neighbouring channels of a pixel.
-//  - Vectors behind the end of the reduction, and pixels of taps outside of the image, are zeros without a load. Pixels and
+//  - Vectors after the end of the reduction, and pixels of taps outside of the image, are zeros without a load. Pixels and
 //  channels
-//    behind the end are those of the last one, and not stored.
-//  - Elements of 8 bits become f16 in registers, behind the loads of a batch: exactly, and sums of integers that stay below 2^24,
+//    after the end are those of the last one, and not stored.
+//  - Elements of 8 bits become f16 in registers, after the loads of a batch: exactly, and sums of integers that stay below 2^24,
 //  as the
 //    planner sees to, are exact, too.
-//  - ptxas would sink each load to its use. A __syncwarp() behind a batch keeps them together, and in flight together.
+//  - ptxas would sink each load to its use. A __syncwarp() after a batch keeps them together, and in flight together.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -223,7 +223,7 @@ class Warp {
   }
 
   // ---- Products ----------------------------------------------------------------------------------------------------------------
-  /// kBatch blocks from `first` on; those behind a step are `next` further on.
+  /// kBatch blocks from `first` on; those after a step are `next` further on.
   __device__ __forceinline__ void addBatch(int32_t first, int32_t next) {
     Row pixels[kBatch][kRows], weights[kBatch][kColumns];
     const int32_t last = blockOf(first, next, kBatch - 1);

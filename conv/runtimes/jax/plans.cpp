@@ -20,7 +20,7 @@ Tensors tensorsAt(const Addresses& addresses) {
   return tensors;
 }
 
-/// Takes what stands behind " | word " off the end of the text.
+/// Takes what stands after " | word " off the end of the text.
 std::string takeChoice(std::string& text, const std::string& word) {
   const std::string mark = " | " + word + " ";
   const size_t at = text.find(mark);

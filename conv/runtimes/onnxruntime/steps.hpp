@@ -24,7 +24,7 @@ enum class AutoPad : uint8_t { Explicit, SameUpper, SameLower };
 struct Window {
   std::vector<int64_t> taps, strides, dilations, pads;
   AutoPad autoPad = AutoPad::Explicit;
-  bool ceil = false;  ///< windows that are partly behind the padding count, too
+  bool ceil = false;  ///< windows that are partly after the padding count, too
 };
 
 /// Inputs: the activations, and the residual where there is one. A Gemm is one, too: of pixels [M, K].

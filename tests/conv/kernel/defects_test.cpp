@@ -37,7 +37,7 @@ std::vector<emulator::Options> schedules() {
     all.back().policy = emulator::SchedulePolicy::Random;
     all.back().seed = seed;
   }
-  // A copy behind the MMAs of its thread, and a store to Tensor Memory behind a release, are ordered by default because shipped
+  // A copy after the MMAs of its thread, and a store to Tensor Memory after a release, are ordered by default because shipped
   // programs rely on it; these kernels must not.
   const std::vector<emulator::Options> ordered = all;
   for (emulator::Options options : ordered) {

@@ -29,7 +29,7 @@ Problem grouped(Problem p, int64_t groups) {
   return p;
 }
 
-/// Groups: slices and chunks of channels, tiles that end with a group's columns and behind them, and every way out for outputs.
+/// Groups: slices and chunks of channels, tiles that end with a group's columns and after them, and every way out for outputs.
 void addGrouped(std::vector<Im2colProblem>& all) {
   const auto add = [&](std::string name, Problem p, Im2colChoices choices = {}) { all.push_back({std::move(name), p, choices}); };
   Problem p = grouped(plain(2, 9, 11, 32, 32, 3, 3, 1), 2);  // a slice of a chunk; the chunk holds both groups
@@ -43,7 +43,7 @@ void addGrouped(std::vector<Im2colProblem>& all) {
   add("four_groups_that_are_resident", p, {.tileN = 64, .residentWeights = true});
   p = typed(grouped(plain(1, 9, 15, 216, 48, 3, 3, 1), 3), DataType::F32, DataType::F32, DataType::F32);
   add("tf32_groups_of_72", p);
-  p = grouped(plain(2, 7, 9, 216, 96, 3, 3, 1), 3);  // half a slice behind a chunk
+  p = grouped(plain(2, 7, 9, 216, 96, 3, 3, 1), 3);  // half a slice after a chunk
   p.strideH = 2, p.padRight = 0, p.outputType = DataType::F16;
   add("groups_of_72", p);
   add("groups_of_8_with_fewer_rows_than_a_tile", grouped(plain(3, 3, 5, 40, 80, 3, 3, 1), 5));
@@ -213,7 +213,7 @@ TEST(Im2colGroups, CountTheirTraffic) {
   EXPECT_EQ(t.mmas, 2 * 3 * 3 * 3);  // tiles, groups, taps, slices of 16 channels
   EXPECT_EQ(t.products, t.mmas * 128 * 64 * 16);
   EXPECT_EQ(t.multiplyReadBytes, t.mmas * (128 + 64) * 32);
-  // The last tile's 121 rows behind the 135 go on with the next group, if there is one: 8 rows of pixels and 2 taps of another.
+  // The last tile's 121 rows after the 135 go on with the next group, if there is one: 8 rows of pixels and 2 taps of another.
   EXPECT_EQ(t.activationBytes, (387 * 3 + (8 * 43 + 2) * 2) * 48 * 2);
   // So do the 64 rows of a tile of filters end with the filter: 64, 64 and 40; of each the group's 48 channels.
   EXPECT_EQ(t.filterBytes, 2 * (64 + 64 + 40) * 3 * 48 * 2);

@@ -147,7 +147,7 @@ std::vector<StreamProblem> makeStreamProblems() {
   const std::initializer_list<StreamMap> masked{StreamMap::FlatMasked};
   addMaps("width_7", plain(21, 5, 7, 96, 32, 3, 3, 1), masked);
   addMaps("width_13", plain(1, 23, 13, 40, 48, 3, 5, 2), masked, {.blockRows = 4});
-  addMaps("width_27", plain(3, 5, 27, 32, 16, 3, 5, 2), masked);  // rows that go on behind the lanes of a CTA
+  addMaps("width_27", plain(3, 5, 27, 32, 16, 3, 5, 2), masked);  // rows that go on after the lanes of a CTA
   addMaps("width_28", plain(3, 5, 28, 32, 16, 3, 3, 1), masked);
   addMaps("width_40", plain(2, 6, 40, 32, 16, 3, 3, 1), masked);
   addMaps("width_150", plain(1, 5, 150, 16, 16, 3, 7, 3), masked, {.residentWeights = false});
@@ -164,7 +164,7 @@ std::vector<StreamProblem> makeStreamProblems() {
   addMaps("padding_left_only", p, masked);
   p.padLeft = 0, p.padRight = 4;
   addMaps("padding_right_only", p, masked);
-  p.padLeft = 4, p.padRight = 6;  // output columns whose first tap lies behind the row
+  p.padLeft = 4, p.padRight = 6;  // output columns whose first tap lies after the row
   addMaps("padding_wider_than_the_filter", p, masked);
   p.padTop = p.padBottom = 4, p.padLeft = 2, p.padRight = 1;
   addMaps("output_rows_without_input", p, masked);
@@ -236,7 +236,7 @@ TEST(ShiftStreamMaps, HoldAsManyColumnsAsFit) {
     EXPECT_EQ(usefulLanes(p, StreamMap::FlatRefill), one.flatRefill) << one.width;
     EXPECT_EQ(usefulLanes(p, StreamMap::FlatMasked), one.flatMasked) << one.width;
   }
-  // Without lane masks the padding behind the last row must lie in the window: three rows of 7, not four.
+  // Without lane masks the padding after the last row must lie in the window: three rows of 7, not four.
   const Problem seven = scaled(plain(64 * 105, 3, 7, 32, 16, 3, 3, 1), DataType::E4M3, DataType::E4M3, 32, DataType::UE8M0);
   EXPECT_EQ(usefulLanes(seven, StreamMap::Packed), 65);
 }
@@ -324,11 +324,11 @@ void expectByHand(const Problem& problem, const HandCount& hand) {
   EXPECT_EQ(counted(counters.operations, "tcgen05.cp"), copies + shifts);  // each shift has its refill
   EXPECT_EQ(countedBytes(counters, Engine::TensorCopy, emulator::Traffic::SharedRead),
             (copies * kLanes + shifts * 4) * kSliceBytes);
-  // At taps 0 and 2 one end of each row and the two lanes behind the last row are disabled.
+  // At taps 0 and 2 one end of each row and the two lanes after the last row are disabled.
   EXPECT_EQ(countedBytes(counters, Engine::TensorCore, emulator::Traffic::TmemWrite),
             hand.rowTaps * slices * (3 * kLanes - 2 * (kRowEnds + 2)) * kOutputs * 4);
   EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::GlobalRead), (hand.pixels + kTaps * kOutputs) * pixelBytes);
-  // 126 pixels of rows, eight that refill windows, one in front of the rows and one behind them.
+  // 126 pixels of rows, eight that refill windows, one in front of the rows and one after them.
   EXPECT_EQ(countedBytes(counters, Engine::BulkCopy, emulator::Traffic::SharedWrite),
             (hand.steps * (126 + 8 + 2) + kTaps * kOutputs) * chunks * kRowBytes);
 }

@@ -1,7 +1,7 @@
 // The library's side of random_convolutions.py: plans and runs problems that come through a pipe, on both emulated devices.
 //
-// Requests on stdin, a line each, and for "run" bytes behind it:
-//   names                                         every algorithm and its options, "<algorithm>" and behind it "  <option>" lines
+// Requests on stdin, a line each, and for "run" bytes after it:
+//   names                                         every algorithm and its options, "<algorithm>" and after it "  <option>" lines
 //   algorithms <device> <problem>                 every algorithm that supports the problem
 //   run <device> <multiprocessors to plan for, or 0> <schedule> <seed> <hazards> <algorithm> <options or -> <problem>
 //                                                 followed by the eleven tensors, each as 8 bytes of length and its bytes

@@ -107,7 +107,7 @@ void onlyOwnOutputsSeeInfinity(const std::string& line, int64_t lead) {
   EXPECT_TRUE(runCase(test, tensors, device, plan) == clean);
 }
 TEST(EmulatedHopperRawRows, NeighboursThatNoTapReadsDoNotMatter) {
-  onlyOwnOutputsSeeInfinity("1x3x21x3 f16 * 8x2x3x3 stride 1,4 -> f16 | algorithm raw_rows", 0);              // behind the run
+  onlyOwnOutputsSeeInfinity("1x3x21x3 f16 * 8x2x3x3 stride 1,4 -> f16 | algorithm raw_rows", 0);              // after the run
   onlyOwnOutputsSeeInfinity("1x3x21x3 f16 * 8x2x2x3 pad 0,0,3,0 stride 1,4 -> f16 | algorithm raw_rows", 1);  // in front of it
   onlyOwnOutputsSeeInfinity("1x3x20x3 f16 * 8x2x3x3 stride 1,5 -> f16 | algorithm raw_rows", 0);              // of either parity
 }

@@ -35,7 +35,7 @@ Pixel boxRow(const HaloPlan& plan, const Patch& patch, int64_t column0, int64_t 
              int64_t pitchBytes) {
   const layout::TiledMap& map = plan.inputs[static_cast<size_t>(patch.map)];
   const int64_t columns = map.box[1], images = map.box[2], rows = map.box[3];
-  if (row >= columns * images * rows) return {};  // behind the box: zeroed once
+  if (row >= columns * images * rows) return {};  // after the box: zeroed once
   const int64_t x = column0 + patch.columnOffset + row % columns, n = image0 + row / columns % images;
   const int64_t y = row0 + patch.rowOffset + row / columns / images;
   const auto inside = [](int64_t i, uint64_t size) { return i >= 0 && static_cast<uint64_t>(i) < size; };

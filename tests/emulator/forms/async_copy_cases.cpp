@@ -14,7 +14,7 @@ std::vector<uint32_t> numbered(size_t words) {
 }
 
 /// Thread t copies 16 bytes at 16 t of the array into shared memory with `copy`, waits, and stores the first two words
-/// that it finds there behind the array.
+/// that it finds there after the array.
 std::vector<uint32_t> copied(FormRun& run, const std::string& copy, const Options& options = {}) {
   const std::string body =
       R"(

@@ -77,7 +77,7 @@ void exits(FormRun& run) {
 }
 
 void ctaBarrier(FormRun& run, std::string_view instruction) {
-  // 96 threads: each writes its word and reads that of the opposite thread behind the barrier.
+  // 96 threads: each writes its word and reads that of the opposite thread after the barrier.
   const auto out = runModule(run,
                              kernel(fmt::format("mov.u32 %r2, s; mad.lo.u32 %r3, %r1, 4, %r2; mul.lo.u32 %r4, %r1, 7; "
                                                 "st.shared.u32 [%r3], %r4; {}; sub.u32 %r5, 95, %r1;"
@@ -147,7 +147,7 @@ void warpBarrier(FormRun& run) {
 }
 
 void clusterArrive(FormRun& run) {
-  // Between arrive and wait CTAs may run ahead; behind the wait everything before the arrive of all CTAs is visible.
+  // Between arrive and wait CTAs may run ahead; after the wait everything before the arrive of all CTAs is visible.
   for (const char* variant :
        {"barrier.cluster.arrive; barrier.cluster.wait;", "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;",
         "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;",

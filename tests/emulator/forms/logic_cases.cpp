@@ -263,7 +263,7 @@ void clocks(FormRun& run) {
     run.lanes(fmt::format("  mov.u32 %d32, {};\n  mov.b64 %d, {{%d32, 0}};\n", name), {});
 }
 
-/// Addresses: a shared variable behind the 1024 reserved bytes, a second one at its alignment, a global one that works.
+/// Addresses: a shared variable after the 1024 reserved bytes, a second one at its alignment, a global one that works.
 void addresses(FormRun& run) {
   const std::string module = R"(
 .global .align 8 .u64 table[4] = {11, 22, 33, 44};

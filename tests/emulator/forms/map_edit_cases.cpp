@@ -39,7 +39,7 @@ const std::string kPublish = R"(
 
 TiledMap placeholder() { return {.type = DataType::F64, .rank = 1, .dims = {2}, .box = {2}}; }
 
-/// {spelling behind "tensormap.replace.tile.", operands behind the address}
+/// {spelling after "tensormap.replace.tile.", operands after the address}
 using Edits = std::vector<std::array<std::string, 2>>;
 
 std::string edit(const Edits& edits, const std::string& space = ".shared::cta", const std::string& address = "%r10") {

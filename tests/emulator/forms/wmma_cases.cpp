@@ -53,7 +53,7 @@ class Matrix {
         type_(type),
         columns_(columns),
         isRowMajor_(isRowMajor),
-        // A gap of at least one aligned unit behind each line.
+        // A gap of at least one aligned unit after each line.
         stride_(((isRowMajor ? columns : rows) / type.alignment + 2) * type.alignment),
         at_(at),
         lines_(isRowMajor ? rows : columns) {}

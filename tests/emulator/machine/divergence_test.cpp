@@ -99,7 +99,7 @@ TEST(Divergence, SyncInstructionsWaitForLanesThatComeLater) {
 
 TEST(Divergence, WarpBarrierJoinsLanesFromDifferentPlaces) {
   // Both sides of the branch have a bar.warp.sync of their own with the same mask. Lane values written before it are
-  // visible behind it.
+  // visible after it.
   const auto out = runWords(R"(.shared .align 4 .b8 s[128];)" + std::string(kBegin) + R"(
     mov.u32 %r2, s; shl.b32 %r3, %r1, 2; add.u32 %r2, %r2, %r3;
     mov.u32 %r6, s; sub.u32 %r4, 31, %r1; shl.b32 %r4, %r4, 2; add.u32 %r6, %r6, %r4;
@@ -113,7 +113,7 @@ TEST(Divergence, WarpBarrierJoinsLanesFromDifferentPlaces) {
 }
 
 TEST(Divergence, LanesReleasedByAWarpBarrierMeetAtOnce) {
-  // The halves wait at barriers of their own; behind the join all lanes run together again.
+  // The halves wait at barriers of their own; after the join all lanes run together again.
   const auto out = runWords(std::string(kBegin) + R"(
     setp.ge.u32 %p1, %r1, 16; @%p1 bra H;
     bar.warp.sync 0xffffffff; bra J;
@@ -140,7 +140,7 @@ TEST(Divergence, ArrivalsWithAnotherMaskDoNotCount) {
 }
 
 TEST(Divergence, ASpinningLaneDoesNotStarveItsWarpMates) {
-  // Lane 0 spins at a lower program counter on a word that lane 1 writes behind the loop.
+  // Lane 0 spins at a lower program counter on a word that lane 1 writes after the loop.
   const auto out = runWords(R"(.shared .align 4 .b8 flag[4];)" + std::string(kBegin) + R"(
     mov.u32 %r2, flag; mov.u32 %r3, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [%r2], %r3; bar.warp.sync 0xffffffff;
     setp.ne.u32 %p1, %r1, 0; @%p1 bra W;

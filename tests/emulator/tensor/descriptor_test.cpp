@@ -135,7 +135,7 @@ TEST(OperandAddress, AdvancingTheStartWalksThroughTheSwizzledAtom) {
 }
 
 TEST(OperandAddress, BaseOffsetAlternatives) {
-  // An atom that starts 3 * 128 bytes behind a 1024-byte boundary: with base offset 3 its first row is not permuted.
+  // An atom that starts 3 * 128 bytes after a 1024-byte boundary: with base offset 3 its first row is not permuted.
   MatrixDescriptor descriptor;
   descriptor.start = 1024 + 3 * 128;
   descriptor.strideOffset = 1024;

@@ -134,7 +134,7 @@ std::vector<uint32_t> rows(uint32_t tile) {
 
 struct Scenario {
   std::string name;
-  std::string body;  ///< behind prepare()
+  std::string body;  ///< after prepare()
   std::vector<uint32_t> inOrder;
 };
 

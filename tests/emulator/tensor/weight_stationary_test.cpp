@@ -261,7 +261,7 @@ TEST_F(Collected, MayShiftUpToTheDeclaredMaximum) {
   EXPECT_THAT(refusal(0, Collector::Use, 8), HasSubstr("question U36"));
 }
 
-// B changes behind the fill, which is not allowed: what is multiplied then is question U20.
+// B changes after the fill, which is not allowed: what is multiplied then is question U20.
 TEST_F(Collected, MayKeepWhatFillRead) {
   for (const uint8_t rule : {0, 1}) {
     machine_.options.semantics.choose(Unproven::U20, rule);

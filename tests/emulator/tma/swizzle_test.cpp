@@ -14,7 +14,7 @@ using Line = std::array<uint32_t, 8>;
 
 struct Table {
   Swizzle mode;
-  std::vector<Line> lines;  ///< the pattern repeats behind the last one
+  std::vector<Line> lines;  ///< the pattern repeats after the last one
 };
 
 const std::vector<Table>& tables() {

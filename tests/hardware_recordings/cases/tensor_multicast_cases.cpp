@@ -51,7 +51,7 @@ Case multicast(const TensorMap& map, uint32_t ctas, const std::vector<uint32_t>&
 
 /// Fields to replace, and the copy that uses the edited map.
 struct Edit {
-  std::vector<std::array<std::string, 2>> fields;  ///< name, operands behind the address
+  std::vector<std::array<std::string, 2>> fields;  ///< name, operands after the address
   std::string coordinates;                         ///< "3d {0, 5, 0}"
   uint32_t tileBytes;
 };

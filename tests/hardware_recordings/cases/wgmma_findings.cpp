@@ -84,7 +84,7 @@ uint16_t halfOf(unsigned value) {  // exact up to 2048
 
 void put(std::vector<std::byte>& image, uint32_t offset, uint16_t value) { std::memcpy(&image[offset], &value, 2); }
 
-/// 8 x 16 identity without swizzle, K-major: core matrices of 128 bytes, the second of K behind the first.
+/// 8 x 16 identity without swizzle, K-major: core matrices of 128 bytes, the second of K after the first.
 void putIdentity(std::vector<std::byte>& image, uint32_t offset, unsigned columns) {
   for (uint32_t n = 0; n < columns; ++n)
     for (uint32_t k = 0; k < 16; ++k) put(image, offset + n / 8 * 256 + k / 8 * 128 + n % 8 * 16 + k % 8 * 2, halfOf(n == k));

@@ -113,7 +113,7 @@ __device__ float drain(Shared& shared, float* output, int32_t m, int32_t n, cons
 #pragma unroll
       for (int32_t i = 0; i < kLoadColumns; ++i) {
         const float value = __uint_as_float(bits[i]);
-        sum += value;  // columns behind N hold zeros
+        sum += value;  // columns after N hold zeros
         const int32_t target = tile * kTileN + column + i;
         if (row < m && target < n) output[static_cast<int64_t>(row) * n + target] = value;
       }

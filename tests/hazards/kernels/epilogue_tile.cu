@@ -1,5 +1,5 @@
 // The epilogue of common/gemm on its way through shared memory: bias, activation and quantisation to mxfp8 of accumulators from
-// global memory, two staging tiles in turns, tensor-map stores behind them, scale factors and the largest magnitude by threads.
+// global memory, two staging tiles in turns, tensor-map stores after them, scale factors and the largest magnitude by threads.
 #include <cuda.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Inclusive prefix sums of u32 without any tensor instruction. Warps 0 and 1 bring chunks into two buffers with cp.async, warps 2
 // and 3 scan them; named barriers hand buffers back and forth. A CTA adds what comes before it, which the CTA in front of it
-// publishes in global memory behind a flag.
+// publishes in global memory after a flag.
 #include <cstdint>
 
 #include "common/ptx/shared_memory.cuh"

@@ -1,6 +1,6 @@
 // C = (A * scaleA) * (B * scaleB)^T in e4m3 with one ue8m0 scale for 32 elements along K; f32 result. A[M][K], B[64][K], C[M][64]
 // row-major. Operands come by TMA, scale factors by plain bulk copies; tcgen05.cp takes the latter from shared memory to Tensor
-// Memory. Each stage has Tensor Memory columns of its own for its scale factors, because tcgen05.cp is not ordered behind an MMA
+// Memory. Each stage has Tensor Memory columns of its own for its scale factors, because tcgen05.cp is not ordered after an MMA
 // that still reads them.
 #include <cuda.h>
 
@@ -71,7 +71,7 @@ __device__ void multiply(Shared& shared, const Problem& problem, uint32_t tensor
 #pragma unroll 1
     for (int32_t chunk = 0; chunk < problem.chunks; ++chunk) {
       shared.operands.awaitFull(stage);
-      ptx::tensorFenceAfterThreadSync();  // behind the accumulator's readers, and the MMAs that read this stage's scale factors
+      ptx::tensorFenceAfterThreadSync();  // after the accumulator's readers, and the MMAs that read this stage's scale factors
       const uint32_t scaleA =
           tensorMemory + kTileN + static_cast<uint32_t>(stage.index) * 2 * kScaleColumns;  // site: scale_columns
       const uint32_t scaleB = scaleA + kScaleColumns;

@@ -1,7 +1,7 @@
 // y[row][o] = sum over s < 3 and c < 64 of x[row + s][c] * filter[s][o][c] in f16 with f32 result, with one copy of x in Tensor
 // Memory that moves down by a row from tap to tap: tcgen05.shift, and tcgen05.cp.4x256b for the last lane of each 32-lane window,
 // which a shift leaves stale. mma -> shift -> cp.4x256b -> mma needs no wait (PTX ISA 9.7.16.6.2); tcgen05.cp of the next tile
-// behind the last MMAs of this one does.
+// after the last MMAs of this one does.
 #include <cuda.h>
 
 #include <cstdint>

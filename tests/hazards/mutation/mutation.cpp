@@ -67,7 +67,7 @@ bool mayBeRelaxed(const Instruction& i) {
 /// The instruction's text apart from a guard.
 struct Parts {
   std::string guard;  ///< "@%p1 ", or nothing
-  std::string name;   ///< up to the first operand, with the blank behind it
+  std::string name;   ///< up to the first operand, with the blank after it
   std::vector<std::string> operands;
 };
 
@@ -255,7 +255,7 @@ std::string onlyKernel(std::string_view ptx, std::string_view kernel) {
     const std::string_view line = ptx.substr(0, end);
     if (region == Region::Module && (line.starts_with(".visible .entry ") || line.starts_with(".entry ")))
       region = line.find(fmt::format(" {}(", kernel)) != std::string_view::npos ? Region::Kept : Region::Dropped;
-    if (line.starts_with("\t.section")) break;  // debug information, behind all code
+    if (line.starts_with("\t.section")) break;  // debug information, after all code
     if (region != Region::Dropped) result += line;
     result += '\n';
     if (line == "}") region = Region::Module;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kMark = "site: ";
 
-/// Without comment and blanks behind it.
+/// Without comment and blanks after it.
 std::string_view codeOf(std::string_view line) {
   line = line.substr(0, line.find("//"));
   return line.substr(0, line.find_last_not_of(" \t") + 1);
@@ -25,7 +25,7 @@ std::string_view markOf(std::string_view line) {
   return name.find(' ') == std::string_view::npos ? name : std::string_view();
 }
 
-/// Whether a statement goes on behind this line, as tests/edited_copy/edited_copy.py has it.
+/// Whether a statement goes on after this line, as tests/edited_copy/edited_copy.py has it.
 bool continues(std::string_view code) {
   const std::string_view text = code.substr(std::min(code.find_first_not_of(" \t"), code.size()));
   return !text.empty() && text[0] != '#' && std::string_view(";{}:").find(text.back()) == std::string_view::npos;

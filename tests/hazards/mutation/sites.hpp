@@ -1,4 +1,4 @@
-// Statements that sources mark with a comment behind them, `// site: name`.
+// Statements that sources mark with a comment after them, `// site: name`.
 #pragma once
 
 #include <cstdint>

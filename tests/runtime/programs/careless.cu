@@ -1,4 +1,4 @@
-// Ignores every error: with argument "fail" its second launch fails, behind a race in the same kernel, with "fine" none does.
+// Ignores every error: with argument "fail" its second launch fails, after a race in the same kernel, with "fine" none does.
 #include <cstdio>
 #include <cstring>
 

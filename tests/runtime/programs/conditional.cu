@@ -63,7 +63,7 @@ cudaGraph_t newGraph() {
   return graph;
 }
 
-/// values[0] decides; +1 to values[1] if it is not 0, +1 to values[2] if it is, and in any case +1 to values[3] behind either.
+/// values[0] decides; +1 to values[1] if it is not 0, +1 to values[2] if it is, and in any case +1 to values[3] after either.
 void branches() {
   int* const values = program::onDevice(std::vector<int>{7, 0, 0, 0});
   const cudaGraph_t graph = newGraph();

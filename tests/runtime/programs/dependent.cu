@@ -1,5 +1,5 @@
 // Programmatic dependent launch: a kernel reads what the kernel before it in the stream wrote. The first argument says how it was
-// launched, the second one whether it waits for that kernel before it reads ("waits") or behind ("early").
+// launched, the second one whether it waits for that kernel before it reads ("waits") or after ("early").
 #include <cuda.h>
 
 #include "tests/runtime/programs/check.hpp"

@@ -100,7 +100,7 @@ void disabled() {
   EXPECT_SAME(program::fromDevice(values, kCount), std::vector<int>(kCount, 212));
 }
 
-/// A node behind a graph in a graph comes behind all of that graph, which comes behind the node before it.
+/// A node after a graph in a graph comes after all of that graph, which comes after the node before it.
 void child() {
   int* values = program::onDevice(std::vector<int>(kCount, 0));
   cudaGraph_t inner = nullptr, outer = nullptr;

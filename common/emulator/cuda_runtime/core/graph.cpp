@@ -99,7 +99,7 @@ class Run {
   ExecutableGraph& executable_;
   Clock before_;
   std::map<const GraphNode*, Clock> reached_;
-  std::map<const GraphNode*, OverlappingKernels> running_;  ///< in the node's branch, behind it
+  std::map<const GraphNode*, OverlappingKernels> running_;  ///< in the node's branch, after it
   Clock inside_;                                            ///< what an event node has brought
 };
 

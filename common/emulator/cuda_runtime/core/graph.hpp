@@ -39,7 +39,7 @@ struct Graph {
   static void requireEdge(const Work& work, const GraphNode& dependency, bool programmatic);
   /// A copy, and which node became which.
   std::shared_ptr<Graph> clone(std::map<const GraphNode*, GraphNode*>& copies) const;
-  /// Nodes behind all that they depend on. Throws Failure cudaErrorInvalidValue when they go round in circles.
+  /// Nodes after all that they depend on. Throws Failure cudaErrorInvalidValue when they go round in circles.
   std::vector<GraphNode*> ordered() const;
   std::vector<GraphNode*> leaves() const;
   bool hasConditionals() const;
@@ -96,7 +96,7 @@ void beginCapture(Stream& stream, cudaStreamCaptureMode mode, std::shared_ptr<Gr
 /// The captured graph. Throws Failure; the capture is over in any case.
 std::shared_ptr<Graph> endCapture(Stream& stream);
 
-/// Records an event behind the work of a stream, or makes the stream wait for one: also while capturing.
+/// Records an event after the work of a stream, or makes the stream wait for one: also while capturing.
 void recordEvent(Event& event, Stream& stream);
 void waitForEvent(Stream& stream, Event& event);
 

@@ -95,7 +95,7 @@ Place StreamTable::enqueue(Stream& stream, StreamWork work) {
   join(place.finished, host_);
   if (const auto own = place.finished.find(stream.id); own != place.finished.end()) stream.running.finished(own->second);
   place.overlapping = stream.running.enqueue(place.number, work);
-  // What the host knew is known to everything behind this work, too.
+  // What the host knew is known to everything after this work, too.
   stream.finished = place.finished;
   return place;
 }

@@ -1,6 +1,6 @@
 // Streams and events, as far as they order work. Work is done when it is enqueued; what a GPU would be free to overlap is kept
-// as clocks, from which the hazard checker judges: work is ordered behind the earlier work of its stream, behind the events its
-// stream waited for, behind what the host had waited for when it enqueued it, and, in the legacy default stream and the
+// as clocks, from which the hazard checker judges: work is ordered after the earlier work of its stream, after the events its
+// stream waited for, after what the host had waited for when it enqueued it, and, in the legacy default stream and the
 // blocking streams, behind each other (CUDA C++ Programming Guide, "Implicit Synchronization").
 //
 // Host threads are taken for one: when one of them has waited for something, all of them know.
@@ -26,7 +26,7 @@ inline constexpr int kGreatestPriority = -5, kLeastPriority = 0;
 
 void join(Clock& into, const Clock& other);
 
-/// What a capturing stream or a captured event stands behind.
+/// What a capturing stream or a captured event stands after.
 struct CaptureState {
   std::shared_ptr<Capture> capture;  ///< nullptr: not captured
   std::vector<GraphNode*> tips;      ///< the nodes that the next one depends on

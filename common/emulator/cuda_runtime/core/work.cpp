@@ -17,7 +17,7 @@ struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 
-/// Bytes from the first to behind the last that the rows touch.
+/// Bytes from the first to after the last that the rows touch.
 uint64_t span(const CopyWork::Side& side, uint64_t width, uint64_t height, uint64_t depth) {
   return (depth - 1) * side.planePitch + (height - 1) * side.rowPitch + width;
 }

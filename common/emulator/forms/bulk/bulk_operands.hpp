@@ -47,7 +47,7 @@ void forEachLane(const machine::Execution& execution, Action&& action) {
   for (machine::LaneMask left = execution.mask; left != 0; left &= left - 1) action(static_cast<unsigned>(std::countr_zero(left)));
 }
 
-/// Optional operands behind the fixed ones, in the order the instruction lists them.
+/// Optional operands after the fixed ones, in the order the instruction lists them.
 class OperandCursor {
  public:
   explicit OperandCursor(isa::DecodeContext& context) : context_(context) {}

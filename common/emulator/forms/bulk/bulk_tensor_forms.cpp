@@ -295,7 +295,7 @@ void decodeMapPrefetch(DecodeContext& context, const FormMatch& match) {
 
 isa::FormFamily bulkTensorForms() {
   return {
-      // The mode may stand behind the dimension or behind .global; .cta_group likewise in two places.
+      // The mode may stand after the dimension or after .global; .cta_group likewise in two places.
       {"cp.async.bulk.tensor.(1d|2d|3d|4d|5d){.(tile|tile::gather4|im2col)}{.(cta_group::1|cta_group::2)}.(shared::cta|shared::"
        "cluster).global"
        "{.(tile|tile::gather4|im2col)}.mbarrier::complete_tx::bytes{.multicast::cluster}{.(cta_group::1|cta_group::2)}{.L2::cache_"

@@ -134,7 +134,7 @@ struct Halves {
   LaneMask low = 0, high = 0;
 };
 
-/// p and q, each behind the boolean operator, if there is one.
+/// p and q, each after the boolean operator, if there is one.
 [[gnu::noinline]] void writePredicates(Halves t, Execution& execution, const DecodedInstruction& instruction) {
   const LaneMask p = combine(execution, instruction, t.low);
   const LaneMask q = combine(execution, instruction, t.high);
@@ -287,7 +287,7 @@ Handlers selectHandlers(DecodeContext& context, ScalarType type, const Compariso
   }
 }
 
-/// a, b and the optional c behind the destination; returns whether there is a boolean operator.
+/// a, b and the optional c after the destination; returns whether there is a boolean operator.
 bool decodeCompared(DecodeContext& context, std::string_view boolean, ScalarType type) {
   const auto& operands = context.instruction().operands;
   expectOperands(context, boolean.empty() ? 3 : 4);

@@ -43,7 +43,7 @@ struct FragmentDetail : machine::InstructionDetail {
   const char* name = "";
 };
 
-/// Address of the first cell after the warp's window was applied: a warp reaches only lanes 32 * (warp % 4) and the 31 behind
+/// Address of the first cell after the warp's window was applied: a warp reaches only lanes 32 * (warp % 4) and the 31 after
 /// (PTX ISA 9.7.16.8.1). Question U10: what a lane field outside that window means.
 TmemAddress windowAddress(const Execution& execution, const FragmentDetail& detail, uint32_t word) {
   machine::Cluster& cluster = execution.warp.cta.cluster;

@@ -87,7 +87,7 @@ void resolveRows(const Execution& execution, const MatrixDetail& detail, AccessK
   });
   const uint32_t packedBits = detail.layout->packedBits;
   if (packedBits == 0) return resolve(execution, lanes, detail.rows, kRowBytes, kind, pointers);
-  // The padding behind the values is not read, but the row is aligned with it.
+  // The padding after the values is not read, but the row is aligned with it.
   forEachLane(lanes, [&](unsigned lane) {
     const uint32_t offset = sharedObject(execution, detail.rows, lane).offset;
     if (offset % kRowBytes != 0)

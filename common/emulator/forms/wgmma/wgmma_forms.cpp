@@ -230,7 +230,7 @@ void decodeProduct(DecodeContext& context, const FormMatch& match) {
   const auto& operands = context.instruction().operands;
   auto product = std::make_shared<Product>();
   Shape& shape = product->shape;
-  // Groups behind sync.aligned: shape, type of D, types of A and B.
+  // Groups after sync.aligned: shape, type of D, types of A and B.
   const std::string_view d = match.group(4), a = match.group(5), b = match.group(6);
   readShape(match.group(3), shape);
   shape.d = d == "f16" ? AccumulatorType::F16 : d == "f32" ? AccumulatorType::F32 : AccumulatorType::S32;

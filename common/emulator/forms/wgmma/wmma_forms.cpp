@@ -145,7 +145,7 @@ void decodeHalfProduct(DecodeContext& context, const FormMatch& match) {
   decodeTileProduct(context, words);
 }
 
-/// Types: D, A, B, C; behind them rounding or saturation.
+/// Types: D, A, B, C; after them rounding or saturation.
 void decodeWmma(DecodeContext& context, const FormMatch& match) {
   TileWords words = wordsOf(match);
   words.a = match.group(7);

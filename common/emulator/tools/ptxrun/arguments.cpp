@@ -112,7 +112,7 @@ Arguments::Arguments(const std::vector<std::string>& texts, const shiftconv::emu
   const auto explain = [](size_t index, const std::string& text, const UserError& error) {
     throw UserError(fmt::format("argument {} ({}): {}", index, text, error.what()));
   };
-  // Buffers come first: a tensor map may view one that is listed behind it.
+  // Buffers come first: a tensor map may view one that is listed after it.
   for (size_t i = 0; i < texts.size(); ++i) try {
       if (isBuffer(texts[i])) buffers.add(std::to_string(i), parseBuffer(texts[i]));
     } catch (const UserError& error) {

@@ -40,7 +40,7 @@ constexpr std::string_view kMagic{"\x93NUMPY", 6};
 
 [[noreturn]] void fail(const std::string& path, const std::string& why) { throw UserError(fmt::format("{}: {}", path, why)); }
 
-/// The text behind `'key':` in the header's dictionary, up to the comma or bracket that ends the value.
+/// The text after `'key':` in the header's dictionary, up to the comma or bracket that ends the value.
 std::string_view headerValue(const std::string& path, std::string_view header, std::string_view key) {
   const size_t found = header.find(fmt::format("'{}'", key));
   const size_t colon = found == std::string_view::npos ? found : header.find(':', found);
