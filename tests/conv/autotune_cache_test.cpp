@@ -250,6 +250,12 @@ TEST(AutotuneCacheFile, WritesThroughLinksAndKeepsThem) {
   std::filesystem::create_symlink("round", (folder / "and_round"));
   std::filesystem::create_symlink("and_round", (folder / "round"));
   expectNoCache(folder, "cannot follow the links of " + (folder / "round"), "round");
+  // As many links as the kernel follows, and one more.
+  writeFile(folder / "0", kFirstLine);
+  for (int i = 1; i <= 41; ++i) std::filesystem::create_symlink(std::to_string(i - 1), folder / std::to_string(i));
+  EXPECT_FALSE(find(AutotuneCache(folder / "40"), kKey, notes));
+  EXPECT_TRUE(notes.empty());
+  expectNoCache(folder, "cannot follow the links of " + (folder / "41"), "41");
   std::filesystem::create_symlink("no/such/folder/cache", (folder / "lost"));
   EXPECT_FALSE(find(AutotuneCache(folder / "lost"), kKey, notes));
   EXPECT_NE(AutotuneCache(folder / "lost").remember(kKey, kEntry).message().find("cannot open"), std::string::npos);
