@@ -129,6 +129,12 @@ TEST(FatBinary, DamageIsRefused) {
                             10, kLz4}}));  // 4 of 10
   expectRefused(container({{std::string("\xf0\xff", 2), 10, kLz4}}));
   expectRefused(std::string(64, 'x'));
+  // A container whose header is shorter than one, or longer than all of it.
+  for (const uint16_t headerBytes : {uint16_t{0}, uint16_t{15}, uint16_t{0xffff}}) {
+    std::string odd = whole;
+    std::memcpy(odd.data() + 6, &headerBytes, sizeof headerBytes);
+    expectRefused(odd);
+  }
   // An entry that says more than its container holds, in a container that is whole.
   std::string reaching = container({plain(kPtx, 100)});
   ++reaching[16 + 8];

@@ -120,14 +120,16 @@ TEST_F(Programs, MisuseOfTheHeapIsNamed) {
 }
 
 TEST_F(Programs, WaitsOrderTheWorkOfAllStreams) {
-  for (const char* wait : {"stream", "device", "event", "free", "copy", "destroyed", "query", "event_query", "driver_stream",
-                           "driver_query", "driver_event", "driver_event_query", "driver_context", "driver_free", "driver_copy"}) {
+  for (const char* wait :
+       {"stream", "device", "event", "free", "copy", "destroyed", "query", "event_query", "driver_stream", "driver_query",
+        "driver_event", "driver_event_query", "driver_context", "driver_free", "driver_copy", "graph_waits"}) {
     SCOPED_TRACE(wait);
     expectRight("waits", {wait});
   }
   for (const char* wait : {"copied_in", "copied_across"})
     expectRace("waits", {wait}, {"hazard (race)", "memcpy", "copy", "waits.cu:"});
-  for (const char* wait : {"nothing", "third_stream"}) expectRace("waits", {wait}, {"hazard (race)", "fill", "copy", "waits.cu:"});
+  for (const char* wait : {"nothing", "third_stream", "graph_waits_elsewhere"})
+    expectRace("waits", {wait}, {"hazard (race)", "fill", "copy", "waits.cu:"});
 }
 
 TEST_F(Programs, DependentKernelsRaceUntilTheyWait) {

@@ -184,6 +184,14 @@ TEST_F(RuntimeCalls, KernelsHaveTheirAttributes) {
   EXPECT_CODE(
       cudaKernelSetAttributeForDevice(reinterpret_cast<cudaKernel_t>(&nobody), cudaFuncAttributeMaxDynamicSharedMemorySize, 1, 0),
       cudaErrorInvalidResourceHandle);
+  int blocks = 0;
+  for (const int threads : {1, 32}) {
+    EXPECT_DONE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, shift, threads, 0));
+    EXPECT_EQ(blocks, 32) << threads << " threads: as many as there may be";
+  }
+  for (const int threads : {0, -1, 1025})
+    EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, shift, threads, 0), cudaErrorInvalidValue) << threads;
+  EXPECT_CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(nullptr, shift, 32, 0), cudaErrorInvalidValue);
   int size = 0;
   cudaLaunchConfig_t config{};
   EXPECT_DONE(cudaOccupancyMaxPotentialClusterSize(&size, shift, &config));

@@ -59,7 +59,24 @@ int main(int, char** arguments) {
     CHECK(cudaStreamDestroy(first));
     CHECK(cudaDeviceSynchronize());
   }
-  copy<<<1, kCount, 0, second>>>(a, b);
+  if (which == "graph_waits" || which == "graph_waits_elsewhere") {  // in a node that the kernel is behind, or is not
+    record();
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    cudaGraphNode_t wait = nullptr, between = nullptr, node = nullptr;
+    void *arguments[] = {&a, &b}, *others[] = {&other, &other};
+    cudaKernelNodeParams kernel{};
+    kernel.func = reinterpret_cast<void*>(copy), kernel.gridDim = 1, kernel.blockDim = kCount, kernel.kernelParams = others;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddEventWaitNode(&wait, graph, nullptr, 0, event));
+    CHECK(cudaGraphAddKernelNode(&between, graph, &wait, which == "graph_waits" ? 1 : 0, &kernel));
+    kernel.kernelParams = arguments;
+    CHECK(cudaGraphAddKernelNode(&node, graph, &between, 1, &kernel));
+    CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK(cudaGraphLaunch(executable, second));
+  } else {
+    copy<<<1, kCount, 0, second>>>(a, b);
+  }
   CHECK(cudaStreamSynchronize(second));
   EXPECT_SAME(program::fromDevice(b, kCount), std::vector<int>(kCount, 7));
   return program::finish();
