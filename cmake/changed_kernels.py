@@ -15,7 +15,10 @@ INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.M)
 
 
 def git(*arguments):
-    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=True).stdout.splitlines()
+    result = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(result.stderr.strip())
+    return result.stdout.splitlines()
 
 
 def modules():
