@@ -207,9 +207,9 @@ Status fromC(const shiftconv_autotune_t* source, plan::AutotuneOptions& options)
 Status fromC(const shiftconv_tensors_t* source, plan::TensorAddresses& tensors) {
   shiftconv_tensors_t t = SHIFTCONV_TENSORS_INIT;
   if (Status status = readVersioned(source, "shiftconv_tensors", t); !status.ok()) return status;
-  const std::array<const void*, kTensors> pointers{t.input,         t.filter,       t.bias,         t.residual,
-                                                   t.channel_scale, t.input_scale,  t.filter_scale, t.second_input,
-                                                   t.output,        t.output_scale, t.amax,         t.workspace};
+  const std::array<const void*, kTensors> pointers{t.input,       t.filter,       t.bias,         t.residual, t.channel_scale,
+                                                   t.input_scale, t.filter_scale, t.second_input, t.output,   t.output_scale,
+                                                   t.amax,        t.workspace,    t.packed_filter};
   for (size_t i = 0; i < kTensors; ++i) tensors.values[i] = reinterpret_cast<device::Address>(pointers[i]);
   return {};
 }

@@ -216,7 +216,7 @@ shiftconv_status_t shiftconv_plan_to_bytes(shiftconv_plan_t handle, void* buffer
     if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
     if (size > 0)
       if (Status status = require(buffer, "buffer"); !status.ok()) return status;
-    if (plan->isPart)
+    if (plan->plan->isPart)
       return {StatusCode::Unsupported, "this plan is a part of another; keep that one's bytes, and separate it again"};
     const std::string bytes = plan::bytesOf(*plan->plan, shiftconv_version_string());
     if (needed) *needed = bytes.size();
@@ -288,7 +288,7 @@ shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t handle, size_t
     std::shared_ptr<OpenPlan> plan;
     if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
     if (Status status = require(bytes, "bytes"); !status.ok()) return status;
-    *bytes = plan->plan->workspaceBytes;
+    *bytes = bytesOfRun(*plan->plan)[TensorName::Workspace];
     return {};
   });
 }

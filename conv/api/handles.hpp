@@ -42,7 +42,6 @@ class OpenDevice {
 struct OpenPlan {
   std::shared_ptr<const plan::Plan> plan;
   std::string kernelName, algorithm;
-  bool isPart = false;  ///< made by shiftconv_plan_separate_packing
 };
 
 /// What a shiftconv_binding_t stands for.

@@ -17,7 +17,6 @@ shiftconv_plan_t partOf(const OpenPlan& whole, std::shared_ptr<const plan::Plan>
   auto made = std::make_shared<OpenPlan>();
   made->algorithm = whole.algorithm;
   made->plan = std::move(part);
-  made->isPart = true;
   return plans().add(std::move(made));
 }
 
@@ -34,6 +33,16 @@ extern "C" shiftconv_status_t shiftconv_plan_separate_packing(shiftconv_plan_t h
     if (Status status = plan::separateFilterPacking(*whole->plan, first, second); !status.ok()) return status;
     *packing = partOf(*whole, std::move(first));
     *rest = partOf(*whole, std::move(second));
+    return {};
+  });
+}
+
+extern "C" shiftconv_status_t shiftconv_plan_packed_filter_size(shiftconv_plan_t handle, size_t* bytes) {
+  return boundary([&]() -> Status {
+    std::shared_ptr<OpenPlan> plan;
+    if (Status status = plans().find(handle, "plan", plan); !status.ok()) return status;
+    if (Status status = require(bytes, "bytes"); !status.ok()) return status;
+    *bytes = bytesOfRun(*plan->plan)[TensorName::PackedFilter];
     return {};
   });
 }

@@ -1,8 +1,8 @@
 // What the launches around the phases of a transposed convolution are told. Shared by planner and device code.
 //
 // Output positions that leave the same rest at the division by the stride are a phase: an ordinary convolution of the input with
-// the taps that such positions have. Its filter is gathered into the workspace, its outputs lie there densely, and the last launch
-// puts those of all phases where they belong.
+// the taps that such positions have. Its filter is gathered into the packed filter, its outputs lie densely in the workspace, and
+// the last launch puts those of all phases where they belong.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr int32_t kThreads = 256;
 inline constexpr int32_t kMostPhases = 27;  ///< strides up to 3 in three dimensions
 inline constexpr int32_t kAxes = 3;         ///< depth, height, width
 
-/// Byte offsets are in the workspace.
+/// Byte offsets are in the workspace, that of the filter in the packed filter.
 struct Phase {
   uint64_t filter = 0, output = 0, residual = 0;
   int32_t taps[kAxes] = {};      ///< of the phase's filter
@@ -27,8 +27,8 @@ struct Phase {
 
 /// Copies of whole vectors between a tensor and the workspace.
 struct Params {
-  void* tensor = nullptr;  ///< the filter; the output; the residual
-  uint8_t* workspace = nullptr;
+  void* tensor = nullptr;        ///< the filter; the output; the residual
+  uint8_t* workspace = nullptr;  ///< for the filter: where it is packed
   Phase phase[kMostPhases] = {};
   int32_t stride[kAxes] = {1, 1, 1};
 

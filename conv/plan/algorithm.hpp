@@ -26,7 +26,7 @@ class Algorithm;
 class CandidatePlans {
  public:
   virtual ~CandidatePlans() = default;
-  /// Fills in launches, workspaceBytes and details of the plan of candidate `number`. Problem and device are those of the search.
+  /// Fills in launches, workspaceBytes, packedBytes and details of the plan of candidate `number`. Problem and device are those of the search.
   virtual Status complete(size_t number, const Problem& problem, const device::Properties& properties, Plan& plan) const = 0;
   /// Options that make exactly this plan when somebody asks for them.
   virtual std::string options(size_t number) const = 0;

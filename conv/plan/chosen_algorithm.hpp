@@ -47,8 +47,7 @@ class ChosenAlgorithm : public Algorithm {
     const auto finish = [this](const Made& chosen, const Problem& of, const device::Properties&, Plan& plan) {
       Made made = chosen;
       complete(made);
-      plan.launches = preparationOf(of);
-      plan.workspaceBytes = correctionPlaces(of).bytes;
+      addPreparation(of, plan);
       addWorkspace(made, plan);
       plan.mainLaunch = plan.launches.size();
       plan.launches.push_back(made.planned());

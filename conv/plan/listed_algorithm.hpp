@@ -87,8 +87,7 @@ void addPreparedLaunch(const Problem& problem, const device::ModuleImage& image,
   parameter.address(offsetof(Params, filter), {TensorName::Filter});
   bindEpilogue(parameter, offsetof(Params, epilogue));
   bindCorrections(problem, parameter, offsetof(Params, epilogue));
-  plan.workspaceBytes = correctionPlaces(problem).bytes;
-  plan.launches = preparationOf(problem);
+  addPreparation(problem, plan);
   plan.launches.push_back({image, std::move(kernel), launch, {std::move(parameter)}, sameRoles(launch, role)});
 }
 

@@ -35,10 +35,27 @@ void Parameter::relocate(const PerTensor<TensorPlace>& places) {
   for (MapField& field : maps_) field.place = moved(field.place);
 }
 
+size_t packedOffset(const Plan& plan) {
+  const uintptr_t alignment = alignmentOf(TensorName::PackedFilter);
+  return (plan.workspaceBytes + alignment - 1) / alignment * alignment;
+}
+
+PerTensor<size_t> bytesOfRun(const Plan& plan) {
+  PerTensor<size_t> bytes = tensorBytes(plan.problem);
+  bytes[TensorName::Workspace] = plan.workspaceBytes;
+  if (plan.isPart)
+    bytes[TensorName::PackedFilter] = plan.packedBytes;
+  else if (plan.packedBytes != 0)
+    bytes[TensorName::Workspace] = packedOffset(plan) + plan.packedBytes;
+  return bytes;
+}
+
 std::string describe(const Plan& plan) {
-  std::string text = fmt::format("problem    {}\nalgorithm  {} for compute capability {}.{}, workspace {} bytes\noptions    {}\n",
-                                 describe(plan.problem), plan.algorithm, plan.properties.computeMajor, plan.properties.computeMinor,
-                                 plan.workspaceBytes, plan.options);
+  const PerTensor<size_t> bytes = bytesOfRun(plan);
+  std::string text = fmt::format(
+      "problem    {}\nalgorithm  {} for compute capability {}.{}, workspace {} bytes{}\noptions    {}\n", describe(plan.problem),
+      plan.algorithm, plan.properties.computeMajor, plan.properties.computeMinor, bytes[TensorName::Workspace],
+      plan.isPart ? fmt::format(", packed filter {} bytes", bytes[TensorName::PackedFilter]) : "", plan.options);
   text += sumsLine(plan.sums);
   for (const PlannedLaunch& launch : plan.launches)
     text += fmt::format("launch     {} grid {}x{}x{}, cluster {}x{}x{}, block {}, {} bytes of dynamic shared memory\n",

@@ -79,6 +79,7 @@ struct PlannedLaunch {
   LaunchConfig config;
   std::vector<Parameter> parameters;
   std::vector<std::string> warpRoles;  ///< of a CTA, for counters and profiles
+  bool packsFilter = false;            ///< reads nothing but the filter and its factors, and writes into the packed filter only
 };
 
 struct Plan {
@@ -91,13 +92,24 @@ struct Plan {
   std::vector<PlannedLaunch> launches;  ///< in the order in which they run; the first is never missing
   size_t mainLaunch = 0;                ///< the one that multiplies
   Accumulations sums;                   ///< of the algorithms that multiply
-  size_t workspaceBytes = 0;
+  size_t workspaceBytes = 0;            ///< that the launches have, without the packed filter
+  /// What launches make of the filter alone (TensorName::PackedFilter). It lies at the end of the run's workspace; where
+  /// filter_packing.hpp has separated the plan, in a tensor of its own.
+  size_t packedBytes = 0;
+  bool isPart = false;                       ///< of a separated plan
+  PerTensor<bool> optional;                  ///< tensors that runs of a part do not touch
   std::string details;                       ///< lines about the algorithm's own choices
   std::string askedAlgorithm, askedOptions;  ///< what the planner was left without a choice of
   std::string choice;  ///< lines about what it was chosen from; empty: choiceOf() makes them (conv/planner/candidates.hpp)
 
   const std::string& kernelName() const { return launches[mainLaunch].kernel; }
 };
+
+/// Where the packed filter lies in the workspace of a plan that is not separated.
+size_t packedOffset(const Plan& plan);
+
+/// Bytes of every tensor that a run takes.
+PerTensor<size_t> bytesOfRun(const Plan& plan);
 
 /// All of it, to read.
 std::string describe(const Plan& plan);

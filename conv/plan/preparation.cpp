@@ -76,15 +76,14 @@ CorrectionPlaces correctionPlaces(const Problem& p) {
   CorrectionPlaces places;
   places.hasColumns = p.inputZeroPoint != 0;
   places.hasRows = p.filterZeroPoint != 0;
-  const auto place = [&](bool exists, int64_t elements, size_t& offset) {
-    offset = places.bytes;
-    if (!exists) return;
-    const size_t bytes = static_cast<size_t>(elements) * sizeof(int32_t);
-    places.bytes += (bytes + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+  const auto take = [](bool exists, int64_t elements, size_t& bytes) {
+    const size_t offset = bytes, taken = exists ? static_cast<size_t>(elements) * sizeof(int32_t) : 0;
+    bytes += (taken + kPlaceAlignment - 1) / kPlaceAlignment * kPlaceAlignment;
+    return offset;
   };
-  place(places.hasColumns, classesOf(paramsOf(p)) * epilogueOf(p).correctionPitch, places.columnCorrection);
-  place(places.hasColumns, p.outputPixels(), places.rowClass);
-  place(places.hasRows, p.outputPixels(), places.rowCorrection);
+  take(places.hasColumns, classesOf(paramsOf(p)) * epilogueOf(p).correctionPitch, places.packedBytes);
+  places.rowClass = take(places.hasColumns, p.outputPixels(), places.bytes);
+  places.rowCorrection = take(places.hasRows, p.outputPixels(), places.bytes);
   return places;
 }
 
@@ -105,7 +104,7 @@ void bindCorrections(const Problem& p, Parameter& parameter, size_t offset) {
   using gemm::EpilogueParams;
   const CorrectionPlaces places = correctionPlaces(p);
   if (places.hasColumns)
-    parameter.address(offset + offsetof(EpilogueParams, columnCorrection), {TensorName::Workspace, places.columnCorrection})
+    parameter.address(offset + offsetof(EpilogueParams, columnCorrection), {TensorName::PackedFilter})
         .address(offset + offsetof(EpilogueParams, rowClass), {TensorName::Workspace, places.rowClass});
   if (places.hasRows)
     parameter.address(offset + offsetof(EpilogueParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
@@ -119,23 +118,26 @@ PlannedLaunch zeroedWords(TensorPlace place, uint64_t words) {
   return launchOf("prepare_zeroed_words", ceilDivide(static_cast<int64_t>(words), kernels::kZeroPointThreads), std::move(values));
 }
 
-std::vector<PlannedLaunch> preparationOf(const Problem& p) {
-  std::vector<PlannedLaunch> launches;
+void addPreparation(const Problem& p, Plan& plan) {
   const CorrectionPlaces places = correctionPlaces(p);
-  const auto parameter = [&](bool columns) {
-    Parameter values = Parameter::value(paramsOf(p));
-    bindInputParts(p, values, offsetof(ZeroPointParams, parts));
-    values.address(offsetof(ZeroPointParams, filter), {TensorName::Filter});
-    if (columns) values.address(offsetof(ZeroPointParams, columnCorrection), {TensorName::Workspace, places.columnCorrection});
-    if (places.hasColumns) values.address(offsetof(ZeroPointParams, rowClass), {TensorName::Workspace, places.rowClass});
-    if (places.hasRows) values.address(offsetof(ZeroPointParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
-    return values;
-  };
-  if (places.hasColumns) launches.push_back(launchOf("prepare_column_corrections", p.k, parameter(true)));
+  plan.workspaceBytes = places.bytes;
+  plan.packedBytes = places.packedBytes;
+  Parameter columns = Parameter::value(paramsOf(p)), rows = columns;
+  if (places.hasColumns) {
+    columns.address(offsetof(ZeroPointParams, filter), {TensorName::Filter})
+        .address(offsetof(ZeroPointParams, columnCorrection), {TensorName::PackedFilter});
+    PlannedLaunch launch = launchOf("prepare_column_corrections", p.k, std::move(columns));
+    launch.packsFilter = true;
+    plan.launches.push_back(std::move(launch));
+    rows.address(offsetof(ZeroPointParams, rowClass), {TensorName::Workspace, places.rowClass});
+  }
+  if (places.hasRows) {
+    bindInputParts(p, rows, offsetof(ZeroPointParams, parts));
+    rows.address(offsetof(ZeroPointParams, rowCorrection), {TensorName::Workspace, places.rowCorrection});
+  }
   if (places.hasColumns || places.hasRows)
-    launches.push_back(
-        launchOf("prepare_row_corrections", ceilDivide(p.outputPixels(), kernels::kZeroPointThreads / 32), parameter(false)));
-  return launches;
+    plan.launches.push_back(
+        launchOf("prepare_row_corrections", ceilDivide(p.outputPixels(), kernels::kZeroPointThreads / 32), std::move(rows)));
 }
 
 }  // namespace shiftconv::plan

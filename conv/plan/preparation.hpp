@@ -14,10 +14,11 @@
 
 namespace shiftconv::plan {
 
-/// Where in the workspace corrections lie.
+/// Where corrections lie: those of columns, which follow from the filter alone, at the beginning of the packed filter, the others
+/// in the workspace.
 struct CorrectionPlaces {
   bool hasColumns = false, hasRows = false;  ///< zero points of the input, of the filter
-  size_t columnCorrection = 0, rowClass = 0, rowCorrection = 0, bytes = 0;
+  size_t rowClass = 0, rowCorrection = 0, bytes = 0, packedBytes = 0;
 };
 CorrectionPlaces correctionPlaces(const Problem& problem);
 
@@ -30,7 +31,8 @@ void bindCorrections(const Problem& problem, Parameter& parameter, size_t offset
 /// Sets 32-bit words to zero, fewer than 2^31 of them.
 PlannedLaunch zeroedWords(TensorPlace place, uint64_t words);
 
-/// In the order in which they run; none when there is nothing to prepare.
-std::vector<PlannedLaunch> preparationOf(const Problem& problem);
+/// Appends the launches that prepare corrections, in the order in which they run, and takes their memory; nothing when there is
+/// nothing to prepare. To a plan that has neither yet.
+void addPreparation(const Problem& problem, Plan& plan);
 
 }  // namespace shiftconv::plan

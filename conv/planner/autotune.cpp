@@ -114,7 +114,7 @@ class Tuner {
     if (Status status = makePlan(problem_, kernels_.device().properties(), candidates_.all[one.candidate], {}, one.plan);
         !status.ok())
       return status;
-    if (Status status = tensors_.makeWorkspace(one.plan->workspaceBytes); !status.ok()) return status;
+    if (Status status = tensors_.makeWorkspace(bytesOfRun(*one.plan)[TensorName::Workspace]); !status.ok()) return status;
     if (Status status = Binding::make(one.plan, kernels_, tensors_.of(*one.plan), one.binding); !status.ok()) return status;
     double seconds = 0;
     if (Status status = measure(one, seconds); !status.ok()) return status;  // loads the kernel, fills caches

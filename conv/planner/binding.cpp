@@ -11,13 +11,8 @@ namespace {
 
 Status invalid(std::string message) { return {StatusCode::InvalidArgument, std::move(message)}; }
 
-PerTensor<size_t> bytesOf(const Plan& plan) {
-  PerTensor<size_t> bytes = tensorBytes(plan.problem);
-  bytes[TensorName::Workspace] = plan.workspaceBytes;
-  return bytes;
-}
-
-Status checkTensor(TensorName tensor, device::Address address, size_t bytes) {
+Status checkTensor(TensorName tensor, device::Address address, size_t bytes, bool isOptional) {
+  if (isOptional && (address == 0 || bytes == 0)) return {};
   if (bytes == 0) {
     if (address == 0) return {};
     return invalid(fmt::format("{} must be NULL, because this plan uses none", nameOf(tensor)));
@@ -52,6 +47,13 @@ Status encode(device::Device& device, const MapDescription& description, device:
   layout::Im2colMap placed = std::get<layout::Im2colMap>(description);
   placed.tensor.globalAddress = address;
   return device.encodeIm2col(placed, map);
+}
+
+/// The run's tensors, and where the packed filter lies.
+TensorAddresses placed(const Plan& plan, TensorAddresses tensors) {
+  if (!plan.isPart && plan.packedBytes != 0)
+    tensors[TensorName::PackedFilter] = tensors[TensorName::Workspace] + packedOffset(plan);
+  return tensors;
 }
 
 /// Writes the parameters with their addresses and maps into `storage`, and where each lies into `arguments`.
@@ -102,14 +104,15 @@ Status checkDevice(const Plan& plan, const device::Properties& properties) {
 }
 
 Status checkTensors(const Plan& plan, const TensorAddresses& tensors) {
-  const PerTensor<size_t> bytes = bytesOf(plan);
+  const PerTensor<size_t> bytes = bytesOfRun(plan);
   const auto nth = [](size_t i) { return static_cast<TensorName>(i); };
   for (size_t i = 0; i < kTensors; ++i)
-    if (Status status = checkTensor(nth(i), tensors[nth(i)], bytes[nth(i)]); !status.ok()) return status;
+    if (Status status = checkTensor(nth(i), tensors[nth(i)], bytes[nth(i)], plan.optional[nth(i)]); !status.ok()) return status;
   for (size_t i = 0; i < kTensors; ++i)
     for (size_t j = 0; j < kTensors; ++j) {
       const TensorName written = nth(i), other = nth(j);
       if (i == j || !isWritten(written) || bytes[written] == 0 || bytes[other] == 0) continue;
+      if (tensors[written] == 0 || tensors[other] == 0) continue;
       if (tensors[written] < tensors[other] + bytes[other] && tensors[other] < tensors[written] + bytes[written])
         return invalid(fmt::format("{} must not overlap {}", nameOf(written), nameOf(other)));
     }
@@ -120,10 +123,11 @@ Status runOnce(const Plan& plan, KernelCache& kernels, const TensorAddresses& te
   device::Device& device = kernels.device();
   if (Status status = checkDevice(plan, device.properties()); !status.ok()) return status;
   if (Status status = checkTensors(plan, tensors); !status.ok()) return status;
+  const TensorAddresses places = placed(plan, tensors);
   for (const PlannedLaunch& planned : plan.launches) {
     const device::Kernel* kernel = nullptr;
     if (Status status = kernels.find(planned, kernel); !status.ok()) return status;
-    if (Status status = launchOnce(planned, *kernel, tensors, device, stream); !status.ok()) return status;
+    if (Status status = launchOnce(planned, *kernel, places, device, stream); !status.ok()) return status;
   }
   return {};
 }
@@ -132,6 +136,7 @@ Status Binding::make(std::shared_ptr<const Plan> plan, KernelCache& kernels, con
                      std::unique_ptr<Binding>& binding) {
   if (Status status = checkDevice(*plan, kernels.device().properties()); !status.ok()) return status;
   if (Status status = checkTensors(*plan, tensors); !status.ok()) return status;
+  const TensorAddresses places = placed(*plan, tensors);
   auto made = std::make_unique<Binding>();
   made->device_ = &kernels.device();
   made->launches_.resize(plan->launches.size());
@@ -144,7 +149,7 @@ Status Binding::make(std::shared_ptr<const Plan> plan, KernelCache& kernels, con
     if (Status status = countBlocks(planned, blocks); !status.ok()) return status;
     launch.storage.resize(blocks);
     launch.arguments.resize(planned.parameters.size());
-    if (Status status = fill(planned, tensors, *made->device_, launch.storage.data(), launch.arguments.data()); !status.ok())
+    if (Status status = fill(planned, places, *made->device_, launch.storage.data(), launch.arguments.data()); !status.ok())
       return status;
   }
   made->plan_ = std::move(plan);
@@ -160,9 +165,9 @@ Status Binding::run(device::Stream stream) const {
 
 Status Binding::run(const TensorAddresses& tensors, device::Stream stream) const {
   if (Status status = checkTensors(*plan_, tensors); !status.ok()) return status;
+  const TensorAddresses places = placed(*plan_, tensors);
   for (size_t i = 0; i < launches_.size(); ++i)
-    if (Status status = launchOnce(plan_->launches[i], *launches_[i].kernel, tensors, *device_, stream); !status.ok())
-      return status;
+    if (Status status = launchOnce(plan_->launches[i], *launches_[i].kernel, places, *device_, stream); !status.ok()) return status;
   return {};
 }
 

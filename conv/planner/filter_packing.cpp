@@ -3,33 +3,42 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <cstddef>
 #include <utility>
 
 namespace shiftconv::plan {
 namespace {
 
-/// Kernels whose results depend on the filter and the problem alone: filters of phases, and sums of filters for zero points of the
-/// input.
-constexpr std::array<std::string_view, 2> kPackingKernels{"gather_phase_filters", "prepare_column_corrections"};
+bool packs(const PlannedLaunch& launch) { return launch.packsFilter; }
 
-bool packs(const PlannedLaunch& launch) {
-  return std::find(kPackingKernels.begin(), kPackingKernels.end(), launch.kernel) != kPackingKernels.end();
+/// The launches of `plan` that `taken` leaves.
+template <class Taken>
+std::shared_ptr<Plan> partOf(const Plan& plan, Taken taken) {
+  auto part = std::make_shared<Plan>(plan);
+  part->isPart = true;
+  std::erase_if(part->launches, [&](const PlannedLaunch& launch) { return !taken(launch); });
+  part->optional.values.fill(true);
+  for (const PlannedLaunch& launch : part->launches)
+    for (const Parameter& parameter : launch.parameters) {
+      for (const Parameter::AddressField& field : parameter.addresses()) part->optional[field.place.tensor] = false;
+      for (const Parameter::MapField& field : parameter.maps()) part->optional[field.place.tensor] = false;
+    }
+  if (part->optional[TensorName::Workspace]) part->workspaceBytes = 0;
+  return part;
 }
 
 }  // namespace
 
 Status separateFilterPacking(const Plan& plan, std::shared_ptr<const Plan>& packing, std::shared_ptr<const Plan>& rest) {
-  auto first = std::make_shared<Plan>(plan), second = std::make_shared<Plan>(plan);
+  if (plan.packedBytes == 0 || plan.isPart)
+    return {StatusCode::Unsupported,
+            plan.isPart ? "this plan is a part of another, which has been separated already"
+                        : fmt::format("a run of this plan ({}) makes nothing of its filter that could be kept", plan.algorithm)};
+  std::shared_ptr<Plan> first = partOf(plan, packs),
+                        second = partOf(plan, [](const PlannedLaunch&launch) { return !packs(launch); });
+  first->mainLaunch = 0;
   second->mainLaunch -= static_cast<size_t>(
       std::count_if(plan.launches.begin(), plan.launches.begin() + static_cast<std::ptrdiff_t>(plan.mainLaunch), packs));
-  std::erase_if(first->launches, [](const PlannedLaunch& launch) { return !packs(launch); });
-  std::erase_if(second->launches, packs);
-  if (first->launches.empty() || second->launches.empty())
-    return {StatusCode::Unsupported,
-            fmt::format("a run of this plan ({}) makes nothing of its filter that could be kept", plan.algorithm)};
-  first->mainLaunch = 0;
   packing = std::move(first), rest = std::move(second);
   return {};
 }

@@ -9,6 +9,14 @@
 #include "conv/planner/candidates.hpp"
 
 namespace shiftconv::plan {
+namespace {
+
+size_t roundedUp(size_t bytes) {
+  constexpr size_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
 
 Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
                  const device::Properties& properties, Candidate& best) {
@@ -41,9 +49,14 @@ void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBy
 }
 
 TensorPlace placeInWorkspace(size_t bytes, Plan& plan) {
-  constexpr size_t kAlignment = 256;
   const TensorPlace place{TensorName::Workspace, plan.workspaceBytes};
-  plan.workspaceBytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  plan.workspaceBytes += roundedUp(bytes);
+  return place;
+}
+
+TensorPlace placeInPackedFilter(size_t bytes, Plan& plan) {
+  const TensorPlace place{TensorName::PackedFilter, plan.packedBytes};
+  plan.packedBytes += roundedUp(bytes);
   return place;
 }
 
@@ -59,6 +72,7 @@ Status addInner(const Candidate& best, const Problem& inner, const device::Prope
   if (Status status = best.complete(inner, properties, made); !status.ok()) return status;
   places[TensorName::Workspace].byteOffset = plan.workspaceBytes;
   plan.workspaceBytes += made.workspaceBytes;
+  places[TensorName::PackedFilter] = placeInPackedFilter(made.packedBytes, plan);
   plan.mainLaunch = plan.launches.size() + made.mainLaunch;
   for (PlannedLaunch& launch : made.launches) {
     for (Parameter& parameter : launch.parameters) parameter.relocate(places);

@@ -26,10 +26,12 @@ using CompleteInner = TypedPlans<InnerChoice>::Complete;
 void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBytes, size_t launches,
                      const device::Properties& properties, CompleteInner complete, std::vector<Candidate>& candidates);
 
-/// A place for `bytes` more bytes in the plan's workspace.
+/// A place for `bytes` more bytes in the plan's workspace, or in its packed filter.
 TensorPlace placeInWorkspace(size_t bytes, Plan& plan);
+TensorPlace placeInPackedFilter(size_t bytes, Plan& plan);
 
-/// Appends the launches of a candidate of `inner`, whose tensors lie at `places`, and its workspace behind the plan's.
+/// Appends the launches of a candidate of `inner`, whose tensors lie at `places`, its workspace behind the plan's, and what it
+/// packs behind what the plan packs.
 Status addInner(const Candidate& best, const Problem& inner, const device::Properties& properties, PerTensor<TensorPlace> places,
                 Plan& plan);
 

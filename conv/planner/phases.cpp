@@ -13,6 +13,7 @@
 #include "conv/kernels/phases_params.hpp"
 #include "conv/plan/targets.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/inner_plan.hpp"
 #include "conv/planner/phase_axis.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
@@ -117,16 +118,16 @@ Status bestOf(const std::vector<const Algorithm*>& algorithms, const Problem& pr
 
 struct Places {
   std::vector<kernels::phases::Phase> phases;
-  size_t scratch = 0, bytes = 0;  ///< where the workspaces of the phases begin, all at the same place
+  size_t bytes = 0, packedBytes = 0;  ///< of outputs and residuals, behind which lies the workspace that phases share; of filters
 };
 
 int64_t rowBytes(const Problem& p) { return p.groupChannels() * bytesOf(p.filterType); }
 
 Places placesOf(const Problem& p, const std::vector<PlannedPhase>& phases) {
   Places places;
-  const auto take = [&](int64_t bytes) {
-    const size_t place = places.bytes;
-    places.bytes += (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+  const auto take = [](int64_t taken, size_t& bytes) {
+    const size_t place = bytes;
+    bytes += (static_cast<size_t>(taken) + kAlignment - 1) / kAlignment * kAlignment;
     return place;
   };
   for (const PlannedPhase& planned : phases) {
@@ -142,13 +143,12 @@ Places placesOf(const Problem& p, const std::vector<PlannedPhase>& phases) {
         phase.skip[axis] = static_cast<int32_t>(a.skip);
       }
       phase.isEmpty = planned.isEmpty;
-      phase.filter = take(one.k * one.t * one.r * one.s * rowBytes(one));
-      phase.output = take(one.outputPixels() * one.k * bytesOf(one.outputType));
-      if (p.hasResidual()) phase.residual = take(one.outputPixels() * one.k * bytesOf(one.residualType));
+      phase.filter = take(one.k * one.t * one.r * one.s * rowBytes(one), places.packedBytes);
+      phase.output = take(one.outputPixels() * one.k * bytesOf(one.outputType), places.bytes);
+      if (p.hasResidual()) phase.residual = take(one.outputPixels() * one.k * bytesOf(one.residualType), places.bytes);
     }
     places.phases.push_back(phase);
   }
-  places.scratch = places.bytes;
   return places;
 }
 
@@ -187,14 +187,15 @@ Params filterParams(const Problem& p, const Places& places) {
   return params;
 }
 
-PlannedLaunch launchOf(const char* kernel, int64_t threads, int64_t gridY, Params params, TensorName tensor) {
+/// `phases`: the tensor that holds those of the phases.
+PlannedLaunch launchOf(const char* kernel, int64_t threads, int64_t gridY, Params params, TensorName tensor, TensorName phases) {
   PlannedLaunch launch;
   launch.image = images::phases();
   launch.kernel = kernel;
   launch.config.grid = {static_cast<uint32_t>(ceilDivide(threads, int64_t{kThreads})), static_cast<uint32_t>(gridY), 1};
   launch.config.block = {kThreads, 1, 1};
   Parameter parameter = Parameter::value(params);
-  parameter.address(offsetof(Params, tensor), {tensor}).address(offsetof(Params, workspace), {TensorName::Workspace});
+  parameter.address(offsetof(Params, tensor), {tensor}).address(offsetof(Params, workspace), {phases});
   launch.parameters.push_back(std::move(parameter));
   launch.warpRoles.assign(kThreads / 32, "move");
   return launch;
@@ -205,7 +206,7 @@ PlannedLaunch moveOf(const char* kernel, const Problem& p, const Places& places,
   Params params = commonParams(p, places);
   params.pitchBytes = pitch * bytesOf(type);
   setVectors(params, p.k * bytesOf(type), params.pitchBytes);
-  return launchOf(kernel, p.outputPixels() * params.rowVectors.divisor, 1, params, tensor);
+  return launchOf(kernel, p.outputPixels() * params.rowVectors.divisor, 1, params, tensor, TensorName::Workspace);
 }
 
 class Phases final : public Algorithm {
@@ -317,10 +318,12 @@ class Phases final : public Algorithm {
       }
     }
     plan.workspaceBytes = places.bytes + scratch;
+    plan.packedBytes = places.packedBytes;
 
     const Params filter = filterParams(p, places);
     plan.launches.push_back(launchOf("gather_phase_filters", mostFilterThreads * filter.rowVectors.divisor,
-                                     static_cast<int64_t>(phases.size()), filter, TensorName::Filter));
+                                     static_cast<int64_t>(phases.size()), filter, TensorName::Filter, TensorName::PackedFilter));
+    plan.launches.back().packsFilter = true;
     if (p.hasResidual())
       plan.launches.push_back(moveOf("split_into_phases", p, places, TensorName::Residual, p.residualPitch(), p.residualType));
     plan.mainLaunch = plan.launches.size();
@@ -332,12 +335,13 @@ class Phases final : public Algorithm {
 
   /// The launches of a phase, on its tensors in the workspace.
   static void addLaunches(const PlannedPhase& phase, const Places& places, size_t number, const Plan& made, Plan& plan) {
-    PerTensor<TensorPlace> moved;
-    for (size_t i = 0; i < kTensors; ++i) moved.values[i] = {static_cast<TensorName>(i), 0};
-    moved[TensorName::Filter] = {TensorName::Workspace, places.phases[number].filter};
+    PerTensor<TensorPlace> moved = placesAsGiven();
+    moved[TensorName::Filter] = {TensorName::PackedFilter, places.phases[number].filter};
     moved[TensorName::Output] = {TensorName::Workspace, places.phases[number].output};
     if (phase.problem.hasResidual()) moved[TensorName::Residual] = {TensorName::Workspace, places.phases[number].residual};
-    moved[TensorName::Workspace].byteOffset = places.scratch;
+    moved[TensorName::Workspace].byteOffset = places.bytes;
+    moved[TensorName::PackedFilter] =
+        placeInPackedFilter(made.packedBytes, plan);  // phases that share a plan have different filters
     if (plan.details.empty()) plan.mainLaunch += made.mainLaunch;
     for (PlannedLaunch launch : made.launches) {
       for (Parameter& parameter : launch.parameters) parameter.relocate(moved);

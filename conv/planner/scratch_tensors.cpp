@@ -67,7 +67,7 @@ Status ScratchTensors::makeWorkspace(size_t bytes) {
 
 TensorAddresses ScratchTensors::of(const Plan& plan) const {
   TensorAddresses given = addresses_;
-  if (plan.workspaceBytes == 0) given[TensorName::Workspace] = 0;
+  if (bytesOfRun(plan)[TensorName::Workspace] == 0) given[TensorName::Workspace] = 0;
   return given;
 }
 

@@ -16,9 +16,9 @@ size_t scaleBytes(const BlockScale& scale, int64_t rows, int64_t channels) {
 }  // namespace
 
 std::string_view nameOf(TensorName tensor) {
-  static constexpr std::array<std::string_view, kTensors> kNames{"input",         "filter",       "bias",         "residual",
-                                                                 "channel_scale", "input_scale",  "filter_scale", "second_input",
-                                                                 "output",        "output_scale", "amax",         "workspace"};
+  static constexpr std::array<std::string_view, kTensors> kNames{
+      "input",        "filter", "bias",         "residual", "channel_scale", "input_scale",  "filter_scale",
+      "second_input", "output", "output_scale", "amax",     "workspace",     "packed_filter"};
   return kNames[static_cast<size_t>(tensor)];
 }
 

@@ -25,14 +25,15 @@ enum class TensorName : uint8_t {
   OutputScale,
   Amax,
   Workspace,
+  PackedFilter,
 };
-inline constexpr size_t kTensors = 12;
+inline constexpr size_t kTensors = 13;
 
 /// "input", "channel_scale", ...: the names of shiftconv_tensors_t.
 std::string_view nameOf(TensorName tensor);
 inline bool isWritten(TensorName tensor) { return tensor >= TensorName::Output; }
 /// What the address of a tensor must be a multiple of.
-inline uintptr_t alignmentOf(TensorName tensor) { return tensor == TensorName::Workspace ? 256 : 16; }
+inline uintptr_t alignmentOf(TensorName tensor) { return tensor >= TensorName::Workspace ? 256 : 16; }
 
 inline layout::ScaleFactorLayout layoutOf(ScaleOrder order) {
   return order == ScaleOrder::Plain ? layout::ScaleFactorLayout::RowMajor : layout::ScaleFactorLayout::Interleaved128x4;
@@ -46,8 +47,8 @@ struct PerTensor {
   const Value& operator[](TensorName tensor) const { return values[static_cast<size_t>(tensor)]; }
 };
 
-/// Bytes from the first to the last element of each tensor of a valid problem. The workspace belongs to a plan, not to a problem:
-/// it is 0 here.
+/// Bytes from the first to the last element of each tensor of a valid problem. Workspace and packed filter belong to a plan, not to
+/// a problem: they are 0 here.
 PerTensor<size_t> tensorBytes(const Problem& problem);
 
 }  // namespace shiftconv

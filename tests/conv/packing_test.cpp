@@ -1,10 +1,14 @@
-// Plans that pack their filter once: the bits of the plan that they were separated from, and of the filter that was packed.
+// Plans that pack their filter once: the bits of the plan that they were separated from, and of the filter that was packed, which
+// has a buffer of its own.
 #include <gtest/gtest.h>
 #include <shiftconv/packing.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
-#include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/conv/api_fixture.hpp"
@@ -13,100 +17,133 @@
 namespace shiftconv::tests::packing_test {
 namespace {
 
-/// Two parts of a plan, destroyed at the end.
-struct Parts {
-  explicit Parts(const Plan& plan) { EXPECT_OK(shiftconv_plan_separate_packing(plan.handle(), &packing, &rest)); }
-  ~Parts() { shiftconv_plan_destroy(packing), shiftconv_plan_destroy(rest); }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
-  shiftconv_plan_t packing = nullptr, rest = nullptr;
-};
-
-std::string describe(shiftconv_plan_t plan) {
-  std::string text(4096, '\0');
-  EXPECT_OK(shiftconv_plan_describe(plan, text.data(), text.size(), nullptr));
-  return text.c_str();
-}
+using Bytes = std::vector<std::byte>;
 
 class Packing : public testing::TestWithParam<std::string> {
  protected:
-  Memory upload(const std::vector<std::byte>& bytes) {
-    Memory memory(device_, bytes.size());
-    device_.copyToDevice(memory.get(), bytes.data(), bytes.size());
+  Memory upload(const Bytes& bytes) {
+    Memory memory(device_, std::max<size_t>(bytes.size(), 16));
+    if (!bytes.empty()) device_.copyToDevice(memory.get(), bytes.data(), bytes.size());
     device_.synchronize();
     return memory;
   }
-  std::vector<std::byte> download(const Memory& memory, size_t bytes) {
-    std::vector<std::byte> result(bytes);
-    device_.copyToHost(result.data(), memory.get(), bytes);
+  Bytes download(const Memory& memory) {
+    Bytes result(memory.bytes());
+    device_.copyToHost(result.data(), memory.get(), result.size());
     device_.synchronize();
     return result;
   }
+  Memory poisoned(size_t bytes) { return upload(Bytes(bytes, std::byte{0xCD})); }
 
-  /// The first algorithm that takes the problem and prepares something in a workspace.
-  std::string withWorkspace(const Convolution& problem) {
+  /// The first algorithm that takes the problem and packs something.
+  std::string thatPacks(const Convolution& problem) {
     for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
       const std::string algorithm = shiftconv_algorithm_name(i);
       PlanOptions options;
       options.algorithm = algorithm.c_str();
-      if (refusal(problem, device_.properties(), algorithm).empty() &&
-          Plan(problem, device_.properties(), options).workspaceBytes() != 0)
+      if (!refusal(problem, device_.properties(), algorithm).empty()) continue;
+      try {
+        (void)Plan(problem, device_.properties(), options).separatePacking();
         return algorithm;
+      } catch (const Error&) {  // this one packs nothing
+      }
     }
-    ADD_FAILURE() << "no algorithm prepares anything";
+    ADD_FAILURE() << "no algorithm packs anything";
     return {};
   }
 
   Device device_{GetParam()};
 };
 
-TEST_P(Packing, OnceServesManyRuns) {
-  for (const char* text :
-       {"1x5x7x16 f16 * 24x3x3x16 pad 1,1,1,1 stride 2,2 transposed output_padding 1,0 -> f16 bias relu | algorithm phases",
-        "2x4x6x32 u8 zero 7 * 16x3x3x32 s8 pad 1,0,1,1 -> s8 alpha 0.01 zero 3"}) {
+/// What a run has of its own, so that runs may overlap.
+struct OwnTensors {
+  Memory output, workspace;
+  Tensors tensors;
+};
+
+struct Kind {
+  const char* text;
+  bool needsFilter;  ///< beside what was packed of it
+};
+
+TEST_P(Packing, OncePackedServesManyRunsAndWorkspaces) {
+  for (const auto& [text, needsFilter] :
+       {Kind{"1x5x7x16 f16 * 24x3x3x16 pad 1,1,1,1 stride 2,2 transposed output_padding 1,0 -> f16 bias relu | algorithm phases",
+             false},
+        // Phases that share a plan, but not what is packed for them.
+        {"1x4x5x32 u8 zero 7 * 16x4x4x32 s8 pad 1,1,1,1 stride 2,2 transposed -> s32 | algorithm phases", false},
+        {"2x4x6x32 u8 zero 7 * 16x3x3x32 s8 pad 1,0,1,1 -> s8 alpha 0.01 zero 3", true}}) {
     ConvolutionCase test = parseCase(text);
-    if (test.problem.input_zero_point != 0) test.algorithm = withWorkspace(test.problem);
+    if (needsFilter) test.algorithm = thatPacks(test.problem);
     SCOPED_TRACE(test.problem.describe() + " by " + test.algorithm);
     const CaseTensors one = makeTensors(test, 5), other = makeTensors(test, 6);
     const Plan plan = planFor(test, device_);
-    const Parts parts(plan);
-    const size_t bytes = test.problem.tensorBytes().output;
-    ASSERT_GT(plan.workspaceBytes(), 0u);
+    const std::pair<Plan, Plan> parts = plan.separatePacking();
+    const Plan &packing = parts.first, &rest = parts.second;
+    const size_t packedBytes = rest.packedFilterBytes();
+    ASSERT_GT(packedBytes, 0u);
+    EXPECT_EQ(packing.packedFilterBytes(), packedBytes);
+    EXPECT_EQ(plan.packedFilterBytes(), 0u);
+    EXPECT_EQ(packing.workspaceBytes(), 0u);
+    EXPECT_LE(rest.workspaceBytes() + packedBytes, plan.workspaceBytes());
 
-    Memory filter = upload(one.filter);
-    const Memory firstInput = upload(one.input), secondInput = upload(other.input), output(device_, bytes),
-                 workspace(device_, plan.workspaceBytes());
-    Memory bias(device_, std::max<size_t>(one.bias.size(), 16));
-    if (!one.bias.empty()) bias = upload(one.bias);
-    Tensors tensors;
-    tensors.filter = filter.get(), tensors.output = output.get(), tensors.workspace = workspace.get();
-    if (!one.bias.empty()) tensors.bias = bias.get();
-    const auto result = [&](shiftconv_plan_t which, const Memory& input) {
-      tensors.input = input.get();
-      device_.fill(output.get(), 0xCD, bytes);
-      EXPECT_OK(shiftconv_run(which, device_.handle(), &tensors, nullptr));
-      return download(output, bytes);
+    const Memory filter = upload(one.filter), firstInput = upload(one.input), secondInput = upload(other.input),
+                 bias = upload(one.bias), packed = poisoned(packedBytes);
+    const auto prepare = [&](const Plan& which) {
+      OwnTensors run{poisoned(test.problem.tensorBytes().output), poisoned(std::max<size_t>(which.workspaceBytes(), 256)), {}};
+      run.tensors.filter = filter.get(), run.tensors.output = run.output.get();
+      if (which.workspaceBytes() != 0) run.tensors.workspace = run.workspace.get();
+      if (!one.bias.empty()) run.tensors.bias = bias.get();
+      return run;
     };
-    const auto first = result(plan.handle(), firstInput), second = result(plan.handle(), secondInput);
+    const auto result = [&](const Plan& which, OwnTensors& run, const Memory& input) {
+      run.tensors.input = input.get();
+      device_.fill(run.output.get(), 0xCD, run.output.bytes());
+      which.run(device_, run.tensors);
+      return download(run.output);
+    };
+    OwnTensors whole = prepare(plan);
+    const Bytes first = result(plan, whole, firstInput), second = result(plan, whole, secondInput);
     ASSERT_NE(first, second);
-    device_.fill(workspace.get(), 0xCD, plan.workspaceBytes());
-    EXPECT_NE(result(parts.rest, firstInput), first) << "without what has to be packed";
 
-    device_.fill(workspace.get(), 0xCD, plan.workspaceBytes());
-    tensors.input = secondInput.get();
-    device_.fill(output.get(), 0xCD, bytes);
-    EXPECT_OK(shiftconv_run(parts.packing, device_.handle(), &tensors, nullptr));
-    EXPECT_EQ(download(output, bytes), std::vector<std::byte>(bytes, std::byte{0xCD})) << "packing writes no output";
+    // Nothing but the filter is needed to pack it, and nothing but the packed filter is written.
+    Tensors toPack;
+    toPack.filter = filter.get(), toPack.packed_filter = packed.get();
+    packing.run(device_, toPack);
+    OwnTensors alone = prepare(rest), two = prepare(rest);
+    alone.tensors.packed_filter = two.tensors.packed_filter = packed.get();
+    const Bytes before = download(packed), untouched = download(alone.output), scratch = download(alone.workspace);
+    EXPECT_NE(before, Bytes(packedBytes, std::byte{0xCD}));
+    packing.run(device_, alone.tensors);
+    EXPECT_EQ(download(packed), before);
+    EXPECT_EQ(download(alone.output), untouched) << "packing writes no output";
+    EXPECT_EQ(download(alone.workspace), scratch) << "packing writes no workspace";
+
+    if (!needsFilter) alone.tensors.filter = two.tensors.filter = nullptr;
     for (int run = 0; run < 2; ++run) {
-      EXPECT_EQ(result(parts.rest, firstInput), first);
-      EXPECT_EQ(result(parts.rest, secondInput), second);
+      EXPECT_EQ(result(rest, alone, firstInput), first);
+      EXPECT_EQ(result(rest, two, secondInput), second);
+      // Others may use a workspace between runs.
+      device_.fill(alone.workspace.get(), 0x5A, alone.workspace.bytes());
     }
-    shiftconv_binding_t binding = nullptr;
-    EXPECT_OK(shiftconv_bind(parts.rest, device_.handle(), &tensors, &binding));
-    device_.fill(output.get(), 0xCD, bytes);
-    EXPECT_OK(shiftconv_binding_run(binding, nullptr));
-    EXPECT_EQ(download(output, bytes), second);
-    EXPECT_OK(shiftconv_binding_destroy(binding));
+    EXPECT_EQ(download(packed), before) << "runs only read it";
+
+    // At the same time, each with its workspace.
+    {
+      device_.fill(alone.output.get(), 0xCD, alone.output.bytes()), device_.fill(two.output.get(), 0xCD, two.output.bytes());
+      device_.synchronize();
+      const Binding firstRun(rest, device_, alone.tensors), secondRun(rest, device_, two.tensors);
+      Stream firstStream(device_), secondStream(device_);
+      std::jthread beside([&] { firstRun.run(firstStream.get()); });
+      secondRun.run(secondStream.get());
+      beside.join();
+      firstStream.synchronize(), secondStream.synchronize();
+    }
+    EXPECT_EQ(download(alone.output), first);
+    EXPECT_EQ(download(two.output), second);
+
+    device_.fill(packed.get(), 0xCD, packedBytes);
+    EXPECT_NE(result(rest, alone, firstInput), first) << "without what has to be packed";
   }
 }
 
@@ -117,22 +154,45 @@ TEST(PackingPlans, AreWhatTheyWereSeparatedFrom) {
   ConvolutionCase test = parseCase("1x5x7x16 f16 * 24x3x3x16 stride 2,3 transposed -> f16 | algorithm phases");
   const Plan plan = planFor(test, DeviceProperties::preset("H200"));
   const std::string before = plan.describe();
-  const Parts parts(plan);
+  const auto [packing, rest] = plan.separatePacking();
   EXPECT_EQ(plan.describe(), before);
-  EXPECT_STREQ(shiftconv_plan_algorithm(parts.rest), "phases");
-  EXPECT_STREQ(shiftconv_plan_kernel_name(parts.packing), "gather_phase_filters");
-  EXPECT_STREQ(shiftconv_plan_kernel_name(parts.rest), shiftconv_plan_kernel_name(plan.handle()));
-  for (const shiftconv_plan_t part : {parts.packing, parts.rest}) {
-    size_t bytes = 0;
-    EXPECT_OK(shiftconv_plan_workspace_size(part, &bytes));
-    EXPECT_EQ(bytes, plan.workspaceBytes());
-    EXPECT_NE(describe(part), before);
-    EXPECT_FAILURE(shiftconv_plan_to_bytes(part, nullptr, 0, nullptr), SHIFTCONV_STATUS_UNSUPPORTED, "a part of another");
-    shiftconv_plan_t packing = part, rest = part;
-    EXPECT_FAILURE(shiftconv_plan_separate_packing(part, &packing, &rest), SHIFTCONV_STATUS_UNSUPPORTED, "that could be kept");
-    EXPECT_EQ(packing, part);
-    EXPECT_EQ(rest, part);
+  EXPECT_EQ(rest.algorithm(), "phases");
+  EXPECT_EQ(packing.kernelName(), "gather_phase_filters");
+  EXPECT_EQ(rest.kernelName(), plan.kernelName());
+  for (const Plan* part : {&packing, &rest}) {
+    EXPECT_NE(part->describe(), before);
+    EXPECT_NE(part->describe().find("packed filter " + std::to_string(rest.packedFilterBytes()) + " bytes"), std::string::npos);
+    EXPECT_FAILURE(shiftconv_plan_to_bytes(part->handle(), nullptr, 0, nullptr), SHIFTCONV_STATUS_UNSUPPORTED, "a part of another");
+    shiftconv_plan_t first = part->handle(), second = part->handle();
+    EXPECT_FAILURE(shiftconv_plan_separate_packing(part->handle(), &first, &second), SHIFTCONV_STATUS_UNSUPPORTED,
+                   "separated already");
+    EXPECT_EQ(first, part->handle());
+    EXPECT_EQ(second, part->handle());
   }
+}
+
+TEST(PackingPlans, NameTheTensorThatIsWrong) {
+  const Device device("emulated");
+  const Plan plan(Convolution::parse("1x5x7x16 f16 * 24x3x3x16 stride 2,2 transposed -> f16"), device.properties());
+  const auto [packing, rest] = plan.separatePacking();
+  const auto place = [](uintptr_t address) { return reinterpret_cast<void*>(address); };
+  Tensors good;
+  good.input = place(0x1000000), good.filter = place(0x2000000), good.output = place(0x3000000), good.workspace = place(0x4000000);
+  good.packed_filter = place(0x5000000);
+  const auto refused = [&](const Plan& which, void* shiftconv_tensors_t::*field, void* address, const char* words) {
+    Tensors tensors = good;
+    tensors.*field = address;
+    shiftconv_binding_t binding = nullptr;
+    EXPECT_FAILURE(shiftconv_bind(which.handle(), device.handle(), &tensors, &binding), SHIFTCONV_STATUS_INVALID_ARGUMENT, words);
+  };
+  refused(plan, &shiftconv_tensors_t::packed_filter, good.packed_filter, "packed_filter must be NULL, because this plan uses none");
+  for (const Plan* part : {&packing, &rest}) {
+    refused(*part, &shiftconv_tensors_t::packed_filter, nullptr, "packed_filter must not be NULL");
+    refused(*part, &shiftconv_tensors_t::packed_filter, place(0x5000080), "packed_filter must be aligned to 256 bytes");
+    refused(*part, &shiftconv_tensors_t::packed_filter, place(0x2000000), "packed_filter must not overlap filter");
+  }
+  refused(rest, &shiftconv_tensors_t::workspace, nullptr, "workspace must not be NULL");
+  refused(rest, &shiftconv_tensors_t::workspace, good.packed_filter, "workspace must not overlap packed_filter");
 }
 
 TEST(PackingPlans, RefuseWhatHasNothingToPack) {
@@ -144,6 +204,7 @@ TEST(PackingPlans, RefuseWhatHasNothingToPack) {
   EXPECT_FAILURE(shiftconv_plan_separate_packing(nullptr, &packing, &rest), SHIFTCONV_STATUS_INVALID_ARGUMENT, "plan");
   EXPECT_FAILURE(shiftconv_plan_separate_packing(plan.handle(), nullptr, &rest), SHIFTCONV_STATUS_INVALID_ARGUMENT, "packing");
   EXPECT_FAILURE(shiftconv_plan_separate_packing(plan.handle(), &packing, nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "rest");
+  EXPECT_FAILURE(shiftconv_plan_packed_filter_size(plan.handle(), nullptr), SHIFTCONV_STATUS_INVALID_ARGUMENT, "bytes");
 }
 
 }  // namespace

@@ -94,8 +94,11 @@ TEST(Phases, AreLaunchesOfOnePlan) {
     EXPECT_EQ(plan->launches.back().kernel, "merge_phases");
     EXPECT_EQ(plan->mainLaunch, 1u);
     // Filters of 1, 2, 2 and 4 taps, and the outputs.
-    EXPECT_GE(plan->workspaceBytes, 2u * 32 * 64 * 9 + 2u * 2 * 16 * 16 * 32);
-    EXPECT_LE(plan->workspaceBytes, 2u * 32 * 64 * 9 + 2u * 2 * 16 * 16 * 32 + 9 * 256);
+    EXPECT_GE(plan->packedBytes, 2u * 32 * 64 * 9);
+    EXPECT_LE(plan->packedBytes, 2u * 32 * 64 * 9 + 4 * 256);
+    EXPECT_GE(plan->workspaceBytes, 2u * 2 * 16 * 16 * 32);
+    EXPECT_LE(plan->workspaceBytes, 2u * 2 * 16 * 16 * 32 + 4 * 256);
+    EXPECT_GE(bytesOfRun(*plan)[TensorName::Workspace], plan->packedBytes + plan->workspaceBytes);
     // Nine taps of every input pixel, and none of zeros.
     EXPECT_EQ(plan->estimate.flops, 2.0 * 2 * 8 * 8 * 9 * 64 * 32);
     EXPECT_NE(plan->details.find("phase 3    "), std::string::npos) << plan->details;

@@ -71,9 +71,8 @@ class ShiftWindow final : public Algorithm {
     ShiftWindowPlan made;
     if (std::string reason = planShiftWindow(problem, properties, exact, made); !reason.empty())
       return {StatusCode::InternalError, std::move(reason)};
-    plan.launches = preparationOf(problem);
+    addPreparation(problem, plan);
     plan.mainLaunch = plan.launches.size();
-    plan.workspaceBytes = correctionPlaces(problem).bytes;
     plan.launches.push_back(made.planned());
     plan.traffic = made.traffic;
     plan.details = made.describe();

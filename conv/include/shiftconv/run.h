@@ -9,8 +9,8 @@ extern "C" {
 #endif
 
 /** Device memory of the tensors of a run; shapes and layouts as in shiftconv_problem_t. Exactly the tensors that the problem has
- *  are set, the others are NULL. All are aligned to 16 bytes, the workspace to 256. What is written (output, output_scale, amax,
- *  workspace) must not overlap any other tensor. Start from SHIFTCONV_TENSORS_INIT. */
+ *  are set, the others are NULL. All are aligned to 16 bytes, workspace and packed filter to 256. What is written (output,
+ *  output_scale, amax, workspace, packed_filter) must not overlap any other tensor. Start from SHIFTCONV_TENSORS_INIT. */
 typedef struct shiftconv_tensors {
   size_t size; /**< sizeof of this structure as the caller compiled it */
   const void* input;
@@ -25,10 +25,11 @@ typedef struct shiftconv_tensors {
   void* amax;               /**< with has_amax: raised to max |v|; holds a finite value >= 0 before, so 0 or an earlier maximum */
   void* workspace;          /**< shiftconv_plan_workspace_size bytes */
   const void* second_input; /**< with split_c or split_d */
+  void* packed_filter;      /**< of the parts of a plan (packing.h): shiftconv_plan_packed_filter_size bytes */
 } shiftconv_tensors_t;
 
 #define SHIFTCONV_TENSORS_INIT \
-  { sizeof(shiftconv_tensors_t), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(shiftconv_tensors_t), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 #define SHIFTCONV_TENSORS_SIZE_0_2 96
 
 /** A plan with its tensors on a device. A binding is immutable and may run on any number of streams and host threads at once. */

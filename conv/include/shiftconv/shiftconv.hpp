@@ -8,6 +8,7 @@
 //  - Shapes, layouts, units, alignment and stream order: see the functions and structures of shiftconv.h.
 #pragma once
 
+#include <shiftconv/packing.h>
 #include <shiftconv/shiftconv.h>
 
 #include <array>
@@ -232,8 +233,8 @@ struct Estimate : shiftconv_estimate_t {
   Estimate() : shiftconv_estimate_t(SHIFTCONV_ESTIMATE_INIT) {}
 };
 
-/// Addresses of a run's tensors in device memory: exactly those that the problem has, the others nullptr. Aligned to 16 bytes, the
-/// workspace to 256.
+/// Addresses of a run's tensors in device memory: exactly those that the problem has, the others nullptr. Aligned to 16 bytes,
+/// workspace and packed filter to 256.
 struct Tensors : shiftconv_tensors_t {
   Tensors() : shiftconv_tensors_t(SHIFTCONV_TENSORS_INIT) {}
 };
@@ -296,6 +297,19 @@ class Plan {
   size_t workspaceBytes() const {
     size_t bytes = 0;
     check(shiftconv_plan_workspace_size(handle_, &bytes));
+    return bytes;
+  }
+  /// For filters that stay the same: a plan that packs the filter into Tensors::packed_filter, and one that does the rest. Throws
+  /// where a run makes nothing of its filter; see shiftconv_plan_separate_packing.
+  std::pair<Plan, Plan> separatePacking() const {
+    std::pair<Plan, Plan> parts{Plan(), Plan()};
+    check(shiftconv_plan_separate_packing(handle_, &parts.first.handle_, &parts.second.handle_));
+    return parts;
+  }
+  /// What Tensors::packed_filter must have room for, of either part; 0 of other plans.
+  size_t packedFilterBytes() const {
+    size_t bytes = 0;
+    check(shiftconv_plan_packed_filter_size(handle_, &bytes));
     return bytes;
   }
   /// Loads the kernels now rather than at the first binding.

@@ -85,7 +85,7 @@ class TensorBytesC(_Sized):
 
 
 class TensorsC(_Sized):
-    _fields_ = [("size", c_size_t), *((name, c_void_p) for name in [*TENSORS[:-1], "workspace", TENSORS[-1]])]
+    _fields_ = [("size", c_size_t), *((name, c_void_p) for name in [*TENSORS[:-1], "workspace", TENSORS[-1], "packed_filter"])]
 
 
 class PlanOptionsC(_Sized):

@@ -235,10 +235,12 @@ Observation StreamCase::run(DeviceRun& device, const plan::PlannedLaunch& launch
   const size_t scaleBytes = tensorBytes(problem_)[TensorName::OutputScale];
   upload(TensorName::OutputScale, std::vector<uint8_t>(scaleBytes, kNanFactor));
   if (problem_.hasAmax) upload(TensorName::Amax, std::vector<float>{0});
-  const size_t workspaceBytes = plan::correctionPlaces(problem_).bytes;
-  if (workspaceBytes != 0) tensors[TensorName::Workspace] = device.reserve(workspaceBytes);
+  plan::Plan prepared;
+  plan::addPreparation(problem_, prepared);
+  if (prepared.workspaceBytes != 0) tensors[TensorName::Workspace] = device.reserve(prepared.workspaceBytes);
+  if (prepared.packedBytes != 0) tensors[TensorName::PackedFilter] = device.reserve(prepared.packedBytes);
   std::vector<emulator::Hazard> hazards;
-  for (const plan::PlannedLaunch& before : plan::preparationOf(problem_)) {
+  for (const plan::PlannedLaunch& before : prepared.launches) {
     const auto module = device.emulator().load(device::ptxFor(before.image, "sm_100a"), "preparation");
     DeviceRun preparation(device.emulator(), *module, before.kernel);
     const Observation seen = launchPlanned(preparation, before, tensors, options);
