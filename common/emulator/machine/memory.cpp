@@ -14,6 +14,7 @@
 
 #include "common/emulator/error.hpp"
 #include "common/emulator/machine/device_heap.hpp"
+#include "common/emulator/machine/poisoned_storage.hpp"
 
 namespace shiftconv::emulator::machine {
 namespace {
@@ -21,7 +22,6 @@ namespace {
 constexpr uint64_t kAllocationAlignment = 256;
 /// Unregistered bytes on both sides of every allocation, so that a small overrun never lands in a neighbour.
 constexpr uint64_t kGuardBytes = 1024;
-constexpr int kPoison = 0xCB;
 /// Releases that messages about bad addresses know of.
 constexpr size_t kRememberedReleases = 256;
 
@@ -30,7 +30,7 @@ struct Region {
   uint64_t end = 0;
   bool writable = true;
   unsigned registrations = 0;            ///< of caller-owned memory
-  std::unique_ptr<std::byte[]> storage;  ///< of an allocation, guard zones included
+  PoisonedStorage storage;               ///< of an allocation, guard zones included
   uint64_t number = 0;                   ///< allocations count up
   std::map<uint64_t, uint64_t> written;  ///< by the host: begin and end of ranges that do not touch each other
 };
@@ -132,14 +132,13 @@ GlobalMemory::~GlobalMemory() = default;
 uint64_t GlobalMemory::allocate(uint64_t bytes) {
   Region region;
   try {
-    region.storage.reset(new std::byte[bytes + 2 * kGuardBytes + kAllocationAlignment]);
+    region.storage = makePoisonedStorage(bytes + 2 * kGuardBytes + kAllocationAlignment);
   } catch (const std::bad_alloc&) {
     throw EmulatorError(ErrorKind::OutOfMemory, fmt::format("the host has no memory for a device allocation of {} bytes", bytes));
   }
   const uint64_t raw = reinterpret_cast<uint64_t>(region.storage.get()) + kGuardBytes;
   region.begin = (raw + kAllocationAlignment - 1) / kAllocationAlignment * kAllocationAlignment;
   region.end = region.begin + bytes;
-  std::memset(reinterpret_cast<void*>(region.begin), kPoison, bytes);
   const uint64_t address = region.begin;
   {
     const std::unique_lock lock(impl_->mutex);

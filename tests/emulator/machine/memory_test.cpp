@@ -1,8 +1,10 @@
 #include "common/emulator/machine/memory.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -32,6 +34,34 @@ TEST(GlobalMemory, AllocationsArePoisonedAndAligned) {
   EXPECT_EQ(memory.allocatedBytes(), 1000u);
   memory.release(address);
   EXPECT_EQ(memory.allocatedBytes(), 0u);
+}
+
+uint64_t residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// What nobody writes of a large allocation takes no memory of the host, and holds poison all the same.
+TEST(GlobalMemory, LargeAllocationsTakeWhatIsWritten) {
+  constexpr uint64_t kBytes = (uint64_t{3} << 30) + 12345;
+  GlobalMemory memory;
+  const uint64_t before = residentBytes();
+  const uint64_t address = memory.allocate(kBytes), other = memory.allocate(kBytes);
+  for (uint64_t at = 0; at < kBytes; at += 100'000'007) {
+    auto* const byte = reinterpret_cast<uint8_t*>(address + at);
+    ASSERT_EQ(*byte, 0xCB) << at;
+    *byte = 7;
+    ASSERT_EQ(*reinterpret_cast<uint8_t*>(other + at), 0xCB) << at;
+    ASSERT_EQ(*reinterpret_cast<uint8_t*>(address + at + (at + 1 < kBytes ? 1 : 0)), 0xCB) << at;
+  }
+  EXPECT_EQ(memory.access(address + kBytes - 1, 1, 1, true), reinterpret_cast<std::byte*>(address + kBytes - 1));
+  EXPECT_EQ(*reinterpret_cast<uint8_t*>(address + kBytes - 1), 0xCB);
+  EXPECT_LT(residentBytes(), before + (uint64_t{64} << 20));
+  EXPECT_FALSE(memory.contains(address + kBytes, 1));
+  memory.release(address);
+  memory.release(other);
 }
 
 TEST(GlobalMemory, AccessesMustStayInsideOneAllocation) {
