@@ -183,7 +183,7 @@ Status fromC(const shiftconv_plan_options_t* source, plan::PlanOptions& options)
   if (Status status = readVersioned(source, "shiftconv_plan_options", o); !status.ok()) return status;
   if (o.algorithm) options.algorithm = o.algorithm;
   if (o.options) options.options = o.options;
-  if (o.reserved != 0) return invalid(fmt::format("shiftconv_plan_options.reserved must be 0, but is {}", o.reserved));
+  if (Status status = readFlag("batch_invariant", o.batch_invariant, options.batchInvariant); !status.ok()) return status;
   options.multiprocessors = o.multiprocessors;
   return {};
 }

@@ -192,6 +192,8 @@ shiftconv_status_t shiftconv_plan_autotune(const shiftconv_problem_t* problem, s
     if (Status status = fromC(options, choices); !status.ok()) return status;
     if (choices.multiprocessors != 0)
       return {StatusCode::InvalidArgument, "multiprocessors must be 0 in a plan by measurement, which takes what the device has"};
+    if (choices.batchInvariant)
+      return {StatusCode::InvalidArgument, "batch_invariant must be 0 in a plan by measurement, which measures this n"};
     plan::AutotuneOptions how;
     if (Status status = fromC(autotune, how); !status.ok()) return status;
     if (Status status = require(plan, "plan"); !status.ok()) return status;

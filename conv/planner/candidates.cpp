@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "conv/plan/measured_correction.hpp"
+#include "conv/planner/batch_invariance.hpp"
 #include "conv/planner/refusals.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/quoted.hpp"
@@ -41,6 +42,7 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   made->estimate = candidate.estimate;
   made->askedAlgorithm = asked.algorithm;
   made->askedOptions = asked.options;
+  made->askedBatchInvariant = asked.batchInvariant;
   made->choice = std::move(choice);
   if (Status status = candidate.complete(problem, properties, *made); !status.ok()) return status;
   plan = std::move(made);
@@ -131,6 +133,15 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
   if (options.algorithm.empty() && !options.options.empty())
     return {StatusCode::InvalidArgument,
             fmt::format("options {} belong to an algorithm, but algorithm is not set", quoted(options.options))};
+  if (options.batchInvariant) {
+    PlanOptions usual = options;
+    usual.batchInvariant = false;
+    const Search search = [&](const Problem& one, Candidates& found) {
+      return findCandidates(one, properties, usual, found, texts);
+    };
+    candidates.asked = options;
+    return findBatchInvariant(problem, properties, search, candidates);
+  }
   if (options.algorithm.empty()) {
     if (Status status = collect(algorithms(), problem, properties, candidates, texts); !status.ok()) return status;
   } else {
@@ -168,7 +179,7 @@ Status makePlan(const Problem& problem, const device::Properties& properties, co
 std::string choiceOf(const Plan& plan) {
   if (!plan.choice.empty()) return plan.choice;
   Candidates candidates;
-  const PlanOptions asked{plan.askedAlgorithm, plan.askedOptions};
+  const PlanOptions asked{plan.askedAlgorithm, plan.askedOptions, 0, plan.askedBatchInvariant};
   if (!findCandidates(plan.problem, plan.properties, asked, candidates).ok()) return {};  // it was found once, so it is again
   for (size_t i = 0; i < candidates.all.size(); ++i)
     if (candidates.all[i].algorithm->name() == plan.algorithm && candidates.all[i].options() == plan.options) candidates.best = i;

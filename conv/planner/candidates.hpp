@@ -33,6 +33,7 @@ struct PlanOptions {
   std::string algorithm;
   std::string options;
   uint32_t multiprocessors = 0;  ///< of which each launch has at most a CTA; 0: as many as the device has
+  bool batchInvariant = false;   ///< every image's results are those that it has alone (batch_invariance.hpp)
 };
 
 /// What a plan is chosen from.

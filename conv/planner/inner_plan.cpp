@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "conv/planner/batch_invariance.hpp"
 #include "conv/planner/candidates.hpp"
 
 namespace shiftconv::plan {
@@ -18,12 +19,20 @@ size_t roundedUp(size_t bytes) {
 
 }  // namespace
 
+Status readBatchInvariant(const OptionValues& values, bool& isInvariant) {
+  std::optional<bool> asked;
+  if (Status status = values.flag(kBatchInvariantOption.name, asked); !status.ok()) return status;
+  isInvariant = asked.value_or(false);
+  return {};
+}
+
 Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
                  const device::Properties& properties, Candidate& best) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, options, values); !status.ok()) return status;
   PlanOptions asked;
   asked.algorithm = values.find("algorithm").value_or("");
+  if (Status status = readBatchInvariant(values, asked.batchInvariant); !status.ok()) return status;
   if (asked.algorithm == owner)
     return {StatusCode::InvalidArgument, fmt::format("{}: option algorithm must be another one", owner)};
   Candidates candidates;

@@ -11,7 +11,11 @@
 
 namespace shiftconv::plan {
 
+/// Of kBatchInvariantOption; no where it is not set.
+Status readBatchInvariant(const OptionValues& values, bool& isInvariant);
+
 /// What the planner would take for `inner`, or the algorithm that the option `algorithm` of `owner` names, which is not `owner`.
+/// With kBatchInvariantOption as PlanOptions::batchInvariant says.
 Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
                  const device::Properties& properties, Candidate& best);
 

@@ -12,6 +12,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/kernels/phases_params.hpp"
 #include "conv/plan/targets.hpp"
+#include "conv/planner/batch_invariance.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/inner_plan.hpp"
 #include "conv/planner/phase_axis.hpp"
@@ -33,8 +34,8 @@ constexpr std::string_view kName = "phases";
 /// The algorithms with kernels that multiply.
 std::span<const OptionDescription> innerOptions() {
   static const std::string names = algorithmNames([](const Algorithm& one) { return one.accumulation().has_value(); });
-  static const std::array<OptionDescription, 1> options{
-      {{"algorithm", names, "which computes every phase; otherwise the best of each"}}};
+  static const std::array<OptionDescription, 2> options{
+      {{"algorithm", names, "which computes every phase; otherwise the best of each"}, kBatchInvariantOption}};
   return options;
 }
 constexpr size_t kAlignment = 256;
@@ -92,9 +93,17 @@ std::vector<PlannedPhase> phasesOf(const Problem& p) {
 /// Whether phase i needs a plan of its own.
 bool isFirst(const std::vector<PlannedPhase>& phases, size_t i) { return phases[i].exists() && phases[i].sameAs == i; }
 
-Status readAlgorithm(std::string_view text, std::vector<const Algorithm*>& algorithms) {
+/// What plans the phases, and how.
+struct Inner {
+  std::vector<const Algorithm*> algorithms;
+  bool isBatchInvariant = false;
+};
+
+Status readInner(std::string_view text, Inner& inner) {
+  std::vector<const Algorithm*>& algorithms = inner.algorithms;
   OptionValues values;
   if (Status status = OptionValues::parse(text, innerOptions(), values); !status.ok()) return status;
+  if (Status status = readBatchInvariant(values, inner.isBatchInvariant); !status.ok()) return status;
   for (const Algorithm* one : plan::algorithms())
     if (!one->takesTransposed()) algorithms.push_back(one);
   const std::optional<std::string_view> name = values.find("algorithm");
@@ -107,12 +116,18 @@ Status readAlgorithm(std::string_view text, std::vector<const Algorithm*>& algor
 }
 
 /// The best candidate for a phase.
-Status bestOf(const std::vector<const Algorithm*>& algorithms, const Problem& problem, const device::Properties& properties,
-              Candidate& best) {
+Status bestOf(const Inner& inner, const Problem& problem, const device::Properties& properties, Candidate& best) {
+  const auto search = [&](const Problem& one, Candidates& found) -> Status {
+    if (Status status = collect(inner.algorithms, one, properties, found, RefusalTexts::LeftOut); !status.ok()) return status;
+    correct(one, properties, found.all);
+    found.best = choose(found.all);
+    return {};
+  };
   Candidates candidates;
-  if (Status status = collect(algorithms, problem, properties, candidates, RefusalTexts::LeftOut); !status.ok()) return status;
-  correct(problem, properties, candidates.all);
-  best = std::move(candidates.all[choose(candidates.all)]);
+  const Status found =
+      inner.isBatchInvariant ? findBatchInvariant(problem, properties, search, candidates) : search(problem, candidates);
+  if (!found.ok()) return found;
+  best = std::move(candidates.all[candidates.best]);
   return {};
 }
 
@@ -240,14 +255,14 @@ class Phases final : public Algorithm {
       return fmt::format(
           "phases computes outputs beyond those of the convolution for this filter, stride and padding, which {} forbids",
           p.hasAmax ? "amax" : "a residual");
-    std::vector<const Algorithm*> algorithms;
-    if (Status status = readAlgorithm({}, algorithms); !status.ok()) return status.message();
+    Inner inner;
+    if (Status status = readInner({}, inner); !status.ok()) return status.message();
     for (size_t i = 0; i < phases.size(); ++i) {
       if (!isFirst(phases, i)) continue;
       const Problem& one = phases[i].problem;
       if (Status status = validate(one); !status.ok()) return fmt::format("phases: {}", status.message());
       if (one.outputPixels() >= kMostVectors / one.k) return "phases needs fewer than 2^31 outputs of a phase";
-      if (std::none_of(algorithms.begin(), algorithms.end(), [&](const Algorithm* algorithm) {
+      if (std::none_of(inner.algorithms.begin(), inner.algorithms.end(), [&](const Algorithm* algorithm) {
             return algorithm->isBuiltFor(properties) && algorithm->refusal(one, properties).empty();
           }))
         return fmt::format("phases needs an algorithm other than direct for {}", shiftconv::describe(one));
@@ -257,8 +272,8 @@ class Phases final : public Algorithm {
 
   Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
-    std::vector<const Algorithm*> algorithms;
-    if (Status status = readAlgorithm(options, algorithms); !status.ok()) return status;
+    Inner inner;
+    if (Status status = readInner(options, inner); !status.ok()) return status;
     Made made{phasesOf(p), {}, std::string(options)};
     const std::vector<PlannedPhase>& phases = made.phases;
     std::vector<Candidate>& best = made.best;
@@ -268,7 +283,7 @@ class Phases final : public Algorithm {
     for (size_t i = 0; i < phases.size(); ++i) {
       if (!phases[i].exists()) continue;
       if (isFirst(phases, i))
-        if (Status status = bestOf(algorithms, phases[i].problem, properties, best[i]); !status.ok()) return status;
+        if (Status status = bestOf(inner, phases[i].problem, properties, best[i]); !status.ok()) return status;
       const Candidate& one = best[phases[i].sameAs];
       all.estimate.clocks += one.estimate.clocks;
       all.estimate.seconds += one.estimate.seconds;

@@ -10,6 +10,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "conv/kernels/transposition_params.hpp"
 #include "conv/plan/targets.hpp"
+#include "conv/planner/batch_invariance.hpp"
 #include "conv/planner/inner_plan.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
@@ -26,8 +27,8 @@ constexpr std::string_view kName = "relayout";
 /// Every other algorithm.
 std::span<const OptionDescription> innerOptions() {
   static const std::string names = algorithmNames([](const Algorithm& one) { return one.name() != kName; });
-  static const std::array<OptionDescription, 1> options{
-      {{"algorithm", names, "which computes the convolution in NHWC; otherwise the best"}}};
+  static const std::array<OptionDescription, 2> options{
+      {{"algorithm", names, "which computes the convolution in NHWC; otherwise the best"}, kBatchInvariantOption}};
   return options;
 }
 

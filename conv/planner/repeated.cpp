@@ -12,6 +12,7 @@
 #include "common/numerics/codec.hpp"
 #include "conv/kernels/repetition_params.hpp"
 #include "conv/plan/targets.hpp"
+#include "conv/planner/batch_invariance.hpp"
 #include "conv/planner/inner_plan.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
@@ -29,8 +30,8 @@ constexpr std::string_view kName = "repeated";
 /// The algorithms with kernels that multiply.
 std::span<const OptionDescription> innerOptions() {
   static const std::string names = algorithmNames([](const Algorithm& one) { return one.accumulation().has_value(); });
-  static const std::array<OptionDescription, 1> options{
-      {{"algorithm", names, "which computes the convolution of the repeated pixels; otherwise the best"}}};
+  static const std::array<OptionDescription, 2> options{
+      {{"algorithm", names, "which computes the convolution of the repeated pixels; otherwise the best"}, kBatchInvariantOption}};
   return options;
 }
 

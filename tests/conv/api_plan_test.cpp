@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "known are group, tile_n, ctas, resident_weights"},
         WrongOption{"twice", [](Options& o) { o.options = "ctas=1,ctas=2"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
                     "ctas is set twice"},
-        WrongOption{"reserved", [](Options& o) { o.reserved = 1; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "reserved must be 0"},
+        WrongOption{"batch_invariant", [](Options& o) { o.batch_invariant = 2; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "batch_invariant must be 0 or 1"},
         WrongOption{"no_value", [](Options& o) { o.options = "ctas"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT, "name=value"},
         WrongOption{"empty_value", [](Options& o) { o.options = "ctas=,tile_n=16"; }, SHIFTCONV_STATUS_INVALID_ARGUMENT,
                     "name=value"},
@@ -518,6 +518,10 @@ TEST_F(ApiAutotune, NamesWhatIsWrong) {
   limited.multiprocessors = 2;
   EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, &limited, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
                  "multiprocessors must be 0");
+  Options alike = SHIFTCONV_PLAN_OPTIONS_INIT;
+  alike.batch_invariant = 1;
+  EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, &alike, nullptr, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "batch_invariant must be 0");
   for (const double seconds : {0.0, -1.0, 3600.5, 1e9, std::nan("")}) {
     how_.seconds = seconds;
     EXPECT_FAILURE(shiftconv_plan_autotune(&problem_, device_, nullptr, &how_, &plan), SHIFTCONV_STATUS_INVALID_ARGUMENT,

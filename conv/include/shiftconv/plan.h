@@ -43,7 +43,8 @@ typedef struct shiftconv_plan_options {
   const char* options;      /**< its options, "tile_n=64,group=pair"; NULL: none. See shiftconv_algorithm_options */
   uint32_t multiprocessors; /**< the most that a run may occupy: no launch of the plan has more CTAs; 0: all of the device. Plans by
                                  measurement must leave it 0 */
-  uint32_t reserved;        /**< 0 */
+  int32_t batch_invariant; /**< 1: the results of an image depend neither on n nor on its place among the images, see below; 0: they
+                                may. Plans by measurement must leave it 0 */
 } shiftconv_plan_options_t;
 
 #define SHIFTCONV_PLAN_OPTIONS_INIT \
@@ -53,6 +54,11 @@ typedef struct shiftconv_plan_options {
 /** Makes a plan. Planning is deterministic and touches no device. Every algorithm that supports the problem offers candidates,
  *  with estimates from one cost model. The shortest time wins; within one percent, the candidate that relies on the fewest
  *  unproven behaviours of the hardware.
+ *
+ *  Every plan is deterministic: runs with equal tensors give equal bits. Which plan is the fastest depends on n, and plans may sum
+ *  products in different orders. With batch_invariant = 1 the planner takes algorithm and options as for one image, and leaves open
+ *  only how the work is spread over the device. So the outputs of an image are, bit for bit, those of the same problem with n = 1
+ *  on the same kind of device with the same options. At large n that is slower than the planner's free choice.
  *  @param properties from shiftconv_device_get_properties, shiftconv_device_enumerate or shiftconv_device_preset.
  *  @param options    NULL: the planner makes every choice.
  *  @param plan       receives the handle; destroy it with shiftconv_plan_destroy.

@@ -50,11 +50,15 @@ def support(problem: Problem, properties: DeviceProperties, algorithm: str) -> s
     return text_of(ask)
 
 
-def _options(algorithm: Optional[str], options: Optional[str], multiprocessors: int = 0) -> PlanOptionsC:
+def _options(
+    algorithm: Optional[str], options: Optional[str], multiprocessors: int = 0, batch_invariant: bool = False
+) -> PlanOptionsC:
     encoded = [None if text is None else text.encode() for text in (algorithm, options)]
     if not 0 <= multiprocessors < 1 << 32:
         raise OverflowError(f"multiprocessors must fit into 32 bits without a sign, but is {multiprocessors}")
-    return PlanOptionsC(algorithm=encoded[0], options=encoded[1], multiprocessors=multiprocessors)
+    return PlanOptionsC(
+        algorithm=encoded[0], options=encoded[1], multiprocessors=multiprocessors, batch_invariant=bool(batch_invariant)
+    )
 
 
 class Plan:
@@ -67,6 +71,7 @@ class Plan:
         algorithm: the name of one; None: the one with the best candidate.
         options: its options, "tile_n=64,..."; None: the planner's. ``algorithm_options`` lists them.
         multiprocessors: the most that a run may occupy; 0: all of the device.
+        batch_invariant: the outputs of an image are those that it has alone, bit for bit, whatever n is.
 
     Raises:
         Unsupported: no algorithm, or not the one asked for, can run the problem; gives each reason.
@@ -81,6 +86,7 @@ class Plan:
         algorithm: Optional[str] = None,
         options: Optional[str] = None,
         multiprocessors: int = 0,
+        batch_invariant: bool = False,
     ) -> None:
         self._handle: Optional[ctypes.c_void_p] = None
         if isinstance(properties, Device):
@@ -90,7 +96,7 @@ class Plan:
             library().shiftconv_plan_create(
                 ctypes.byref(problem._c),
                 ctypes.byref(properties._c),
-                ctypes.byref(_options(algorithm, options, multiprocessors)),
+                ctypes.byref(_options(algorithm, options, multiprocessors, batch_invariant)),
                 ctypes.byref(handle),
             )
         )
