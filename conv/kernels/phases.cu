@@ -2,28 +2,10 @@
 #include <cstdint>
 
 #include "conv/kernels/phases_params.hpp"
+#include "conv/kernels/vector_copy.cuh"
 
 namespace shiftconv::kernels::phases {
 namespace {
-
-__device__ __forceinline__ void copyVector(uint8_t* to, const uint8_t* from, int32_t bytes) {
-  switch (bytes) {
-    case 16:
-      *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
-      break;
-    case 8:
-      *reinterpret_cast<uint2*>(to) = *reinterpret_cast<const uint2*>(from);
-      break;
-    case 4:
-      *reinterpret_cast<uint32_t*>(to) = *reinterpret_cast<const uint32_t*>(from);
-      break;
-    case 2:
-      *reinterpret_cast<uint16_t*>(to) = *reinterpret_cast<const uint16_t*>(from);
-      break;
-    default:
-      *to = *from;
-  }
-}
 
 __device__ __forceinline__ void fillVector(uint8_t* to, uint32_t word, int32_t bytes) {
   for (int32_t i = 0; i < bytes; ++i) to[i] = static_cast<uint8_t>(word >> (8 * (i % 4)));

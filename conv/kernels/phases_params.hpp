@@ -19,7 +19,7 @@ inline constexpr int32_t kAxes = 3;         ///< depth, height, width
 struct Phase {
   uint64_t filter = 0, output = 0, residual = 0;
   int32_t taps[kAxes] = {};      ///< of the phase's filter
-  int32_t firstTap[kAxes] = {};  ///< tap i of the phase is tap firstTap + (taps - 1 - i) * tapStep of the filter
+  int32_t firstTap[kAxes] = {};  ///< tap i of the phase is that at firstTap + (taps - 1 - i) * tapStep of the filter
   int32_t extent[kAxes] = {};    ///< of the outputs as they lie in the workspace
   int32_t skip[kAxes] = {};      ///< of them in front of those that are outputs of the convolution
   bool isEmpty = false;          ///< without taps: the filter has one, of zeros
@@ -33,7 +33,7 @@ struct Params {
   int32_t stride[kAxes] = {1, 1, 1};
 
   // Of the filter
-  int32_t tapStep[kAxes] = {1, 1, 1};
+  int32_t tapStep[kAxes] = {1, 1, 1};  ///< negative where the filter is flipped
   int32_t filterTaps[kAxes] = {1, 1, 1};
   int32_t filterRows = 0;  ///< K
   uint32_t zeros = 0;      ///< a word of what an absent tap holds

@@ -20,6 +20,10 @@ std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const 
   if (problem.isSplit() && !algorithm.takesSplit())
     return fmt::format("{} reads an input in one tensor, but split_c and split_d are {} and {}", algorithm.name(), problem.splitC,
                        problem.splitD);
+  if (problem.hasReversedTaps() && !algorithm.takesReversedTaps())
+    return fmt::format(
+        "{} reads the taps of a filter in their order, but filter_flipped is 1 (reversed plans it with taps put in order)",
+        algorithm.name());
   return algorithm.refusal(problem, properties);
 }
 

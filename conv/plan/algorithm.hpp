@@ -26,7 +26,8 @@ class Algorithm;
 class CandidatePlans {
  public:
   virtual ~CandidatePlans() = default;
-  /// Fills in launches, workspaceBytes, packedBytes and details of the plan of candidate `number`. Problem and device are those of the search.
+  /// Fills in launches, workspaceBytes, packedBytes and details of the plan of candidate `number`. Problem and device are those of
+  /// the search.
   virtual Status complete(size_t number, const Problem& problem, const device::Properties& properties, Plan& plan) const = 0;
   /// Options that make exactly this plan when somebody asks for them.
   virtual std::string options(size_t number) const = 0;
@@ -88,13 +89,15 @@ class Algorithm {
   virtual bool takesUpsampled() const { return false; }
   /// The same of Problem::isSplit().
   virtual bool takesSplit() const { return false; }
+  /// The same of Problem::hasReversedTaps().
+  virtual bool takesReversedTaps() const { return false; }
   /// The same of Problem::hasChannelsFirst().
   virtual bool takesChannelsFirst() const { return false; }
   virtual std::span<const OptionDescription> options() const = 0;
   /// Whether its kernels are built for the device's compute capability; where they are not, every problem is refused.
   virtual bool isBuiltFor(const device::Properties& properties) const = 0;
-  /// Empty when a valid problem, transposed, upsampled, split or in NCHW only with the functions above, can be run on such a
-  /// device, else one sentence that begins with the name.
+  /// Empty when a valid problem, transposed, upsampled, split, flipped or in NCHW only with the functions above, can be run on such
+  /// a device, else one sentence that begins with the name.
   virtual std::string refusal(const Problem& problem, const device::Properties& properties) const = 0;
   /// Appends every way that agrees with the options, at least one, with its plan. Requires an empty refusal; fails when an option
   /// is wrong or cannot be met, and never without options.
@@ -103,7 +106,7 @@ class Algorithm {
 };
 
 /// Algorithm::refusal of a problem that need not be of the algorithm's kind: most compute no transposed convolution,
-/// upsample nothing, and read one tensor in NHWC.
+/// upsample nothing, and read one tensor in NHWC and taps in their order.
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties);
 
 /// Algorithm, options, estimate and unproven behaviours, in a line without its end.

@@ -70,7 +70,7 @@ std::vector<PlannedPhase> phasesOf(const Problem& p) {
         const auto& [a, b, c] = phase.axes;
         phase.isEmpty = a.taps == 0 || b.taps == 0 || c.taps == 0;
         Problem& one = phase.problem = p;
-        one.transposed = false;
+        one.transposed = one.filterFlipped = false;
         one.outputPaddingD = one.outputPaddingH = one.outputPaddingW = 0;
         one.outputPixelPitch = one.residualPixelPitch = 0;
         one.strideD = one.strideH = one.strideW = 1;
@@ -149,11 +149,12 @@ Places placesOf(const Problem& p, const std::vector<PlannedPhase>& phases) {
     kernels::phases::Phase phase;
     if (planned.exists()) {
       const Problem& one = planned.problem;
-      const int64_t taps[kAxes] = {one.t, one.r, one.s};
+      const int64_t taps[kAxes] = {one.t, one.r, one.s}, filterTaps[kAxes] = {p.t, p.r, p.s};
       for (int axis = 0; axis < kAxes; ++axis) {
         const AxisPhase& a = planned.axes[static_cast<size_t>(axis)];
         phase.taps[axis] = static_cast<int32_t>(taps[axis]);
-        phase.firstTap[axis] = static_cast<int32_t>(a.firstTap);
+        // Of a flipped filter the taps are counted from its end; filterParams() turns their steps around.
+        phase.firstTap[axis] = static_cast<int32_t>(p.filterFlipped ? filterTaps[axis] - 1 - a.firstTap : a.firstTap);
         phase.extent[axis] = static_cast<int32_t>(a.computed);
         phase.skip[axis] = static_cast<int32_t>(a.skip);
       }
@@ -194,7 +195,8 @@ Params filterParams(const Problem& p, const Places& places) {
                 dilations[kAxes] = {p.dilationD, p.dilationH, p.dilationW};
   for (int axis = 0; axis < kAxes; ++axis) {
     params.filterTaps[axis] = static_cast<int32_t>(taps[axis]);
-    params.tapStep[axis] = static_cast<int32_t>(strides[axis] / std::gcd(strides[axis], dilations[axis]));
+    const int64_t step = strides[axis] / std::gcd(strides[axis], dilations[axis]);
+    params.tapStep[axis] = static_cast<int32_t>(p.filterFlipped ? -step : step);
   }
   params.filterRows = static_cast<int32_t>(p.k);
   params.zeros = 0x01010101u * static_cast<uint8_t>(p.filterZeroPoint);
@@ -229,6 +231,7 @@ class Phases final : public Algorithm {
   std::string_view name() const override { return kName; }
   std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesTransposed() const override { return true; }
+  bool takesReversedTaps() const override { return true; }
   std::span<const OptionDescription> options() const override { return innerOptions(); }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 

@@ -25,6 +25,7 @@
 #include "conv/planner/phases.hpp"
 #include "conv/planner/relayout.hpp"
 #include "conv/planner/repeated.hpp"
+#include "conv/planner/reversed.hpp"
 #include "conv/problem/quoted.hpp"
 
 namespace shiftconv::plan {
@@ -47,6 +48,7 @@ std::span<const Algorithm* const> algorithms() {
       &phasesAlgorithm(),
       &relayoutAlgorithm(),
       &repeatedAlgorithm(),
+      &reversedAlgorithm(),
       &pointwiseAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),

@@ -91,6 +91,7 @@ class Relayout final : public Algorithm {
   bool takesUpsampled() const override { return true; }
   bool takesChannelsFirst() const override { return true; }
   bool takesSplit() const override { return true; }
+  bool takesReversedTaps() const override { return true; }
   std::span<const OptionDescription> options() const override { return innerOptions(); }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 

@@ -63,6 +63,7 @@ std::string describe(const Problem& p) {
   text += steps("stride", p.strideD, p.strideH, p.strideW) + steps("dilation", p.dilationD, p.dilationH, p.dilationW);
   if (p.transposed) text += " transposed";
   text += steps("output_padding", p.outputPaddingD, p.outputPaddingH, p.outputPaddingW, 0);
+  if (p.filterFlipped) text += " flipped";
   if (p.compute != Compute::Default) text += fmt::format(" compute {}", nameOf(p.compute));
   text += number("zero", p.filterZeroPoint) + describe(p.filterScale);
   text += fmt::format(" -> {} {}", shape(p.n, p.z(), p.p(), p.q(), p.k), nameOf(p.outputType));

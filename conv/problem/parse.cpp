@@ -197,6 +197,8 @@ class Parser {
         p_.transposed = true;
       else if (word == "output_padding")
         steps(words_.list<int64_t>(word, ",", axes, axes), p_.outputPaddingD, p_.outputPaddingH, p_.outputPaddingW);
+      else if (word == "flipped")
+        p_.filterFlipped = true;
       else if (word == "compute")
         compute(words_.take("how to compute"));
       else if (word == "zero")
@@ -205,8 +207,8 @@ class Parser {
         p_.filterScale = readScale(words_);
       else
         fail(
-            "{} is no word of the filter; known are groups, pad, stride, dilation, transposed, output_padding, compute, zero, "
-            "scale",
+            "{} is no word of the filter; known are groups, pad, stride, dilation, transposed, output_padding, flipped, compute, "
+            "zero, scale",
             quoted(word));
     }
     if (p_.groups < 1 || p_.c % p_.groups != 0 || shape[4] != p_.c / p_.groups)

@@ -34,9 +34,11 @@ struct BlockScale {
 /// over the taps where the division leaves no rest.
 /// With upsampling the image that the filter sees has every pixel of the input upsampleD x upsampleH x upsampleW times (the nearest
 /// neighbour): in[n, d, h, w, c] above is input[n, d / upsampleD, h / upsampleH, w / upsampleW, c], rounded down.
-/// A split input lies in two tensors: the first splitC channels of all pixels, or the first splitD slices of all images, in the
-/// first, the others in the second. Each is dense but for its pixel pitch.
-/// With Rounding::Separate v is made in steps, each of which rounds to the output's type: alpha * sum, * channelScale, + bias,
+/// A flipped filter lies with its taps in reverse order along each axis, as in a convolution in the mathematical sense: tap (t,r,s)
+/// of the formulas is filter[k, T-1-t, R-1-r, S-1-s, c] of the tensor. A split input lies in two tensors: the first splitC channels
+/// of all pixels, or the first splitD slices of all images, in the first, the others in the second. Each is dense but for its pixel
+/// pitch. With Rounding::Separate v is made in steps, each of which rounds to the output's type: alpha * sum, * channelScale, +
+/// bias,
 /// + beta * residual, activation.
 /// Taps that fall outside the image contribute exactly 0. Where the filter holds Inf or NaN there, the reference and shift_window
 /// skip them; shift_stream multiplies zeros and gives NaN.
@@ -70,6 +72,7 @@ struct Problem {
   Rounding rounding = Rounding::Once;
   Layout inputLayout = Layout::ChannelsLast;
   Layout outputLayout = Layout::ChannelsLast;  ///< of the residual, too
+  bool filterFlipped = false;                  ///< taps in reverse order
   bool transposed = false;
   int64_t outputPaddingD = 0, outputPaddingH = 0, outputPaddingW = 0;  ///< rows behind the last, of transposed convolutions
 
@@ -82,6 +85,11 @@ struct Problem {
   int64_t p() const { return outputExtent(imageH(), r, strideH, dilationH, padTop + padBottom, outputPaddingH); }
   int64_t q() const { return outputExtent(imageW(), s, strideW, dilationW, padLeft + padRight, outputPaddingW); }
   int64_t groupChannels() const { return c / groups; }  ///< of the filter
+  int64_t taps() const { return t * r * s; }
+  /// Whether the order of the filter's taps matters, and is the reverse one.
+  bool hasReversedTaps() const { return filterFlipped && taps() > 1; }
+  /// Where a tap lies in the filter, counted along t, r and s.
+  int64_t storedTap(int64_t tap) const { return filterFlipped ? taps() - 1 - tap : tap; }
   int64_t inputPixels() const { return n * d * h * w; }
   int64_t outputPixels() const { return n * z() * p() * q(); }
   bool isSplit() const { return splitC != 0 || splitD != 0; }

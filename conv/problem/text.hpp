@@ -8,7 +8,7 @@
 //            upsample h,w | nchw            in 3-D: upsample d,h,w
 //   filter   shape [type] word...    KxRxSx(C/groups), or KxTxRxSx(C/groups); the type is the input's when it is left out
 //            groups N | pad top,bottom,left,right | stride h,w | dilation h,w | transposed | output_padding h,w |
-//            compute tf32 | compute f16 | zero N | scale ...
+//            flipped | compute tf32 | compute f16 | zero N | scale ...
 //            in 3-D: pad front,back,top,bottom,left,right | stride d,h,w | dilation d,h,w |
 //            output_padding d,h,w
 //   output   [shape] type word...    NxPxQxK, or NxZxPxQxK; may be left out, and must be right when it is there

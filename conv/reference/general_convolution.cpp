@@ -165,7 +165,7 @@ class General {
     for (int64_t t = 0; t < p_.t; ++t)
       for (int64_t r = 0; r < p_.r; ++r)
         for (int64_t s = 0; s < p_.s; ++s) {
-          const int64_t tap = (t * p_.r + r) * p_.s + s;
+          const int64_t tap = p_.storedTap((t * p_.r + r) * p_.s + s);
           const std::optional<int64_t> depth = under(z, t, p_.strideD, p_.dilationD, p_.padFront);
           const std::optional<int64_t> y = under(p, r, p_.strideH, p_.dilationH, p_.padTop);
           const std::optional<int64_t> x = under(q, s, p_.strideW, p_.dilationW, p_.padLeft);

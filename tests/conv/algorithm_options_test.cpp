@@ -39,7 +39,8 @@ std::pair<Problem, device::Properties> acceptedBy(const Algorithm& algorithm) {
         "2x28x28x64 f16 * 64x3x3x1 groups 64 pad 1,1,1,1 -> f16", "2x28x28x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16",
         "2x28x30x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "2x28x30x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16",
         "2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16",
-        "2x9x7x64 f16 nchw * 64x3x3x64 pad 1,1,1,1 -> f16 nchw", "2x9x7x64 f16 upsample 2,2 * 64x3x3x64 pad 1,1,1,1 -> f16"})
+        "2x9x7x64 f16 nchw * 64x3x3x64 pad 1,1,1,1 -> f16 nchw", "2x9x7x64 f16 upsample 2,2 * 64x3x3x64 pad 1,1,1,1 -> f16",
+        "2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 flipped -> f16"})
     for (const char* device : {"B200", "H200"})
       if (refusalOf(algorithm, problemOf(text), preset(device)).empty()) return {problemOf(text), preset(device)};
   ADD_FAILURE() << algorithm.name() << " accepts none of these";

@@ -160,6 +160,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"residual_alone", [](Problem& p) { p.residual_type = SHIFTCONV_TYPE_F32; }, "beta is 0"},
                     Change{"residual_pitch", [](Problem& p) { p.beta = 1, p.residual_pixel_pitch = 23; }, "residual_pixel_pitch"},
                     Change{"transposed_flag", [](Problem& p) { p.transposed = 2; }, "transposed must be 0 or 1"},
+                    Change{"flipped_flag", [](Problem& p) { p.filter_flipped = -1; }, "filter_flipped must be 0 or 1, but is -1"},
+                    Change{"reserved", [](Problem& p) { p.reserved = 7; }, "shiftconv_problem.reserved must be 0, but is 7"},
                     Change{"layout_unknown", [](Problem& p) { p.input_layout = 2; }, "input_layout must be NHWC (0) or NCHW (1), but is 2"},
                     Change{"layout_negative", [](Problem& p) { p.output_layout = -1; }, "output_layout must be NHWC (0) or NCHW (1), but is -1"},
                     Change{"rounding_unknown", [](Problem& p) { p.rounding = 2; }, "rounding must be ONCE (0) or SEPARATE (1), but is 2"},
@@ -259,6 +261,7 @@ TEST(ApiProblem, EnumerationsHaveTheirValuesOnly) {
       {"input_layout", [](auto& p) -> int32_t& { return p.input_layout; }},
       {"output_layout", [](auto& p) -> int32_t& { return p.output_layout; }},
       {"transposed", [](auto& p) -> int32_t& { return p.transposed; }},
+      {"filter_flipped", [](auto& p) -> int32_t& { return p.filter_flipped; }},
       {"has_bias", [](auto& p) -> int32_t& { return p.has_bias; }},
       {"has_channel_scale", [](auto& p) -> int32_t& { return p.has_channel_scale; }},
       {"has_amax", [](auto& p) -> int32_t& { return p.has_amax; }},
@@ -389,6 +392,18 @@ TEST(ApiProblem, UpsampledInputsAreSeenLarger) {
   problem.size = offsetof(Problem, upsample_d);
   ASSERT_OK(shiftconv_problem_output_size(&problem, &z, &p, &q));
   EXPECT_EQ(z, 1);
+}
+
+TEST(ApiProblem, FlippedFiltersAreUnknownToOlderPrograms) {
+  Problem problem = SHIFTCONV_PROBLEM_INIT;
+  EXPECT_OK(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 flipped -> f16", &problem));
+  EXPECT_EQ(problem.filter_flipped, 1);
+  Problem older = SHIFTCONV_PROBLEM_INIT;
+  older.size = offsetof(Problem, filter_flipped);
+  EXPECT_FAILURE(shiftconv_problem_parse("1x4x4x8 f16 * 8x2x2x8 flipped -> f16", &older), SHIFTCONV_STATUS_INVALID_ARGUMENT,
+                 "the problem is one with a flipped filter");
+  EXPECT_OK(shiftconv_problem_parse("1x4x4x8 f16 split_c 4 * 8x2x2x8 -> f16", &older));
+  EXPECT_EQ(older.split_c, 4);
 }
 
 TEST(ApiProblem, TensorBytesReachToTheLastElement) {

@@ -51,7 +51,8 @@ const Lines kEngines[] = {
       "3x7x9x24 f16 * 24x3x3x1 groups 24 pad 1,1,1,1 -> f16 | algorithm channelwise",
       "3x4x5x32 f16 * 24x4x4x32 pad 1,1,1,1 stride 2,2 transposed -> f16 | algorithm phases",
       "3x4x5x32 f16 nchw * 24x3x3x32 pad 1,1,1,1 -> f16 nchw | algorithm relayout",
-      "3x4x5x32 f16 upsample 2,2 * 24x3x3x32 pad 1,1,1,1 -> f16 | algorithm repeated"}},
+      "3x4x5x32 f16 upsample 2,2 * 24x3x3x32 pad 1,1,1,1 -> f16 | algorithm repeated",
+      "3x4x5x32 f16 * 24x3x2x32 pad 1,1,1,0 flipped -> f16 | algorithm reversed"}},
     {"emulated:sm_90a",
      {"3x5x8x64 f16 * 40x3x3x64 pad 1,1,1,1 -> f16 bias | algorithm halo",
       "3x5x7x64 f16 * 24x3x2x64 pad 1,1,1,0 -> f16 | algorithm im2col_sm90",
@@ -61,7 +62,8 @@ const Lines kEngines[] = {
       "3x10x12x4 f16 * 16x3x3x4 pad 1,1,1,1 stride 2,2 -> f16 | algorithm stem",
       "3x4x5x512 f16 * 24x1x1x512 -> f16 | algorithm thin",
       "3x5x6x30 f32 * 18x3x3x15 groups 2 pad 1,1,1,0 compute tf32 -> f32 | algorithm gathered",
-      "3x4x5x32 f16 * 24x4x4x32 pad 1,1,1,1 stride 2,2 transposed -> f16 | algorithm phases"}}};
+      "3x4x5x32 f16 * 24x4x4x32 pad 1,1,1,1 stride 2,2 transposed -> f16 | algorithm phases",
+      "3x4x5x32 f16 * 24x3x2x32 pad 1,1,1,0 flipped -> f16 | algorithm reversed"}}};
 
 class BatchInvariance : public testing::TestWithParam<size_t> {};
 
@@ -114,7 +116,7 @@ TEST(BatchInvariancePlans, ChooseOneWayToSumForAnyNumberOfImages) {
           "1x28x28x96 f16 * 96x5x5x1 groups 96 pad 2,2,2,2 -> f16 silu", "1x1x1x2048 f16 * 1000x1x1x2048 -> f16 bias",
           "1x14x14x128 bf16 * 64x4x4x128 pad 1,1,1,1 stride 2,2 transposed -> bf16",
           "1x20x20x128 f16 nchw * 96x3x3x128 pad 1,1,1,1 -> f16 nchw",
-          "1x16x16x320 f16 upsample 2,2 * 320x3x3x320 pad 1,1,1,1 -> f16"}) {
+          "1x16x16x320 f16 upsample 2,2 * 320x3x3x320 pad 1,1,1,1 -> f16", "1x14x14x64 f16 * 96x3x3x64 flipped -> f16"}) {
       SCOPED_TRACE(std::string(device) + " " + text);
       ConvolutionCase test = parseCase(text);
       test.algorithm.clear();

@@ -72,6 +72,8 @@ TEST_P(Packing, OncePackedServesManyRunsAndWorkspaces) {
              false},
         // Phases that share a plan, but not what is packed for them.
         {"1x4x5x32 u8 zero 7 * 16x4x4x32 s8 pad 1,1,1,1 stride 2,2 transposed -> s32 | algorithm phases", false},
+        {"1x5x6x16 f16 * 18x3x2x16 pad 1,0,1,1 flipped -> f16 bias | algorithm reversed", false},
+        {"1x5x6x32 u8 zero 5 * 18x3x2x32 s8 pad 1,0,1,1 flipped -> s32 | algorithm reversed", false},
         {"2x4x6x32 u8 zero 7 * 16x3x3x32 s8 pad 1,0,1,1 -> s8 alpha 0.01 zero 3", true}}) {
     ConvolutionCase test = parseCase(text);
     if (needsFilter) test.algorithm = thatPacks(test.problem);
@@ -155,6 +157,14 @@ TEST(PackingPlans, AreWhatTheyWereSeparatedFrom) {
   const Plan plan = planFor(test, DeviceProperties::preset("H200"));
   const std::string before = plan.describe();
   const auto [packing, rest] = plan.separatePacking();
+  shiftconv_plan_t inC[2] = {};
+  size_t bytes = 0;
+  EXPECT_OK(shiftconv_plan_separate_packing(plan.handle(), &inC[0], &inC[1]));
+  for (const shiftconv_plan_t part : inC) {
+    EXPECT_OK(shiftconv_plan_packed_filter_size(part, &bytes));
+    EXPECT_EQ(bytes, 2u * 24 * 9 * 16) << "phases of one and of two taps, each of whole 256 bytes";
+    EXPECT_OK(shiftconv_plan_destroy(part));
+  }
   EXPECT_EQ(plan.describe(), before);
   EXPECT_EQ(rest.algorithm(), "phases");
   EXPECT_EQ(packing.kernelName(), "gather_phase_filters");

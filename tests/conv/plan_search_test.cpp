@@ -213,7 +213,8 @@ TEST(PlanSearch, NamesEveryWarp) {
         {"2x28x30x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "H200"},
         {"2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16", "H200"},
         {"2x9x7x64 f16 nchw * 64x3x3x64 pad 1,1,1,1 -> f16 nchw amax", "H200"},
-        {"2x9x7x64 f16 upsample 2,2 * 64x3x3x64 pad 1,1,1,1 -> f16", "H200"}}) {
+        {"2x9x7x64 f16 upsample 2,2 * 64x3x3x64 pad 1,1,1,1 -> f16", "H200"},
+        {"2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 flipped -> f16", "H200"}}) {
     const Problem problem = problemOf(text);
     for (const Algorithm* algorithm : algorithms()) {
       if (!refusalOf(*algorithm, problem, preset(device)).empty()) continue;

@@ -326,7 +326,7 @@ TEST(CostModel, WorkIsDividedAmongMultiprocessorsFromTheFirstOn) {
       }
     }
   }
-  EXPECT_EQ(judged.size() + 2, algorithms().size()) << "all but relayout and repeated";
+  EXPECT_EQ(judged.size() + 3, algorithms().size()) << "all but relayout, repeated and reversed";
 }
 
 TEST(CostModel, NoEngineOfBlackwellIsFasterThanALaunchAndTheRoofline) {

@@ -93,6 +93,16 @@ TEST(ProblemText, TransposedConvolutions) {
             "1x4x5x16 f16 * 8x2x2x16 pad 0,0,0,0 transposed -> 1x5x6x8 f16");
 }
 
+TEST(ProblemText, FlippedFilters) {
+  const std::string text = "1x4x5x16 f16 * 8x3x2x16 pad 1,0,1,2 stride 2,3 transposed flipped compute f16 -> 1x8x11x8 f16";
+  const Problem p = read(text);
+  EXPECT_EQ(describe(p), text);
+  EXPECT_TRUE(p.filterFlipped);
+  EXPECT_TRUE(p.hasReversedTaps());
+  EXPECT_FALSE(read("1x4x5x16 f16 * 8x1x1x16 flipped -> f16").hasReversedTaps());
+  EXPECT_FALSE(read("1x4x5x16 f16 * 8x3x1x16 -> f16").hasReversedTaps());
+}
+
 TEST(ProblemText, UpsampledInputs) {
   const std::string flat = "2x4x5x16 f16 pitch 24 upsample 2,3 * 8x3x2x16 pad 1,0,1,2 stride 2,1 -> 2x4x17x8 f16";
   const Problem p = read(flat);

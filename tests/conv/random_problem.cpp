@@ -164,6 +164,7 @@ Problem randomProblem(std::mt19937_64& generator) {
         p.splitC = draw.oneIn(2) ? draw.in(1, p.c - 1) : p.c / 2;
       if (draw.oneIn(2)) p.secondPixelPitch = p.secondChannels() + 8 * draw.in(0, 8);
     }
+    p.filterFlipped = draw.oneIn(12);
     if (draw.oneIn(16)) p.inputLayout = Layout::ChannelsFirst, p.inputPixelPitch = 0;
     if (draw.oneIn(16)) p.outputLayout = Layout::ChannelsFirst, p.outputPixelPitch = 0;
     if (validate(p).ok()) return p;

@@ -88,6 +88,44 @@ TEST(Repeated, CompetesWithGathering) {
   EXPECT_EQ(relaidOn("H200", "8x32x32x512 f16 upsample 2,2 * 512x3x3x512 pad 1,1,1,1 -> f16")->algorithm, "repeated");
 }
 
+TEST(Reversed, PutsTapsAndFactorsInOrderInThePackedFilter) {
+  for (const auto& [text, scales] :
+       {std::pair{"2x5x7x96 e4m3 scale ue8m0/32 * 24x3x2x96 flipped scale ue8m0/32 -> f16 bias", 24u * 6 * 3},
+        {"2x5x7x96 e4m3 scale ue8m0/32 * 24x3x2x96 flipped scale ue8m0/32/interleaved -> f16 bias", 2u * 512}}) {
+    SCOPED_TRACE(text);
+    const auto plan = relaidOn("B200", text);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->algorithm, "reversed");
+    ASSERT_GE(plan->launches.size(), 3u);
+    for (const size_t i : {0, 1}) {
+      EXPECT_EQ(plan->launches[i].kernel, "reverse_taps");
+      EXPECT_TRUE(plan->launches[i].packsFilter);
+    }
+    EXPECT_EQ(plan->mainLaunch, plan->launches.size() - 1);
+    EXPECT_EQ(plan->workspaceBytes, 0u);
+    EXPECT_EQ(plan->packedBytes, 13824u + (scales + 255) / 256 * 256);  // 144 rows of 96 bytes, and of three factors or in tiles
+    for (size_t i = 2; i < plan->launches.size(); ++i)
+      for (const Parameter& parameter : plan->launches[i].parameters) {
+        for (const auto& field : parameter.addresses())
+          EXPECT_TRUE(field.place.tensor != TensorName::Filter && field.place.tensor != TensorName::FilterScale);
+        for (const auto& field : parameter.maps())
+          EXPECT_TRUE(field.place.tensor != TensorName::Filter && field.place.tensor != TensorName::FilterScale);
+      }
+  }
+}
+
+TEST(Reversed, NothingIsReversedForOneTapOrForPhases) {
+  const auto one = relaidOn("H200", "4x7x7x64 f16 * 64x1x1x64 flipped -> f16"),
+             usual = relaidOn("H200", "4x7x7x64 f16 * 64x1x1x64 -> f16");
+  EXPECT_EQ(one->algorithm, usual->algorithm);
+  EXPECT_EQ(one->options, usual->options);
+  EXPECT_EQ(one->packedBytes, 0u);
+  const auto phases = relaidOn("H200", "2x8x8x64 f16 * 32x3x3x64 pad 1,1,1,1 stride 2,2 transposed flipped -> f16");
+  EXPECT_EQ(phases->algorithm, "phases");
+  EXPECT_EQ(phases->launches.size(),
+            relaidOn("H200", "2x8x8x64 f16 * 32x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16")->launches.size());
+}
+
 /// What is listed as values of the option is what there is.
 TEST(Repeated, ListsItsAlgorithms) {
   std::string names;
@@ -95,7 +133,7 @@ TEST(Repeated, ListsItsAlgorithms) {
   for (const Algorithm* one : algorithms()) {
     if (one->name() == "repeated")
       repeated = one;
-    else if (one->name() != "relayout" && one->name() != "phases")
+    else if (one->name() != "relayout" && one->name() != "phases" && one->name() != "reversed")
       names += (names.empty() ? "" : ", ") + std::string(one->name());
   }
   ASSERT_NE(repeated, nullptr);

@@ -27,7 +27,7 @@ std::vector<int64_t> filterOrder(const Problem& p, bool channelsFirst) {
       for (int64_t tap = 0; tap < taps; ++tap) {
         const int64_t k = p.transposed ? o / ownC * ownK + i : o, c = p.transposed ? o % ownC : i;
         const int64_t at = channelsFirst ? (o * inner + i) * taps + tap : (o * taps + tap) * inner + i;
-        order[static_cast<size_t>(at)] = (k * taps + tap) * ownC + c;
+        order[static_cast<size_t>(at)] = (k * taps + (p.filterFlipped ? taps - 1 - tap : tap)) * ownC + c;
       }
   return order;
 }
@@ -45,7 +45,8 @@ PlainForm plainForm(const Problem& problem, bool channelsLast) {
     p.inputLayout = Layout::ChannelsLast;
   }
   const bool channelsFirst = p.inputLayout == Layout::ChannelsFirst;
-  if (p.transposed || channelsFirst) form.filter = filterOrder(p, channelsFirst);
+  if (p.transposed || channelsFirst || p.filterFlipped) form.filter = filterOrder(p, channelsFirst);
+  p.filterFlipped = false;
   return form;
 }
 

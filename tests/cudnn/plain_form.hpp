@@ -10,12 +10,13 @@
 namespace shiftconv::referee {
 
 struct PlainForm {
-  Problem problem;  ///< neither upsampled nor split
+  Problem problem;  ///< neither upsampled, split nor flipped
   /// For each element of the input, which one it is of the problem's, its channels counted pixel by pixel. Empty: the tensor as it
   /// is.
   std::vector<int64_t> input;
   /// Likewise of the filter, of the problem's [K, T, R, S, C/groups]. Convolutions with NCHW inputs take [K, C/groups, T, R, S],
   /// transposed ones [C, T, R, S, K/groups] (NCHW: [C, K/groups, T, R, S]), the filter of the convolution whose gradient they are.
+  /// Its taps are in their order.
   std::vector<int64_t> filter;
 };
 

@@ -128,6 +128,25 @@ TEST(RefereeOperands, OfPlainFormsHaveTheSameSums) {
   }
 }
 
+/// A flipped filter, written as the definition says: what cuDNN gets for it is the filter in order.
+TEST(RefereeOperands, OfFlippedFiltersAreInOrder) {
+  const Case one("1x2x4x5x6 f32 * 4x2x3x2x3 groups 2 pad 0,1,1,0,0,1 flipped -> f32", 13);
+  const PlainForm form = plainForm(one.problem, false);
+  EXPECT_FALSE(form.problem.filterFlipped);
+  const auto w = dequantised(one.problem, one.tensors, TensorName::Filter);
+  std::vector<float> ordered;
+  for (const int64_t index : form.filter) ordered.push_back(w.at(static_cast<size_t>(index)));
+  size_t at = 0;
+  for (size_t k = 0; k < 4; ++k)
+    for (size_t t = 0; t < 2; ++t)
+      for (size_t r = 0; r < 3; ++r)
+        for (size_t s = 0; s < 2; ++s)
+          for (size_t c = 0; c < 3; ++c, ++at) ASSERT_EQ(ordered.at(at), w.at((((k * 2 + 1 - t) * 3 + 2 - r) * 2 + 1 - s) * 3 + c));
+  reference::Operands operands = one.tensors.operands();
+  operands.filter = std::as_bytes(std::span(ordered));
+  EXPECT_EQ(reference::convolve(form.problem, operands).value, one.exact({Accumulation::TensorCore}).value);
+}
+
 /// The gradient of a convolution by its input, summed as cuDNN defines it, over the filter as cuDNN gets it.
 TEST(RefereeOperands, OfTransposedConvolutionsAreThoseOfTheGradient) {
   for (const char* text :

@@ -163,8 +163,8 @@ SHIFTCONV_API const char* shiftconv_plan_options(shiftconv_plan_t plan);
 SHIFTCONV_API const char* shiftconv_plan_kernel_name(shiftconv_plan_t plan);
 
 /** Writes the bytes of device memory that a run needs as workspace. It is 0, except for zero points of input or filter on
- *  tensor cores, for transposed convolutions, for upsampled inputs that "repeated" writes there and for tensors in NCHW. Runs that
- *  may overlap in time each need a workspace of their own. */
+ *  tensor cores, for transposed convolutions, for upsampled inputs that "repeated" writes there, for flipped filters and for
+ * tensors in NCHW. Runs that may overlap in time each need a workspace of their own. */
 SHIFTCONV_API shiftconv_status_t shiftconv_plan_workspace_size(shiftconv_plan_t plan, size_t* bytes);
 
 /** Loads the plan's kernels on a device, so that the first binding need not. Optional. */

@@ -78,7 +78,7 @@ typedef struct shiftconv_block_scale {
   int32_t order;      /**< shiftconv_scale_order_t */
 } shiftconv_block_scale_t;
 
-/** A forward convolution (cross-correlation, as in cuDNN and PyTorch) in up to three dimensions. Start from
+/** A forward convolution (cross-correlation, CUDNN_CROSS_CORRELATION of cuDNN, as in PyTorch) in up to three dimensions. Start from
  *  SHIFTCONV_PROBLEM_INIT. For 2-D, leave d, t, pad_front, pad_back, stride_d and dilation_d as it sets them. All tensors are
  *  dense, except that a pixel of input, output and residual may be followed by a gap (the pixel pitches).
  *
@@ -120,8 +120,13 @@ typedef struct shiftconv_block_scale {
  *             * (filter[k,t,r,s,c] - filter_zero_point)
  *  over the taps for which all three divisions are exact, with
  *    P = (H - 1) * stride_h - pad_top - pad_bottom + dilation_h*(R-1) + 1 + output_padding_h
- *  The filter's layout stays [K, T, R, S, C/groups], K being the channels of the output; it is not flipped.
+ *  The filter's layout stays [K, T, R, S, C/groups], K being the channels of the output.
  *  Such plans need a workspace.
+ *
+ *  With filter_flipped = 1 the filter lies in memory with its taps in reverse order along each axis, as a convolution in the
+ *  mathematical sense has them (CUDNN_CONVOLUTION): in all formulas filter[k,t,r,s,c], and its block-scale factor, is the element
+ * at (k, T-1-t, R-1-r, S-1-s, c) of the tensor. The same holds with transposed = 1. Where the filter has more than one tap, the
+ * plan writes them in order into its workspace before the convolution, or once for many runs (packing.h).
  *
  *  With upsample_d, upsample_h or upsample_w above 1 the filter moves over an image in which every input pixel stands that often
  *  along the axis (nearest-neighbour upsampling, as decoders do before a convolution). In the formula of the sum
@@ -180,6 +185,8 @@ typedef struct shiftconv_problem {
                                                                        and d; second_input has the others; 0: not split there */
   int64_t second_pixel_pitch;                                     /**< elements from one pixel of second_input to the next, >= its
                                                                        channels; 0 means these */
+  int32_t filter_flipped;                                         /**< 1: the filter's taps lie in reverse order, see above */
+  int32_t reserved;                                               /**< 0 */
 } shiftconv_problem_t;
 
 #define SHIFTCONV_PROBLEM_INIT                                                                                                   \
@@ -187,7 +194,7 @@ typedef struct shiftconv_problem {
     sizeof(shiftconv_problem_t), 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, SHIFTCONV_TYPE_F16,  \
         SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F16, SHIFTCONV_TYPE_F32, SHIFTCONV_TYPE_F16, SHIFTCONV_COMPUTE_DEFAULT, {0, 0, 0},    \
         {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 1.0f, 0.0f, 1.0f, SHIFTCONV_ACTIVATION_NONE, 0.0f, 0.0f, 0, 0, 0, 0, 0, 1, 1, 1, \
-        0, 0, 0, 0, 0                                                                                                            \
+        0, 0, 0, 0, 0, 0, 0                                                                                                      \
   }
 #define SHIFTCONV_PROBLEM_SIZE_0_2 328
 
@@ -239,7 +246,7 @@ SHIFTCONV_API shiftconv_status_t shiftconv_problem_describe(const shiftconv_prob
  *  Input, filter and output may each be followed by these words, in any order:
  *    input   split_c N, split_d N, pitch N, second_pitch N, zero N, scale TYPE/BLOCK or TYPE/BLOCK/interleaved, upsample h,w, nchw
  *    filter  a type (otherwise the input's), groups N, pad top,bottom,left,right, stride h,w, dilation h,w, transposed,
- *            output_padding h,w, compute tf32 or f16, zero N, scale as above
+ *            output_padding h,w, flipped, compute tf32 or f16, zero N, scale as above
  *    output  pitch N, alpha X, channel_scale, bias [TYPE], residual BETA, residual_type TYPE, residual_pitch N, an activation
  *    with its
  *            parameters (leaky_relu A, clamp A,B), amax, rounding separate, nchw, out_scale X, zero N, scale as above

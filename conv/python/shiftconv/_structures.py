@@ -63,6 +63,8 @@ class ProblemC(_Sized):
         ("input_layout", c_int32),
         ("output_layout", c_int32),
         *((name, c_int64) for name in _SPLIT),
+        ("filter_flipped", c_int32),
+        ("reserved", c_int32),
     ]
 
 

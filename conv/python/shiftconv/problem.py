@@ -105,7 +105,7 @@ _kinds: dict[str, Any] = {
     "rounding": Rounding,
     "input_layout": Layout,
     "output_layout": Layout,
-    **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax", "transposed"], bool),
+    **dict.fromkeys(["has_bias", "has_channel_scale", "has_amax", "transposed", "filter_flipped"], bool),
 }
 _scales = ("input_block_scale", "filter_block_scale", "output_block_scale")
 _real = ("alpha", "beta", "out_scale", "activation_a", "activation_b")
@@ -183,6 +183,7 @@ class Problem:
     split_c: int
     split_d: int
     second_pixel_pitch: int
+    filter_flipped: bool
 
     def __init__(self, **fields: Union[int, float, BlockScale]) -> None:
         object.__setattr__(self, "_c", ProblemC(**PROBLEM_INIT))

@@ -25,7 +25,7 @@ struct PlanKey {
 };
 // Compared and hashed byte by byte, so there must be no padding.
 static_assert(offsetof(shiftconv_problem_t, transposed) == SHIFTCONV_PROBLEM_SIZE_0_2 &&
-              sizeof(shiftconv_problem_t) == SHIFTCONV_PROBLEM_SIZE_0_2 + 4 * sizeof(int32_t) + 9 * sizeof(int64_t));
+              sizeof(shiftconv_problem_t) == SHIFTCONV_PROBLEM_SIZE_0_2 + 6 * sizeof(int32_t) + 9 * sizeof(int64_t));
 
 struct BindingKey {
   uint64_t call;

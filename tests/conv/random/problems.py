@@ -40,6 +40,7 @@ class Problem:
     upsample: tuple = (1, 1, 1)
     transposed: bool = False
     output_padding: tuple = (0, 0, 0)
+    flipped: bool = False  # the filter's taps lie in reverse order
     split_c: int = 0  # channels, or slices, of the input's first tensor
     split_d: int = 0
     input_pitch: int = 0
@@ -110,6 +111,7 @@ class Problem:
         text += f" {self.filter_type}{word('groups', self.groups, 1)} pad {pads} stride {steps(self.stride)}"
         text += f" dilation {steps(self.dilation)}{' transposed' if self.transposed else ''}"
         text += f" output_padding {steps(self.output_padding)}" if any(self.output_padding) else ""
+        text += " flipped" if self.flipped else ""
         text += f"{' compute tf32' if self.tf32 else ''}{word('zero', self.filter_zero, 0)}"
         text += f"{self.filter_scale} -> {self.output_type}{' nchw' if self.output_first else ''}{word('pitch', self.output_pitch, 0)}{word('alpha', self.alpha, 1)}"
         text += f"{' channel_scale' if self.channel_scale else ''}{f' bias {self.bias_type}' if self.bias_type else ''}"
@@ -530,5 +532,6 @@ def draw(random):
         dice.pitches(p)
         if dice.chance(0.07):
             dice.layouts(p)
+        p.flipped = dice.chance(0.1)
         if p.products() <= MOST_PRODUCTS:
             return p, dice.one(devices)

@@ -92,6 +92,8 @@ class Tensors:
         self.operands = (x, w)
         self.x = ((x[0] - p.input_zero) * x[1]).reshape(p.n, *p.extent, p.c)
         self.w = ((w[0] - p.filter_zero) * w[1]).reshape(p.k, *p.taps, p.group_channels())
+        if p.flipped:
+            self.w = self.w[:, ::-1, ::-1, ::-1]
         self.vector("bias", p.bias_type, -2, 2)
         self.vector("channel_scale", "f32" if p.channel_scale else "", 0.5, 2)
         self.bytes["residual"] = np.zeros(0, np.uint8)

@@ -10,12 +10,30 @@
 namespace shiftconv::tests {
 
 /// On an H200, of SM90_SHAPES_FOLDER.
-inline constexpr std::array<const char*, 23> kGpuShapeFiles{
-    "engines",           "emulated/activated", "emulated/channelwise", "emulated/cuts",     "emulated/depthwise",
-    "emulated/direct",   "emulated/epilogues", "emulated/gathered",    "emulated/grouped",  "emulated/im2col",
-    "emulated/kinds",    "emulated/layouts",   "emulated/pointwise",   "emulated/raw_rows", "emulated/reduction",
-    "emulated/resident", "emulated/residual",  "emulated/split",       "emulated/stem",     "emulated/strides",
-    "emulated/thin",     "emulated/tiles",     "emulated/transposed"};
+inline constexpr std::array<const char*, 24> kGpuShapeFiles{"engines",
+                                                            "emulated/activated",
+                                                            "emulated/channelwise",
+                                                            "emulated/cuts",
+                                                            "emulated/depthwise",
+                                                            "emulated/direct",
+                                                            "emulated/epilogues",
+                                                            "emulated/flipped",
+                                                            "emulated/gathered",
+                                                            "emulated/grouped",
+                                                            "emulated/im2col",
+                                                            "emulated/kinds",
+                                                            "emulated/layouts",
+                                                            "emulated/pointwise",
+                                                            "emulated/raw_rows",
+                                                            "emulated/reduction",
+                                                            "emulated/resident",
+                                                            "emulated/residual",
+                                                            "emulated/split",
+                                                            "emulated/stem",
+                                                            "emulated/strides",
+                                                            "emulated/thin",
+                                                            "emulated/tiles",
+                                                            "emulated/transposed"};
 /// On the emulated sm_90a at night.
 inline constexpr std::array<const char*, 1> kNightlyShapeFiles{"engines"};
 

@@ -40,8 +40,8 @@ class Structures(unittest.TestCase):
             "ESTIMATE": EstimateC,
             "TENSORS": TensorsC,
         }
-        # transposed, rounding, output_padding, upsample, layouts, split; second_input, packed_filter; multiprocessors
-        grown = {"PROBLEM": 4 + 4 + 6 * 8 + 2 * 4 + 3 * 8, "TENSOR_BYTES": 8, "TENSORS": 8 + 8, "PLAN_OPTIONS": 4 + 4}
+        # transposed, rounding, output_padding, upsample, layouts, split, filter_flipped; second_input, packed_filter; multiprocessors, batch_invariant
+        grown = {"PROBLEM": 4 + 4 + 6 * 8 + 2 * 4 + 3 * 8 + 2 * 4, "TENSOR_BYTES": 8, "TENSORS": 8 + 8, "PLAN_OPTIONS": 4 + 4}
         for name, structure in structures.items():
             self.assertEqual(ctypes.sizeof(structure), sizes[name] + grown.get(name, 0), name)
 
@@ -85,6 +85,21 @@ class Problems(unittest.TestCase):
         self.assertIs(problem.has_bias, True)
         self.assertNotEqual(problem.copy(n=3), problem)
         self.assertEqual(problem.copy(n=3).n, 3)
+
+    def test_flipped(self):
+        text = "1x9x7x16 f16 * 24x3x2x16 pad 0,0,0,0 flipped -> 1x7x6x24 f16"
+        problem = shiftconv.Problem.parse(text)
+        self.assertIs(problem.filter_flipped, True)
+        self.assertEqual(problem, shiftconv.Problem(n=1, h=9, w=7, c=16, k=24, r=3, s=2, filter_flipped=True))
+        self.assertEqual(problem.describe(), text)
+
+    def test_plans_that_do_not_depend_on_the_batch(self):
+        device = shiftconv.preset("B200")
+        problem = shiftconv.Problem.parse("1x1x1x2048 f16 * 1000x1x1x2048 -> f16")
+        plans = [shiftconv.Plan(problem.copy(n=n), device, batch_invariant=True) for n in (1, 256)]
+        self.assertEqual(*(plan.algorithm for plan in plans))
+        free = shiftconv.Plan(problem.copy(n=256), device)
+        self.assertNotEqual((free.algorithm, free.options), (plans[1].algorithm, plans[1].options))
 
     def test_transposed(self):
         text = "2x9x7x16 f16 * 24x3x2x16 pad 1,0,0,1 stride 2,1 transposed output_padding 1,0 -> 2x19x7x24 f16"

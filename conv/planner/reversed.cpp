@@ -1,0 +1,152 @@
+#include "conv/planner/reversed.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "common/layout/ceil_divide.hpp"
+#include "common/layout/scale_factor_layout.hpp"
+#include "conv/kernels/reversal_params.hpp"
+#include "conv/plan/targets.hpp"
+#include "conv/planner/batch_invariance.hpp"
+#include "conv/planner/inner_plan.hpp"
+#include "conv/planner/phases.hpp"
+#include "conv/planner/registry.hpp"
+#include "conv/problem/tensors.hpp"
+#include "reversal_image.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+using kernels::reversal::kThreads;
+using kernels::reversal::Params;
+
+constexpr std::string_view kName = "reversed";
+/// The algorithms with kernels that multiply, and the one that repeats pixels for them.
+std::span<const OptionDescription> innerOptions() {
+  static const std::string names =
+      algorithmNames([](const Algorithm& one) { return one.accumulation().has_value() || one.name() == "repeated"; });
+  static const std::array<OptionDescription, 2> options{
+      {{"algorithm", names, "which computes the convolution of the taps in order; otherwise the best"}, kBatchInvariantOption}};
+  return options;
+}
+
+Problem inOrder(const Problem& p) {
+  Problem inner = p;
+  inner.filterFlipped = false;
+  return inner;
+}
+
+/// A row for each tap.
+struct Rows {
+  const char* name;
+  TensorName tensor;
+  int64_t padded;  ///< rows, with those behind the last tap
+  int64_t vectors;
+  int32_t vectorBytes;
+  bool isInterleaved;
+
+  int64_t count() const { return padded * vectors; }
+};
+
+int32_t vectorBytesOf(int64_t rowBytes) { return static_cast<int32_t>(std::gcd(rowBytes, int64_t{16})); }
+
+std::vector<Rows> reversedRows(const Problem& p) {
+  const int64_t rows = p.k * p.taps(), bytes = p.groupChannels() * bitsOf(p.filterType) / 8;
+  std::vector<Rows> reversed{{"the filter", TensorName::Filter, rows, bytes / vectorBytesOf(bytes), vectorBytesOf(bytes), false}};
+  if (p.filterScale.blockSize == 0) return reversed;
+  const int64_t blocks = ceilDivide(p.groupChannels(), p.filterScale.blockSize);
+  const char* const name = "its scale factors";
+  if (p.filterScale.order == ScaleOrder::Plain)
+    reversed.push_back({name, TensorName::FilterScale, rows, blocks / vectorBytesOf(blocks), vectorBytesOf(blocks), false});
+  else
+    reversed.push_back({name, TensorName::FilterScale, ceilDivide(rows, layout::kScaleTileRows) * layout::kScaleTileRows,
+                        ceilDivide(blocks, layout::kScaleTileBlocks), static_cast<int32_t>(layout::kScaleTileBlocks), true});
+  return reversed;
+}
+
+PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destination) {
+  Params params;
+  params.rows = static_cast<uint32_t>(p.k * p.taps());
+  params.count = static_cast<uint32_t>(rows.count());
+  params.vectorBytes = rows.vectorBytes;
+  params.isInterleaved = rows.isInterleaved;
+  params.rowVectors = layout::FastDivisor(static_cast<uint32_t>(rows.vectors));
+  params.taps = layout::FastDivisor(static_cast<uint32_t>(p.taps()));
+  Parameter parameter = Parameter::value(params);
+  parameter.address(offsetof(Params, source), {rows.tensor}).address(offsetof(Params, destination), destination);
+  PlannedLaunch launch;
+  launch.image = images::reversal();
+  launch.kernel = "reverse_taps";
+  launch.config.grid = {static_cast<uint32_t>(ceilDivide(rows.count(), int64_t{kThreads})), 1, 1};
+  launch.config.block = {kThreads, 1, 1};
+  launch.parameters.push_back(std::move(parameter));
+  launch.warpRoles.assign(kThreads / 32, "copy");
+  launch.packsFilter = true;
+  return launch;
+}
+
+class Reversed final : public Algorithm {
+ public:
+  std::string_view name() const override { return kName; }
+  std::optional<Accumulation> accumulation() const override { return {}; }
+  bool takesTransposed() const override { return true; }
+  bool takesUpsampled() const override { return true; }
+  bool takesSplit() const override { return true; }
+  bool takesReversedTaps() const override { return true; }
+  std::span<const OptionDescription> options() const override { return innerOptions(); }
+  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
+
+  std::string refusal(const Problem& p, const device::Properties& properties) const override {
+    if (std::string refused = targetRefusal(kName, properties); !refused.empty()) return refused;
+    if (!p.hasReversedTaps())
+      return fmt::format("reversed is for flipped filters of several taps, but {}",
+                         p.filterFlipped ? "t, r and s are 1" : "filter_flipped is 0");
+    if (p.transposed && phasesAlgorithm().refusal(p, properties).empty())
+      return "reversed leaves transposed convolutions to phases, which gathers the taps of flipped filters, too";
+    for (const Rows& rows : reversedRows(p))
+      if (rows.padded > std::numeric_limits<int32_t>::max() / rows.vectors)
+        return fmt::format("reversed needs fewer than 2^31 vectors of {} bytes in {}", rows.vectorBytes, rows.name);
+    Candidate best;
+    if (Status status = bestInner(kName, innerOptions(), {}, inOrder(p), properties, best); !status.ok())
+      return fmt::format("reversed needs an algorithm for the taps in order: {}", status.message());
+    return {};
+  }
+
+  Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const override {
+    Candidate best;
+    if (Status status = bestInner(kName, innerOptions(), options, inOrder(p), properties, best); !status.ok()) return status;
+    const auto bytes = tensorBytes(p);
+    double copied = 0;
+    const std::vector<Rows> all = reversedRows(p);
+    for (const Rows& rows : all) copied += 2 * static_cast<double>(bytes[rows.tensor]);
+    offerWithCopies(*this, {std::move(best), std::string(options)}, copied, all.size(), properties, complete, candidates);
+    return {};
+  }
+
+ private:
+  static Status complete(const InnerChoice& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+    PerTensor<TensorPlace> places = placesAsGiven();
+    const auto bytes = tensorBytes(p);
+    for (const Rows& rows : reversedRows(p)) {
+      places[rows.tensor] = placeInPackedFilter(bytes[rows.tensor], plan);
+      plan.launches.push_back(launchOf(p, rows, places[rows.tensor]));
+      plan.details += fmt::format("reverses   {}: {} bytes of workspace\n", rows.name, bytes[rows.tensor]);
+    }
+    return addInner(chosen.best, inOrder(p), properties, places, plan);
+  }
+};
+
+}  // namespace
+
+const Algorithm& reversedAlgorithm() {
+  static const Reversed algorithm;
+  return algorithm;
+}
+
+}  // namespace shiftconv::plan
