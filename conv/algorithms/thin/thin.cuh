@@ -231,7 +231,7 @@ class Warp {
       loadWhole(pixels, weights, first, next);
     else
       load(pixels, weights, first, next);
-    __syncwarp();
+    __syncwarp();  // site: loads_kept
 #pragma unroll
     for (int32_t b = 0; b < kBatch; ++b)
 #pragma unroll
@@ -380,7 +380,7 @@ class Warp {
       for (int32_t i = 1; i < kMostWarps; ++i)
         if (i < static_cast<int32_t>(split()))
           others[i - 1] = *reinterpret_cast<const Segment*>(exchanged(row, segment, rank_ ^ i));
-      __syncwarp();
+      __syncwarp();  // site: loads_kept
 #pragma unroll
       for (const Segment& one : others)
 #pragma unroll
@@ -463,7 +463,7 @@ class Warp {
       gemm::computeSegment(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel, bits, values, largest);
       gemm::storeSegment(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel, values);
     }
-    __syncwarp();
+    __syncwarp();  // site: row_staged
     gemm::mergeLargest(p_.epilogue, largest);
   }
 

@@ -125,6 +125,9 @@ std::vector<Subject> otherSm90Subjects() {
        {"gathered by two", "3x9x15x24 f16 * 39x1x1x24 -> f16 bias", "pixels=16,warps=4,channel_warps=2,parts=1,gathers=yes", 1}}));
   subjects.push_back(
       subjectFor("raw_rows", {{"in turns", "3x22x38x3 f16 * 20x3x3x3 pad 1,0,2,1 stride 2,2 -> f16 bias", "rows=3,columns=9", 1}}));
+  subjects.push_back(
+      subjectFor("thin", {{"split, in vectors", "2x9x7x136 f16 * 40x3x2x136 pad 1,0,2,1 -> f16 bias", "tile=16x16,split=4", 4},
+                          {"whole epilogue", "1x9x7x136 f16 * 40x1x1x136 -> f16 gelu_tanh", "tile=16x16,split=2", 4}}));
   subjects.push_back(subjectFor("stem", {{"in turns", "1x33x40x4 f16 * 40x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias", "", 1}}));
   // Taps of two widths.
   subjects.push_back(subjectFor(
