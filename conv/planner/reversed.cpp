@@ -103,9 +103,8 @@ class Reversed final : public Algorithm {
 
   std::string refusal(const Problem& p, const device::Properties& properties) const override {
     if (std::string refused = targetRefusal(kName, properties); !refused.empty()) return refused;
-    if (!p.hasReversedTaps())
-      return fmt::format("reversed is for flipped filters of several taps, but {}",
-                         p.filterFlipped ? "t, r and s are 1" : "filter_flipped is 0");
+    if (!p.filterFlipped) return "reversed is for flipped filters of several taps, but filter_flipped is 0";
+    if (!p.hasReversedTaps()) return "reversed is for flipped filters of several taps, but t, r and s are 1";
     if (p.transposed && phasesAlgorithm().refusal(p, properties).empty())
       return "reversed leaves transposed convolutions to phases, which gathers the taps of flipped filters, too";
     for (const Rows& rows : reversedRows(p))

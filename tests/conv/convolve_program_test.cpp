@@ -75,6 +75,19 @@ TEST(ConvolveProgram, ExplainsWhyAndWhyNot) {
   EXPECT_EQ(runProgram("--plan-for H200 --explain nonsense").exitCode, 2);
 }
 
+TEST(ConvolveProgram, PlansForAnyBatch) {
+  const std::string problem = "'32x7x7x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16'",
+                    one = "'1x7x7x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16'";
+  const auto chosen = [](const std::string& arguments) {
+    const Outcome run = runProgram("--plan-for H200 --explain " + arguments);
+    EXPECT_EQ(run.exitCode, 0) << run.text;
+    const size_t at = run.text.find("\nalgorithm  ");
+    return run.text.substr(at, run.text.find('\n', run.text.find("\noptions ", at) + 1) - at);
+  };
+  EXPECT_EQ(chosen("--batch-invariant " + problem), chosen("--batch-invariant " + one));
+  EXPECT_NE(chosen("--batch-invariant " + problem), chosen(problem));
+}
+
 TEST(ConvolveProgram, PrintsWhatABugReportNeeds) {
   const Outcome run = runProgram("--environment");
   EXPECT_EQ(run.exitCode, 0) << run.text;

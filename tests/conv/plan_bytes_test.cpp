@@ -55,6 +55,7 @@ void expectSameLaunches(const Plan& a, const Plan& b) {
     EXPECT_EQ(one.kernel, other.kernel);
     EXPECT_EQ(one.config.programmaticDependent, other.config.programmaticDependent);
     EXPECT_EQ(one.warpRoles, other.warpRoles);
+    EXPECT_EQ(one.packsFilter, other.packsFilter);
     ASSERT_EQ(one.parameters.size(), other.parameters.size());
     for (size_t j = 0; j < one.parameters.size(); ++j) {
       const Parameter &p = one.parameters[j], &q = other.parameters[j];
@@ -97,7 +98,9 @@ const std::vector<Written> kWritten{
     {"H200", "8x28x28x64 f16 * 96x3x3x64 pad 1,1,1,1 -> f16 bias gelu_erf", "", ""},
     {"H200", "8x28x28x64 f16 * 96x3x3x64 pad 1,1,1,1 -> f16 bias", "halo", ""},
     {"H200", "3x17x19x5 f32 * 7x2x3x5 pad 1,0,2,1 stride 2,1 -> f32 bias clamp -0.1,0.7", "", ""},
-    {"Thor", "1x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "", ""}};
+    {"Thor", "1x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "", ""},
+    {"H200", "8x28x28x64 u8 zero 3 * 96x3x3x64 s8 pad 1,1,1,1 flipped -> s32", "", ""},
+    {"B200", "8x7x7x64 f16 * 96x3x3x64 pad 1,1,1,1 flipped -> f16", "reversed", "batch_invariant=yes"}};
 
 TEST(PlanBytes, GiveTheSamePlan) {
   for (const Written& one : kWritten) {
@@ -113,6 +116,7 @@ TEST(PlanBytes, GiveTheSamePlan) {
     EXPECT_EQ(again->options, plan->options);
     EXPECT_EQ(again->problem, plan->problem);
     EXPECT_EQ(again->workspaceBytes, plan->workspaceBytes);
+    EXPECT_EQ(again->packedBytes, plan->packedBytes);
     EXPECT_EQ(again->mainLaunch, plan->mainLaunch);
     expectSameFigures(*again, *plan);
     expectSameLaunches(*again, *plan);

@@ -36,7 +36,7 @@ struct Options {
   std::string file, device, algorithm, options, counters, planFor, autotuneCache;
   uint64_t seed = 1;
   int runs = 1;
-  bool unchecked = false, autotune = false, explain = false, environment = false;
+  bool unchecked = false, autotune = false, explain = false, environment = false, batchInvariant = false;
 };
 
 std::string capabilityOf(const DeviceProperties& properties) {
@@ -126,6 +126,7 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
   PlanOptions choices;
   choices.algorithm = line.algorithm.c_str();
   choices.options = line.options.c_str();
+  choices.batch_invariant = options.batchInvariant;
   const Plan plan = makePlan(one.convolution, choices, options, device);
 
   phase.emplace("bind");
@@ -154,6 +155,7 @@ void explain(const Line& line, const Options& options) {
   PlanOptions choices;
   choices.algorithm = line.algorithm.c_str();
   choices.options = line.options.c_str();
+  choices.batch_invariant = options.batchInvariant;
   const Convolution problem = Convolution::parse(line.problem);
   fmt::print("{} on {}\n", problem.describe(), properties.name);
   for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
@@ -258,6 +260,7 @@ int main(int argc, char** argv) {
           .excludes(planFor);
   parser.option("--algorithm", options.algorithm);
   parser.option("--options", options.options, "of the algorithm");
+  parser.flag("--batch-invariant", options.batchInvariant, "a plan that sums an image as it does alone, whatever n is");
   parser.option("--runs", options.runs);
   parser.option("--seed", options.seed, "of the operands");
   parser.flag("--unchecked", options.unchecked, "no reference on the host");
