@@ -13,7 +13,7 @@ inline constexpr int32_t kThreads = 256;  ///< of a CTA; a thread copies one vec
 struct Params {
   const uint8_t* source = nullptr;
   uint8_t* destination = nullptr;  ///< laid out as the source
-  uint32_t rows = 0;               ///< K * taps; rows behind them are padding, and copied as they are
+  uint32_t rows = 0;               ///< K * taps; rows after them are padding, and copied as they are
   uint32_t count = 0;              ///< of vectors, those of padding included
   int32_t vectorBytes = 1;         ///< 16, 8, 4, 2 or 1; in interleaved order 4
   int32_t isInterleaved =

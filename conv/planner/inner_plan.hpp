@@ -34,8 +34,8 @@ void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBy
 TensorPlace placeInWorkspace(size_t bytes, Plan& plan);
 TensorPlace placeInPackedFilter(size_t bytes, Plan& plan);
 
-/// Appends the launches of a candidate of `inner`, whose tensors lie at `places`, its workspace behind the plan's, and what it
-/// packs behind what the plan packs.
+/// Appends the launches of a candidate of `inner`, whose tensors lie at `places`, its workspace after the plan's, and what it
+/// packs after what the plan packs.
 Status addInner(const Candidate& best, const Problem& inner, const device::Properties& properties, PerTensor<TensorPlace> places,
                 Plan& plan);
 

@@ -133,7 +133,7 @@ Status bestOf(const Inner& inner, const Problem& problem, const device::Properti
 
 struct Places {
   std::vector<kernels::phases::Phase> phases;
-  size_t bytes = 0, packedBytes = 0;  ///< of outputs and residuals, behind which lies the workspace that phases share; of filters
+  size_t bytes = 0, packedBytes = 0;  ///< of outputs and residuals, after which lies the workspace that phases share; of filters
 };
 
 int64_t rowBytes(const Problem& p) { return p.groupChannels() * bytesOf(p.filterType); }

@@ -45,7 +45,7 @@ Problem inOrder(const Problem& p) {
 struct Rows {
   const char* name;
   TensorName tensor;
-  int64_t padded;  ///< rows, with those behind the last tap
+  int64_t padded;  ///< rows, with those after the last tap
   int64_t vectors;
   int32_t vectorBytes;
   bool isInterleaved;

@@ -37,12 +37,12 @@ class FarPixels {
     device_.synchronize();
     return all;
   }
-  /// The bytes behind every pixel but the last.
-  Bytes behind() {
-    constexpr size_t kBehind = 64;
-    Bytes all(static_cast<size_t>(pixels_ - 1) * kBehind);
+  /// The bytes after every pixel but the last.
+  Bytes gaps() {
+    constexpr size_t kGap = 64;
+    Bytes all(static_cast<size_t>(pixels_ - 1) * kGap);
     for (int64_t i = 0; i + 1 < pixels_; ++i)
-      device_.copyToHost(all.data() + static_cast<size_t>(i) * kBehind, static_cast<std::byte*>(place(i)) + pixelBytes_, kBehind);
+      device_.copyToHost(all.data() + static_cast<size_t>(i) * kGap, static_cast<std::byte*>(place(i)) + pixelBytes_, kGap);
     device_.synchronize();
     return all;
   }
@@ -140,11 +140,11 @@ TEST_P(LargeOffsets, AreComputedOrRefused) {
       arguments.input = input.get(), arguments.filter = filter.get(), arguments.output = output.get();
       arguments.bias = tensors.bias.empty() ? nullptr : bias.get();
       arguments.workspace = plan.workspaceBytes() == 0 ? nullptr : workspace.get();
-      const Bytes gaps = isInput ? Bytes() : output.behind();
+      const Bytes before = isInput ? Bytes() : output.gaps();
       plan.run(device, arguments);
       EXPECT_EQ(judge(test, expectationOf(test, tensors, plan), output.dense()), "");
       if (!isInput) {
-        EXPECT_TRUE(output.behind() == gaps) << "something between the pixels was written";
+        EXPECT_TRUE(output.gaps() == before) << "something between the pixels was written";
       }
     }
 }
