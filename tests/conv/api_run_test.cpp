@@ -198,6 +198,28 @@ TEST_F(ApiRun, PlansFromBytesComputeTheSame) {
   EXPECT_EQ(loaded, nullptr);
 }
 
+/// Whichever call it is: a line that makes the run again.
+TEST_F(ApiRun, TellsOfEveryRunInDetail) {
+  const shiftconv_tensors_t tensors = named(tensors_[0], tensors_[1], tensors_[2], tensors_[3]);
+  shiftconv_binding_t binding = nullptr;
+  ASSERT_OK(shiftconv_bind(plan_, device_, &tensors, &binding));
+  std::vector<std::string> messages;
+  const auto keep = [](shiftconv_log_level_t, const char* message, void* user) {
+    static_cast<std::vector<std::string>*>(user)->push_back(message);
+  };
+  ASSERT_OK(shiftconv_set_log(keep, &messages, SHIFTCONV_LOG_DEBUG));
+  EXPECT_OK(shiftconv_run(plan_, device_, &tensors, nullptr));
+  EXPECT_OK(shiftconv_binding_run(binding, nullptr));
+  EXPECT_OK(shiftconv_binding_run_with(binding, &tensors, nullptr));
+  EXPECT_OK(shiftconv_set_log(nullptr, nullptr, SHIFTCONV_LOG_WARNING));
+  EXPECT_EQ(messages.size(), 3u);
+  for (const std::string& message : messages) {
+    EXPECT_EQ(message.rfind("run, again with: convolve --device ", 0), 0u) << message;
+    EXPECT_EQ(message, messages[0]);
+  }
+  EXPECT_OK(shiftconv_binding_destroy(binding));
+}
+
 TEST_F(ApiRun, CountsWhatItDid) {
   ASSERT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));
   ASSERT_OK(run(tensors_[0], tensors_[1], tensors_[2], tensors_[3]));

@@ -334,6 +334,10 @@ TEST(Validation, DrawsEachLimitWhereItIs) {
        "the second_input tensor of n * d * h * w * second_pixel_pitch = 1 * 1 * 8388608 * 4194304 * 3 elements of input_type f16 "
        "exceeds "
        "140737488355328 bytes"},
+      {"1x8388608x4194304x3 f16 split_c 1 * 8x1x1x3 stride 8388608,4194304 -> f16",
+       "1x8388608x4194304x4 f16 split_c 1 * 8x1x1x4 stride 8388608,4194304 -> f16",
+       "the second_input tensor of n * d * h * w * (c - split_c) = 1 * 1 * 8388608 * 4194304 * 3 elements of input_type f16 "
+       "exceeds"},
       {"1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 8", "1x4x4x8 f16 * 8x1x1x8 -> f16 pitch 7",
        "output_pixel_pitch must be 0 or at least k = 8"},
       {"1x4x5x8 f16 * 8x3x3x8 pad 0,0,0,1 dilation 1,2 -> f16", "1x4x5x8 f16 * 8x3x4x8 pad 0,0,0,1 dilation 1,2 -> f16",

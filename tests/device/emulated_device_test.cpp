@@ -97,6 +97,7 @@ TEST_F(EmulatedDeviceTest, AccessesOfTheHostAreWorkOfTheirStream) {
   ASSERT_SUCCESS(device_->createStream(second));
   const Kernel* affine = kernel("affine");
   ASSERT_TRUE(affine);
+  device_->nameWarps(*affine, {"alpha", "beta"});
   constexpr uint32_t kCount = 64;
   const Address input = upload(std::vector<float>(kCount, 2.0f));
   const float scale = 3;
@@ -126,6 +127,7 @@ TEST_F(EmulatedDeviceTest, AccessesOfTheHostAreWorkOfTheirStream) {
         if (reported && status.ok()) {
           EXPECT_EQ(table.find("affine: 0 launches"), 0u) << table;
           EXPECT_NE(table.find(std::string("\nhazard (race) in ") + name), std::string::npos) << table;
+          EXPECT_NE(table.find(" (alpha)"), std::string::npos) << table;
         } else if (!status.ok()) {
           EXPECT_NE(status.message().find("hazard"), std::string::npos) << status.message();
         } else {

@@ -109,6 +109,22 @@ TEST(HopperPlans, EveryWarpgroupOfHaloHasAWarpForItsResidual) {
   EXPECT_GT(seen.size(), 1u) << "with and without";
 }
 
+/// The first warpgroup may be as many taps ahead as weights and boxes are kept for: two stages fewer than the ring of weights has,
+/// the taps of all boxes but one (and one tap fewer where each box has but one), and fewer than a tile has taps.
+TEST(HopperPlans, ALagIsAsLongAsTheRingsHold) {
+  for (const auto& [text, options, lag] :
+       {std::tuple{"1x16x16x512 f16 * 128x1x1x512 -> f16", "shape=k128_n256,cut=flat,split=1", 1},        // 3 boxes of a tap
+        {"1x16x16x72 f16 * 128x3x3x72 pad 1,1,1,1 -> f16", "shape=k128_n64,cut=columns,split=2", 7},      // 9 stages of weights
+        {"1x16x16x64 f16 * 128x3x3x64 pad 1,1,1,1 -> f16", "shape=k128_n64,cut=columns,split=1", 8},      // 9 taps, which stay
+        {"1x30x24x16 f16 * 64x1x3x16 pad 0,0,1,1 -> f16", "shape=k64x2_n128,cut=columns,split=1", 2},     // 3 taps
+        {"64x28x28x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "shape=k128_n256,cut=columns,split=1", 2},  // 4 stages
+        {"1x16x16x64 f16 * 128x1x1x64 -> f16", "shape=k128_n256,cut=flat,split=1", 0}}) {                 // one tap
+    const auto plan = planOf(text, {"halo", std::string(options) + ",lag=64"});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_TRUE(plan->options.ends_with(",lag=" + std::to_string(lag))) << text << ": " << plan->options;
+  }
+}
+
 TEST(HopperPlans, OptionsOfAPlanMakeItAgain) {
   for (const char* text :
        {"2x16x16x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias relu", "1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16"}) {
