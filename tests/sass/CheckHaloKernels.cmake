@@ -1,7 +1,7 @@
 # cmake -P script: the kernels of halo_sm100 in a cubin are one for a CTA and one for a pair, of patches and of row streams; each multiplies in
 # every kind of matrix instruction that its architecture has (row streams: in every dense kind), with both operands in shared memory, in the
-# cta_group of its name; loads patches and filters by bulk tensor copies; copies nothing but scale factors to Tensor Memory; and keeps its
-# variables in registers.
+# cta_group of its name; loads patches and filters by bulk tensor copies, and stores outputs of patches by them; copies nothing but scale
+# factors to Tensor Memory; and keeps its variables in registers.
 # Arguments: DISASSEMBLER CUBIN ARCH.
 
 cmake_minimum_required(VERSION 3.25)
@@ -20,6 +20,7 @@ foreach(kernel IN LISTS kernels)
     require(${kernel} "UTCOMMA${pair} ${scaled}" "block-scaled MMA of 4-bit floats")
     require(${kernel} "UTCOMMA${pair}\\.(4X|BLOCK16) ${scaled}" "the same with blocks of 16")
     require(${kernel} "UTCCP\\.T\\.S${pair}\\.4" "copy of scale factors to all windows")
+    require(${kernel} "UTMASTG\\.5D" "bulk store of outputs")
   endif()
   forbid(${kernel} "UTCCP\\.T\\.S${pair} tmem" "copy of an operand to Tensor Memory")
   require(${kernel} "LDTM\\.x16" "load of 16 columns of Tensor Memory")
