@@ -39,6 +39,13 @@ inline shiftconv_status_t counted(const std::string& call, shiftconv_status_t st
 #define EXPECT_OK(call) EXPECT_EQ(::shiftconv::tests::counted(#call, call), SHIFTCONV_STATUS_SUCCESS) << shiftconv_last_error()
 #define ASSERT_OK(call) ASSERT_EQ(::shiftconv::tests::counted(#call, call), SHIFTCONV_STATUS_SUCCESS) << shiftconv_last_error()
 
+/// A field with another value, which a sentence has to mention.
+struct ProblemChange {
+  const char* name;
+  void (*apply)(shiftconv_problem_t&);
+  const char* mentions;
+};
+
 /// 1x5x7x16 -> 24, 3x3 "same", f16, bias and ReLU: something every algorithm of this library can do.
 inline shiftconv_problem_t smallProblem() {
   shiftconv_problem_t problem = SHIFTCONV_PROBLEM_INIT;

@@ -1,96 +1,11 @@
-// Graphs of the runtime API, call by call: nodes of every kind, what is changed in graphs and in executable ones, and captures.
+// Graphs of the runtime API, call by call: nodes of every kind, and what is changed in graphs and in executable ones.
 #include <algorithm>
 #include <functional>
 
-#include "tests/runtime/calls_fixture.hpp"
+#include "tests/runtime/graph_fixture.hpp"
 
 namespace shiftconv::tests {
 namespace {
-
-using Nodes = std::vector<cudaGraphNode_t>;
-
-class GraphCalls : public Calls {
- protected:
-  static constexpr int kCount = 8;
-
-  void SetUp() override {
-    EXPECT_DONE(cudaLibraryLoadData(&library_, kCallsPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
-    cudaKernel_t kernel = nullptr;
-    EXPECT_DONE(cudaLibraryGetKernel(&kernel, library_, "shift"));
-    shift = kernel;
-    EXPECT_DONE(cudaGraphCreate(&graph, 0));
-    EXPECT_DONE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    first = allocated<int>(kCount * 4), second = allocated<int>(kCount * 4);
-  }
-  void TearDown() override {
-    EXPECT_DONE(cudaFree(first));
-    EXPECT_DONE(cudaFree(second));
-    EXPECT_DONE(cudaStreamDestroy(stream));
-    EXPECT_DONE(cudaGraphDestroy(graph));
-    EXPECT_DONE(cudaLibraryUnload(library_));
-  }
-
-  cudaKernelNodeParams kernelParameters() {
-    cudaKernelNodeParams parameters{};
-    parameters.func = const_cast<void*>(shift);
-    parameters.gridDim = 1, parameters.blockDim = kCount;
-    parameters.kernelParams = arguments;
-    return parameters;
-  }
-  cudaGraphNode_t addKernel(const Nodes& before = {}) {
-    cudaGraphNode_t node = nullptr;
-    const cudaKernelNodeParams parameters = kernelParameters();
-    EXPECT_DONE(cudaGraphAddKernelNode(&node, graph, before.data(), before.size(), &parameters));
-    return node;
-  }
-  cudaMemcpy3DParms copyParameters(int* from, int* to) {
-    cudaMemcpy3DParms copy{};
-    copy.srcPtr = {from, kCount * 4, kCount * 4, 1};
-    copy.dstPtr = {to, kCount * 4, kCount * 4, 1};
-    copy.extent = {kCount * 4, 1, 1};
-    copy.kind = cudaMemcpyDeviceToDevice;
-    return copy;
-  }
-  cudaGraphExec_t instantiated() {
-    cudaGraphExec_t executable = nullptr;
-    EXPECT_DONE(cudaGraphInstantiate(&executable, graph, 0));
-    return executable;
-  }
-  void run(cudaGraphExec_t executable) {
-    EXPECT_DONE(cudaGraphLaunch(executable, stream));
-    EXPECT_DONE(cudaStreamSynchronize(stream));
-  }
-  /// Instantiates, launches and destroys.
-  void runOnce() {
-    const cudaGraphExec_t executable = instantiated();
-    run(executable);
-    EXPECT_DONE(cudaGraphExecDestroy(executable));
-  }
-  std::vector<int> numbers(const int* memory) { return fromDevice<int>(memory, kCount); }
-  static Nodes nodesOf(cudaGraph_t graph) {
-    size_t count = 0;
-    EXPECT_DONE(cudaGraphGetNodes(graph, nullptr, &count));
-    Nodes nodes(count);
-    EXPECT_DONE(cudaGraphGetNodes(graph, nodes.data(), &count));
-    EXPECT_EQ(count, nodes.size());
-    return nodes;
-  }
-  static cudaGraphNodeType typeOf(cudaGraphNode_t node) {
-    cudaGraphNodeType type{};
-    EXPECT_DONE(cudaGraphNodeGetType(node, &type));
-    return type;
-  }
-
-  const void* shift = nullptr;
-  cudaGraph_t graph = nullptr;
-  cudaStream_t stream = nullptr;
-  int *first = nullptr, *second = nullptr;
-  int by = 100;
-  void* arguments[2] = {&first, &by};
-
- private:
-  cudaLibrary_t library_ = nullptr;
-};
 
 TEST_F(GraphCalls, NodesOfEveryKindRunInTheirOrder) {
   static std::vector<int> seen;
@@ -284,65 +199,6 @@ TEST_F(GraphCalls, InstantiationKeepsItsFlags) {
   }
 }
 
-TEST_F(GraphCalls, CapturesGoOnInAGraphThatIsThere) {
-  const cudaGraphNode_t kernel = addKernel();
-  EXPECT_DONE(cudaStreamBeginCaptureToGraph(stream, graph, &kernel, nullptr, 1, cudaStreamCaptureModeGlobal));
-  cudaStreamCaptureStatus status{};
-  unsigned long long id = 0, otherId = 0;
-  cudaGraph_t captured = nullptr;
-  const cudaGraphNode_t* tips = nullptr;
-  size_t count = 0;
-  EXPECT_DONE(cudaStreamGetCaptureInfo(stream, &status, &id, &captured, &tips, nullptr, &count));
-  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
-  EXPECT_EQ(captured, graph);
-  ASSERT_EQ(count, 1u);
-  EXPECT_EQ(tips[0], kernel);
-  EXPECT_DONE(cudaMemcpyAsync(second, first, kCount * 4, cudaMemcpyDeviceToDevice, stream));
-  EXPECT_DONE(cudaStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &tips, nullptr, &count));
-  ASSERT_EQ(count, 1u);
-  EXPECT_EQ(typeOf(tips[0]), cudaGraphNodeTypeMemcpy);
-  EXPECT_DONE(cudaStreamEndCapture(stream, &captured));
-  EXPECT_EQ(captured, graph);
-  EXPECT_EQ(nodesOf(graph).size(), 2u);
-  EXPECT_DONE(cudaMemset(second, 0, kCount * 4));
-  runOnce();
-  EXPECT_EQ(numbers(second), shifted(kCount, 100)) << "the copy is behind the kernel";
-  EXPECT_DONE(cudaStreamGetCaptureInfo(stream, &status, &otherId, &captured, &tips, nullptr, &count));
-  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
-  EXPECT_EQ(otherId, 0u) << "nothing to tell";
-  EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-  EXPECT_DONE(cudaStreamGetCaptureInfo(stream, &status, &otherId, nullptr, nullptr, nullptr, nullptr));
-  EXPECT_NE(otherId, id);
-  EXPECT_CODE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaErrorIllegalState);
-  EXPECT_DONE(cudaStreamEndCapture(stream, &captured));
-  EXPECT_CODE(cudaStreamEndCapture(stream, &captured), cudaErrorIllegalState);
-  EXPECT_CODE(cudaStreamBeginCaptureToGraph(stream, reinterpret_cast<cudaGraph_t>(&nobody), nullptr, nullptr, 0,
-                                            cudaStreamCaptureModeGlobal),
-              cudaErrorInvalidValue);
-}
-
-/// The legacy stream would wait for a blocking stream that is capturing: the call fails, and so does what is captured.
-TEST_F(GraphCalls, TheLegacyStreamEndsACaptureThatItWouldWaitFor) {
-  cudaStream_t blocking = nullptr;
-  cudaGraph_t captured = nullptr;
-  EXPECT_DONE(cudaStreamCreate(&blocking));
-  for (const cudaStreamCaptureMode mode : {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal}) {
-    EXPECT_DONE(cudaStreamBeginCapture(blocking, mode));
-    EXPECT_CODE(cudaMemsetAsync(first, 1, kCount * 4, nullptr), cudaErrorStreamCaptureImplicit);
-    cudaStreamCaptureStatus status{};
-    EXPECT_DONE(cudaStreamIsCapturing(blocking, &status));
-    EXPECT_EQ(status, cudaStreamCaptureStatusInvalidated);
-    EXPECT_CODE(cudaMemsetAsync(first, 1, kCount * 4, blocking), cudaErrorStreamCaptureInvalidated);
-    EXPECT_CODE(cudaStreamEndCapture(blocking, &captured), cudaErrorStreamCaptureInvalidated);
-    EXPECT_DONE(cudaMemsetAsync(first, 0, kCount * 4, nullptr));
-  }
-  EXPECT_DONE(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));
-  EXPECT_DONE(cudaMemsetAsync(first, 0, kCount * 4, nullptr)) << "nobody cares";
-  EXPECT_DONE(cudaStreamEndCapture(blocking, &captured));
-  EXPECT_DONE(cudaGraphDestroy(captured));
-  EXPECT_DONE(cudaStreamDestroy(blocking));
-}
-
 /// As many nodes of other kinds, or in another order, are another graph.
 TEST_F(GraphCalls, AnUpdateNeedsNodesOfTheSameKinds) {
   const cudaMemcpy3DParms copy = copyParameters(first, second);
@@ -394,89 +250,6 @@ TEST_F(GraphCalls, CallbacksAreCalledWithTheirStream) {
   EXPECT_DONE(cudaStreamEndCapture(stream, &captured));
   EXPECT_DONE(cudaGraphDestroy(captured));
   EXPECT_EQ(heard.calls, 1);
-}
-
-/// An event of a capture joins other streams to it, as long as it lasts, and tells the host nothing.
-TEST_F(GraphCalls, EventsOfCapturesAreOfNoUseOutside) {
-  cudaEvent_t event = nullptr;
-  cudaStream_t other = nullptr;
-  cudaGraph_t captured = nullptr;
-  cudaStreamCaptureStatus status{};
-  EXPECT_DONE(cudaEventCreate(&event));
-  EXPECT_DONE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-  EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  EXPECT_DONE(cudaMemsetAsync(first, 1, kCount * 4, stream));
-  EXPECT_DONE(cudaEventRecord(event, stream));
-  EXPECT_CODE(cudaEventQuery(event), cudaErrorCapturedEvent);
-  EXPECT_CODE(cudaEventSynchronize(event), cudaErrorCapturedEvent);
-  EXPECT_DONE(cudaStreamWaitEvent(other, event, 0));
-  EXPECT_DONE(cudaStreamIsCapturing(other, &status));
-  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
-  EXPECT_CODE(cudaStreamEndCapture(other, &captured), cudaErrorStreamCaptureUnmatched);
-  EXPECT_CODE(cudaStreamEndCapture(stream, &captured), cudaErrorStreamCaptureInvalidated);
-  for (const bool isCapturing : {false, true}) {
-    SCOPED_TRACE(isCapturing);
-    if (isCapturing) {
-      EXPECT_DONE(cudaStreamBeginCapture(other, cudaStreamCaptureModeRelaxed));
-    }
-    EXPECT_CODE(cudaStreamWaitEvent(other, event, 0), cudaErrorCapturedEvent) << "the capture has ended";
-    EXPECT_DONE(cudaStreamIsCapturing(other, &status));
-    EXPECT_EQ(status, isCapturing ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusNone);
-  }
-  EXPECT_CODE(cudaStreamEndCapture(other, &captured), cudaErrorStreamCaptureInvalidated);
-  EXPECT_DONE(cudaEventRecord(event, stream));
-  EXPECT_DONE(cudaEventQuery(event));
-  EXPECT_DONE(cudaStreamWaitEvent(other, event, 0));
-  // An event from outside, in a capture.
-  EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-  EXPECT_CODE(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureIsolation);
-  EXPECT_CODE(cudaStreamEndCapture(stream, &captured), cudaErrorStreamCaptureInvalidated);
-  EXPECT_DONE(cudaStreamDestroy(other));
-  EXPECT_DONE(cudaEventDestroy(event));
-}
-
-TEST_F(GraphCalls, CapturedAllocationsAreNodes) {
-  for (const bool byDriver : {false, true}) {
-    SCOPED_TRACE(byDriver);
-    void* memory = nullptr;
-    cudaGraph_t captured = nullptr;
-    uint64_t before = 0, after = 0;
-    EXPECT_DONE(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &before));
-    EXPECT_DONE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    if (byDriver) {
-      EXPECT_DONE(cuMemAllocAsync(reinterpret_cast<CUdeviceptr*>(&memory), kCount * 4, stream));
-    } else {
-      EXPECT_DONE(cudaMallocAsync(&memory, kCount * 4, stream));
-    }
-    EXPECT_DONE(cudaMemsetAsync(memory, 3, kCount * 4, stream));
-    EXPECT_DONE(cudaMemcpyAsync(first, memory, kCount * 4, cudaMemcpyDeviceToDevice, stream));
-    EXPECT_DONE(cudaFreeAsync(memory, stream));
-    EXPECT_DONE(cudaStreamEndCapture(stream, &captured));
-    EXPECT_DONE(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &after));
-    EXPECT_EQ(after, before + kCount * 4);
-    const Nodes nodes = nodesOf(captured);
-    ASSERT_EQ(nodes.size(), 4u);
-    EXPECT_EQ(typeOf(nodes[0]), cudaGraphNodeTypeMemAlloc);
-    EXPECT_EQ(typeOf(nodes[3]), cudaGraphNodeTypeMemFree);
-    cudaMemAllocNodeParams allocation{};
-    void* freed = nullptr;
-    EXPECT_DONE(cudaGraphMemAllocNodeGetParams(nodes[0], &allocation));
-    EXPECT_DONE(cudaGraphMemFreeNodeGetParams(nodes[3], &freed));
-    EXPECT_EQ(allocation.dptr, memory);
-    EXPECT_EQ(allocation.bytesize, size_t{kCount * 4});
-    EXPECT_EQ(freed, memory);
-    EXPECT_CODE(cudaGraphMemAllocNodeGetParams(nodes[1], &allocation), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphMemAllocNodeGetParams(nodes[0], nullptr), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphMemFreeNodeGetParams(nodes[0], &freed), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaGraphMemFreeNodeGetParams(nodes[3], nullptr), cudaErrorInvalidValue);
-    cudaGraphExec_t executable = nullptr;
-    EXPECT_DONE(cudaGraphInstantiate(&executable, captured, 0));
-    run(executable);
-    run(executable);
-    EXPECT_EQ(numbers(first), std::vector<int>(kCount, 0x03030303));
-    EXPECT_DONE(cudaGraphExecDestroy(executable));
-    EXPECT_DONE(cudaGraphDestroy(captured));
-  }
 }
 
 /// A graph that a capturing stream launches is a node; so is one that is added.
