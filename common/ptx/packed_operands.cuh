@@ -17,6 +17,13 @@ __device__ __forceinline__ uint32_t unpackPairE5m2(uint32_t codes) {
   return halves;
 }
 
+/// The sum of each half, rounded to nearest even.
+__device__ __forceinline__ uint32_t addF16x2(uint32_t a, uint32_t b) {
+  uint32_t sum;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+  return sum;
+}
+
 /// sum + the four products of bytes, modulo 2^32 (PTX ISA 9.7.1.23, dp4a).
 template <bool kSignedA, bool kSignedB>
 __device__ __forceinline__ int32_t addByteProducts(uint32_t a, uint32_t b, int32_t sum) {

@@ -9,15 +9,48 @@
 
 namespace shiftconv::kernels {
 
-/// Of the low 16 bits, exactly; the first lowest. The branches are the same for every thread of a launch.
-__device__ __forceinline__ uint32_t halvesOf(const Decoding& how, uint32_t bytes) {
-  if (how.isInteger) {
-    const auto number = [&](uint32_t byte) {
-      return __int2float_rn(static_cast<int32_t>((byte & 0xffu) ^ how.sign) - static_cast<int32_t>(how.sign));
-    };
-    return ptx::packF16(number(bytes), number(bytes >> 8));
+/// What the bytes of both operands of a product are.
+enum class Coding : uint8_t { E4m3, Floats, Integers };
+template <Coding kCoding>
+struct CodingConstant {
+  static constexpr Coding kValue = kCoding;
+};
+/// Calls `work` with a CodingConstant. One branch, the same for every thread of a launch, instead of one at every word.
+template <class Work>
+__device__ __forceinline__ void withCoding(const Decoding& inputs, const Decoding& filters, Work&& work) {
+  if (inputs.isInteger)
+    work(CodingConstant<Coding::Integers>{});
+  else if (inputs.isE5m2 || filters.isE5m2)
+    work(CodingConstant<Coding::Floats>{});
+  else
+    work(CodingConstant<Coding::E4m3>{});
+}
+
+/// Elements kFirst and kFirst + 1 of a word, exactly; the first lowest. No branches.
+template <Coding kCoding, int32_t kFirst>
+__device__ __forceinline__ uint32_t halvesAs(const Decoding& how, uint32_t word) {
+  static_assert(kFirst == 0 || kFirst == 2);
+  if constexpr (kCoding == Coding::Integers) {
+    // 0x6400 + n is 1024 + n in f16. Of signed bytes n is 128 more than the number.
+    const uint32_t raised = __byte_perm(word ^ how.sign * 0x01010101u, 0x64646464u, kFirst == 0 ? 0x4140 : 0x4342);
+    return ptx::addF16x2(raised, (0xE400u + how.sign) * 0x00010001u);  // -1024 or -1152
+  } else {
+    const uint32_t ofE4m3 = ptx::unpackPairE4m3(word >> (kFirst * 8));
+    if constexpr (kCoding == Coding::E4m3) return ofE4m3;
+    // e5m2 is the upper byte of f16.
+    return how.isE5m2 ? __byte_perm(word, 0, kFirst == 0 ? 0x1404 : 0x3424) : ofE4m3;
   }
-  return how.isE5m2 ? ptx::unpackPairE5m2(bytes) : ptx::unpackPairE4m3(bytes);
+}
+/// All four elements of a word.
+template <Coding kCoding>
+__device__ __forceinline__ uint2 fourHalvesAs(const Decoding& how, uint32_t word) {
+  return make_uint2(halvesAs<kCoding, 0>(how, word), halvesAs<kCoding, 2>(how, word));
+}
+
+/// Of the low 16 bits.
+__device__ __forceinline__ uint32_t halvesOf(const Decoding& how, uint32_t bytes) {
+  if (how.isInteger) return halvesAs<Coding::Integers, 0>(how, bytes);
+  return halvesAs<Coding::Floats, 0>(how, bytes);
 }
 
 }  // namespace shiftconv::kernels

@@ -18,12 +18,22 @@ struct PlainBytes {
 
   /// Of the channels below `columns`; nothing is read for others.
   __device__ __forceinline__ void load(const gemm::EpilogueParams& e, int32_t channel, int32_t columns) {
-#pragma unroll
-    for (int32_t i = 0; i < kCount; ++i) {
-      const bool exists = channel + i < columns;
-      scale[i] = e.columnScale != nullptr && exists ? e.columnScale[channel + i] : 1.0f;
-      bias[i] = e.bias != nullptr && exists ? e.floatBias()[channel + i] : 0.0f;
+    loadChannels(e.columnScale, channel, columns, 1.0f, scale);
+    loadChannels(e.bias != nullptr ? e.floatBias() : nullptr, channel, columns, 0.0f, bias);
+  }
+  __device__ __forceinline__ static void loadChannels(const float* from, int32_t channel, int32_t columns, float otherwise,
+                                                      float (&to)[kCount]) {
+    if constexpr (kCount == 8) {
+      // Channels of a group may begin anywhere.
+      if (from != nullptr && channel + kCount <= columns && (reinterpret_cast<uint64_t>(from + channel) & 15) == 0) {
+        const auto* const four = reinterpret_cast<const float4*>(from + channel);
+        const float4 low = four[0], high = four[1];
+        to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w, to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
+        return;
+      }
     }
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i) to[i] = from != nullptr && channel + i < columns ? from[channel + i] : otherwise;
   }
 
   /// `v`: the sums, as numbers. Byte i of the words is channel i.
@@ -46,23 +56,40 @@ struct PlainBytes {
     }
   }
 
-  /// The bytes of the channels below `columns` to the output, together where the address allows it.
+  /// The bytes of the channels below `columns` to the output, in as large pieces as the address allows.
   __device__ __forceinline__ static void store(const gemm::EpilogueParams& e, int32_t pixel, int32_t channel, int32_t columns,
                                                const uint32_t (&words)[kWords]) {
+    storeAt(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel, columns - channel, words);
+  }
+
+  /// The first `count` bytes, or all, to a place in global or in shared memory.
+  __device__ __forceinline__ static void storeAt(uint8_t* to, int32_t count, const uint32_t (&words)[kWords]) {
     static_assert(kCount == 2 || kCount == 4 || kCount == 8);
-    uint8_t* const to = static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel;
-    if (channel + kCount <= columns && reinterpret_cast<uint64_t>(to) % kCount == 0) {
+    const auto isAligned = [&](int32_t bytes) {
+      return (static_cast<uint32_t>(reinterpret_cast<uint64_t>(to)) & (bytes - 1)) == 0;
+    };
+    if (count >= kCount) {
       if constexpr (kCount == 8)
-        *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[kWords - 1]);
-      else if constexpr (kCount == 4)
-        *reinterpret_cast<uint32_t*>(to) = words[0];
-      else
-        *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(words[0]);
-      return;
+        if (isAligned(8)) {
+          *reinterpret_cast<uint2*>(to) = make_uint2(words[0], words[kWords - 1]);
+          return;
+        }
+      if constexpr (kCount >= 4)
+        if (isAligned(4)) {
+#pragma unroll
+          for (int32_t i = 0; i < kCount; i += 4) *reinterpret_cast<uint32_t*>(to + i) = words[i / 4];
+          return;
+        }
+      if (isAligned(2)) {
+#pragma unroll
+        for (int32_t i = 0; i < kCount; i += 2)
+          *reinterpret_cast<uint16_t*>(to + i) = static_cast<uint16_t>(words[i / 4] >> (i % 4 * 8));
+        return;
+      }
     }
 #pragma unroll
     for (int32_t i = 0; i < kCount; ++i)
-      if (channel + i < columns) to[i] = static_cast<uint8_t>(words[i / 4] >> (i % 4 * 8));
+      if (i < count) to[i] = static_cast<uint8_t>(words[i / 4] >> (i % 4 * 8));
   }
 };
 

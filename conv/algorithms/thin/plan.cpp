@@ -31,7 +31,7 @@ constexpr int64_t kLeastGroupChannels = 4;        // below, most of a product is
 
 /// Of 8 bits: they become f16 in registers.
 bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
-constexpr int32_t kLeastDecodedVector = 4;
+constexpr int32_t kLeastDecodedVector = 2;
 
 /// The largest of 8, 4, 2 and 1 that divides all.
 int32_t commonVector(std::initializer_list<int64_t> lengths) {

@@ -65,13 +65,16 @@ struct BlockRow {
     }
   }
   /// Elements 4i..4i + 3 as two pairs of what is multiplied.
-  __device__ __forceinline__ uint2 four(int32_t i, const Decoding&) const { return make_uint2(word[2 * i], word[2 * i + 1]); }
+  template <Coding>
+  __device__ __forceinline__ uint2 four(int32_t i, const Decoding&) const {
+    return make_uint2(word[2 * i], word[2 * i + 1]);
+  }
 };
 
 /// Of 8-bit elements: word i is elements 4i..4i + 3.
 template <int32_t kVector>
 struct BlockRow<kVector, 1> {
-  static_assert(kVector == 8 || kVector == 4);
+  static_assert(kVector == 8 || kVector == 4 || kVector == 2);
   static constexpr int32_t kVectors = kMostVector / kVector;
   uint32_t word[kMostVector / 4];
 
@@ -80,12 +83,19 @@ struct BlockRow<kVector, 1> {
       uint2 all{};
       if (exists) all = *reinterpret_cast<const uint2*>(at);
       word[0] = all.x, word[1] = all.y;
-    } else {
+    } else if constexpr (kVector == 4) {
       word[i] = exists ? *reinterpret_cast<const uint32_t*>(at) : 0;
+    } else {
+      const uint32_t two = exists ? *reinterpret_cast<const uint16_t*>(at) : 0;
+      if (i % 2 == 0)
+        word[i / 2] = two;
+      else
+        word[i / 2] |= two << 16;
     }
   }
+  template <Coding kCoding>
   __device__ __forceinline__ uint2 four(int32_t i, const Decoding& how) const {
-    return make_uint2(halvesOf(how, word[i]), halvesOf(how, word[i] >> 16));
+    return fourHalvesAs<kCoding>(how, word[i]);
   }
 };
 
@@ -232,16 +242,24 @@ class Warp {
     else
       load(pixels, weights, first, next);
     __syncwarp();  // site: loads_kept
+    if constexpr (kDecodes)
+      withCoding(p_.inputs, p_.filters, [&](auto coding) { multiply<decltype(coding)::kValue>(pixels, weights); });
+    else
+      multiply<Coding::Floats>(pixels, weights);
+  }
+  template <Coding kCoding>
+  __device__ __forceinline__ void multiply(const Row (&pixels)[kBatch][kRows], const Row (&weights)[kBatch][kColumns]) {
 #pragma unroll
     for (int32_t b = 0; b < kBatch; ++b)
 #pragma unroll
       for (int32_t slice = 0; slice < 2; ++slice) {
         uint2 weight[kColumns];
 #pragma unroll
-        for (int32_t j = 0; j < kColumns; ++j) weight[j] = weights[b][j].four(slice, p_.filters);
+        for (int32_t j = 0; j < kColumns; ++j) weight[j] = weights[b][j].template four<kCoding>(slice, p_.filters);
 #pragma unroll
         for (int32_t i = 0; i < kRows; i += 2) {
-          const uint2 low = pixels[b][i].four(slice, p_.inputs), high = pixels[b][i + 1].four(slice, p_.inputs);
+          const uint2 low = pixels[b][i].template four<kCoding>(slice, p_.inputs),
+                      high = pixels[b][i + 1].template four<kCoding>(slice, p_.inputs);
 #pragma unroll
           for (int32_t j = 0; j < kColumns; ++j)
             ptx::mma16x8x16<Element>(sum_[slice % kChains][i / 2][j], low.x, high.x, low.y, high.y, weight[j].x, weight[j].y);

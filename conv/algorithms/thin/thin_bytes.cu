@@ -1,4 +1,4 @@
-// thin of 8-bit floats and integers, which are multiplied as f16, in vectors of 8 and 4 elements. See thin.cuh.
+// thin of 8-bit floats and integers, which are multiplied as f16, in vectors of 8, 4 and 2 elements. See thin.cuh.
 #include "conv/algorithms/thin/thin.cuh"
 
 namespace shiftconv::kernels::thin {
@@ -9,5 +9,7 @@ SHIFTCONV_THIN_KERNEL(bytes, __half, 8, 16, 32, 1)
 SHIFTCONV_THIN_KERNEL(bytes, __half, 8, 32, 32, 1)
 SHIFTCONV_THIN_KERNEL(bytes, __half, 4, 16, 8, 1)
 SHIFTCONV_THIN_KERNEL(bytes, __half, 4, 16, 32, 1)
+SHIFTCONV_THIN_KERNEL(bytes, __half, 2, 16, 8, 1)
+SHIFTCONV_THIN_KERNEL(bytes, __half, 2, 16, 32, 1)
 
 }  // namespace shiftconv::kernels::thin
