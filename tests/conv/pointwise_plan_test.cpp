@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "conv/algorithms/pointwise/plan.hpp"
 #include "conv/planner/candidates.hpp"
@@ -30,13 +31,29 @@ TEST(PointwisePlans, TakeTheKernelsOfFewestStepsAndWidestLoads) {
   EXPECT_EQ(kernelsOf("1x7x7x116 f16 * 24x1x1x116 -> f16"), Names{"pointwise_f16_v4_s8_16"});
   EXPECT_EQ(kernelsOf("1x7x7x58 f16 * 24x1x1x58 -> f16"), Names{"pointwise_f16_v2_s4_16"});
   EXPECT_EQ(kernelsOf("1x7x7x64 f16 pitch 66 * 24x1x1x64 -> f16"), Names{"pointwise_f16_v2_s4_16"});
+  EXPECT_EQ(kernelsOf("1x7x7x24 e4m3 * 32x1x1x24 -> e4m3"), (Names{"pointwise_bytes_v8_s2_16", "pointwise_bytes_v8_s2_32"}));
+  EXPECT_EQ(kernelsOf("1x7x7x232 s8 * 32x1x1x232 -> s8"), Names{"pointwise_bytes_v8_s16_16"});
+  EXPECT_EQ(kernelsOf("1x7x7x58 u8 * 24x1x1x58 s8 -> u8"), Names{"pointwise_bytes_v2_s4_16"});
+}
+
+/// Rows of whole pieces of 16 bytes leave from registers.
+TEST(PointwisePlans, GatherRowsOfTornPieces) {
+  for (const auto& [text, gathers] : {std::pair{"1x7x7x24 e4m3 * 40x1x1x24 -> e4m3", true},
+                                      {"1x7x7x24 e4m3 * 48x1x1x24 -> e4m3", false},
+                                      {"1x7x7x24 e4m3 * 40x1x1x24 -> f16", false},
+                                      {"1x7x7x24 f16 * 40x1x1x24 -> f16", false},
+                                      {"1x7x7x24 f16 * 42x1x1x24 -> f16", true}}) {
+    const auto plans = pointwiseCandidates(problemOf(text), deviceOf(9));
+    EXPECT_EQ(std::ranges::any_of(plans, [](const PointwisePlan& plan) { return plan.params.gathers; }), gathers) << text;
+  }
 }
 
 TEST(PointwisePlans, ShareAllPixelsAndChannels) {
-  for (const char* text : {"3x7x9x24 f16 * 70x1x1x24 -> f16", "32x56x56x144 f16 * 24x1x1x144 -> f16",
-                           "8x28x28x116 bf16 * 116x1x1x116 -> bf16 silu", "1x112x112x16 f16 * 96x1x1x16 stride 2,2 -> f16",
-                           // 49 times 32 channels, of which a CTA holds 11: eighths of seven would leave one empty.
-                           "1x9x9x160 f16 * 1568x1x1x160 -> f16"}) {
+  for (const char* text :
+       {"3x7x9x24 f16 * 70x1x1x24 -> f16", "32x56x56x144 f16 * 24x1x1x144 -> f16", "8x28x28x116 bf16 * 116x1x1x116 -> bf16 silu",
+        "1x112x112x16 f16 * 96x1x1x16 stride 2,2 -> f16",
+        // 49 times 32 channels, of which a CTA holds 11: eighths of seven would leave one empty.
+        "1x9x9x160 f16 * 1568x1x1x160 -> f16", "2x7x9x24 e4m3 * 70x1x1x24 -> e4m3", "8x14x14x232 s8 * 232x1x1x232 -> s8"}) {
     const Problem p = problemOf(text);
     std::set<std::string> options;
     for (const PointwisePlan& plan : pointwiseCandidates(p, deviceOf(9))) {
@@ -49,7 +66,8 @@ TEST(PointwisePlans, ShareAllPixelsAndChannels) {
       EXPECT_LT((int64_t{plan.params.tiles} - 1) * plan.instance.pixels, p.outputPixels());
       // No CTA is without a tile, and all are there at once.
       EXPECT_LT((int64_t{plan.launch.grid.x} - 1) * pixelWarps, plan.params.tiles);
-      const int64_t together = 132 * kernels::pointwise::ctasPerMultiprocessor(plan.instance) * 8 / plan.warps;
+      const auto elementBytes = static_cast<int32_t>(bytesOf(p.inputType));
+      const int64_t together = 132 * kernels::pointwise::ctasPerMultiprocessor(elementBytes, plan.instance) * 8 / plan.warps;
       EXPECT_LE(int64_t{plan.launch.grid.x} * plan.parts, std::max<int64_t>(together, plan.parts));
       EXPECT_GE(int64_t{plan.params.channelGroups} * 32 * plan.parts, p.k);
       EXPECT_LT((int64_t{plan.params.channelGroups} - 1) * 32 * plan.parts, p.k);
@@ -71,7 +89,10 @@ TEST(PointwisePlans, FilterRowsMeetAllBanks) {
   EXPECT_EQ(filterPitch(4, 3), 96);
   EXPECT_EQ(filterPitch(4, 8), 288);
   EXPECT_EQ(filterPitch(2, 4), 160);
-  for (const kernels::pointwise::Instance& one : kernels::pointwise::kInstances) {
+  std::vector<kernels::pointwise::Instance> all(std::begin(kernels::pointwise::kInstances),
+                                                std::end(kernels::pointwise::kInstances));
+  all.insert(all.end(), std::begin(kernels::pointwise::kByteInstances), std::end(kernels::pointwise::kByteInstances));
+  for (const kernels::pointwise::Instance& one : all) {
     // The 4-byte banks of the lanes that a load serves at once: 8 lanes of 16 bytes, 16 of 8 bytes.
     const int bytes = one.vector == 8 ? 16 : 8, together = 128 / bytes;
     std::set<int> banks;

@@ -9,6 +9,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
+#include "pointwise_bytes_image.hpp"
 #include "pointwise_image.hpp"
 
 namespace shiftconv::plan {
@@ -63,7 +64,8 @@ class Pointwise final : public ListedAlgorithm<PointwiseChoices, PointwisePlan> 
             {made.instance.pixels, made.warps + (made.params.gathers ? kernels::pointwise::kMostWarps : 0), made.channelWarps}};
   }
   void addLaunches(const Problem& problem, const PointwisePlan& made, Plan& plan) const override {
-    addPreparedLaunch(problem, images::pointwise(), made.kernelName(), made.launch, made.params, "stream and multiply", plan);
+    addPreparedLaunch(problem, bitsOf(problem.inputType) == 8 ? images::pointwise_bytes() : images::pointwise(), made.kernelName(),
+                      made.launch, made.params, "stream and multiply", plan);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "common/gemm/epilogue/params.hpp"
 #include "common/host_device.hpp"
 #include "common/layout/fast_divisor.hpp"
+#include "conv/kernels/decoding.hpp"
 
 namespace shiftconv::kernels::pointwise {
 
@@ -13,7 +14,7 @@ inline constexpr int32_t kMostWarps = 8;        ///< of a CTA
 inline constexpr int32_t kStepChannels = 16;    ///< input channels of one m16n8k16
 inline constexpr int32_t kGroupChannels = 32;   ///< output channels that a warp sums at once: 8 for each lane of a quad
 inline constexpr int32_t kSegmentChannels = 8;  ///< neighbouring output channels of a thread
-inline constexpr int32_t kElementBytes = 2;
+inline constexpr int32_t kOperandBytes = 2;     ///< of an element that is multiplied
 
 /// A kernel of each type: elements of a load, steps of kStepChannels that hold all input channels, pixels of a warp's tile.
 struct Instance {
@@ -22,10 +23,14 @@ struct Instance {
 inline constexpr Instance kInstances[] = {{8, 2, 16}, {8, 2, 32}, {8, 4, 16}, {8, 6, 16}, {8, 8, 16}, {8, 10, 16},
                                           {4, 1, 16}, {4, 1, 32}, {4, 3, 16}, {4, 8, 16}, {2, 4, 16}, {2, 8, 16}};
 
-/// By registers: two sets of a tile's pixels, its sums, and what the rest takes.
-SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(Instance i) {
-  const int32_t registers = i.pixels / 8 * 2 * i.steps * 2 + i.pixels / 8 * 8 + 45;
-  return registers <= 80 ? 3 : 2;
+/// Of elements of 8 bits.
+inline constexpr Instance kByteInstances[] = {{8, 2, 16}, {8, 2, 32}, {8, 4, 16}, {8, 6, 16}, {8, 8, 16}, {8, 10, 16}, {8, 16, 16},
+                                              {4, 1, 16}, {4, 1, 32}, {4, 3, 16}, {4, 8, 16}, {2, 4, 16}, {2, 8, 16}};
+
+/// By registers: a tile's pixels as operands, the next one's as they come, its sums, and what the rest takes.
+SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int32_t elementBytes, Instance i) {
+  const int32_t registers = i.pixels / 8 * i.steps * (2 + elementBytes) + i.pixels / 8 * 8 + 45;
+  return registers <= 80 ? 3 : registers <= 150 ? 2 : 1;
 }
 
 /// Whether the kernel can gather a tile's outputs in shared memory: at 10 steps ptxas would spill for it.
@@ -34,7 +39,7 @@ SHIFTCONV_HOST_DEVICE constexpr bool canGather(int32_t steps) { return steps < 1
 /// Bytes from filter row to filter row in shared memory, so that the lanes of a load meet all banks: of 16 bytes, 8 lanes read two
 /// rows at once; of 8 bytes, 16 lanes read four.
 SHIFTCONV_HOST_DEVICE constexpr int32_t filterPitch(int32_t vector, int32_t steps) {
-  const int32_t row = steps * kStepChannels * kElementBytes;
+  const int32_t row = steps * kStepChannels * kOperandBytes;
   if (vector == 8) return row % 128 == 0 ? row + 64 : row;
   return row % 64 == 0 ? row + 32 : row;
 }
@@ -52,9 +57,11 @@ struct Params {
   layout::FastDivisor outputDepth, outputHeight, outputWidth;  ///< where not
   int64_t pixelBytes = 0;
   int64_t rowBytes = 0, planeBytes = 0, imageBytes = 0;  ///< where not isLinear
-  bool gathers = false;           ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
-  int32_t gatherOffset = 0;       ///< of these places, one for each tile of the CTA at a time, in shared memory
-  bool plain = false;             ///< bias, residual of the output's type and an activation of isPlainActivation
+  bool gathers = false;      ///< a tile's outputs, one run of bytes, in shared memory; needs output addresses of 16 bytes
+  int32_t gatherOffset = 0;  ///< of these places, one for each tile of the CTA at a time, in shared memory
+  /// Bias, residual of the output's type and an activation of isPlainActivation; of 8 bits what PlainBytes has.
+  bool plain = false;
+  Decoding inputs, filters;       ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };
 

@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/plain_segment.hpp"
+#include "conv/plan/preparation.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/targets.hpp"
 
@@ -26,11 +29,18 @@ constexpr int64_t kReservedBytes = 1024;  ///< of shared memory, by the system, 
 constexpr int32_t kMostParts = 8;
 constexpr int64_t kMostPixels = int64_t{1} << 30;
 
+/// Of 8 bits: they become f16 in registers.
+bool isDecoded(const Problem& p) { return bitsOf(p.inputType) == 8; }
+std::span<const Instance> kernelsOf(const Problem& p) {
+  if (isDecoded(p)) return kByteInstances;
+  return kInstances;
+}
+
 constexpr int32_t kMostVector = 8;
 /// Input channels that the kernels have room for whose loads are of at most so many elements.
-constexpr int64_t mostChannels(int32_t vector) {
+int64_t mostChannels(const Problem& p, int32_t vector) {
   int32_t steps = 0;
-  for (const Instance& instance : kInstances)
+  for (const Instance& instance : kernelsOf(p))
     if (instance.vector <= vector) steps = std::max(steps, instance.steps);
   return int64_t{kStepChannels} * steps;
 }
@@ -46,7 +56,7 @@ int32_t stepsOf(const Problem& p) { return static_cast<int32_t>(ceilDivide(p.c, 
 /// those.
 std::vector<Instance> instancesOf(const Problem& p) {
   std::vector<Instance> all;
-  for (const Instance& instance : kInstances)
+  for (const Instance& instance : kernelsOf(p))
     if (instance.vector <= vectorOf(p) && instance.steps >= stepsOf(p)) all.push_back(instance);
   std::vector<Instance> least;
   for (const Instance& one : all) {
@@ -64,14 +74,18 @@ int64_t sharedBytesOf(const Instance& instance, int64_t channelGroups) {
 }
 /// Of the outputs of a CTA's tiles, one for each of `pixelWarps`.
 int64_t gatheredBytes(const Problem& p, const Instance& instance, int64_t pixelWarps) {
-  return pixelWarps * instance.pixels * p.k * kElementBytes;
+  return pixelWarps * instance.pixels * p.k * bytesOf(p.outputType);
 }
+bool hasShortEpilogue(const Problem& p) { return isDecoded(p) ? isPlainBytes(p) : isPlainSegment(p); }
 /// Whether the outputs of neighbouring pixels are one run of bytes, of the short epilogue, and pieces of 16 bytes are not whole
 /// channels of one pixel: those leave as fast from registers (observed on an H200).
-bool isOneRun(const Problem& p) { return isPlainSegment(p) && p.outputPitch() == p.k && p.k % 8 != 0; }
+bool isOneRun(const Problem& p) { return hasShortEpilogue(p) && p.outputPitch() == p.k && p.k * bytesOf(p.outputType) % 16 != 0; }
+int32_t residentCtas(const Problem& p, const Instance& instance) {
+  return ctasPerMultiprocessor(static_cast<int32_t>(bytesOf(p.inputType)), instance);
+}
 /// What each of the CTAs of a multiprocessor may have.
-int64_t sharedLimit(const device::Properties& properties, const Instance& instance) {
-  return (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / ctasPerMultiprocessor(instance) - kReservedBytes;
+int64_t sharedLimit(const Problem& p, const device::Properties& properties, const Instance& instance) {
+  return (int64_t{properties.sharedBytesPerBlock} + kReservedBytes) / residentCtas(p, instance) - kReservedBytes;
 }
 
 layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); }
@@ -79,9 +93,9 @@ layout::FastDivisor divisor(int64_t value) { return layout::FastDivisor(static_c
 /// What does not depend on the choices.
 PointwisePlan commonPlan(const Problem& p) {
   PointwisePlan plan;
-  plan.element = sm90::elementName(p);
+  plan.element = isDecoded(p) ? "bytes" : sm90::elementName(p);
   Params& params = plan.params;
-  const int64_t pixelBytes = p.inputPitch() * kElementBytes;
+  const int64_t pixelBytes = p.inputPitch() * bytesOf(p.inputType);
   params.inputChannels = static_cast<int32_t>(p.c);
   params.isLinear = p.strideD == 1 && p.strideH == 1 && p.strideW == 1;
   params.outputDepth = divisor(p.z());
@@ -91,7 +105,9 @@ PointwisePlan commonPlan(const Problem& p) {
   params.rowBytes = p.strideH * p.w * pixelBytes;
   params.planeBytes = p.strideD * p.h * p.w * pixelBytes;
   params.imageBytes = p.d * p.h * p.w * pixelBytes;
-  params.plain = isPlainSegment(p);
+  params.plain = hasShortEpilogue(p);
+  params.inputs = decodingOf(p, p.inputType);
+  params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);
   return plan;
 }
@@ -102,6 +118,7 @@ constexpr double kTileLatency = 700;         // of a warp's loads, where nothing
 constexpr double kGroupLatency = 220;        // of 32 output channels of a warp: products and stores
 constexpr double kWholeGroupLatency = 1500;  // with the whole epilogue
 constexpr double kL2BytesPerClock = 48;
+constexpr int64_t kSectorBits = 256;
 constexpr double kTornSectors = 2;          // writes of rows that begin or end within 32 bytes
 constexpr double kProductsPerClock = 1024;  // mma.sync, half of wgmma
 constexpr double kSharedBytesPerClock = 128;
@@ -122,10 +139,11 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
 
   const double tiles = rounds * plan.warps / plan.channelWarps * ofOne;  // of a multiprocessor, in each part of the channels
   const double filterBytes = static_cast<double>(plan.launch.dynamicSharedBytes) * ofOne;
-  const double inputBytes = tiles * instance.pixels * static_cast<double>(p.c) * kElementBytes;
+  const double inputBytes = tiles * instance.pixels * static_cast<double>(p.c * bytesOf(p.inputType));
   const double outputs =
       tiles * instance.pixels * static_cast<double>(std::min<int64_t>(p.k, params.channelGroups * kGroupChannels));
-  const double storedBits = static_cast<double>(bitsOf(p.outputType)) * (!params.gathers && p.k % 16 != 0 ? kTornSectors : 1);
+  const double storedBits = static_cast<double>(bitsOf(p.outputType)) *
+                            (!params.gathers && p.k * bitsOf(p.outputType) % kSectorBits != 0 ? kTornSectors : 1);
   const double outputBytes = outputs * (storedBits + (p.hasResidual() ? static_cast<double>(bitsOf(p.residualType)) : 0)) / 8;
   const double groupSteps = tiles * params.channelGroups * instance.steps;
   const double products = groupSteps * instance.pixels * kGroupChannels * kStepChannels;
@@ -155,7 +173,7 @@ void complete(const Problem& p, const device::Properties& properties, PointwiseP
   params.channelWarpsShift = static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(plan.channelWarps)));
   // CTAs of fewer warps leave room for more.
   const int64_t together =
-      int64_t{std::max<uint32_t>(1, properties.multiprocessors)} * ctasPerMultiprocessor(plan.instance) * (kMostWarps / plan.warps);
+      int64_t{std::max<uint32_t>(1, properties.multiprocessors)} * residentCtas(p, plan.instance) * (kMostWarps / plan.warps);
   const int64_t most = std::max<int64_t>(1, together / plan.parts), rounds = ceilDivide(int64_t{params.tiles}, most * pixelWarps);
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.tiles}, rounds * pixelWarps)),
                       static_cast<uint32_t>(plan.parts), 1};
@@ -173,27 +191,34 @@ std::string pointwiseRefusal(const Problem& p, const device::Properties& propert
   if (std::string refused = targetRefusal("pointwise", properties); !refused.empty()) return refused;
   const auto needs = [](std::string_view what) { return fmt::format("pointwise needs {}", what); };
   if (p.inputScale.blockSize != 0 || p.filterScale.blockSize != 0) return "pointwise takes no block scales of operands";
-  if (p.inputType != p.filterType || (p.inputType != DataType::F16 && p.inputType != DataType::BF16))
-    return fmt::format("pointwise multiplies f16 or bf16 with the same, but input_type and filter_type are {} and {}",
-                       nameOf(p.inputType), nameOf(p.filterType));
+  using enum DataType;
+  const auto both = [&](DataType a, DataType b) {
+    return (p.inputType == a || p.inputType == b) && (p.filterType == a || p.filterType == b);
+  };
+  if (!both(F16, F16) && !both(BF16, BF16) && !both(E4M3, E5M2) && !both(S8, U8))
+    return fmt::format(
+        "pointwise multiplies f16 or bf16 with the same, and 8-bit floats or integers with each other, but input_type and "
+        "filter_type are {} and {}",
+        nameOf(p.inputType), nameOf(p.filterType));
   if (p.compute != Compute::Default) return fmt::format("pointwise sums in f32, but compute is {}", nameOf(p.compute));
   if (p.t * p.r * p.s != 1) return needs(fmt::format("a filter of one tap, but T, R and S are {}, {} and {}", p.t, p.r, p.s));
   if (p.padFront + p.padBack + p.padTop + p.padBottom + p.padLeft + p.padRight != 0)
     return needs("an input without padding, as a padded 1x1 convolution only adds the bias there");
   if (p.groups != 1) return needs(fmt::format("one group, but there are {}", p.groups));
-  if (p.c > mostChannels(kMostVector))
-    return needs(fmt::format("C up to {} (a pixel stays in a warp's registers), but it is {}", mostChannels(kMostVector), p.c));
+  if (std::string refused = zeroPointRefusal("pointwise", p); !refused.empty()) return refused;
+  if (p.c > mostChannels(p, kMostVector))
+    return needs(fmt::format("C up to {} (a pixel stays in a warp's registers), but it is {}", mostChannels(p, kMostVector), p.c));
   if (vectorOf(p) == 1) return needs(fmt::format("an even C and input_pixel_pitch, but they are {} and {}", p.c, p.inputPitch()));
   if (instancesOf(p).empty())
     return needs(fmt::format("C up to {} where it or input_pixel_pitch is no multiple of {}, but they are {} and {}",
-                             mostChannels(kMostVector / 2), kMostVector, p.c, p.inputPitch()));
+                             mostChannels(p, kMostVector / 2), kMostVector, p.c, p.inputPitch()));
   if (p.outputPixels() >= kMostPixels) return needs("fewer than 2^30 output pixels");
   if (p.k > (1 << 20)) return needs(fmt::format("K up to 2^20, but it is {}", p.k));
   const Instance instance = instancesOf(p).front();
   const int64_t groups = ceilDivide(ceilDivide(p.k, int64_t{kGroupChannels}), int64_t{kMostParts});
-  if (const int64_t bytes = sharedBytesOf(instance, groups); bytes > sharedLimit(properties, instance))
+  if (const int64_t bytes = sharedBytesOf(instance, groups); bytes > sharedLimit(p, properties, instance))
     return needs(fmt::format("the filter in shared memory, at least one of {} parts, but K {} makes it {} bytes and there are {}",
-                             kMostParts, p.k, bytes, sharedLimit(properties, instance)));
+                             kMostParts, p.k, bytes, sharedLimit(p, properties, instance)));
   return epilogueRefusal("pointwise", p, kSegmentChannels);
 }
 
@@ -207,7 +232,7 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
   for (const Instance& instance : instancesOf(p)) {
     if (differs(choices.pixels, instance.pixels) || differs(choices.loads, instance.vector)) continue;
     // Unless asked for, output channels are shared, and CTAs small, only where there are too few tiles for all warps.
-    const int64_t warpsAtOnce = int64_t{properties.multiprocessors} * ctasPerMultiprocessor(instance) * kMostWarps;
+    const int64_t warpsAtOnce = int64_t{properties.multiprocessors} * residentCtas(p, instance) * kMostWarps;
     const bool hasFewTiles = ceilDivide(p.outputPixels(), int64_t{instance.pixels}) < warpsAtOnce;
     bool offered = false;
     int32_t partsBefore = 0;
@@ -215,7 +240,7 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
       const auto groups = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{wanted}));
       const auto parts = static_cast<int32_t>(ceilDivide(int64_t{allGroups}, int64_t{groups}));  // none of them empty
       if (parts == std::exchange(partsBefore, parts) || differs(choices.parts, parts)) continue;
-      if (sharedBytesOf(instance, groups) > sharedLimit(properties, instance)) continue;
+      if (sharedBytesOf(instance, groups) > sharedLimit(p, properties, instance)) continue;
       for (const int32_t warps : {kMostWarps, kMostWarps / 2})
         for (int32_t channelWarps = 1; channelWarps <= std::min(warps, groups); channelWarps *= 2) {
           if (differs(choices.warps, warps) || differs(choices.channelWarps, channelWarps)) continue;
@@ -223,7 +248,7 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
           offered = true;
           const bool gatherable = canGather(instance.steps) && isOneRun(p) && parts == 1 &&
                                   sharedBytesOf(instance, groups) + gatheredBytes(p, instance, warps / channelWarps) <=
-                                      sharedLimit(properties, instance) * warps / kMostWarps;
+                                      sharedLimit(p, properties, instance) * warps / kMostWarps;
           for (const bool gathers : {true, false}) {
             if (choices.gathers.value_or(gathers) != gathers || (gathers && !gatherable)) continue;
             PointwisePlan plan = common;

@@ -26,7 +26,7 @@ struct PointwiseChoices {
 struct PointwisePlan {
   kernels::pointwise::Params params{};  ///< addresses are filled in per run
   LaunchConfig launch{};
-  std::string_view element;  ///< "f16" or "bf16"
+  std::string_view element;  ///< "f16", "bf16" or "bytes"
   kernels::pointwise::Instance instance{};
   int32_t warps = 1, channelWarps = 1;  ///< of a CTA; of them, those that share a tile's output channels
   int32_t parts = 1;                    ///< of the output channels, a CTA each

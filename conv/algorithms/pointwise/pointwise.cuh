@@ -11,6 +11,9 @@
 //  shared
 //    memory follows the same order along the reduction, so the sum is the same.
 //  - Filter rows are in such an order that a thread's sums are 8 neighbouring output channels of a pixel: 16 bytes to store.
+//  - Elements of 8 bits become f16: the filter's in shared memory, a tile's pixels when its turn comes, so each of them once. Sums
+//  of
+//    integers stay below 2^24, so they are exact.
 //  - Input channels after C are zeros on both sides. Pixels after the end are the last one, and not stored.
 //  - Where a CTA has all channels of a pixel and pixels lie end to end, the outputs of a tile are one run of bytes. They are
 //  gathered
@@ -22,6 +25,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/gemm/epilogue/compute.cuh"
 #include "common/gemm/epilogue/store.cuh"
@@ -32,23 +36,38 @@
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/pointwise/params.hpp"
+#include "conv/kernels/decoding.cuh"
+#include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
 
 namespace shiftconv::kernels::pointwise {
 
 static_assert(kSegmentChannels == kPlainSegment);
 
-template <class Element, int32_t kVector, int32_t kSteps, int32_t kPixels>
+/// Element: what is multiplied; kElementBytes: of an element in global memory, 1 of those that become f16, and of an output of the
+/// short epilogue.
+template <class Element, int32_t kElementBytes, int32_t kVector, int32_t kSteps, int32_t kPixels>
 class Cta {
-  static constexpr int32_t kRows = kPixels / 8;  ///< of a lane
-  static constexpr int32_t kWords = 2 * kSteps;  ///< of a lane's row: two channels each
+  static constexpr bool kDecodes = kElementBytes != kOperandBytes;
+  static constexpr int32_t kRows = kPixels / 8;                    ///< of a lane
+  static constexpr int32_t kWords = 2 * kSteps;                    ///< of a lane's row: two channels each
+  static constexpr int32_t kLoadedWords = kSteps * kElementBytes;  ///< the same as they come
   static constexpr int32_t kLoads = kSteps * kStepChannels / (4 * kVector);
   static constexpr int32_t kBlocks = kGroupChannels / 8;  ///< of 8 output channels: one matrix instruction
   static constexpr int32_t kPitch = filterPitch(kVector, kSteps);
   static_assert(kVector != 8 || kSteps % 2 == 0);
 
+  using Output = std::conditional_t<kDecodes, uint8_t, uint16_t>;  ///< of the short epilogue
+  struct LoadedPixels {
+    uint32_t word[kRows][kLoadedWords];
+  };
   struct Pixels {
     uint32_t word[kRows][kWords];
+  };
+  /// Of the filter: neighbouring channels as they come.
+  struct Piece {
+    static constexpr int32_t kBytes = kVector * kElementBytes;
+    uint32_t word[(kBytes + 3) / 4];
   };
 
  public:
@@ -65,16 +84,14 @@ class Cta {
   __device__ void run() {
     ptx::awaitPrerequisites();
     ptx::launchDependents();
-    Pixels pixels;
+    LoadedPixels pixels = {};
     load(firstTile_, pixels);
     copyFilter();
-    ptx::copyAsyncCommitGroup();
-    ptx::copyAsyncWaitGroup<0>();
     __syncthreads();
     uint32_t largest = 0;
 #pragma unroll 1
     for (int32_t tile = firstTile_; tile < p_.tiles; tile += tileStep_) {
-      const Pixels present = pixels;
+      const Pixels present = operandsOf(pixels);
       load(tile + tileStep_, pixels);
       __syncwarp();  // site: loads_kept
 #pragma unroll 1
@@ -102,7 +119,7 @@ class Cta {
   }
 
   /// A tile that does not exist is left as it is.
-  __device__ __forceinline__ void load(int32_t tile, Pixels& to) const {
+  __device__ __forceinline__ void load(int32_t tile, LoadedPixels& to) const {
     if (tile >= p_.tiles) return;
 #pragma unroll
     for (int32_t row = 0; row < kRows; ++row) {
@@ -111,19 +128,54 @@ class Cta {
       for (int32_t i = 0; i < kLoads; ++i) {
         const int32_t channel = (4 * i + lane_ % 4) * kVector;
         const bool exists = channel < p_.inputChannels;
-        const auto* const at = from + channel * kElementBytes;
-        uint32_t* const word = to.word[row] + i * (kVector / 2);
-        if constexpr (kVector == 8) {
-          const uint4 four = ptx::load16BytesOrZero(at, exists);
-          word[0] = four.x, word[1] = four.y, word[2] = four.z, word[3] = four.w;
-        } else if constexpr (kVector == 4) {
-          const uint2 two = ptx::load8BytesOrZero(at, exists);
-          word[0] = two.x, word[1] = two.y;
+        const Piece piece = loadPiece(from + channel * kElementBytes, exists);
+        if constexpr (Piece::kBytes >= 4) {
+#pragma unroll
+          for (int32_t j = 0; j < Piece::kBytes / 4; ++j) to.word[row][i * (Piece::kBytes / 4) + j] = piece.word[j];
+        } else if (i % 2 == 0) {
+          to.word[row][i / 2] = piece.word[0];
         } else {
-          word[0] = ptx::load4BytesOrZero(at, exists);
+          to.word[row][i / 2] |= piece.word[0] << 16;
         }
       }
     }
+  }
+  /// Zeros where it does not exist.
+  __device__ __forceinline__ static Piece loadPiece(const uint8_t* at, bool exists) {
+    Piece piece;
+    if constexpr (Piece::kBytes == 16) {
+      const uint4 four = ptx::load16BytesOrZero(at, exists);
+      piece.word[0] = four.x, piece.word[1] = four.y, piece.word[2] = four.z, piece.word[3] = four.w;
+    } else if constexpr (Piece::kBytes == 8) {
+      const uint2 two = ptx::load8BytesOrZero(at, exists);
+      piece.word[0] = two.x, piece.word[1] = two.y;
+    } else if constexpr (Piece::kBytes == 4) {
+      piece.word[0] = ptx::load4BytesOrZero(at, exists);
+    } else {
+      piece.word[0] = ptx::load2BytesOrZero(at, exists);
+    }
+    return piece;
+  }
+
+  __device__ __forceinline__ Pixels operandsOf(const LoadedPixels& from) const {
+    Pixels to;
+    if constexpr (kDecodes) {
+      withCoding(p_.inputs, p_.filters, [&](auto coding) {
+#pragma unroll
+        for (int32_t row = 0; row < kRows; ++row)
+#pragma unroll
+          for (int32_t i = 0; i < kLoadedWords; ++i) {
+            const uint2 pairs = fourHalvesAs<decltype(coding)::kValue>(p_.inputs, from.word[row][i]);
+            to.word[row][2 * i] = pairs.x, to.word[row][2 * i + 1] = pairs.y;
+          }
+      });
+    } else {
+#pragma unroll
+      for (int32_t row = 0; row < kRows; ++row)
+#pragma unroll
+        for (int32_t i = 0; i < kWords; ++i) to.word[row][i] = from.word[row][i];
+    }
+    return to;
   }
 
   // ---- Filter ----------------------------------------------------------------------------------------------------------------
@@ -134,19 +186,64 @@ class Cta {
 
   /// Row 8b + c of a group is the output channel whose sum is column c of matrix instruction b.
   __device__ void copyFilter() const {
-    constexpr int32_t kPieces = kSteps * kStepChannels / kVector, kPieceBytes = kVector * kElementBytes;
-    const int32_t rowBytes = p_.inputChannels * kElementBytes;
-    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < p_.channelGroups * kGroupChannels * kPieces;
-         i += static_cast<int32_t>(blockDim.x)) {
-      const int32_t row = i / kPieces, piece = i % kPieces, column = row % 8;
-      const int32_t channel = firstChannel_ + row / kGroupChannels * kGroupChannels + column / 2 * kSegmentChannels +
-                              row / 8 % kBlocks * 2 + column % 2;
-      const bool exists = channel < p_.epilogue.columns && piece * kVector < p_.inputChannels;
-      // Of two channels, a step's pieces are those of its first half and of its second one: a lane's lie side by side.
-      const int32_t place = kVector == 2 ? piece / 8 * 8 + piece % 4 * 2 + piece / 4 % 2 : piece;
-      ptx::copyAsync<kPieceBytes>(ptx::sharedAddress(shared()) + static_cast<uint32_t>(row * kPitch + place * kPieceBytes),
-                                  exists ? p_.filter + static_cast<int64_t>(channel) * rowBytes + piece * kPieceBytes : p_.filter,
-                                  exists ? kPieceBytes : 0);
+    const int32_t pieces = p_.channelGroups * kGroupChannels * kRowPieces, threads = static_cast<int32_t>(blockDim.x);
+    if constexpr (kDecodes) {
+      // Many loads are in flight at once, as copies are.
+      constexpr int32_t kBatch = 8;
+      for (int32_t first = static_cast<int32_t>(threadIdx.x); first < pieces; first += kBatch * threads) {
+        Piece batch[kBatch];
+#pragma unroll
+        for (int32_t i = 0; i < kBatch; ++i) {
+          const int32_t index = first + i * threads;
+          const FilterPiece piece = filterPieceOf(index);
+          batch[i] = loadPiece(piece.from, index < pieces && piece.exists);
+        }
+        withCoding(p_.inputs, p_.filters, [&](auto coding) {
+#pragma unroll
+          for (int32_t i = 0; i < kBatch; ++i) {
+            const int32_t index = first + i * threads;
+            if (index < pieces) storeDecoded<decltype(coding)::kValue>(shared() + filterPieceOf(index).place, batch[i]);
+          }
+        });
+      }
+    } else {
+      for (int32_t i = static_cast<int32_t>(threadIdx.x); i < pieces; i += threads) {
+        const FilterPiece piece = filterPieceOf(i);
+        ptx::copyAsync<Piece::kBytes>(ptx::sharedAddress(shared()) + static_cast<uint32_t>(piece.place), piece.from,
+                                      piece.exists ? Piece::kBytes : 0);
+      }
+      ptx::copyAsyncCommitGroup();
+      ptx::copyAsyncWaitGroup<0>();
+    }
+  }
+
+  static constexpr int32_t kRowPieces = kSteps * kStepChannels / kVector;
+  struct FilterPiece {
+    const uint8_t* from;
+    int32_t place;  ///< in shared memory
+    bool exists;
+  };
+  __device__ __forceinline__ FilterPiece filterPieceOf(int32_t index) const {
+    const int32_t row = index / kRowPieces, piece = index % kRowPieces, column = row % 8;
+    const int32_t channel =
+        firstChannel_ + row / kGroupChannels * kGroupChannels + column / 2 * kSegmentChannels + row / 8 % kBlocks * 2 + column % 2;
+    const bool exists = channel < p_.epilogue.columns && piece * kVector < p_.inputChannels;
+    // Of two channels, a step's pieces are those of its first half and of its second one: a lane's lie side by side.
+    const int32_t ordered = kVector == 2 ? piece / 8 * 8 + piece % 4 * 2 + piece / 4 % 2 : piece;
+    return {
+        exists ? p_.filter + static_cast<int64_t>(channel) * (p_.inputChannels * kElementBytes) + piece * Piece::kBytes : p_.filter,
+        row * kPitch + ordered * (kVector * kOperandBytes), exists};
+  }
+
+  template <Coding kCoding>
+  __device__ __forceinline__ void storeDecoded(uint8_t* to, const Piece& piece) const {
+    if constexpr (kVector == 8) {
+      const uint2 low = fourHalvesAs<kCoding>(p_.filters, piece.word[0]), high = fourHalvesAs<kCoding>(p_.filters, piece.word[1]);
+      *reinterpret_cast<uint4*>(to) = make_uint4(low.x, low.y, high.x, high.y);
+    } else if constexpr (kVector == 4) {
+      *reinterpret_cast<uint2*>(to) = fourHalvesAs<kCoding>(p_.filters, piece.word[0]);
+    } else {
+      *reinterpret_cast<uint32_t*>(to) = halvesAs<kCoding, 0>(p_.filters, piece.word[0]);
     }
   }
 
@@ -199,16 +296,18 @@ class Cta {
     else
       ptx::namedBarrierSync(1 + pixelRank(), 32u << p_.channelWarpsShift);
   }
-  __device__ __forceinline__ uint16_t* place() const {
-    return reinterpret_cast<uint16_t*>(shared() + p_.gatherOffset) +
+  __device__ __forceinline__ Output* place() const {
+    return reinterpret_cast<Output*>(shared() + p_.gatherOffset) +
            static_cast<int32_t>(pixelRank()) * kPixels * p_.epilogue.columns;
   }
   /// By all of these warps, 16 bytes a lane.
   __device__ __forceinline__ void copyOut(int32_t tile) const {
     syncTile();
-    const int32_t elements = min(kPixels, p_.epilogue.rows - tile * kPixels) * p_.epilogue.columns, whole = elements / 8 * 8;
-    auto* const output = static_cast<uint16_t*>(p_.epilogue.output) + static_cast<int64_t>(tile) * kPixels * p_.epilogue.columns;
-    const int32_t own = (channelRank_ * 32 + lane_) * 8, step = 8 * 32 << p_.channelWarpsShift;
+    constexpr int32_t kPiece = 16 / kElementBytes;
+    const int32_t elements = min(kPixels, p_.epilogue.rows - tile * kPixels) * p_.epilogue.columns;
+    const int32_t whole = elements / kPiece * kPiece;
+    auto* const output = static_cast<Output*>(p_.epilogue.output) + static_cast<int64_t>(tile) * kPixels * p_.epilogue.columns;
+    const int32_t own = (channelRank_ * 32 + lane_) * kPiece, step = kPiece * 32 << p_.channelWarpsShift;
 #pragma unroll 2
     for (int32_t i = own; i < whole; i += step)
       *reinterpret_cast<uint4*>(output + i) = *reinterpret_cast<const uint4*>(place() + i);
@@ -228,20 +327,38 @@ class Cta {
     const int32_t pixels = p_.epilogue.rows, channels = p_.epilogue.columns;
     if (p_.plain) {
       if (channel >= channels) return;
-      float bias[kSegmentChannels];
-      loadPlainBias(p_.epilogue, channel, channels, bias);
+      const auto forRows = [&](auto&& put) {
 #pragma unroll
-      for (int32_t row = 0; row < kRows; ++row) {
-        const int32_t pixel = pixelOf(tile, row);
-        if (pixel >= pixels) continue;
-        float v[kSegmentChannels];
-        segment(row, v);
+        for (int32_t row = 0; row < kRows; ++row) {
+          const int32_t pixel = pixelOf(tile, row);
+          if (pixel >= pixels) continue;
+          float v[kSegmentChannels];
+          segment(row, v);
+          put(pixel, place() + (row * 8 + lane_ / 4) * channels + channel, v);
+        }
+      };
+      if constexpr (kDecodes) {
+        PlainBytes<kSegmentChannels> ofBytes;
+        ofBytes.load(p_.epilogue, channel, channels);
+        forRows([&](int32_t pixel, uint8_t* gathered, float(&v)[kSegmentChannels]) {
+          uint32_t words[PlainBytes<kSegmentChannels>::kWords];
+          ofBytes.finish(p_.epilogue, v, words);
+          if (gathers())
+            ofBytes.storeAt(gathered, channels - channel, words);
+          else
+            ofBytes.store(p_.epilogue, pixel, channel, channels, words);
+        });
+      } else {
+        float bias[kSegmentChannels];
+        loadPlainBias(p_.epilogue, channel, channels, bias);
+        forRows([&](int32_t pixel, uint16_t* gathered, float(&v)[kSegmentChannels]) {
 #pragma unroll
-        for (int32_t i = 0; i < kSegmentChannels; ++i) v[i] += bias[i];
-        if (gathers())
-          putPlainSegment<Element>(p_.epilogue, pixel, channel, channels, place() + (row * 8 + lane_ / 4) * channels + channel, v);
-        else
-          storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
+          for (int32_t i = 0; i < kSegmentChannels; ++i) v[i] += bias[i];
+          if (gathers())
+            putPlainSegment<Element>(p_.epilogue, pixel, channel, channels, gathered, v);
+          else
+            storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
+        });
       }
       return;
     }
@@ -255,7 +372,8 @@ class Cta {
         segment(row, v);
 #pragma unroll
         for (int32_t i = 0; i < kSegmentChannels; ++i)
-          if (row == 0 || row == turn) bits[i] = __float_as_uint(v[i]);
+          if (row == 0 || row == turn)
+            bits[i] = kDecodes && p_.inputs.isInteger ? static_cast<uint32_t>(__float2int_rn(v[i])) : __float_as_uint(v[i]);
       }
       const int32_t pixel = pixelOf(tile, turn);
       if (pixel >= pixels || channel >= channels) continue;
@@ -270,10 +388,10 @@ class Cta {
   float sum_[kRows / 2][kBlocks][4];
 };
 
-#define SHIFTCONV_POINTWISE_KERNEL(TYPE, ELEMENT, VECTOR, STEPS, PIXELS)                                        \
-  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, ctasPerMultiprocessor({VECTOR, STEPS, PIXELS})) \
-      pointwise_##TYPE##_v##VECTOR##_s##STEPS##_##PIXELS(const __grid_constant__ Params params) {               \
-    Cta<ELEMENT, VECTOR, STEPS, PIXELS>(params).run();                                                          \
+#define SHIFTCONV_POINTWISE_KERNEL(TYPE, ELEMENT, BYTES, VECTOR, STEPS, PIXELS)                                        \
+  extern "C" __global__ void __launch_bounds__(kMostWarps * 32, ctasPerMultiprocessor(BYTES, {VECTOR, STEPS, PIXELS})) \
+      pointwise_##TYPE##_v##VECTOR##_s##STEPS##_##PIXELS(const __grid_constant__ Params params) {                      \
+    Cta<ELEMENT, BYTES, VECTOR, STEPS, PIXELS>(params).run();                                                          \
   }
 
 }  // namespace shiftconv::kernels::pointwise
