@@ -19,16 +19,52 @@ namespace {
   throw std::runtime_error(fmt::format("{}:{}: {}", file.string(), line, why));
 }
 
-}  // namespace
-
-std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vector<int64_t>& batches, const std::string& suffix) {
+std::vector<std::filesystem::path> listsOf(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".txt") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// `text` with its N, if it begins with one, in place of a number.
+std::string withBatch(const std::string& text, int64_t batch) {
+  return text[0] == 'N' ? std::to_string(batch) + text.substr(1) : text;
+}
+
+bool reads(const Problem& layer, const Problem& before) {
+  return layer.n == before.n && layer.d == before.z() && layer.h == before.p() && layer.w == before.q() && layer.c == before.k &&
+         layer.inputType == before.outputType;
+}
+
+}  // namespace
+
+std::vector<Chain> readChains(const std::string& folder, const std::vector<int64_t>& batches) {
+  std::vector<Chain> chains;
+  for (const std::filesystem::path& path : listsOf(folder)) {
+    for (const int64_t batch : batches) {
+      Chain chain{path.stem().string(), batch, {}};
+      std::ifstream file(path);
+      std::string line;
+      for (int number = 1; std::getline(file, line); ++number) {
+        if (line.empty() || line[0] == '#') continue;
+        Problem layer;
+        if (const Status status = parse(withBatch(line, batch), layer); !status.ok()) fail(path, number, status.message());
+        if (!chain.layers.empty() && !reads(layer, chain.layers.back()))
+          fail(path, number, "its input is not the output of the layer before it: " + describe(chain.layers.back()));
+        chain.layers.push_back(layer);
+      }
+      if (chain.layers.empty()) fail(path, 1, "the list has no layer");
+      chains.push_back(std::move(chain));
+    }
+  }
+  return chains;
+}
+
+std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vector<int64_t>& batches, const std::string& suffix) {
   std::vector<NetworkLayer> layers;
   std::map<std::string, size_t> known;  // by the canonical text
-  for (const std::filesystem::path& path : files) {
+  for (const std::filesystem::path& path : listsOf(folder)) {
     std::ifstream file(path);
     std::string line;
     for (int number = 1; std::getline(file, line); ++number) {
@@ -40,7 +76,7 @@ std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vec
       const std::string rest = line.substr(times + 3, line.find(" | ") - times - 3);
       const bool open = rest[0] == 'N';
       for (const int64_t batch : open ? batches : std::vector<int64_t>{0}) {
-        const std::string text = (open ? std::to_string(batch) + rest.substr(1) : rest) + (suffix.empty() ? "" : " " + suffix);
+        const std::string text = withBatch(rest, batch) + (suffix.empty() ? "" : " " + suffix);
         NetworkLayer layer;
         if (const Status status = parse(text, layer.problem); !status.ok()) fail(path, number, status.message());
         layer.batch = layer.problem.n;

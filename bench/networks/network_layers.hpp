@@ -22,6 +22,17 @@ struct NetworkLayer {
 /// appended to each problem: "bias relu", for example. Throws std::runtime_error that names file and line.
 std::vector<NetworkLayer> readNetworks(const std::string& folder, const std::vector<int64_t>& batches, const std::string& suffix);
 
+/// Layers that read what the ones before them wrote.
+struct Chain {
+  std::string name;  ///< of its list
+  int64_t batch = 0;
+  std::vector<Problem> layers;
+};
+
+/// Each list of a folder (*.txt, in the order of their names), a layer a line, with each batch. Throws std::runtime_error that
+/// names file and line; also for a layer whose input is not the output of the line before it.
+std::vector<Chain> readChains(const std::string& folder, const std::vector<int64_t>& batches);
+
 /// The problem with operands and output of another type; "tf32" sums f32 operands into f32. A residual of e4m3 problems keeps its
 /// type. Sums of s8 are scaled so that outputs of operands that are uniform in [-127, 127] mostly lie within [-120, 120].
 Problem inType(Problem problem, const std::string& type);

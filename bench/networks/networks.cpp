@@ -1,8 +1,9 @@
 // The layers of whole networks on one GPU: what the planner takes, the best of each algorithm, and the best of cuDNN's first plans.
 //
 // Every distinct layer of the lists is one row of a JSON file. Rows are kept: a later run with the same file measures only what is
-// missing, or what the planner decides otherwise now (recordings of candidates do not say what it decided, and stay), beside cuDNN's recorded time and one fresh reading of it in ten. Outputs of
-// the planned call, of the best of each algorithm and of cuDNN are checked element by element.
+// missing, or what the planner decides otherwise now (recordings of candidates do not say what it decided, and stay), beside
+// cuDNN's recorded time and one fresh reading of it in ten. Outputs of the planned call, of the best of each algorithm and of cuDNN
+// are checked element by element.
 //
 // Time: graphs of calls back to back, medians over rounds in which the sides take turns.
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct Options {
-  std::string folder, cudnnLibrary, json, suffix, type = "f16", only, algorithm, planOptions;
+  std::string folder, cudnnLibrary, json, suffix, type = "f16", only, algorithm, planOptions, missing;
   std::vector<std::string> batchNumbers{"1", "32"};
   int rounds = 5, each = 4, every = 1;
   int64_t cudnnPlans = 8;
@@ -66,6 +67,28 @@ class LayerRun {
         library_(library),
         stream_(stream),
         tensors_(verification, layer_, seed, stream) {}
+
+  /// Adds to the candidates of a row those of `choices` that it lacks, at most `each` of them. Their times are of this card, and
+  /// are scaled so that the best that was known takes as long as recorded. Empty when nothing is lacking.
+  std::optional<Json> complete(Json row, const std::vector<std::string>& choices, int each) {
+    Json& known = row["candidates"];
+    const auto best = std::min_element(known.begin(), known.end());
+    const double recorded = *best;
+    const std::string name = best.key();
+    for (const std::string& choice : choices) {
+      if (known.contains(choice)) continue;
+      if (sides_.empty()) add(name, bind(name));
+      if (static_cast<int>(sides_.size()) <= each) add(choice, bind(choice));
+    }
+    if (sides_.empty()) return {};
+    bool right = true;
+    for (size_t i = 1; i < sides_.size(); ++i) {
+      known[sides_[i].name] = sides_[i].quick * recorded / sides_[0].quick;
+      right = check(sides_[i]) && right;
+    }
+    row["right"] = right;
+    return row;
+  }
 
   /// Rows of one layer. `recorded`: cuDNN's time of an earlier run; nothing asks for it now.
   Json measure(const Options& options, const std::vector<std::string>& choices, std::optional<double> recorded, bool fresh) {
@@ -254,6 +277,9 @@ int run(const Options& options) {
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < report["rows"].size(); ++i) known[report["rows"][i]["layer"]] = i;
   int measured = 0, wrong = 0, left = 0, number = 0;
+  const auto isLate = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds;
+  };
   for (NetworkLayer& layer : bench::readNetworks(options.folder, batchesOf(options), options.suffix)) {
     if (options.type != "f16") {
       layer.problem = bench::inType(layer.problem, options.type);
@@ -279,10 +305,20 @@ int run(const Options& options) {
     std::optional<double> recorded;
     if (place != known.end()) {
       const Json& old = report["rows"][place->second];
+      if (!options.missing.empty()) {
+        std::erase_if(choices, [&](const std::string& c) { return !c.starts_with(options.missing + ":"); });
+        if (choices.empty() || isLate()) continue;
+        const auto row = LayerRun(layer, library, verification, options.seed, stream).complete(old, choices, options.each);
+        if (!row) continue;
+        ++measured;
+        if (!(*row)["right"]) ++wrong;
+        report["rows"][place->second] = *row;
+        continue;
+      }
       if (!options.again && (!old.contains("ours") || old["ours"] == choices[0])) continue;
       if (old.contains("cudnn_us")) recorded = old["cudnn_us"];
     }
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds) {
+    if (isLate()) {
       ++left;
       continue;
     }
@@ -341,6 +377,8 @@ int main(int argc, char** argv) {
   parser.option("--seconds", options.seconds, "after which no further layer is begun");
   parser.option("--json", options.json, "rows of earlier runs, and of this one");
   parser.option("--seed", options.seed);
+  parser.option("--missing", options.missing,
+                "of rows that are there, time those candidates of this algorithm that they lack, and nothing else");
   parser.flag("--again", options.again, "measure rows that are there, too");
   if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
   if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "bench/networks/network_layers.hpp"
 #include "conv/problem/text.hpp"
 #include "tests/conv/convolution_case.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace shiftconv::tests::network_kinds_test {
 namespace {
@@ -111,6 +114,47 @@ std::vector<Part> parts() {
 }
 INSTANTIATE_TEST_SUITE_P(Parts, NetworkKinds, testing::ValuesIn(parts()),
                          [](const auto& info) { return std::string(info.param.preset) + "_" + std::to_string(info.param.number); });
+
+TEST(Chains, AreReadWithTheBatchAndPlannedByTensorCoreEngines) {
+  const std::vector<bench::Chain> chains = bench::readChains(std::string(LISTS_FOLDER) + "/chains", {1, 8});
+  ASSERT_GE(chains.size(), 16u);
+  const DeviceProperties properties = DeviceProperties::preset("H200");
+  for (size_t i = 0; i < chains.size(); ++i) {
+    EXPECT_EQ(chains[i].name, chains[i / 2 * 2].name);
+    EXPECT_EQ(chains[i].batch, i % 2 == 0 ? 1 : 8);
+    EXPECT_GE(chains[i].layers.size(), 3u) << chains[i].name;
+    for (const Problem& layer : chains[i].layers) {
+      EXPECT_EQ(layer.n, chains[i].batch);
+      EXPECT_NE(Plan(Convolution::parse(describe(layer)), properties).algorithm(), "direct") << describe(layer);
+    }
+  }
+}
+
+/// A chain's lines, and what reading it says.
+std::string saidOf(const std::string& lines) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "blocks.txt") << lines;
+  try {
+    bench::readChains(folder / "", {2});
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Chains, AreOfLayersThatReadWhatTheOneBeforeWrote) {
+  const std::string first = "# two layers\nNx9x7x16 f16 * 24x3x3x16 pad 1,1,1,1 stride 2,1 -> f16\n";
+  EXPECT_EQ(saidOf(first + "Nx5x7x24 f16 * 8x1x1x24 -> f16\n"), "");
+  for (const char* const other :
+       {"3x5x7x24 f16 * 8x1x1x24 -> f16", "Nx9x7x24 f16 * 8x1x1x24 -> f16", "Nx5x9x24 f16 * 8x1x1x24 -> f16",
+        "Nx5x7x16 f16 * 8x1x1x16 -> f16", "Nx5x7x24 bf16 * 8x1x1x24 -> f16"}) {
+    const std::string said = saidOf(first + other);
+    EXPECT_NE(said.find("blocks.txt:3: its input is not the output of the layer before it"), std::string::npos)
+        << other << ": " << said;
+  }
+  EXPECT_NE(saidOf(first + "Nx5x7x24 f16 * 8x1x1 -> f16").find("blocks.txt:3"), std::string::npos);
+  EXPECT_NE(saidOf("# nothing\n").find("the list has no layer"), std::string::npos);
+}
 
 }  // namespace
 }  // namespace shiftconv::tests::network_kinds_test

@@ -37,7 +37,7 @@ void setOutputBounds(verification::CheckParams& p, DataType output, DataType ope
 
 }  // namespace
 
-LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream)
+LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream, float filterScale)
     : verification_(verification),
       layer_(layer),
       stream_(stream),
@@ -49,7 +49,7 @@ LayerTensors::LayerTensors(const Module& verification, const Layer& layer, uint6
       output(bytesOf(p().outputType) * static_cast<size_t>(p().outputPixels() * p().k)),
       result(sizeof(verification::CheckResult)) {
   fill(input, p().inputType, seed * 4 + 1);
-  fill(filter, p().filterType, seed * 4 + 2);
+  fill(filter, p().filterType, seed * 4 + 2, filterScale);
   fill(bias, DataType::F32, seed * 4 + 3);
   fill(residual, p().residualType, seed * 4 + 4);
   uint32_t k = static_cast<uint32_t>(p().k), perChannel = static_cast<uint32_t>(filter.bytes() / bytesOf(p().filterType) / k);
@@ -116,10 +116,9 @@ void LayerTensors::launch(const std::string& kernel, uint32_t ctas, std::span<co
   gpu::launch(verification_.kernel(kernel), config, arguments, stream_);
 }
 
-void LayerTensors::fill(const Buffer& buffer, DataType type, uint64_t seed) const {
+void LayerTensors::fill(const Buffer& buffer, DataType type, uint64_t seed, float scale) const {
   const CUdeviceptr data = buffer.address();
   uint64_t count = buffer.bytes() / bytesOf(type);
-  float scale = 1;
   const void* arguments[] = {&data, &count, &seed, &scale};
   launch("fill_" + std::string(nameOf(type)), 1024, arguments);
 }

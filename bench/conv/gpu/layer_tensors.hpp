@@ -14,7 +14,8 @@ namespace shiftconv::gpu {
 class LayerTensors {
  public:
   /// `verification` is the module of verification.cu; it and `layer` must outlive this.
-  LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream);
+  /// `filterScale`: of the filter, which is uniform in [-filterScale, filterScale).
+  LayerTensors(const Module& verification, const Layer& layer, uint64_t seed, CUstream stream, float filterScale = 1);
 
   void poison() const;  ///< the output: NaN, or what is seldom right
   verification::CheckResult checkOutput() const;
@@ -26,7 +27,7 @@ class LayerTensors {
  private:
   const Problem& p() const { return layer_.problem; }
   void launch(const std::string& kernel, uint32_t ctas, std::span<const void* const> arguments) const;
-  void fill(const Buffer& buffer, DataType type, uint64_t seed) const;
+  void fill(const Buffer& buffer, DataType type, uint64_t seed, float scale = 1) const;
 
   const Module& verification_;
   const Layer& layer_;

@@ -11,8 +11,8 @@
 #include "conv/algorithms/halo/activation.cuh"
 #include "conv/algorithms/halo/cta.cuh"
 #include "conv/algorithms/halo/params.hpp"
-#include "conv/algorithms/halo/reduction.cuh"
 #include "conv/algorithms/halo/staging.cuh"
+#include "conv/kernels/cluster_sums.cuh"
 
 namespace shiftconv::kernels::halo {
 

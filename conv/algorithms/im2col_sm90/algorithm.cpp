@@ -16,11 +16,14 @@
 namespace shiftconv::plan::sm90 {
 namespace {
 
-constexpr std::array<OptionDescription, 3> kOptions{
+constexpr std::array<OptionDescription, 4> kOptions{
     {{"tile", "64x16 to 192x128", "output pixels x output channels of a CTA"},
      {"stages", "1 to 9", "of the ring of operands; one serves a reduction of one step alone"},
+     {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
      {"dependent", "yes, no",
       "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); short runs"}}};
+
+constexpr std::array<std::string_view, 3> kSplitNames{"1", "2", "4"};
 
 Status readIm2col(std::string_view text, Im2colChoices& choices) {
   OptionValues values;
@@ -29,6 +32,9 @@ Status readIm2col(std::string_view text, Im2colChoices& choices) {
   std::optional<uint32_t> stages;
   if (Status status = values.number("stages", 1, kernels::im2col::kMaximumStages, 1, stages); !status.ok()) return status;
   if (stages) choices.stages = static_cast<int32_t>(*stages);
+  std::optional<size_t> split;
+  if (Status status = values.choice("split", kSplitNames, split); !status.ok()) return status;
+  if (split) choices.split = 1 << *split;
   return values.flag("dependent", choices.dependent);
 }
 
@@ -53,6 +59,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     return OptionText()
         .add("tile", im2colTileNames()[made.tile])
         .add("stages", made.params.stages)
+        .add("split", 1 << made.params.splitShift)
         .addIf(made.launch.programmaticDependent != made.dependsByDefault, "dependent", made.dependsByDefault ? "no" : "yes")
         .text();
   }
@@ -71,8 +78,10 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
   }
   std::string noPlan(const Problem&, const device::Properties&, std::string_view options) const override {
     return fmt::format(
-        "im2col_sm90 has no kernel for the options {}: there are tiles of 64, 128 and 192 pixels, and the stages have to fit into "
-        "shared memory",
+        "im2col_sm90 has no kernel for the options {}: there are tiles of 64, 128 and 192 pixels, the stages have to fit into "
+        "shared memory, and a reduction is split in tiles of 64 or 128 pixels x 64 or 128 channels of f16 or bf16, with a chunk of "
+        "64 "
+        "channels or more for each CTA",
         options);
   }
 };

@@ -24,6 +24,7 @@ namespace shiftconv::kernels::im2col {
 template <int kChannels>
 struct Control {
   gemm::Pipeline<kMaximumStages> operands;
+  uint64_t sums;  ///< completes when those of the others that share the reduction have come
   float bias[kChannels], scale[kChannels];
 };
 
@@ -47,8 +48,8 @@ class Epilogue {
         endPixel_(endPixel),
         firstChannel_(firstChannel) {}
 
-  /// Bias, scales and residual to shared memory, before the products.
-  __device__ __forceinline__ void fetch(uint32_t warp) const {
+  /// Bias, scales and, where this warp finishes its rows, their residual to shared memory, before the products.
+  __device__ __forceinline__ void fetch(uint32_t warp, bool finishes) const {
     const gemm::EpilogueParams& e = p_.epilogue;
     for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kChannels; i += static_cast<int32_t>(kConsumers)) {
       const int32_t channel = firstChannel_ + i;
@@ -60,7 +61,7 @@ class Epilogue {
       control_.scale[i] = scale;
     }
     if constexpr (kIsHalf) {
-      if (p_.residualWaits) fetchResidual(warp);
+      if (p_.residualWaits && finishes) fetchResidual(warp);
     }
   }
 

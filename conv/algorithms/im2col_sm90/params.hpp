@@ -27,7 +27,7 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t stageBytes(int32_t groups, int32_t chann
 }
 /// Barriers, and the bias and scales of the tile's channels, in front of the stages.
 SHIFTCONV_HOST_DEVICE constexpr int32_t controlBytes(int32_t channels) {
-  return (2 * 8 * kMaximumStages + 2 * 4 * channels + 1023) / 1024 * 1024;
+  return (2 * 8 * kMaximumStages + 8 + 2 * 4 * channels + 1023) / 1024 * 1024;
 }
 /// Of a row of outputs in shared memory: an odd number of 16 bytes, so that eight rows meet all banks.
 SHIFTCONV_HOST_DEVICE constexpr int32_t stagedPitch(int32_t channels, int32_t elementBytes) { return channels * elementBytes + 16; }
@@ -38,6 +38,14 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t stagingBytes(int32_t groups, int32_t cha
 SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channels) {
   return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
 }
+
+/// Of the sums that a CTA gets from the others that share the reduction of its tile.
+SHIFTCONV_HOST_DEVICE constexpr int32_t receivedBytes(int32_t split, int32_t channels) {
+  return (split - 1) * kGroupPixels * channels * 4;
+}
+/// The CTA of those that share a tile which adds up the sums of a warpgroup, and finishes them. It has one warpgroup at most, as
+/// there are no fewer CTAs than warpgroups.
+SHIFTCONV_HOST_DEVICE constexpr int32_t ownerOf(int32_t group, int32_t groups, int32_t split) { return group * split / groups; }
 
 /// How a short epilogue ends: a short activation or none, and outputs of this size. Halves are f16 of 8-bit operands, else of the
 /// operands' type; bytes are e4m3, s8 or u8, with an output scale and a zero point.
@@ -51,8 +59,10 @@ struct Params {
   /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.
   layout::FastDivisor slicePixels, sliceTiles;
   int32_t stages = 0;
-  int32_t chunks = 0;         ///< of a tap's channels
-  int32_t stagingOffset = 0;  ///< of staged outputs, from the stages; after them, and sums, where a residual waits
+  int32_t chunks = 0;          ///< of a tap's channels
+  int32_t splitShift = 0;      ///< 2^splitShift CTAs, a cluster, share the chunks of a tile
+  int32_t receivedOffset = 0;  ///< from the stages, of the sums of the others
+  int32_t stagingOffset = 0;   ///< of staged outputs, from the stages; after them, and sums, where a residual waits
   Packed packed = Packed::No;
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
   bool narrow = false;            ///< outputs and residual in pieces of 4 bytes; else of 16

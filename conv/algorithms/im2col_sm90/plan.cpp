@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "common/gemm/window_plan.hpp"
@@ -34,6 +36,7 @@ struct Tile {
 #define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, CTAS},
 constexpr std::array kTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
 constexpr std::array kBytesTiles{SHIFTCONV_IM2COL_BYTES_TILES(SHIFTCONV_TILE)};
+constexpr std::array kSplitTiles{SHIFTCONV_IM2COL_SPLIT_TILES(SHIFTCONV_TILE)};
 #undef SHIFTCONV_TILE
 static_assert(std::all_of(kBytesTiles.begin(), kBytesTiles.end(),
                           [](const Tile& bytes) {
@@ -42,12 +45,15 @@ static_assert(std::all_of(kBytesTiles.begin(), kBytesTiles.end(),
                             });
                           }),
               "plans of 8-bit operands are made with the tiles of 16-bit ones");
+static_assert(std::all_of(kSplitTiles.begin(), kSplitTiles.end(), [](const Tile& tile) { return tile.pixels <= 2 * kGroupPixels; }),
+              "a CTA of the cluster, two at least, finishes one warpgroup's sums at most (ownerOf)");
 constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {
   std::array<std::string_view, kTiles.size()> names;
   for (size_t i = 0; i < kTiles.size(); ++i) names[i] = kTiles[i].name;
   return names;
 }();
 
+constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
 bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
@@ -65,9 +71,14 @@ bool hasKind(const Problem& p) {
 std::string kindOf(const Problem& p) {
   return isHalf(p.inputType) ? std::string(elementName(p)) : fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType));
 }
-bool hasKernel(const Problem& p, const Tile& tile) {
-  return isHalf(p.inputType) ||
-         std::any_of(kBytesTiles.begin(), kBytesTiles.end(), [&](const Tile& other) { return other.name == tile.name; });
+/// The tile as the kernel for it is compiled; nothing where there is none.
+std::optional<Tile> kernelTile(const Problem& p, const Tile& tile, int32_t split) {
+  const auto among = [&](const auto& tiles) -> std::optional<Tile> {
+    const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.name == tile.name; });
+    return found == tiles.end() ? std::nullopt : std::optional<Tile>(*found);
+  };
+  if (split > 1) return isHalf(p.inputType) ? among(kSplitTiles) : std::nullopt;
+  return isHalf(p.inputType) ? tile : among(kBytesTiles);
 }
 
 const Tile& smallestTile(const Problem& p) { return isHalf(p.inputType) ? kTiles.front() : kBytesTiles.front(); }
@@ -117,6 +128,10 @@ constexpr double kOutputBytesPerClock = 11;        // of the epilogue
 constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
 constexpr double kMemoryShare = 0.78;              // of device memory's rate
 constexpr double kSerialShare = 0.043;             // of what is not the slowest
+// A barrier of the cluster, and sums on their way to another multiprocessor. Not measured yet: so long that nobody is given a split
+// reduction unasked.
+constexpr double kReductionClocks = 20000;
+constexpr double kSumBytesPerClock = 32;
 
 // A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 % (H200), probably
 // because CTAs that load the same no longer lie next to each other, and no longer share it on its way from L2.
@@ -137,7 +152,9 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   // A tile has whole rows, so that taps are left out by rows and planes only, and none where it has whole planes or images.
   const double ofRows = tile.pixels < p.p() * p.q() ? usefulTaps(window.axes[1]) : 1;
   const double ofPlanes = tile.pixels < p.z() * p.p() * p.q() ? usefulTaps(window.axes[2]) : 1;
-  const double steps = std::max(1.0, static_cast<double>(window.taps()) * ofRows * ofPlanes) * plan.params.chunks;
+  const int32_t split = 1 << plan.params.splitShift;
+  const double steps = std::max(1.0, static_cast<double>(window.taps()) * ofRows * ofPlanes) *
+                       static_cast<double>(ceilDivide(plan.params.chunks, split));
   const double rows = tile.pixels + tile.channels,
                rowBytes = static_cast<double>(std::min<int64_t>(p.c * elementBytes(p), kRowBytes));
   // Of 128 bytes, whatever they are: 8-bit operands have twice the rate.
@@ -150,9 +167,10 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const double ctas = std::ceil(static_cast<double>(plan.launch.grid.x) / multiprocessors);
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
-  const double work = ctas * (kCtaClocks + steps * step + epilogue);
-  const double chain =
-      rounds * (rates.startClocks.perClock + epilogue) + steps * std::max(step, rows * rowBytes / rates.loneL2ToShared.perClock);
+  const double reduction = split == 1 ? 0 : kReductionClocks + receivedBytes(split, tile.channels) / kSumBytesPerClock;
+  const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
+  const double chain = rounds * (rates.startClocks.perClock + epilogue + reduction) +
+                       steps * std::max(step, rows * rowBytes / rates.loneL2ToShared.perClock);
   const double memory = bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
@@ -208,19 +226,23 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   params.slicePixels = divisor(slicePixels);
   params.sliceTiles = divisor(sliceTiles);
   const int64_t pixelTiles = p.splitD != 0 ? p.n * p.z() * sliceTiles : ceilDivide(p.outputPixels(), tile.pixels);
-  const int64_t tiles = pixelTiles * channelTiles;
+  const int32_t split = choices.split.value_or(1);
+  if (split > params.chunks) return "there are fewer chunks of channels than CTAs that share them";
+  params.splitShift = std::countr_zero(static_cast<uint32_t>(split));
+  const int64_t tiles = pixelTiles * channelTiles * split;  // a CTA each
   if (tiles > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
 
   // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
-  const int64_t steps = window.taps() * params.chunks, stage = stageBytes(tile.groups(), tile.channels);
+  const int64_t steps = window.taps() * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
   const int64_t overhead = layout::kSwizzle128AtomBytes + controlBytes(tile.channels);
   const int64_t outputs =
       params.packed != Packed::No ? stagingBytes(tile.groups(), tile.channels) : sumsBytes(tile.groups(), tile.channels);
   const int64_t waiting = params.residualWaits ? stagingBytes(tile.groups(), tile.channels) : 0;  // while the stages are in use
+  const int64_t received = receivedBytes(split, tile.channels);                                   // likewise
   const auto shareOf = [&](int64_t ctas) {
     return (static_cast<int64_t>(properties.sharedBytesPerBlock) + kReservedBytes) / ctas - kReservedBytes;
   };
-  const auto stagesOf = [&](int64_t ctas) { return (shareOf(ctas) - overhead - waiting) / stage; };
+  const auto stagesOf = [&](int64_t ctas) { return (shareOf(ctas) - overhead - waiting - received) / stage; };
   const int64_t depth = std::min<int64_t>(steps, tile.pixels == kGroupPixels ? 4 : 3);
   int64_t most = tile.ctas;  // of a multiprocessor with stages enough
   while (most > 1 && stagesOf(most) < depth) --most;
@@ -237,9 +259,11 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   // reads its residual.
   const int64_t first = std::max<int64_t>(params.stages * stage, params.packed != Packed::No && waiting > 0 ? 0 : outputs);
   params.stagingOffset = waiting > 0 ? static_cast<int32_t>(first) : 0;
-  const int64_t shared = overhead + first + waiting;
+  params.receivedOffset = static_cast<int32_t>(first + waiting);
+  const int64_t shared = overhead + first + waiting + received;
   if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
   plan.launch.grid = {static_cast<uint32_t>(tiles), 1, 1};
+  plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
   plan.launch.block = {static_cast<uint32_t>(threads(tile.groups())), 1, 1};
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
   // lie where there is room, not where there is least to do (see the kernel's notes).
@@ -285,25 +309,38 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
   plans.reserve(kTiles.size());
   const double problemBytes = bytesOnce(p);
   for (size_t i = 0; i < kTiles.size(); ++i) {
-    if ((choices.tile && *choices.tile != i) || !hasKernel(p, kTiles[i])) continue;
+    if (choices.tile && *choices.tile != i) continue;
     // Half of a tile without channels is never worth it.
     if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, smallestTile(p).channels)) continue;
-    Im2colPlan plan;
-    plan.tile = i;
-    if (!complete(p, problemBytes, properties, kTiles[i], choices, plan).empty()) continue;
-    plans.push_back(std::move(plan));
+    for (const int32_t split : {1, 2, 4}) {
+      const std::optional<Tile> tile = kernelTile(p, kTiles[i], split);
+      if (!tile || (choices.split && *choices.split != split)) continue;
+      Im2colChoices some = choices;
+      some.split = split;
+      Im2colPlan plan;
+      plan.tile = i;
+      if (!complete(p, problemBytes, properties, *tile, some, plan).empty()) continue;
+      // Splitting is for tiles that leave multiprocessors idle.
+      if (!choices.split && split > 1 && plan.launch.grid.x > kMostSplitWaves * properties.multiprocessors) continue;
+      plans.push_back(std::move(plan));
+    }
   }
   fastestFirst(plans);
   return plans;
 }
 
-Tiling Im2colPlan::tiling() const { return {kTiles[tile].pixels, kTiles[tile].channels, 1, {params.stages}}; }
+Tiling Im2colPlan::tiling() const { return {kTiles[tile].pixels, kTiles[tile].channels, 1 << params.splitShift, {params.stages}}; }
 
-std::string Im2colPlan::kernelName() const { return fmt::format("im2col_sm90_{}_{}", kind, kTileNames[tile]); }
+std::string Im2colPlan::kernelName() const {
+  return fmt::format("im2col_sm90_{}_{}{}", kind, kTileNames[tile], params.splitShift > 0 ? "_split" : "");
+}
 
 std::string Im2colPlan::describe() const {
-  return fmt::format("{}, tiles of {} pixels x channels; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} clocks",
-                     kernelName(), kTileNames[tile], launch.grid.x, params.stages, launch.dynamicSharedBytes, modelledClocks);
+  return fmt::format(
+      "{}, tiles of {} pixels x channels, reduction split by {}; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} "
+      "clocks",
+      kernelName(), kTileNames[tile], 1 << params.splitShift, launch.grid.x, params.stages, launch.dynamicSharedBytes,
+      modelledClocks);
 }
 
 std::vector<std::string> Im2colPlan::warpRoles() const {

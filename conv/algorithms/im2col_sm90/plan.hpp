@@ -24,6 +24,7 @@ namespace shiftconv::plan::sm90 {
 struct Im2colChoices {
   std::optional<size_t> tile;     ///< an index of im2colTileNames()
   std::optional<int32_t> stages;  ///< of the ring
+  std::optional<int32_t> split;   ///< CTAs that share the reduction of a tile: 1, 2 or 4
   std::optional<bool> dependent;  ///< LaunchConfig::programmaticDependent
 };
 

@@ -17,6 +17,10 @@
 //  and
 //    the second's first one begins at its first channel. Of an input split along the depth each tile has one slice of the output,
 //    so that all of its pixels are in the same tensor at a tap.
+//  - In some kernels the chunks of a tile are split over the CTAs of a cluster. A warpgroup's sums are added by one of them, in the
+//  order of
+//    ranks: the same bits every time. They travel to a place of their own, so that nobody waits for the others' products; the one
+//    barrier of the cluster says that the receiver has prepared its own.
 //  - Residual and bias come to shared memory while operands do. See epilogue.cuh for what follows the sums.
 //  - The next kernel may start when the one before this has ended, and not earlier: kernels that are two ahead would take places
 //    that this one's CTAs are spread over, and come to lie unevenly (observed on an H200: 0.62 to 0.97 of the speed).
@@ -31,15 +35,17 @@
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/dependent_launch.cuh"
+#include "common/ptx/mbarrier.cuh"
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/im2col_sm90/epilogue.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/kernels/cluster_sums.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::im2col {
 
-template <class Kind, int kGroups, int kChannels>
+template <class Kind, int kGroups, int kChannels, bool kSplits>
 class Cta {
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
   static constexpr uint32_t kPixelBytes = kPixels * kRowBytes, kStageBytes = stageBytes(kGroups, kChannels);
@@ -55,9 +61,9 @@ class Cta {
     control_ = &gemm::alignedShared<Control<kChannels>>(dynamicShared);
     stages_ = ptx::sharedAddress(control_) + kControlBytes;
     sums_ = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(control_) + kControlBytes);
-    const uint32_t pixelTile = p_.channelTiles.quotient(blockIdx.x);
+    const uint32_t tile = kSplits ? blockIdx.x >> p_.splitShift : blockIdx.x, pixelTile = p_.channelTiles.quotient(tile);
     firstPixel_ = p_.window.split.planes == 0 ? static_cast<int32_t>(pixelTile) * kPixels : firstPixelOfSlices(pixelTile);
-    firstChannel_ = static_cast<int32_t>(blockIdx.x - pixelTile * p_.channelTiles.divisor) * kChannels;
+    firstChannel_ = static_cast<int32_t>(tile - pixelTile * p_.channelTiles.divisor) * kChannels;
   }
 
   __device__ void run() {
@@ -68,23 +74,44 @@ class Cta {
         ptx::prefetchTensorMap(&inputMap_);
         ptx::prefetchTensorMap(&filterMap_);
         control_->operands.initialise(p_.stages, 1, kGroups * 4);
+        if constexpr (kSplits) {
+          ptx::mbarrierInit(sumsBarrier(), 1);
+          ptx::mbarrierArriveExpectBytes(sumsBarrier(), static_cast<uint32_t>(receivedBytes(split(), kChannels)));
+        }
         ptx::fenceMbarrierInit();
       }
       __syncwarp();  // site: barriers_ready
       ptx::namedBarrierArrive(kBegin, kConsumers + 32);
+      if constexpr (kSplits) ptx::clusterBarrierArriveRelaxed();
       ptx::awaitPrerequisites();
       ptx::launchDependents();
       if (ptx::electOne()) load();
+      if constexpr (kSplits) {
+        __syncwarp();               // site: loader_leaves
+        ptx::clusterBarrierWait();  // site: loader_leaves
+      }
     } else {
       ptx::namedBarrierSync(kBegin, kConsumers + 32);
+      if constexpr (kSplits) ptx::clusterBarrierArriveRelaxed();
       ptx::awaitPrerequisites();
-      epilogue().fetch(warp);
+      epilogue().fetch(warp, finishes(warp / 4));
       multiply(warp / 4);
     }
   }
 
  private:
   enum NamedBarrier : uint32_t { kBegin = 1, kMultiplied };
+
+  // ---- The part of a CTA in a cluster that shares a tile -------------------------------------------------------------------
+  __device__ __forceinline__ int32_t split() const { return kSplits ? 1 << p_.splitShift : 1; }
+  __device__ __forceinline__ int32_t rank() const { return kSplits ? static_cast<int32_t>(blockIdx.x) & (split() - 1) : 0; }
+  /// Of a tap's chunks this CTA has those from firstChunk(rank()) to firstChunk(rank() + 1).
+  __device__ __forceinline__ int32_t firstChunk(int32_t rank) const {
+    return kSplits ? p_.chunks * rank >> p_.splitShift : p_.chunks * rank;
+  }
+  __device__ __forceinline__ uint32_t sumsBarrier() const { return ptx::sharedAddress(&control_->sums); }
+  __device__ __forceinline__ int32_t owner(uint32_t group) const { return ownerOf(static_cast<int32_t>(group), kGroups, split()); }
+  __device__ __forceinline__ bool finishes(uint32_t group) const { return owner(group) == rank(); }
 
   // ---- The taps of a tile --------------------------------------------------------------------------------------------------
   struct Position {
@@ -167,7 +194,7 @@ class Cta {
       const auto dx = static_cast<uint16_t>(x * w.x.step), dy = static_cast<uint16_t>(y * w.y.step),
                  dz = static_cast<uint16_t>(z * w.z.step);
 #pragma unroll 1
-      for (int32_t chunk = 0; chunk < p_.chunks; ++chunk) {
+      for (int32_t chunk = firstChunk(rank()), end = firstChunk(rank() + 1); chunk < end; ++chunk) {
         control_->operands.awaitEmpty(stage);
         const uint32_t full = control_->operands.full(stage);
         const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
@@ -193,7 +220,7 @@ class Cta {
     uint32_t accumulate = 0;
     const bool releases = threadIdx.x % 32 == 0;
     forEachTap([&](int32_t, int32_t, int32_t, int32_t) {
-      int32_t left = p_.chunks;
+      int32_t left = firstChunk(rank() + 1) - firstChunk(rank());
       do {
         control_->operands.awaitFull(stage);
         const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
@@ -218,6 +245,11 @@ class Cta {
     for (auto& sum : d) ptx::wgmmaHold(sum);
     // Everything that was loaded has been multiplied by everybody: the stages become the place of the outputs.
     ptx::namedBarrierSync(kMultiplied, kConsumers);
+    if constexpr (kSplits) {
+      ptx::clusterBarrierWait();  // site: receiver_ready
+      const uint32_t received = stages_ + static_cast<uint32_t>(p_.receivedOffset);
+      if (!addUpAtOwner<kChannels / 2>(d, received, rank(), split(), owner(group), sumsBarrier())) return;
+    }
     epilogue().finish(d);
   }
   __device__ __forceinline__ Epilogue<Kind, kGroups, kChannels> epilogue() const {
@@ -236,11 +268,11 @@ class Cta {
 
 }  // namespace shiftconv::kernels::im2col
 
-// Tiles of 64 * GROUPS output pixels x CHANNELS output channels.
-#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, CTAS)                                     \
+// Tiles of 64 * GROUPS output pixels x CHANNELS output channels. SPLITS: whether the CTAs of a cluster may share a reduction.
+#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, SPLITS, CTAS)                             \
   extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)  \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
            const __grid_constant__ shiftconv::kernels::im2col::Params params) {                         \
     using namespace shiftconv::kernels::im2col;                                                         \
-    Cta<KIND, PIXELS / 64, CHANNELS>(inputMap, filterMap, params).run();                                \
+    Cta<KIND, PIXELS / 64, CHANNELS, SPLITS>(inputMap, filterMap, params).run();                        \
   }

@@ -31,3 +31,10 @@
   X(128, 256, 1)                        \
   X(192, 64, 2)                         \
   X(192, 128, 1)
+
+/// Of these the ones that may be split over the CTAs of a cluster, and then there are kernels of f16 and bf16.
+#define SHIFTCONV_IM2COL_SPLIT_TILES(X) \
+  X(64, 64, 4)                          \
+  X(64, 128, 2)                         \
+  X(128, 64, 2)                         \
+  X(128, 128, 2)

@@ -23,8 +23,8 @@
 #include "common/ptx/shared_memory.cuh"
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/wgmma.cuh"
-#include "conv/algorithms/halo/reduction.cuh"
 #include "conv/algorithms/resident/params.hpp"
+#include "conv/kernels/cluster_sums.cuh"
 #include "conv/kernels/packing.cuh"
 #include "conv/kernels/staged_residual.cuh"
 
@@ -85,7 +85,7 @@ class Cta {
     if (p_.splitShift > 0) {
       ptx::clusterBarrierWait();  // the first CTA's barrier is ready
       if (threadIdx.x == 0 && rank_ == 0) ptx::mbarrierArriveExpectBytes(arrived_, ((1u << p_.splitShift) - 1) * kSumsBytes);
-      if (!halo::addUpAtOwner<kSums>(d, received_, rank_, 1 << p_.splitShift, 0, arrived_)) return;
+      if (!addUpAtOwner<kSums>(d, received_, rank_, 1 << p_.splitShift, 0, arrived_)) return;
     }
     store(d, residual);
   }

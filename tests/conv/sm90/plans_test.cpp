@@ -5,6 +5,7 @@
 
 #include "common/device/registry.hpp"
 #include "conv/algorithms/halo/plan.hpp"
+#include "conv/algorithms/im2col_sm90/plan.hpp"
 #include "conv/plan/option_conflict.hpp"
 #include "conv/planner/candidates.hpp"
 #include "conv/planner/registry.hpp"
@@ -42,7 +43,7 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
-        {"1x64x64x2048 f16 * 256x3x3x2048 pad 36,36,36,36 dilation 36,36 -> f16", "im2col_sm90", "im2col_sm90_f16_64x128"},
+        {"1x64x64x2048 f16 * 256x3x3x2048 pad 36,36,36,36 dilation 36,36 -> f16", "im2col_sm90", "im2col_sm90_f16_128x128_split"},
         {"32x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "raw_rows", "raw_rows_f16_even_64"},
         {"1x7x7x832 f16 * 192x1x1x832 -> f16", "thin", "thin_f16_v8_16x8"},
         {"32x56x56x144 f16 * 144x3x3x1 groups 144 pad 1,1,1,1 stride 2,2 -> f16", "channelwise", "channelwise_batch_3_s2_c4_q4"}}) {
@@ -189,6 +190,54 @@ TEST(HopperPlans, Im2colStartsEarlyWhereTheRunIsShort) {
       EXPECT_EQ(again->launches.at(0).config.programmaticDependent, expected) << plan->options;
     }
   }
+}
+
+/// 13 x 4 tiles of 128 x 128 leave most of 132 multiprocessors idle. Layers that fill them are left whole.
+TEST(HopperPlans, Im2colSplitsTheReductionOfFewTiles) {
+  const char* const few = "32x7x7x2048 f16 * 512x1x1x2048 -> f16";
+  for (const auto& [options, ctas, cluster] :
+       {std::tuple{"tile=128x128,split=1", 52u, 1u}, {"tile=128x128,split=2", 104u, 2u}, {"tile=128x128,split=4", 208u, 4u}}) {
+    const auto plan = planOf(few, {"im2col_sm90", options});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->launches.at(0).config.grid.x, ctas) << options;
+    EXPECT_EQ(plan->launches.at(0).config.cluster.x, cluster) << options;
+    EXPECT_NE(plan->options.find(std::string_view(options).substr(13)), std::string::npos) << plan->options;
+    EXPECT_LE(plan->launches.at(0).config.dynamicSharedBytes, h200().sharedBytesPerBlock);
+  }
+  const auto splitsOf = [](const char* text) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::vector<int> counts(5);
+    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200()))
+      ++counts.at(static_cast<size_t>(plan.tiling().split));
+    return counts;
+  };
+  const std::vector<int> splits = splitsOf(few);
+  EXPECT_GT(splits[1], 10);
+  EXPECT_GT(splits[2], 2);
+  EXPECT_GT(splits[4], 0);
+  const std::vector<int> whole = splitsOf("32x28x28x512 f16 * 512x1x1x512 -> f16");
+  EXPECT_GT(whole[1], 10);
+  EXPECT_EQ(whole[2] + whole[4], 0);
+}
+
+/// The longest part of an odd number of chunks has as many stages as steps, if no more fit.
+TEST(HopperPlans, Im2colRefusesSplitsWithoutWorkForEveryCta) {
+  const auto refused = [](const char* text, const char* options) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::shared_ptr<const Plan> plan;
+    return makePlan(problem, h200(), {"im2col_sm90", options}, plan).message();
+  };
+  const char* const three = "1x9x9x136 f16 * 64x1x1x136 -> f16";
+  EXPECT_EQ(refused(three, "tile=64x64,split=2"), "");
+  EXPECT_EQ(planOf(three, {"im2col_sm90", "tile=64x64,split=2"})->options, "tile=64x64,stages=2,split=2");
+  EXPECT_NE(refused(three, "tile=64x64,split=4").find("im2col_sm90 has no kernel for the options"), std::string::npos);
+  for (const char* const without : {"tile=192x64,split=4", "tile=64x32,split=2"})
+    EXPECT_NE(refused("1x9x9x512 f16 * 64x1x1x512 -> f16", without).find("im2col_sm90 has no kernel for the options"),
+              std::string::npos);
+  EXPECT_NE(refused("1x9x9x512 s8 * 64x1x1x512 -> s32", "tile=64x64,split=2").find("f16 or bf16"), std::string::npos);
+  EXPECT_NE(refused(three, "split=3").find("split"), std::string::npos);
 }
 
 /// Halves are of an even number of rows of one image, and then what the output's map stores at a time.

@@ -118,6 +118,10 @@ std::vector<Subject> otherSm90Subjects() {
       "im2col_sm90", {{"ring in turns", "2x9x7x136 f16 * 40x3x2x136 pad 1,0,2,1 stride 2,1 -> f16 bias", "tile=128x48,stages=3", 4},
                       {"a matrix", "2x9x7x72 f16 * 40x1x1x72 -> f16 bias residual 0.5", "tile=128x48", 4},
                       {"sums change hands", "1x9x15x72 f16 * 37x3x3x72 pad 1,1,1,1 -> f16 silu", "tile=128x48", 4}}));
+  subjects.push_back(
+      subjectFor("im2col_sm90",
+                 {{"split", "2x9x7x328 f16 * 40x1x2x328 pad 0,0,1,0 -> f16 bias residual 0.5", "tile=128x64,split=2,stages=2", 4},
+                  {"sums change hands", "1x9x15x200 f16 * 37x1x1x200 -> f16 gelu_tanh", "tile=128x64,split=4", 4}}));
   subjects.push_back(subjectFor(
       "pointwise",
       {{"in turns", "1x9x15x24 f16 * 40x1x1x24 -> f16 bias", "pixels=16,warps=4,channel_warps=1,parts=1", 1},

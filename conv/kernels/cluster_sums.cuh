@@ -1,6 +1,7 @@
-// How the CTAs of a cluster that share the reduction of a halo tile add their sums up. Sums travel to where the rings of the CTA
-// that adds them were, once all have passed a cluster barrier behind their last multiplication. Stores that count themselves
-// towards a barrier need no fence: with fences a tile of 320 x 128 took 1 us more (H200).
+// How the CTAs of a cluster that share the reduction of a tile add their sums up. Sums travel to the shared memory of the CTA that
+// adds them: to a place of their own, or to where its operands were, once all have passed a cluster barrier after their last
+// multiplication. Stores that count themselves towards a barrier need no fence: with fences a tile of halo of 320 x 128 took 1 us
+// more (H200).
 #pragma once
 
 #include <cstdint>
@@ -11,14 +12,14 @@
 #include "common/ptx/synchronisation.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
 
-namespace shiftconv::kernels::halo {
+namespace shiftconv::kernels {
 
 /// From one group of 4 sums of a thread to its next; the groups of a warpgroup's 128 threads follow each other.
 inline constexpr uint32_t kVectorStride = 128 * 16;
 
 /// This thread's first group of piece `piece`, each with `vectors` groups of every thread.
-__device__ __forceinline__ uint32_t receivedPiece(uint32_t rings, uint32_t piece, uint32_t vectors) {
-  return rings + piece * vectors * kVectorStride + threadIdx.x % 128 * 16;
+__device__ __forceinline__ uint32_t receivedPiece(uint32_t place, uint32_t piece, uint32_t vectors) {
+  return place + piece * vectors * kVectorStride + threadIdx.x % 128 * 16;
 }
 
 template <int kSums, class Sum>
@@ -35,11 +36,11 @@ __device__ __forceinline__ void addReceived(Sum* sums, uint32_t source) {
 /// All kSums sums of every thread of a warpgroup, in the order of ranks. True in the rank `owner`, which has them afterwards, and
 /// whose barrier `arrived` expects the bytes of the others.
 template <int kSums, class Sum>
-__device__ __forceinline__ bool addUpAtOwner(Sum* sums, uint32_t rings, int32_t rank, int32_t split, int32_t owner,
+__device__ __forceinline__ bool addUpAtOwner(Sum* sums, uint32_t place, int32_t rank, int32_t split, int32_t owner,
                                              uint32_t arrived) {
   if (rank != owner) {
     const uint32_t sender = static_cast<uint32_t>(rank < owner ? rank : rank - 1);
-    const uint32_t destination = ptx::mapToCta(receivedPiece(rings, sender, kSums / 4), static_cast<uint32_t>(owner));
+    const uint32_t destination = ptx::mapToCta(receivedPiece(place, sender, kSums / 4), static_cast<uint32_t>(owner));
     const uint32_t barrier = ptx::mapToCta(arrived, static_cast<uint32_t>(owner));
 #pragma unroll
     for (int v = 0; v < kSums / 4; ++v) {
@@ -50,17 +51,17 @@ __device__ __forceinline__ bool addUpAtOwner(Sum* sums, uint32_t rings, int32_t 
   }
   ptx::mbarrierWaitInCluster(arrived, 0);
   for (int32_t sender = 0; sender + 1 < split; ++sender)
-    addReceived<kSums>(sums, receivedPiece(rings, static_cast<uint32_t>(sender), kSums / 4));
+    addReceived<kSums>(sums, receivedPiece(place, static_cast<uint32_t>(sender), kSums / 4));
   return true;
 }
 
 /// Between two ranks, the first of which keeps the first half of the sums, the second the other: sends what the other rank keeps,
 /// as its piece `piece`, and counts it towards the barrier at the same place as `arrived`.
 template <int kSums, class Sum>
-__device__ __forceinline__ void sendHalf(const Sum (&sums)[kSums], uint32_t rings, int32_t rank, uint32_t piece, uint32_t arrived) {
+__device__ __forceinline__ void sendHalf(const Sum (&sums)[kSums], uint32_t place, int32_t rank, uint32_t piece, uint32_t arrived) {
   constexpr int kHalf = kSums / 2, kVectors = kHalf / 4;
   const uint32_t other = static_cast<uint32_t>(rank) ^ 1;
-  const uint32_t destination = ptx::mapToCta(receivedPiece(rings, piece, kVectors), other);
+  const uint32_t destination = ptx::mapToCta(receivedPiece(place, piece, kVectors), other);
   const uint32_t barrier = ptx::mapToCta(arrived, other);
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
@@ -73,13 +74,13 @@ __device__ __forceinline__ void sendHalf(const Sum (&sums)[kSums], uint32_t ring
 
 /// The half that this rank keeps, with what the other has sent.
 template <int kSums, class Sum>
-__device__ __forceinline__ void keepHalf(const Sum (&sums)[kSums], uint32_t rings, int32_t rank, uint32_t piece, uint32_t arrived,
+__device__ __forceinline__ void keepHalf(const Sum (&sums)[kSums], uint32_t place, int32_t rank, uint32_t piece, uint32_t arrived,
                                          Sum (&kept)[kSums / 2]) {
   constexpr int kHalf = kSums / 2;
 #pragma unroll
   for (int i = 0; i < kHalf; ++i) kept[i] = rank == 0 ? sums[i] : sums[kHalf + i];
   ptx::mbarrierWaitInCluster(arrived, 0);
-  addReceived<kHalf>(kept, receivedPiece(rings, piece, kHalf / 4));
+  addReceived<kHalf>(kept, receivedPiece(place, piece, kHalf / 4));
 }
 
-}  // namespace shiftconv::kernels::halo
+}  // namespace shiftconv::kernels

@@ -1,0 +1,254 @@
+// Blocks of networks as chains on one GPU: each layer reads what the one before it wrote, all in one graph, ours and cuDNN's.
+//
+// Layers one by one, repeated back to back, say nothing of what a layer waits for when it needs the result of the one before it.
+// Here a chain's time, and its ratio, stand next to the sum of its layers' times.
+//
+// Ours starts each layer while the one before it ends, which is its default (programmatic dependent launch). After a replay of the
+// graph every element of every layer is checked, with what the graph itself wrote as its input.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/conv/gpu/cuda.hpp"
+#include "bench/conv/gpu/cudnn_readings.hpp"
+#include "bench/conv/gpu/engines.hpp"
+#include "bench/conv/gpu/layer_tensors.hpp"
+#include "bench/conv/gpu/regimes.hpp"
+#include "bench/networks/network_layers.hpp"
+#include "common/command_line/command_line.hpp"
+#include "conv/problem/text.hpp"
+#include "verification_image.hpp"
+
+using namespace shiftconv;
+using Json = nlohmann::ordered_json;
+using Enqueue = std::function<void(CUstream)>;
+
+namespace {
+
+struct Options {
+  std::string folder, cudnnLibrary, json;
+  std::vector<std::string> batchNumbers{"1", "8", "32"};
+  int rounds = 9;
+  int64_t cudnnPlans = 8;
+  uint64_t seed = 0;
+};
+
+constexpr double kGraphMicroseconds = 300;
+constexpr int kFewestCalls = 2, kMostCalls = 100;
+
+/// Operands of one distribution make outputs of nearly the same, so that no chain leaves f16.
+float filterScaleOf(const Problem& p) { return std::sqrt(3.0f / static_cast<float>(p.t * p.r * p.s * p.groupChannels())); }
+
+class ChainRun {
+ public:
+  ChainRun(const bench::Chain& chain, gpu::Library& library, const gpu::Module& verification, const Options& options,
+           CUstream stream)
+      : options_(options), stream_(stream) {
+    for (const Problem& problem : chain.layers) layers_.push_back({describe(problem), bench::classOf(problem), problem});
+    for (const gpu::Layer& layer : layers_)
+      tensors_.emplace_back(verification, layer, options.seed + tensors_.size(), stream, filterScaleOf(layer.problem));
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      const gpu::Tensors addresses{inputOf(i), tensors_[i].filter.address(), 0, 0, tensors_[i].output.address()};
+      gpu::BoundConvolution bound = library.bind(layers_[i].problem, addresses, "");
+      choices_.push_back(bound.choice);
+      ours_.push_back(std::move(bound.enqueue));
+    }
+  }
+
+  Json measure() {
+    Json row;
+    row["layers"] = layers_.size();
+    row["ours"] = choices_;
+    // Checked before cuDNN's plans write into the same outputs.
+    for (const gpu::LayerTensors& tensors : tensors_) tensors.poison();
+    {
+      gpu::Replay once(stream_, 2, inTurn(ours_));
+      once.time(0);
+    }
+    bool right = true;
+    for (size_t i = 0; i < layers_.size(); ++i) right = isRight(i, "ours") && right;
+    row["right"] = right;
+    findCudnn();
+
+    std::vector<Reading> readings;
+    readings.emplace_back(stream_, inTurn(ours_));
+    for (const Enqueue& one : ours_) readings.emplace_back(stream_, one);
+    if (!cudnn_.empty()) readings.emplace_back(stream_, inTurn(cudnn_));
+    for (const Enqueue& one : cudnn_) readings.emplace_back(stream_, one);
+    for (int round = 0; round < options_.rounds; ++round)
+      for (size_t i = 0; i < readings.size(); ++i) readings[(i + static_cast<size_t>(round)) % readings.size()].take();
+
+    const auto sum = [&](size_t first) {
+      double total = 0;
+      for (size_t i = 0; i < layers_.size(); ++i) total += readings[first + i].median();
+      return total;
+    };
+    row["ours_us"] = readings[0].median();
+    row["ours_spread_us"] = readings[0].spread();
+    row["ours_layers_us"] = sum(1);
+    if (!cudnn_.empty()) {
+      const Reading& cudnn = readings[1 + layers_.size()];
+      row["cudnn_us"] = cudnn.median();
+      row["cudnn_spread_us"] = cudnn.spread();
+      row["cudnn_layers_us"] = sum(2 + layers_.size());
+    } else {
+      row["cudnn_refusal"] = refusal_;
+    }
+    return row;
+  }
+
+ private:
+  /// Times of a graph that repeats somebody's calls.
+  class Reading {
+   public:
+    Reading(CUstream stream, const Enqueue& enqueue) {
+      double once = 0;
+      {
+        gpu::Replay single(stream, 1, enqueue);
+        single.time(0);
+        once = single.time(0);
+      }
+      const int calls = std::clamp(static_cast<int>(kGraphMicroseconds / std::max(once, 1.0)), kFewestCalls, kMostCalls);
+      replay_ = std::make_unique<gpu::Replay>(stream, calls, enqueue);
+    }
+    void take() { times_.push_back(replay_->time(1)); }
+    double median() const { return gpu::median(times_); }
+    std::vector<double> spread() const {
+      const auto [least, most] = std::minmax_element(times_.begin(), times_.end());
+      return {*least, *most};
+    }
+
+   private:
+    std::unique_ptr<gpu::Replay> replay_;
+    std::vector<double> times_;
+  };
+
+  CUdeviceptr inputOf(size_t i) const { return i == 0 ? tensors_[0].input.address() : tensors_[i - 1].output.address(); }
+
+  static Enqueue inTurn(const std::vector<Enqueue>& layers) {
+    return [&layers](CUstream stream) {
+      for (const Enqueue& one : layers) one(stream);
+    };
+  }
+
+  /// Of what lies in the output of layer i, computed from what lies in the output before it.
+  bool isRight(size_t i, const std::string& name) {
+    if (i > 0) SHIFTCONV_GPU(cuMemcpyDtoDAsync(tensors_[i].input.address(), inputOf(i), tensors_[i].input.bytes(), stream_));
+    const auto found = tensors_[i].checkOutput();
+    if (found.wrong != 0) fmt::print("WRONG {}: {}: {} elements\n", layers_[i].name, name, found.wrong);
+    return found.wrong == 0;
+  }
+
+  /// The best of cuDNN's plans of each layer; none when it refuses one.
+  void findCudnn() {
+    gpu::CudnnOptions how;
+    how.readings = 2;
+    how.mostPlans = options_.cudnnPlans;
+    for (size_t i = 0; i < layers_.size() && options_.cudnnPlans > 0; ++i) {
+      cudnn::Tensors addresses;
+      addresses.input = inputOf(i), addresses.filter = tensors_[i].filter.address(),
+      addresses.output = tensors_[i].output.address();
+      plans_.push_back(std::make_unique<gpu::CudnnReadings>(layers_[i].problem, addresses, how, stream_,
+                                                            [&](const std::string& name, const Enqueue& enqueue) {
+                                                              tensors_[i].poison();
+                                                              enqueue(stream_);
+                                                              return isRight(i, name);
+                                                            }));
+      const gpu::CudnnReadings& found = *plans_.back();
+      if (!found.refusal().empty() || found.readings().empty()) {
+        refusal_ = layers_[i].name + ": " + found.refusal();
+        cudnn_.clear();
+        return;
+      }
+      cudnn_.push_back(found.enqueue(found.readings().back()));
+    }
+  }
+
+  const Options& options_;
+  CUstream stream_;
+  std::deque<gpu::Layer> layers_;  // tensors refer to them
+  std::deque<gpu::LayerTensors> tensors_;
+  std::vector<std::string> choices_;
+  std::vector<std::unique_ptr<gpu::CudnnReadings>> plans_;
+  std::vector<Enqueue> ours_, cudnn_;
+  std::string refusal_ = "not asked";
+};
+
+int run(const Options& options) {
+  gpu::driver();
+  CUstream stream = nullptr;
+  SHIFTCONV_GPU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  gpu::Library library;
+  const gpu::Module verification(images::verification().fatbin);
+  const std::string cudnnVersion = options.cudnnPlans > 0 ? cudnn::load(options.cudnnLibrary) : "none";
+  fmt::print("{}, cuDNN {}, seed {}\n", gpu::deviceName(), cudnnVersion, options.seed);
+  std::vector<int64_t> batches;
+  for (const std::string& number : options.batchNumbers) batches.push_back(std::stoll(number));
+
+  Json report{{"card", gpu::deviceName()}, {"cudnn", cudnnVersion}, {"seed", options.seed}, {"rows", Json::array()}};
+  double chains = 0, sums = 0;
+  int count = 0, wrong = 0;
+  for (const bench::Chain& chain : bench::readChains(options.folder, batches)) {
+    Json row{{"chain", chain.name}, {"batch", chain.batch}};
+    row.update(ChainRun(chain, library, verification, options, stream).measure());
+    if (!row["right"]) ++wrong;
+    fmt::print("{:24} batch {:3}: ours {:8.1f} us, its layers {:8.1f}", chain.name, chain.batch, double{row["ours_us"]},
+               double{row["ours_layers_us"]});
+    if (row.contains("cudnn_us")) {
+      const double ofChain = double{row["cudnn_us"]} / double{row["ours_us"]},
+                   ofLayers = double{row["cudnn_layers_us"]} / double{row["ours_layers_us"]};
+      chains += std::log(ofChain), sums += std::log(ofLayers), ++count;
+      fmt::print(", cuDNN {:8.1f}, its layers {:8.1f}; ratio {:.2f}, of the layers {:.2f}", double{row["cudnn_us"]},
+                 double{row["cudnn_layers_us"]}, ofChain, ofLayers);
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+    report["rows"].push_back(row);
+  }
+  if (!options.json.empty()) {
+    std::ofstream file(options.json);
+    file << report.dump(1) << "\n";
+    if (!file.flush()) {
+      fmt::print(stderr, "cannot write {}\n", options.json);
+      return 2;
+    }
+  }
+  if (count > 0)
+    fmt::print("chains: geomean {:.3f} of {}, sums of their layers {:.3f}, {} wrong\n", std::exp(chains / count), count,
+               std::exp(sums / count), wrong);
+  return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  command_line::Parser parser("blocks of networks, layer after layer, ours and cuDNN's, on one GPU");
+  parser.option("--chains", options.folder, "folder of lists, such as bench/shapes/chains").required();
+  parser.option("--batches", options.batchNumbers).separatedBy(',');
+  parser.option("--cudnn-library", options.cudnnLibrary);
+  parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
+  parser.option("--rounds", options.rounds);
+  parser.option("--json", options.json, "where the rows go");
+  parser.option("--seed", options.seed);
+  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
+  if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
+  try {
+    return run(options);
+  } catch (const std::runtime_error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}
