@@ -24,9 +24,10 @@ inline constexpr bool kHasIntegerSums =
 #define SHIFTCONV_WGMMA_SUMS_64(REGISTER) SHIFTCONV_WGMMA_SUMS_32(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 16)
 #define SHIFTCONV_WGMMA_SUMS_128(REGISTER) \
   SHIFTCONV_WGMMA_SUMS_64(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 32), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 48)
-#define SHIFTCONV_WGMMA_SUMS_256(REGISTER) \
-  SHIFTCONV_WGMMA_SUMS_128(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 64), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 80), \
-  SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 96), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 112)
+#define SHIFTCONV_WGMMA_SUMS_192(REGISTER) \
+  SHIFTCONV_WGMMA_SUMS_128(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 64), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 80)
+#define SHIFTCONV_WGMMA_SUMS_224(REGISTER) SHIFTCONV_WGMMA_SUMS_192(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 96)
+#define SHIFTCONV_WGMMA_SUMS_256(REGISTER) SHIFTCONV_WGMMA_SUMS_224(REGISTER), SHIFTCONV_WGMMA_SIXTEEN(REGISTER, 112)
 // clang-format on
 
 #define SHIFTCONV_WGMMA_NARROW(REGISTER, N, A, B, ACCUMULATE, TYPES, SIGNS)                                           \
@@ -68,11 +69,13 @@ inline constexpr bool kHasIntegerSums =
 /// int32_t of integers, which wrap.
 template <WgmmaKind kKind, int kN, class Sum>
 __device__ __forceinline__ void wgmmaNarrow(Sum (&d)[kN / 2], uint64_t a, uint64_t b, uint32_t accumulate) {
-  static_assert(kN == 32 || kN == 64 || kN == 128 || kN == 256, "the widths that are instantiated");
+  static_assert(kN == 32 || kN == 64 || kN == 128 || kN == 192 || kN == 224 || kN == 256, "the widths that are instantiated");
   static_assert(std::is_same_v<Sum, std::conditional_t<kHasIntegerSums<kKind>, int32_t, float>>);
   SHIFTCONV_WGMMA_KINDS(32, "%16", "%17", "%18")
   SHIFTCONV_WGMMA_KINDS(64, "%32", "%33", "%34")
   SHIFTCONV_WGMMA_KINDS(128, "%64", "%65", "%66")
+  SHIFTCONV_WGMMA_KINDS(192, "%96", "%97", "%98")
+  SHIFTCONV_WGMMA_KINDS(224, "%112", "%113", "%114")
   SHIFTCONV_WGMMA_KINDS(256, "%128", "%129", "%130")
 }
 

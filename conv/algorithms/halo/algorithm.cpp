@@ -13,6 +13,8 @@
 #include "conv/plan/option_conflict.hpp"
 #include "conv/plan/options.hpp"
 #include "conv/plan/targets.hpp"
+#include "halo_activated_float_sm90_image.hpp"
+#include "halo_activated_integer_sm90_image.hpp"
 #include "halo_activated_sm90_image.hpp"
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
@@ -58,6 +60,10 @@ device::ModuleImage imageOf(HaloModule module) {
   switch (module) {
     case HaloModule::Activated:
       return images::halo_activated_sm90();
+    case HaloModule::ActivatedFloat:
+      return images::halo_activated_float_sm90();
+    case HaloModule::ActivatedInteger:
+      return images::halo_activated_integer_sm90();
     case HaloModule::Residual:
       return images::halo_residual_sm90();
     case HaloModule::Half:

@@ -20,6 +20,12 @@ constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
 constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE, STAGING) \
+  {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, #KIND, false, true},
+constexpr ShapeEntry kActivatedFloatShapes[] = {SHIFTCONV_HALO_ACTIVATED_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
+constexpr ShapeEntry kActivatedIntegerShapes[] = {SHIFTCONV_HALO_ACTIVATED_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, true},
 constexpr ShapeEntry kResidualShapes[] = {SHIFTCONV_HALO_RESIDUAL_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
@@ -29,6 +35,19 @@ constexpr ShapeEntry kHalfShapes[] = {SHIFTCONV_HALO_HALF_KERNELS(SHIFTCONV_HALO
 constexpr ShapeEntry kFloatShapes[] = {SHIFTCONV_HALO_FLOAT_KERNELS(SHIFTCONV_HALO_ENTRY)};
 constexpr ShapeEntry kIntegerShapes[] = {SHIFTCONV_HALO_INTEGER_KERNELS(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
+
+/// Of 8-bit operands: a short epilogue, with output scale and zero point, whose outputs are rows of whole 16 bytes of a type that
+/// they are staged as.
+bool isStaged(const Problem& p) {
+  const bool areIntegers = isInteger(p.inputType), isHalf = p.outputType == DataType::F16;
+  const bool isByte = areIntegers ? p.outputType == DataType::S8 || p.outputType == DataType::U8 : p.outputType == DataType::E4M3;
+  if (!(isByte || (isHalf && p.outScale == 1)) || p.hasResidual() || p.outputScale.blockSize != 0) return false;
+  Problem others = p;
+  others.outScale = 1;
+  others.outputZeroPoint = 0;
+  const int64_t whole = 16 / bytesOf(p.outputType);
+  return hasShortEpilogue(others) && p.k % whole == 0 && p.outputPitch() % whole == 0;
+}
 
 }  // namespace
 
@@ -40,7 +59,13 @@ std::string kindOf(const Problem& p) {
 }
 
 std::vector<HaloModule> modulesOf(const Problem& p) {
-  if (bytesOf(p.inputType) != 2) return {isInteger(p.inputType) ? HaloModule::Integer : HaloModule::Float};
+  if (bytesOf(p.inputType) != 2) {
+    const bool areIntegers = isInteger(p.inputType);
+    const HaloModule whole = areIntegers ? HaloModule::Integer : HaloModule::Float;
+    if (bytesOf(p.inputType) == 1 && isStaged(p))
+      return {areIntegers ? HaloModule::ActivatedInteger : HaloModule::ActivatedFloat, whole};
+    return {whole};
+  }
   if (plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) {
     if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
     if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain};
@@ -56,6 +81,10 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
       return kShapes;
     case HaloModule::Activated:
       return kActivatedShapes;
+    case HaloModule::ActivatedFloat:
+      return kActivatedFloatShapes;
+    case HaloModule::ActivatedInteger:
+      return kActivatedIntegerShapes;
     case HaloModule::Residual:
       return kResidualShapes;
     case HaloModule::Half:

@@ -13,7 +13,7 @@
 namespace shiftconv::plan {
 
 /// Which module has the kernel.
-enum class HaloModule : uint8_t { Plain, Activated, Residual, Half, Float, Integer };
+enum class HaloModule : uint8_t { Plain, Activated, ActivatedFloat, ActivatedInteger, Residual, Half, Float, Integer };
 
 namespace sm90::halo {
 
@@ -29,10 +29,12 @@ struct ShapeEntry {
   PixelShare share;
   bool overBox;
   int tail;                 ///< pixels that some taps leave out, in tiles of whole images; 0: none
-  std::string_view kind{};  ///< "input_filter", with the whole epilogue
+  std::string_view kind{};  ///< "input_filter"; empty: f16 and bf16, with outputs of the same type
   bool residual = false;    ///< with a residual, but not the whole epilogue
   bool activated = false;   ///< with a short activation, but not the whole epilogue
 
+  /// With the whole epilogue.
+  bool isFull() const { return !kind.empty() && !activated; }
   int consumers() const { return second == 0 ? 1 : 2; }
   bool separate() const { return share == PixelShare::Separate; }
   int stageBlocks() const { return separate() ? first : first + second; }
@@ -41,7 +43,7 @@ struct ShapeEntry {
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
   /// Those that there are at least: with a residual, a buffer for each multiplying warpgroup.
   int64_t stagingBytes() const {
-    if (!kind.empty()) return int64_t{4} * consumers() * kTurningBytes;
+    if (isFull()) return int64_t{4} * consumers() * kTurningBytes;
     return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
   }
 };

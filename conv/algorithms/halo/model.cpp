@@ -24,6 +24,8 @@ constexpr double kHiddenEpilogueShare = 0.15;   // of that, when the other warpg
 constexpr double kReductionClocks = 300;        // two cluster barriers
 constexpr double kHandOverClocks = 300;         // a tile that the loading lane stores, when nobody multiplies meanwhile
 constexpr double kActivatedClocksPerPixel = 8;  // of a block, with an activation of two instructions of the special units each
+constexpr double kBytesClocksPerPixel = 3;      // of a block of 8-bit operands without an activation: conversions and shuffles
+constexpr double kIntegersClocksPerPixel = 8;   // by the rates of their instructions, and the same from and to integers
 constexpr double kResidualShare = 1.5;          // of an epilogue's time, with a residual to add
 constexpr double kResidualClocks = 2500;        // from the end of a tile's epilogue to the residual of the next in its place
 constexpr double kOverBoxMemory = 0.95;         // of device memory's time, with a residual that comes over boxes
@@ -57,8 +59,11 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsResident ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
-  double epilogue = (kEpilogueClocksPerPixel + (shape.activated ? kActivatedClocksPerPixel : 0)) * shape.tileN *
-                    std::max(shape.first, shape.second);
+  const double activated = shape.kind.empty()             ? kActivatedClocksPerPixel
+                           : isInteger(problem.inputType) ? kIntegersClocksPerPixel
+                                                          : kBytesClocksPerPixel;
+  double epilogue =
+      (kEpilogueClocksPerPixel + (shape.activated ? activated : 0)) * shape.tileN * std::max(shape.first, shape.second);
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   if (shape.residual) {
     // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box after its products;
@@ -74,9 +79,9 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
     }
   }
   // Turned in shared memory and stored from registers, which nothing hides.
-  if (!shape.kind.empty()) epilogue *= problem.hasResidual() ? kFullWithResidual : kFull;
+  if (shape.isFull()) epilogue *= problem.hasResidual() ? kFullWithResidual : kFull;
   // Rows of outputs that are no multiple of 16 bytes leave element by element.
-  if (!shape.kind.empty() && problem.outputPitch() * g.outputBytes % 16 != 0) epilogue *= kSingleElements;
+  if (shape.isFull() && problem.outputPitch() * g.outputBytes % 16 != 0) epilogue *= kSingleElements;
   if (p.split > 1) {
     // Sums to one rank, which finishes the tile; or half of them each way at once, and each rank finishes half.
     const double share = p.halves ? 0.5 : 1;

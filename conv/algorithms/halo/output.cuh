@@ -1,7 +1,10 @@
 // From the sums of a halo tile to its output: added up over the cluster, staged, and stored by the copy engine.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include <cstdint>
+#include <type_traits>
 
 #include "common/gemm/ring.cuh"
 #include "common/ptx/bulk_copy.cuh"
@@ -9,6 +12,7 @@
 #include "common/ptx/synchronisation.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/halo/activation.cuh"
+#include "conv/algorithms/halo/bytes.cuh"
 #include "conv/algorithms/halo/cta.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/staging.cuh"
@@ -25,15 +29,27 @@ __device__ __forceinline__ void hold(Sum (&d)[kBlocks][kSums]) {
 
 // ---- Staging and storing ------------------------------------------------------------------------------------------------------
 template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>
-__device__ __forceinline__ void stage(const Cta& cta, const float (&d)[kRegisters], int32_t firstChannel, uint32_t destination) {
+__device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], int32_t firstChannel,
+                                      uint32_t destination) {
   using Element = typename Cta::Element;
   const Params& p = cta.params;
   if constexpr (Cta::kActivated) {
+    constexpr bool kIntegers = std::is_same_v<typename Cta::Sum, int32_t>;
     float v[kRegisters];
 #pragma unroll
-    for (int i = 0; i < kRegisters; ++i) v[i] = d[i];
+    for (int i = 0; i < kRegisters; ++i) {
+      if constexpr (kIntegers)
+        v[i] = __int2float_rn(d[i]);
+      else
+        v[i] = d[i];
+    }
     activate(p.full.epilogue, v, firstChannel);
-    stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
+    if constexpr (Cta::Kind::kElementBytes == 2)
+      stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
+    else if (p.full.epilogue.outputType == gemm::NumberType::F16)
+      stageBlock<__half, kPixels, kMayBeFlat, Cta::kEpilogue>(p, v, firstChannel, destination);
+    else
+      stageBytes<kPixels, kMayBeFlat, kIntegers>(p, v, destination);
   } else {
     stageBlock<Element, kPixels, kMayBeFlat, Cta::kEpilogue>(p, d, firstChannel, destination);
   }
@@ -48,7 +64,7 @@ __device__ __forceinline__ void release(uint32_t barrier) {
 /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through
 /// the one where that has come.
 template <int kPixels, bool kMayBeFlat, int kPendingStores, class Cta, int kRegisters>
-__device__ __forceinline__ void finishBlock(const Cta& cta, const float (&d)[kRegisters], const TileOrigin& origin,
+__device__ __forceinline__ void finishBlock(const Cta& cta, const typename Cta::Sum (&d)[kRegisters], const TileOrigin& origin,
                                             int32_t blockChannel, uint32_t consumer, uint32_t staging,
                                             typename Cta::ResidualPosition& buffer) {
   if constexpr (Cta::kResidual) {
@@ -71,8 +87,9 @@ __device__ __forceinline__ void finishBlock(const Cta& cta, const float (&d)[kRe
 }
 
 template <class Cta, int kBlocks>
-__device__ void finish(const Cta& cta, const float (&d)[kBlocks][Cta::S::kSums], const TileOrigin& origin, uint32_t consumer,
-                       uint32_t firstBlock, const gemm::RingPosition& slot, typename Cta::ResidualPosition& buffer) {
+__device__ void finish(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const TileOrigin& origin,
+                       uint32_t consumer, uint32_t firstBlock, const gemm::RingPosition& slot,
+                       typename Cta::ResidualPosition& buffer) {
   using S = typename Cta::S;
   Control& control = *cta.control;
   if constexpr (S::kOverBox) {

@@ -20,6 +20,10 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t chunkChannels(int32_t elementBytes) {
   return static_cast<int32_t>(kRowBytes) / elementBytes;
 }
 inline constexpr uint32_t kBlockBytes = kBlockChannels * kRowBytes;
+/// Of a pixel's outputs of a block where they wait to be stored by the copy engine, for outputs of 1 or 2 bytes.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t stagedRowBytes(int32_t outputBytes) {
+  return static_cast<uint32_t>(kBlockChannels * outputBytes);
+}
 
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
 inline constexpr int32_t kMaximumPatches = 12;   ///< a 3x3x3 filter with a stride of 2: four parities of three planes

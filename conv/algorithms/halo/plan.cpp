@@ -147,14 +147,14 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   params.tileRows = static_cast<int32_t>(cut.rows);
   params.tileImages = static_cast<int32_t>(cut.images);
   params.flatPitch = layout::FastDivisor(cut.pitch == cut.columns ? 1 : static_cast<uint32_t>(cut.pitch));
-  if (!shape.kind.empty()) params.full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
+  if (shape.isFull()) params.full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
   params.channels = static_cast<int32_t>(g.k);
   params.tileChannels = static_cast<int32_t>(tileChannels);
   params.relu = problem.activation == Activation::Relu;
   params.residual = {};
   params.residual.beta = problem.beta;
   // Halves of whole rows, which are groups of 8 pixels.
-  params.halves = split == 2 && shape.kind.empty() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
+  params.halves = split == 2 && !shape.isFull() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
                   kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
   params.weightBoxes = static_cast<uint32_t>(ceilDivide(tileChannels, kLargestBox));
   params.weightBoxBytes = static_cast<uint32_t>(tileChannels) / params.weightBoxes * kRowBytes;
@@ -206,7 +206,9 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   plan.filter.dims = {static_cast<uint64_t>(g.c / g.groups), static_cast<uint64_t>(g.t * g.r * g.s), static_cast<uint64_t>(g.k)};
   plan.filter.strides = {tapBytes, tapBytes * static_cast<uint64_t>(g.t * g.r * g.s)};
   plan.filter.box = {plan.inputs[0].box[0], 1, params.weightBoxBytes / kRowBytes};
-  const uint64_t outputPixelBytes = static_cast<uint64_t>(g.outputPitch) * 2;
+  const uint64_t outputPixelBytes = static_cast<uint64_t>(g.outputPitch * g.outputBytes);
+  if (!shape.kind.empty()) plan.output.type = g.outputBytes == 1 ? layout::MapType::U8 : layout::MapType::F16;
+  plan.output.swizzle = g.outputBytes == 1 ? layout::MapSwizzle::B64 : layout::MapSwizzle::B128;
   plan.output.globalAddress = 0;
   plan.output.rank = 4;
   plan.output.dims = {static_cast<uint64_t>(g.k), static_cast<uint64_t>(g.q), static_cast<uint64_t>(g.n),
@@ -224,10 +226,10 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   params.residual.bytes = box[0] * box[1] * box[2] * box[3] * 2;
 
   const std::string_view epilogue = shape.residual ? "residual_" : shape.activated ? "activated_" : "";
-  plan.kernelName = !shape.kind.empty() ? fmt::format("halo_sm90_{}_full_{}", shape.kind, shape.name)
-                                        : fmt::format("halo_sm90_{}_{}{}", elementName(problem), epilogue, shape.name);
+  const std::string_view kind = shape.kind.empty() ? elementName(problem) : shape.kind;
+  plan.kernelName = fmt::format("halo_sm90_{}_{}{}", kind, shape.isFull() ? "full_" : epilogue, shape.name);
   if (shape.activated) params.full.epilogue = epilogueOf(problem);
-  if (!shape.kind.empty()) {
+  if (shape.isFull()) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));
     full.outputColumns = static_cast<int32_t>(g.q);

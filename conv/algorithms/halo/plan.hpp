@@ -33,8 +33,8 @@ struct HaloPlan {
   sm90::halo::InputTileMaps inputs{};
   layout::TiledMap filter{}, output{}, residual{};  ///< globalAddress is 0
   LaunchConfig launch{};
-  /// Plain: bias and ReLU. Activated: a short activation and what goes with it. Residual: bias, ReLU and that. The others have the
-  /// whole epilogue, without `output` and `residual`.
+  /// Plain: bias and ReLU. Activated...: a short activation and what goes with it. Residual: bias, ReLU and that. The others have
+  /// the whole epilogue, without `output` and `residual`.
   HaloModule module = HaloModule::Plain;
   std::string kernelName;
   std::string_view shape;  ///< a name of halo_shapes.hpp
@@ -45,9 +45,7 @@ struct HaloPlan {
   Resource bound = Resource::TensorCore;
 
   /// The copy engine stores the output.
-  bool storesTiles() const {
-    return module == HaloModule::Plain || module == HaloModule::Activated || module == HaloModule::Residual;
-  }
+  bool storesTiles() const { return module != HaloModule::Half && module != HaloModule::Float && module != HaloModule::Integer; }
   std::string describe() const;
   std::vector<std::string> warpRoles() const;
 };

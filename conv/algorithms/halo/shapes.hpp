@@ -73,3 +73,29 @@
   SHIFTCONV_HALO_FULL_SHAPES(u8_s8, X)     \
   SHIFTCONV_HALO_FEW_FULL_SHAPES(s8_u8, X) \
   SHIFTCONV_HALO_FEW_FULL_SHAPES(u8_u8, X)
+
+// With a short activation, of 8-bit operands: outputs of 8 bits or f16. As the plain ones that were fastest on an H200, where wgmma
+// of integers has that width.
+#define SHIFTCONV_HALO_ACTIVATED_BYTES_SHAPES(KIND, X)   \
+  X(KIND, k64_n32, 1, 0, 32, Common, Own)                \
+  X(KIND, k64_n64, 1, 0, 64, Common, Own)                \
+  X(KIND, k64x2_n128, 1, 1, 128, Separate, Own)          \
+  X(KIND, k64x2_n224_over, 1, 1, 224, Separate, OverBox) \
+  X(KIND, k64x2_n256_over, 1, 1, 256, Separate, OverBox) \
+  X(KIND, k128_n64, 1, 1, 64, Common, Own)               \
+  X(KIND, k128_n128, 1, 1, 128, Common, Own)             \
+  X(KIND, k128_n192, 1, 1, 192, Common, Own)             \
+  X(KIND, k128_n224, 1, 1, 224, Common, Own)             \
+  X(KIND, k128_n256, 1, 1, 256, Common, Own)             \
+  X(KIND, k256_n128, 2, 2, 128, Common, Own)
+// Of kinds that are rarer.
+#define SHIFTCONV_HALO_ACTIVATED_FEW_BYTES_SHAPES(KIND, X) \
+  X(KIND, k64_n32, 1, 0, 32, Common, Own)                  \
+  X(KIND, k64x2_n128, 1, 1, 128, Separate, Own)            \
+  X(KIND, k64x2_n224_over, 1, 1, 224, Separate, OverBox)   \
+  X(KIND, k128_n128, 1, 1, 128, Common, Own)               \
+  X(KIND, k128_n224, 1, 1, 224, Common, Own)
+#define SHIFTCONV_HALO_ACTIVATED_FLOAT_KERNELS(X) SHIFTCONV_HALO_ACTIVATED_BYTES_SHAPES(e4m3_e4m3, X)
+#define SHIFTCONV_HALO_ACTIVATED_INTEGER_KERNELS(X) \
+  SHIFTCONV_HALO_ACTIVATED_BYTES_SHAPES(s8_s8, X)   \
+  SHIFTCONV_HALO_ACTIVATED_FEW_BYTES_SHAPES(u8_s8, X)

@@ -23,6 +23,12 @@ __device__ __forceinline__ uint32_t flatRow(const Params& p, uint32_t position) 
   return rows * columns + position - pixelsBefore;
 }
 
+/// Address of 16 bytes of channels of a staged row, in the copy engine's swizzle of the width that rows have: 128 bytes, or 64.
+template <int kElementBytes>
+__device__ __forceinline__ uint32_t stagedVector(uint32_t destination, uint32_t row, uint32_t vector) {
+  return destination + row * stagedRowBytes(kElementBytes) + ((vector ^ (kElementBytes == 2 ? row & 7 : row / 2 & 3)) * 16);
+}
+
 /// The sums of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels, as rows of 128 bytes in the copy
 /// engine's 128-byte swizzle.
 template <class Element, int kPixels, bool kBias, bool kFlat, bool kResidual>
@@ -48,8 +54,7 @@ __device__ __forceinline__ void stageBlockAs(const Params& p, const float (&d)[k
   // pixel lane % 8 of matrix lane / 8.
   const uint32_t matrix = lane / 8, channelVector = 2 * warp + matrix % 2;
   const auto address = [&](uint32_t pixel) {
-    const uint32_t row = kFlat ? flatRow(p, pixel) : pixel;
-    return destination + row * kRowBytes + ((channelVector ^ (row & 7)) * 16);
+    return stagedVector<2>(destination, kFlat ? flatRow(p, pixel) : pixel, channelVector);
   };
   const uint32_t firstOfPairs = address(lane % 8 + matrix / 2 * 8), firstOfLast = address(lane % 8);
   constexpr int kGroups = kPixels / 8;

@@ -1,0 +1,87 @@
+// Outputs of 8 bits of halo's kernels with a short activation, as rows of channels in shared memory, one for each pixel.
+//
+// A thread has the numbers of two channels, 8 apart, but a row wants neighbouring ones. Once they are bytes, a word holds two
+// channels of two pixels, and two shuffles bring each lane the words of the lanes that have its neighbouring channels: then pairs
+// of channels are the elements of matrices, which leave as those of 16-bit outputs do, with one matrix where they have two.
+#pragma once
+
+#include <cstdint>
+
+#include "common/gemm/epilogue/store.cuh"
+#include "common/ptx/conversion.cuh"
+#include "common/ptx/matrix_move.cuh"
+#include "conv/algorithms/halo/params.hpp"
+#include "conv/algorithms/halo/staging.cuh"
+
+namespace shiftconv::kernels::halo {
+
+/// How numbers become codes: e4m3 of f32 sums, s8 or u8 of integers.
+template <bool kIntegers>
+struct ByteCodes {
+  float scale;
+  int32_t zeroPoint;
+  uint32_t flipped;  ///< u8 is packed as what s8 is 128 below: one form for both
+
+  __device__ __forceinline__ explicit ByteCodes(const gemm::EpilogueParams& e)
+      : scale(e.outputScale), zeroPoint(e.outputZeroPoint), flipped(0) {
+    if (kIntegers && e.outputType == gemm::NumberType::U8) zeroPoint -= 128, flipped = 0x80808080u;
+  }
+
+  /// Byte i is number i.
+  __device__ __forceinline__ uint32_t of(float a, float b, float c, float d) const {
+    if constexpr (kIntegers) {
+      const auto number = [&](float v) { return gemm::integerOf(v * scale, zeroPoint); };
+      return ptx::packS8(number(a), number(b), number(c), number(d)) ^ flipped;
+    } else {
+      return ptx::packE4m3(a * scale, b * scale) | ptx::packE4m3(c * scale, d * scale) << 16;
+    }
+  }
+};
+
+/// Of words with channels g and g + 8 of pixels 2t and 2t + 1 (g = lane / 4, t = lane % 4): channels 2g and 2g + 1 of these pixels,
+/// a pixel in each half.
+__device__ __forceinline__ uint32_t neighbouringChannels(uint32_t word) {
+  constexpr uint32_t kAll = 0xffffffffu, kFirstHalf = 0x5140, kSecondHalf = 0x7362;
+  const uint32_t lane = threadIdx.x % 32, even = lane / 4 % 4 * 8 + lane % 4;
+  const uint32_t low = __shfl_sync(kAll, word, static_cast<int>(even)), high = __shfl_sync(kAll, word, static_cast<int>(even + 4));
+  return __byte_perm(low, high, lane < 16 ? kFirstHalf : kSecondHalf);
+}
+
+/// Words of neighbouringChannels for each group of 8 pixels, as rows of 64 bytes in the copy engine's 64-byte swizzle.
+template <int kGroups, bool kFlat>
+__device__ __forceinline__ void stageWords(const Params& p, const uint32_t (&words)[kGroups], uint32_t destination) {
+  constexpr int kMatrices = 4;
+  static_assert(kGroups % 2 == 0);
+  // Matrix m of a store has the pixels of a group, and the warp's 16 channels. This lane gives the address of pixel lane % 8 of
+  // matrix lane / 8.
+  const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+  const auto address = [&](uint32_t pixel) { return stagedVector<1>(destination, kFlat ? flatRow(p, pixel) : pixel, warp); };
+  const uint32_t first = address(lane);
+#pragma unroll
+  for (int group = 0; group < kGroups; group += kMatrices) {
+    const uint32_t pixel = static_cast<uint32_t>(group) * 8;
+    const uint32_t to = kFlat ? address(pixel + lane) : first + pixel * stagedRowBytes(1);
+    if (group + kMatrices <= kGroups)
+      ptx::storeMatricesTransposed(to, words[group], words[group + 1], words[group + 2], words[group + 3]);
+    else
+      ptx::storeMatricesTransposed(to, words[group], words[group + 1]);
+  }
+}
+
+/// The numbers of a warpgroup whose rows are kBlockChannels channels and whose columns are pixels. kMayBeFlat: false where the
+/// planner gives no flat tiles.
+template <int kPixels, bool kMayBeFlat, bool kIntegers>
+__device__ __forceinline__ void stageBytes(const Params& p, const float (&v)[kPixels / 2], uint32_t destination) {
+  constexpr int kGroups = kPixels / 8;
+  const ByteCodes<kIntegers> codes(p.full.epilogue);
+  uint32_t words[kGroups];
+#pragma unroll
+  for (int group = 0; group < kGroups; ++group)
+    words[group] = neighbouringChannels(codes.of(v[group * 4], v[group * 4 + 1], v[group * 4 + 2], v[group * 4 + 3]));
+  if (kMayBeFlat && p.flatPitch.divisor != 1)
+    stageWords<kGroups, kMayBeFlat>(p, words, destination);
+  else
+    stageWords<kGroups, false>(p, words, destination);
+}
+
+}  // namespace shiftconv::kernels::halo
