@@ -52,7 +52,8 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double steps = static_cast<double>(p.taps) * p.chunksPerRank;
   // Of nine taps three are narrower.
   const double width = 1 - static_cast<double>(shape.tail) / shape.tileN / 3;
-  const double multiply = steps * (kChunkSlices * blocks * wgmmaClocks * width + (shape.consumers() == 1 ? kLoneTapClocks : 0));
+  const double slices = p.halfChunks ? kChunkSlices / 2 : kChunkSlices;
+  const double multiply = steps * (slices * blocks * wgmmaClocks * width + (shape.consumers() == 1 ? kLoneTapClocks : 0));
   double boxBytes = 0;
   for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
   const double weightBytes = steps * static_cast<double>(shape.stageBytes());

@@ -153,6 +153,8 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   params.relu = problem.activation == Activation::Relu;
   params.residual = {};
   params.residual.beta = problem.beta;
+  params.halfChunks =
+      !shape.kind.empty() && shape.activated && params.chunks == 1 && g.c * g.elementBytes <= int64_t{kRowBytes} / 2;
   // Halves of whole rows, which are groups of 8 pixels.
   params.halves = split == 2 && !shape.isFull() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
                   kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
@@ -381,6 +383,7 @@ std::string HaloPlan::describe() const {
                                  p.tileColumns, p.tileChannels);
   if (p.split > 1)
     text += fmt::format(", reduction split by {}{}", p.split, p.halves ? ", which finish half of the rows each" : "");
+  if (p.halfChunks) text += ", half of a chunk";
   if (p.lag > 0) text += fmt::format(", lag {}", p.lag);
   text += fmt::format(
       "; grid {}x{}, {} tiles, {:.0f} waves, {:.0f}% valid; {} boxes of {} KiB slots x {}, {} weight stages{}; {} bytes "

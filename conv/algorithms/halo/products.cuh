@@ -14,12 +14,12 @@
 
 namespace shiftconv::kernels::halo {
 
-/// All sums of a tile; where the last box was, which is not released yet when its output will be staged over it. `lags`:
-/// the second warpgroup falls Params::lag taps behind the first.
-template <class Cta, int kBlocks>
-__device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
-                                                           gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
-                                                           uint32_t firstBlock, bool lags) {
+/// All sums of a tile, from the first kSlices slices of every chunk; where the last box was, which is not released yet when its
+/// output will be staged over it. `lags`: the second warpgroup falls Params::lag taps behind the first.
+template <int kSlices, class Cta, int kBlocks>
+__device__ __forceinline__ gemm::RingPosition multiplySlices(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
+                                                             gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
+                                                             uint32_t firstBlock, bool lags) {
   using S = typename Cta::S;
   const Params& p = cta.params;
   Control& control = *cta.control;
@@ -55,7 +55,7 @@ __device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typen
     const uint64_t a = layout::wgmmaSwizzle128Descriptor(cta.weightAddress(weight.index) + firstBlock * kBlockBytes);
     ptx::wgmmaFence();  // site: tap_fence
 #pragma unroll
-    for (int slice = 0; slice < kChunkSlices; ++slice) {
+    for (int slice = 0; slice < kSlices; ++slice) {
 #pragma unroll
       for (int block = 0; block < kBlocks; ++block) {
         const uint64_t channels = layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes);
@@ -82,6 +82,17 @@ __device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typen
   releaseWeights(heldWeight);
   if constexpr (!S::kOverBox) releaseBox(heldBox);
   return heldBox;
+}
+
+/// The same, of as many slices of chunks as have channels.
+template <class Cta, int kBlocks>
+__device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
+                                                           gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
+                                                           uint32_t firstBlock, bool lags) {
+  if constexpr (Cta::kMayHaveHalfChunks) {
+    if (cta.params.halfChunks) return multiplySlices<kChunkSlices / 2>(cta, d, box, weight, consumer, firstBlock, lags);
+  }
+  return multiplySlices<kChunkSlices>(cta, d, box, weight, consumer, firstBlock, lags);
 }
 
 /// All sums of a tile that has whole images, for a 3x3 filter with a box for each of its columns. In the last output rows the
