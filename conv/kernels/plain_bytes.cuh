@@ -36,24 +36,37 @@ struct PlainBytes {
     for (int32_t i = 0; i < kCount; ++i) to[i] = from != nullptr && channel + i < columns ? from[channel + i] : otherwise;
   }
 
-  /// `v`: the sums, as numbers. Byte i of the words is channel i.
-  __device__ __forceinline__ void finish(const gemm::EpilogueParams& e, float (&v)[kCount], uint32_t (&words)[kWords]) const {
+  /// `v`: the sums, as numbers, of one pixel after the other. Byte i of the words is v[i].
+  template <int32_t kAll>
+  __device__ __forceinline__ void finish(const gemm::EpilogueParams& e, float (&v)[kAll], uint32_t (&words)[(kAll + 3) / 4]) const {
+    static_assert(kAll % kCount == 0);
 #pragma unroll
-    for (int32_t i = 0; i < kCount; ++i) v[i] = v[i] * e.alpha * scale[i] + bias[i];
+    for (int32_t i = 0; i < kAll; ++i) v[i] = v[i] * e.alpha * scale[i % kCount] + bias[i % kCount];
     activatePlain(e, v);
 #pragma unroll
     for (float& one : v) one *= e.outputScale;
-    const auto at = [&](int32_t i) { return i < kCount ? v[i < kCount ? i : 0] : 0.0f; };
-    const auto number = [&](int32_t i) { return gemm::integerOf(at(i), e.outputZeroPoint); };
+    const auto at = [&](int32_t i) { return i < kAll ? v[i < kAll ? i : 0] : 0.0f; };
+    const auto forWords = [&](auto&& four) {
 #pragma unroll
-    for (int32_t i = 0; i < kCount; i += 4) {
-      if (e.outputType == gemm::NumberType::S8)
-        words[i / 4] = ptx::packS8(number(i), number(i + 1), number(i + 2), number(i + 3));
-      else if (e.outputType == gemm::NumberType::U8)
-        words[i / 4] = ptx::packU8(number(i), number(i + 1), number(i + 2), number(i + 3));
-      else
-        words[i / 4] = ptx::packE4m3(at(i), at(i + 1)) | ptx::packE4m3(at(i + 2), at(i + 3)) << 16;
-    }
+      for (int32_t i = 0; i < kAll; i += 4) words[i / 4] = four(i);
+    };
+    // Numbers that nothing is added to need no limits but those of the type.
+    const auto packed = [&](auto&& pack) {
+      if (e.outputZeroPoint == 0) {
+        forWords([&](int32_t i) {
+          return pack(__float2int_rn(at(i)), __float2int_rn(at(i + 1)), __float2int_rn(at(i + 2)), __float2int_rn(at(i + 3)));
+        });
+        return;
+      }
+      const auto number = [&](int32_t i) { return gemm::integerOf(at(i), e.outputZeroPoint); };
+      forWords([&](int32_t i) { return pack(number(i), number(i + 1), number(i + 2), number(i + 3)); });
+    };
+    if (e.outputType == gemm::NumberType::S8)
+      packed([](auto... four) { return ptx::packS8(four...); });
+    else if (e.outputType == gemm::NumberType::U8)
+      packed([](auto... four) { return ptx::packU8(four...); });
+    else
+      forWords([&](int32_t i) { return ptx::packE4m3(at(i), at(i + 1)) | ptx::packE4m3(at(i + 2), at(i + 3)) << 16; });
   }
 
   /// The bytes of the channels below `columns` to the output, in as large pieces as the address allows.

@@ -84,16 +84,17 @@ class Finisher<Finish::Plain, kChannels, kColumns, 1> {
   __device__ void load(int32_t, bool) const {}
 
   __device__ __forceinline__ void store(float (&v)[kColumns * kChannels], int32_t outputRow, bool exists) const {
-    const int32_t first = place_.pixel(p_, outputRow);
+    const gemm::EpilogueParams& e = p_.epilogue;
+    uint32_t words[(kColumns * kChannels + 3) / 4];
+    own_.finish(e, v, words);
+    auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel;
 #pragma unroll
     for (int32_t q = 0; q < kColumns; ++q) {
-      float values[kChannels];
-#pragma unroll
-      for (int32_t i = 0; i < kChannels; ++i) values[i] = v[q * kChannels + i];
-      uint32_t words[1];
-      own_.finish(p_.epilogue, values, words);
-      if (exists && place_.column + q < p_.outputWidth)
-        own_.store(p_.epilogue, first + q, place_.channel, p_.epilogue.columns, words);
+      if (!exists || place_.column + q >= p_.outputWidth) continue;
+      if constexpr (kChannels == 4)
+        *reinterpret_cast<uint32_t*>(to + q * e.outputPitch) = words[q];
+      else
+        *reinterpret_cast<uint16_t*>(to + q * e.outputPitch) = static_cast<uint16_t>(words[q / 2] >> (q % 2 * 16));
     }
   }
 

@@ -78,17 +78,24 @@ struct Kind {
   KIND(channelwise_bytes_few_3_s1_c4_q2, Few, 3, 1, 4, 2, 5)     \
   KIND(channelwise_bytes_few_3_s2_c4_q1, Few, 3, 2, 4, 1, 6)     \
   KIND(channelwise_bytes_few_3_s1_c2_q2, Few, 3, 1, 2, 2, 6)     \
+  KIND(channelwise_bytes_few_3_s1_c2_q4, Few, 3, 1, 2, 4, 6)     \
   KIND(channelwise_bytes_few_3_s2_c2_q2, Few, 3, 2, 2, 2, 6)     \
-  KIND(channelwise_bytes_few_5_s1_c2_q1, Few, 5, 1, 2, 1, 6)     \
+  KIND(channelwise_bytes_few_3_s2_c2_q4, Few, 3, 2, 2, 4, 6)     \
   KIND(channelwise_bytes_few_5_s1_c4_q1, Few, 5, 1, 4, 1, 4)     \
+  KIND(channelwise_bytes_few_5_s1_c2_q2, Few, 5, 1, 2, 2, 5)     \
+  KIND(channelwise_bytes_few_5_s1_c2_q4, Few, 5, 1, 2, 4, 4)     \
   KIND(channelwise_bytes_few_5_s2_c4_q1, Few, 5, 2, 4, 1, 4)     \
+  KIND(channelwise_bytes_few_5_s2_c2_q2, Few, 5, 2, 2, 2, 4)     \
   KIND(channelwise_bytes_few_7_s1_c2_q2, Few, 7, 1, 2, 2, 3)     \
+  KIND(channelwise_bytes_few_7_s1_c2_q4, Few, 7, 1, 2, 4, 2)     \
   KIND(channelwise_bytes_batch_3_s1_c4_q2, Batch, 3, 1, 4, 2, 4) \
   KIND(channelwise_bytes_batch_3_s1_c4_q4, Batch, 3, 1, 4, 4, 3) \
   KIND(channelwise_bytes_batch_3_s2_c4_q2, Batch, 3, 2, 4, 2, 3) \
   KIND(channelwise_bytes_batch_3_s1_c2_q4, Batch, 3, 1, 2, 4, 5) \
+  KIND(channelwise_bytes_batch_3_s1_c2_q7, Batch, 3, 1, 2, 7, 4) \
   KIND(channelwise_bytes_batch_3_s2_c2_q4, Batch, 3, 2, 2, 4, 4) \
   KIND(channelwise_bytes_batch_5_s1_c2_q4, Batch, 5, 1, 2, 4, 3) \
+  KIND(channelwise_bytes_batch_5_s1_c2_q7, Batch, 5, 1, 2, 7, 2) \
   KIND(channelwise_bytes_batch_5_s2_c2_q4, Batch, 5, 2, 2, 4, 3) \
   KIND(channelwise_bytes_batch_7_s1_c2_q4, Batch, 7, 1, 2, 4, 2)
 

@@ -25,29 +25,32 @@ struct HalfDecoder {
   }
 };
 
-/// Byte i of `word` as a number from 0 to 255: its bits are the last ones of 2^23 + byte.
-__device__ __forceinline__ float numberOfByte(uint32_t word, int32_t i) {
-  return __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7440u + static_cast<uint32_t>(i))) - 0x1p23f;
+/// Byte i of `word`, less `origin` - 2^23: the byte's bits are the last ones of 2^23 + byte.
+__device__ __forceinline__ float numberOfByte(uint32_t word, int32_t i, float origin) {
+  return __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7440u + static_cast<uint32_t>(i))) - origin;
 }
+/// A byte with its sign bit exchanged is 128 more than the number.
+__device__ __forceinline__ uint32_t signsOf(const Decoding& how) { return how.sign * 0x01010101u; }
+__device__ __forceinline__ float originOf(const Decoding& how) { return 0x1p23f + static_cast<float>(how.sign); }
 
-/// s8 and u8, mixed as well: a byte with its sign bit exchanged is 128 more than the number.
+/// s8 and u8, mixed as well.
 struct IntegerDecoder {
   uint32_t inputSigns, filterSigns;
-  float inputShift, filterShift;
+  float inputOrigin, filterOrigin;
 
   __device__ explicit IntegerDecoder(const Params& p)
-      : inputSigns(p.inputs.sign * 0x01010101u),
-        filterSigns(p.filters.sign * 0x01010101u),
-        inputShift(static_cast<float>(p.inputs.sign)),
-        filterShift(static_cast<float>(p.filters.sign)) {}
+      : inputSigns(signsOf(p.inputs)),
+        filterSigns(signsOf(p.filters)),
+        inputOrigin(originOf(p.inputs)),
+        filterOrigin(originOf(p.filters)) {}
 
   template <int32_t kChannels>
   __device__ __forceinline__ void input(const Channels<kChannels, 1>& channels, float (&value)[kChannels]) const {
 #pragma unroll
-    for (int32_t i = 0; i < kChannels; ++i) value[i] = numberOfByte(channels.word[0] ^ inputSigns, i) - inputShift;
+    for (int32_t i = 0; i < kChannels; ++i) value[i] = numberOfByte(channels.word[0] ^ inputSigns, i, inputOrigin);
   }
   __device__ __forceinline__ float filter(const uint32_t* words, int32_t index) const {
-    return numberOfByte(words[index / 4] ^ filterSigns, index % 4) - filterShift;
+    return numberOfByte(words[index / 4] ^ filterSigns, index % 4, filterOrigin);
   }
 };
 
@@ -85,7 +88,7 @@ struct ByteDecoder {
   __device__ __forceinline__ static void decode(const Decoding& how, uint32_t word, float (&value)[kCount]) {
     if (how.isInteger) {
 #pragma unroll
-      for (int32_t i = 0; i < kCount; ++i) value[i] = numberOfByte(word ^ how.sign * 0x01010101u, i) - static_cast<float>(how.sign);
+      for (int32_t i = 0; i < kCount; ++i) value[i] = numberOfByte(word ^ signsOf(how), i, originOf(how));
       return;
     }
     uint32_t halves[2];

@@ -11,9 +11,8 @@
 //  shared
 //    memory follows the same order along the reduction, so the sum is the same.
 //  - Filter rows are in such an order that a thread's sums are 8 neighbouring output channels of a pixel: 16 bytes to store.
-//  - Elements of 8 bits become f16: the filter's in shared memory, a tile's pixels when its turn comes, so each of them once. Sums
-//  of
-//    integers stay below 2^24, so they are exact.
+//  - Elements of 8 bits become f16: the filter's in shared memory, a tile's pixels when its turn comes, so each of them once.
+//    Sums of integers stay below 2^24, so they are exact.
 //  - Input channels after C are zeros on both sides. Pixels after the end are the last one, and not stored.
 //  - Where a CTA has all channels of a pixel and pixels lie end to end, the outputs of a tile are one run of bytes. They are
 //  gathered
@@ -323,6 +322,49 @@ class Cta {
       v[2 * block] = sum_[row / 2][block][row % 2 * 2], v[2 * block + 1] = sum_[row / 2][block][row % 2 * 2 + 1];
   }
 
+  /// put(row, pixel, where the row's outputs are gathered) is called for each row that exists.
+  template <class ForRows>
+  __device__ __forceinline__ void finishHalves(int32_t channel, const ForRows& forRows) const {
+    const int32_t channels = p_.epilogue.columns;
+    float bias[kSegmentChannels];
+    loadPlainBias(p_.epilogue, channel, channels, bias);
+    forRows([&](int32_t row, int32_t pixel, uint16_t* gathered) {
+      float v[kSegmentChannels];
+      segment(row, v);
+#pragma unroll
+      for (int32_t i = 0; i < kSegmentChannels; ++i) v[i] += bias[i];
+      if (gathers())
+        putPlainSegment<Element>(p_.epilogue, pixel, channel, channels, gathered, v);
+      else
+        storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
+    });
+  }
+  /// All rows are computed together: a choice for each of them is one for all.
+  template <class ForRows>
+  __device__ __forceinline__ void finishBytes(int32_t channel, const ForRows& forRows) const {
+    using Own = PlainBytes<kSegmentChannels>;
+    const int32_t channels = p_.epilogue.columns;
+    Own own;
+    own.load(p_.epilogue, channel, channels);
+    float v[kRows * kSegmentChannels];
+#pragma unroll
+    for (int32_t row = 0; row < kRows; ++row) {
+      float one[kSegmentChannels];
+      segment(row, one);
+#pragma unroll
+      for (int32_t i = 0; i < kSegmentChannels; ++i) v[row * kSegmentChannels + i] = one[i];
+    }
+    uint32_t words[kRows * Own::kWords];
+    own.finish(p_.epilogue, v, words);
+    forRows([&](int32_t row, int32_t pixel, uint8_t* gathered) {
+      const uint32_t ofRow[Own::kWords] = {words[row * Own::kWords], words[row * Own::kWords + 1]};
+      if (gathers())
+        Own::storeAt(gathered, channels - channel, ofRow);
+      else
+        Own::store(p_.epilogue, pixel, channel, channels, ofRow);
+    });
+  }
+
   __device__ __forceinline__ void finish(int32_t tile, int32_t channel, uint32_t& largest) const {
     const int32_t pixels = p_.epilogue.rows, channels = p_.epilogue.columns;
     if (p_.plain) {
@@ -331,35 +373,13 @@ class Cta {
 #pragma unroll
         for (int32_t row = 0; row < kRows; ++row) {
           const int32_t pixel = pixelOf(tile, row);
-          if (pixel >= pixels) continue;
-          float v[kSegmentChannels];
-          segment(row, v);
-          put(pixel, place() + (row * 8 + lane_ / 4) * channels + channel, v);
+          if (pixel < pixels) put(row, pixel, place() + (row * 8 + lane_ / 4) * channels + channel);
         }
       };
-      if constexpr (kDecodes) {
-        PlainBytes<kSegmentChannels> ofBytes;
-        ofBytes.load(p_.epilogue, channel, channels);
-        forRows([&](int32_t pixel, uint8_t* gathered, float(&v)[kSegmentChannels]) {
-          uint32_t words[PlainBytes<kSegmentChannels>::kWords];
-          ofBytes.finish(p_.epilogue, v, words);
-          if (gathers())
-            ofBytes.storeAt(gathered, channels - channel, words);
-          else
-            ofBytes.store(p_.epilogue, pixel, channel, channels, words);
-        });
-      } else {
-        float bias[kSegmentChannels];
-        loadPlainBias(p_.epilogue, channel, channels, bias);
-        forRows([&](int32_t pixel, uint16_t* gathered, float(&v)[kSegmentChannels]) {
-#pragma unroll
-          for (int32_t i = 0; i < kSegmentChannels; ++i) v[i] += bias[i];
-          if (gathers())
-            putPlainSegment<Element>(p_.epilogue, pixel, channel, channels, gathered, v);
-          else
-            storePlainSegment<Element>(p_.epilogue, pixel, channel, channels, v);
-        });
-      }
+      if constexpr (kDecodes)
+        finishBytes(channel, forRows);
+      else
+        finishHalves(channel, forRows);
       return;
     }
     // One copy of the whole epilogue, which takes its row from among the registers.
