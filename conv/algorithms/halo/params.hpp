@@ -89,8 +89,7 @@ struct Params {
   int32_t chunksPerRank = 0;  ///< with the reduction split over a cluster; otherwise chunks
   int32_t split = 1;          ///< CTAs of a cluster that share the reduction of a tile
   int32_t inputMaps = 0, patches = 0, taps = 0;
-  bool halfChunks = false;  ///< in kernels of 8-bit operands: there is one chunk, the second half of which is zeros
-  int32_t lag = 0;          ///< taps that the second multiplying warpgroup is behind the first; fewer than either ring holds
+  int32_t lag = 0;  ///< taps that the second multiplying warpgroup is behind the first; fewer than either ring holds
 
   // Shared memory
   uint32_t groupStrideBytes = 0;  ///< between 8-pixel groups of a tile in its patch
@@ -104,6 +103,7 @@ struct Params {
   bool relu = false;
   bool deep = false;  ///< where takesAnyInput() of shape.cuh: images are planes of `planes` each, and input maps (C, W, H, D, N)
                       ///< instead of (C, W, N, H)
+  bool halfChunks = false;  ///< in kernels of 8-bit operands: there is one chunk, the second half of which is zeros
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;
 
