@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -39,22 +38,6 @@ Status bestInner(std::string_view owner, std::span<const OptionDescription> opti
   if (Status status = findCandidates(inner, properties, asked, candidates, RefusalTexts::LeftOut); !status.ok()) return status;
   best = std::move(candidates.all[candidates.best]);
   return {};
-}
-
-void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBytes, size_t launches,
-                     const device::Properties& properties, CompleteInner complete, std::vector<Candidate>& candidates) {
-  const Rates& rates = ratesOf(properties);
-  const double clocks =
-      rates.launchClocks.perClock * static_cast<double>(launches) + copiedBytes / rates.of(Resource::DeviceMemory);
-  Candidate all{&owner, choice.best.estimate, choice.best.unproven};
-  all.estimate.clocks += clocks;
-  all.estimate.seconds += clocks / rates.clockHertz.perClock;
-  candidates.push_back(std::move(all));
-  std::vector<InnerChoice> one;
-  one.push_back(std::move(choice));
-  setPlans(candidates, candidates.size() - 1,
-           std::make_shared<TypedPlans<InnerChoice>>(std::move(one), std::move(complete),
-                                                     [](const InnerChoice& made) { return made.options; }));
 }
 
 TensorPlace placeInWorkspace(size_t bytes, Plan& plan) {

@@ -1,4 +1,4 @@
-// For algorithms that copy tensors in the workspace and leave the convolution between the copies to another one.
+// For algorithms that leave a convolution to another one and launch kernels of their own around it.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,6 @@ Status readBatchInvariant(const OptionValues& values, bool& isInvariant);
 /// With kBatchInvariantOption as PlanOptions::batchInvariant says.
 Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
                  const device::Properties& properties, Candidate& best);
-
-/// What is planned between the copies, and the options that `owner` was asked with.
-struct InnerChoice {
-  Candidate best;
-  std::string options;
-};
-using CompleteInner = TypedPlans<InnerChoice>::Complete;
-
-/// Appends the choice as a candidate of `owner`, with the clocks that copies of so many bytes by so many launches add.
-void offerWithCopies(const Algorithm& owner, InnerChoice choice, double copiedBytes, size_t launches,
-                     const device::Properties& properties, CompleteInner complete, std::vector<Candidate>& candidates);
 
 /// A place for `bytes` more bytes in the plan's workspace, or in its packed filter.
 TensorPlace placeInWorkspace(size_t bytes, Plan& plan);

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/kernels/transposition_params.hpp"
-#include "conv/plan/targets.hpp"
-#include "conv/planner/batch_invariance.hpp"
+#include "conv/planner/copying_algorithm.hpp"
 #include "conv/planner/inner_plan.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
@@ -27,8 +25,7 @@ constexpr std::string_view kName = "relayout";
 /// Every other algorithm.
 std::span<const OptionDescription> innerOptions() {
   static const std::string names = algorithmNames([](const Algorithm& one) { return one.name() != kName; });
-  static const std::array<OptionDescription, 2> options{
-      {{"algorithm", names, "which computes the convolution in NHWC; otherwise the best"}, kBatchInvariantOption}};
+  static const auto options = copyingOptions(names, "which computes the convolution in NHWC; otherwise the best");
   return options;
 }
 
@@ -83,45 +80,34 @@ PlannedLaunch launchOf(const Moved& moved, TensorPlace inWorkspace) {
   return launch;
 }
 
-class Relayout final : public Algorithm {
+class Relayout final : public CopyingAlgorithm {
  public:
   std::string_view name() const override { return kName; }
-  std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
   bool takesChannelsFirst() const override { return true; }
   bool takesSplit() const override { return true; }
   bool takesReversedTaps() const override { return true; }
   std::span<const OptionDescription> options() const override { return innerOptions(); }
-  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 
-  std::string refusal(const Problem& p, const device::Properties& properties) const override {
-    if (std::string refused = targetRefusal(kName, properties); !refused.empty()) return refused;
+ protected:
+  std::string copyingRefusal(const Problem& p, const device::Properties&) const override {
     if (!p.hasChannelsFirst()) return "relayout is for tensors in NCHW, but input_layout and output_layout are NHWC (0)";
     for (const Moved& moved : movedTensors(p))
       if (moved.tiles() > std::numeric_limits<int32_t>::max())
         return fmt::format("relayout needs fewer than 2^31 tiles of 32 pixels x 32 channels, but {} has {}", moved.name,
                            moved.tiles());
-    Candidate best;
-    if (Status status = bestInner(kName, innerOptions(), {}, inChannelsLast(p), properties, best); !status.ok())
-      return fmt::format("relayout needs an algorithm for NHWC: {}", status.message());
     return {};
   }
-
-  Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    Candidate best;
-    if (Status status = bestInner(kName, innerOptions(), options, inChannelsLast(p), properties, best); !status.ok()) return status;
+  std::string_view ofCopies() const override { return "NHWC"; }
+  Problem problemOfCopies(const Problem& p) const override { return inChannelsLast(p); }
+  Copying copying(const Problem& p) const override {
     const auto bytes = tensorBytes(p);
-    double copied = 0;
-    const std::vector<Moved> all = movedTensors(p);
-    for (const Moved& moved : all) copied += 2 * static_cast<double>(bytes[moved.tensor]);
-    offerWithCopies(*this, {std::move(best), std::string(options)}, copied, all.size(), properties, complete, candidates);
-    return {};
+    Copying copies;
+    for (const Moved& moved : movedTensors(p)) copies.bytes += 2 * static_cast<double>(bytes[moved.tensor]), ++copies.launches;
+    return copies;
   }
-
- private:
-  static Status complete(const InnerChoice& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+  Status complete(const Candidate& best, const Problem& p, const device::Properties& properties, Plan& plan) const override {
     PerTensor<TensorPlace> places = placesAsGiven();
     const auto bytes = tensorBytes(p);
     std::vector<PlannedLaunch> behind;
@@ -130,7 +116,7 @@ class Relayout final : public Algorithm {
       (moved.isRead ? plan.launches : behind).push_back(launchOf(moved, places[moved.tensor]));
       plan.details += fmt::format("moves      {}: {} bytes of workspace\n", moved.name, bytes[moved.tensor]);
     }
-    if (Status status = addInner(chosen.best, inChannelsLast(p), properties, places, plan); !status.ok()) return status;
+    if (Status status = addInner(best, inChannelsLast(p), properties, places, plan); !status.ok()) return status;
     plan.launches.insert(plan.launches.end(), behind.begin(), behind.end());
     return {};
   }

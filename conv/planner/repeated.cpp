@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -11,8 +10,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
 #include "conv/kernels/repetition_params.hpp"
-#include "conv/plan/targets.hpp"
-#include "conv/planner/batch_invariance.hpp"
+#include "conv/planner/copying_algorithm.hpp"
 #include "conv/planner/inner_plan.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
@@ -30,8 +28,7 @@ constexpr std::string_view kName = "repeated";
 /// The algorithms with kernels that multiply.
 std::span<const OptionDescription> innerOptions() {
   static const std::string names = algorithmNames([](const Algorithm& one) { return one.accumulation().has_value(); });
-  static const std::array<OptionDescription, 2> options{
-      {{"algorithm", names, "which computes the convolution of the repeated pixels; otherwise the best"}, kBatchInvariantOption}};
+  static const auto options = copyingOptions(names, "which computes the convolution of the repeated pixels; otherwise the best");
   return options;
 }
 
@@ -86,16 +83,14 @@ PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destinati
   return launch;
 }
 
-class Repeated final : public Algorithm {
+class Repeated final : public CopyingAlgorithm {
  public:
   std::string_view name() const override { return kName; }
-  std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesUpsampled() const override { return true; }
   std::span<const OptionDescription> options() const override { return innerOptions(); }
-  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 
-  std::string refusal(const Problem& p, const device::Properties& properties) const override {
-    if (std::string refused = targetRefusal(kName, properties); !refused.empty()) return refused;
+ protected:
+  std::string copyingRefusal(const Problem& p, const device::Properties&) const override {
     if (!p.isUpsampled()) return "repeated is for upsampled inputs, but upsample_d, upsample_h and upsample_w are 1";
     if (p.inputScale.order != ScaleOrder::Plain) return "repeated takes input_block_scale in plain order, but it is interleaved";
     if (p.c * bitsOf(p.inputType) % 8 != 0)
@@ -105,27 +100,18 @@ class Repeated final : public Algorithm {
     for (const Rows& rows : repeatedRows(p))
       if (inner.inputPixels() > std::numeric_limits<int32_t>::max() / (rows.bytes / vectorBytes(rows)))
         return fmt::format("repeated needs fewer than 2^31 vectors of {} bytes in {}, upsampled", vectorBytes(rows), rows.name);
-    Candidate best;
-    if (Status status = bestInner(kName, innerOptions(), {}, inner, properties, best); !status.ok())
-      return fmt::format("repeated needs an algorithm for the repeated pixels: {}", status.message());
     return {};
   }
-
-  Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    const Problem inner = ofRepeatedPixels(p);
-    Candidate best;
-    if (Status status = bestInner(kName, innerOptions(), options, inner, properties, best); !status.ok()) return status;
-    const auto given = tensorBytes(p), repeated = tensorBytes(inner);
-    double copied = 0;
-    const std::vector<Rows> all = repeatedRows(p);
-    for (const Rows& rows : all) copied += static_cast<double>(given[rows.tensor] + repeated[rows.tensor]);
-    offerWithCopies(*this, {std::move(best), std::string(options)}, copied, all.size(), properties, complete, candidates);
-    return {};
+  std::string_view ofCopies() const override { return "the repeated pixels"; }
+  Problem problemOfCopies(const Problem& p) const override { return ofRepeatedPixels(p); }
+  Copying copying(const Problem& p) const override {
+    const auto given = tensorBytes(p), repeated = tensorBytes(ofRepeatedPixels(p));
+    Copying copies;
+    for (const Rows& rows : repeatedRows(p))
+      copies.bytes += static_cast<double>(given[rows.tensor] + repeated[rows.tensor]), ++copies.launches;
+    return copies;
   }
-
- private:
-  static Status complete(const InnerChoice& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+  Status complete(const Candidate& best, const Problem& p, const device::Properties& properties, Plan& plan) const override {
     const Problem inner = ofRepeatedPixels(p);
     PerTensor<TensorPlace> places = placesAsGiven();
     const auto bytes = tensorBytes(inner);
@@ -134,7 +120,7 @@ class Repeated final : public Algorithm {
       plan.launches.push_back(launchOf(p, rows, places[rows.tensor]));
       plan.details += fmt::format("repeats    {}: {} bytes of workspace\n", rows.name, bytes[rows.tensor]);
     }
-    return addInner(chosen.best, inner, properties, places, plan);
+    return addInner(best, inner, properties, places, plan);
   }
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -11,8 +10,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/scale_factor_layout.hpp"
 #include "conv/kernels/reversal_params.hpp"
-#include "conv/plan/targets.hpp"
-#include "conv/planner/batch_invariance.hpp"
+#include "conv/planner/copying_algorithm.hpp"
 #include "conv/planner/inner_plan.hpp"
 #include "conv/planner/phases.hpp"
 #include "conv/planner/registry.hpp"
@@ -30,8 +28,7 @@ constexpr std::string_view kName = "reversed";
 std::span<const OptionDescription> innerOptions() {
   static const std::string names =
       algorithmNames([](const Algorithm& one) { return one.accumulation().has_value() || one.name() == "repeated"; });
-  static const std::array<OptionDescription, 2> options{
-      {{"algorithm", names, "which computes the convolution of the taps in order; otherwise the best"}, kBatchInvariantOption}};
+  static const auto options = copyingOptions(names, "which computes the convolution of the taps in order; otherwise the best");
   return options;
 }
 
@@ -90,19 +87,17 @@ PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destinati
   return launch;
 }
 
-class Reversed final : public Algorithm {
+class Reversed final : public CopyingAlgorithm {
  public:
   std::string_view name() const override { return kName; }
-  std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
   bool takesSplit() const override { return true; }
   bool takesReversedTaps() const override { return true; }
   std::span<const OptionDescription> options() const override { return innerOptions(); }
-  bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 
-  std::string refusal(const Problem& p, const device::Properties& properties) const override {
-    if (std::string refused = targetRefusal(kName, properties); !refused.empty()) return refused;
+ protected:
+  std::string copyingRefusal(const Problem& p, const device::Properties& properties) const override {
     if (!p.filterFlipped) return "reversed is for flipped filters of several taps, but filter_flipped is 0";
     if (!p.hasReversedTaps()) return "reversed is for flipped filters of several taps, but t, r and s are 1";
     if (p.transposed && phasesAlgorithm().refusal(p, properties).empty())
@@ -110,26 +105,17 @@ class Reversed final : public Algorithm {
     for (const Rows& rows : reversedRows(p))
       if (rows.padded > std::numeric_limits<int32_t>::max() / rows.vectors)
         return fmt::format("reversed needs fewer than 2^31 vectors of {} bytes in {}", rows.vectorBytes, rows.name);
-    Candidate best;
-    if (Status status = bestInner(kName, innerOptions(), {}, inOrder(p), properties, best); !status.ok())
-      return fmt::format("reversed needs an algorithm for the taps in order: {}", status.message());
     return {};
   }
-
-  Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
-                    std::vector<Candidate>& candidates) const override {
-    Candidate best;
-    if (Status status = bestInner(kName, innerOptions(), options, inOrder(p), properties, best); !status.ok()) return status;
+  std::string_view ofCopies() const override { return "the taps in order"; }
+  Problem problemOfCopies(const Problem& p) const override { return inOrder(p); }
+  Copying copying(const Problem& p) const override {
     const auto bytes = tensorBytes(p);
-    double copied = 0;
-    const std::vector<Rows> all = reversedRows(p);
-    for (const Rows& rows : all) copied += 2 * static_cast<double>(bytes[rows.tensor]);
-    offerWithCopies(*this, {std::move(best), std::string(options)}, copied, all.size(), properties, complete, candidates);
-    return {};
+    Copying copies;
+    for (const Rows& rows : reversedRows(p)) copies.bytes += 2 * static_cast<double>(bytes[rows.tensor]), ++copies.launches;
+    return copies;
   }
-
- private:
-  static Status complete(const InnerChoice& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
+  Status complete(const Candidate& best, const Problem& p, const device::Properties& properties, Plan& plan) const override {
     PerTensor<TensorPlace> places = placesAsGiven();
     const auto bytes = tensorBytes(p);
     for (const Rows& rows : reversedRows(p)) {
@@ -137,7 +123,7 @@ class Reversed final : public Algorithm {
       plan.launches.push_back(launchOf(p, rows, places[rows.tensor]));
       plan.details += fmt::format("reverses   {}: {} bytes of workspace\n", rows.name, bytes[rows.tensor]);
     }
-    return addInner(chosen.best, inOrder(p), properties, places, plan);
+    return addInner(best, inOrder(p), properties, places, plan);
   }
 };
 

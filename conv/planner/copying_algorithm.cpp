@@ -1,0 +1,58 @@
+#include "conv/planner/copying_algorithm.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "conv/plan/targets.hpp"
+#include "conv/planner/batch_invariance.hpp"
+#include "conv/planner/inner_plan.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+struct Choice {
+  Candidate inner;
+  std::string options;  ///< that the algorithm was asked with
+};
+
+}  // namespace
+
+std::array<OptionDescription, 2> copyingOptions(std::string_view names, std::string_view meaning) {
+  return {{{"algorithm", names, meaning}, kBatchInvariantOption}};
+}
+
+bool CopyingAlgorithm::isBuiltFor(const device::Properties& properties) const { return isHopperOrBlackwell(properties); }
+
+std::string CopyingAlgorithm::refusal(const Problem& problem, const device::Properties& properties) const {
+  if (std::string refused = targetRefusal(name(), properties); !refused.empty()) return refused;
+  if (std::string refused = copyingRefusal(problem, properties); !refused.empty()) return refused;
+  Candidate best;
+  if (Status status = bestInner(name(), options(), {}, problemOfCopies(problem), properties, best); !status.ok())
+    return fmt::format("{} needs an algorithm for {}: {}", name(), ofCopies(), status.message());
+  return {};
+}
+
+Status CopyingAlgorithm::candidates(const Problem& problem, const device::Properties& properties, std::string_view asked,
+                                    std::vector<Candidate>& candidates) const {
+  Candidate best;
+  if (Status status = bestInner(name(), options(), asked, problemOfCopies(problem), properties, best); !status.ok()) return status;
+  const Copying copies = copying(problem);
+  const Rates& rates = ratesOf(properties);
+  const double clocks =
+      rates.launchClocks.perClock * static_cast<double>(copies.launches) + copies.bytes / rates.of(Resource::DeviceMemory);
+  Candidate all{this, best.estimate, best.unproven};
+  all.estimate.clocks += clocks;
+  all.estimate.seconds += clocks / rates.clockHertz.perClock;
+  candidates.push_back(std::move(all));
+  std::vector<Choice> choice{{std::move(best), std::string(asked)}};
+  const auto completed = [this](const Choice& made, const Problem& p, const device::Properties& of, Plan& plan) {
+    return complete(made.inner, p, of, plan);
+  };
+  setPlans(candidates, candidates.size() - 1,
+           std::make_shared<TypedPlans<Choice>>(std::move(choice), completed, [](const Choice& made) { return made.options; }));
+  return {};
+}
+
+}  // namespace shiftconv::plan

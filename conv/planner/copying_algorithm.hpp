@@ -1,0 +1,44 @@
+// Base of the algorithms that copy tensors and leave the convolution of the copies to another algorithm.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conv/plan/algorithm.hpp"
+
+namespace shiftconv::plan {
+
+/// The option that names the other algorithm, one of `names`, and kBatchInvariantOption.
+std::array<OptionDescription, 2> copyingOptions(std::string_view names, std::string_view meaning);
+
+class CopyingAlgorithm : public Algorithm {
+ public:
+  std::optional<Accumulation> accumulation() const final { return {}; }
+  bool isBuiltFor(const device::Properties& properties) const final;
+  std::string refusal(const Problem& problem, const device::Properties& properties) const final;
+  /// The best candidate for the copies, with the clocks of copying.
+  Status candidates(const Problem& problem, const device::Properties& properties, std::string_view options,
+                    std::vector<Candidate>& candidates) const final;
+
+ protected:
+  struct Copying {
+    double bytes = 0;  ///< read and written
+    size_t launches = 0;
+  };
+
+  /// Why this is no problem to make copies for; empty: it is.
+  virtual std::string copyingRefusal(const Problem& problem, const device::Properties& properties) const = 0;
+  /// What the convolution of the copies is called in refusals: "the taps in order".
+  virtual std::string_view ofCopies() const = 0;
+  virtual Problem problemOfCopies(const Problem& problem) const = 0;
+  virtual Copying copying(const Problem& problem) const = 0;
+  /// The plan: the launches that copy, and with addInner() those of `inner`, a candidate of problemOfCopies().
+  virtual Status complete(const Candidate& inner, const Problem& problem, const device::Properties& properties,
+                          Plan& plan) const = 0;
+};
+
+}  // namespace shiftconv::plan
