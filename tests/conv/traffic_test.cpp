@@ -85,6 +85,17 @@ INSTANTIATE_TEST_SUITE_P(
              (info.param.pair ? "_pair" : "_single");
     });
 
+// The first peer that takes a layer decides the tile of all, so the order is part of the comparison.
+TEST(Traffic, PeersAreInTheOrderOfTheRegistry) {
+  const std::vector<std::string_view> names = bench::peerNames();
+  const auto place = [&](std::string_view name) { return std::find(names.begin(), names.end(), name) - names.begin(); };
+  EXPECT_EQ(place("shift_stream"), 0);
+  EXPECT_LT(place("shift_stream_masked"), place("shift_window"));
+  EXPECT_LT(place("shift_window"), place("halo"));
+  EXPECT_LT(place("halo_collector"), place("im2col"));
+  EXPECT_LT(place("im2col"), std::ssize(names));
+}
+
 // 3x3 layers with K <= 64 and W >= 56 of ResNet-50, VGG-16 and a UNet, in pairs: the bytes that the design promises. With few
 // images the planner cuts them into lower blocks of rows, to occupy all multiprocessors, and rows between blocks are loaded twice:
 // whole columns are what is promised.

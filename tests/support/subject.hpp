@@ -38,7 +38,7 @@ struct Subject {
   /// Loads `ptx` or a mutant of it on an emulator of its own. Throws EmulatorError when the text is no legal program.
   std::function<std::unique_ptr<LoadedSubject>(std::string_view ptx)> load;
   /// Parts of names: mutants are made only of what was inlined from such functions. Empty: of everything.
-  std::vector<std::string_view> functions{};
+  std::vector<std::string> functions{};
 };
 
 }  // namespace shiftconv::tests

@@ -1,52 +1,12 @@
 # Variants of kernels' sources: mistakes that people make, on top of the mechanical mutants. They are compiled for the nightly tests.
+# Those of an algorithm's kernel are in the folder of its tests: mutants.cmake.
 #
 # shiftconv_mutant(<kernel> <name> <HAZARD|VALUE|CORRECT> <what is wrong> <site> <replacement>...)
 #   sites: statements that the source marks, or pieces of them; see tests/edited_copy/edited_copy.py
-# shiftconv_mutant_from_defect(<name> <HAZARD|VALUE> <what is wrong>): of tests/conv/kernel/defects.cmake
+# shiftconv_mutant_from_defect(<kernel> <name> <HAZARD|VALUE> <what is wrong>): of tests/conv/kernel/defects.cmake
 #   HAZARD   the machine has to report it
 #   VALUE    every byte is written and ordered, only the number is wrong: nothing but a comparison with a reference can see it
 #   CORRECT  unusual but legal: the machine must not report anything
-
-# ---- shift_window ------------------------------------------------------------------------------------------------------------
-shiftconv_mutant_from_defect(missing_commit_of_accumulator HAZARD
-  "The epilogue is told of an accumulator by a thread instead of by a commit")
-shiftconv_mutant_from_defect(slot_refilled_too_early HAZARD
-  "A is copied into a Tensor Memory slot that MMAs still read")
-shiftconv_mutant_from_defect(stage_released_before_copy HAZARD
-  "Shared memory is refilled while tcgen05.cp still reads it")
-shiftconv_mutant_from_defect(filter_released_before_multiply HAZARD
-  "Shared memory is refilled while MMAs still read B from it")
-shiftconv_mutant_from_defect(column_mask_off_by_one VALUE
-  "All lanes that the wrong mask lets through hold defined rows: of a neighbouring pixel")
-shiftconv_mutant_from_defect(row_mask_off_by_one VALUE
-  "All lanes that the wrong mask lets through hold defined rows: of a neighbouring image row")
-shiftconv_mutant_from_defect(shift_dropped_from_middle_tap VALUE
-  "The rows that are multiplied are defined, but one pixel too low")
-shiftconv_mutant_from_defect(accumulator_not_zeroed VALUE
-  "The accumulator is initialised, with the wrong number")
-shiftconv_mutant(shift_window operand_bytes_of_three_windows HAZARD
-  "A stage counts as full when three of its four boxes have arrived"
-  operand_bytes.3 "$ - kWindowBytes")
-shiftconv_mutant(shift_window accumulator_offered_before_it_is_drained HAZARD
-  "The epilogue zeroes and releases the accumulator, then reads it"
-  accumulator_offered ""
-  drained_anchor "$
-      $(accumulator_offered)")
-shiftconv_mutant(shift_window stale_lanes_enabled HAZARD
-  "The mask lets through the lanes whose rows a shift left stale"
-  enabled_lanes.right "$(enabled_lanes.right.last)")
-shiftconv_mutant(shift_window masks_released_before_they_are_read HAZARD
-  "The mask stage is given back at the start of the tile"
-  masks_released ""
-  tile_begins "$
-      $(masks_released)")
-shiftconv_mutant(shift_window columns_freed_before_the_barrier HAZARD
-  "Tensor Memory is freed while other warps still use it"
-  leave "if ($(leave.3)) ptx::tensorMemoryFree($(leave.1), $(leave.2));
-      Group::synchronise();")
-shiftconv_mutant(shift_window too_few_columns_allocated HAZARD
-  "The allocation forgets the operand slots"
-  allocated_columns.right "($) > 0 ? 64 : 0")
 
 # ---- scalar_exchange -----------------------------------------------------------------------------------------------------------
 shiftconv_mutant(scalar_exchange flag_without_release HAZARD

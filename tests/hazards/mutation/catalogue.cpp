@@ -50,7 +50,7 @@ MutantKind kindFrom(std::string_view text) {
   if (text == "HAZARD") return MutantKind::Hazard;
   if (text == "VALUE") return MutantKind::Value;
   if (text == "CORRECT") return MutantKind::Correct;
-  throw std::runtime_error(fmt::format("catalogue.cmake: {} is none of HAZARD, VALUE, CORRECT", text));
+  throw std::runtime_error(fmt::format("catalogue.txt: {} is none of HAZARD, VALUE, CORRECT", text));
 }
 
 std::string contentsOf(const std::string& path) {
@@ -62,8 +62,6 @@ std::string contentsOf(const std::string& path) {
 }
 
 const Subject* find(const std::vector<Subject>& subjects, std::string_view kernel) {
-  // Variants of shift_window are variants of both its kernels; that of single CTAs stands for both.
-  if (kernel == "shift_window") kernel = "shift_window_sm100_single";
   const auto found = std::find_if(subjects.begin(), subjects.end(), [&](const Subject& s) { return s.kernel == kernel; });
   return found == subjects.end() ? nullptr : &*found;
 }

@@ -1,5 +1,5 @@
-// The hand-made mutants: variants of a kernel's source (catalogue.cmake); edits of its PTX, and programs that use a correct kernel
-// wrongly.
+// The hand-made mutants: variants of a kernel's source (*catalogue.cmake, and mutants.cmake of algorithms); edits of its PTX, and
+// programs that use a correct kernel wrongly.
 #pragma once
 
 #include <cstdint>

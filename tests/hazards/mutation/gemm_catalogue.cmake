@@ -1,4 +1,8 @@
 # Hand-made mutants of the GEMM kernels; see catalogue.cmake.
+set(gemm IMAGE gemm_sm100_image SOURCE common/gemm/sm100/gemm.cu)
+shiftconv_mutants_of(gemm_sm100_single ${gemm} WITHOUT kernel_sharing kernel_pair)
+shiftconv_mutants_of(gemm_sm100_sharing ${gemm} WITHOUT kernel_single kernel_pair)
+shiftconv_mutants_of(gemm_sm100_pair ${gemm} WITHOUT kernel_single kernel_sharing)
 
 # ---- Stages --------------------------------------------------------------------------------------------------------------------
 shiftconv_mutant(gemm_sm100_single parity_never_changes HAZARD

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,13 +15,12 @@
 #include "common/command_line/command_line.hpp"
 #include "common/parallel.hpp"
 #include "tests/hazards/kernels/test_kernels.hpp"
+#include "tests/hazards/mutation/algorithm_subjects.hpp"
 #include "tests/hazards/mutation/catalogue.hpp"
 #include "tests/hazards/mutation/equivalents.hpp"
 #include "tests/hazards/mutation/gemm_subjects.hpp"
 #include "tests/hazards/mutation/im2col_subjects.hpp"
 #include "tests/hazards/mutation/mutation.hpp"
-#include "tests/hazards/mutation/sm100_subjects.hpp"
-#include "tests/hazards/mutation/sm90_subjects.hpp"
 #include "tests/hazards/mutation/trial_run.hpp"
 
 namespace shiftconv::tests {
@@ -85,7 +85,8 @@ BaselineByKernel runCorrectKernels(const std::vector<Subject>& subjects, unsigne
 // ---- Sets ----------------------------------------------------------------------------------------------------------------------
 /// Kernels that are judged together, with one list of equivalent mutants.
 struct Set {
-  std::vector<std::vector<Subject> (*)()> subjects;
+  std::string_view ofAlgorithms;  ///< what their files call the set
+  std::vector<std::vector<Subject> (*)()> others = {};
   bool onlyReached = false;  ///< no mutants are made of instructions that no trial comes to: they are judged in another set
   std::vector<std::string_view> leftOut = {};  ///< nor of those in these functions
   std::vector<HandMadeMutant> (*byHand)(const std::vector<Subject>& subjects) = nullptr;
@@ -93,17 +94,21 @@ struct Set {
 };
 // The GEMM kernels multiply matrices in one set, and windows and taps in another; no window is loaded by CTAs that share.
 const std::map<std::string, Set> kSets{
-    {"ordinary",
-     {{shiftWindowSubjects, gemmSubjects, haloSubjects, sm90Subjects, testKernelSubjects},
-      false,
-      {"/loadWindow", "/loadTaps"},
-      editsAndMisuses}},
+    {"ordinary", {"ordinary", {gemmSubjects, testKernelSubjects}, false, {"/loadWindow", "/loadTaps"}, editsAndMisuses}},
     {"variants",
-     {.subjects = {shiftWindowSubjects, gemmSubjects, testKernelSubjects}, .byHand = variantsOfSources, .onlyByHand = true}},
-    {"stream", {{streamSubjects}}},
+     {.ofAlgorithms = "ordinary", .others = {gemmSubjects, testKernelSubjects}, .byHand = variantsOfSources, .onlyByHand = true}},
+    {"stream", {"stream"}},
     // The trials have no volumes: KernelCase has none.
-    {"sm90", {{otherSm90Subjects}, false, {"/loadVolume"}}},
-    {"windows", {{im2colSubjects}, true, {}, im2colMutants}}};
+    {"sm90", {"sm90", {}, false, {"/loadVolume"}}},
+    {"windows", {"windows", {im2colSubjects}, true, {}, im2colMutants}}};
+
+std::vector<Subject> subjectsOf(const Set& set, std::string_view kernelPattern) {
+  std::vector<Subject> subjects = algorithmSubjects(set.ofAlgorithms);
+  for (const auto make : set.others)
+    for (Subject& subject : make()) subjects.push_back(std::move(subject));
+  std::erase_if(subjects, [&](const Subject& subject) { return subject.kernel.find(kernelPattern) == std::string::npos; });
+  return subjects;
+}
 
 // ---- Mechanical mutants --------------------------------------------------------------------------------------------------------
 struct MechanicalMutant {
@@ -220,10 +225,13 @@ void runHandMadeMutants(const std::vector<HandMadeMutant>& mutants, const Baseli
 
 int run(const Arguments& arguments) {
   const Set& set = kSets.at(arguments.set);
-  std::vector<Subject> subjects;
-  for (const auto make : set.subjects)
-    for (Subject& subject : make())
-      if (subject.kernel.find(arguments.kernelPattern) != std::string::npos) subjects.push_back(std::move(subject));
+  std::vector<Subject> subjects = subjectsOf(set, arguments.kernelPattern);
+  const std::vector<HandMadeMutant> byHand = set.byHand != nullptr ? set.byHand(subjects) : std::vector<HandMadeMutant>();
+  const auto isBrokenByHand = [&](const Subject& subject) {
+    return std::any_of(byHand.begin(), byHand.end(),
+                       [&](const HandMadeMutant& mutant) { return mutant.subject.kernel == subject.kernel; });
+  };
+  if (set.onlyByHand) std::erase_if(subjects, std::not_fn(isBrokenByHand));
 
   Score score;
   const Equivalents equivalents = arguments.equivalentsFile.empty() ? Equivalents() : Equivalents(arguments.equivalentsFile);
@@ -233,7 +241,7 @@ int run(const Arguments& arguments) {
     printMechanicalMutants(mechanical, score);
     if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
   }
-  if (set.byHand != nullptr) runHandMadeMutants(set.byHand(subjects), baselines, arguments.threads, score);
+  if (set.byHand != nullptr) runHandMadeMutants(byHand, baselines, arguments.threads, score);
 
   if (score.total == 0) score.complaints.push_back("no mutant was made");
   for (const std::string& complaint : score.complaints) fmt::print("{}\n", complaint);
