@@ -20,7 +20,7 @@ import sys
 
 import numpy as np
 
-import problems
+import families
 import reference
 from formats import FORMATS, INTEGERS, factor_offsets, pack, unpack
 
@@ -331,7 +331,7 @@ class Comparison:
 
     def problem(self, index):
         random = np.random.default_rng([self.arguments.seed, index])
-        p, device = problems.draw(random)
+        p, device = families.draw(random)
         text = p.text()
         status, answer = self.driver.ask(f"algorithms {device} {text}")
         if status != "ok":

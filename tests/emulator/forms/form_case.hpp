@@ -21,6 +21,7 @@ struct FormCase {
 
 using FormCases = std::vector<FormCase>;
 FormCases integerCases();
+FormCases carryCases();
 FormCases floatCases();
 FormCases halfCases();
 FormCases conversionCases();

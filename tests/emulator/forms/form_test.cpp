@@ -23,9 +23,10 @@ using emulator::isa::Form;
 const FormCases& allCases() {
   static const FormCases cases = [] {
     FormCases all;
-    for (const auto family : {integerCases, floatCases, halfCases, conversionCases, logicCases, memoryCases, controlCases,
-                              warpCases, mbarrierCases, fenceCases, bulkCopyCases, tensorCases, matrixCases, launchControlCases,
-                              wgmmaCases, tileProductCases, wmmaCases, sparseProductCases, sparseMetadataCases}) {
+    for (const auto family :
+         {integerCases,       carryCases, floatCases,       halfCases,  conversionCases,    logicCases,         memoryCases,
+          controlCases,       warpCases,  mbarrierCases,    fenceCases, bulkCopyCases,      tensorCases,        matrixCases,
+          launchControlCases, wgmmaCases, tileProductCases, wmmaCases,  sparseProductCases, sparseMetadataCases}) {
       FormCases some = family();
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }
