@@ -101,6 +101,27 @@ TEST_F(Autotune, TakesTheFastest) {
   EXPECT_EQ(describe(*plan), describe(*again));
 }
 
+/// The winner first, then the measured ones from the fastest to the slowest, then the others by their estimates.
+TEST_F(Autotune, ListsCandidatesInTheOrderOfTheirTimes) {
+  ASSERT_GE(order_.size(), 6u);
+  seconds_[candidate(0)] = {3.5e-3};
+  seconds_[candidate(1)] = {3e-3};
+  seconds_[candidate(2)] = {2e-3};
+  seconds_[candidate(3)] = {2.5e-3};
+  const std::string choice = tune()->choice;
+  size_t before = 0;
+  for (const size_t place : {2, 3, 1, 0, 4, 5}) {
+    const size_t at = choice.find("; " + describe(candidates_.all[order_[place]]) + "\n");
+    ASSERT_NE(at, std::string::npos) << place << "\n" << choice;
+    EXPECT_GT(at, before) << place << "\n" << choice;
+    before = at;
+  }
+  // The planner's choice wins against one that is hardly faster, and comes first all the same.
+  seconds_[candidate(0)] = {2.01e-3};
+  const std::string kept = tune()->choice;
+  EXPECT_EQ(kept.rfind("chosen     2010.00 us measured; " + describe(candidates_.all[order_[0]]), 0), 0u) << kept;
+}
+
 TEST_F(Autotune, KeepsThePlannersChoiceUnlessAnotherIsClearlyFaster) {
   seconds_[candidate(0)] = {2e-3};
   seconds_[candidate(1)] = {1.99e-3};  // by half a percent

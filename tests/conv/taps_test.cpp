@@ -7,6 +7,7 @@
 #include "conv/algorithms/shift_stream/plan.hpp"
 #include "conv/plan/taps.hpp"
 #include "conv/plan/tile_widths.hpp"
+#include "conv/planner/candidates.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
 
@@ -120,6 +121,33 @@ TEST(ShiftStreamTraffic, IsTheSumOfItsTiles) {
     EXPECT_EQ(plan.traffic.storedRows, p.outputPixels() * plan.launch.grid.y);
   }
   EXPECT_GT(planned, 200);
+}
+
+/// Rows of accumulators and those of them that are output pixels, worked out by hand: no counter of the emulator shows them.
+TEST(TrafficRows, AreThoseOfTheTiles) {
+  const struct {
+    const char *text, *algorithm, *options;
+    int64_t multiplied, stored;
+  } cases[] = {
+      // 3 x 2 tiles of 8 columns and 16 rows; with 16 of 24 channels in a pass, twice.
+      {"1x20x19x16 f16 * 24x3x3x16 pad 1,1,1,1 -> f16", "halo_sm100", "group=single,tile_n=32,tile_images=1", 6 * 128, 380},
+      {"1x20x19x16 f16 * 24x3x3x16 pad 1,1,1,1 -> f16", "halo_sm100", "group=pair,tile_n=16,tile_images=1", 2 * 3 * 256, 2 * 380},
+      // 3 tiles of rows, 2 of columns; each once more for the other half of a split reduction.
+      {"1x1x300x136 f16 * 104x1x1x136 -> f16", "gemm", "group=single,tile_rows=128,tile_n=64,splits=1", 6 * 128, 2 * 300},
+      {"1x1x300x136 f16 * 104x1x1x136 -> f16", "gemm", "group=single,tile_rows=128,tile_n=64,splits=2", 2 * 6 * 128, 2 * 300},
+      // 2 images of 2 strips of 30 columns, in 4 windows of 32 lanes, 10 rows one after another.
+      {"2x10x60x16 f16 * 16x3x3x16 pad 1,1,1,1 -> f16", "shift_stream", "map=strips,group=single,block_rows=10", 10 * 128, 1200},
+  };
+  for (const auto& [text, algorithm, options, multiplied, stored] : cases) {
+    SCOPED_TRACE(testing::Message() << text << " | " << algorithm << " " << options);
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok());
+    std::shared_ptr<const Plan> plan;
+    const Status status = makePlan(problem, blackwell(), {algorithm, options}, plan);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(plan->traffic.multipliedRows, multiplied);
+    EXPECT_EQ(plan->traffic.storedRows, stored);
+  }
 }
 
 }  // namespace

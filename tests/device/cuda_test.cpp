@@ -38,6 +38,10 @@ TEST_F(SeamTest, QuotesTheDriver) {
       ") cannot load module nonsense: binary: no binary; PTX: for sm_90: cuModuleLoadDataEx failed: CUDA_ERROR_";
   EXPECT_EQ(status.message().rfind(start, 0), 0u) << status.message();
   EXPECT_EQ(status.code(), StatusCode::Unsupported);
+  // After the code in parentheses: what the compiler in the driver says of the text.
+  const size_t log = status.message().find("): ", start.size());
+  ASSERT_NE(log, std::string::npos) << status.message();
+  EXPECT_GT(status.message().size(), log + 10) << status.message();
 }
 
 /// The driver itself, asked beside the device.
@@ -141,6 +145,26 @@ TEST(CudaRegistry, RefusesDeviceNumbersThatDoNotExist) {
   EXPECT_NE(status.message().find("there is no CUDA device 1000; the driver shows "), std::string::npos) << status.message();
   EXPECT_EQ(openDevice(Kind::Cuda, -1, device).code(), StatusCode::NotFound);
   EXPECT_EQ(device, nullptr);
+}
+
+/// The primary context is the program's: who opens a device holds it, and who closes the last one gives it back.
+TEST(CudaRegistry, ReleasesThePrimaryContext) {
+  int count = 0;
+  if (!cudaDeviceCount(count).ok() || count == 0) GTEST_SKIP() << "no driver, or no GPU";
+  const auto isActive = [] {
+    unsigned flags = 0;
+    int active = -1;
+    EXPECT_EQ(driverCall<CUresult(CUdevice, unsigned*, int*)>("cuDevicePrimaryCtxGetState")(0, &flags, &active), CUDA_SUCCESS);
+    return active == 1;
+  };
+  ASSERT_FALSE(isActive()) << "another test has a device open";
+  std::unique_ptr<Device> first, second;
+  ASSERT_SUCCESS(openDevice(Kind::Cuda, 0, first));
+  ASSERT_SUCCESS(openDevice(Kind::Cuda, 0, second));
+  first.reset();
+  EXPECT_TRUE(isActive());
+  second.reset();
+  EXPECT_FALSE(isActive());
 }
 
 TEST(CudaRegistry, OpensTheFirstGpuThatSuits) {

@@ -49,6 +49,7 @@ TEST_F(DriverCalls, ContextsArePushedAndPoppedAsOftenAsEachOther) {
   EXPECT_DONE(cuCtxDestroy(primary));
   expectPushed(0);
   EXPECT_DONE(cuDevicePrimaryCtxRelease(0));
+  EXPECT_CODE(cuDevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_DONE(cuDevicePrimaryCtxSetFlags(0, 0));
   EXPECT_DONE(cuDevicePrimaryCtxReset(0));
   const auto nobodys = reinterpret_cast<CUcontext>(&nobody);
@@ -158,6 +159,13 @@ TEST_F(DriverCalls, ModulesAreLoadedInEveryWayAndUnloaded) {
   EXPECT_CODE(cuModuleLoad(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuModuleLoadData(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_CODE(cuModuleLoadDataEx(&module, nullptr, 0, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  std::array<char, 12> log{};
+  log.fill('x');
+  CUjit_option options[]{CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, CU_JIT_ERROR_LOG_BUFFER};
+  void* values[]{reinterpret_cast<void*>(log.size() - 1), log.data()};
+  EXPECT_EQ(cuModuleLoadDataEx(&module, nullptr, 2, options, values), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(std::string(log.data()), "an argumen") << "what fits, and its end";
+  EXPECT_EQ(log.back(), 'x');
   EXPECT_CODE(cuModuleLoadFatBinary(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
 

@@ -2,11 +2,14 @@
 // the plan says of itself against what the emulator counts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include "common/device/embedded_ptx.hpp"
 #include "conv/algorithms/im2col/plan.hpp"
+#include "conv/problem/text.hpp"
 #include "gemm_sm100_image.hpp"
 #include "tests/conv/kernel/groups.hpp"
 #include "tests/conv/kernel/judged_run.hpp"
@@ -220,6 +223,27 @@ TEST(Im2colGroups, CountTheirTraffic) {
   EXPECT_EQ(t.writtenBytes, 2 * 3 * 3 * (128 + 64) * 128);
   EXPECT_EQ(t.multipliedRows, 2 * 3 * 128);
   EXPECT_EQ(t.storedRows, 3 * 135);
+}
+
+/// No tile, be it wider than a group, is modelled to be faster than the one that is taken: what the search leaves out loses.
+TEST(Im2colSearch, TakesTheFastestOfAllTiles) {
+  const Problem wide = plain(2, 14, 14, 64, 288, 3, 3, 1), deep = plain(4, 28, 28, 64, 64, 3, 3, 1);
+  for (const Problem& problem : {wide, deep, grouped(wide, 4), grouped(deep, 4), grouped(plain(1, 9, 15, 320, 160, 1, 1, 0), 4)})
+    for (const uint32_t multiprocessors : {4u, 148u}) {
+      device::Properties properties = fewMultiprocessors();
+      properties.multiprocessors = multiprocessors;
+      SCOPED_TRACE(testing::Message() << describe(problem) << " on " << multiprocessors << " multiprocessors");
+      Im2colPlan taken;
+      ASSERT_EQ(plan::planIm2col(problem, properties, {}, taken), "");
+      double fewest = std::numeric_limits<double>::infinity();
+      for (uint32_t width = 32; width <= 256; width += 32)
+        for (const bool pair : {false, true})
+          for (const bool resident : {false, true})
+            if (Im2colPlan plan;
+                planIm2col(problem, properties, {.pair = pair, .tileN = width, .residentWeights = resident}, plan).empty())
+              fewest = std::min(fewest, plan.estimate.clocks);
+      EXPECT_EQ(taken.estimate.clocks, fewest) << taken.describe();
+    }
 }
 
 TEST(Im2colRefusal, NamesTheFieldAndTheLimit) {

@@ -20,6 +20,7 @@ std::recursive_mutex& lock() {
 }
 
 std::atomic<cudaError_t> sticky{cudaSuccess};
+std::atomic<bool> runtimeInUse{false};
 thread_local cudaError_t last = cudaSuccess;
 thread_local unsigned depth = 0;  ///< entry points of this thread that hold the lock
 
@@ -57,6 +58,7 @@ cudaError_t runCall(const char* name, Api api, const BodyReference& body) {
     code = guarded(name, api, body);
   }
   const bool runtime = api == Api::Runtime || api == Api::RuntimeQuery;
+  if (api == Api::Runtime) runtimeInUse = true;
   if (runtime && code != cudaSuccess && code != cudaErrorNotReady) last = code;
   if (traced() && depth == 0) say(fmt::format("{} -> {}", name, errorName(code)));
   return code;
@@ -72,6 +74,8 @@ void loseContext(cudaError_t code) {
   sticky.compare_exchange_strong(none, code);
   if (RunResult* result = runResult()) ++result->failures;
 }
+
+bool isRuntimeInUse() { return runtimeInUse.load(); }
 
 cudaError_t stickyError() { return sticky.load(); }
 

@@ -54,6 +54,9 @@ void loseContext(cudaError_t code);
 /// cudaSuccess while the context lives.
 cudaError_t stickyError();
 
+/// Whether the program has called the runtime API.
+bool isRuntimeInUse();
+
 /// The last error of the calling thread; with `clear` it is forgotten, unless it is sticky.
 cudaError_t lastError(bool clear);
 

@@ -17,6 +17,7 @@ CUcontext context() { return reinterpret_cast<CUcontext>(&theContext); }
 void requireContext(CUcontext given) { require(given == context(), "this is no context", cudaErrorDeviceUninitialized); }
 
 thread_local int pushed = 0;  ///< how often this thread has made the context current
+unsigned retained = 0;        ///< how often programs hold the primary context; guarded by the lock of calls
 
 }  // namespace
 
@@ -99,11 +100,16 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
   return driverCall("cuDevicePrimaryCtxRetain", [&] {
     requireDevice(dev);
     into(pctx) = context();
+    ++retained;
   });
 }
 
 CUresult cuDevicePrimaryCtxRelease(CUdevice dev) {
-  return driverCall("cuDevicePrimaryCtxRelease", [&] { requireDevice(dev); });
+  return driverCall("cuDevicePrimaryCtxRelease", [&] {
+    requireDevice(dev);
+    require(retained > 0, "nobody has retained the primary context", cudaErrorDeviceUninitialized);
+    --retained;
+  });
 }
 
 CUresult cuDevicePrimaryCtxReset(CUdevice dev) {
@@ -118,7 +124,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* acti
   return driverCall("cuDevicePrimaryCtxGetState", [&] {
     requireDevice(dev);
     into(flags) = 0;
-    into(active) = 1;
+    // The runtime API keeps it from its first call on.
+    into(active) = retained > 0 || isRuntimeInUse();
   });
 }
 

@@ -1,6 +1,10 @@
 // Modules, libraries and functions: CUDA Driver API, "Module Management", "Library Management", "Execution Control".
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "common/emulator/cuda_runtime/core/call.hpp"
 #include "common/emulator/cuda_runtime/core/images.hpp"
 #include "common/emulator/cuda_runtime/core/launch_limits.hpp"
@@ -22,6 +26,18 @@ template <class Handle>
 void loadFile(Handle* result, const char* path) {
   require(result != nullptr && path != nullptr, "an argument is null");
   *result = reinterpret_cast<Handle>(&images().loadFile(path));
+}
+
+/// Into the buffer that the options give for it: what fits.
+void writeErrorLog(std::string_view text, std::span<const CUjit_option> options, void** values) {
+  char* buffer = nullptr;
+  size_t bytes = 0;
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER) buffer = static_cast<char*>(values[i]);
+    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) bytes = reinterpret_cast<uintptr_t>(values[i]);
+  }
+  if (buffer == nullptr || bytes == 0) return;
+  buffer[text.copy(buffer, bytes - 1)] = '\0';
 }
 
 void giveVariable(CUdeviceptr* address, size_t* bytes, const void* image, const char* name) {
@@ -79,8 +95,16 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return driverCall("cuModuleLoadData", [&] { load(module, image); });
 }
 
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int, CUjit_option*, void**) {
-  return driverCall("cuModuleLoadDataEx", [&] { load(module, image); });
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int numOptions, CUjit_option* options,
+                            void** optionValues) {
+  return driverCall("cuModuleLoadDataEx", [&] {
+    try {
+      load(module, image);
+    } catch (const Failure& failure) {
+      writeErrorLog(failure.what(), {options, options == nullptr ? 0 : numOptions}, optionValues);
+      throw;
+    }
+  });
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* fatCubin) {
