@@ -38,11 +38,12 @@ using Enqueue = std::function<void(CUstream)>;
 namespace {
 
 struct Options {
-  std::string folder, cudnnLibrary, json;
+  std::string folder, cudnnLibrary, json, planOptions;
   std::vector<std::string> batchNumbers{"1", "8", "32"};
   int rounds = 9;
   int64_t cudnnPlans = 8;
   uint64_t seed = 0;
+  bool constantFilter = false;
 };
 
 constexpr double kGraphMicroseconds = 300;
@@ -61,7 +62,9 @@ class ChainRun {
       tensors_.emplace_back(verification, layer, options.seed + tensors_.size(), stream, filterScaleOf(layer.problem));
     for (size_t i = 0; i < layers_.size(); ++i) {
       const gpu::Tensors addresses{inputOf(i), tensors_[i].filter.address(), 0, 0, tensors_[i].output.address()};
-      gpu::BoundConvolution bound = library.bind(layers_[i].problem, addresses, "");
+      std::string choice = library.candidates(layers_[i].problem, options.constantFilter).front();
+      if (!options.planOptions.empty()) choice += (choice.ends_with(':') ? "" : ",") + options.planOptions;
+      gpu::BoundConvolution bound = library.bind(layers_[i].problem, addresses, choice);
       choices_.push_back(bound.choice);
       ours_.push_back(std::move(bound.enqueue));
     }
@@ -71,6 +74,7 @@ class ChainRun {
     Json row;
     row["layers"] = layers_.size();
     row["ours"] = choices_;
+    row["constant_filter"] = options_.constantFilter;
     // Checked before cuDNN's plans write into the same outputs.
     for (const gpu::LayerTensors& tensors : tensors_) tensors.poison();
     {
@@ -238,6 +242,9 @@ int main(int argc, char** argv) {
   command_line::Parser parser("blocks of networks, layer after layer, ours and cuDNN's, on one GPU");
   parser.option("--chains", options.folder, "folder of lists, such as bench/shapes/chains").required();
   parser.option("--batches", options.batchNumbers).separatedBy(',');
+  parser.option("--plan-options", options.planOptions, "for every plan: \"dependent=no\"");
+  parser.flag("--constant-filter", options.constantFilter,
+              "filters are read while the layer before still runs, where the engine can");
   parser.option("--cudnn-library", options.cudnnLibrary);
   parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
   parser.option("--rounds", options.rounds);

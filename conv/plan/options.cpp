@@ -110,6 +110,15 @@ Status OptionValues::dependent(bool& value) const {
   return {};
 }
 
+Status OptionValues::dependent(Dependence& value) const {
+  static constexpr std::array kValues{Dependence::None, Dependence::Launch, Dependence::Filter};
+  static constexpr std::array kWords{toString(kValues[0]), toString(kValues[1]), toString(kValues[2])};
+  std::optional<size_t> index;
+  if (Status status = choice(kFilterDependentOption.name, kWords, index); !status.ok()) return status;
+  value = index ? kValues[*index] : Dependence::Launch;
+  return {};
+}
+
 Status readDependent(std::string_view text, bool& dependent) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, {&kDependentOption, 1}, values); !status.ok()) return status;

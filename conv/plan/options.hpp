@@ -24,6 +24,19 @@ inline constexpr OptionDescription kDependentOption{
     "dependent", "yes, no",
     "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); yes"};
 
+/// When a run starts, next to the end of the one before it in the stream.
+enum class Dependence : uint8_t {
+  None,    ///< after it
+  Launch,  ///< while it ends; tensors are read after it (LaunchConfig::programmaticDependent)
+  Filter,  ///< the same, and the filter, a constant one, is read before it has ended
+};
+
+/// kDependentOption of engines that can read a constant filter ahead.
+inline constexpr OptionDescription kFilterDependentOption{
+    kDependentOption.name, "yes, no, filter",
+    "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); filter: read the "
+    "filter before that, which has to be constant (constant_filter); yes"};
+
 /// Lines "name  range  meaning".
 std::string describe(std::span<const OptionDescription> options);
 
@@ -43,6 +56,8 @@ class OptionValues {
   Status flag(std::string_view name, std::optional<bool>& value) const;
   /// Of kDependentOption; yes where it is not set.
   Status dependent(bool& value) const;
+  /// Of kFilterDependentOption; Launch where it is not set.
+  Status dependent(Dependence& value) const;
 
  private:
   std::map<std::string, std::string, std::less<>> values_;
@@ -65,6 +80,11 @@ class OptionText {
  private:
   std::string text_;
 };
+
+/// The value of kFilterDependentOption that says it.
+constexpr std::string_view toString(Dependence dependence) {
+  return dependence == Dependence::None ? "no" : dependence == Dependence::Launch ? "yes" : "filter";
+}
 
 /// The value of kDependentOption in a text that has no other option.
 Status readDependent(std::string_view text, bool& dependent);

@@ -189,7 +189,8 @@ AutotuneKey keyOf(const Problem& problem, const device::Device& device, const Pl
   const device::Properties& p = device.properties();
   return {shiftconv::describe(problem),
           fmt::format("{} {}.{} with {} multiprocessors", p.name, p.computeMajor, p.computeMinor, p.multiprocessors),
-          device.driverVersion(), how.version, fmt::format("{}:{}", options.algorithm, options.options)};
+          device.driverVersion(), how.version,
+          fmt::format("{}:{}{}", options.algorithm, options.options, options.constantFilter ? " constant_filter" : "")};
 }
 
 }  // namespace

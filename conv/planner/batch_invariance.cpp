@@ -41,7 +41,7 @@ Status candidatesOf(const Algorithm& algorithm, const Problem& problem, const de
 
 }  // namespace
 
-Status findBatchInvariant(const Problem& problem, const device::Properties& properties, const Search& search,
+Status findBatchInvariant(const Problem& problem, const device::Properties& properties, const Search& search, bool constantFilter,
                           Candidates& candidates) {
   // What is chosen here must follow from everything but n. So an algorithm for a few images only is passed over by what it says
   // about a number that is always the same.
@@ -59,7 +59,7 @@ Status findBatchInvariant(const Problem& problem, const device::Properties& prop
   auto chosen = hasMany ? std::find_if(order.begin(), order.end(), takesMany) : order.begin();
   if (chosen == order.end()) chosen = order.begin();
   const Candidate& pattern = ofOne.all[*chosen];
-  const std::string options = pinned(pattern);
+  const std::string options = constantFilter ? withConstantFilter(*pattern.algorithm, pinned(pattern)) : pinned(pattern);
   if (Status status = candidatesOf(*pattern.algorithm, problem, properties, options, candidates.all); !status.ok())
     return {StatusCode::Unsupported, fmt::format("batch_invariant takes {} {} for this problem whatever n is, but n is {}: {}",
                                                  pattern.algorithm->name(), options, problem.n, status.message())};

@@ -19,7 +19,7 @@ using Search = std::function<Status(const Problem&, Candidates&)>;
 /// Candidates that sum every output in one order whatever n is: those with the algorithm and the options of the best one for one
 /// image, of which only options that spread work over the device are left open. Fails where that algorithm does not take so many
 /// images.
-Status findBatchInvariant(const Problem& problem, const device::Properties& properties, const Search& search,
+Status findBatchInvariant(const Problem& problem, const device::Properties& properties, const Search& search, bool constantFilter,
                           Candidates& candidates);
 
 }  // namespace shiftconv::plan

@@ -20,10 +20,11 @@ namespace shiftconv::plan {
 namespace {
 
 /// The ways of an algorithm that accepts the problem, or its refusal after all.
-std::string offer(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties,
+std::string offer(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties, bool constantFilter,
                   Candidates& candidates) {
   const size_t before = candidates.all.size();
-  const Status status = algorithm.candidates(problem, properties, {}, candidates.all);
+  const Status status =
+      algorithm.candidates(problem, properties, constantFilter ? withConstantFilter(algorithm, "") : "", candidates.all);
   if (status.ok() && candidates.all.size() > before) return {};
   candidates.all.resize(before);
   candidates.defects.push_back(fmt::format("{} accepts {} on {}, but offers no plan: {}", algorithm.name(),
@@ -43,6 +44,7 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
   made->askedAlgorithm = asked.algorithm;
   made->askedOptions = asked.options;
   made->askedBatchInvariant = asked.batchInvariant;
+  made->askedConstantFilter = asked.constantFilter;
   made->choice = std::move(choice);
   if (Status status = candidate.complete(problem, properties, *made); !status.ok()) return status;
   plan = std::move(made);
@@ -50,6 +52,17 @@ Status makePlanOf(const Candidate& candidate, const Problem& problem, const devi
 }
 
 }  // namespace
+
+std::string withConstantFilter(const Algorithm& algorithm, std::string_view options) {
+  const std::span known = algorithm.options();
+  const bool reads = std::any_of(known.begin(), known.end(), [](const OptionDescription& option) {
+    return option.name == kFilterDependentOption.name && option.range == kFilterDependentOption.range;
+  });
+  OptionValues given;
+  if (!reads || !OptionValues::parse(options, known, given).ok() || given.find(kFilterDependentOption.name))
+    return std::string(options);
+  return fmt::format("{}{}{}={}", options, options.empty() ? "" : ",", kFilterDependentOption.name, toString(Dependence::Filter));
+}
 
 void correct(const Problem& problem, const device::Properties& properties, std::span<Candidate> candidates) {
   if (!hasMeasuredCorrection(problem, properties)) return;
@@ -101,7 +114,7 @@ std::vector<size_t> Candidates::byEstimate() const {
 }
 
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
-               Candidates& candidates, RefusalTexts texts) {
+               Candidates& candidates, RefusalTexts texts, bool constantFilter) {
   constexpr size_t kUsual = 128;
   candidates.all.reserve(kUsual);
   Refusals refusals;
@@ -111,7 +124,7 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
     if (refusal.empty()) {
       // Last in the table, so that all others have been asked.
       if (algorithm->isLastResort() && !candidates.all.empty()) continue;
-      refusal = offer(*algorithm, problem, properties, candidates);
+      refusal = offer(*algorithm, problem, properties, constantFilter, candidates);
       if (refusal.empty()) continue;
     }
     if (texts == RefusalTexts::Made)
@@ -120,7 +133,7 @@ Status collect(std::span<const Algorithm* const> algorithms, const Problem& prob
   if (texts == RefusalTexts::LeftOut) {
     if (!candidates.all.empty()) return {};
     candidates.defects.clear();
-    return collect(algorithms, problem, properties, candidates, RefusalTexts::Made);
+    return collect(algorithms, problem, properties, candidates, RefusalTexts::Made, constantFilter);
   }
   candidates.refusals = refusals.lines();
   if (!candidates.all.empty()) return {};
@@ -140,19 +153,23 @@ Status findCandidates(const Problem& problem, const device::Properties& properti
       return findCandidates(one, properties, usual, found, texts);
     };
     candidates.asked = options;
-    return findBatchInvariant(problem, properties, search, candidates);
+    return findBatchInvariant(problem, properties, search, options.constantFilter, candidates);
   }
   if (options.algorithm.empty()) {
-    if (Status status = collect(algorithms(), problem, properties, candidates, texts); !status.ok()) return status;
+    if (Status status = collect(algorithms(), problem, properties, candidates, texts, options.constantFilter); !status.ok())
+      return status;
   } else {
     const Algorithm* algorithm = nullptr;
     if (Status status = findAlgorithm(options.algorithm, algorithm); !status.ok()) return status;
     if (std::string refusal = refusalOf(*algorithm, problem, properties); !refusal.empty())
       return {StatusCode::Unsupported, refusal};
     if (options.options.empty()) {
-      if (std::string refusal = offer(*algorithm, problem, properties, candidates); !refusal.empty())
+      if (std::string refusal = offer(*algorithm, problem, properties, options.constantFilter, candidates); !refusal.empty())
         return {StatusCode::Unsupported, refusal};
-    } else if (Status status = algorithm->candidates(problem, properties, options.options, candidates.all); !status.ok()) {
+    } else if (Status status = algorithm->candidates(
+                   problem, properties, options.constantFilter ? withConstantFilter(*algorithm, options.options) : options.options,
+                   candidates.all);
+               !status.ok()) {
       return status;
     }
   }
@@ -179,7 +196,7 @@ Status makePlan(const Problem& problem, const device::Properties& properties, co
 std::string choiceOf(const Plan& plan) {
   if (!plan.choice.empty()) return plan.choice;
   Candidates candidates;
-  const PlanOptions asked{plan.askedAlgorithm, plan.askedOptions, 0, plan.askedBatchInvariant};
+  const PlanOptions asked{plan.askedAlgorithm, plan.askedOptions, 0, plan.askedConstantFilter, plan.askedBatchInvariant};
   if (!findCandidates(plan.problem, plan.properties, asked, candidates).ok()) return {};  // it was found once, so it is again
   for (size_t i = 0; i < candidates.all.size(); ++i)
     if (candidates.all[i].algorithm->name() == plan.algorithm && candidates.all[i].options() == plan.options) candidates.best = i;

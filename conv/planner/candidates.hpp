@@ -33,6 +33,7 @@ struct PlanOptions {
   std::string algorithm;
   std::string options;
   uint32_t multiprocessors = 0;  ///< of which each launch has at most a CTA; 0: as many as the device has
+  bool constantFilter = false;   ///< nothing that may still run when a run is enqueued writes the filter
   bool batchInvariant = false;   ///< every image's results are those that it has alone (batch_invariance.hpp)
 };
 
@@ -54,7 +55,10 @@ enum class RefusalTexts : bool { LeftOut, Made };
 
 /// Of all `algorithms` that accept a valid problem; at least one, or a sentence why there is none. Those of last resort come last.
 Status collect(std::span<const Algorithm* const> algorithms, const Problem& problem, const device::Properties& properties,
-               Candidates& candidates, RefusalTexts texts = RefusalTexts::Made);
+               Candidates& candidates, RefusalTexts texts = RefusalTexts::Made, bool constantFilter = false);
+
+/// Options of an algorithm, and kFilterDependentOption where it has that and `options` do not say how a run depends.
+std::string withConstantFilter(const Algorithm& algorithm, std::string_view options);
 
 /// Validates the problem and asks every algorithm that accepts it, or the one asked for.
 Status findCandidates(const Problem& problem, const device::Properties& properties, const PlanOptions& options,

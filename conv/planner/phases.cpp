@@ -125,7 +125,7 @@ Status bestOf(const Inner& inner, const Problem& problem, const device::Properti
   };
   Candidates candidates;
   const Status found =
-      inner.isBatchInvariant ? findBatchInvariant(problem, properties, search, candidates) : search(problem, candidates);
+      inner.isBatchInvariant ? findBatchInvariant(problem, properties, search, false, candidates) : search(problem, candidates);
   if (!found.ok()) return found;
   best = std::move(candidates.all[candidates.best]);
   return {};

@@ -63,9 +63,11 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
           }};
 }
 
-std::vector<std::string> Library::candidates(const Problem& problem) const {
+std::vector<std::string> Library::candidates(const Problem& problem, bool constantFilter) const {
   plan::Candidates candidates;
-  accept(plan::findCandidates(problem, state_->device->properties(), {}, candidates));
+  plan::PlanOptions options;
+  options.constantFilter = constantFilter;
+  accept(plan::findCandidates(problem, state_->device->properties(), options, candidates));
   std::vector<std::string> names;
   for (const size_t i : candidates.byEstimate()) {
     const plan::Candidate& candidate = candidates.all[i];

@@ -30,7 +30,7 @@ class Library {
   /// `choice`: "algorithm:options", either may be empty. Throws std::runtime_error with the refusal.
   BoundConvolution bind(const Problem& problem, const Tensors& tensors, const std::string& choice);
   /// The planner's candidates in the notation of `choice`, best by its model first.
-  std::vector<std::string> candidates(const Problem& problem) const;
+  std::vector<std::string> candidates(const Problem& problem, bool constantFilter = false) const;
   /// The choice that a measurement takes, at most `seconds` of it; `cache`: the file that remembers it, or empty. Notes go to
   /// stderr.
   std::string autotune(const Problem& problem, const std::string& cache, double seconds) const;

@@ -38,7 +38,7 @@ constexpr std::array<OptionDescription, 5> kHaloOptions{
      {"cut", "columns, flat, dense", "8-column groups, whole rows with their pads, or whole rows without"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
      {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"},
-     kDependentOption}};
+     kFilterDependentOption}};
 
 Status readHalo(std::string_view text, HaloChoices& choices) {
   OptionValues values;
@@ -84,7 +84,7 @@ std::string optionsOf(const HaloOffer& offer) {
       .add("cut", toString(offer.cut))
       .add("split", offer.split)
       .add("lag", offer.lag)
-      .addIf(!offer.dependent, "dependent", "no")
+      .addIf(offer.dependent != Dependence::Launch, kFilterDependentOption.name, toString(offer.dependent))
       .text();
 }
 

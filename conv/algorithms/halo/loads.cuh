@@ -108,7 +108,7 @@ template <class Cta>
 __device__ void loadWeights(const Cta& cta) {
   const Params& p = cta.params;
   Control& control = *cta.control;
-  ptx::awaitPrerequisites();
+  if (!p.filterAhead) ptx::awaitPrerequisites();
   gemm::RingPosition stage;
   const auto loadAll = [&](int32_t tile) {
     const int32_t firstChannel = cta.originOf(tile, 0).channel;

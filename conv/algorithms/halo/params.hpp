@@ -103,7 +103,8 @@ struct Params {
   bool relu = false;
   bool deep = false;  ///< where takesAnyInput() of shape.cuh: images are planes of `planes` each, and input maps (C, W, H, D, N)
                       ///< instead of (C, W, N, H)
-  bool halfChunks = false;  ///< in kernels of 8-bit operands: there is one chunk, the second half of which is zeros
+  bool halfChunks = false;   ///< in kernels of 8-bit operands: there is one chunk, the second half of which is zeros
+  bool filterAhead = false;  ///< the filter is constant, and is read before the kernel ahead has ended
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;
 

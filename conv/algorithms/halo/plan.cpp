@@ -288,7 +288,8 @@ void forEachPlan(const Problem& problem, const device::Properties& properties, c
         HaloPlan& plan = *placed.plan;
         plan.shape = shape.name;
         plan.module = modules[m];
-        plan.launch.programmaticDependent = choices.dependent;
+        plan.launch.programmaticDependent = choices.dependent != Dependence::None;
+        plan.params.filterAhead = choices.dependent == Dependence::Filter;
         for (const int32_t split : {1, 2, 4}) {
           if (choices.split && *choices.split != split) continue;
           if (!canSplit(shape, plan, split)) continue;
@@ -349,8 +350,8 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
   std::vector<HaloOffer> offers;
   offers.reserve(64);
   forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry&, const ShapeEntry& entry) {
-    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, entry.tileN, entry.channels(),
-                      plan.launch.programmaticDependent, plan.modelledClocks, plan.bound});
+    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, entry.tileN, entry.channels(), choices.dependent,
+                      plan.modelledClocks, plan.bound});
     return true;
   });
   fastestFirst(offers);

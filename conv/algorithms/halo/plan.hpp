@@ -14,6 +14,7 @@
 #include "conv/algorithms/halo/cut.hpp"
 #include "conv/algorithms/halo/kernels.hpp"
 #include "conv/algorithms/halo/params.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/rates.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -25,7 +26,7 @@ struct HaloChoices {
   std::optional<std::string> shape;  ///< a name of halo_shapes.hpp
   std::optional<int32_t> split;      ///< CTAs that share the reduction of a tile: 1, 2 or 4
   std::optional<int32_t> lag;        ///< taps between the warpgroups, bounded by what the rings hold
-  bool dependent = true;             ///< LaunchConfig::programmaticDependent
+  Dependence dependent = Dependence::Launch;
 };
 
 struct HaloPlan {
@@ -56,7 +57,7 @@ struct HaloOffer {
   HaloCut cut;
   int32_t split, lag;
   int32_t tilePixels, tileChannels;
-  bool dependent;
+  Dependence dependent;
   double modelledClocks;
   Resource bound;
 };

@@ -20,8 +20,10 @@ constexpr std::array<OptionDescription, 4> kOptions{
     {{"tile", "64x16 to 192x128", "output pixels x output channels of a CTA"},
      {"stages", "1 to 9", "of the ring of operands; one serves a reduction of one step alone"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
-     {"dependent", "yes, no",
-      "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); short runs"}}};
+     {kFilterDependentOption.name, kFilterDependentOption.range,
+      "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); filter: in "
+      "short "
+      "runs, and read the filter before that, which has to be constant (constant_filter); yes in short runs"}}};
 
 constexpr std::array<std::string_view, 3> kSplitNames{"1", "2", "4"};
 
@@ -35,7 +37,8 @@ Status readIm2col(std::string_view text, Im2colChoices& choices) {
   std::optional<size_t> split;
   if (Status status = values.choice("split", kSplitNames, split); !status.ok()) return status;
   if (split) choices.split = 1 << *split;
-  return values.flag("dependent", choices.dependent);
+  if (!values.find(kFilterDependentOption.name)) return {};
+  return values.dependent(choices.dependent.emplace());
 }
 
 class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
@@ -60,7 +63,9 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
         .add("tile", im2colTileNames()[made.tile])
         .add("stages", made.params.stages)
         .add("split", 1 << made.params.splitShift)
-        .addIf(made.launch.programmaticDependent != made.dependsByDefault, "dependent", made.dependsByDefault ? "no" : "yes")
+        .addIf(made.params.filterAhead, kFilterDependentOption.name, toString(Dependence::Filter))
+        .addIf(made.launch.programmaticDependent != made.dependsByDefault, kFilterDependentOption.name,
+               made.dependsByDefault ? "no" : "yes")
         .text();
   }
   Tiling tiling(const Im2colPlan& made) const override { return made.tiling(); }

@@ -128,9 +128,7 @@ constexpr double kOutputBytesPerClock = 11;        // of the epilogue
 constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
 constexpr double kMemoryShare = 0.78;              // of device memory's rate
 constexpr double kSerialShare = 0.043;             // of what is not the slowest
-// A barrier of the cluster, and sums on their way to another multiprocessor. Not measured yet: so long that nobody is given a split
-// reduction unasked.
-constexpr double kReductionClocks = 20000;
+constexpr double kReductionClocks = 600;  // not fitted: a barrier of the cluster, and sums on their way to another multiprocessor
 constexpr double kSumBytesPerClock = 32;
 
 // A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 % (H200), probably
@@ -271,7 +269,9 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   plan.kind = kindOf(p);
   model(p, problemBytes, properties, tile, plan);
   plan.dependsByDefault = plan.modelledClocks < kShortClocks;
-  plan.launch.programmaticDependent = choices.dependent.value_or(plan.dependsByDefault);
+  params.filterAhead = choices.dependent == Dependence::Filter;
+  plan.launch.programmaticDependent =
+      !choices.dependent || params.filterAhead ? plan.dependsByDefault : choices.dependent == Dependence::Launch;
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "common/launch.hpp"
 #include "common/layout/tensor_map.hpp"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/plan.hpp"
 #include "conv/plan/rates.hpp"
 #include "conv/plan/tiling.hpp"
@@ -22,10 +23,10 @@ namespace shiftconv::plan::sm90 {
 
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct Im2colChoices {
-  std::optional<size_t> tile;     ///< an index of im2colTileNames()
-  std::optional<int32_t> stages;  ///< of the ring
-  std::optional<int32_t> split;   ///< CTAs that share the reduction of a tile: 1, 2 or 4
-  std::optional<bool> dependent;  ///< LaunchConfig::programmaticDependent
+  std::optional<size_t> tile;           ///< an index of im2colTileNames()
+  std::optional<int32_t> stages;        ///< of the ring
+  std::optional<int32_t> split;         ///< CTAs that share the reduction of a tile: 1, 2 or 4
+  std::optional<Dependence> dependent;  ///< Filter: where the planner lets the run start early
 };
 
 struct Im2colPlan {

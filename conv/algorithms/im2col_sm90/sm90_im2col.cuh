@@ -83,6 +83,8 @@ class Cta {
       __syncwarp();  // site: barriers_ready
       ptx::namedBarrierArrive(kBegin, kConsumers + 32);
       if constexpr (kSplits) ptx::clusterBarrierArriveRelaxed();
+      if (p_.filterAhead && ptx::electOne()) loadFilterAhead();
+      __syncwarp();
       ptx::awaitPrerequisites();
       ptx::launchDependents();
       if (ptx::electOne()) load();
@@ -184,12 +186,36 @@ class Cta {
   }
 
   // ---- Loads: one thread ---------------------------------------------------------------------------------------------------
+  /// Of a constant filter, what the first round of stages holds.
+  __device__ void loadFilterAhead() const {
+    const Position at = positionOf(firstPixel_);
+    gemm::RingPosition stage;
+    int32_t left = p_.stages;
+    forEachTap([&](int32_t tap, int32_t, int32_t, int32_t z) {
+      for (int32_t chunk = firstChunk(rank()), end = firstChunk(rank() + 1); chunk < end && left > 0; ++chunk, --left) {
+        ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), kStageBytes);
+        loadFilter(stage, tap, sourceOf(chunk, at, z).tapChannel);
+        stage.advance(p_.stages);
+      }
+    });
+  }
+  __device__ __forceinline__ gemm::WindowSource sourceOf(int32_t chunk, const Position& at, int32_t tapZ) const {
+    const gemm::WindowAxis& z = p_.window.z;
+    return p_.window.split.sourceOf(chunk, kChunkChannels, at.image, z.first + at.z * z.stride + tapZ * z.step);
+  }
+  __device__ __forceinline__ uint32_t stageAddress(const gemm::RingPosition& stage) const {
+    return stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
+  }
+  __device__ __forceinline__ void loadFilter(const gemm::RingPosition& stage, int32_t tap, int32_t channel) const {
+    ptx::loadTile3d(stageAddress(stage) + kPixelBytes, &filterMap_, channel, tap, firstChannel_, control_->operands.full(stage));
+  }
   __device__ void load() const {
     const Position at = positionOf(firstPixel_);
     const gemm::WindowParams& w = p_.window;
     const int32_t x0 = w.x.first + at.x * w.x.stride, y0 = w.y.first + at.y * w.y.stride, z0 = w.z.first + at.z * w.z.stride;
     const auto* const second = reinterpret_cast<const CUtensorMap*>(&p_.secondMap);
     gemm::RingPosition stage;
+    int32_t ahead = p_.filterAhead ? p_.stages : 0;  // stages that expect their bytes and get their filter already
     forEachTap([&](int32_t tap, int32_t x, int32_t y, int32_t z) {
       const auto dx = static_cast<uint16_t>(x * w.x.step), dy = static_cast<uint16_t>(y * w.y.step),
                  dz = static_cast<uint16_t>(z * w.z.step);
@@ -197,9 +223,14 @@ class Cta {
       for (int32_t chunk = firstChunk(rank()), end = firstChunk(rank() + 1); chunk < end; ++chunk) {
         control_->operands.awaitEmpty(stage);
         const uint32_t full = control_->operands.full(stage);
-        const uint32_t pixels = stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
-        ptx::mbarrierArriveExpectBytes(full, kStageBytes);
-        const gemm::WindowSource from = w.split.sourceOf(chunk, kChunkChannels, at.image, z0 + z * w.z.step);
+        const uint32_t pixels = stageAddress(stage);
+        const gemm::WindowSource from = sourceOf(chunk, at, z);
+        if (ahead > 0) {
+          --ahead;
+        } else {
+          ptx::mbarrierArriveExpectBytes(full, kStageBytes);
+          loadFilter(stage, tap, from.tapChannel);
+        }
         const CUtensorMap* const map = from.isSecond ? second : &inputMap_;
         if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
           ptx::loadTile2d(pixels, map, from.channel, firstPixel_, full);
@@ -207,7 +238,6 @@ class Cta {
           loadVolume(pixels, map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full);
         else
           ptx::loadPixels4d(pixels, map, from.channel, x0, y0, from.image, dx, dy, full);
-        ptx::loadTile3d(pixels + kPixelBytes, &filterMap_, from.tapChannel, tap, firstChannel_, full);
         stage.advance(p_.stages);
       }
     });

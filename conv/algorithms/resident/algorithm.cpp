@@ -135,7 +135,8 @@ void forEachResident(const Problem& problem, const device::Properties& propertie
       if (choices.split && *choices.split != split) continue;
       ResidentPlan plan;
       if (!complete(problem, bytes, g, placed, split, properties, plan)) continue;
-      plan.launch.programmaticDependent = choices.dependent;
+      plan.launch.programmaticDependent = choices.dependent != Dependence::None;
+      plan.params.filterAhead = choices.dependent == Dependence::Filter;
       if (!visit(plan)) return;
     }
   }
@@ -201,7 +202,7 @@ constexpr std::array<HaloCut, 2> kCuts{HaloCut::Columns, HaloCut::Flat};
 constexpr std::array<std::string_view, 2> kCutNames{"columns", "flat"};
 constexpr std::array<OptionDescription, 3> kOptions{{{"cut", "columns, flat", "8-column groups, or whole rows with their pads"},
                                                      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
-                                                     kDependentOption}};
+                                                     kFilterDependentOption}};
 
 Status readResident(std::string_view text, ResidentChoices& choices) {
   OptionValues values;
@@ -217,7 +218,9 @@ Status readResident(std::string_view text, ResidentChoices& choices) {
 
 std::string optionsOf(const ResidentPlan& plan) {
   return fmt::format("cut={},split={}{}", toString(plan.cut), plan.split(),
-                     plan.launch.programmaticDependent ? "" : ",dependent=no");
+                     plan.params.filterAhead             ? ",dependent=filter"
+                     : plan.launch.programmaticDependent ? ""
+                                                         : ",dependent=no");
 }
 
 class Resident final : public ListedAlgorithm<ResidentChoices, ResidentPlan> {

@@ -13,6 +13,7 @@
 #include "conv/algorithms/halo/cut.hpp"
 #include "conv/algorithms/resident/params.hpp"
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/rates.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -22,7 +23,7 @@ namespace shiftconv::plan {
 struct ResidentChoices {
   std::optional<HaloCut> cut;    ///< Columns or Flat
   std::optional<int32_t> split;  ///< CTAs that share the reduction of a tile: 1, 2 or 4
-  bool dependent = true;         ///< LaunchConfig::programmaticDependent
+  Dependence dependent = Dependence::Launch;
 };
 
 struct ResidentPlan {

@@ -44,6 +44,7 @@ struct Params {
   int32_t p = 0, q = 0;
   uint32_t outputPixelBytes = 0;
   bool relu = false;
+  bool filterAhead = false;     ///< the filter is constant, and is read before the kernel ahead has ended
   const float* bias = nullptr;  ///< f32[K] or null
   void* output = nullptr;
 

@@ -63,12 +63,14 @@ class Cta {
       __syncwarp();  // site: barriers_ready
       ptx::clusterBarrierArriveRelaxed();
     }
-    ptx::awaitPrerequisites();
-    ptx::launchDependents();
-    if (threadIdx.x < kThreads / 2)
+    if (threadIdx.x < kThreads / 2) {
+      ptx::awaitPrerequisites();
+      ptx::launchDependents();
       copyPixels();
-    else
+    } else {
+      if (!p_.filterAhead) ptx::awaitPrerequisites();
       copyWeights();
+    }
     if (threadIdx.x >= 128) {
 #pragma unroll 1
       for (int32_t part = 0; part < kParts; ++part) {

@@ -45,10 +45,13 @@ typedef struct shiftconv_plan_options {
                                  measurement must leave it 0 */
   int32_t batch_invariant; /**< 1: the results of an image depend neither on n nor on its place among the images, see below; 0: they
                                 may. Plans by measurement must leave it 0 */
+  int32_t constant_filter; /**< 1: the filter is constant. When a run is enqueued, everything that writes the filter has ended, so that
+                                kernels may read it while the work before the run in its stream still ends; 0: they may not */
+  uint32_t reserved;       /**< 0 */
 } shiftconv_plan_options_t;
 
 #define SHIFTCONV_PLAN_OPTIONS_INIT \
-  { sizeof(shiftconv_plan_options_t), NULL, NULL, 0, 0 }
+  { sizeof(shiftconv_plan_options_t), NULL, NULL, 0, 0, 0, 0 }
 #define SHIFTCONV_PLAN_OPTIONS_SIZE_0_2 24
 
 /** Makes a plan. Planning is deterministic and touches no device. Every algorithm that supports the problem offers candidates,

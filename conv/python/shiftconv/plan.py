@@ -51,13 +51,21 @@ def support(problem: Problem, properties: DeviceProperties, algorithm: str) -> s
 
 
 def _options(
-    algorithm: Optional[str], options: Optional[str], multiprocessors: int = 0, batch_invariant: bool = False
+    algorithm: Optional[str],
+    options: Optional[str],
+    multiprocessors: int = 0,
+    batch_invariant: bool = False,
+    constant_filter: bool = False,
 ) -> PlanOptionsC:
     encoded = [None if text is None else text.encode() for text in (algorithm, options)]
     if not 0 <= multiprocessors < 1 << 32:
         raise OverflowError(f"multiprocessors must fit into 32 bits without a sign, but is {multiprocessors}")
     return PlanOptionsC(
-        algorithm=encoded[0], options=encoded[1], multiprocessors=multiprocessors, batch_invariant=bool(batch_invariant)
+        algorithm=encoded[0],
+        options=encoded[1],
+        multiprocessors=multiprocessors,
+        batch_invariant=bool(batch_invariant),
+        constant_filter=bool(constant_filter),
     )
 
 
@@ -72,6 +80,8 @@ class Plan:
         options: its options, "tile_n=64,..."; None: the planner's. ``algorithm_options`` lists them.
         multiprocessors: the most that a run may occupy; 0: all of the device.
         batch_invariant: the outputs of an image are those that it has alone, bit for bit, whatever n is.
+        constant_filter: everything that writes the filter has ended when a run is enqueued, so that kernels may read it while the
+            work before the run in its stream still ends.
 
     Raises:
         Unsupported: no algorithm, or not the one asked for, can run the problem; gives each reason.
@@ -87,6 +97,7 @@ class Plan:
         options: Optional[str] = None,
         multiprocessors: int = 0,
         batch_invariant: bool = False,
+        constant_filter: bool = False,
     ) -> None:
         self._handle: Optional[ctypes.c_void_p] = None
         if isinstance(properties, Device):
@@ -96,7 +107,7 @@ class Plan:
             library().shiftconv_plan_create(
                 ctypes.byref(problem._c),
                 ctypes.byref(properties._c),
-                ctypes.byref(_options(algorithm, options, multiprocessors, batch_invariant)),
+                ctypes.byref(_options(algorithm, options, multiprocessors, batch_invariant, constant_filter)),
                 ctypes.byref(handle),
             )
         )

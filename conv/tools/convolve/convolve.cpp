@@ -36,7 +36,7 @@ struct Options {
   std::string file, device, algorithm, options, counters, planFor, autotuneCache;
   uint64_t seed = 1;
   int runs = 1;
-  bool unchecked = false, autotune = false, explain = false, environment = false, batchInvariant = false;
+  bool unchecked = false, autotune = false, explain = false, environment = false, batchInvariant = false, constantFilter = false;
 };
 
 std::string capabilityOf(const DeviceProperties& properties) {
@@ -127,6 +127,7 @@ bool convolve(const Line& line, const Options& options, const Device& device) {
   choices.algorithm = line.algorithm.c_str();
   choices.options = line.options.c_str();
   choices.batch_invariant = options.batchInvariant;
+  choices.constant_filter = options.constantFilter;
   const Plan plan = makePlan(one.convolution, choices, options, device);
 
   phase.emplace("bind");
@@ -156,6 +157,7 @@ void explain(const Line& line, const Options& options) {
   choices.algorithm = line.algorithm.c_str();
   choices.options = line.options.c_str();
   choices.batch_invariant = options.batchInvariant;
+  choices.constant_filter = options.constantFilter;
   const Convolution problem = Convolution::parse(line.problem);
   fmt::print("{} on {}\n", problem.describe(), properties.name);
   for (int i = 0; i < shiftconv_algorithm_count(); ++i) {
@@ -261,6 +263,7 @@ int main(int argc, char** argv) {
   parser.option("--algorithm", options.algorithm);
   parser.option("--options", options.options, "of the algorithm");
   parser.flag("--batch-invariant", options.batchInvariant, "a plan that sums an image as it does alone, whatever n is");
+  parser.flag("--constant-filter", options.constantFilter, "a plan that may read the filter while the work before a run still ends");
   parser.option("--runs", options.runs);
   parser.option("--seed", options.seed, "of the operands");
   parser.flag("--unchecked", options.unchecked, "no reference on the host");

@@ -35,6 +35,9 @@ inline std::vector<Layer> layersOf(const std::string& images) {
           {one + rest, "im2col_sm90", "tile=128x64"},
           {three + "bias residual 0.5 hard_swish", "im2col_sm90", ""},
           {one + rest, "pointwise", ""},
+          {three + rest, "im2col_sm90", "tile=64x32,dependent=filter"},
+          {three + "bias silu", "halo", "dependent=filter"},
+          {three + rest, "resident", "dependent=filter"},
           {one + rest, "direct", ""}};
 }
 

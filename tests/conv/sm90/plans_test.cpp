@@ -175,6 +175,42 @@ TEST(HopperPlans, StartWhileTheKernelBeforeEndsUnlessTheyAreAskedNotTo) {
   }
 }
 
+/// Where an engine can read it ahead, and nothing is said otherwise. Wrappers pack filters and read them back: not ahead.
+TEST(HopperPlans, ReadAConstantFilterAhead) {
+  const auto constant = [](const char* text, const char* algorithm, const char* options, bool batchInvariant = false) {
+    return planOf(text, {algorithm, options, 0, true, batchInvariant});
+  };
+  const char* const text = "1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16";
+  for (const char* const algorithm : {"", "halo", "resident", "im2col_sm90"}) {
+    SCOPED_TRACE(algorithm);
+    const auto usual = planOf(text, {algorithm, ""}), ahead = constant(text, algorithm, "");
+    ASSERT_TRUE(usual && ahead);
+    EXPECT_EQ(usual->options.find("dependent"), std::string::npos);
+    EXPECT_EQ(ahead->options, usual->options + ",dependent=filter");
+    EXPECT_TRUE(ahead->launches.at(0).config.programmaticDependent);
+    const auto again = planOf(text, {std::string(ahead->algorithm), ahead->options});
+    ASSERT_NE(again, nullptr);
+    EXPECT_EQ(describe(*again), describe(*ahead));
+  }
+  EXPECT_NE(constant(text, "halo", "", true)->options.find("dependent=filter"), std::string::npos);
+  EXPECT_EQ(constant(text, "halo", "dependent=no")->options, planOf(text, {"halo", "dependent=no"})->options);
+  const char* const few = "1x7x7x832 f16 * 192x1x1x832 -> f16";
+  for (const char* const algorithm : {"thin", "direct"})
+    EXPECT_EQ(constant(few, algorithm, "")->options, planOf(few, {algorithm, ""})->options) << algorithm;
+  const auto reversed = constant("1x9x9x64 f16 * 64x3x3x64 pad 1,1,1,1 flipped -> f16", "", "");
+  ASSERT_NE(reversed, nullptr);
+  EXPECT_EQ(reversed->algorithm, "reversed");
+  EXPECT_EQ(reversed->options.find("filter"), std::string::npos) << reversed->options;
+}
+
+TEST(HopperPlans, Im2colReadsNoFilterAheadOfLongRuns) {
+  const char* const text = "8x64x64x512 f16 * 512x3x3x512 pad 4,4,4,4 dilation 4,4 -> f16";
+  const auto plan = planOf(text, {"im2col_sm90", "dependent=filter"});
+  ASSERT_NE(plan, nullptr);
+  EXPECT_FALSE(plan->launches.at(0).config.programmaticDependent);
+  EXPECT_EQ(planOf(text, {"im2col_sm90", plan->options})->options, plan->options);
+}
+
 /// Long runs gain nothing by it and lose the order in which their CTAs lie next to each other.
 TEST(HopperPlans, Im2colStartsEarlyWhereTheRunIsShort) {
   for (const auto& [text, isShort] : {std::pair{"8x14x14x256 f16 * 64x1x1x256 -> f16", true},
