@@ -207,6 +207,8 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   plan.filter.rank = 3;
   plan.filter.dims = {static_cast<uint64_t>(g.c / g.groups), static_cast<uint64_t>(g.t * g.r * g.s), static_cast<uint64_t>(g.k)};
   plan.filter.strides = {tapBytes, tapBytes * static_cast<uint64_t>(g.t * g.r * g.s)};
+  // Filters of groups are spread by threads, and nobody uses the map. Groups of less than 16 bytes would not make one.
+  if (tapBytes % 16 != 0) plan.filter.dims = {8, 1, 1}, plan.filter.strides = {16, 16};
   plan.filter.box = {plan.inputs[0].box[0], 1, params.weightBoxBytes / kRowBytes};
   const uint64_t outputPixelBytes = static_cast<uint64_t>(g.outputPitch * g.outputBytes);
   if (!shape.kind.empty()) plan.output.type = g.outputBytes == 1 ? layout::MapType::U8 : layout::MapType::F16;
@@ -324,8 +326,8 @@ std::string haloRefusal(const Problem& p, const device::Properties& properties) 
     if (p.c != p.k) return fmt::format("halo needs C = K with groups, but they are {} and {}", p.c, p.k);
     if (bytesOf(p.inputType) != 2)
       return fmt::format("halo needs f16 or bf16 with groups, but input_type is {}", nameOf(p.inputType));
-    if (channels % 8 != 0 || kBlockChannels % channels != 0)
-      return fmt::format("halo needs 8, 16, 32 or 64 channels a group, but there are {}", channels);
+    if (channels == 1 || kBlockChannels % channels != 0)
+      return fmt::format("halo needs 2, 4, 8, 16, 32 or 64 channels a group, but there are {}", channels);
   }
   bool fits = false;
   forEachPlan(p, properties, {}, [&](const HaloPlan&, const Geometry&, const ShapeEntry&) {

@@ -47,6 +47,17 @@ __device__ void prepareWeights(const Cta& cta) {
   if constexpr (!Cta::kFull) ptx::prefetchTensorMap(&cta.outputMap);
 }
 
+/// The 8 channels of a row of such a matrix from the filter's row, of which a group of 2 or 4 channels fills 4 or 8 bytes.
+__device__ __forceinline__ uint4 narrowGroup(const Params& p, uint32_t row, uint32_t column, uint32_t filterRow) {
+  const uint32_t words = static_cast<uint32_t>(p.groupChannels) / 2;
+  const uint32_t first = row / static_cast<uint32_t>(p.groupChannels) * words - column * 4;  // of the group, from this vector on
+  const auto* const from = static_cast<const uint32_t*>(p.filter) + filterRow * words;
+  uint32_t value[4];
+#pragma unroll
+  for (uint32_t i = 0; i < 4; ++i) value[i] = i - first < words ? from[i - first] : 0;
+  return make_uint4(value[0], value[1], value[2], value[3]);
+}
+
 /// Block-diagonal 64 x 64 matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle.
 template <class Cta>
 __device__ void spreadGroupedWeights(const Cta& cta, uint32_t helper, uint32_t helpers) {
@@ -59,9 +70,14 @@ __device__ void spreadGroupedWeights(const Cta& cta, uint32_t helper, uint32_t h
     const uint32_t tap = v / (kBlockBytes / 16), row = v / 8 % kBlockChannels, column = v % 8;
     const uint32_t inGroup = column - row / static_cast<uint32_t>(p.groupChannels) * groupVectors;
     const uint32_t channel = blockIdx.y * kBlockChannels + row;
+    const uint32_t filterRow = channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex;
     uint4 value = make_uint4(0, 0, 0, 0);
-    if (inGroup < groupVectors && channel < static_cast<uint32_t>(p.channels))
-      value = filter[(channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex) * groupVectors + inGroup];
+    if (channel < static_cast<uint32_t>(p.channels)) {
+      if (groupVectors == 0)
+        value = narrowGroup(p, row, column, filterRow);
+      else if (inGroup < groupVectors)
+        value = filter[filterRow * groupVectors + inGroup];
+    }
     ptx::storeShared16Bytes(layout::swizzle128(cta.weightAddress(tap) + row * kRowBytes + column * 16), value.x, value.y, value.z,
                             value.w);
   }

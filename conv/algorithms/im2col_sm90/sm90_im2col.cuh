@@ -84,7 +84,6 @@ class Cta {
       ptx::namedBarrierArrive(kBegin, kConsumers + 32);
       if constexpr (kSplits) ptx::clusterBarrierArriveRelaxed();
       if (p_.filterAhead && ptx::electOne()) loadFilterAhead();
-      __syncwarp();
       ptx::awaitPrerequisites();
       ptx::launchDependents();
       if (ptx::electOne()) load();
@@ -192,6 +191,7 @@ class Cta {
     gemm::RingPosition stage;
     int32_t left = p_.stages;
     forEachTap([&](int32_t tap, int32_t, int32_t, int32_t z) {
+#pragma unroll 1
       for (int32_t chunk = firstChunk(rank()), end = firstChunk(rank() + 1); chunk < end && left > 0; ++chunk, --left) {
         ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), kStageBytes);
         loadFilter(stage, tap, sourceOf(chunk, at, z).tapChannel);
