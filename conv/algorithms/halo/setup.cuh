@@ -58,28 +58,43 @@ __device__ __forceinline__ uint4 narrowGroup(const Params& p, uint32_t row, uint
   return make_uint4(value[0], value[1], value[2], value[3]);
 }
 
-/// Block-diagonal 64 x 64 matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle.
+inline constexpr uint32_t kMatrixVectors = kBlockBytes / 16;  ///< of 8 channels, in a block-diagonal matrix of 64 x 64
+
+/// Vector v of the block-diagonal matrices of all taps, which follow one another.
+__device__ __forceinline__ uint4 groupedVector(const Params& p, uint32_t v) {
+  const uint32_t tap = v / kMatrixVectors, row = v / 8 % kBlockChannels, column = v % 8;
+  const uint32_t groupVectors = static_cast<uint32_t>(p.groupChannels) / 8;
+  const uint32_t inGroup = column - row / static_cast<uint32_t>(p.groupChannels) * groupVectors;
+  const uint32_t channel = blockIdx.y * kBlockChannels + row;
+  if (channel >= static_cast<uint32_t>(p.channels)) return make_uint4(0, 0, 0, 0);
+  const uint32_t filterRow = channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex;
+  if (groupVectors == 0) return narrowGroup(p, row, column, filterRow);
+  if (inGroup >= groupVectors) return make_uint4(0, 0, 0, 0);
+  return static_cast<const uint4*>(p.filter)[filterRow * groupVectors + inGroup];
+}
+
+/// The block-diagonal matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle.
 template <class Cta>
 __device__ void spreadGroupedWeights(const Cta& cta, uint32_t helper, uint32_t helpers) {
+  constexpr uint32_t kBatch = 4;  // loads that are on their way at once
   const Params& p = cta.params;
   ptx::awaitPrerequisites();
-  const uint32_t vectors = static_cast<uint32_t>(p.weightStages) * (kBlockBytes / 16);  // of 8 channels
-  const uint32_t groupVectors = static_cast<uint32_t>(p.groupChannels) / 8;
-  const uint4* filter = static_cast<const uint4*>(p.filter);
-  for (uint32_t v = helper; v < vectors; v += helpers) {
-    const uint32_t tap = v / (kBlockBytes / 16), row = v / 8 % kBlockChannels, column = v % 8;
-    const uint32_t inGroup = column - row / static_cast<uint32_t>(p.groupChannels) * groupVectors;
-    const uint32_t channel = blockIdx.y * kBlockChannels + row;
-    const uint32_t filterRow = channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex;
-    uint4 value = make_uint4(0, 0, 0, 0);
-    if (channel < static_cast<uint32_t>(p.channels)) {
-      if (groupVectors == 0)
-        value = narrowGroup(p, row, column, filterRow);
-      else if (inGroup < groupVectors)
-        value = filter[filterRow * groupVectors + inGroup];
+  const uint32_t vectors = static_cast<uint32_t>(p.weightStages) * kMatrixVectors;
+#pragma unroll 1
+  for (uint32_t first = helper; first < vectors; first += kBatch * helpers) {
+    uint4 value[kBatch];
+#pragma unroll
+    for (uint32_t i = 0; i < kBatch; ++i) {
+      const uint32_t v = first + i * helpers;
+      value[i] = v < vectors ? groupedVector(p, v) : make_uint4(0, 0, 0, 0);
     }
-    ptx::storeShared16Bytes(layout::swizzle128(cta.weightAddress(tap) + row * kRowBytes + column * 16), value.x, value.y, value.z,
-                            value.w);
+#pragma unroll
+    for (uint32_t i = 0; i < kBatch; ++i) {
+      const uint32_t v = first + i * helpers, row = v / 8 % kBlockChannels;
+      if (v < vectors)
+        ptx::storeShared16Bytes(layout::swizzle128(cta.weightAddress(v / kMatrixVectors) + row * kRowBytes + v % 8 * 16),
+                                value[i].x, value[i].y, value[i].z, value[i].w);
+    }
   }
 }
 
