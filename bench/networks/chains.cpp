@@ -27,6 +27,7 @@
 #include "bench/conv/gpu/layer_tensors.hpp"
 #include "bench/conv/gpu/regimes.hpp"
 #include "bench/networks/network_layers.hpp"
+#include "bench/networks/repeated_calls.hpp"
 #include "common/command_line/command_line.hpp"
 #include "conv/problem/text.hpp"
 #include "verification_image.hpp"
@@ -45,9 +46,6 @@ struct Options {
   uint64_t seed = 0;
   bool constantFilter = false;
 };
-
-constexpr double kGraphMicroseconds = 300;
-constexpr int kFewestCalls = 2, kMostCalls = 100;
 
 /// Operands of one distribution make outputs of nearly the same, so that no chain leaves f16.
 float filterScaleOf(const Problem& p) { return std::sqrt(3.0f / static_cast<float>(p.t * p.r * p.s * p.groupChannels())); }
@@ -117,16 +115,7 @@ class ChainRun {
   /// Times of a graph that repeats somebody's calls.
   class Reading {
    public:
-    Reading(CUstream stream, const Enqueue& enqueue) {
-      double once = 0;
-      {
-        gpu::Replay single(stream, 1, enqueue);
-        single.time(0);
-        once = single.time(0);
-      }
-      const int calls = std::clamp(static_cast<int>(kGraphMicroseconds / std::max(once, 1.0)), kFewestCalls, kMostCalls);
-      replay_ = std::make_unique<gpu::Replay>(stream, calls, enqueue);
-    }
+    Reading(CUstream stream, const Enqueue& enqueue) : replay_(bench::repeatedCalls(stream, enqueue).replay) {}
     void take() { times_.push_back(replay_->time(1)); }
     double median() const { return gpu::median(times_); }
     std::vector<double> spread() const {

@@ -28,6 +28,7 @@
 #include "bench/conv/gpu/layer_tensors.hpp"
 #include "bench/conv/gpu/regimes.hpp"
 #include "bench/networks/network_layers.hpp"
+#include "bench/networks/repeated_calls.hpp"
 #include "common/command_line/command_line.hpp"
 #include "conv/problem/text.hpp"
 #include "verification_image.hpp"
@@ -48,8 +49,7 @@ struct Options {
   bool again = false;
 };
 
-constexpr double kGraphMicroseconds = 300;
-constexpr int kFewestCalls = 2, kMostCalls = 100, kQuickRounds = 3;
+constexpr int kQuickRounds = 3;
 
 /// Somebody's calls in a graph, right or not.
 struct Side {
@@ -149,16 +149,10 @@ class LayerRun {
     Side side;
     side.name = name;
     side.enqueue = std::move(enqueue);
-    double once = 0;
-    {
-      gpu::Replay single(stream_, 1, side.enqueue);
-      single.time(0);
-      once = single.time(0);
-    }
-    const int calls = std::clamp(static_cast<int>(kGraphMicroseconds / std::max(once, 1.0)), kFewestCalls, kMostCalls);
-    side.replay = std::make_unique<gpu::Replay>(stream_, calls, side.enqueue);
+    bench::RepeatedCalls repeated = bench::repeatedCalls(stream_, side.enqueue);
+    side.replay = std::move(repeated.replay);
     std::vector<double> times;
-    const int rounds = once > 2000 ? 1 : kQuickRounds;
+    const int rounds = repeated.once > 2000 ? 1 : kQuickRounds;
     for (int i = 0; i < rounds; ++i) times.push_back(side.replay->time(0));
     side.quick = gpu::median(times);
     sides_.push_back(std::move(side));
