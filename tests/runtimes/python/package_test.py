@@ -101,6 +101,13 @@ class Problems(unittest.TestCase):
         free = shiftconv.Plan(problem.copy(n=256), device)
         self.assertNotEqual((free.algorithm, free.options), (plans[1].algorithm, plans[1].options))
 
+    def test_constant_filters_are_read_ahead(self):
+        device = shiftconv.preset("H200")
+        problem = shiftconv.Problem.parse("1x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16")
+        usual, ahead = (shiftconv.Plan(problem, device, algorithm="halo", constant_filter=constant) for constant in (False, True))
+        self.assertEqual(ahead.options, usual.options + ",dependent=filter")
+        self.assertEqual(shiftconv.Plan.from_bytes(ahead.to_bytes()).options, ahead.options)
+
     def test_transposed(self):
         text = "2x9x7x16 f16 * 24x3x2x16 pad 1,0,0,1 stride 2,1 transposed output_padding 1,0 -> 2x19x7x24 f16"
         problem = shiftconv.Problem.parse(text)
