@@ -44,7 +44,7 @@ struct Options {
   int rounds = 9;
   int64_t cudnnPlans = 8;
   uint64_t seed = 0;
-  bool constantFilter = false;
+  bool constantFilter = false, independent = false;
 };
 
 /// Operands of one distribution make outputs of nearly the same, so that no chain leaves f16.
@@ -73,6 +73,7 @@ class ChainRun {
     row["layers"] = layers_.size();
     row["ours"] = choices_;
     row["constant_filter"] = options_.constantFilter;
+    row["independent"] = options_.independent;
     // Checked before cuDNN's plans write into the same outputs.
     for (const gpu::LayerTensors& tensors : tensors_) tensors.poison();
     {
@@ -128,7 +129,10 @@ class ChainRun {
     std::vector<double> times_;
   };
 
-  CUdeviceptr inputOf(size_t i) const { return i == 0 ? tensors_[0].input.address() : tensors_[i - 1].output.address(); }
+  bool readsItsOwnInput(size_t i) const { return i == 0 || options_.independent; }
+  CUdeviceptr inputOf(size_t i) const {
+    return readsItsOwnInput(i) ? tensors_[i].input.address() : tensors_[i - 1].output.address();
+  }
 
   static Enqueue inTurn(const std::vector<Enqueue>& layers) {
     return [&layers](CUstream stream) {
@@ -138,7 +142,9 @@ class ChainRun {
 
   /// Of what lies in the output of layer i, computed from what lies in the output before it.
   bool isRight(size_t i, const std::string& name) {
-    if (i > 0) SHIFTCONV_GPU(cuMemcpyDtoDAsync(tensors_[i].input.address(), inputOf(i), tensors_[i].input.bytes(), stream_));
+    if (!readsItsOwnInput(i)) {
+      SHIFTCONV_GPU(cuMemcpyDtoDAsync(tensors_[i].input.address(), inputOf(i), tensors_[i].input.bytes(), stream_));
+    }
     const auto found = tensors_[i].checkOutput();
     if (found.wrong != 0) fmt::print("WRONG {}: {}: {} elements\n", layers_[i].name, name, found.wrong);
     return found.wrong == 0;
@@ -234,6 +240,8 @@ int main(int argc, char** argv) {
   parser.option("--plan-options", options.planOptions, "for every plan: \"dependent=no\"");
   parser.flag("--constant-filter", options.constantFilter,
               "filters are read while the layer before still runs, where the engine can");
+  parser.flag("--independent", options.independent,
+              "each layer reads a tensor of its own: what the change from kernel to kernel costs without waiting for data");
   parser.option("--cudnn-library", options.cudnnLibrary);
   parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
   parser.option("--rounds", options.rounds);
