@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -118,35 +116,6 @@ ConvolutionCase parseCase(const std::string& line) {
       throw std::invalid_argument(fmt::format("\"{}\" in shape: {}", part, line));
   }
   return test;
-}
-
-std::vector<ShapeLine> readShapes(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::invalid_argument("cannot read " + path);
-  std::vector<ShapeLine> shapes;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    line = line.substr(0, line.find('#'));
-    if (line.find_first_not_of(" \t") == std::string::npos) continue;
-    std::string name = fmt::format("{}_{}_{}", std::filesystem::path(path).stem().string(), number, line);
-    std::replace_if(
-        name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c); }, '_');
-    name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == '_' && b == '_'; }), name.end());
-    shapes.push_back({name, line});
-  }
-  return shapes;
-}
-
-std::vector<ShapeLine> allShapes(const std::string& folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  std::vector<ShapeLine> shapes;
-  for (const std::filesystem::path& file : files) {
-    const auto lines = readShapes(file.string());
-    shapes.insert(shapes.end(), lines.begin(), lines.end());
-  }
-  return shapes;
 }
 
 Problem internalProblem(const Convolution& convolution) {

@@ -34,15 +34,6 @@ struct ConvolutionCase {
 /// missing; the problem as shiftconv_problem_parse reads it. Throws with a sentence that quotes the line.
 ConvolutionCase parseCase(const std::string& line);
 
-struct ShapeLine {
-  std::string name;  ///< file, line number and shape, as a test name
-  std::string text;
-};
-/// Lines of a shape file, without comments (#) and empty lines.
-std::vector<ShapeLine> readShapes(const std::string& path);
-/// Of every shape file.
-std::vector<ShapeLine> allShapes(const std::string& folder);
-
 /// The same problem as the library has it inside.
 Problem internalProblem(const Convolution& problem);
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tests/conv/convolution_case.hpp"
+#include "tests/conv/shape_files.hpp"
 #include "tests/support/schedules.hpp"
 
 namespace shiftconv::tests {
@@ -32,7 +33,7 @@ TEST_P(ConvolutionShapes, AreExactToTheBoundUnderEverySchedule) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(allShapes(SHAPES_FOLDER)),
+INSTANTIATE_TEST_SUITE_P(Files, ConvolutionShapes, testing::ValuesIn(shapesFor("sm_100a", Sizes::Small)),
                          [](const auto& info) { return info.param.name; });
 
 // The fixture itself must be able to fail.

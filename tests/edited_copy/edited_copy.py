@@ -24,7 +24,7 @@ Pieces of pieces have longer names: name.2.[1]. In the text that replaces a piec
 
     edited_copy.py EDITS           writes the copy that a file of shiftconv_edited_copy (EditedCopy.cmake) describes
     edited_copy.py --check LIST PROOFS...    tries all files that are listed in a file; every mark of their sources must be used by one, or by
-                                             a file of proofs that names it (tests/hazards/mutation/equivalent.txt)
+                                             a file of proofs that names it (tests/algorithms/halo/equivalent.txt)
 """
 import os
 import re

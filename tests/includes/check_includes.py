@@ -35,8 +35,8 @@ ROWS = [
 ]
 # One algorithm that stands on another.
 NEIGHBOURS = {("conv/algorithms/resident", "conv/algorithms/halo")}
-# Rooms that look at others: the mutation score breaks the kernels of all of them.
-GUESTS = {("hazards", "conv"), ("hazards", "gemm"), ("runtimes", "conv")}
+# Rooms that look at others: the mutation score breaks the kernels of all of them, and what is an algorithm's alone stands apart from conv's.
+GUESTS = {("algorithms", "conv"), ("hazards", "conv"), ("hazards", "gemm"), ("runtimes", "conv")}
 LAYER = {path: number for number, row in enumerate(ROWS) for path in row}
 
 

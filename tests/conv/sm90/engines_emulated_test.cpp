@@ -6,23 +6,14 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "conv/algorithms/channelwise/kinds.hpp"
 #include "tests/conv/convolution_case.hpp"
-#include "tests/conv/sm90/shape_lists.hpp"
+#include "tests/conv/shape_files.hpp"
 #include "tests/support/schedules.hpp"
 
 namespace shiftconv::tests {
 namespace {
-
-/// Names of files, separated by commas.
-std::vector<std::string> namesOf(const std::string& list) {
-  std::vector<std::string> names;
-  std::istringstream files(list);
-  for (std::string file; std::getline(files, file, ',');) names.push_back(file);
-  return names;
-}
 
 class EmulatedHopperEngines : public testing::TestWithParam<ShapeLine> {
  protected:
@@ -79,7 +70,7 @@ TEST(EmulatedHopperCounters, HaloMultipliesAndLoadsWhatItsPlanSays) {
 TEST(EmulatedHopperChannelwise, ShapesReachEveryKernel) {
   const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
   std::string plans;
-  for (const ShapeLine& shape : readShapes(SM90_SHAPES_FOLDER "/emulated/channelwise.txt"))
+  for (const ShapeLine& shape : readShapes(ALGORITHM_TESTS "/channelwise/shapes/sm_90a/basic.txt"))
     plans += planFor(parseCase(shape.text), device).describe();
   for (const auto& kind : kernels::channelwise::kKinds)
     EXPECT_NE(plans.find("launch     " + std::string(kind.name) + " grid"), std::string::npos) << kind.name;
@@ -113,10 +104,8 @@ TEST(EmulatedHopperRawRows, NeighboursThatNoTapReadsDoNotMatter) {
 }
 
 const auto nameOfShape = [](const auto& info) { return info.param.name; };
-INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines,
-                         testing::ValuesIn(readShapeFiles(SM90_SHAPES_FOLDER "/emulated", namesOf(SM90_SHAPES))), nameOfShape);
-INSTANTIATE_TEST_SUITE_P(Nightly, LargeOnEmulatedHopper, testing::ValuesIn(readShapeFiles(SM90_SHAPES_FOLDER, kNightlyShapeFiles)),
-                         nameOfShape);
+INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines, testing::ValuesIn(shapesFor("sm_90a", Sizes::Small)), nameOfShape);
+INSTANTIATE_TEST_SUITE_P(Nightly, LargeOnEmulatedHopper, testing::ValuesIn(shapesFor("sm_90a", Sizes::Large)), nameOfShape);
 
 }  // namespace
 }  // namespace shiftconv::tests

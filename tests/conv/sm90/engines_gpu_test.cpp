@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "tests/conv/convolution_case.hpp"
-#include "tests/conv/sm90/shape_lists.hpp"
+#include "tests/conv/shape_files.hpp"
 
 namespace shiftconv::tests {
 namespace {
@@ -33,7 +33,7 @@ TEST_P(HopperEngines, AreExactToTheBound) {
   EXPECT_EQ(check(test, *hopper(), seed), "") << "shape " << GetParam().text << ", seed " << seed;
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, HopperEngines, testing::ValuesIn(readShapeFiles(SM90_SHAPES_FOLDER, kGpuShapeFiles)),
+INSTANTIATE_TEST_SUITE_P(Files, HopperEngines, testing::ValuesIn(shapesFor("sm_90a", Sizes::All)),
                          [](const auto& info) { return info.param.name; });
 
 /// Products of matrices as shiftconv_gemm makes them, by the planner's choice; tails in every extent.

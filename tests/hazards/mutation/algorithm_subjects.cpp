@@ -73,13 +73,16 @@ TrialProblem trialOf(const std::vector<std::string>& fields) {
 /// The kernels of a file that belong to the set.
 std::vector<KernelTrials> read(const std::string& path, std::string_view set) {
   std::vector<KernelTrials> kernels;
-  for (const TableRow& row : readTable(path, 5)) try {
-      if (row.fields[0] == "kernel")
+  for (const TableRow& row : readTable(path, {2, 5})) try {
+      const bool isWhole = row.fields.size() == 5;
+      if (row.fields[0] == "none" && !isWhole && kernels.empty()) return {};
+      if (row.fields[0] == "kernel" && isWhole)
         kernels.push_back(kernelOf(row.fields));
-      else if (row.fields[0] == "trial" && !kernels.empty())
+      else if (row.fields[0] == "trial" && isWhole && !kernels.empty())
         kernels.back().trials.push_back(trialOf(row.fields));
       else
-        throw std::invalid_argument(fmt::format("{} is none of kernel, trial, or precedes the first kernel", row.fields[0]));
+        throw std::invalid_argument(
+            fmt::format("{} is none of kernel, trial, none, lacks fields, or is at the wrong place", row.fields[0]));
     } catch (const std::invalid_argument& error) {
       throw std::runtime_error(fmt::format("{}:{}: {}", path, row.line, error.what()));
     }

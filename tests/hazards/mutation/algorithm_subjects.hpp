@@ -1,6 +1,6 @@
 // The kernels of the algorithms as subjects, each on the problems that the folder of its tests lists.
 //
-// tests/algorithms/<algorithm>/mutation.txt is a table (see table_file.hpp) with two kinds of rows, in which "-" stands for
+// tests/algorithms/<algorithm>/mutation.txt is a table (see table_file.hpp) with three kinds of rows, in which "-" stands for
 // nothing:
 //
 //   kernel | <set> | <architecture> | <options>; <options>... | <functions>
@@ -8,6 +8,8 @@
 //     of names, separated by spaces; mutants are made only of what was inlined from such functions.
 //   trial | <name> | <problem> | <options> | <multiprocessors>
 //     Every trial of a kernel has to take the same one. Besides it, plans may only have launches that prepare zero points.
+//   none | <why>
+//     Alone in its file: no mutants are made here.
 #pragma once
 
 #include <string_view>

@@ -70,7 +70,7 @@ const Subject* find(const std::vector<Subject>& subjects, std::string_view kerne
 
 std::vector<HandMadeMutant> variantsOfSources(const std::vector<Subject>& subjects) {
   std::vector<HandMadeMutant> mutants;
-  for (const TableRow& row : readTable(CATALOGUE_FILE, 5)) {
+  for (const TableRow& row : readTable(CATALOGUE_FILE, {5})) {
     const auto& [kernel, name, kind, what] = std::tie(row.fields[0], row.fields[1], row.fields[2], row.fields[3]);
     const Subject* subject = find(subjects, kernel);
     if (subject == nullptr) continue;

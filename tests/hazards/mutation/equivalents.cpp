@@ -1,5 +1,7 @@
 #include "tests/hazards/mutation/equivalents.hpp"
 
+#include <fmt/format.h>
+
 #include "tests/hazards/mutation/table_file.hpp"
 
 namespace shiftconv::tests {
@@ -32,17 +34,19 @@ bool isAt(const Equivalent& entry, const Mutation& mutation) {
 
 }  // namespace
 
-Equivalents::Equivalents(const std::string& path) {
-  for (TableRow& row : readTable(path, 6)) {
+void Equivalents::read(const std::string& path, bool ofAnyKernel) {
+  for (TableRow& row : readTable(path, {6})) {
     auto& f = row.fields;
-    entries_.push_back(
-        {std::move(f[0]), std::move(f[1]), std::move(f[2]), std::move(f[3]), std::move(f[4]), std::move(f[5]), row.line});
+    entries_.push_back({std::move(f[0]), std::move(f[1]), std::move(f[2]), std::move(f[3]), std::move(f[4]), std::move(f[5]),
+                        fmt::format("{}:{}", path, row.line), ofAnyKernel});
   }
 }
 
+bool Equivalents::isAbout(const Equivalent& entry, std::string_view kernel) { return matches(entry.kernel, kernel); }
+
 const Equivalent* Equivalents::find(const Mutation& mutation) const {
   for (const Equivalent& entry : entries_)
-    if (matches(entry.kernel, mutation.kernel) && isAt(entry, mutation) && matches(entry.instruction, mutation.form) &&
+    if (isAbout(entry, mutation.kernel) && isAt(entry, mutation) && matches(entry.instruction, mutation.form) &&
         matches(entry.change, toString(mutation.change)))
       return &entry;
   return nullptr;

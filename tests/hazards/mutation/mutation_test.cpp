@@ -192,7 +192,8 @@ TEST(Equivalents, AreFoundBySite) {
   const std::string path = source.folder / "proofs";
   std::ofstream(path) << "k | site: wait | bar.sync 0; | 2 | deleted | the innermost of two\n"
                          "k | site: second | bar.sync 0; | * | deleted | the call\n";
-  const Equivalents equivalents(path);
+  Equivalents equivalents;
+  equivalents.read(path, true);
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(equivalents.find(found[0]), nullptr);
   EXPECT_EQ(equivalents.find(found[1]), &equivalents.entries()[0]);

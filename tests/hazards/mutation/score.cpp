@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -29,7 +30,6 @@ namespace {
 struct Arguments {
   std::string set = "ordinary";
   std::string kernelPattern;
-  std::string equivalentsFile;
   unsigned threads = 2;
   bool sample = false;
   bool allowSurvivors = false;
@@ -110,6 +110,18 @@ std::vector<Subject> subjectsOf(const Set& set, std::string_view kernelPattern) 
   return subjects;
 }
 
+/// The list of this folder, and those of the algorithms.
+Equivalents readEquivalents() {
+  Equivalents equivalents;
+  equivalents.read(EQUIVALENTS_FILE, true);
+  std::vector<std::filesystem::path> files;
+  for (const auto& folder : std::filesystem::directory_iterator(ALGORITHM_TESTS))
+    if (const auto file = folder.path() / "equivalent.txt"; exists(file)) files.push_back(file);
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) equivalents.read(file.string(), false);
+  return equivalents;
+}
+
 // ---- Mechanical mutants --------------------------------------------------------------------------------------------------------
 struct MechanicalMutant {
   const Subject* subject = nullptr;
@@ -165,18 +177,24 @@ void printMechanicalMutants(const std::vector<MechanicalMutant>& mutants, Score&
     if (equivalent == nullptr) {
       score.count(sourceOf(mutation), judgement);
     } else if (judgement.verdict != Verdict::Survived) {
-      score.complaints.push_back(fmt::format("entry in line {} of the equivalent mutants does not hold for {}, PTX line {}: {}",
-                                             equivalent->line, mutation.kernel, mutation.ptxLine, judgement.how));
+      score.complaints.push_back(fmt::format("the entry at {} does not hold for {}, PTX line {}: {}", equivalent->where,
+                                             mutation.kernel, mutation.ptxLine, judgement.how));
     }
   }
 }
 
-void complainAboutUnusedEntries(const std::vector<MechanicalMutant>& mutants, const Equivalents& equivalents, Score& score) {
+/// Of the entries about kernels of this set. Those about any kernel need to hold in the ordinary set only: some cover what others
+/// lack.
+void complainAboutUnusedEntries(const std::vector<Subject>& subjects, const std::vector<MechanicalMutant>& mutants,
+                                const Equivalents& equivalents, std::string_view set, Score& score) {
   std::set<const Equivalent*> used;
   for (const MechanicalMutant& mutant : mutants) used.insert(mutant.equivalent);
-  for (const Equivalent& entry : equivalents.entries())
-    if (!used.contains(&entry))
-      score.complaints.push_back(fmt::format("entry in line {} of the equivalent mutants covers none", entry.line));
+  for (const Equivalent& entry : equivalents.entries()) {
+    const auto isAbout = [&](const Subject& subject) { return Equivalents::isAbout(entry, subject.kernel); };
+    if (used.contains(&entry) || std::none_of(subjects.begin(), subjects.end(), isAbout)) continue;
+    if (entry.ofAnyKernel && set != "ordinary") continue;
+    score.complaints.push_back(fmt::format("the entry at {} covers none", entry.where));
+  }
 }
 
 // ---- Hand-made mutants ---------------------------------------------------------------------------------------------------------
@@ -234,12 +252,12 @@ int run(const Arguments& arguments) {
   if (set.onlyByHand) std::erase_if(subjects, std::not_fn(isBrokenByHand));
 
   Score score;
-  const Equivalents equivalents = arguments.equivalentsFile.empty() ? Equivalents() : Equivalents(arguments.equivalentsFile);
+  const Equivalents equivalents = readEquivalents();
   const BaselineByKernel baselines = runCorrectKernels(subjects, arguments.threads, score);
   if (!set.onlyByHand) {
     const auto mechanical = runMechanicalMutants(subjects, baselines, equivalents, set, arguments);
     printMechanicalMutants(mechanical, score);
-    if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(mechanical, equivalents, score);
+    if (arguments.kernelPattern.empty()) complainAboutUnusedEntries(subjects, mechanical, equivalents, arguments.set, score);
   }
   if (set.byHand != nullptr) runHandMadeMutants(byHand, baselines, arguments.threads, score);
 
@@ -269,7 +287,6 @@ int main(int argc, char** argv) {
               "where its trials come to; variants: those whose sources are broken by hand")
       .oneOf(names);
   parser.option("--kernel", arguments.kernelPattern, "only kernels whose name contains this");
-  parser.option("--equivalents", arguments.equivalentsFile, "list of mutants that are proven harmless").existingFile();
   parser.option("--threads", arguments.threads, "mutants run side by side").range(1u, 256u);
   parser.flag(
       "--sample", arguments.sample,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ struct TableRow {
   std::vector<std::string> fields;
 };
 
-/// Throws std::runtime_error naming file and line when a row does not have `fields` fields.
-std::vector<TableRow> readTable(const std::string& path, size_t fields);
+/// Throws std::runtime_error naming file and line when a row has none of these numbers of fields.
+std::vector<TableRow> readTable(const std::string& path, std::initializer_list<size_t> fields);
 
 }  // namespace shiftconv::tests
