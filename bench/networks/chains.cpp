@@ -39,12 +39,12 @@ using Enqueue = std::function<void(CUstream)>;
 namespace {
 
 struct Options {
-  std::string folder, cudnnLibrary, json, planOptions;
+  std::string folder, cudnnLibrary, json, planOptions, candidate;
   std::vector<std::string> batchNumbers{"1", "8", "32"};
   int rounds = 9;
   int64_t cudnnPlans = 8;
   uint64_t seed = 0;
-  bool constantFilter = false, independent = false;
+  bool constantFilter = false, independent = false, ownCode = false;
 };
 
 /// Operands of one distribution make outputs of nearly the same, so that no chain leaves f16.
@@ -60,9 +60,13 @@ class ChainRun {
       tensors_.emplace_back(verification, layer, options.seed + tensors_.size(), stream, filterScaleOf(layer.problem));
     for (size_t i = 0; i < layers_.size(); ++i) {
       const gpu::Tensors addresses{inputOf(i), tensors_[i].filter.address(), 0, 0, tensors_[i].output.address()};
-      std::string choice = library.candidates(layers_[i].problem, options.constantFilter).front();
+      const std::vector<std::string> candidates = library.candidates(layers_[i].problem, options.constantFilter);
+      const auto wanted =
+          std::ranges::find_if(candidates, [&](const std::string& name) { return name.starts_with(options.candidate); });
+      std::string choice = wanted == candidates.end() ? candidates.front() : *wanted;
       if (!options.planOptions.empty()) choice += (choice.ends_with(':') ? "" : ",") + options.planOptions;
-      gpu::BoundConvolution bound = library.bind(layers_[i].problem, addresses, choice);
+      gpu::Library& owner = options.ownCode ? libraries_.emplace_back() : library;
+      gpu::BoundConvolution bound = owner.bind(layers_[i].problem, addresses, choice);
       choices_.push_back(bound.choice);
       ours_.push_back(std::move(bound.enqueue));
     }
@@ -74,6 +78,7 @@ class ChainRun {
     row["ours"] = choices_;
     row["constant_filter"] = options_.constantFilter;
     row["independent"] = options_.independent;
+    row["own_code"] = options_.ownCode;
     // Checked before cuDNN's plans write into the same outputs.
     for (const gpu::LayerTensors& tensors : tensors_) tensors.poison();
     {
@@ -177,7 +182,8 @@ class ChainRun {
 
   const Options& options_;
   CUstream stream_;
-  std::deque<gpu::Layer> layers_;  // tensors refer to them
+  std::deque<gpu::Library> libraries_;  // of layers that share no machine code
+  std::deque<gpu::Layer> layers_;       // tensors refer to them
   std::deque<gpu::LayerTensors> tensors_;
   std::vector<std::string> choices_;
   std::vector<std::unique_ptr<gpu::CudnnReadings>> plans_;
@@ -237,11 +243,14 @@ int main(int argc, char** argv) {
   command_line::Parser parser("blocks of networks, layer after layer, ours and cuDNN's, on one GPU");
   parser.option("--chains", options.folder, "folder of lists, such as bench/shapes/chains").required();
   parser.option("--batches", options.batchNumbers).separatedBy(',');
+  parser.option("--candidate", options.candidate,
+                "take the best candidate whose name begins so, where a layer has one: \"halo:shape=k64_n32\"");
   parser.option("--plan-options", options.planOptions, "for every plan: \"dependent=no\"");
   parser.flag("--constant-filter", options.constantFilter,
               "filters are read while the layer before still runs, where the engine can");
   parser.flag("--independent", options.independent,
               "each layer reads a tensor of its own: what the change from kernel to kernel costs without waiting for data");
+  parser.flag("--own-code", options.ownCode, "each layer has a copy of its machine code: what fetching instructions costs");
   parser.option("--cudnn-library", options.cudnnLibrary);
   parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
   parser.option("--rounds", options.rounds);

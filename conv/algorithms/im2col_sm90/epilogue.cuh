@@ -53,7 +53,7 @@ class Epilogue {
     const gemm::EpilogueParams& e = p_.epilogue;
     for (int32_t i = static_cast<int32_t>(threadIdx.x); i < kChannels; i += static_cast<int32_t>(kConsumers)) {
       const int32_t channel = firstChannel_ + i;
-      float bias = 0, scale = 0;  // of channels that do not exist, whose sums are computed, too
+      float bias = -0.0f, scale = 0;  // of channels that do not exist, whose sums are computed, too; adding it changes no sum
       if (e.bias != nullptr)
         gemm::forNumbers<1, false>(e.biasType, e.bias, channel, e.columns, [&](int32_t, float b) { bias = b; });
       if (e.columnScale != nullptr && channel < e.columns) scale = e.columnScale[channel];
@@ -67,6 +67,9 @@ class Epilogue {
 
   __device__ __forceinline__ void finish(const Sum (&sums)[kChannels / 2]) const {
     const uint32_t warp = threadIdx.x / 32;
+    if constexpr (kIsHalf) {
+      if (p_.lean) return storeLean(sums, warp);
+    }
     float d[kChannels / 2];
     const bool isRaw = kHasIntegers && p_.epilogue.outputType == gemm::NumberType::S32;
 #pragma unroll
@@ -130,20 +133,21 @@ class Epilogue {
   template <int32_t kElementBytes>
   __device__ __forceinline__ void copyOut(uint32_t warp) const {
     __syncwarp();
+    inPieces([&](auto bytes) { copyPieces<kElementBytes, decltype(bytes)::value>(warp); });
+  }
+  template <int32_t kElementBytes, int32_t kBytes>
+  __device__ __forceinline__ void copyPieces(uint32_t warp) const {
     auto* const output = static_cast<uint8_t*>(p_.epilogue.output);
-    inPieces([&](auto bytes) {
-      constexpr int32_t kBytes = decltype(bytes)::value;
-      forEachPiece<kElementBytes, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
-        if (!exists) return;
-        uint8_t* const to = output + pixel * p_.epilogue.outputPitch + channel * kElementBytes;
-        if constexpr (kBytes == 16) {
-          uint4 channels;
-          ptx::loadShared16Bytes(address, channels.x, channels.y, channels.z, channels.w);
-          *reinterpret_cast<uint4*>(to) = channels;
-        } else {
-          *reinterpret_cast<uint32_t*>(to) = ptx::loadShared4Bytes(address);
-        }
-      });
+    forEachPiece<kElementBytes, kBytes>(warp, [&](uint32_t address, int32_t pixel, int32_t channel, bool exists) {
+      if (!exists) return;
+      uint8_t* const to = output + pixel * p_.epilogue.outputPitch + channel * kElementBytes;
+      if constexpr (kBytes == 16) {
+        uint4 channels;
+        ptx::loadShared16Bytes(address, channels.x, channels.y, channels.z, channels.w);
+        *reinterpret_cast<uint4*>(to) = channels;
+      } else {
+        *reinterpret_cast<uint32_t*>(to) = ptx::loadShared4Bytes(address);
+      }
     });
   }
 
@@ -199,6 +203,26 @@ class Epilogue {
   }
 
   // ---- Outputs --------------------------------------------------------------------------------------------------------------
+  /// A bias and ReLU, or less (see onlyRectifies), and whole 16 bytes of outputs.
+  __device__ __forceinline__ void storeLean(const float (&d)[kChannels / 2], uint32_t warp) const {
+    using Element = typename Kind::Element;
+    const uint32_t least = leastPair<Element>(p_.epilogue.activation == gemm::Activation::Relu);
+    const float* const bias = control_.bias + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int32_t j = 0; j < kFragments; j += 2) {
+      uint32_t matrices[4];
+#pragma unroll
+      for (int32_t i = 0; i < 4; ++i) {
+        const float2 two = *reinterpret_cast<const float2*>(bias + (j + i / 2) * 8);
+        const float low = d[4 * j + 2 * i] + two.x, high = d[4 * j + 2 * i + 1] + two.y;
+        matrices[i] = atLeast<Element>(packPair<Element>(low, high), least);
+      }
+      ptx::storeMatrices(stagedMatrices(staged<2>(warp), j), matrices);
+    }
+    __syncwarp();
+    copyPieces<2, 16>(warp);
+  }
+
   /// A short activation or none, and outputs of 16 bits.
   template <class Half>
   __device__ __forceinline__ void storeHalves(const float (&d)[kChannels / 2], uint32_t warp) const {

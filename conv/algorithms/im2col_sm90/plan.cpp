@@ -16,6 +16,7 @@
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/plain_segment.hpp"
 #include "conv/plan/problem_names.hpp"
 #include "conv/plan/sm90_limits.hpp"
 #include "conv/plan/taps.hpp"
@@ -220,6 +221,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   params.residualWaits = residualWaits(p);
   params.narrow = isNarrow(p, params.packed);
   params.epilogue = epilogueOf(p);
+  params.lean = isHalf(p.inputType) && params.packed == Packed::Halves && !params.narrow && onlyRectifies(p);
   const int64_t slicePixels = p.p() * p.q(), sliceTiles = ceilDivide(slicePixels, int64_t{tile.pixels});
   params.slicePixels = divisor(slicePixels);
   params.sliceTiles = divisor(sliceTiles);

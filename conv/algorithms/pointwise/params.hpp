@@ -33,8 +33,9 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t ctasPerMultiprocessor(int32_t elementByt
   return registers <= 80 ? 3 : registers <= 150 ? 2 : 1;
 }
 
-/// Whether the kernel can gather a tile's outputs in shared memory: at 10 steps ptxas would spill for it.
-SHIFTCONV_HOST_DEVICE constexpr bool canGather(int32_t steps) { return steps < 10; }
+/// Whether the kernel has registers for more than one way to finish: at 10 steps ptxas would spill for gathering a tile's outputs
+/// in shared memory, and for a lean epilogue.
+SHIFTCONV_HOST_DEVICE constexpr bool hasSpareRegisters(int32_t steps) { return steps < 10; }
 
 /// Bytes from filter row to filter row in shared memory, so that the lanes of a load meet all banks: of 16 bytes, 8 lanes read two
 /// rows at once; of 8 bytes, 16 lanes read four.
@@ -61,6 +62,7 @@ struct Params {
   int32_t gatherOffset = 0;  ///< of these places, one for each tile of the CTA at a time, in shared memory
   /// Bias, residual of the output's type and an activation of isPlainActivation; of 8 bits what PlainBytes has.
   bool plain = false;
+  bool lean = false;              ///< of these nothing but a bias and ReLU, and 16 bits in whole 16 bytes but for the addresses
   Decoding inputs, filters;       ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
 };

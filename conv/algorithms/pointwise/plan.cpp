@@ -106,6 +106,7 @@ PointwisePlan commonPlan(const Problem& p) {
   params.planeBytes = p.strideD * p.h * p.w * pixelBytes;
   params.imageBytes = p.d * p.h * p.w * pixelBytes;
   params.plain = hasShortEpilogue(p);
+  params.lean = isPlainSegment(p) && onlyRectifies(p) && p.k % kSegmentChannels == 0 && p.outputPitch() % kSegmentChannels == 0;
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);
@@ -246,7 +247,7 @@ std::vector<PointwisePlan> pointwiseCandidates(const Problem& p, const device::P
           if (differs(choices.warps, warps) || differs(choices.channelWarps, channelWarps)) continue;
           if (isOpen && offered && !hasFewTiles) continue;
           offered = true;
-          const bool gatherable = canGather(instance.steps) && isOneRun(p) && parts == 1 &&
+          const bool gatherable = hasSpareRegisters(instance.steps) && isOneRun(p) && parts == 1 &&
                                   sharedBytesOf(instance, groups) + gatheredBytes(p, instance, warps / channelWarps) <=
                                       sharedLimit(p, properties, instance) * warps / kMostWarps;
           for (const bool gathers : {true, false}) {

@@ -284,7 +284,7 @@ class Cta {
   // ---- A tile's outputs in shared memory -------------------------------------------------------------------------------------
   /// The address is known to a run only.
   __device__ __forceinline__ bool gathers() const {
-    return canGather(kSteps) && p_.gathers && reinterpret_cast<uint64_t>(p_.epilogue.output) % 16 == 0;
+    return hasSpareRegisters(kSteps) && p_.gathers && reinterpret_cast<uint64_t>(p_.epilogue.output) % 16 == 0;
   }
   /// Of those that share a tile's channels, among the CTA's. Computed anew, as registers are scarce.
   __device__ __forceinline__ uint32_t pixelRank() const { return threadIdx.x / 32 >> p_.channelWarpsShift; }
@@ -365,8 +365,38 @@ class Cta {
     });
   }
 
+  /// Addresses are known to a run only.
+  __device__ __forceinline__ bool isLean() const {
+    return p_.lean && !p_.gathers &&
+           (reinterpret_cast<uint64_t>(p_.epilogue.output) | reinterpret_cast<uint64_t>(p_.epilogue.bias)) % 16 == 0;
+  }
+  __device__ __forceinline__ void finishLean(int32_t tile, int32_t channel) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    if (channel >= e.columns) return;
+    const uint32_t least = leastPair<Element>(e.activation == gemm::Activation::Relu);
+    float4 low = make_float4(-0.0f, -0.0f, -0.0f, -0.0f), high = low;  // which change no sum
+    if (e.bias != nullptr) {
+      const auto* const bias = reinterpret_cast<const float4*>(e.floatBias() + channel);
+      low = bias[0], high = bias[1];
+    }
+#pragma unroll
+    for (int32_t row = 0; row < kRows; ++row) {
+      const int32_t pixel = pixelOf(tile, row);
+      float v[kSegmentChannels];
+      segment(row, v);
+      const auto pair = [&](float one, float other) { return atLeast<Element>(packPair<Element>(one, other), least); };
+      const uint4 packed = make_uint4(pair(v[0] + low.x, v[1] + low.y), pair(v[2] + low.z, v[3] + low.w),
+                                      pair(v[4] + high.x, v[5] + high.y), pair(v[6] + high.z, v[7] + high.w));
+      if (pixel < e.rows)
+        *reinterpret_cast<uint4*>(static_cast<uint8_t*>(e.output) + pixel * e.outputPitch + channel * kElementBytes) = packed;
+    }
+  }
+
   __device__ __forceinline__ void finish(int32_t tile, int32_t channel, uint32_t& largest) const {
     const int32_t pixels = p_.epilogue.rows, channels = p_.epilogue.columns;
+    if constexpr (!kDecodes && hasSpareRegisters(kSteps)) {
+      if (isLean()) return finishLean(tile, channel);
+    }
     if (p_.plain) {
       if (channel >= channels) return;
       const auto forRows = [&](auto&& put) {

@@ -12,11 +12,10 @@
 //    elements, or singly; a vector never crosses a tap.
 //  - Rows of operand B are in such an order that a thread gets neighbouring channels of a pixel.
 //  - Vectors after the end of the reduction, and pixels of taps outside of the image, are zeros without a load. Pixels and
-//  channels
-//    after the end are those of the last one, and not stored.
+//    channels after the end are those of the last one, and not stored.
 //  - Elements of 8 bits become f16 in registers, after the loads of a batch: exactly, and sums of integers that stay below 2^24,
-//  as the
-//    planner sees to, are exact, too.
+//    as the planner sees to, are exact, too.
+//  - A bias and ReLU, or less, have an epilogue of their own (finish<true>): its code lies in one piece. See onlyRectifies.
 //  - ptxas would sink each load to its use. A __syncwarp() after a batch keeps them together, and in flight together.
 #pragma once
 
@@ -29,6 +28,7 @@
 #include "common/gemm/epilogue/store.cuh"
 #include "common/ptx/dependent_launch.cuh"
 #include "common/ptx/matrix_move.cuh"
+#include "conv/algorithms/thin/block_row.cuh"
 #include "conv/algorithms/thin/params.hpp"
 #include "conv/kernels/decoding.cuh"
 #include "conv/kernels/packing.cuh"
@@ -37,67 +37,6 @@
 namespace shiftconv::kernels::thin {
 
 inline constexpr uint32_t kElementBytes = 2;  ///< of what is multiplied
-
-/// A lane's elements of a row in a block: word i is elements 2i and 2i + 1.
-template <int32_t kVector, int32_t kRawBytes>
-struct BlockRow {
-  static constexpr int32_t kVectors = kMostVector / kVector;
-  uint32_t word[kMostVector / 2];
-
-  /// Vector `i` from `at`, or zeros.
-  __device__ __forceinline__ void load(int32_t i, const uint8_t* at, bool exists) {
-    if constexpr (kVector == 8) {
-      uint4 all{};
-      if (exists) all = *reinterpret_cast<const uint4*>(at);
-      word[0] = all.x, word[1] = all.y, word[2] = all.z, word[3] = all.w;
-    } else if constexpr (kVector == 4) {
-      uint2 half{};
-      if (exists) half = *reinterpret_cast<const uint2*>(at);
-      word[2 * i] = half.x, word[2 * i + 1] = half.y;
-    } else if constexpr (kVector == 2) {
-      word[i] = exists ? *reinterpret_cast<const uint32_t*>(at) : 0;
-    } else {
-      const uint32_t one = exists ? *reinterpret_cast<const uint16_t*>(at) : 0;
-      if (i % 2 == 0)
-        word[i / 2] = one;
-      else
-        word[i / 2] |= one << 16;
-    }
-  }
-  /// Elements 4i..4i + 3 as two pairs of what is multiplied.
-  template <Coding>
-  __device__ __forceinline__ uint2 four(int32_t i, const Decoding&) const {
-    return make_uint2(word[2 * i], word[2 * i + 1]);
-  }
-};
-
-/// Of 8-bit elements: word i is elements 4i..4i + 3.
-template <int32_t kVector>
-struct BlockRow<kVector, 1> {
-  static_assert(kVector == 8 || kVector == 4 || kVector == 2);
-  static constexpr int32_t kVectors = kMostVector / kVector;
-  uint32_t word[kMostVector / 4];
-
-  __device__ __forceinline__ void load(int32_t i, const uint8_t* at, bool exists) {
-    if constexpr (kVector == 8) {
-      uint2 all{};
-      if (exists) all = *reinterpret_cast<const uint2*>(at);
-      word[0] = all.x, word[1] = all.y;
-    } else if constexpr (kVector == 4) {
-      word[i] = exists ? *reinterpret_cast<const uint32_t*>(at) : 0;
-    } else {
-      const uint32_t two = exists ? *reinterpret_cast<const uint16_t*>(at) : 0;
-      if (i % 2 == 0)
-        word[i / 2] = two;
-      else
-        word[i / 2] |= two << 16;
-    }
-  }
-  template <Coding kCoding>
-  __device__ __forceinline__ uint2 four(int32_t i, const Decoding& how) const {
-    return fourHalvesAs<kCoding>(how, word[i]);
-  }
-};
 
 /// Element: what is multiplied; kRawBytes: of an element in global memory, 1 of those that become f16.
 template <class Element, int32_t kVector, int32_t kPixels, int32_t kChannels, int32_t kRawBytes = 2>
@@ -164,10 +103,13 @@ class Warp {
 #pragma unroll
         for (int32_t i = 0; i < 4; ++i) sum_[0][0][j][i] += sum_[1][0][j][i];
     }
+    if constexpr (!kDecodes) {
+      if (p_.lean) return finish<true>();
+    }
     if (p_.isWhole)
       finishWhole();
     else
-      finish();
+      finish<false>();
   }
 
  private:
@@ -335,8 +277,7 @@ class Warp {
     return static_cast<int32_t>(static_cast<uint32_t>(row) & (split() - 1));
   }
 
-  // ---- Output: bias, residual of the output's type, ReLU
-  // -------------------------------------------------------------------------
+  // ---- Output: bias, residual of the output's type, ReLU --------------------------------------------------------------------
   __device__ __forceinline__ bool isOwn(int32_t row) const {
     return ownerOf(row) == rank_ && rowPixel(row) < static_cast<uint32_t>(p_.epilogue.rows);
   }
@@ -370,6 +311,8 @@ class Warp {
     }
   }
 
+  /// kLean: as Params::lean says.
+  template <bool kLean>
   __device__ void finish() {
     if (split() > 1) {
 #pragma unroll
@@ -384,6 +327,8 @@ class Warp {
       if (!isOwn(row)) continue;
       if constexpr (kDecodes)
         storeBytes(row);
+      else if constexpr (kLean)
+        storeLean(row);
       else
         store(row);
     }
@@ -417,6 +362,17 @@ class Warp {
     uint32_t words[PlainBytes<kOwn>::kWords];
     ofBytes_.finish(p_.epilogue, v, words);
     ofBytes_.store(p_.epilogue, static_cast<int32_t>(rowPixel(row)), channel_, channelEnd_, words);
+  }
+
+  __device__ __forceinline__ void storeLean(int32_t row) {
+    if (channel_ >= channelEnd_) return;
+    const uint32_t least = leastPair<Element>(p_.relu);
+    Pairs out;
+#pragma unroll
+    for (int32_t i = 0; i < kOwn; i += 2)
+      out.pair[i / 2] = atLeast<Element>(packPair<Element>(sumOf(row, i) + bias_[i], sumOf(row, i + 1) + bias_[i + 1]), least);
+    *reinterpret_cast<Pairs*>(static_cast<uint16_t*>(p_.epilogue.output) +
+                              rowPixel(row) * static_cast<uint64_t>(p_.epilogue.outputPitch / kElementBytes) + channel_) = out;
   }
 
   __device__ __forceinline__ void store(int32_t row) {
@@ -453,8 +409,7 @@ class Warp {
     }
   }
 
-  // ---- Output: the whole epilogue
-  // ------------------------------------------------------------------------------------------------
+  // ---- Output: the whole epilogue -------------------------------------------------------------------------------------------
   /// All sums go through shared memory, so that one copy of the code finishes segment after segment.
   __device__ void finishWhole() {
 #pragma unroll
