@@ -7,5 +7,14 @@ namespace shiftconv::ptx {
 __device__ __forceinline__ void launchDependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 /// Until the kernels before this one have completed and their stores are visible.
 __device__ __forceinline__ void awaitPrerequisites() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+/// The same, after `address` has been worked out, which is not null: ptxas would put the wait first, and what leads to the address
+/// would come after the run ahead has ended instead of before.
+__device__ __forceinline__ void awaitPrerequisitesWith(const void* address) {
+  asm volatile(
+      "{\n.reg .pred known;\n"
+      "setp.ne.u64 known, %0, 0;\n"
+      "@known griddepcontrol.wait;\n}" ::"l"(address)
+      : "memory");
+}
 
 }  // namespace shiftconv::ptx

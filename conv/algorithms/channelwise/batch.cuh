@@ -23,8 +23,8 @@ class Walk {
   __device__ explicit Walk(const Params& p) : p_(p), place_(p) {}
 
   __device__ __forceinline__ void run(uint8_t* shared) {
-    ptx::awaitPrerequisites();
     start();
+    ptx::awaitPrerequisitesWith(next_);
     load();
     Finisher<kFinish, kChannels, kColumns, kElementBytes> finisher(p_, place_);
     fetchWeights(shared);

@@ -14,13 +14,13 @@ __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
   constexpr int32_t kPixels = (kColumns - 1) * kStride + kFilter;
   constexpr int32_t kElementBytes = Operands::kBytes;
   const Place<kChannels, kColumns, kElementBytes> place(p);
-  ptx::awaitPrerequisites();
-  ptx::launchDependents();
-
   const int32_t d = place.plane * p.depth.stride - p.depth.padBefore;
   const int32_t h = place.row * p.height.stride - p.height.padBefore, w = place.column * kStride - p.width.padBefore;
   const bool hasPlane = place.exists && isInside(d, p.depth.extent);
   const uint8_t* const first = place.input(p, d, h, w);
+  ptx::awaitPrerequisitesWith(first);
+  ptx::launchDependents();
+
   const int64_t rowBytes = int64_t{p.width.extent} * p.pixelBytes;
   Channels<kChannels, kElementBytes> input[kFilter][kPixels];
 #pragma unroll
@@ -36,25 +36,26 @@ __device__ __forceinline__ void runFew(const Params& p, uint8_t* shared) {
   weights.fetch(p, place, shared);
 
   float sum[kColumns * kChannels] = {};
+  // One choice for all rows: code that runs once shall lie in one piece (see onlyRectifies).
+  withUnmixedDecoder<Operands>(p, [&](const auto& decoder) {
 #pragma unroll
-  for (int32_t r = 0; r < kFilter; ++r) {
-    float value[kPixels][kChannels], weight[kFilter][kChannels];
-    withUnmixedDecoder<Operands>(p, [&](const auto& decoder) {
+    for (int32_t r = 0; r < kFilter; ++r) {
+      float value[kPixels][kChannels], weight[kFilter][kChannels];
 #pragma unroll
       for (int32_t x = 0; x < kPixels; ++x) decoder.input(input[r][x], value[x]);
 #pragma unroll
       for (int32_t s = 0; s < kFilter; ++s)
 #pragma unroll
         for (int32_t i = 0; i < kChannels; ++i) weight[s][i] = weights.value(decoder, i, r * kFilter + s);
-    });
 #pragma unroll
-    for (int32_t s = 0; s < kFilter; ++s)
+      for (int32_t s = 0; s < kFilter; ++s)
 #pragma unroll
-      for (int32_t q = 0; q < kColumns; ++q)
+        for (int32_t q = 0; q < kColumns; ++q)
 #pragma unroll
-        for (int32_t i = 0; i < kChannels; ++i)
-          sum[q * kChannels + i] = fmaf(value[q * kStride + s][i], weight[s][i], sum[q * kChannels + i]);
-  }
+          for (int32_t i = 0; i < kChannels; ++i)
+            sum[q * kChannels + i] = fmaf(value[q * kStride + s][i], weight[s][i], sum[q * kChannels + i]);
+    }
+  });
   finisher.store(sum, place.row, place.exists);
   finisher.end();
 }

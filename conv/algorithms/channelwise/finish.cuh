@@ -41,6 +41,10 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
     const gemm::EpilogueParams& e = p_.epilogue;
 #pragma unroll
     for (int32_t i = 0; i < kColumns * kChannels; ++i) v[i] += bias_[i % kChannels];
+    if (p_.lean) {
+      withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element>(v, e.activation == gemm::Activation::Relu); });
+      return storePacked(outputRow, exists);
+    }
     if (e.residual != nullptr) {
       withElement(p_, [&](auto tag) {
 #pragma unroll
@@ -53,23 +57,34 @@ class Finisher<Finish::Plain, kChannels, kColumns, 2> {
       });
     }
     activatePlain(e, v);
-    Channels<kChannels> packed[kColumns];
-    withElement(p_, [&](auto tag) {
-#pragma unroll
-      for (int32_t q = 0; q < kColumns; ++q) packed[q].template pack<typename decltype(tag)::Element>(v + q * kChannels);
-    });
-    auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel * 2;
-#pragma unroll
-    for (int32_t q = 0; q < kColumns; ++q)
-      if (exists && place_.column + q < p_.outputWidth) packed[q].store(to + q * e.outputPitch);
+    withElement(p_, [&](auto tag) { pack<typename decltype(tag)::Element>(v, false); });
+    storePacked(outputRow, exists);
   }
 
   __device__ void end() const {}
 
  private:
+  template <class Element>
+  __device__ __forceinline__ void pack(const float (&v)[kColumns * kChannels], bool rectifies) {
+    const uint32_t least = leastPair<Element>(rectifies);
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q) {
+      packed_[q].template pack<Element>(v + q * kChannels);
+      for (uint32_t& word : packed_[q].word) word = atLeast<Element>(word, least);
+    }
+  }
+  __device__ __forceinline__ void storePacked(int32_t outputRow, bool exists) const {
+    const gemm::EpilogueParams& e = p_.epilogue;
+    auto* const to = static_cast<uint8_t*>(e.output) + place_.pixel(p_, outputRow) * e.outputPitch + place_.channel * 2;
+#pragma unroll
+    for (int32_t q = 0; q < kColumns; ++q)
+      if (exists && place_.column + q < p_.outputWidth) packed_[q].store(to + q * e.outputPitch);
+  }
+
   const Params& p_;
   const Own& place_;
   float bias_[kChannels] = {};
+  Channels<kChannels> packed_[kColumns];
   Channels<kChannels> residual_[kColumns];
 };
 

@@ -61,8 +61,6 @@ __device__ void loadBoxes(const Cta& cta) {
   using S = typename Cta::S;
   const Params& p = cta.params;
   Control& control = *cta.control;
-  ptx::awaitPrerequisites();
-  ptx::launchDependents();
   gemm::RingPosition slot, previous;
   uint32_t number = 0;
   for (const int32_t tile : cta.tiles()) {
@@ -81,6 +79,11 @@ __device__ void loadBoxes(const Cta& cta) {
           // before it was: unless that has arrived, the parity of its phase is the one that he waits for.
           if (S::kSeparate && p.patchSlots % 2 == 1 && number > 0) control.boxes.awaitFull(previous);
           previous = slot;
+          // Here and not earlier: what comes before has been fetched, and has run, when the run ahead ends.
+          if (number == 0) {
+            ptx::awaitPrerequisites();
+            ptx::launchDependents();
+          }
           ++number;
           ptx::mbarrierArriveExpectBytes(control.boxes.full(slot), patch.bytes);
           const int32_t channel = p.groupChannels > 0 ? origin.channel : chunk * chunkChannels(Cta::Kind::kElementBytes);
@@ -108,7 +111,7 @@ template <class Cta>
 __device__ void loadWeights(const Cta& cta) {
   const Params& p = cta.params;
   Control& control = *cta.control;
-  if (!p.filterAhead) ptx::awaitPrerequisites();
+  bool waits = !p.filterAhead;
   gemm::RingPosition stage;
   const auto loadAll = [&](int32_t tile) {
     const int32_t firstChannel = cta.originOf(tile, 0).channel;
@@ -116,6 +119,8 @@ __device__ void loadWeights(const Cta& cta) {
       const int32_t channel = Cta::kAnyInput ? sourceOf(cta, chunk).tapChannel : chunk * chunkChannels(Cta::Kind::kElementBytes);
       for (int32_t t = 0; t < p.taps; ++t) {
         control.weights.awaitEmpty(stage);  // site: weight_stage_free
+        if (waits) ptx::awaitPrerequisites();
+        waits = false;
         ptx::mbarrierArriveExpectBytes(control.weights.full(stage), Cta::S::kStageBytes);
         for (uint32_t box = 0; box < p.weightBoxes; ++box) {
           ptx::loadTile3d(cta.weightAddress(stage.index) + box * p.weightBoxBytes, &cta.filterMap, channel, p.tap[t].filterIndex,

@@ -84,8 +84,6 @@ class Cta {
       ptx::namedBarrierArrive(kBegin, kConsumers + 32);
       if constexpr (kSplits) ptx::clusterBarrierArriveRelaxed();
       if (p_.filterAhead && ptx::electOne()) loadFilterAhead();
-      ptx::awaitPrerequisites();
-      ptx::launchDependents();
       if (ptx::electOne()) load();
       if constexpr (kSplits) {
         __syncwarp();               // site: loader_leaves
@@ -216,6 +214,7 @@ class Cta {
     const auto* const second = reinterpret_cast<const CUtensorMap*>(&p_.secondMap);
     gemm::RingPosition stage;
     int32_t ahead = p_.filterAhead ? p_.stages : 0;  // stages that expect their bytes and get their filter already
+    bool waits = true;
     forEachTap([&](int32_t tap, int32_t x, int32_t y, int32_t z) {
       const auto dx = static_cast<uint16_t>(x * w.x.step), dy = static_cast<uint16_t>(y * w.y.step),
                  dz = static_cast<uint16_t>(z * w.z.step);
@@ -225,6 +224,12 @@ class Cta {
         const uint32_t full = control_->operands.full(stage);
         const uint32_t pixels = stageAddress(stage);
         const gemm::WindowSource from = sourceOf(chunk, at, z);
+        // Here and not earlier: what comes before has been fetched, and has run, when the run ahead ends.
+        if (waits) {
+          ptx::awaitPrerequisites();
+          ptx::launchDependents();
+          waits = false;
+        }
         if (ahead > 0) {
           --ahead;
         } else {
