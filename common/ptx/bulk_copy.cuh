@@ -113,6 +113,27 @@ __device__ __forceinline__ void loadPixels5d(uint32_t destination, const void* m
       : "memory");
 }
 
+/// As loadPixels4d, into the same offset of the shared memory of every CTA of `ctas`, as loadTile2dMulticast has it.
+__device__ __forceinline__ void loadPixels4dMulticast(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2,
+                                                      int32_t x3, uint16_t offset1, uint16_t offset2, uint32_t barrier,
+                                                      uint16_t ctas) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8}, %9;" ::"r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(barrier), "h"(offset1), "h"(offset2), "h"(ctas)
+      : "memory");
+}
+__device__ __forceinline__ void loadPixels5dMulticast(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2,
+                                                      int32_t x3, int32_t x4, uint16_t offset1, uint16_t offset2, uint16_t offset3,
+                                                      uint32_t barrier, uint16_t ctas) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], {%8, %9, %10}, %11;" ::"r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(barrier), "h"(offset1), "h"(offset2),
+      "h"(offset3), "h"(ctas)
+      : "memory");
+}
+
 /// Copies `bytes` (a multiple of 16; both ends 16-byte aligned) as they are.
 __device__ __forceinline__ void loadBytes(uint32_t destination, const void* source, uint32_t bytes, uint32_t barrier) {
   asm volatile("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(destination),

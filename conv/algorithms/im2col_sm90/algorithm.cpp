@@ -11,15 +11,19 @@
 #include "conv/plan/listed_algorithm.hpp"
 #include "conv/plan/targets.hpp"
 #include "im2col_bytes_sm90_image.hpp"
+#include "im2col_shared_sm90_image.hpp"
 #include "im2col_sm90_image.hpp"
 
 namespace shiftconv::plan::sm90 {
 namespace {
 
-constexpr std::array<OptionDescription, 4> kOptions{
+constexpr std::array<OptionDescription, 5> kOptions{
     {{"tile", "64x16 to 192x128", "output pixels x output channels of a CTA"},
      {"stages", "1 to 9", "of the ring of operands; one serves a reduction of one step alone"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
+     {"share", "none, pixels, filter, both",
+      "operands that pairs of CTAs load for each other: with neighbouring tiles of channels their pixels, of pixels their filter; "
+      "none where split is given and share is not"},
      {kFilterDependentOption.name, kFilterDependentOption.range,
       "start while the kernel before it in the stream still runs, and wait for it (programmatic dependent launch); filter: in "
       "short "
@@ -37,6 +41,12 @@ Status readIm2col(std::string_view text, Im2colChoices& choices) {
   std::optional<size_t> split;
   if (Status status = values.choice("split", kSplitNames, split); !status.ok()) return status;
   if (split) choices.split = 1 << *split;
+  std::optional<size_t> shared;
+  if (Status status = values.choice("share", im2colSharedNames(), shared); !status.ok()) return status;
+  if (shared)
+    choices.shared = static_cast<Shared>(*shared);
+  else if (split)
+    choices.shared = Shared::None;  // a cluster that is described to have no more in common
   if (!values.find(kFilterDependentOption.name)) return {};
   return values.dependent(choices.dependent.emplace());
 }
@@ -63,6 +73,7 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
         .add("tile", im2colTileNames()[made.tile])
         .add("stages", made.params.stages)
         .add("split", 1 << made.params.splitShift)
+        .addIf(made.shared() != Shared::None, "share", im2colSharedNames()[static_cast<size_t>(made.shared())])
         .addIf(made.params.filterAhead, kFilterDependentOption.name, toString(Dependence::Filter))
         .addIf(made.launch.programmaticDependent != made.dependsByDefault, kFilterDependentOption.name,
                made.dependsByDefault ? "no" : "yes")
@@ -75,7 +86,9 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     bindEpilogue(params, offsetof(Params, epilogue));
     if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});
     plan.launches.push_back(
-        {bitsOf(problem.inputType) == 8 ? images::im2col_bytes_sm90() : images::im2col_sm90(),
+        {bitsOf(problem.inputType) == 8  ? images::im2col_bytes_sm90()
+         : made.shared() != Shared::None ? images::im2col_shared_sm90()
+                                         : images::im2col_sm90(),
          made.kernelName(),
          made.launch,
          {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}), std::move(params)},
@@ -84,9 +97,8 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
   std::string noPlan(const Problem&, const device::Properties&, std::string_view options) const override {
     return fmt::format(
         "im2col_sm90 has no kernel for the options {}: there are tiles of 64, 128 and 192 pixels, the stages have to fit into "
-        "shared memory, and a reduction is split in tiles of 64 or 128 pixels x 64 or 128 channels of f16 or bf16, with a chunk of "
-        "64 "
-        "channels or more for each CTA",
+        "shared memory, a reduction is split in tiles of 64 or 128 pixels x 64 or 128 channels of f16 or bf16, with a chunk of 64 "
+        "channels or more for each CTA, and large tiles of f16 or bf16 share operands, only pixels where the filter has taps",
         options);
   }
 };

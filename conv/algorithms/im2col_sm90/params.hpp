@@ -39,6 +39,9 @@ SHIFTCONV_HOST_DEVICE constexpr int32_t sumsBytes(int32_t groups, int32_t channe
   return groups * kGroupPixels * (channels + kSumsPadFloats) * 4;
 }
 
+/// What the CTAs of a cluster have in common. Of operands each loads its part, half of the rows of a stage, for both of a pair.
+enum class InCluster : uint8_t { Nothing, Reduction, Operands };
+
 /// Of the sums that a CTA gets from the others that share the reduction of its tile.
 SHIFTCONV_HOST_DEVICE constexpr int32_t receivedBytes(int32_t split, int32_t channels) {
   return (split - 1) * kGroupPixels * channels * 4;
@@ -69,6 +72,10 @@ struct Params {
   bool residualWaits = false;     ///< in shared memory, during the products; it and the operands have one type of 16 bits
   bool narrow = false;            ///< outputs and residual in pieces of 4 bytes; else of 16
   gemm::EpilogueParams epilogue;  ///< rows are output pixels, columns output channels
+  /// 1: the CTAs whose ranks in the cluster differ by 1 have neighbouring tiles of channels, and share their pixels. Divisor of
+  /// channelTiles: pairs of tiles, then, of which the last one may have nothing to do.
+  int32_t pixelsShared = 0;
+  int32_t filterShared = 0;  ///< likewise those with neighbouring tiles of pixels, and their filter; with both, ranks differ by 2
 };
 
 }  // namespace shiftconv::kernels::im2col

@@ -38,6 +38,7 @@ struct Tile {
 constexpr std::array kTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
 constexpr std::array kBytesTiles{SHIFTCONV_IM2COL_BYTES_TILES(SHIFTCONV_TILE)};
 constexpr std::array kSplitTiles{SHIFTCONV_IM2COL_SPLIT_TILES(SHIFTCONV_TILE)};
+constexpr std::array kSharedTiles{SHIFTCONV_IM2COL_SHARED_TILES(SHIFTCONV_TILE)};
 #undef SHIFTCONV_TILE
 static_assert(std::all_of(kBytesTiles.begin(), kBytesTiles.end(),
                           [](const Tile& bytes) {
@@ -54,6 +55,11 @@ constexpr std::array<std::string_view, kTiles.size()> kTileNames = [] {
   return names;
 }();
 
+constexpr std::array<std::string_view, 4> kSharedNames{"none", "pixels", "filter", "both"};  // in the order of Shared
+bool sharesPixels(Shared shared) { return shared == Shared::Pixels || shared == Shared::Both; }
+bool sharesFilter(Shared shared) { return shared == Shared::Filter || shared == Shared::Both; }
+
+constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to share operands: shorter ones are mostly a start
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
@@ -73,11 +79,13 @@ std::string kindOf(const Problem& p) {
   return isHalf(p.inputType) ? std::string(elementName(p)) : fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType));
 }
 /// The tile as the kernel for it is compiled; nothing where there is none.
-std::optional<Tile> kernelTile(const Problem& p, const Tile& tile, int32_t split) {
+std::optional<Tile> kernelTile(const Problem& p, const Tile& tile, int32_t split, Shared shared) {
   const auto among = [&](const auto& tiles) -> std::optional<Tile> {
     const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.name == tile.name; });
     return found == tiles.end() ? std::nullopt : std::optional<Tile>(*found);
   };
+  if (split > 1 && shared != Shared::None) return std::nullopt;
+  if (shared != Shared::None) return isHalf(p.inputType) ? among(kSharedTiles) : std::nullopt;
   if (split > 1) return isHalf(p.inputType) ? among(kSplitTiles) : std::nullopt;
   return isHalf(p.inputType) ? tile : among(kBytesTiles);
 }
@@ -131,6 +139,10 @@ constexpr double kMemoryShare = 0.78;              // of device memory's rate
 constexpr double kSerialShare = 0.043;             // of what is not the slowest
 constexpr double kReductionClocks = 600;  // not fitted: a barrier of the cluster, and sums on their way to another multiprocessor
 constexpr double kSumBytesPerClock = 32;
+// Not fitted. A prototype that read 192 KB on every multiprocessor was 1.43 times as fast where pairs shared it, and began 500
+// clocks later; a product of 192 x 128 was as if its pixels came 1.36 times as fast (H200).
+constexpr double kSharedRate = 1.3;
+constexpr double kPeersClocks = 500;
 
 // A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 % (H200), probably
 // because CTAs that load the same no longer lie next to each other, and no longer share it on its way from L2.
@@ -159,7 +171,11 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   // Of 128 bytes, whatever they are: 8-bit operands have twice the rate.
   const double products = static_cast<double>(tile.pixels) * tile.channels * chunkChannels(2) /
                           (rates.of(Resource::TensorCore) * productShare(tile.channels));
-  const double loads = std::max(rows * rowBytes / kLoadBytesPerClock, rows / rates.rowsPerClock(p.c * elementBytes(p))),
+  // Of rows that a CTA shares it asks for half.
+  const double sharedRows = plan.params.pixelsShared * tile.pixels + plan.params.filterShared * tile.channels;
+  const double loadBytes = (rows - sharedRows + sharedRows / kSharedRate) * rowBytes;
+  const double loads =
+                   std::max(loadBytes / kLoadBytesPerClock, (rows - sharedRows / 2) / rates.rowsPerClock(p.c * elementBytes(p))),
                step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
                           (plan.params.packed != Packed::No ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
@@ -168,8 +184,9 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
   const double reduction = split == 1 ? 0 : kReductionClocks + receivedBytes(split, tile.channels) / kSumBytesPerClock;
   const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
-  const double chain = rounds * (rates.startClocks.perClock + epilogue + reduction) +
-                       steps * std::max(step, rows * rowBytes / rates.loneL2ToShared.perClock);
+  const double peers = plan.shared() == Shared::None ? 0 : kPeersClocks;
+  const double chain = rounds * (rates.startClocks.perClock + peers + epilogue + reduction) +
+                       steps * std::max(step, loadBytes / rates.loneL2ToShared.perClock);
   const double memory = bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
@@ -183,38 +200,43 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   const gemm::Window window = windowOf(p);
   const auto bytes = [&](int64_t elements) { return static_cast<uint64_t>(elements * elementBytes(p)); };
   const auto chunk = static_cast<uint32_t>(chunkOf(p));
+  const Shared sharing = choices.shared.value_or(Shared::None);
+  const int32_t ofPixels = sharesPixels(sharing) ? 2 : 1, ofFilter = sharesFilter(sharing) ? 2 : 1;
   layout::TiledMap channels;
   channels.type = isHalf(p.inputType) ? elementMapType(p) : layout::MapType::U8;
   channels.rank = 2;
   channels.dims = {static_cast<uint64_t>(p.firstChannels()), static_cast<uint64_t>(p.firstPixels())};
   channels.strides = {bytes(p.inputPitch())};
-  channels.box = {chunk, static_cast<uint32_t>(tile.pixels)};
+  channels.box = {chunk, static_cast<uint32_t>(tile.pixels / ofPixels)};
   channels.swizzle = layout::MapSwizzle::B128;
   layout::TiledMap second = channels;
   second.dims = {static_cast<uint64_t>(p.secondChannels()), static_cast<uint64_t>(p.secondPixels())};
   second.strides = {bytes(p.secondPitch())};
   layout::Im2colMap walked, secondWalked;
-  if (std::string why = gemm::planWindow(window, tile.pixels, channels, params.window, walked); !why.empty()) return why;
+  if (std::string why = gemm::planWindow(window, tile.pixels / ofPixels, channels, params.window, walked); !why.empty()) return why;
   if (p.isSplit())
-    if (std::string why = gemm::secondWindowMap(window, tile.pixels, second, secondWalked); !why.empty()) return why;
+    if (std::string why = gemm::secondWindowMap(window, tile.pixels / ofPixels, second, secondWalked); !why.empty()) return why;
   // The copy engine reads whole boxes of a matrix faster than it walks along pixels.
   const bool isMatrix = window.taps() == 1 && p.inputPixels() == p.outputPixels() && p.strideD * p.strideH * p.strideW == 1 &&
                         p.padFront + p.padTop + p.padLeft == 0 && p.splitD == 0;
   params.window.isUsed = !isMatrix;
+  if (sharesFilter(sharing) && !isMatrix) return "tiles of pixels leave out taps of their own, and share no filter";
   plan.input = isMatrix ? MapDescription(channels) : MapDescription(walked);
   plan.second = isMatrix ? MapDescription(second) : MapDescription(secondWalked);
   plan.filter = channels;
   plan.filter.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.k)};
   plan.filter.strides = {bytes(p.c)};
-  plan.filter.box = {chunk, static_cast<uint32_t>(tile.channels)};
+  plan.filter.box = {chunk, static_cast<uint32_t>(tile.channels / ofFilter)};
   plan.filter = gemm::tapMap(window, plan.filter);
   if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.positionsX = divisor(p.q());
   params.positionsY = divisor(p.p());
   params.positionsZ = divisor(p.z());
-  const int64_t channelTiles = ceilDivide(p.k, tile.channels);
-  params.channelTiles = divisor(channelTiles);
+  params.pixelsShared = ofPixels - 1;
+  params.filterShared = ofFilter - 1;
+  const int64_t channelTiles = roundUp(ceilDivide(p.k, tile.channels), int64_t{ofPixels});
+  params.channelTiles = divisor(channelTiles / ofPixels);
   const auto chunksOf = [&](int64_t count) { return static_cast<int32_t>(ceilDivide(count, int64_t{chunk})); };
   params.chunks = chunksOf(p.firstChannels()) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
   params.packed = packedOf(p);
@@ -225,7 +247,8 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   const int64_t slicePixels = p.p() * p.q(), sliceTiles = ceilDivide(slicePixels, int64_t{tile.pixels});
   params.slicePixels = divisor(slicePixels);
   params.sliceTiles = divisor(sliceTiles);
-  const int64_t pixelTiles = p.splitD != 0 ? p.n * p.z() * sliceTiles : ceilDivide(p.outputPixels(), tile.pixels);
+  const int64_t pixelTiles =
+      roundUp(p.splitD != 0 ? p.n * p.z() * sliceTiles : ceilDivide(p.outputPixels(), tile.pixels), int64_t{ofFilter});
   const int32_t split = choices.split.value_or(1);
   if (split > params.chunks) return "there are fewer chunks of channels than CTAs that share them";
   params.splitShift = std::countr_zero(static_cast<uint32_t>(split));
@@ -263,7 +286,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   const int64_t shared = overhead + first + waiting + received;
   if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
   plan.launch.grid = {static_cast<uint32_t>(tiles), 1, 1};
-  plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
+  plan.launch.cluster = {static_cast<uint32_t>(split * ofPixels * ofFilter), 1, 1};
   plan.launch.block = {static_cast<uint32_t>(threads(tile.groups())), 1, 1};
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
   // lie where there is room, not where there is least to do (see the kernel's notes).
@@ -277,9 +300,24 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   return {};
 }
 
+/// What the CTAs of a cluster do together.
+struct InClusters {
+  int32_t split;
+  Shared shared;
+};
+constexpr std::array<InClusters, 6> kClusters{
+    {{1, Shared::None}, {2, Shared::None}, {4, Shared::None}, {1, Shared::Pixels}, {1, Shared::Filter}, {1, Shared::Both}}};
+
+/// Whether there are neighbours to share with, and operands enough.
+bool mayPay(const Problem& p, const Tile& tile, Shared shared) {
+  return (!sharesPixels(shared) || p.k > tile.channels) && (!sharesFilter(shared) || p.outputPixels() > tile.pixels) &&
+         (shared == Shared::None || windowOf(p).taps() * ceilDivide(p.c, chunkOf(p)) >= kLeastSharedSteps);
+}
+
 }  // namespace
 
 std::span<const std::string_view> im2colTileNames() { return kTileNames; }
+std::span<const std::string_view> im2colSharedNames() { return kSharedNames; }
 
 std::string im2colRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = anyRefusal("im2col_sm90", p, properties); !reason.empty()) return reason;
@@ -314,11 +352,13 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
     if (choices.tile && *choices.tile != i) continue;
     // Half of a tile without channels is never worth it.
     if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, smallestTile(p).channels)) continue;
-    for (const int32_t split : {1, 2, 4}) {
-      const std::optional<Tile> tile = kernelTile(p, kTiles[i], split);
-      if (!tile || (choices.split && *choices.split != split)) continue;
+    for (const auto& [split, shared] : kClusters) {
+      const std::optional<Tile> tile = kernelTile(p, kTiles[i], split, shared);
+      if (!tile || (choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
+      if (!choices.shared && !mayPay(p, *tile, shared)) continue;
       Im2colChoices some = choices;
       some.split = split;
+      some.shared = shared;
       Im2colPlan plan;
       plan.tile = i;
       if (!complete(p, problemBytes, properties, *tile, some, plan).empty()) continue;
@@ -331,18 +371,28 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
   return plans;
 }
 
-Tiling Im2colPlan::tiling() const { return {kTiles[tile].pixels, kTiles[tile].channels, 1 << params.splitShift, {params.stages}}; }
+Tiling Im2colPlan::tiling() const {
+  return {kTiles[tile].pixels, kTiles[tile].channels, 1 << params.splitShift, {params.stages, static_cast<int32_t>(shared())}};
+}
+
+Shared Im2colPlan::shared() const { return static_cast<Shared>(params.pixelsShared | params.filterShared << 1); }
+static_assert(static_cast<int>(Shared::Pixels) == 1 && static_cast<int>(Shared::Filter) == 2 &&
+              static_cast<int>(Shared::Both) == 3);
 
 std::string Im2colPlan::kernelName() const {
-  return fmt::format("im2col_sm90_{}_{}{}", kind, kTileNames[tile], params.splitShift > 0 ? "_split" : "");
+  return fmt::format("im2col_sm90_{}_{}{}", kind, kTileNames[tile],
+                     params.splitShift > 0      ? "_split"
+                     : shared() != Shared::None ? "_shared"
+                                                : "");
 }
 
 std::string Im2colPlan::describe() const {
   return fmt::format(
-      "{}, tiles of {} pixels x channels, reduction split by {}; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} "
+      "{}, tiles of {} pixels x channels, reduction split by {}{}; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} "
       "clocks",
-      kernelName(), kTileNames[tile], 1 << params.splitShift, launch.grid.x, params.stages, launch.dynamicSharedBytes,
-      modelledClocks);
+      kernelName(), kTileNames[tile], 1 << params.splitShift,
+      shared() == Shared::None ? "" : fmt::format(", pairs share {}", kSharedNames[static_cast<size_t>(shared())]), launch.grid.x,
+      params.stages, launch.dynamicSharedBytes, modelledClocks);
 }
 
 std::vector<std::string> Im2colPlan::warpRoles() const {

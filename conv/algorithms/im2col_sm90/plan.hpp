@@ -21,11 +21,16 @@
 
 namespace shiftconv::plan::sm90 {
 
+/// Operands that CTAs of a cluster share: those with neighbouring tiles of channels their pixels, those with neighbouring tiles of
+/// pixels their filter.
+enum class Shared : uint8_t { None, Pixels, Filter, Both };
+
 /// Overrides of the planner's own choices; nullopt lets it choose.
 struct Im2colChoices {
-  std::optional<size_t> tile;           ///< an index of im2colTileNames()
-  std::optional<int32_t> stages;        ///< of the ring
-  std::optional<int32_t> split;         ///< CTAs that share the reduction of a tile: 1, 2 or 4
+  std::optional<size_t> tile;     ///< an index of im2colTileNames()
+  std::optional<int32_t> stages;  ///< of the ring
+  std::optional<int32_t> split;   ///< CTAs that share the reduction of a tile: 1, 2 or 4
+  std::optional<Shared> shared;
   std::optional<Dependence> dependent;  ///< Filter: where the planner lets the run start early
 };
 
@@ -41,6 +46,7 @@ struct Im2colPlan {
   double modelledClocks = 0;
   Resource bound = Resource::TensorCore;
 
+  Shared shared() const;
   std::string kernelName() const;
   Tiling tiling() const;
   std::string describe() const;
@@ -50,10 +56,13 @@ struct Im2colPlan {
 /// "64x32", ...: output pixels x output channels
 std::span<const std::string_view> im2colTileNames();
 
+/// "none", "pixels", ...: in the order of Shared
+std::span<const std::string_view> im2colSharedNames();
+
 /// Empty when the engine can run the problem, else one sentence naming field and limit.
 std::string im2colRefusal(const Problem& problem, const device::Properties& properties);
 
-/// Every tile that there is a kernel for, fastest by the model first. Requires im2colRefusal(...) to be empty.
+/// Every tile that there is a kernel for, in every cluster, fastest by the model first. Requires im2colRefusal(...) to be empty.
 std::vector<Im2colPlan> im2colCandidates(const Problem& problem, const device::Properties& properties,
                                          const Im2colChoices& choices = {});
 

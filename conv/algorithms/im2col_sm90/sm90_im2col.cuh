@@ -21,6 +21,8 @@
 //  order of
 //    ranks: the same bits every time. They travel to a place of their own, so that nobody waits for the others' products; the one
 //    barrier of the cluster says that the receiver has prepared its own.
+//  - In some kernels the CTAs of a cluster share operands, in pairs: see shared_operands.cuh. Nobody leaves before everybody has
+//    read what it loaded, and has told it so. A tile beyond the last one takes part with zeros.
 //  - Residual and bias come to shared memory while operands do. See epilogue.cuh for what follows the sums.
 //  - The next kernel may start when the one before this has ended, and not earlier: kernels that are two ahead would take places
 //    that this one's CTAs are spread over, and come to lie unevenly (observed on an H200: 0.62 to 0.97 of the speed).
@@ -40,13 +42,15 @@
 #include "common/ptx/wgmma.cuh"
 #include "conv/algorithms/im2col_sm90/epilogue.cuh"
 #include "conv/algorithms/im2col_sm90/params.hpp"
+#include "conv/algorithms/im2col_sm90/shared_operands.cuh"
 #include "conv/kernels/cluster_sums.cuh"
 #include "conv/kernels/wgmma_kinds.cuh"
 
 namespace shiftconv::kernels::im2col {
 
-template <class Kind, int kGroups, int kChannels, bool kSplits>
+template <class Kind, int kGroups, int kChannels, InCluster kInCluster>
 class Cta {
+  static constexpr bool kSplits = kInCluster == InCluster::Reduction, kShares = kInCluster == InCluster::Operands;
   static constexpr int32_t kPixels = kGroups * kGroupPixels;
   static constexpr uint32_t kPixelBytes = kPixels * kRowBytes, kStageBytes = stageBytes(kGroups, kChannels);
   static constexpr uint32_t kConsumers = kGroups * 128;
@@ -61,9 +65,14 @@ class Cta {
     control_ = &gemm::alignedShared<Control<kChannels>>(dynamicShared);
     stages_ = ptx::sharedAddress(control_) + kControlBytes;
     sums_ = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(control_) + kControlBytes);
-    const uint32_t tile = kSplits ? blockIdx.x >> p_.splitShift : blockIdx.x, pixelTile = p_.channelTiles.quotient(tile);
+    const SharedOperands shared(p_);
+    const uint32_t tile = kShares   ? shared.cluster()
+                          : kSplits ? blockIdx.x >> p_.splitShift
+                                    : blockIdx.x,
+                   ofPixels = p_.channelTiles.quotient(tile), pixelTile = kShares ? shared.pixelTile(ofPixels) : ofPixels;
     firstPixel_ = p_.window.split.planes == 0 ? static_cast<int32_t>(pixelTile) * kPixels : firstPixelOfSlices(pixelTile);
-    firstChannel_ = static_cast<int32_t>(tile - pixelTile * p_.channelTiles.divisor) * kChannels;
+    const uint32_t channelTile = tile - ofPixels * p_.channelTiles.divisor;
+    firstChannel_ = static_cast<int32_t>(kShares ? shared.channelTile(channelTile) : channelTile) * kChannels;
   }
 
   __device__ void run() {
@@ -73,7 +82,7 @@ class Cta {
       if (ptx::electOne()) {
         ptx::prefetchTensorMap(&inputMap_);
         ptx::prefetchTensorMap(&filterMap_);
-        control_->operands.initialise(p_.stages, 1, kGroups * 4);
+        control_->operands.initialise(p_.stages, 1, kGroups * 4 * (kShares ? SharedOperands(p_).readers() : 1));
         if constexpr (kSplits) {
           ptx::mbarrierInit(sumsBarrier(), 1);
           ptx::mbarrierArriveExpectBytes(sumsBarrier(), static_cast<uint32_t>(receivedBytes(split(), kChannels)));
@@ -81,8 +90,9 @@ class Cta {
         ptx::fenceMbarrierInit();
       }
       __syncwarp();  // site: barriers_ready
-      ptx::namedBarrierArrive(kBegin, kConsumers + 32);
-      if constexpr (kSplits) ptx::clusterBarrierArriveRelaxed();
+      if constexpr (!kShares) ptx::namedBarrierArrive(kBegin, kConsumers + 32);
+      if constexpr (kSplits || kShares) ptx::clusterBarrierArriveRelaxed();
+      if constexpr (kShares) ptx::clusterBarrierWait();  // site: peers_ready
       if (p_.filterAhead && ptx::electOne()) loadFilterAhead();
       if (ptx::electOne()) load();
       if constexpr (kSplits) {
@@ -90,8 +100,8 @@ class Cta {
         ptx::clusterBarrierWait();  // site: loader_leaves
       }
     } else {
-      ptx::namedBarrierSync(kBegin, kConsumers + 32);
-      if constexpr (kSplits) ptx::clusterBarrierArriveRelaxed();
+      if constexpr (!kShares) ptx::namedBarrierSync(kBegin, kConsumers + 32);
+      if constexpr (kSplits || kShares) ptx::clusterBarrierArriveRelaxed();
       ptx::awaitPrerequisites();
       epilogue().fetch(warp, finishes(warp / 4));
       multiply(warp / 4);
@@ -178,21 +188,53 @@ class Cta {
     uint16_t x, y, z;
   };
   static __device__ __forceinline__ void loadVolume(uint32_t pixels, const CUtensorMap* map, const VolumePosition& at,
-                                                    const VolumeOffsets& tap, uint32_t full) {
-    ptx::loadPixels5d(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full);
+                                                    const VolumeOffsets& tap, uint32_t full, uint16_t ctas) {
+    if constexpr (kShares)
+      ptx::loadPixels5dMulticast(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full, ctas);
+    else
+      ptx::loadPixels5d(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full);
+  }
+  static __device__ __forceinline__ void loadPlane(uint32_t pixels, const CUtensorMap* map, int32_t channel, int32_t x, int32_t y,
+                                                   int32_t image, uint16_t tapX, uint16_t tapY, uint32_t full, uint16_t ctas) {
+    if constexpr (kShares)
+      ptx::loadPixels4dMulticast(pixels, map, channel, x, y, image, tapX, tapY, full, ctas);
+    else
+      ptx::loadPixels4d(pixels, map, channel, x, y, image, tapX, tapY, full);
+  }
+  __device__ __forceinline__ void loadRows(uint32_t pixels, const CUtensorMap* map, int32_t channel, int32_t first, uint32_t full,
+                                           uint16_t ctas) const {
+    if (kShares && p_.pixelsShared != 0)
+      ptx::loadTile2dMulticast(pixels, map, channel, first, full, ctas);
+    else
+      ptx::loadTile2d(pixels, map, channel, first, full);
+  }
+
+  // ---- What this CTA loads of the tile ---------------------------------------------------------------------------------------
+  __device__ __forceinline__ OperandPart pixelPart() const {
+    if constexpr (kShares) return SharedOperands(p_).pixels(kPixels);
+    return {0, kPixels, 1};
+  }
+  __device__ __forceinline__ OperandPart filterPart() const {
+    if constexpr (kShares) return SharedOperands(p_).filter(kChannels);
+    return {0, kChannels, 1};
+  }
+  /// Of a part that begins behind the last pixel, which nobody misses, another one.
+  __device__ __forceinline__ Position firstOf(const OperandPart& pixels) const {
+    return positionOf(kShares ? min(firstPixel_ + pixels.first, endPixel() - 1) : firstPixel_);
   }
 
   // ---- Loads: one thread ---------------------------------------------------------------------------------------------------
   /// Of a constant filter, what the first round of stages holds.
   __device__ void loadFilterAhead() const {
     const Position at = positionOf(firstPixel_);
+    const OperandPart part = filterPart();
     gemm::RingPosition stage;
     int32_t left = p_.stages;
     forEachTap([&](int32_t tap, int32_t, int32_t, int32_t z) {
 #pragma unroll 1
       for (int32_t chunk = firstChunk(rank()), end = firstChunk(rank() + 1); chunk < end && left > 0; ++chunk, --left) {
         ptx::mbarrierArriveExpectBytes(control_->operands.full(stage), kStageBytes);
-        loadFilter(stage, tap, sourceOf(chunk, at, z).tapChannel);
+        loadFilter(stage, tap, sourceOf(chunk, at, z).tapChannel, part);
         stage.advance(p_.stages);
       }
     });
@@ -204,11 +246,18 @@ class Cta {
   __device__ __forceinline__ uint32_t stageAddress(const gemm::RingPosition& stage) const {
     return stages_ + static_cast<uint32_t>(stage.index) * kStageBytes;
   }
-  __device__ __forceinline__ void loadFilter(const gemm::RingPosition& stage, int32_t tap, int32_t channel) const {
-    ptx::loadTile3d(stageAddress(stage) + kPixelBytes, &filterMap_, channel, tap, firstChannel_, control_->operands.full(stage));
+  __device__ __forceinline__ void loadFilter(const gemm::RingPosition& stage, int32_t tap, int32_t channel,
+                                             const OperandPart& part) const {
+    const uint32_t filter = stageAddress(stage) + kPixelBytes + static_cast<uint32_t>(part.first * kRowBytes);
+    const int32_t first = firstChannel_ + part.first;
+    if (kShares && p_.filterShared != 0)
+      ptx::loadTile3dMulticast(filter, &filterMap_, channel, tap, first, control_->operands.full(stage), part.ctas);
+    else
+      ptx::loadTile3d(filter, &filterMap_, channel, tap, first, control_->operands.full(stage));
   }
   __device__ void load() const {
-    const Position at = positionOf(firstPixel_);
+    const OperandPart part = pixelPart(), ofFilter = filterPart();
+    const Position at = firstOf(part);
     const gemm::WindowParams& w = p_.window;
     const int32_t x0 = w.x.first + at.x * w.x.stride, y0 = w.y.first + at.y * w.y.stride, z0 = w.z.first + at.z * w.z.stride;
     const auto* const second = reinterpret_cast<const CUtensorMap*>(&p_.secondMap);
@@ -222,7 +271,7 @@ class Cta {
       for (int32_t chunk = firstChunk(rank()), end = firstChunk(rank() + 1); chunk < end; ++chunk) {
         control_->operands.awaitEmpty(stage);
         const uint32_t full = control_->operands.full(stage);
-        const uint32_t pixels = stageAddress(stage);
+        const uint32_t pixels = stageAddress(stage) + static_cast<uint32_t>(part.first * kRowBytes);
         const gemm::WindowSource from = sourceOf(chunk, at, z);
         // Here and not earlier: what comes before has been fetched, and has run, when the run ahead ends.
         if (waits) {
@@ -234,18 +283,19 @@ class Cta {
           --ahead;
         } else {
           ptx::mbarrierArriveExpectBytes(full, kStageBytes);
-          loadFilter(stage, tap, from.tapChannel);
+          loadFilter(stage, tap, from.tapChannel, ofFilter);
         }
         const CUtensorMap* const map = from.isSecond ? second : &inputMap_;
         if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
-          ptx::loadTile2d(pixels, map, from.channel, firstPixel_, full);
+          loadRows(pixels, map, from.channel, firstPixel_ + part.first, full, part.ctas);
         else if (w.hasDepth)
-          loadVolume(pixels, map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full);
+          loadVolume(pixels, map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full, part.ctas);
         else
-          ptx::loadPixels4d(pixels, map, from.channel, x0, y0, from.image, dx, dy, full);
+          loadPlane(pixels, map, from.channel, x0, y0, from.image, dx, dy, full, part.ctas);
         stage.advance(p_.stages);
       }
     });
+    if constexpr (kShares) control_->operands.awaitReleases(stage, p_.stages);  // site: reads_awaited
   }
 
   // ---- Products: a warpgroup -------------------------------------------------------------------------------------------------
@@ -253,7 +303,19 @@ class Cta {
     typename Kind::Sum d[kChannels / 2];
     gemm::RingPosition stage, held;
     uint32_t accumulate = 0;
-    const bool releases = threadIdx.x % 32 == 0;
+    const bool releases = threadIdx.x % 32 < (kShares ? SharedOperands(p_).readers() : 1);
+    uint32_t told = 0;  // the first of the empty barriers of the CTA that this lane tells what has been read
+    if constexpr (kShares) {
+      told = SharedOperands(p_).toldBy(threadIdx.x % 32, control_->operands.empty({}));
+      ptx::clusterBarrierWait();  // site: peers_ready
+    }
+    const auto release = [&](const gemm::RingPosition& read) {
+      if (!releases) return;
+      if constexpr (kShares)
+        ptx::mbarrierArriveAtPeer(told + static_cast<uint32_t>(read.index) * sizeof(uint64_t));
+      else
+        ptx::mbarrierArrive(control_->operands.empty(read));
+    };
     forEachTap([&](int32_t, int32_t, int32_t, int32_t) {
       int32_t left = firstChunk(rank() + 1) - firstChunk(rank());
       do {
@@ -269,7 +331,7 @@ class Cta {
                                              slice == 0 ? accumulate : 1);
         ptx::wgmmaCommit();
         ptx::wgmmaWait<1>();
-        if (accumulate != 0 && releases) ptx::mbarrierArrive(control_->operands.empty(held));
+        if (accumulate != 0) release(held);
         accumulate = 1;
         held = stage;
         stage.advance(p_.stages);
@@ -278,6 +340,7 @@ class Cta {
     ptx::wgmmaWait<0>();
 #pragma unroll
     for (auto& sum : d) ptx::wgmmaHold(sum);
+    if constexpr (kShares) release(held);
     // Everything that was loaded has been multiplied by everybody: the stages become the place of the outputs.
     ptx::namedBarrierSync(kMultiplied, kConsumers);
     if constexpr (kSplits) {
@@ -303,11 +366,11 @@ class Cta {
 
 }  // namespace shiftconv::kernels::im2col
 
-// Tiles of 64 * GROUPS output pixels x CHANNELS output channels. SPLITS: whether the CTAs of a cluster may share a reduction.
-#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, SPLITS, CTAS)                             \
+// Tiles of 64 * GROUPS output pixels x CHANNELS output channels. IN_CLUSTER: of InCluster.
+#define SHIFTCONV_IM2COL_KERNEL(NAME, KIND, PIXELS, CHANNELS, IN_CLUSTER, CTAS)                         \
   extern "C" __global__ void __launch_bounds__(shiftconv::kernels::im2col::threads(PIXELS / 64), CTAS)  \
       NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
            const __grid_constant__ shiftconv::kernels::im2col::Params params) {                         \
     using namespace shiftconv::kernels::im2col;                                                         \
-    Cta<KIND, PIXELS / 64, CHANNELS, SPLITS>(inputMap, filterMap, params).run();                        \
+    Cta<KIND, PIXELS / 64, CHANNELS, InCluster::IN_CLUSTER>(inputMap, filterMap, params).run();         \
   }

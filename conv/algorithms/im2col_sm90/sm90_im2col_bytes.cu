@@ -10,7 +10,7 @@ using u8_s8 = NarrowKind<ptx::WgmmaKind::U8S8>;
 
 #define SHIFTCONV_IM2COL_BYTES_KERNEL(KIND, PIXELS, CHANNELS, CTAS)                                                              \
   SHIFTCONV_IM2COL_KERNEL(im2col_sm90_##KIND##_##PIXELS##x##CHANNELS, shiftconv::kernels::im2col::kinds::KIND, PIXELS, CHANNELS, \
-                          false, CTAS)
+                          Nothing, CTAS)
 #define SHIFTCONV_IM2COL_BYTES_KERNELS(PIXELS, CHANNELS, CTAS)     \
   SHIFTCONV_IM2COL_BYTES_KERNEL(e4m3_e4m3, PIXELS, CHANNELS, CTAS) \
   SHIFTCONV_IM2COL_BYTES_KERNEL(s8_s8, PIXELS, CHANNELS, CTAS)     \

@@ -38,3 +38,15 @@
   X(64, 128, 2)                         \
   X(128, 64, 2)                         \
   X(128, 128, 2)
+
+/// Of these the ones for clusters whose CTAs share operands. Kernels of f16 and bf16.
+#define SHIFTCONV_IM2COL_SHARED_TILES(X) \
+  X(64, 80, 4)                           \
+  X(64, 96, 4)                           \
+  X(64, 128, 3)                          \
+  X(64, 256, 1)                          \
+  X(128, 64, 3)                          \
+  X(128, 128, 2)                         \
+  X(128, 256, 1)                         \
+  X(192, 64, 2)                          \
+  X(192, 128, 1)

@@ -43,7 +43,7 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
         {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
-        {"1x64x64x2048 f16 * 256x3x3x2048 pad 36,36,36,36 dilation 36,36 -> f16", "im2col_sm90", "im2col_sm90_f16_128x128_split"},
+        {"1x64x64x2048 f16 * 256x3x3x2048 pad 12,12,12,12 dilation 12,12 -> f16", "im2col_sm90", "im2col_sm90_f16_128x128_split"},
         {"32x224x224x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "raw_rows", "raw_rows_f16_even_64"},
         {"1x7x7x832 f16 * 192x1x1x832 -> f16", "thin", "thin_f16_v8_16x8"},
         {"32x56x56x144 f16 * 144x3x3x1 groups 144 pad 1,1,1,1 stride 2,2 -> f16", "channelwise", "channelwise_batch_3_s2_c4_q4"}}) {
@@ -274,6 +274,69 @@ TEST(HopperPlans, Im2colRefusesSplitsWithoutWorkForEveryCta) {
               std::string::npos);
   EXPECT_NE(refused("1x9x9x512 s8 * 64x1x1x512 -> s32", "tile=64x64,split=2").find("f16 or bf16"), std::string::npos);
   EXPECT_NE(refused(three, "split=3").find("split"), std::string::npos);
+}
+
+/// 25 tiles of pixels and 4 of channels, so that pairs of the former are 26.
+TEST(HopperPlans, Im2colSharesOperandsInPairs) {
+  const char* const text = "32x7x7x2048 f16 * 512x1x1x2048 -> f16";
+  for (const auto& [share, ctas, cluster, pixels, channels] : {std::tuple{"none", 100u, 1u, 64u, 128u},
+                                                               {"pixels", 100u, 2u, 32u, 128u},
+                                                               {"filter", 104u, 2u, 64u, 64u},
+                                                               {"both", 104u, 4u, 32u, 64u}}) {
+    SCOPED_TRACE(share);
+    const auto plan = planOf(text, {"im2col_sm90", std::string("tile=64x128,share=") + share});
+    ASSERT_NE(plan, nullptr);
+    const auto& config = plan->launches.at(0).config;
+    EXPECT_EQ(config.grid.x, ctas);
+    EXPECT_EQ(config.cluster.x, cluster);
+    EXPECT_EQ(plan->kernelName() == "im2col_sm90_f16_64x128_shared", cluster > 1) << plan->kernelName();
+    const auto made = sm90::im2colCandidates(plan->problem, h200(), [&] {
+      sm90::Im2colChoices choices;
+      EXPECT_TRUE(sm90::im2colSharedNames().size() == 4);
+      choices.tile = 6;
+      choices.split = 1;
+      for (size_t i = 0; i < 4; ++i)
+        if (sm90::im2colSharedNames()[i] == share) choices.shared = static_cast<sm90::Shared>(i);
+      return choices;
+    }());
+    ASSERT_EQ(made.size(), 1u);
+    ASSERT_EQ(sm90::im2colTileNames()[made[0].tile], "64x128");
+    EXPECT_EQ(std::get<layout::TiledMap>(made[0].input).box[1], pixels);
+    EXPECT_EQ(made[0].filter.box[2], channels);
+    EXPECT_EQ(planOf(text, {"im2col_sm90", plan->options})->options, plan->options);
+  }
+  // Where a cluster is described without, it shares nothing: recordings name plans so.
+  EXPECT_EQ(planOf(text, {"im2col_sm90", "tile=64x128,split=1"})->launches.at(0).config.cluster.x, 1u);
+}
+
+TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
+  const auto refused = [](const char* text, const char* options) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::shared_ptr<const Plan> plan;
+    return makePlan(problem, h200(), {"im2col_sm90", options}, plan).message();
+  };
+  const char* const taps = "4x9x9x512 f16 * 256x3x3x512 pad 1,1,1,1 -> f16";
+  EXPECT_EQ(refused(taps, "tile=64x128,share=pixels"), "");
+  for (const char* const options :
+       {"tile=64x128,share=filter", "tile=64x128,share=both", "tile=64x16,share=pixels", "tile=64x128,split=2,share=pixels"})
+    EXPECT_NE(refused(taps, options).find("im2col_sm90 has no kernel for the options"), std::string::npos) << options;
+  EXPECT_NE(refused("4x9x9x512 s8 * 256x1x1x512 -> s32", "tile=64x128,share=pixels").find("f16 or bf16"), std::string::npos);
+  const auto sharesOf = [](const char* text) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::map<sm90::Shared, int> counts;
+    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200())) ++counts[plan.shared()];
+    return counts;
+  };
+  auto counts = sharesOf(taps);
+  EXPECT_GT(counts[sm90::Shared::Pixels], 4);
+  EXPECT_EQ(counts[sm90::Shared::Filter] + counts[sm90::Shared::Both], 0);
+  counts = sharesOf("4x32x32x512 f16 * 64x1x1x512 -> f16");  // one tile of channels
+  EXPECT_EQ(counts[sm90::Shared::Pixels] + counts[sm90::Shared::Both], 0);
+  EXPECT_GT(counts[sm90::Shared::Filter], 2);
+  counts = sharesOf("4x32x32x128 f16 * 512x1x1x128 -> f16");  // two steps
+  EXPECT_EQ(counts.size(), 1u);
 }
 
 /// Halves are of an even number of rows of one image, and then what the output's map stores at a time.

@@ -204,6 +204,39 @@ void loadIm2col(FormRun& form) {
   }
 }
 
+/// Each CTA of a pair loads one half of the pixels of the image for both; the second half begins at pixel (2, 1) and ends beyond
+/// the image.
+void loadIm2colMulticast(FormRun& form) {
+  BulkKernel kernel{.body = expectBytes(512) + clusterBarrier() + R"(
+  mov.u16 %h0, 2;
+  mov.u16 %h1, 1;
+  mov.u16 %h2, 3;
+  mul.lo.u32 %r0, %rank, 256;
+  add.u32 %r0, %r0, %tile;
+  sub.u32 %r1, %rank, 1;
+  shl.b32 %r2, %rank, 1;
+  add.u32 %r2, %r2, -1;
+  @%leader cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster [%r0], [%map, {0, %r1, %r2, 0}], [%bar], {%h0, %h1}, %h2;
+)" + waitForBarrier() + dumpTile(512),
+                    .input = randomBytes(form, 400),
+                    .outputBytes = 1024,
+                    .map = TiledMap{.type = DataType::F16, .rank = 4, .dims = {8, 5, 5, 1}, .strides = {16, 80, 400}},
+                    .pixels =
+                        PixelBox{.lowerCorner = {-1, -1}, .upperCorner = {-1, -1}, .channelsPerPixel = 8, .pixelsPerColumn = 16}};
+  kernel.ctas = 2;
+  LaunchReport report;
+  const Bytes output = kernel.runEverySchedule(form, &report);
+  for (size_t cta = 0; cta < 2; ++cta)
+    for (size_t m = 0; m < 32; ++m) {
+      const size_t pixel = m < 16 ? m : m - 16 + 11;  // of the box, which begins at (-1, -1)
+      const size_t h = pixel / 5, w = pixel % 5 + 1;
+      EXPECT_EQ(slice(output, 512 * cta + 16 * m, 16),
+                w < 5 && h < 5 ? slice(kernel.input, 80 * h + 16 * w, 16) : Bytes(16, std::byte{0}))
+          << cta << " " << m;
+    }
+  EXPECT_EQ(report.counters.bytes[static_cast<size_t>(Engine::BulkCopy)][static_cast<size_t>(Traffic::SharedWrite)], 1024u);
+}
+
 void loadFaults(FormRun& form) {
   const auto kernel = [&](const std::string& rest) {
     return matrixKernel(form, "  add.u64 %rd0, %map, 64;\n  @%leader cp.async.bulk.tensor." + rest + ";\n");
@@ -318,6 +351,7 @@ FormCases all() {
       {bulkforms::kLoad, "pair_signal", loadPairSignal},
       {bulkforms::kLoad, "pair_multicast", loadPairMulticast},
       {bulkforms::kLoad, "im2col", loadIm2col},
+      {bulkforms::kLoad, "im2col_multicast", loadIm2colMulticast},
       {bulkforms::kLoad, "faults", loadFaults},
       {bulkforms::kStore, "drops_what_lies_outside", store},
       {bulkforms::kStore, "im2col", storeIm2col},
