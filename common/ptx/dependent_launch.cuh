@@ -11,9 +11,10 @@ __device__ __forceinline__ void awaitPrerequisites() { asm volatile("griddepcont
 /// would come after the run ahead has ended instead of before.
 __device__ __forceinline__ void awaitPrerequisitesWith(const void* address) {
   asm volatile(
-      "{\n.reg .pred known;\n"
-      "setp.ne.u64 known, %0, 0;\n"
-      "@known griddepcontrol.wait;\n}" ::"l"(address)
+      "{\n\t"
+      ".reg .pred known;\n\t"
+      "setp.ne.u64 known, %0, 0;\n\t"
+      "@known griddepcontrol.wait;\n\t}" ::"l"(address)
       : "memory");
 }
 

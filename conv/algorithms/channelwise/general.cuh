@@ -1,5 +1,6 @@
 // Any filter: one, two or three dimensions, strides, dilations, several filters a channel. Some taps of a filter row at a time, so
-// that their loads overlap. Filter rows outside of the image are skipped.
+// that their loads overlap. Filter rows outside of the image are skipped. Without stride and dilation along the width a window of
+// pixels slides along the row.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,11 @@ class Taps {
       const int32_t d = place_.plane * p_.depth.stride + t * p_.depth.dilation - p_.depth.padBefore;
       for (int32_t r = 0; r < p_.height.taps; ++r, weights += rowTaps * kElementBytes) {
         const int32_t h = place_.row * p_.height.stride + r * p_.height.dilation - p_.height.padBefore;
-        if (place_.exists && isInside(d, p_.depth.extent) && isInside(h, p_.height.extent)) addRow(d, h, weights);
+        if (!place_.exists || !isInside(d, p_.depth.extent) || !isInside(h, p_.height.extent)) continue;
+        if (p_.width.stride == 1 && p_.width.dilation == 1)
+          addRowSliding(d, h, weights);
+        else
+          addRow(d, h, weights);
       }
     }
   }
@@ -78,6 +83,53 @@ class Taps {
       w += kAtOnce * p_.width.dilation;
       from += int64_t{kAtOnce} * tapBytes;
     }
+  }
+
+  /// Where neighbouring outputs read neighbouring pixels, each pixel is loaded, and becomes f32, once for all columns.
+  __device__ __forceinline__ void addRowSliding(int32_t d, int32_t h, const uint8_t* weights) {
+    constexpr int32_t kNew = 8, kKept = kColumns - 1;  // pixels; the first of them are the last ones of the taps before
+    const int32_t taps = p_.width.taps, w = place_.column - p_.width.padBefore;
+    const uint8_t* const from = place_.input(p_, d, h, w);
+    withDecoder<Operands>(p_, [&](const auto& decoder) {
+      float value[kKept + kNew][kChannels];
+      Pixel first[kKept];
+#pragma unroll
+      for (int32_t x = 0; x < kKept; ++x) first[x].load(from + x * p_.pixelBytes, isInside(w + x, p_.width.extent));
+#pragma unroll
+      for (int32_t x = 0; x < kKept; ++x) decoder.input(first[x], value[x]);
+#pragma unroll 1
+      for (int32_t s = 0; s < taps; s += kNew) {
+        Pixel next[kNew];
+        uint32_t bits[kNew][kChannels] = {};
+#pragma unroll
+        for (int32_t a = 0; a < kNew; ++a) {
+          const bool hasTap = s + a < taps;
+          const int32_t x = s + a + kKept;
+          next[a].load(from + int64_t{x} * p_.pixelBytes, hasTap && isInside(w + x, p_.width.extent));
+#pragma unroll
+          for (int32_t i = 0; i < kChannels; ++i)
+            if (hasTap) bits[a][i] = weightBits<Operands>(weights + i * filterBytes_ + (s + a) * kElementBytes);
+        }
+#pragma unroll
+        for (int32_t a = 0; a < kNew; ++a) decoder.input(next[a], value[kKept + a]);
+#pragma unroll
+        for (int32_t a = 0; a < kNew; ++a) {
+          if (s + a >= taps) break;  // pixels of other columns, which may be infinite, are there, too
+          float weight[kChannels];
+#pragma unroll
+          for (int32_t i = 0; i < kChannels; ++i) weight[i] = decoder.filter(bits[a][i]);
+#pragma unroll
+          for (int32_t q = 0; q < kColumns; ++q)
+#pragma unroll
+            for (int32_t i = 0; i < kChannels; ++i)
+              sum_[q * kChannels + i] = fmaf(value[a + q][i], weight[i], sum_[q * kChannels + i]);
+        }
+#pragma unroll
+        for (int32_t x = 0; x < kKept; ++x)
+#pragma unroll
+          for (int32_t i = 0; i < kChannels; ++i) value[x][i] = value[kNew + x][i];
+      }
+    });
   }
 
   template <class Decoder>
