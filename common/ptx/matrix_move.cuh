@@ -32,6 +32,10 @@ __device__ __forceinline__ void storeMatrices(uint32_t address, const uint32_t (
                "r"(m[3])
                : "memory");
 }
+/// Addresses of lanes 16.. are ignored.
+__device__ __forceinline__ void storeMatrices(uint32_t address, uint32_t a, uint32_t b) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(address), "r"(a), "r"(b) : "memory");
+}
 __device__ __forceinline__ void storeMatricesTransposed(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b), "r"(c),
                "r"(d)

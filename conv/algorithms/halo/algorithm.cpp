@@ -19,17 +19,20 @@
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
 #include "halo_integer_sm90_image.hpp"
+#include "halo_pixels_sm90_image.hpp"
 #include "halo_residual_sm90_image.hpp"
 #include "halo_sm90_image.hpp"
 
 namespace shiftconv::plan {
 namespace {
 
-#define SHIFTCONV_HALO_NAME(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) #NAME,
-constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME)};
+#define SHIFTCONV_HALO_NAME(NAME, ...) #NAME,
+constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME)
+                                                SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_NAME)};
 #undef SHIFTCONV_HALO_NAME
-#define SHIFTCONV_HALO_LISTED(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) ", " #NAME
-constexpr std::string_view kShapeList = std::string_view(SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_LISTED)).substr(2);
+#define SHIFTCONV_HALO_LISTED(NAME, ...) ", " #NAME
+constexpr std::string_view kShapeList =
+    std::string_view(SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_LISTED) SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_LISTED)).substr(2);
 #undef SHIFTCONV_HALO_LISTED
 constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
 constexpr std::array<std::string_view, 3> kCutNames{"columns", "flat", "dense"};
@@ -64,6 +67,8 @@ device::ModuleImage imageOf(HaloModule module) {
       return images::halo_activated_float_sm90();
     case HaloModule::ActivatedInteger:
       return images::halo_activated_integer_sm90();
+    case HaloModule::Pixels:
+      return images::halo_pixels_sm90();
     case HaloModule::Residual:
       return images::halo_residual_sm90();
     case HaloModule::Half:
@@ -108,10 +113,11 @@ class Halo final : public Algorithm {
     const Estimator estimator(problem, ratesOf(properties));
     const size_t first = candidates.size();
     for (const HaloOffer& offer : offers)
-      candidates.push_back({this,
-                            estimator.of(offer.modelledClocks, offer.bound),
-                            {},
-                            {offer.tilePixels, offer.tileChannels, offer.split, {static_cast<int32_t>(offer.cut), offer.lag}}});
+      candidates.push_back(
+          {this,
+           estimator.of(offer.modelledClocks, offer.bound),
+           {},
+           {offer.tilePixels, offer.tileChannels, offer.split, {static_cast<int32_t>(offer.cut), offer.lag, offer.pixelsAreA}}});
     setPlans(candidates, first, std::make_shared<TypedPlans<HaloOffer>>(std::move(offers), complete, optionsOf));
     return {};
   }
@@ -133,11 +139,15 @@ class Halo final : public Algorithm {
     Parameter params = Parameter::value(made.params);
     params.address(offsetof(Params, filter), {TensorName::Filter});
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
-    if (made.module == HaloModule::Plain || made.module == HaloModule::Residual)
+    constexpr size_t kEpilogue = offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue);
+    const bool byThreads = made.params.storingLanes != 0;
+    if (made.module == HaloModule::Plain || made.module == HaloModule::Pixels || made.module == HaloModule::Residual)
       params.address(offsetof(Params, bias), {TensorName::Bias});
     else
-      bindEpilogue(params, offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue));
-    if (made.storesTiles()) parameters.push_back(Parameter::map(made.output, {TensorName::Output}));
+      bindEpilogue(params, kEpilogue);
+    if (byThreads) params.address(kEpilogue + offsetof(gemm::EpilogueParams, output), {TensorName::Output});
+    if (made.storesTiles())
+      parameters.push_back(Parameter::map(made.output, {byThreads ? TensorName::Filter : TensorName::Output}));
     if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
     parameters.push_back(std::move(params));
     plan.launches.push_back({imageOf(made.module), made.kernelName, made.launch, std::move(parameters), made.warpRoles()});

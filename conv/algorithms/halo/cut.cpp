@@ -111,8 +111,15 @@ bool cutInto(const Geometry& g, const Taps& taps, HaloCut kind, int64_t position
       const bool one = g.strideH == 1 && g.strideW == 1;
       cut.columns = g.q;
       cut.pitch = cut.boxColumns = g.q + reach - (one ? std::min({leftPads, rightPads, reach}) : 0);
-      if (g.q > positions) return false;
-      rows = (positions - g.q) / cut.pitch + 1;
+      if (g.q <= positions) {
+        rows = (positions - g.q) / cut.pitch + 1;
+        break;
+      }
+      // A part of a row. Filters of one row read nothing of other rows; others are better off with groups of columns.
+      if (g.r > 1 || g.s == 1 || reach >= kLargestBox / 2) return false;
+      cut.columns = cut.pitch = ceilDivide(g.q, ceilDivide(g.q, std::min(positions, kLargestBox - reach)));
+      cut.boxColumns = cut.columns + reach;
+      rows = 1;
       break;
     }
     case HaloCut::Dense:

@@ -15,7 +15,7 @@ namespace shiftconv::plan {
 /// How a tile of output pixels finds its input pixels in shared memory.
 enum class HaloCut : uint8_t {
   Columns,  ///< groups of 8 columns and as many rows as fit: no waste when 8 divides Q
-  Flat,     ///< whole rows with the pads between them
+  Flat,     ///< whole rows with the pads between them; or, under filters of one row, a part of a longer row
   Dense,    ///< whole rows without pads, one box for each filter column
 };
 std::string_view toString(HaloCut cut);

@@ -16,6 +16,11 @@ constexpr bool Own = false, OverBox = true;
 constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(NAME, BLOCKS, CHANNELS) \
+  {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, {}, false, false, CHANNELS},
+constexpr ShapeEntry kPixelShapes[] = {SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, false, true},
 constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
@@ -49,7 +54,17 @@ bool isStaged(const Problem& p) {
   return hasShortEpilogue(others) && p.k % whole == 0 && p.outputPitch() % whole == 0;
 }
 
+/// The problem with rows of output that the copy engine can store.
+Problem withWholeRows(const Problem& p) {
+  Problem whole = p;
+  whole.k = roundUp(p.k, 8);
+  whole.outputPixelPitch = roundUp(p.outputPitch(), 8);
+  return whole;
+}
+
 }  // namespace
+
+bool hasWholeRows(const Problem& p) { return p.k % 8 == 0 && p.outputPitch() % 8 == 0; }
 
 std::string kindOf(const Problem& p) {
   const auto name = [&](DataType type) {
@@ -68,8 +83,10 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
   }
   if (plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) {
     if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
-    if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain};
+    if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain, HaloModule::Pixels};
   }
+  if (plainTypesRefusal("halo", withWholeRows(p)).empty() && !p.isSplit() && isTwoDimensional(p))
+    return {HaloModule::Pixels, HaloModule::Half};
   if (hasShortEpilogue(p) && plainTypesRefusal("halo", withPlainEpilogue(p)).empty())
     return {HaloModule::Activated, HaloModule::Half};
   return {HaloModule::Half};
@@ -79,6 +96,8 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
   switch (module) {
     case HaloModule::Plain:
       return kShapes;
+    case HaloModule::Pixels:
+      return kPixelShapes;
     case HaloModule::Activated:
       return kActivatedShapes;
     case HaloModule::ActivatedFloat:

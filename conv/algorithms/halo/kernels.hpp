@@ -13,7 +13,7 @@
 namespace shiftconv::plan {
 
 /// Which module has the kernel.
-enum class HaloModule : uint8_t { Plain, Activated, ActivatedFloat, ActivatedInteger, Residual, Half, Float, Integer };
+enum class HaloModule : uint8_t { Plain, Pixels, Activated, ActivatedFloat, ActivatedInteger, Residual, Half, Float, Integer };
 
 namespace sm90::halo {
 
@@ -25,31 +25,37 @@ enum class PixelShare : uint8_t { Common, Separate };
 /// A line of conv/algorithms/halo/shapes.hpp.
 struct ShapeEntry {
   std::string_view name;
-  int first, second, tileN;
+  int first, second, tileN;  ///< blocks of operand A of each warpgroup: of channels or, with pixelChannels, of pixels; pixels
   PixelShare share;
   bool overBox;
   int tail;                 ///< pixels that some taps leave out, in tiles of whole images; 0: none
   std::string_view kind{};  ///< "input_filter"; empty: f16 and bf16, with outputs of the same type
   bool residual = false;    ///< with a residual, but not the whole epilogue
   bool activated = false;   ///< with a short activation, but not the whole epilogue
+  int pixelChannels = 0;    ///< output channels of a tile where pixels are operand A; 0: weights are
 
   /// With the whole epilogue.
   bool isFull() const { return !kind.empty() && !activated; }
   int consumers() const { return second == 0 ? 1 : 2; }
   bool separate() const { return share == PixelShare::Separate; }
-  int stageBlocks() const { return separate() ? first : first + second; }
+  bool pixelsAreA() const { return pixelChannels != 0; }
   int members() const { return separate() ? 2 : 1; }
-  int channels() const { return stageBlocks() * kBlockChannels; }
+  int channels() const { return pixelsAreA() ? pixelChannels : (separate() ? first : first + second) * kBlockChannels; }
+  /// Rows of operand B of a product, whose operand A has 64.
+  int width() const { return pixelsAreA() ? pixelChannels : tileN; }
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
   /// Those that there are at least: with a residual, a buffer for each multiplying warpgroup.
   int64_t stagingBytes() const {
     if (isFull()) return int64_t{4} * consumers() * kTurningBytes;
+    if (pixelsAreA()) return int64_t{consumers()} * pixelStagingBytes(tileN, pixelChannels);
     return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
   }
 };
 
 /// "f16_f16", "e4m3_e5m2", ...: input and filter, as ShapeEntry::kind.
 std::string kindOf(const Problem& problem);
+/// Whether rows of the output are multiples of 16 bytes, which the copy engine can store, in 16-bit types.
+bool hasWholeRows(const Problem& problem);
 /// Those with kernels for the problem: more than one where the first has only some of the tiles.
 std::vector<HaloModule> modulesOf(const Problem& problem);
 std::span<const ShapeEntry> shapesOf(HaloModule module);

@@ -31,8 +31,12 @@ constexpr double kResidualClocks = 2500;        // from the end of a tile's epil
 constexpr double kOverBoxMemory = 0.95;         // of device memory's time, with a residual that comes over boxes
 constexpr double kFull = 3;                     // of an epilogue's time, the whole one; a guess
 constexpr double kFullWithResidual = 26;        // 123 to 140 clocks a pixel in three layers on an H200, one load behind the other
-constexpr double kSingleElements = 6;           // of the whole epilogue's time, on an H200
-constexpr double kL2ShareBesideMemory = 0.2;    // of the time of L2 transfers, added to that of device memory
+constexpr double kPixelTileClocks = 400;        // of an epilogue with pixels as operand A, however few channels; a guess
+constexpr double kPixelEpilogueShare = 0.5;     // of that, which the other warpgroup's products do not hide; a guess
+constexpr double kStoredByThreads = 3;          // of such an epilogue's time, where threads store; a guess
+constexpr double kPixelsUntimed = 1.05;       // of pixels as operand A, where weights as operand A multiply nothing in vain either
+constexpr double kSingleElements = 6;         // of the whole epilogue's time, on an H200
+constexpr double kL2ShareBesideMemory = 0.2;  // of the time of L2 transfers, added to that of device memory
 
 /// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
 double together(double a, double b) {
@@ -48,11 +52,12 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const Params& p = plan.params;
   const double blocks = shape.separate() ? 2.0 * shape.first : shape.first + shape.second;
   const double wgmmaClocks =
-      std::max(64.0 * shape.tileN * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.tileN) * 32 / kSharedBytesPerClock);
+      std::max(64.0 * shape.width() * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.width()) * 32 / kSharedBytesPerClock);
   const double steps = static_cast<double>(p.taps) * p.chunksPerRank;
   // Of nine taps three are narrower.
   const double width = 1 - static_cast<double>(shape.tail) / shape.tileN / 3;
-  const double slices = p.halfChunks ? kChunkSlices / 2 : kChunkSlices;
+  // Of the chunks on average.
+  const double slices = kChunkSlices - (p.halfChunks ? kChunkSlices / 2 / static_cast<double>(p.chunks) : 0);
   const double multiply = steps * (slices * blocks * wgmmaClocks * width + (shape.consumers() == 1 ? kLoneTapClocks : 0));
   double boxBytes = 0;
   for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
@@ -65,6 +70,12 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
                                                           : kBytesClocksPerPixel;
   double epilogue =
       (kEpilogueClocksPerPixel + (shape.activated ? activated : 0)) * shape.tileN * std::max(shape.first, shape.second);
+  if (shape.pixelsAreA()) {
+    epilogue = kPixelTileClocks + kEpilogueClocksPerPixel * shape.tileN * shape.channels() / kBlockChannels;
+    if (!hasWholeRows(problem)) epilogue *= kStoredByThreads;
+    // Of a pair of warpgroups one multiplies alone while the other is here.
+    epilogue = kPixelEpilogueShare * epilogue + std::max(0.0, (1 - kPixelEpilogueShare) * epilogue - multiply / 2);
+  }
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   if (shape.residual) {
     // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box after its products;
@@ -87,7 +98,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
     // Sums to one rank, which finishes the tile; or half of them each way at once, and each rank finishes half.
     const double share = p.halves ? 0.5 : 1;
     epilogue = epilogue * share + kReductionClocks +
-               (p.split - 1) * share * static_cast<double>(accumulatorBytes(shape.first, shape.tileN)) / kL2BytesPerClock;
+               (p.split - 1) * share * static_cast<double>(accumulatorBytes(shape.first, shape.width())) / kL2BytesPerClock;
   }
 
   const double tiles = static_cast<double>(p.tiles) * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
@@ -103,6 +114,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   // Fitted: mean error of the logarithm 0.12 over 3,618 candidates.
   constexpr Correction kCorrection{0.55, -0.199, 0.022};
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
+  if (shape.pixelsAreA() && g.k % kBlockChannels == 0 && !p.halfChunks) plan.modelledClocks *= kPixelsUntimed;
   const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;
   plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
 }

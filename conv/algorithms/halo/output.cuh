@@ -15,17 +15,11 @@
 #include "conv/algorithms/halo/bytes.cuh"
 #include "conv/algorithms/halo/cta.cuh"
 #include "conv/algorithms/halo/params.hpp"
+#include "conv/algorithms/halo/products.cuh"
 #include "conv/algorithms/halo/staging.cuh"
 #include "conv/kernels/cluster_sums.cuh"
 
 namespace shiftconv::kernels::halo {
-
-/// Nothing that reads the sums may be moved in front of here.
-template <class Sum, int kBlocks, int kSums>
-__device__ __forceinline__ void hold(Sum (&d)[kBlocks][kSums]) {
-#pragma unroll
-  for (int i = 0; i < kBlocks * kSums; ++i) ptx::wgmmaHold(d[i / kSums][i % kSums]);
-}
 
 // ---- Staging and storing ------------------------------------------------------------------------------------------------------
 template <int kPixels, bool kMayBeFlat, class Cta, int kRegisters>

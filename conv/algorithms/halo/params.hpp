@@ -25,6 +25,19 @@ SHIFTCONV_HOST_DEVICE constexpr uint32_t stagedRowBytes(int32_t outputBytes) {
   return static_cast<uint32_t>(kBlockChannels * outputBytes);
 }
 
+// Where pixels are operand A.
+inline constexpr int32_t kBlockPixels = 64;  ///< output pixels of one wgmma
+/// Of a pixel's outputs where they wait to be stored, up to 64 channels: as wide as the channels of a tile, in the swizzle of that
+/// width, or 128 bytes.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelRowBytes(int32_t tileChannels) {
+  return tileChannels <= 32 ? static_cast<uint32_t>(tileChannels) * 2 : kRowBytes;
+}
+/// Of a warpgroup's tile, in as many such rows as its channels need.
+SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelStagingBytes(int32_t pixels, int32_t tileChannels) {
+  const int32_t parts = (tileChannels + kBlockChannels - 1) / kBlockChannels;
+  return static_cast<uint32_t>(pixels * parts) * pixelRowBytes(tileChannels);
+}
+
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
 inline constexpr int32_t kMaximumPatches = 12;   ///< a 3x3x3 filter with a stride of 2: four parities of three planes
 inline constexpr int32_t kMaximumTaps = 64;
@@ -103,7 +116,7 @@ struct Params {
   bool relu = false;
   bool deep = false;  ///< where takesAnyInput() of shape.cuh: images are planes of `planes` each, and input maps (C, W, H, D, N)
                       ///< instead of (C, W, N, H)
-  bool halfChunks = false;   ///< in kernels of 8-bit operands: there is one chunk, the second half of which is zeros
+  bool halfChunks = false;   ///< the second half of the last chunk is zeros. In kernels of 8-bit operands there is one chunk then
   bool filterAhead = false;  ///< the filter is constant, and is read before the kernel ahead has ended
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;
@@ -124,6 +137,9 @@ struct Params {
   /// Where takesAnyInput(): an input in two tensors. The maps of the second follow those of the first.
   gemm::WindowSplit inputSplit;
   int32_t firstMaps = 0;  ///< of the first tensor
+  /// Where pixels are operand A, and rows of the output are no multiple of 16 bytes, threads store them: a power of two that share
+  /// a row, in elements of storedBytes (2 or 4). 0: the copy engine stores.
+  int32_t storingLanes = 0, storedBytes = 0;
 };
 
 /// Bytes of shared memory in front of the patch slots: barriers.

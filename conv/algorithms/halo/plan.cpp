@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -120,6 +121,13 @@ bool canSplit(const ShapeEntry& shape, const HaloPlan& plan, int32_t split) {
   return !shape.overBox || (plan.params.patches == 1 && chunks == 1 && split == 1);
 }
 
+/// Whether tiles of so many channels, all rows of operand B, are of use: whole blocks, or all channels and less than twice as many.
+/// (What is staged behind the last whole block is then outside of the output.)
+bool suits(const ShapeEntry& shape, int64_t channels) {
+  const int64_t tile = shape.channels();
+  return tile < channels ? tile % kBlockChannels == 0 : tile < 2 * roundUp(channels, 8);
+}
+
 /// Numbers of tiles, stages and slots, and what the plan would take. `plan` has been placed, and can be split; it may have been
 /// worked out with another split or shape before.
 bool work(const Problem& problem, double bytes, const Geometry& g, const Decision& decision, const device::Properties& properties,
@@ -134,6 +142,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   // The next flat tile in the slot reads zeros after its box.
   if (shape.overBox && kind == HaloCut::Flat && params.filledBytes < static_cast<uint32_t>(shape.tileN) * kRowBytes) return false;
   if (g.groups > 1 && shape.channels() != kBlockChannels) return false;
+  if (shape.pixelsAreA() && !suits(shape, g.k)) return false;
 
   // Tiles
   const int64_t tileChannels = shape.channels();
@@ -147,14 +156,16 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   params.tileRows = static_cast<int32_t>(cut.rows);
   params.tileImages = static_cast<int32_t>(cut.images);
   params.flatPitch = layout::FastDivisor(cut.pitch == cut.columns ? 1 : static_cast<uint32_t>(cut.pitch));
-  if (shape.isFull()) params.full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
+  if (shape.isFull() || shape.pixelsAreA()) params.full.pitch = layout::FastDivisor(static_cast<uint32_t>(cut.pitch));
   params.channels = static_cast<int32_t>(g.k);
   params.tileChannels = static_cast<int32_t>(tileChannels);
   params.relu = problem.activation == Activation::Relu;
   params.residual = {};
   params.residual.beta = problem.beta;
+  const int64_t reduced = g.groups > 1 ? std::min<int64_t>(g.c, kBlockChannels) : g.c;
+  const int64_t lastRow = (reduced * g.elementBytes - 1) % kRowBytes + 1;  // bytes of the last chunk
   params.halfChunks =
-      !shape.kind.empty() && shape.activated && params.chunks == 1 && g.c * g.elementBytes <= int64_t{kRowBytes} / 2;
+      lastRow <= int64_t{kRowBytes} / 2 && (shape.pixelsAreA() || (!shape.kind.empty() && shape.activated && params.chunks == 1));
   // Halves of whole rows, which are groups of 8 pixels.
   params.halves = split == 2 && !shape.isFull() && shape.share == PixelShare::Common && shape.tileN <= 128 &&
                   kind == HaloCut::Columns && cut.images == 1 && cut.rows % 2 == 0 && cut.pixels() == shape.tileN;
@@ -166,7 +177,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0, tilesPerCta, plan)) return false;
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
-    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.tileN) > room) return false;
+    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.width()) > room) return false;
     if (pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   }
   // Weights that stay belong to one channel tile.
@@ -187,14 +198,40 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int32_t tapsPerBox = params.taps / params.patches;
   const int32_t boxesAhead = params.patchSlots / shape.members() - 1;
   const int32_t boxTaps = boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1;
-  const int32_t most =
-      std::min({params.weightsResident ? params.taps : params.weightStages - 2, boxTaps, params.taps * params.chunksPerRank - 1});
+  const int32_t whole = std::max(1, params.chunksPerRank - (shape.pixelsAreA() && params.halfChunks ? 1 : 0));  // chunks
+  const int32_t most = std::min({params.weightsResident ? params.taps : params.weightStages - 2, boxTaps, params.taps * whole - 1});
   params.lag = shape.consumers() == 2 && shape.tail == 0
                    ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0, std::max(0, most))
                    : 0;
 
   model(problem, bytes, g, shape, properties, plan);
   return true;
+}
+
+/// Of the rows of outputs that are staged.
+layout::MapSwizzle swizzleOf(const ShapeEntry& shape, const Geometry& g) {
+  using enum layout::MapSwizzle;
+  if (!shape.pixelsAreA()) return g.outputBytes == 1 ? B64 : B128;
+  switch (pixelRowBytes(shape.channels())) {
+    case 16:
+      return None;
+    case 32:
+      return B32;
+    case 64:
+      return B64;
+    default:
+      return B128;
+  }
+}
+
+/// Where the copy engine cannot store the rows of the output, threads do: as many share a row as it has elements of 2 or 4 bytes, a
+/// warp at most. Nobody uses the map of the output then.
+void storeByThreads(const Geometry& g, HaloPlan& plan) {
+  Params& params = plan.params;
+  params.storedBytes = g.k % 2 == 0 && g.outputPitch % 2 == 0 ? 4 : 2;
+  const int64_t elements = std::min<int64_t>(g.k, params.tileChannels) * g.outputBytes / params.storedBytes;
+  params.storingLanes = static_cast<int32_t>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(elements, 32))));
+  plan.output = plan.filter;
 }
 
 /// What a candidate does not need to compete: maps of filter, output and residual, the whole epilogue, the kernel's name.
@@ -212,15 +249,16 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   plan.filter.box = {plan.inputs[0].box[0], 1, params.weightBoxBytes / kRowBytes};
   const uint64_t outputPixelBytes = static_cast<uint64_t>(g.outputPitch * g.outputBytes);
   if (!shape.kind.empty()) plan.output.type = g.outputBytes == 1 ? layout::MapType::U8 : layout::MapType::F16;
-  plan.output.swizzle = g.outputBytes == 1 ? layout::MapSwizzle::B64 : layout::MapSwizzle::B128;
+  plan.output.swizzle = swizzleOf(shape, g);
   plan.output.globalAddress = 0;
   plan.output.rank = 4;
   plan.output.dims = {static_cast<uint64_t>(g.k), static_cast<uint64_t>(g.q), static_cast<uint64_t>(g.n),
                       static_cast<uint64_t>(g.p)};
   plan.output.strides = {outputPixelBytes, outputPixelBytes * static_cast<uint64_t>(g.q * g.p),
                          outputPixelBytes * static_cast<uint64_t>(g.q)};
-  plan.output.box = {static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels)), static_cast<uint32_t>(params.tileColumns),
-                     static_cast<uint32_t>(params.tileImages),
+  const uint32_t rowChannels =
+      shape.pixelsAreA() ? pixelRowBytes(shape.channels()) / 2 : static_cast<uint32_t>(std::min(shape.channels(), kBlockChannels));
+  plan.output.box = {rowChannels, static_cast<uint32_t>(params.tileColumns), static_cast<uint32_t>(params.tileImages),
                      static_cast<uint32_t>(params.halves ? params.tileRows / 2 : params.tileRows)};
 
   plan.residual = plan.output;
@@ -232,8 +270,10 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
   const std::string_view epilogue = shape.residual ? "residual_" : shape.activated ? "activated_" : "";
   const std::string_view kind = shape.kind.empty() ? elementName(problem) : shape.kind;
   plan.kernelName = fmt::format("halo_sm90_{}_{}{}", kind, shape.isFull() ? "full_" : epilogue, shape.name);
+  const bool byThreads = shape.pixelsAreA() && !hasWholeRows(problem);
+  if (byThreads) storeByThreads(g, plan);
   if (shape.activated) params.full.epilogue = epilogueOf(problem);
-  if (shape.isFull()) {
+  if (shape.isFull() || byThreads) {
     FullEpilogue& full = params.full;
     full.images = layout::FastDivisor(static_cast<uint32_t>(params.tileImages));
     full.outputColumns = static_cast<int32_t>(g.q);
@@ -352,8 +392,8 @@ std::vector<HaloOffer> haloOffers(const Problem& problem, const device::Properti
   std::vector<HaloOffer> offers;
   offers.reserve(64);
   forEachPlan(problem, properties, choices, [&](const HaloPlan& plan, const Geometry&, const ShapeEntry& entry) {
-    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, entry.tileN, entry.channels(), choices.dependent,
-                      plan.modelledClocks, plan.bound});
+    offers.push_back({plan.shape, plan.cut, plan.params.split, plan.params.lag, entry.tileN, entry.channels(), entry.pixelsAreA(),
+                      choices.dependent, plan.modelledClocks, plan.bound});
     return true;
   });
   fastestFirst(offers);

@@ -34,8 +34,8 @@ struct HaloPlan {
   sm90::halo::InputTileMaps inputs{};
   layout::TiledMap filter{}, output{}, residual{};  ///< globalAddress is 0
   LaunchConfig launch{};
-  /// Plain: bias and ReLU. Activated...: a short activation and what goes with it. Residual: bias, ReLU and that. The others have
-  /// the whole epilogue, without `output` and `residual`.
+  /// Plain and Pixels: bias and ReLU. Activated...: a short activation and what goes with it. Residual: bias, ReLU and that. The
+  /// others have the whole epilogue, without `output` and `residual`.
   HaloModule module = HaloModule::Plain;
   std::string kernelName;
   std::string_view shape;  ///< a name of halo_shapes.hpp
@@ -57,6 +57,7 @@ struct HaloOffer {
   HaloCut cut;
   int32_t split, lag;
   int32_t tilePixels, tileChannels;
+  bool pixelsAreA;
   Dependence dependent;
   double modelledClocks;
   Resource bound;

@@ -14,12 +14,39 @@
 
 namespace shiftconv::kernels::halo {
 
-/// All sums of a tile, from the first kSlices slices of every chunk; where the last box was, which is not released yet when its
-/// output will be staged over it. `lags`: the second warpgroup falls Params::lag taps behind the first.
-template <int kSlices, class Cta, int kBlocks>
-__device__ __forceinline__ gemm::RingPosition multiplySlices(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
+/// Nothing that reads the sums may be moved in front of here.
+template <class Sum, int kBlocks, int kSums>
+__device__ __forceinline__ void hold(Sum (&d)[kBlocks][kSums]) {
+#pragma unroll
+  for (int i = 0; i < kBlocks * kSums; ++i) ptx::wgmmaHold(d[i / kSums][i % kSums]);
+}
+
+/// One slice of a tap: its pixels and weights by descriptors of their first slice.
+template <class Cta, int kBlocks>
+__device__ __forceinline__ void multiplySlice(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], uint64_t pixels,
+                                              uint64_t weights, uint32_t slice, uint32_t accumulate) {
+  using S = typename Cta::S;
+#pragma unroll
+  for (int block = 0; block < kBlocks; ++block) {
+    const uint32_t inSlice = slice * layout::kMmaRowBytes;
+    if constexpr (S::kPixelsAreA) {
+      const uint32_t groups = block * (kBlockPixels / 8) * cta.params.groupStrideBytes;
+      Cta::Kind::template multiply<S::kWidth>(d[block], layout::advanceDescriptor(pixels, groups + inSlice),
+                                              layout::advanceDescriptor(weights, inSlice), accumulate);
+    } else {
+      Cta::Kind::template multiply<S::kWidth>(d[block], layout::advanceDescriptor(weights, block * kBlockBytes + inSlice),
+                                              layout::advanceDescriptor(pixels, inSlice), accumulate);
+    }
+  }
+}
+
+/// The sums of a tile over the chunks from `first` to `end`, from the first kSlices slices of each; where the last box was, which
+/// is not released yet when its output will be staged over it. kContinues: added to those of earlier chunks. `lags`: the second
+/// warpgroup falls Params::lag taps behind the first.
+template <int kSlices, bool kContinues, class Cta, int kBlocks>
+__device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                                              gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
-                                                             uint32_t firstBlock, bool lags) {
+                                                             uint32_t firstBlock, bool lags, int32_t first, int32_t end) {
   using S = typename Cta::S;
   const Params& p = cta.params;
   Control& control = *cta.control;
@@ -33,7 +60,7 @@ __device__ __forceinline__ gemm::RingPosition multiplySlices(const Cta& cta, typ
   gemm::RingPosition heldBox, heldWeight;
   uint32_t accumulate = 0;
   bool holdsBox = false;
-  if (p.weightsResident) weight = {};
+  if (!kContinues && p.weightsResident) weight = {};
   uint64_t pixels = 0;
   int32_t patch = 0, t = 0, endTap = 0;
   int32_t lag = S::kConsumers == 2 && lags ? p.lag : 0;
@@ -41,8 +68,7 @@ __device__ __forceinline__ gemm::RingPosition multiplySlices(const Cta& cta, typ
     ptx::namedBarrierSync(kLag, 256);
     lag = 0;
   }
-  int32_t steps =
-      (cta.endChunk - cta.firstChunk) * p.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma
+  int32_t steps = (end - first) * p.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma
   do {
     if (t == endTap) {  // the next box
       if (t == p.taps) patch = t = 0;
@@ -50,19 +76,13 @@ __device__ __forceinline__ gemm::RingPosition multiplySlices(const Cta& cta, typ
       control.boxes.awaitFull(box);
       pixels = layout::wgmmaSwizzle128Descriptor(cta.boxAddress(box.index), p.groupStrideBytes);
     }
-    const uint64_t b = layout::advanceDescriptor(pixels, control.tap[t].row * kRowBytes);
+    const uint64_t tapPixels = layout::advanceDescriptor(pixels, control.tap[t].row * kRowBytes);
     control.weights.awaitFull(weight);
-    const uint64_t a = layout::wgmmaSwizzle128Descriptor(cta.weightAddress(weight.index) + firstBlock * kBlockBytes);
+    const uint64_t weights = layout::wgmmaSwizzle128Descriptor(cta.weightAddress(weight.index) + firstBlock * kBlockBytes);
     ptx::wgmmaFence();  // site: tap_fence
 #pragma unroll
-    for (int slice = 0; slice < kSlices; ++slice) {
-#pragma unroll
-      for (int block = 0; block < kBlocks; ++block) {
-        const uint64_t channels = layout::advanceDescriptor(a, block * kBlockBytes + slice * layout::kMmaRowBytes);
-        const uint64_t ofPixels = layout::advanceDescriptor(b, slice * layout::kMmaRowBytes);
-        Cta::Kind::template multiply<S::kTileN>(d[block], channels, ofPixels, slice == 0 ? accumulate : 1);
-      }
-    }
+    for (int slice = 0; slice < kSlices; ++slice)
+      multiplySlice(cta, d, tapPixels, weights, slice, slice == 0 && !kContinues ? accumulate : 1);
     ptx::wgmmaCommit();
     ptx::wgmmaWait<1>();  // what the tap before this one read may go; site: tap_before_awaited
     if (accumulate != 0) releaseWeights(heldWeight);
@@ -89,10 +109,23 @@ template <class Cta, int kBlocks>
 __device__ __forceinline__ gemm::RingPosition multiplyTaps(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                                            gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
                                                            uint32_t firstBlock, bool lags) {
-  if constexpr (Cta::kMayHaveHalfChunks) {
-    if (cta.params.halfChunks) return multiplySlices<kChunkSlices / 2>(cta, d, box, weight, consumer, firstBlock, lags);
+  if constexpr (Cta::S::kPixelsAreA) {
+    // Between the two the tensor core drains. In one loop, with a choice for each tap, ptxas has wgmma wait for each other.
+    const bool endsInHalf = cta.params.halfChunks && cta.endChunk == cta.params.chunks;
+    const int32_t half = cta.endChunk - endsInHalf;
+    if (half == cta.firstChunk)
+      return multiplyChunks<kChunkSlices / 2, false>(cta, d, box, weight, consumer, firstBlock, lags, half, cta.endChunk);
+    const gemm::RingPosition last =
+        multiplyChunks<kChunkSlices, false>(cta, d, box, weight, consumer, firstBlock, lags, cta.firstChunk, half);
+    hold(d);
+    if (!endsInHalf) return last;
+    return multiplyChunks<kChunkSlices / 2, true>(cta, d, box, weight, consumer, firstBlock, false, half, cta.endChunk);
   }
-  return multiplySlices<kChunkSlices>(cta, d, box, weight, consumer, firstBlock, lags);
+  if constexpr (Cta::kMayHaveHalfChunks) {
+    if (cta.params.halfChunks)
+      return multiplyChunks<kChunkSlices / 2, false>(cta, d, box, weight, consumer, firstBlock, lags, cta.firstChunk, cta.endChunk);
+  }
+  return multiplyChunks<kChunkSlices, false>(cta, d, box, weight, consumer, firstBlock, lags, cta.firstChunk, cta.endChunk);
 }
 
 /// All sums of a tile that has whole images, for a 3x3 filter with a box for each of its columns. In the last output rows the

@@ -21,10 +21,13 @@ enum class PixelShare { Common, Separate };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
 enum class Staging { Own, OverBox };
 
+/// Weights are operand A: its rows are output channels, and operand B's are pixels.
 template <int kFirst, int kSecond, int kN, PixelShare kShare, Staging kStaging, int kTailPixels = 0>
 struct Shape {
+  static constexpr bool kPixelsAreA = false;
   static constexpr int kFirstBlocks = kFirst, kSecondBlocks = kSecond;  ///< channel blocks of the two multiplying warpgroups
   static constexpr int kTileN = kN;                                     ///< pixels of a tile
+  static constexpr int kWidth = kN;                                     ///< rows of operand B
   static constexpr bool kSeparate = kShare == PixelShare::Separate;
   static constexpr bool kOverBox = kStaging == Staging::OverBox;
   static constexpr int kTail = kTailPixels;  ///< last pixels of a tile, which taps of leavesTailOut() leave out
@@ -43,6 +46,28 @@ struct Shape {
   static_assert(kTail == 0 || (kShare == PixelShare::Common && !kOverBox && kFirst == 1 && kTail % 8 == 0),
                 "one product for each slice, of whole groups of pixels");
   static_assert(kFirst * kN <= 384 && kSecond * kN <= 384, "at most 192 accumulator registers a thread");
+};
+
+/// Pixels are operand A, in blocks of 64 that a warpgroup owns, and the weights operand B: of few output channels, or of a number
+/// that blocks of 64 do not divide, nothing is multiplied in vain.
+template <int kPixelBlocks, int kChannels>
+struct PixelShape {
+  static constexpr bool kPixelsAreA = true;
+  static constexpr int kFirstBlocks = kPixelBlocks, kSecondBlocks = kPixelBlocks, kStageBlocks = kPixelBlocks;
+  static constexpr int kTileN = kPixelBlocks * kBlockPixels;
+  static constexpr int kWidth = kChannels;
+  static constexpr bool kSeparate = true, kOverBox = false, kMayHalve = false;
+  static constexpr int kTail = 0;
+  static constexpr int kSums = kWidth / 2;  ///< of a thread, for each block of pixels
+  static constexpr int kConsumers = 2;
+  static constexpr int kThreads = 128 * (1 + kConsumers);
+  static constexpr uint32_t kStageBytes = kChannels * kRowBytes;
+  static constexpr int kBoxReaders = 4;
+  static constexpr int kLoadingRegisters = 40, kMultiplyingRegisters = 232;
+  static constexpr uint32_t kStagedRowBytes = pixelRowBytes(kChannels);
+  static constexpr uint32_t kStagingBytes = pixelStagingBytes(kTileN, kChannels);
+  static_assert(kWidth % 8 == 0 && kWidth <= 256, "a width of wgmma");
+  static_assert(kPixelBlocks * kSums <= 128, "accumulator registers of a thread");
 };
 
 struct Control {

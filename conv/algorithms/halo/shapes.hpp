@@ -24,6 +24,25 @@
   X(k256_n128, 2, 2, 128, Common, Own, 0)             \
   X(k320_n128, 3, 2, 128, Common, Own, 0)
 
+// With pixels as operand A. X(name, blocks of 64 pixels of each of the two warpgroups, output channels)
+#define SHIFTCONV_HALO_PIXEL_SHAPES(X) \
+  X(m128x2_k8, 2, 8)                   \
+  X(m256x2_k8, 4, 8)                   \
+  X(m128x2_k16, 2, 16)                 \
+  X(m64x2_k32, 1, 32)                  \
+  X(m128x2_k32, 2, 32)                 \
+  X(m256x2_k32, 4, 32)                 \
+  X(m128x2_k48, 2, 48)                 \
+  X(m64x2_k64, 1, 64)                  \
+  X(m128x2_k64, 2, 64)                 \
+  X(m64x2_k96, 1, 96)                  \
+  X(m128x2_k96, 2, 96)                 \
+  X(m64x2_k128, 1, 128)                \
+  X(m128x2_k128, 2, 128)               \
+  X(m64x2_k160, 1, 160)                \
+  X(m64x2_k192, 1, 192)                \
+  X(m64x2_k256, 1, 256)
+
 // With a short activation. In the plain layers that were timed on an H200, the best of these tiles takes 1 % longer than the best
 // of all (geometric mean); times with an activation did not choose them. As above, without the last.
 #define SHIFTCONV_HALO_ACTIVATED_SHAPES(X)         \

@@ -18,6 +18,8 @@
 //  - The reduction may be split over the CTAs of a cluster. Each warpgroup's sums are then added by one CTA in the order of ranks:
 //    the same bits every time. Or, between two CTAs, each adds half of the pixels of every block, as that is half as long: of a
 //    tile of 320 x 128 the transfer alone takes thousands of clocks.
+//  - With pixels as operand A (PixelShape) nothing is multiplied in vain of few output channels, or of a number that 64 does not
+//    divide. Boxes, rings and weights are the same; slices of a last chunk that are zeros are left out.
 //  - A short activation, alpha, scales of channels and a bias of another type act on the sums in their registers
 //    (Epilogue::Activated): kernels of their own, too.
 //  - A residual of the operands' type comes by the copy engine to where the output will be staged (Epilogue::Residual): kernels of
@@ -38,6 +40,7 @@
 #include "conv/algorithms/halo/loads.cuh"
 #include "conv/algorithms/halo/output.cuh"
 #include "conv/algorithms/halo/params.hpp"
+#include "conv/algorithms/halo/pixel_output.cuh"
 #include "conv/algorithms/halo/products.cuh"
 #include "conv/algorithms/halo/residual.cuh"
 #include "conv/algorithms/halo/setup.cuh"
@@ -69,7 +72,7 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
     } else {
       heldBox = multiplyTaps(cta, d, box, weight, consumer, firstBlock, tile == lagTile);
     }
-    if constexpr (Cta::kFull || Cta::kActivated) hold(d);
+    if constexpr (Cta::kFull || Cta::kActivated || S::kPixelsAreA) hold(d);
     if (p.split > 1) ptx::clusterBarrierSync();  // nobody multiplies any more: the rings are free for sums
     if constexpr (!Cta::kFull && S::kMayHalve) {
       if (p.halves) {
@@ -83,6 +86,8 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
       const uint32_t warp = threadIdx.x / 32 - 4;
       storeFull<kBlocks, S::kTileN>(p, d, cta.originOf(tile, consumer), static_cast<int32_t>(firstBlock),
                                     cta.staging + warp * kTurningBytes, largest);
+    } else if constexpr (S::kPixelsAreA) {
+      finishPixels(cta, d, cta.originOf(tile, consumer), consumer);
     } else {
       finish(cta, d, cta.originOf(tile, consumer), consumer, firstBlock, heldBox, residual);
     }
@@ -145,6 +150,15 @@ __device__ void runRoles(const Cta& cta) {
     using namespace shiftconv::kernels::halo;                                                                                    \
     runRoles(Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING, TAIL>, Epilogue::EPILOGUE>(                  \
         inputMaps, filter, output, output, params));                                                                             \
+  }
+
+/// The same with pixels as operand A. SHIFTCONV_HALO_PIXEL_KERNEL(halo_sm90_f16_m128x2_k48, F16, 2, 48)
+#define SHIFTCONV_HALO_PIXEL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS)                                                       \
+  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::PixelShape<PIXEL_BLOCKS, CHANNELS>::kThreads), 1)   \
+      NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
+           const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
+    using namespace shiftconv::kernels::halo;                                                                                 \
+    runRoles(Cta<KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>, Epilogue::Plain>(inputMaps, filter, output, output, params));      \
   }
 
 /// The same with a residual. SHIFTCONV_HALO_RESIDUAL_KERNEL(halo_sm90_f16_residual_k128_n224, F16, 1, 1, 224, Common, Own)

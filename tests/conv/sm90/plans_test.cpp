@@ -486,7 +486,8 @@ TEST(HopperPlans, ListsAllShapesOfHalo) {
   ASSERT_TRUE(findAlgorithm("halo", halo).ok());
   const std::string text = describe(halo->options());
   EXPECT_NE(text.find("k64_n32, k64_n64, k64x2_n128, "), std::string::npos) << text;
-  EXPECT_NE(text.find(", k320_n128  output channels"), std::string::npos) << text;
+  EXPECT_NE(text.find(", k320_n128, m128x2_k8, "), std::string::npos) << text;
+  EXPECT_NE(text.find(", m64x2_k256  output channels"), std::string::npos) << text;
   EXPECT_EQ(text.find("..."), std::string::npos) << text;
   EXPECT_EQ(text.find(".hpp"), std::string::npos) << text;
   EXPECT_NE(text.find("\ncut        columns, flat, dense  8-column"), std::string::npos) << "a long list widens no column\n"
