@@ -71,6 +71,14 @@ layout::TiledMap filterMap(const Problem& p, const Channels& channels, int64_t c
   return map;
 }
 
+int64_t outputPixelBytes(const Problem& p) { return numerics::packedBytes(numberType(p.outputType), p.outputPitch()); }
+
+layout::TiledMap stagedOutputMap(const Problem& p, int64_t passes, int64_t tileN) {
+  if (passes != 1 && tileN % gemm::sm100::kRowColumns != 0) return {};
+  const layout::TiledMap map = gemm::sm100::stagedRowsMap(numberType(p.outputType), p.k, outputPixelBytes(p));
+  return map.rank == 0 ? layout::TiledMap{} : map;
+}
+
 gemm::sm100::FilterParams filterParams(const Problem& p, const Channels& channels, int64_t channelsOfBox, int64_t stages,
                                        bool resident) {
   gemm::sm100::FilterParams filter;

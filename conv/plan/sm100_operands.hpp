@@ -49,6 +49,11 @@ struct Channels {
 int64_t mapElements(layout::MmaKind kind, int64_t elements);
 /// The filter as [K][taps][C], with boxes of a chunk of one tap for `channelsOfBox` output channels.
 layout::TiledMap filterMap(const Problem& problem, const Channels& channels, int64_t channelsOfBox);
+/// From one pixel of the output to the next.
+int64_t outputPixelBytes(const Problem& problem);
+/// The channels of an output that leaves staging tiles by tensor stores: gemm::sm100::stagedRowsMap. Rank 0 where it cannot, or
+/// where the kRowColumns channels of a box may be another pass's.
+layout::TiledMap stagedOutputMap(const Problem& problem, int64_t passes, int64_t tileN);
 /// Its stages in a CTA that loads `channelsOfBox` output channels of a pass.
 gemm::sm100::FilterParams filterParams(const Problem& problem, const Channels& channels, int64_t channelsOfBox, int64_t stages,
                                        bool resident);

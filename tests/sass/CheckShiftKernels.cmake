@@ -1,7 +1,7 @@
 # cmake -P script: every kernel in a cubin of shift_window or shift_stream multiplies with operand A in Tensor Memory, never in
 # shared memory; shifts it as its name says (shift_window: with .ashift on some MMAs and not on others, the last taps; shift_stream:
-# by instructions of their own); fills Tensor Memory by copies, and zeroes shift_window's accumulators by stores of registers; and
-# keeps its variables in registers.
+# by instructions of their own); fills Tensor Memory by copies, and zeroes shift_window's accumulators by stores of registers; stores
+# staged outputs by bulk tensor copies; and keeps its variables in registers.
 # Arguments: DISASSEMBLER CUBIN ARCH.
 
 cmake_minimum_required(VERSION 3.25)
@@ -27,6 +27,7 @@ foreach(kernel IN LISTS kernels)
       require(${kernel} "${mma} tmem UR[0-9]+ , gdesc " "MMA (H: f16 and tf32, Q: 8-bit floats, I: integers) without .ashift")
     endforeach()
   endif()
+  require(${kernel} "UTMASTG\\.3D" "bulk store of outputs")
   forbid_local_memory(${kernel})
   require(${kernel} "UTCCP[.A-Z0-9]* tmem" "copy from shared to Tensor Memory")
   if(kernel MATCHES "^shift_window")

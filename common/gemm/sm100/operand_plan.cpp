@@ -170,4 +170,9 @@ layout::TiledMap stagedRowsMap(NumberType output, int64_t columns, int64_t rowPi
   return map;
 }
 
+std::string describeStaging(uint32_t tileBytes) {
+  if (tileBytes == 0) return {};
+  return fmt::format("outputs    staged, {} tiles of {} bytes for each epilogue warp\n", kStagingTiles, tileBytes);
+}
+
 }  // namespace shiftconv::gemm::sm100

@@ -47,5 +47,7 @@ ScaleParams planScales(const GemmProblem& problem, layout::MmaKind kind, const S
 /// of the output, or in bytes where these are shorter. `rowPitch`: bytes from row to row. Rank 0 where tensor stores cannot write
 /// such rows: they move whole 16 bytes, and columns as they lie in the tile.
 layout::TiledMap stagedRowsMap(NumberType output, int64_t columns, int64_t rowPitch);
+/// A line of a plan's description; empty without staging tiles.
+std::string describeStaging(uint32_t tileBytes);
 
 }  // namespace shiftconv::gemm::sm100

@@ -46,15 +46,12 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels, const Patc
   return map;
 }
 
-/// The output as boxes of the 32 rows of an epilogue warp. Rank 0 where outputs cannot be staged, or where the kRowColumns channels
-/// of a box may be another pass's.
+/// The output as boxes of the 32 rows of an epilogue warp. Rank 0 where outputs are not staged.
 layout::TiledMap outputMap(const Problem& p, const Cut& cut) {
   const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
-  const numerics::NumberType type = numberType(p.outputType);
-  const int64_t pixel = numerics::packedBytes(type, p.outputPitch()), plane = pixel * p.q() * p.p();
-  layout::TiledMap map = gemm::sm100::stagedRowsMap(type, p.k, pixel);
-  const bool mixesPasses = cut.passes != 1 && cut.tileN % gemm::sm100::kRowColumns != 0;
-  if (map.rank == 0 || cut.streams() || mixesPasses) return {};
+  layout::TiledMap map = stagedOutputMap(p, cut.passes, cut.tileN);
+  if (map.rank == 0 || cut.streams()) return {};
+  const int64_t pixel = outputPixelBytes(p), plane = pixel * p.q() * p.p();
   constexpr uint32_t kWarpGroups = 32 / kGroupPixels;
   const uint32_t images = std::min(static_cast<uint32_t>(cut.tileImages), kWarpGroups);
   map.rank = 5;
@@ -351,9 +348,7 @@ std::string HaloPlan::describe() const {
   text += fmt::format("shared mem {} stages of {} patch(es) of {} bytes; filter {}, {} stages of {} bytes; {} bytes in all\n",
                       p.patchStages, p.patches, p.patchBytes, p.filter.resident ? "resident" : "streamed for every tile",
                       p.filter.stages, p.filter.stageBytes, launch.dynamicSharedBytes);
-  if (p.stagingTileBytes != 0)
-    text += fmt::format("outputs    staged, {} tiles of {} bytes for each epilogue warp\n", gemm::sm100::kStagingTiles,
-                        p.stagingTileBytes);
+  text += gemm::sm100::describeStaging(p.stagingTileBytes);
   text += fmt::format("Tensor Mem {} accumulators of {} columns\n", p.gemm.accumulators, p.gemm.accumulatorColumns);
   if (p.scaleStages != 0)
     text += fmt::format(

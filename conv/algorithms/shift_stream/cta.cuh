@@ -46,20 +46,23 @@ struct Cta {
   const CUtensorMap& inputMap;
   const CUtensorMap& refillMap;
   const CUtensorMap& filterMap;
+  const CUtensorMap& outputMap;  // where stagingTileBytes is not 0
   const ShiftStreamParams& params;
   Control<Group>* control;
   gemm::StaticTiles tiles;
   int32_t firstOutputChannel;
-  uint32_t operandStages, filterStages, filterScales;  // shared-window addresses
-  uint32_t tensorMemory = 0;                           // accumulators, slots, then entries of the filter's scale factors
+  uint32_t operandStages, staging, filterStages, filterScales;  // shared-window addresses
+  uint32_t tensorMemory = 0;                                    // accumulators, slots, then entries of the filter's scale factors
 
-  __device__ Cta(const CUtensorMap& input, const CUtensorMap& refill, const CUtensorMap& filter, const ShiftStreamParams& p)
-      : inputMap(input), refillMap(refill), filterMap(filter), params(p) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& refill, const CUtensorMap& filter, const CUtensorMap& output,
+                 const ShiftStreamParams& p)
+      : inputMap(input), refillMap(refill), filterMap(filter), outputMap(output), params(p) {
     extern __shared__ uint8_t dynamicShared[];
     static_assert(sizeof(Control<Group>) <= kStreamControlBytes, "the planner reserves kStreamControlBytes in front of the stages");
     control = &gemm::alignedShared<Control<Group>>(dynamicShared);
     operandStages = ptx::sharedAddress(control) + kStreamControlBytes;
-    filterStages = operandStages + static_cast<uint32_t>(p.operandStages) * p.operandStageBytes;
+    staging = operandStages + static_cast<uint32_t>(p.operandStages) * p.operandStageBytes;
+    filterStages = staging + gemm::sm100::kStagingTilesOfCta * p.stagingTileBytes;
     filterScales = filterStages + static_cast<uint32_t>(p.filter.stages) * p.filter.stageBytes;
     tiles = gemm::StaticTiles::ofClusters<Group>(p.tiles);
     firstOutputChannel = static_cast<int32_t>(blockIdx.y) * p.tileN;

@@ -57,7 +57,8 @@ int64_t StreamCut::sharedBytes(const Problem& p, const Channels& channels) const
   const int64_t filterScaleBytes =
       scaleCopies == 0 ? 0 : p.t * p.r * p.s * channels.chunks * scaleRowTiles() * scaleTileBytes(channels.kind);
   return layout::kSwizzle128AtomBytes + kStreamControlBytes + filterScaleBytes +
-         operandStages * operandStageBytes(p, channels.kind) + filterStages * filterStageBytes();
+         operandStages * operandStageBytes(p, channels.kind) + filterStages * filterStageBytes() +
+         gemm::sm100::kStagingTilesOfCta * stagingTileBytes;
 }
 
 /// Copying a row while another is multiplied and a third still read takes three slots; one accumulator more than are live lets the
@@ -76,24 +77,43 @@ bool StreamCut::fitTensorMemory(const Problem& p, const Channels& channels) {
   return false;
 }
 
-bool StreamCut::fitSharedMemory(const Problem& p, const Channels& channels, int64_t available, std::optional<bool> residentWanted) {
+bool StreamCut::fitSharedMemory(const Problem& p, const Channels& channels, int64_t available, std::optional<bool> residentWanted,
+                                bool mayStage) {
   const auto leftWith = [&](int64_t someOperandStages, int64_t someFilterStages) {
     operandStages = someOperandStages;
     filterStages = someFilterStages;
     return available - sharedBytes(p, channels);
   };
+  // What is left behind the staging tiles, which go before more stages.
+  const auto stage = [&](int64_t left) {
+    const int64_t tileBytes = mayStage ? int64_t{gemm::sm100::stagingTileBytes(numberType(p.outputType))} : 0;
+    const int64_t bytes = gemm::sm100::kStagingTilesOfCta * tileBytes;
+    if (bytes > left) return std::max<int64_t>(left, 0);
+    stagingTileBytes = tileBytes;
+    return left - bytes;
+  };
+  stagingTileBytes = 0;
   const int64_t taps = p.t * p.r * p.s * channels.chunks;
   const int64_t left = leftWith(kMinimumOperandStages, taps);
   resident = residentWanted.value_or(left >= 0);
   if (resident) {
-    operandStages = std::min<int64_t>(kStreamMaximumOperandStages,
-                                      kMinimumOperandStages + std::max<int64_t>(left, 0) / operandStageBytes(p, channels.kind));
+    operandStages =
+        std::min<int64_t>(kStreamMaximumOperandStages, kMinimumOperandStages + stage(left) / operandStageBytes(p, channels.kind));
     return left >= 0;
   }
   // The taps of a column are read together.
   const int64_t spare = leftWith(kStreamingOperandStages, liveRows(p));
-  filterStages = std::min<int64_t>(kStreamMaximumFilterStages, liveRows(p) + std::max<int64_t>(spare, 0) / filterStageBytes());
+  filterStages = std::min<int64_t>(kStreamMaximumFilterStages, liveRows(p) + stage(spare) / filterStageBytes());
   return spare >= 0;
+}
+
+int64_t stagedPieceRows(const Problem& p, const LaneMap& lanes) {
+  if (lanes.frameLanes != kStreamWindowLanes) return 0;
+  // Tensor stores begin at multiples of 128 bytes of shared memory (PTX ISA, cp.async.bulk.tensor).
+  constexpr int64_t kAlignment = 128;
+  const int64_t rowBytes = gemm::stagingBoxBytes(numberType(p.outputType), gemm::sm100::kRowColumns);
+  const int64_t rows = roundUp(lanes.pieceOutputs, kAlignment / rowBytes);
+  return lanes.framePieces * rows <= kStreamWindowLanes ? rows : 0;
 }
 
 ShiftStreamParams geometryOf(const Problem& p, const LaneMap& lanes, int64_t blockRows) {

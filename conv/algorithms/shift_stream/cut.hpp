@@ -22,6 +22,7 @@ struct StreamCut {
   bool pair = false, resident = false;
   int64_t accumulators = 0, slots = 0, operandStages = 0, filterStages = 0;
   int64_t scaleCopies = 0, scaleEntries = 0;
+  int64_t stagingTileBytes = 0;  ///< 0: outputs are not staged
   bool scalesResident = false;
   int64_t tiles = 0, clusters = 0;
   Traffic traffic{};
@@ -46,9 +47,14 @@ struct StreamCut {
 
   /// False when accumulators, slots and scale factors do not fit into Tensor Memory.
   bool fitTensorMemory(const Problem& problem, const Channels& channels);
-  /// False when the stages do not fit into shared memory.
-  bool fitSharedMemory(const Problem& problem, const Channels& channels, int64_t available, std::optional<bool> residentWanted);
+  /// False when the stages do not fit into shared memory. `mayStage`: outputs, where there is room besides the fewest stages.
+  bool fitSharedMemory(const Problem& problem, const Channels& channels, int64_t available, std::optional<bool> residentWanted,
+                       bool mayStage);
 };
+
+/// Rows of a staging tile from one piece of a window to the next, so that a tensor store may begin with any of them; 0 where a
+/// window has parts of pieces, or no room for them.
+int64_t stagedPieceRows(const Problem& problem, const kernels::LaneMap& lanes);
 
 /// The part of the parameters that says what lies where: row blocks of `blockRows`, tiles of which the planner may choose.
 kernels::ShiftStreamParams geometryOf(const Problem& problem, const kernels::LaneMap& lanes, int64_t blockRows);

@@ -98,6 +98,9 @@ struct ShiftStreamParams {
   uint32_t operandCountedBytes = 0;  ///< of the rows, by the barrier that their loads count towards
   uint32_t operandStageBytes = 0;    ///< in one CTA: front, rows, then what refills their windows, then their scale factors
   gemm::sm100::FilterParams filter;
+  /// Of a staging tile, of which each epilogue warp has gemm::sm100::kStagingTiles; 0: every lane stores the row of its pixel.
+  uint32_t stagingTileBytes = 0;
+  int32_t stagedPieceRows = 0;  ///< of a staging tile, from one piece of the window to the next
 
   // Block-scaled kinds. A tap column is S values of s; one entry has the scale factors of a tap column of the filter.
   gemm::sm100::ScaleParams inputScales;   ///< [pixels][blocks of C]

@@ -80,6 +80,18 @@ layout::TiledMap inputMap(const Problem& p, const Channels& channels, int64_t pi
   return map;
 }
 
+/// The output as pieces of rows. Rank 0 where outputs are not staged.
+layout::TiledMap outputMap(const Problem& p, const StreamCut& cut) {
+  layout::TiledMap map = stagedOutputMap(p, cut.passes, cut.tileN);
+  if (map.rank == 0 || stagedPieceRows(p, cut.lanes) == 0) return {};
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  map.rank = 3;
+  map.dims = {map.dims[0], u(p.q()), u(p.n * p.z() * p.p())};
+  map.strides = {u(outputPixelBytes(p)), u(outputPixelBytes(p) * p.q())};
+  map.box = {map.box[0], static_cast<uint32_t>(cut.lanes.pieceOutputs), 1};
+  return layout::refusal(map).empty() ? map : layout::TiledMap{};
+}
+
 ShiftStreamParams makeParams(const Problem& p, const StreamCut& cut, const Channels& channels) {
   const layout::MmaKind kind = channels.kind;
   const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
@@ -101,6 +113,8 @@ ShiftStreamParams makeParams(const Problem& p, const StreamCut& cut, const Chann
       static_cast<uint32_t>(cut.loadedPixels(p)) * gemm::sm100::countedRowBytes(kind, operandType(p, p.inputType));
   params.operandStageBytes = static_cast<uint32_t>(cut.operandStageBytes(p, kind));
   params.filter = filterParams(p, channels, cut.tileN / cut.ctas(), cut.filterStages, cut.resident);
+  params.stagingTileBytes = static_cast<uint32_t>(cut.stagingTileBytes);
+  params.stagedPieceRows = i(stagedPieceRows(p, cut.lanes));
   if (isScaled(p)) {
     const int64_t blocks = ceilDivide(p.c, p.inputScale.blockSize);
     params.inputScales.rows = i(p.inputPixels());
@@ -145,7 +159,7 @@ std::string roomRefusal(const Problem& p, const Channels& channels, const device
     return fmt::format("shift_stream needs {} columns of Tensor Memory for R = {} and S = {}{}, but there are {}",
                        cut.columns(p, channels.kind), p.r, p.s, isScaled(p) ? " with block scales" : "",
                        gemm::ColumnBudget::kAvailable);
-  if (!cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, {}))
+  if (!cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, {}, false))
     return fmt::format("shift_stream needs {} bytes of shared memory a block{}, but {} has {}", cut.sharedBytes(p, channels),
                        isScaled(p) ? ", the filter's scale factors among them" : "", properties.name,
                        properties.sharedBytesPerBlock);
@@ -223,7 +237,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
         cut.tileN = tileN;
         cut.passes = ceilDivide(p.k, tileN);
         if (!cut.fitTensorMemory(p, channels) ||
-            !cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, choices.residentWeights))
+            !cut.fitSharedMemory(p, channels, properties.sharedBytesPerBlock, choices.residentWeights, outputMap(p, cut).rank != 0))
           continue;
         const Traffic ofCluster = clusterTraffic(p, channels, cut);
         for (const StreamBlocks& blocks : works) {
@@ -253,6 +267,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   plan.input = inputMap(p, channels, best.lanes.loadedLanes);
   plan.refill = inputMap(p, channels, 1);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
+  plan.output = best.stagingTileBytes != 0 ? outputMap(p, best) : layout::TiledMap{};
   plan.kernelName = isScaled(p) ? "shift_stream_sm100_scaled_" : "shift_stream_sm100_dense_";
   plan.kernelName += best.pair ? "pair" : "single";
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
@@ -337,6 +352,7 @@ std::string ShiftStreamPlan::describe() const {
   text += fmt::format("shared mem {} stages of 16 KiB for rows; filter {}, {} stages of {} bytes; {} bytes in all\n",
                       p.operandStages, p.filter.resident ? "resident" : "streamed for every row", p.filter.stages,
                       p.filter.stageBytes, launch.dynamicSharedBytes);
+  text += gemm::sm100::describeStaging(p.stagingTileBytes);
   text += fmt::format("counted    {}\n", plan::describe(traffic));
   return text;
 }

@@ -34,6 +34,7 @@ struct ShiftStreamPlan {
   layout::TiledMap input{};
   layout::TiledMap refill{};  ///< single pixels of the same tensor
   layout::TiledMap filter{};
+  layout::TiledMap output{};  ///< rank 0: every lane stores its own outputs
   LaunchConfig launch{};
   std::string kernelName;
   bool pair = false;

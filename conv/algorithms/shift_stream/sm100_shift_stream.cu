@@ -24,14 +24,18 @@
 //  - Block-scaled kinds: warps of their own arrange the scale factors of pixels beside the rows, which move along with them (see
 //    scales.cuh). Those of the filter stay in shared memory, and in Tensor Memory if there is room; else a ring of two
 //    tap columns takes them in turn. These kinds have no lane masks: stale lanes are multiplied and not stored.
+//  - Outputs are staged where a window of lanes has whole pieces: each is then a box of the output, clipped to the row. Rows end to
+//    end (flat maps) go on in the next window, so that their parts have a width of their own each: every lane stores its pixel.
 //  - K above tileN: blockIdx.y selects the pass; rows are copied again for each, because the shifts consume them.
 #include <cuda.h>
 
 #include <cstdint>
 
-#include "common/gemm/sm100/row_store.cuh"
+#include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/sm100/skeleton.cuh"
+#include "common/gemm/sm100/staged_rows.cuh"
 #include "common/gemm/sm100/stages.cuh"
+#include "common/ptx/bulk_copy.cuh"
 #include "conv/algorithms/shift_stream/cta.cuh"
 #include "conv/algorithms/shift_stream/loads.cuh"
 #include "conv/algorithms/shift_stream/multiply.cuh"
@@ -44,6 +48,10 @@ __device__ __forceinline__ void drain(const Cta<Group, kScaled>& cta, uint32_t w
   const ShiftStreamParams& p = cta.params;
   const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
   const PieceLane own = ctaPieceLane(p.lanes, static_cast<int32_t>(window) * kStreamWindowLanes + lane);
+  // Outputs are staged where a window has whole pieces only: each is a box of the output, which its first lane stores.
+  const int32_t stagedRow = (own.piece - static_cast<int32_t>(window) * p.lanes.framePieces) * p.stagedPieceRows + own.offset;
+  gemm::sm100::StagingTiles staging(cta.staging + window * gemm::sm100::kStagingTiles * p.stagingTileBytes, p.stagingTileBytes,
+                                    own.offset == 0);
   uint32_t largest = 0;
   RingPosition accumulator;
   for (const int32_t tile : cta.tiles) {
@@ -54,24 +62,34 @@ __device__ __forceinline__ void drain(const Cta<Group, kScaled>& cta, uint32_t w
     const int32_t plane = place.image * p.outputDepth + place.depth;
 #pragma unroll 1
     for (int32_t i = 0; i < span.outputRows; ++i) {
-      const int32_t row = place.firstOutputRow + i * rowStep(p);
-      const int32_t pixel = isOutput && i < place.outputRows ? (plane * p.outputHeight + row) * p.outputWidth + column : -1;
-      gemm::sm100::storeAccumulator(cta, accumulator, window, pixel, largest);
+      const int32_t row = plane * p.outputHeight + place.firstOutputRow + i * rowStep(p);
+      const bool hasRow = i < place.outputRows;
+      gemm::sm100::storeAccumulatorInBoxes(
+          cta, accumulator, window, {isOutput && hasRow ? row * p.outputWidth + column : -1, stagedRow}, staging, largest,
+          [&](const gemm::StagingTile& staged, int32_t channel) {
+            if (!hasRow) return;
+            gemm::forStagedBoxes(p.epilogue, staged, gemm::sm100::kRowColumns, channel, [&](int32_t element, uint32_t source) {
+              ptx::storeTile3d(&cta.outputMap, element, place.column, row,
+                               source + static_cast<uint32_t>(stagedRow * staged.boxBytes));
+            });
+          });
       gemm::sm100::releaseAccumulator<Group>(cta.control->accumulators, accumulator);
       accumulator.advance(p.accumulators);
     }
   }
   gemm::mergeLargest(p.epilogue, largest);
+  staging.awaitStores();
 }
 
 // ---- Kernels: shift_stream_sm100_<operands>_<group> -----------------------------------------------------------------------------
 // Types and lane maps are fields of the launch.
-#define SHIFTCONV_SHIFT_STREAM_KERNEL(NAME, GROUP, SCALED)                                                    \
-  extern "C" __global__ void __launch_bounds__(gemm::sm100::threadsOf(SCALED), 1)                             \
-      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap refillMap,       \
-           const __grid_constant__ CUtensorMap filterMap, const __grid_constant__ ShiftStreamParams params) { \
-    Cta<GROUP, SCALED> cta(inputMap, refillMap, filterMap, params);                                           \
-    gemm::sm100::runRoles(cta);                                                                               \
+#define SHIFTCONV_SHIFT_STREAM_KERNEL(NAME, GROUP, SCALED)                                               \
+  extern "C" __global__ void __launch_bounds__(gemm::sm100::threadsOf(SCALED), 1)                        \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap refillMap,  \
+           const __grid_constant__ CUtensorMap filterMap, const __grid_constant__ CUtensorMap outputMap, \
+           const __grid_constant__ ShiftStreamParams params) {                                           \
+    Cta<GROUP, SCALED> cta(inputMap, refillMap, filterMap, outputMap, params);                           \
+    gemm::sm100::runRoles(cta);                                                                          \
   }
 
 SHIFTCONV_SHIFT_STREAM_KERNEL(shift_stream_sm100_dense_single, gemm::sm100::SingleCta, false)

@@ -97,7 +97,10 @@ PlannedLaunch ShiftWindowPlan::planned() const {
   return {shiftWindowImage(),
           kernelName,
           launch,
-          {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}), std::move(values)},
+          {Parameter::map(input, {TensorName::Input}), Parameter::map(filter, {TensorName::Filter}),
+           // The kernel does not look at the map of an output that it does not stage.
+           output.rank != 0 ? Parameter::map(output, {TensorName::Output}) : Parameter::map(input, {TensorName::Input}),
+           std::move(values)},
           gemm::sm100::warpRoles(false)};
 }
 

@@ -46,20 +46,22 @@ struct Cta {
 
   const CUtensorMap& inputMap;
   const CUtensorMap& filterMap;
+  const CUtensorMap& outputMap;  // where stagingTileBytes is not 0
   const ShiftWindowParams& params;
   Control<Group>* control;
   gemm::StaticTiles tiles;  // the order of work, the same for every role
   int32_t firstOutputChannel, anchorsPerWindow;
-  uint32_t operandStages, filterStages;  // shared-window addresses
-  uint32_t tensorMemory = 0;             // the accumulators, then the slots
+  uint32_t operandStages, staging, filterStages;  // shared-window addresses
+  uint32_t tensorMemory = 0;                      // the accumulators, then the slots
 
-  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const ShiftWindowParams& p)
-      : inputMap(input), filterMap(filter), params(p) {
+  __device__ Cta(const CUtensorMap& input, const CUtensorMap& filter, const CUtensorMap& output, const ShiftWindowParams& p)
+      : inputMap(input), filterMap(filter), outputMap(output), params(p) {
     extern __shared__ uint8_t dynamicShared[];
     static_assert(sizeof(Control<Group>) <= controlBytes(Group::kCtas), "the planner reserves controlBytes in front of the stages");
     control = &gemm::alignedShared<Control<Group>>(dynamicShared);
     operandStages = ptx::sharedAddress(control) + controlBytes(Group::kCtas);
-    filterStages = operandStages + static_cast<uint32_t>(p.operandStages) * kOperandStageBytes;
+    staging = operandStages + static_cast<uint32_t>(p.operandStages) * kOperandStageBytes;
+    filterStages = staging + gemm::sm100::kStagingTilesOfCta * p.stagingTileBytes;
     anchorsPerWindow = usefulLanes(p.filterWidth);
     tiles = gemm::StaticTiles::ofClusters<Group>(p.tiles);
     firstOutputChannel = static_cast<int32_t>(blockIdx.y) * p.tileN;

@@ -38,6 +38,13 @@ inline constexpr int32_t kMaximumOperandStages = 8;
 inline constexpr int32_t kMaximumFilterStages = 64;
 inline constexpr int32_t kMaskStages = 2;
 
+/// Where outputs are staged: a line is a run of anchors whose outputs are neighbours, too, as far as they have any: those come
+/// first in it. The lines of an image lie one after another; its last ones may have no outputs.
+struct StagedLines {
+  int32_t anchors = 0;
+  int32_t ofImage = 1, withOutputs = 1;
+};
+
 struct ShiftWindowParams {
   int32_t depth = 1, height = 0, width = 0;                    ///< D, H, W
   int32_t outputDepth = 1, outputHeight = 0, outputWidth = 0;  ///< O, P, Q
@@ -53,6 +60,9 @@ struct ShiftWindowParams {
 
   int32_t operandStages = 0;  ///< shared-memory stages of 16 KiB for activations
   gemm::sm100::FilterParams filter;
+  /// Of a staging tile, of which each epilogue warp has gemm::sm100::kStagingTiles; 0: every lane stores the row of its pixel.
+  uint32_t stagingTileBytes = 0;
+  StagedLines staged;
 
   layout::MmaKind kind = layout::MmaKind::F16;
   uint32_t instructionDescriptor = 0;
@@ -70,9 +80,10 @@ SHIFTCONV_HOST_DEVICE constexpr uint32_t filterStageBytes(int32_t tileN, int32_t
 }
 
 /// Dynamic shared memory of a launch. The stages need 1024-byte alignment, which the runtime does not promise.
-SHIFTCONV_HOST_DEVICE constexpr uint32_t sharedBytes(int32_t operandStages, int32_t filterStages, int32_t tileN, int32_t ctas = 1) {
+SHIFTCONV_HOST_DEVICE constexpr uint32_t sharedBytes(int32_t operandStages, int32_t filterStages, int32_t tileN, int32_t ctas = 1,
+                                                     uint32_t stagingTileBytes = 0) {
   return layout::kSwizzle128AtomBytes + controlBytes(ctas) + static_cast<uint32_t>(operandStages) * kOperandStageBytes +
-         static_cast<uint32_t>(filterStages) * filterStageBytes(tileN, ctas);
+         gemm::sm100::kStagingTilesOfCta * stagingTileBytes + static_cast<uint32_t>(filterStages) * filterStageBytes(tileN, ctas);
 }
 
 }  // namespace shiftconv::kernels

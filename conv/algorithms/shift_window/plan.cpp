@@ -35,11 +35,42 @@ int64_t stageBudget(uint32_t sharedBytesPerBlock, int64_t ctas) {
   return int64_t{sharedBytesPerBlock} - sharedBytes(0, 0, 0, static_cast<int32_t>(ctas));
 }
 
-/// Stages of operands and filter; returns one sentence when the cut does not fit into shared memory.
+/// Lines of anchors (see StagedLines): planes, or, where every pixel has an output, a single one that ends with the tensor.
+bool hasOneLine(const Problem& p) { return p.p() == p.h && p.z() == p.d; }
+StagedLines stagedLines(const Problem& p) {
+  const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
+  if (hasOneLine(p)) return {std::numeric_limits<int32_t>::max(), 1, 1};
+  return {i(p.h * p.w), i(p.d), i(p.z())};
+}
+
+/// The output as lines of pixels. Rank 0 where outputs are not staged: where rows leave gaps, and where no window lies within a
+/// line.
+layout::TiledMap outputMap(const Problem& p, const Cut& cut) {
+  layout::TiledMap map = stagedOutputMap(p, cut.passes, cut.tileN);
+  const StagedLines lines = stagedLines(p);
+  const int32_t useful = usefulLanes(static_cast<int32_t>(p.s));
+  if (map.rank == 0 || p.q() != p.w || lines.anchors < useful) return {};
+  const auto u = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const int64_t linePixels = hasOneLine(p) ? p.outputPixels() : p.p() * p.q();
+  map.rank = 3;
+  map.dims = {map.dims[0], u(linePixels), u(p.outputPixels() / linePixels)};
+  map.strides = {u(outputPixelBytes(p)), u(outputPixelBytes(p) * linePixels)};
+  map.box = {map.box[0], static_cast<uint32_t>(useful), 1};
+  return layout::refusal(map).empty() ? map : layout::TiledMap{};
+}
+
+/// Stages of operands and filter, and of outputs where there is room besides the fewest of these; returns one sentence when the cut
+/// does not fit into shared memory.
 std::string fitStages(const Problem& p, const Channels& channels, uint32_t sharedBytesPerBlock, std::optional<bool> residentWanted,
                       Cut& cut) {
-  const int64_t budget = stageBudget(sharedBytesPerBlock, cut.ctas());
+  int64_t budget = stageBudget(sharedBytesPerBlock, cut.ctas());
   const int64_t filterBytes = filterStageBytes(cut);
+  const auto stageWith = [&](int64_t fewest) {
+    const int64_t tileBytes =
+        outputMap(p, cut).rank != 0 ? int64_t{gemm::sm100::stagingTileBytes(numberType(p.outputType))} : int64_t{0};
+    cut.stagingTileBytes = fewest + gemm::sm100::kStagingTilesOfCta * tileBytes <= budget ? tileBytes : 0;
+    budget -= gemm::sm100::kStagingTilesOfCta * cut.stagingTileBytes;
+  };
   const int64_t filterTiles = tapsOf(p) * channels.chunks;
   const int64_t residentBytes = filterTiles * filterBytes + kMinimumOperandStages * kOperandStageBytes;
   const bool mayBeResident = filterTiles <= kMaximumFilterStages && residentBytes <= budget;
@@ -51,10 +82,12 @@ std::string fitStages(const Problem& p, const Channels& channels, uint32_t share
           "{} bytes of the {} that a CTA has for stages",
           cut.tileN, filterTiles, kMaximumFilterStages, kMinimumOperandStages, residentBytes, budget);
     cut.filterStages = filterTiles;
+    stageWith(residentBytes);
     cut.operandStages = std::min<int64_t>(kMaximumOperandStages, (budget - filterTiles * filterBytes) / kOperandStageBytes);
     return {};
   }
   cut.operandStages = kStreamingOperandStages;
+  stageWith(cut.operandStages * kOperandStageBytes + kMinimumFilterStages * filterBytes);
   cut.filterStages = std::min<int64_t>(kMaximumFilterStages, (budget - cut.operandStages * kOperandStageBytes) / filterBytes);
   if (cut.filterStages >= kMinimumFilterStages) return {};
   return fmt::format(
@@ -260,6 +293,7 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   plan.kernelName = best.pair ? "shift_window_sm100_pair" : "shift_window_sm100_single";
   plan.input = inputMap(p, channels);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
+  plan.output = best.stagingTileBytes != 0 ? outputMap(p, best) : layout::TiledMap{};
 
   const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
   ShiftWindowParams& params = plan.params;
@@ -277,6 +311,8 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   params.tiles = i(tileCount(p, best.ctas()));
   params.operandStages = i(best.operandStages);
   params.filter = filterParams(p, channels, best.tileN / best.ctas(), best.filterStages, best.resident);
+  params.stagingTileBytes = static_cast<uint32_t>(best.stagingTileBytes);
+  params.staged = stagedLines(p);
   params.kind = channels.kind;
   params.instructionDescriptor = instructionDescriptorOf(p, channels.kind, best.ctas(), best.tileN);
   params.byWidth = layout::FastDivisor(static_cast<uint32_t>(p.w));
@@ -287,7 +323,8 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
   plan.launch.block = {gemm::sm100::threadsOf(false), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};
-  plan.launch.dynamicSharedBytes = sharedBytes(params.operandStages, params.filter.stages, params.tileN, ctas);
+  plan.launch.dynamicSharedBytes =
+      sharedBytes(params.operandStages, params.filter.stages, params.tileN, ctas, params.stagingTileBytes);
 
   plan.problem = p;
   plan.traffic = anyTile(p, best) * plan.tiles();
@@ -328,6 +365,7 @@ std::string ShiftWindowPlan::describe() const {
   text += fmt::format("filter     {}, {} stages of {} bytes\n",
                       p.filter.resident ? "resident in shared memory" : "streamed for every tile", p.filter.stages,
                       filterStageBytes(cut));
+  text += gemm::sm100::describeStaging(p.stagingTileBytes);
   text += fmt::format("Tensor Mem {} of {} columns\n", kAccumulators * accumulatorColumns(p.tileN) + kOperandSlots * kSlotColumns,
                       kTensorColumns);
   text += fmt::format("modelled   {:.0f} clocks a tile, bound by {}; {:.0f} clocks in all\n", cut.clocksPerTile, nameOf(cut.bound),

@@ -29,10 +29,11 @@ struct ShiftWindowCut {
   int64_t tileN = 0, passes = 0;
   bool pair = false, resident = false;
   int64_t operandStages = 0, filterStages = 0;
-  int64_t clusters = 0;      ///< along the tiles
-  double clocksPerTile = 0;  ///< of one pass of each CTA
-  double clocks = 0;         ///< of the multiprocessor that finishes last
-  double clocksAround = 0;   ///< before its work and after it
+  int64_t stagingTileBytes = 0;  ///< 0: outputs are not staged
+  int64_t clusters = 0;          ///< along the tiles
+  double clocksPerTile = 0;      ///< of one pass of each CTA
+  double clocks = 0;             ///< of the multiprocessor that finishes last
+  double clocksAround = 0;       ///< before its work and after it
   Resource bound = Resource::TensorCore;
 
   int64_t ctas() const { return pair ? 2 : 1; }  ///< of a cluster
@@ -42,6 +43,7 @@ struct ShiftWindowCut {
 struct ShiftWindowPlan {
   kernels::ShiftWindowParams params{};
   layout::TiledMap input{}, filter{};
+  layout::TiledMap output{};  ///< rank 0: every lane stores its own outputs
   LaunchConfig launch{};
   std::string kernelName;
   ShiftWindowCut cut;

@@ -17,6 +17,9 @@
 //    an operand of its own, was tried: equally exact, but it needs one more run a tile (1x56x56x64, 3x3, emulated: 1.85 instead
 //    of 1.42 MB loaded and 432 instead of 324 tcgen05.cp) and a padTop that dilationH divides.
 //  - Lanes past the last anchor of a window hold rows that a shift left stale; they are masked in every tap.
+//  - Outputs are staged where rows are as wide as those of the input (Q = W): the anchors of a window then are neighbours in the
+//    output, too, but where a plane ends whose last rows have no outputs. There, and where rows are narrower, which have a gap
+//    behind each: every lane stores its pixel.
 //  - K above tileN: blockIdx.y selects the pass; A is copied again for each, because `.ashift` consumes it.
 //  - A pair of CTAs has twice the windows and half of B in each. One thread multiplies for both, with the masks of both.
 //  - `site:` names a statement that tests break (tests/edited_copy).
@@ -24,11 +27,13 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/store.cuh"
 #include "common/gemm/sm100/kinds.cuh"
 #include "common/gemm/sm100/mainloop.cuh"
-#include "common/gemm/sm100/row_store.cuh"
 #include "common/gemm/sm100/skeleton.cuh"
+#include "common/gemm/sm100/staged_rows.cuh"
 #include "common/gemm/sm100/stages.cuh"
+#include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/masked_pair.cuh"
 #include "conv/algorithms/shift_window/cta.cuh"
 
@@ -260,32 +265,60 @@ __device__ __forceinline__ int32_t outputPixel(const Cta<Group>& cta, int32_t an
   return ((pixel.image * p.outputDepth + pixel.plane) * p.outputHeight + pixel.row) * p.outputWidth + pixel.column;
 }
 
+/// Where the outputs of a window lie that are a box of the output, clipped to its line: pixels from `pixel` on of line `line`. The
+/// corner of a box that is stored has no negative coordinates, so that a window across the end of a line is none.
+struct WindowBox {
+  bool isBox;
+  int32_t pixel, line;  ///< line -1: its anchors have no outputs
+};
+template <class Group>
+__device__ __forceinline__ WindowBox boxOf(const Cta<Group>& cta, int32_t firstAnchor) {
+  const ShiftWindowParams& p = cta.params;
+  if (p.stagingTileBytes == 0) return {false, 0, 0};
+  const int32_t line = firstAnchor / p.staged.anchors, pixel = firstAnchor - line * p.staged.anchors;
+  const int32_t image = line / p.staged.ofImage, inImage = line - image * p.staged.ofImage;
+  const bool hasOutputs = firstAnchor < p.anchors && inImage < p.staged.withOutputs;
+  const bool isBox = pixel <= p.staged.anchors - cta.anchorsPerWindow;  // site: whole_windows
+  return {isBox, pixel, hasOutputs ? image * p.staged.withOutputs + inImage : -1};
+}
+
 template <class Group>
 __device__ __forceinline__ void drain(const Cta<Group>& cta, uint32_t window) {
+  const ShiftWindowParams& p = cta.params;
   const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
 #pragma unroll 1
   for (int32_t index = 0; index < kAccumulators; ++index) offerEmptyAccumulator(cta, {index, 0}, window);
+  gemm::sm100::StagingTiles staging(cta.staging + window * gemm::sm100::kStagingTiles * p.stagingTileBytes, p.stagingTileBytes);
   uint32_t largest = 0;
   RingPosition accumulator;
   for (const int32_t tile : cta.tiles) {
-    const int32_t anchor =
-        cta.firstAnchor(tile, Group::rank()) + static_cast<int32_t>(window) * cta.anchorsPerWindow + lane;  // site: drained_anchor
-    const bool hasAnchor = lane < cta.anchorsPerWindow && anchor < cta.params.anchors;
-    gemm::sm100::storeAccumulator(cta, accumulator, window, hasAnchor ? outputPixel(cta, anchor) : -1, largest);
+    const int32_t first = cta.firstAnchor(tile, Group::rank()) + static_cast<int32_t>(window) * cta.anchorsPerWindow;
+    const WindowBox box = boxOf(cta, first);
+    const int32_t anchor = first + lane;  // site: drained_anchor
+    const bool hasAnchor = lane < cta.anchorsPerWindow && anchor < p.anchors;
+    gemm::sm100::storeAccumulatorInBoxes(
+        cta, accumulator, window, {hasAnchor ? outputPixel(cta, anchor) : -1, lane, box.isBox}, staging, largest,
+        [&](const gemm::StagingTile& staged, int32_t channel) {
+          if (box.line < 0) return;
+          gemm::forStagedBoxes(p.epilogue, staged, gemm::sm100::kRowColumns, channel, [&](int32_t element, uint32_t source) {
+            ptx::storeTile3d(&cta.outputMap, element, box.pixel, box.line, source);
+          });
+        });
     offerEmptyAccumulator(cta, accumulator, window);  // site: accumulator_offered
     accumulator.advance(kAccumulators);
   }
-  gemm::mergeLargest(cta.params.epilogue, largest);
+  gemm::mergeLargest(p.epilogue, largest);
+  staging.awaitStores();
 }
 
 // ---- Kernels: shift_window_sm100_<group>
 // ------------------------------------------------------------------------------------------ Types are fields of the launch.
-#define SHIFTCONV_SHIFT_WINDOW_KERNEL(NAME, GROUP)                                                      \
-  extern "C" __global__ void __launch_bounds__(gemm::sm100::threadsOf(false), 1)                        \
-      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap, \
-           const __grid_constant__ ShiftWindowParams params) {                                          \
-    Cta<GROUP> cta(inputMap, filterMap, params);                                                        \
-    gemm::sm100::runRoles(cta);                                                                         \
+#define SHIFTCONV_SHIFT_WINDOW_KERNEL(NAME, GROUP)                                                            \
+  extern "C" __global__ void __launch_bounds__(gemm::sm100::threadsOf(false), 1)                              \
+      NAME(const __grid_constant__ CUtensorMap inputMap, const __grid_constant__ CUtensorMap filterMap,       \
+           const __grid_constant__ CUtensorMap outputMap, const __grid_constant__ ShiftWindowParams params) { \
+    Cta<GROUP> cta(inputMap, filterMap, outputMap, params);                                                   \
+    gemm::sm100::runRoles(cta);                                                                               \
   }
 
 SHIFTCONV_SHIFT_WINDOW_KERNEL(shift_window_sm100_single, gemm::sm100::SingleCta)

@@ -34,6 +34,9 @@ shiftconv_mutant(shift_window_sm100_single masks_released_before_they_are_read H
   masks_released ""
   tile_begins "$
       $(masks_released)")
+shiftconv_mutant(shift_window_sm100_single window_across_planes_staged VALUE
+  "The box is clipped to its plane; what the window has of the next one is not stored"
+  whole_windows.right "true")
 shiftconv_mutant(shift_window_sm100_single columns_freed_before_the_barrier HAZARD
   "Tensor Memory is freed while other warps still use it"
   leave "if ($(leave.3)) ptx::tensorMemoryFree($(leave.1), $(leave.2));

@@ -71,7 +71,8 @@ KernelRun KernelRunner::run(const Problem& problem, const ConvolutionInputs& inp
   plan.params.epilogue.bias = problem.hasBias ? reinterpret_cast<const float*>(bias.address()) : nullptr;
   const auto inputMap = encode(plan.input, activations.address());
   const auto filterMap = encode(plan.filter, filter.address());
-  const void* arguments[] = {&inputMap, &filterMap, &plan.params};
+  const auto outputMap = plan.output.rank != 0 ? encode(plan.output, output.address()) : inputMap;
+  const void* arguments[] = {&inputMap, &filterMap, &outputMap, &plan.params};
 
   KernelRun run;
   emulator::LaunchReport report = emulator_.launch(*module_, plan.kernelName, plan.launch, arguments, options);

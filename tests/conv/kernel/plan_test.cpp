@@ -111,6 +111,7 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
   const auto between = [&](int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
   };
+  int stagedPlans = 0;
   for (int i = 0; i < 2000; ++i) {
     const int64_t r = between(1, 7), s = between(2, 7);
     Problem p =
@@ -143,18 +144,28 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
     EXPECT_GE(plan.launch.grid.x, 1u);
     EXPECT_LE(plan.launch.grid.x, static_cast<uint32_t>(k.tiles * ctas));
     // Neither a stage too many nor one too few: what is left holds no further one.
+    const auto sharedWith = [&](int32_t operandStages, int32_t filterStages) {
+      return kernels::sharedBytes(operandStages, filterStages, k.tileN, ctas, k.stagingTileBytes);
+    };
+    EXPECT_EQ(plan.launch.dynamicSharedBytes, sharedWith(k.operandStages, k.filter.stages));
+    // Two tiles of 32 rows of 32 columns for each of four warps, where rows leave no gaps and a pass begins with a box of its own.
+    EXPECT_TRUE(k.stagingTileBytes == 0 || k.stagingTileBytes == 32u * 32 * bytesOf(p.outputType));
+    EXPECT_EQ(plan.output.rank, k.stagingTileBytes == 0 ? 0u : 3u);
+    const bool mayStage = p.q() == p.w && (p.k <= k.tileN || k.tileN % 32 == 0);
+    EXPECT_TRUE(mayStage || k.stagingTileBytes == 0);
+    stagedPlans += k.stagingTileBytes != 0;
     EXPECT_LE(k.operandStages, kernels::kMaximumOperandStages);
     EXPECT_LE(k.filter.stages, kernels::kMaximumFilterStages);
     if (k.filter.resident) {
       EXPECT_EQ(k.filter.stages, p.r * p.s * k.channelChunks);
       EXPECT_GE(k.operandStages, 3);
       EXPECT_TRUE(k.operandStages == kernels::kMaximumOperandStages ||
-                  kernels::sharedBytes(k.operandStages + 1, k.filter.stages, k.tileN, ctas) > properties.sharedBytesPerBlock);
+                  sharedWith(k.operandStages + 1, k.filter.stages) > properties.sharedBytesPerBlock);
     } else {
       EXPECT_EQ(k.operandStages, 4);
       EXPECT_GE(k.filter.stages, 2);
       EXPECT_TRUE(k.filter.stages == kernels::kMaximumFilterStages ||
-                  kernels::sharedBytes(k.operandStages, k.filter.stages + 1, k.tileN, ctas) > properties.sharedBytesPerBlock);
+                  sharedWith(k.operandStages, k.filter.stages + 1) > properties.sharedBytesPerBlock);
     }
     if (plan.tiles() <= 40) {
       plan::Traffic sum = plan.ofCluster() * plan.clusters();
@@ -165,6 +176,7 @@ TEST(ShiftWindowPlan, EveryPlanFitsTheHardwareAndCoversTheProblem) {
     EXPECT_GE((k.channelChunks - 1) * kChunk + k.lastChunkSlices * kSlice, p.c);
     EXPECT_LT((k.channelChunks - 1) * kChunk + (k.lastChunkSlices - 1) * kSlice, p.c);
   }
+  EXPECT_GT(stagedPlans, 20);
 }
 
 /// The only cut with these choices, of single CTAs unless they say otherwise.
@@ -186,12 +198,14 @@ TEST(ShiftWindowModel, IsWhatTheRatesSayByHand) {
   EXPECT_EQ(cut.bound, plan::Resource::TensorCore);
   EXPECT_EQ(cut.clusters, 27);
   EXPECT_DOUBLE_EQ(cut.clocks, 1152 + 614.4);
-  EXPECT_EQ(cut.operandStages, 8);  // at most
+  EXPECT_EQ(cut.stagingTileBytes, 4096);
+  // 32 KiB of staged outputs and 9 filter stages of 8 KiB leave (224 - 32 - 72) / 16 = 7.5.
+  EXPECT_EQ(cut.operandStages, 7);
   EXPECT_EQ(cut.filterStages, 9);
-  // Twice the channels: 18 filter stages of 8 KiB leave (224 - 144) / 16 = 5 operand stages.
+  // Twice the channels: 18 filter stages leave (224 - 32 - 144) / 16 = 3 operand stages, the fewest.
   EXPECT_EQ(cutOf(makeProblem(1, 56, 56, 128, 64, 3, 3, {1, 1, 1, 1}), 148, {.tileN = 64, .clusters = {}, .residentWeights = {}})
                 .operandStages,
-            5);
+            3);
 }
 
 // A pair has the same products in each CTA, but each reads half of the filter's columns: 36*32 rows of 32 bytes. 3136 pixels are 14

@@ -1,4 +1,5 @@
-// shift_window moves and multiplies no more than it did before it was built of the pieces of common/gemm.
+// shift_window moves and multiplies no more than it did before it was built of the pieces of common/gemm, but for outputs that pass
+// through shared memory now.
 //
 // The figures are those of the kernel at commit 976b6b5, assembled from its source of then and run by this program's machine on
 // kernelFixture(). It executes 0.2 to 4 % more warp instructions now (more set-up, shared barriers); these are not compared.
@@ -31,6 +32,30 @@ constexpr Figures kBefore[] = {
     {354960, 44800, 519824, 443152, 4254208, 3749888, 252, 616},
 };
 
+/// What staged outputs add, worked out by hand: bytes that lanes write, whole segments of 16 channels; bytes that tensor stores
+/// read; and how many stores there are, each with the end of its group.
+struct Staged {
+  uint64_t written, read, stores;
+};
+constexpr Staged kStaged[] = {
+    // 782 pixels in 27 windows of 30, 40 channels in two boxes
+    {782 * 48 * 4, 782 * 40 * 4, 27 * 2},
+    // tiles of 144 channels: half of the last box would be another pass's
+    {},
+    // 231 pixels in 9 windows of 26
+    {231 * 16 * 4, 231 * 8 * 4, 9},
+    // 840 pixels in 30 windows of 28
+    {840 * 16 * 4, 840 * 16 * 4, 30},
+    // tiles of 16 channels, two passes
+    {},
+    // rows of 18 outputs in rows of 19 pixels
+    {},
+    // Planes of 400 pixels of which 350 have outputs. Of 28 windows of 29 pixels, those at 377 and 783 go on behind their plane:
+    // the
+    // first has 6 pixels of the second image.
+    {(700 - 6) * 32 * 2, (700 - 6) * 32 * 2, 26},
+};
+
 Figures figuresOf(const emulator::Counters& counters) {
   std::array<uint64_t, static_cast<size_t>(emulator::Traffic::Count)> sums{};
   for (const auto& engine : counters.bytes)
@@ -55,17 +80,21 @@ TEST_P(ShiftWindowCounters, AreNoMoreThanBeforeTheGemmCore) {
   const Figures now = figuresOf(runner.run(problem, what.inputs(), {.pair = false}, options).counters);
   EXPECT_LE(now.globalRead, before.globalRead);
   EXPECT_LE(now.globalWrite, before.globalWrite);
-  EXPECT_LE(now.sharedRead, before.sharedRead);
-  EXPECT_LE(now.sharedWrite, before.sharedWrite);
+  const Staged& staged = kStaged[GetParam()];
+  EXPECT_LE(now.sharedRead, before.sharedRead + staged.read);
+  EXPECT_LE(now.sharedWrite, before.sharedWrite + staged.written);
   EXPECT_LE(now.tensorRead, before.tensorRead);
   EXPECT_LE(now.tensorWrite, before.tensorWrite);
   EXPECT_LE(now.multiplications, before.multiplications);
-  EXPECT_LE(now.operations, before.operations);
+  EXPECT_LE(now.operations, before.operations + 2 * staged.stores);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixture, ShiftWindowCounters, testing::Range<size_t>(0, std::size(kBefore)));
 
-TEST(ShiftWindowCountersTable, CoversTheWholeFixture) { EXPECT_EQ(std::size(kBefore), kernelFixture().size()); }
+TEST(ShiftWindowCountersTable, CoversTheWholeFixture) {
+  EXPECT_EQ(std::size(kBefore), kernelFixture().size());
+  EXPECT_EQ(std::size(kStaged), kernelFixture().size());
+}
 
 }  // namespace
 }  // namespace shiftconv::tests::shift_window_counters_test
