@@ -12,6 +12,7 @@
 
 #include "common/device/registry.hpp"
 #include "conv/planner/registry.hpp"
+#include "tests/conv/property_rows.hpp"
 #include "tests/conv/shape_files.hpp"
 
 namespace shiftconv::plan {
@@ -80,6 +81,19 @@ TEST(AlgorithmFolders, ProveOnlyMutantsOfTheirOwnKernels) {
   for (const Algorithm* algorithm : algorithms())
     for (const std::string& line : linesOf(folderOf(*algorithm) / "equivalent.txt"))
       EXPECT_TRUE(line.starts_with(std::string(algorithm->name()) + "_")) << algorithm->name() << ": " << line;
+}
+
+/// Where kernels sum in the algorithm's own way: problems for each of these tests, or why there are none.
+TEST(AlgorithmFolders, HaveProblemsForEveryPropertyOrSayWhyNot) {
+  for (const char* property : {"divided work", "amax", "images", "far pixels"}) {
+    std::set<std::string> tested;
+    for (const tests::PropertyRow& row : tests::propertyRows(property)) tested.insert(row.algorithm);
+    for (const Algorithm* algorithm : algorithms())
+      if (algorithm->accumulation()) {
+        EXPECT_NE(tested.contains(std::string(algorithm->name())), tests::saysWhyNot(algorithm->name(), property))
+            << algorithm->name() << ": " << property;
+      }
+  }
 }
 
 /// compute-sanitizer watches every kernel of sm_90a.

@@ -9,6 +9,7 @@
 
 #include "tests/conv/api_fixture.hpp"
 #include "tests/conv/convolution_case.hpp"
+#include "tests/conv/property_rows.hpp"
 
 namespace shiftconv::tests::batch_invariance_test {
 namespace {
@@ -33,48 +34,18 @@ std::string sumsOf(const Plan& plan) {
   return std::regex_replace(text, std::regex(",?(clusters|ctas|dependent|tile_images)=\\w+"), "");
 }
 
-struct Lines {
-  const char* device;
-  std::vector<const char*> problems;  ///< of three images
-};
-
-/// A small problem of each engine and of what plans by means of others.
-const Lines kEngines[] = {
-    {"emulated",
-     {"3x5x8x64 f16 * 32x3x3x64 pad 1,1,1,1 -> f16 bias | algorithm shift_stream",
-      "3x5x8x32 f16 * 16x3x3x32 pad 1,1,1,1 -> f16 | algorithm shift_window",
-      "3x5x7x64 bf16 * 24x3x2x64 pad 1,1,1,0 stride 1,2 -> bf16 | algorithm halo_sm100",
-      "3x5x7x64 f16 * 40x3x3x64 pad 1,0,1,1 -> f16 silu | algorithm im2col",
-      "3x4x5x96 f16 * 24x1x1x96 -> f16 | algorithm pointwise", "3x4x5x64 f16 * 24x3x2x64 pad 1,1,1,0 -> f16 | algorithm thin",
-      "3x9x11x3 f16 * 16x3x3x3 stride 2,2 pad 1,1,1,1 -> f16 | algorithm raw_rows",
-      "3x5x6x30 f16 * 18x3x3x15 groups 2 pad 1,1,1,0 -> f16 | algorithm gathered",
-      "3x7x9x24 f16 * 24x3x3x1 groups 24 pad 1,1,1,1 -> f16 | algorithm channelwise",
-      "3x4x5x32 f16 * 24x4x4x32 pad 1,1,1,1 stride 2,2 transposed -> f16 | algorithm phases",
-      "3x4x5x32 f16 nchw * 24x3x3x32 pad 1,1,1,1 -> f16 nchw | algorithm relayout",
-      "3x4x5x32 f16 upsample 2,2 * 24x3x3x32 pad 1,1,1,1 -> f16 | algorithm repeated",
-      "3x4x5x32 f16 * 24x3x2x32 pad 1,1,1,0 flipped -> f16 | algorithm reversed"}},
-    {"emulated:sm_90a",
-     {"3x5x8x64 f16 * 40x3x3x64 pad 1,1,1,1 -> f16 bias | algorithm halo",
-      "3x5x7x64 f16 * 24x3x2x64 pad 1,1,1,0 -> f16 | algorithm im2col_sm90",
-      "3x4x6x256 f16 * 24x3x3x256 pad 1,1,1,1 -> f16 | algorithm resident",
-      "3x5x7x32 f16 * 32x3x3x8 groups 4 pad 1,1,1,1 -> f16 | algorithm grouped",
-      "3x5x7x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 | algorithm depthwise",
-      "3x10x12x4 f16 * 16x3x3x4 pad 1,1,1,1 stride 2,2 -> f16 | algorithm stem",
-      "3x4x5x512 f16 * 24x1x1x512 -> f16 | algorithm thin",
-      "3x5x6x30 f32 * 18x3x3x15 groups 2 pad 1,1,1,0 compute tf32 -> f32 | algorithm gathered",
-      "3x4x5x32 f16 * 24x4x4x32 pad 1,1,1,1 stride 2,2 transposed -> f16 | algorithm phases",
-      "3x4x5x32 f16 * 24x3x2x32 pad 1,1,1,0 flipped -> f16 | algorithm reversed"}}};
-
-class BatchInvariance : public testing::TestWithParam<size_t> {};
+class BatchInvariance : public testing::TestWithParam<const char*> {};
 
 TEST_P(BatchInvariance, AnImageAmongOthersIsTheImageAlone) {
-  const auto& [name, problems] = kEngines[GetParam()];
-  const Device device{std::string(name)};
-  for (const char* text : problems) {
+  const Device device(std::string("emulated:") + GetParam());
+  for (const PropertyRow& row : propertyRows("images")) {
+    if (row.where != GetParam()) continue;
+    const std::string text = row.caseText();
     SCOPED_TRACE(text);
     ConvolutionCase three = parseCase(text);
     three.data = DataKind::Wide;  // in which another order gives other bits
     const int64_t images = three.problem.n;
+    ASSERT_EQ(images, 3);
     const CaseTensors tensors = makeTensors(three, 11);
     const Bytes together = runCase(three, tensors, device, planOf(three, device.properties(), images, true));
     ConvolutionCase one = three;
@@ -104,8 +75,8 @@ TEST(BatchInvarianceOperands, GiveOtherBitsInAnotherOrder) {
   EXPECT_NE(runCase(test, tensors, device, planFor(test, device)), together);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, BatchInvariance, testing::Values(0, 1),
-                         [](const auto& info) { return info.param == 0 ? "sm_100a" : "sm_90a"; });
+INSTANTIATE_TEST_SUITE_P(Devices, BatchInvariance, testing::Values("sm_100a", "sm_90a"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(BatchInvariancePlans, ChooseOneWayToSumForAnyNumberOfImages) {
   int changed = 0;

@@ -9,6 +9,7 @@
 
 #include "tests/conv/api_fixture.hpp"
 #include "tests/conv/convolution_case.hpp"
+#include "tests/conv/property_rows.hpp"
 
 namespace shiftconv::tests::large_offsets_test {
 namespace {
@@ -62,64 +63,25 @@ int64_t farPitch(int64_t pixels) {
   return (int64_t{1} << 31) / (pixels - 1) / kStep * kStep + kStep;
 }
 
-struct Engine {
-  const char* problem;
-  const char *inputRefusal = "", *outputRefusal = "";  ///< words of the sentence, of engines that do not take such a tensor
-};
-struct Engines {
-  const char* device;
-  std::vector<Engine> engines;
-};
-
-/// 8-bit types where there are some: their tensors are smaller.
-const Engines kEngines[] = {
-    {"emulated",
-     {{"1x3x4x64 e4m3 * 32x3x3x64 pad 1,1,1,1 -> e4m3 | algorithm shift_stream"},
-      {"1x3x5x32 f16 * 16x3x3x32 pad 1,1,1,1 -> f16 | algorithm shift_window"},
-      {"1x3x4x64 e4m3 * 32x3x2x64 pad 1,1,1,0 -> e4m3 bias | algorithm halo_sm100"},
-      {"1x3x4x64 e4m3 * 32x3x3x64 pad 1,1,1,1 -> e4m3 | algorithm im2col"},
-      {"1x1x12x64 e4m3 * 32x1x1x64 -> e4m3 | algorithm gemm"},
-      {"1x3x4x32 f16 * 24x1x1x32 -> f16 | algorithm pointwise"},
-      {"1x3x4x32 e4m3 * 24x3x2x32 pad 1,1,1,0 -> e4m3 | algorithm thin", "input and a filter below 2^31 bytes"},
-      {"1x3x5x3 e4m3 * 16x3x3x3 pad 1,1,1,1 -> e4m3 | algorithm raw_rows", "pixels without gaps"},
-      {"1x3x4x32 e4m3 * 16x3x3x16 groups 2 pad 1,1,1,0 -> e4m3 | algorithm gathered"},
-      {"1x3x4x16 e4m3 * 16x3x3x1 groups 16 pad 1,1,1,1 -> e4m3 | algorithm channelwise", "up to 2^29 (32-bit coordinates)"},
-      {"1x3x4x16 e4m3 * 8x3x3x16 pad 1,1,1,1 -> e4m3 | algorithm direct"},
-      {"1x2x3x32 e4m3 * 16x2x2x32 stride 2,2 transposed -> e4m3 | algorithm phases"},
-      {"1x2x3x32 e4m3 upsample 2,2 * 16x3x3x32 pad 1,1,1,1 -> e4m3 | algorithm repeated"}}},
-    {"emulated:sm_90a",
-     {{"1x3x4x64 f16 * 40x3x3x64 pad 1,1,1,1 -> f16 | algorithm halo"},
-      {"1x3x4x64 e4m3 * 32x3x2x64 pad 1,1,1,0 -> e4m3 | algorithm im2col_sm90"},
-      {"1x3x4x64 f16 * 24x3x3x64 pad 1,1,1,1 -> f16 | algorithm resident", "less than 2^31 bytes of input",
-       "less than 2^31 bytes of output"},
-      {"1x3x4x32 f16 * 32x3x3x8 groups 4 pad 1,1,1,1 -> f16 | algorithm grouped"},
-      {"1x3x4x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 | algorithm depthwise"},
-      {"1x6x6x4 f16 * 16x3x3x4 pad 1,1,1,1 stride 2,2 -> f16 | algorithm stem", "input_pixel_pitch = 4"},
-      {"1x3x4x32 e4m3 * 24x3x2x32 pad 1,1,1,0 -> e4m3 | algorithm thin", "input and a filter below 2^31 bytes"},
-      {"1x3x4x32 f16 * 24x1x1x32 -> f16 | algorithm pointwise"},
-      {"1x3x5x3 e4m3 * 16x3x3x3 pad 1,1,1,1 -> e4m3 | algorithm raw_rows", "pixels without gaps"},
-      {"1x3x4x32 e4m3 * 16x3x3x16 groups 2 pad 1,1,1,0 -> e4m3 | algorithm gathered"},
-      {"1x3x4x16 e4m3 * 16x3x3x1 groups 16 pad 1,1,1,1 -> e4m3 | algorithm channelwise", "up to 2^29 (32-bit coordinates)"},
-      {"1x3x4x16 e4m3 * 8x3x3x16 pad 1,1,1,1 -> e4m3 | algorithm direct"}}},
-};
-
-class LargeOffsets : public testing::TestWithParam<size_t> {};
+/// Cases with 8-bit types where there are some: their tensors are smaller.
+class LargeOffsets : public testing::TestWithParam<const char*> {};
 
 TEST_P(LargeOffsets, AreComputedOrRefused) {
-  const Engines& engines = kEngines[GetParam()];
-  Device device{std::string(engines.device)};
+  Device device(std::string("emulated:") + GetParam());
   if (device.properties().global_bytes < uint64_t{6} << 30) GTEST_SKIP() << "for tensors of 4 GiB, which take addresses only";
-  for (const auto& [text, inputRefusal, outputRefusal] : engines.engines)
+  for (const PropertyRow& row : propertyRows("far pixels"))
     for (const bool isInput : {true, false}) {
+      if (row.where != GetParam()) continue;
+      ASSERT_EQ(row.fields.size(), 3u) << row.algorithm;
+      const std::string text = row.fields[0] + " | algorithm " + row.algorithm;
       const ConvolutionCase test = parseCase(text);
-      SCOPED_TRACE(std::string(text) + (isInput ? ", input" : ", output"));
+      SCOPED_TRACE(text + (isInput ? ", input" : ", output"));
       const Problem dense = internalProblem(test.problem);
       const CaseTensors tensors = makeTensors(test, 3);
       ConvolutionCase far = test;
       (isInput ? far.problem.input_pixel_pitch : far.problem.output_pixel_pitch) =
           farPitch(isInput ? dense.inputPixels() : dense.outputPixels());
-      const std::string refused = refusal(far.problem, device.properties(), far.algorithm),
-                        words = isInput ? inputRefusal : outputRefusal;
+      const std::string refused = refusal(far.problem, device.properties(), far.algorithm), words = row.fields[isInput ? 1 : 2];
       EXPECT_EQ(refused.empty(), words.empty()) << refused;
       EXPECT_NE(refused.find(words), std::string::npos) << refused;
       if (!refused.empty()) continue;
@@ -149,8 +111,8 @@ TEST_P(LargeOffsets, AreComputedOrRefused) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, LargeOffsets, testing::Values(0, 1),
-                         [](const auto& info) { return info.param == 0 ? "sm_100a" : "sm_90a"; });
+INSTANTIATE_TEST_SUITE_P(Devices, LargeOffsets, testing::Values("sm_100a", "sm_90a"),
+                         [](const auto& info) { return std::string(info.param); });
 
 /// Tensors of whole networks' forms that are as large without gaps.
 TEST(LargeTensors, ArePlannedForTensorCores) {

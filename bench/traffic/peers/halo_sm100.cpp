@@ -14,7 +14,7 @@ std::string makeHalo(const Problem& problem, const device::Properties& propertie
   choices.tileN = wish.tileN, choices.pair = wish.pair, choices.residentWeights = wish.resident, choices.collector = collector;
   if (std::string why = planHalo(problem, properties, choices, made); !why.empty()) return why;
   peer.passes = made.launch.grid.y;
-  peer.chosen = {made.pair, static_cast<uint32_t>(made.params.gemm.tileN), made.params.filter.resident};
+  peer.chosen = {made.cut.pair, static_cast<uint32_t>(made.params.gemm.tileN), made.params.filter.resident};
   describePlan(std::move(made), peer);
   return {};
 }

@@ -30,8 +30,8 @@ std::string makeShiftStream(const Problem& problem, const device::Properties& pr
   }
   if (!best) return refusal;
   peer.passes = best->launch.grid.y;
-  peer.chosen = {best->pair, static_cast<uint32_t>(best->params.tileN), best->params.filter.resident};
-  peer.map = plan::kStreamMapNames[static_cast<size_t>(best->map)];
+  peer.chosen = {best->cut.pair, static_cast<uint32_t>(best->params.tileN), best->params.filter.resident};
+  peer.map = plan::kStreamMapNames[static_cast<size_t>(best->cut.map)];
   describePlan(std::move(*best), peer);
   return {};
 }

@@ -30,7 +30,7 @@ constexpr std::array<OptionDescription, 7> kOptions{
 std::string textOf(const HaloPlan& plan) {
   const kernels::halo_sm100::HaloParams& p = plan.params;
   return OptionText()
-      .add("group", groupName(plan.pair))
+      .add("group", groupName(plan.cut.pair))
       .add("tile_n", p.gemm.tileN)
       .add(p.streamsRows ? "block_rows" : "tile_images", p.streamsRows ? p.tileRows : p.tileImages)
       .add("clusters", plan.clusters())
@@ -74,7 +74,7 @@ class Halo final : public ChosenAlgorithm<HaloChoices, HaloPlan> {
 }  // namespace
 
 std::vector<std::string_view> HaloPlan::openQuestions() const {
-  std::vector<std::string_view> questions = questionsOfProducts(problem, pair);
+  std::vector<std::string_view> questions = questionsOfProducts(problem, cut.pair);
   if (params.streamsRows) questions.push_back("U20");
   return questions;
 }

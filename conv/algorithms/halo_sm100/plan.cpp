@@ -157,18 +157,6 @@ HaloParams makeParams(const Problem& p, const Channels& channels, const Patches&
   return params;
 }
 
-/// The part of a plan's cut that its traffic depends on.
-Cut cutOf(const HaloPlan& plan) {
-  Cut cut;
-  cut.pair = plan.pair;
-  cut.tileN = plan.params.gemm.tileN;
-  cut.passes = plan.launch.grid.y;
-  cut.tileImages = plan.params.tileImages;
-  cut.streamRows = plan.params.streamsRows ? plan.params.tileRows : 0;
-  cut.resident = plan.params.filter.resident;
-  return cut;
-}
-
 /// Output rows of streams to compare: equal blocks of an image, and as many as there are accumulators for. Of equals the longest
 /// reads least.
 std::set<int64_t, std::greater<>> streamRowsOf(const Problem& p, int64_t accumulators) {
@@ -290,7 +278,7 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
 
   const Patches patches(rows, columns, best);
   plan.problem = p;
-  plan.pair = best.pair;
+  plan.cut = best;
   plan.params = makeParams(p, channels, patches, best);
   plan.input = inputMap(p, channels, patches);
   plan.filter = filterMap(p, channels, best.tileN / best.ctas());
@@ -307,7 +295,6 @@ std::string planHalo(const Problem& p, const device::Properties& properties, con
 }
 
 Traffic HaloPlan::ofTile(int64_t tile) const {
-  const Cut cut = cutOf(*this);
   const Problem& p = problem;
   const Axis rows = rowsOf(p), columns = columnsOf(p);
   Traffic traffic = anyTile(p, Channels(p, params.gemm.kind), Patches(rows, columns, cut), cut);
@@ -326,7 +313,7 @@ Traffic HaloPlan::ofTile(int64_t tile) const {
   return traffic;
 }
 
-Traffic HaloPlan::ofCluster() const { return clusterTraffic(problem, Channels(problem, params.gemm.kind), cutOf(*this)); }
+Traffic HaloPlan::ofCluster() const { return clusterTraffic(problem, Channels(problem, params.gemm.kind), cut); }
 
 std::string HaloPlan::describe() const {
   const HaloParams& p = params;
@@ -337,11 +324,11 @@ std::string HaloPlan::describe() const {
         "reduction  {} depth taps x {} channel chunks; {} rows of a stream, each read once for up to {} filter rows (collector), "
         "all "
         "chunks of a row {}\n",
-        pair ? 2 : 1, kGroups, kGroupPixels, p.tileRows, p.gemm.tileN, p.tiles, launch.grid.y, p.filterDepth, p.gemm.lineChunks,
+        cut.ctas(), kGroups, kGroupPixels, p.tileRows, p.gemm.tileN, p.tiles, launch.grid.y, p.filterDepth, p.gemm.lineChunks,
         rowsOf(problem).readOf(p.tileRows), p.filterHeight, p.rowRuns == p.gemm.lineChunks ? "together" : "apart");
   } else {
     text += fmt::format("tile       {} CTA(s) of {} columns x {} rows x {} image(s) x {} output channels, {} tiles, {} pass(es)\n",
-                        pair ? 2 : 1, kGroupPixels, p.tileRows, p.tileImages, p.gemm.tileN, p.tiles, launch.grid.y);
+                        cut.ctas(), kGroupPixels, p.tileRows, p.tileImages, p.gemm.tileN, p.tiles, launch.grid.y);
     text += fmt::format("reduction  {} depth taps x {} channel chunks, a patch each, then {} taps of it\n", p.filterDepth,
                         p.gemm.lineChunks, p.filter.taps);
   }

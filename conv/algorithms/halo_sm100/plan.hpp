@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/device/device.hpp"
+#include "conv/algorithms/halo_sm100/cut.hpp"
 #include "conv/algorithms/halo_sm100/params.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/plan.hpp"
@@ -37,7 +38,7 @@ struct HaloPlan {
   layout::TiledMap output{};  ///< rank 0 where outputs are not staged
   LaunchConfig launch{};
   std::string kernelName;
-  bool pair = false;
+  halo::Cut cut;
   Problem problem;
   Traffic traffic;
   Estimate estimate;

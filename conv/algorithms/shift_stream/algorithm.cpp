@@ -30,8 +30,8 @@ constexpr std::array<OptionDescription, 7> kOptions{
 std::string textOf(const ShiftStreamPlan& plan) {
   const kernels::ShiftStreamParams& p = plan.params;
   return OptionText()
-      .add("map", kStreamMapNames[static_cast<size_t>(plan.map)])
-      .add("group", groupName(plan.pair))
+      .add("map", kStreamMapNames[static_cast<size_t>(plan.cut.map)])
+      .add("group", groupName(plan.cut.pair))
       .add("tile_n", p.tileN)
       .add("block_rows", p.blockRows)
       .add("clusters", plan.launch.grid.x / plan.launch.cluster.x)
@@ -105,9 +105,9 @@ class ShiftStream final : public ChosenAlgorithm<ShiftStreamChoices, ShiftStream
 /// Where tcgen05.cp.4x256b may begin and what it reads (U4), how a lane mask reaches the CTAs of a pair (U7), and where 6-bit
 /// elements lie in Tensor Memory (U8).
 std::vector<std::string_view> ShiftStreamPlan::openQuestions() const {
-  std::vector<std::string_view> questions = questionsOfProducts(problem, pair);
-  if (isRefilled(map)) questions.push_back("U4");
-  if (pair) questions.push_back("U7");
+  std::vector<std::string_view> questions = questionsOfProducts(problem, cut.pair);
+  if (isRefilled(cut.map)) questions.push_back("U4");
+  if (cut.pair) questions.push_back("U7");
   if (hasSixBitElements(problem.inputType)) questions.push_back("U8");
   return questions;
 }

@@ -221,7 +221,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
     mapRefusal = arrangeLanes(p, map, cut.lanes);
     if (mapRefusal.empty() && isRefilled(map) && choices.shiftedScales.value_or(false))
       mapRefusal =
-          fmt::format("map={} needs scales=copies: nothing refills scale factors", kStreamMapNames[static_cast<size_t>(map)]);
+          fmt::format("map={} needs scales=copies: nothing refills scale factors", kStreamMapNames[static_cast<size_t>(cut.map)]);
     if (!mapRefusal.empty()) continue;
     ShiftStreamParams geometry = geometryOf(p, cut.lanes, heights.front());
     for (const bool pair : {false, true}) {
@@ -261,8 +261,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   }
 
   plan.problem = p;
-  plan.pair = best.pair;
-  plan.map = best.map;
+  plan.cut = best;
   plan.params = makeParams(p, best, channels);
   plan.input = inputMap(p, channels, best.lanes.loadedLanes);
   plan.refill = inputMap(p, channels, 1);
@@ -279,28 +278,7 @@ std::string cutShiftStream(const Problem& p, const device::Properties& propertie
   return {};
 }
 
-namespace {
-
-/// The part of a plan's cut that its traffic depends on.
-StreamCut cutOf(const ShiftStreamPlan& plan) {
-  const ShiftStreamParams& p = plan.params;
-  StreamCut cut;
-  cut.map = plan.map;
-  cut.lanes = p.lanes;
-  cut.pair = plan.pair;
-  cut.tileN = p.tileN;
-  cut.passes = plan.launch.grid.y;
-  cut.blockRows = p.blockRows;
-  cut.resident = p.filter.resident;
-  cut.scaleCopies = p.scaleCopies;
-  cut.scalesResident = p.scalesResident;
-  return cut;
-}
-
-}  // namespace
-
 void ShiftStreamPlan::countPlaces() {
-  const StreamCut cut = cutOf(*this);
   traffic.activationBytes = activationBytes(problem, params, cut);
   traffic.storedRows = cut.passes * problem.outputPixels();
 }
@@ -313,7 +291,6 @@ std::string planShiftStream(const Problem& problem, const device::Properties& pr
 }
 
 Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
-  const StreamCut cut = cutOf(*this);
   const auto pieces = static_cast<int32_t>(cut.tilePieces());
   const TileRows rows = tileRows(params, static_cast<int32_t>(tile) * pieces, pieces);
   Traffic traffic = trafficOf(problem, Channels(problem, params.kind), cut, RowWork(params, rows));
@@ -327,15 +304,15 @@ Traffic ShiftStreamPlan::ofTile(int64_t tile) const {
   return traffic;
 }
 
-Traffic ShiftStreamPlan::ofCluster() const { return clusterTraffic(problem, Channels(problem, params.kind), cutOf(*this)); }
+Traffic ShiftStreamPlan::ofCluster() const { return clusterTraffic(problem, Channels(problem, params.kind), cut); }
 
 std::string ShiftStreamPlan::describe() const {
   const ShiftStreamParams& p = params;
   std::string text;
   text += fmt::format("tile       {} pieces of {} output columns x {} output rows x {} output channels{}, {} tiles, {} pass(es)\n",
-                      p.lanes.pieces() * (pair ? 2 : 1), p.lanes.pieceOutputs, p.blockRows, p.tileN,
-                      pair ? ", multiplied by CTA pairs" : "", p.tiles, launch.grid.y);
-  text += fmt::format("lanes      {}: a piece every {} lanes, {} in {} lanes{}\n", kStreamMapNames[static_cast<size_t>(map)],
+                      p.lanes.pieces() * cut.ctas(), p.lanes.pieceOutputs, p.blockRows, p.tileN,
+                      cut.pair ? ", multiplied by CTA pairs" : "", p.tiles, launch.grid.y);
+  text += fmt::format("lanes      {}: a piece every {} lanes, {} in {} lanes{}\n", kStreamMapNames[static_cast<size_t>(cut.map)],
                       p.lanes.pieceLanes, p.lanes.framePieces, p.lanes.frameLanes,
                       p.lanes.isRefilled ? "; the last lane of every window is refilled" : "");
   if (p.lanes.isMasked)

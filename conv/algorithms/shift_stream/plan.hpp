@@ -1,4 +1,4 @@
-// The `shift_stream` algorithm: support and plan. See kernels/sm100/shift_stream.cu for the kernel.
+// The `shift_stream` algorithm: support and plan. See sm100_shift_stream.cu for the kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/device/device.hpp"
+#include "conv/algorithms/shift_stream/cut.hpp"
 #include "conv/algorithms/shift_stream/lanes.hpp"
 #include "conv/algorithms/shift_stream/params.hpp"
 #include "conv/plan/estimate.hpp"
@@ -37,8 +38,7 @@ struct ShiftStreamPlan {
   layout::TiledMap output{};  ///< rank 0: every lane stores its own outputs
   LaunchConfig launch{};
   std::string kernelName;
-  bool pair = false;
-  StreamMap map = StreamMap::Strips;
+  StreamCut cut;
   Problem problem;
   Traffic traffic;
   Estimate estimate;

@@ -143,7 +143,7 @@ TEST_P(HaloSm100, EqualsTheExactResultUnderEveryScheduleAndIsCounted) {
   ASSERT_EQ(haloRefusal(what.problem, properties), "");
   HaloPlan plan;
   ASSERT_EQ(planHalo(what.problem, properties, what.choices, plan), "");
-  EXPECT_EQ(plan.pair, *what.choices.pair);
+  EXPECT_EQ(plan.cut.pair, *what.choices.pair);
   const auto module = loadOneKernel(machine, device::ptxFor(images::halo_sm100(), "sm_100a"), plan.kernelName);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }

@@ -195,8 +195,8 @@ TEST_P(ShiftStream, EqualsTheExactResultUnderEverySchedule) {
   ASSERT_EQ(plan::shiftStreamRefusal(what.problem, properties), "");
   ShiftStreamPlan plan;
   ASSERT_EQ(plan::planShiftStream(what.problem, properties, what.choices, plan), "");
-  EXPECT_EQ(plan.pair, *what.choices.pair);
-  EXPECT_EQ(plan.map, what.choices.map.value_or(plan.map));
+  EXPECT_EQ(plan.cut.pair, *what.choices.pair);
+  EXPECT_EQ(plan.cut.map, what.choices.map.value_or(plan.cut.map));
   const auto module = loadOneKernel(machine, device::ptxFor(images::shift_stream(), "sm_100a"), plan.kernelName);
   judgeUnderEverySchedule(machine, *module, plan, StreamCase(what.problem, seed), seed);
 }
