@@ -204,6 +204,7 @@ TEST(RunPath, EndsWithTheLaunchThatFails) {
 TEST(RunPath, OfABindingOnlyLaunches) {
   Problem problem = smallProblem();
   problem.hasBias = true;
+  problem.padLeft = problem.padRight = 1;  // outputs leave by a map, too
   const device::Properties properties = smallBlackwell();
   std::shared_ptr<const Plan> plan;
   const Status planned = makePlan(problem, properties, {"shift_window", ""}, plan);
@@ -219,7 +220,7 @@ TEST(RunPath, OfABindingOnlyLaunches) {
   std::unique_ptr<Binding> binding;
   const Status bound = Binding::make(plan, kernels, tensors, binding);
   ASSERT_TRUE(bound.ok()) << bound.message();
-  EXPECT_EQ(recorder.encodes, 2);
+  EXPECT_EQ(recorder.encodes, 3);
   EXPECT_EQ(recorder.launches, 0u);
 
   const uint64_t before = allocations;
@@ -229,13 +230,14 @@ TEST(RunPath, OfABindingOnlyLaunches) {
   EXPECT_EQ(after, before);
 
   EXPECT_EQ(recorder.loads, 1);
-  EXPECT_EQ(recorder.encodes, 2) << "encoded again by a run";
+  EXPECT_EQ(recorder.encodes, 3) << "encoded again by a run";
   ASSERT_EQ(recorder.launches, 1u);
   const RecordingDevice::Launch& launch = recorder.launched[0];
-  ASSERT_EQ(launch.count, 3u);
+  ASSERT_EQ(launch.count, 4u);
   EXPECT_EQ(launch.argument<device::TensorMap>(0).words[0], tensors[TensorName::Input]);
   EXPECT_EQ(launch.argument<device::TensorMap>(1).words[0], tensors[TensorName::Filter]);
-  const auto& params = launch.argument<kernels::ShiftWindowParams>(2);
+  EXPECT_EQ(launch.argument<device::TensorMap>(2).words[0], tensors[TensorName::Output]);
+  const auto& params = launch.argument<kernels::ShiftWindowParams>(3);
   EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.output), tensors[TensorName::Output]);
   EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.bias), tensors[TensorName::Bias]);
   EXPECT_EQ(params.epilogue.columns, 16);
@@ -246,6 +248,7 @@ TEST(RunPath, OfABindingOnlyLaunches) {
 TEST(RunPath, WithOtherTensorsAllocatesNothingEither) {
   Problem problem = smallProblem();
   problem.hasBias = true;
+  problem.padLeft = problem.padRight = 1;
   const device::Properties properties = smallBlackwell();
   std::shared_ptr<const Plan> plan;
   ASSERT_TRUE(makePlan(problem, properties, {"shift_window", ""}, plan).ok());
@@ -263,12 +266,13 @@ TEST(RunPath, WithOtherTensorsAllocatesNothingEither) {
   tensors[TensorName::Bias] = 0x700020;
   tensors[TensorName::Output] = 0x600030;
 
-  device::TensorMap input, filter;
+  device::TensorMap input, filter, output;
   kernels::ShiftWindowParams params;
   const auto copy = [&](std::span<const void* const> arguments) {
     input = *static_cast<const device::TensorMap*>(arguments[0]);
     filter = *static_cast<const device::TensorMap*>(arguments[1]);
-    params = *static_cast<const kernels::ShiftWindowParams*>(arguments[2]);
+    output = *static_cast<const device::TensorMap*>(arguments[2]);
+    params = *static_cast<const kernels::ShiftWindowParams*>(arguments[3]);
   };
   recorder.inspect = std::cref(copy);  // needs no memory of the function
   for (const bool withBinding : {true, false}) {
@@ -278,12 +282,13 @@ TEST(RunPath, WithOtherTensorsAllocatesNothingEither) {
     const Status ran = withBinding ? binding->run(tensors, 9) : runOnce(*plan, kernels, tensors, 9);
     EXPECT_EQ(allocations, before);
     ASSERT_TRUE(ran.ok()) << ran.message();
-    EXPECT_EQ(recorder.encodes, 2) << "maps of the new addresses";
+    EXPECT_EQ(recorder.encodes, 3) << "maps of the new addresses";
     EXPECT_EQ(recorder.loads, 1);
     ASSERT_EQ(recorder.launches, 1u);
-    ASSERT_EQ(recorder.launched[0].count, 3u);
+    ASSERT_EQ(recorder.launched[0].count, 4u);
     EXPECT_EQ(input.words[0], tensors[TensorName::Input]);
     EXPECT_EQ(filter.words[0], tensors[TensorName::Filter]);
+    EXPECT_EQ(output.words[0], tensors[TensorName::Output]);
     EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.output), tensors[TensorName::Output]);
     EXPECT_EQ(reinterpret_cast<device::Address>(params.epilogue.bias), tensors[TensorName::Bias]);
     EXPECT_EQ(recorder.launched[0].stream, 9u);
@@ -293,7 +298,7 @@ TEST(RunPath, WithOtherTensorsAllocatesNothingEither) {
   recorder.launches = 0;
   ASSERT_TRUE(binding->run(7).ok());
   EXPECT_EQ(recorder.launched[0].argument<device::TensorMap>(0).words[0], bound[TensorName::Input]);
-  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.launched[0].argument<kernels::ShiftWindowParams>(2).epilogue.output),
+  EXPECT_EQ(reinterpret_cast<device::Address>(recorder.launched[0].argument<kernels::ShiftWindowParams>(3).epilogue.output),
             bound[TensorName::Output]);
 
   tensors[TensorName::Output] = 0;

@@ -66,11 +66,9 @@ class ShiftWindow final : public Algorithm {
   }
 
  private:
-  static Status complete(const ShiftWindowCut& cut, const Problem& problem, const device::Properties& properties, Plan& plan) {
-    const ShiftWindowChoices exact{static_cast<uint32_t>(cut.tileN), static_cast<uint32_t>(cut.clusters), cut.resident, cut.pair};
+  static Status complete(const ShiftWindowCut& cut, const Problem& problem, const device::Properties&, Plan& plan) {
     ShiftWindowPlan made;
-    if (std::string reason = planShiftWindow(problem, properties, exact, made); !reason.empty())
-      return {StatusCode::InternalError, std::move(reason)};
+    completeShiftWindow(problem, cut, made);
     addPreparation(problem, plan);
     plan.mainLaunch = plan.launches.size();
     plan.launches.push_back(made.planned());

@@ -280,20 +280,15 @@ std::string shiftWindowCuts(const Problem& p, const device::Properties& properti
   return cuts.empty() ? reason : std::string();
 }
 
-std::string planShiftWindow(const Problem& p, const device::Properties& properties, const ShiftWindowChoices& choices,
-                            ShiftWindowPlan& plan) {
-  std::vector<Cut> cuts;
-  if (std::string reason = shiftWindowCuts(p, properties, choices, cuts); !reason.empty()) return reason;
-  // The fewest passes win a tie, because each copies the activations again.
-  const Cut& best = *std::min_element(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.clocks < b.clocks; });
-  plan.cut = best;
+void completeShiftWindow(const Problem& p, const Cut& cut, ShiftWindowPlan& plan) {
+  plan.cut = cut;
 
   const Channels channels = channelsOf(p);
-  const auto ctas = static_cast<int32_t>(best.ctas());
-  plan.kernelName = best.pair ? "shift_window_sm100_pair" : "shift_window_sm100_single";
+  const auto ctas = static_cast<int32_t>(cut.ctas());
+  plan.kernelName = cut.pair ? "shift_window_sm100_pair" : "shift_window_sm100_single";
   plan.input = inputMap(p, channels);
-  plan.filter = filterMap(p, channels, best.tileN / best.ctas());
-  plan.output = best.stagingTileBytes != 0 ? outputMap(p, best) : layout::TiledMap{};
+  plan.filter = filterMap(p, channels, cut.tileN / cut.ctas());
+  plan.output = cut.stagingTileBytes != 0 ? outputMap(p, cut) : layout::TiledMap{};
 
   const auto i = [](int64_t value) { return static_cast<int32_t>(value); };
   ShiftWindowParams& params = plan.params;
@@ -307,30 +302,39 @@ std::string planShiftWindow(const Problem& p, const device::Properties& properti
   params.channelChunks = i(channels.chunks);
   params.chunkElements = i(channels.chunk);
   params.lastChunkSlices = i(channels.lastChunkSlices);
-  params.tileN = i(best.tileN);
-  params.tiles = i(tileCount(p, best.ctas()));
-  params.operandStages = i(best.operandStages);
-  params.filter = filterParams(p, channels, best.tileN / best.ctas(), best.filterStages, best.resident);
-  params.stagingTileBytes = static_cast<uint32_t>(best.stagingTileBytes);
+  params.tileN = i(cut.tileN);
+  params.tiles = i(tileCount(p, cut.ctas()));
+  params.operandStages = i(cut.operandStages);
+  params.filter = filterParams(p, channels, cut.tileN / cut.ctas(), cut.filterStages, cut.resident);
+  params.stagingTileBytes = static_cast<uint32_t>(cut.stagingTileBytes);
   params.staged = stagedLines(p);
   params.kind = channels.kind;
-  params.instructionDescriptor = instructionDescriptorOf(p, channels.kind, best.ctas(), best.tileN);
+  params.instructionDescriptor = instructionDescriptorOf(p, channels.kind, cut.ctas(), cut.tileN);
   params.byWidth = layout::FastDivisor(static_cast<uint32_t>(p.w));
   params.byPlane = layout::FastDivisor(static_cast<uint32_t>(p.h * p.w));
   params.byDepth = layout::FastDivisor(static_cast<uint32_t>(p.d));
   params.epilogue = epilogueOf(p);
 
-  plan.launch.grid = {static_cast<uint32_t>(best.clusters * best.ctas()), static_cast<uint32_t>(best.passes), 1};
+  plan.launch.grid = {static_cast<uint32_t>(cut.clusters * cut.ctas()), static_cast<uint32_t>(cut.passes), 1};
   plan.launch.block = {gemm::sm100::threadsOf(false), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(ctas), 1, 1};
   plan.launch.dynamicSharedBytes =
       sharedBytes(params.operandStages, params.filter.stages, params.tileN, ctas, params.stagingTileBytes);
 
   plan.problem = p;
-  plan.traffic = anyTile(p, best) * plan.tiles();
+  plan.traffic = anyTile(p, cut) * plan.tiles();
   plan.traffic += plan.ofCluster() * plan.clusters();
-  plan.traffic.activationBytes = activationBytes(p, best, 0, plan.tiles());
-  plan.traffic.storedRows = best.passes * p.outputPixels();
+  plan.traffic.activationBytes = activationBytes(p, cut, 0, plan.tiles());
+  plan.traffic.storedRows = cut.passes * p.outputPixels();
+}
+
+std::string planShiftWindow(const Problem& p, const device::Properties& properties, const ShiftWindowChoices& choices,
+                            ShiftWindowPlan& plan) {
+  std::vector<Cut> cuts;
+  if (std::string reason = shiftWindowCuts(p, properties, choices, cuts); !reason.empty()) return reason;
+  // The fewest passes win a tie, because each copies the activations again.
+  completeShiftWindow(
+      p, *std::min_element(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.clocks < b.clocks; }), plan);
   return {};
 }
 

@@ -73,6 +73,8 @@ std::string shiftWindowRefusal(const Problem& problem, const device::Properties&
 std::string shiftWindowCuts(const Problem& problem, const device::Properties& properties, const ShiftWindowChoices& choices,
                             std::vector<ShiftWindowCut>& cuts);
 
+/// The plan of a cut, one of shiftWindowCuts(...).
+void completeShiftWindow(const Problem& problem, const ShiftWindowCut& cut, ShiftWindowPlan& plan);
 /// The plan of the fastest cut, the first of equals.
 std::string planShiftWindow(const Problem& problem, const device::Properties& properties, const ShiftWindowChoices& choices,
                             ShiftWindowPlan& plan);

@@ -10,6 +10,7 @@
 #include "conv/algorithms/halo/plan.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
+#include "tests/conv/sm90/hopper_plan.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -17,15 +18,6 @@ namespace {
 using kernels::halo::Params;
 using kernels::halo::Patch;
 using kernels::halo::Tap;
-
-device::Properties h200() {
-  device::Properties p;
-  p.name = "H200";
-  p.computeMajor = 9;
-  p.multiprocessors = 132;
-  p.sharedBytesPerBlock = 232448;
-  return p;
-}
 
 /// An input pixel as its index in the tensor, or nothing for a zero.
 using Pixel = std::optional<int64_t>;

@@ -1,7 +1,7 @@
 // shift_window moves and multiplies no more than it did before it was built of the pieces of common/gemm, but for outputs that pass
 // through shared memory now.
 //
-// The figures are those of the kernel at commit 976b6b5, assembled from its source of then and run by this program's machine on
+// The figures are those of the kernel as it was then, assembled from its source of then and run by this program's machine on
 // kernelFixture(). It executes 0.2 to 4 % more warp instructions now (more set-up, shared barriers); these are not compared.
 #include <gtest/gtest.h>
 

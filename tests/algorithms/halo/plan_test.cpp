@@ -1,0 +1,212 @@
+// Which kernels halo takes, what its tensor maps are, and its options.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "conv/algorithms/halo/plan.hpp"
+#include "conv/planner/registry.hpp"
+#include "conv/problem/text.hpp"
+#include "tests/conv/sm90/hopper_plan.hpp"
+
+namespace shiftconv::plan::halo_plan_test {
+namespace {
+
+/// Four warps load or do nothing; of each four others that multiply, one of these brings the residual where a kernel stages it.
+TEST(HopperPlans, EveryWarpgroupOfHaloHasAWarpForItsResidual) {
+  const Algorithm* algorithm = nullptr;
+  ASSERT_TRUE(findAlgorithm("halo", algorithm).ok());
+  std::map<std::ptrdiff_t, int> seen;
+  for (const char* text :
+       {"8x28x28x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias", "8x28x28x64 f16 * 128x3x3x64 pad 1,1,1,1 -> f16 residual 1"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok());
+    std::vector<Candidate> all;
+    ASSERT_TRUE(algorithm->candidates(problem, h200(), {}, all).ok());
+    for (const Candidate& one : all) {
+      std::shared_ptr<const Plan> plan;
+      ASSERT_TRUE(makePlan(problem, h200(), one, "", plan).ok());
+      const std::vector<std::string>& roles = plan->launches.at(0).warpRoles;
+      const auto count = [&](const char* role) { return std::count(roles.begin(), roles.end(), role); };
+      EXPECT_EQ(count("load boxes"), 1);
+      EXPECT_EQ(count("load weights"), 1);
+      EXPECT_EQ(count("load boxes") + count("load weights") + count("load residual") + count("idle"), 4) << plan->kernelName();
+      EXPECT_EQ(count("multiply"), static_cast<std::ptrdiff_t>(roles.size()) - 4);
+      const std::ptrdiff_t residual = count("load residual");
+      EXPECT_TRUE(residual == 0 || residual == count("multiply") / 4) << plan->kernelName();
+      ++seen[residual];
+    }
+  }
+  EXPECT_GT(seen.size(), 1u) << "with and without";
+}
+
+/// The first warpgroup may be as many taps ahead as weights and boxes are kept for: two stages fewer than the ring of weights has,
+/// the taps of all boxes but one (and one tap fewer where each box has but one), and fewer than a tile has taps.
+TEST(HopperPlans, ALagIsAsLongAsTheRingsHold) {
+  for (const auto& [text, options, lag] :
+       {std::tuple{"1x16x16x512 f16 * 128x1x1x512 -> f16", "shape=k128_n256,cut=flat,split=1", 1},        // 3 boxes of a tap
+        {"1x16x16x72 f16 * 128x3x3x72 pad 1,1,1,1 -> f16", "shape=k128_n64,cut=columns,split=2", 7},      // 9 stages of weights
+        {"1x16x16x64 f16 * 128x3x3x64 pad 1,1,1,1 -> f16", "shape=k128_n64,cut=columns,split=1", 8},      // 9 taps, which stay
+        {"1x30x24x16 f16 * 64x1x3x16 pad 0,0,1,1 -> f16", "shape=k64x2_n128,cut=columns,split=1", 2},     // 3 taps
+        {"64x28x28x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "shape=k128_n256,cut=columns,split=1", 2},  // 4 stages
+        {"1x16x16x64 f16 * 128x1x1x64 -> f16", "shape=k128_n256,cut=flat,split=1", 0}}) {                 // one tap
+    const auto plan = planOnH200(text, {"halo", std::string(options) + ",lag=64"});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_TRUE(plan->options.ends_with(",lag=" + std::to_string(lag))) << text << ": " << plan->options;
+  }
+}
+
+/// Halves are of an even number of rows of one image, and then what the output's map stores at a time.
+TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
+  for (const auto& [text, halves] : {std::pair{"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", true},
+                                     {"1x15x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", false},
+                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 silu", true},
+                                     {"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 tanh", false}}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok()) << text;
+    HaloChoices choices;
+    choices.cut = HaloCut::Columns;
+    choices.split = 2;
+    choices.shape = "k128_n128";
+    const auto plans = haloCandidates(problem, h200(), choices);
+    ASSERT_FALSE(plans.empty()) << text;
+    const HaloPlan& plan = plans.front();
+    EXPECT_EQ(plan.params.halves, halves) << plan.describe();
+    EXPECT_EQ(plan.output.box[3], static_cast<uint32_t>(plan.params.tileRows / (halves ? 2 : 1))) << plan.describe();
+  }
+}
+
+/// Kernels of their own take a short activation, alpha, channel scales and a bias of any type, but nothing else.
+TEST(HopperPlans, AShortActivationStaysInRegistersWhereItCan) {
+  for (const auto& [epilogue, kernel] : {std::pair{"f16 bias silu", "halo_sm90_f16_activated_"},
+                                         {"f16 bias bf16", "halo_sm90_f16_activated_"},
+                                         {"f16 alpha 0.5 relu", "halo_sm90_f16_activated_"},
+                                         {"f16 channel_scale", "halo_sm90_f16_activated_"},
+                                         {"f16 clamp 0,6", "halo_sm90_f16_activated_"},
+                                         {"f16 pitch 264 sigmoid", "halo_sm90_f16_activated_"},
+                                         {"f16 bias relu", "halo_sm90_f16_k"},
+                                         {"f16 bias tanh", "halo_sm90_f16_f16_full_"},
+                                         {"f16 gelu_erf", "halo_sm90_f16_f16_full_"},
+                                         {"f16 gelu_tanh", "halo_sm90_f16_f16_full_"},
+                                         {"f16 silu out_scale 2", "halo_sm90_f16_f16_full_"},
+                                         {"f16 silu amax", "halo_sm90_f16_f16_full_"},
+                                         {"f32 silu", "halo_sm90_f16_f16_full_"},
+                                         {"f16 silu rounding separate", "halo_sm90_f16_f16_full_"},
+                                         {"f16 residual 1 silu", "halo_sm90_f16_f16_full_"}}) {
+    const auto plan = planOnH200((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str(), {"halo", ""});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_TRUE(plan->kernelName().starts_with(kernel)) << epilogue << ": " << describe(*plan);
+  }
+  // They also take what the plain kernels do not: planes, and inputs in two tensors.
+  for (const char* text : {"1x8x28x28x128 f16 * 128x3x3x3x128 pad 1,1,1,1,1,1 -> f16 bias relu",
+                           "1x14x14x256 f16 split_c 64 * 256x3x3x256 pad 1,1,1,1 -> f16",
+                           "1x8x28x28x128 f16 split_d 3 * 128x3x3x3x128 pad 1,1,1,1,1,1 -> f16 silu"}) {
+    const auto plan = planOnH200(text, {"halo", "shape=k128_n128"});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->kernelName(), "halo_sm90_f16_activated_k128_n128") << describe(*plan);
+  }
+}
+
+/// Kernels of their own add a residual of the output's type, with nothing but a bias and ReLU beside it.
+TEST(HopperPlans, AResidualTakesTheShortEpilogueWhereItCan) {
+  for (const auto& [text, kernel] :
+       {std::pair{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_"},
+        {"128x14x14x256 bf16 * 256x3x3x256 pad 1,1,1,1 -> bf16 residual -0.5 residual_type bf16 residual_pitch 264",
+         "halo_sm90_bf16_residual_"},
+        {"8x32x32x640 f16 * 640x3x3x640 pad 1,1,1,1 -> f16 residual 1", "halo_sm90_f16_residual_"},
+        {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_"},
+        {"128x56x56x64 f16 * 256x1x1x64 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_"},
+        {"1x8x28x28x128 f16 * 128x3x3x3x128 pad 1,1,1,1,1,1 -> f16 bias residual 1 relu", "halo_sm90_f16_residual_"},
+        {"8x28x28x256 f16 split_c 64 * 256x3x3x256 pad 1,1,1,1 -> f16 residual 1", "halo_sm90_f16_residual_"},
+        {"1x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16 bias residual 1 relu", "resident_sm90_f16_residual"},
+        {"64x56x56x96 f16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> f16 residual 1", "depthwise_sm90_f16_residual"},
+        {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16 bias residual 1 relu", "stem_sm90_f16_r7_residual"}}) {
+    const std::string name = kernel;
+    const auto plan = planOnH200(text, {name.substr(0, name.find("_sm90")), ""});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_TRUE(plan->kernelName().starts_with(kernel)) << describe(*plan);
+    size_t places = 0;
+    for (const Parameter& parameter : plan->launches.at(0).parameters) {
+      for (const auto& field : parameter.addresses()) places += field.place.tensor == TensorName::Residual;
+      for (const auto& field : parameter.maps()) places += field.place.tensor == TensorName::Residual;
+    }
+    EXPECT_EQ(places, 1u) << describe(*plan);
+  }
+  for (const char* epilogue : {"f16 residual 1 residual_type f32", "f16 residual 1 residual_type bf16", "f16 residual 1 alpha 0.5",
+                               "f16 residual 1 silu", "f16 residual 1 amax", "f16 residual 1 residual_pitch 260",
+                               "f16 pitch 260 residual 1", "f16 residual 1 channel_scale", "f32 residual 1 residual_type f32"}) {
+    const auto plan = planOnH200((std::string("128x14x14x256 f16 * 256x3x3x256 pad 1,1,1,1 -> ") + epilogue).c_str(), {"halo", ""});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->kernelName().substr(0, 22), "halo_sm90_f16_f16_full") << epilogue << ": " << describe(*plan);
+  }
+}
+
+/// The residual is cut as the output, from rows of its own pitch; a name of a tile means one kernel; and there are as many buffers
+/// as wanted where few products would leave one waiting, if they fit.
+TEST(HopperPlans, ResidualsComeInTilesOfTheOutput) {
+  for (const char* text : {"8x64x64x320 f16 * 320x3x3x320 pad 1,1,1,1 -> f16 residual 1 residual_pitch 328",
+                           "1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16 pitch 1288 residual 1",
+                           "128x56x56x64 f16 * 256x1x1x64 -> f16 residual 1"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok()) << text;
+    std::map<std::string_view, HaloModule> modules;
+    bool hasHalves = false;
+    for (const HaloPlan& plan : haloCandidates(problem, h200())) {
+      SCOPED_TRACE(std::string(text) + ": " + plan.describe());
+      EXPECT_EQ(modules.try_emplace(plan.shape, plan.module).first->second, plan.module);
+      EXPECT_LE(plan.launch.dynamicSharedBytes, h200().sharedBytesPerBlock);
+      if (plan.module != HaloModule::Residual) continue;
+      ASSERT_EQ(layout::refusal(plan.residual), "");
+      EXPECT_EQ(plan.residual.dims, plan.output.dims);
+      EXPECT_EQ(plan.residual.box, plan.output.box);
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(plan.residual.strides[i] * static_cast<uint64_t>(problem.outputPitch()),
+                  plan.output.strides[i] * static_cast<uint64_t>(problem.residualPitch()));
+      const auto& box = plan.residual.box;
+      const kernels::halo::ResidualTiles& tiles = plan.params.residual;
+      EXPECT_EQ(tiles.bytes, box[0] * box[1] * box[2] * box[3] * 2);
+      EXPECT_EQ(tiles.beta, problem.beta);
+      if (plan.shape.ends_with("_over")) continue;
+      EXPECT_LE(tiles.bytes, tiles.stagingBytes);
+      EXPECT_LE(tiles.stagings, kernels::halo::kMaximumStagings);
+      hasHalves |= plan.params.halves;
+      if (plan.params.halves) {
+        EXPECT_EQ(tiles.stagings % 2, 0);
+      }
+      if (problem.r == 1 && plan.shape == "k64x2_n128") {
+        EXPECT_EQ(tiles.stagings, 2);
+      }
+    }
+    EXPECT_EQ(hasHalves, problem.c == 1280);
+  }
+}
+
+TEST(HopperPlans, ListsAllShapesOfHalo) {
+  const plan::Algorithm* halo = nullptr;
+  ASSERT_TRUE(findAlgorithm("halo", halo).ok());
+  const std::string text = describe(halo->options());
+  EXPECT_NE(text.find("k64_n32, k64_n64, k64x2_n128, "), std::string::npos) << text;
+  EXPECT_NE(text.find(", k320_n128, m128x2_k8, "), std::string::npos) << text;
+  EXPECT_NE(text.find(", m64x2_k256  output channels"), std::string::npos) << text;
+  EXPECT_EQ(text.find("..."), std::string::npos) << text;
+  EXPECT_EQ(text.find(".hpp"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncut        columns, flat, dense  8-column"), std::string::npos) << "a long list widens no column\n"
+                                                                                         << text;
+}
+
+/// An image of one row has none of the odd rows that a stride of 2 would read beside it, flat or deep.
+TEST(HopperPlans, HaloMapsNoTensorWithoutPixels) {
+  for (const char* text : {"1x1x7x16 f16 * 24x3x3x16 pad 1,1,1,1 stride 2,1 -> f16",
+                           "1x3x1x7x16 f16 * 24x1x3x3x16 pad 0,0,1,1,1,1 stride 1,2,1 -> f16"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(text, problem).ok()) << text;
+    for (const HaloPlan& plan : haloCandidates(problem, h200()))
+      for (const layout::TiledMap& map : plan.inputs)
+        for (uint32_t i = 0; i < map.rank; ++i)
+          EXPECT_GT(map.dims[i], 0u) << text << ": " << plan.describe() << ", dimension " << i;
+    EXPECT_EQ(planOnH200(text)->algorithm, "thin");
+    EXPECT_NE(haloRefusal(problem, h200()).find("in at most 12 boxes"), std::string::npos) << haloRefusal(problem, h200());
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::plan::halo_plan_test

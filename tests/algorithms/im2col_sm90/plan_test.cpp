@@ -1,0 +1,174 @@
+// Stages, splits and shared operands of im2col_sm90.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "conv/algorithms/im2col_sm90/plan.hpp"
+#include "conv/planner/registry.hpp"
+#include "conv/problem/text.hpp"
+#include "tests/conv/sm90/hopper_plan.hpp"
+
+namespace shiftconv::plan::im2col_sm90_plan_test {
+namespace {
+
+/// Loads run ahead of products: three stages at least, or four of tiles of 64 pixels, where a multiprocessor has room for them.
+TEST(HopperPlans, Im2colHasStagesEnoughForLongReductions) {
+  const Algorithm* algorithm = nullptr;
+  ASSERT_TRUE(findAlgorithm("im2col_sm90", algorithm).ok());
+  int judged = 0;
+  for (const char* epilogue :
+       {"f16", "f32", "f16 bias residual 1 silu", "f16 residual 1 gelu_erf", "f32 residual 1 residual_type f32 gelu_erf"}) {
+    Problem problem;
+    ASSERT_TRUE(parse(std::string("32x28x28x512 f16 * 256x3x3x512 pad 1,1,1,1 -> ") + epilogue, problem).ok());
+    std::vector<Candidate> all;
+    ASSERT_TRUE(algorithm->candidates(problem, h200(), {}, all).ok());
+    for (const Candidate& one : all) {
+      const std::string options = one.options();
+      const size_t at = options.find("stages=");
+      ASSERT_NE(at, std::string::npos) << options;
+      const int least = options.rfind("tile=64x", 0) == 0 ? 4 : 3;
+      EXPECT_GE(std::stoi(options.substr(at + 7)), least) << options << ", " << epilogue;
+      ++judged;
+    }
+  }
+  EXPECT_GT(judged, 40);
+}
+
+TEST(HopperPlans, Im2colReadsNoFilterAheadOfLongRuns) {
+  const char* const text = "8x64x64x512 f16 * 512x3x3x512 pad 4,4,4,4 dilation 4,4 -> f16";
+  const auto plan = planOnH200(text, {"im2col_sm90", "dependent=filter"});
+  ASSERT_NE(plan, nullptr);
+  EXPECT_FALSE(plan->launches.at(0).config.programmaticDependent);
+  EXPECT_EQ(planOnH200(text, {"im2col_sm90", plan->options})->options, plan->options);
+}
+
+/// Long runs gain nothing by it and lose the order in which their CTAs lie next to each other.
+TEST(HopperPlans, Im2colStartsEarlyWhereTheRunIsShort) {
+  for (const auto& [text, isShort] : {std::pair{"8x14x14x256 f16 * 64x1x1x256 -> f16", true},
+                                      {"8x64x64x512 f16 * 512x3x3x512 pad 4,4,4,4 dilation 4,4 -> f16", false}}) {
+    for (const char* const asked : {"", "dependent=yes", "dependent=no"}) {
+      SCOPED_TRACE(testing::Message() << text << " " << asked);
+      const auto plan = planOnH200(text, {"im2col_sm90", asked});
+      ASSERT_NE(plan, nullptr);
+      const bool expected = *asked == 0 ? isShort : std::string_view(asked) == "dependent=yes";
+      EXPECT_EQ(plan->launches.at(0).config.programmaticDependent, expected);
+      const auto again = planOnH200(text, {"im2col_sm90", plan->options});
+      ASSERT_NE(again, nullptr);
+      EXPECT_EQ(again->launches.at(0).config.programmaticDependent, expected) << plan->options;
+    }
+  }
+}
+
+/// 13 x 4 tiles of 128 x 128 leave most of 132 multiprocessors idle. Layers that fill them are left whole.
+TEST(HopperPlans, Im2colSplitsTheReductionOfFewTiles) {
+  const char* const few = "32x7x7x2048 f16 * 512x1x1x2048 -> f16";
+  for (const auto& [options, ctas, cluster] :
+       {std::tuple{"tile=128x128,split=1", 52u, 1u}, {"tile=128x128,split=2", 104u, 2u}, {"tile=128x128,split=4", 208u, 4u}}) {
+    const auto plan = planOnH200(few, {"im2col_sm90", options});
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->launches.at(0).config.grid.x, ctas) << options;
+    EXPECT_EQ(plan->launches.at(0).config.cluster.x, cluster) << options;
+    EXPECT_NE(plan->options.find(std::string_view(options).substr(13)), std::string::npos) << plan->options;
+    EXPECT_LE(plan->launches.at(0).config.dynamicSharedBytes, h200().sharedBytesPerBlock);
+  }
+  const auto splitsOf = [](const char* text) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::vector<int> counts(5);
+    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200()))
+      ++counts.at(static_cast<size_t>(plan.tiling().split));
+    return counts;
+  };
+  const std::vector<int> splits = splitsOf(few);
+  EXPECT_GT(splits[1], 10);
+  EXPECT_GT(splits[2], 2);
+  EXPECT_GT(splits[4], 0);
+  const std::vector<int> whole = splitsOf("32x28x28x512 f16 * 512x1x1x512 -> f16");
+  EXPECT_GT(whole[1], 10);
+  EXPECT_EQ(whole[2] + whole[4], 0);
+}
+
+/// The longest part of an odd number of chunks has as many stages as steps, if no more fit.
+TEST(HopperPlans, Im2colRefusesSplitsWithoutWorkForEveryCta) {
+  const auto refused = [](const char* text, const char* options) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::shared_ptr<const Plan> plan;
+    return makePlan(problem, h200(), {"im2col_sm90", options}, plan).message();
+  };
+  const char* const three = "1x9x9x136 f16 * 64x1x1x136 -> f16";
+  EXPECT_EQ(refused(three, "tile=64x64,split=2"), "");
+  EXPECT_EQ(planOnH200(three, {"im2col_sm90", "tile=64x64,split=2"})->options, "tile=64x64,stages=2,split=2");
+  EXPECT_NE(refused(three, "tile=64x64,split=4").find("im2col_sm90 has no kernel for the options"), std::string::npos);
+  for (const char* const without : {"tile=192x64,split=4", "tile=64x32,split=2"})
+    EXPECT_NE(refused("1x9x9x512 f16 * 64x1x1x512 -> f16", without).find("im2col_sm90 has no kernel for the options"),
+              std::string::npos);
+  EXPECT_NE(refused("1x9x9x512 s8 * 64x1x1x512 -> s32", "tile=64x64,split=2").find("f16 or bf16"), std::string::npos);
+  EXPECT_NE(refused(three, "split=3").find("split"), std::string::npos);
+}
+
+/// 25 tiles of pixels and 4 of channels, so that pairs of the former are 26.
+TEST(HopperPlans, Im2colSharesOperandsInPairs) {
+  const char* const text = "32x7x7x2048 f16 * 512x1x1x2048 -> f16";
+  for (const auto& [share, ctas, cluster, pixels, channels] : {std::tuple{"none", 100u, 1u, 64u, 128u},
+                                                               {"pixels", 100u, 2u, 32u, 128u},
+                                                               {"filter", 104u, 2u, 64u, 64u},
+                                                               {"both", 104u, 4u, 32u, 64u}}) {
+    SCOPED_TRACE(share);
+    const auto plan = planOnH200(text, {"im2col_sm90", std::string("tile=64x128,share=") + share});
+    ASSERT_NE(plan, nullptr);
+    const auto& config = plan->launches.at(0).config;
+    EXPECT_EQ(config.grid.x, ctas);
+    EXPECT_EQ(config.cluster.x, cluster);
+    EXPECT_EQ(plan->kernelName() == "im2col_sm90_f16_64x128_shared", cluster > 1) << plan->kernelName();
+    const auto made = sm90::im2colCandidates(plan->problem, h200(), [&] {
+      sm90::Im2colChoices choices;
+      EXPECT_TRUE(sm90::im2colSharedNames().size() == 4);
+      choices.tile = 6;
+      choices.split = 1;
+      for (size_t i = 0; i < 4; ++i)
+        if (sm90::im2colSharedNames()[i] == share) choices.shared = static_cast<sm90::Shared>(i);
+      return choices;
+    }());
+    ASSERT_EQ(made.size(), 1u);
+    ASSERT_EQ(sm90::im2colTileNames()[made[0].tile], "64x128");
+    EXPECT_EQ(std::get<layout::TiledMap>(made[0].input).box[1], pixels);
+    EXPECT_EQ(made[0].filter.box[2], channels);
+    EXPECT_EQ(planOnH200(text, {"im2col_sm90", plan->options})->options, plan->options);
+  }
+  // Where a cluster is described without, it shares nothing: recordings name plans so.
+  EXPECT_EQ(planOnH200(text, {"im2col_sm90", "tile=64x128,split=1"})->launches.at(0).config.cluster.x, 1u);
+}
+
+TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
+  const auto refused = [](const char* text, const char* options) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::shared_ptr<const Plan> plan;
+    return makePlan(problem, h200(), {"im2col_sm90", options}, plan).message();
+  };
+  const char* const taps = "4x9x9x512 f16 * 256x3x3x512 pad 1,1,1,1 -> f16";
+  EXPECT_EQ(refused(taps, "tile=64x128,share=pixels"), "");
+  for (const char* const options :
+       {"tile=64x128,share=filter", "tile=64x128,share=both", "tile=64x16,share=pixels", "tile=64x128,split=2,share=pixels"})
+    EXPECT_NE(refused(taps, options).find("im2col_sm90 has no kernel for the options"), std::string::npos) << options;
+  EXPECT_NE(refused("4x9x9x512 s8 * 256x1x1x512 -> s32", "tile=64x128,share=pixels").find("f16 or bf16"), std::string::npos);
+  const auto sharesOf = [](const char* text) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::map<sm90::Shared, int> counts;
+    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200())) ++counts[plan.shared()];
+    return counts;
+  };
+  auto counts = sharesOf(taps);
+  EXPECT_GT(counts[sm90::Shared::Pixels], 4);
+  EXPECT_EQ(counts[sm90::Shared::Filter] + counts[sm90::Shared::Both], 0);
+  counts = sharesOf("4x32x32x512 f16 * 64x1x1x512 -> f16");  // one tile of channels
+  EXPECT_EQ(counts[sm90::Shared::Pixels] + counts[sm90::Shared::Both], 0);
+  EXPECT_GT(counts[sm90::Shared::Filter], 2);
+  counts = sharesOf("4x32x32x128 f16 * 512x1x1x128 -> f16");  // two steps
+  EXPECT_EQ(counts.size(), 1u);
+}
+
+}  // namespace
+}  // namespace shiftconv::plan::im2col_sm90_plan_test
