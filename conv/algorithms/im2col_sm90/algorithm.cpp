@@ -86,9 +86,9 @@ class Im2col final : public ListedAlgorithm<Im2colChoices, Im2colPlan> {
     bindEpilogue(params, offsetof(Params, epilogue));
     if (problem.isSplit()) params.map(offsetof(Params, secondMap), made.second, {TensorName::SecondInput});
     plan.launches.push_back(
-        {bitsOf(problem.inputType) == 8  ? images::im2col_bytes_sm90()
-         : made.shared() != Shared::None ? images::im2col_shared_sm90()
-                                         : images::im2col_sm90(),
+        {bitsOf(problem.inputType) == 8                        ? images::im2col_bytes_sm90()
+         : made.kernel == kernels::im2col::InCluster::Operands ? images::im2col_shared_sm90()
+                                                               : images::im2col_sm90(),
          made.kernelName(),
          made.launch,
          {Parameter::map(made.input, {TensorName::Input}), Parameter::map(made.filter, {TensorName::Filter}), std::move(params)},

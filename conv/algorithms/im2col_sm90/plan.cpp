@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "common/gemm/window_plan.hpp"
@@ -35,14 +36,26 @@ struct Tile {
   int32_t groups() const { return pixels / kGroupPixels; }
 };
 #define SHIFTCONV_TILE(PIXELS, CHANNELS, CTAS) Tile{#PIXELS "x" #CHANNELS, PIXELS, CHANNELS, CTAS},
-constexpr std::array kTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
+constexpr std::array kPlainTiles{SHIFTCONV_IM2COL_TILES(SHIFTCONV_TILE)};
 constexpr std::array kBytesTiles{SHIFTCONV_IM2COL_BYTES_TILES(SHIFTCONV_TILE)};
 constexpr std::array kSplitTiles{SHIFTCONV_IM2COL_SPLIT_TILES(SHIFTCONV_TILE)};
 constexpr std::array kSharedTiles{SHIFTCONV_IM2COL_SHARED_TILES(SHIFTCONV_TILE)};
 #undef SHIFTCONV_TILE
+constexpr bool isAmong(std::span<const Tile> tiles, const Tile& tile) {
+  return std::any_of(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.name == tile.name; });
+}
+constexpr size_t kOnlyShared =
+    std::count_if(kSharedTiles.begin(), kSharedTiles.end(), [](const Tile& tile) { return !isAmong(kPlainTiles, tile); });
+/// The plain ones, and those that only have kernels that share operands, which also run where nothing is shared.
+constexpr auto kTiles = [] {
+  std::array<Tile, kPlainTiles.size() + kOnlyShared> all;
+  std::copy_if(kSharedTiles.begin(), kSharedTiles.end(), std::copy(kPlainTiles.begin(), kPlainTiles.end(), all.begin()),
+               [](const Tile& tile) { return !isAmong(kPlainTiles, tile); });
+  return all;
+}();
 static_assert(std::all_of(kBytesTiles.begin(), kBytesTiles.end(),
                           [](const Tile& bytes) {
-                            return std::any_of(kTiles.begin(), kTiles.end(), [&](const Tile& tile) {
+                            return std::any_of(kPlainTiles.begin(), kPlainTiles.end(), [&](const Tile& tile) {
                               return tile.name == bytes.name && tile.ctas == bytes.ctas;
                             });
                           }),
@@ -78,16 +91,20 @@ bool hasKind(const Problem& p) {
 std::string kindOf(const Problem& p) {
   return isHalf(p.inputType) ? std::string(elementName(p)) : fmt::format("{}_{}", nameOf(p.inputType), nameOf(p.filterType));
 }
-/// The tile as the kernel for it is compiled; nothing where there is none.
-std::optional<Tile> kernelTile(const Problem& p, const Tile& tile, int32_t split, Shared shared) {
-  const auto among = [&](const auto& tiles) -> std::optional<Tile> {
+struct Kernel {
+  Tile tile;  ///< as the kernel is compiled
+  InCluster ability;
+};
+/// The kernel for a tile; nothing where there is none.
+std::optional<Kernel> kernelOf(const Problem& p, const Tile& tile, int32_t split, Shared shared) {
+  const auto among = [&](const auto& tiles, InCluster ability) -> std::optional<Kernel> {
     const auto found = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& other) { return other.name == tile.name; });
-    return found == tiles.end() ? std::nullopt : std::optional<Tile>(*found);
+    return found == tiles.end() ? std::nullopt : std::optional(Kernel{*found, ability});
   };
-  if (split > 1 && shared != Shared::None) return std::nullopt;
-  if (shared != Shared::None) return isHalf(p.inputType) ? among(kSharedTiles) : std::nullopt;
-  if (split > 1) return isHalf(p.inputType) ? among(kSplitTiles) : std::nullopt;
-  return isHalf(p.inputType) ? tile : among(kBytesTiles);
+  if (!isHalf(p.inputType)) return split > 1 || shared != Shared::None ? std::nullopt : among(kBytesTiles, InCluster::Nothing);
+  if (split > 1) return shared != Shared::None ? std::nullopt : among(kSplitTiles, InCluster::Reduction);
+  if (shared == Shared::None && isAmong(kPlainTiles, tile)) return Kernel{tile, InCluster::Nothing};
+  return among(kSharedTiles, InCluster::Operands);
 }
 
 const Tile& smallestTile(const Problem& p) { return isHalf(p.inputType) ? kTiles.front() : kBytesTiles.front(); }
@@ -308,10 +325,13 @@ struct InClusters {
 constexpr std::array<InClusters, 6> kClusters{
     {{1, Shared::None}, {2, Shared::None}, {4, Shared::None}, {1, Shared::Pixels}, {1, Shared::Filter}, {1, Shared::Both}}};
 
-/// Whether there are neighbours to share with, and operands enough.
-bool mayPay(const Problem& p, const Tile& tile, Shared shared) {
-  return (!sharesPixels(shared) || p.k > tile.channels) && (!sharesFilter(shared) || p.outputPixels() > tile.pixels) &&
-         (shared == Shared::None || windowOf(p).taps() * ceilDivide(p.c, chunkOf(p)) >= kLeastSharedSteps);
+/// Whether there are neighbours to share with, operands enough, and CTAs enough to wait for what comes from L2.
+bool mayPay(const Problem& p, const device::Properties& properties, const Tile& tile, Shared shared) {
+  if (shared == Shared::None) return true;
+  const int64_t pixelTiles = ceilDivide(p.outputPixels(), tile.pixels), channelTiles = ceilDivide(p.k, tile.channels);
+  return (!sharesPixels(shared) || channelTiles > 1) && (!sharesFilter(shared) || pixelTiles > 1) &&
+         2 * pixelTiles * channelTiles > properties.multiprocessors &&
+         windowOf(p).taps() * ceilDivide(p.c, chunkOf(p)) >= kLeastSharedSteps;
 }
 
 }  // namespace
@@ -353,15 +373,16 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
     // Half of a tile without channels is never worth it.
     if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, smallestTile(p).channels)) continue;
     for (const auto& [split, shared] : kClusters) {
-      const std::optional<Tile> tile = kernelTile(p, kTiles[i], split, shared);
-      if (!tile || (choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
-      if (!choices.shared && !mayPay(p, *tile, shared)) continue;
+      const std::optional<Kernel> kernel = kernelOf(p, kTiles[i], split, shared);
+      if (!kernel || (choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
+      if (!choices.shared && !mayPay(p, properties, kernel->tile, shared)) continue;
       Im2colChoices some = choices;
       some.split = split;
       some.shared = shared;
       Im2colPlan plan;
       plan.tile = i;
-      if (!complete(p, problemBytes, properties, *tile, some, plan).empty()) continue;
+      plan.kernel = kernel->ability;
+      if (!complete(p, problemBytes, properties, kernel->tile, some, plan).empty()) continue;
       // Splitting is for tiles that leave multiprocessors idle.
       if (!choices.split && split > 1 && plan.launch.grid.x > kMostSplitWaves * properties.multiprocessors) continue;
       plans.push_back(std::move(plan));
@@ -380,10 +401,8 @@ static_assert(static_cast<int>(Shared::Pixels) == 1 && static_cast<int>(Shared::
               static_cast<int>(Shared::Both) == 3);
 
 std::string Im2colPlan::kernelName() const {
-  return fmt::format("im2col_sm90_{}_{}{}", kind, kTileNames[tile],
-                     params.splitShift > 0      ? "_split"
-                     : shared() != Shared::None ? "_shared"
-                                                : "");
+  constexpr std::array<std::string_view, 3> kSuffixes{"", "_split", "_shared"};  // in the order of InCluster
+  return fmt::format("im2col_sm90_{}_{}{}", kind, kTileNames[tile], kSuffixes[static_cast<size_t>(kernel)]);
 }
 
 std::string Im2colPlan::describe() const {

@@ -42,7 +42,8 @@ struct Im2colPlan {
   LaunchConfig launch{};
   std::string kind;  ///< "f16", "bf16", or input and filter: "e4m3_e4m3"
   size_t tile = 0;
-  bool dependsByDefault = false;  ///< programmatic dependent launch, unless the options say otherwise
+  kernels::im2col::InCluster kernel{};  ///< what its kernel can do: kernels that share operands also run where nothing is shared
+  bool dependsByDefault = false;        ///< programmatic dependent launch, unless the options say otherwise
   double modelledClocks = 0;
   Resource bound = Resource::TensorCore;
 

@@ -11,10 +11,11 @@
 
 namespace shiftconv::kernels::im2col {
 
-/// One for both operands: which rows of a stage this CTA loads, and for whom.
+/// Of an operand: from which row of a stage on this CTA loads, and for whom.
 struct OperandPart {
-  int32_t first, rows;
-  uint16_t ctas;  ///< a bit for each rank that they go to
+  int32_t first;
+  bool isShared;
+  uint16_t ctas;  ///< a bit for each rank that the rows go to
 };
 
 class SharedOperands {
@@ -42,8 +43,8 @@ class SharedOperands {
 
  private:
   __device__ __forceinline__ OperandPart partOf(int32_t rows, uint32_t isShared, uint32_t part, uint32_t other) const {
-    const int32_t own = rows >> isShared;
-    return {static_cast<int32_t>(part) * own, own, static_cast<uint16_t>(1u << rank() | 1u << (rank() ^ other))};
+    return {static_cast<int32_t>(part) * (rows >> isShared), isShared != 0,
+            static_cast<uint16_t>(1u << rank() | 1u << (rank() ^ other))};
   }
 
   const uint32_t pixels_, filter_;  ///< 1 where the operand is shared

@@ -188,23 +188,24 @@ class Cta {
     uint16_t x, y, z;
   };
   static __device__ __forceinline__ void loadVolume(uint32_t pixels, const CUtensorMap* map, const VolumePosition& at,
-                                                    const VolumeOffsets& tap, uint32_t full, uint16_t ctas) {
-    if constexpr (kShares)
-      ptx::loadPixels5dMulticast(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full, ctas);
+                                                    const VolumeOffsets& tap, uint32_t full, const OperandPart& part) {
+    if (kShares && part.isShared)
+      ptx::loadPixels5dMulticast(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full, part.ctas);
     else
       ptx::loadPixels5d(pixels, map, at.channel, at.x, at.y, at.z, at.image, tap.x, tap.y, tap.z, full);
   }
   static __device__ __forceinline__ void loadPlane(uint32_t pixels, const CUtensorMap* map, int32_t channel, int32_t x, int32_t y,
-                                                   int32_t image, uint16_t tapX, uint16_t tapY, uint32_t full, uint16_t ctas) {
-    if constexpr (kShares)
-      ptx::loadPixels4dMulticast(pixels, map, channel, x, y, image, tapX, tapY, full, ctas);
+                                                   int32_t image, uint16_t tapX, uint16_t tapY, uint32_t full,
+                                                   const OperandPart& part) {
+    if (kShares && part.isShared)
+      ptx::loadPixels4dMulticast(pixels, map, channel, x, y, image, tapX, tapY, full, part.ctas);
     else
       ptx::loadPixels4d(pixels, map, channel, x, y, image, tapX, tapY, full);
   }
-  __device__ __forceinline__ void loadRows(uint32_t pixels, const CUtensorMap* map, int32_t channel, int32_t first, uint32_t full,
-                                           uint16_t ctas) const {
-    if (kShares && p_.pixelsShared != 0)
-      ptx::loadTile2dMulticast(pixels, map, channel, first, full, ctas);
+  static __device__ __forceinline__ void loadRows(uint32_t pixels, const CUtensorMap* map, int32_t channel, int32_t first,
+                                                  uint32_t full, const OperandPart& part) {
+    if (kShares && part.isShared)
+      ptx::loadTile2dMulticast(pixels, map, channel, first, full, part.ctas);
     else
       ptx::loadTile2d(pixels, map, channel, first, full);
   }
@@ -212,11 +213,11 @@ class Cta {
   // ---- What this CTA loads of the tile ---------------------------------------------------------------------------------------
   __device__ __forceinline__ OperandPart pixelPart() const {
     if constexpr (kShares) return SharedOperands(p_).pixels(kPixels);
-    return {0, kPixels, 1};
+    return {0, false, 1};
   }
   __device__ __forceinline__ OperandPart filterPart() const {
     if constexpr (kShares) return SharedOperands(p_).filter(kChannels);
-    return {0, kChannels, 1};
+    return {0, false, 1};
   }
   /// Of a part that begins behind the last pixel, which nobody misses, another one.
   __device__ __forceinline__ Position firstOf(const OperandPart& pixels) const {
@@ -250,7 +251,7 @@ class Cta {
                                              const OperandPart& part) const {
     const uint32_t filter = stageAddress(stage) + kPixelBytes + static_cast<uint32_t>(part.first * kRowBytes);
     const int32_t first = firstChannel_ + part.first;
-    if (kShares && p_.filterShared != 0)
+    if (kShares && part.isShared)
       ptx::loadTile3dMulticast(filter, &filterMap_, channel, tap, first, control_->operands.full(stage), part.ctas);
     else
       ptx::loadTile3d(filter, &filterMap_, channel, tap, first, control_->operands.full(stage));
@@ -287,11 +288,11 @@ class Cta {
         }
         const CUtensorMap* const map = from.isSecond ? second : &inputMap_;
         if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
-          loadRows(pixels, map, from.channel, firstPixel_ + part.first, full, part.ctas);
+          loadRows(pixels, map, from.channel, firstPixel_ + part.first, full, part);
         else if (w.hasDepth)
-          loadVolume(pixels, map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full, part.ctas);
+          loadVolume(pixels, map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full, part);
         else
-          loadPlane(pixels, map, from.channel, x0, y0, from.image, dx, dy, full, part.ctas);
+          loadPlane(pixels, map, from.channel, x0, y0, from.image, dx, dy, full, part);
         stage.advance(p_.stages);
       }
     });

@@ -39,14 +39,19 @@
   X(128, 64, 2)                         \
   X(128, 128, 2)
 
-/// Of these the ones for clusters whose CTAs share operands. Kernels of f16 and bf16.
+/// The ones for clusters whose CTAs share operands, and for single CTAs where the list above lacks them. Kernels of f16 and bf16.
 #define SHIFTCONV_IM2COL_SHARED_TILES(X) \
   X(64, 80, 4)                           \
   X(64, 96, 4)                           \
+  X(64, 112, 3)                          \
   X(64, 128, 3)                          \
   X(64, 256, 1)                          \
   X(128, 64, 3)                          \
+  X(128, 80, 2)                          \
+  X(128, 96, 2)                          \
   X(128, 128, 2)                         \
+  X(128, 160, 1)                         \
+  X(128, 192, 1)                         \
   X(128, 256, 1)                         \
   X(192, 64, 2)                          \
   X(192, 128, 1)

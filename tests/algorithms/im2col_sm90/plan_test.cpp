@@ -147,7 +147,7 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
     std::shared_ptr<const Plan> plan;
     return makePlan(problem, h200(), {"im2col_sm90", options}, plan).message();
   };
-  const char* const taps = "4x9x9x512 f16 * 256x3x3x512 pad 1,1,1,1 -> f16";
+  const char* const taps = "32x17x17x512 f16 * 256x3x3x512 pad 1,1,1,1 -> f16";
   EXPECT_EQ(refused(taps, "tile=64x128,share=pixels"), "");
   for (const char* const options :
        {"tile=64x128,share=filter", "tile=64x128,share=both", "tile=64x16,share=pixels", "tile=64x128,split=2,share=pixels"})
@@ -163,11 +163,18 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   auto counts = sharesOf(taps);
   EXPECT_GT(counts[sm90::Shared::Pixels], 4);
   EXPECT_EQ(counts[sm90::Shared::Filter] + counts[sm90::Shared::Both], 0);
-  counts = sharesOf("4x32x32x512 f16 * 64x1x1x512 -> f16");  // one tile of channels
+  counts = sharesOf("16x32x32x512 f16 * 64x1x1x512 -> f16");  // one tile of channels
   EXPECT_EQ(counts[sm90::Shared::Pixels] + counts[sm90::Shared::Both], 0);
   EXPECT_GT(counts[sm90::Shared::Filter], 2);
-  counts = sharesOf("4x32x32x128 f16 * 512x1x1x128 -> f16");  // two steps
+  counts = sharesOf("16x32x32x128 f16 * 512x1x1x128 -> f16");  // two steps
   EXPECT_EQ(counts.size(), 1u);
+  counts = sharesOf("1x14x14x1024 f16 * 256x1x1x1024 -> f16");  // most multiprocessors idle
+  EXPECT_EQ(counts.size(), 1u);
+  // Tiles without a kernel of their own take one that could share.
+  const auto alone = planOnH200("4x32x32x128 f16 * 160x1x1x128 -> f16", {"im2col_sm90", "tile=128x160,split=1"});
+  ASSERT_NE(alone, nullptr);
+  EXPECT_EQ(alone->kernelName(), "im2col_sm90_f16_128x160_shared");
+  EXPECT_EQ(alone->launches.at(0).config.cluster.x, 1u);
 }
 
 }  // namespace
