@@ -73,6 +73,7 @@ bool sharesPixels(Shared shared) { return shared == Shared::Pixels || shared == 
 bool sharesFilter(Shared shared) { return shared == Shared::Filter || shared == Shared::Both; }
 
 constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to share operands: shorter ones are mostly a start
+constexpr double kFoursGain = 0.98;       // clusters of four find fewer places: they have to be modelled so much shorter than pairs
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
@@ -372,6 +373,7 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
     if (choices.tile && *choices.tile != i) continue;
     // Half of a tile without channels is never worth it.
     if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, smallestTile(p).channels)) continue;
+    double pairs = std::numeric_limits<double>::infinity();  // clocks of the better of those that share one operand
     for (const auto& [split, shared] : kClusters) {
       const std::optional<Kernel> kernel = kernelOf(p, kTiles[i], split, shared);
       if (!kernel || (choices.split && *choices.split != split) || (choices.shared && *choices.shared != shared)) continue;
@@ -385,6 +387,8 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
       if (!complete(p, problemBytes, properties, kernel->tile, some, plan).empty()) continue;
       // Splitting is for tiles that leave multiprocessors idle.
       if (!choices.split && split > 1 && plan.launch.grid.x > kMostSplitWaves * properties.multiprocessors) continue;
+      if (!choices.shared && shared == Shared::Both && plan.modelledClocks > kFoursGain * pairs) continue;
+      if (shared != Shared::None) pairs = std::min(pairs, plan.modelledClocks);
       plans.push_back(std::move(plan));
     }
   }

@@ -170,6 +170,12 @@ TEST(HopperPlans, Im2colSharesOnlyWhatPairsReadAlike) {
   EXPECT_EQ(counts.size(), 1u);
   counts = sharesOf("1x14x14x1024 f16 * 256x1x1x1024 -> f16");  // most multiprocessors idle
   EXPECT_EQ(counts.size(), 1u);
+  // 128 CTAs wait for their operands, and 300 of a large tile for the tensor cores: there clusters of four are not offered.
+  EXPECT_GT(sharesOf("32x8x8x2048 f16 * 320x1x1x2048 -> f16")[sm90::Shared::Both], 2);
+  Problem large;
+  ASSERT_TRUE(parse("8x40x40x1152 f16 * 384x1x1x1152 -> f16", large).ok());
+  for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(large, h200()))
+    EXPECT_FALSE(plan.shared() == sm90::Shared::Both && sm90::im2colTileNames()[plan.tile] == "128x128");
   // Tiles without a kernel of their own take one that could share.
   const auto alone = planOnH200("4x32x32x128 f16 * 160x1x1x128 -> f16", {"im2col_sm90", "tile=128x160,split=1"});
   ASSERT_NE(alone, nullptr);
