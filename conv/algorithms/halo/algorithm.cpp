@@ -15,6 +15,7 @@
 #include "conv/plan/targets.hpp"
 #include "halo_activated_float_sm90_image.hpp"
 #include "halo_activated_integer_sm90_image.hpp"
+#include "halo_activated_pixels_sm90_image.hpp"
 #include "halo_activated_sm90_image.hpp"
 #include "halo_float_sm90_image.hpp"
 #include "halo_half_sm90_image.hpp"
@@ -63,6 +64,8 @@ device::ModuleImage imageOf(HaloModule module) {
   switch (module) {
     case HaloModule::Activated:
       return images::halo_activated_sm90();
+    case HaloModule::ActivatedPixels:
+      return images::halo_activated_pixels_sm90();
     case HaloModule::ActivatedFloat:
       return images::halo_activated_float_sm90();
     case HaloModule::ActivatedInteger:
@@ -145,7 +148,8 @@ class Halo final : public Algorithm {
       params.address(offsetof(Params, bias), {TensorName::Bias});
     else
       bindEpilogue(params, kEpilogue);
-    if (byThreads) params.address(kEpilogue + offsetof(gemm::EpilogueParams, output), {TensorName::Output});
+    if (byThreads && made.module == HaloModule::Pixels)
+      params.address(kEpilogue + offsetof(gemm::EpilogueParams, output), {TensorName::Output});
     if (made.storesTiles())
       parameters.push_back(Parameter::map(made.output, {byThreads ? TensorName::Filter : TensorName::Output}));
     if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));

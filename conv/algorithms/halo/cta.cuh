@@ -74,6 +74,9 @@ struct Cta {
 
   __device__ gemm::StaticTiles tiles() const {
     // A cluster that splits the reduction has one tile, after which its rings hold sums: its grid is as large as the work.
+    if constexpr (S::kPixelsAreA) {
+      if (params.alternates) return {static_cast<int32_t>(blockIdx.x), 2 * static_cast<int32_t>(gridDim.x), params.tiles};
+    }
     const int32_t shift = __popc(params.split - 1);  // of a power of two; a division takes a hundred clocks before the first load
     return {static_cast<int32_t>(blockIdx.x) >> shift, static_cast<int32_t>(gridDim.x) >> shift, params.tiles};
   }
@@ -92,7 +95,14 @@ struct Cta {
       pixels = p.channelTiles.quotient(static_cast<uint32_t>(tile));
       channelTile = static_cast<uint32_t>(tile) - pixels * p.channelTiles.divisor;
     }
-    if constexpr (S::kSeparate) pixels = pixels * 2 + member;
+    if constexpr (S::kPixelsAreA) {
+      if (params.alternates)
+        pixels += member * gridDim.x;
+      else
+        pixels = pixels * 2 + member;
+    } else if constexpr (S::kSeparate) {
+      pixels = pixels * 2 + member;
+    }
     const uint32_t rows = p.columnTiles.quotient(pixels), images = p.rowTiles.quotient(rows);
     return {static_cast<int32_t>(pixels - rows * p.columnTiles.divisor) * p.tileColumns,
             static_cast<int32_t>(rows - images * p.rowTiles.divisor) * p.tileRows, static_cast<int32_t>(images) * p.tileImages,

@@ -20,6 +20,10 @@ constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
   {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, {}, false, false, CHANNELS},
 constexpr ShapeEntry kPixelShapes[] = {SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
+#define SHIFTCONV_HALO_ENTRY(NAME, BLOCKS, CHANNELS) \
+  {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, {}, false, true, CHANNELS},
+constexpr ShapeEntry kActivatedPixelShapes[] = {SHIFTCONV_HALO_ACTIVATED_PIXEL_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
 
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, false, true},
 constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_ENTRY)};
@@ -87,8 +91,10 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
   }
   if (plainTypesRefusal("halo", withWholeRows(p)).empty() && !p.isSplit() && isTwoDimensional(p))
     return {HaloModule::Pixels, HaloModule::Half};
-  if (hasShortEpilogue(p) && plainTypesRefusal("halo", withPlainEpilogue(p)).empty())
-    return {HaloModule::Activated, HaloModule::Half};
+  if (hasShortEpilogue(p) && plainTypesRefusal("halo", withPlainEpilogue(withWholeRows(p))).empty()) {
+    if (hasWholeRows(p)) return {HaloModule::Activated, HaloModule::ActivatedPixels, HaloModule::Half};
+    return {HaloModule::ActivatedPixels, HaloModule::Half};
+  }
   return {HaloModule::Half};
 }
 
@@ -98,6 +104,8 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
       return kShapes;
     case HaloModule::Pixels:
       return kPixelShapes;
+    case HaloModule::ActivatedPixels:
+      return kActivatedPixelShapes;
     case HaloModule::Activated:
       return kActivatedShapes;
     case HaloModule::ActivatedFloat:

@@ -13,7 +13,18 @@
 namespace shiftconv::plan {
 
 /// Which module has the kernel.
-enum class HaloModule : uint8_t { Plain, Pixels, Activated, ActivatedFloat, ActivatedInteger, Residual, Half, Float, Integer };
+enum class HaloModule : uint8_t {
+  Plain,
+  Pixels,
+  Activated,
+  ActivatedPixels,
+  ActivatedFloat,
+  ActivatedInteger,
+  Residual,
+  Half,
+  Float,
+  Integer
+};
 
 namespace sm90::halo {
 

@@ -62,7 +62,11 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   double boxBytes = 0;
   for (int32_t i = 0; i < p.patches; ++i) boxBytes += p.patch[i].bytes;
   const double weightBytes = steps * static_cast<double>(shape.stageBytes());
-  const double loads = boxBytes * p.chunksPerRank * shape.members() + (p.weightsResident ? 0 : weightBytes);
+  // Where warpgroups alternate, of a pair of boxes the last one may be missing.
+  const double perCta = static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x));
+  plan.waves = std::max(1.0, p.alternates ? std::ceil(perCta / 2) : perCta);
+  const double boxes = p.alternates ? perCta / plan.waves : shape.members();
+  const double loads = boxBytes * p.chunksPerRank * boxes + (p.weightsResident ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
   const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
   const double activated = shape.kind.empty()             ? kActivatedClocksPerPixel
@@ -71,7 +75,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   double epilogue =
       (kEpilogueClocksPerPixel + (shape.activated ? activated : 0)) * shape.tileN * std::max(shape.first, shape.second);
   if (shape.pixelsAreA()) {
-    epilogue = kPixelTileClocks + kEpilogueClocksPerPixel * shape.tileN * shape.channels() / kBlockChannels;
+    epilogue = kPixelTileClocks + epilogue / shape.first * shape.channels() / kBlockChannels;
     if (!hasWholeRows(problem)) epilogue *= kStoredByThreads;
     // Of a pair of warpgroups one multiplies alone while the other is here.
     epilogue = kPixelEpilogueShare * epilogue + std::max(0.0, (1 - kPixelEpilogueShare) * epilogue - multiply / 2);
@@ -101,8 +105,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
                (p.split - 1) * share * static_cast<double>(accumulatorBytes(shape.first, shape.width())) / kL2BytesPerClock;
   }
 
-  const double tiles = static_cast<double>(p.tiles) * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
-  plan.waves = std::max(1.0, static_cast<double>(ceilDivide(p.tiles * p.split, plan.launch.grid.x)));
+  const double tiles = (p.alternates ? 0.5 : 1.0) * p.tiles * (p.channelTiles.divisor == 1 ? plan.launch.grid.y : 1) * p.split;
   const double start = kStartClocks + (p.weightsResident ? weightBytes / l2 : 0);
   const double work = plan.waves * (together(multiply, loads / l2) + epilogue);
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;

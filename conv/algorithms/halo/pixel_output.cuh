@@ -1,5 +1,6 @@
-// From the sums of a tile whose pixels were operand A (PixelShape) to its output: bias, ReLU and conversion to the operands' type,
-// staged as rows of up to 64 channels, one for each pixel. A thread has two neighbouring channels of a pixel, as rows want them.
+// From the sums of a tile whose pixels were operand A (PixelShape) to its output: bias and ReLU, or what goes with a short
+// activation, and conversion to the operands' type, staged as rows of up to 64 channels, one for each pixel. A thread has two
+// neighbouring channels of a pixel, as rows want them.
 //
 // The copy engine stores the rows and drops what is outside the output. Where rows of the output are no multiple of 16 bytes, which
 // it cannot store, threads do, neighbours in a row or, of few channels, neighbours in rows that follow each other.
@@ -7,6 +8,8 @@
 
 #include <cstdint>
 
+#include "common/gemm/epilogue/activation.cuh"
+#include "common/gemm/epilogue/compute.cuh"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
@@ -31,6 +34,44 @@ __device__ __forceinline__ uint32_t stagedRow(const Params& p, uint32_t position
   return p.flatPitch.divisor == 1 ? position : flatRow(p, position);
 }
 
+/// What is done to the sums of this lane's channels of two groups of 8: those that follow `channel`, and 8 further.
+template <class Cta, bool kBias>
+struct PixelEpilogue {
+  float scale[4] = {1.0f, 1.0f, 1.0f, 1.0f}, bias[4] = {};
+
+  __device__ __forceinline__ PixelEpilogue(const Params& p, int32_t channel) {
+    const gemm::EpilogueParams& e = p.full.epilogue;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int32_t own = channel + i / 2 * 8 + i % 2;
+      if (Cta::kActivated) scale[i] = e.alpha;
+      if (own >= p.channels) continue;
+      if constexpr (Cta::kActivated) {
+        if (e.columnScale != nullptr) scale[i] *= e.columnScale[own];
+        if (e.bias != nullptr)
+          gemm::forNumbers<1, false>(e.biasType, e.bias, own, e.columns, [&](int32_t, float number) { bias[i] = number; });
+      } else if constexpr (kBias) {
+        bias[i] = p.bias[own];
+      }
+    }
+  }
+
+  /// Of every block of pixels kTogether sums: of the first group the two pixels of this lane, two channels each, and of the second.
+  template <int kTogether, int kNumbers>
+  __device__ __forceinline__ void apply(const Params& p, float (&v)[kNumbers]) const {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i) {
+      const int channel = i % kTogether / 4 * 2 + i % 2;
+      if constexpr (Cta::kActivated)
+        v[i] = fmaf(v[i], scale[channel], bias[channel]);
+      else if constexpr (kBias)
+        v[i] += bias[channel];
+    }
+    if constexpr (Cta::kActivated) gemm::activateShort(p.full.epilogue, v);
+  }
+};
+
+/// kBias: where bias and ReLU are all that there is.
 template <bool kBias, class Cta, int kBlocks>
 __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                             int32_t firstChannel, uint32_t destination) {
@@ -47,30 +88,44 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
   for (int block = 0; block < kBlocks; ++block)
     row[block] = stagedRow(p, block * kBlockPixels + warp * 16 + matrix % 2 * 8 + lane % 8);
   constexpr int kGroups = S::kWidth / 8, kVectors = S::kStagedRowBytes / 16;  // of 8 channels: of a tile, and of a staged row
+  constexpr int kTogether = kGroups == 1 ? 4 : 8;                             // sums of a thread of two groups, for each block
+  const auto sumsOf = [&](int group, float(&v)[kBlocks * kTogether]) {
 #pragma unroll
-  for (int group = 0; group < kGroups; group += 2) {
-    float bias[4] = {};
-    if constexpr (kBias) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int32_t channel = firstChannel + (group + i / 2) * 8 + static_cast<int32_t>(lane % 4 * 2) + i % 2;
-        if (channel < p.channels) bias[i] = p.bias[channel];
-      }
-    }
+    for (int i = 0; i < kBlocks * kTogether; ++i) v[i] = d[i / kTogether][group * 4 + i % kTogether];
+  };
+  const auto stageGroups = [&](int group, float(&v)[kBlocks * kTogether]) {
+    PixelEpilogue<Cta, kBias>(p, firstChannel + group * 8 + static_cast<int32_t>(lane % 4 * 2)).template apply<kTogether>(p, v);
+    const uint32_t part = destination + group / kVectors * (S::kTileN * S::kStagedRowBytes);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
-      const auto packed = [&](int further, int half) {
-        const int first = (group + further) * 4 + half * 2;
-        return atLeast<Element>(packPair<Element>(d[block][first] + bias[2 * further], d[block][first + 1] + bias[2 * further + 1]),
-                                least);
-      };
-      const uint32_t part = destination + group / kVectors * (S::kTileN * S::kStagedRowBytes);
-      if constexpr (kGroups == 1) {
-        ptx::storeMatrices(pixelVector<S::kStagedRowBytes>(part, row[block], 0), packed(0, 0), packed(0, 1));
-      } else {
-        const uint32_t to = pixelVector<S::kStagedRowBytes>(part, row[block], group % kVectors + matrix / 2);
-        ptx::storeMatrices(to, {packed(0, 0), packed(0, 1), packed(1, 0), packed(1, 1)});
+      uint32_t packed[kTogether / 2];
+#pragma unroll
+      for (int i = 0; i < kTogether / 2; ++i) {
+        const int first = block * kTogether + i * 2;
+        packed[i] = atLeast<Element>(packPair<Element>(v[first], v[first + 1]), least);
       }
+      if constexpr (kGroups == 1)
+        ptx::storeMatrices(pixelVector<S::kStagedRowBytes>(part, row[block], 0), packed[0], packed[1]);
+      else
+        ptx::storeMatrices(pixelVector<S::kStagedRowBytes>(part, row[block], group % kVectors + matrix / 2), packed);
+    }
+  };
+  if constexpr (Cta::kActivated) {
+    // Activations are long: once in the program. Sums are indexed by constants only, so that they stay in registers.
+#pragma unroll 1
+    for (int group = 0; group < kGroups; group += 2) {
+      float v[kBlocks * kTogether];
+#pragma unroll
+      for (int own = 0; own < kGroups; own += 2)
+        if (own == group) sumsOf(own, v);
+      stageGroups(group, v);
+    }
+  } else {
+#pragma unroll
+    for (int group = 0; group < kGroups; group += 2) {
+      float v[kBlocks * kTogether];
+      sumsOf(group, v);
+      stageGroups(group, v);
     }
   }
 }
@@ -110,7 +165,7 @@ __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlock
   const bool leads = threadIdx.x % 128 == 0;
   if (leads) ptx::bulkWaitGroupRead<0>();  // site: staging_read
   ptx::namedBarrierSync(barrier, 128);     // site: staging_free
-  if (p.bias != nullptr)
+  if (!Cta::kActivated && p.bias != nullptr)
     stagePixels<true>(cta, d, origin.channel, staging);
   else
     stagePixels<false>(cta, d, origin.channel, staging);

@@ -148,8 +148,9 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int64_t tileChannels = shape.channels();
   const int64_t channelTiles = ceilDivide(g.k, tileChannels);
   const int64_t columnTiles = ceilDivide(g.q, cut.columns), rowTiles = ceilDivide(g.p, cut.rows);
-  const int64_t pixelTiles = ceilDivide(columnTiles * rowTiles * ceilDivide(g.n, cut.images), shape.members());
-  if (pixelTiles * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
+  const int64_t boxes = columnTiles * rowTiles * ceilDivide(g.n, cut.images);
+  const int64_t pixelTiles = ceilDivide(boxes, shape.members());
+  if (boxes * channelTiles * split > std::numeric_limits<int32_t>::max()) return false;
   params.columnTiles = layout::FastDivisor(static_cast<uint32_t>(columnTiles));
   params.rowTiles = layout::FastDivisor(static_cast<uint32_t>(rowTiles));
   params.tileColumns = static_cast<int32_t>(cut.columns);
@@ -162,7 +163,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   params.relu = problem.activation == Activation::Relu;
   params.residual = {};
   params.residual.beta = problem.beta;
-  const int64_t reduced = g.groups > 1 ? std::min<int64_t>(g.c, kBlockChannels) : g.c;
+  const int64_t reduced = g.groups > 1 ? std::min<int64_t>(g.c, kBlockChannels) : g.c - g.splitC;
   const int64_t lastRow = (reduced * g.elementBytes - 1) % kRowBytes + 1;  // bytes of the last chunk
   params.halfChunks =
       lastRow <= int64_t{kRowBytes} / 2 && (shape.pixelsAreA() || (!shape.kind.empty() && shape.activated && params.chunks == 1));
@@ -184,6 +185,9 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const bool fixedChannels = params.weightsResident || channelTiles == 1;
   params.channelTiles = layout::FastDivisor(fixedChannels ? 1 : static_cast<uint32_t>(channelTiles));
   params.tiles = static_cast<int32_t>(fixedChannels ? pixelTiles : pixelTiles * channelTiles);
+  // The last wave is then shorter by half where only one warpgroup has work.
+  params.alternates = shape.pixelsAreA() && fixedChannels && split == 1;
+  if (params.alternates) params.tiles = static_cast<int32_t>(boxes);
   const uint32_t gridY = fixedChannels ? static_cast<uint32_t>(channelTiles) : 1;
   const uint32_t mostCtas = std::max<uint32_t>(1, multiprocessors / gridY);
   const uint32_t waves = static_cast<uint32_t>(ceilDivide(params.tiles, mostCtas));

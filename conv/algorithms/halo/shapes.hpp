@@ -56,6 +56,18 @@
   X(k128_n256, 1, 1, 256, Common, Own)             \
   X(k320_n128, 3, 2, 128, Common, Own)
 
+// With pixels as operand A, as above.
+#define SHIFTCONV_HALO_ACTIVATED_PIXEL_SHAPES(X) \
+  X(m128x2_k8, 2, 8)                             \
+  X(m128x2_k32, 2, 32)                           \
+  X(m128x2_k48, 2, 48)                           \
+  X(m64x2_k64, 1, 64)                            \
+  X(m128x2_k64, 2, 64)                           \
+  X(m64x2_k96, 1, 96)                            \
+  X(m128x2_k96, 2, 96)                           \
+  X(m64x2_k160, 1, 160)                          \
+  X(m64x2_k192, 1, 192)
+
 // With a residual: what the larger layers want. X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare,
 // Staging)
 #define SHIFTCONV_HALO_RESIDUAL_SHAPES(X)          \

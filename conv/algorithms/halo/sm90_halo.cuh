@@ -152,13 +152,13 @@ __device__ void runRoles(const Cta& cta) {
         inputMaps, filter, output, output, params));                                                                             \
   }
 
-/// The same with pixels as operand A. SHIFTCONV_HALO_PIXEL_KERNEL(halo_sm90_f16_m128x2_k48, F16, 2, 48)
-#define SHIFTCONV_HALO_PIXEL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS)                                                       \
+/// The same with pixels as operand A. SHIFTCONV_HALO_PIXEL_KERNEL(halo_sm90_f16_m128x2_k48, F16, 2, 48, Plain), or with Activated.
+#define SHIFTCONV_HALO_PIXEL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS, EPILOGUE)                                             \
   extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::PixelShape<PIXEL_BLOCKS, CHANNELS>::kThreads), 1)   \
       NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
            const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
     using namespace shiftconv::kernels::halo;                                                                                 \
-    runRoles(Cta<KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>, Epilogue::Plain>(inputMaps, filter, output, output, params));      \
+    runRoles(Cta<KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>, Epilogue::EPILOGUE>(inputMaps, filter, output, output, params));   \
   }
 
 /// The same with a residual. SHIFTCONV_HALO_RESIDUAL_KERNEL(halo_sm90_f16_residual_k128_n224, F16, 1, 1, 224, Common, Own)

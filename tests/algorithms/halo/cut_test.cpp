@@ -202,6 +202,56 @@ TEST(HaloPlans, OfKnownLayers) {
   }
 }
 
+/// Warpgroups with pixels of their own take every other tile, so that the last wave may be of single ones; but pairs of
+/// neighbours where weights are loaded for both, of more channels than a tile's, or the reduction is split.
+TEST(HaloPlans, WarpgroupsAlternateWhereTheyMay) {
+  struct Expected {
+    const char* problem;
+    const char* shape;
+    int32_t split;
+    bool alternates;
+    int32_t tiles;
+    uint32_t ctas;
+  };
+  for (const Expected& expected : {Expected{"32x48x48x256 f16 * 64x1x1x256 -> f16", "m64x2_k64", 1, true, 1152, 128},
+                                   Expected{"1x8x72x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "m64x2_k64", 1, true, 9, 9},
+                                   Expected{"8x32x32x512 f16 * 256x3x3x512 pad 1,1,1,1 -> f16", "m64x2_k128", 1, false, 128, 128},
+                                   Expected{"1x16x8x256 f16 * 64x3x3x256 pad 1,1,1,1 -> f16", "m64x2_k64", 2, false, 1, 2}}) {
+    Problem p;
+    ASSERT_TRUE(parse(expected.problem, p).ok());
+    HaloChoices choices;
+    choices.shape = expected.shape;
+    choices.split = expected.split;
+    choices.cut = p.r == 1 ? HaloCut::Dense : HaloCut::Columns;
+    const std::vector<HaloPlan> plans = haloCandidates(p, h200(), choices);
+    ASSERT_EQ(plans.size(), 1u) << expected.problem;
+    EXPECT_EQ(plans[0].params.alternates, expected.alternates) << expected.problem;
+    EXPECT_EQ(plans[0].params.tiles, expected.tiles) << expected.problem;
+    EXPECT_EQ(plans[0].launch.grid.x, expected.ctas) << expected.problem;
+  }
+}
+
+/// Threads share rows that are no multiples of 16 bytes, by elements or pairs of them.
+TEST(HaloPlans, ThreadsStoreWhatTheCopyEngineCannot) {
+  for (const auto& [output, lanes, bytes] : {std::tuple{"3x3x3x16 -> f16", 4, 2},
+                                             {"1x3x3x16 -> f16", 1, 2},
+                                             {"2x3x3x16 -> f16", 1, 4},
+                                             {"58x3x3x16 -> f16 silu", 32, 4},
+                                             {"24x3x3x16 -> f16 pitch 27", 32, 2},
+                                             {"24x3x3x16 -> f16", 0, 0}}) {
+    Problem p;
+    ASSERT_TRUE(parse(std::string("1x18x18x16 f16 * ") + output, p).ok()) << output;
+    int seen = 0;
+    for (const HaloPlan& plan : haloCandidates(p, h200())) {
+      if (!pixelsAreA(plan)) continue;
+      ++seen;
+      EXPECT_EQ(plan.params.storingLanes, lanes) << output << " " << plan.describe();
+      EXPECT_EQ(plan.params.storedBytes, bytes) << output << " " << plan.describe();
+    }
+    EXPECT_GT(seen, 0) << output;
+  }
+}
+
 TEST(HaloRefusals, NameTheLimit) {
   for (const auto& [text, part] : {std::pair{"1x8x8x12 f16 * 8x3x3x12 -> f16", "multiple of 8"},
                                    {"1x8x8x8 f16 * 8x3x3x8 bf16 -> f32", "input_type and filter_type are f16 and bf16"},
