@@ -10,12 +10,23 @@ namespace {
 
 constexpr std::string_view kEntry = "\n.visible .entry ";
 
+/// After the brace that closes the body of the entry, or the end. Inline PTX may have braces at the beginning of a line.
+size_t endOfEntry(std::string_view ptx, size_t entry) {
+  size_t depth = 0;
+  for (size_t at = ptx.find_first_of("{}/", entry); at != ptx.npos; at = ptx.find_first_of("{}/", at + 1)) {
+    if (ptx[at] == '{') ++depth;
+    if (ptx[at] == '}' && --depth == 0) return at + 1;
+    if (ptx.substr(at, 2) == "//") at = std::min(ptx.find('\n', at), ptx.size() - 1);
+  }
+  return ptx.size();
+}
+
 }  // namespace
 
 bool hasKernel(std::string_view ptx, std::string_view kernel) { return ptx.find(fmt::format("{}{}(", kEntry, kernel)) != ptx.npos; }
 
 std::string withOneKernel(std::string_view ptx, std::string_view kernel) {
-  constexpr std::string_view kEnd = "\n}\n", kDebug = "\n\t.section\t.debug";
+  constexpr std::string_view kDebug = "\n\t.section\t.debug";
   ptx = ptx.substr(0, ptx.find(kDebug));
   std::string text;
   bool found = false;
@@ -24,8 +35,7 @@ std::string withOneKernel(std::string_view ptx, std::string_view kernel) {
     const size_t entry = ptx.find(kEntry, at);
     text += ptx.substr(at, entry == ptx.npos ? ptx.npos : entry - at);
     if (entry == ptx.npos) break;
-    at = ptx.find(kEnd, entry);
-    at = at == ptx.npos ? ptx.size() : at + kEnd.size() - 1;
+    at = endOfEntry(ptx, entry);
     const std::string_view body = ptx.substr(entry, at - entry), name = body.substr(kEntry.size(), body.find('(') - kEntry.size());
     if (name == kernel) {
       text += body;

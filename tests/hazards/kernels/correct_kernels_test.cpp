@@ -41,8 +41,9 @@ TEST_P(CorrectKernel, AgreesWithTheReferenceAndHasNoHazardUnderAnySchedule) {
 
 TEST(OneKernel, KeepsItsLinesAndNoOtherEntry) {
   const std::string head = ".version 9.0\n.target sm_100a\n.address_size 64\n.global .u32 shared_by_both;\n";
-  const std::string first = "\n.visible .entry first(\n\t.param .u32 n\n)\n{\n\tret;\n}\n",
-                    second = "\n.visible .entry second()\n{\n\tret;\n}\n";
+  const std::string
+      first = "\n.visible .entry first(\n\t.param .u32 n\n)\n{\n\t// a brace } of nothing\n{\n.reg .pred inline;\n}\n\tret;\n}\n",
+      second = "\n.visible .entry second()\n{\n\tret;\n}\n";
   const std::string debug = "\n\t.section\t.debug_str\n\t{\n\t}\n";
   const std::string found = emulator::ptx::withOneKernel(head + first + second + debug, "second");
   EXPECT_EQ(found.find("first"), std::string::npos);
