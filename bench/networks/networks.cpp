@@ -301,7 +301,11 @@ int run(const Options& options) {
       const Json& old = report["rows"][place->second];
       if (!options.missing.empty()) {
         std::erase_if(choices, [&](const std::string& c) { return !c.starts_with(options.missing + ":"); });
-        if (choices.empty() || isLate()) continue;
+        if (choices.empty()) continue;
+        if (isLate()) {
+          ++left;
+          continue;
+        }
         const auto row = LayerRun(layer, library, verification, options.seed, stream).complete(old, choices, options.each);
         if (!row) continue;
         ++measured;

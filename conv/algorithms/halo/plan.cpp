@@ -11,6 +11,7 @@
 #include "conv/algorithms/halo/model.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/fastest_first.hpp"
+#include "conv/plan/folded_depth.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
@@ -290,7 +291,8 @@ void complete(const Problem& problem, const Geometry& g, const ShapeEntry& shape
 /// Calls visit(plan, g, shape) for every plan that fits, without what complete() adds, until it returns false. The plan is the
 /// visitor's to look at: the next one is worked out in its place.
 template <class Visit>
-void forEachPlan(const Problem& problem, const device::Properties& properties, const HaloChoices& choices, Visit&& visit) {
+void forEachPlan(const Problem& asked, const device::Properties& properties, const HaloChoices& choices, Visit&& visit) {
+  const Problem problem = foldedDepth(asked);
   const Geometry g = geometryOf(problem);
   if (g.strideH * g.strideW > kMaximumInputMaps || g.t * g.r * g.s > kMaximumTaps) return;
   const Taps taps = tapsOf(g);

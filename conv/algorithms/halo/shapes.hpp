@@ -13,7 +13,13 @@
   X(k64x2_n224_over, 1, 1, 224, Separate, OverBox, 0) \
   X(k64x2_n256_over, 1, 1, 256, Separate, OverBox, 0) \
   X(k128_n64, 1, 1, 64, Common, Own, 0)               \
+  X(k128_n80, 1, 1, 80, Common, Own, 0)               \
+  X(k128_n96, 1, 1, 96, Common, Own, 0)               \
+  X(k128_n112, 1, 1, 112, Common, Own, 0)             \
   X(k128_n128, 1, 1, 128, Common, Own, 0)             \
+  X(k128_n144, 1, 1, 144, Common, Own, 0)             \
+  X(k128_n160, 1, 1, 160, Common, Own, 0)             \
+  X(k128_n176, 1, 1, 176, Common, Own, 0)             \
   X(k128_n192, 1, 1, 192, Common, Own, 0)             \
   X(k128_n200, 1, 1, 200, Common, Own, 0)             \
   X(k128_n200_tail16, 1, 1, 200, Common, Own, 16)     \

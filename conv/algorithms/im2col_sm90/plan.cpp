@@ -161,6 +161,8 @@ constexpr double kSumBytesPerClock = 32;
 // clocks later; a product of 192 x 128 was as if its pixels came 1.36 times as fast (H200).
 constexpr double kSharedRate = 1.3;
 constexpr double kPeersClocks = 500;
+// Not fitted. Reductions of 2048 and 1536 channels took 0.84 to 0.91 times as long with 8 stages instead of 3 or 4 (H200).
+constexpr double kDeepShare = 0.85;
 
 // A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 % (H200), probably
 // because CTAs that load the same no longer lie next to each other, and no longer share it on its way from L2.
@@ -203,8 +205,8 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   const double reduction = split == 1 ? 0 : kReductionClocks + receivedBytes(split, tile.channels) / kSumBytesPerClock;
   const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
   const double peers = plan.shared() == Shared::None ? 0 : kPeersClocks;
-  const double chain = rounds * (rates.startClocks.perClock + peers + epilogue + reduction) +
-                       steps * std::max(step, loadBytes / rates.loneL2ToShared.perClock);
+  const double loneLoads = loadBytes / rates.loneL2ToShared.perClock * (plan.isDeep() ? kDeepShare : 1);
+  const double chain = rounds * (rates.startClocks.perClock + peers + epilogue + reduction) + steps * std::max(step, loneLoads);
   const double memory = bytes / (rates.of(Resource::DeviceMemory) * kMemoryShare);
   const double slowest = std::max({work, chain, memory});
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
@@ -289,13 +291,14 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   while (most > 1 && stagesOf(most) < depth) --most;
   const int64_t ctas = ceilDivide(tiles, std::max<uint32_t>(1, properties.multiprocessors));
   const bool isOneWave = ctas <= most;
-  const int64_t wanted =
-      choices.stages
-          ? *choices.stages
-          : std::clamp<int64_t>(stagesOf(isOneWave ? std::max(ctas, std::min<int64_t>(2, most)) : most), 2, kMaximumStages);
+  const int64_t usual =
+      std::clamp<int64_t>(stagesOf(isOneWave ? std::max(ctas, std::min<int64_t>(2, most)) : most), 2, kMaximumStages);
+  const int64_t wanted = choices.stages.value_or(usual);
   // A stage is released one step late: one stage serves one step alone.
   if (wanted == 1 && steps > 1) return "a ring of one stage serves a reduction of one step alone";
   params.stages = static_cast<int32_t>(std::min(wanted, steps));
+  const int64_t deepest = std::min<int64_t>({stagesOf(1), kMaximumStages, steps});
+  plan.deepStages = ctas == 1 && deepest > usual ? static_cast<int32_t>(deepest) : 0;
   // The residual lies after the stages, and after the sums that take their place: a warp may write sums while another one still
   // reads its residual.
   const int64_t first = std::max<int64_t>(params.stages * stage, params.packed != Packed::No && waiting > 0 ? 0 : outputs);
@@ -389,6 +392,11 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
       if (!choices.split && split > 1 && plan.launch.grid.x > kMostSplitWaves * properties.multiprocessors) continue;
       if (!choices.shared && shared == Shared::Both && plan.modelledClocks > kFoursGain * pairs) continue;
       if (shared != Shared::None) pairs = std::min(pairs, plan.modelledClocks);
+      if (!choices.stages && plan.deepStages != 0) {
+        some.stages = plan.deepStages;
+        Im2colPlan& deep = plans.emplace_back(plan);
+        if (!complete(p, problemBytes, properties, kernel->tile, some, deep).empty()) plans.pop_back();
+      }
       plans.push_back(std::move(plan));
     }
   }

@@ -44,10 +44,12 @@ struct Im2colPlan {
   size_t tile = 0;
   kernels::im2col::InCluster kernel{};  ///< what its kernel can do: kernels that share operands also run where nothing is shared
   bool dependsByDefault = false;        ///< programmatic dependent launch, unless the options say otherwise
+  int32_t deepStages = 0;  ///< as many as a CTA has room for that has a multiprocessor alone, where that is more than usual; or 0
   double modelledClocks = 0;
   Resource bound = Resource::TensorCore;
 
   Shared shared() const;
+  bool isDeep() const { return deepStages != 0 && params.stages == deepStages; }
   std::string kernelName() const;
   Tiling tiling() const;
   std::string describe() const;

@@ -34,6 +34,24 @@ TEST(HopperPlans, Im2colHasStagesEnoughForLongReductions) {
   EXPECT_GT(judged, 40);
 }
 
+/// 100 tiles of 64 x 128: a multiprocessor has one, and either room for another one's or 9 stages, the most, for it.
+TEST(HopperPlans, Im2colMayGiveALongReductionAllSharedMemory) {
+  const auto stagesOf = [](const char* text) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    std::vector<int32_t> stages;
+    for (const sm90::Im2colPlan& plan : sm90::im2colCandidates(problem, h200()))
+      if (plan.kernelName() == "im2col_sm90_f16_64x128") stages.push_back(plan.params.stages);
+    std::sort(stages.begin(), stages.end());
+    return stages;
+  };
+  using Stages = std::vector<int32_t>;
+  EXPECT_EQ(stagesOf("32x7x7x2048 f16 * 512x1x1x2048 -> f16"), (Stages{4, 9}));
+  EXPECT_EQ(stagesOf("32x7x7x448 f16 * 512x1x1x448 -> f16"), (Stages{4, 7})) << "no more than the reduction is long";
+  EXPECT_EQ(stagesOf("32x7x7x256 f16 * 512x1x1x256 -> f16"), (Stages{4}));
+  EXPECT_EQ(stagesOf("64x7x7x2048 f16 * 512x1x1x2048 -> f16"), (Stages{4})) << "two tiles a multiprocessor";
+}
+
 TEST(HopperPlans, Im2colReadsNoFilterAheadOfLongRuns) {
   const char* const text = "8x64x64x512 f16 * 512x3x3x512 pad 4,4,4,4 dilation 4,4 -> f16";
   const auto plan = planOnH200(text, {"im2col_sm90", "dependent=filter"});
@@ -130,7 +148,7 @@ TEST(HopperPlans, Im2colSharesOperandsInPairs) {
         if (sm90::im2colSharedNames()[i] == share) choices.shared = static_cast<sm90::Shared>(i);
       return choices;
     }());
-    ASSERT_EQ(made.size(), 1u);
+    ASSERT_EQ(made.size(), 2u) << "with room for another CTA, and with all shared memory";
     ASSERT_EQ(sm90::im2colTileNames()[made[0].tile], "64x128");
     EXPECT_EQ(std::get<layout::TiledMap>(made[0].input).box[1], pixels);
     EXPECT_EQ(made[0].filter.box[2], channels);

@@ -170,7 +170,7 @@ TEST(HopperPlans, OptionsThatDoNotFitTheProblemHaveNoPlan) {
                              {"5x7x14x136 f16 * 136x3x3x136 pad 1,1,1,1 stride 1,2 -> f16", "halo", tail},
                              {"5x7x7x136 f16 * 136x3x5x136 pad 1,1,2,2 -> f16", "halo", tail},
                              {"5x7x7x136 f16 * 136x5x3x136 pad 2,2,1,1 -> f16", "halo", tail},
-                             {"5x2x7x7x136 f16 * 136x1x3x3x136 pad 0,0,1,1,1,1 -> f16", "halo", tail},
+                             {"5x2x7x7x136 f16 * 136x1x3x3x136 pad 0,0,1,1,1,1 stride 2,1,1 -> f16", "halo", tail},
                              {"5x2x7x7x24 f16 * 136x2x3x3x24 pad 1,0,1,1,1,1 -> f16", "halo", tail},
                              {"5x8x7x136 f16 * 136x3x3x136 pad 1,0,1,1 -> f16", "halo", tail},
                              {"5x7x7x136 f16 * 136x3x3x136 pad 1,1,1,1 -> f16", "halo", "shape=k128_n200_tail32,cut=flat"}}) {
