@@ -97,6 +97,24 @@ std::string secondWindowMap(const Window& window, int64_t positions, const layou
   return planWindow(ofPlanes(window, window.axes[2].extent - window.firstPlanes), positions, channels, params, map);
 }
 
+bool putGroupsOutside(const Window& window, WindowParams& params, layout::Im2colMap& map) {
+  constexpr int64_t kReach = 32;  // pixels between taps are offsets of a copy (PTX ISA 5.5.4.1)
+  const auto& [x, y, z] = window.axes;
+  if (params.hasDepth || (x.taps - 1) * x.step >= kReach || (y.taps - 1) * y.step >= kReach) return false;
+  if (layout::isPadded(map.tensor.type) || map.tensor.dims[0] != static_cast<uint64_t>(window.channels * window.groups))
+    return false;
+  layout::Im2colMap outside = map;
+  outside.tensor.rank = 5;
+  outside.tensor.dims[0] = static_cast<uint64_t>(window.channels);
+  outside.tensor.dims[4] = static_cast<uint64_t>(window.groups);
+  outside.tensor.strides[3] = static_cast<uint64_t>(window.channels * layout::elementBits(map.tensor.type) / 8);
+  outside.pixels.lowerCorner[2] = outside.pixels.upperCorner[2] = 0;
+  if (!layout::refusal(outside).empty()) return false;
+  map = outside;
+  params.hasDepth = true;
+  return true;
+}
+
 layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels) {
   layout::TiledMap map = channels;
   const auto taps = static_cast<uint64_t>(window.taps());

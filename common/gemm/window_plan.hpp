@@ -18,6 +18,9 @@ std::string planWindow(const Window& window, int64_t positions, const layout::Ti
                        layout::Im2colMap& map);
 /// The map of the second tensor.
 std::string secondWindowMap(const Window& window, int64_t positions, const layout::TiledMap& channels, layout::Im2colMap& map);
+/// Where pixels have no depth, images can stand in its place and groups in that of images: then copies end with a group's channels.
+/// False where elements are packed, or maps of five dimensions reach less far than the window does.
+bool putGroupsOutside(const Window& window, WindowParams& params, layout::Im2colMap& map);
 /// The same for the operand that has a row for each tap.
 layout::TiledMap tapMap(const Window& window, const layout::TiledMap& channels);
 

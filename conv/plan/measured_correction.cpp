@@ -28,7 +28,7 @@ constexpr float kNever = std::numeric_limits<float>::max();  // no feature is ab
 
 constexpr Tree kTrees[] = {
 #define SHIFTCONV_TREE(...) Tree{__VA_ARGS__},
-#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT)
+#define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT)
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
@@ -37,17 +37,20 @@ constexpr Tree kTrees[] = {
 struct TreesOf {
   std::string_view algorithm;
   bool areBytes;        ///< the operands
+  bool sawGroups;       ///< problems with more than one
   size_t first, count;  ///< of kTrees
 };
 constexpr TreesOf kTreesOf[] = {
 #define SHIFTCONV_TREE(...)
-#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT) {NAME, BYTES, FIRST, COUNT},
+#define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT) {NAME, BYTES, GROUPS, FIRST, COUNT},
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
 };
 
-constexpr size_t kOfTilings = 13;              // features, the first ones; the others are of the problem
+constexpr size_t kOfTilings = 13;  // features, the first ones; the others are of the problem
+constexpr size_t kInputChannels = 14, kInGroup = 26;
+static_assert(kCorrectionFeatures[kInputChannels] == "input_channels" && kCorrectionFeatures[kInGroup] == "in_group");
 constexpr double kMultiprocessors = 132;       // of the card that was measured
 constexpr double kLeast = 1.0 / 3, kMost = 3;  // corrections
 constexpr double kMostWaves = 10;              // more of them are as good
@@ -176,9 +179,10 @@ bool hasMeasuredCorrection(const Problem& problem, const device::Properties& pro
 
 bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors) {
   const bool areBytes = !candidates.empty() && candidates.front().back() > 0;
+  const bool haveGroups = !candidates.empty() && candidates.front()[kInputChannels] != candidates.front()[kInGroup];
   const auto trees = std::find_if(std::begin(kTreesOf), std::end(kTreesOf),
                                   [&](const TreesOf& of) { return of.algorithm == algorithm && of.areBytes == areBytes; });
-  if (trees == std::end(kTreesOf)) return false;
+  if (trees == std::end(kTreesOf) || (haveGroups && !trees->sawGroups)) return false;
   for (size_t first = 0; first < candidates.size(); first += kMostLanes) {
     const std::span some = candidates.subspan(first, std::min(kMostLanes, candidates.size() - first));
     const Block block(some);

@@ -45,7 +45,8 @@ class CorrectionView {
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties);
 
 /// By how much the times of this algorithm's candidates for one problem differ from their estimates, as factors between 1/3 and 3;
-/// false, and no factors, for algorithms without recorded times. `factors` has as many elements as there are candidates.
+/// false, and no factors, for algorithms without recorded times, and for problems with
+/// groups where none were recorded. `factors` has as many elements as there are candidates.
 bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors);
 
 }  // namespace shiftconv::plan

@@ -114,7 +114,7 @@ constexpr float kNever = std::numeric_limits<float>::max();
 double plainCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
   static const std::vector<PlainTree> trees{
 #define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
-#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT)
+#define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT)
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
@@ -122,7 +122,7 @@ double plainCorrection(std::string_view algorithm, const CorrectionFeatures& fea
   size_t first = 0, count = 0;
   const bool areBytes = features[29] > 0;
 #define SHIFTCONV_TREE(...)
-#define SHIFTCONV_TREES_OF(NAME, BYTES, FIRST, COUNT) \
+#define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT) \
   if (algorithm == NAME && areBytes == BYTES) first = FIRST, count = COUNT;
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
@@ -160,6 +160,35 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
     }
     EXPECT_GT(corrected, 5) << text;
   }
+}
+
+// Trees fitted to layers without groups are not asked for layers that have them.
+TEST(MeasuredCorrection, IsForGroupsWhereTheyWereRecorded) {
+  struct TreesOf {
+    std::string_view algorithm;
+    bool areBytes, sawGroups;
+  };
+  constexpr TreesOf kTreesOf[] = {
+#define SHIFTCONV_TREE(...)
+#define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT) {NAME, BYTES, GROUPS},
+#include "conv/plan/correction_trees.inc"
+#undef SHIFTCONV_TREES_OF
+#undef SHIFTCONV_TREE
+  };
+  int with = 0, without = 0;
+  for (const auto& [algorithm, areBytes, sawGroups] : kTreesOf) {
+    ++(sawGroups ? with : without);
+    const std::string type = areBytes ? "s8" : "f16";
+    for (const bool isGrouped : {false, true}) {
+      const Problem problem = parsed("2x9x7x64 " + type + " * 96x3x3x" + (isGrouped ? "32 groups 2" : "64") + " -> " + type);
+      const CorrectionFeatures features[] = {CorrectionView(problem).of({64, 64, 1, {}}, 8)};
+      double factor = 7;
+      EXPECT_EQ(measuredCorrections(algorithm, features, std::span(&factor, 1)), sawGroups || !isGrouped) << algorithm;
+      EXPECT_EQ(factor == 7, isGrouped && !sawGroups) << algorithm;
+    }
+  }
+  EXPECT_GT(with, 3);
+  EXPECT_GT(without, 3);
 }
 
 // More candidates than are asked at once, the first of which is not like the others.

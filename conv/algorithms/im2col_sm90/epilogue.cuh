@@ -37,16 +37,18 @@ class Epilogue {
   static_assert(kChannels % 16 == 0, "a store of matrices has 16 channels");
 
  public:
-  /// `stages`: where the ring begins in shared memory, `sums` the same. Pixels from endPixel on are not of this tile, or of none.
+  /// `stages`: where the ring begins in shared memory, `sums` the same. Pixels from endPixel on, and channels from endChannel on,
+  /// are not of this tile, or of none.
   __device__ Epilogue(const Params& params, Control<kChannels>& control, uint32_t stages, float* sums, int32_t firstPixel,
-                      int32_t endPixel, int32_t firstChannel)
+                      int32_t endPixel, int32_t firstChannel, int32_t endChannel)
       : p_(params),
         control_(control),
         stages_(stages),
         sums_(sums),
         firstPixel_(firstPixel),
         endPixel_(endPixel),
-        firstChannel_(firstChannel) {}
+        firstChannel_(firstChannel),
+        endChannel_(endChannel) {}
 
   /// Bias, scales and, where this warp finishes its rows, their residual to shared memory, before the products.
   __device__ __forceinline__ void fetch(uint32_t warp, bool finishes) const {
@@ -119,7 +121,7 @@ class Epilogue {
       const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row;
       const int32_t channel = firstChannel_ + column * (kBytes / kElementBytes);
       body(staged<kElementBytes>(warp) + static_cast<uint32_t>(row * stagedPitch(kChannels, kElementBytes) + column * kBytes),
-           pixel, channel, pixel < endPixel_ && channel < p_.epilogue.columns);
+           pixel, channel, pixel < endPixel_ && channel < endChannel_);
     }
   }
   template <class Body>
@@ -292,7 +294,7 @@ class Epilogue {
     for (int32_t i = lane; i < 16 * kSegments; i += 32) {
       const int32_t row = i / kSegments, column = i % kSegments * kSegmentColumns;
       const int32_t pixel = firstPixel_ + static_cast<int32_t>(warp) * 16 + row, channel = firstChannel_ + column;
-      if (pixel >= endPixel_ || channel >= e.columns) continue;
+      if (pixel >= endPixel_ || channel >= endChannel_) continue;
       float v[kSegmentColumns];
 #pragma unroll
       for (int32_t j = 0; j < kSegmentColumns; j += 4) {
@@ -313,7 +315,7 @@ class Epilogue {
   Control<kChannels>& control_;
   const uint32_t stages_;
   float* const sums_;
-  const int32_t firstPixel_, endPixel_, firstChannel_;
+  const int32_t firstPixel_, endPixel_, firstChannel_, endChannel_;
 };
 
 }  // namespace shiftconv::kernels::im2col

@@ -58,11 +58,14 @@ struct Params {
   layout::TensorMapImage secondMap{};  ///< of the input's second tensor, if there is one
   gemm::WindowParams window;           ///< rows are output pixels
   layout::FastDivisor positionsX, positionsY, positionsZ;
-  layout::FastDivisor channelTiles;
+  layout::FastDivisor channelTiles;  ///< of a group; blockIdx.y is the group
   /// Of a slice of the output. Where the input is split along the depth, tiles end with slices.
   layout::FastDivisor slicePixels, sliceTiles;
   int32_t stages = 0;
   int32_t chunks = 0;          ///< of a tap's channels
+  int32_t groupColumns = 0;    ///< output channels of a group
+  int32_t groupChannels = 0;   ///< from a group's first channel to the next group's, where groups lie side by side in the map
+  int32_t groupImages = 0;     ///< likewise from image to image of the map, where it has images in place of planes
   int32_t splitShift = 0;      ///< 2^splitShift CTAs, a cluster, share the chunks of a tile
   int32_t receivedOffset = 0;  ///< from the stages, of the sums of the others
   int32_t stagingOffset = 0;   ///< of staged outputs, from the stages; after them, and sums, where a residual waits

@@ -75,6 +75,7 @@ bool sharesFilter(Shared shared) { return shared == Shared::Filter || shared == 
 constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to share operands: shorter ones are mostly a start
 constexpr double kFoursGain = 0.98;       // clusters of four find fewer places: they have to be modelled so much shorter than pairs
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
+constexpr int64_t kMostGroups = 65535;    // CTAs of a grid along y
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
 bool isHalf(DataType type) { return type == DataType::F16 || type == DataType::BF16; }
@@ -82,6 +83,9 @@ int64_t elementBytes(const Problem& p) { return isHalf(p.inputType) ? 2 : 1; }
 int64_t chunkOf(const Problem& p) { return chunkChannels(static_cast<int32_t>(elementBytes(p))); }
 /// Channels of whole 16 bytes, which is what tensor maps step by.
 int64_t mapChannels(const Problem& p) { return 16 / elementBytes(p); }
+
+/// Output channels of a group.
+int64_t groupColumns(const Problem& p) { return p.k / p.groups; }
 
 /// Whether there are kernels for the operands' types, and which.
 bool hasKind(const Problem& p) {
@@ -120,7 +124,7 @@ Packed packedOf(const Problem& p) {
   if (!gemm::isShort(static_cast<gemm::Activation>(p.activation)) || p.hasAmax || p.outputScale.blockSize != 0 ||
       (p.hasResidual() && !residualWaits(p)))
     return Packed::No;
-  const auto hasWhole = [&](int64_t elements) { return p.k % elements == 0 && p.outputPitch() % elements == 0; };
+  const auto hasWhole = [&](int64_t elements) { return groupColumns(p) % elements == 0 && p.outputPitch() % elements == 0; };
   const bool isBytes =
       p.inputType == DataType::E4M3 ? p.outputType == DataType::E4M3 : p.outputType == DataType::S8 || p.outputType == DataType::U8;
   if (!isHalf(p.inputType) && isBytes) return hasWhole(4) ? Packed::Bytes : Packed::No;
@@ -130,7 +134,8 @@ Packed packedOf(const Problem& p) {
 /// Rows of outputs or residuals that do not consist of whole 16 bytes.
 bool isNarrow(const Problem& p, Packed packed) {
   const int64_t elements = packed == Packed::Bytes ? 16 : 8;
-  return p.k % elements != 0 || p.outputPitch() % elements != 0 || (p.hasResidual() && p.residualPitch() % elements != 0);
+  return groupColumns(p) % elements != 0 || p.outputPitch() % elements != 0 ||
+         (p.hasResidual() && p.residualPitch() % elements != 0);
 }
 
 /// Of the taps along an axis, the share that a row of outputs reads inside of the image.
@@ -187,20 +192,20 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   const double steps = std::max(1.0, static_cast<double>(window.taps()) * ofRows * ofPlanes) *
                        static_cast<double>(ceilDivide(plan.params.chunks, split));
   const double rows = tile.pixels + tile.channels,
-               rowBytes = static_cast<double>(std::min<int64_t>(p.c * elementBytes(p), kRowBytes));
+               rowBytes = static_cast<double>(std::min<int64_t>(p.groupChannels() * elementBytes(p), kRowBytes));
   // Of 128 bytes, whatever they are: 8-bit operands have twice the rate.
   const double products = static_cast<double>(tile.pixels) * tile.channels * chunkChannels(2) /
                           (rates.of(Resource::TensorCore) * productShare(tile.channels));
   // Of rows that a CTA shares it asks for half.
   const double sharedRows = plan.params.pixelsShared * tile.pixels + plan.params.filterShared * tile.channels;
   const double loadBytes = (rows - sharedRows + sharedRows / kSharedRate) * rowBytes;
-  const double loads =
-                   std::max(loadBytes / kLoadBytesPerClock, (rows - sharedRows / 2) / rates.rowsPerClock(p.c * elementBytes(p))),
+  const double loads = std::max(loadBytes / kLoadBytesPerClock,
+                                (rows - sharedRows / 2) / rates.rowsPerClock(p.groupChannels() * elementBytes(p))),
                step = std::max(products, loads);
   const double epilogue = static_cast<double>(tile.pixels) * tile.channels * 2 /
                           (plan.params.packed != Packed::No ? kOutputBytesPerClock : kWholeOutputBytesPerClock);
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
-  const double ctas = std::ceil(static_cast<double>(plan.launch.grid.x) / multiprocessors);
+  const double ctas = std::ceil(static_cast<double>(plan.launch.grid.count()) / multiprocessors);
   const double rounds = std::ceil(ctas / residentCtas(tile, properties, plan));
   const double reduction = split == 1 ? 0 : kReductionClocks + receivedBytes(split, tile.channels) / kSumBytesPerClock;
   const double work = ctas * (kCtaClocks + steps * step + (epilogue + reduction) / split);
@@ -211,6 +216,24 @@ void model(const Problem& p, double bytes, const device::Properties& properties,
   const double slowest = std::max({work, chain, memory});
   plan.modelledClocks = kLaunchClocks + slowest + kSerialShare * (work + chain + memory - slowest);
   plan.bound = slowest == memory ? Resource::DeviceMemory : products > loads ? Resource::TensorCore : Resource::L2ToShared;
+}
+
+/// How loads find a group's channels, whose last chunk ends with zeros. `pixels`: the map of a window. Empty, or why they cannot.
+std::string putGroups(const Problem& p, Params& params, layout::Im2colMap& pixels) {
+  params.groupColumns = static_cast<int32_t>(groupColumns(p));
+  if (p.groups == 1) return {};
+  if (p.groupChannels() % chunkOf(p) == 0) {
+    params.groupChannels = static_cast<int32_t>(p.groupChannels());
+    return {};
+  }
+  if (!gemm::putGroupsOutside(windowOf(p), params.window, pixels))
+    return fmt::format(
+        "the {} channels of a group are not a multiple of {}, so there is no depth, and padding and taps have the limits of three "
+        "dimensions",
+        p.groupChannels(), chunkOf(p));
+  params.window.z.extent = params.window.z.positions = static_cast<int32_t>(p.n);
+  params.groupImages = 1;
+  return {};
 }
 
 /// Empty, or why there is no such plan.
@@ -237,28 +260,30 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   if (p.isSplit())
     if (std::string why = gemm::secondWindowMap(window, tile.pixels / ofPixels, second, secondWalked); !why.empty()) return why;
   // The copy engine reads whole boxes of a matrix faster than it walks along pixels.
-  const bool isMatrix = window.taps() == 1 && p.inputPixels() == p.outputPixels() && p.strideD * p.strideH * p.strideW == 1 &&
+  const bool isMatrix = window.taps() == 1 && (p.groups == 1 || p.groupChannels() % chunk == 0) &&
+                        p.inputPixels() == p.outputPixels() && p.strideD * p.strideH * p.strideW == 1 &&
                         p.padFront + p.padTop + p.padLeft == 0 && p.splitD == 0;
   params.window.isUsed = !isMatrix;
+  if (std::string why = putGroups(p, params, walked); !why.empty()) return why;
   if (sharesFilter(sharing) && !isMatrix) return "tiles of pixels leave out taps of their own, and share no filter";
   plan.input = isMatrix ? MapDescription(channels) : MapDescription(walked);
   plan.second = isMatrix ? MapDescription(second) : MapDescription(secondWalked);
   plan.filter = channels;
-  plan.filter.dims = {static_cast<uint64_t>(p.c), static_cast<uint64_t>(p.k)};
-  plan.filter.strides = {bytes(p.c)};
+  plan.filter.dims = {static_cast<uint64_t>(p.groupChannels()), static_cast<uint64_t>(p.k)};
+  plan.filter.strides = {bytes(p.groupChannels())};
   plan.filter.box = {chunk, static_cast<uint32_t>(tile.channels / ofFilter)};
   plan.filter = gemm::tapMap(window, plan.filter);
   if (std::string why = layout::refusal(plan.filter); !why.empty()) return why;
   const auto divisor = [](int64_t value) { return layout::FastDivisor(static_cast<uint32_t>(value)); };
   params.positionsX = divisor(p.q());
   params.positionsY = divisor(p.p());
-  params.positionsZ = divisor(p.z());
+  params.positionsZ = divisor(params.window.z.positions);
   params.pixelsShared = ofPixels - 1;
   params.filterShared = ofFilter - 1;
-  const int64_t channelTiles = roundUp(ceilDivide(p.k, tile.channels), int64_t{ofPixels});
+  const int64_t channelTiles = roundUp(ceilDivide(groupColumns(p), tile.channels), int64_t{ofPixels});
   params.channelTiles = divisor(channelTiles / ofPixels);
   const auto chunksOf = [&](int64_t count) { return static_cast<int32_t>(ceilDivide(count, int64_t{chunk})); };
-  params.chunks = chunksOf(p.firstChannels()) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
+  params.chunks = chunksOf(p.firstChannels() / p.groups) + (p.splitC != 0 ? chunksOf(p.secondChannels()) : 0);
   params.packed = packedOf(p);
   params.residualWaits = residualWaits(p);
   params.narrow = isNarrow(p, params.packed);
@@ -272,8 +297,8 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   const int32_t split = choices.split.value_or(1);
   if (split > params.chunks) return "there are fewer chunks of channels than CTAs that share them";
   params.splitShift = std::countr_zero(static_cast<uint32_t>(split));
-  const int64_t tiles = pixelTiles * channelTiles * split;  // a CTA each
-  if (tiles > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
+  const int64_t tiles = pixelTiles * channelTiles * split;  // of a group, a CTA each
+  if (tiles * p.groups > std::numeric_limits<int32_t>::max()) return "there are more than 2^31 tiles";
 
   // As many stages as the reduction is long, and as leave room for as many CTAs as the kernel allows.
   const int64_t steps = window.taps() * ceilDivide(params.chunks, split), stage = stageBytes(tile.groups(), tile.channels);
@@ -289,7 +314,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   const int64_t depth = std::min<int64_t>(steps, tile.pixels == kGroupPixels ? 4 : 3);
   int64_t most = tile.ctas;  // of a multiprocessor with stages enough
   while (most > 1 && stagesOf(most) < depth) --most;
-  const int64_t ctas = ceilDivide(tiles, std::max<uint32_t>(1, properties.multiprocessors));
+  const int64_t ctas = ceilDivide(tiles * p.groups, std::max<uint32_t>(1, properties.multiprocessors));
   const bool isOneWave = ctas <= most;
   const int64_t usual =
       std::clamp<int64_t>(stagesOf(isOneWave ? std::max(ctas, std::min<int64_t>(2, most)) : most), 2, kMaximumStages);
@@ -306,7 +331,7 @@ std::string complete(const Problem& p, double problemBytes, const device::Proper
   params.receivedOffset = static_cast<int32_t>(first + waiting);
   const int64_t shared = overhead + first + waiting + received;
   if (shared > static_cast<int64_t>(properties.sharedBytesPerBlock)) return "its stages do not fit into shared memory";
-  plan.launch.grid = {static_cast<uint32_t>(tiles), 1, 1};
+  plan.launch.grid = {static_cast<uint32_t>(tiles), static_cast<uint32_t>(p.groups), 1};
   plan.launch.cluster = {static_cast<uint32_t>(split * ofPixels * ofFilter), 1, 1};
   plan.launch.block = {static_cast<uint32_t>(threads(tile.groups())), 1, 1};
   // With two tiles a multiprocessor, say, it holds two CTAs and no third, which would be one of the next kernel's: it would come to
@@ -332,10 +357,10 @@ constexpr std::array<InClusters, 6> kClusters{
 /// Whether there are neighbours to share with, operands enough, and CTAs enough to wait for what comes from L2.
 bool mayPay(const Problem& p, const device::Properties& properties, const Tile& tile, Shared shared) {
   if (shared == Shared::None) return true;
-  const int64_t pixelTiles = ceilDivide(p.outputPixels(), tile.pixels), channelTiles = ceilDivide(p.k, tile.channels);
+  const int64_t pixelTiles = ceilDivide(p.outputPixels(), tile.pixels), channelTiles = ceilDivide(groupColumns(p), tile.channels);
   return (!sharesPixels(shared) || channelTiles > 1) && (!sharesFilter(shared) || pixelTiles > 1) &&
-         2 * pixelTiles * channelTiles > properties.multiprocessors &&
-         windowOf(p).taps() * ceilDivide(p.c, chunkOf(p)) >= kLeastSharedSteps;
+         2 * pixelTiles * channelTiles * p.groups > properties.multiprocessors &&
+         windowOf(p).taps() * ceilDivide(p.groupChannels(), chunkOf(p)) >= kLeastSharedSteps;
 }
 
 }  // namespace
@@ -352,8 +377,15 @@ std::string im2colRefusal(const Problem& p, const device::Properties& properties
                     nameOf(p.inputType), nameOf(p.filterType)));
   if (p.compute != Compute::Default) return needs(fmt::format("sums in f32 or s32, but compute is {}", nameOf(p.compute)));
   if (p.rounding != Rounding::Once) return needs("rounds once, but rounding is separate");
-  if (p.groups > 1) return needs(fmt::format("needs groups = 1, but it is {}", p.groups));
   const int64_t whole = mapChannels(p);
+  if (p.groups > 1) {
+    if (p.isSplit()) return needs(fmt::format("needs groups = 1 with inputs in two tensors, but it is {}", p.groups));
+    if (p.groups > kMostGroups) return needs(fmt::format("needs groups up to {}, but it is {}", kMostGroups, p.groups));
+    if (p.groupChannels() % whole != 0)
+      return needs(fmt::format("needs C / groups to be a multiple of {} (16-byte rows), but it is {}", whole, p.groupChannels()));
+    if (groupColumns(p) % kSegmentColumns != 0)
+      return needs(fmt::format("needs K / groups to be a multiple of {}, but it is {}", kSegmentColumns, groupColumns(p)));
+  }
   if (p.c % whole != 0) return needs(fmt::format("needs C to be a multiple of {} (16-byte rows), but C is {}", whole, p.c));
   if (p.inputPitch() % whole != 0)
     return needs(fmt::format("needs input_pixel_pitch to be a multiple of {} elements, but it is {}", whole, p.inputPitch()));
@@ -375,7 +407,7 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
   for (size_t i = 0; i < kTiles.size(); ++i) {
     if (choices.tile && *choices.tile != i) continue;
     // Half of a tile without channels is never worth it.
-    if (!choices.tile && kTiles[i].channels >= 2 * roundUp(p.k, smallestTile(p).channels)) continue;
+    if (!choices.tile && kTiles[i].channels >= 2 * roundUp(groupColumns(p), smallestTile(p).channels)) continue;
     double pairs = std::numeric_limits<double>::infinity();  // clocks of the better of those that share one operand
     for (const auto& [split, shared] : kClusters) {
       const std::optional<Kernel> kernel = kernelOf(p, kTiles[i], split, shared);
@@ -389,7 +421,7 @@ std::vector<Im2colPlan> im2colCandidates(const Problem& p, const device::Propert
       plan.kernel = kernel->ability;
       if (!complete(p, problemBytes, properties, kernel->tile, some, plan).empty()) continue;
       // Splitting is for tiles that leave multiprocessors idle.
-      if (!choices.split && split > 1 && plan.launch.grid.x > kMostSplitWaves * properties.multiprocessors) continue;
+      if (!choices.split && split > 1 && plan.launch.grid.count() > kMostSplitWaves * properties.multiprocessors) continue;
       if (!choices.shared && shared == Shared::Both && plan.modelledClocks > kFoursGain * pairs) continue;
       if (shared != Shared::None) pairs = std::min(pairs, plan.modelledClocks);
       if (!choices.stages && plan.deepStages != 0) {
@@ -422,8 +454,8 @@ std::string Im2colPlan::describe() const {
       "{}, tiles of {} pixels x channels, reduction split by {}{}; {} CTAs, {} stages, {} bytes of shared memory; modelled {:.0f} "
       "clocks",
       kernelName(), kTileNames[tile], 1 << params.splitShift,
-      shared() == Shared::None ? "" : fmt::format(", pairs share {}", kSharedNames[static_cast<size_t>(shared())]), launch.grid.x,
-      params.stages, launch.dynamicSharedBytes, modelledClocks);
+      shared() == Shared::None ? "" : fmt::format(", pairs share {}", kSharedNames[static_cast<size_t>(shared())]),
+      launch.grid.count(), params.stages, launch.dynamicSharedBytes, modelledClocks);
 }
 
 std::vector<std::string> Im2colPlan::warpRoles() const {

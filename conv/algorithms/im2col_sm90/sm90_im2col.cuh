@@ -23,6 +23,9 @@
 //    barrier of the cluster says that the receiver has prepared its own.
 //  - In some kernels the CTAs of a cluster share operands, in pairs: see shared_operands.cuh. Nobody leaves before everybody has
 //    read what it loaded, and has told it so. A tile beyond the last one takes part with zeros.
+//  - blockIdx.y is the group: a tile has channels of one. What follows a group's channels in its last chunk has to be zeros: those
+//    of the filter would not stop a neighbour's infinities. So there the map has groups in place of images, and images in place of
+//    planes. A tile's last rows of the filter may be the next group's; their sums are not stored.
 //  - Residual and bias come to shared memory while operands do. See epilogue.cuh for what follows the sums.
 //  - The next kernel may start when the one before this has ended, and not earlier: kernels that are two ahead would take places
 //    that this one's CTAs are spread over, and come to lie unevenly (observed on an H200: 0.62 to 0.97 of the speed).
@@ -72,7 +75,8 @@ class Cta {
                    ofPixels = p_.channelTiles.quotient(tile), pixelTile = kShares ? shared.pixelTile(ofPixels) : ofPixels;
     firstPixel_ = p_.window.split.planes == 0 ? static_cast<int32_t>(pixelTile) * kPixels : firstPixelOfSlices(pixelTile);
     const uint32_t channelTile = tile - ofPixels * p_.channelTiles.divisor;
-    firstChannel_ = static_cast<int32_t>(kShares ? shared.channelTile(channelTile) : channelTile) * kChannels;
+    firstChannel_ = convolutionGroup() * p_.groupColumns +
+                    static_cast<int32_t>(kShares ? shared.channelTile(channelTile) : channelTile) * kChannels;
   }
 
   __device__ void run() {
@@ -121,6 +125,9 @@ class Cta {
   __device__ __forceinline__ uint32_t sumsBarrier() const { return ptx::sharedAddress(&control_->sums); }
   __device__ __forceinline__ int32_t owner(uint32_t group) const { return ownerOf(static_cast<int32_t>(group), kGroups, split()); }
   __device__ __forceinline__ bool finishes(uint32_t group) const { return owner(group) == rank(); }
+
+  /// Of the convolution's, not of warps.
+  static __device__ __forceinline__ int32_t convolutionGroup() { return static_cast<int32_t>(blockIdx.y); }
 
   // ---- The taps of a tile --------------------------------------------------------------------------------------------------
   struct Position {
@@ -287,12 +294,13 @@ class Cta {
           loadFilter(stage, tap, from.tapChannel, ofFilter);
         }
         const CUtensorMap* const map = from.isSecond ? second : &inputMap_;
+        const int32_t channel = from.channel + convolutionGroup() * p_.groupChannels;
         if (!w.isUsed)  // every output pixel is an input pixel: rows of a matrix
-          loadRows(pixels, map, from.channel, firstPixel_ + part.first, full, part);
+          loadRows(pixels, map, channel, firstPixel_ + part.first, full, part);
         else if (w.hasDepth)
-          loadVolume(pixels, map, {from.channel, x0, y0, z0, at.image}, {dx, dy, dz}, full, part);
+          loadVolume(pixels, map, {channel, x0, y0, z0, at.image + convolutionGroup() * p_.groupImages}, {dx, dy, dz}, full, part);
         else
-          loadPlane(pixels, map, from.channel, x0, y0, from.image, dx, dy, full, part);
+          loadPlane(pixels, map, channel, x0, y0, from.image, dx, dy, full, part);
         stage.advance(p_.stages);
       }
     });
@@ -352,7 +360,7 @@ class Cta {
     epilogue().finish(d);
   }
   __device__ __forceinline__ Epilogue<Kind, kGroups, kChannels> epilogue() const {
-    return {p_, *control_, stages_, sums_, firstPixel_, endPixel(), firstChannel_};
+    return {p_, *control_, stages_, sums_, firstPixel_, endPixel(), firstChannel_, (convolutionGroup() + 1) * p_.groupColumns};
   }
 
   const CUtensorMap& inputMap_;

@@ -1,7 +1,12 @@
 // Stages, splits and shared operands of im2col_sm90.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <map>
+#include <tuple>
+#include <utility>
+#include <variant>
 
 #include "conv/algorithms/im2col_sm90/plan.hpp"
 #include "conv/planner/registry.hpp"
@@ -123,6 +128,61 @@ TEST(HopperPlans, Im2colRefusesSplitsWithoutWorkForEveryCta) {
               std::string::npos);
   EXPECT_NE(refused("1x9x9x512 s8 * 64x1x1x512 -> s32", "tile=64x64,split=2").find("f16 or bf16"), std::string::npos);
   EXPECT_NE(refused(three, "split=3").find("split"), std::string::npos);
+}
+
+/// 6 tiles of pixels and 2 of a group's 72 channels, for each of 3 groups; a pair of CTAs of one group shares pixels.
+TEST(HopperPlans, Im2colHasGroupsAlongY) {
+  for (const auto& [options, x, cluster] : {std::tuple{"tile=64x48,split=1", 12u, 1u},
+                                            {"tile=64x64,split=2", 24u, 2u},
+                                            {"tile=64x80,share=none", 6u, 1u},
+                                            {"tile=64x80,share=pixels", 12u, 2u}}) {
+    SCOPED_TRACE(options);
+    const auto plan = planOnH200("2x13x14x384 f16 * 216x3x3x128 groups 3 pad 1,1,1,1 -> f16", {"im2col_sm90", options});
+    ASSERT_NE(plan, nullptr);
+    const auto& config = plan->launches.at(0).config;
+    EXPECT_EQ(config.grid.x, x);
+    EXPECT_EQ(config.grid.y, 3u);
+    EXPECT_EQ(config.cluster.x, cluster);
+  }
+}
+
+/// Whole chunks lie side by side in the map, and matrices stay matrices; else the map ends with a group.
+TEST(HopperPlans, Im2colEndsChunksWithTheirGroup) {
+  const auto planned = [](const char* text) {
+    Problem problem;
+    EXPECT_TRUE(parse(text, problem).ok());
+    return sm90::im2colCandidates(problem, h200()).at(0);
+  };
+  const auto walked = [](const sm90::Im2colPlan& plan) { return std::get<layout::Im2colMap>(plan.input).tensor; };
+  using Extents = std::array<uint64_t, 5>;
+  const sm90::Im2colPlan whole = planned("2x13x14x384 f16 * 216x3x3x128 groups 3 pad 1,1,1,1 -> f16");
+  EXPECT_EQ(walked(whole).rank, 4u);
+  EXPECT_EQ(walked(whole).dims, (Extents{384, 14, 13, 2}));
+  EXPECT_EQ(std::tuple(whole.params.groupChannels, whole.params.groupImages, whole.params.chunks), std::tuple(128, 0, 2));
+  EXPECT_EQ(whole.filter.dims, (Extents{128, 9, 216}));
+  const sm90::Im2colPlan matrix = planned("2x13x14x384 f16 * 216x1x1x128 groups 3 -> f16");
+  EXPECT_EQ(std::get<layout::TiledMap>(matrix.input).dims, (Extents{384, 364}));
+  EXPECT_EQ(std::tuple(matrix.params.groupChannels, matrix.params.window.isUsed), std::tuple(128, false));
+  for (const auto& [text, taps] : {std::pair{"2x13x14x216 bf16 pitch 224 * 216x3x3x72 groups 3 pad 1,1,1,1 -> bf16", 9u},
+                                   {"2x13x14x216 bf16 pitch 224 * 216x1x1x72 groups 3 -> bf16", 1u}}) {
+    SCOPED_TRACE(text);
+    const sm90::Im2colPlan part = planned(text);
+    EXPECT_EQ(walked(part).rank, 5u);
+    EXPECT_EQ(walked(part).dims, (Extents{72, 14, 13, 2, 3}));
+    EXPECT_EQ(walked(part).strides[2], 13u * 14 * 224 * 2);
+    EXPECT_EQ(walked(part).strides[3], 144u);
+    EXPECT_EQ(std::tuple(part.params.groupChannels, part.params.groupImages, part.params.chunks), std::tuple(0, 1, 2));
+    EXPECT_EQ(part.filter.dims, (Extents{72, taps, 216}));
+  }
+}
+
+/// Half of a tile without channels of its group is never worth it.
+TEST(HopperPlans, Im2colOffersTilesOfAGroup) {
+  Problem problem;
+  ASSERT_TRUE(parse("8x28x28x512 f16 * 512x3x3x64 groups 8 pad 1,1,1,1 -> f16", problem).ok());
+  const auto plans = sm90::im2colCandidates(problem, h200());
+  EXPECT_GT(plans.size(), 8u);
+  for (const sm90::Im2colPlan& plan : plans) EXPECT_LT(plan.tiling().channels, 128) << plan.describe();
 }
 
 /// 25 tiles of pixels and 4 of channels, so that pairs of the former are 26.

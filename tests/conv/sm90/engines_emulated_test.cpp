@@ -103,6 +103,46 @@ TEST(EmulatedHopperRawRows, NeighboursThatNoTapReadsDoNotMatter) {
   onlyOwnOutputsSeeInfinity("1x3x20x3 f16 * 8x2x3x3 stride 1,5 -> f16 | algorithm raw_rows", 0);              // of either parity
 }
 
+/// A group's infinite channels reach its own outputs, and no other group's: chunks that begin with a group's last channels, and
+/// tiles that hold filters of two groups.
+void infinityStaysInItsGroup(const std::string& line) {
+  SCOPED_TRACE(line);
+  const Device device(SHIFTCONV_DEVICE_EMULATED, 1);
+  const ConvolutionCase test = parseCase(line);
+  const Problem problem = internalProblem(test.problem);
+  const CaseTensors clean = makeTensors(test, 1);
+  const Plan plan = planFor(test, device);
+  const auto expected = runCase(test, clean, device, plan);
+  constexpr std::byte kInfinityF16[] = {std::byte{0x00}, std::byte{0x7C}};
+  const int64_t channels = problem.groupChannels(), columns = problem.k / problem.groups;
+  for (int64_t group = 0; group < problem.groups; ++group) {
+    SCOPED_TRACE(group);
+    CaseTensors tensors = clean;
+    for (int64_t pixel = 0; pixel < problem.inputPixels(); ++pixel)
+      for (int64_t channel = 0; channel < channels; ++channel)
+        std::copy_n(kInfinityF16, 2, tensors.input.begin() + (pixel * problem.c + group * channels + channel) * 2);
+    const auto output = runCase(test, tensors, device, plan);
+    int64_t changed = 0;
+    for (int64_t i = 0; i < problem.outputPixels() * problem.k; ++i) {
+      const bool isEqual = std::equal(output.begin() + i * 2, output.begin() + i * 2 + 2, expected.begin() + i * 2);
+      if (i % problem.k / columns == group)
+        changed += static_cast<int64_t>(!isEqual);
+      else
+        ASSERT_TRUE(isEqual) << "pixel " << i / problem.k << ", channel " << i % problem.k;
+    }
+    EXPECT_EQ(changed, problem.outputPixels() * columns);
+  }
+}
+TEST(EmulatedHopperGroups, InfinityStaysInItsGroup) {
+  for (const char* problem :
+       {"2x5x7x120 f16 * 120x3x2x40 groups 3 pad 1,1,0,1 -> f16", "2x5x7x216 f16 * 120x1x1x72 groups 3 -> f16",
+        "1x5x7x192 f16 * 120x2x3x64 groups 3 pad 0,1,1,1 -> f16", "2x5x7x192 f16 * 120x1x1x64 groups 3 -> f16",
+        "1x5x3x4x192 f16 * 120x2x2x3x64 groups 3 pad 0,1,1,1,0,1 -> f16"})
+    infinityStaysInItsGroup(std::string(problem) + " | algorithm im2col_sm90 | options tile=64x32");
+  infinityStaysInItsGroup(
+      "2x5x7x360 f16 * 192x2x1x120 groups 3 pad 1,0,0,0 -> f16 | algorithm im2col_sm90 | options tile=64x64,split=2");
+}
+
 const auto nameOfShape = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Files, EmulatedHopperEngines, testing::ValuesIn(shapesFor("sm_90a", Sizes::Small)), nameOfShape);
 INSTANTIATE_TEST_SUITE_P(Nightly, LargeOnEmulatedHopper, testing::ValuesIn(shapesFor("sm_90a", Sizes::Large)), nameOfShape);
