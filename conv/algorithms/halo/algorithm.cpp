@@ -21,6 +21,7 @@
 #include "halo_half_sm90_image.hpp"
 #include "halo_integer_sm90_image.hpp"
 #include "halo_pixels_sm90_image.hpp"
+#include "halo_residual_pixels_sm90_image.hpp"
 #include "halo_residual_sm90_image.hpp"
 #include "halo_sm90_image.hpp"
 
@@ -74,6 +75,8 @@ device::ModuleImage imageOf(HaloModule module) {
       return images::halo_pixels_sm90();
     case HaloModule::Residual:
       return images::halo_residual_sm90();
+    case HaloModule::ResidualPixels:
+      return images::halo_residual_pixels_sm90();
     case HaloModule::Half:
       return images::halo_half_sm90();
     case HaloModule::Float:
@@ -144,7 +147,7 @@ class Halo final : public Algorithm {
     std::vector<Parameter> parameters{std::move(inputs), Parameter::map(made.filter, {TensorName::Filter})};
     constexpr size_t kEpilogue = offsetof(Params, full) + offsetof(kernels::halo::FullEpilogue, epilogue);
     const bool byThreads = made.params.storingLanes != 0;
-    if (made.module == HaloModule::Plain || made.module == HaloModule::Pixels || made.module == HaloModule::Residual)
+    if (made.module == HaloModule::Plain || made.module == HaloModule::Pixels || made.addsResidual())
       params.address(offsetof(Params, bias), {TensorName::Bias});
     else
       bindEpilogue(params, kEpilogue);
@@ -152,7 +155,7 @@ class Halo final : public Algorithm {
       params.address(kEpilogue + offsetof(gemm::EpilogueParams, output), {TensorName::Output});
     if (made.storesTiles())
       parameters.push_back(Parameter::map(made.output, {byThreads ? TensorName::Filter : TensorName::Output}));
-    if (made.module == HaloModule::Residual) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
+    if (made.addsResidual()) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
     parameters.push_back(std::move(params));
     plan.launches.push_back({imageOf(made.module), made.kernelName, made.launch, std::move(parameters), made.warpRoles()});
     plan.details = made.describe();

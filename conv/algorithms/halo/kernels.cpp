@@ -25,6 +25,11 @@ constexpr ShapeEntry kPixelShapes[] = {SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HAL
 constexpr ShapeEntry kActivatedPixelShapes[] = {SHIFTCONV_HALO_ACTIVATED_PIXEL_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
 
+#define SHIFTCONV_HALO_ENTRY(NAME, BLOCKS, CHANNELS) \
+  {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, {}, true, false, CHANNELS},
+constexpr ShapeEntry kResidualPixelShapes[] = {SHIFTCONV_HALO_RESIDUAL_PIXEL_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#undef SHIFTCONV_HALO_ENTRY
+
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, false, true},
 constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
@@ -86,7 +91,7 @@ std::vector<HaloModule> modulesOf(const Problem& p) {
     return {whole};
   }
   if (plainTypesRefusal("halo", p, ResidualAdded::Yes).empty()) {
-    if (p.hasResidual()) return {HaloModule::Residual, HaloModule::Half};
+    if (p.hasResidual()) return {HaloModule::Residual, HaloModule::ResidualPixels, HaloModule::Half};
     if (!p.isSplit() && isTwoDimensional(p)) return {HaloModule::Plain, HaloModule::Pixels};
   }
   if (plainTypesRefusal("halo", withWholeRows(p)).empty() && !p.isSplit() && isTwoDimensional(p))
@@ -114,6 +119,8 @@ std::span<const ShapeEntry> shapesOf(HaloModule module) {
       return kActivatedIntegerShapes;
     case HaloModule::Residual:
       return kResidualShapes;
+    case HaloModule::ResidualPixels:
+      return kResidualPixelShapes;
     case HaloModule::Half:
       return kHalfShapes;
     case HaloModule::Float:

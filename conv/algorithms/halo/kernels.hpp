@@ -1,6 +1,7 @@
 // Which kernels of `halo` there are on sm_90a: tiles, operand kinds and the modules that hold them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@ enum class HaloModule : uint8_t {
   ActivatedFloat,
   ActivatedInteger,
   Residual,
+  ResidualPixels,
   Half,
   Float,
   Integer
@@ -54,12 +56,16 @@ struct ShapeEntry {
   int channels() const { return pixelsAreA() ? pixelChannels : (separate() ? first : first + second) * kBlockChannels; }
   /// Rows of operand B of a product, whose operand A has 64.
   int width() const { return pixelsAreA() ? pixelChannels : tileN; }
+  /// In which a warpgroup stages its tile, at most: of 64 channels or, with pixels as operand A, up to 64.
+  int pieces() const { return pixelsAreA() ? pixelPieces(pixelChannels) : std::max(first, second); }
+  /// Of a piece with a residual, from pixel to pixel.
+  int64_t pieceRowBytes() const { return pixelsAreA() ? pixelRowBytes(pixelChannels) : kRowBytes; }
   int64_t stageBytes() const { return int64_t{channels()} * kRowBytes; }
   /// Those that there are at least: with a residual, a buffer for each multiplying warpgroup.
   int64_t stagingBytes() const {
     if (isFull()) return int64_t{4} * consumers() * kTurningBytes;
-    if (pixelsAreA()) return int64_t{consumers()} * pixelStagingBytes(tileN, pixelChannels);
-    return overBox ? 0 : int64_t{consumers()} * tileN * kRowBytes;
+    if (pixelsAreA() && !residual) return int64_t{consumers()} * pixelStagingBytes(tileN, pixelChannels);
+    return overBox ? 0 : consumers() * tileN * pieceRowBytes();
   }
 };
 

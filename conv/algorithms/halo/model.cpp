@@ -35,6 +35,7 @@ constexpr double kPixelTileClocks = 400;        // of an epilogue with pixels as
 constexpr double kPixelEpilogueShare = 0.5;     // of that, which the other warpgroup's products do not hide; a guess
 constexpr double kStoredByThreads = 3;          // of such an epilogue's time, where threads store; a guess
 constexpr double kPixelsUntimed = 1.05;       // of pixels as operand A, where weights as operand A multiply nothing in vain either
+constexpr double kUntimed = 1.15;             // of kernels that no GPU has timed yet
 constexpr double kSingleElements = 6;         // of the whole epilogue's time, on an H200
 constexpr double kL2ShareBesideMemory = 0.2;  // of the time of L2 transfers, added to that of device memory
 
@@ -86,7 +87,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
     // in a buffer of its own beside them, but for channel blocks that are more than the buffers. The figures put the tiles that
     // were timed on an H200 in the order of their times, in layers of 64 channels, groups and 1x1.
     epilogue *= kResidualShare;
-    const double pieces = std::max(shape.first, shape.second), buffers = p.residual.stagings / (p.halves ? 2 : 1);
+    const double pieces = shape.pieces(), buffers = p.residual.stagings / (p.halves ? 2 : 1);
     if (shape.overBox) {
       epilogue += kResidualClocks;
     } else {
@@ -117,7 +118,10 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   // Fitted: mean error of the logarithm 0.12 over 3,618 candidates.
   constexpr Correction kCorrection{0.55, -0.199, 0.022};
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
-  if (shape.pixelsAreA() && g.k % kBlockChannels == 0 && !p.halfChunks) plan.modelledClocks *= kPixelsUntimed;
+  if (shape.pixelsAreA() && shape.residual)
+    plan.modelledClocks *= kUntimed;
+  else if (shape.pixelsAreA() && g.k % kBlockChannels == 0 && !p.halfChunks)
+    plan.modelledClocks *= kPixelsUntimed;
   const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;
   plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
 }

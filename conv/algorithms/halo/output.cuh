@@ -49,12 +49,6 @@ __device__ __forceinline__ void stage(const Cta& cta, const typename Cta::Sum (&
   }
 }
 
-/// A warp is done with what the barrier is of.
-__device__ __forceinline__ void release(uint32_t barrier) {
-  __syncwarp();
-  if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(barrier);
-}
-
 /// One channel block, through a buffer from which all but `kPendingStores` earlier stores have read; or, with a residual, through
 /// the one where that has come.
 template <int kPixels, bool kMayBeFlat, int kPendingStores, class Cta, int kRegisters>

@@ -32,10 +32,13 @@ inline constexpr int32_t kBlockPixels = 64;  ///< output pixels of one wgmma
 SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelRowBytes(int32_t tileChannels) {
   return tileChannels <= 32 ? static_cast<uint32_t>(tileChannels) * 2 : kRowBytes;
 }
-/// Of a warpgroup's tile, in as many such rows as its channels need.
+/// As many such rows as a pixel's channels need.
+SHIFTCONV_HOST_DEVICE constexpr int32_t pixelPieces(int32_t tileChannels) {
+  return (tileChannels + kBlockChannels - 1) / kBlockChannels;
+}
+/// Of a warpgroup's tile.
 SHIFTCONV_HOST_DEVICE constexpr uint32_t pixelStagingBytes(int32_t pixels, int32_t tileChannels) {
-  const int32_t parts = (tileChannels + kBlockChannels - 1) / kBlockChannels;
-  return static_cast<uint32_t>(pixels * parts) * pixelRowBytes(tileChannels);
+  return static_cast<uint32_t>(pixels * pixelPieces(tileChannels)) * pixelRowBytes(tileChannels);
 }
 
 inline constexpr int32_t kMaximumInputMaps = 4;  ///< the parities of a stride-2 filter
@@ -80,7 +83,7 @@ struct FullEpilogue {
 /// What only kernels with a residual read. A tile of it comes to where its output will be staged.
 struct ResidualTiles {
   float beta = 0;
-  uint32_t bytes = 0;         ///< of a tile of one channel block, with what is outside the tensor
+  uint32_t bytes = 0;         ///< of a tile of one piece of its channels, with what is outside the tensor
   int32_t stagings = 1;       ///< of a multiplying warpgroup, when they are not over boxes
   uint32_t stagingBytes = 0;  ///< from one to the next
 };

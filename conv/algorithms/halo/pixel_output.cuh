@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "common/gemm/epilogue/activation.cuh"
 #include "common/gemm/epilogue/compute.cuh"
+#include "common/gemm/ring.cuh"
 #include "common/ptx/bulk_copy.cuh"
 #include "common/ptx/matrix_move.cuh"
 #include "common/ptx/shared_memory.cuh"
@@ -19,6 +21,7 @@
 #include "conv/algorithms/halo/staging.cuh"
 #include "conv/algorithms/halo/tile.cuh"
 #include "conv/kernels/packing.cuh"
+#include "conv/kernels/staged_residual.cuh"
 
 namespace shiftconv::kernels::halo {
 
@@ -51,7 +54,7 @@ struct PixelEpilogue {
         if (e.bias != nullptr)
           gemm::forNumbers<1, false>(e.biasType, e.bias, own, e.columns, [&](int32_t, float number) { bias[i] = number; });
       } else if constexpr (kBias) {
-        bias[i] = p.bias[own];
+        if (!Cta::kResidual || p.bias != nullptr) bias[i] = p.bias[own];
       }
     }
   }
@@ -71,8 +74,10 @@ struct PixelEpilogue {
   }
 };
 
-/// kBias: where bias and ReLU are all that there is.
-template <bool kBias, class Cta, int kBlocks>
+/// Groups of 8 channels of a tile from kFirst to kEnd, in rows that begin with the first of them. kBias: where bias, residual and
+/// ReLU are all that there is. A residual is there already, in the same form: each matrix is read, added to, and written in its
+/// place by the same warp.
+template <bool kBias, int kFirst, int kEnd, class Cta, int kBlocks>
 __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                             int32_t firstChannel, uint32_t destination) {
   using S = typename Cta::S;
@@ -87,42 +92,56 @@ __device__ __forceinline__ void stagePixels(const Cta& cta, const typename Cta::
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block)
     row[block] = stagedRow(p, block * kBlockPixels + warp * 16 + matrix % 2 * 8 + lane % 8);
-  constexpr int kGroups = S::kWidth / 8, kVectors = S::kStagedRowBytes / 16;  // of 8 channels: of a tile, and of a staged row
-  constexpr int kTogether = kGroups == 1 ? 4 : 8;                             // sums of a thread of two groups, for each block
+  constexpr int kVectors = S::kStagedRowBytes / 16;      // groups of a staged row
+  constexpr int kTogether = kEnd - kFirst == 1 ? 4 : 8;  // sums of a thread of two groups, for each block
+  static_assert(!Cta::kResidual || kTogether == 8, "four matrices a time");
   const auto sumsOf = [&](int group, float(&v)[kBlocks * kTogether]) {
 #pragma unroll
     for (int i = 0; i < kBlocks * kTogether; ++i) v[i] = d[i / kTogether][group * 4 + i % kTogether];
   };
+  const auto address = [&](int group, int block) {
+    const uint32_t piece = destination + (group - kFirst) / kVectors * S::kPieceBytes;
+    return pixelVector<S::kStagedRowBytes>(piece, row[block], kTogether == 4 ? 0 : group % kVectors + matrix / 2);
+  };
+  uint32_t residual[2][kBlocks][4] = {};  // of a pair of groups and, under way, of the next
+  const auto loadResidual = [&](int group) {
+#pragma unroll
+    for (int block = 0; block < kBlocks; ++block)
+      if (group < kEnd) ptx::loadMatrices(residual[group / 2 % 2][block], address(group, block));
+  };
   const auto stageGroups = [&](int group, float(&v)[kBlocks * kTogether]) {
     PixelEpilogue<Cta, kBias>(p, firstChannel + group * 8 + static_cast<int32_t>(lane % 4 * 2)).template apply<kTogether>(p, v);
-    const uint32_t part = destination + group / kVectors * (S::kTileN * S::kStagedRowBytes);
 #pragma unroll
     for (int block = 0; block < kBlocks; ++block) {
       uint32_t packed[kTogether / 2];
 #pragma unroll
       for (int i = 0; i < kTogether / 2; ++i) {
         const int first = block * kTogether + i * 2;
+        if constexpr (Cta::kResidual)
+          addResidual<Element>(v[first], v[first + 1], p.residual.beta, residual[group / 2 % 2][block][i]);
         packed[i] = atLeast<Element>(packPair<Element>(v[first], v[first + 1]), least);
       }
-      if constexpr (kGroups == 1)
-        ptx::storeMatrices(pixelVector<S::kStagedRowBytes>(part, row[block], 0), packed[0], packed[1]);
+      if constexpr (kTogether == 4)
+        ptx::storeMatrices(address(group, block), packed[0], packed[1]);
       else
-        ptx::storeMatrices(pixelVector<S::kStagedRowBytes>(part, row[block], group % kVectors + matrix / 2), packed);
+        ptx::storeMatrices(address(group, block), packed);
     }
   };
   if constexpr (Cta::kActivated) {
     // Activations are long: once in the program. Sums are indexed by constants only, so that they stay in registers.
 #pragma unroll 1
-    for (int group = 0; group < kGroups; group += 2) {
+    for (int group = kFirst; group < kEnd; group += 2) {
       float v[kBlocks * kTogether];
 #pragma unroll
-      for (int own = 0; own < kGroups; own += 2)
+      for (int own = kFirst; own < kEnd; own += 2)
         if (own == group) sumsOf(own, v);
       stageGroups(group, v);
     }
   } else {
+    if constexpr (Cta::kResidual) loadResidual(kFirst);
 #pragma unroll
-    for (int group = 0; group < kGroups; group += 2) {
+    for (int group = kFirst; group < kEnd; group += 2) {
+      if constexpr (Cta::kResidual) loadResidual(group + 2);
       float v[kBlocks * kTogether];
       sumsOf(group, v);
       stageGroups(group, v);
@@ -148,33 +167,58 @@ __device__ void storeRows(const Cta& cta, const TileOrigin& origin, uint32_t sta
     auto* const to = reinterpret_cast<Stored*>(output + pixel * p.full.epilogue.outputPitch);
 #pragma unroll 1
     for (uint32_t element = lane; element < elements; element += lanes) {
-      const uint32_t byte = element * sizeof(Stored), part = byte / S::kStagedRowBytes, inRow = byte % S::kStagedRowBytes;
-      const uint32_t from = pixelVector<S::kStagedRowBytes>(staging + part * (S::kTileN * S::kStagedRowBytes), row, inRow / 16);
+      const uint32_t byte = element * sizeof(Stored), piece = byte / S::kStagedRowBytes, inRow = byte % S::kStagedRowBytes;
+      const uint32_t from = pixelVector<S::kStagedRowBytes>(staging + piece * S::kPieceBytes, row, inRow / 16);
       to[element] = static_cast<Stored>(ptx::loadShared4Bytes(from + (inRow % 16 & ~3u)) >> (inRow % 4 * 8));
     }
   }
 }
 
+/// A warpgroup's tile, each piece through the buffer where its residual has come.
+template <class Cta, int kBlocks>
+__device__ __forceinline__ void addToResiduals(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
+                                               const TileOrigin& origin, uint32_t consumer, gemm::RingPosition& buffer) {
+  using S = typename Cta::S;
+  constexpr int kGroups = S::kWidth / 8, kOfPiece = kBlockChannels / 8;
+  const auto& residuals = cta.control->residuals[consumer];
+  const auto piece = [&]<int kPiece>() {
+    constexpr int kEnd = (kPiece + 1) * kOfPiece;
+    residuals.awaitFull(buffer);
+    stagePixels<true, kPiece * kOfPiece, kEnd <= kGroups ? kEnd : kGroups>(cta, d, origin.channel,
+                                                                           cta.stagingAddress(consumer, buffer));
+    ptx::fenceProxyAsyncShared();
+    release(residuals.empty(buffer));
+    buffer.advance(cta.params.residual.stagings);
+  };
+  [&]<int... kPiece>(std::integer_sequence<int, kPiece...>) { (piece.template operator()<kPiece>(), ...); }
+  (std::make_integer_sequence<int, S::kFirstPieces>());
+}
+
 /// A warpgroup's tile, through a buffer of its own.
 template <class Cta, int kBlocks>
 __device__ void finishPixels(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], const TileOrigin& origin,
-                             uint32_t consumer) {
+                             uint32_t consumer, typename Cta::ResidualPosition& buffer) {
   using S = typename Cta::S;
+  if constexpr (Cta::kResidual) {
+    addToResiduals(cta, d, origin, consumer, buffer);
+    return;
+  }
   const Params& p = cta.params;
+  constexpr int kGroups = S::kWidth / 8;
   const uint32_t barrier = kConsumer + consumer, staging = cta.staging + consumer * S::kStagingBytes;
   const bool leads = threadIdx.x % 128 == 0;
   if (leads) ptx::bulkWaitGroupRead<0>();  // site: staging_read
   ptx::namedBarrierSync(barrier, 128);     // site: staging_free
   if (!Cta::kActivated && p.bias != nullptr)
-    stagePixels<true>(cta, d, origin.channel, staging);
+    stagePixels<true, 0, kGroups>(cta, d, origin.channel, staging);
   else
-    stagePixels<false>(cta, d, origin.channel, staging);
+    stagePixels<false, 0, kGroups>(cta, d, origin.channel, staging);
   if (p.storingLanes == 0) {
     ptx::fenceProxyAsyncShared();
     ptx::namedBarrierSync(barrier, 128);
     if (leads)
       for (int32_t channel = 0; channel < S::kWidth; channel += kBlockChannels)
-        cta.storeTile(origin, channel, staging + channel / kBlockChannels * (S::kTileN * S::kStagedRowBytes));
+        cta.storeTile(origin, channel, staging + channel / kBlockChannels * S::kPieceBytes);
   } else {
     ptx::namedBarrierSync(barrier, 128);  // site: rows_staged
     if (p.storedBytes == 4)

@@ -21,13 +21,13 @@ using namespace sm90::halo;
 
 namespace {
 
-/// Buffers for tiles of residual that a multiplying warpgroup would like to have: one for each of its channel blocks, and one more
+/// Buffers for tiles of residual that a multiplying warpgroup would like to have: one for each of its pieces, and one more
 /// where a tile has few products, so that the next tile's residual comes while this one's output is stored.
 int64_t wantedStagings(const ShapeEntry& shape, const Params& params) {
-  constexpr int64_t kFewSteps = 6;  // of a tile: less than 2000 clocks
+  // Of a tile: less than 2000 clocks.
+  const int64_t fewSteps = shape.pixelsAreA() ? 1000 / (shape.first * shape.width()) : 6;
   const int64_t steps = int64_t{params.taps} * params.chunksPerRank;
-  return std::min<int64_t>(std::max(shape.first, shape.second) + (steps < kFewSteps ? 1 : 0),
-                           kMaximumStagings / (params.halves ? 2 : 1));
+  return std::min<int64_t>(shape.pieces() + (steps < fewSteps ? 1 : 0), kMaximumStagings / (params.halves ? 2 : 1));
 }
 
 /// Slots, stages and buffers that fit beside each other. False when the fewest do not.
@@ -64,7 +64,7 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
       budget -= shape.stagingBytes();
     const int64_t halves = params.halves ? 2 : 1;
     params.residual.stagings = static_cast<int32_t>(stagings * halves);
-    params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves) * kRowBytes;
+    params.residual.stagingBytes = static_cast<uint32_t>(shape.tileN / halves * shape.pieceRowBytes());
   }
   while (true) {
     const int64_t left = budget - slots * slot - stages * stage;
@@ -421,7 +421,7 @@ std::vector<std::string> HaloPlan::warpRoles() const {
   roles[0] = "load boxes";
   roles[1] = "load weights";
   roles[2] = roles[3] = "idle";
-  if (module == HaloModule::Residual)
+  if (addsResidual())
     for (size_t i = 2; i < roles.size() / 4 + 1; ++i) roles[i] = "load residual";
   return roles;
 }

@@ -34,7 +34,7 @@ struct HaloPlan {
   sm90::halo::InputTileMaps inputs{};
   layout::TiledMap filter{}, output{}, residual{};  ///< globalAddress is 0
   LaunchConfig launch{};
-  /// Plain and Pixels: bias and ReLU. Activated...: a short activation and what goes with it. Residual: bias, ReLU and that. The
+  /// Plain and Pixels: bias and ReLU. Activated...: a short activation and what goes with it. Residual...: bias, ReLU and that. The
   /// others have the whole epilogue, without `output` and `residual`.
   HaloModule module = HaloModule::Plain;
   std::string kernelName;
@@ -47,6 +47,8 @@ struct HaloPlan {
 
   /// The copy engine stores the output.
   bool storesTiles() const { return module != HaloModule::Half && module != HaloModule::Float && module != HaloModule::Integer; }
+  /// As the copy engine brings it.
+  bool addsResidual() const { return module == HaloModule::Residual || module == HaloModule::ResidualPixels; }
   std::string describe() const;
   std::vector<std::string> warpRoles() const;
 };

@@ -14,26 +14,26 @@
 
 namespace shiftconv::kernels::halo {
 
-/// The channel blocks of tiles that a warpgroup finishes, in its order: pieces.
+/// The pieces of up to 64 channels of the tiles that a warpgroup finishes, in its order.
 template <class Cta>
 struct Pieces {
   using S = typename Cta::S;
   const Cta& cta;
   uint32_t consumer;
 
-  __device__ int32_t blocks() const { return consumer == 0 ? S::kFirstBlocks : S::kSecondBlocks; }
+  __device__ int32_t ofTile() const { return consumer == 0 ? S::kFirstPieces : S::kSecondPieces; }
   __device__ int32_t count() const {
     const bool finishes = cta.params.split == 1 || cta.halves() || cta.rank == cta.ownerOf(consumer);
-    return finishes ? cta.tiles().own() * blocks() : 0;
+    return finishes ? cta.tiles().own() * ofTile() : 0;
   }
   __device__ TileOrigin origin(int32_t piece) const {
-    TileOrigin origin = cta.originOf(cta.tiles().first + piece / blocks() * cta.tiles().step, consumer);
+    TileOrigin origin = cta.originOf(cta.tiles().first + piece / ofTile() * cta.tiles().step, consumer);
     if (cta.halves()) origin.row += cta.rank * (cta.params.tileRows / 2);
     return origin;
   }
   __device__ int32_t blockChannel(int32_t piece) const {
     const int32_t firstBlock = S::kSeparate || consumer == 0 ? 0 : S::kFirstBlocks;
-    return (firstBlock + piece % blocks()) * kBlockChannels;
+    return (firstBlock + piece % ofTile()) * kBlockChannels;
   }
 };
 

@@ -38,6 +38,7 @@ struct Shape {
   static constexpr uint32_t kStageBytes = kStageBlocks * kBlockBytes;
   /// Whether two CTAs that split the reduction may finish half of the pixels each.
   static constexpr bool kMayHalve = kShare == PixelShare::Common && !kOverBox && kN <= 128 && kN % 16 == 0;
+  static constexpr int kFirstPieces = kFirst, kSecondPieces = kSecond;  ///< in which a warpgroup stages its tile: channel blocks
   static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);  ///< warps that release a box
   // Of a thread; three warpgroups share 512. The loading lane that also stores needs the larger part.
   static constexpr int kLoadingRegisters = kOverBox ? 56 : 40, kMultiplyingRegisters = kOverBox ? 224 : 232;
@@ -65,7 +66,9 @@ struct PixelShape {
   static constexpr int kBoxReaders = 4;
   static constexpr int kLoadingRegisters = 40, kMultiplyingRegisters = 232;
   static constexpr uint32_t kStagedRowBytes = pixelRowBytes(kChannels);
-  static constexpr uint32_t kStagingBytes = pixelStagingBytes(kTileN, kChannels);
+  static constexpr uint32_t kPieceBytes = kTileN * kStagedRowBytes, kStagingBytes = pixelStagingBytes(kTileN, kChannels);
+  /// In which a warpgroup stages its tile: of up to 64 channels of all its pixels.
+  static constexpr int kFirstPieces = pixelPieces(kChannels), kSecondPieces = kFirstPieces;
   static_assert(kWidth % 8 == 0 && kWidth <= 256, "a width of wgmma");
   static_assert(kPixelBlocks * kSums <= 128, "accumulator registers of a thread");
 };

@@ -84,6 +84,17 @@
   X(k128_n256, 1, 1, 256, Common, Own)             \
   X(k320_n128, 3, 2, 128, Common, Own)
 
+// With pixels as operand A, as above: what fits and has K of whole 8 channels. X(name, blocks of 64 pixels, output channels)
+#define SHIFTCONV_HALO_RESIDUAL_PIXEL_SHAPES(X) \
+  X(m128x2_k32, 2, 32)                          \
+  X(m64x2_k64, 1, 64)                           \
+  X(m128x2_k64, 2, 64)                          \
+  X(m64x2_k96, 1, 96)                           \
+  X(m64x2_k128, 1, 128)                         \
+  X(m64x2_k160, 1, 160)                         \
+  X(m64x2_k192, 1, 192)                         \
+  X(m64x2_k256, 1, 256)
+
 // With the whole epilogue. X(kind, name, channel blocks of the first and the second warpgroup, pixels, PixelShare)
 #define SHIFTCONV_HALO_FULL_SHAPES(KIND, X) \
   X(KIND, k64_n32, 1, 0, 32, Common)        \

@@ -87,7 +87,7 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
       storeFull<kBlocks, S::kTileN>(p, d, cta.originOf(tile, consumer), static_cast<int32_t>(firstBlock),
                                     cta.staging + warp * kTurningBytes, largest);
     } else if constexpr (S::kPixelsAreA) {
-      finishPixels(cta, d, cta.originOf(tile, consumer), consumer);
+      finishPixels(cta, d, cta.originOf(tile, consumer), consumer, residual);
     } else {
       finish(cta, d, cta.originOf(tile, consumer), consumer, firstBlock, heldBox, residual);
     }
@@ -159,6 +159,16 @@ __device__ void runRoles(const Cta& cta) {
            const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
     using namespace shiftconv::kernels::halo;                                                                                 \
     runRoles(Cta<KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>, Epilogue::EPILOGUE>(inputMaps, filter, output, output, params));   \
+  }
+
+/// With a residual and pixels as operand A. SHIFTCONV_HALO_PIXEL_RESIDUAL_KERNEL(halo_sm90_f16_residual_m64x2_k64, F16, 1, 64)
+#define SHIFTCONV_HALO_PIXEL_RESIDUAL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS)                                              \
+  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::PixelShape<PIXEL_BLOCKS, CHANNELS>::kThreads), 1)   \
+      NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
+           const __grid_constant__ CUtensorMap output, const __grid_constant__ CUtensorMap residual,                          \
+           const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                 \
+    using namespace shiftconv::kernels::halo;                                                                                 \
+    runRoles(Cta<KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>, Epilogue::Residual>(inputMaps, filter, output, residual, params)); \
   }
 
 /// The same with a residual. SHIFTCONV_HALO_RESIDUAL_KERNEL(halo_sm90_f16_residual_k128_n224, F16, 1, 1, 224, Common, Own)

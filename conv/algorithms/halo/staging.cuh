@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/ptx/matrix_move.cuh"
+#include "common/ptx/mbarrier.cuh"
 #include "common/ptx/register_pressure.cuh"
 #include "conv/algorithms/halo/params.hpp"
 #include "conv/algorithms/halo/shape.cuh"
@@ -13,6 +14,12 @@
 #include "conv/kernels/staged_residual.cuh"
 
 namespace shiftconv::kernels::halo {
+
+/// A warp is done with what the barrier is of.
+__device__ __forceinline__ void release(uint32_t barrier) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) ptx::mbarrierArrive(barrier);
+}
 
 /// Row of a position of a flat tile: its pixels first, in order; positions between image rows after them.
 __device__ __forceinline__ uint32_t flatRow(const Params& p, uint32_t position) {
