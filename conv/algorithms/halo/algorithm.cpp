@@ -29,12 +29,14 @@ namespace shiftconv::plan {
 namespace {
 
 #define SHIFTCONV_HALO_NAME(NAME, ...) #NAME,
-constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME)
-                                                SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_NAME)};
+constexpr std::string_view kShapeNames[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_NAME) SHIFTCONV_HALO_WIDE_SHAPES(
+    SHIFTCONV_HALO_NAME) SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_NAME)};
 #undef SHIFTCONV_HALO_NAME
 #define SHIFTCONV_HALO_LISTED(NAME, ...) ", " #NAME
 constexpr std::string_view kShapeList =
-    std::string_view(SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_LISTED) SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_LISTED)).substr(2);
+    std::string_view(SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_LISTED) SHIFTCONV_HALO_WIDE_SHAPES(SHIFTCONV_HALO_LISTED)
+                         SHIFTCONV_HALO_PIXEL_SHAPES(SHIFTCONV_HALO_LISTED))
+        .substr(2);
 #undef SHIFTCONV_HALO_LISTED
 constexpr std::array<HaloCut, 3> kCuts{HaloCut::Columns, HaloCut::Flat, HaloCut::Dense};
 constexpr std::array<std::string_view, 3> kCutNames{"columns", "flat", "dense"};
@@ -42,7 +44,7 @@ constexpr std::array<OptionDescription, 5> kHaloOptions{
     {{"shape", kShapeList, "output channels and pixels of a tile"},
      {"cut", "columns, flat, dense", "8-column groups, whole rows with their pads, or whole rows without"},
      {"split", "1, 2, 4", "CTAs that share the reduction of a tile"},
-     {"lag", "0 to 64", "taps that the second warpgroup is behind the first, as far as the rings hold them"},
+     {"lag", "0 to 64", "taps that a warpgroup is behind the one before it, as far as the rings hold them"},
      kFilterDependentOption}};
 
 Status readHalo(std::string_view text, HaloChoices& choices) {

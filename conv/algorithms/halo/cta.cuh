@@ -19,7 +19,8 @@
 
 namespace shiftconv::kernels::halo {
 
-enum NamedBarrier : uint32_t { kBegin = 1, kZeroed, kLag, kConsumer };  ///< two from kConsumer on, each for a warpgroup
+/// From kConsumer on, one for each multiplying warpgroup.
+enum NamedBarrier : uint32_t { kBegin = 1, kZeroed, kLag, kConsumer, kSecondLag = kConsumer + kMostConsumers };
 
 /// Of a warpgroup among its tiles of residual, in kernels that have none: with a position that is not used, ptxas made their loops
 /// another way.
@@ -83,6 +84,14 @@ struct Cta {
 
   /// The rank that has all sums of a warpgroup in the end, unless each has half.
   __device__ int32_t ownerOf(uint32_t consumer) const { return static_cast<int32_t>(consumer) * params.split / S::kConsumers; }
+  /// Between a multiplying warpgroup and the next.
+  __device__ static uint32_t lagBarrier(uint32_t consumer) { return S::kConsumers == 2 || consumer == 0 ? kLag : kSecondLag; }
+  /// Where the owner of a warpgroup's sums receives those of the other ranks, `bytes` each.
+  __device__ uint32_t receivedSums(uint32_t consumer, uint32_t bytes) const {
+    if constexpr (S::kConsumers <= 2) return boxes;  // no rank owns two
+    const int32_t firstOwned = (ownerOf(consumer) * S::kConsumers + params.split - 1) / params.split;
+    return boxes + (consumer - static_cast<uint32_t>(firstOwned)) * static_cast<uint32_t>(params.split - 1) * bytes;
+  }
   /// Whether each of two ranks finishes half of the pixels. Compiled away from most kernels.
   __device__ bool halves() const { return !kFull && S::kMayHalve && params.halves; }
 

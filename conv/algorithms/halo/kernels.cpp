@@ -13,8 +13,11 @@ namespace {
 using enum PixelShare;
 constexpr bool Own = false, OverBox = true;
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL) {#NAME, FIRST, SECOND, N, SHARE, STAGING, TAIL},
-constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#define SHIFTCONV_HALO_WIDE_ENTRY(NAME, N) {#NAME, 1, 1, N, Common, Own, 0, {}, false, false, 0, 3},
+constexpr ShapeEntry kShapes[] = {SHIFTCONV_HALO_SHAPES(SHIFTCONV_HALO_ENTRY)
+                                      SHIFTCONV_HALO_WIDE_SHAPES(SHIFTCONV_HALO_WIDE_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
+#undef SHIFTCONV_HALO_WIDE_ENTRY
 
 #define SHIFTCONV_HALO_ENTRY(NAME, BLOCKS, CHANNELS) \
   {#NAME, BLOCKS, BLOCKS, BLOCKS * kBlockPixels, Separate, Own, 0, {}, false, false, CHANNELS},
@@ -31,8 +34,11 @@ constexpr ShapeEntry kResidualPixelShapes[] = {SHIFTCONV_HALO_RESIDUAL_PIXEL_SHA
 #undef SHIFTCONV_HALO_ENTRY
 
 #define SHIFTCONV_HALO_ENTRY(NAME, FIRST, SECOND, N, SHARE, STAGING) {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, {}, false, true},
-constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_ENTRY)};
+#define SHIFTCONV_HALO_WIDE_ENTRY(NAME, N) {#NAME, 1, 1, N, Common, Own, 0, {}, false, true, 0, 3},
+constexpr ShapeEntry kActivatedShapes[] = {SHIFTCONV_HALO_ACTIVATED_SHAPES(SHIFTCONV_HALO_ENTRY)
+                                               SHIFTCONV_HALO_WIDE_SHAPES(SHIFTCONV_HALO_WIDE_ENTRY)};
 #undef SHIFTCONV_HALO_ENTRY
+#undef SHIFTCONV_HALO_WIDE_ENTRY
 
 #define SHIFTCONV_HALO_ENTRY(KIND, NAME, FIRST, SECOND, N, SHARE, STAGING) \
   {#NAME, FIRST, SECOND, N, SHARE, STAGING, 0, #KIND, false, true},

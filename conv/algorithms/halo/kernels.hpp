@@ -46,14 +46,17 @@ struct ShapeEntry {
   bool residual = false;    ///< with a residual, but not the whole epilogue
   bool activated = false;   ///< with a short activation, but not the whole epilogue
   int pixelChannels = 0;    ///< output channels of a tile where pixels are operand A; 0: weights are
+  int mostConsumers = 2;    ///< multiplying warpgroups, unless the first is the only one; third.. as the second
 
   /// With the whole epilogue.
   bool isFull() const { return !kind.empty() && !activated; }
-  int consumers() const { return second == 0 ? 1 : 2; }
+  int consumers() const { return second == 0 ? 1 : mostConsumers; }
+  /// Blocks of operand A of all of them.
+  int blocks() const { return first + (consumers() - 1) * second; }
   bool separate() const { return share == PixelShare::Separate; }
   bool pixelsAreA() const { return pixelChannels != 0; }
   int members() const { return separate() ? 2 : 1; }
-  int channels() const { return pixelsAreA() ? pixelChannels : (separate() ? first : first + second) * kBlockChannels; }
+  int channels() const { return pixelsAreA() ? pixelChannels : (separate() ? first : blocks()) * kBlockChannels; }
   /// Rows of operand B of a product, whose operand A has 64.
   int width() const { return pixelsAreA() ? pixelChannels : tileN; }
   /// In which a warpgroup stages its tile, at most: of 64 channels or, with pixels as operand A, up to 64.

@@ -51,7 +51,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
            HaloPlan& plan) {
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
   const Params& p = plan.params;
-  const double blocks = shape.separate() ? 2.0 * shape.first : shape.first + shape.second;
+  const double blocks = shape.blocks();
   const double wgmmaClocks =
       std::max(64.0 * shape.width() * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.width()) * 32 / kSharedBytesPerClock);
   const double steps = static_cast<double>(p.taps) * p.chunksPerRank;
@@ -118,7 +118,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   // Fitted: mean error of the logarithm 0.12 over 3,618 candidates.
   constexpr Correction kCorrection{0.55, -0.199, 0.022};
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
-  if (shape.pixelsAreA() && shape.residual)
+  if ((shape.pixelsAreA() && shape.residual) || shape.consumers() > 2)
     plan.modelledClocks *= kUntimed;
   else if (shape.pixelsAreA() && g.k % kBlockChannels == 0 && !p.halfChunks)
     plan.modelledClocks *= kPixelsUntimed;

@@ -105,7 +105,8 @@ __device__ void finish(const Cta& cta, const typename Cta::Sum (&d)[kBlocks][Cta
 /// True in the CTA that has this warpgroup's sums of all ranks afterwards.
 template <class Cta, int kBlocks>
 __device__ bool addUp(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums], uint32_t consumer) {
-  return addUpAtOwner<kBlocks * Cta::S::kSums>(&d[0][0], cta.boxes, cta.rank, cta.params.split, cta.ownerOf(consumer),
+  const uint32_t place = cta.receivedSums(consumer, accumulatorBytes(kBlocks, Cta::S::kWidth));
+  return addUpAtOwner<kBlocks * Cta::S::kSums>(&d[0][0], place, cta.rank, cta.params.split, cta.ownerOf(consumer),
                                                cta.sumsBarrier(consumer));
 }
 

@@ -46,6 +46,7 @@ inline constexpr int32_t kMaximumPatches = 12;   ///< a 3x3x3 filter with a stri
 inline constexpr int32_t kMaximumTaps = 64;
 inline constexpr int32_t kMaximumStages = 32;  ///< of either ring
 inline constexpr int32_t kMaximumSplit = 4;
+inline constexpr int32_t kMostConsumers = 3;    ///< multiplying warpgroups
 inline constexpr int32_t kMaximumBlocks = 8;    ///< of output channels, in a tile
 inline constexpr int32_t kMaximumStagings = 4;  ///< of a multiplying warpgroup, for tiles of residual and output
 
@@ -105,7 +106,7 @@ struct Params {
   int32_t chunksPerRank = 0;  ///< with the reduction split over a cluster; otherwise chunks
   int32_t split = 1;          ///< CTAs of a cluster that share the reduction of a tile
   int32_t inputMaps = 0, patches = 0, taps = 0;
-  int32_t lag = 0;  ///< taps that the second multiplying warpgroup is behind the first; fewer than either ring holds
+  int32_t lag = 0;  ///< taps that a multiplying warpgroup is behind the one before it; of the last, fewer than either ring holds
 
   // Shared memory
   uint32_t groupStrideBytes = 0;  ///< between 8-pixel groups of a tile in its patch
@@ -150,7 +151,7 @@ struct Params {
 inline constexpr uint32_t kControlBytes = 2048;
 
 /// Registers of one thread that a CTA hands to another when the reduction is split, in groups of 16 bytes.
-constexpr uint32_t accumulatorBytes(int32_t blocks, int32_t tileN) {
+SHIFTCONV_HOST_DEVICE constexpr uint32_t accumulatorBytes(int32_t blocks, int32_t tileN) {
   return static_cast<uint32_t>(blocks * tileN / 2) * 128 * static_cast<uint32_t>(sizeof(float));
 }
 

@@ -179,7 +179,8 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   if (!fitShared(shape, properties.sharedBytesPerBlock, split == 1 && shape.tail == 0, tilesPerCta, plan)) return false;
   if (split > 1) {
     const int64_t room = int64_t{params.patchSlots} * params.patchSlotBytes + int64_t{params.weightStages} * shape.stageBytes();
-    if (int64_t{split - 1} * accumulatorBytes(std::max(shape.first, shape.second), shape.width()) > room) return false;
+    const int64_t owned = ceilDivide(shape.consumers(), split);  // warpgroups whose sums a rank receives, at most
+    if (owned * (split - 1) * accumulatorBytes(std::max(shape.first, shape.second), shape.width()) > room) return false;
     if (pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   }
   // Weights that stay belong to one channel tile.
@@ -197,7 +198,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   plan.launch.block = {128u * (1u + static_cast<uint32_t>(shape.consumers())), 1, 1};
   plan.launch.cluster = {static_cast<uint32_t>(split), 1, 1};
 
-  // How far the second warpgroup is behind the first: the length of an epilogue, as far as the rings hold it. Tiles of 8-column
+  // How far a warpgroup is behind the one before it: the length of an epilogue, as far as the rings hold it. Tiles of 8-column
   // groups gained up to 5%, the others nothing.
   constexpr int32_t kEpilogueTaps = 4;
   const int32_t tapsPerBox = params.taps / params.patches;
@@ -205,9 +206,10 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
   const int32_t boxTaps = boxesAhead > 0 ? boxesAhead * tapsPerBox - (tapsPerBox == 1 ? 1 : 0) : tapsPerBox - 1;
   const int32_t whole = std::max(1, params.chunksPerRank - (shape.pixelsAreA() && params.halfChunks ? 1 : 0));  // chunks
   const int32_t most = std::min({params.weightsResident ? params.taps : params.weightStages - 2, boxTaps, params.taps * whole - 1});
-  params.lag = shape.consumers() == 2 && shape.tail == 0
-                   ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0, std::max(0, most))
-                   : 0;
+  const int32_t followers = shape.consumers() - 1;
+  params.lag = followers > 0 && shape.tail == 0 ? std::clamp(decision.lag.value_or(kind == HaloCut::Columns ? kEpilogueTaps : 0), 0,
+                                                             std::max(0, most) / followers)
+                                                : 0;
 
   model(problem, bytes, g, shape, properties, plan);
   return true;

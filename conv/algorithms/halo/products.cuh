@@ -42,7 +42,7 @@ __device__ __forceinline__ void multiplySlice(const Cta& cta, typename Cta::Sum 
 
 /// The sums of a tile over the chunks from `first` to `end`, from the first kSlices slices of each; where the last box was, which
 /// is not released yet when its output will be staged over it. kContinues: added to those of earlier chunks. `lags`: the second
-/// warpgroup falls Params::lag taps behind the first.
+/// warpgroup falls Params::lag taps behind the first, and the third behind the second.
 template <int kSlices, bool kContinues, class Cta, int kBlocks>
 __device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typename Cta::Sum (&d)[kBlocks][Cta::S::kSums],
                                                              gemm::RingPosition& box, gemm::RingPosition& weight, uint32_t consumer,
@@ -63,10 +63,11 @@ __device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typ
   if (!kContinues && p.weightsResident) weight = {};
   uint64_t pixels = 0;
   int32_t patch = 0, t = 0, endTap = 0;
-  int32_t lag = S::kConsumers == 2 && lags ? p.lag : 0;
-  if (lag > 0 && consumer == 1) {
-    ptx::namedBarrierSync(kLag, 256);
-    lag = 0;
+  int32_t lag = S::kConsumers > 1 && lags ? p.lag : 0;
+  const bool isLast = consumer == S::kConsumers - 1, isFirst = S::kConsumers == 2 ? !isLast : consumer == 0;
+  if (lag > 0 && !isFirst) {
+    ptx::namedBarrierSync(cta.lagBarrier(consumer - 1), 256);
+    if (isLast) lag = 0;
   }
   int32_t steps = (end - first) * p.taps;  // at least one: said by the form of the loop, or ptxas serialises wgmma
   do {
@@ -96,7 +97,7 @@ __device__ __forceinline__ gemm::RingPosition multiplyChunks(const Cta& cta, typ
       box.advance(p.patchSlots);
       if constexpr (S::kSeparate) box.advance(p.patchSlots);
     }
-    if (lag > 0 && --lag == 0) ptx::namedBarrierArrive(kLag, 256);
+    if (lag > 0 && --lag == 0) ptx::namedBarrierArrive(cta.lagBarrier(consumer), 256);
   } while (--steps > 0);
   ptx::wgmmaWait<0>();
   releaseWeights(heldWeight);

@@ -21,32 +21,38 @@ enum class PixelShare { Common, Separate };
 /// Where a tile of output waits to be stored: in a buffer of its own, or over the box that it came from.
 enum class Staging { Own, OverBox };
 
-/// Weights are operand A: its rows are output channels, and operand B's are pixels.
-template <int kFirst, int kSecond, int kN, PixelShare kShare, Staging kStaging, int kTailPixels = 0>
+/// Weights are operand A: its rows are output channels, and operand B's are pixels. The third warpgroup is as the second.
+template <int kFirst, int kSecond, int kN, PixelShare kShare, Staging kStaging, int kTailPixels = 0,
+          int kMultiplying = kSecond == 0 ? 1 : 2>
 struct Shape {
   static constexpr bool kPixelsAreA = false;
-  static constexpr int kFirstBlocks = kFirst, kSecondBlocks = kSecond;  ///< channel blocks of the two multiplying warpgroups
+  static constexpr int kFirstBlocks = kFirst, kSecondBlocks = kSecond;  ///< channel blocks of the first warpgroup, and of others
   static constexpr int kTileN = kN;                                     ///< pixels of a tile
   static constexpr int kWidth = kN;                                     ///< rows of operand B
   static constexpr bool kSeparate = kShare == PixelShare::Separate;
   static constexpr bool kOverBox = kStaging == Staging::OverBox;
   static constexpr int kTail = kTailPixels;  ///< last pixels of a tile, which taps of leavesTailOut() leave out
   static constexpr int kSums = kN / 2;       ///< of a thread, for each channel block
-  static constexpr int kConsumers = kSecond == 0 ? 1 : 2;
+  static constexpr int kConsumers = kMultiplying;
   static constexpr int kThreads = 128 * (1 + kConsumers);
-  static constexpr int kStageBlocks = kSeparate ? kFirst : kFirst + kSecond;  ///< channel blocks of a weight stage
+  /// Channel blocks of a weight stage.
+  static constexpr int kStageBlocks = kSeparate ? kFirst : kFirst + (kConsumers - 1) * kSecond;
   static constexpr uint32_t kStageBytes = kStageBlocks * kBlockBytes;
   /// Whether two CTAs that split the reduction may finish half of the pixels each.
   static constexpr bool kMayHalve = kShare == PixelShare::Common && !kOverBox && kN <= 128 && kN % 16 == 0;
   static constexpr int kFirstPieces = kFirst, kSecondPieces = kSecond;  ///< in which a warpgroup stages its tile: channel blocks
   static constexpr int kBoxReaders = 4 * (kSeparate ? 1 : kConsumers);  ///< warps that release a box
-  // Of a thread; three warpgroups share 512. The loading lane that also stores needs the larger part.
-  static constexpr int kLoadingRegisters = kOverBox ? 56 : 40, kMultiplyingRegisters = kOverBox ? 224 : 232;
+  // Of a thread; all warpgroups share 512. The loading lane that also stores needs more; three others leave so many.
+  static constexpr int kLoadingRegisters = kOverBox || kConsumers == 3 ? 56 : 40;
+  static constexpr int kMultiplyingRegisters = (512 - kLoadingRegisters) / kConsumers / 8 * 8;
   static_assert(!kSeparate || kFirst == kSecond, "warpgroups that own pixels share the weights");
   static_assert(!kOverBox || (kFirst == 1 && kStageBlocks == 1), "a slot takes the output of one channel block");
   static_assert(kTail == 0 || (kShare == PixelShare::Common && !kOverBox && kFirst == 1 && kTail % 8 == 0),
                 "one product for each slice, of whole groups of pixels");
-  static_assert(kFirst * kN <= 384 && kSecond * kN <= 384, "at most 192 accumulator registers a thread");
+  static_assert(kConsumers <= kMostConsumers && (kSecond == 0) == (kConsumers == 1));
+  static_assert(kConsumers <= 2 || (!kSeparate && kFirst == kSecond), "channel blocks of the same pixels");
+  static_assert(kFirst * kN <= (kConsumers <= 2 ? 384 : 200) && kSecond * kN <= 384,
+                "at most 192 accumulator registers a thread, or 100");
 };
 
 /// Pixels are operand A, in blocks of 64 that a warpgroup owns, and the weights operand B: of few output channels, or of a number

@@ -30,6 +30,11 @@
   X(k256_n128, 2, 2, 128, Common, Own, 0)             \
   X(k320_n128, 3, 2, 128, Common, Own, 0)
 
+// With three multiplying warpgroups, a channel block each, plain and with a short activation. X(name, pixels)
+#define SHIFTCONV_HALO_WIDE_SHAPES(X) \
+  X(k192_n128, 128)                   \
+  X(k192_n200, 200)
+
 // With pixels as operand A. X(name, blocks of 64 pixels of each of the two warpgroups, output channels)
 #define SHIFTCONV_HALO_PIXEL_SHAPES(X) \
   X(m128x2_k8, 2, 8)                   \

@@ -10,8 +10,8 @@
 //    between them shared ("flat"), a dense box for each filter column, or a box for each parity of a stride of 2. The planner
 //    chooses; the kernel knows only rows of 128 bytes.
 //  - Warpgroup 0 loads: warp 0 the boxes, warp 1 the weights, a lane each, so that neither waits for the other's ring. The other
-//    warpgroups multiply. Both read the same boxes and own output channels each (PixelShare::Common), or own pixels each and read
-//    the same weights (PixelShare::Separate).
+//    warpgroups, one to three, multiply. They read the same boxes and own output channels each (PixelShare::Common), or own pixels
+//    each and read the same weights (PixelShare::Separate).
 //  - A box is released one tap late, after the first tap of the next, so that the tensor core never drains between them.
 //  - Where a tile has one box, its output may be written over it (Staging::OverBox). The loading lane stores it when it is to fill
 //    the slot again, and warpgroups that own pixels drift apart, so that one multiplies while the other is at its epilogue.
@@ -59,8 +59,8 @@ __device__ void multiply(const Cta& cta, uint32_t consumer, uint32_t firstBlock)
   const Params& p = cta.params;
   gemm::RingPosition box, weight, heldBox;
   typename Cta::ResidualPosition residual;
-  // From its second tile on the second warpgroup is some taps behind the first: each then multiplies alone, at full rate, while
-  // the other is at its epilogue. (In the first tile both wait for the same loads, which would bring them together again; from
+  // From its second tile on a warpgroup is some taps behind the one before it: each then multiplies alone, at full rate, while
+  // another is at its epilogue. (In the first tile all wait for the same loads, which would bring them together again; from
   // the second chunk of an only tile on, it gained nothing.)
   const int32_t lagTile = cta.tiles().first + cta.tiles().step;
   uint32_t largest = 0;
@@ -105,7 +105,7 @@ __device__ void runRoles(const Cta& cta) {
   using S = typename Cta::S;
   const uint32_t warpgroup = ptx::warpgroupIndex();
   if (warpgroup == 0) {
-    if constexpr (S::kConsumers == 2) ptx::releaseRegistersDownTo<S::kLoadingRegisters>();
+    if constexpr (S::kConsumers > 1) ptx::releaseRegistersDownTo<S::kLoadingRegisters>();
     const uint32_t warp = threadIdx.x / 32;
     if (warp == 0 && ptx::electOne()) prepareBoxes(cta);
     if (warp == 1 && ptx::electOne()) prepareWeights(cta);
@@ -123,7 +123,7 @@ __device__ void runRoles(const Cta& cta) {
     if (cta.params.split > 1) ptx::clusterBarrierSync();  // see multiply; site: loaders_meet_cluster
     if (serves && ptx::electOne()) serveResiduals(cta, warp - 2);
   } else {
-    if constexpr (S::kConsumers == 2) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
+    if constexpr (S::kConsumers > 1) ptx::claimRegistersUpTo<S::kMultiplyingRegisters>();
     prepareShared(cta);
     if (cta.params.boxesDiffer) ptx::namedBarrierArrive(kZeroed, S::kThreads);
     ptx::namedBarrierSync(kBegin, S::kThreads);
@@ -140,51 +140,46 @@ __device__ void runRoles(const Cta& cta) {
 
 }  // namespace shiftconv::kernels::halo
 
-/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own, 0, Plain), or with Activated.
-#define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING, TAIL, EPILOGUE)                                      \
-  extern "C" __global__ void __launch_bounds__(                                                                                  \
-      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
-                                       shiftconv::kernels::halo::Staging::STAGING>::kThreads),                                   \
-      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
-              const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
-    using namespace shiftconv::kernels::halo;                                                                                    \
-    runRoles(Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING, TAIL>, Epilogue::EPILOGUE>(                  \
-        inputMaps, filter, output, output, params));                                                                             \
-  }
-
-/// The same with pixels as operand A. SHIFTCONV_HALO_PIXEL_KERNEL(halo_sm90_f16_m128x2_k48, F16, 2, 48, Plain), or with Activated.
-#define SHIFTCONV_HALO_PIXEL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS, EPILOGUE)                                             \
-  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::PixelShape<PIXEL_BLOCKS, CHANNELS>::kThreads), 1)   \
+// A kernel of a shape, Shape<...> or PixelShape<...>, and an epilogue that needs no residual; and one with a residual.
+#define SHIFTCONV_HALO_KERNEL_OF(NAME, KIND, EPILOGUE, ...)                                                                   \
+  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::__VA_ARGS__::kThreads), 1)                          \
       NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
            const __grid_constant__ CUtensorMap output, const __grid_constant__ shiftconv::kernels::halo::Params params) {     \
     using namespace shiftconv::kernels::halo;                                                                                 \
-    runRoles(Cta<KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>, Epilogue::EPILOGUE>(inputMaps, filter, output, output, params));   \
+    runRoles(Cta<KIND, __VA_ARGS__, Epilogue::EPILOGUE>(inputMaps, filter, output, output, params));                          \
   }
-
-/// With a residual and pixels as operand A. SHIFTCONV_HALO_PIXEL_RESIDUAL_KERNEL(halo_sm90_f16_residual_m64x2_k64, F16, 1, 64)
-#define SHIFTCONV_HALO_PIXEL_RESIDUAL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS)                                              \
-  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::PixelShape<PIXEL_BLOCKS, CHANNELS>::kThreads), 1)   \
+#define SHIFTCONV_HALO_RESIDUAL_KERNEL_OF(NAME, KIND, ...)                                                                    \
+  extern "C" __global__ void __launch_bounds__((shiftconv::kernels::halo::__VA_ARGS__::kThreads), 1)                          \
       NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
            const __grid_constant__ CUtensorMap output, const __grid_constant__ CUtensorMap residual,                          \
            const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                 \
     using namespace shiftconv::kernels::halo;                                                                                 \
-    runRoles(Cta<KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>, Epilogue::Residual>(inputMaps, filter, output, residual, params)); \
+    runRoles(Cta<KIND, __VA_ARGS__, Epilogue::Residual>(inputMaps, filter, output, residual, params));                        \
   }
+#define SHIFTCONV_HALO_SHAPE(FIRST, SECOND, N, SHARE, STAGING, ...) \
+  Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE, shiftconv::kernels::halo::Staging::STAGING, __VA_ARGS__>
 
-/// The same with a residual. SHIFTCONV_HALO_RESIDUAL_KERNEL(halo_sm90_f16_residual_k128_n224, F16, 1, 1, 224, Common, Own)
-#define SHIFTCONV_HALO_RESIDUAL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING)                                             \
-  extern "C" __global__ void __launch_bounds__(                                                                                  \
-      (shiftconv::kernels::halo::Shape<FIRST, SECOND, N, shiftconv::kernels::halo::PixelShare::SHARE,                            \
-                                       shiftconv::kernels::halo::Staging::STAGING>::kThreads),                                   \
-      1) NAME(const __grid_constant__ shiftconv::kernels::halo::InputMaps inputMaps, const __grid_constant__ CUtensorMap filter, \
-              const __grid_constant__ CUtensorMap output, const __grid_constant__ CUtensorMap residual,                          \
-              const __grid_constant__ shiftconv::kernels::halo::Params params) {                                                 \
-    using namespace shiftconv::kernels::halo;                                                                                    \
-    runRoles(Cta<KIND, Shape<FIRST, SECOND, N, PixelShare::SHARE, Staging::STAGING>, Epilogue::Residual>(                        \
-        inputMaps, filter, output, residual, params));                                                                           \
-  }
+/// SHIFTCONV_HALO_KERNEL(halo_sm90_f16_k128_n224, F16, 1, 1, 224, Common, Own, 0, Plain), or with Activated.
+#define SHIFTCONV_HALO_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING, TAIL, EPILOGUE) \
+  SHIFTCONV_HALO_KERNEL_OF(NAME, KIND, EPILOGUE, SHIFTCONV_HALO_SHAPE(FIRST, SECOND, N, SHARE, STAGING, TAIL))
 
-/// The same with the whole epilogue, which needs no map of the output.
+/// With three multiplying warpgroups. SHIFTCONV_HALO_WIDE_KERNEL(halo_sm90_f16_k192_n200, F16, 200, Plain), or with Activated.
+#define SHIFTCONV_HALO_WIDE_KERNEL(NAME, KIND, N, EPILOGUE) \
+  SHIFTCONV_HALO_KERNEL_OF(NAME, KIND, EPILOGUE, SHIFTCONV_HALO_SHAPE(1, 1, N, Common, Own, 0, 3))
+
+/// With pixels as operand A. SHIFTCONV_HALO_PIXEL_KERNEL(halo_sm90_f16_m128x2_k48, F16, 2, 48, Plain), or with Activated.
+#define SHIFTCONV_HALO_PIXEL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS, EPILOGUE) \
+  SHIFTCONV_HALO_KERNEL_OF(NAME, KIND, EPILOGUE, PixelShape<PIXEL_BLOCKS, CHANNELS>)
+
+/// With a residual. SHIFTCONV_HALO_RESIDUAL_KERNEL(halo_sm90_f16_residual_k128_n224, F16, 1, 1, 224, Common, Own)
+#define SHIFTCONV_HALO_RESIDUAL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE, STAGING) \
+  SHIFTCONV_HALO_RESIDUAL_KERNEL_OF(NAME, KIND, SHIFTCONV_HALO_SHAPE(FIRST, SECOND, N, SHARE, STAGING, 0))
+
+/// And pixels as operand A. SHIFTCONV_HALO_PIXEL_RESIDUAL_KERNEL(halo_sm90_f16_residual_m64x2_k64, F16, 1, 64)
+#define SHIFTCONV_HALO_PIXEL_RESIDUAL_KERNEL(NAME, KIND, PIXEL_BLOCKS, CHANNELS) \
+  SHIFTCONV_HALO_RESIDUAL_KERNEL_OF(NAME, KIND, PixelShape<PIXEL_BLOCKS, CHANNELS>)
+
+/// With the whole epilogue, which needs no map of the output.
 /// SHIFTCONV_HALO_FULL_KERNEL(halo_sm90_f16_f16_full_k128_n128, F16, 1, 1, 128, Common)
 #define SHIFTCONV_HALO_FULL_KERNEL(NAME, KIND, FIRST, SECOND, N, SHARE)                                                          \
   extern "C" __global__ void __launch_bounds__(                                                                                  \

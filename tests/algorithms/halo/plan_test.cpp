@@ -47,6 +47,7 @@ TEST(HopperPlans, ALagIsAsLongAsTheRingsHold) {
         {"1x16x16x72 f16 * 128x3x3x72 pad 1,1,1,1 -> f16", "shape=k128_n64,cut=columns,split=2", 7},      // 9 stages of weights
         {"1x16x16x64 f16 * 128x3x3x64 pad 1,1,1,1 -> f16", "shape=k128_n64,cut=columns,split=1", 8},      // 9 taps, which stay
         {"1x30x24x16 f16 * 64x1x3x16 pad 0,0,1,1 -> f16", "shape=k64x2_n128,cut=columns,split=1", 2},     // 3 taps
+        {"1x16x16x64 f16 * 192x3x3x64 pad 1,1,1,1 -> f16", "shape=k192_n128,cut=columns,split=1", 1},     // 5 stages, twice
         {"64x28x28x256 f16 * 256x3x3x256 pad 1,1,1,1 -> f16", "shape=k128_n256,cut=columns,split=1", 2},  // 4 stages
         {"1x16x16x64 f16 * 128x1x1x64 -> f16", "shape=k128_n256,cut=flat,split=1", 0}}) {                 // one tap
     const auto plan = planOnH200(text, {"halo", std::string(options) + ",lag=64"});
@@ -188,7 +189,7 @@ TEST(HopperPlans, ListsAllShapesOfHalo) {
   ASSERT_TRUE(findAlgorithm("halo", halo).ok());
   const std::string text = describe(halo->options());
   EXPECT_NE(text.find("k64_n32, k64_n64, k64x2_n128, "), std::string::npos) << text;
-  EXPECT_NE(text.find(", k320_n128, m128x2_k8, "), std::string::npos) << text;
+  EXPECT_NE(text.find(", k320_n128, k192_n128, k192_n200, m128x2_k8, "), std::string::npos) << text;
   EXPECT_NE(text.find(", m64x2_k256  output channels"), std::string::npos) << text;
   EXPECT_EQ(text.find("..."), std::string::npos) << text;
   EXPECT_EQ(text.find(".hpp"), std::string::npos) << text;
