@@ -8,9 +8,9 @@
 
 namespace shiftconv::kernels::grouped {
 
-inline constexpr int32_t kGroupChannels = 8;   ///< input and output channels of a group: the N and K of one m16n8k8
+inline constexpr int32_t kBlockChannels = 8;   ///< input and output channels of a warp: the N and K of one m16n8k8
 inline constexpr int32_t kChunkChannels = 64;  ///< of a box, one 128-byte row
-inline constexpr int32_t kWarps = kChunkChannels / kGroupChannels;
+inline constexpr int32_t kWarps = kChunkChannels / kBlockChannels;
 inline constexpr int32_t kStepPixels = 32;  ///< of a warp at a time: one ldmatrix.x4 for each tap
 inline constexpr int32_t kMaximumStages = 8;
 inline constexpr uint32_t kStagings = 2;  ///< buffers for tiles of output
@@ -29,8 +29,9 @@ struct Params {
   uint32_t slotBytes = 0, stagingBytes = 0;
   int32_t slots = 0;
   int32_t channels = 0;
+  int32_t groupChannels = 0;  ///< 2, 4 or 8: a block has one group or several
   bool relu = false;
-  const void* filter = nullptr;  ///< K x R x S x 8
+  const void* filter = nullptr;  ///< K x R x S x groupChannels
   const float* bias = nullptr;   ///< f32[K] or null
 };
 

@@ -70,9 +70,10 @@ bool chooseTile(const Problem& p, const device::Properties& properties, Tile& be
 
 std::string groupedRefusal(const Problem& p, const device::Properties& properties) {
   if (std::string reason = plainRefusal("grouped", p, properties); !reason.empty()) return reason;
-  if (p.c != p.groups * kGroupChannels || p.k != p.c)
-    return fmt::format("grouped needs {} input and output channels a group, but C = {}, K = {} and groups = {}", kGroupChannels,
-                       p.c, p.k, p.groups);
+  const int64_t channels = p.groupChannels();
+  if (p.k != p.c || (channels != 2 && channels != 4 && channels != kBlockChannels))
+    return fmt::format("grouped needs 2, 4 or {} input and output channels a group, but C = {}, K = {} and groups = {}",
+                       kBlockChannels, p.c, p.k, p.groups);
   if (!((p.r == 3 && p.s == 3) || (p.r == 5 && p.s == 5)))
     return fmt::format("grouped has kernels for 3x3 and 5x5 filters, but the filter is {}x{}", p.r, p.s);
   if (p.inputPitch() % 8 != 0)
@@ -107,6 +108,7 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   params.stagingBytes = static_cast<uint32_t>(tile.stagingBytes());
   params.slots = static_cast<int32_t>(kSlots);
   params.channels = static_cast<int32_t>(p.k);
+  params.groupChannels = static_cast<int32_t>(p.groupChannels());
   params.relu = p.activation == Activation::Relu;
 
   layout::TiledMap& in = plan.input;
@@ -136,7 +138,7 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   const double wavefronts = steps * 4.8 * static_cast<double>(p.r * p.s) / properties.multiprocessors;
   plan.modelledClocks = kStartClocks + 1.3 * wavefronts;
   plan.bound = Resource::SharedReads;
-  plan.kernelName = fmt::format("grouped_sm90_{}_g8_r{}s{}", elementName(p), p.r, p.s);
+  plan.kernelName = fmt::format("grouped_sm90_{}_r{}s{}", elementName(p), p.r, p.s);
   return plan;
 }
 

@@ -1,11 +1,12 @@
-// grouped: forward convolution with 8 channels a group, for which one m16n8k8 is 16 pixels of a group.
+// grouped: forward convolution with 2, 4 or 8 channels a group, for which one m16n8k8 is 16 pixels of a block of 8 channels.
 //
-// A CTA has a box of input pixels with 64 channels, eight groups, in shared memory, one 128-byte row a pixel; each of its eight
-// multiplying warps has a group, whose filter fits into a register for each tap. One ldmatrix.x4 is operand A of 32 pixels for
+// A CTA has a box of input pixels with 64 channels, eight blocks, in shared memory, one 128-byte row a pixel; each of its eight
+// multiplying warps has a block, whose filter fits into a register for each tap. One ldmatrix.x4 is operand A of 32 pixels for
 // one tap, wherever the pixels lie, so that tiles need no pads between rows and any stride will do. Two taps behind each other are
 // the reduction of an m16n8k16.
 //
 // NOTES
+//  - Of smaller groups a block has several: their filter lies along its diagonal, and the rest is zeros.
 //  - The rows that a lane reads move with the tap, and with them the XOR of the 128-byte swizzle: one addition and one LOP3 a tap.
 //  - Shared memory is read once for each tap, 256 bytes for 16 pixels of a group: the bound beside device memory.
 #include <cuda.h>
@@ -92,21 +93,23 @@ class Cta {
 
   __device__ void multiply(uint32_t warp) const {
     const uint32_t lane = threadIdx.x % 32;
-    const int32_t groupChannel = firstChannel() + static_cast<int32_t>(warp) * kGroupChannels;
-    // Operand B of every tap: output channel lane / 4, input channels 2 * (lane % 4) and the next.
+    const int32_t blockChannel = firstChannel() + static_cast<int32_t>(warp) * kBlockChannels;
+    // Operand B of every tap: output channel lane / 4, input channels 2 * (lane % 4) and the next, where they are of its group.
     uint32_t weights[kTaps];
     float bias[2] = {0.0f, 0.0f};
     {
-      const int32_t channel = groupChannel + static_cast<int32_t>(lane / 4);
-      const uint32_t* filter = static_cast<const uint32_t*>(p_.filter) + int64_t{channel} * kTaps * (kGroupChannels / 2) + lane % 4;
+      const int32_t ofBlock = static_cast<int32_t>(lane / 4), channel = blockChannel + ofBlock;
+      const int32_t pairs = p_.groupChannels / 2, pair = static_cast<int32_t>(lane % 4) - ofBlock / p_.groupChannels * pairs;
+      const uint32_t* filter = static_cast<const uint32_t*>(p_.filter) + int64_t{channel} * kTaps * pairs + pair;
+      const bool hasWeights = channel < p_.channels && pair >= 0 && pair < pairs;
 #pragma unroll
-      for (int tap = 0; tap < kTaps; ++tap) weights[tap] = channel < p_.channels ? filter[tap * (kGroupChannels / 2)] : 0;
-      if (p_.bias != nullptr && groupChannel < p_.channels) {
-        bias[0] = p_.bias[groupChannel + static_cast<int32_t>(2 * (lane % 4))];
-        bias[1] = p_.bias[groupChannel + static_cast<int32_t>(2 * (lane % 4)) + 1];
+      for (int tap = 0; tap < kTaps; ++tap) weights[tap] = hasWeights ? filter[tap * pairs] : 0;
+      if (p_.bias != nullptr && blockChannel < p_.channels) {
+        bias[0] = p_.bias[blockChannel + static_cast<int32_t>(2 * (lane % 4))];
+        bias[1] = p_.bias[blockChannel + static_cast<int32_t>(2 * (lane % 4)) + 1];
       }
     }
-    const uint32_t vector = warp * 16;  // the group's bytes in a row, before the swizzle
+    const uint32_t vector = warp * 16;  // the block's bytes in a row, before the swizzle
     gemm::RingPosition slot;
     uint32_t stagingIndex = 0;
     for (const int32_t tile : gemm::StaticTiles::ofGrid(p_.tiles)) {
@@ -184,9 +187,9 @@ class Cta {
     Cta<ELEMENT, R, S>(inputMap, outputMap, params).run();                                              \
   }
 
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_f16_g8_r3s3, __half, 3, 3)
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_bf16_g8_r3s3, __nv_bfloat16, 3, 3)
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_f16_g8_r5s5, __half, 5, 5)
-SHIFTCONV_GROUPED_KERNEL(grouped_sm90_bf16_g8_r5s5, __nv_bfloat16, 5, 5)
+SHIFTCONV_GROUPED_KERNEL(grouped_sm90_f16_r3s3, __half, 3, 3)
+SHIFTCONV_GROUPED_KERNEL(grouped_sm90_bf16_r3s3, __nv_bfloat16, 3, 3)
+SHIFTCONV_GROUPED_KERNEL(grouped_sm90_f16_r5s5, __half, 5, 5)
+SHIFTCONV_GROUPED_KERNEL(grouped_sm90_bf16_r5s5, __nv_bfloat16, 5, 5)
 
 }  // namespace shiftconv::kernels::grouped
