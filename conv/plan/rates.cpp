@@ -15,10 +15,11 @@ constexpr std::array<std::string_view, kResources> kNames{"tensor core",
                                                           "TMA stores",
                                                           "CUDA cores",
                                                           "device memory",
+                                                          "products of mma.sync",
                                                           "rows gathered by TMA"};
 
 constexpr std::string_view unitOf(Resource resource) {
-  if (resource == Resource::TensorCore || resource == Resource::CudaCores) return "products";
+  if (resource == Resource::TensorCore || resource == Resource::CudaCores || resource == Resource::WarpProducts) return "products";
   return resource == Resource::GatheredRows ? "rows" : "bytes";
 }
 
@@ -42,6 +43,7 @@ constexpr Rates kB200{
       {31.8, Published, "TMA read-outs"},
       {128, Published, "four partitions of 32 lanes"},
       {3892, Published, "7.2 TB/s at 1.85 GHz"},
+      {1024, Assumed, "as on an H200"},
       {1.5, Assumed, "as on an H200"}}},
     {1.85e9, Published, "sustained on a cloud B200; 1.965 GHz at most"},
     {122, Published, "a CUTLASS main loop on one multiprocessor, both operands streamed at 95.5 % of the peak"},
@@ -76,12 +78,13 @@ constexpr Rates kTables[] = {
        {31.8, Assumed, "as on a B200"},
        {128, Published, "four partitions of 32 lanes"},
        {2172, Assumed, "a copy's 4.3 TB/s, read and written, at 1.98 GHz"},
-       {1.5, Measured, kLayersOfNetworks}}},
+       {1024, Measured, "half of wgmma, in f16"},
+       {1.5, Fitted, kLayersOfNetworks}}},
      {1.98e9, Measured, "an H200 under the tests of this project"},
-     {43, Measured, kLayersOfNetworks},
-     {{{0.4, Measured, kLayersOfNetworks}, {0.35, Measured, kLayersOfNetworks}, {0.35, Measured, kLayersOfNetworks}}},
+     {43, Fitted, kLayersOfNetworks},
+     {{{0.4, Fitted, kLayersOfNetworks}, {0.35, Fitted, kLayersOfNetworks}, {0.35, Fitted, kLayersOfNetworks}}},
      {2600, Measured, "an empty kernel in a graph"},
-     {1180, Measured, kLayersOfNetworks}}};
+     {1180, Fitted, kLayersOfNetworks}}};
 
 /// 100 of "sm_100a".
 constexpr int capabilityOf(const Rates& rates) {

@@ -1,5 +1,5 @@
 // What one multiprocessor, or the whole device, moves and multiplies in a clock: one table for each architecture, which every
-// algorithm's estimate uses. Each rate says how it is known.
+// algorithm's estimate uses. Each rate says how it is known. What one algorithm alone needs: conv/plan/algorithm_rates.hpp.
 #pragma once
 
 #include <array>
@@ -22,9 +22,10 @@ enum class Resource : uint8_t {
   BulkStores,    ///< bytes from shared memory to global memory by TMA
   CudaCores,     ///< f32 products outside of the tensor core
   DeviceMemory,  ///< bytes of device memory, for all multiprocessors together
+  WarpProducts,  ///< products of 16-bit operands by mma.sync
   GatheredRows,  ///< rows of 128 bytes that TMA gathers in im2col mode, and their filters, where they start at multiples of 128
 };
-inline constexpr size_t kResources = 9;
+inline constexpr size_t kResources = 10;
 /// "tensor core", "L2 to shared memory", ...
 std::string_view nameOf(Resource resource);
 
@@ -32,7 +33,7 @@ enum class Evidence : uint8_t {
   Measured,   ///< by this project
   Published,  ///< by others, on the device
   Assumed,    ///< neither: carried over from another device, or a guess
-  Fitted,     ///< to times of whole kernels that others published
+  Fitted,     ///< to times of whole kernels
 };
 std::string_view nameOf(Evidence evidence);
 

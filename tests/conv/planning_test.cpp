@@ -129,6 +129,7 @@ TEST(RatesTable, IsPrintedWithItsUnits) {
                                           {"TMA stores", "31.80", "bytes a clock"},
                                           {"CUDA cores", "128.00", "products a clock"},
                                           {"device memory", "3892.00", "bytes a clock"},
+                                          {"products of mma.sync", "1024.00", "products a clock"},
                                           {"rows gathered by TMA", "1.50", "rows a clock"},
                                           {"  of one multiprocessor, from L2", "122.00", "bytes a clock"},
                                           {"  at multiples of 64 bytes", "0.53", "rows a clock"},

@@ -3,28 +3,23 @@
 #include <algorithm>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/plan/correction.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/estimate.hpp"
 
 namespace shiftconv::plan {
 
 using namespace kernels::channelwise;
+using namespace rates::channelwise;
 
 namespace {
 
-// In clocks of a multiprocessor.
-constexpr double kStartClocks = 2570;    // a kernel that loads, computes and stores: 1.3 us on an H200
-constexpr double kTripClocks = 700;      // from a load to its use while the others load, too: a guess
-constexpr double kWarpInstructions = 4;  // issued in a clock: four schedulers
-constexpr double kIssueShare = 0.7;      // of the clocks in which a scheduler finds an instruction that can start: a guess
-constexpr double kExposedShare = 0.15;   // of what is not the slowest: a guess
 // Instructions, counted in the machine code of sm_90a.
-constexpr double kFixed = 190;         // places, addresses, staging
-constexpr double kLoad = 4;            // address, predicate, zero, load
-constexpr double kStepFixed = 30;      // of the batch form
-constexpr double kStore = 9;           // of an output pixel
-constexpr double kTapFixed = 6;        // of the general form
-constexpr double kWholeEpilogue = 12;  // of an output, beyond its store; a guess
+constexpr int32_t kFixed = 190;         // places, addresses, staging
+constexpr int32_t kLoad = 4;            // address, predicate, zero, load
+constexpr int32_t kStepFixed = 30;      // of the batch form
+constexpr int32_t kStore = 9;           // of an output pixel
+constexpr int32_t kTapFixed = 6;        // of the general form
+constexpr int32_t kWholeEpilogue = 12;  // of an output, beyond its store; a guess
 
 struct Work {
   double instructions = 0;  ///< of a warp
@@ -73,7 +68,7 @@ void modelChannelwise(const Problem& problem, double bytes, const device::Proper
   const double most =
       std::max(1.0, ctas / multiprocessors <= resident
                         ? static_cast<double>(ceilDivide(static_cast<int64_t>(ctas), static_cast<int64_t>(multiprocessors)))
-                        : ctas / multiprocessors + 0.3 * resident);
+                        : ctas / multiprocessors + kLastWaveShare * resident);
   const double waves = std::max(1.0, most / resident);
   const double issue = most * threads / 32 * work.instructions / (kWarpInstructions * kIssueShare);
   const double latency = waves * work.chainClocks;
@@ -84,13 +79,12 @@ void modelChannelwise(const Problem& problem, double bytes, const device::Proper
   const double memory = bytes / rates.of(Resource::DeviceMemory);
   const double slowest = std::max({issue, latency, second, memory});
   plan.bound = slowest == memory ? Resource::DeviceMemory : slowest == second ? Resource::L2ToShared : Resource::CudaCores;
-  // Fitted: mean error of the logarithm 0.09 over 780 candidates. Copying the filters first pays for the larger ones alone.
-  double share = plan.staged() ? 0.077 * static_cast<double>(problem.r * problem.s) / 25 - 0.013 : 0;
-  if (plan.kind->form == Form::Batch) share -= 0.046;
-  if (threads == 64) share += 0.029;
-  if (plan.kind->form == Form::Few && plan.kind->columns == 4) share += 0.019;
+  double share = plan.staged() ? kStagedShare * static_cast<double>(problem.r * problem.s) / 25 - kStagedGain : 0;
+  if (plan.kind->form == Form::Batch) share += kBatchShare;
+  if (threads == 64) share += kSmallCtaShare;
+  if (plan.kind->form == Form::Few && plan.kind->columns == 4) share += kFewOf4Share;
   plan.modelledClocks =
-      corrected(kStartClocks + slowest + (issue + latency + second + memory - slowest) * kExposedShare, {}, share);
+      corrected(kStartClocks + slowest + (issue + latency + second + memory - slowest) * kExposedShare, kCorrection, share);
 }
 
 }  // namespace shiftconv::plan

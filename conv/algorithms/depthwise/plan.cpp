@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common/layout/shared_matrix_descriptor.hpp"
-#include "conv/plan/correction.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/output_tiles.hpp"
 #include "conv/plan/sm90_limits.hpp"
@@ -13,13 +13,10 @@
 namespace shiftconv::plan {
 
 using namespace kernels::depthwise;
+using namespace rates::depthwise;
 using namespace sm90;
 
 namespace {
-
-constexpr double kStartClocks = 6000;         // launch, diagonals and the first box
-constexpr double kRowClocks = 1600;           // of a tile and filter row: 40.8 us for 64x56x56x96, 7x7, on an H200
-constexpr double kFullEpilogueClocks = 8000;  // of a tile, a guess
 
 uint32_t sharedBytes(const Problem& p) {
   const int32_t r = static_cast<int32_t>(p.r), s = static_cast<int32_t>(p.s);
@@ -98,12 +95,9 @@ DepthwisePlan planDepthwise(const Problem& p, const device::Properties& properti
   plan.launch.grid = {static_cast<uint32_t>(ctas), static_cast<uint32_t>(channelTiles), 1};
   plan.launch.block = {kWarps * 32, 1, 1};
   plan.launch.dynamicSharedBytes = sharedBytes(p);
-  // Operand loads of shared memory decide: five half windows of four 16-byte loads, and the diagonals, for each filter row.
   plan.full = !plainTypesRefusal("depthwise", p, ResidualAdded::Yes).empty();
   params.beta = p.beta;
   if (plan.full) params.epilogue = epilogueOf(p);
-  // Fitted: mean error of the logarithm 0.18 over 48 candidates.
-  constexpr Correction kCorrection{-0.512, 0.25, 0};
   plan.modelledClocks = corrected(
       kStartClocks + plan.waves * (static_cast<double>(p.r) * kRowClocks + (plan.full ? kFullEpilogueClocks : 0)), kCorrection);
   plan.bound = Resource::SharedReads;

@@ -12,6 +12,7 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/input_parts.hpp"
 #include "conv/plan/sm100_operands.hpp"
@@ -21,6 +22,7 @@
 namespace shiftconv::plan {
 
 using namespace kernels::direct;
+using namespace rates::direct;
 using numerics::NumberType;
 
 namespace {
@@ -121,8 +123,6 @@ DirectPlan planDirect(const Problem& p, const device::Properties& properties) {
   plan.kernelName = fmt::format("direct_{}_{}_{}", numerics::name(operandType(p, p.inputType)),
                                 numerics::name(operandType(p, p.filterType)), vector ? "vector" : "scalar");
 
-  // Guesses: a launch, and the share of the CUDA cores' rate that loads, conversions and bounds leave.
-  constexpr double kStartClocks = 4000, kVectorShare = 0.35, kScalarShare = 0.08;
   const double products = static_cast<double>(p.t * p.r * p.s * p.groupChannels()) * static_cast<double>(ctaPixels * ctaChannels);
   const int64_t ctas = int64_t{plan.launch.grid.x} * plan.launch.grid.y;
   const int64_t atOnce = int64_t{std::max<uint32_t>(1, properties.multiprocessors)};

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/plan/correction.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
@@ -21,6 +21,7 @@
 namespace shiftconv::plan {
 
 using namespace kernels::gathered;
+using namespace rates::gathered;
 
 namespace {
 
@@ -102,19 +103,12 @@ double usefulTaps(const Problem& p) {
          share(p.imageH(), p.p(), p.r, p.strideH, p.dilationH, p.padTop);
 }
 
-// Rough: of an H200 under the layers of public networks.
-constexpr double kStartClocks = 1500;    // tables and the first operands
-constexpr double kStepLatency = 250;     // barrier, ldmatrix and the last product of a step
-constexpr double kVectorsPerClock = 16;  // vectors copied, with their addresses
-constexpr double kOutputsPerClock = 24;  // of the epilogue
-
-/// Products of mma.sync from shared memory. f16 on an H200: half of wgmma, measured. Everything else is assumed: 8-bit floats as
-/// f16, which they become; tf32 half and bytes twice of that; Blackwell as an H200. But for bytes on a B300: its data sheet's 0.15
-/// POP/s over 148 multiprocessors at 1.92 GHz.
+/// Products of mma.sync from shared memory; 8-bit floats become f16.
 double productsPerClock(const Kind& kind, const device::Properties& properties) {
-  constexpr double kOfF16 = 1024;
-  if (kind.name == "i8") return properties.computeMajor == 10 && properties.computeMinor == 3 ? kOfF16 / 4 : kOfF16 * 2;
-  return kind.bytes == 4 ? kOfF16 / 2 : kOfF16;
+  const double ofF16 = ratesOf(properties).of(Resource::WarpProducts);
+  if (kind.name == "i8")
+    return ofF16 * (properties.computeMajor == 10 && properties.computeMinor == 3 ? kIntegersRateOnB300 : kIntegersRate);
+  return kind.bytes == 4 ? ofF16 * kTf32Rate : ofF16;
 }
 
 void model(const Problem& p, const Kind& kind, const device::Properties& properties, const Tile& tile, GatheredPlan& plan) {
@@ -133,14 +127,13 @@ void model(const Problem& p, const Kind& kind, const device::Properties& propert
   const double perMultiprocessor = std::ceil(ctas / multiprocessors), rounds = std::ceil(perMultiprocessor / tile.ctas);
   const double throughput = perMultiprocessor * (steps * stepClocks + epilogue);
   const double chain = rounds * (kStartClocks + steps * (stepClocks + kStepLatency) + epilogue);
-  // Fitted: mean error of the logarithm 0.12 over 1,590 candidates in f16. Vectors of single bytes: a guess.
-  constexpr Correction kCorrection{0.222, 0.215, -0.025};
-  constexpr std::array<double, kTiles.size()> kOfTile{0, 0.157, 0.022, 0.073};
+  constexpr std::array kOfTile{0.0, kTile128x64Share, kTile64x64Share, kTile128x32Share};
+  static_assert(kOfTile.size() == kTiles.size());
   const double ofVector = plan.vectorBytes == 16  ? 0
-                          : plan.vectorBytes == 8 ? 0.133
-                          : plan.vectorBytes == 4 ? 0.326
-                          : plan.vectorBytes == 2 ? 1.238
-                                                  : 1.6;
+                          : plan.vectorBytes == 8 ? kVector8Share
+                          : plan.vectorBytes == 4 ? kVector4Share
+                          : plan.vectorBytes == 2 ? kVector2Share
+                                                  : kVector1Share;
   plan.modelledClocks = corrected(rates.launchClocks.perClock + std::max(throughput + kStartClocks, chain), kCorrection,
                                   kOfTile[plan.tile] + ofVector);
   plan.bound = multiply >= loads ? Resource::TensorCore : Resource::L2ToShared;

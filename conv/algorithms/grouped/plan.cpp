@@ -5,18 +5,19 @@
 #include <algorithm>
 
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/output_tiles.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
 
 using namespace kernels::grouped;
+using namespace rates::grouped;
 using namespace sm90;
 
 namespace {
 
 constexpr int64_t kSlots = 2;
-constexpr double kStartClocks = 6000;     // launch, weights and the first box
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
 
 struct Tile {
@@ -132,11 +133,10 @@ GroupedPlan planGrouped(const Problem& p, const device::Properties& properties) 
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(params.tiles, waves)), static_cast<uint32_t>(chunks), 1};
   plan.launch.block = {(kWarps + 1) * 32, 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(tile.sharedBytes());
-  // Shared memory is read once for each tap, 32 pixels of a group in four wavefronts, and a fifth more for bank conflicts.
   const double steps =
       static_cast<double>(params.tiles * chunks * kWarps) * static_cast<double>(ceilDivide(params.tilePixels, kStepPixels));
-  const double wavefronts = steps * 4.8 * static_cast<double>(p.r * p.s) / properties.multiprocessors;
-  plan.modelledClocks = kStartClocks + 1.3 * wavefronts;
+  const double wavefronts = steps * kTapWavefronts * static_cast<double>(p.r * p.s) / properties.multiprocessors;
+  plan.modelledClocks = kStartClocks + kWavefrontClocks * wavefronts;
   plan.bound = Resource::SharedReads;
   plan.kernelName = fmt::format("grouped_sm90_{}_r{}s{}", elementName(p), p.r, p.s);
   return plan;

@@ -3,41 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "conv/plan/correction.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan::sm90::halo {
 
-namespace {
+using namespace rates::halo;
 
-// Of one multiprocessor, from measurements of a design study on an H200; the last two, and the exponent of together(), were fitted
-// to the tiles timed on the 26 layers of bench/conv/gpu/layers_h200.txt.
-constexpr double kMacsPerClock = 2048;          // wgmma in 16-bit types, dense
-constexpr double kSharedBytesPerClock = 128;    // both operands of a wgmma from shared memory
-constexpr double kWgmmaGapClocks = 8;           // what makes N = 128 6% and N = 64 20% slower than N = 256 for each pixel
-constexpr double kL2BytesPerClock = 42;         // all multiprocessors loading at once
-constexpr double kLoneTapClocks = 90;           // between the taps of a warpgroup that multiplies alone
-constexpr double kStartClocks = 2800;           // launch to first wgmma and back
-constexpr double kEpilogueClocksPerPixel = 5;   // of a block, staged in a buffer of its own
-constexpr double kHiddenEpilogueShare = 0.15;   // of that, when the other warpgroup multiplies meanwhile
-constexpr double kReductionClocks = 300;        // two cluster barriers
-constexpr double kHandOverClocks = 300;         // a tile that the loading lane stores, when nobody multiplies meanwhile
-constexpr double kActivatedClocksPerPixel = 8;  // of a block, with an activation of two instructions of the special units each
-constexpr double kBytesClocksPerPixel = 3;      // of a block of 8-bit operands without an activation: conversions and shuffles
-constexpr double kIntegersClocksPerPixel = 8;   // by the rates of their instructions, and the same from and to integers
-constexpr double kResidualShare = 1.5;          // of an epilogue's time, with a residual to add
-constexpr double kResidualClocks = 2500;        // from the end of a tile's epilogue to the residual of the next in its place
-constexpr double kOverBoxMemory = 0.95;         // of device memory's time, with a residual that comes over boxes
-constexpr double kFull = 3;                     // of an epilogue's time, the whole one; a guess
-constexpr double kFullWithResidual = 26;        // 123 to 140 clocks a pixel in three layers on an H200, one load behind the other
-constexpr double kPixelTileClocks = 400;        // of an epilogue with pixels as operand A, however few channels; a guess
-constexpr double kPixelEpilogueShare = 0.5;     // of that, which the other warpgroup's products do not hide; a guess
-constexpr double kStoredByThreads = 3;          // of such an epilogue's time, where threads store; a guess
-constexpr double kPixelsUntimed = 1.05;       // of pixels as operand A, where weights as operand A multiply nothing in vain either
-constexpr double kUntimed = 1.15;             // of kernels that no GPU has timed yet
-constexpr double kSingleElements = 6;         // of the whole epilogue's time, on an H200
-constexpr double kL2ShareBesideMemory = 0.2;  // of the time of L2 transfers, added to that of device memory
+namespace {
 
 /// Two things that go on beside each other: the longer one decides, but of nearly the same length they hinder each other.
 double together(double a, double b) {
@@ -50,10 +24,11 @@ double together(double a, double b) {
 void model(const Problem& problem, double bytes, const Geometry& g, const ShapeEntry& shape, const device::Properties& properties,
            HaloPlan& plan) {
   const uint32_t multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
+  const Rates& rates = ratesOf(properties);
   const Params& p = plan.params;
   const double blocks = shape.blocks();
-  const double wgmmaClocks =
-      std::max(64.0 * shape.width() * 16 / kMacsPerClock + kWgmmaGapClocks, (64.0 + shape.width()) * 32 / kSharedBytesPerClock);
+  const double wgmmaClocks = std::max(64.0 * shape.width() * 16 / rates.of(Resource::TensorCore) + kWgmmaGapClocks,
+                                      (64.0 + shape.width()) * 32 / rates.of(Resource::SharedReads));
   const double steps = static_cast<double>(p.taps) * p.chunksPerRank;
   // Of nine taps three are narrower.
   const double width = 1 - static_cast<double>(shape.tail) / shape.tileN / 3;
@@ -69,7 +44,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   const double boxes = p.alternates ? perCta / plan.waves : shape.members();
   const double loads = boxBytes * p.chunksPerRank * boxes + (p.weightsResident ? 0 : weightBytes);
   const double active = std::min<double>(multiprocessors, plan.launch.grid.x * plan.launch.grid.y);
-  const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? 1.5 : 1.0);
+  const double l2 = kL2BytesPerClock * (2 * active < multiprocessors ? kFewLoadRate : 1.0);
   const double activated = shape.kind.empty()             ? kActivatedClocksPerPixel
                            : isInteger(problem.inputType) ? kIntegersClocksPerPixel
                                                           : kBytesClocksPerPixel;
@@ -84,8 +59,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   if (shape.overBox) epilogue = shape.separate() ? epilogue * kHiddenEpilogueShare : epilogue + kHandOverClocks;
   if (shape.residual) {
     // Read and added to in place. A tile comes when the output before it in its buffer has left: over a box after its products;
-    // in a buffer of its own beside them, but for channel blocks that are more than the buffers. The figures put the tiles that
-    // were timed on an H200 in the order of their times, in layers of 64 channels, groups and 1x1.
+    // in a buffer of its own beside them, but for channel blocks that are more than the buffers.
     epilogue *= kResidualShare;
     const double pieces = shape.pieces(), buffers = p.residual.stagings / (p.halves ? 2 : 1);
     if (shape.overBox) {
@@ -112,11 +86,9 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   plan.bound = multiply >= loads / l2 ? Resource::TensorCore : Resource::L2ToShared;
   const double outputBytes = static_cast<double>(g.n * g.p * g.q * g.k * g.outputBytes) * (shape.residual ? 2 : 1);
   const double memory = (shape.residual && shape.overBox ? kOverBoxMemory : 1) *
-                        (bytes / ratesOf(properties).of(Resource::DeviceMemory) +
+                        (bytes / rates.of(Resource::DeviceMemory) +
                          kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors));
   if (memory > work) plan.bound = Resource::DeviceMemory;
-  // Fitted: mean error of the logarithm 0.12 over 3,618 candidates.
-  constexpr Correction kCorrection{0.55, -0.199, 0.022};
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
   if ((shape.pixelsAreA() && shape.residual) || shape.consumers() > 2)
     plan.modelledClocks *= kUntimed;

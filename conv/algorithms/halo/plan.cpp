@@ -48,7 +48,7 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
   // for some steps of it: with two boxes of one tap each, 1x1 layers took 1.6 to 3.5 times as long as with weights that stream
   // (H200).
   const double tapsPerSlot = static_cast<double>(params.taps) / (params.patches * shape.members());
-  constexpr double kFewestSteps = 4;
+  constexpr int32_t kFewestSteps = 4;
   const int64_t enoughSlots = params.groupChannels > 0  // whose weights have to stay
                                   ? fewestSlots
                                   : std::clamp<int64_t>(static_cast<int64_t>(std::ceil(kFewestSteps / tapsPerSlot)), fewestSlots,

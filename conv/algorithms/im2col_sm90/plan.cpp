@@ -14,6 +14,7 @@
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/shared_matrix_descriptor.hpp"
 #include "conv/algorithms/im2col_sm90/tiles.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
@@ -25,6 +26,7 @@
 namespace shiftconv::plan::sm90 {
 
 using namespace kernels::im2col;
+using namespace rates::im2col_sm90;
 
 namespace {
 
@@ -73,7 +75,6 @@ bool sharesPixels(Shared shared) { return shared == Shared::Pixels || shared == 
 bool sharesFilter(Shared shared) { return shared == Shared::Filter || shared == Shared::Both; }
 
 constexpr int64_t kLeastSharedSteps = 4;  // of a reduction, for the planner to share operands: shorter ones are mostly a start
-constexpr double kFoursGain = 0.98;       // clusters of four find fewer places: they have to be modelled so much shorter than pairs
 constexpr uint32_t kMostSplitWaves = 2;   // of CTAs, one for each multiprocessor; with more the planner splits no reduction
 constexpr int64_t kMostGroups = 65535;    // CTAs of a grid along y
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each CTA by the system
@@ -150,31 +151,11 @@ double usefulTaps(const gemm::Window::Axis& axis) {
   return reached / static_cast<double>(axis.taps * axis.positions);
 }
 
-// Fitted to 2,092 candidates of the layers of ten public networks on an H200: nine of ten estimates are between 0.76 and 1.17 of
-// the time. (Rows are what the copy engine is asked for: pixels and filters, 128 bytes of each. How fast it is, and what a CTA's
-// first operands take, is in conv/plan/rates.cpp.)
-constexpr double kLaunchClocks = 3100;             // an empty kernel, and what the first CTA does before it loads
-constexpr double kCtaClocks = 450;                 // of a multiprocessor that starts a CTA: barriers, roles
-constexpr double kLoadBytesPerClock = 54;          // of a multiprocessor, where neighbours load the same
-constexpr double kOutputBytesPerClock = 11;        // of the epilogue
-constexpr double kWholeOutputBytesPerClock = 2.2;  // of the whole epilogue
-constexpr double kMemoryShare = 0.78;              // of device memory's rate
-constexpr double kSerialShare = 0.043;             // of what is not the slowest
-constexpr double kReductionClocks = 600;  // not fitted: a barrier of the cluster, and sums on their way to another multiprocessor
-constexpr double kSumBytesPerClock = 32;
-// Not fitted. A prototype that read 192 KB on every multiprocessor was 1.43 times as fast where pairs shared it, and began 500
-// clocks later; a product of 192 x 128 was as if its pixels came 1.36 times as fast (H200).
-constexpr double kSharedRate = 1.3;
-constexpr double kPeersClocks = 500;
-// Not fitted. Reductions of 2048 and 1536 channels took 0.84 to 0.91 times as long with 8 stages instead of 3 or 4 (H200).
-constexpr double kDeepShare = 0.85;
-
-// A run that starts before the one ahead has ended gains 5 to 30 % below 10 us. Longer ones lose up to 20 % (H200), probably
-// because CTAs that load the same no longer lie next to each other, and no longer share it on its way from L2.
-constexpr double kShortClocks = 17000;
-
-/// Of the tensor core's rate: narrow products wait for their operands in shared memory.
-double productShare(int32_t channels) { return channels >= 256 ? 0.85 : channels >= 128 ? 0.75 : channels >= 64 ? 0.65 : 0.5; }
+double productShare(int32_t channels) {
+  if (channels >= 256) return kProductShareOf256;
+  if (channels >= 128) return kProductShareOf128;
+  return channels >= 64 ? kProductShareOf64 : kProductShareOfFewer;
+}
 
 /// CTAs of a multiprocessor at once.
 double residentCtas(const Tile& tile, const device::Properties& properties, const Im2colPlan& plan) {

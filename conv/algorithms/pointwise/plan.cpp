@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
@@ -22,6 +23,7 @@
 namespace shiftconv::plan {
 
 using namespace kernels::pointwise;
+using namespace rates::pointwise;
 
 namespace {
 
@@ -113,20 +115,10 @@ PointwisePlan commonPlan(const Problem& p) {
   return plan;
 }
 
-// In clocks of a multiprocessor. Guesses, but for the first (see conv/algorithms/thin/model.cpp).
-constexpr double kStartClocks = 2600;        // launch, the first loads, the last store
-constexpr double kTileLatency = 700;         // of a warp's loads, where nothing else hides it
-constexpr double kGroupLatency = 220;        // of 32 output channels of a warp: products and stores
-constexpr double kWholeGroupLatency = 1500;  // with the whole epilogue
-constexpr double kL2BytesPerClock = 48;
 constexpr int64_t kSectorBits = 256;
-constexpr double kTornSectors = 2;          // writes of rows that begin or end within 32 bytes
-constexpr double kProductsPerClock = 1024;  // mma.sync, half of wgmma
-constexpr double kSharedBytesPerClock = 128;
-constexpr double kInstructionsPerClock = 3;  // of four schedulers
-constexpr double kSerialShare = 0.15;        // of what is not the slowest: what does not overlap
 
 void model(const Problem& p, const device::Properties& properties, PointwisePlan& plan) {
+  const Rates& rates = ratesOf(properties);
   const Params& params = plan.params;
   const Instance& instance = plan.instance;
   const double multiprocessors = std::max<uint32_t>(1, properties.multiprocessors);
@@ -135,8 +127,8 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
   const double warpsOfGrid = static_cast<double>(plan.launch.grid.x) * (plan.warps / plan.channelWarps);
   const double rounds = std::ceil(params.tiles / warpsOfGrid);
   const double groups = std::ceil(static_cast<double>(params.channelGroups) / plan.channelWarps);
-  const double group = (params.plain ? kGroupLatency : kWholeGroupLatency) * instance.pixels / 16 + instance.steps * 20.0;
-  const double latency = rounds * (groups * group + 100) + kTileLatency;
+  const double group = (params.plain ? kGroupLatency : kWholeGroupLatency) * instance.pixels / 16 + instance.steps * kStepLatency;
+  const double latency = rounds * (groups * group + kRoundLatency) + kTileLatency;
 
   const double tiles = rounds * plan.warps / plan.channelWarps * ofOne;  // of a multiprocessor, in each part of the channels
   const double filterBytes = static_cast<double>(plan.launch.dynamicSharedBytes) * ofOne;
@@ -155,10 +147,10 @@ void model(const Problem& p, const device::Properties& properties, PointwisePlan
     Resource resource;
   } const limits[] = {{latency, Resource::L2ToShared},
                       {(filterBytes + inputBytes + outputBytes) / kL2BytesPerClock, Resource::L2ToShared},
-                      {groupSteps * 1024 / kSharedBytesPerClock, Resource::SharedReads},
-                      {products / kProductsPerClock, Resource::TensorCore},
+                      {groupSteps * 1024 / rates.of(Resource::SharedReads), Resource::SharedReads},
+                      {products / rates.of(Resource::WarpProducts), Resource::TensorCore},
                       {instructions / kInstructionsPerClock, Resource::CudaCores},
-                      {bytesOnce(p) / ratesOf(properties).of(Resource::DeviceMemory), Resource::DeviceMemory}};
+                      {bytesOnce(p) / rates.of(Resource::DeviceMemory), Resource::DeviceMemory}};
   const auto& slowest =
       *std::max_element(std::begin(limits), std::end(limits), [](const auto& a, const auto& b) { return a.clocks < b.clocks; });
   double others = -slowest.clocks;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/plan/correction.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/decoding.hpp"
 #include "conv/plan/epilogue.hpp"
 #include "conv/plan/estimate.hpp"
@@ -21,6 +21,7 @@
 namespace shiftconv::plan {
 
 using namespace kernels::raw_rows;
+using namespace rates::raw_rows;
 
 namespace {
 
@@ -92,16 +93,6 @@ std::vector<int64_t> rowsOf(const Problem& p, const RawRowsChoices& choices) {
   return rows;
 }
 
-// Rough: of an H200 under the stems of public networks.
-constexpr double kStartClocks = 2500;       // the table, the weights and the first rows
-constexpr double kProductsPerClock = 1000;  // of mma.sync, 16-bit operands
-constexpr double kStepLatency = 110;        // of a warp: the table, a load that follows from it, products
-constexpr double kPassLatency = 600;        // of a warp: the epilogue
-constexpr double kTileClocks = 300;         // barrier and addresses
-constexpr double kCopyInstructions = 0.5;   // a clock, of a warp each
-constexpr double kDecodedElements = 24;     // a clock: loaded, made f16 and stored; a guess
-constexpr double kWholeOutputs = 12;        // a clock, of the whole epilogue; a guess
-
 void model(const Problem& p, const device::Properties& properties, RawRowsPlan& plan) {
   const Rates& rates = ratesOf(properties);
   const Params& params = plan.params;
@@ -127,9 +118,8 @@ void model(const Problem& p, const device::Properties& properties, RawRowsPlan& 
   const double throughput = perMultiprocessor * (tile + kTileClocks / kCtasPerMultiprocessor);
   const double chain = rounds * (passes * (steps * kStepLatency + kPassLatency) + kTileClocks) + loads;
   const double packing = steps * channels / 8;
-  // Fitted: mean error of the logarithm 0.20 over 258 candidates of up to 16 channels.
-  constexpr Correction kCorrection{-0.57, 0.843, -0.128};
-  const double share = (channels == 32 ? -0.055 : 0) + (p.t * p.r * p.s > 1 ? 0.218 : 0) + 0.032 * std::log2(p.c);
+  const double share =
+      (channels == 32 ? kTile32Share : 0) + (p.t * p.r * p.s > 1 ? kTapsShare : 0) + kChannelsShare * std::log2(p.c);
   plan.modelledClocks =
       corrected(rates.launchClocks.perClock + kStartClocks + packing + std::max(throughput, chain), kCorrection, share);
 }

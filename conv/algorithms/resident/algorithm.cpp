@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "conv/plan/correction.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/estimate.hpp"
 #include "conv/plan/fastest_first.hpp"
 #include "conv/plan/listed_algorithm.hpp"
@@ -21,19 +21,12 @@ namespace shiftconv::plan {
 
 using namespace sm90;
 using namespace kernels::resident;
+using namespace rates::resident;
 
 namespace {
 
 constexpr int64_t kMostOffset = int64_t{1} << 31;  // of a byte in a tensor
 constexpr int64_t kMostGrid = 65535;               // gridDim.y and z
-
-// In clocks of a multiprocessor. Guesses that put the plans of the three batch-1 layers of bench/conv/gpu/layers_h200.txt, these
-// and halo's, in the order of their times on an H200; more tiles than multiprocessors have not been timed.
-constexpr double kStartClocks = 2500;      // launch, the first copy and the last store
-constexpr double kTileClocks = 500;        // what does not overlap with another tile
-constexpr double kCopyBytesPerClock = 48;  // of cp.async, all multiprocessors at once
-constexpr double kStepClocks = 140;        // four products of 64 x 32 x 16, one after the other
-constexpr double kReductionClocks = 600;   // sums to the first rank
 
 /// The time of a plan.
 void model(double problemBytes, const device::Properties& properties, ResidentPlan& plan) {
@@ -46,10 +39,8 @@ void model(double problemBytes, const device::Properties& properties, ResidentPl
   const double work = waves * (std::max(bytes / kCopyBytesPerClock, p.steps * kStepClocks) + kTileClocks);
   const double memory = problemBytes / ratesOf(properties).of(Resource::DeviceMemory);
   plan.bound = memory > work ? Resource::DeviceMemory : Resource::L2ToShared;
-  // Fitted: mean error of the logarithm 0.10 over 530 candidates.
-  constexpr Correction kCorrection{0.217, 0.427, -0.05};
   plan.modelledClocks = corrected(kStartClocks + std::max(work, memory) + (p.splitShift > 0 ? kReductionClocks : 0), kCorrection,
-                                  p.taps > 1 ? -0.094 : 0);
+                                  p.taps > 1 ? kTapsShare : 0);
 }
 
 /// The box of a tile, however the reduction is split.

@@ -5,18 +5,19 @@
 #include <algorithm>
 
 #include "common/layout/shared_matrix_descriptor.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/output_tiles.hpp"
 #include "conv/plan/sm90_limits.hpp"
 
 namespace shiftconv::plan {
 
 using namespace kernels::stem;
+using namespace rates::stem;
 using namespace sm90;
 
 namespace {
 
 constexpr int64_t kChannels = 4;
-constexpr double kStartClocks = 4000;
 
 int64_t boxRows(const Problem& p) { return (kTileRows - 1) * p.strideH + p.r; }
 int64_t stageBytes(const Problem& p) { return ceilDivide(boxRows(p) * kBoxRowBytes, 128) * 128; }
@@ -85,7 +86,6 @@ StemPlan planStem(const Problem& p, const device::Properties& properties) {
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(params.tiles, waves)), static_cast<uint32_t>(channelTiles), 1};
   plan.launch.block = {384, 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(p));
-  // Writing the output decides, at about 80% of the device memory's rate; the multiplication is below it.
   plan.modelledClocks = kStartClocks + plan.waves * kTileRows * static_cast<double>(p.r) * 2 * kTileColumns / 2;
   plan.bound = Resource::TensorCore;
   plan.kernelName = fmt::format("stem_sm90_{}_r{}{}", elementName(p), p.r, p.hasResidual() ? "_residual" : "");

@@ -4,40 +4,25 @@
 #include <cmath>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/plan/correction.hpp"
+#include "conv/plan/algorithm_rates.hpp"
 #include "conv/plan/estimate.hpp"
 
 namespace shiftconv::plan {
 
 using namespace kernels::thin;
+using namespace rates::thin;
 
 namespace {
 
-// In clocks of a multiprocessor. Measured on an H200: a kernel that brings 8 KB into each multiprocessor and stores them again
-// takes 1.4 us beside 0.7 of an empty one.
-constexpr double kStartClocks = 2600;  // launch, place of the pixels, the first batch of loads, the store
-constexpr double kCtaClocks = 900;     // the same of a CTA after another one, less the launch
-// Guesses.
-constexpr double kBatchClocks = 650;     // of loads that come from L2
-constexpr double kExchangeClocks = 150;  // of sums between warps
-constexpr double kResidualClocks = 100;
-constexpr double kWholeEpilogueClocks = 400;  // after the sums, beyond the short one
-constexpr double kL2BytesPerClock = 48;       // into a multiprocessor, all at once
-constexpr double kLoadBytesPerClock = 64;     // from its L1 cache: rows of 64 bytes each
-constexpr double kProductsPerClock = 1024;    // mma.sync, half of wgmma
-constexpr double kInstructionsPerClock = 3;   // of four schedulers
-constexpr double kSerialShare = 0.1;          // of what is not the slowest: what does not overlap
-
-// Fitted: mean error of the logarithm 0.17 over 3,933 candidates.
-constexpr Correction kCorrection{0.446, -0.08, 0.004};
 double shareOf(const ThinPlan& plan, int32_t taps) {
-  double share = 0.045 * std::log2(plan.split) + 0.048 * std::log2(plan.pixelWarps) - 0.046 * std::log2(plan.channelWarps);
-  if (plan.tile.pixels == 32) share += 0.155;
-  if (plan.tile.channels == 8) share -= 0.059;
-  if (taps > 1) share += 0.127;
-  if (plan.vector == 4) share += 0.172;
-  if (plan.vector == 2) share += 0.211;
-  if (plan.vector == 1) share += 0.504;
+  double share = kSplitShare * std::log2(plan.split) + kPixelWarpsShare * std::log2(plan.pixelWarps) +
+                 kChannelWarpsShare * std::log2(plan.channelWarps);
+  if (plan.tile.pixels == 32) share += kTile32Share;
+  if (plan.tile.channels == 8) share += kTile8Share;
+  if (taps > 1) share += kTapsShare;
+  if (plan.vector == 4) share += kVector4Share;
+  if (plan.vector == 2) share += kVector2Share;
+  if (plan.vector == 1) share += kVector1Share;
   return share;
 }
 
@@ -87,7 +72,7 @@ void modelThin(const Problem& p, double bytes, const device::Properties& propert
   } const limits[] = {{latency, Resource::L2ToShared},
                       {distinct / kL2BytesPerClock, Resource::L2ToShared},
                       {loaded / kLoadBytesPerClock, Resource::SharedReads},
-                      {products / kProductsPerClock, Resource::TensorCore},
+                      {products / rates.of(Resource::WarpProducts), Resource::TensorCore},
                       {(instructions + decoding) / kInstructionsPerClock, Resource::CudaCores},
                       {memory, Resource::DeviceMemory}};
   const auto& slowest =
