@@ -37,6 +37,18 @@ bool namesOneOf(std::string_view syntax, const std::vector<std::string_view>& mo
   return false;
 }
 
+/// A line of the list; of a form that makes it longer than pages may be, the longest choice stands on a line of its own.
+std::string listed(std::string_view syntax) {
+  constexpr size_t kMostCharacters = 400;
+  const std::string line = fmt::format("- `{}`\n", syntax);
+  if (line.size() <= kMostCharacters) return line;
+  size_t first = 0, last = 0;
+  for (size_t open = syntax.find('('); open != std::string_view::npos; open = syntax.find('(', open + 1))
+    if (const size_t close = syntax.find(')', open); close - open > last - first) first = open + 1, last = close;
+  const std::string_view choice = syntax.substr(first, last - first);
+  return fmt::format("- `{}...{}` with `...` one of\n  `{}`\n", syntax.substr(0, first), syntax.substr(last), choice);
+}
+
 std::string table() {
   std::string text = fmt::format(
       "# PTX instructions of the emulator\n\nMade by `supported_table` from the decoder's table; do not edit. {} forms are "
@@ -47,7 +59,7 @@ std::string table() {
       emulator::instructionSet().forms().size());
   for (const NamedFamily& family : emulator::instructionSet().families()) {
     text += fmt::format("\n## {}\n\n", family.heading);
-    for (const Form& form : family.forms()) text += fmt::format("- `{}`\n", form.syntax);
+    for (const Form& form : family.forms()) text += listed(form.syntax);
   }
   text +=
       "\n## Approximations\n\nErrors that the PTX ISA allows; the recorded results of an H200 differ from these within them "
