@@ -1,10 +1,12 @@
 // Every algorithm of the registry has its folder of tests/algorithms, and in it what tests of all algorithms look for there. They
 // find files by folder: without this test, an algorithm that has none would pass them all.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,6 +44,19 @@ TEST(AlgorithmFolders, AreThoseOfTheRegistry) {
   for (const Algorithm* algorithm : algorithms()) registered.emplace(algorithm->name());
   for (const auto& folder : fs::directory_iterator(ALGORITHM_TESTS)) folders.insert(folder.path().filename().string());
   EXPECT_EQ(folders, registered);
+}
+
+/// docs/kernels.md leads to the page of each, and to the header of one that has no folder.
+TEST(AlgorithmFolders, HaveARowInTheIndex) {
+  std::ifstream file(ALGORITHM_TESTS "/../../docs/kernels.md");
+  const std::string index{std::istreambuf_iterator<char>(file), {}};
+  for (const Algorithm* algorithm : algorithms()) {
+    const std::string name(algorithm->name());
+    const char* place = algorithm->accumulation() ? "conv/algorithms/{0}/README.md" : "conv/planner/{0}.hpp";
+    const std::string path = fmt::format(fmt::runtime(place), name);
+    EXPECT_NE(index.find(fmt::format("\n| [{}](../{}) |", name, path)), std::string::npos) << name;
+    EXPECT_TRUE(fs::exists(fs::path(ALGORITHM_TESTS) / "../.." / path)) << path;
+  }
 }
 
 /// Cases that ordinary tests run, for exactly the architectures that it is built for.
