@@ -8,16 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <deque>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -26,11 +22,10 @@
 #include "bench/conv/gpu/engines.hpp"
 #include "bench/conv/gpu/layer_tensors.hpp"
 #include "bench/conv/gpu/regimes.hpp"
+#include "bench/networks/comparison_run.hpp"
 #include "bench/networks/network_layers.hpp"
 #include "bench/networks/repeated_calls.hpp"
-#include "common/command_line/command_line.hpp"
 #include "conv/problem/text.hpp"
-#include "verification_image.hpp"
 
 using namespace shiftconv;
 using Json = nlohmann::ordered_json;
@@ -38,12 +33,10 @@ using Enqueue = std::function<void(CUstream)>;
 
 namespace {
 
-struct Options {
-  std::string folder, cudnnLibrary, json, planOptions, candidate;
-  std::vector<std::string> batchNumbers{"1", "8", "32"};
-  int rounds = 9;
-  int64_t cudnnPlans = 8;
-  uint64_t seed = 0;
+struct Options : bench::ComparisonOptions {
+  Options() : ComparisonOptions{{1, 8, 32}, 9} {}
+
+  std::string folder, candidate;
   bool constantFilter = false, independent = false, ownCode = false;
 };
 
@@ -52,20 +45,18 @@ float filterScaleOf(const Problem& p) { return std::sqrt(3.0f / static_cast<floa
 
 class ChainRun {
  public:
-  ChainRun(const bench::Chain& chain, gpu::Library& library, const gpu::Module& verification, const Options& options,
-           CUstream stream)
-      : options_(options), stream_(stream) {
+  ChainRun(const bench::Chain& chain, bench::Sides& sides, const Options& options) : options_(options), stream_(sides.stream) {
     for (const Problem& problem : chain.layers) layers_.push_back({describe(problem), bench::classOf(problem), problem});
     for (const gpu::Layer& layer : layers_)
-      tensors_.emplace_back(verification, layer, options.seed + tensors_.size(), stream, filterScaleOf(layer.problem));
+      tensors_.emplace_back(sides.verification, layer, options.seed + tensors_.size(), stream_, filterScaleOf(layer.problem));
     for (size_t i = 0; i < layers_.size(); ++i) {
       const gpu::Tensors addresses{inputOf(i), tensors_[i].filter.address(), 0, 0, tensors_[i].output.address()};
-      const std::vector<std::string> candidates = library.candidates(layers_[i].problem, options.constantFilter);
+      const std::vector<std::string> candidates = sides.library.candidates(layers_[i].problem, options.constantFilter);
       const auto wanted =
           std::ranges::find_if(candidates, [&](const std::string& name) { return name.starts_with(options.candidate); });
       std::string choice = wanted == candidates.end() ? candidates.front() : *wanted;
       if (!options.planOptions.empty()) choice += (choice.ends_with(':') ? "" : ",") + options.planOptions;
-      gpu::Library& owner = options.ownCode ? libraries_.emplace_back() : library;
+      gpu::Library& owner = options.ownCode ? libraries_.emplace_back() : sides.library;
       gpu::BoundConvolution bound = owner.bind(layers_[i].problem, addresses, choice);
       choices_.push_back(bound.choice);
       ours_.push_back(std::move(bound.enqueue));
@@ -192,22 +183,13 @@ class ChainRun {
 };
 
 int run(const Options& options) {
-  gpu::driver();
-  CUstream stream = nullptr;
-  SHIFTCONV_GPU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  gpu::Library library;
-  const gpu::Module verification(images::verification().fatbin);
-  const std::string cudnnVersion = options.cudnnPlans > 0 ? cudnn::load(options.cudnnLibrary) : "none";
-  fmt::print("{}, cuDNN {}, seed {}\n", gpu::deviceName(), cudnnVersion, options.seed);
-  std::vector<int64_t> batches;
-  for (const std::string& number : options.batchNumbers) batches.push_back(std::stoll(number));
-
-  Json report{{"card", gpu::deviceName()}, {"cudnn", cudnnVersion}, {"seed", options.seed}, {"rows", Json::array()}};
+  bench::Sides sides(options);
+  Json report{{"card", gpu::deviceName()}, {"cudnn", sides.cudnnVersion}, {"seed", options.seed}, {"rows", Json::array()}};
   double chains = 0, sums = 0;
   int count = 0, wrong = 0;
-  for (const bench::Chain& chain : bench::readChains(options.folder, batches)) {
+  for (const bench::Chain& chain : bench::readChains(options.folder, options.batches())) {
     Json row{{"chain", chain.name}, {"batch", chain.batch}};
-    row.update(ChainRun(chain, library, verification, options, stream).measure());
+    row.update(ChainRun(chain, sides, options).measure());
     if (!row["right"]) ++wrong;
     fmt::print("{:24} batch {:3}: ours {:8.1f} us, its layers {:8.1f}", chain.name, chain.batch, double{row["ours_us"]},
                double{row["ours_layers_us"]});
@@ -222,14 +204,7 @@ int run(const Options& options) {
     std::fflush(stdout);
     report["rows"].push_back(row);
   }
-  if (!options.json.empty()) {
-    std::ofstream file(options.json);
-    file << report.dump(1) << "\n";
-    if (!file.flush()) {
-      fmt::print(stderr, "cannot write {}\n", options.json);
-      return 2;
-    }
-  }
+  if (!bench::writeJson(options.json, report)) return 2;
   if (count > 0)
     fmt::print("chains: geomean {:.3f} of {}, sums of their layers {:.3f}, {} wrong\n", std::exp(chains / count), count,
                std::exp(sums / count), wrong);
@@ -242,26 +217,13 @@ int main(int argc, char** argv) {
   Options options;
   command_line::Parser parser("blocks of networks, layer after layer, ours and cuDNN's, on one GPU");
   parser.option("--chains", options.folder, "folder of lists, such as bench/shapes/chains").required();
-  parser.option("--batches", options.batchNumbers).separatedBy(',');
+  options.addTo(parser);
   parser.option("--candidate", options.candidate,
                 "take the best candidate whose name begins so, where a layer has one: \"halo:shape=k64_n32\"");
-  parser.option("--plan-options", options.planOptions, "for every plan: \"dependent=no\"");
   parser.flag("--constant-filter", options.constantFilter,
               "filters are read while the layer before still runs, where the engine can");
   parser.flag("--independent", options.independent,
               "each layer reads a tensor of its own: what the change from kernel to kernel costs without waiting for data");
   parser.flag("--own-code", options.ownCode, "each layer has a copy of its machine code: what fetching instructions costs");
-  parser.option("--cudnn-library", options.cudnnLibrary);
-  parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
-  parser.option("--rounds", options.rounds);
-  parser.option("--json", options.json, "where the rows go");
-  parser.option("--seed", options.seed);
-  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
-  if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
-  try {
-    return run(options);
-  } catch (const std::runtime_error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  }
+  return bench::runComparison(argc, argv, parser, options, [&] { return run(options); });
 }

@@ -27,11 +27,10 @@
 #include "bench/conv/gpu/engines.hpp"
 #include "bench/conv/gpu/layer_tensors.hpp"
 #include "bench/conv/gpu/regimes.hpp"
+#include "bench/networks/comparison_run.hpp"
 #include "bench/networks/network_layers.hpp"
 #include "bench/networks/repeated_calls.hpp"
-#include "common/command_line/command_line.hpp"
 #include "conv/problem/text.hpp"
-#include "verification_image.hpp"
 
 using namespace shiftconv;
 using bench::NetworkLayer;
@@ -39,13 +38,12 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-struct Options {
-  std::string folder, cudnnLibrary, json, suffix, type = "f16", only, algorithm, planOptions, missing;
-  std::vector<std::string> batchNumbers{"1", "32"};
-  int rounds = 5, each = 4, every = 1;
-  int64_t cudnnPlans = 8;
+struct Options : bench::ComparisonOptions {
+  Options() : ComparisonOptions{{1, 32}, 5} {}
+
+  std::string folder, suffix, type = "f16", only, algorithm, missing;
+  int each = 4, every = 1;
   double seconds = 540;
-  uint64_t seed = 0;
   bool again = false;
 };
 
@@ -62,11 +60,11 @@ struct Side {
 
 class LayerRun {
  public:
-  LayerRun(const NetworkLayer& layer, gpu::Library& library, const gpu::Module& verification, uint64_t seed, CUstream stream)
+  LayerRun(const NetworkLayer& layer, bench::Sides& sides, uint64_t seed)
       : layer_{layer.text, bench::classOf(layer.problem), layer.problem},
-        library_(library),
-        stream_(stream),
-        tensors_(verification, layer_, seed, stream) {}
+        library_(sides.library),
+        stream_(sides.stream),
+        tensors_(sides.verification, layer_, seed, sides.stream) {}
 
   /// Adds to the candidates of a row those of `choices` that it lacks, at most `each` of them. Their times are of this card, and
   /// are scaled so that the best that was known takes as long as recorded. Empty when nothing is lacking.
@@ -204,12 +202,6 @@ class LayerRun {
   std::unique_ptr<gpu::CudnnReadings> cudnn_;
 };
 
-std::vector<int64_t> batchesOf(const Options& options) {
-  std::vector<int64_t> batches;
-  for (const std::string& number : options.batchNumbers) batches.push_back(std::stoll(number));
-  return batches;
-}
-
 double geomean(const std::vector<double>& values) {
   double sum = 0;
   for (const double v : values) sum += std::log(v);
@@ -259,14 +251,7 @@ Json readRows(const std::string& path) {
 
 int run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
-  gpu::driver();
-  CUstream stream = nullptr;
-  SHIFTCONV_GPU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  gpu::Library library;
-  const gpu::Module verification(images::verification().fatbin);
-  const std::string cudnnVersion = options.cudnnPlans > 0 ? cudnn::load(options.cudnnLibrary) : "none";
-  fmt::print("{}, cuDNN {}, seed {}\n", gpu::deviceName(), cudnnVersion, options.seed);
-
+  bench::Sides sides(options);
   Json report = readRows(options.json);
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < report["rows"].size(); ++i) known[report["rows"][i]["layer"]] = i;
@@ -274,7 +259,7 @@ int run(const Options& options) {
   const auto isLate = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.seconds;
   };
-  for (NetworkLayer& layer : bench::readNetworks(options.folder, batchesOf(options), options.suffix)) {
+  for (NetworkLayer& layer : bench::readNetworks(options.folder, options.batches(), options.suffix)) {
     if (options.type != "f16") {
       layer.problem = bench::inType(layer.problem, options.type);
       layer.text = describe(layer.problem);
@@ -285,7 +270,7 @@ int run(const Options& options) {
     if (number++ % options.every != 0) continue;
     std::vector<std::string> choices;
     try {
-      choices = library.candidates(layer.problem);
+      choices = sides.library.candidates(layer.problem);
     } catch (const std::runtime_error& refusal) {
       fmt::print("REFUSED {}: {}\n", layer.text, refusal.what());
       continue;
@@ -306,7 +291,7 @@ int run(const Options& options) {
           ++left;
           continue;
         }
-        const auto row = LayerRun(layer, library, verification, options.seed, stream).complete(old, choices, options.each);
+        const auto row = LayerRun(layer, sides, options.seed).complete(old, choices, options.each);
         if (!row) continue;
         ++measured;
         if (!(*row)["right"]) ++wrong;
@@ -323,7 +308,7 @@ int run(const Options& options) {
     const bool fresh = options.cudnnPlans > 0 && (!recorded || measured % 10 == 0);
     Json row{
         {"layer", layer.text}, {"batch", layer.batch}, {"class", bench::classOf(layer.problem)}, {"networks", layer.occurrences}};
-    LayerRun one(layer, library, verification, options.seed, stream);
+    LayerRun one(layer, sides, options.seed);
     row.update(one.measure(options, choices, recorded, fresh));
     row["card"] = gpu::deviceName();
     ++measured;
@@ -338,19 +323,12 @@ int run(const Options& options) {
       report["rows"][place->second] = row;
     else
       report["rows"].push_back(row);
-    if (measured % 20 == 0 && !options.json.empty()) std::ofstream(options.json) << report.dump(1) << "\n";
+    if (measured % 20 == 0) bench::writeJson(options.json, report);
   }
-  report["cudnn"] = cudnnVersion;
+  report["cudnn"] = sides.cudnnVersion;
   report["seed"] = options.seed;
-  if (!options.json.empty()) {
-    std::ofstream file(options.json);
-    file << report.dump(1) << "\n";
-    if (!file.flush()) {
-      fmt::print(stderr, "cannot write {}\n", options.json);
-      return 2;
-    }
-  }
-  for (const int64_t batch : batchesOf(options)) summarise(report["rows"], batch);
+  if (!bench::writeJson(options.json, report)) return 2;
+  for (const int64_t batch : options.batches()) summarise(report["rows"], batch);
   fmt::print("{} layers measured, {} wrong, {} left for another run\n", measured, wrong, left);
   return wrong == 0 ? 0 : 1;
 }
@@ -361,29 +339,16 @@ int main(int argc, char** argv) {
   Options options;
   command_line::Parser parser("the layers of networks, ours and cuDNN's, on one GPU");
   parser.option("--layers", options.folder, "folder of lists, such as bench/shapes/networks").required();
-  parser.option("--batches", options.batchNumbers).separatedBy(',');
+  options.addTo(parser);
   parser.option("--epilogue", options.suffix, "words after each problem: \"bias relu\"");
   parser.option("--type", options.type, "of operands and outputs: f16, bf16, e4m3 or s8").oneOf({"f16", "bf16", "e4m3", "s8"});
   parser.option("--only", options.only, "layers of this class, or whose text holds this");
   parser.option("--every", options.every, "one layer in so many");
   parser.option("--algorithm", options.algorithm, "take its candidates first, instead of the planner's choice");
-  parser.option("--plan-options", options.planOptions, "for every plan: \"dependent=no\"");
-  parser.option("--cudnn-library", options.cudnnLibrary);
-  parser.option("--cudnn-plans", options.cudnnPlans, "of heuristics A, B and fallback in their order; 0: none");
   parser.option("--each", options.each, "candidates of each algorithm, best by the model first");
-  parser.option("--rounds", options.rounds);
   parser.option("--seconds", options.seconds, "after which no further layer is begun");
-  parser.option("--json", options.json, "rows of earlier runs, and of this one");
-  parser.option("--seed", options.seed);
   parser.option("--missing", options.missing,
                 "of rows that are there, time those candidates of this algorithm that they lack, and nothing else");
   parser.flag("--again", options.again, "measure rows that are there, too");
-  if (const std::optional<int> status = parser.parse(argc, argv)) return *status;
-  if (options.seed == 0) options.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) >> 10;
-  try {
-    return run(options);
-  } catch (const std::runtime_error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  }
+  return bench::runComparison(argc, argv, parser, options, [&] { return run(options); });
 }
