@@ -30,7 +30,7 @@ class ListedAlgorithm : public Algorithm {
     const auto complete = [this](const Made& made, const Problem& of, const device::Properties&, Plan& plan) {
       addLaunches(of, made, plan);
       plan.mainLaunch = plan.launches.size() - 1;
-      plan.details = made.describe();
+      plan.details = made.describe() + "\n";
       return Status();
     };
     setPlans(candidates, first,

@@ -78,7 +78,7 @@ class SinglePlanAlgorithm final : public Algorithm {
     }
     parameters.push_back(std::move(params));
     plan.launches.push_back({engine_.image(), made.kernelName, made.launch, std::move(parameters), engine_.warpRoles()});
-    plan.details = made.describe();
+    plan.details = made.describe() + "\n";
   }
 
   SinglePlanEngine<EnginePlan> engine_;

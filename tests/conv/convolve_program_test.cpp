@@ -47,7 +47,9 @@ TEST(ConvolveProgram, TakesADeviceThatThePlanIsFor) {
     const Outcome run = runProgram(fmt::format("--plan-for {} {}", planFor, kGood));
     EXPECT_EQ(run.exitCode, 0) << run.text;
     EXPECT_TRUE(contains(run.text, std::string(device) + ", operands")) << run.text;
-    EXPECT_TRUE(contains(run.text, "Taking an emulated device: there is no GPU")) << run.text;
+    const size_t taken = run.text.find("Taking an emulated device: there is no GPU"), end = run.text.find('\n', taken);
+    EXPECT_NE(taken, std::string::npos) << run.text;
+    EXPECT_FALSE(contains(run.text.substr(taken, end - taken), "SHIFTCONV_DEVICE")) << "it need not be asked for: " << run.text;
   }
   const Outcome mismatch = runProgram(fmt::format("--device emulated --plan-for H200 {}", kGood));
   EXPECT_EQ(mismatch.exitCode, 2);
@@ -72,7 +74,16 @@ TEST(ConvolveProgram, ExplainsWhyAndWhyNot) {
   const Outcome repeated = runProgram(command);
   EXPECT_EQ(repeated.exitCode, 0) << command << "\n" << repeated.text;
   EXPECT_TRUE(contains(repeated.text, "right: 200 elements")) << repeated.text;
-  EXPECT_EQ(runProgram("--plan-for H200 --explain nonsense").exitCode, 2);
+  EXPECT_TRUE(contains(run.text, " clocks\nestimate ")) << run.text;
+  // A problem that has no plan says why each algorithm has none, and the next one has its turn.
+  const Outcome several = runProgram(fmt::format("--plan-for H200 --explain nonsense '1x5x5x8 f16 * 8x3x3x8 -> e3m2' {}", kGood));
+  EXPECT_EQ(several.exitCode, 2) << several.text;
+  const size_t refused = several.text.find("  no  direct: output_type: e3m2"),
+               why = several.text.find("\n  not planned: no algorithm");
+  EXPECT_TRUE(contains(several.text, "nonsense\n  not planned: ")) << several.text;
+  EXPECT_TRUE(refused < why && why != std::string::npos) << several.text;
+  EXPECT_NE(several.text.find("\nagain with convolve ", why), std::string::npos) << several.text;
+  EXPECT_TRUE(contains(several.text, "0 of 3 problems are wrong, 2 were not planned")) << several.text;
 }
 
 TEST(ConvolveProgram, PlansForAnyBatch) {

@@ -174,7 +174,7 @@ class Direct final : public Algorithm {
     bindEpilogue(params, offsetof(Params, epilogue));
     plan.launches.push_back(
         {images::direct(), made.kernelName, made.launch, {std::move(params)}, std::vector<std::string>(kThreads / 32, "multiply")});
-    plan.details = made.describe();
+    plan.details = made.describe() + "\n";
     return {};
   }
 };

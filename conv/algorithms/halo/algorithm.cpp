@@ -160,7 +160,7 @@ class Halo final : public Algorithm {
     if (made.addsResidual()) parameters.push_back(Parameter::map(made.residual, {TensorName::Residual}));
     parameters.push_back(std::move(params));
     plan.launches.push_back({imageOf(made.module), made.kernelName, made.launch, std::move(parameters), made.warpRoles()});
-    plan.details = made.describe();
+    plan.details = made.describe() + "\n";
     return {};
   }
 

@@ -61,6 +61,7 @@ Device openDevice(const Options& options) {
   } catch (const Error& error) {
     if (error.status() != SHIFTCONV_STATUS_NOT_FOUND) throw;
     reason = error.what();
+    reason.resize(std::min(reason.find(';'), reason.size()));  // after it: how to ask for the emulated device, which is taken
   }
   fmt::print("Taking an emulated device: {}\n", reason);
   return Device(wanted ? fmt::format("emulated:sm_{}{}a", wanted->compute_major, wanted->compute_minor) : "emulated");
@@ -216,27 +217,31 @@ int run(const Options& options) {
     }
   }
   if (texts.empty()) throw std::invalid_argument("no problem");
-  if (options.explain) {
-    for (const std::string& text : texts) explain(parseLine(text, options), options);
-    return 0;
+  std::optional<Device> device;
+  if (!options.explain) {
+    device.emplace(openDevice(options));
+    fmt::print("{}, operands {}\n", device->properties().name, options.seed);
   }
-  const Device device = openDevice(options);
-  fmt::print("{}, operands {}\n", device.properties().name, options.seed);
   size_t wrong = 0, refused = 0;
   for (const std::string& text : texts) {
     try {
-      wrong += convolve(parseLine(text, options), options, device) ? 0 : 1;
+      const Line line = parseLine(text, options);
+      if (!device)
+        explain(line, options);
+      else if (!convolve(line, options, *device))
+        ++wrong;
     } catch (const std::exception& error) {
       std::fflush(stdout);
-      fmt::print(stderr, "{:.500}{}\n  not run: {}\n", text, text.size() > 500 ? "..." : "", error.what());
+      fmt::print(stderr, "{:.500}{}\n  not {}: {}\n", text, text.size() > 500 ? "..." : "", device ? "run" : "planned",
+                 error.what());
       ++refused;
     }
   }
   if (texts.size() > 1 && wrong + refused > 0)
-    fmt::print(stderr, "{} of {} problems are wrong, {} were not run\n", wrong, texts.size(), refused);
-  if (!options.counters.empty()) {
+    fmt::print(stderr, "{} of {} problems are wrong, {} were not {}\n", wrong, texts.size(), refused, device ? "run" : "planned");
+  if (device && !options.counters.empty()) {
     std::ofstream file(options.counters);
-    file << device.counters(SHIFTCONV_COUNTERS_JSON) << "\n";
+    file << device->counters(SHIFTCONV_COUNTERS_JSON) << "\n";
     if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", options.counters));
   }
   return wrong > 0 ? 1 : refused > 0 ? 2 : 0;
@@ -263,7 +268,8 @@ int main(int argc, char** argv) {
   parser.option("--algorithm", options.algorithm);
   parser.option("--options", options.options, "of the algorithm");
   parser.flag("--batch-invariant", options.batchInvariant, "a plan that sums an image as it does alone, whatever n is");
-  parser.flag("--constant-filter", options.constantFilter, "a plan that may read the filter while the work before a run still ends");
+  parser.flag("--constant-filter", options.constantFilter,
+              "a plan that may read the filter while the work before a run still ends");
   parser.option("--runs", options.runs);
   parser.option("--seed", options.seed, "of the operands");
   parser.flag("--unchecked", options.unchecked, "no reference on the host");
