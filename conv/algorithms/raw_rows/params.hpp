@@ -24,9 +24,10 @@ struct alignas(8) StepPairs {
 inline constexpr int32_t kOffsetBits = 17;
 static_assert(sizeof(StepPairs) == 8);
 
-/// Shared memory: the table of all steps, the weights as operands of the matrix instruction, two windows of input rows.
+/// Shared memory: the table of all steps, the weights as operands of the matrix instruction, their bias, two windows of input rows.
 SHIFTCONV_HOST_DEVICE constexpr int32_t tableBytes(int32_t steps) { return steps * 4 * static_cast<int32_t>(sizeof(StepPairs)); }
 SHIFTCONV_HOST_DEVICE constexpr int32_t weightBytes(int32_t steps, int32_t channels) { return steps * kStepPairs * 4 * channels; }
+SHIFTCONV_HOST_DEVICE constexpr int32_t biasBytes(int32_t channels) { return channels * static_cast<int32_t>(sizeof(float)); }
 
 struct Params {
   const uint8_t* input = nullptr;
@@ -47,6 +48,7 @@ struct Params {
   int32_t windowRows = 0, rowBytes = 0;  ///< rowBytes: of a row of the window, a multiple of kChunkBytes
   int32_t copyBytes = 0;                 ///< 16, 8, 4, 2 or 1: what neither begin nor end of an input row cuts
   bool plain = false;                    ///< bias, residual of the output's type and an activation of isPlainActivation
+  bool lean = false;                     ///< nothing but a bias and ReLU, and outputs of 16 bits in whole segments
   Decoding inputs, filters;              ///< of elements of 8 bits
   gemm::EpilogueParams epilogue;         ///< rows are output pixels, columns output channels
 };

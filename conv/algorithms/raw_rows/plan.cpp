@@ -55,7 +55,7 @@ int64_t windowHeight(const Problem& p, int64_t rows) { return (rows - 1) * p.str
 int64_t sharedBytes(const Problem& p, const Reduction& r, int64_t rows, int64_t columns, int64_t channels) {
   constexpr int64_t kFar = int64_t{1} << 20;  // beyond any shared memory, and the product still fits into 64 bits
   const int32_t steps = static_cast<int32_t>(r.steps);
-  return tableBytes(steps) + weightBytes(steps, static_cast<int32_t>(channels)) +
+  return tableBytes(steps) + weightBytes(steps, static_cast<int32_t>(channels)) + biasBytes(static_cast<int32_t>(channels)) +
          2 * std::min(p.t * windowHeight(p, rows), kFar) * std::min(rowBytes(p, r, columns), kFar);
 }
 /// What each of the CTAs of a multiprocessor may have; offsets of the table must reach it.
@@ -163,6 +163,7 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   params.rowBytes = static_cast<int32_t>(rowBytes(p, reduction, columns));
   params.copyBytes = copyBytes(p);
   params.plain = isPlainSegment(p) || isPlainBytes(p);
+  params.lean = isPlainSegment(p) && onlyRectifies(p) && p.k % kSegmentColumns == 0 && p.outputPitch() % kSegmentColumns == 0;
   params.inputs = decodingOf(p, p.inputType);
   params.filters = decodingOf(p, p.filterType);
   params.epilogue = epilogueOf(p);

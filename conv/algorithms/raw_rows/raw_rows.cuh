@@ -13,6 +13,9 @@
 //    Where it is odd, parities alternate: two words are read and shifted together.
 //  - Elements that a pair has too many are real neighbours in the image. The table zeroes them, so that Inf and NaN do not spread.
 //  - The weights' columns are in such an order that a thread's sums belong to 8 neighbouring output channels: 16 bytes to store.
+//  - What a small run takes is the length of the code that it goes through once, and loads that wait for each other. So a thread
+//    packs few words with little arithmetic, the bias comes with the operands, and a bias and ReLU, or less, have an epilogue of
+//    their own (finishLean): its code lies in one piece. See onlyRectifies.
 //  - Single elements (W * C odd) have no cp.async: they pass through registers.
 //  - Elements of 8 bits pass through registers, too, and become f16: exactly, also integers. Their products are integers below
 //  2^16,
@@ -34,6 +37,7 @@
 #include "common/ptx/warp.cuh"
 #include "conv/algorithms/raw_rows/params.hpp"
 #include "conv/kernels/decoding.cuh"
+#include "conv/kernels/packing.cuh"
 #include "conv/kernels/plain_bytes.cuh"
 #include "conv/kernels/plain_segment.cuh"
 
@@ -41,6 +45,7 @@ namespace shiftconv::kernels::raw_rows {
 
 inline constexpr int32_t kElementBytes = 2, kPairBytes = 4;  ///< in shared memory
 inline constexpr int32_t kWarps = kThreads / 32;
+inline constexpr int32_t kFewSteps = 4;       ///< whose weights are packed by shorter code
 inline constexpr uint32_t kNothing = 0x4444;  ///< the byte selector that makes zero
 static_assert(kSegmentColumns == kPlainSegment);
 
@@ -69,7 +74,8 @@ class Cta {
  public:
   __device__ explicit Cta(const Params& params) : p_(params) {
     weights_ = tableBytes(p_.steps);
-    windows_ = weights_ + weightBytes(p_.steps, kChannels);
+    bias_ = weights_ + weightBytes(p_.steps, kChannels);
+    windows_ = bias_ + biasBytes(kChannels);
     firstChannel_ = static_cast<int32_t>(blockIdx.y) * kChannels;
   }
 
@@ -80,6 +86,7 @@ class Cta {
     int32_t tile = static_cast<int32_t>(blockIdx.x);
     int32_t reading = windows_, writing = windows_ + p_.windowRows * p_.rowBytes;
     load(tile, reading);
+    if (!kDecodes && p_.plain) copyBias();
     ptx::copyAsyncCommitGroup();
     packWeights();
     uint32_t largest = 0;
@@ -149,34 +156,61 @@ class Cta {
   }
 
   /// The right operand as the registers of the matrix instruction, two blocks of 8 columns in 16 bytes of a lane.
-  __device__ void packWeights() const {
-    constexpr int32_t kAtOnce = 4;  // of a thread: their loads are on their way together
-    auto* const packed = reinterpret_cast<uint4*>(shared() + weights_);
-    const int32_t end = p_.steps * (kBlocks / 2) * 32;
+  __device__ __forceinline__ void packWeights() const {
+    if (p_.steps <= kFewSteps)
+      packSteps<kFewSteps>();
+    else
+      packSteps<8>();
+  }
+
+  /// A thread packs the same word of the same channels in every step, so that only the pair has to be found anew.
+  /// kAtOnce: steps whose loads are on their way together.
+  template <int kAtOnce>
+  __device__ __forceinline__ void packSteps() const {
+    const int32_t thread = static_cast<int32_t>(threadIdx.x);
+    const int32_t word = thread % 4, lane = thread / 4 % 32, blocks = thread / 128 * 2;
+    const int32_t channel = firstChannel_ + channelOf(blocks + word / 2, lane / 4), firstPair = lane % 4 + word % 2 * 4;
+    const uint8_t* const ofChannel = p_.filter + int64_t{channel} * p_.runs * p_.runElements * kRawBytes;
+    uint8_t* const packed = shared() + weights_ + thread * kPairBytes;
 #pragma unroll 1
-    for (int32_t first = static_cast<int32_t>(threadIdx.x); first < end; first += kAtOnce * kThreads) {
-      uint32_t halves[kAtOnce][4][2];
+    for (int32_t first = 0; first < p_.steps; first += kAtOnce) {
+      uint32_t halves[kAtOnce][kSegments][2];
 #pragma unroll
       for (int32_t i = 0; i < kAtOnce; ++i) {
-        const int32_t number = first + i * kThreads;
-        const int32_t lane = number % 32, block = number / 32 % (kBlocks / 2) * 2, step = number / 32 / (kBlocks / 2);
+        const Pair pair = pairOf((first + i) * kStepPairs + firstPair);  // after the last step, it is of no run
+        const uint8_t* const source = ofChannel + (pair.run * p_.runElements + pair.element) * kRawBytes;
 #pragma unroll
-        for (int32_t j = 0; j < 4; ++j) {
-          const int32_t channel = firstChannel_ + channelOf(block + j / 2, lane / 4);
-          const Pair pair = pairOf(step * kStepPairs + lane % 4 + j % 2 * 4);
-          const uint8_t* const source =
-              p_.filter + ((int64_t{channel} * p_.runs + pair.run) * p_.runElements + pair.element) * kRawBytes;
-          const bool any = number < end && channel < p_.epilogue.columns;
+        for (int32_t j = 0; j < kSegments; ++j)
 #pragma unroll
-          for (int32_t k = 0; k < 2; ++k) halves[i][j][k] = loadElement(source + k * kRawBytes, any && exists(pair, k));
-        }
+          for (int32_t k = 0; k < 2; ++k)
+            halves[i][j][k] = loadElement(source + (j * 32 * p_.runs * p_.runElements + k) * kRawBytes,
+                                          channel + j * 32 < p_.epilogue.columns && exists(pair, k));
       }
 #pragma unroll
-      for (int32_t i = 0; i < kAtOnce; ++i) {
-        const auto word = [&](int32_t j) { return pairOfElements(p_.filters, halves[i][j][0], halves[i][j][1]); };
-        if (first + i * kThreads < end) packed[first + i * kThreads] = make_uint4(word(0), word(1), word(2), word(3));
-      }
+      for (int32_t i = 0; i < kAtOnce; ++i)
+#pragma unroll
+        for (int32_t j = 0; j < kSegments; ++j)
+          if (first + i < p_.steps)
+            *reinterpret_cast<uint32_t*>(packed + ((first + i) * kSegments + j) * kThreads * kPairBytes) =
+                pairOfElements(p_.filters, halves[i][j][0], halves[i][j][1]);
     }
+  }
+
+  // ---- Bias ------------------------------------------------------------------------------------------------------------------
+  /// Of the CTA's channels, zeros without one, for epilogues of 16 bits that are `plain`: on its way together with the operands.
+  __device__ __forceinline__ void copyBias() const {
+    const int32_t own = static_cast<int32_t>(threadIdx.x), channel = firstChannel_ + own;
+    if (own >= kChannels) return;
+    const bool exists = p_.epilogue.bias != nullptr && channel < p_.epilogue.columns;
+    const auto* const source = exists ? reinterpret_cast<const uint8_t*>(p_.epilogue.floatBias() + channel) : p_.input;
+    ptx::copyAsync<4>(ptx::sharedAddress(shared()) + static_cast<uint32_t>(bias_ + own * 4), source, exists ? 4 : 0);
+  }
+  __device__ __forceinline__ void loadBias(int32_t which, float (&bias)[kSegmentColumns]) const {
+    const auto* const from = reinterpret_cast<const float4*>(shared() + bias_) +
+                             (which * 32 + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns) / 4;
+    const float4 low = from[0], high = from[1];
+    bias[0] = low.x, bias[1] = low.y, bias[2] = low.z, bias[3] = low.w;
+    bias[4] = high.x, bias[5] = high.y, bias[6] = high.z, bias[7] = high.w;
   }
 
   // ---- Input rows ------------------------------------------------------------------------------------------------------------
@@ -344,15 +378,43 @@ class Cta {
       v[2 * j] = sum_[i / 2][which * 4 + j][i % 2 * 2], v[2 * j + 1] = sum_[i / 2][which * 4 + j][i % 2 * 2 + 1];
   }
 
+  __device__ __forceinline__ void finishLean(int32_t first, const Tile& tile) const {
+    const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
+    const uint32_t least = leastPair<Element>(p_.epilogue.activation == gemm::Activation::Relu);
+#pragma unroll
+    for (int32_t which = 0; which < kSegments; ++which) {
+      if (channel + which * 32 >= p_.epilogue.columns) return;
+      float bias[kSegmentColumns];
+      loadBias(which, bias);
+#pragma unroll
+      for (int32_t i = 0; i < kPixels; ++i) {
+        const int32_t output = outputPixel(tile, pixelOf(first, i));
+        float v[kSegmentColumns];
+        segment(i, which, v);
+        uint32_t packed[kSegmentColumns / 2];
+#pragma unroll
+        for (int32_t j = 0; j < kSegmentColumns; j += 2)
+          packed[j / 2] = atLeast<Element>(packPair<Element>(v[j] + bias[j], v[j + 1] + bias[j + 1]), least);
+        if (output >= 0)
+          *reinterpret_cast<uint4*>(static_cast<uint8_t*>(p_.epilogue.output) + output * p_.epilogue.outputPitch +
+                                    (channel + which * 32) * kElementBytes) =
+              make_uint4(packed[0], packed[1], packed[2], packed[3]);
+      }
+    }
+  }
+
   __device__ __forceinline__ void finish(int32_t first, const Tile& tile, uint32_t& largest) const {
     const int32_t channel = firstChannel_ + static_cast<int32_t>(threadIdx.x) % 4 * kSegmentColumns;
     const int32_t columns = p_.epilogue.columns;
+    if constexpr (!kDecodes) {
+      if (p_.lean) return finishLean(first, tile);
+    }
     if (!kDecodes && p_.plain) {
 #pragma unroll
       for (int32_t which = 0; which < kSegments; ++which) {
         if (channel + which * 32 >= columns) break;
         float bias[kSegmentColumns];
-        loadPlainBias(p_.epilogue, channel + which * 32, columns, bias);
+        loadBias(which, bias);
 #pragma unroll
         for (int32_t i = 0; i < kPixels; ++i) {
           const int32_t output = outputPixel(tile, pixelOf(first, i));
@@ -406,7 +468,7 @@ class Cta {
   }
 
   const Params& p_;
-  int32_t weights_, windows_;  ///< places in shared memory
+  int32_t weights_, bias_, windows_;  ///< places in shared memory
   int32_t firstChannel_;
   float sum_[kPixels / 2][kBlocks][4];
 };
