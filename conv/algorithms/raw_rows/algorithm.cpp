@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<OptionDescription, 4> kOptions{{{"rows", "1 to 256", "output rows of a tile"},
                                                      {"columns", "1 to 4096", "output columns of a tile"},
                                                      {"channels", "32, 64", "output channels of a CTA"},
-                                                     kDependentOption}};
+                                                     kFilterDependentOption}};
 
 Status readRawRows(std::string_view text, RawRowsChoices& choices) {
   OptionValues values;
@@ -51,7 +51,8 @@ class RawRows final : public ListedAlgorithm<RawRowsChoices, RawRowsPlan> {
         .add("rows", made.rows)
         .add("columns", made.columns)
         .add("channels", made.channels)
-        .addIf(!made.launch.programmaticDependent, "dependent", "no")
+        .addIf(!made.launch.programmaticDependent, kFilterDependentOption.name, toString(Dependence::None))
+        .addIf(made.params.filterAhead, kFilterDependentOption.name, toString(Dependence::Filter))
         .text();
   }
   Tiling tiling(const RawRowsPlan& made) const override { return {made.rows * made.columns, made.channels, 1, {made.rows}}; }

@@ -125,7 +125,7 @@ void model(const Problem& p, const device::Properties& properties, RawRowsPlan& 
 }
 
 RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64_t rows, int64_t columns, int64_t channels,
-                   bool dependent) {
+                   Dependence dependent) {
   const Reduction reduction = reductionOf(p);
   RawRowsPlan plan;
   plan.rows = static_cast<int32_t>(rows), plan.columns = static_cast<int32_t>(columns);
@@ -173,7 +173,8 @@ RawRowsPlan planOf(const Problem& p, const device::Properties& properties, int64
   plan.launch.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.tiles}, rounds)), static_cast<uint32_t>(channelTiles), 1};
   plan.launch.block = {static_cast<uint32_t>(kThreads), 1, 1};
   plan.launch.dynamicSharedBytes = static_cast<uint32_t>(sharedBytes(p, reduction, rows, columns, channels));
-  plan.launch.programmaticDependent = dependent;
+  plan.launch.programmaticDependent = dependent != Dependence::None;
+  params.filterAhead = dependent == Dependence::Filter;
   plan.kernelName.append("raw_rows_")
       .append(isDecoded(p) ? "bytes" : nameOf(p.inputType))
       .append(reduction.oddSteps ? "_odd_" : "_even_");

@@ -10,6 +10,7 @@
 #include "common/device/device.hpp"
 #include "common/launch.hpp"
 #include "conv/algorithms/raw_rows/params.hpp"
+#include "conv/plan/options.hpp"
 #include "conv/plan/rates.hpp"
 #include "conv/problem/problem.hpp"
 
@@ -21,7 +22,7 @@ inline constexpr uint32_t kRawRowsMostRows = 256, kRawRowsMostColumns = 4096;
 struct RawRowsChoices {
   std::optional<uint32_t> rows, columns;  ///< of the output, of a tile
   std::optional<uint32_t> channels;       ///< of the output, of a CTA: 32 or 64
-  bool dependent = true;                  ///< LaunchConfig::programmaticDependent
+  Dependence dependent = Dependence::Launch;
 };
 
 struct RawRowsPlan {

@@ -81,14 +81,15 @@ class Cta {
 
   __device__ void run() {
     placePairs();
-    ptx::awaitPrerequisites();
-    ptx::launchDependents();
+    if (p_.filterAhead) packWeights();
     int32_t tile = static_cast<int32_t>(blockIdx.x);
+    ptx::awaitPrerequisitesWith(rowSource(tileOf(tile), static_cast<int32_t>(threadIdx.x) / 32).start);
+    ptx::launchDependents();
     int32_t reading = windows_, writing = windows_ + p_.windowRows * p_.rowBytes;
     load(tile, reading);
     if (!kDecodes && p_.plain) copyBias();
     ptx::copyAsyncCommitGroup();
-    packWeights();
+    if (!p_.filterAhead) packWeights();
     uint32_t largest = 0;
     while (tile < p_.tiles) {
       ptx::copyAsyncWaitGroup<0>();
@@ -242,20 +243,30 @@ class Cta {
     }
   }
 
+  struct RowSource {
+    const uint8_t* start;  ///< of the input, if the row does not exist
+    bool exists;
+  };
+  __device__ __forceinline__ RowSource rowSource(const Tile& tile, int32_t row) const {
+    const auto inside = [](int32_t at, int32_t extent) { return static_cast<uint32_t>(at) < static_cast<uint32_t>(extent); };
+    const uint32_t image = p_.outputDepth.quotient(static_cast<uint32_t>(tile.plane));
+    const int32_t firstDepth = (tile.plane - static_cast<int32_t>(image * p_.outputDepth.divisor)) * p_.strideD - p_.padFront;
+    const int32_t firstHeight = tile.row * p_.strideH - p_.padTop;
+    const int32_t plane = static_cast<int32_t>(p_.windowHeight.quotient(static_cast<uint32_t>(row)));
+    const int32_t depth = firstDepth + plane * p_.dilationD;
+    const int32_t height = firstHeight + row - plane * static_cast<int32_t>(p_.windowHeight.divisor);
+    const int64_t imageRow = (static_cast<int64_t>(image) * p_.inputDepth + depth) * p_.inputHeight + height;
+    const bool exists = inside(depth, p_.inputDepth) && inside(height, p_.inputHeight);
+    return {p_.input + (exists ? imageRow * p_.inputRow * kRawBytes : 0), exists};
+  }
+
   /// A warp for each row.
   template <int kBytes>
   __device__ __forceinline__ void copyRows(const Tile& tile, int32_t window) const {
     const auto inside = [](int32_t at, int32_t extent) { return static_cast<uint32_t>(at) < static_cast<uint32_t>(extent); };
-    const uint32_t image = p_.outputDepth.quotient(static_cast<uint32_t>(tile.plane));
-    const int32_t firstDepth = (tile.plane - static_cast<int32_t>(image * p_.outputDepth.divisor)) * p_.strideD - p_.padFront;
-    const int32_t firstHeight = tile.row * p_.strideH - p_.padTop, lane = static_cast<int32_t>(threadIdx.x) % 32;
+    const int32_t lane = static_cast<int32_t>(threadIdx.x) % 32;
     for (int32_t row = static_cast<int32_t>(threadIdx.x) / 32; row < p_.windowRows; row += kWarps) {
-      const int32_t plane = static_cast<int32_t>(p_.windowHeight.quotient(static_cast<uint32_t>(row)));
-      const int32_t depth = firstDepth + plane * p_.dilationD;
-      const int32_t height = firstHeight + row - plane * static_cast<int32_t>(p_.windowHeight.divisor);
-      const bool rowExists = inside(depth, p_.inputDepth) && inside(height, p_.inputHeight);
-      const int64_t imageRow = (static_cast<int64_t>(image) * p_.inputDepth + depth) * p_.inputHeight + height;
-      const uint8_t* const source = p_.input + imageRow * p_.inputRow * kRawBytes;
+      const auto [source, rowExists] = rowSource(tile, row);
       const uint32_t target = ptx::sharedAddress(shared()) + static_cast<uint32_t>(window + row * p_.rowBytes);
       // Without the row, no element of it is inside.
       const int32_t extent = rowExists ? p_.inputRow : 0;

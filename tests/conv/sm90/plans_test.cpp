@@ -103,6 +103,7 @@ TEST(HopperPlans, ReadAConstantFilterAhead) {
   }
   EXPECT_NE(constant(text, "halo", "", true)->options.find("dependent=filter"), std::string::npos);
   EXPECT_EQ(constant(text, "halo", "dependent=no")->options, planOnH200(text, {"halo", "dependent=no"})->options);
+  EXPECT_NE(constant("1x32x30x3 f16 * 32x3x3x3 -> f16", "raw_rows", "")->options.find("dependent=filter"), std::string::npos);
   const char* const few = "1x7x7x832 f16 * 192x1x1x832 -> f16";
   for (const char* const algorithm : {"thin", "direct"})
     EXPECT_EQ(constant(few, algorithm, "")->options, planOnH200(few, {algorithm, ""})->options) << algorithm;
