@@ -29,6 +29,7 @@ constexpr int64_t kElementBytes = 2, kChunkElements = kChunkBytes / kElementByte
 constexpr std::array<int64_t, 2> kChannels{64, 32};
 constexpr int64_t kReservedBytes = 1024;  ///< of shared memory, by the system, for each CTA
 constexpr size_t kTilesOffered = 3;       ///< of each number of channels
+constexpr int64_t kMostColumns = 512;     ///< of a tile, unless more are asked for
 
 /// What the order of the reduction follows from.
 struct Reduction {
@@ -80,10 +81,25 @@ int32_t copyBytes(const Problem& p) {
 std::vector<int64_t> columnsOf(const Problem& p, const RawRowsChoices& choices) {
   if (choices.columns) return {std::min<int64_t>(*choices.columns, p.q())};
   std::vector<int64_t> columns;
-  for (int64_t parts = ceilDivide(p.q(), int64_t{512});; parts += std::max<int64_t>(1, parts / 2)) {
+  for (int64_t parts = ceilDivide(p.q(), kMostColumns);; parts += std::max<int64_t>(1, parts / 2)) {
     columns.push_back(ceilDivide(p.q(), parts));
     if (columns.back() <= kWarpPixels / 2) return columns;
   }
+}
+/// Others, of an image of one row: shares that give every multiprocessor one CTA, or two.
+std::vector<int64_t> fillingColumns(const Problem& p, const device::Properties& properties, int64_t channels,
+                                    const std::vector<int64_t>& known) {
+  if (p.p() != 1) return {};
+  std::vector<int64_t> columns;
+  const int64_t others = p.n * p.z() * ceilDivide(p.k, channels);
+  for (const int64_t each : {1, 2}) {
+    const int64_t parts = each * properties.multiprocessors / others;
+    if (parts == 0) continue;
+    const int64_t share = ceilDivide(p.q(), parts);
+    if (share > kWarpPixels / 2 && share <= kMostColumns && std::find(known.begin(), known.end(), share) == known.end())
+      columns.push_back(share);
+  }
+  return columns;
 }
 std::vector<int64_t> rowsOf(const Problem& p, const RawRowsChoices& choices) {
   if (choices.rows) return {std::min<int64_t>(*choices.rows, p.p())};
@@ -247,12 +263,17 @@ std::vector<RawRowsPlan> rawRowsCandidates(const Problem& p, const device::Prope
   for (const int64_t channels : kChannels) {
     if (choices.channels && *choices.channels != channels) continue;
     std::vector<RawRowsPlan> plans;
-    for (const int64_t columns : columnsOf(p, choices))
-      for (const int64_t rows : rowsOf(p, choices))
-        if (sharedBytes(p, reduction, rows, columns, channels) <= limit)
-          plans.push_back(planOf(p, properties, rows, columns, channels, choices.dependent));
+    const auto addPlans = [&](const std::vector<int64_t>& someColumns) {
+      for (const int64_t columns : someColumns)
+        for (const int64_t rows : rowsOf(p, choices))
+          if (sharedBytes(p, reduction, rows, columns, channels) <= limit)
+            plans.push_back(planOf(p, properties, rows, columns, channels, choices.dependent));
+    };
+    const std::vector<int64_t> columns = columnsOf(p, choices);
+    addPlans(columns);
     fastestFirst(plans);
     if (plans.size() > kTilesOffered) plans.resize(kTilesOffered);
+    if (!choices.columns) addPlans(fillingColumns(p, properties, channels, columns));
     offered.insert(offered.end(), std::make_move_iterator(plans.begin()), std::make_move_iterator(plans.end()));
   }
   fastestFirst(offered);

@@ -1,0 +1,53 @@
+// The raw_rows engine's plans: which tiles compete, and which epilogues are finished by code of their own.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "conv/algorithms/raw_rows/plan.hpp"
+#include "tests/conv/planned_problem.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+/// Of the tiles of 32 channels that are offered.
+std::set<int32_t> columnsOffered(const std::string& text, uint32_t multiprocessors) {
+  device::Properties properties = deviceOf(9);
+  properties.multiprocessors = multiprocessors;
+  std::set<int32_t> columns;
+  for (const RawRowsPlan& plan : rawRowsCandidates(problemOf(text), properties))
+    if (plan.channels == 32) columns.insert(plan.columns);
+  return columns;
+}
+
+TEST(RawRowsPlans, OfOneRowAlsoFillEveryMultiprocessor) {
+  const auto offers = [](const char* text, uint32_t multiprocessors, int32_t columns) {
+    return columnsOffered(text, multiprocessors).count(columns) != 0;
+  };
+  const char* const sound = "1x1x24000x1 f16 * 32x1x7x1 pad 0,0,6,0 -> f16";
+  EXPECT_EQ(columnsOffered(sound, 132).size(), 5u);
+  EXPECT_TRUE(offers(sound, 132, 182));  // 24000 / 132
+  EXPECT_TRUE(offers(sound, 132, 91));   // 24000 / 264
+  EXPECT_TRUE(offers(sound, 100, 240));
+  EXPECT_TRUE(offers("2x1x24000x1 f16 * 64x1x7x1 pad 0,0,6,0 -> f16", 132, 364));  // 33 for each of 2 images and 2 channel tiles
+  EXPECT_LE(columnsOffered("1x2x24000x1 f16 * 32x1x7x1 pad 0,0,6,0 -> f16", 132).size(), 3u);  // of two rows: not
+}
+
+TEST(RawRowsPlans, AreLeanWithABiasAndReluInWholeSegments) {
+  for (const auto& [text, lean] : {std::tuple{"1x9x8x3 f16 * 24x3x3x3 -> f16 bias relu", true},
+                                   {"1x9x8x3 bf16 * 24x3x3x3 -> bf16 pitch 32", true},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 pitch 28 relu", false},
+                                   {"1x9x8x3 f16 * 28x3x3x3 -> f16 pitch 32 relu", false},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 residual 1 relu", false},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f16 bias silu", false},
+                                   {"1x9x8x3 f16 * 24x3x3x3 -> f32 bias relu", false},
+                                   {"1x9x8x3 e4m3 * 24x3x3x3 -> f16 bias relu", false}}) {
+    const auto plans = rawRowsCandidates(problemOf(text), deviceOf(9));
+    ASSERT_FALSE(plans.empty()) << text;
+    EXPECT_EQ(plans.front().params.lean, lean) << text;
+  }
+}
+
+}  // namespace
+}  // namespace shiftconv::plan
