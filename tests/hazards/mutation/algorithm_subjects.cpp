@@ -125,10 +125,10 @@ Observation runRounded(DeviceRun& device, const plan::Plan& plan, const KernelCa
   return seen;
 }
 
-/// The kernels of sm_90a have the whole epilogue and no block scales, of which KernelCase has the one, and StreamCase the others.
+/// KernelCase has 16-bit operands whose sums are rounded, and residuals; StreamCase has operands of every type, and block scales.
 KernelTrial runOf(const TrialProblem& trial, const std::string& architecture, const std::shared_ptr<const plan::Plan>& plan,
                   uint64_t seed) {
-  if (architecture == "sm_90a") {
+  if (architecture == "sm_90a" && bitsOf(plan->problem.inputType) == 16) {
     const auto operands = std::make_shared<const KernelCase>(plan->problem, seed);
     return {trial.name, [plan, operands](DeviceRun& device, const emulator::Options& options) {
               return runRounded(device, *plan, *operands, options);
