@@ -91,7 +91,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
   if (memory > work) plan.bound = Resource::DeviceMemory;
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
   if ((shape.pixelsAreA() && shape.residual) || shape.consumers() > 2)
-    plan.modelledClocks *= kUntimed;
+    plan.modelledClocks *= kLateShapes;
   else if (shape.pixelsAreA() && g.k % kBlockChannels == 0 && !p.halfChunks)
     plan.modelledClocks *= kPixelsUntimed;
   const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;

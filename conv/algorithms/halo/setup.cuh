@@ -60,35 +60,34 @@ __device__ __forceinline__ uint4 narrowGroup(const Params& p, uint32_t row, uint
 
 inline constexpr uint32_t kMatrixVectors = kBlockBytes / 16;  ///< of 8 channels, in a block-diagonal matrix of 64 x 64
 
-/// Vector v of the block-diagonal matrices of all taps, which follow one another. kNarrow: of groups of 2 and 4 channels.
+/// Vector v of the block-diagonal matrices of all taps, which follow one another. kNarrow: of groups of 2 and 4 channels. Of wider
+/// ones something is loaded in any case: with branches around them loads are not on their way together.
 template <bool kNarrow>
 __device__ __forceinline__ uint4 groupedVector(const Params& p, uint32_t v) {
   const uint32_t tap = v / kMatrixVectors, row = v / 8 % kBlockChannels, column = v % 8;
+  const uint32_t channel = blockIdx.y * kBlockChannels + row;
+  const bool exists = channel < static_cast<uint32_t>(p.channels);
+  const uint32_t filterRow = channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex;
+  if constexpr (kNarrow) return exists ? narrowGroup(p, row, column, filterRow) : make_uint4(0, 0, 0, 0);
   const uint32_t groupVectors = static_cast<uint32_t>(p.groupChannels) / 8;
   const uint32_t inGroup = column - row / static_cast<uint32_t>(p.groupChannels) * groupVectors;
-  const uint32_t channel = blockIdx.y * kBlockChannels + row;
-  if (channel >= static_cast<uint32_t>(p.channels)) return make_uint4(0, 0, 0, 0);
-  const uint32_t filterRow = channel * static_cast<uint32_t>(p.taps) + p.tap[tap].filterIndex;
-  if constexpr (kNarrow) return narrowGroup(p, row, column, filterRow);
-  if (inGroup >= groupVectors) return make_uint4(0, 0, 0, 0);
-  return static_cast<const uint4*>(p.filter)[filterRow * groupVectors + inGroup];
+  const bool isInGroup = exists && inGroup < groupVectors;
+  const uint4 value = static_cast<const uint4*>(p.filter)[isInGroup ? filterRow * groupVectors + inGroup : 0];
+  return isInGroup ? value : make_uint4(0, 0, 0, 0);
 }
 
-/// The block-diagonal matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle. Loads of narrow groups are
-/// on their way four at a time: on an H200 a layer with groups of 4 channels took 8.0 us, not 10.6. In the same runs layers with
-/// groups of 64 took 1 to 3 us longer than before; that these loads are the reason is an assumption.
+/// The block-diagonal matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle. Loads are on their way
+/// several at a time: on an H200 a layer with groups of 4 channels took 8.0 us, not 10.6, and layers with groups of 64 took 1 to
+/// 4 us longer when they were one after the other.
 template <bool kNarrow, class Cta>
 __device__ __forceinline__ void spreadGroups(const Cta& cta, uint32_t helper, uint32_t helpers) {
-  constexpr uint32_t kBatch = kNarrow ? 4 : 1;
+  constexpr uint32_t kBatch = kNarrow ? 4 : 8;
   const Params& p = cta.params;
   const uint32_t vectors = static_cast<uint32_t>(p.weightStages) * kMatrixVectors;
   for (uint32_t first = helper; first < vectors; first += kBatch * helpers) {
     uint4 value[kBatch];
 #pragma unroll
-    for (uint32_t i = 0; i < kBatch; ++i) {
-      const uint32_t v = first + i * helpers;
-      value[i] = v < vectors ? groupedVector<kNarrow>(p, v) : make_uint4(0, 0, 0, 0);
-    }
+    for (uint32_t i = 0; i < kBatch; ++i) value[i] = groupedVector<kNarrow>(p, min(first + i * helpers, vectors - 1));
 #pragma unroll
     for (uint32_t i = 0; i < kBatch; ++i) {
       const uint32_t v = first + i * helpers, row = v / 8 % kBlockChannels;

@@ -52,8 +52,8 @@ TEST(HopperPlans, Im2colMayGiveALongReductionAllSharedMemory) {
   };
   using Stages = std::vector<int32_t>;
   EXPECT_EQ(stagesOf("32x7x7x2048 f16 * 512x1x1x2048 -> f16"), (Stages{4, 9}));
-  EXPECT_EQ(stagesOf("32x7x7x448 f16 * 512x1x1x448 -> f16"), (Stages{4, 7})) << "no more than the reduction is long";
-  EXPECT_EQ(stagesOf("32x7x7x256 f16 * 512x1x1x256 -> f16"), (Stages{4}));
+  EXPECT_EQ(stagesOf("32x7x7x1024 f16 * 512x1x1x1024 -> f16"), (Stages{4, 9}));
+  EXPECT_EQ(stagesOf("32x7x7x960 f16 * 512x1x1x960 -> f16"), (Stages{4})) << "15 steps";
   EXPECT_EQ(stagesOf("64x7x7x2048 f16 * 512x1x1x2048 -> f16"), (Stages{4})) << "two tiles a multiprocessor";
 }
 

@@ -16,7 +16,7 @@ TEST(HopperPlans, EachEngineWinsWhatItIsFor) {
        {std::tuple{"128x56x56x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "halo", "halo_sm90_f16_k64x2_n224_over"},
         {"1x14x14x512 f16 * 512x3x3x512 pad 1,1,1,1 -> f16", "resident", "resident_sm90_f16"},
         {"1x56x56x128 f16 * 128x3x3x128 pad 1,1,1,1 stride 2,2 -> f16", "halo", "halo_sm90_f16_k64_n32"},
-        {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_g8_r3s3"},
+        {"64x28x28x256 f16 * 256x3x3x8 groups 32 pad 1,1,1,1 -> f16", "grouped", "grouped_sm90_f16_r3s3"},
         {"64x56x56x96 bf16 * 96x7x7x1 groups 96 pad 3,3,3,3 -> bf16", "depthwise", "depthwise_sm90_bf16"},
         {"128x224x224x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "stem", "stem_sm90_f16_r7"},
         {"1x64x64x2048 f16 * 256x3x3x2048 pad 12,12,12,12 dilation 12,12 -> f16", "im2col_sm90", "im2col_sm90_f16_128x128_split"},
