@@ -101,14 +101,16 @@ TEST(MeasuredCorrection, IsForHalvesOnHopper) {
   EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f16"), b200));
 }
 
+constexpr size_t kNodes = 63;  // of a tree in which every path asks six questions
+
 /// The same trees, asked node by node, of one candidate.
 struct PlainTree {
   struct Node {
     uint8_t feature;
     float threshold;
   };
-  std::array<Node, 31> nodes;
-  std::array<float, 32> leaves;
+  std::array<Node, kNodes> nodes;
+  std::array<float, kNodes + 1> leaves;
 };
 constexpr float kNever = std::numeric_limits<float>::max();
 double plainCorrection(std::string_view algorithm, const CorrectionFeatures& features) {
@@ -131,8 +133,8 @@ double plainCorrection(std::string_view algorithm, const CorrectionFeatures& fea
   float sum = 0;
   for (size_t tree = first; tree < first + count; ++tree) {
     size_t i = 0;
-    while (i < 31) i = 2 * i + (features[trees[tree].nodes[i].feature] > trees[tree].nodes[i].threshold ? 2 : 1);
-    sum += trees[tree].leaves[i - 31];
+    while (i < kNodes) i = 2 * i + (features[trees[tree].nodes[i].feature] > trees[tree].nodes[i].threshold ? 2 : 1);
+    sum += trees[tree].leaves[i - kNodes];
   }
   return std::clamp(std::exp(static_cast<double>(sum)), 1.0 / 3, 3.0);
 }
