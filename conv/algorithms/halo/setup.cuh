@@ -77,8 +77,8 @@ __device__ __forceinline__ uint4 groupedVector(const Params& p, uint32_t v) {
 }
 
 /// The block-diagonal matrices, one for each tap, in the layout of the copy engine's 128-byte swizzle. Loads are on their way
-/// several at a time: on an H200 a layer with groups of 4 channels took 8.0 us, not 10.6, and layers with groups of 64 took 1 to
-/// 4 us longer when they were one after the other.
+/// several at a time: on an H200 a layer with groups of 4 channels took 8.0 us, not 10.6. Those of wider groups have not been timed
+/// so; one after the other, in a tree that also differed elsewhere, such layers took 1.2 to 1.8 times as long as recorded before.
 template <bool kNarrow, class Cta>
 __device__ __forceinline__ void spreadGroups(const Cta& cta, uint32_t helper, uint32_t helpers) {
   constexpr uint32_t kBatch = kNarrow ? 4 : 8;
