@@ -52,6 +52,15 @@ __device__ __forceinline__ void loadTile4d(uint32_t destination, const void* map
       "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(barrier)
       : "memory");
 }
+/// As above, with a policy of cache_policy.cuh.
+__device__ __forceinline__ void loadTile4d(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3,
+                                           uint32_t barrier, uint64_t cachePolicy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cta.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(destination),
+      "l"(reinterpret_cast<uint64_t>(map)), "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(barrier), "l"(cachePolicy)
+      : "memory");
+}
 template <CountedBy kCountedBy = CountedBy::FilledCta>
 __device__ __forceinline__ void loadTile5d(uint32_t destination, const void* map, int32_t x0, int32_t x1, int32_t x2, int32_t x3,
                                            int32_t x4, uint32_t barrier) {

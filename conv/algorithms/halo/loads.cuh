@@ -5,6 +5,7 @@
 
 #include "common/gemm/ring.cuh"
 #include "common/ptx/bulk_copy.cuh"
+#include "common/ptx/cache_policy.cuh"
 #include "common/ptx/dependent_launch.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "conv/algorithms/halo/cta.cuh"
@@ -22,7 +23,7 @@ __device__ __forceinline__ gemm::WindowSource sourceOf(const Cta& cta, int32_t c
 /// A box of planes, or of an input in two tensors.
 template <class Cta>
 __device__ __forceinline__ void loadAnyBox(const Cta& cta, const Patch& patch, const TileOrigin& origin, int32_t chunk,
-                                           int32_t channel, const gemm::RingPosition& slot) {
+                                           int32_t channel, const gemm::RingPosition& slot, uint64_t cachePolicy) {
   const Params& p = cta.params;
   Control& control = *cta.control;
   int32_t map = patch.map;
@@ -39,7 +40,7 @@ __device__ __forceinline__ void loadAnyBox(const Cta& cta, const Patch& patch, c
                     origin.row + patch.rowOffset, plane, image, control.boxes.full(slot));
   } else {
     ptx::loadTile4d(cta.boxAddress(slot.index), &cta.inputMaps.of[map], channel, origin.column + patch.columnOffset, origin.image,
-                    origin.row + patch.rowOffset, control.boxes.full(slot));
+                    origin.row + patch.rowOffset, control.boxes.full(slot), cachePolicy);
   }
 }
 
@@ -61,6 +62,7 @@ __device__ void loadBoxes(const Cta& cta) {
   using S = typename Cta::S;
   const Params& p = cta.params;
   Control& control = *cta.control;
+  const uint64_t cachePolicy = p.inputLeavesFirst ? ptx::evictFirst() : ptx::evictNormally();
   gemm::RingPosition slot, previous;
   uint32_t number = 0;
   for (const int32_t tile : cta.tiles()) {
@@ -88,10 +90,10 @@ __device__ void loadBoxes(const Cta& cta) {
           ptx::mbarrierArriveExpectBytes(control.boxes.full(slot), patch.bytes);
           const int32_t channel = p.groupChannels > 0 ? origin.channel : chunk * chunkChannels(Cta::Kind::kElementBytes);
           if constexpr (Cta::kAnyInput)
-            loadAnyBox(cta, patch, origin, chunk, channel, slot);
+            loadAnyBox(cta, patch, origin, chunk, channel, slot, cachePolicy);
           else
             ptx::loadTile4d(cta.boxAddress(slot.index), &cta.inputMaps.of[patch.map], channel, origin.column + patch.columnOffset,
-                            origin.image, origin.row + patch.rowOffset, control.boxes.full(slot));
+                            origin.image, origin.row + patch.rowOffset, control.boxes.full(slot), cachePolicy);
           slot.advance(p.patchSlots);
         }
       }

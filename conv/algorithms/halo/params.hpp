@@ -122,7 +122,8 @@ struct Params {
                       ///< instead of (C, W, N, H)
   bool halfChunks = false;   ///< the second half of the last chunk is zeros. In kernels of 8-bit operands there is one chunk then
   bool filterAhead = false;  ///< the filter is constant, and is read before the kernel ahead has ended
-  bool alternates = false;   ///< where pixels are operand A: warpgroups take every other tile of a CTA; tiles are then not pairs
+  bool inputLeavesFirst = false;  ///< L2, which then has room for outputs; not where deep
+  bool alternates = false;  ///< where pixels are operand A: warpgroups take every other tile of a CTA; tiles are then not pairs
   /// Of a flat tile: positions from row to row, tileColumns of which are pixels. 1 when every position is a pixel.
   layout::FastDivisor flatPitch;
 

@@ -56,6 +56,22 @@ TEST(HopperPlans, ALagIsAsLongAsTheRingsHold) {
   }
 }
 
+/// Pixels leave L2 first where they and the outputs need more than 50,331,648 bytes of it, four fifths, and one tile of channels
+/// alone reads them.
+TEST(HopperPlans, AnInputThatIsReadOnceLeavesL2First) {
+  for (const auto& [text, shape, leaves] :
+       {std::tuple{"32x80x77x64 f16 * 64x1x1x64 -> f16", "k64x2_n128", true},              // 50,462,720 bytes and the filter
+        {"32x80x76x64 f16 * 64x1x1x64 -> f16", "k64x2_n128", false},                       // 49,807,360 and the filter
+        {"32x80x80x64 f16 * 128x1x1x64 -> f16", "k64x2_n128", false},                      // two tiles of channels
+        {"32x80x80x64 f16 * 128x1x1x64 -> f16", "k128_n128", true},                        // one
+        {"32x80x80x64 f16 * 64x1x1x64 -> f16 silu", "k64x2_n128", true},                   // a kernel that takes any input
+        {"8x8x80x80x64 f16 * 64x3x3x3x64 pad 1,1,1,1,1,1 -> f16", "k128_n128", false}}) {  // boxes of planes
+    const auto plan = planOnH200(text, {"halo", std::string("shape=") + shape});
+    ASSERT_NE(plan, nullptr) << text;
+    EXPECT_EQ(describe(*plan).find("input leaves L2 first") != std::string::npos, leaves) << text << ": " << describe(*plan);
+  }
+}
+
 /// Halves are of an even number of rows of one image, and then what the output's map stores at a time.
 TEST(HopperPlans, TwoRanksFinishHalfOfATileWhereItCanBeHalved) {
   for (const auto& [text, halves] : {std::pair{"1x16x16x1280 f16 * 1280x3x3x1280 pad 1,1,1,1 -> f16", true},

@@ -18,6 +18,7 @@ inline device::Properties h200() {
   p.computeMajor = 9;
   p.multiprocessors = 132;
   p.sharedBytesPerBlock = 232448;
+  p.l2Bytes = 62'914'560;
   return p;
 }
 
