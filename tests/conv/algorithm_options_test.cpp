@@ -15,6 +15,7 @@
 #include "conv/planner/refusals.hpp"
 #include "conv/planner/registry.hpp"
 #include "tests/conv/planned_problem.hpp"
+#include "tests/conv/shape_files.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -32,18 +33,16 @@ TEST(AlgorithmOptions, HaveNamesValuesAndMeanings) {
   }
 }
 
-/// Some problem and device that an algorithm accepts.
+/// The first problem that tests run for an algorithm, and a device that they run it on.
 std::pair<Problem, device::Properties> acceptedBy(const Algorithm& algorithm) {
-  for (const char* text :
-       {"2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "1x1x200x64 f16 * 64x1x1x64 -> f16", "2x9x7x24 f16 * 144x1x1x24 -> f16",
-        "2x28x28x64 f16 * 64x3x3x1 groups 64 pad 1,1,1,1 -> f16", "2x28x28x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16",
-        "2x28x30x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "2x28x30x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16",
-        "2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16",
-        "2x9x7x64 f16 nchw * 64x3x3x64 pad 1,1,1,1 -> f16 nchw", "2x9x7x64 f16 upsample 2,2 * 64x3x3x64 pad 1,1,1,1 -> f16",
-        "2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 flipped -> f16"})
-    for (const char* device : {"B200", "H200"})
-      if (refusalOf(algorithm, problemOf(text), preset(device)).empty()) return {problemOf(text), preset(device)};
-  ADD_FAILURE() << algorithm.name() << " accepts none of these";
+  for (const auto& [architecture, device] : {std::pair{"sm_100a", "B200"}, {"sm_90a", "H200"}})
+    for (const tests::ShapeFile& file : tests::shapeFiles(architecture)) {
+      if (file.algorithm != algorithm.name()) continue;
+      for (const tests::ShapeLine& line : tests::readShapes(file.path))
+        if (refusalOf(algorithm, problemOf(line.problem()), preset(device)).empty())
+          return {problemOf(line.problem()), preset(device)};
+    }
+  ADD_FAILURE() << algorithm.name() << " accepts none of the problems in its folder";
   return {};
 }
 

@@ -149,7 +149,7 @@ TEST(Phases, ListTheirAlgorithms) {
   for (const Algorithm* one : algorithms()) {
     if (one->name() == "phases")
       phases = one;
-    else if (one->name() != "relayout" && one->name() != "repeated" && one->name() != "reversed")  // which multiply nothing
+    else if (one->accumulation())  // it multiplies
       names += (names.empty() ? "" : ", ") + std::string(one->name());
   }
   ASSERT_NE(phases, nullptr);

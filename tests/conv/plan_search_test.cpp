@@ -20,6 +20,7 @@
 #include "tests/conv/fuzz_part.hpp"
 #include "tests/conv/planned_problem.hpp"
 #include "tests/conv/random_problem.hpp"
+#include "tests/conv/shape_files.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -195,50 +196,39 @@ TEST(PlanSearch, TakesRowsEndToEndWhereTheyAreFaster) {
   }
 }
 
+void expectNamesOfWarps(const PlannedLaunch& launch) {
+  const std::set<std::string> names(launch.warpRoles.begin(), launch.warpRoles.end());
+  const auto& block = launch.config.block;
+  EXPECT_EQ(launch.warpRoles.size(), (block.x * block.y * block.z + 31) / 32) << launch.kernel;
+  EXPECT_FALSE(names.contains("")) << launch.kernel;
+  // Warps that do the same may share a name, but those of scale factors and epilogues have numbers.
+  for (const std::string& name : names)
+    if (std::isdigit(static_cast<unsigned char>(name.back())) != 0) {
+      EXPECT_EQ(std::count(launch.warpRoles.begin(), launch.warpRoles.end(), name), 1) << launch.kernel << " " << name;
+    }
+}
+
 /// Reports and counters call warps by these names: each has one, and no two of a launch have the same.
 TEST(PlanSearch, NamesEveryWarp) {
-  std::set<std::string_view> seen;
-  for (const auto& [text, device] :
-       {std::pair{"2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "B200"},
-        {"2x9x7x64 s8 zero 3 * 64x3x3x64 zero 2 pad 1,1,1,1 -> s8", "B200"},
-        {"2x9x7x128 e4m3 scale ue8m0/32 * 64x3x3x128 scale ue8m0/32 pad 1,1,1,1 -> f16", "B200"},
-        {"2x9x7x128 e2m1 scale ue4m3/16/interleaved * 64x3x3x128 scale ue4m3/16/interleaved pad 1,1,1,1 -> f16", "B200"},
-        {"1x1x300x256 e2m1 scale ue4m3/16/interleaved * 64x1x1x256 scale ue4m3/16/interleaved -> f16", "B200"},
-        {"1x1x300x256 e4m3 scale ue8m0/32 * 64x1x1x256 scale ue8m0/32 -> f16", "B200"},
-        {"2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 -> f16", "H200"},
-        {"2x9x7x64 f16 * 64x1x1x64 -> f16", "H200"},
-        {"2x28x28x64 f16 * 64x3x3x1 groups 64 pad 1,1,1,1 -> f16", "H200"},
-        {"2x28x28x64 f16 * 64x3x3x8 groups 8 pad 1,1,1,1 -> f16", "H200"},
-        {"2x28x30x4 f16 * 64x7x7x4 pad 3,3,3,3 stride 2,2 -> f16", "H200"},
-        {"2x28x30x3 f16 * 64x7x7x3 pad 3,3,3,3 stride 2,2 -> f16", "H200"},
-        {"2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 stride 2,2 transposed -> f16", "H200"},
-        {"2x9x7x64 f16 nchw * 64x3x3x64 pad 1,1,1,1 -> f16 nchw amax", "H200"},
-        {"2x9x7x64 f16 upsample 2,2 * 64x3x3x64 pad 1,1,1,1 -> f16", "H200"},
-        {"2x9x7x64 f16 * 64x3x3x64 pad 1,1,1,1 flipped -> f16", "H200"}}) {
-    const Problem problem = problemOf(text);
-    for (const Algorithm* algorithm : algorithms()) {
-      if (!refusalOf(*algorithm, problem, preset(device)).empty()) continue;
-      SCOPED_TRACE(std::string(algorithm->name()) + ": " + text);
-      seen.insert(algorithm->name());
-      std::vector<Candidate> candidates;
-      ASSERT_TRUE(algorithm->candidates(problem, preset(device), {}, candidates).ok());
-      for (size_t i = 0; i < candidates.size(); i += std::max<size_t>(1, candidates.size() / 4)) {
-        std::shared_ptr<const Plan> plan;
-        ASSERT_TRUE(makePlan(problem, preset(device), candidates[i], "", plan).ok());
-        for (const PlannedLaunch& launch : plan->launches) {
-          const std::set<std::string> names(launch.warpRoles.begin(), launch.warpRoles.end());
-          const auto& block = launch.config.block;
-          EXPECT_EQ(launch.warpRoles.size(), (block.x * block.y * block.z + 31) / 32) << launch.kernel;
-          EXPECT_FALSE(names.contains("")) << launch.kernel;
-          // Warps that do the same may share a name, but those of scale factors and epilogues have numbers.
-          for (const std::string& name : names)
-            if (std::isdigit(static_cast<unsigned char>(name.back())) != 0) {
-              EXPECT_EQ(std::count(launch.warpRoles.begin(), launch.warpRoles.end(), name), 1) << launch.kernel << " " << name;
-            }
+  std::set<std::string> seen;
+  for (const auto& [architecture, device] : {std::pair{"sm_100a", "B200"}, {"sm_90a", "H200"}})
+    for (const tests::ShapeFile& file : tests::shapeFiles(architecture)) {
+      const Algorithm* algorithm = nullptr;
+      ASSERT_TRUE(findAlgorithm(file.algorithm, algorithm).ok()) << file.algorithm;
+      for (const tests::ShapeLine& line : tests::readShapes(file.path)) {
+        const Problem problem = problemOf(line.problem());
+        if (!refusalOf(*algorithm, problem, preset(device)).empty()) continue;
+        SCOPED_TRACE(file.algorithm + ": " + line.problem());
+        seen.insert(file.algorithm);
+        std::vector<Candidate> candidates;
+        ASSERT_TRUE(algorithm->candidates(problem, preset(device), {}, candidates).ok());
+        for (size_t i = 0; i < candidates.size(); i += std::max<size_t>(1, candidates.size() / 4)) {
+          std::shared_ptr<const Plan> plan;
+          ASSERT_TRUE(makePlan(problem, preset(device), candidates[i], "", plan).ok());
+          for (const PlannedLaunch& launch : plan->launches) expectNamesOfWarps(launch);
         }
       }
     }
-  }
   EXPECT_EQ(seen.size(), algorithms().size());
 }
 

@@ -11,6 +11,8 @@ namespace shiftconv::tests {
 struct ShapeLine {
   std::string name;  ///< algorithm, file, line number and shape, as a test name
   std::string text;
+
+  std::string problem() const { return text.substr(0, text.find(" |")); }
 };
 /// Lines of a file of cases, without comments (#) and empty lines. Throws std::invalid_argument where there is no such file.
 std::vector<ShapeLine> readShapes(const std::string& path, std::string_view prefix = "");
