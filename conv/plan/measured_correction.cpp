@@ -15,7 +15,7 @@ namespace {
 
 /// A complete tree: node i asks whether a feature is above a threshold, and goes on to node 2i + 1 (no) or 2i + 2.
 struct Tree {
-  static constexpr size_t kDepth = 6;
+  static constexpr size_t kDepth = 7;
   struct Node {
     uint8_t feature;
     float threshold;

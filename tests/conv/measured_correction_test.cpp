@@ -101,7 +101,7 @@ TEST(MeasuredCorrection, IsForHalvesOnHopper) {
   EXPECT_FALSE(hasMeasuredCorrection(parsed("1x8x8x64 f16 * 64x3x3x64 -> f16"), b200));
 }
 
-constexpr size_t kNodes = 63;  // of a tree in which every path asks six questions
+constexpr size_t kNodes = 127;  // of a tree in which every path asks seven questions
 
 /// The same trees, asked node by node, of one candidate.
 struct PlainTree {

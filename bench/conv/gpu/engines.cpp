@@ -52,10 +52,15 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Residual] = tensors.residual;
   addresses[TensorName::Output] = tensors.output;
   if (problem.hasAmax) addresses[TensorName::Amax] = state_->largest.address();
+  std::shared_ptr<Buffer> workspace;
+  if (plan->workspaceBytes > 0) {
+    workspace = std::make_shared<Buffer>(plan->workspaceBytes);
+    addresses[TensorName::Workspace] = workspace->address();
+  }
   std::unique_ptr<plan::Binding> made;
   accept(plan::Binding::make(plan, *state_->kernels, addresses, made));
   return {choiceNameOf(*plan), fmt::format("{} {}: {}", plan->algorithm, plan->options, plan->details),
-          [binding = std::shared_ptr<plan::Binding>(std::move(made))](CUstream stream) {
+          [binding = std::shared_ptr<plan::Binding>(std::move(made)), workspace](CUstream stream) {
             if (const Status status = binding->run(reinterpret_cast<device::Stream>(stream)); !status.ok()) {
               fmt::print(stderr, "{}\n", status.message());
               std::exit(2);

@@ -90,10 +90,7 @@ void model(const Problem& problem, double bytes, const Geometry& g, const ShapeE
                          kL2ShareBesideMemory * (tiles * loads + outputBytes) / (kL2BytesPerClock * multiprocessors));
   if (memory > work) plan.bound = Resource::DeviceMemory;
   plan.modelledClocks = corrected(start + together(work, memory), kCorrection);
-  if ((shape.pixelsAreA() && shape.residual) || shape.consumers() > 2)
-    plan.modelledClocks *= kLateShapes;
-  else if (shape.pixelsAreA() && g.k % kBlockChannels == 0 && !p.halfChunks)
-    plan.modelledClocks *= kPixelsUntimed;
+  if (shape.pixelsAreA() && !shape.residual && g.k % kBlockChannels == 0 && !p.halfChunks) plan.modelledClocks *= kPixelsUntimed;
   const double multiplied = tiles / p.split * shape.members() * shape.channels() * shape.tileN;
   plan.validFraction = static_cast<double>(g.n * g.p * g.q) * static_cast<double>(g.k) / multiplied;
 }
