@@ -55,7 +55,7 @@
   X(m64x2_k256, 1, 256)
 
 // With a short activation. In the plain layers that were timed on an H200, the best of these tiles takes 1 % longer than the best
-// of all (geometric mean); times with an activation did not choose them. As above, without the last.
+// of all (geometric mean); times with an activation were not used. X has the arguments of SHIFTCONV_HALO_SHAPES without the last.
 #define SHIFTCONV_HALO_ACTIVATED_SHAPES(X)         \
   X(k64_n32, 1, 0, 32, Common, Own)                \
   X(k64_n64, 1, 0, 64, Common, Own)                \
