@@ -53,8 +53,8 @@ BoundConvolution Library::bind(const Problem& problem, const Tensors& tensors, c
   addresses[TensorName::Output] = tensors.output;
   if (problem.hasAmax) addresses[TensorName::Amax] = state_->largest.address();
   std::shared_ptr<Buffer> workspace;
-  if (plan->workspaceBytes > 0) {
-    workspace = std::make_shared<Buffer>(plan->workspaceBytes);
+  if (const size_t bytes = plan::bytesOfRun(*plan)[TensorName::Workspace]; bytes > 0) {
+    workspace = std::make_shared<Buffer>(bytes);
     addresses[TensorName::Workspace] = workspace->address();
   }
   std::unique_ptr<plan::Binding> made;
