@@ -27,6 +27,13 @@ std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const 
   return algorithm.refusal(problem, properties);
 }
 
+std::string algorithmNames(std::span<const Algorithm* const> algorithms, bool (*wanted)(const Algorithm&)) {
+  std::string names;
+  for (const Algorithm* one : algorithms)
+    if (wanted(*one)) names.append(names.empty() ? "" : ", ").append(one->name());
+  return names;
+}
+
 std::string describe(const Candidate& candidate) {
   std::string unproven;
   for (const std::string_view id : candidate.unproven) unproven += fmt::format(" {}", id);

@@ -109,6 +109,9 @@ class Algorithm {
 /// upsample nothing, and read one tensor in NHWC and taps in their order.
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties);
 
+/// The names of those that `wanted` holds for, with ", " between them.
+std::string algorithmNames(std::span<const Algorithm* const> algorithms, bool (*wanted)(const Algorithm&));
+
 /// Algorithm, options, estimate and unproven behaviours, in a line without its end.
 std::string describe(const Candidate& candidate);
 

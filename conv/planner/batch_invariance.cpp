@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "conv/plan/inner_plan.hpp"
 #include "conv/problem/validation.hpp"
 
 namespace shiftconv::plan {

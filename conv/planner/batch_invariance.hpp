@@ -9,10 +9,6 @@
 
 namespace shiftconv::plan {
 
-/// Of the wrappers around other algorithms, whose inner plan this is about.
-inline constexpr OptionDescription kBatchInvariantOption{
-    "batch_invariant", "yes, no", "sum as for one image, so that results of an image do not depend on n; no"};
-
 /// Candidates of a problem without PlanOptions::batchInvariant, the best among them.
 using Search = std::function<Status(const Problem&, Candidates&)>;
 

@@ -15,17 +15,18 @@
 #include "conv/algorithms/halo_sm100/algorithm.hpp"
 #include "conv/algorithms/im2col/algorithm.hpp"
 #include "conv/algorithms/im2col_sm90/algorithm.hpp"
+#include "conv/algorithms/phases/algorithm.hpp"
 #include "conv/algorithms/pointwise/algorithm.hpp"
 #include "conv/algorithms/raw_rows/algorithm.hpp"
+#include "conv/algorithms/relayout/algorithm.hpp"
+#include "conv/algorithms/repeated/algorithm.hpp"
 #include "conv/algorithms/resident/algorithm.hpp"
+#include "conv/algorithms/reversed/algorithm.hpp"
 #include "conv/algorithms/shift_stream/algorithm.hpp"
 #include "conv/algorithms/shift_window/algorithm.hpp"
 #include "conv/algorithms/stem/algorithm.hpp"
 #include "conv/algorithms/thin/algorithm.hpp"
-#include "conv/planner/phases.hpp"
-#include "conv/planner/relayout.hpp"
-#include "conv/planner/repeated.hpp"
-#include "conv/planner/reversed.hpp"
+#include "conv/planner/inner_search.hpp"
 #include "conv/problem/quoted.hpp"
 
 namespace shiftconv::plan {
@@ -45,10 +46,10 @@ std::span<const Algorithm* const> algorithms() {
       &stemAlgorithm(),
       &residentAlgorithm(),
       &sm90::im2colAlgorithm(),
-      &phasesAlgorithm(),
-      &relayoutAlgorithm(),
-      &repeatedAlgorithm(),
-      &reversedAlgorithm(),
+      &phasesAlgorithm(innerSearch()),
+      &relayoutAlgorithm(innerSearch()),
+      &repeatedAlgorithm(innerSearch()),
+      &reversedAlgorithm(innerSearch()),
       &pointwiseAlgorithm(),
       &thinAlgorithm(),
       &rawRowsAlgorithm(),
@@ -59,20 +60,13 @@ std::span<const Algorithm* const> algorithms() {
   return table;
 }
 
-std::string algorithmNames(bool (*wanted)(const Algorithm&)) {
-  std::string names;
-  for (const Algorithm* one : algorithms())
-    if (wanted(*one)) names.append(names.empty() ? "" : ", ").append(one->name());
-  return names;
-}
-
 Status findAlgorithm(std::string_view name, const Algorithm*& algorithm) {
   for (const Algorithm* one : algorithms())
     if (one->name() == name) {
       algorithm = one;
       return {};
     }
-  const std::string known = algorithmNames([](const Algorithm&) { return true; });
+  const std::string known = algorithmNames(algorithms(), [](const Algorithm&) { return true; });
   return {StatusCode::NotFound, fmt::format("there is no algorithm {}; known are {}", quoted(name), known)};
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "common/device/status.hpp"
@@ -12,9 +11,6 @@ namespace shiftconv::plan {
 
 /// In the order in which they are asked; those of last resort come last.
 std::span<const Algorithm* const> algorithms();
-
-/// The names of those that `wanted` holds for, with ", " between them.
-std::string algorithmNames(bool (*wanted)(const Algorithm&));
 
 /// NotFound with the names when there is none of this name.
 Status findAlgorithm(std::string_view name, const Algorithm*& algorithm);

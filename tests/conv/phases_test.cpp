@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/device/registry.hpp"
+#include "conv/algorithms/phases/phase_axis.hpp"
 #include "conv/planner/candidates.hpp"
-#include "conv/planner/phase_axis.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
 

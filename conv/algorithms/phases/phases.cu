@@ -1,7 +1,7 @@
-// The launches around the phases of a transposed convolution (phases_params.hpp): each moves what it moves once, so they are plain.
+// The launches around the phases of a transposed convolution (params.hpp): each moves what it moves once, so they are plain.
 #include <cstdint>
 
-#include "conv/kernels/phases_params.hpp"
+#include "conv/algorithms/phases/params.hpp"
 #include "conv/kernels/vector_copy.cuh"
 
 namespace shiftconv::kernels::phases {

@@ -1,4 +1,4 @@
-#include "conv/planner/reversed.hpp"
+#include "conv/algorithms/reversed/algorithm.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,9 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/scale_factor_layout.hpp"
-#include "conv/kernels/reversal_params.hpp"
-#include "conv/planner/copying_algorithm.hpp"
-#include "conv/planner/inner_plan.hpp"
-#include "conv/planner/phases.hpp"
-#include "conv/planner/registry.hpp"
+#include "conv/algorithms/reversed/params.hpp"
+#include "conv/plan/copying_algorithm.hpp"
+#include "conv/plan/inner_plan.hpp"
 #include "conv/problem/tensors.hpp"
 #include "reversal_image.hpp"
 
@@ -24,13 +22,6 @@ using kernels::reversal::kThreads;
 using kernels::reversal::Params;
 
 constexpr std::string_view kName = "reversed";
-/// The algorithms with kernels that multiply, and the one that repeats pixels for them.
-std::span<const OptionDescription> innerOptions() {
-  static const std::string names =
-      algorithmNames([](const Algorithm& one) { return one.accumulation().has_value() || one.name() == "repeated"; });
-  static const auto options = copyingOptions(names, "which computes the convolution of the taps in order; otherwise the best");
-  return options;
-}
 
 Problem inOrder(const Problem& p) {
   Problem inner = p;
@@ -89,18 +80,26 @@ PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destinati
 
 class Reversed final : public CopyingAlgorithm {
  public:
+  using CopyingAlgorithm::CopyingAlgorithm;
   std::string_view name() const override { return kName; }
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
   bool takesSplit() const override { return true; }
   bool takesReversedTaps() const override { return true; }
-  std::span<const OptionDescription> options() const override { return innerOptions(); }
+  /// The algorithms with kernels that multiply, and the one that repeats pixels for them.
+  std::span<const OptionDescription> options() const override {
+    static const std::string names = algorithmNames(
+        search().algorithms(), [](const Algorithm& one) { return one.accumulation().has_value() || one.name() == "repeated"; });
+    static const auto known = copyingOptions(names, "which computes the convolution of the taps in order; otherwise the best");
+    return known;
+  }
 
  protected:
   std::string copyingRefusal(const Problem& p, const device::Properties& properties) const override {
     if (!p.filterFlipped) return "reversed is for flipped filters of several taps, but filter_flipped is 0";
     if (!p.hasReversedTaps()) return "reversed is for flipped filters of several taps, but t, r and s are 1";
-    if (p.transposed && phasesAlgorithm().refusal(p, properties).empty())
+    const Algorithm* phases = nullptr;
+    if (p.transposed && search().find("phases", phases).ok() && phases->refusal(p, properties).empty())
       return "reversed leaves transposed convolutions to phases, which gathers the taps of flipped filters, too";
     for (const Rows& rows : reversedRows(p))
       if (rows.padded > std::numeric_limits<int32_t>::max() / rows.vectors)
@@ -121,7 +120,7 @@ class Reversed final : public CopyingAlgorithm {
     for (const Rows& rows : reversedRows(p)) {
       places[rows.tensor] = placeInPackedFilter(bytes[rows.tensor], plan);
       plan.launches.push_back(launchOf(p, rows, places[rows.tensor]));
-      plan.details += fmt::format("reverses   {}: {} bytes of workspace\n", rows.name, bytes[rows.tensor]);
+      plan.details += fmt::format("reverses   {}: {} bytes of packed filter\n", rows.name, bytes[rows.tensor]);
     }
     return addInner(best, inOrder(p), properties, places, plan);
   }
@@ -129,8 +128,8 @@ class Reversed final : public CopyingAlgorithm {
 
 }  // namespace
 
-const Algorithm& reversedAlgorithm() {
-  static const Reversed algorithm;
+const Algorithm& reversedAlgorithm(const InnerSearch& search) {
+  static const Reversed algorithm(search);
   return algorithm;
 }
 

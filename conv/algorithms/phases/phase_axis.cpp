@@ -1,4 +1,4 @@
-#include "conv/planner/phase_axis.hpp"
+#include "conv/algorithms/phases/phase_axis.hpp"
 
 #include <algorithm>
 #include <numeric>

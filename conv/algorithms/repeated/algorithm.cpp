@@ -1,4 +1,4 @@
-#include "conv/planner/repeated.hpp"
+#include "conv/algorithms/repeated/algorithm.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,9 @@
 
 #include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
-#include "conv/kernels/repetition_params.hpp"
-#include "conv/planner/copying_algorithm.hpp"
-#include "conv/planner/inner_plan.hpp"
-#include "conv/planner/registry.hpp"
+#include "conv/algorithms/repeated/params.hpp"
+#include "conv/plan/copying_algorithm.hpp"
+#include "conv/plan/inner_plan.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/validation.hpp"
 #include "repetition_image.hpp"
@@ -25,12 +24,6 @@ using kernels::repetition::kThreads;
 using kernels::repetition::Params;
 
 constexpr std::string_view kName = "repeated";
-/// The algorithms with kernels that multiply.
-std::span<const OptionDescription> innerOptions() {
-  static const std::string names = algorithmNames([](const Algorithm& one) { return one.accumulation().has_value(); });
-  static const auto options = copyingOptions(names, "which computes the convolution of the repeated pixels; otherwise the best");
-  return options;
-}
 
 /// A row of bytes for each pixel.
 struct Rows {
@@ -85,9 +78,16 @@ PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destinati
 
 class Repeated final : public CopyingAlgorithm {
  public:
+  using CopyingAlgorithm::CopyingAlgorithm;
   std::string_view name() const override { return kName; }
   bool takesUpsampled() const override { return true; }
-  std::span<const OptionDescription> options() const override { return innerOptions(); }
+  /// The algorithms with kernels that multiply.
+  std::span<const OptionDescription> options() const override {
+    static const std::string names =
+        algorithmNames(search().algorithms(), [](const Algorithm& one) { return one.accumulation().has_value(); });
+    static const auto known = copyingOptions(names, "which computes the convolution of the repeated pixels; otherwise the best");
+    return known;
+  }
 
  protected:
   std::string copyingRefusal(const Problem& p, const device::Properties&) const override {
@@ -126,8 +126,8 @@ class Repeated final : public CopyingAlgorithm {
 
 }  // namespace
 
-const Algorithm& repeatedAlgorithm() {
-  static const Repeated algorithm;
+const Algorithm& repeatedAlgorithm(const InnerSearch& search) {
+  static const Repeated algorithm(search);
   return algorithm;
 }
 

@@ -1,13 +1,12 @@
-#include "conv/planner/copying_algorithm.hpp"
+#include "conv/plan/copying_algorithm.hpp"
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <utility>
 
+#include "conv/plan/inner_plan.hpp"
 #include "conv/plan/targets.hpp"
-#include "conv/planner/batch_invariance.hpp"
-#include "conv/planner/inner_plan.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -29,7 +28,7 @@ std::string CopyingAlgorithm::refusal(const Problem& problem, const device::Prop
   if (std::string refused = targetRefusal(name(), properties); !refused.empty()) return refused;
   if (std::string refused = copyingRefusal(problem, properties); !refused.empty()) return refused;
   Candidate best;
-  if (Status status = bestInner(name(), options(), {}, problemOfCopies(problem), properties, best); !status.ok())
+  if (Status status = bestInner(search_, name(), options(), {}, problemOfCopies(problem), properties, best); !status.ok())
     return fmt::format("{} needs an algorithm for {}: {}", name(), ofCopies(), status.message());
   return {};
 }
@@ -37,7 +36,8 @@ std::string CopyingAlgorithm::refusal(const Problem& problem, const device::Prop
 Status CopyingAlgorithm::candidates(const Problem& problem, const device::Properties& properties, std::string_view asked,
                                     std::vector<Candidate>& candidates) const {
   Candidate best;
-  if (Status status = bestInner(name(), options(), asked, problemOfCopies(problem), properties, best); !status.ok()) return status;
+  if (Status status = bestInner(search_, name(), options(), asked, problemOfCopies(problem), properties, best); !status.ok())
+    return status;
   const Copying copies = copying(problem);
   const Rates& rates = ratesOf(properties);
   const double clocks =

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "common/layout/scale_factor_layout.hpp"
-#include "conv/kernels/reversal_params.hpp"
+#include "conv/algorithms/reversed/params.hpp"
 #include "conv/kernels/vector_copy.cuh"
 
 namespace shiftconv::kernels::reversal {

@@ -7,9 +7,11 @@
 #pragma once
 
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/inner_search.hpp"
 
 namespace shiftconv::plan {
 
-const Algorithm& repeatedAlgorithm();
+/// `search`: the planner's, which there is one of.
+const Algorithm& repeatedAlgorithm(const InnerSearch& search);
 
 }  // namespace shiftconv::plan

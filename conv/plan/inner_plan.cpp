@@ -1,12 +1,9 @@
-#include "conv/planner/inner_plan.hpp"
+#include "conv/plan/inner_plan.hpp"
 
 #include <fmt/format.h>
 
-#include <string>
+#include <optional>
 #include <utility>
-
-#include "conv/planner/batch_invariance.hpp"
-#include "conv/planner/candidates.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -25,19 +22,15 @@ Status readBatchInvariant(const OptionValues& values, bool& isInvariant) {
   return {};
 }
 
-Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
-                 const device::Properties& properties, Candidate& best) {
+Status bestInner(const InnerSearch& search, std::string_view owner, std::span<const OptionDescription> options,
+                 std::string_view text, const Problem& inner, const device::Properties& properties, Candidate& best) {
   OptionValues values;
   if (Status status = OptionValues::parse(text, options, values); !status.ok()) return status;
-  PlanOptions asked;
-  asked.algorithm = values.find("algorithm").value_or("");
-  if (Status status = readBatchInvariant(values, asked.batchInvariant); !status.ok()) return status;
-  if (asked.algorithm == owner)
-    return {StatusCode::InvalidArgument, fmt::format("{}: option algorithm must be another one", owner)};
-  Candidates candidates;
-  if (Status status = findCandidates(inner, properties, asked, candidates, RefusalTexts::LeftOut); !status.ok()) return status;
-  best = std::move(candidates.all[candidates.best]);
-  return {};
+  bool isBatchInvariant = false;
+  if (Status status = readBatchInvariant(values, isBatchInvariant); !status.ok()) return status;
+  const std::string_view algorithm = values.find("algorithm").value_or("");
+  if (algorithm == owner) return {StatusCode::InvalidArgument, fmt::format("{}: option algorithm must be another one", owner)};
+  return search.best(inner, properties, algorithm, isBatchInvariant, best);
 }
 
 TensorPlace placeInWorkspace(size_t bytes, Plan& plan) {

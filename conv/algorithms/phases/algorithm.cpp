@@ -1,4 +1,4 @@
-#include "conv/planner/phases.hpp"
+#include "conv/algorithms/phases/algorithm.hpp"
 
 #include <fmt/format.h>
 
@@ -10,13 +10,10 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/kernels/phases_params.hpp"
+#include "conv/algorithms/phases/params.hpp"
+#include "conv/algorithms/phases/phase_axis.hpp"
+#include "conv/plan/inner_plan.hpp"
 #include "conv/plan/targets.hpp"
-#include "conv/planner/batch_invariance.hpp"
-#include "conv/planner/candidates.hpp"
-#include "conv/planner/inner_plan.hpp"
-#include "conv/planner/phase_axis.hpp"
-#include "conv/planner/registry.hpp"
 #include "conv/problem/tensors.hpp"
 #include "conv/problem/text.hpp"
 #include "conv/problem/validation.hpp"
@@ -31,13 +28,6 @@ using kernels::phases::kThreads;
 using kernels::phases::Params;
 
 constexpr std::string_view kName = "phases";
-/// The algorithms with kernels that multiply.
-std::span<const OptionDescription> innerOptions() {
-  static const std::string names = algorithmNames([](const Algorithm& one) { return one.accumulation().has_value(); });
-  static const std::array<OptionDescription, 2> options{
-      {{"algorithm", names, "which computes every phase; otherwise the best of each"}, kBatchInvariantOption}};
-  return options;
-}
 constexpr size_t kAlignment = 256;
 
 /// One of the convolutions; phases with the same problem share a plan.
@@ -98,38 +88,6 @@ struct Inner {
   std::vector<const Algorithm*> algorithms;
   bool isBatchInvariant = false;
 };
-
-Status readInner(std::string_view text, Inner& inner) {
-  std::vector<const Algorithm*>& algorithms = inner.algorithms;
-  OptionValues values;
-  if (Status status = OptionValues::parse(text, innerOptions(), values); !status.ok()) return status;
-  if (Status status = readBatchInvariant(values, inner.isBatchInvariant); !status.ok()) return status;
-  for (const Algorithm* one : plan::algorithms())
-    if (!one->takesTransposed()) algorithms.push_back(one);
-  const std::optional<std::string_view> name = values.find("algorithm");
-  if (!name) return {};
-  const Algorithm* found = nullptr;
-  if (Status status = findAlgorithm(*name, found); !status.ok()) return status;
-  if (found == &phasesAlgorithm()) return {StatusCode::InvalidArgument, "phases: option algorithm must be another one"};
-  algorithms.assign(1, found);
-  return {};
-}
-
-/// The best candidate for a phase.
-Status bestOf(const Inner& inner, const Problem& problem, const device::Properties& properties, Candidate& best) {
-  const auto search = [&](const Problem& one, Candidates& found) -> Status {
-    if (Status status = collect(inner.algorithms, one, properties, found, RefusalTexts::LeftOut); !status.ok()) return status;
-    correct(one, properties, found.all);
-    found.best = choose(found.all);
-    return {};
-  };
-  Candidates candidates;
-  const Status found =
-      inner.isBatchInvariant ? findBatchInvariant(problem, properties, search, false, candidates) : search(problem, candidates);
-  if (!found.ok()) return found;
-  best = std::move(candidates.all[candidates.best]);
-  return {};
-}
 
 struct Places {
   std::vector<kernels::phases::Phase> phases;
@@ -228,11 +186,19 @@ PlannedLaunch moveOf(const char* kernel, const Problem& p, const Places& places,
 
 class Phases final : public Algorithm {
  public:
+  explicit Phases(const InnerSearch& search) : search_(search) {}
   std::string_view name() const override { return kName; }
   std::optional<Accumulation> accumulation() const override { return {}; }
   bool takesTransposed() const override { return true; }
   bool takesReversedTaps() const override { return true; }
-  std::span<const OptionDescription> options() const override { return innerOptions(); }
+  /// The algorithms with kernels that multiply.
+  std::span<const OptionDescription> options() const override {
+    static const std::string names =
+        algorithmNames(search_.algorithms(), [](const Algorithm& one) { return one.accumulation().has_value(); });
+    static const std::array<OptionDescription, 2> known{
+        {{"algorithm", names, "which computes every phase; otherwise the best of each"}, kBatchInvariantOption}};
+    return known;
+  }
   bool isBuiltFor(const device::Properties& properties) const override { return isHopperOrBlackwell(properties); }
 
   std::string refusal(const Problem& p, const device::Properties& properties) const override {
@@ -259,7 +225,7 @@ class Phases final : public Algorithm {
           "phases computes outputs beyond those of the convolution for this filter, stride and padding, which {} forbids",
           p.hasAmax ? "amax" : "a residual");
     Inner inner;
-    if (Status status = readInner({}, inner); !status.ok()) return status.message();
+    if (Status status = read({}, inner); !status.ok()) return status.message();
     for (size_t i = 0; i < phases.size(); ++i) {
       if (!isFirst(phases, i)) continue;
       const Problem& one = phases[i].problem;
@@ -276,7 +242,7 @@ class Phases final : public Algorithm {
   Status candidates(const Problem& p, const device::Properties& properties, std::string_view options,
                     std::vector<Candidate>& candidates) const override {
     Inner inner;
-    if (Status status = readInner(options, inner); !status.ok()) return status;
+    if (Status status = read(options, inner); !status.ok()) return status;
     Made made{phasesOf(p), {}, std::string(options)};
     const std::vector<PlannedPhase>& phases = made.phases;
     std::vector<Candidate>& best = made.best;
@@ -286,7 +252,9 @@ class Phases final : public Algorithm {
     for (size_t i = 0; i < phases.size(); ++i) {
       if (!phases[i].exists()) continue;
       if (isFirst(phases, i))
-        if (Status status = bestOf(inner, phases[i].problem, properties, best[i]); !status.ok()) return status;
+        if (Status status = search_.bestAmong(inner.algorithms, phases[i].problem, properties, inner.isBatchInvariant, best[i]);
+            !status.ok())
+          return status;
       const Candidate& one = best[phases[i].sameAs];
       all.estimate.clocks += one.estimate.clocks;
       all.estimate.seconds += one.estimate.seconds;
@@ -316,6 +284,22 @@ class Phases final : public Algorithm {
     std::vector<Candidate> best;  ///< of a phase that is the first of its kind
     std::string options;
   };
+
+  Status read(std::string_view text, Inner& inner) const {
+    std::vector<const Algorithm*>& algorithms = inner.algorithms;
+    OptionValues values;
+    if (Status status = OptionValues::parse(text, options(), values); !status.ok()) return status;
+    if (Status status = readBatchInvariant(values, inner.isBatchInvariant); !status.ok()) return status;
+    for (const Algorithm* one : search_.algorithms())
+      if (!one->takesTransposed()) algorithms.push_back(one);
+    const std::optional<std::string_view> name = values.find("algorithm");
+    if (!name) return {};
+    const Algorithm* found = nullptr;
+    if (Status status = search_.find(*name, found); !status.ok()) return status;
+    if (found == this) return {StatusCode::InvalidArgument, "phases: option algorithm must be another one"};
+    algorithms.assign(1, found);
+    return {};
+  }
 
   static Status complete(const Made& chosen, const Problem& p, const device::Properties& properties, Plan& plan) {
     const std::vector<PlannedPhase>& phases = chosen.phases;
@@ -368,12 +352,14 @@ class Phases final : public Algorithm {
     plan.details +=
         fmt::format("phase {:<4} {} {}: {}\n", number, made.algorithm, made.options, shiftconv::describe(phase.problem));
   }
+
+  const InnerSearch& search_;
 };
 
 }  // namespace
 
-const Algorithm& phasesAlgorithm() {
-  static const Phases algorithm;
+const Algorithm& phasesAlgorithm(const InnerSearch& search) {
+  static const Phases algorithm(search);
   return algorithm;
 }
 

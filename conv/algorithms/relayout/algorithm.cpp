@@ -1,4 +1,4 @@
-#include "conv/planner/relayout.hpp"
+#include "conv/algorithms/relayout/algorithm.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "common/layout/ceil_divide.hpp"
-#include "conv/kernels/transposition_params.hpp"
-#include "conv/planner/copying_algorithm.hpp"
-#include "conv/planner/inner_plan.hpp"
-#include "conv/planner/registry.hpp"
+#include "conv/algorithms/relayout/params.hpp"
+#include "conv/plan/copying_algorithm.hpp"
+#include "conv/plan/inner_plan.hpp"
 #include "conv/problem/tensors.hpp"
 #include "transposition_image.hpp"
 
@@ -22,12 +21,6 @@ using kernels::transposition::kTile;
 using kernels::transposition::Params;
 
 constexpr std::string_view kName = "relayout";
-/// Every other algorithm.
-std::span<const OptionDescription> innerOptions() {
-  static const std::string names = algorithmNames([](const Algorithm& one) { return one.name() != kName; });
-  static const auto options = copyingOptions(names, "which computes the convolution in NHWC; otherwise the best");
-  return options;
-}
 
 /// A tensor that lies in NCHW: `images` matrices of channels x pixels.
 struct Moved {
@@ -82,13 +75,20 @@ PlannedLaunch launchOf(const Moved& moved, TensorPlace inWorkspace) {
 
 class Relayout final : public CopyingAlgorithm {
  public:
+  using CopyingAlgorithm::CopyingAlgorithm;
   std::string_view name() const override { return kName; }
   bool takesTransposed() const override { return true; }
   bool takesUpsampled() const override { return true; }
   bool takesChannelsFirst() const override { return true; }
   bool takesSplit() const override { return true; }
   bool takesReversedTaps() const override { return true; }
-  std::span<const OptionDescription> options() const override { return innerOptions(); }
+  /// Every other algorithm.
+  std::span<const OptionDescription> options() const override {
+    static const std::string names =
+        algorithmNames(search().algorithms(), [](const Algorithm& one) { return one.name() != kName; });
+    static const auto known = copyingOptions(names, "which computes the convolution in NHWC; otherwise the best");
+    return known;
+  }
 
  protected:
   std::string copyingRefusal(const Problem& p, const device::Properties&) const override {
@@ -124,8 +124,8 @@ class Relayout final : public CopyingAlgorithm {
 
 }  // namespace
 
-const Algorithm& relayoutAlgorithm() {
-  static const Relayout algorithm;
+const Algorithm& relayoutAlgorithm(const InnerSearch& search) {
+  static const Relayout algorithm(search);
   return algorithm;
 }
 

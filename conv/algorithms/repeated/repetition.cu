@@ -2,7 +2,7 @@
 // neighbours.
 #include <cstdint>
 
-#include "conv/kernels/repetition_params.hpp"
+#include "conv/algorithms/repeated/params.hpp"
 
 namespace shiftconv::kernels::repetition {
 namespace {

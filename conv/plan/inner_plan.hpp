@@ -8,16 +8,21 @@
 #include <vector>
 
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/inner_search.hpp"
 
 namespace shiftconv::plan {
+
+/// Of the wrappers around other algorithms, whose inner plan this is about.
+inline constexpr OptionDescription kBatchInvariantOption{
+    "batch_invariant", "yes, no", "sum as for one image, so that results of an image do not depend on n; no"};
 
 /// Of kBatchInvariantOption; no where it is not set.
 Status readBatchInvariant(const OptionValues& values, bool& isInvariant);
 
-/// What the planner would take for `inner`, or the algorithm that the option `algorithm` of `owner` names, which is not `owner`.
-/// With kBatchInvariantOption as PlanOptions::batchInvariant says.
-Status bestInner(std::string_view owner, std::span<const OptionDescription> options, std::string_view text, const Problem& inner,
-                 const device::Properties& properties, Candidate& best);
+/// What `search` takes for `inner`: by any algorithm, or by the one that the option `algorithm` of `owner` names, which is not
+/// `owner`; as kBatchInvariantOption says.
+Status bestInner(const InnerSearch& search, std::string_view owner, std::span<const OptionDescription> options,
+                 std::string_view text, const Problem& inner, const device::Properties& properties, Candidate& best);
 
 /// A place for `bytes` more bytes in the plan's workspace, or in its packed filter.
 TensorPlace placeInWorkspace(size_t bytes, Plan& plan);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conv/plan/algorithm.hpp"
+#include "conv/plan/inner_search.hpp"
 
 namespace shiftconv::plan {
 
@@ -17,6 +18,7 @@ std::array<OptionDescription, 2> copyingOptions(std::string_view names, std::str
 
 class CopyingAlgorithm : public Algorithm {
  public:
+  explicit CopyingAlgorithm(const InnerSearch& search) : search_(search) {}
   std::optional<Accumulation> accumulation() const final { return {}; }
   bool isBuiltFor(const device::Properties& properties) const final;
   std::string refusal(const Problem& problem, const device::Properties& properties) const final;
@@ -25,6 +27,8 @@ class CopyingAlgorithm : public Algorithm {
                     std::vector<Candidate>& candidates) const final;
 
  protected:
+  const InnerSearch& search() const { return search_; }
+
   struct Copying {
     double bytes = 0;  ///< read and written
     size_t launches = 0;
@@ -39,6 +43,9 @@ class CopyingAlgorithm : public Algorithm {
   /// The plan: the launches that copy, and with addInner() those of `inner`, a candidate of problemOfCopies().
   virtual Status complete(const Candidate& inner, const Problem& problem, const device::Properties& properties,
                           Plan& plan) const = 0;
+
+ private:
+  const InnerSearch& search_;
 };
 
 }  // namespace shiftconv::plan

@@ -2,7 +2,7 @@
 // tile.
 #include <cstdint>
 
-#include "conv/kernels/transposition_params.hpp"
+#include "conv/algorithms/relayout/params.hpp"
 
 namespace shiftconv::kernels::transposition {
 namespace {
