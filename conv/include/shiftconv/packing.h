@@ -1,8 +1,8 @@
 /** @file packing.h
  *  Filters that stay the same from run to run. Some plans begin a run by making something of the filter: the filters of the phases
- *  of a transposed convolution, the taps of a flipped filter in order, or sums for a zero point of the input. Those launches can be
- *  made a plan of their own, which runs once and writes what it makes into a buffer of its own, the packed filter. Not part of
- *  shiftconv.h.
+ *  of a transposed convolution, the taps of a flipped filter in order, taps lengthened by zeros, or sums for a zero point of the
+ *  input. Those launches can be made a plan of their own, which runs once and writes what it makes into a buffer of its own, the
+ *  packed filter. Not part of shiftconv.h.
  */
 #ifndef SHIFTCONV_PACKING_H
 #define SHIFTCONV_PACKING_H
@@ -20,8 +20,8 @@ extern "C" {
  *    rest     reads packed_filter and the other tensors of `plan`, and needs a workspace as other plans do
  *
  *  Each takes the tensors of `plan` and packed_filter. Those that it does not touch may be NULL: *rest does not need the filter
- *  where it reads nothing of it but what was packed, as of transposed convolutions in phases and of flipped filters, and the
- *  filter's memory may be given back.
+ *  where it reads nothing of it but what was packed, as of transposed convolutions in phases, of flipped filters and of
+ *  lengthened taps, and the filter's memory may be given back.
  *
  *  One run of *packing suffices for any number of runs of *rest, each of which gives the bits that a run of `plan` gives. Runs of
  *  *rest only read packed_filter, so they may overlap in time, in any streams, each with a workspace of its own; between runs a
