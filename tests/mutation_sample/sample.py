@@ -37,7 +37,7 @@ AREAS = {
 ENGINE_TESTS = "--gtest_filter=-Nightly/*"
 PROGRAMS = [
     ("problem_text_test", []), ("taps_test", []), ("planning_test", []), ("refusals_test", []), ("run_path_test", []),
-    ("plan_search_test", [ENGINE_TESTS]), ("algorithm_plans_test", []), ("shift_window_plan_test", []),
+    ("plan_search_test", [ENGINE_TESTS]), ("algorithm_plans_test", []),
     ("api_test", ["--gtest_filter=-Gpu/*"]), ("convolve_program_test", []),
     ("runtime_test", []), ("convolution_test", [ENGINE_TESTS]),
     ("random_driver", ["{python}", "{source}/tests/conv/random/random_convolutions.py", "--driver", "{bin}/random_driver"]),
