@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "conv/plan/inner_plan.hpp"
 #include "conv/plan/targets.hpp"
+#include "conv/problem/validation.hpp"
 
 namespace shiftconv::plan {
 namespace {
@@ -27,8 +29,15 @@ bool CopyingAlgorithm::isBuiltFor(const device::Properties& properties) const { 
 std::string CopyingAlgorithm::refusal(const Problem& problem, const device::Properties& properties) const {
   if (std::string refused = targetRefusal(name(), properties); !refused.empty()) return refused;
   if (std::string refused = copyingRefusal(problem, properties); !refused.empty()) return refused;
+  // Whether any accepts takes less time to find out than which is the best, and is enough.
+  const Problem inner = problemOfCopies(problem);
+  const std::span all = search_.algorithms();
+  if (validate(inner).ok() && std::any_of(all.begin(), all.end(), [&](const Algorithm* one) {
+        return one->isBuiltFor(properties) && refusalOf(*one, inner, properties).empty();
+      }))
+    return {};
   Candidate best;
-  if (Status status = bestInner(search_, name(), options(), {}, problemOfCopies(problem), properties, best); !status.ok())
+  if (Status status = bestInner(search_, name(), options(), {}, inner, properties, best); !status.ok())
     return fmt::format("{} needs an algorithm for {}: {}", name(), ofCopies(), status.message());
   return {};
 }

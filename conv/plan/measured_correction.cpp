@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <tuple>
+#include <vector>
 
 #include "conv/plan/sm90_limits.hpp"
 
@@ -53,7 +55,9 @@ constexpr size_t kInputChannels = 14, kInGroup = 26;
 static_assert(kCorrectionFeatures[kInputChannels] == "input_channels" && kCorrectionFeatures[kInGroup] == "in_group");
 constexpr double kMultiprocessors = 132;       // of the card that was measured
 constexpr double kLeast = 1.0 / 3, kMost = 3;  // corrections
-constexpr double kMostWaves = 10;              // more of them are as good
+constexpr size_t kMicroseconds = 0;            // the feature
+static_assert(kCorrectionFeatures[kMicroseconds] == "microseconds");
+constexpr double kMostWaves = 10;  // more of them are as good
 
 // A tree is asked for many candidates at once. They are of one problem and of few tiles, so that most nodes send them all one way,
 // and are passed once.
@@ -107,6 +111,20 @@ struct Block {
     for (size_t v = 0; v < vectors; ++v) values[v] = asked[v] > threshold ? above[v] : values[v];
   }
 };
+
+/// Adds what the trees say of every candidate to its sum.
+void addTrees(std::span<const Tree> trees, std::span<const CorrectionFeatures> candidates, std::span<double> sums) {
+  for (size_t first = 0; first < candidates.size(); first += kMostLanes) {
+    const std::span some = candidates.subspan(first, std::min(kMostLanes, candidates.size() - first));
+    const Block block(some);
+    Lanes ofTrees{}, values;
+    for (const Tree& tree : trees) {
+      block.leavesOf(tree, block.partingOf(tree, 0), values);
+      for (size_t v = 0; v < block.vectors; ++v) ofTrees[v] += values[v];
+    }
+    for (size_t i = 0; i < some.size(); ++i) sums[first + i] += static_cast<double>(ofTrees[i / kVectorLanes][i % kVectorLanes]);
+  }
+}
 
 double log2Of(int64_t value) { return std::log2(static_cast<double>(value)); }
 
@@ -180,20 +198,25 @@ bool hasMeasuredCorrection(const Problem& problem, const device::Properties& pro
 bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors) {
   const bool areBytes = !candidates.empty() && candidates.front().back() > 0;
   const bool haveGroups = !candidates.empty() && candidates.front()[kInputChannels] != candidates.front()[kInGroup];
-  const auto trees = std::find_if(std::begin(kTreesOf), std::end(kTreesOf),
+  const auto found = std::find_if(std::begin(kTreesOf), std::end(kTreesOf),
                                   [&](const TreesOf& of) { return of.algorithm == algorithm && of.areBytes == areBytes; });
-  if (trees == std::end(kTreesOf) || (haveGroups && !trees->sawGroups)) return false;
-  for (size_t first = 0; first < candidates.size(); first += kMostLanes) {
-    const std::span some = candidates.subspan(first, std::min(kMostLanes, candidates.size() - first));
-    const Block block(some);
-    Lanes sums{}, values;
-    for (const Tree& tree : std::span(kTrees).subspan(trees->first, trees->count)) {
-      block.leavesOf(tree, block.partingOf(tree, 0), values);
-      for (size_t v = 0; v < block.vectors; ++v) sums[v] += values[v];
-    }
-    for (size_t i = 0; i < some.size(); ++i)
-      factors[first + i] = std::clamp(std::exp(static_cast<double>(sums[i / kVectorLanes][i % kVectorLanes])), kLeast, kMost);
-  }
+  if (found == std::end(kTreesOf) || (haveGroups && !found->sawGroups)) return false;
+  const auto trees = std::span(kTrees).subspan(found->first, found->count);
+  std::fill(factors.begin(), factors.end(), 0.0);
+  const size_t few = std::min(kTreesOfAll, trees.size());
+  addTrees(trees.first(few), candidates, factors);
+
+  const auto timeOf = [&](size_t i) { return candidates[i][kMicroseconds] * std::numbers::ln2 + factors[i]; };
+  double fastest = std::numeric_limits<double>::max();
+  for (size_t i = 0; i < candidates.size(); ++i) fastest = std::min(fastest, timeOf(i));
+  std::vector<size_t> near;
+  std::vector<CorrectionFeatures> ofNear;
+  for (size_t i = 0; i < candidates.size(); ++i)
+    if (timeOf(i) <= fastest + kNear) near.push_back(i), ofNear.push_back(candidates[i]);
+  std::vector<double> rest(near.size());
+  addTrees(trees.subspan(few), ofNear, rest);
+  for (size_t i = 0; i < near.size(); ++i) factors[near[i]] += rest[i];
+  for (double& factor : factors) factor = std::clamp(std::exp(factor), kLeast, kMost);
   return true;
 }
 

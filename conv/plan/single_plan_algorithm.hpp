@@ -12,6 +12,7 @@
 #include "common/device/module_image.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/epilogue.hpp"
+#include "conv/plan/tiling.hpp"
 
 namespace shiftconv::plan {
 
@@ -24,6 +25,7 @@ struct SinglePlanEngine {
   EnginePlan (*plan)(const Problem&, const device::Properties&);
   device::ModuleImage (*image)();
   std::vector<std::string> (*warpRoles)();
+  Tiling (*tiling)(const EnginePlan&) = nullptr;  ///< of engines whose recorded times are enough to fit to
 };
 
 template <class EnginePlan>
@@ -44,7 +46,10 @@ class SinglePlanAlgorithm final : public Algorithm {
     if (Status status = readDependent(options, dependent); !status.ok()) return status;
     EnginePlan made = engine_.plan(problem, properties);
     made.launch.programmaticDependent = dependent;
-    candidates.push_back({this, estimate(problem, ratesOf(properties), made.modelledClocks, made.bound), {}});
+    candidates.push_back({this,
+                          estimate(problem, ratesOf(properties), made.modelledClocks, made.bound),
+                          {},
+                          engine_.tiling == nullptr ? Tiling{} : engine_.tiling(made)});
     const auto complete = [this](const EnginePlan& chosen, const Problem& of, const device::Properties&, Plan& plan) {
       addLaunch(of, chosen, plan);
       return Status();

@@ -20,7 +20,7 @@ namespace shiftconv::plan {
 inline constexpr double kTieMargin = 0.01;
 
 /// Corrects the estimates of a problem's candidates by recorded times where there are some (conv/plan/measured_correction.hpp):
-/// each by itself, so that none depends on the others.
+/// the fastest of each algorithm as if it were alone.
 void correct(const Problem& problem, const device::Properties& properties, std::span<Candidate> candidates);
 
 /// Index of the winner: of those that recorded times judge, or of all where they judge none, among those within kTieMargin of the

@@ -8,8 +8,12 @@
 namespace shiftconv::plan {
 
 const Algorithm& depthwiseAlgorithm() {
+  using namespace kernels::depthwise;
   static const SinglePlanAlgorithm<DepthwisePlan> algorithm({"depthwise", Accumulation::HalfTensorCore, isHopper, depthwiseRefusal,
-                                                             planDepthwise, images::depthwise_sm90, depthwiseWarpRoles});
+                                                             planDepthwise, images::depthwise_sm90, depthwiseWarpRoles,
+                                                             [](const DepthwisePlan&) -> Tiling {
+                                                               return {kTileRows * kTileColumns, kCtaChannels};
+                                                             }});
   return algorithm;
 }
 

@@ -64,8 +64,7 @@
   X(k128_n64, 1, 1, 64, Common, Own)               \
   X(k128_n128, 1, 1, 128, Common, Own)             \
   X(k128_n200, 1, 1, 200, Common, Own)             \
-  X(k128_n256, 1, 1, 256, Common, Own)             \
-  X(k320_n128, 3, 2, 128, Common, Own)
+  X(k128_n256, 1, 1, 256, Common, Own)
 
 // With pixels as operand A, as above.
 #define SHIFTCONV_HALO_ACTIVATED_PIXEL_SHAPES(X) \
@@ -76,8 +75,7 @@
   X(m128x2_k64, 2, 64)                           \
   X(m64x2_k96, 1, 96)                            \
   X(m128x2_k96, 2, 96)                           \
-  X(m64x2_k160, 1, 160)                          \
-  X(m64x2_k192, 1, 192)
+  X(m64x2_k160, 1, 160)
 
 // With a residual: what the larger layers want. X(name, channel blocks of the first and the second warpgroup, pixels, PixelShare,
 // Staging)

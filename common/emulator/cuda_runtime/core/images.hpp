@@ -50,7 +50,6 @@ class Image {
   Image& operator=(const Image&) = delete;
 
   const LoadedPtx& loaded();
-  bool isLoaded() const { return loaded_ != nullptr; }
   /// "sm_90a" of every PTX that it holds; nothing when it cannot be read.
   std::vector<std::string> ptxTargets();
   /// The handle of a kernel by its PTX name, made at first use. Throws Failure cudaErrorSymbolNotFound.
