@@ -17,13 +17,10 @@ namespace {
 
 /// A complete tree: node i asks whether a feature is above a threshold, and goes on to node 2i + 1 (no) or 2i + 2.
 struct Tree {
-  static constexpr size_t kDepth = 7;
-  struct Node {
-    uint8_t feature;
-    float threshold;
-  };
-  std::array<Node, (1 << kDepth) - 1> nodes;
-  std::array<float, 1 << kDepth> leaves;  ///< natural logarithms of factors
+  static constexpr size_t kDepth = 7, kNodes = (1 << kDepth) - 1;
+  std::array<uint8_t, kNodes> features;
+  std::array<float, kNodes> thresholds;
+  std::array<float, kNodes + 1> leaves;  ///< natural logarithms of factors
 };
 
 constexpr float kNever = std::numeric_limits<float>::max();  // no feature is above it
@@ -81,8 +78,9 @@ struct Block {
 
   /// The node below `i`, or leaf, where the candidates part.
   size_t partingOf(const Tree& tree, size_t i) const {
-    while (i < tree.nodes.size()) {
-      const auto& [feature, threshold] = tree.nodes[i];
+    while (i < Tree::kNodes) {
+      const uint8_t feature = tree.features[i];
+      const float threshold = tree.thresholds[i];
       const bool isAbove = least[feature] > threshold;
       if (!isAbove && most[feature] > threshold) break;
       i = 2 * i + 1 + static_cast<size_t>(isAbove);
@@ -92,16 +90,16 @@ struct Block {
 
   /// The leaf below a node where the candidates part, or a leaf itself, in every lane.
   void leavesOf(const Tree& tree, size_t i, Lanes& values) const {
-    if (i >= tree.nodes.size()) {
-      const Vector leaf = Vector{} + tree.leaves[i - tree.nodes.size()];
+    if (i >= Tree::kNodes) {
+      const Vector leaf = Vector{} + tree.leaves[i - Tree::kNodes];
       for (size_t v = 0; v < vectors; ++v) values[v] = leaf;
       return;
     }
     const size_t no = partingOf(tree, 2 * i + 1), yes = partingOf(tree, 2 * i + 2);
-    const Vector threshold = Vector{} + tree.nodes[i].threshold;
-    const Lanes& asked = features[tree.nodes[i].feature];
-    if (const size_t nodes = tree.nodes.size(); no >= nodes && yes >= nodes) {
-      const Vector below = Vector{} + tree.leaves[no - nodes], above = Vector{} + tree.leaves[yes - nodes];
+    const Vector threshold = Vector{} + tree.thresholds[i];
+    const Lanes& asked = features[tree.features[i]];
+    if (no >= Tree::kNodes && yes >= Tree::kNodes) {
+      const Vector below = Vector{} + tree.leaves[no - Tree::kNodes], above = Vector{} + tree.leaves[yes - Tree::kNodes];
       for (size_t v = 0; v < vectors; ++v) values[v] = asked[v] > threshold ? above : below;
       return;
     }

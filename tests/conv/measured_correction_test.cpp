@@ -105,11 +105,8 @@ constexpr size_t kNodes = 127;  // of a tree in which every path asks seven ques
 
 /// Of the same trees, asked node by node, of one candidate, the first kTreesOfAll or all.
 struct PlainTree {
-  struct Node {
-    uint8_t feature;
-    float threshold;
-  };
-  std::array<Node, kNodes> nodes;
+  std::array<uint8_t, kNodes> features;
+  std::array<float, kNodes> thresholds;
   std::array<float, kNodes + 1> leaves;
 };
 constexpr float kNever = std::numeric_limits<float>::max();
@@ -135,7 +132,7 @@ double plainCorrection(std::string_view algorithm, const CorrectionFeatures& fea
   double sum = 0;
   for (size_t tree = first; tree < first + count; ++tree) {
     size_t i = 0;
-    while (i < kNodes) i = 2 * i + (features[trees[tree].nodes[i].feature] > trees[tree].nodes[i].threshold ? 2 : 1);
+    while (i < kNodes) i = 2 * i + (features[trees[tree].features[i]] > trees[tree].thresholds[i] ? 2 : 1);
     sum += static_cast<double>(trees[tree].leaves[i - kNodes]);
   }
   return std::clamp(std::exp(sum), 1.0 / 3, 3.0);

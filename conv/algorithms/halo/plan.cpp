@@ -44,7 +44,7 @@ bool fitShared(const ShapeEntry& shape, uint32_t sharedBytesPerBlock, bool weigh
       std::clamp<int64_t>(tilesPerCta * params.chunksPerRank * params.patches * shape.members(), fewestSlots, 8);
   const int64_t mostStages = std::clamp<int64_t>(tilesPerCta * params.chunksPerRank * params.taps, kFewestStages, 18);
 
-  // As much of the reduction ahead in either ring: a box is worth as many stages as it has taps. Weights that stay must leave room
+  // As much of the reduction ahead in either ring: a box is worth as many stages as it has taps. Resident weights must leave room
   // for some steps of it: with two boxes of one tap each, 1x1 layers took 1.6 to 3.5 times as long as with weights that stream
   // (H200).
   const double tapsPerSlot = static_cast<double>(params.taps) / (params.patches * shape.members());
@@ -183,7 +183,7 @@ bool work(const Problem& problem, double bytes, const Geometry& g, const Decisio
     if (owned * (split - 1) * accumulatorBytes(std::max(shape.first, shape.second), shape.width()) > room) return false;
     if (pixelTiles * channelTiles * split > mostClusteredCtas(properties, split)) return false;
   }
-  // Weights that stay belong to one channel tile.
+  // Resident weights belong to one channel tile.
   const bool fixedChannels = params.weightsResident || channelTiles == 1;
   params.channelTiles = layout::FastDivisor(fixedChannels ? 1 : static_cast<uint32_t>(channelTiles));
   params.tiles = static_cast<int32_t>(fixedChannels ? pixelTiles : pixelTiles * channelTiles);
@@ -446,7 +446,7 @@ std::string HaloPlan::describe() const {
       "; grid {}x{}, {} tiles, {:.0f} waves, {:.0f}% valid; {} boxes of {} KiB slots x {}, {} weight stages{}; {} bytes "
       "of shared memory; modelled {:.0f} clocks",
       launch.grid.x, launch.grid.y, p.tiles, waves, 100 * validFraction, p.patches, p.patchSlotBytes / 1024, p.patchSlots,
-      p.weightStages, p.weightsResident ? " that stay" : "", launch.dynamicSharedBytes, modelledClocks);
+      p.weightStages, p.weightsResident ? ", resident" : "", launch.dynamicSharedBytes, modelledClocks);
   return text;
 }
 

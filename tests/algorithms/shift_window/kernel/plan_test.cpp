@@ -285,7 +285,7 @@ TEST(ShiftWindowTraffic, IsCountedByHand) {
   EXPECT_EQ(t.storedRows, passes * 300);
   EXPECT_EQ(t.scaleBytes, 0);
 
-  // Weights that stay are loaded by each of two CTAs once, in both passes together.
+  // Resident weights are loaded by each of two CTAs once, in both passes together.
   ShiftWindowChoices other = choices;
   other.residentWeights = true;
   ASSERT_EQ(planShiftWindow(p, smallBlackwell(4), other, resident), "");
