@@ -70,7 +70,7 @@ struct Candidate {
 };
 
 /// Gives the candidates from `first` on their plans, in their order.
-inline void setPlans(std::vector<Candidate>& candidates, size_t first, std::shared_ptr<const CandidatePlans> plans) {
+inline void setPlans(std::vector<Candidate>& candidates, size_t first, const std::shared_ptr<const CandidatePlans>& plans) {
   for (size_t i = first; i < candidates.size(); ++i) candidates[i].plans = plans, candidates[i].number = i - first;
 }
 

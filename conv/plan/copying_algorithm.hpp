@@ -3,15 +3,34 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "common/device/module_image.hpp"
 #include "conv/plan/algorithm.hpp"
 #include "conv/plan/inner_search.hpp"
 
 namespace shiftconv::plan {
+
+/// A launch of a kernel that copies from Params::source to Params::destination.
+template <class Params>
+PlannedLaunch launchOfCopy(const device::ModuleImage& image, const char* kernel, const Params& params, int64_t ctas,
+                           uint32_t threads, TensorPlace source, TensorPlace destination) {
+  Parameter parameter = Parameter::value(params);
+  parameter.address(offsetof(Params, source), source).address(offsetof(Params, destination), destination);
+  PlannedLaunch launch;
+  launch.image = image;
+  launch.kernel = kernel;
+  launch.config.grid = {static_cast<uint32_t>(ctas), 1, 1};
+  launch.config.block = {threads, 1, 1};
+  launch.parameters.push_back(std::move(parameter));
+  launch.warpRoles.assign(threads / 32, "copy");
+  return launch;
+}
 
 /// The option that names the other algorithm, one of `names`, and kBatchInvariantOption.
 std::array<OptionDescription, 2> copyingOptions(std::string_view names, std::string_view meaning);

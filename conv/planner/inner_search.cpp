@@ -34,7 +34,7 @@ class RegistrySearch final : public InnerSearch {
       return {};
     };
     Candidates candidates;
-    const Status found =
+    Status found =
         isBatchInvariant ? findBatchInvariant(problem, properties, search, false, candidates) : search(problem, candidates);
     if (!found.ok()) return found;
     candidate = std::move(candidates.all[candidates.best]);

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "common/layout/ceil_divide.hpp"
@@ -65,15 +64,8 @@ PlannedLaunch launchOf(const Rows& rows, TensorPlace destination) {
   params.count = static_cast<uint32_t>(rows.vectors());
   params.pieceBytes = static_cast<int32_t>(std::gcd(std::gcd(rows.bytes, rows.pitch), int64_t{kVectorBytes / 2}));
   params.rowVectors = layout::FastDivisor(static_cast<uint32_t>(rows.padded / kVectorBytes));
-  Parameter parameter = Parameter::value(params);
-  parameter.address(offsetof(Params, source), {rows.tensor}).address(offsetof(Params, destination), destination);
-  PlannedLaunch launch;
-  launch.image = images::padding();
-  launch.kernel = "pad_rows";
-  launch.config.grid = {static_cast<uint32_t>(ceilDivide(rows.vectors(), int64_t{kThreads})), 1, 1};
-  launch.config.block = {kThreads, 1, 1};
-  launch.parameters.push_back(std::move(parameter));
-  launch.warpRoles.assign(kThreads / 32, "copy");
+  PlannedLaunch launch = launchOfCopy(images::padding(), "pad_rows", params, ceilDivide(rows.vectors(), int64_t{kThreads}),
+                                      kThreads, {rows.tensor}, destination);
   launch.packsFilter = rows.tensor == TensorName::Filter;
   return launch;
 }

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <limits>
-#include <utility>
 
 #include "common/layout/ceil_divide.hpp"
 #include "conv/algorithms/relayout/params.hpp"
@@ -60,17 +58,8 @@ PlannedLaunch launchOf(const Moved& moved, TensorPlace inWorkspace) {
   params.columnTiles = layout::FastDivisor(number(ceilDivide(int64_t{params.columns}, int64_t{kTile})));
   params.imageTiles = layout::FastDivisor(number(moved.tiles() / moved.images));
   const TensorPlace asGiven{moved.tensor};
-  Parameter parameter = Parameter::value(params);
-  parameter.address(offsetof(Params, source), moved.isRead ? asGiven : inWorkspace)
-      .address(offsetof(Params, destination), moved.isRead ? inWorkspace : asGiven);
-  PlannedLaunch launch;
-  launch.image = images::transposition();
-  launch.kernel = "transpose_matrices";
-  launch.config.grid = {number(moved.tiles()), 1, 1};
-  launch.config.block = {kThreads, 1, 1};
-  launch.parameters.push_back(std::move(parameter));
-  launch.warpRoles.assign(kThreads / 32, "move");
-  return launch;
+  return launchOfCopy(images::transposition(), "transpose_matrices", params, moved.tiles(), kThreads,
+                      moved.isRead ? asGiven : inWorkspace, moved.isRead ? inWorkspace : asGiven);
 }
 
 class Relayout final : public CopyingAlgorithm {

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "common/layout/ceil_divide.hpp"
 #include "common/numerics/codec.hpp"
@@ -64,16 +62,8 @@ PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destinati
   params.count = static_cast<uint32_t>(ofRepeatedPixels(p).inputPixels() * params.rowVectors.divisor);
   params.depth = axis(p.d, p.upsampleD), params.height = axis(p.h, p.upsampleH), params.width = axis(p.w, p.upsampleW);
   params.pitchBytes = rows.pitch;
-  Parameter parameter = Parameter::value(params);
-  parameter.address(offsetof(Params, source), {rows.tensor}).address(offsetof(Params, destination), destination);
-  PlannedLaunch launch;
-  launch.image = images::repetition();
-  launch.kernel = "repeat_pixels";
-  launch.config.grid = {static_cast<uint32_t>(ceilDivide(int64_t{params.count}, int64_t{kThreads})), 1, 1};
-  launch.config.block = {kThreads, 1, 1};
-  launch.parameters.push_back(std::move(parameter));
-  launch.warpRoles.assign(kThreads / 32, "copy");
-  return launch;
+  return launchOfCopy(images::repetition(), "repeat_pixels", params, ceilDivide(int64_t{params.count}, int64_t{kThreads}), kThreads,
+                      {rows.tensor}, destination);
 }
 
 class Repeated final : public CopyingAlgorithm {

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <limits>
 #include <numeric>
-#include <utility>
 
 #include "common/layout/ceil_divide.hpp"
 #include "common/layout/scale_factor_layout.hpp"
@@ -65,15 +63,8 @@ PlannedLaunch launchOf(const Problem& p, const Rows& rows, TensorPlace destinati
   params.isInterleaved = rows.isInterleaved;
   params.rowVectors = layout::FastDivisor(static_cast<uint32_t>(rows.vectors));
   params.taps = layout::FastDivisor(static_cast<uint32_t>(p.taps()));
-  Parameter parameter = Parameter::value(params);
-  parameter.address(offsetof(Params, source), {rows.tensor}).address(offsetof(Params, destination), destination);
-  PlannedLaunch launch;
-  launch.image = images::reversal();
-  launch.kernel = "reverse_taps";
-  launch.config.grid = {static_cast<uint32_t>(ceilDivide(rows.count(), int64_t{kThreads})), 1, 1};
-  launch.config.block = {kThreads, 1, 1};
-  launch.parameters.push_back(std::move(parameter));
-  launch.warpRoles.assign(kThreads / 32, "copy");
+  PlannedLaunch launch = launchOfCopy(images::reversal(), "reverse_taps", params, ceilDivide(rows.count(), int64_t{kThreads}),
+                                      kThreads, {rows.tensor}, destination);
   launch.packsFilter = true;
   return launch;
 }
