@@ -111,6 +111,8 @@ struct PlainTree {
 };
 constexpr float kNever = std::numeric_limits<float>::max();
 enum class Asked { First, All };
+/// The library sums up to 120 leaves in f32, each addition off by 2^-24 of a sum that is below kMostSum.
+constexpr double kMostSum = 4, kSumError = 120 * 0x1p-24 * kMostSum;
 double plainCorrection(std::string_view algorithm, const CorrectionFeatures& features, Asked asked = Asked::All) {
   static const std::vector<PlainTree> trees{
 #define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
@@ -134,12 +136,10 @@ double plainCorrection(std::string_view algorithm, const CorrectionFeatures& fea
     size_t i = 0;
     while (i < kNodes) i = 2 * i + (features[trees[tree].features[i]] > trees[tree].thresholds[i] ? 2 : 1);
     sum += static_cast<double>(trees[tree].leaves[i - kNodes]);
+    EXPECT_LT(std::abs(sum), kMostSum);
   }
   return std::clamp(std::exp(sum), 1.0 / 3, 3.0);
 }
-
-/// Sums of floats: up to 120 leaves of at most 1, each addition off by 2^-24 of a sum below 2.
-constexpr double kSumError = 120 * 0x1p-23;
 
 /// What every candidate of an algorithm should get: all trees where the first ones say that it is near the fastest.
 std::vector<double> plainCorrections(std::string_view algorithm, const std::vector<CorrectionFeatures>& candidates) {
