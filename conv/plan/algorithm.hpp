@@ -109,6 +109,9 @@ class Algorithm {
 /// upsample nothing, and read one tensor in NHWC and taps in their order.
 std::string refusalOf(const Algorithm& algorithm, const Problem& problem, const device::Properties& properties);
 
+/// Whether it has kernels that multiply: others copy for it.
+inline bool multiplies(const Algorithm& one) { return one.accumulation().has_value(); }
+
 /// The names of those that `wanted` holds for, with ", " between them.
 std::string algorithmNames(std::span<const Algorithm* const> algorithms, bool (*wanted)(const Algorithm&));
 

@@ -194,8 +194,9 @@ bool hasMeasuredCorrection(const Problem& problem, const device::Properties& pro
 }
 
 bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors) {
-  const bool areBytes = !candidates.empty() && candidates.front().back() > 0;
-  const bool haveGroups = !candidates.empty() && candidates.front()[kInputChannels] != candidates.front()[kInGroup];
+  if (candidates.empty()) return false;
+  const bool areBytes = candidates.front().back() > 0;
+  const bool haveGroups = candidates.front()[kInputChannels] != candidates.front()[kInGroup];
   const auto found = std::find_if(std::begin(kTreesOf), std::end(kTreesOf),
                                   [&](const TreesOf& of) { return of.algorithm == algorithm && of.areBytes == areBytes; });
   if (found == std::end(kTreesOf) || (haveGroups && !found->sawGroups)) return false;
@@ -205,15 +206,22 @@ bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionF
   addTrees(trees.first(few), candidates, factors);
 
   const auto timeOf = [&](size_t i) { return candidates[i][kMicroseconds] * std::numbers::ln2 + factors[i]; };
-  double fastest = std::numeric_limits<double>::max();
-  for (size_t i = 0; i < candidates.size(); ++i) fastest = std::min(fastest, timeOf(i));
-  std::vector<size_t> near;
-  std::vector<CorrectionFeatures> ofNear;
-  for (size_t i = 0; i < candidates.size(); ++i)
-    if (timeOf(i) <= fastest + kNear) near.push_back(i), ofNear.push_back(candidates[i]);
+  size_t fastest = 0;
+  for (size_t i = 1; i < candidates.size(); ++i)
+    if (timeOf(i) < timeOf(fastest)) fastest = i;
+  std::vector<size_t> near{fastest}, far;
+  std::vector<CorrectionFeatures> ofNear{candidates[fastest]};
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (i == fastest) continue;
+    if (timeOf(i) > timeOf(fastest) + kNear)
+      far.push_back(i);
+    else
+      near.push_back(i), ofNear.push_back(candidates[i]);
+  }
   std::vector<double> rest(near.size());
   addTrees(trees.subspan(few), ofNear, rest);
   for (size_t i = 0; i < near.size(); ++i) factors[near[i]] += rest[i];
+  for (const size_t i : far) factors[i] += rest.front();  // stays as far behind as it was
   for (double& factor : factors) factor = std::clamp(std::exp(factor), kLeast, kMost);
   return true;
 }

@@ -113,7 +113,7 @@ constexpr float kNever = std::numeric_limits<float>::max();
 enum class Asked { First, All };
 /// The library sums up to 120 leaves in f32, each addition off by 2^-24 of a sum that is below kMostSum.
 constexpr double kMostSum = 4, kSumError = 120 * 0x1p-24 * kMostSum;
-double plainCorrection(std::string_view algorithm, const CorrectionFeatures& features, Asked asked = Asked::All) {
+double plainSum(std::string_view algorithm, const CorrectionFeatures& features, Asked asked = Asked::All) {
   static const std::vector<PlainTree> trees{
 #define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
 #define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT)
@@ -129,7 +129,7 @@ double plainCorrection(std::string_view algorithm, const CorrectionFeatures& fea
 #include "conv/plan/correction_trees.inc"
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
-  if (count == 0) return 1;
+  if (count == 0) return 0;
   if (asked == Asked::First) count = std::min(count, kTreesOfAll);
   double sum = 0;
   for (size_t tree = first; tree < first + count; ++tree) {
@@ -138,19 +138,24 @@ double plainCorrection(std::string_view algorithm, const CorrectionFeatures& fea
     sum += static_cast<double>(trees[tree].leaves[i - kNodes]);
     EXPECT_LT(std::abs(sum), kMostSum);
   }
-  return std::clamp(std::exp(sum), 1.0 / 3, 3.0);
+  return sum;
 }
+double factorOf(double sum) { return std::clamp(std::exp(sum), 1.0 / 3, 3.0); }
 
-/// What every candidate of an algorithm should get: all trees where the first ones say that it is near the fastest.
+/// What every candidate of an algorithm should get: all trees where the first ones say that it is near the fastest, else those, and
+/// of the rest what the fastest gets.
 std::vector<double> plainCorrections(std::string_view algorithm, const std::vector<CorrectionFeatures>& candidates) {
-  std::vector<double> factors;
-  double fastest = std::numeric_limits<double>::max();
   const auto firstTime = [&](const CorrectionFeatures& one) {
-    return std::exp2(static_cast<double>(one[0])) * plainCorrection(algorithm, one, Asked::First);
+    return std::exp2(static_cast<double>(one[0])) * std::exp(plainSum(algorithm, one, Asked::First));
   };
-  for (const CorrectionFeatures& one : candidates) fastest = std::min(fastest, firstTime(one));
+  const CorrectionFeatures& fastest = *std::min_element(candidates.begin(), candidates.end(),
+                                                        [&](const auto& a, const auto& b) { return firstTime(a) < firstTime(b); });
+  const double rest = plainSum(algorithm, fastest) - plainSum(algorithm, fastest, Asked::First);
+  std::vector<double> factors;
   for (const CorrectionFeatures& one : candidates)
-    factors.push_back(plainCorrection(algorithm, one, firstTime(one) <= fastest * std::exp(kNear) ? Asked::All : Asked::First));
+    factors.push_back(factorOf(firstTime(one) <= firstTime(fastest) * std::exp(kNear)
+                                   ? plainSum(algorithm, one)
+                                   : plainSum(algorithm, one, Asked::First) + rest));
   return factors;
 }
 
@@ -227,7 +232,7 @@ TEST(MeasuredCorrection, AsksManyCandidatesAtOnce) {
     size_t asAll = 0;
     for (size_t i = 0; i < features.size(); ++i) {
       EXPECT_NEAR(factors[i], expected[i], kSumError * expected[i]) << algorithm << " " << i;
-      asAll += expected[i] == plainCorrection(algorithm, features[i]);
+      asAll += expected[i] == factorOf(plainSum(algorithm, features[i]));
     }
     EXPECT_GE(asAll, 1u) << algorithm;
     EXPECT_LE(asAll, features.size() / 2) << algorithm;

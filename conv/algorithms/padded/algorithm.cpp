@@ -76,8 +76,7 @@ class Padded final : public CopyingAlgorithm {
   std::string_view name() const override { return kName; }
   /// The algorithms with kernels that multiply.
   std::span<const OptionDescription> options() const override {
-    static const std::string names =
-        algorithmNames(search().algorithms(), [](const Algorithm& one) { return one.accumulation().has_value(); });
+    static const std::string names = algorithmNames(search().algorithms(), multiplies);
     static const auto known = copyingOptions(names, "which computes the convolution of whole vectors; otherwise the best");
     return known;
   }

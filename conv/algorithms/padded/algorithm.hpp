@@ -1,5 +1,5 @@
-// `padded`: a convolution whose pixels are not whole 16 bytes apart, as one with more channels, zeros, that another algorithm
-// plans. TMA reads nothing else, so without it many channels are left to kernels whose threads gather them.
+// `padded`: fills up pixels and taps with zeros to whole 16 bytes, for a convolution that another algorithm plans. TMA asks for
+// such strides. Without `padded`, other channels are left to kernels whose threads gather them.
 //
 //   1 launch   lengthens the input's pixels
 //   (1 launch  lengthens the filter's taps)

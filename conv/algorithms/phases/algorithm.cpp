@@ -193,8 +193,7 @@ class Phases final : public Algorithm {
   bool takesReversedTaps() const override { return true; }
   /// The algorithms with kernels that multiply.
   std::span<const OptionDescription> options() const override {
-    static const std::string names =
-        algorithmNames(search_.algorithms(), [](const Algorithm& one) { return one.accumulation().has_value(); });
+    static const std::string names = algorithmNames(search_.algorithms(), multiplies);
     static const std::array<OptionDescription, 2> known{
         {{"algorithm", names, "which computes every phase; otherwise the best of each"}, kBatchInvariantOption}};
     return known;

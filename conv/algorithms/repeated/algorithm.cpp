@@ -73,8 +73,7 @@ class Repeated final : public CopyingAlgorithm {
   bool takesUpsampled() const override { return true; }
   /// The algorithms with kernels that multiply.
   std::span<const OptionDescription> options() const override {
-    static const std::string names =
-        algorithmNames(search().algorithms(), [](const Algorithm& one) { return one.accumulation().has_value(); });
+    static const std::string names = algorithmNames(search().algorithms(), multiplies);
     static const auto known = copyingOptions(names, "which computes the convolution of the repeated pixels; otherwise the best");
     return known;
   }

@@ -79,8 +79,8 @@ class Reversed final : public CopyingAlgorithm {
   bool takesReversedTaps() const override { return true; }
   /// The algorithms with kernels that multiply, and the one that repeats pixels for them.
   std::span<const OptionDescription> options() const override {
-    static const std::string names = algorithmNames(
-        search().algorithms(), [](const Algorithm& one) { return one.accumulation().has_value() || one.name() == "repeated"; });
+    static const std::string names =
+        algorithmNames(search().algorithms(), [](const Algorithm& one) { return multiplies(one) || one.name() == "repeated"; });
     static const auto known = copyingOptions(names, "which computes the convolution of the taps in order; otherwise the best");
     return known;
   }
