@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "common/device/device.hpp"
@@ -26,6 +25,7 @@ inline constexpr std::array<std::string_view, 30> kCorrectionFeatures{
     "input_channels", "output_channels", "reduction",     "taps",         "filter_width", "stride_h",       "stride_w",
     "dilation_w",     "volume",          "c_modulo_64",   "c_modulo_8",   "k_modulo_8",   "in_group",       "residual",
     "epilogue",       "operands"};
+inline constexpr size_t kTilingFeatures = 13;  ///< the first ones; the others are of the problem
 using CorrectionFeatures = std::array<float, kCorrectionFeatures.size()>;
 
 /// What the trees see of the candidates of one problem.
@@ -34,25 +34,16 @@ class CorrectionView {
   explicit CorrectionView(const Problem& problem);
   /// `microseconds`: as modelled, without this correction.
   CorrectionFeatures of(const Tiling& tiling, double microseconds) const;
+  /// The feature epilogue is 2.
+  bool hasWholeEpilogue() const;
 
  private:
   int64_t pixels_, outOfGroup_, groups_, pixelBytes_;
   CorrectionFeatures ofProblem_{};  ///< the features of tilings are 0
 };
 
-/// The first trees correct most: those of whole epilogues, and the first 20 of the others. Every candidate is asked these. One that
-/// is then more than e^kNear times as slow as the fastest of its algorithm is not asked the rest, and stays as many times as slow.
-/// (Of 5,797 recorded problems, none gets another choice by that.)
-inline constexpr size_t kTreesOfAll = 40;
-inline constexpr double kNear = 0.2;
-
 /// Whether the trees have seen such problems, on compute capability 9.0: 16-bit operands and outputs, or 8-bit operands, whatever
 /// they become.
 bool hasMeasuredCorrection(const Problem& problem, const device::Properties& properties);
-
-/// By how much the times of this algorithm's candidates for one problem differ from their estimates, as factors between 1/3 and 3;
-/// false, and no factors, for algorithms without recorded times, and for problems with
-/// groups where none were recorded. `factors` has as many elements as there are candidates.
-bool measuredCorrections(std::string_view algorithm, std::span<const CorrectionFeatures> candidates, std::span<double> factors);
 
 }  // namespace shiftconv::plan

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "conv/plan/inner_plan.hpp"
+#include "conv/planner/correction.hpp"
 #include "conv/problem/validation.hpp"
 
 namespace shiftconv::plan {

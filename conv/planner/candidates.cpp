@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "conv/plan/measured_correction.hpp"
 #include "conv/planner/batch_invariance.hpp"
+#include "conv/planner/correction.hpp"
 #include "conv/planner/refusals.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/quoted.hpp"
@@ -62,31 +62,6 @@ std::string withConstantFilter(const Algorithm& algorithm, std::string_view opti
   if (!reads || !OptionValues::parse(options, known, given).ok() || given.find(kFilterDependentOption.name))
     return std::string(options);
   return fmt::format("{}{}{}={}", options, options.empty() ? "" : ",", kFilterDependentOption.name, toString(Dependence::Filter));
-}
-
-void correct(const Problem& problem, const device::Properties& properties, std::span<Candidate> candidates) {
-  if (!hasMeasuredCorrection(problem, properties)) return;
-  const CorrectionView view(problem);
-  std::vector<CorrectionFeatures> features;
-  std::vector<double> factors;
-  // Those of an algorithm follow one another, and all or none of them say how they are cut.
-  for (size_t first = 0, end; first < candidates.size(); first = end) {
-    const Algorithm* const algorithm = candidates[first].algorithm;
-    for (end = first; end < candidates.size() && candidates[end].algorithm == algorithm;) ++end;
-    if (candidates[first].tiling.pixels == 0) continue;
-    features.clear();
-    for (size_t i = first; i < end; ++i) features.push_back(view.of(candidates[i].tiling, candidates[i].estimate.seconds * 1e6));
-    factors.resize(end - first);
-    if (!measuredCorrections(algorithm->name(), features, factors)) {
-      for (size_t i = first; i < end; ++i) candidates[i].isUntimed = true;
-      continue;
-    }
-    for (size_t i = first; i < end; ++i) {
-      candidates[i].correction = factors[i - first];
-      candidates[i].estimate.seconds *= candidates[i].correction;
-      candidates[i].estimate.clocks *= candidates[i].correction;
-    }
-  }
 }
 
 size_t choose(std::span<const Candidate> candidates) {

@@ -19,10 +19,6 @@ namespace shiftconv::plan {
 /// Estimates that differ by less than this share of the better one say nothing about which is faster.
 inline constexpr double kTieMargin = 0.01;
 
-/// Corrects the estimates of a problem's candidates by recorded times where there are some (conv/plan/measured_correction.hpp):
-/// the fastest of each algorithm as if it were alone.
-void correct(const Problem& problem, const device::Properties& properties, std::span<Candidate> candidates);
-
 /// Index of the winner: of those that recorded times judge, or of all where they judge none, among those within kTieMargin of the
 /// fastest the ones that rely on the fewest unproven behaviours, of these the one with the shortest time, then with the fewest
 /// clocks, then the first. Requires a candidate.

@@ -4,6 +4,7 @@
 
 #include "conv/planner/batch_invariance.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/correction.hpp"
 #include "conv/planner/registry.hpp"
 
 namespace shiftconv::plan {

@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "common/device/registry.hpp"
+#include "conv/plan/correction_trees.hpp"
 #include "conv/plan/measured_correction.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/correction.hpp"
+#include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"
 
 namespace shiftconv::plan {
@@ -103,17 +106,17 @@ TEST(MeasuredCorrection, IsForHalvesOnHopper) {
 
 constexpr size_t kNodes = 127;  // of a tree in which every path asks seven questions
 
-/// Of the same trees, asked node by node, of one candidate, the first kTreesOfAll or all.
+/// Of the same trees, asked node by node.
 struct PlainTree {
   std::array<uint8_t, kNodes> features;
   std::array<float, kNodes> thresholds;
   std::array<float, kNodes + 1> leaves;
 };
 constexpr float kNever = std::numeric_limits<float>::max();
-enum class Asked { First, All };
-/// The library sums up to 120 leaves in f32, each addition off by 2^-24 of a sum that is below kMostSum.
-constexpr double kMostSum = 4, kSumError = 120 * 0x1p-24 * kMostSum;
-double plainSum(std::string_view algorithm, const CorrectionFeatures& features, Asked asked = Asked::All) {
+constexpr size_t kTrees = 100;  // of an algorithm, beside those for whole epilogues, which come first
+
+/// What all trees for whole epilogues and the first `asked` others say of a candidate: the logarithm of a factor.
+double plainSum(std::string_view algorithm, const CorrectionFeatures& features, size_t asked) {
   static const std::vector<PlainTree> trees{
 #define SHIFTCONV_TREE(...) PlainTree{__VA_ARGS__},
 #define SHIFTCONV_TREES_OF(NAME, BYTES, GROUPS, FIRST, COUNT)
@@ -130,36 +133,56 @@ double plainSum(std::string_view algorithm, const CorrectionFeatures& features, 
 #undef SHIFTCONV_TREES_OF
 #undef SHIFTCONV_TREE
   if (count == 0) return 0;
-  if (asked == Asked::First) count = std::min(count, kTreesOfAll);
   double sum = 0;
-  for (size_t tree = first; tree < first + count; ++tree) {
+  for (size_t tree = first; tree < first + count - kTrees + asked; ++tree) {
     size_t i = 0;
     while (i < kNodes) i = 2 * i + (features[trees[tree].features[i]] > trees[tree].thresholds[i] ? 2 : 1);
     sum += static_cast<double>(trees[tree].leaves[i - kNodes]);
-    EXPECT_LT(std::abs(sum), kMostSum);
   }
   return sum;
 }
 double factorOf(double sum) { return std::clamp(std::exp(sum), 1.0 / 3, 3.0); }
 
-/// What every candidate of an algorithm should get: all trees where the first ones say that it is near the fastest, else those, and
-/// of the rest what the fastest gets.
-std::vector<double> plainCorrections(std::string_view algorithm, const std::vector<CorrectionFeatures>& candidates) {
-  const auto firstTime = [&](const CorrectionFeatures& one) {
-    return std::exp2(static_cast<double>(one[0])) * std::exp(plainSum(algorithm, one, Asked::First));
+struct PlainCandidate {
+  std::string_view algorithm;
+  CorrectionFeatures features;
+  bool isAsked = true;
+  double behind = 0;  ///< how many times as long as the fastest of its algorithm, when it was left behind
+
+  double modelled() const { return std::exp2(static_cast<double>(features[0])); }
+  double time(size_t trees) const { return modelled() * factorOf(trees == 0 ? 0 : plainSum(algorithm, features, trees)); }
+};
+
+/// What every candidate should get, worked out round by round.
+std::vector<double> plainCorrections(std::vector<PlainCandidate> all) {
+  std::map<std::string_view, double> fastestOf, lost;  // lost: how many times as long as the fastest, when none of them was left
+  const auto fastest = [&](std::string_view algorithm, size_t trees) {
+    double time = std::numeric_limits<double>::infinity();
+    for (const PlainCandidate& one : all)
+      if (one.isAsked && (algorithm.empty() || one.algorithm == algorithm)) time = std::min(time, one.time(trees));
+    return time;
   };
-  const CorrectionFeatures& fastest = *std::min_element(candidates.begin(), candidates.end(),
-                                                        [&](const auto& a, const auto& b) { return firstTime(a) < firstTime(b); });
-  const double rest = plainSum(algorithm, fastest) - plainSum(algorithm, fastest, Asked::First);
+  for (const auto& [trees, behindItsOwn, behindAll] : kCorrectionRounds) {
+    const double ofAll = fastest("", trees);
+    for (const PlainCandidate& one : all) fastestOf[one.algorithm] = fastest(one.algorithm, trees);
+    for (PlainCandidate& one : all) {
+      const double time = one.time(trees), own = fastestOf[one.algorithm];
+      if (!one.isAsked || (time <= own * std::exp(behindItsOwn) && time <= ofAll * std::exp(behindAll))) continue;
+      one.isAsked = false;
+      one.behind = time / own;
+      if (time == own) lost[one.algorithm] = time / ofAll;
+    }
+  }
   std::vector<double> factors;
-  for (const CorrectionFeatures& one : candidates)
-    factors.push_back(factorOf(firstTime(one) <= firstTime(fastest) * std::exp(kNear)
-                                   ? plainSum(algorithm, one)
-                                   : plainSum(algorithm, one, Asked::First) + rest));
+  for (const PlainCandidate& one : all) {
+    const double own = lost.contains(one.algorithm) ? lost[one.algorithm] * fastest("", kTrees) : fastest(one.algorithm, kTrees);
+    factors.push_back((one.isAsked ? one.time(kTrees) : own * one.behind) / one.modelled());
+  }
   return factors;
 }
+constexpr double kError = 1e-5;  // features are floats, and times made from them
 
-// Candidates are asked together, which must not show: algorithms with few and with many of them, whose tiles differ in all ways.
+// Of algorithms with few and with many candidates, whose tiles differ in all ways.
 TEST(MeasuredCorrection, IsPartOfTheEstimate) {
   for (const char* text : {"8x56x56x64 f16 * 256x1x1x64 -> f16 residual 1", "1x14x14x256 bf16 * 256x3x3x256 pad 1,1,1,1 -> bf16",
                            "32x112x112x32 f16 * 32x3x3x1 groups 32 pad 1,1,1,1 -> f16 silu",
@@ -169,24 +192,21 @@ TEST(MeasuredCorrection, IsPartOfTheEstimate) {
     const Problem problem = parsed(text);
     Candidates candidates;
     ASSERT_TRUE(findCandidates(problem, properties("H200"), {}, candidates).ok());
-    std::map<const Algorithm*, std::vector<CorrectionFeatures>> features;
-    std::map<const Algorithm*, std::vector<double>> found;
-    size_t corrected = 0;
+    std::vector<PlainCandidate> corrected;
+    std::vector<double> found;
     for (const Candidate& candidate : candidates.all) {
-      EXPECT_GE(candidate.correction, 1.0 / 3);
-      EXPECT_LE(candidate.correction, 3);
       if (candidate.correction == 1) continue;
-      ++corrected;
       const double modelled = candidate.estimate.seconds / candidate.correction * 1e6;
-      features[candidate.algorithm].push_back(CorrectionView(problem).of(candidate.tiling, modelled));
-      found[candidate.algorithm].push_back(candidate.correction);
+      corrected.push_back({candidate.algorithm->name(), CorrectionView(problem).of(candidate.tiling, modelled)});
+      found.push_back(candidate.correction);
     }
-    EXPECT_GT(corrected, 5) << text;
-    for (const auto& [algorithm, factors] : found) {
-      const std::vector<double> expected = plainCorrections(algorithm->name(), features[algorithm]);
-      for (size_t i = 0; i < factors.size(); ++i)
-        EXPECT_NEAR(factors[i], expected[i], kSumError * expected[i]) << text << ": " << algorithm->name() << " " << i;
-    }
+    EXPECT_GT(corrected.size(), 5u) << text;
+    const std::vector<double> expected = plainCorrections(corrected);
+    for (size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], kError * expected[i]) << text << ": " << corrected[i].algorithm << " " << i;
+    const Candidate& best = candidates.all[candidates.best];
+    EXPECT_GE(best.correction, 1.0 / 3) << text;
+    EXPECT_LE(best.correction, 3) << text;
   }
 }
 
@@ -209,38 +229,53 @@ TEST(MeasuredCorrection, IsForGroupsWhereTheyWereRecorded) {
     const std::string type = areBytes ? "s8" : "f16";
     for (const bool isGrouped : {false, true}) {
       const Problem problem = parsed("2x9x7x64 " + type + " * 96x3x3x" + (isGrouped ? "32 groups 2" : "64") + " -> " + type);
-      const CorrectionFeatures features[] = {CorrectionView(problem).of({64, 64, 1, {}}, 8)};
-      double factor = 7;
-      EXPECT_EQ(measuredCorrections(algorithm, features, std::span(&factor, 1)), sawGroups || !isGrouped) << algorithm;
-      EXPECT_EQ(factor == 7, isGrouped && !sawGroups) << algorithm;
+      EXPECT_EQ(correctionTrees(algorithm, areBytes, isGrouped) != nullptr, sawGroups || !isGrouped) << algorithm;
+      const Algorithm* found = nullptr;
+      ASSERT_TRUE(findAlgorithm(algorithm, found).ok());
+      Candidate candidate{found, {}, {}, {64, 64, 1, {}}};
+      candidate.estimate.seconds = 8e-6;
+      correct(problem, properties("H200"), std::span(&candidate, 1));
+      EXPECT_EQ(candidate.isUntimed, isGrouped && !sawGroups) << algorithm;
+      EXPECT_EQ(candidate.correction == 1, isGrouped && !sawGroups) << algorithm;
     }
   }
   EXPECT_GT(with, 3);
   EXPECT_GT(without, 3);
 }
 
-// More candidates than are asked at once, the first of which is not like the others.
-TEST(MeasuredCorrection, AsksManyCandidatesAtOnce) {
-  const CorrectionView view(parsed("8x56x56x64 f16 * 256x3x3x64 pad 1,1,1,1 -> f16"));
-  std::vector<CorrectionFeatures> features;
-  for (int32_t i = 0; i < 131; ++i)
-    features.push_back(view.of({8 << i % 6, 8 << i % 5, 1 << i % 3, {i % 4, i % 7, i % 2}}, 1 + 0.7 * i));
-  for (const std::string_view algorithm : {"halo", "thin", "gathered", "im2col_sm90"}) {
-    std::vector<double> factors(features.size());
-    EXPECT_TRUE(measuredCorrections(algorithm, features, factors));
-    const std::vector<double> expected = plainCorrections(algorithm, features);
-    size_t asAll = 0;
-    for (size_t i = 0; i < features.size(); ++i) {
-      EXPECT_NEAR(factors[i], expected[i], kSumError * expected[i]) << algorithm << " " << i;
-      asAll += expected[i] == factorOf(plainSum(algorithm, features[i]));
+// Candidates that the trees tell more and less of, of algorithms that are near each other, and of one that is far behind.
+TEST(MeasuredCorrection, LeavesBehindWhoIsFar) {
+  const Problem problem = parsed("8x56x56x64 f16 * 256x3x3x64 pad 1,1,1,1 -> f16");
+  std::vector<Candidate> candidates;
+  std::vector<PlainCandidate> plain;
+  for (const auto& [name, slowness] : {std::pair{"halo", 1.0}, {"thin", 1.05}, {"gathered", 3.0}, {"im2col_sm90", 0.9}}) {
+    const Algorithm* algorithm = nullptr;
+    ASSERT_TRUE(findAlgorithm(name, algorithm).ok());
+    for (int32_t i = 0; i < 60; ++i) {
+      Candidate one{algorithm, {}, {}, {8 << i % 6, 8 << i % 5, 1 << i % 3, {i % 4, i % 7, i % 2}}};
+      one.estimate.seconds = slowness * (20 + 0.5 * i) * 1e-6;
+      plain.push_back({name, CorrectionView(problem).of(one.tiling, one.estimate.seconds * 1e6)});
+      candidates.push_back(one);
     }
-    EXPECT_GE(asAll, 1u) << algorithm;
-    EXPECT_LE(asAll, features.size() / 2) << algorithm;
-    EXPECT_NE(factors.front(), factors.back());
   }
-  std::vector<double> none(2, 7);
-  EXPECT_FALSE(measuredCorrections("direct", std::span(features).first(2), none));
-  EXPECT_EQ(none, (std::vector<double>{7, 7}));
+  correct(problem, properties("H200"), candidates);
+  const std::vector<double> expected = plainCorrections(plain);
+  size_t asAll = 0;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    EXPECT_NEAR(candidates[i].correction, expected[i], kError * expected[i]) << plain[i].algorithm << " " << i;
+    asAll += expected[i] == plain[i].time(kTrees) / plain[i].modelled();
+    fastest = std::min(fastest, candidates[i].estimate.seconds);
+  }
+  EXPECT_GE(asAll, 1u);
+  EXPECT_LE(asAll, candidates.size() / 4);
+  EXPECT_NEAR(candidates[choose(candidates)].estimate.seconds, fastest, 1e-12);
+  Candidate untimed{candidates[0]};
+  const Algorithm* direct = nullptr;
+  ASSERT_TRUE(findAlgorithm("direct", direct).ok());
+  untimed.algorithm = direct;
+  correct(problem, properties("H200"), std::span(&untimed, 1));
+  EXPECT_TRUE(untimed.isUntimed);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "common/device/registry.hpp"
 #include "conv/planner/candidates.hpp"
+#include "conv/planner/correction.hpp"
 #include "conv/planner/refusals.hpp"
 #include "conv/planner/registry.hpp"
 #include "conv/problem/text.hpp"

@@ -1,0 +1,140 @@
+#include "conv/planner/correction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "conv/plan/correction_trees.hpp"
+#include "conv/plan/measured_correction.hpp"
+
+namespace shiftconv::plan {
+namespace {
+
+constexpr size_t kTrees = 100;                 // of an algorithm (TREES of fit_correction), behind those for whole epilogues
+constexpr double kLeast = 1.0 / 3, kMost = 3;  // factors
+
+double factorOf(const Corrected& one) { return std::clamp(std::exp(one.sum), kLeast, kMost); }
+/// The logarithm of the time, as far as it is known.
+double timeOf(const Corrected& one) {
+  static const double most = std::log(kMost);
+  return one.modelled + std::clamp(one.sum, -most, most);
+}
+
+/// The candidates of one algorithm.
+struct Group {
+  const CorrectionTrees* trees;
+  std::span<Corrected> asked;  ///< still
+  size_t treesAsked;
+  double fastest = 0;    ///< logarithm of the time, of those that are still asked
+  double behindAll = 0;  ///< where all were left behind: the difference of `fastest` to that of all groups then
+  double seconds = 0;    ///< of the fastest, in the end
+};
+
+struct LeftBehind {
+  size_t number, group;
+  double behind;  ///< how many times as long as the fastest of its group it took then
+};
+
+class Race {
+ public:
+  Race(const Problem& problem, std::span<Candidate> candidates) : candidates_(candidates), view_(problem) {
+    entrants_.reserve(candidates.size());
+    left_.reserve(candidates.size());
+  }
+
+  /// Candidates of an algorithm, from `first` to the one before `end`. Whose model is far behind does not start.
+  void enter(const CorrectionTrees& trees, size_t first, size_t end) {
+    static const double most = std::exp(kCorrectionRounds[0].behindItsOwn);
+    double fastest = std::numeric_limits<double>::infinity();
+    for (size_t i = first; i < end; ++i) fastest = std::min(fastest, candidates_[i].estimate.seconds);
+    const size_t before = entrants_.size();
+    for (size_t i = first; i < end; ++i) {
+      const double seconds = candidates_[i].estimate.seconds;
+      if (seconds <= most * fastest)
+        entrants_.push_back({view_.of(candidates_[i].tiling, seconds * 1e6), i, std::log(seconds)});
+      else
+        left_.push_back({i, groups_.size(), seconds / fastest});
+    }
+    const size_t ofWholeEpilogues = trees.count - kTrees;  // which say nothing of others
+    groups_.push_back({&trees, std::span(entrants_).subspan(before), view_.hasWholeEpilogue() ? 0 : ofWholeEpilogues});
+  }
+
+  void run() {
+    for (size_t i = 1; i < kCorrectionRounds.size(); ++i) {
+      const double fastest = ask(kCorrectionRounds[i].trees);
+      for (Group& group : groups_) leaveBehind(group, kCorrectionRounds[i], fastest);
+    }
+    const double fastest = ask(kTrees);
+    for (Group& group : groups_) {
+      for (const Corrected& one : group.asked) give(one.number, factorOf(one));
+      group.seconds = std::exp(group.asked.empty() ? fastest + group.behindAll : group.fastest);
+    }
+    for (const LeftBehind& one : left_)
+      give(one.number, groups_[one.group].seconds * one.behind / candidates_[one.number].estimate.seconds);
+  }
+
+ private:
+  /// Asks so many trees, less those that have been asked, and says who is fastest then.
+  double ask(size_t trees) {
+    double fastest = std::numeric_limits<double>::infinity();
+    for (Group& group : groups_) {
+      if (group.asked.empty()) continue;
+      const size_t to = group.trees->count - kTrees + trees;
+      group.trees->ask(group.treesAsked, to, group.asked);
+      group.treesAsked = to;
+      group.fastest = std::numeric_limits<double>::infinity();
+      for (const Corrected& one : group.asked) group.fastest = std::min(group.fastest, timeOf(one));
+      fastest = std::min(fastest, group.fastest);
+    }
+    return fastest;
+  }
+
+  void leaveBehind(Group& group, const CorrectionRound& round, double fastest) {
+    const double latest = std::min(group.fastest + round.behindItsOwn, fastest + round.behindAll);
+    size_t stay = 0;
+    for (const Corrected& one : group.asked) {
+      const double time = timeOf(one);
+      if (time <= latest)
+        group.asked[stay++] = one;
+      else
+        left_.push_back({one.number, static_cast<size_t>(&group - groups_.data()), std::exp(time - group.fastest)});
+    }
+    if (stay == 0 && !group.asked.empty()) group.behindAll = group.fastest - fastest;
+    group.asked = group.asked.first(stay);
+  }
+
+  void give(size_t number, double factor) {
+    Candidate& candidate = candidates_[number];
+    candidate.correction = factor;
+    candidate.estimate.seconds *= factor;
+    candidate.estimate.clocks *= factor;
+  }
+
+  std::span<Candidate> candidates_;
+  CorrectionView view_;
+  std::vector<Corrected> entrants_;  ///< those of a group together
+  std::vector<Group> groups_;
+  std::vector<LeftBehind> left_;
+};
+
+}  // namespace
+
+void correct(const Problem& problem, const device::Properties& properties, std::span<Candidate> candidates) {
+  if (!hasMeasuredCorrection(problem, properties)) return;
+  const bool areBytes = bitsOf(problem.inputType) == 8;
+  Race race(problem, candidates);
+  // Those of an algorithm follow one another, and all or none of them say how they are cut.
+  for (size_t first = 0, end; first < candidates.size(); first = end) {
+    const Algorithm* const algorithm = candidates[first].algorithm;
+    for (end = first; end < candidates.size() && candidates[end].algorithm == algorithm;) ++end;
+    if (candidates[first].tiling.pixels == 0) continue;
+    if (const CorrectionTrees* trees = correctionTrees(algorithm->name(), areBytes, problem.groups > 1))
+      race.enter(*trees, first, end);
+    else
+      for (size_t i = first; i < end; ++i) candidates[i].isUntimed = true;
+  }
+  race.run();
+}
+
+}  // namespace shiftconv::plan
